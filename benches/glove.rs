@@ -15,7 +15,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
 use inkstone_base::job::Ctx;
-use inkstone_features::plain::{CutSpec, Cutter, LineFormat, Lines, glove};
+use inkstone_features::standalone::{CutSpec, Cutter, LineFormat, Lines, glove};
 use inkstone_models::{CooccurrenceParams, GloveParams, PairWeighting};
 use inkstone_text::TokenizerParams;
 

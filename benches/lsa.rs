@@ -13,7 +13,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result};
 use inkstone_base::job::Ctx;
-use inkstone_features::plain::{CutSpec, Cutter, LineFormat, Lines, lsa, ppmi, vectorize};
+use inkstone_features::standalone::{CutSpec, Cutter, LineFormat, Lines, lsa, ppmi, vectorize};
 use inkstone_models::{CooccurrenceParams, Nearest, PpmiParams, SvdParams, VectorizerParams};
 use inkstone_text::TokenizerParams;
 use peer::Peer;

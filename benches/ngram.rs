@@ -14,7 +14,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
 use inkstone_base::job::Ctx;
-use inkstone_features::plain::{CutSpec, Cutter, HeldOut, LineFormat, Lines, train_ngram};
+use inkstone_features::standalone::{CutSpec, Cutter, HeldOut, LineFormat, Lines, train_ngram};
 use inkstone_models::ngram::{NgramParams, Room};
 use inkstone_text::TokenizerParams;
 use rand::{RngExt, SeedableRng};

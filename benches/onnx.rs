@@ -14,7 +14,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result};
 use inkstone_base::job::Ctx;
-use inkstone_onnx::{Device, Encoder, OnnxParams, Opening, Output, Runtime, Words};
+use inkstone_onnx::{Device, Encoder, OnnxParams, Opening, Output, Runtime, WordCutter};
 use inkstone_text::Truncation;
 use peer::Peer;
 use serde_json::Value;
@@ -66,7 +66,7 @@ fn main() -> Result<()> {
     let runtime = Runtime::load(None)?;
     let opening = Opening { runtime, device: Device::Cpu, threads: THREADS, base: Path::new("") };
     let params = OnnxParams { model: model.clone(), output: Output::Scores, ..OnnxParams::default() };
-    let mut encoder = Encoder::open(&params, Truncation::None, &|| Ok(Words::Spaces), &opening)?;
+    let mut encoder = Encoder::open(&params, Truncation::None, &|| Ok(WordCutter::Spaces), &opening)?;
     let ctx = Ctx::new(THREADS, 1)?;
     println!(
         "{} texts, {} ({THREADS} threads), {} MB with the model open",

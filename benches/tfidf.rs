@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail, ensure};
 use inkstone_base::job::Ctx;
-use inkstone_features::plain::{CutSpec, Cutter, LineFormat, Lines, vectorize};
+use inkstone_features::standalone::{CutSpec, Cutter, LineFormat, Lines, vectorize};
 use inkstone_models::VectorizerParams;
 use inkstone_text::{DfLimit, TokenizerParams};
 use peer::Peer;

@@ -1,7 +1,8 @@
 //! The batch front: progress on stderr (bars on a terminal, plain lines otherwise), exactly one JSON object on stdout.
 //!
-//! Exit codes: 0 done, 1 done but some rows or runs failed, 2 could not run or could not say how it went; told to end by a signal,
-//! 128 and its number (130 Ctrl-C, 131 Ctrl-\, 143 SIGTERM, 129 SIGHUP); 137 out of memory ([`inkstone_base::memory`]), as of a process that was killed.
+//! Exit codes: 0 done, 1 done but some rows or runs failed, 2 could not run or could not print the result; ended by a signal, 128 plus
+//! its number (130 Ctrl-C, 131 Ctrl-\, 143 SIGTERM, 129 SIGHUP); 137 out of memory ([`inkstone_base::memory`]), as if the process had
+//! been killed.
 
 use std::backtrace::Backtrace;
 use std::fmt;
@@ -25,18 +26,18 @@ use inkstone_base::signals::{self, Ending, Hearing};
 use inkstone_base::width;
 use inkstone_tui::crash::Recorder;
 
-/// How often the bars are drawn.
+/// Time between two drawings of the bars.
 const DRAW_EVERY: Duration = Duration::from_millis(100);
-/// How often a plain log gets a line of a long stage.
+/// Time between two lines of a long stage in a plain log.
 const LINE_EVERY: Duration = Duration::from_secs(10);
 
 /// The exit code of a run that was cancelled, but by no signal.
 const CANCELLED: u8 = 130;
 
-/// What a command says at its end.
+/// The result of a command.
 #[derive(Debug, Default)]
 pub struct Summary {
-    /// Whether some rows or runs failed (exit code 1).
+    /// True if some rows or runs failed (exit code 1).
     pub partial: bool,
     /// The fields of the JSON object.
     pub fields: Map<String, Value>,
@@ -48,13 +49,20 @@ impl Summary {
         let value = serde_json::to_value(value).expect("results are plain data and always have a JSON form");
         self.fields.insert(name.to_owned(), value);
     }
+
+    /// Sets the note of a project, if it has one.
+    pub fn set_note(&mut self, note: &str) {
+        if !note.is_empty() {
+            self.set("note", note);
+        }
+    }
 }
 
-/// Runs a command in front of nobody: shows progress, prints its summary, and gives the exit code.
+/// Runs a command as a batch: shows progress, prints its summary, and returns the exit code.
 pub fn run(command: &str, ctx: &Ctx, work: impl FnOnce(&Ctx) -> Result<Summary>) -> ExitCode {
     let began = Instant::now();
     let signal = Arc::new(AtomicU8::new(0));
-    // Heard until the last word is out: a full pipe may take it late.
+    // Signals are handled until the result is printed: a full pipe may take it late.
     let hearing = cancel_on_signal(ctx, signal.clone());
     let result = hearing.as_ref().map_err(|error| anyhow::anyhow!("{error:#}"));
     let result = result.and_then(|_| guarded(|| watched(ctx, work)));
@@ -66,20 +74,23 @@ pub fn run(command: &str, ctx: &Ctx, work: impl FnOnce(&Ctx) -> Result<Summary>)
     print_result(object, status, code)
 }
 
-/// Prints the one object of a command, and gives the exit code.
+/// Prints the JSON object of a command and returns the exit code.
 fn print_result(object: Map<String, Value>, status: &str, code: u8) -> ExitCode {
     debug_assert!(code != 0 || status == "done");
     let line = serde_json::to_string_pretty(&Value::Object(object)).expect("a JSON object always has a text form");
     match print(&format!("{}\n", width::shown_json(&line))) {
         Ok(()) => ExitCode::from(code),
         Err(error) => {
-            say(&format!("error: the result ({status}) could not be written to stdout: {}", remedy::told(&error)));
+            say(&format!(
+                "error: the result ({status}) could not be written to stdout: {}",
+                remedy::with_remedy(&error)
+            ));
             ExitCode::from(code.max(2))
         }
     }
 }
 
-/// The same under a context that could perhaps not be made: then the command fails with the reason.
+/// Runs a command as a batch, or fails with the reason why its context could not be made.
 pub fn run_under(command: &str, ctx: Result<Ctx>, work: impl FnOnce(&Ctx) -> Result<Summary>) -> ExitCode {
     match ctx {
         Ok(ctx) => run(command, &ctx, work),
@@ -90,7 +101,7 @@ pub fn run_under(command: &str, ctx: Result<Ctx>, work: impl FnOnce(&Ctx) -> Res
     }
 }
 
-/// Says on stderr how a command ended, and gives the object of its result, its status and its exit code.
+/// Prints the error of a command on stderr, and returns its JSON object, its status and its exit code.
 fn concluded(command: &str, result: Result<Summary>, ending: Option<Ending>) -> (Map<String, Value>, &'static str, u8) {
     let mut object = Map::new();
     object.insert("command".into(), command.into());
@@ -110,10 +121,10 @@ fn concluded(command: &str, result: Result<Summary>, ending: Option<Ending>) -> 
             ("cancelled", ending.map_or(CANCELLED, Ending::code))
         }
         Err(error) => {
-            let told = remedy::told(&error);
-            say(&format!("error: {told}"));
+            let message = remedy::with_remedy(&error);
+            say(&format!("error: {message}"));
             object.insert("status".into(), "failed".into());
-            object.insert("error".into(), told.into());
+            object.insert("error".into(), message.into());
             if let Some(crash) = error.downcast_ref::<Crash>() {
                 say(&crash.chinese());
                 object.insert("report".into(), crash.report.as_ref().map(|path| path.display().to_string()).into());
@@ -158,10 +169,10 @@ impl Crash {
 
 /// A panic and where it came from, noted by the hook; a worker's panic reaches the caller without its backtrace.
 static PANICS: Mutex<Vec<(String, Backtrace)>> = Mutex::new(Vec::new());
-/// How many commands are guarded now.
+/// Number of commands that are guarded now.
 static GUARDED: AtomicUsize = AtomicUsize::new(0);
 
-/// Runs the work, and makes an error of a panic on whichever of its threads. Nothing is printed of the panic; a report says where it was.
+/// Runs the work and turns a panic on any of its threads into an error. The panic is not printed; a report says where it was.
 fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
@@ -202,7 +213,7 @@ pub(crate) fn print(text: &str) -> Result<()> {
 
 /// The first signal to end asks the work to stop; the second ends the process at once, which loses only what no file shows yet.
 ///
-/// The watcher says so, not the thread that hears signals: what it says may have to wait for a reader.
+/// The watcher prints the message, not the thread that hears signals: printing may have to wait for a reader of the pipe.
 fn cancel_on_signal(ctx: &Ctx, signal: Arc<AtomicU8>) -> Result<Hearing> {
     let ctx = ctx.clone();
     signals::on_end(move |ending| {
@@ -218,7 +229,7 @@ fn watched<T>(ctx: &Ctx, work: impl FnOnce(&Ctx) -> Result<T>) -> Result<T> {
     let over = AtomicBool::new(false);
     thread::scope(|scope| {
         let watch = || {
-            let mut view = View::new();
+            let mut view = ProgressView::new();
             let mut stopping = false;
             loop {
                 let last = over.load(Ordering::Acquire);
@@ -235,18 +246,18 @@ fn watched<T>(ctx: &Ctx, work: impl FnOnce(&Ctx) -> Result<T>) -> Result<T> {
         };
         let watcher = thread::Builder::new().name("watcher".to_owned()).spawn_scoped(scope, watch);
         let watcher = watcher.context("cannot start a thread that shows the progress")?;
-        let _told = Tell { over: &over, watcher: watcher.thread() };
+        let _notice = EndNotice { over: &over, watcher: watcher.thread() };
         work(ctx)
     })
 }
 
-/// Tells the watcher that the work is over, also when it panicked: nobody waits for a watcher that was not told.
-struct Tell<'a> {
+/// Tells the watcher when it is dropped that the work is over, also after a panic; else the scope would wait for the watcher forever.
+struct EndNotice<'a> {
     over: &'a AtomicBool,
     watcher: &'a Thread,
 }
 
-impl Drop for Tell<'_> {
+impl Drop for EndNotice<'_> {
     fn drop(&mut self) {
         self.over.store(true, Ordering::Release);
         self.watcher.unpark();
@@ -254,26 +265,26 @@ impl Drop for Tell<'_> {
 }
 
 /// The stages as they were last shown.
-struct View {
+struct ProgressView {
     bars: Option<MultiProgress>,
-    rows: Vec<Row>,
+    lines: Vec<StageLine>,
 }
 
-struct Row {
+struct StageLine {
     bar: Option<ProgressBar>,
     ended: bool,
     last_line: Instant,
 }
 
-impl View {
-    fn new() -> View {
+impl ProgressView {
+    fn new() -> ProgressView {
         let bars = std::io::stderr()
             .is_terminal()
             .then(|| MultiProgress::with_draw_target(ProgressDrawTarget::stderr_with_hz(10)));
-        View { bars, rows: Vec::new() }
+        ProgressView { bars, lines: Vec::new() }
     }
 
-    /// Says something beside the bars.
+    /// Prints a line without disturbing the bars.
     fn say(&self, text: &str) {
         match &self.bars {
             Some(bars) => bars.suspend(|| say(text)),
@@ -283,24 +294,24 @@ impl View {
 
     fn show(&mut self, stages: &[StageProgress]) {
         for (i, stage) in stages.iter().enumerate() {
-            if i == self.rows.len() {
+            if i == self.lines.len() {
                 let bar = self.bars.as_ref().map(|bars| bars.add(new_bar(stage)));
-                self.rows.push(Row { bar, ended: false, last_line: Instant::now() });
+                self.lines.push(StageLine { bar, ended: false, last_line: Instant::now() });
             }
-            let row = &mut self.rows[i];
-            if row.ended {
+            let shown = &mut self.lines[i];
+            if shown.ended {
                 continue;
             }
-            row.ended = !matches!(stage.state, StageState::Running);
-            match &row.bar {
-                Some(bar) if row.ended => bar.finish_with_message(width::shown(&line(stage)).into_owned()),
+            shown.ended = !matches!(stage.state, StageState::Running);
+            match &shown.bar {
+                Some(bar) if shown.ended => bar.finish_with_message(width::shown(&line(stage)).into_owned()),
                 Some(bar) => {
                     bar.set_position(stage.done);
                     bar.set_message(width::shown(&pace(stage)).into_owned());
                 }
-                None if row.ended || row.last_line.elapsed() >= LINE_EVERY => {
+                None if shown.ended || shown.last_line.elapsed() >= LINE_EVERY => {
                     say(&format!("{:<10} {}", stage.name, line(stage)));
-                    row.last_line = Instant::now();
+                    shown.last_line = Instant::now();
                 }
                 None => {}
             }
@@ -357,7 +368,7 @@ fn say(text: &str) {
     let _ = writeln!(std::io::stderr(), "{}", width::shown(text));
 }
 
-/// The most memory the process ever held, where the system tells (Linux).
+/// Peak memory of the process in MB, if the system reports it (Linux).
 fn peak_memory_mb() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find(|l| l.starts_with("VmHWM:"))?;
@@ -384,7 +395,8 @@ mod tests {
             end.map(|_| Summary::default()).map_err(|panic| panic::resume_unwind(panic))
         };
         let stage = |ctx: &Ctx| -> Result<Summary> {
-            ctx.stage("rows", "rows", None, || panic!("no row {}", 70)).map(|_| Summary::default())
+            ctx.stage("rows", "rows", None, || -> Result<Report> { panic!("no row {}", 70) })
+                .map(|_| Summary::default())
         };
         type Work<'w> = &'w dyn Fn(&Ctx) -> Result<Summary>;
         for work in [&here as Work<'_>, &worker, &thread, &stage] {

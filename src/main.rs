@@ -14,7 +14,7 @@ fn main() -> ExitCode {
     keep_silent();
     match Cli::try_parse() {
         Ok(cli) => command::run(cli),
-        Err(said) => command::say(&said),
+        Err(message) => command::print_clap(&message),
     }
 }
 

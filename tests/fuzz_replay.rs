@@ -1,14 +1,16 @@
 //! The fuzz targets without a fuzzer: over their seeds, over what was found, over files that are made, and over changes of all of
 //! these, the same ones and new ones each time. See `tests/fuzz`.
 //!
-//! `INKSTONE_FUZZ_SEED=N` repeats the new changes of a run that printed N; `INKSTONE_FUZZ_MINUTES=N` goes on for so long with new ones,
-//! and tells what each target did.
+//! `INKSTONE_FUZZ_SEED=N` repeats the new changes of a run that printed N. `INKSTONE_FUZZ_MINUTES=N` goes on for N minutes with new
+//! changes, then prints the runs and the memory of each target.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::Write;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use rand::{RngExt, SeedableRng};
@@ -25,12 +27,15 @@ use targets::{Taken, alone};
 
 /// Bytes of all seeds and findings at the most.
 const KEPT: u64 = 300_000;
-/// Changed inputs of a target that are the same each time, and new ones; fewer where one costs milliseconds.
+/// Changed inputs of a target that are the same each time, and new ones; fewer for targets that need milliseconds an input.
 const CHANGED: (usize, usize) = (600, 200);
-const DEAR: [&str; 9] = ["csv", "json", "models", "onnx_config", "parquet", "pdf", "sheets", "tokens", "words"];
-const CHANGED_DEAR: (usize, usize) = (100, 40);
+const SLOW: [&str; 9] = ["csv", "json", "models", "onnx_config", "parquet", "pdf", "sheets", "tokens", "words"];
+const CHANGED_SLOW: (usize, usize) = (100, 40);
 /// Files that are made for each target that has a maker.
 const MADE: usize = 12;
+
+/// Inputs that failed in this process.
+static FINDINGS: AtomicUsize = AtomicUsize::new(0);
 
 fn home() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fuzz")
@@ -61,23 +66,27 @@ fn made(target: &str, rng: &mut ChaCha8Rng) -> Vec<(String, Vec<u8>)> {
     (0..MADE).map(|i| (format!("made {i}"), make(rng))).collect()
 }
 
-/// Says something that is seen whether the test fails or not.
-fn tell(line: &str) {
+/// Prints a line that is seen whether the test fails or not.
+fn print(line: &str) {
     std::io::stderr().write_all(format!("{line}\n").as_bytes()).unwrap();
 }
 
-/// Runs a target; an input that fails is told, and kept in the temporary folder.
-fn holds(target: &str, name: &str, bytes: &[u8]) -> Taken {
-    match catch_unwind(AssertUnwindSafe(|| targets::check(target, bytes))) {
-        Ok(taken) => taken,
-        Err(panic) => {
-            let path = std::env::temp_dir().join(format!("inkstone-fuzz-{target}-{}", std::process::id()));
-            let _ = fs::write(&path, bytes);
-            let shown = bytes[..bytes.len().min(2000)].escape_ascii();
-            tell(&format!("{target} fails on {name}, kept as {}: {shown}", path.display()));
-            std::panic::resume_unwind(panic);
-        }
+/// Runs a target. An input that fails is printed, and its bytes are kept in the temporary folder.
+fn run_target(target: &str, name: &str, bytes: &[u8]) -> thread::Result<Taken> {
+    let result = catch_unwind(AssertUnwindSafe(|| targets::check(target, bytes)));
+    if result.is_err() {
+        let number = FINDINGS.fetch_add(1, Ordering::Relaxed);
+        let path = std::env::temp_dir().join(format!("inkstone-fuzz-{target}-{}-{number}", std::process::id()));
+        let _ = fs::write(&path, bytes);
+        let shown = bytes[..bytes.len().min(2000)].escape_ascii();
+        print(&format!("{target} fails on {name}, kept as {}: {shown}", path.display()));
     }
+    result
+}
+
+/// Runs a target on an input that it must pass.
+fn pass(target: &str, name: &str, bytes: &[u8]) {
+    run_target(target, name, bytes).unwrap_or_else(|panic| resume_unwind(panic));
 }
 
 #[test]
@@ -85,7 +94,7 @@ fn seeds_and_what_was_found_are_read_or_refused() {
     let _alone = alone();
     for target in &targets::ALL {
         for (name, bytes) in kept(target.name) {
-            holds(target.name, &name, &bytes);
+            pass(target.name, &name, &bytes);
         }
     }
 }
@@ -151,10 +160,12 @@ fn larger(bytes: &mut Vec<u8>, at: usize, rng: &mut ChaCha8Rng) {
     drop(bytes.splice(start..start + digits, number.to_string().into_bytes()));
 }
 
-/// What a target did.
+/// Runs of a target.
 #[derive(Default)]
 struct Done {
+    /// Inputs that passed.
     runs: usize,
+    failed: usize,
     /// The inputs for each byte of which the most memory was held, and asked for: that memory, and the bytes of the input.
     held: (usize, usize),
     asked: (usize, usize),
@@ -178,34 +189,48 @@ impl Done {
     }
 
     fn line(&self, target: &str) -> String {
-        let Done { runs, held, asked, slowest } = self;
+        let Done { runs, failed, held, asked, slowest } = self;
         let each = |(bytes, input): &(usize, usize)| format!("{} ({bytes} for {input})", bytes / input.max(&1));
-        format!("{target:13} {runs:8} runs, bytes a byte held {}, asked for {}, {slowest:?}", each(held), each(asked))
+        format!(
+            "{target:13} {runs:8} runs, {failed} failed, bytes a byte held {}, asked for {}, {slowest:?}",
+            each(held),
+            each(asked)
+        )
     }
 }
 
-/// Runs a target on `count` changes of its seeds.
-fn changed(target: &str, count: usize, seed: u64, done: &mut Done) {
+/// Runs a target on `count` changes of its seeds, and goes on after an input that fails.
+fn run_changes(target: &str, count: usize, seed: u64, done: &mut Done) {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let mut seeds = kept(target);
     seeds.extend(made(target, &mut rng));
     for i in 0..count {
         let (from, bytes) = change(&seeds, &mut rng);
         let began = Instant::now();
-        let taken = holds(target, &format!("{}, change {i} of seed {seed}", seeds[from].0), &bytes);
-        done.add(taken, bytes.len(), began.elapsed());
+        match run_target(target, &format!("{}, change {i} of seed {seed}", seeds[from].0), &bytes) {
+            Ok(taken) => done.add(taken, bytes.len(), began.elapsed()),
+            Err(_) => done.failed += 1,
+        }
     }
 }
 
+/// Fails if an input failed.
+fn all_passed<'a>(done: impl IntoIterator<Item = &'a Done>) {
+    let failed: usize = done.into_iter().map(|done| done.failed).sum();
+    assert_eq!(failed, 0, "inputs that failed; each is printed above");
+}
+
 fn counts(target: &str) -> (usize, usize) {
-    if DEAR.contains(&target) { CHANGED_DEAR } else { CHANGED }
+    if SLOW.contains(&target) { CHANGED_SLOW } else { CHANGED }
 }
 
 #[test]
 fn changed_seeds_are_read_or_refused() {
     let _alone = alone();
     for target in &targets::ALL {
-        changed(target.name, counts(target.name).0, 1, &mut Done::default());
+        let mut done = Done::default();
+        run_changes(target.name, counts(target.name).0, 1, &mut done);
+        all_passed([&done]);
     }
 }
 
@@ -216,11 +241,11 @@ fn new_changes_are_read_or_refused() {
     let given = std::env::var("INKSTONE_FUZZ_SEED").ok().map(|seed| seed.parse().expect("a whole number as a seed"));
     let mut seed: u64 = given.unwrap_or_else(|| u64::from(rand::random::<u32>()));
     let minutes = std::env::var("INKSTONE_FUZZ_MINUTES").ok().map_or(0, |n| n.parse().expect("a number of minutes"));
-    tell(&format!("new changes of seed {seed}; INKSTONE_FUZZ_SEED={seed} repeats them"));
+    print(&format!("new changes of seed {seed}; INKSTONE_FUZZ_SEED={seed} repeats them"));
     let (began, mut done) = (Instant::now(), BTreeMap::<&str, Done>::new());
     loop {
         for target in &targets::ALL {
-            changed(target.name, counts(target.name).1, seed, done.entry(target.name).or_default());
+            run_changes(target.name, counts(target.name).1, seed, done.entry(target.name).or_default());
         }
         if began.elapsed() >= Duration::from_secs(60 * minutes) {
             break;
@@ -228,8 +253,9 @@ fn new_changes_are_read_or_refused() {
         seed += 1;
     }
     if minutes > 0 {
-        done.iter().for_each(|(target, done)| tell(&done.line(target)));
+        done.iter().for_each(|(target, done)| print(&done.line(target)));
     }
+    all_passed(done.values());
 }
 
 #[test]

@@ -9,10 +9,10 @@ use clap::Args;
 pub struct Replay {
     /// The manifest.json of an export.
     pub manifest: PathBuf,
-    /// Folder that the paths of its sources are relative to (default: the one above the export's).
+    /// Folder that the paths of its sources are relative to (default: the folder above that of the export).
     #[arg(long, value_name = "DIR")]
     pub base: Option<PathBuf>,
-    /// Empty folder to run in and to keep (default: a temporary one, which is removed).
+    /// Empty folder for the run, which is kept (default: a temporary folder, which is removed).
     #[arg(long, value_name = "DIR")]
     pub dir: Option<PathBuf>,
 }
@@ -22,6 +22,6 @@ pub struct Replay {
 pub struct Diff {
     /// The manifest.json of an export.
     pub a: PathBuf,
-    /// Another one.
+    /// The manifest.json of another export.
     pub b: PathBuf,
 }

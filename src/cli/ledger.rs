@@ -7,14 +7,14 @@ use clap::{Args, Subcommand};
 /// Flags of `ledger`.
 #[derive(Debug, Args)]
 pub struct Ledger {
-    /// What to do with the ledger; list, if nothing is said.
+    /// What to do with the ledger (default: list).
     #[command(subcommand)]
     pub action: Option<LedgerAction>,
-    /// The configuration of the project whose ledger it is. Without it and --ledger: workbench.toml if it is there, else the ledger of
-    /// tables that were tested in this folder.
+    /// Configuration of the project whose ledger is used. Without --config and --ledger: workbench.toml if it exists, else the ledger
+    /// of the factor tables that were tested in this folder.
     #[arg(short, long, value_name = "FILE", global = true)]
     pub config: Option<PathBuf>,
-    /// The folder of a ledger.
+    /// Folder of the ledger.
     #[arg(long, value_name = "DIR", global = true, conflicts_with = "config")]
     pub ledger: Option<PathBuf>,
 }
@@ -22,22 +22,22 @@ pub struct Ledger {
 /// What to do with the ledger.
 #[derive(Clone, Debug, Subcommand)]
 pub enum LedgerAction {
-    /// Every trial with its Sharpe ratio, deflated, and its p, corrected.
+    /// List every trial with its Sharpe ratio, its deflated Sharpe ratio (DSR), its p-value and the corrected p-value (q).
     List,
-    /// Everything that is kept of an entry.
+    /// Show everything that is kept of an entry.
     Show {
-        /// Its number.
+        /// Number of the entry.
         id: u64,
     },
-    /// Delete names, parameters and figures of entries. That they ran, and with what result and returns, stays and counts.
+    /// Delete the names, parameters and figures of entries. Their results and returns stay, and they still count as trials.
     Delete {
-        /// Their numbers.
+        /// Numbers of the entries.
         #[arg(required = true)]
         id: Vec<u64>,
-        /// Why; it stands in the ledger.
+        /// Reason of the deletion, which is kept in the ledger.
         #[arg(long, value_name = "TEXT")]
         reason: String,
     },
-    /// Say what was changed or taken away behind the program's back.
+    /// Report lines that were changed or removed by anything but this program.
     Verify,
 }

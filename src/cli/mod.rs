@@ -25,7 +25,7 @@ pub use ledger::{Ledger, LedgerAction};
 pub use models::{Embed, Eval, Explain, Nearest, Projection, Reading, Sample, Shift};
 pub use onnx::{Doctor, Onnx, Place};
 pub use picture::Picture;
-pub use project::{Backtest, Boilerplate, Demo, Drift, Experiment, Project, Run, Store, StoreAction};
+pub use project::{Backtest, Boilerplate, DEMO_FOLDER, Demo, Drift, Experiment, Project, Run, Store, StoreAction};
 pub use read::Read;
 pub use text::{Corpus, LineMode, Tokenize, Tokenizer, WordCut};
 pub use trace::Trace;
@@ -39,10 +39,9 @@ pub use train::{
 #[derive(Debug, Parser)]
 #[command(name = "inkstone", version, about, long_about = None)]
 pub struct Cli {
-    /// What to do; without a command the workbench opens on ./workbench.toml.
+    /// The command; without one the workbench opens on ./workbench.toml.
     #[command(subcommand)]
     pub command: Option<Command>,
-    /// Flags that every command takes.
     #[command(flatten)]
     pub global: Global,
 }
@@ -53,16 +52,16 @@ pub struct Global {
     /// Run as a batch: progress on stderr, one JSON object on stdout (the default without a terminal).
     #[arg(help_heading = "Every command", long, global = true)]
     pub headless: bool,
-    /// Worker threads; 0 takes every core. Results do not depend on it.
+    /// Number of worker threads; 0 uses every core. Results do not depend on it.
     #[arg(help_heading = "Every command", long, global = true, value_name = "N", value_parser = flag::<usize>("project.threads"))]
     pub threads: Option<usize>,
-    /// Seed of all random draws.
+    /// Seed of all random numbers.
     #[arg(help_heading = "Every command", long, global = true, value_name = "N", value_parser = flag::<u64>("--seed"))]
     pub seed: Option<u64>,
     /// Language of the screens: zh or en (default: the configuration, else LANG).
     #[arg(help_heading = "Every command", long, global = true, value_name = "LANG")]
     pub lang: Option<String>,
-    /// Load the library of native code that `onnx.library` of the configuration names, in this run.
+    /// Load, in this run, the native library that `onnx.library` of the configuration names.
     #[arg(help_heading = "Every command", long, global = true)]
     pub trust: bool,
 }
@@ -70,7 +69,7 @@ pub struct Global {
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Generate the synthetic market and run everything on it.
+    /// Generate a synthetic market and run the whole pipeline on it.
     Demo(Demo),
     /// Run the whole pipeline, or one stage and what it needs.
     Run(Run),
@@ -78,78 +77,80 @@ pub enum Command {
     Ingest(Project),
     /// Normalise the text and mark duplicates.
     Clean(Project),
-    /// Tie documents to securities by code and name.
+    /// Link documents to securities by code and name.
     Link(Project),
     /// Find sentences, sections and boilerplate, if the configuration or a feature asks for them.
     Structure(Project),
-    /// List the boilerplate that the corpus taught; accept or refuse it.
+    /// List the boilerplate sentences that were found in the corpus; accept or refuse them.
     Boilerplate(Boilerplate),
     /// Compute the features of all documents.
     Extract(Project),
-    /// Gather features to a value per date and code.
+    /// Aggregate features to factors: a value per date and security.
     Factor(Project),
-    /// Test the factors, or anybody's factor table with --factor and --prices.
+    /// Backtest the factors, or any factor table given with --factor and --prices.
     Backtest(Backtest),
-    /// Compare strategies of truncation by what comes of them: a factor's RankIC, or labels.
+    /// Compare truncation strategies by the RankIC of a factor, or by how well labels are predicted.
     Experiment(Experiment),
-    /// Try to find look-ahead in the factors: a verdict for each check, with the number behind it.
+    /// Check the factors for look-ahead; each check gives a verdict and the number that decided it.
     Lint(Project),
-    /// Show what is behind a value of a factor: names of a date, their documents, sentences and words.
+    /// Trace the values of a factor: the securities of a date, their documents, sentences and words.
     Trace(Trace),
     /// Write factor and backtest tables for other tools.
     Export(Project),
-    /// Write a page on each factor, in Chinese and English, with charts.
+    /// Write an HTML report on each factor, in Chinese and English, with charts.
     Report(Project),
-    /// Show what is read of PDF, HTML, DOCX and text files: title, date, quality; write their text.
+    /// Show the title, date and quality of the text read from PDF, HTML, DOCX and text files, and write the text.
     Read(Read),
-    /// Cut text into tokens, a line a document, from stdin to stdout.
+    /// Cut text into tokens, from stdin to stdout, one document per line.
     Tokenize(Tokenize),
-    /// Fit a model on a plain file, a document a line.
+    /// Train a model on a plain file with one document per line.
     #[command(subcommand)]
     Train(Train),
-    /// Measure a model on other documents: perplexity, accuracy, coverage.
+    /// Evaluate a model on other documents: perplexity, accuracy, coverage.
     Eval(Eval),
-    /// Write what a model makes of each document, a row a document.
+    /// Write the vector or the scores that a model gives each document, one row per document.
     Embed(Embed),
     /// Show which tokens gave a document its score, with the formula and its numbers.
     Explain(Explain),
-    /// Write text by a contextual model: summaries of documents, or what goes on from them.
+    /// Generate text with a contextual model: summaries of documents, or continuations.
     Generate(Generate),
-    /// Draw text from a language model.
+    /// Sample text from a language model.
     Sample(Sample),
-    /// Find the words or documents that lie nearest to others, by cosine.
+    /// Find the words or documents nearest to others by cosine similarity.
     Nearest(Nearest),
-    /// Show words of a model in the plane, by PCA or t-SNE: a picture or a table.
+    /// Project words of a model onto the plane by PCA or t-SNE, as a picture or a table.
     Projection(Projection),
-    /// Follow words through models of different times: how far their meaning moved.
+    /// Measure how far the meaning of words moved between models of different times.
     Shift(Shift),
     /// Find the keywords and key sentences of each document.
     Keywords(Keywords),
-    /// Show what a smaller form of a contextual model changes in a feature and in the factors made of it.
+    /// Measure how much a smaller form of a contextual model changes a feature and the factors made of it.
     Drift(Drift),
-    /// Run once more what a manifest tells of, and compare every byte.
+    /// Repeat the run of a manifest and compare every byte of the export.
     Replay(Replay),
-    /// Compare two exports by their manifests: the first stage at which they part, and why.
+    /// Compare two exports by their manifests: the first stage at which they differ, and why.
     Diff(Diff),
-    /// Say what this machine has, what is missing, and the command that mends it.
+    /// Report what this machine has, what is missing, and the command that installs it.
     ///
-    /// INKSTONE_SIMD=base, avx2 or avx512 in the environment forces narrower vectors on inner loops: slower, with the same bytes.
+    /// The environment variable INKSTONE_SIMD (base, avx2 or avx512) limits the vector instructions: slower, with the same results.
     Doctor(Doctor),
-    /// Show every backtest that ran and what it is worth among all; delete entries, which go on counting.
+    /// List every backtest that ran, with statistics corrected for the number of trials; deleted entries still count.
     Ledger(Ledger),
-    /// Check, repair, compact or measure the feature store; carry its sets to files and back.
+    /// Check, repair, compact or measure the feature store; export its sets to files and import them.
     Store(Store),
-    /// Draw a page of the workbench without a terminal, after these keys: as text, SVG or PNG.
+    /// Draw a page of the workbench without a terminal, after the given keys, as text, SVG or PNG.
     Picture(Picture),
-    /// Print every key of the workbench as Markdown.
+    /// Print all keys of the workbench as Markdown.
     Keys,
     /// Write a complete, commented workbench.toml to start from.
     Init(Project),
-    /// Print the completion script of a shell.
+    /// Print the completion script for a shell.
     Completions {
         /// bash, zsh, fish, elvish or powershell.
         shell: clap_complete::Shell,
     },
+    /// Print the manual page, for man: all commands and their flags.
+    Man,
 }
 
 #[cfg(test)]
@@ -191,10 +192,10 @@ mod tests {
     }
 }
 
-/// Flags of commands that write CSV with texts of others.
+/// Flags of commands that write CSV files with texts of the input.
 #[derive(Clone, Copy, Debug, Args)]
 pub struct CsvText {
-    /// What is done about texts in a .csv that a spreadsheet would compute: quote puts an apostrophe in front.
+    /// Texts in a .csv that a spreadsheet would take for formulas: keep leaves them, quote puts an apostrophe in front.
     #[arg(long, value_name = "WHAT", default_value = "keep")]
     pub csv_formulas: Formulas,
 }

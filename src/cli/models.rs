@@ -6,23 +6,22 @@ use clap::Args;
 
 use super::{CsvText, Onnx};
 use crate::config::bounds::flag;
-use inkstone_features::plain::onnx::{Examination, Unit};
-use inkstone_features::plain::{Judgements, LineFormat, Per, ProjectionMethod, SummaryTokens};
+use inkstone_features::standalone::onnx::{Examination, Unit};
+use inkstone_features::standalone::{Judgements, LineFormat, Per, ProjectionMethod, SummaryTokens};
 
 /// A model and the documents that it reads.
 #[derive(Clone, Debug, Args)]
 pub struct Reading {
-    /// The model file, which knows its kind and how its text was cut; or the folder or file .onnx of a contextual model.
+    /// The model file, which records its kind and how text is cut; or the folder or .onnx file of a contextual model.
     #[arg(short, long, value_name = "FILE")]
     pub model: PathBuf,
-    /// A document a line; - is the standard input.
+    /// The documents, one per line; - reads standard input.
     #[arg(short, long, value_name = "FILE")]
     pub input: PathBuf,
-    /// How lines are written: tokens, text or jsonl. Default: jsonl for a file of that name, else as the model was
+    /// Format of the lines: tokens, text or jsonl. Default: jsonl for a file with that ending, else as the model was
     /// trained.
     #[arg(long, value_name = "FORMAT")]
     pub format: Option<LineFormat>,
-    /// For contextual models.
     #[command(flatten)]
     pub onnx: Onnx,
 }
@@ -30,43 +29,41 @@ pub struct Reading {
 /// Flags of `eval`.
 #[derive(Debug, Args)]
 pub struct Eval {
-    /// The kind that the model must be of; the file itself says it, so this is only checked. Or `summaries`, which need no model.
+    /// Kind of the model, which is compared with the kind in its file; or `summaries`, which needs no model.
     #[arg(value_name = "MODEL")]
     pub kind: Option<String>,
-    /// The model file, which knows its kind and how its text was cut; or the folder or file .onnx of a contextual model.
+    /// The model file, which records its kind and how text is cut; or the folder or .onnx file of a contextual model.
     #[arg(short, long, value_name = "FILE")]
     pub model: Option<PathBuf>,
-    /// A document a line; - is the standard input.
+    /// The documents, one per line; - reads standard input.
     #[arg(short, long, value_name = "FILE")]
     pub input: PathBuf,
-    /// How lines are written: tokens, text or jsonl. Default: jsonl for a file of that name, else as the model was trained.
+    /// Format of the lines: tokens, text or jsonl. Default: jsonl for a file with that ending, else as the model was trained.
     #[arg(long, value_name = "FORMAT")]
     pub format: Option<LineFormat>,
-    /// For summaries: what should have been written, a line for each of --input, or by its id.
+    /// For summaries: the reference summaries, one for each line of --input in the same order, or with its id.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["model", "words", "per", "task", "against"])]
     pub references: Option<PathBuf>,
-    /// For summaries: what counts as a token. Default: char.
+    /// For summaries: what counts as a token (default: char).
     #[arg(long, value_name = "WHAT", requires = "references")]
     pub tokens: Option<SummaryTokens>,
-    /// For contextual models.
     #[command(flatten)]
     pub onnx: Onnx,
-    /// The input is no corpus but a file of human judgements of words, to measure word vectors by.
+    /// Evaluate word vectors: --input is a file of human judgements of words instead of documents.
     #[arg(long, value_name = "WHAT", conflicts_with = "per")]
     pub words: Option<Judgements>,
-    /// Also write a table, a row a document or a token, to --output.
+    /// Also write a table to --output, with one row per document or per token.
     #[arg(long, value_name = "UNIT", requires = "output")]
     pub per: Option<Per>,
-    /// For contextual models: what is looked at. Default: what goes with --read.
+    /// For contextual models: what is evaluated (default: by --read).
     #[arg(long, value_name = "WHAT")]
     pub task: Option<Examination>,
-    /// For contextual models: another form of the model (fp16, int8), whose rows are compared with those of the first.
+    /// For contextual models: another form of the model (fp16, int8), whose rows are compared with those of --model.
     #[arg(long, value_name = "MODEL")]
     pub against: Option<PathBuf>,
-    /// The table of --per; its name says which: .csv
+    /// File of the table of --per; its ending sets the format: .parquet or .csv.
     #[arg(short, long, value_name = "FILE", requires = "per")]
     pub output: Option<PathBuf>,
-    /// Texts in a .csv.
     #[command(flatten)]
     pub csv: CsvText,
 }
@@ -74,13 +71,11 @@ pub struct Eval {
 /// Flags of `embed`.
 #[derive(Debug, Args)]
 pub struct Embed {
-    /// Model and documents.
     #[command(flatten)]
     pub reading: Reading,
-    /// The rows, one a document; its name says how: .csv
+    /// File of the rows; its ending sets the format: .npz, .npy, .parquet or .csv.
     #[arg(short, long, value_name = "FILE")]
     pub output: PathBuf,
-    /// Texts in a .csv.
     #[command(flatten)]
     pub csv: CsvText,
 }
@@ -91,28 +86,27 @@ pub struct Explain {
     /// The model file.
     #[arg(short, long, value_name = "FILE")]
     pub model: PathBuf,
-    /// Documents, a line each; - is the standard input.
+    /// The documents, one per line; - reads standard input.
     #[arg(short, long, value_name = "FILE", required_unless_present = "text")]
     pub input: Option<PathBuf>,
-    /// One document, as it would stand on a line.
+    /// One document, written as a line of --input would be.
     #[arg(long, conflicts_with = "input")]
     pub text: Option<String>,
-    /// How lines are written: tokens, text or jsonl.
+    /// Format of the lines: tokens, text or jsonl.
     #[arg(long, value_name = "FORMAT")]
     pub format: Option<LineFormat>,
-    /// Only these documents: ids, or line numbers where there are none.
+    /// Explain only these documents: ids, or line numbers if the lines have no ids.
     #[arg(long, value_name = "ID,ID", value_delimiter = ',', requires = "input")]
     pub ids: Vec<String>,
     /// The class or component to explain, where a model has several; default: the one that scored highest.
     #[arg(long, value_name = "NAME")]
     pub of: Option<String>,
-    /// For contextual models: what is taken out to see what the score loses.
+    /// For contextual models: the unit that is removed to see how the score changes.
     #[arg(long, value_name = "UNIT", default_value = "sentence")]
     pub unit: Unit,
-    /// For contextual models.
     #[command(flatten)]
     pub onnx: Onnx,
-    /// Show the tokens with the largest parts, and the sum of the rest; 0 shows all.
+    /// Show the N tokens with the largest contributions, and the sum of the rest; 0 shows all.
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = flag::<usize>("--count"))]
     pub top: usize,
 }
@@ -123,22 +117,22 @@ pub struct Sample {
     /// The language model: a model file or an ARPA file.
     #[arg(short, long, value_name = "FILE")]
     pub model: PathBuf,
-    /// Documents to draw.
+    /// Number of documents to sample.
     #[arg(short, long, value_name = "N", default_value_t = 1, value_parser = flag::<usize>("--count"))]
     pub n: usize,
-    /// Below 1 the likely becomes likelier, above 1 less so.
+    /// Temperature: below 1 likely words become likelier, above 1 less so.
     #[arg(long, value_name = "T", default_value_t = 1.0, value_parser = flag::<f64>("--weight"))]
     pub temperature: f64,
-    /// Draw among the N most probable words only; 0: among all. With --after: list so many; 0: 10.
+    /// Sample among the N most probable words only; 0: among all. With --after, list N words; 0: 10.
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = flag::<usize>("--count"))]
     pub top_k: usize,
-    /// Tokens after which a document is broken off.
+    /// Largest number of tokens of a document.
     #[arg(long, value_name = "N", default_value_t = 200, value_parser = flag::<usize>("--count"))]
     pub max_length: usize,
-    /// Draw nothing, but list the words that most probably follow this text, which is cut as the model's was.
+    /// Sample nothing, but list the words that most probably follow this text, which is cut as the model's text was.
     #[arg(long, value_name = "TEXT", conflicts_with_all = ["n", "temperature", "max_length"])]
     pub after: Option<String>,
-    /// How the text of --after is written: tokens or text. Default: as the model was trained, tokens for an ARPA file.
+    /// Format of the text of --after: tokens or text. Default: as the model was trained, tokens for an ARPA file.
     #[arg(long, value_name = "FORMAT", requires = "after")]
     pub format: Option<LineFormat>,
 }
@@ -147,32 +141,31 @@ pub struct Sample {
 #[derive(Debug, Args)]
 #[command(group(clap::ArgGroup::new("asked").required(true).args(["words", "text", "ids"])))]
 pub struct Nearest {
-    /// The model file: lsa and all word vectors have words, files of word2vec among them; documents go with every model of dense rows.
+    /// The model file. For words: lsa, or any word vectors, also files of word2vec. For documents: any model with dense rows.
     #[arg(short, long, value_name = "FILE")]
     pub model: PathBuf,
-    /// Words of the model; fastText's that know characters answer for words that they never met, too.
+    /// Words to look up. A fastText model with character n-grams also knows words that it was not trained on.
     #[arg(long, value_name = "WORD,WORD", value_delimiter = ',', conflicts_with = "input")]
     pub words: Vec<String>,
-    /// Words to take off the sum of --words, for one answer: what is to 跌 as 大涨 is to 涨 is asked by
+    /// Words to subtract from the sum of --words, for one answer. The word that is to 跌 as 大涨 is to 涨:
     /// --words 大涨,跌 --minus 涨.
     #[arg(long, value_name = "WORD,WORD", value_delimiter = ',', requires = "words")]
     pub minus: Vec<String>,
-    /// A document, as it would stand on a line, whose neighbours among those of --input are wanted.
+    /// Find the documents of --input nearest to this one, which is written as a line of --input would be.
     #[arg(long, requires = "input")]
     pub text: Option<String>,
-    /// Documents of --input whose neighbours among the others are wanted: ids, or line numbers where there are none.
+    /// Find the documents nearest to these of --input: ids, or line numbers if the lines have no ids.
     #[arg(long, value_name = "ID,ID", value_delimiter = ',', requires = "input")]
     pub ids: Vec<String>,
-    /// The documents to look among, a line each; - is the standard input.
+    /// The documents to search, one per line; - reads standard input.
     #[arg(short, long, value_name = "FILE")]
     pub input: Option<PathBuf>,
-    /// How lines are written: tokens, text or jsonl.
+    /// Format of the lines: tokens, text or jsonl.
     #[arg(long, value_name = "FORMAT")]
     pub format: Option<LineFormat>,
-    /// For contextual models.
     #[command(flatten)]
     pub onnx: Onnx,
-    /// How many are wanted.
+    /// Number of neighbours.
     #[arg(short, long, value_name = "N", default_value_t = 10, value_parser = flag::<usize>("--count"))]
     pub k: usize,
 }
@@ -183,13 +176,12 @@ pub struct Shift {
     /// Models of word vectors, from the earliest to the latest.
     #[arg(long, value_name = "FILE,FILE", value_delimiter = ',', required = true)]
     pub models: Vec<PathBuf>,
-    /// Words to follow; without it all of the first model.
+    /// Words to follow; without this flag, all words of the first model.
     #[arg(long, value_name = "WORD,WORD", value_delimiter = ',')]
     pub words: Vec<String>,
-    /// The series: word, model, time, count, and how far it moved.
+    /// File of the table: word, model, time, count, and distance moved.
     #[arg(short, long, value_name = "FILE.csv")]
     pub output: PathBuf,
-    /// Texts in a .csv.
     #[command(flatten)]
     pub csv: CsvText,
 }
@@ -197,31 +189,30 @@ pub struct Shift {
 /// Flags of `projection`.
 #[derive(Debug, Args)]
 pub struct Projection {
-    /// The model file: all word vectors, those of lsa, fastText and neural language models among them, and files of word2vec.
+    /// The model file: any word vectors, also those of lsa, fastText and neural language models, and files of word2vec.
     #[arg(short, long, value_name = "FILE")]
     pub model: PathBuf,
-    /// Show the first N words of the model, which are the most frequent where it knows; 0 shows all.
+    /// Show the first N words of the model, which are the most frequent if it has counts; 0 shows all.
     #[arg(long, value_name = "N", default_value_t = 300, conflicts_with_all = ["words", "groups"], value_parser = flag::<usize>("--count"))]
     pub top: usize,
     /// Show these words.
     #[arg(long, value_name = "WORD,WORD", value_delimiter = ',', conflicts_with = "groups")]
     pub words: Vec<String>,
-    /// Show the words of a file, one a line, and after a tab or a space the group that gives the colour.
+    /// Show the words of a file: one per line and, after a tab or a space, the group that sets the colour.
     #[arg(long, value_name = "FILE")]
     pub groups: Option<PathBuf>,
     /// pca shows the two directions of greatest variance; tsne keeps neighbours together.
     #[arg(long, value_name = "METHOD", default_value = "pca")]
     pub method: ProjectionMethod,
-    /// How many neighbours count for tsne, in effect; default: 30, or a third of the words where these are fewer.
+    /// Perplexity of tsne, the effective number of neighbours; default: 30, or a third of the words if that is less.
     #[arg(long, value_name = "N", value_parser = flag::<f32>("--count"))]
     pub perplexity: Option<f32>,
-    /// Steps of tsne.
+    /// Iterations of tsne.
     #[arg(long, value_name = "N", default_value_t = 1000, value_parser = flag::<usize>("--epochs"))]
     pub epochs: usize,
     /// A picture (.svg), or a table of word, group, x and y (.csv, .parquet).
     #[arg(short, long, value_name = "FILE")]
     pub output: PathBuf,
-    /// Texts in a .csv.
     #[command(flatten)]
     pub csv: CsvText,
 }

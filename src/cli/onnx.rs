@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use inkstone_features::plain::onnx::Contextual;
-use inkstone_onnx::{Activation, Device, Layers, OnnxParams, Output, Over, RuntimeParams, Taken};
+use inkstone_features::standalone::onnx::Contextual;
+use inkstone_onnx::{Activation, Device, Layers, OnnxParams, Output, Over, Pooling, RuntimeParams};
 use inkstone_text::Truncation;
 
 /// Heading of these flags in every help text.
@@ -15,40 +15,39 @@ const CONTEXTUAL: &str = "Contextual models (ONNX)";
 /// How a contextual model is used.
 #[derive(Clone, Debug, Args)]
 pub struct Onnx {
-    /// tokenizer.json, vocab.txt or a SentencePiece model, where it is not beside the model.
+    /// The tokenizer (tokenizer.json, vocab.txt or a SentencePiece model), if it is not beside the model.
     #[arg(help_heading = CONTEXTUAL, long, value_name = "FILE")]
     pub tokenizer: Option<PathBuf>,
-    /// What is read of it.
+    /// Output of the model that is used.
     #[arg(help_heading = CONTEXTUAL, long, value_name = "WHAT", default_value = "embedding")]
     pub read: Output,
-    /// cls, pooler, mean, mean-text (without special tokens), max, last or sep; several joined by +.
+    /// How token vectors become one: cls, pooler, mean, mean-text (without special tokens), max, last or sep; several joined by +.
     #[arg(help_heading = CONTEXTUAL, long, value_name = "POOLING", default_value = "mean")]
-    pub pooling: Taken,
-    /// last, first+last, last:4 (their mean), last:4:concat, each (side by side), or mix:0.2,0.3,0.5 with a weight a layer.
+    pub pooling: Pooling,
+    /// Layers: last, first+last, last:4 (their mean), last:4:concat, each (side by side), or mix:0.2,0.3,0.5 with a weight per layer.
     #[arg(help_heading = CONTEXTUAL, long, value_name = "LAYERS", default_value = "last")]
     pub layers: Layers,
-    /// How logits become probabilities; auto goes by config.json.
+    /// How logits become probabilities; auto follows config.json.
     #[arg(help_heading = CONTEXTUAL, long, value_name = "FORM", default_value = "auto")]
     pub activation: Activation,
     /// Scale vectors to length 1.
     #[arg(help_heading = CONTEXTUAL, long)]
     pub normalise: bool,
-    /// What of a text is read, in tokens of the model: head:512, tail:512, head+tail:128+382.
+    /// Part of a text that is read, in tokens of the model: head:512, tail:512, head+tail:128+382.
     #[arg(help_heading = CONTEXTUAL, long, value_name = "SPEC", default_value = "none")]
     pub truncation: Truncation,
-    /// Tokens of a window at most, special ones included; 0: as many as the model has places.
+    /// Most tokens of a window, special tokens included; 0: as many as the model has positions.
     #[arg(help_heading = CONTEXTUAL, long, value_name = "N", default_value_t = 0)]
     pub max_len: usize,
-    /// Tokens from a window to the next; 0: one window a document.
+    /// Tokens from the start of a window to that of the next; 0: one window per document.
     #[arg(help_heading = CONTEXTUAL, long, value_name = "N", default_value_t = 0)]
     pub stride: usize,
-    /// How windows become one row.
+    /// How the windows of a document become one row.
     #[arg(help_heading = CONTEXTUAL, long, value_name = "FORM", default_value = "mean")]
     pub over_windows: Over,
-    /// Tokens that run at once, filling included; 0: 2048 on a processor, 32768 on a CUDA device.
+    /// Most tokens of a batch, padding included; 0: 2048 on a CPU, 32768 on a CUDA device.
     #[arg(help_heading = CONTEXTUAL, long, value_name = "N", default_value_t = 0)]
     pub batch_tokens: usize,
-    /// Where it runs.
     #[command(flatten)]
     pub place: Place,
 }
@@ -56,10 +55,10 @@ pub struct Onnx {
 /// Where contextual models run.
 #[derive(Clone, Debug, Args)]
 pub struct Place {
-    /// auto, cpu or cuda:0; auto says which it took.
+    /// Device: auto, cpu or cuda:0; the result names the one that auto chose.
     #[arg(help_heading = CONTEXTUAL, long, value_name = "DEVICE", default_value = "auto")]
     pub device: Device,
-    /// The library of ONNX Runtime; without it, it is looked for.
+    /// The ONNX Runtime library; without this flag it is searched for.
     #[arg(help_heading = CONTEXTUAL, long, value_name = "FILE")]
     pub library: Option<PathBuf>,
 }
@@ -72,7 +71,7 @@ impl Place {
 }
 
 impl Onnx {
-    /// What the flags say.
+    /// The flags as parameters.
     pub fn contextual(&self) -> Contextual {
         Contextual {
             params: OnnxParams {
@@ -104,7 +103,7 @@ pub struct Doctor {
     /// Look for, and with --fix install, the library for NVIDIA devices with CUDA and cuDNN (some gigabytes).
     #[arg(long)]
     pub cuda: bool,
-    /// A library of ONNX Runtime to look at; without it, it is looked for.
+    /// The ONNX Runtime library to check; without this flag it is searched for.
     #[arg(long, value_name = "FILE")]
     pub library: Option<PathBuf>,
 }

@@ -9,10 +9,9 @@ use super::Project;
 /// Draws a page of the workbench without a terminal.
 #[derive(Debug, Args)]
 pub struct Picture {
-    /// The project.
     #[command(flatten)]
     pub project: Project,
-    /// Keys to press before it is drawn: characters, and others by name, as in `7<enter><down>`.
+    /// Keys to press before the page is drawn: characters, and other keys by name, as in `7<enter><down>`.
     #[arg(long, default_value = "")]
     pub keys: String,
     /// Columns and rows of the screen.
@@ -27,6 +26,6 @@ fn size(text: &str) -> Result<(u16, u16), String> {
     let parts = text.split_once('x').and_then(|(wide, high)| Some((wide.parse().ok()?, high.parse().ok()?)));
     match parts {
         Some((wide @ 20..=500, high @ 5..=200)) => Ok((wide, high)),
-        _ => Err("columns and rows as 100x30, from 20x5 to 500x200".to_owned()),
+        _ => Err("write columns and rows as 100x30, from 20x5 to 500x200".to_owned()),
     }
 }

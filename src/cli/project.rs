@@ -1,4 +1,4 @@
-//! Flags of the commands that work on a project, and of the backtest on anybody's tables.
+//! Flags of the commands that work on a project, and of the backtest of any tables.
 
 use std::path::PathBuf;
 
@@ -19,21 +19,23 @@ pub struct Project {
     pub config: PathBuf,
 }
 
+/// Folder of the demo, where none is given.
+pub const DEMO_FOLDER: &str = "inkstone-demo";
+
 /// Flags of `demo`.
 #[derive(Debug, Args)]
 pub struct Demo {
-    /// Size: 1 is about 200 securities and 9,500 documents over two years.
+    /// Size of the market: 1 is about 200 securities and 9,500 documents over two years.
     #[arg(long, default_value_t = 1.0, value_parser = flag::<f64>("--scale"))]
     pub scale: f64,
     /// Folder for the data, the configuration and the results.
-    #[arg(long, default_value = "inkstone-demo")]
+    #[arg(long, default_value = DEMO_FOLDER)]
     pub dir: PathBuf,
 }
 
 /// Flags of `run`.
 #[derive(Debug, Args)]
 pub struct Run {
-    /// Which project.
     #[command(flatten)]
     pub project: Project,
     /// Stop after this stage.
@@ -44,16 +46,15 @@ pub struct Run {
 /// Flags of `boilerplate`.
 #[derive(Debug, Args)]
 pub struct Boilerplate {
-    /// Which project.
     #[command(flatten)]
     pub project: Project,
-    /// List that of one publisher alone; - lists what is everybody's.
+    /// List only the boilerplate of this publisher; - lists what several publishers share.
     #[arg(long, value_name = "NAME")]
     pub publisher: Option<String>,
-    /// Ids of sentences that are boilerplate. They are marked from the time that the corpus made them known, as before.
+    /// Ids of sentences to accept. They stay marked as boilerplate from the time at which the corpus made them known.
     #[arg(long, value_name = "ID", num_args = 1..)]
     pub accept: Vec<String>,
-    /// Ids of sentences that are not, and are never marked.
+    /// Ids of sentences to refuse. They are never marked as boilerplate.
     #[arg(long, value_name = "ID", num_args = 1..)]
     pub refuse: Vec<String>,
 }
@@ -61,7 +62,6 @@ pub struct Boilerplate {
 /// Flags of `backtest`.
 #[derive(Clone, Debug, Args)]
 pub struct Backtest {
-    /// Which project (without --factor).
     #[command(flatten)]
     pub project: Project,
     /// A factor table (Parquet or CSV: date, code, value[, known_at]) to test without a project.
@@ -82,58 +82,58 @@ pub struct Backtest {
     /// Begin CSV files with a byte-order mark, for Excel.
     #[arg(long, requires = "out")]
     pub bom: bool,
-    /// What is done about texts in CSV files that a spreadsheet would compute: quote puts an apostrophe in front.
+    /// Texts in CSV files that a spreadsheet would take for formulas: keep leaves them, quote puts an apostrophe in front.
     #[arg(long, value_name = "WHAT", requires = "out", default_value = "keep")]
     pub csv_formulas: Formulas,
-    /// Folder of the research ledger (default: that of .inkstone in the current folder).
+    /// Folder of the research ledger (default: the one in .inkstone in the current folder).
     #[arg(long, value_name = "DIR", requires = "factor")]
     pub ledger: Option<PathBuf>,
-    /// Conventions to follow.
+    /// Follow the conventions of this project or of another package.
     #[arg(long)]
     pub preset: Option<Preset>,
     /// Holding periods in trading days.
     #[arg(long, value_name = "N,N", value_delimiter = ',', value_parser = flag::<usize>("backtest.horizons"))]
     pub horizons: Option<Vec<usize>>,
-    /// Number of layers.
+    /// Number of quantile layers.
     #[arg(long, value_name = "N", value_parser = flag::<usize>("backtest.quantiles"))]
     pub quantiles: Option<usize>,
-    /// Trading days from the factor's date to the trade; 0 and less pair it with returns of its own day.
+    /// Trading days from the factor's date to the trade; with 0 or less a value is paired with a return of its own day.
     #[arg(long, value_name = "DAYS", allow_hyphen_values = true, value_parser = flag::<i32>("backtest.delay"))]
     pub delay: Option<i32>,
     /// Price of the trades.
     #[arg(long)]
     pub price: Option<Price>,
-    /// Weights of the names of a layer.
+    /// Weights of the securities in a layer.
     #[arg(long)]
     pub weights: Option<Weights>,
-    /// Cut quantiles within each industry.
+    /// Form the quantiles within each industry.
     #[arg(long)]
     pub within_industry: bool,
-    /// What books are compared with: universe (the mean of what traded), none, or a code of the price table.
+    /// Benchmark of the portfolios: universe (the mean of all securities that traded), none, or a code of the price table.
     #[arg(long, value_name = "CODE")]
     pub benchmark: Option<String>,
-    /// Names of the book of the best ones; 0: none.
+    /// Number of securities in the portfolio of the highest values; 0: no such portfolio.
     #[arg(long, value_name = "N", value_parser = flag::<usize>("backtest.top"))]
     pub top: Option<usize>,
-    /// Names of it that are replaced at most at a rebalancing.
+    /// Most securities of the --top portfolio that are replaced at a rebalancing.
     #[arg(long, value_name = "N", value_parser = flag::<usize>("backtest.drop"))]
     pub drop: Option<usize>,
-    /// Slippage in basis points, of what is bought and of what is sold.
+    /// Slippage in basis points, on purchases and on sales.
     #[arg(long, value_name = "BPS", value_parser = flag::<f64>("backtest.slippage_bps"))]
     pub slippage_bps: Option<f64>,
-    /// Capital of a book in CNY, whose orders are rounded to lots; 0: no lots.
+    /// Capital of a portfolio in CNY, with orders rounded to lots; 0: orders of any size.
     #[arg(long, value_name = "CNY", value_parser = flag::<f64>("backtest.capital"))]
     pub capital: Option<f64>,
-    /// Return assumed of a holding that is delisted, after its last price (-0.5: half is lost).
+    /// Return assumed for a delisted holding after its last price (-0.5: half is lost).
     #[arg(long, value_name = "RETURN", allow_hyphen_values = true, value_parser = flag::<f64>("backtest.delisting_return"))]
     pub delisting_return: Option<f64>,
-    /// Trading days of a listing in which a name is left alone.
+    /// Trading days after its listing in which a security is not traded.
     #[arg(long, value_name = "DAYS", value_parser = flag::<usize>("backtest.min_listed_days"))]
     pub min_listed_days: Option<usize>,
-    /// Largest share of values that may go unused, whatever the reason (0.35 = 35 %).
+    /// Largest share of the values that may be left unused, for whatever reason (0.35 = 35 %).
     #[arg(long, value_name = "SHARE", value_parser = flag::<f64>("backtest.max_loss"))]
     pub max_loss: Option<f64>,
-    /// Use values that were not known before the return began. The result is marked as such everywhere.
+    /// Also use values that were not known before their return began. Every table of the result is marked as look-ahead.
     #[arg(long)]
     pub allow_lookahead: bool,
 }
@@ -141,13 +141,12 @@ pub struct Backtest {
 /// Flags of `experiment`.
 #[derive(Debug, Args)]
 pub struct Experiment {
-    /// Which project.
     #[command(flatten)]
     pub project: Project,
-    /// The experiment; without it all of the configuration.
+    /// The experiment to run; without this flag, all experiments of the configuration.
     #[arg(long, value_name = "NAME")]
     pub name: Option<String>,
-    /// Strategies and lengths as others have published them, instead of those of the configuration.
+    /// Published strategies and lengths, instead of those of the configuration.
     #[arg(long)]
     pub preset: Option<inkstone_features::experiment::Preset>,
 }
@@ -155,13 +154,12 @@ pub struct Experiment {
 /// Flags of `drift`.
 #[derive(Debug, Args)]
 pub struct Drift {
-    /// Which project.
     #[command(flatten)]
     pub project: Project,
-    /// The feature, one with model = "onnx".
+    /// The feature, which must have model = "onnx".
     #[arg(long, value_name = "NAME")]
     pub feature: String,
-    /// The other form of its model: a file .onnx of half precision or integers, or the folder of one.
+    /// The other form of its model, in half precision or integers: an .onnx file, or its folder.
     #[arg(long, value_name = "MODEL")]
     pub against: PathBuf,
 }
@@ -182,28 +180,28 @@ pub struct Store {
 pub enum StoreAction {
     /// Check every table, every file and every block of the project against its checksum.
     Verify,
-    /// Remove what is damaged and keep what is sound; the next run makes the rest again.
+    /// Remove damaged files and rows and keep the rest; the next run makes them again.
     Repair,
-    /// Give back the space of sets that the configuration no longer uses, and of what was overwritten.
+    /// Free the space of sets that the configuration no longer uses, and of overwritten rows.
     Compact,
-    /// Sizes of the files and of the sets in them.
+    /// Show the sizes of the files and of the sets in them.
     Stats,
     /// Write finished sets as Parquet files, for other tools and for import.
     #[command(group(ArgGroup::new("which").required(true).args(["set", "all"])))]
     Export {
-        /// The set: its name, or its id where several have that name.
+        /// Name of the set, or its id if several sets have that name.
         #[arg(long, value_name = "NAME|ID")]
         set: Option<String>,
-        /// All finished sets, a file each.
+        /// Export all finished sets, one file each.
         #[arg(long)]
         all: bool,
-        /// The file; with --all the folder.
+        /// File to write; with --all, the folder.
         #[arg(long, value_name = "PATH")]
         out: PathBuf,
     },
-    /// Take in sets that export wrote, to the bit. What is damaged, or there already with other rows, is refused.
+    /// Import sets that export wrote, bit for bit. A damaged file is refused, and so is a set that exists with other rows.
     Import {
-        /// The files.
+        /// Files to import.
         #[arg(required = true, value_name = "FILE")]
         files: Vec<PathBuf>,
     },

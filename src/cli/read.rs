@@ -13,16 +13,16 @@ pub struct Read {
     /// PDF, HTML, DOCX and text files, or folders of them.
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
-    /// Write the text of each file into this folder, with title and time as head lines, as ingest reads it again.
+    /// Write the text of each file into this folder, with title and time in its first lines, which ingest reads.
     #[arg(short, long, value_name = "DIR")]
     pub output: Option<PathBuf>,
-    /// Give the text of each file in the result.
+    /// Include the text of each file in the JSON result.
     #[arg(long)]
     pub text: bool,
-    /// Pages of a PDF at the most; one with more is refused unread.
+    /// Largest number of pages of a PDF; a PDF with more is refused unread.
     #[arg(long, value_name = "N", default_value_t = Params::default().max_pages, value_parser = flag::<usize>("ingest.max_pages"))]
     pub max_pages: usize,
-    /// Share of a file's glyphs or characters that may be unmapped or garbled.
+    /// Largest share of a file's glyphs or characters that may be unmapped or garbled.
     #[arg(long, value_name = "SHARE", default_value_t = Params::default().max_garbled, value_parser = flag::<f64>("ingest.max_garbled"))]
     pub max_garbled: f64,
 }

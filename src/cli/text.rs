@@ -7,7 +7,7 @@ use clap::Args;
 
 use crate::config::bounds::flag;
 use inkstone_corpus::ingest::read_time;
-use inkstone_features::plain::LineFormat;
+use inkstone_features::standalone::LineFormat;
 use inkstone_text::{Cut, Mode, Truncation};
 
 /// Heading of these flags in every help text.
@@ -16,10 +16,9 @@ const CUTTING: &str = "Cutting text";
 /// How text is cut.
 #[derive(Clone, Debug, Args)]
 pub struct Tokenizer {
-    /// Characters or jieba words.
+    /// Unit: characters or jieba words.
     #[arg(help_heading = CUTTING, long, default_value = "jieba")]
     pub mode: Mode,
-    /// How words are found and which are left out.
     #[command(flatten)]
     pub words: WordCut,
 }
@@ -30,7 +29,7 @@ pub struct WordCut {
     /// How jieba cuts: precise, full or search.
     #[arg(help_heading = CUTTING, long, default_value = "precise")]
     pub cut: Cut,
-    /// Find words that no dictionary has (the default; takes back --no-hmm).
+    /// Find words that are in no dictionary (the default; cancels --no-hmm).
     #[arg(help_heading = CUTTING, long, overrides_with = "no_hmm")]
     pub hmm: bool,
     /// Cut by the dictionaries alone.
@@ -39,10 +38,10 @@ pub struct WordCut {
     /// A user dictionary: word, optional frequency, optional tag. May be given several times.
     #[arg(help_heading = CUTTING, long, value_name = "FILE")]
     pub dict: Vec<PathBuf>,
-    /// Give each word its part of speech, as 回购|v, so that the senses of a word are apart; with jieba's precise cut.
+    /// Append its part of speech to each word, as in 回购|v, to keep its senses apart; needs jieba's precise cut.
     #[arg(help_heading = CUTTING, long)]
     pub tags: bool,
-    /// Leave out stopwords, marks and numbers: none (keep all), builtin or a file. Default: none for tokenize, builtin
+    /// Leave out stopwords, punctuation and numbers: none (keep all), builtin or a file. Default: none for tokenize, builtin
     /// for models that count words; language models read every token.
     #[arg(help_heading = CUTTING, long, value_name = "LIST")]
     pub stopwords: Option<String>,
@@ -51,30 +50,29 @@ pub struct WordCut {
 /// What a model is fitted on.
 #[derive(Clone, Debug, Args)]
 pub struct Corpus {
-    /// A document a line; - is the standard input; a folder of a project's documents, such as .inkstone/clean, is read as jsonl.
+    /// The documents, one per line; - reads standard input. A folder of a project's documents, such as .inkstone/clean, is read as jsonl.
     #[arg(short, long, value_name = "FILE")]
     pub input: PathBuf,
-    /// How lines are written: tokens (with spaces between them), text, or jsonl ({"text"} and whatever of id, title,
-    /// label, value, time, group). Default: jsonl for a file of that name, else text.
+    /// Format of the lines: tokens (separated by spaces), text, or jsonl ({"text"} and, where known, id, title,
+    /// label, value, time, group). Default: jsonl for a file with that ending, else text.
     #[arg(long, value_name = "FORMAT")]
     pub format: Option<LineFormat>,
     /// Read only the documents known at this time (2023-12-31, or with a time of day), so that nothing is learned from later
-    /// ones. It takes lines with times: jsonl, or the documents of a project.
+    /// ones. It needs documents with times: jsonl, or the documents of a project.
     #[arg(long, value_name = "TIME", value_parser = time)]
     pub until: Option<NaiveDateTime>,
-    /// How text is cut.
     #[command(flatten)]
     pub tokenizer: Tokenizer,
 }
 
 fn time(text: &str) -> Result<NaiveDateTime, String> {
-    read_time(text).ok_or_else(|| format!("{text:?} is no time; write 2023-12-31 or 2023-12-31 15:00:00"))
+    read_time(text).ok_or_else(|| format!("{text:?} is not a time; write 2023-12-31 or 2023-12-31 15:00:00"))
 }
 
 /// What `tokenize` writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum LineMode {
-    /// Characters, runs of letters and digits, marks.
+    /// Characters, runs of letters and digits, punctuation marks.
     Char,
     /// Words of jieba.
     Jieba,
@@ -91,7 +89,6 @@ pub struct Tokenize {
     /// For the mode wordpiece: tokenizer.json, vocab.txt, a SentencePiece model, or the folder of an export that holds one.
     #[arg(help_heading = CUTTING, long, value_name = "FILE", required_if_eq("mode", "wordpiece"))]
     pub tokenizer: Option<PathBuf>,
-    /// How words are found and which are left out.
     #[command(flatten)]
     pub words: WordCut,
     /// Keep a part of each line: head:512, tail:512, head+tail:128+382.
@@ -101,10 +98,10 @@ pub struct Tokenize {
     /// tokenizer adds.
     #[arg(long, value_name = "N", value_parser = flag::<usize>("--count"))]
     pub specials: Option<usize>,
-    /// What stands between tokens.
+    /// Separator between tokens.
     #[arg(long, default_value = " ", value_name = "TEXT")]
     pub separator: String,
-    /// Also count the words written, into a table: word, count, lines with it.
+    /// Also write a table of the words: word, count, number of lines with it.
     #[arg(long, value_name = "FILE")]
     pub vocabulary: Option<PathBuf>,
 }

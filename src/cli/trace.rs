@@ -6,21 +6,20 @@ use clap::Args;
 /// Flags of `trace`.
 #[derive(Debug, Args)]
 pub struct Trace {
-    /// The factor.
+    /// Name of the factor.
     pub factor: String,
-    /// Which project.
     #[command(flatten)]
     pub project: super::Project,
     /// The date of the value (2024-03-15).
     #[arg(long, value_name = "DATE", required_unless_present = "quantile")]
     pub date: Option<NaiveDate>,
-    /// The names of one quantile alone, 1 for the lowest values; without a date the dates on which it has names.
+    /// Show only the securities of this quantile (1 has the lowest values); without --date, the dates on which it has any.
     #[arg(long, value_name = "N", conflicts_with = "code")]
     pub quantile: Option<u16>,
-    /// The documents behind the value of this name.
+    /// Show the documents behind the value of this security.
     #[arg(long, value_name = "CODE", requires = "date")]
     pub code: Option<String>,
-    /// Of these documents one, with its sentences and the words that moved its value.
+    /// Show one of these documents with its sentences and the words that gave it its value.
     #[arg(long, value_name = "ID", requires = "code")]
     pub document: Option<String>,
 }

@@ -11,7 +11,7 @@ use crate::headless::Summary;
 use crate::pipeline;
 use inkstone_corpus::structure::{Boilerplate, Decisions, Status, decide, read_list};
 
-/// Characters of a sentence that stand behind its id in the file of decisions.
+/// Number of characters of a sentence in the comment behind its id in the file of decisions.
 const TOLD: usize = 40;
 
 pub(super) fn run(args: &Args) -> Result<Summary> {
@@ -40,7 +40,7 @@ pub(super) fn run(args: &Args) -> Result<Summary> {
             )
         })?;
         if let Some(both) = args.accept.iter().find(|id| args.refuse.contains(id)) {
-            bail!("{both} is to be both accepted and refused: choose one");
+            bail!("{both} is given to both --accept and --refuse: choose one");
         }
         decide(&list, &mut decisions, &args.accept, Status::Accepted)?;
         decide(&list, &mut decisions, &args.refuse, Status::Refused)?;
@@ -59,7 +59,7 @@ pub(super) fn run(args: &Args) -> Result<Summary> {
         if !list.iter().any(asked) {
             let mut known: Vec<&str> = list.iter().map(|row| row.publisher.as_deref().unwrap_or("-")).collect();
             known.dedup();
-            bail!("no boilerplate is of the publisher {name:?}; there is some of: {}", known.join(", "));
+            bail!("there is no boilerplate of the publisher {name:?}; there is some of: {}", known.join(", "));
         }
         list.retain(asked);
     }

@@ -1,4 +1,4 @@
-//! `replay` and `diff`: runs repeated and compared by their manifests.
+//! `replay` and `diff`: repeat and compare runs by their manifests.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -13,27 +13,27 @@ use inkstone_base::job::Ctx;
 use inkstone_base::width::shown;
 use inkstone_lab::export::Manifest;
 
-/// Runs once more what a manifest tells of, with its seed.
+/// Repeats the run of a manifest with its seed.
 pub(super) fn replay(args: &Replay, global: &Global) -> Result<ExitCode> {
     let seed = Manifest::read(&args.manifest).map_or(1, |manifest| manifest.provenance.seed);
     let ctx = Ctx::new(global.threads.unwrap_or(0), seed);
     Ok(headless::run_under("replay", ctx, |ctx| again(args, ctx)))
 }
 
-/// Anything but the same bytes is a partial success.
+/// Any difference of bytes makes a partial success.
 fn again(args: &Replay, ctx: &Ctx) -> Result<Summary> {
     let base = match &args.base {
         Some(base) => base.clone(),
         None => folder_above(&args.manifest)?,
     };
-    let kept = tempfile::tempdir().context("cannot make a temporary folder; name one with --dir")?;
-    let dir = args.dir.as_deref().unwrap_or(kept.path());
+    let temporary = tempfile::tempdir().context("cannot make a temporary folder; name one with --dir")?;
+    let dir = args.dir.as_deref().unwrap_or(temporary.path());
     let (replayed, reports) = pipeline::replay(&args.manifest, &base, dir, ctx).with_context(|| {
         format!("cannot repeat the run of {} on the sources below {}", args.manifest.display(), base.display())
     })?;
     if let Some(library) = &replayed.library_ignored {
         let note = format!(
-            "the manifest names a library of native code, {library}: it was not loaded, but the one of this machine"
+            "the manifest names the native library {library}, which was not loaded; the library of this machine was used"
         );
         let _ = writeln!(std::io::stderr(), "note: {}", shown(&note));
     }
@@ -47,7 +47,7 @@ fn again(args: &Replay, ctx: &Ctx) -> Result<Summary> {
 
 /// The folder above that of a manifest.
 fn folder_above(manifest: &Path) -> Result<PathBuf> {
-    let full = std::path::absolute(manifest).with_context(|| format!("{} is no file", manifest.display()))?;
+    let full = std::path::absolute(manifest).with_context(|| format!("{} is not a file", manifest.display()))?;
     Ok(full.parent().and_then(Path::parent).unwrap_or(Path::new("/")).to_owned())
 }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use serde_json::{Value, json};
 
 use super::is_batch;
@@ -35,7 +35,7 @@ const MODEL: [(&str, &[u8]); 3] = [
 /// The words of the placebo, which the configuration names as a file.
 const PLACEBO: &str = include_str!("../../datasets/demo/placebo.txt");
 
-/// Generates the market unless it is there already, runs everything, and shows or prints the result.
+/// Generates the market unless it exists, runs everything, and shows or prints the result.
 pub(super) fn run(args: &Demo, global: &Global) -> Result<ExitCode> {
     if is_batch(global) {
         let ready = open(args, global);
@@ -48,7 +48,7 @@ pub(super) fn run(args: &Demo, global: &Global) -> Result<ExitCode> {
             let left_out = ready_models(&mut opened, &args.dir, ctx)?;
             let (truth, reports) = generate_and_run(&opened, &data, &params, ctx)?;
             let mut summary = summary(&opened, reports, Stage::Report)?;
-            let outcomes = pipeline::outcomes(&opened.config, &pipeline::project(&opened.config, &opened.base))?;
+            let outcomes = pipeline::outcomes(&opened.config, &opened.project())?;
             summary.set("truth", check(&truth, &outcomes));
             // The demo's bad rows were planted: only others make it a partial success.
             summary.partial = rejected(&summary.fields) != truth.rejects;
@@ -62,7 +62,7 @@ pub(super) fn run(args: &Demo, global: &Global) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What the workbench works with on the demo.
+/// The workspace of the demo.
 pub(super) fn workspace(args: &Demo, global: &Global) -> Result<Workspace> {
     let (opened, params, data) = open(args, global)?;
     let (run, dir) = (opened.clone(), args.dir.clone());
@@ -90,8 +90,8 @@ fn open(args: &Demo, global: &Global) -> Result<(Opened, Params, PathBuf)> {
     Ok((opened, params, args.dir.join("data")))
 }
 
-/// Puts the demonstration model in its place. Where no library is there that runs it, the features that need it and the factors made of
-/// them are left out, with the reason and the command that installs one: nothing is fetched unasked.
+/// Writes the files of the demonstration model. If this machine has no library that runs it, the features that need it and the factors
+/// made of them are left out, with the reason and the command that installs one: nothing is fetched unasked.
 fn ready_models(opened: &mut Opened, dir: &Path, ctx: &Ctx) -> Result<Option<String>> {
     for (name, bytes) in MODEL {
         let path = dir.join("model").join(name);
@@ -135,13 +135,9 @@ fn generate_and_run(opened: &Opened, data: &Path, params: &Params, ctx: &Ctx) ->
     let truth = match standing.filter(|t| t.stands_for(params)) {
         Some(truth) => truth,
         None => {
-            let mut made = None;
-            reports.push(ctx.stage("generate", "docs", None, || {
-                let (truth, report) = demo::generate(data, params, ctx)?;
-                made = Some(truth);
-                Ok(report)
-            })?);
-            made.context("a generated market has its truth")?
+            let (truth, report) = ctx.stage("generate", "docs", None, || demo::generate(data, params, ctx))?;
+            reports.push(report);
+            truth
         }
     };
     disk::write_atomic(&data.join("placebo.txt"), |out| Ok(out.write_all(PLACEBO.as_bytes())?))?;
@@ -149,7 +145,7 @@ fn generate_and_run(opened: &Opened, data: &Path, params: &Params, ctx: &Ctx) ->
     Ok((truth, reports))
 }
 
-/// What was planted beside what was found.
+/// The planted figures beside those that were found.
 fn check(truth: &Truth, outcomes: &[Outcome]) -> Value {
     let found = |factor: &str, horizon: usize| {
         let outcome = outcomes.iter().find(|o| o.factor == factor)?;

@@ -1,4 +1,4 @@
-//! `doctor`: what this machine has, what is missing, and the command that mends it.
+//! `doctor`: checks this machine, and names what is missing and the command that installs it.
 
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -17,22 +17,22 @@ use inkstone_base::width::shown;
 use inkstone_onnx::RuntimeParams;
 use inkstone_onnx::runtime::{MEND, MEND_CUDA, Machine, PACKAGE_VERSION, install, program, runtime_folder};
 
-/// How a model of a hub becomes one that this program reads.
+/// The command that exports a model of a hub to the ONNX format.
 const EXPORT: &str = "pip install \"optimum[onnxruntime]\" && optimum-cli export onnx --model hfl/chinese-macbert-base --task \
                       feature-extraction models/macbert   (a classifier: --task text-classification)";
 
-/// Something that was looked at.
+/// One result of the check.
 #[derive(Serialize)]
 struct Finding {
     what: &'static str,
-    /// Whether it will do; none where it need not be there.
+    /// True if it is sufficient; none if it is not required.
     fine: Option<bool>,
     found: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     mend: Option<String>,
 }
 
-/// Looks, mends if asked to, and says what it found: in words on a terminal, else as a JSON object.
+/// Checks the machine, installs if asked to, and prints the findings: as text on a terminal, else as a JSON object.
 pub(super) fn run(args: &Doctor, global: &Global) -> ExitCode {
     if is_batch(global) {
         return batch("doctor", global, |ctx| {
@@ -72,16 +72,16 @@ fn wanting(findings: &[Finding]) -> bool {
 }
 
 fn look(args: &Doctor, ctx: &Ctx) -> Result<Vec<Finding>> {
-    let found = |what, fine, found: String| Finding { what, fine, found, mend: None };
+    let finding = |what, fine, found: String| Finding { what, fine, found, mend: None };
     let cores = std::thread::available_parallelism().map_or(0, usize::from);
     let mut findings = vec![
-        found(
+        finding(
             "inkstone",
             Some(true),
             format!("{} on {} {}", env!("CARGO_PKG_VERSION"), std::env::consts::OS, std::env::consts::ARCH),
         ),
-        found("processor", Some(true), format!("{cores} cores, inner loops for {}", simd::in_words())),
-        found("terminal", None, terminal()),
+        finding("processor", Some(true), format!("{cores} cores, inner loops for {}", simd::in_words())),
+        finding("terminal", None, terminal()),
     ];
     let place = RuntimeParams { library: args.library.clone(), trusted: true, ..RuntimeParams::default() };
     if args.fix && (args.cuda || place.load(Path::new("")).is_err()) {
@@ -94,20 +94,20 @@ fn look(args: &Doctor, ctx: &Ctx) -> Result<Vec<Finding>> {
     }
     let machine = Machine::look(&place, Path::new(""));
     findings.push(match &machine.library {
-        Ok(library) => found("ONNX Runtime", Some(true), format!("{} ({})", library.version, library.file.display())),
+        Ok(library) => finding("ONNX Runtime", Some(true), format!("{} ({})", library.version, library.file.display())),
         Err(error) => {
             Finding { what: "ONNX Runtime", fine: Some(false), found: error.clone(), mend: Some(MEND.to_owned()) }
         }
     });
     let places: Vec<String> =
         machine.places.iter().map(|place| format!("{} ({})", place.file.display(), place.from)).collect();
-    findings.push(found(
+    findings.push(finding(
         "libraries",
         None,
         if places.is_empty() { "none on this machine".into() } else { places.join("; ") },
     ));
     if !machine.devices.is_empty() {
-        findings.push(found("devices", None, machine.devices.join("; ")));
+        findings.push(finding("devices", None, machine.devices.join("; ")));
     }
     if let Some(missing) = &machine.cuda_lacks {
         findings.push(Finding {
@@ -122,7 +122,7 @@ fn look(args: &Doctor, ctx: &Ctx) -> Result<Vec<Finding>> {
         });
     }
     let installer = ["uv", "python3"].into_iter().find(|name| runs(name));
-    findings.push(found(
+    findings.push(finding(
         "installer",
         None,
         installer.map_or("neither uv nor python3, so --fix can install nothing".into(), str::to_owned),
@@ -131,7 +131,7 @@ fn look(args: &Doctor, ctx: &Ctx) -> Result<Vec<Finding>> {
 }
 
 fn own_runtime_folder() -> Result<PathBuf> {
-    runtime_folder().context("neither XDG_DATA_HOME nor HOME names a folder by its whole path: set one of them")
+    runtime_folder().context("neither XDG_DATA_HOME nor HOME is set to an absolute path: set one of them")
 }
 
 fn terminal() -> String {

@@ -1,16 +1,18 @@
-//! The truncation laboratory, in the workbench or as a batch.
+//! `experiment`: truncation strategies compared, in the workbench or as a batch.
 
 use std::process::ExitCode;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use anyhow::{Context, Result};
 
+use super::dictionary::Dictionary;
 use super::is_batch;
-use super::project::Opened;
+use super::project::{Opened, batch_on};
 use super::workbench::open_ui;
 use crate::cli::{Experiment, Global};
-use crate::headless::{self, Summary};
+use crate::headless::Summary;
 use crate::pipeline;
+use inkstone_base::data::Report;
 use inkstone_base::disk::{self, Room};
 use inkstone_base::job::Ctx;
 use inkstone_features::experiment::{Findings, Params, Preset};
@@ -38,16 +40,12 @@ pub(super) fn run(args: &Experiment, global: &Global) -> Result<ExitCode> {
         let runner = Arc::new(move |ctx: &Ctx| Ok(experiments(&run.again()?, name.as_deref(), ctx)?.0));
         return open_ui(&opened, Start::Run, global, Some(runner));
     }
-    let ctx = opened.as_ref().map_or_else(|_| Ctx::new(1, 1), Opened::ctx);
-    Ok(headless::run_under("experiment", ctx, |ctx| {
-        let opened = opened?;
+    Ok(batch_on("experiment", opened, |opened, ctx| {
         let _held = opened.writing("experiment")?;
         let (reports, findings, pages) = experiments(&opened, name.as_deref(), ctx)?;
         let mut summary = Summary::default();
         summary.set("project", &opened.config.project.name);
-        if !opened.config.project.note.is_empty() {
-            summary.set("note", &opened.config.project.note);
-        }
+        summary.set_note(&opened.config.project.note);
         summary.partial = findings.iter().any(|found| !found.skipped.is_empty());
         summary.set("stages", reports);
         summary.set("experiments", findings);
@@ -56,10 +54,8 @@ pub(super) fn run(args: &Experiment, global: &Global) -> Result<ExitCode> {
     }))
 }
 
-type Ran = (Vec<inkstone_base::data::Report>, Vec<Findings>, Vec<String>);
-
-/// Runs experiments, and writes the page of each among the exports.
-fn experiments(opened: &Opened, name: Option<&str>, ctx: &Ctx) -> Result<Ran> {
+/// Runs experiments and writes the page of each among the exports. Returns reports, findings and the paths of the pages.
+fn experiments(opened: &Opened, name: Option<&str>, ctx: &Ctx) -> Result<(Vec<Report>, Vec<Findings>, Vec<String>)> {
     let config = &opened.config;
     disk::is_ours(&opened.base.join(&config.project.exports), Room::Exports)?;
     let (reports, findings) = pipeline::experiments(config, &opened.base, name, ctx)?;
@@ -76,61 +72,53 @@ fn experiments(opened: &Opened, name: Option<&str>, ctx: &Ctx) -> Result<Ran> {
     Ok((reports, findings, pages))
 }
 
-/// The laboratory as the workbench opens it; none where the configuration has no experiments.
-pub(super) fn laboratory(opened: &Opened) -> Option<Laboratory> {
+/// The functions of the page of experiments; none if the configuration has no experiments.
+pub(super) fn laboratory(opened: &Opened, dictionary: Arc<Dictionary>) -> Option<Laboratory> {
     if opened.config.experiment.is_empty() {
         return None;
     }
-    let [ran, found, filling, looked] = [(); 4].map(|()| opened.clone());
-    let words = OnceLock::new();
+    let [of_run, of_findings, of_grids, of_document] = [(); 4].map(|()| opened.clone());
     Some(Laboratory {
-        findings: Arc::new(move || {
-            Ok(pipeline::findings(&found.config, &pipeline::project(&found.config, &found.base)))
-        }),
-        grids: Arc::new(move || {
-            Ok(pipeline::grids(&filling.config, &pipeline::project(&filling.config, &filling.base)))
-        }),
+        findings: Arc::new(move || Ok(pipeline::findings(&of_findings.config, &of_findings.project()))),
+        grids: Arc::new(move || Ok(pipeline::grids(&of_grids.config, &of_grids.project()))),
         document: Arc::new(move |name, number| {
-            let segmenter =
-                || Segmenter::new(&looked.config.tokenizer, &looked.base).map_err(|error| format!("{error:#}"));
-            let words = words.get_or_init(segmenter).as_ref().map_err(|error| anyhow::anyhow!("{error}"))?;
-            let params = looked.config.experiment.iter().find(|params| params.name == name);
-            truncated(&looked, params.context("there is no such experiment")?, number, words)
+            let opened = &of_document;
+            let words = dictionary.segmenter()?;
+            truncated(opened, opened.config.find_experiment(name)?, number, words)
         }),
-        run: Arc::new(move |ctx: &Ctx| Ok(experiments(&ran.again()?, None, ctx)?.0)),
+        run: Arc::new(move |ctx: &Ctx| Ok(experiments(&of_run.again()?, None, ctx)?.0)),
     })
 }
 
-/// A document as the strategies of an experiment cut it. Tokens are words, or characters where strategies count these or a contextual
+/// A document as the strategies of an experiment cut it. Tokens are words, or characters if strategies count these or if a contextual
 /// model has tokens of its own.
 fn truncated(opened: &Opened, params: &Params, number: usize, words: &Segmenter) -> Result<Option<Truncated>> {
     let config = &opened.config;
-    let project = pipeline::project(config, &opened.base);
+    let project = opened.project();
     let found = pipeline::findings(config, &project).into_iter().find(|found| found.name == params.name);
     let Some(found) = found else { return Ok(None) };
-    let Some(looked) = pipeline::look_at(config, &project, params, number)? else { return Ok(None) };
+    let Some(document) = pipeline::experiment_document(config, &project, params, number)? else { return Ok(None) };
     let (store, without_scores) = match Reader::open(&project.store()) {
         Ok(store) => (Some(store), None),
         Err(error) => (None, Some(format!("{error:#}"))),
     };
     let mut strategies = Vec::with_capacity(found.cells.len());
-    for (cell, of) in found.cells.iter().enumerate() {
-        let feature = config.feature.iter().find(|feature| feature.name == of.feature);
-        let strategy = match feature.map(|feature| feature.model) {
-            Some(Model::Onnx) => of.strategy.in_characters(),
-            _ => of.strategy.clone(),
+    for (number, cell) in found.cells.iter().enumerate() {
+        let strategy = match config.find_feature(&cell.feature).map(|feature| feature.model) {
+            Ok(Model::Onnx) => cell.strategy.in_characters(),
+            _ => cell.strategy.clone(),
         };
-        let (layout, views, tokens) = looked.document.views(&strategy, words);
-        let score = match (&store, of.set) {
-            (Some(store), Some(set)) => looked.score(store, set)?,
+        let (layout, views, tokens) = document.document.views(&strategy, words);
+        let score = match (&store, cell.set) {
+            (Some(store), Some(set)) => document.score(store, set)?,
             _ => None,
         };
-        strategies.push(Kept { score, ..Kept::of(cell, &layout, &views, &tokens) });
+        strategies.push(Kept { score, ..Kept::new(number, &layout, &views, &tokens) });
     }
     Ok(Some(Truncated {
-        title: looked.document.clean.document.title.clone(),
-        text: looked.document.text,
-        documents: looked.documents,
+        title: document.document.clean.document.title.clone(),
+        text: document.document.text,
+        documents: document.documents,
         strategies,
         without_scores,
     }))

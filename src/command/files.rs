@@ -10,10 +10,10 @@ use chrono::Utc;
 use serde_json::json;
 
 use super::counted;
-use super::project::of_factor;
+use super::project::factor_json;
 use crate::cli::{Backtest, Global, LineMode, Tokenize, Tokenizer, WordCut};
 use crate::headless::Summary;
-use crate::pipeline::{self, Judged};
+use crate::pipeline::{self, FactorResult};
 use inkstone_base::disk::{self, Room};
 use inkstone_base::job::Ctx;
 use inkstone_base::width::Screened;
@@ -23,7 +23,7 @@ use inkstone_lab::factor::Factor;
 use inkstone_lab::ledger::{self, Trial};
 use inkstone_lab::lint::{self, Masked, Subject};
 use inkstone_market::Market;
-use inkstone_report::{FactorPage, factor_html};
+use inkstone_report::{FactorPage, factor_html, verdicts_json};
 use inkstone_tables::project::Project;
 use inkstone_text::subword::Subword;
 use inkstone_text::{
@@ -58,7 +58,7 @@ pub(super) fn apply(args: &Backtest, params: &mut Params) -> Result<()> {
     params.validate()
 }
 
-/// Tests a factor table against a price table: returns, events, look-ahead, and what it is worth after all that was tried.
+/// Tests a factor table against a price table: returns, events, look-ahead, and the statistics of the ledger.
 pub(super) fn backtest(args: &Backtest, ctx: &Ctx) -> Result<Summary> {
     let (Some(table), Some(prices)) = (&args.factor, &args.prices) else {
         unreachable!("clap lets --factor through only with --prices");
@@ -97,7 +97,7 @@ pub(super) fn backtest(args: &Backtest, ctx: &Ctx) -> Result<Summary> {
     };
     let (verdicts, report) = counted(ctx, ("lint", "checks", Some(10)), || lint::run(&subject, &of_lint, ctx))?;
     reports.push(report);
-    let judged = Judged { outcome, events: study, verdicts, looks: Some(looks) };
+    let result = FactorResult { outcome, events: study, verdicts, looks: Some(looks) };
     let mut summary = Summary::default();
     if let Some(out) = &args.out {
         let provenance = Provenance {
@@ -108,8 +108,8 @@ pub(super) fn backtest(args: &Backtest, ctx: &Ctx) -> Result<Summary> {
             ..Provenance::default()
         };
         let tables = [ExportFactor { name: &factor.name, values: &factor.values }];
-        let extras = extras(&judged, &provenance)?;
-        let outcomes = std::slice::from_ref(&judged.outcome);
+        let extras = extras(&result, &provenance)?;
+        let outcomes = std::slice::from_ref(&result.outcome);
         let (_, report) = counted(ctx, ("export", "files", None), || {
             export::run(&tables, outcomes, &extras, out, &tables_of(args), &provenance, ctx)
         })?;
@@ -118,7 +118,7 @@ pub(super) fn backtest(args: &Backtest, ctx: &Ctx) -> Result<Summary> {
         summary.set("report", out.join("report.html").display().to_string());
     }
     summary.set("stages", reports);
-    summary.set("factors", [of_factor(&judged)]);
+    summary.set("factors", [factor_json(&result)]);
     Ok(summary)
 }
 
@@ -134,7 +134,7 @@ fn tables_of(args: &Backtest) -> export::Params {
     }
 }
 
-/// Where tests of plain tables are noted.
+/// Folder of the ledger that notes tests of plain tables.
 fn ledger_of(args: &Backtest) -> Result<PathBuf> {
     if let Some(ledger) = &args.ledger {
         return Ok(ledger.clone());
@@ -144,26 +144,29 @@ fn ledger_of(args: &Backtest) -> Result<PathBuf> {
     Ok(project.ledger())
 }
 
-/// What stands beside the tables: the page, the event study, the verdicts.
-fn extras(judged: &Judged, provenance: &Provenance) -> Result<Vec<Extra>> {
+/// The files beside the tables: the page, the event study, the verdicts.
+fn extras(result: &FactorResult, provenance: &Provenance) -> Result<Vec<Extra>> {
     let page = FactorPage {
-        outcome: &judged.outcome,
-        events: judged.events.as_ref(),
-        verdicts: &judged.verdicts,
-        looks: judged.looks.as_ref(),
+        outcome: &result.outcome,
+        events: result.events.as_ref(),
+        verdicts: &result.verdicts,
+        looks: result.looks.as_ref(),
         experiments: &[],
         manifest: &serde_json::to_value(provenance)?,
         note: "",
     };
-    let name = &judged.outcome.factor;
+    let name = &result.outcome.factor;
     Ok(vec![
         Extra { path: "report.html".to_owned(), bytes: factor_html(&page)?.into_bytes() },
-        Extra { path: format!("backtest/{name}/events.json"), bytes: serde_json::to_vec_pretty(&judged.events)? },
-        Extra { path: format!("backtest/{name}/lint.json"), bytes: serde_json::to_vec_pretty(&judged.verdicts)? },
+        Extra { path: format!("backtest/{name}/events.json"), bytes: serde_json::to_vec_pretty(&result.events)? },
+        Extra {
+            path: format!("backtest/{name}/lint.json"),
+            bytes: serde_json::to_vec_pretty(&verdicts_json(&result.verdicts))?,
+        },
     ])
 }
 
-/// The flags of cutting as parameters; without a flag, `stopwords` says which are left out.
+/// The flags of cutting as parameters; `stopwords` is the default of that flag.
 pub(super) fn tokenizer(args: &Tokenizer, stopwords: &str) -> TokenizerParams {
     words(args.mode, &args.words, stopwords)
 }
@@ -190,7 +193,9 @@ pub(super) fn tokenize(args: &Tokenize, global: &Global) -> Result<ExitCode> {
     };
     let cutting = match (&segmenter, &pieces) {
         (Some(segmenter), _) => Cutting::Words(segmenter),
-        (None, pieces) => Cutting::Pieces(pieces.as_ref().context("a line is cut by words or by pieces")?),
+        (None, pieces) => {
+            Cutting::Pieces(pieces.as_ref().context("the line is cut neither into words nor into pieces")?)
+        }
     };
     let output = TokenizeParams {
         separator: args.separator.clone(),
@@ -201,13 +206,16 @@ pub(super) fn tokenize(args: &Tokenize, global: &Global) -> Result<ExitCode> {
     };
     let dictionaries = segmenter.iter().flat_map(|segmenter| segmenter.dictionaries());
     for (line, word) in dictionaries.flat_map(|read| &read.unreachable) {
-        let _ =
-            writeln!(std::io::stderr(), "dictionary line {line}: jieba cuts at a mark in {word:?} and never finds it");
+        let _ = writeln!(
+            std::io::stderr(),
+            "dictionary line {line}: jieba cuts {word:?} at a punctuation mark and never finds it"
+        );
     }
     let ctx = Ctx::new(global.threads.unwrap_or(0), 1)?;
     let stdin = std::io::stdin();
     if stdin.is_terminal() {
-        let _ = writeln!(std::io::stderr(), "reading text from the keyboard, a line a document; Ctrl-D ends");
+        let _ =
+            writeln!(std::io::stderr(), "reading text from the keyboard, one document per line; Ctrl-D ends the input");
     }
     let stdout = std::io::stdout();
     // A pipe gets every byte; a terminal nothing that it would obey.
@@ -235,13 +243,13 @@ fn is_closed_pipe(error: &anyhow::Error) -> bool {
     error.downcast_ref::<std::io::Error>().is_some_and(closed)
 }
 
-/// The tokenizer of a contextual model; what speaks of words does not go with it.
+/// The tokenizer of a contextual model; flags for words are refused.
 fn pieces(args: &Tokenize, path: &Path, params: &TokenizerParams) -> Result<PieceCutter> {
     ensure!(args.mode == LineMode::Wordpiece, "--tokenizer names the tokenizer of a model: add --mode wordpiece");
     let plain = words(params.mode, &WordCut::default(), "none");
     ensure!(
         *params == plain,
-        "--cut, --no-hmm, --dict, --tags and --stopwords are of words; a model's pieces are what its tokenizer says"
+        "--cut, --no-hmm, --dict, --tags and --stopwords are for words; with --mode wordpiece the tokenizer of the model decides"
     );
     Ok(PieceCutter::new(Subword::open(path)?))
 }

@@ -9,7 +9,7 @@ use anyhow::{Result, bail, ensure};
 use super::demo;
 use super::project::Opened;
 use super::workbench::{forms, language, workspace};
-use crate::cli::{Demo, Global};
+use crate::cli::{DEMO_FOLDER, Demo, Global};
 use crate::config::Language;
 use inkstone_tui as tui;
 use inkstone_tui::{Change, Start, WelcomeBench};
@@ -19,10 +19,14 @@ pub(super) fn run(path: &Path, global: &Global) -> Result<ExitCode> {
     let forms = forms::bench(path);
     let (to_begin, file, flags, flags_of_demo) = (forms.clone(), path.to_owned(), global.clone(), global.clone());
     tui::welcome(WelcomeBench {
-        demo: Arc::new(move || demo::workspace(&Demo { scale: 1.0, dir: "demo".into() }, &flags_of_demo)),
+        demo: Arc::new(move || demo::workspace(&Demo { scale: 1.0, dir: DEMO_FOLDER.into() }, &flags_of_demo)),
         begin: Arc::new(move |source| {
             let sheet = (to_begin.read)()?;
-            ensure!(sheet.stood.is_none(), "{} has come to be there meanwhile; nothing was written", file.display());
+            ensure!(
+                sheet.stood.is_none(),
+                "another program has created {} in the meantime; nothing was written",
+                file.display()
+            );
             let sheet = (to_begin.change)(&sheet, &Change::Source(Box::new(source.clone())))?;
             if let Some(fault) = sheet.faults.first() {
                 bail!("{}: {}", fault.path, fault.message);

@@ -7,8 +7,8 @@ use anyhow::{Context, Result, ensure};
 use crate::cli::{KeywordPreset, Keywords};
 use crate::headless::Summary;
 use inkstone_base::job::Ctx;
-use inkstone_features::plain::keywords::{self, Extractor, KeywordParams, Method};
-use inkstone_features::plain::{CutSpec, LineFormat, Lines, Source};
+use inkstone_features::standalone::keywords::{self, Extractor, KeywordParams, Method};
+use inkstone_features::standalone::{CutSpec, LineFormat, Lines, Source};
 use inkstone_models::{Idf, ModelFile, Vectorizer};
 
 /// Finds keywords and key sentences.
@@ -64,17 +64,17 @@ fn params(args: &Keywords, format: LineFormat) -> KeywordParams {
     params
 }
 
-/// How text is cut, and how rare words are where a file says so.
+/// The cut of the text, and the idf of words if a file gives it.
 fn cut_and_idf(args: &Keywords, format: LineFormat) -> Result<(CutSpec, Option<Idf>)> {
     ensure!(
         args.method == Method::Tfidf || (args.model.is_none() && args.idf.is_none()),
-        "--model and --idf say how rare words are, which only --method tfidf asks"
+        "--model and --idf give the idf of words, which only --method tfidf uses"
     );
     let tokenizer = &args.corpus.tokenizer;
     if let Some(path) = &args.model {
         ensure!(
             tokenizer.words.dict.is_empty() && tokenizer.words.stopwords.is_none(),
-            "the model cuts as it was trained; drop --dict and --stopwords, or --model"
+            "the model cuts text as it was trained; leave out --dict and --stopwords, or --model"
         );
         let file = ModelFile::open(path)?;
         let mut cut: CutSpec = file.param("cut")?;

@@ -1,4 +1,4 @@
-//! `ledger`: every backtest that ran and what it is worth among all; deleting, which hides nothing.
+//! `ledger`: lists every backtest that ran, with statistics corrected for the number of trials; deletes entries, which still count.
 
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -24,7 +24,7 @@ const NAME: usize = 28;
 
 /// A trial in the list.
 #[derive(Serialize)]
-struct Row {
+struct TrialRow {
     id: u64,
     when: String,
     kind: inkstone_lab::ledger::Kind,
@@ -37,13 +37,13 @@ struct Row {
     deflated_sharpe: f64,
     p: f64,
     q: f64,
-    /// Why, of a trial of which nothing else is left.
+    /// Reason of the deletion, of a deleted trial.
     deleted: Option<String>,
 }
 
-/// What a list shows: the trials in the order in which they first ran, and what holds of them all.
-struct List {
-    rows: Vec<Row>,
+/// The trials in the order in which they first ran, and the statistics of all of them.
+struct TrialList {
+    rows: Vec<TrialRow>,
     totals: Looks,
 }
 
@@ -82,7 +82,7 @@ fn open(args: &Args) -> Result<Ledger> {
     let folder = folder(args)?;
     ensure!(
         Ledger::is_in(&folder),
-        "there is no ledger {}: no backtest has been recorded there; -c names another project, --ledger another folder",
+        "there is no ledger in {}: no backtest has been recorded there; name another project with -c, or another folder with --ledger",
         folder.display()
     );
     match args.action {
@@ -102,7 +102,7 @@ fn act(action: &LedgerAction, ledger: &mut Ledger) -> Result<Summary> {
         LedgerAction::Show { id } => {
             let entry = ledger.entry(*id)?;
             summary.set("entry", shown(entry)?);
-            summary.set("looks", Tally::of(ledger).looks(entry.trial));
+            summary.set("looks", Tally::new(ledger).looks(entry.trial));
         }
         LedgerAction::Delete { id, reason } => {
             summary.set("deletion", ledger.delete(id, reason, Utc::now())?);
@@ -119,12 +119,12 @@ fn act(action: &LedgerAction, ledger: &mut Ledger) -> Result<Summary> {
     Ok(summary)
 }
 
-fn list(ledger: &Ledger) -> Result<List> {
-    let book = Book::of(ledger)?;
+fn list(ledger: &Ledger) -> Result<TrialList> {
+    let book = Book::new(ledger)?;
     let row = |trial: BookTrial| {
         let BookTrial { entry, runs, looks, .. } = trial;
         let details = entry.details.as_ref();
-        Row {
+        TrialRow {
             id: entry.number,
             when: entry.when.format("%Y-%m-%d %H:%M").to_string(),
             kind: entry.kind,
@@ -139,18 +139,18 @@ fn list(ledger: &Ledger) -> Result<List> {
             deleted: entry.deleted.as_ref().map(|deletion| deletion.reason.clone()),
         }
     };
-    Ok(List { rows: book.trials.into_iter().map(row).collect(), totals: book.totals })
+    Ok(TrialList { rows: book.trials.into_iter().map(row).collect(), totals: book.totals })
 }
 
-fn totals(of: &Looks) -> Value {
+fn totals(looks: &Looks) -> Value {
     json!({
-        "trials": of.trials, "independent": of.independent, "runs": of.runs, "deleted": of.deleted, "missing": of.missing,
-        "expected_best": of.expected_best, "overfitting": of.overfitting, "overfitting_trials": of.overfitting_trials,
-        "overfitting_slope": of.overfitting_slope, "overfitting_loss": of.overfitting_loss,
+        "trials": looks.trials, "independent": looks.independent, "runs": looks.runs, "deleted": looks.deleted, "missing": looks.missing,
+        "expected_best": looks.expected_best, "overfitting": looks.overfitting, "overfitting_trials": looks.overfitting_trials,
+        "overfitting_slope": looks.overfitting_slope, "overfitting_loss": looks.overfitting_loss,
     })
 }
 
-/// An entry without its returns, of which the days are told.
+/// An entry without its returns, but with their number of days and first and last date.
 fn shown(entry: &Entry) -> Result<Value> {
     let mut shown = serde_json::to_value(entry)?;
     let returns = entry.details.as_ref().and_then(|details| details.returns.as_ref());
@@ -161,7 +161,7 @@ fn shown(entry: &Entry) -> Result<Value> {
     Ok(shown)
 }
 
-fn table(list: &List) -> Vec<String> {
+fn table(list: &TrialList) -> Vec<String> {
     let line = |id: &str, when: &str, name: &str, numbers: [&str; 5]| {
         let numbers: String = numbers.iter().map(|text| right(text, 9)).collect();
         format!("{} {} {}{numbers}", right(id, 5), left(when, 16), left(name, NAME)).trim_end().to_owned()
@@ -172,7 +172,7 @@ fn table(list: &List) -> Vec<String> {
             (Some(name), _) if row.lookahead => format!("{name} (LOOK-AHEAD)"),
             (Some(name), _) => name.clone(),
             (None, Some(reason)) => format!("(deleted: {reason})"),
-            (None, None) => "(taken away)".to_owned(),
+            (None, None) => "(details missing)".to_owned(),
         };
         let numbers = [
             count(row.runs),
@@ -183,21 +183,21 @@ fn table(list: &List) -> Vec<String> {
         ];
         lines.push(line(&row.id.to_string(), &row.when, &name, numbers.each_ref().map(String::as_str)));
     }
-    let of = &list.totals;
+    let totals = &list.totals;
     lines.push(String::new());
     lines.push(format!(
         "{} looks ({} ideas), {} runs, {} deleted, {} missing",
-        count(of.trials),
-        count(of.independent),
-        count(of.runs),
-        count(of.deleted),
-        count(of.missing)
+        count(totals.trials),
+        count(totals.independent),
+        count(totals.runs),
+        count(totals.deleted),
+        count(totals.missing)
     ));
     lines.push(format!(
         "best Sharpe ratio expected by luck {}; probability of overfitting {} (of {} trials)",
-        number(of.expected_best, 2),
-        number(of.overfitting, 3),
-        count(of.overfitting_trials)
+        number(totals.expected_best, 2),
+        number(totals.overfitting, 3),
+        count(totals.overfitting_trials)
     ));
     lines
 }

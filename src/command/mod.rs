@@ -1,17 +1,21 @@
-//! What each command does: it makes ready objects of flags and files, chooses a front, and hands over.
+//! The commands: each makes objects of its flags and files, and runs them in the workbench or as a batch.
 //!
 //! On a terminal a project's commands open the workbench at that job; with `--headless`, or when stdout is no terminal, they run
-//! as a batch. Models on plain files, `read`, `tokenize`, `store`, `init` and `completions` are for pipes and scripts and never open a screen.
+//! as a batch. Models on plain files, `read`, `tokenize`, `store`, `init`, `completions` and `man` are for pipes and scripts and never open a
+//! screen.
 
 mod boilerplate;
 mod capsule;
 mod demo;
+mod dictionary;
 mod doctor;
 mod experiment;
 mod files;
 mod first;
 mod keywords;
+mod lazy;
 mod ledger;
+mod man;
 mod models;
 mod project;
 mod read;
@@ -47,28 +51,28 @@ pub fn run(cli: Cli) -> ExitCode {
     let Some(command) = cli.command else {
         return or_explain(project::browse(Path::new("workbench.toml"), &global));
     };
-    let stage = |name, args: crate::cli::Project, stage| project::run(name, &args.config, stage, &global);
+    let stage = |name, args: crate::cli::Project, last| or_explain(project::run(name, &args.config, last, &global));
     match command {
         Command::Demo(args) => or_explain(demo::run(&args, &global)),
         Command::Run(args) => {
             or_explain(project::run("run", &args.project.config, args.stage.unwrap_or(Stage::Report), &global))
         }
-        Command::Ingest(args) => or_explain(stage("ingest", args, Stage::Ingest)),
-        Command::Clean(args) => or_explain(stage("clean", args, Stage::Clean)),
-        Command::Link(args) => or_explain(stage("link", args, Stage::Link)),
-        Command::Structure(args) => or_explain(stage("structure", args, Stage::Structure)),
+        Command::Ingest(args) => stage("ingest", args, Stage::Ingest),
+        Command::Clean(args) => stage("clean", args, Stage::Clean),
+        Command::Link(args) => stage("link", args, Stage::Link),
+        Command::Structure(args) => stage("structure", args, Stage::Structure),
         Command::Boilerplate(args) => batch("boilerplate", &global, |_| boilerplate::run(&args)),
-        Command::Extract(args) => or_explain(stage("extract", args, Stage::Extract)),
-        Command::Factor(args) => or_explain(stage("factor", args, Stage::Factor)),
+        Command::Extract(args) => stage("extract", args, Stage::Extract),
+        Command::Factor(args) => stage("factor", args, Stage::Factor),
         Command::Backtest(args) if args.factor.is_some() => {
             batch("backtest", &global, |ctx| files::backtest(&args, ctx))
         }
         Command::Backtest(args) => or_explain(project::backtest(&args, &global)),
         Command::Experiment(args) => or_explain(experiment::run(&args, &global)),
-        Command::Export(args) => or_explain(stage("export", args, Stage::Export)),
-        Command::Lint(args) => or_explain(stage("lint", args, Stage::Lint)),
+        Command::Export(args) => stage("export", args, Stage::Export),
+        Command::Lint(args) => stage("lint", args, Stage::Lint),
         Command::Trace(args) => or_explain(trace::run(&args, &global)),
-        Command::Report(args) => or_explain(stage("report", args, Stage::Report)),
+        Command::Report(args) => stage("report", args, Stage::Report),
         Command::Read(args) => batch("read", &global, |ctx| read::run(&args, ctx)),
         Command::Tokenize(args) => or_explain(files::tokenize(&args, &global)),
         Command::Train(args) => batch("train", &global, |ctx| train::run(&args, ctx)),
@@ -96,23 +100,24 @@ pub fn run(cli: Cli) -> ExitCode {
             clap_complete::generate(shell, &mut Cli::command(), "inkstone", &mut script);
             or_explain(headless::print(&String::from_utf8_lossy(&script)).map(|()| ExitCode::SUCCESS))
         }
+        Command::Man => or_explain(man::page().and_then(|page| headless::print(&page)).map(|()| ExitCode::SUCCESS)),
     }
 }
 
-/// Says what the command line itself has to say: help, the version, or what is wrong with the flags.
-pub fn say(said: &clap::Error) -> ExitCode {
-    let code = u8::try_from(said.exit_code()).unwrap_or(2);
-    // A flag that nobody knows is repeated as it was given, and it may hold what terminals obey: what is wrong is said of the flags as
-    // they may be shown.
-    let shown = std::env::args_os().map(|arg| width::shown(&arg.to_string_lossy()).into_owned());
-    let again = Cli::try_parse_from(shown).err();
-    or_explain(match again.as_ref().unwrap_or(said).print() {
+/// Prints what clap has to say: help, the version, or the errors in the flags.
+pub fn print_clap(message: &clap::Error) -> ExitCode {
+    let code = u8::try_from(message.exit_code()).unwrap_or(2);
+    // clap repeats an unknown flag as it was given, and it may hold control characters that terminals obey: the message is made again
+    // of the flags as they may be shown.
+    let printable = std::env::args_os().map(|arg| width::shown(&arg.to_string_lossy()).into_owned());
+    let again = Cli::try_parse_from(printable).err();
+    or_explain(match again.as_ref().unwrap_or(message).print() {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(error).context("cannot write"),
         _ => Ok(ExitCode::from(code)),
     })
 }
 
-/// Whether this run has no screen.
+/// True if this run has no screen.
 fn is_batch(global: &Global) -> bool {
     global.headless || !std::io::stdout().is_terminal() || !std::io::stdin().is_terminal()
 }
@@ -122,31 +127,27 @@ fn batch(name: &str, global: &Global, work: impl FnOnce(&Ctx) -> Result<Summary>
     headless::run_under(name, Ctx::new(global.threads.unwrap_or(0), global.seed.unwrap_or(1)), work)
 }
 
-/// Runs one stage of a command on plain files, counted in documents, and gives what it made beside its report.
+/// Runs one stage of a command on plain files, counted in documents, and returns its output and its report.
 fn staged<T>(ctx: &Ctx, name: &str, work: impl FnOnce() -> Result<(T, Report)>) -> Result<(T, Report)> {
     counted(ctx, (name, "docs", None), work)
 }
 
-/// The same, counted in a unit of which there are so many, if that is known.
+/// The same, counted in a unit, with the number of units if it is known.
 fn counted<T>(
     ctx: &Ctx,
     (name, unit, total): (&str, &'static str, Option<u64>),
     work: impl FnOnce() -> Result<(T, Report)>,
 ) -> Result<(T, Report)> {
-    let mut made = None;
-    let report = ctx.stage(name, unit, total, || {
-        let (output, mut report) = work()?;
-        made = Some(output);
-        report.stage = name.to_owned();
-        Ok(report)
-    })?;
-    Ok((made.context("a stage that ended well has made something")?, report))
+    ctx.stage(name, unit, total, || {
+        let (output, report) = work()?;
+        Ok((output, Report { stage: name.to_owned(), ..report }))
+    })
 }
 
 /// An error before any front is up goes to stderr, with exit code 2.
 fn or_explain(result: Result<ExitCode>) -> ExitCode {
     result.unwrap_or_else(|error| {
-        let _ = writeln!(std::io::stderr(), "error: {}", width::shown(&remedy::told(&error)));
+        let _ = writeln!(std::io::stderr(), "error: {}", width::shown(&remedy::with_remedy(&error)));
         ExitCode::from(2)
     })
 }

@@ -10,8 +10,8 @@ use crate::cli::{Embed, Eval, Explain, Generate, Nearest, Projection, Reading, S
 use crate::headless::Summary;
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
-use inkstone_features::plain::onnx::{Contextual, Examination, FittedOnnx, is_onnx};
-use inkstone_features::plain::{
+use inkstone_features::standalone::onnx::{Contextual, Examination, FittedOnnx, is_onnx};
+use inkstone_features::standalone::{
     self, Block, EvalParams, Fitted, Line, LineFormat, Lines, ProjectionParams, Shown, Sought,
 };
 use inkstone_models::ngram::SampleParams;
@@ -21,23 +21,26 @@ use inkstone_onnx::{Generator, OnnxParams, Opening};
 /// Bytes of lines read at once when documents are picked out.
 const BLOCK: usize = 1 << 20;
 
-/// Words that `sample --after` lists unless told otherwise.
+/// Default number of words that `sample --after` lists.
 const LISTED: usize = 10;
 
-/// What `eval` measures where there is no model.
+/// The kind of `eval` that needs no model.
 const SUMMARIES: &str = "summaries";
 
 /// Measures a model, or summaries.
 pub(super) fn eval(args: &Eval, ctx: &Ctx) -> Result<Summary> {
-    let of_summaries = args.kind.as_deref() == Some(SUMMARIES);
+    let is_of_summaries = args.kind.as_deref() == Some(SUMMARIES);
     let Some(path) = &args.model else {
-        let way_out = "eval needs --model; or, as `eval summaries`, the --references of what was written";
+        let way_out = "eval needs --model, and `eval summaries` needs --references";
         let references = args.references.as_deref().context(way_out)?;
         let other = args.kind.as_deref().unwrap_or(SUMMARIES);
-        ensure!(other == SUMMARIES, "--references are for `eval summaries`, and a model of kind {other} needs --model");
+        ensure!(
+            other == SUMMARIES,
+            "--references is for `eval summaries`; to evaluate a model of kind {other}, give --model"
+        );
         return summaries(args, references, ctx);
     };
-    ensure!(!of_summaries, "`eval summaries` compares two files, --input and --references, and has no --model");
+    ensure!(!is_of_summaries, "`eval summaries` compares two files, --input and --references, and takes no --model");
     let contextual = Contextual { examination: args.task, against: args.against.clone(), ..args.onnx.contextual() };
     if args.task == Some(Examination::FillMask) && is_onnx(path) {
         return fill_masks(args, path, &contextual, ctx);
@@ -48,7 +51,7 @@ pub(super) fn eval(args: &Eval, ctx: &Ctx) -> Result<Summary> {
     ensure!(asked == name, "{} is a model of kind {name}, not {asked}", path.display());
     let params = EvalParams { table: args.per.zip(args.output.clone()), csv_formulas: args.csv.csv_formulas };
     let (figures, report) = staged(ctx, "eval", || match args.words {
-        Some(judgements) => plain::evaluate_words(model.as_ref(), &args.input, judgements, ctx),
+        Some(judgements) => standalone::evaluate_words(model.as_ref(), &args.input, judgements, ctx),
         None => model.evaluate(&mut Lines::open(&args.input, format)?, &params, ctx),
     })?;
     let mut summary = used(model.as_ref(), path);
@@ -62,10 +65,10 @@ pub(super) fn eval(args: &Eval, ctx: &Ctx) -> Result<Summary> {
 
 /// Measures what was written by its references.
 fn summaries(args: &Eval, references: &Path, ctx: &Ctx) -> Result<Summary> {
-    let lines = |path: &Path| Lines::open(path, args.format.or_else(|| LineFormat::by_name(path)).unwrap_or_default());
+    let lines = |path: &Path| Lines::open(path, format_of(args.format, Some(path)));
     let (written, wanted) = (lines(&args.input)?, lines(references)?);
     let tokens = args.tokens.unwrap_or_default();
-    let (figures, report) = staged(ctx, "eval", || plain::evaluate_summaries(written, wanted, tokens, ctx))?;
+    let (figures, report) = staged(ctx, "eval", || standalone::evaluate_summaries(written, wanted, tokens, ctx))?;
     let mut summary = Summary::default();
     summary.fields.extend(figures);
     ended(&mut summary, report);
@@ -74,9 +77,8 @@ fn summaries(args: &Eval, references: &Path, ctx: &Ctx) -> Result<Summary> {
 
 /// Shows what a masked language model, which need give nothing else, puts behind its masks.
 fn fill_masks(args: &Eval, path: &Path, contextual: &Contextual, ctx: &Ctx) -> Result<Summary> {
-    let format = args.format.or_else(|| LineFormat::by_name(&args.input)).unwrap_or_default();
-    let mut lines = Lines::open(&args.input, format)?;
-    let (figures, report) = staged(ctx, "eval", || plain::onnx::fill_masks(path, contextual, &mut lines, ctx))?;
+    let mut lines = Lines::open(&args.input, format_of(args.format, Some(&args.input)))?;
+    let (figures, report) = staged(ctx, "eval", || standalone::onnx::fill_masks(path, contextual, &mut lines, ctx))?;
     let mut summary = Summary::default();
     summary.set("model", "onnx");
     summary.set("file", path.display().to_string());
@@ -88,7 +90,7 @@ fn fill_masks(args: &Eval, path: &Path, contextual: &Contextual, ctx: &Ctx) -> R
 /// Writes a model's row of each document.
 pub(super) fn embed(args: &Embed, ctx: &Ctx) -> Result<Summary> {
     let (model, mut lines) = open(&args.reading, ctx)?;
-    let embed = || Ok(((), plain::embed(model.as_ref(), &mut lines, &args.output, args.csv.csv_formulas, ctx)?));
+    let embed = || Ok(((), standalone::embed(model.as_ref(), &mut lines, &args.output, args.csv.csv_formulas, ctx)?));
     let ((), report) = staged(ctx, "embed", embed)?;
     let mut summary = used(model.as_ref(), &args.reading.model);
     summary.set("output", args.output.display().to_string());
@@ -135,7 +137,10 @@ pub(super) fn explain(args: &Explain, ctx: &Ctx) -> Result<Summary> {
         Ok((explained, lines.finish()?))
     })?;
     let missing: Vec<&String> = args.ids.iter().filter(|&id| explained.iter().all(|e| e.id != *id)).collect();
-    ensure!(missing.is_empty(), "no document has the id {missing:?}; ids are the field id, or numbers of lines from 1");
+    ensure!(
+        missing.is_empty(),
+        "no document has the id {missing:?}; the id of a document is its field id, or else the number of its line, from 1"
+    );
     let mut summary = used(model.as_ref(), &args.model);
     summary.set("documents", explained.len());
     summary.set("explanations", explained);
@@ -151,9 +156,8 @@ pub(super) fn generate(args: &Generate, ctx: &Ctx) -> Result<Summary> {
     let tokenizer = args.tokenizer.clone().unwrap_or_default();
     let params = OnnxParams { model: args.model.clone(), tokenizer, ..OnnxParams::default() };
     let mut generator = Generator::open(&params, args.truncation, args.search(), &opening)?;
-    let format = args.format.or_else(|| LineFormat::by_name(&args.input)).unwrap_or_default();
-    let mut lines = Lines::open(&args.input, format)?;
-    let write = || Ok(((), plain::onnx::generate(&mut generator, &mut lines, &args.output, ctx)?));
+    let mut lines = Lines::open(&args.input, format_of(args.format, Some(&args.input)))?;
+    let write = || Ok(((), standalone::onnx::generate(&mut generator, &mut lines, &args.output, ctx)?));
     let ((), report) = staged(ctx, "generate", write)?;
     let mut summary = Summary::default();
     summary.set("file", args.model.display().to_string());
@@ -167,16 +171,16 @@ pub(super) fn generate(args: &Generate, ctx: &Ctx) -> Result<Summary> {
 /// Draws text from a language model.
 pub(super) fn sample(args: &Sample, ctx: &Ctx) -> Result<Summary> {
     if let Some(after) = &args.after {
-        let (model, _) = plain::open_model(&args.model, args.format, None, Path::new(""), ctx)?;
+        let (model, _) = standalone::open_model(&args.model, args.format, None, Path::new(""), ctx)?;
         let listed = if args.top_k == 0 { LISTED } else { args.top_k };
         let following = model.following(after, listed, ctx).with_context(|| {
-            format!("a {} model foretells no words; --after takes one of n-grams (inkstone train ngram)", model.name())
+            format!("a {} model cannot predict the next word; --after needs an n-gram language model (inkstone train ngram)", model.name())
         })??;
         let mut summary = used(model.as_ref(), &args.model);
         summary.set("following", following);
         return Ok(summary);
     }
-    let model = plain::open_language_model(&args.model, ctx)?;
+    let model = standalone::open_language_model(&args.model, ctx)?;
     let params = SampleParams {
         documents: args.n,
         temperature: args.temperature,
@@ -197,15 +201,15 @@ pub(super) fn nearest(args: &Nearest, ctx: &Ctx) -> Result<Summary> {
     let mut summary = used(model.as_ref(), &args.model);
     let Some(input) = &args.input else {
         let found = match args.minus.is_empty() {
-            true => plain::nearest_words(model.as_ref(), &args.words, args.k, ctx)?,
-            false => vec![plain::nearest_to_sum(model.as_ref(), &args.words, &args.minus, args.k, ctx)?],
+            true => standalone::nearest_words(model.as_ref(), &args.words, args.k, ctx)?,
+            false => vec![standalone::nearest_to_sum(model.as_ref(), &args.words, &args.minus, args.k, ctx)?],
         };
         summary.set("nearest", found);
         return Ok(summary);
     };
     let mut lines = Lines::open(input, format)?;
     let sought = args.text.as_deref().map_or(Sought::Ids(&args.ids), Sought::Text);
-    let search = || plain::nearest_documents(model.as_ref(), &mut lines, &sought, args.k, ctx);
+    let search = || standalone::nearest_documents(model.as_ref(), &mut lines, &sought, args.k, ctx);
     let (found, report) = staged(ctx, "nearest", search)?;
     summary.set("documents", report.rows_out);
     summary.set("nearest", found);
@@ -215,15 +219,15 @@ pub(super) fn nearest(args: &Nearest, ctx: &Ctx) -> Result<Summary> {
 
 /// Shows words in the plane.
 pub(super) fn projection(args: &Projection, ctx: &Ctx) -> Result<Summary> {
-    plain::Projection::check_output(&args.output)?;
-    let (model, _) = plain::open_model(&args.model, None, None, Path::new(""), ctx)?;
+    standalone::Projection::check_output(&args.output)?;
+    let (model, _) = standalone::open_model(&args.model, None, None, Path::new(""), ctx)?;
     let params = ProjectionParams { method: args.method, perplexity: args.perplexity, epochs: args.epochs };
     let shown = match &args.groups {
         Some(path) => Shown::Groups(path),
         None if args.words.is_empty() => Shown::Top(args.top),
         None => Shown::Words(&args.words),
     };
-    let (projection, report) = staged(ctx, "projection", || plain::project(model.as_ref(), shown, &params, ctx))?;
+    let (projection, report) = staged(ctx, "projection", || standalone::project(model.as_ref(), shown, &params, ctx))?;
     projection.write(&args.output, args.csv.csv_formulas)?;
     let mut summary = used(model.as_ref(), &args.model);
     summary.set("output", args.output.display().to_string());
@@ -237,9 +241,9 @@ pub(super) fn projection(args: &Projection, ctx: &Ctx) -> Result<Summary> {
 pub(super) fn shift(args: &Shift, ctx: &Ctx) -> Result<Summary> {
     let (shifts, report) = staged(ctx, "shift", || {
         let models = args.models.iter().map(|path| WordVectors::open(path)).collect::<Result<Vec<_>>>()?;
-        Ok((plain::shifts(models, &args.words, ctx)?, Report::new("shift")))
+        Ok((standalone::shifts(models, &args.words, ctx)?, Report::new("shift")))
     })?;
-    plain::write_shifts(&shifts, &args.output, args.csv.csv_formulas)?;
+    standalone::write_shifts(&shifts, &args.output, args.csv.csv_formulas)?;
     let mut summary = Summary::default();
     summary.set("output", args.output.display().to_string());
     summary.set("models", args.models.len());
@@ -263,13 +267,18 @@ fn opened(
     ctx: &Ctx,
 ) -> Result<(Box<dyn Fitted>, LineFormat)> {
     if !is_onnx(path) {
-        return plain::open_model(path, given, input, Path::new(""), ctx);
+        return standalone::open_model(path, given, input, Path::new(""), ctx);
     }
-    let format = given.or_else(|| input.and_then(LineFormat::by_name)).unwrap_or_default();
+    let format = format_of(given, input);
     Ok((Box::new(FittedOnnx::open(path, contextual, format, ctx)?), format))
 }
 
-/// The beginning of every summary: which model, and what it had seen.
+/// The format that was given, or else that of the input's ending.
+fn format_of(given: Option<LineFormat>, input: Option<&Path>) -> LineFormat {
+    given.or_else(|| input.and_then(LineFormat::by_name)).unwrap_or_default()
+}
+
+/// A summary that begins with the model, its file, and the last time of the data that it was fitted on.
 fn used(model: &dyn Fitted, path: &Path) -> Summary {
     let mut summary = Summary::default();
     let header = model.header();
@@ -282,7 +291,7 @@ fn used(model: &dyn Fitted, path: &Path) -> Summary {
     summary
 }
 
-/// The end of every summary; lines set aside make it a partial success.
+/// Ends a summary with the report; rejected lines make it a partial success.
 fn ended(summary: &mut Summary, report: Report) {
     summary.partial = report.dropped_rows() > 0;
     summary.set("stages", [report]);

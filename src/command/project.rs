@@ -1,4 +1,4 @@
-//! Commands on a project: the workbench on its configuration, or the same as a batch.
+//! Commands on a project, in the workbench or as a batch.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -12,13 +12,15 @@ use super::workbench::open_ui;
 use crate::cli::{Backtest, Drift, Global};
 use crate::config::Config;
 use crate::headless::{self, Summary};
-use crate::pipeline::{self, Judged, Stage};
+use crate::pipeline::{self, FactorResult, Stage, StageId};
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
 use inkstone_base::lock::Lock;
 use inkstone_base::shell::quoted;
 use inkstone_lab::backtest::Outcome;
 use inkstone_lab::lint::{Standing, Verdict};
+use inkstone_report::verdict_sentences;
+use inkstone_tables::project::Project;
 use inkstone_tui::Start;
 
 /// Puts flags of the command line over a configuration.
@@ -32,7 +34,7 @@ pub(super) struct Opened {
     pub(super) path: PathBuf,
     /// Folder of the configuration: paths in it are relative to this.
     pub(super) base: PathBuf,
-    /// The command that does the same without a screen.
+    /// The command line that runs the same as a batch.
     pub(super) command: String,
     flags: Flags,
 }
@@ -54,9 +56,9 @@ impl Opened {
         Ok(Opened { config, path: path.to_owned(), base: base.to_owned(), command, flags })
     }
 
-    /// A configuration that no file has.
+    /// A configuration that is in no file.
     #[cfg(test)]
-    pub(super) fn of(config: Config, base: &Path) -> Opened {
+    pub(super) fn from_config(config: Config, base: &Path) -> Opened {
         let flags: Flags = Arc::new(|_| Ok(()));
         Opened { config, path: base.join("workbench.toml"), base: base.to_owned(), command: String::new(), flags }
     }
@@ -80,21 +82,31 @@ impl Opened {
         Ok(self)
     }
 
-    /// The same with the file as it is now: an editor may have changed it since.
+    /// Reads the file again, which an editor may have changed since, and puts the flags over it.
     pub(super) fn again(&self) -> Result<Opened> {
         let mut config = Config::read(&self.path)?;
         (self.flags)(&mut config)?;
         Ok(Opened { config, ..self.clone() })
     }
 
-    /// Holds the project's lock for as long as this command writes.
+    pub(super) fn project(&self) -> Project {
+        pipeline::project(&self.config, &self.base)
+    }
+
+    /// Reads the file again and runs the stages up to `last`.
+    pub(super) fn run_again(&self, last: Stage, ctx: &Ctx) -> Result<Vec<Report>> {
+        let now = self.again()?;
+        pipeline::run(&now.config, &now.base, last, ctx)
+    }
+
+    /// Holds the lock of the project for as long as this command writes.
     pub(super) fn writing(&self, command: &str) -> Result<Lock> {
-        pipeline::project(&self.config, &self.base).lock_for(command)
+        self.project().lock_for(command)
     }
 
     /// Fails where a folder that the stages up to `last` write into cannot be written: now, and not after hours of work.
     pub(super) fn ensure_writable(&self, last: Stage) -> Result<()> {
-        let project = pipeline::project(&self.config, &self.base);
+        let project = self.project();
         let mut folders = vec![project.dir().to_owned()];
         if last >= Stage::Extract {
             folders.push(project.store());
@@ -119,11 +131,12 @@ impl Opened {
 
 /// Fails where nothing can be written in a folder, or where it cannot be made.
 fn ensure_writable(folder: &Path) -> Result<()> {
-    let named = |folder: &Path| !folder.as_os_str().is_empty();
-    let there = folder.ancestors().find(|folder| named(folder) && folder.exists()).unwrap_or(Path::new("."));
+    let is_named = |folder: &Path| !folder.as_os_str().is_empty();
+    let nearest = folder.ancestors().find(|folder| is_named(folder) && folder.exists()).unwrap_or(Path::new("."));
     // A file without a name: nothing is left of it.
-    let written = tempfile::tempfile_in(there);
-    written.map(drop).with_context(|| format!("cannot write in {}: nothing was run", folder.display()))
+    tempfile::tempfile_in(nearest)
+        .map(drop)
+        .with_context(|| format!("cannot write in {}: nothing was run", folder.display()))
 }
 
 /// Opens the workbench without starting anything.
@@ -137,7 +150,7 @@ pub(super) fn browse(path: &Path, global: &Global) -> Result<ExitCode> {
         path.display()
     );
     let opened = Opened::read(path, "run", global)?;
-    ensure!(!is_batch(global), "the workbench needs a terminal; for a batch: {}", opened.command);
+    ensure!(!is_batch(global), "the workbench needs a terminal; to run as a batch: {}", opened.command);
     open_ui(&opened, Start::Browse, global, None)
 }
 
@@ -146,7 +159,7 @@ pub(super) fn run(name: &str, path: &Path, last: Stage, global: &Global) -> Resu
     front(name, Opened::read(path, name, global), last, global)
 }
 
-/// The same with the flags of `backtest` put over the configuration.
+/// Runs the stages up to the backtests with the flags of `backtest` put over the configuration.
 pub(super) fn backtest(args: &Backtest, global: &Global) -> Result<ExitCode> {
     let flags = args.clone();
     let opened = Opened::read(&args.project.config, "backtest", global)
@@ -171,16 +184,10 @@ fn front(name: &str, opened: Result<Opened>, last: Stage, global: &Global) -> Re
     if !is_batch(global) {
         let opened = opened?;
         let run = opened.clone();
-        let runner = Arc::new(move |ctx: &Ctx| {
-            let run = run.again()?;
-            pipeline::run(&run.config, &run.base, last, ctx)
-        });
+        let runner = Arc::new(move |ctx: &Ctx| run.run_again(last, ctx));
         return open_ui(&opened, Start::Run, global, Some(runner));
     }
-    // Also a broken configuration is answered by one JSON object.
-    let ctx = opened.as_ref().map_or_else(|_| Ctx::new(1, 1), Opened::ctx);
-    Ok(headless::run_under(name, ctx, |ctx| {
-        let opened = opened?;
+    Ok(batch_on(name, opened, |opened, ctx| {
         let _held = opened.writing(name)?;
         opened.ensure_writable(last)?;
         let reports = pipeline::run(&opened.config, &opened.base, last, ctx)?;
@@ -188,21 +195,29 @@ fn front(name: &str, opened: Result<Opened>, last: Stage, global: &Global) -> Re
     }))
 }
 
+/// Runs a command on a project as a batch. A broken configuration, too, is answered by one JSON object.
+pub(super) fn batch_on(
+    name: &str,
+    opened: Result<Opened>,
+    work: impl FnOnce(Opened, &Ctx) -> Result<Summary>,
+) -> ExitCode {
+    let ctx = opened.as_ref().map_or_else(|_| Ctx::new(1, 1), Opened::ctx);
+    headless::run_under(name, ctx, |ctx| work(opened?, ctx))
+}
+
 /// The summary of a run: every stage's report and, once tested, every factor's figures.
 pub(super) fn summary(opened: &Opened, reports: Vec<Report>, last: Stage) -> Result<Summary> {
     let mut summary = Summary::default();
     let config = &opened.config;
     summary.set("project", &config.project.name);
-    if !config.project.note.is_empty() {
-        summary.set("note", &config.project.note);
-    }
-    summary.partial = reports.iter().any(|r| r.stage == "ingest" && r.dropped_rows() > 0);
+    summary.set_note(&config.project.note);
+    summary.partial = reports.iter().any(|report| StageId::Ingest.is_of(report) && report.dropped_rows() > 0);
     summary.set("stages", reports);
     if last >= Stage::Backtest && !config.factor.is_empty() {
-        let judged = pipeline::judged(config, &opened.base)?;
-        let failed = judged.iter().flat_map(|judged| &judged.verdicts).any(|v| v.standing == Standing::Failed);
+        let results = pipeline::factor_results(config, &opened.base)?;
+        let failed = results.iter().flat_map(|result| &result.verdicts).any(|v| v.standing == Standing::Failed);
         summary.partial |= last == Stage::Lint && failed;
-        summary.set("factors", judged.iter().map(of_factor).collect::<Vec<_>>());
+        summary.set("factors", results.iter().map(factor_json).collect::<Vec<_>>());
     }
     if last >= Stage::Export && !config.factor.is_empty() {
         summary.set("exports", opened.base.join(&config.project.exports).display().to_string());
@@ -213,18 +228,18 @@ pub(super) fn summary(opened: &Opened, reports: Vec<Report>, last: Stage) -> Res
     Ok(summary)
 }
 
-/// Everything that a summary says of a factor.
-pub(super) fn of_factor(judged: &Judged) -> serde_json::Value {
+/// The results on a factor, as a summary has them.
+pub(super) fn factor_json(result: &FactorResult) -> serde_json::Value {
     let verdict = |v: &Verdict| {
         json!({
-            "check": v.check, "standing": v.standing, "number": v.number, "limit": v.limit, "finding": v.finding.1,
-            "figures": v.figures,
+            "check": v.check, "standing": v.standing, "number": v.number, "limit": v.limit,
+            "finding": verdict_sentences(v)[1], "figures": v.figures(),
         })
     };
-    let mut value = figures(&judged.outcome);
-    value["looks"] = json!(judged.looks);
-    value["lint"] = judged.verdicts.iter().map(verdict).collect();
-    value["events"] = json!(judged.events);
+    let mut value = figures(&result.outcome);
+    value["looks"] = json!(result.looks);
+    value["lint"] = result.verdicts.iter().map(verdict).collect();
+    value["events"] = json!(result.events);
     value
 }
 

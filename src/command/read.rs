@@ -20,7 +20,7 @@ const BATCH: usize = 64;
 
 /// Reads the files and writes their text.
 pub(super) fn run(args: &Read, ctx: &Ctx) -> Result<Summary> {
-    ensure!((0.0..=1.0).contains(&args.max_garbled), "--max-garbled {} is no share from 0 to 1", args.max_garbled);
+    ensure!((0.0..=1.0).contains(&args.max_garbled), "--max-garbled {} is not a share from 0 to 1", args.max_garbled);
     let limits = Limits { max_pages: args.max_pages, max_garbled: args.max_garbled };
     let files = files_of(&args.files)?;
     if let Some(folder) = &args.output {
@@ -78,7 +78,7 @@ pub(super) fn run(args: &Read, ctx: &Ctx) -> Result<Summary> {
     Ok(summary)
 }
 
-/// The files given, those of folders in the order of their names.
+/// The given files, and the files in given folders in the order of their names.
 fn files_of(given: &[PathBuf]) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for path in given {

@@ -1,11 +1,12 @@
-//! What the reader of the workbench marks in a document: company names, the words that gave it its tone, and boilerplate.
+//! Marks in the documents of the reader: company names, the words that gave a document its tone, and boilerplate.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result};
 
+use super::lazy::Lazy;
 use super::project::Opened;
 use inkstone_base::data::Document;
 use inkstone_corpus::link::{Field, links_of_part, name_spans};
@@ -20,17 +21,17 @@ use inkstone_tui::{Mark, Marker, Meaning};
 /// documents, if it was asked for.
 pub(super) fn marker(opened: &Opened, project: &Project) -> Marker {
     let config = &opened.config;
-    let tone = config.feature.iter().find(|f| f.model == Model::Lexicon).map(|feature| Tone {
+    let tone = config.feature.iter().find(|f| f.model == Model::Lexicon).map(|feature| ToneMarks {
         feature: feature.clone(),
         tokenizer: config.tokenizer.clone(),
         base: opened.base.clone(),
-        words: OnceLock::new(),
+        words: Lazy::default(),
     });
     let links = PartRead { parts: project.links(), read: links_of_part, last: Mutex::default() };
     let structure = PartRead { parts: project.structure(), read: sentences_of_part, last: Mutex::default() };
     Arc::new(move |part, row, document| {
-        let links = links.of(part)?;
-        let structure = structure.of(part)?;
+        let links = links.part(part)?;
+        let structure = structure.part(part)?;
         let sentences = structure.get(row).map_or(&[][..], Vec::as_slice);
         let [title, body] = [Field::Title, Field::Body].map(|field| name_spans(&links, row as u32, field));
         let tone = tone.as_ref().map(|tone| Ok::<_, anyhow::Error>(tone.words()?.in_body(document, [&title, &body])));
@@ -54,57 +55,56 @@ fn boilerplate<'s>(sentences: &'s [Sentence], document: &Document) -> impl Itera
 }
 
 /// The tone words of a feature. Its dictionary is loaded when the first document is read, not when the workbench opens.
-struct Tone {
+struct ToneMarks {
     feature: Feature,
     tokenizer: TokenizerParams,
     base: PathBuf,
-    words: OnceLock<Result<ToneWords, String>>,
+    words: Lazy<ToneWords>,
 }
 
-impl Tone {
+impl ToneMarks {
     fn words(&self) -> Result<&ToneWords> {
-        let load = || ToneWords::new(&self.feature, &self.tokenizer, &self.base).map_err(|e| format!("{e:#}"));
-        self.words.get_or_init(load).as_ref().map_err(|error| anyhow!("{error}"))
+        self.words.get_or_load(|| ToneWords::new(&self.feature, &self.tokenizer, &self.base))
     }
 }
 
-/// What another stage says of the part that was read last: documents read one after the other mostly come from one part.
+/// The table of another stage for the part that was read last: documents that are read in a row mostly come from one part.
 struct PartRead<T> {
     parts: Parts,
     read: fn(&Path) -> Result<Vec<T>>,
-    last: Mutex<Option<(Stamp, Arc<Vec<T>>)>>,
+    last: Mutex<Option<(FileStamp, Arc<Vec<T>>)>>,
 }
 
 /// A file as it was when it was read; another run may write it anew.
 #[derive(PartialEq)]
-struct Stamp {
+struct FileStamp {
     path: PathBuf,
     written: SystemTime,
 }
 
-impl Stamp {
-    fn of(path: &Path) -> Result<Stamp> {
+impl FileStamp {
+    fn read(path: &Path) -> Result<FileStamp> {
         let written = path.metadata().and_then(|m| m.modified());
         let written = written.with_context(|| format!("cannot look at {}", path.display()))?;
-        Ok(Stamp { path: path.to_owned(), written })
+        Ok(FileStamp { path: path.to_owned(), written })
     }
 }
 
 impl<T> PartRead<T> {
-    /// What is said of a part; nothing while the stage has not written it yet.
-    fn of(&self, part: usize) -> Result<Arc<Vec<T>>> {
+    /// The rows for a part; none before the stage has written it.
+    fn part(&self, part: usize) -> Result<Arc<Vec<T>>> {
         let path = self.parts.path(part);
         if !path.exists() {
             return Ok(Arc::default());
         }
-        let stamp = Stamp::of(&path)?;
+        let stamp = FileStamp::read(&path)?;
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, said)) = last.as_ref().filter(|(read, _)| *read == stamp) {
-            return Ok(said.clone());
+        if let Some((_, rows)) = last.as_ref().filter(|(read, _)| *read == stamp) {
+            return Ok(rows.clone());
         }
-        let said = Arc::new((self.read)(&path)?);
-        *last = Some((stamp, said.clone()));
-        Ok(said)
+        let rows = Arc::new((self.read)(&path)?);
+        *last = Some((stamp, rows.clone()));
+        Ok(rows)
     }
 }
 

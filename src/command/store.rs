@@ -41,7 +41,7 @@ pub(super) fn run(args: &Args, ctx: &Ctx) -> Result<Summary> {
                 true => staged(ctx, counting("verify", None), || Reader::open(&path)?.verify(ctx))?,
                 false => Vec::new(),
             };
-            let problems = [told(&of_files), told(&of_store)].concat();
+            let problems = [texts(&of_files), texts(&of_store)].concat();
             summary.partial = !problems.is_empty();
             summary.set("problems", problems);
         }
@@ -52,7 +52,7 @@ pub(super) fn run(args: &Args, ctx: &Ctx) -> Result<Summary> {
                 true => staged(ctx, counting("repair", None), || Store::repair(&path, ctx))?,
                 false => Vec::new(),
             };
-            summary.set("dropped", [told(&of_files), told(&of_store)].concat());
+            summary.set("dropped", [texts(&of_files), texts(&of_store)].concat());
         }
         StoreAction::Compact => {
             let _held = writing("compact")?;
@@ -64,7 +64,7 @@ pub(super) fn run(args: &Args, ctx: &Ctx) -> Result<Summary> {
         StoreAction::Stats => {
             let store = Reader::open(&path)?;
             summary.set("stats", store.stats()?);
-            summary.set("sets", store.sets()?.iter().map(of_set).collect::<Vec<_>>());
+            summary.set("sets", store.sets()?.iter().map(set_json).collect::<Vec<_>>());
         }
         StoreAction::Export { set, all: _, out } => {
             let store = Reader::open(&path)?;
@@ -98,11 +98,11 @@ fn staged<T>(ctx: &Ctx, (name, total): (String, Option<u64>), work: impl FnOnce(
     Ok(counted(ctx, (&name, "batches", total), || Ok((work()?, Report::new(&name))))?.0)
 }
 
-fn told(problems: &[impl ToString]) -> Vec<String> {
+fn texts(problems: &[impl ToString]) -> Vec<String> {
     problems.iter().map(ToString::to_string).collect()
 }
 
-fn of_set(header: &Header) -> serde_json::Value {
+fn set_json(header: &Header) -> serde_json::Value {
     let dim = match header.spec.kind {
         RowKind::Dense { dim } => Some(dim),
         RowKind::Sparse => None,

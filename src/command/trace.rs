@@ -1,30 +1,25 @@
-//! Looks behind a value of a factor.
+//! `trace`: the documents, sentences and words behind a value of a factor.
 
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
 
-use super::project::Opened;
+use super::project::{Opened, batch_on};
 use crate::cli::{Global, Trace};
-use crate::headless::{self, Summary};
+use crate::headless::Summary;
 use crate::pipeline::{self, Tracer};
 use inkstone_base::code::Code;
-use inkstone_base::job::Ctx;
 use inkstone_lab::lint::Standing;
 use inkstone_tui::{Judgement, JudgementOf, Tracing};
 
-/// Tells the dates of a quantile, or the names of a date and as deep as is asked for the documents and sentences behind one.
+/// Gives the dates of a quantile, or the names of a date and, if asked for, the documents and sentences behind one name.
 pub(super) fn run(args: &Trace, global: &Global) -> Result<ExitCode> {
     let opened = Opened::read(&args.project.config, "trace", global);
-    let ctx = opened.as_ref().map_or_else(|_| Ctx::new(1, 1), Opened::ctx);
-    Ok(headless::run_under("trace", ctx, |ctx| {
-        let opened = opened?;
+    Ok(batch_on("trace", opened, |opened, ctx| {
         let tracer = Tracer::new(&opened.config, &opened.base);
         let mut summary = Summary::default();
-        if !opened.config.project.note.is_empty() {
-            summary.set("note", &opened.config.project.note);
-        }
+        summary.set_note(&opened.config.project.note);
         let Some(day) = args.date else {
             let quantile = args.quantile.context("name a date with --date, or a quantile with --quantile")?;
             summary.set("days", tracer.days(&args.factor, quantile, ctx)?);
@@ -48,7 +43,7 @@ pub(super) fn run(args: &Trace, global: &Global) -> Result<ExitCode> {
     }))
 }
 
-/// The way from a factor to its words, as the workbench opens it.
+/// The functions by which the workbench traces a factor.
 pub(super) fn tracing(opened: &Opened) -> Tracing {
     let tracer = Arc::new(Tracer::new(&opened.config, &opened.base));
     let [days, names, documents, sentences] = [tracer.clone(), tracer.clone(), tracer.clone(), tracer];
@@ -60,15 +55,15 @@ pub(super) fn tracing(opened: &Opened) -> Tracing {
     }
 }
 
-/// What linter and ledger say of a factor, as the workbench shows it.
+/// The results of linter and ledger on a factor, as the workbench shows them.
 pub(super) fn judgement(opened: &Opened) -> JudgementOf {
     let opened = opened.clone();
     Arc::new(move |factor| {
-        let Some(judged) = pipeline::judged_of(&opened.config, &opened.base, factor)? else { return Ok(None) };
-        let count = |standing| judged.verdicts.iter().filter(|verdict| verdict.standing == standing).count();
-        let looks = judged.looks.as_ref();
+        let Some(result) = pipeline::factor_result(&opened.config, &opened.base, factor)? else { return Ok(None) };
+        let count = |standing| result.verdicts.iter().filter(|verdict| verdict.standing == standing).count();
+        let looks = result.looks.as_ref();
         Ok(Some(Judgement {
-            checks: judged.verdicts.len(),
+            checks: result.verdicts.len(),
             passed: count(Standing::Passed),
             warned: count(Standing::Warned),
             failed: count(Standing::Failed),

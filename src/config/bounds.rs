@@ -97,13 +97,13 @@ mod tests {
         }
         for value in ["nan", "inf", "-inf"] {
             let faults = Config::faults(&format!("[backtest]\nopen_bps = {value}\n"));
-            assert!(faults[0].message.contains("no number to compute with; write one from 0 to 10000"), "{faults:?}");
+            assert!(faults[0].message.contains("is not a finite number; write one from 0 to 10000"), "{faults:?}");
         }
         let faults = Config::faults("[backtest]\nhorizons = [1, 9000000]\n");
         assert_eq!((faults[0].path.as_str(), faults.len()), ("backtest.horizons[1]", 1));
         let mut config = Config::default();
         config.backtest.open_bps = f64::NAN;
-        assert!(config.check().unwrap_err().to_string().contains("backtest.open_bps: NaN is no number"));
+        assert!(config.check().unwrap_err().to_string().contains("backtest.open_bps: NaN is not a finite number"));
     }
 
     #[test]

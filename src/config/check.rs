@@ -1,4 +1,4 @@
-//! Reads workbench.toml and finds all that is wrong with it at once: syntax, unknown keys, wrong types.
+//! Reads workbench.toml and finds all problems at once: syntax, unknown keys, wrong types.
 //!
 //! Each problem names its line, its key path and, for an unknown key, the nearest known one.
 
@@ -12,12 +12,12 @@ use toml::{Table, Value};
 
 use super::bounds;
 
-/// One thing wrong with a configuration.
+/// A problem of a configuration.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Problem {
     /// Key path: `source[0].columns.title`.
     pub(crate) path: String,
-    /// What is wrong and the way out.
+    /// The problem and the way out.
     pub(crate) message: String,
 }
 
@@ -27,19 +27,19 @@ impl Problem {
     }
 }
 
-/// A problem and where it stands in the text.
+/// A problem and its line in the text.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Fault {
     /// Line of the text, from 1.
     pub line: usize,
-    /// Key path: `source[0].columns.title`; empty where the text is no TOML.
+    /// Key path: `source[0].columns.title`; empty if the text is not TOML.
     pub path: String,
-    /// What is wrong and the way out.
+    /// The problem and the way out.
     pub message: String,
 }
 
-/// Errors of syntax, all of them.
-pub(crate) fn of_syntax(text: &str) -> Vec<Fault> {
+/// All errors of syntax.
+pub(crate) fn syntax_faults(text: &str) -> Vec<Fault> {
     let (_, errors) = DeTable::parse_recoverable(text);
     let fault = |error: toml::de::Error| Fault {
         line: error.span().map_or(1, |span| line_of(text, span.start)),
@@ -55,33 +55,36 @@ pub(crate) struct Checker<'t> {
     text: &'t str,
     spans: DeTable<'t>,
     table: Table,
+    /// Names of the sections that were read.
+    sections: Vec<&'static str>,
     problems: Vec<Problem>,
 }
 
 impl<'t> Checker<'t> {
     /// Parses the text; fails on errors of syntax, naming every one.
     pub(crate) fn new(file: &str, text: &'t str) -> Result<Checker<'t>> {
-        let faults = of_syntax(text);
+        let faults = syntax_faults(text);
         if !faults.is_empty() {
             let list: Vec<String> = faults.iter().map(|f| format!("  line {}: {}", f.line, f.message)).collect();
             bail!("{file} is not valid TOML:\n{}", list.join("\n"));
         }
         let (spans, _) = DeTable::parse_recoverable(text);
         let table = toml::from_str(text)?;
-        Ok(Checker { file: file.to_owned(), text, spans: spans.into_inner(), table, problems: Vec::new() })
+        let (file, spans) = (file.to_owned(), spans.into_inner());
+        Ok(Checker { file, text, spans, table, sections: Vec::new(), problems: Vec::new() })
     }
 
-    /// Complains about sections that do not exist.
-    pub(crate) fn sections(&mut self, known: &[&str]) {
-        let unknown: Vec<String> = self.table.keys().filter(|k| !known.contains(&k.as_str())).cloned().collect();
-        for key in unknown {
-            let message = unknown_key(&key, known.iter().copied(), "section");
+    /// Adds a problem for each section other than those that were read.
+    pub(crate) fn refuse_other_sections(&mut self) {
+        for key in self.table.keys().filter(|key| !self.sections.contains(&key.as_str())) {
+            let message = unknown_key(key, self.sections.iter().copied(), "section");
             self.problems.push(Problem::new(key, message));
         }
     }
 
     /// Reads the section `[name]`; its defaults when it is absent.
-    pub(crate) fn section<T: DeserializeOwned + Serialize + Default>(&mut self, name: &str) -> T {
+    pub(crate) fn section<T: DeserializeOwned + Serialize + Default>(&mut self, name: &'static str) -> T {
+        self.sections.push(name);
         match self.table.get(name).cloned() {
             None => T::default(),
             Some(Value::Table(table)) => self.table_as(name, table),
@@ -94,7 +97,8 @@ impl<'t> Checker<'t> {
     }
 
     /// Reads the repeated section `[[name]]`.
-    pub(crate) fn sections_of<T: DeserializeOwned + Serialize + Default>(&mut self, name: &str) -> Vec<T> {
+    pub(crate) fn sections_of<T: DeserializeOwned + Serialize + Default>(&mut self, name: &'static str) -> Vec<T> {
+        self.sections.push(name);
         let items = match self.table.get(name).cloned() {
             None => return Vec::new(),
             Some(Value::Array(items)) => items,
@@ -115,7 +119,7 @@ impl<'t> Checker<'t> {
         read
     }
 
-    /// Adds a problem found by meaning rather than by form; a key that cannot be read at all has only that said of it.
+    /// Adds a problem of meaning, unless the key has a problem of form already.
     pub(crate) fn add(&mut self, problem: Problem) {
         if !self.problems.iter().any(|p| p.path == problem.path) {
             self.problems.push(problem);
@@ -292,9 +296,9 @@ mod tests {
     fn all_problems_come_at_once_with_their_lines() {
         let text = "[section]\nquantile = 5\nquantiles = \"five\"\n[section.inner]\ndepht = 3\n\n[[item]]\ndepth = -1\n[other]\n";
         let mut checker = Checker::new("w.toml", text).unwrap();
-        checker.sections(&["section", "item"]);
         let _: Section = checker.section("section");
         let _: Vec<Inner> = checker.sections_of("item");
+        checker.refuse_other_sections();
         let message = checker.finish().unwrap_err().to_string();
         let expected = ["5 problems in w.toml", "w.toml:2: section.quantile: unknown key; did you mean \"quantiles\"?"];
         for part in expected.iter().chain(&[

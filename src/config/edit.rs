@@ -1,6 +1,6 @@
 //! Changes to the text of a configuration that leave everything else as it was written: comments, order, spacing.
 //!
-//! A value that stands there is replaced at its bytes; keys that do not are put in by toml_edit. Places are key paths as the
+//! An existing value is replaced at its bytes; a new key is put in by toml_edit. Places are key paths as the
 //! problems of [`Config::faults`] have them: `backtest.delay`, `source[0].columns.title`.
 //!
 //! [`Config::faults`]: super::Config::faults
@@ -15,12 +15,12 @@ use inkstone_corpus::ingest::{Format, Source};
 /// Marks a line of the template that is an example: it has no effect.
 const EXAMPLE: &str = "#: ";
 
-/// A key, and which of the tables of that name.
-type Step<'p> = (&'p str, Option<usize>);
+/// A key of a path, and the number of the table among those of that name.
+type PathStep<'p> = (&'p str, Option<usize>);
 
 /// Puts `value`, a TOML value, at `path`. Tables on the way are made.
 pub fn set(text: &str, path: &str, value: &str) -> Result<String> {
-    let parsed: Value = value.trim().parse().map_err(|_| anyhow::anyhow!("{value:?} is no value of TOML"))?;
+    let parsed: Value = value.trim().parse().map_err(|_| anyhow::anyhow!("{value:?} is not a TOML value"))?;
     let steps = steps(path)?;
     if let Some(span) = Written::read(text)?.span(path)? {
         return checked(format!("{}{}{}", &text[..span.start], value.trim(), &text[span.end..]));
@@ -29,7 +29,7 @@ pub fn set(text: &str, path: &str, value: &str) -> Result<String> {
     let mut document = document(text)?;
     let mut at = document.as_item_mut();
     for (name, number) in way {
-        let table = at.as_table_like_mut().with_context(|| format!("{path}: {name} is no table"))?;
+        let table = at.as_table_like_mut().with_context(|| format!("{path}: {name} is not a table"))?;
         at = match number {
             None => table.entry(name).or_insert_with(|| Item::Table(Table::new())),
             Some(number) => {
@@ -38,7 +38,7 @@ pub fn set(text: &str, path: &str, value: &str) -> Result<String> {
             }
         };
     }
-    let table = at.as_table_like_mut().with_context(|| format!("{path}: this is no table"))?;
+    let table = at.as_table_like_mut().with_context(|| format!("{path} is not in a table"))?;
     table.insert(key, Item::Value(parsed));
     checked(lines_as_in(text, document.to_string()))
 }
@@ -51,7 +51,7 @@ pub fn unset(text: &str, path: &str) -> Result<String> {
     let alone = text[start..span.start].trim_end().strip_suffix('=').is_some_and(|name| name.trim() == key);
     if !alone {
         // Inside an inline table a comment has no place.
-        let (table, key) = path.rsplit_once('.').with_context(|| format!("{path}: this is no key of a table"))?;
+        let (table, key) = path.rsplit_once('.').with_context(|| format!("{path} is not a key of a table"))?;
         let mut document = document(text)?;
         let mut at = document.as_item_mut();
         for (name, number) in steps(table)? {
@@ -60,7 +60,7 @@ pub fn unset(text: &str, path: &str) -> Result<String> {
                 at = at.get_mut(number).with_context(|| format!("{path}: there is no {name}[{number}]"))?;
             }
         }
-        at.as_table_like_mut().with_context(|| format!("{path}: {table} is no table"))?.remove(key);
+        at.as_table_like_mut().with_context(|| format!("{path}: {table} is not a table"))?.remove(key);
         return checked(lines_as_in(text, document.to_string()));
     }
     let end = text[span.end..].find('\n').map_or(text.len(), |at| span.end + at);
@@ -72,16 +72,18 @@ pub fn unset(text: &str, path: &str) -> Result<String> {
     checked(format!("{}{lines}{}", &text[..start], &text[end..]))
 }
 
-/// Adds a table to those of `[[section]]`: behind the last one, else at the template's example of one, else at the end.
+/// Adds a table to `[[section]]`: behind the last one, else at the example of the template, else at the end.
 pub fn add(text: &str, section: &str, block: &str) -> Result<String> {
     let mut document = document(text)?;
     if let Some(item) = document.get_mut(section) {
         let name = format!("[[{section}]]");
         let tables = item.as_array_of_tables_mut();
         let tables = tables.with_context(|| format!("{section} is written as a list; write each one as {name}"))?;
-        let mut added: DocumentMut = block.parse().with_context(|| format!("this is no {name}:\n{block}"))?;
+        let mut added: DocumentMut =
+            block.parse().with_context(|| format!("this is not a {name} section:\n{block}"))?;
         let added = added.get_mut(section).and_then(Item::as_array_of_tables_mut);
-        let mut table = added.and_then(|added| added.get(0).cloned()).with_context(|| format!("this is no {name}"))?;
+        let mut table =
+            added.and_then(|added| added.get(0).cloned()).with_context(|| format!("this is not a {name} section"))?;
         without_place(&mut table);
         table.decor_mut().set_prefix("\n");
         tables.push(table);
@@ -118,19 +120,19 @@ pub struct Written<'t> {
 }
 
 impl<'t> Written<'t> {
-    /// Reads a text; fails where it is no TOML.
+    /// Reads a text; fails if it is not TOML.
     pub fn read(text: &'t str) -> Result<Written<'t>> {
-        let document =
-            Document::parse(text).map_err(|error: toml_edit::TomlError| anyhow::anyhow!("this is no TOML: {error}"))?;
+        let document = Document::parse(text)
+            .map_err(|error: toml_edit::TomlError| anyhow::anyhow!("this is not TOML: {error}"))?;
         Ok(Written { text, document })
     }
 
-    /// The value at `path`; none where there is none.
+    /// The value at `path`, if there is one.
     pub fn get(&self, path: &str) -> Option<&'t str> {
         self.text.get(self.span(path).ok().flatten()?)
     }
 
-    /// Bytes of the value at `path`, without what stands around it.
+    /// Range of bytes of the value at `path`, without spaces and comments.
     fn span(&self, path: &str) -> Result<Option<Range<usize>>> {
         let mut at = Some(self.document.as_item());
         for (name, number) in steps(path)? {
@@ -149,7 +151,7 @@ pub fn quoted(text: &str) -> String {
     if !value.contains('\n') {
         return value;
     }
-    // Several lines would not fit into the line that a value stands on. JSON writes strings as TOML does, but for one sign.
+    // The value must fit into one line. JSON writes strings as TOML does, except for one character.
     serde_json::Value::from(text).to_string().replace('\u{7f}', "\\u007F")
 }
 
@@ -191,13 +193,13 @@ pub fn source_block(source: &Source) -> String {
     block
 }
 
-/// How a choice is written in the configuration.
+/// The name of a choice in the configuration.
 fn plain(choice: &impl serde::Serialize) -> String {
     serde_json::to_value(choice).ok().and_then(|value| Some(value.as_str()?.to_owned())).unwrap_or_default()
 }
 
 fn document(text: &str) -> Result<DocumentMut> {
-    text.parse().map_err(|error: toml_edit::TomlError| anyhow::anyhow!("this is no TOML: {error}"))
+    text.parse().map_err(|error: toml_edit::TomlError| anyhow::anyhow!("this is not TOML: {error}"))
 }
 
 /// No change may leave a text that cannot be read.
@@ -206,7 +208,7 @@ fn checked(text: String) -> Result<String> {
     Ok(text)
 }
 
-fn steps(path: &str) -> Result<Vec<Step<'_>>> {
+fn steps(path: &str) -> Result<Vec<PathStep<'_>>> {
     let step = |step: &'_ str| -> Option<(usize, Option<usize>)> {
         let end = step.find('[').unwrap_or(step.len());
         let number = match &step[end..] {
@@ -216,7 +218,7 @@ fn steps(path: &str) -> Result<Vec<Step<'_>>> {
         (end > 0 && !step[..end].contains(']')).then_some((end, number))
     };
     let read = |part| step(part).map(|(end, number)| (&part[..end], number));
-    path.split('.').map(read).collect::<Option<_>>().with_context(|| format!("{path:?} is no path of keys"))
+    path.split('.').map(read).collect::<Option<_>>().with_context(|| format!("{path:?} is not a path of keys"))
 }
 
 /// A table added belongs behind its sisters, wherever it stood before.
@@ -277,7 +279,7 @@ mod tests {
             set("[[source]]\nname = \"a\" # 一\ncolumns = { title = \"t\" } # 二\n", "source[0].columns.body", "\"b\"");
         assert_eq!(inline.unwrap(), "[[source]]\nname = \"a\" # 一\ncolumns = { title = \"t\" , body = \"b\" } # 二\n");
         assert!(set(TEMPLATE, "source[0].name", "\"a\"").unwrap_err().to_string().contains("there is no source"));
-        assert!(set(TEMPLATE, "project.threads", "abc").unwrap_err().to_string().contains("is no value of TOML"));
+        assert!(set(TEMPLATE, "project.threads", "abc").unwrap_err().to_string().contains("is not a TOML value"));
         assert!(set(TEMPLATE, "project.threads", "1\nseed = 2").is_err(), "one value is one value");
     }
 
@@ -321,6 +323,6 @@ mod tests {
         let added = add(text, "factor", "[[factor]]\nname = \"tone\"\n").unwrap();
         assert_eq!(added, "[ui]\r\nred_up = true\r\n\r\n[[factor]]\r\nname = \"tone\"\r\n");
         assert!(add("factor = []\n", "factor", "[[factor]]\n").unwrap_err().to_string().contains("written as a list"));
-        assert!(set("[ui", "ui.red_up", "true").unwrap_err().to_string().contains("no TOML"));
+        assert!(set("[ui", "ui.red_up", "true").unwrap_err().to_string().contains("not TOML"));
     }
 }

@@ -34,41 +34,23 @@ pub const TEMPLATE: &str = include_str!("../../workbench.toml");
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Config {
-    /// Name, folders, threads and seed.
     pub project: ProjectSection,
-    /// The files that are read.
     pub source: Vec<Source>,
-    /// Reading of files.
     pub ingest: ingest::Params,
-    /// Normalisation and duplicates.
     pub clean: clean::Params,
-    /// Codes and company names in texts.
     pub link: link::Params,
-    /// Sentences, sections and boilerplate.
     pub structure: structure::Params,
-    /// Tokens.
     pub tokenizer: TokenizerParams,
-    /// The trading day of a text.
     pub market: MarketSection,
-    /// What is computed of each document.
     pub feature: Vec<Feature>,
-    /// What is gathered per date and code.
     pub factor: Vec<factor::Params>,
-    /// How factors are tested.
     pub backtest: backtest::Params,
-    /// What happened around documents.
     pub events: backtest::events::Params,
-    /// How look-ahead is looked for.
     pub lint: lint::Params,
-    /// What strategies of truncation are compared.
     pub experiment: Vec<experiment::Params>,
-    /// What is written for other tools.
     pub export: export::Params,
-    /// What is written for people.
     pub report: ReportSection,
-    /// Where contextual models run.
     pub onnx: RuntimeParams,
-    /// The screens.
     pub ui: UiSection,
 }
 
@@ -78,7 +60,7 @@ pub struct Config {
 pub struct ProjectSection {
     /// Shown on every screen.
     pub name: String,
-    /// Said on every screen and in every result; for data that is not what it seems (the demo's is synthetic).
+    /// Shown on every screen and in every result; for data that is not what it seems (the demo's is synthetic).
     pub note: String,
     /// Folder of the artefacts, relative to the configuration.
     pub dir: PathBuf,
@@ -143,15 +125,14 @@ pub enum ChartFormat {
 pub struct UiSection {
     /// `zh`, `en`, or `auto`: by LANG.
     pub language: Language,
-    /// Whether gains are red and losses green, the Chinese custom.
+    /// True if gains are red and losses green, the Chinese custom.
     pub red_up: bool,
-    /// Dark or light ground.
+    /// Dark or light background.
     pub theme: Shade,
-    /// How many colours are used.
+    /// Number of colours.
     pub colours: Depth,
-    /// Whether the terminal draws characters of ambiguous width in one cell or in two.
     pub ambiguous: Ambiguous,
-    /// Whether the mouse moves the cursor; marking text with it then takes Shift in most terminals.
+    /// True if the mouse moves the cursor; marking text with it then takes Shift in most terminals.
     pub mouse: bool,
     /// `[ui.keys]`: keys instead of the usual ones, by the name of the command (`quit = ["ctrl-q"]`).
     pub keys: BTreeMap<String, Vec<String>>,
@@ -171,7 +152,7 @@ impl Default for UiSection {
     }
 }
 
-/// How a terminal draws characters that Unicode leaves open: frames, arrows, quotation marks.
+/// Width in cells of characters whose width Unicode calls ambiguous: frames, arrows, quotation marks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Ambiguous {
@@ -212,21 +193,21 @@ impl Config {
         Ok(config)
     }
 
-    /// Fails when what is set makes no sense, naming all of it; for configurations that come from elsewhere than a file.
+    /// Fails with all problems of the values; for configurations that do not come from a file.
     pub fn check(&self) -> Result<()> {
         let mut problems = match toml::Value::try_from(self) {
             Ok(values) => bounds::problems("", &values),
             Err(error) => vec![check::Problem::new("", format!("cannot be written as TOML: {error}"))],
         };
         problems.extend(validate::problems(self));
-        let told: Vec<String> = problems.iter().map(|p| format!("{}: {}", p.path, p.message)).collect();
-        anyhow::ensure!(told.is_empty(), "{}", told.join("\n"));
+        let messages: Vec<String> = problems.iter().map(|p| format!("{}: {}", p.path, p.message)).collect();
+        anyhow::ensure!(messages.is_empty(), "{}", messages.join("\n"));
         Ok(())
     }
 
-    /// Everything wrong with a configuration's text, in the order of its lines; nothing where it can be used.
+    /// All problems of the text of a configuration, in the order of its lines; none if it can be used.
     pub fn faults(text: &str) -> Vec<Fault> {
-        let faults = check::of_syntax(text);
+        let faults = check::syntax_faults(text);
         if !faults.is_empty() {
             return faults;
         }
@@ -239,28 +220,20 @@ impl Config {
         }
     }
 
-    /// Reads what is sound, and leaves what is not with the checker.
+    pub fn find_feature(&self, name: &str) -> Result<&Feature> {
+        find("feature", &self.feature, name, |feature| &feature.name)
+    }
+
+    pub fn find_factor(&self, name: &str) -> Result<&factor::Params> {
+        find("factor", &self.factor, name, |factor| &factor.name)
+    }
+
+    pub fn find_experiment(&self, name: &str) -> Result<&experiment::Params> {
+        find("experiment", &self.experiment, name, |experiment| &experiment.name)
+    }
+
+    /// Reads the valid settings; the checker collects the problems of the others.
     fn checked(checker: &mut Checker<'_>) -> Config {
-        checker.sections(&[
-            "project",
-            "source",
-            "ingest",
-            "clean",
-            "link",
-            "structure",
-            "tokenizer",
-            "market",
-            "feature",
-            "factor",
-            "backtest",
-            "events",
-            "lint",
-            "experiment",
-            "export",
-            "report",
-            "onnx",
-            "ui",
-        ]);
         let config = Config {
             project: checker.section("project"),
             source: checker.sections_of("source"),
@@ -281,11 +254,20 @@ impl Config {
             onnx: checker.section("onnx"),
             ui: checker.section("ui"),
         };
+        checker.refuse_other_sections();
         for problem in validate::problems(&config) {
             checker.add(problem);
         }
         config
     }
+}
+
+/// The item of this name; the error lists all names.
+fn find<'c, T>(what: &str, items: &'c [T], name: &str, name_of: impl Fn(&T) -> &str) -> Result<&'c T> {
+    items.iter().find(|item| name_of(item) == name).with_context(|| {
+        let known: Vec<&str> = items.iter().map(&name_of).collect();
+        format!("there is no {what} {name:?}; there are: {}", known.join(", "))
+    })
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What the commented template says of every key: its default, an example, a sentence, and the values it may have.
+//! The keys of the commented template, each with its default, an example, a sentence, and the values that it may have.
 
 use super::TEMPLATE;
 
@@ -7,19 +7,19 @@ use super::TEMPLATE;
 pub struct Setting {
     /// Its section: `backtest`, `feature`.
     pub section: String,
-    /// Whether the section may stand several times.
+    /// True if the section may occur several times.
     pub repeated: bool,
     /// The key below the section: `delay`, `columns.title`, `walk_forward.test_days`.
     pub key: String,
-    /// Its default as it is written; none where it has none.
+    /// Its default as it is written, if it has one.
     pub default: Option<String>,
-    /// An example of what has no default.
+    /// An example, if it has no default.
     pub example: Option<String>,
-    /// What it is, in English.
+    /// The sentence in English.
     pub english: String,
-    /// What it is, in Chinese; empty where the template has it in English alone.
+    /// The sentence in Chinese; empty if the template has only the English one.
     pub chinese: String,
-    /// The texts that it may be, where the template lists them.
+    /// Its possible values, if the template lists them.
     pub choices: Vec<String>,
 }
 
@@ -49,7 +49,7 @@ pub fn settings() -> Vec<Setting> {
             let (english, chinese) = languages(comment);
             // In repeated sections the template shows defaults as examples too; names and files alone have none.
             let has_default =
-                !example || repeated && !said_to_be_absent(&english) && !is_invented(&section, key, &below);
+                !example || repeated && !describes_absence(&english) && !is_invented(&section, key, &below);
             let setting = Setting {
                 section: section.clone(),
                 repeated,
@@ -75,7 +75,7 @@ pub fn settings() -> Vec<Setting> {
     settings
 }
 
-/// An example of a section that may stand several times, under a name that is not taken.
+/// An example of a section that may occur several times, with a name that is not taken.
 pub fn example(section: &str, taken: &[String]) -> Option<String> {
     let keys: &[&str] = match section {
         "feature" => &["name", "model"],
@@ -100,11 +100,12 @@ fn free(name: &str, taken: &[String]) -> String {
     format!("\"{}\"", free.unwrap_or_default())
 }
 
-fn said_to_be_absent(english: &str) -> bool {
+/// True if the sentence says what holds while the key is absent.
+fn describes_absence(english: &str) -> bool {
     english.contains("absent:") && !english.contains("absent: 0")
 }
 
-/// Keys whose value in the template is an invention and not what holds where they are absent.
+/// True if the value of the key in the template is an invented example and not the default.
 fn is_invented(section: &str, key: &str, below: &str) -> bool {
     match section {
         "source" => below == "columns." || matches!(key, "name" | "path" | "published_at_default"),
@@ -173,30 +174,33 @@ mod tests {
     use super::*;
     use crate::config::{Config, edit};
 
-    fn of(section: &str, key: &str) -> Setting {
+    fn setting(section: &str, key: &str) -> Setting {
         let found = settings().into_iter().find(|s| s.section == section && s.key == key);
         found.unwrap_or_else(|| panic!("no {section}.{key}"))
     }
 
     #[test]
     fn keys_have_what_the_template_says_of_them() {
-        let threads = of("project", "threads");
+        let threads = setting("project", "threads");
         assert_eq!((threads.default.as_deref(), threads.chinese.as_str()), (Some("0"), "线程数，结果与之无关"));
         assert_eq!(threads.english, "0: every core; results do not depend on it");
-        let latest = of("ingest", "latest");
+        let latest = setting("ingest", "latest");
         assert_eq!((latest.default, latest.example.as_deref()), (None, Some("\"2025-12-31T23:59:59\"")));
-        assert_eq!(of("market", "cutoff").choices, ["close", "next_open"]);
-        assert_eq!(of("source", "table").choices, ["documents", "prices", "securities"]);
-        assert_eq!(of("source", "columns.title").example.as_deref(), Some("\"headline\""));
-        assert_eq!(of("feature", "walk_forward.test_days").default.as_deref(), Some("20"));
-        assert!(of("feature", "model").choices.contains(&"textrnn".to_owned()), "a list may go on in the next line");
-        assert!(of("feature", "truncate").english.ends_with("\" -title\""));
-        assert!(of("factor", "expression").english.contains("mean(tone.positive"), "also one with = in it");
+        assert_eq!(setting("market", "cutoff").choices, ["close", "next_open"]);
+        assert_eq!(setting("source", "table").choices, ["documents", "prices", "securities"]);
+        assert_eq!(setting("source", "columns.title").example.as_deref(), Some("\"headline\""));
+        assert_eq!(setting("feature", "walk_forward.test_days").default.as_deref(), Some("20"));
+        assert!(
+            setting("feature", "model").choices.contains(&"textrnn".to_owned()),
+            "a list may go on in the next line"
+        );
+        assert!(setting("feature", "truncate").english.ends_with("\" -title\""));
+        assert!(setting("factor", "expression").english.contains("mean(tone.positive"), "also one with = in it");
         for setting in settings() {
             let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.');
             assert!(setting.key.bytes().all(plain), "{} is no key", setting.key);
         }
-        assert_eq!(of("backtest", "weights").choices, ["equal", "cap"]);
+        assert_eq!(setting("backtest", "weights").choices, ["equal", "cap"]);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! What a configuration must mean to make sense, beyond the types of its keys.
+//! Checks of the values of a configuration, beyond the types of its keys.
 
 use std::ffi::OsStr;
 use std::path::{Component, Path};
@@ -9,22 +9,22 @@ use inkstone_base::disk;
 use inkstone_features::extract::Model;
 use inkstone_lab::factor::check_feature_name;
 
-/// Why a factor cannot be made of this feature and column.
-fn of_feature(config: &Config, name: &str, column: Option<&str>) -> Option<String> {
-    let Some(feature) = config.feature.iter().find(|f| f.name == name) else {
-        let known: Vec<&str> = config.feature.iter().map(|f| f.name.as_str()).collect();
-        return Some(format!("there is no feature {name:?}; there are: {}", known.join(", ")));
+/// The reason why no factor can be made of this feature and column; none if one can.
+fn refusal_of_feature(config: &Config, name: &str, column: Option<&str>) -> Option<String> {
+    let feature = match config.find_feature(name) {
+        Ok(feature) => feature,
+        Err(error) => return Some(error.to_string()),
     };
     if feature.model == Model::Tfidf {
-        return Some(format!("{name:?} has a row of many columns; a factor needs a model with a score"));
+        return Some(format!("feature {name:?} has rows of many columns; a factor needs a model with a score"));
     }
     let column = column.filter(|column| !feature.has_column(column))?;
     let known = match feature.model {
-        Model::Onnx => "c1, c2, ... as the model's vectors have".to_owned(),
-        Model::Vectors => "c1, c2, ... as its file has, and words".to_owned(),
+        Model::Onnx => "c1, c2, ... up to the length of its vectors".to_owned(),
+        Model::Vectors => "c1, c2, ... up to the length of the vectors in its file, and words".to_owned(),
         _ => feature.columns().join(", "),
     };
-    Some(format!("{name:?} has no column {column:?}; it has {known}"))
+    Some(format!("feature {name:?} has no column {column:?}; it has {known}"))
 }
 
 /// Folders that the program writes and clears, in which nothing else may be.
@@ -41,7 +41,7 @@ fn folders(config: &Config) -> Vec<Problem> {
         let message = if folder.as_os_str().is_empty() {
             format!("is empty: {way_out}")
         } else if folder.to_string_lossy().starts_with('~') {
-            format!("{:?}: ~ stands for no folder here; write the path in full", folder.display().to_string())
+            format!("{:?}: ~ is not expanded here; write the path in full", folder.display().to_string())
         } else if names_of(folder).is_empty() {
             format!(
                 "{:?} is the folder of the configuration or one above it, with files of yours: {way_out}",
@@ -106,7 +106,8 @@ pub(super) fn problems(config: &Config) -> Vec<Problem> {
             let at = || {
                 format!("factor[{i}].{}", if *expression == factor.expression { "expression" } else { "neutralise" })
             };
-            let wrong = expression.features().into_iter().filter_map(|(name, column)| of_feature(config, name, column));
+            let wrong =
+                expression.features().into_iter().filter_map(|(name, column)| refusal_of_feature(config, name, column));
             let earlier: Vec<&str> = config.factor[..i].iter().map(|f| f.name.as_str()).collect();
             let unknown = expression.factors().into_iter().filter(|name| !earlier.contains(name)).map(|name| {
                 let known = if earlier.is_empty() { "none".to_owned() } else { earlier.join(", ") };
@@ -120,11 +121,9 @@ pub(super) fn problems(config: &Config) -> Vec<Problem> {
         if let Err(error) = experiment.check() {
             problems.push(Problem::new(format!("experiment[{i}]"), format!("{error:#}")));
         }
-        for name in experiment.features.iter().filter(|name| config.feature.iter().all(|f| f.name != **name)) {
-            let known: Vec<&str> = config.feature.iter().map(|f| f.name.as_str()).collect();
-            let message = format!("there is no feature {name:?}; there are: {}", known.join(", "));
-            problems.push(Problem::new(format!("experiment[{i}].features"), message));
-        }
+        let unknown = experiment.features.iter().filter_map(|name| config.find_feature(name).err());
+        let at = format!("experiment[{i}].features");
+        problems.extend(unknown.map(|error| Problem::new(&at, error.to_string())));
     }
     for (section, result) in [
         ("clean", config.clean.check()),

@@ -1,11 +1,12 @@
-//! Run capsules: what a manifest says of a run is enough to run it again, and to say where two runs part.
+//! Run capsules: the manifest of an export is enough to run it again, and to find the first stage at which two runs differ.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
 use serde::Serialize;
 use serde_json::Value;
 
+use super::stage::StageId;
 use super::state::State;
 use super::{Stage, run};
 use crate::config::Config;
@@ -14,7 +15,6 @@ use inkstone_base::disk;
 use inkstone_base::job::Ctx;
 use inkstone_lab::export::{Difference, Manifest, StageNote, difference};
 use inkstone_store::Reader;
-use inkstone_tables::corpus::Parts;
 use inkstone_tables::project::Project;
 
 /// A run that was repeated.
@@ -22,11 +22,11 @@ use inkstone_tables::project::Project;
 pub struct Replayed {
     /// Files of the export.
     pub files: usize,
-    /// Files whose bytes are the same again.
+    /// Files with the same bytes.
     pub same: usize,
-    /// In what the two runs differ.
+    /// The differences between the two runs.
     pub difference: Difference,
-    /// Files beside the manifest that are no longer what it says; empty when only the manifest was kept.
+    /// Files beside the manifest that were changed since; empty when only the manifest was kept.
     pub altered: Vec<String>,
     /// The library of native code that the manifest names, which was not loaded: a manifest may come from anywhere.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -50,57 +50,55 @@ pub(super) fn parameters(config: &Config) -> Result<Value> {
     Ok(value)
 }
 
-/// The stages up to the backtests with what each depended on and made.
+/// The stages up to the backtests, with the keys of what each depended on and made.
 pub(super) fn stages(config: &Config, project: &Project, state: &State) -> Result<Vec<StageNote>> {
-    let fixed = ["ingest", "clean", "link", "structure"].map(str::to_owned);
-    let features = config.feature.iter().map(|feature| format!("extract {}", feature.name));
-    let factors = config.factor.iter().map(|factor| format!("factor {}", factor.name));
-    let backtests = config.factor.iter().map(|factor| format!("backtest {}", factor.name));
-    let names = fixed.into_iter().chain(features).chain(factors).chain(backtests);
+    let features = || config.feature.iter().map(|feature| feature.name.clone());
+    let factors = || config.factor.iter().map(|factor| factor.name.clone());
+    let ids = [StageId::Ingest, StageId::Clean, StageId::Link, StageId::Structure]
+        .into_iter()
+        .chain(features().map(StageId::Extract))
+        .chain(factors().map(StageId::Factor))
+        .chain(factors().map(StageId::Backtest));
     let store = Reader::open(&project.store())?;
     let mut notes = Vec::new();
-    for stage in names {
-        let Some((key, made)) = state.key_of(&stage) else { continue };
-        let (room, name) = stage.split_once(' ').unwrap_or((&stage, ""));
-        let output = match room {
-            "ingest" => {
-                of_files([project.documents().files()?, vec![project.prices(), project.securities()]].concat())?
+    for id in ids {
+        let Some((key, made)) = state.key_of(&id) else { continue };
+        let output = match &id {
+            StageId::Ingest => {
+                hash_of_files([project.documents().files()?, vec![project.prices(), project.securities()]].concat())?
             }
-            "clean" => of_parts(&project.clean())?,
-            "link" => of_parts(&project.links())?,
-            "structure" => of_parts(&project.structure())?,
-            "extract" => {
+            StageId::Clean => hash_of_files(project.clean().files()?)?,
+            StageId::Link => hash_of_files(project.links().files()?)?,
+            StageId::Structure => hash_of_files(project.structure().files()?)?,
+            StageId::Extract(_) => {
                 let set = made.context("a finished feature has a set")?;
                 let set = store.set(&set)?.context("a finished feature's set is in the store")?;
                 Key::of_json(&set.header().batches.iter().map(|batch| batch.record.digest).collect::<Vec<_>>())
             }
-            "factor" => of_files(vec![project.factor(name)])?,
-            _ => of_files(vec![project.backtest(name)])?,
+            StageId::Factor(name) => hash_of_files(vec![project.factor(name)])?,
+            StageId::Backtest(name) => hash_of_files(vec![project.backtest(name)])?,
+            StageId::Events(_) | StageId::Lint(_) | StageId::Export | StageId::Report(_) => continue,
         };
-        notes.push(StageNote { stage, key, output });
+        notes.push(StageNote { stage: id.to_string(), key, output });
     }
     Ok(notes)
 }
 
-fn of_parts(parts: &Parts) -> Result<Key> {
-    of_files(parts.files()?)
-}
-
-/// The hash of files in their order; one that is not there counts as empty.
-fn of_files(files: Vec<std::path::PathBuf>) -> Result<Key> {
-    let hash = |file: &std::path::PathBuf| super::hash_if_there(file);
+/// Hash of files in their order; a file that is not there counts as empty.
+fn hash_of_files(files: Vec<PathBuf>) -> Result<Key> {
+    let hash = |file: &PathBuf| super::hash_if_there(file);
     Ok(Key::of_json(&files.iter().map(hash).collect::<Result<Vec<Key>>>()?))
 }
 
-/// Runs once more what a manifest tells of and compares every file of the export. `base` is the folder that its sources' paths are
+/// Repeats the run of a manifest and compares every file of the export. `base` is the folder that its sources' paths are
 /// relative to; everything is written below `dir`, which must be empty. The context has the seed of the run that is repeated.
 pub fn replay(manifest: &Path, base: &Path, dir: &Path, ctx: &Ctx) -> Result<(Replayed, Vec<Report>)> {
     let mut kept = Manifest::read(manifest)?;
     let library_ignored = take_library(&mut kept);
     if kept.provenance.stages.is_empty() {
         bail!(
-            "{} is of tables that came from elsewhere, not of a project's run: test them again with inkstone backtest --factor \
-             --prices --out, and compare with inkstone diff",
+            "{} is the manifest of a backtest of given tables, not of a run of a project, and cannot be replayed: repeat the test \
+             with inkstone backtest --factor --prices --out, and compare the two manifests with inkstone diff",
             manifest.display()
         );
     }
@@ -111,10 +109,10 @@ pub fn replay(manifest: &Path, base: &Path, dir: &Path, ctx: &Ctx) -> Result<(Re
         dir.display()
     );
     let mut config: Config = serde_json::from_value(kept.provenance.parameters.clone())
-        .with_context(|| format!("the parameters of {} are not those of this version", manifest.display()))?;
+        .with_context(|| format!("this version cannot read the parameters in {}", manifest.display()))?;
     // Its names become files below the folder, and a manifest may come from anywhere.
-    config.check().with_context(|| format!("the parameters of {} are not of any run", manifest.display()))?;
-    let dir = std::path::absolute(dir).with_context(|| format!("{} is no folder", dir.display()))?;
+    config.check().with_context(|| format!("the parameters in {} are not valid", manifest.display()))?;
+    let dir = std::path::absolute(dir).with_context(|| format!("{} is not a folder", dir.display()))?;
     config.export = kept.export.clone();
     config.project.seed = kept.provenance.seed;
     config.project.dir = dir.join("project");

@@ -1,41 +1,41 @@
-//! What a smaller form of a model (half precision, integers) changes in a project: in a feature's rows, and in the factors made of them.
+//! Drift: how much a smaller form of a model (half precision, integers) changes the rows of a feature and the factors made of them.
 
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 use serde::Serialize;
 
-use super::Run;
-use super::materials::Materials;
+use super::factor_builder::FactorBuilder;
+use super::stage::{Stage, StageId};
+use super::{CorpusParts, Run};
 use crate::config::Config;
 use inkstone_base::data::Key;
 use inkstone_base::job::Ctx;
 use inkstone_base::stats::spearman;
-use inkstone_features::extract::{self, Feature, Model};
+use inkstone_features::extract::{self, Feature, Model, SetMeta};
 use inkstone_lab::backtest;
 use inkstone_lab::factor::Factor;
 use inkstone_market::Market;
 use inkstone_onnx::{Drift, DriftFigures};
 use inkstone_store::{Set, Store, Values};
 
-/// What changes.
+/// The changes in a feature and in the factors that read it.
 #[derive(Debug, Serialize)]
 pub struct Drifted {
-    /// The rows of the feature.
+    /// Differences of the rows.
     rows: DriftFigures,
-    /// The factors that are made of it.
     factors: Vec<FactorDrift>,
 }
 
-/// What changes in a factor.
+/// The changes in a factor.
 #[derive(Debug, Serialize)]
 struct FactorDrift {
     factor: String,
-    /// Dates on which both forms have values, at least three.
+    /// Dates on which both forms have at least three values.
     dates: usize,
-    /// Mean over these of the rank correlation of the values.
+    /// Mean over these dates of the rank correlation of the values.
     mean_rank_correlation: f64,
-    /// The least of them.
+    /// Least of these correlations.
     least_rank_correlation: f64,
     rank_ic: Vec<RankIc>,
 }
@@ -54,39 +54,21 @@ pub fn drift(config: &Config, base: &Path, feature: &str, against: &Path, ctx: &
     let known: Vec<&str> = config.feature.iter().filter(|f| f.model == Model::Onnx).map(|f| f.name.as_str()).collect();
     let named = config.feature.iter().find(|f| f.name == feature && f.model == Model::Onnx);
     let named = named.with_context(|| {
-        format!("there is no feature {feature:?} with model = \"onnx\"; there are: {}", known.join(", "))
+        format!(
+            "there is no feature {feature:?} with model = \"onnx\"; the features with that model are: {}",
+            known.join(", ")
+        )
     })?;
     let mut other = named.clone();
     other.onnx.model = std::path::absolute(against)?;
     let mut run = Run::new(config, base, ctx)?;
-    run.ingest()?;
-    run.clean()?;
-    run.link()?;
-    run.structure()?;
-    run.extract()?;
+    run.run_until(Stage::Extract)?;
     let store = Store::open(&run.project.store())?;
     let own = run.sets[feature];
-    let (clean, links, sentences) = (run.project.clean(), run.project.links(), run.project.structure());
-    let inputs = extract::Inputs {
-        clean: &clean,
-        links: &links,
-        sentences: &sentences,
-        corpus: run.corpus,
-        market: run.market.as_ref(),
-        prices: run.prices,
-        cutoff: config.market.cutoff,
-        tokenizer: &config.tokenizer,
-        onnx: &config.onnx,
-        base,
-        shared: None,
-    };
-    let mut made = None;
-    ctx.stage(&format!("extract {feature} again"), "docs", run.documents, || {
-        let (set, report) = extract::run(&other, &inputs, &store, ctx)?;
-        made = Some(set);
-        Ok(report)
-    })?;
-    let again = made.context("a finished feature has a set")?;
+    let parts = CorpusParts::new(&run.project);
+    let inputs = run.inputs(&parts);
+    let name = format!("{} again", StageId::Extract(feature.to_owned()));
+    let (again, _) = ctx.stage(&name, "docs", run.documents, || extract::run(&other, &inputs, &store, ctx))?;
     let compared = compare(&run, named, [own, again], &store);
     if again != own {
         store.remove(&again)?;
@@ -97,24 +79,24 @@ pub fn drift(config: &Config, base: &Path, feature: &str, against: &Path, ctx: &
 fn compare(run: &Run<'_>, feature: &Feature, sets: [Key; 2], store: &Store) -> Result<Drifted> {
     let [own, again] = sets.map(|set| store.set(&set));
     let gone = "a feature's rows are gone from the store";
-    let rows = rows(&own?.context(gone)?, &again?.context(gone)?)?;
+    let rows = rows_drift(&own?.context(gone)?, &again?.context(gone)?)?;
     let mut factors = Vec::new();
     let made_of = run.config.factor.iter().filter(|factor| factor.reads(&feature.name));
     for params in made_of {
         let market = run.market.as_ref().context("factors need prices")?;
-        let materials = Materials { store, market, project: &run.project, config: run.config };
-        let of = |set| {
+        let builder = FactorBuilder { store, market, project: &run.project, config: run.config };
+        let build = |set| {
             let mut sets = run.sets.clone();
             sets.insert(feature.name.clone(), set);
-            materials.factor(params, &sets, run.ctx).map(|made| made.0)
+            builder.build(params, &sets, run.ctx)
         };
-        factors.push(factor(&params.name, [of(sets[0])?, of(sets[1])?], market, run)?);
+        factors.push(factor_drift(&params.name, [build(sets[0])?, build(sets[1])?], market, run)?);
     }
     Ok(Drifted { rows, factors })
 }
 
-fn rows(own: &Set<'_>, again: &Set<'_>) -> Result<DriftFigures> {
-    let columns: Vec<String> = serde_json::from_value(own.header().meta["columns"].clone())?;
+fn rows_drift(own: &Set<'_>, again: &Set<'_>) -> Result<DriftFigures> {
+    let columns = SetMeta::read(own.header())?.columns;
     ensure!(own.header().spec.kind == again.header().spec.kind, "the models give rows of different lengths");
     let mut drift = Drift::new(columns.len());
     for (own, again) in own.batches().zip(again.batches()) {
@@ -125,7 +107,7 @@ fn rows(own: &Set<'_>, again: &Set<'_>) -> Result<DriftFigures> {
     Ok(drift.figures(&columns))
 }
 
-fn factor(name: &str, [own, again]: [Factor; 2], market: &Market, run: &Run<'_>) -> Result<FactorDrift> {
+fn factor_drift(name: &str, [own, again]: [Factor; 2], market: &Market, run: &Run<'_>) -> Result<FactorDrift> {
     let correlations: Vec<f64> = (0..market.dates().len())
         .filter_map(|date| {
             let both =

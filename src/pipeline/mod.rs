@@ -1,22 +1,24 @@
 //! Joins the stages: files to documents, features, factors, tests and exports.
 //!
-//! Each stage has a key: its parameters, the version of the code, and the keys of what it reads. A stage is skipped while
-//! its key stands and the files that it made are whole, byte by byte (`state`, `output`); `whole` looks at all of a project.
+//! Each stage has a key: its parameters, the version of its code, and the keys of what it reads. A stage is skipped while
+//! its key stands and the files that it made are whole, byte by byte (`state`, `output`); `integrity` checks all of a project.
 
 mod capsule;
-mod drift;
-mod evidence;
-mod experiment;
-mod factors;
-mod judgement;
-mod materials;
-mod output;
-mod standing;
-mod state;
 #[cfg(test)]
-mod structure_of_demo;
+mod demo_structure;
+mod drift;
+mod experiment;
+mod factor_builder;
+mod factors;
+mod feature_status;
+mod integrity;
+mod lint_evidence;
+mod output;
+mod results;
+mod stage;
+mod state;
 mod trace;
-mod whole;
+mod version;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -26,7 +28,8 @@ use anyhow::{Context, Result, bail, ensure};
 use crate::config::Config;
 pub use capsule::{Replayed, diff, replay};
 pub use drift::{Drifted, drift};
-pub use experiment::{Looked, experiments, findings, grids, look_at, score_of};
+pub use experiment::{ExperimentDocument, experiment_document, experiments, findings, grids, score_of};
+pub use feature_status::{FeatureStatus, feature_statuses};
 use inkstone_base::code::Code;
 use inkstone_base::data::{Key, Report};
 use inkstone_base::disk;
@@ -34,50 +37,23 @@ use inkstone_base::disk::Room;
 use inkstone_base::job::Ctx;
 use inkstone_corpus::truncate::Needs;
 use inkstone_corpus::{clean, ingest, link, structure};
-use inkstone_features::extract::{self, Feature, Model};
+use inkstone_features::extract::{self, Feature, Inputs, Model};
 use inkstone_lab::backtest::Outcome;
 use inkstone_market::{Market, Security, securities_from_frame};
 use inkstone_store::Store;
+use inkstone_tables::corpus::Parts;
 use inkstone_tables::frames;
 use inkstone_tables::project::Project;
-pub use judgement::{Judged, judged, judged_of, study, write_report};
+pub use integrity::{check, repair};
 use output::Output;
-pub use standing::{Standing, standings};
-use state::{State, Step};
+pub use results::{FactorResult, factor_result, factor_results, study, write_report};
+pub use stage::{Stage, StageId, derived_from};
+use state::{PlannedStage, State};
 pub use trace::Tracer;
-pub use whole::{check, repair};
 
-/// Version of the stages' code; raising it makes every project compute everything again.
-const VERSION: u32 = 3;
-
-/// When a factor's value counts as known, in words; stands in every manifest.
+/// The rule for the known-at time of a factor value, in words; a part of every manifest.
 const KNOWN_AT: &str = "the latest publication among the documents that entered the value, and the last data of any model \
                         that was fitted; a value is used only if it was known strictly before its return begins";
-
-/// The stages that a run can stop after, in order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
-pub enum Stage {
-    /// Files to documents, prices and securities.
-    Ingest,
-    /// Normalised text, duplicates marked.
-    Clean,
-    /// Codes and name spans.
-    Link,
-    /// Sentences, sections and boilerplate, if anything needs them.
-    Structure,
-    /// Features.
-    Extract,
-    /// A value per date and code.
-    Factor,
-    /// IC, layers, portfolios, events; noted in the research ledger.
-    Backtest,
-    /// Checks for look-ahead.
-    Lint,
-    /// Tables for other tools.
-    Export,
-    /// A page and charts for people.
-    Report,
-}
 
 /// Runs the stages up to and including `last` and returns their reports in order.
 ///
@@ -86,40 +62,11 @@ pub fn run(config: &Config, base: &Path, last: Stage, ctx: &Ctx) -> Result<Vec<R
     ensure!(!config.source.is_empty(), "there is no [[source]]: name the files to read in the configuration");
     check_folders(config, base, last)?;
     let mut run = Run::new(config, base, ctx)?;
-    run.ingest()?;
-    if last >= Stage::Clean {
-        run.clean()?;
-    }
-    if last >= Stage::Link {
-        run.link()?;
-    }
-    if last >= Stage::Structure {
-        run.structure()?;
-    }
-    if last >= Stage::Extract {
-        run.extract()?;
-    }
-    // A project without factors is a corpus with features; that is all right.
-    if last >= Stage::Factor && !config.factor.is_empty() {
-        run.factors()?;
-        if last >= Stage::Backtest {
-            run.backtests()?;
-            run.events()?;
-        }
-        if last >= Stage::Lint {
-            run.lint()?;
-        }
-        if last >= Stage::Export {
-            run.export()?;
-        }
-        if last >= Stage::Report {
-            run.report()?;
-        }
-    }
+    run.run_until(last)?;
     Ok(run.reports)
 }
 
-/// Fails where a folder that the stages up to `last` write is somebody else's: now, and not after hours of work.
+/// Fails if a folder that the stages up to `last` write belongs to somebody else: now, and not after hours of work.
 fn check_folders(config: &Config, base: &Path, last: Stage) -> Result<()> {
     disk::is_ours(project(config, base).dir(), Room::Project)?;
     if last >= Stage::Export && !config.factor.is_empty() {
@@ -131,14 +78,19 @@ fn check_folders(config: &Config, base: &Path, last: Stage) -> Result<()> {
     Ok(())
 }
 
-/// What a configuration needs to know of sentences: whether its features or the user want them, and by which measures they are
-/// salient. Measures that experiments need are among these always, so that an experiment makes no feature compute again.
+/// What the configuration needs of the structure stage: sentences, if its features or the user want them, and measures of salience.
+/// The measures that experiments need are always among these, so that an experiment makes no feature compute again.
 fn needs_structure(config: &Config) -> Needs {
     let asked =
         Needs { sentences: config.structure.enabled, salience: config.structure.salience.iter().copied().collect() };
     let strategies = config.experiment.iter().flat_map(|experiment| experiment.grid().unwrap_or_default());
-    let of_experiments = strategies.map(|strategy| Needs { sentences: false, ..strategy.needs() });
-    config.feature.iter().map(Feature::needs).chain(of_experiments).fold(asked, Needs::and)
+    let salience_of_experiments = strategies.map(|strategy| Needs { sentences: false, ..strategy.needs() });
+    config.feature.iter().map(Feature::needs).chain(salience_of_experiments).fold(asked, Needs::and)
+}
+
+/// The parameters of the structure stage, with all measures of salience that the configuration needs.
+fn structure_params(config: &Config) -> structure::Params {
+    structure::Params { salience: needs_structure(config).salience.into_iter().collect(), ..config.structure.clone() }
 }
 
 /// The project of a configuration.
@@ -146,26 +98,25 @@ pub fn project(config: &Config, base: &Path) -> Project {
     Project::new(base.join(&config.project.dir))
 }
 
-/// The reports of a project's stages, as they last ran; none where nothing can be read of them.
+/// The reports of a project's stages when they last ran; none if the state cannot be read.
 pub fn last_reports(project: &Project) -> Vec<Report> {
     State::read(project).map(State::reports).unwrap_or_default()
 }
 
-/// The feature sets that a project's finished stages and experiments refer to. Fails where that is not known, as what nobody refers to
-/// may be removed.
+/// The feature sets that a project's finished stages and experiments refer to. Fails if that is not known, since all others may be
+/// removed.
 pub fn feature_sets(config: &Config, project: &Project) -> Result<BTreeSet<Key>> {
-    let of_cells =
-        findings(config, project).into_iter().flat_map(|findings| findings.cells).filter_map(|cell| cell.set);
+    let cells = findings(config, project).into_iter().flat_map(|findings| findings.cells);
     let state = State::read(project)?;
     if let Some(damage) = &state.damage {
         bail!(damage.clone());
     }
-    Ok(state.all_made().into_iter().chain(of_cells).collect())
+    Ok(state.all_made().into_iter().chain(cells.filter_map(|cell| cell.set)).collect())
 }
 
-/// The set that a project's feature of this name made last; none where it has not run.
+/// The set that the last run made of a feature; none if it has not run.
 pub fn feature_set(project: &Project, feature: &str) -> Option<Key> {
-    State::read(project).ok()?.made(&format!("extract {feature}"))
+    State::read(project).ok()?.made(&StageId::Extract(feature.to_owned()))
 }
 
 /// The backtests that a project has, in the order of the configuration.
@@ -184,7 +135,7 @@ struct Run<'a> {
     /// Documents of the corpus; known once it is cleaned.
     documents: Option<u64>,
     corpus: Key,
-    /// What the sentences of the corpus depend on; `None` while nothing needs them.
+    /// Key of the structure stage; `None` if nothing needs it.
     structure: Option<Key>,
     prices: Key,
     market: Option<Market>,
@@ -193,7 +144,7 @@ struct Run<'a> {
     /// Keys of the factors, in the order of the configuration.
     factors: Vec<Key>,
     /// Keys of their backtests, event studies and verdicts.
-    judged: Vec<Key>,
+    results: Vec<Key>,
 }
 
 impl<'a> Run<'a> {
@@ -214,19 +165,38 @@ impl<'a> Run<'a> {
             market: None,
             sets: BTreeMap::new(),
             factors: Vec::new(),
-            judged: Vec::new(),
+            results: Vec::new(),
         })
     }
 
-    /// The files of the stage of this name.
-    fn output(&self, stage: &str) -> Output {
-        Output::of(stage, self.config, self.base, &self.project)
+    /// Runs the stages up to and including `last`.
+    fn run_until(&mut self, last: Stage) -> Result<()> {
+        type Work<'r> = fn(&mut Run<'r>) -> Result<()>;
+        let corpus_stages: [(Stage, Work<'a>); 5] = [
+            (Stage::Ingest, Run::ingest),
+            (Stage::Clean, Run::clean),
+            (Stage::Link, Run::link),
+            (Stage::Structure, Run::structure_if_needed),
+            (Stage::Extract, Run::extract),
+        ];
+        let factor_stages: [(Stage, Work<'a>); 6] = [
+            (Stage::Factor, Run::factors),
+            (Stage::Backtest, Run::backtests),
+            (Stage::Backtest, Run::events),
+            (Stage::Lint, Run::lint),
+            (Stage::Export, Run::export),
+            (Stage::Report, Run::report),
+        ];
+        // A project without factors is a corpus with features.
+        let factor_stages = if self.config.factor.is_empty() { &[][..] } else { &factor_stages };
+        let stages = corpus_stages.iter().chain(factor_stages);
+        stages.filter(|(stage, _)| *stage <= last).try_for_each(|(_, work)| work(self))
     }
 
-    fn step(&mut self, step: Step<'_>, work: impl FnOnce() -> Result<(Report, Option<Key>)>) -> Result<()> {
-        let report = self.state.run(step, self.ctx, work)?;
-        self.reports.push(report);
-        Ok(())
+    /// A stage whose rows are all there, and whose number of units is unknown.
+    fn plan(&self, id: StageId, key: Key, unit: &'static str) -> PlannedStage {
+        let output = Output::new(&id, self.config, self.base, &self.project);
+        PlannedStage { id, key, rows_are_there: true, output, unit, total: None }
     }
 
     /// Always runs: it finds out itself what is new.
@@ -237,66 +207,63 @@ impl<'a> Run<'a> {
             report.name_damage(state.damage.iter().map(|damage| damage.within(project.dir())));
             Ok(report)
         };
-        let report = ctx.stage("ingest", "rows", None, work)?;
-        self.pass_ingest()?;
+        let report = ctx.stage(&StageId::Ingest.to_string(), "rows", None, work)?;
+        self.read_ingest_keys()?;
         // A run that was killed behind ingest, or whose state is lost, has read but not noted it.
-        if self.state.key_of("ingest") != Some((self.corpus, None)) {
-            self.state.note_first("ingest", self.corpus, &Report { unchanged: false, ..report.clone() })?;
+        if self.state.key_of(&StageId::Ingest) != Some((self.corpus, None)) {
+            self.state.note_ingest(self.corpus, &report)?;
         }
         self.reports.push(report);
         Ok(())
     }
 
-    /// Takes up what ingest has left.
-    fn pass_ingest(&mut self) -> Result<()> {
+    /// Sets the keys of the corpus and the prices to those of what ingest wrote.
+    fn read_ingest_keys(&mut self) -> Result<()> {
         self.corpus = disk::hash_file(&self.project.ingest_log())?;
         self.prices = hash_if_there(&self.project.prices())?;
         Ok(())
     }
 
     fn clean(&mut self) -> Result<()> {
-        let (config, ctx, project) = (self.config, self.ctx, self.project.clone());
-        let (documents, clean) = (project.documents(), project.clean());
-        let count = documents.files()?.len();
+        let (documents, clean) = (self.project.documents(), self.project.clean());
         ensure!(
-            count > 0,
+            !documents.files()?.is_empty(),
             "no document was read: the files of [[source]] hold none, or no [[source]] has table = \"documents\"; rows set \
              aside are in {}",
-            project.rejects().display()
+            self.project.rejects().display()
         );
         self.corpus = self.clean_key();
-        let output = self.output("clean");
-        let step = Step { name: "clean", key: self.corpus, stands: true, output, unit: "docs", total: None };
-        self.step(step, || Ok((clean::run(&documents, &clean, &config.clean, ctx)?, None)))?;
-        self.documents = self.reports.last().map(|r| r.rows_out);
+        let stage = self.plan(StageId::Clean, self.corpus, "docs");
+        let work = || Ok((None, clean::run(&documents, &clean, &self.config.clean, self.ctx)?));
+        let (_, report) = self.state.run(stage, self.ctx, work)?;
+        self.documents = Some(report.rows_out);
+        self.reports.push(report);
         Ok(())
     }
 
     fn link(&mut self) -> Result<()> {
-        let (config, ctx, project) = (self.config, self.ctx, self.project.clone());
-        let (clean, links) = (project.clean(), project.links());
+        let (clean, links) = (self.project.clean(), self.project.links());
         self.corpus = self.link_key()?;
-        let (output, total) = (self.output("link"), self.documents);
-        let step = Step { name: "link", key: self.corpus, stands: true, output, unit: "docs", total };
-        self.step(step, || Ok((link::run(&clean, &linkable(&project)?, &links, &config.link, ctx)?, None)))
+        let stage = PlannedStage { total: self.documents, ..self.plan(StageId::Link, self.corpus, "docs") };
+        let work = || Ok((None, link::run(&clean, &linkable(&self.project)?, &links, &self.config.link, self.ctx)?));
+        self.reports.push(self.state.run(stage, self.ctx, work)?.1);
+        Ok(())
     }
 
+    /// Runs the structure stage, whether features need it or not.
     fn structure(&mut self) -> Result<()> {
-        let needs = needs_structure(self.config);
-        if needs.sentences { self.structure_of(needs) } else { Ok(()) }
-    }
-
-    /// The stage, whether features need it or not.
-    fn structure_of(&mut self, needs: Needs) -> Result<()> {
-        let (config, base, ctx, project) = (self.config, self.base, self.ctx, self.project.clone());
-        let (clean, out) = (project.clean(), project.structure());
-        let params = structure::Params { salience: needs.salience.into_iter().collect(), ..config.structure.clone() };
+        let (config, clean, out) = (self.config, self.project.clean(), self.project.structure());
+        let params = structure_params(config);
         let key = self.structure_key(&params)?;
-        let (output, total) = (self.output("structure"), self.documents);
-        let step = Step { name: "structure", key, stands: true, output, unit: "docs", total };
-        self.step(step, || Ok((structure::run(&clean, &out, &params, &config.tokenizer, base, ctx)?, None)))?;
+        let stage = PlannedStage { total: self.documents, ..self.plan(StageId::Structure, key, "docs") };
+        let work = || Ok((None, structure::run(&clean, &out, &params, &config.tokenizer, self.base, self.ctx)?));
+        self.reports.push(self.state.run(stage, self.ctx, work)?.1);
         self.structure = Some(key);
         Ok(())
+    }
+
+    fn structure_if_needed(&mut self) -> Result<()> {
+        if needs_structure(self.config).sentences { self.structure() } else { Ok(()) }
     }
 
     fn extract(&mut self) -> Result<()> {
@@ -312,53 +279,42 @@ impl<'a> Run<'a> {
     }
 
     fn extract_one(&mut self, feature: &Feature, store: &Store) -> Result<Key> {
-        let config = self.config;
         let key = self.extract_key(feature)?;
-        let name = format!("extract {}", feature.name);
-        let before = self.state.made(&name);
-        let stands = match before {
+        let id = StageId::Extract(feature.name.clone());
+        let before = self.state.made(&id);
+        let rows_are_there = match before {
             Some(set) => store.set(&set)?.is_some(),
             None => false,
         };
-        let (clean, links, sentences) = (self.project.clean(), self.project.links(), self.project.structure());
-        let market = self.market.take();
-        let inputs = extract::Inputs {
-            clean: &clean,
-            links: &links,
-            sentences: &sentences,
-            corpus: self.corpus,
-            market: market.as_ref(),
-            prices: self.prices,
-            cutoff: config.market.cutoff,
-            tokenizer: &config.tokenizer,
-            onnx: &config.onnx,
-            base: self.base,
-            shared: None,
-        };
-        let ctx = self.ctx;
-        let output = self.output(&name);
-        let step = Step { name: &name, key, stands, output, unit: "docs", total: self.documents };
-        self.step(step, || {
-            let (set, report) = extract::run(feature, &inputs, store, ctx)?;
-            Ok((report, Some(set)))
-        })?;
-        self.market = market;
-        let made = self.state.made(&name).context("a finished feature has a set")?;
+        let parts = CorpusParts::new(&self.project);
+        let (corpus, market, prices) = (self.corpus, self.market.as_ref(), self.prices);
+        let inputs = Inputs { corpus, market, prices, ..parts.inputs(self.config, self.base) };
+        let stage = PlannedStage { rows_are_there, total: self.documents, ..self.plan(id, key, "docs") };
+        let work = || extract::run(feature, &inputs, store, self.ctx).map(|(set, report)| (Some(set), report));
+        let (made, report) = self.state.run(stage, self.ctx, work)?;
+        self.reports.push(report);
+        let made = made.context("a finished feature has a set")?;
         if let Some(replaced) = before.filter(|set| *set != made && !self.sets.values().any(|used| used == set)) {
             store.remove(&replaced)?;
         }
         Ok(made)
     }
 
-    /// Key of the cleaned corpus, of that of ingest.
-    fn clean_key(&self) -> Key {
-        Key::of_json(&(VERSION, "clean", &self.config.clean, self.corpus))
+    /// Inputs of the extract stage at this point of the run.
+    fn inputs<'r>(&'r self, parts: &'r CorpusParts) -> Inputs<'r> {
+        let (corpus, market, prices) = (self.corpus, self.market.as_ref(), self.prices);
+        Inputs { corpus, market, prices, ..parts.inputs(self.config, self.base) }
     }
 
-    /// Key of the linked corpus, of that of the cleaned one.
+    /// Key of the cleaned corpus; `self.corpus` is that of ingest.
+    fn clean_key(&self) -> Key {
+        Key::of_json(&(version::CLEAN, "clean", &self.config.clean, self.corpus))
+    }
+
+    /// Key of the linked corpus; `self.corpus` is that of the cleaned one.
     fn link_key(&self) -> Result<Key> {
         let names = hash_if_there(&self.project.securities())?;
-        Ok(Key::of_json(&(VERSION, "link", &self.config.link, self.corpus, names, self.prices)))
+        Ok(Key::of_json(&(version::LINK, "link", &self.config.link, self.corpus, names, self.prices)))
     }
 
     /// Key of the sentences of the linked corpus.
@@ -368,16 +324,16 @@ impl<'a> Run<'a> {
         let mut tokenizer = None;
         if params.cuts_words() {
             let files = config.tokenizer.files().into_iter().map(|file| disk::hash_file(&base.join(file)));
-            tokenizer = Some((&config.tokenizer, files.collect::<Result<Vec<Key>>>()?));
+            tokenizer = Some((inkstone_text::CODE_VERSION, &config.tokenizer, files.collect::<Result<Vec<Key>>>()?));
         }
-        Ok(Key::of_json(&(VERSION, "structure", params, self.corpus, decisions, tokenizer)))
+        Ok(Key::of_json(&(version::STRUCTURE, "structure", params, self.corpus, decisions, tokenizer)))
     }
 
     /// Key of a feature of the linked corpus.
     fn extract_key(&self, feature: &Feature) -> Result<Key> {
         let learns = feature.learns().then_some((self.prices, &self.config.market));
         Ok(Key::of_json(&(
-            VERSION,
+            version::EXTRACT,
             "extract",
             feature,
             &self.config.tokenizer,
@@ -398,6 +354,36 @@ impl<'a> Run<'a> {
             keys.push(feature.onnx.files_key(self.base)?);
         }
         Ok(keys)
+    }
+}
+
+/// The parts of a corpus that features are computed from.
+struct CorpusParts {
+    clean: Parts,
+    links: Parts,
+    sentences: Parts,
+}
+
+impl CorpusParts {
+    fn new(project: &Project) -> CorpusParts {
+        CorpusParts { clean: project.clean(), links: project.links(), sentences: project.structure() }
+    }
+
+    /// Inputs of the extract stage, without a market and with zero keys.
+    fn inputs<'a>(&'a self, config: &'a Config, base: &'a Path) -> Inputs<'a> {
+        Inputs {
+            clean: &self.clean,
+            links: &self.links,
+            sentences: &self.sentences,
+            corpus: Key::default(),
+            market: None,
+            prices: Key::default(),
+            cutoff: config.market.cutoff,
+            tokenizer: &config.tokenizer,
+            onnx: &config.onnx,
+            base,
+            shared: None,
+        }
     }
 }
 

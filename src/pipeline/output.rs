@@ -1,4 +1,4 @@
-//! The files that a stage made: noted with their keys when it ended, and held against these before it is skipped.
+//! The files that a stage made: noted with their keys when it ended, and compared with these before it is skipped.
 
 use std::collections::BTreeSet;
 use std::io::ErrorKind;
@@ -8,6 +8,7 @@ use anyhow::{Context, Result};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
+use super::stage::StageId;
 use crate::config::Config;
 use inkstone_base::data::Key;
 use inkstone_base::disk::{self, Damage, Flaw};
@@ -16,100 +17,89 @@ use inkstone_lab::export::{FileEntry, Manifest};
 use inkstone_tables::corpus::Parts;
 use inkstone_tables::project::Project;
 
-/// Where a stage's files are.
+/// The files that a stage makes.
 pub(super) struct Output {
-    /// What their names are relative to.
+    /// Folder that their names are relative to.
     root: PathBuf,
-    kind: Kind,
+    files: OutputFiles,
 }
 
-enum Kind {
-    /// There are none: rows in the feature store.
+enum OutputFiles {
+    /// None: rows in the feature store.
     None,
-    /// These, by name.
-    Files(Vec<String>),
+    /// Files of these names.
+    Named(Vec<String>),
     /// The parts of a table, no more and no fewer, and files beside them.
     Parts(Parts, Vec<PathBuf>),
-    /// The page of a factor and its charts.
+    /// The page of a factor, and its charts.
     Page,
-    /// What the manifest in the root lists.
+    /// The files that the manifest in the root lists.
     Export,
 }
 
 /// A file as it was when its stage ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Made {
+pub(super) struct MadeFile {
     /// Path below the root, with `/`.
     file: String,
-    /// By [`disk::check`].
+    /// By [`disk::key_of`].
     key: Key,
 }
 
 impl Output {
-    /// Of the stage of this name.
-    pub(super) fn of(stage: &str, config: &Config, base: &Path, project: &Project) -> Output {
-        let (room, name) = stage.split_once(' ').unwrap_or((stage, ""));
-        let file = |path: PathBuf| shown(&path, project.dir());
-        let kind = match room {
-            "clean" => Kind::Parts(project.clean(), Vec::new()),
-            "link" => Kind::Parts(project.links(), Vec::new()),
-            "structure" => Kind::Parts(project.structure(), vec![project.boilerplate()]),
-            "factor" => Kind::Files(vec![file(project.signals(name)), file(project.factor(name))]),
-            "backtest" => Kind::Files(vec![file(project.backtest(name))]),
-            "events" => Kind::Files(vec![file(project.events(name))]),
-            "lint" => Kind::Files(vec![file(project.lint(name))]),
-            "export" => return Output { root: base.join(&config.project.exports), kind: Kind::Export },
-            "report" => return Output { root: base.join(&config.report.dir).join(name), kind: Kind::Page },
-            _ => Kind::None,
+    pub(super) fn new(id: &StageId, config: &Config, base: &Path, project: &Project) -> Output {
+        let named = |path: PathBuf| shown(&path, project.dir());
+        let files = match id {
+            StageId::Ingest | StageId::Extract(_) => OutputFiles::None,
+            StageId::Clean => OutputFiles::Parts(project.clean(), Vec::new()),
+            StageId::Link => OutputFiles::Parts(project.links(), Vec::new()),
+            StageId::Structure => OutputFiles::Parts(project.structure(), vec![project.boilerplate()]),
+            StageId::Factor(name) => {
+                OutputFiles::Named(vec![named(project.signals(name)), named(project.factor(name))])
+            }
+            StageId::Backtest(name) => OutputFiles::Named(vec![named(project.backtest(name))]),
+            StageId::Events(name) => OutputFiles::Named(vec![named(project.events(name))]),
+            StageId::Lint(name) => OutputFiles::Named(vec![named(project.lint(name))]),
+            StageId::Export => return Output { root: base.join(&config.project.exports), files: OutputFiles::Export },
+            StageId::Report(name) => {
+                return Output { root: base.join(&config.report.dir).join(name), files: OutputFiles::Page };
+            }
         };
-        Output { root: project.dir().to_owned(), kind }
+        Output { root: project.dir().to_owned(), files }
     }
 
-    /// The folder that its files are below.
     pub(super) fn root(&self) -> &Path {
         &self.root
     }
 
-    /// Notes what the stage has made.
-    pub(super) fn note(&self) -> Result<Vec<Made>> {
-        let files = match &self.kind {
-            Kind::None => Vec::new(),
-            Kind::Files(names) => names.iter().map(|name| self.root.join(name)).collect(),
-            Kind::Parts(parts, beside) => [parts.files()?, beside.clone()].concat(),
-            Kind::Page => pages_in(&self.root)?,
-            Kind::Export => vec![manifest(&self.root)],
+    /// The files that the stage has made, with their keys.
+    pub(super) fn note(&self) -> Result<Vec<MadeFile>> {
+        let files = match &self.files {
+            OutputFiles::None => Vec::new(),
+            OutputFiles::Named(names) => names.iter().map(|name| self.root.join(name)).collect(),
+            OutputFiles::Parts(parts, beside) => [parts.files()?, beside.clone()].concat(),
+            OutputFiles::Page => pages_in(&self.root)?,
+            OutputFiles::Export => vec![manifest(&self.root)],
         };
-        let key = |path: &Path| match self.kind {
-            Kind::Page => disk::hash_file(path),
-            _ => disk::key_of(path),
-        };
-        let made = |path: &PathBuf| Ok(Made { file: shown(path, &self.root), key: key(path)? });
+        let made = |path: &PathBuf| Ok(MadeFile { file: shown(path, &self.root), key: disk::key_of(path)? });
         files.iter().map(made).collect()
     }
 
-    /// What is no longer as it was noted. Every byte is read.
-    pub(super) fn damage(&self, made: &[Made], ctx: &Ctx) -> Result<Vec<Damage>> {
-        let look = |made: &Made| {
+    /// The files that are no longer as they were noted. Every byte is read.
+    pub(super) fn damage(&self, made: &[MadeFile], ctx: &Ctx) -> Result<Vec<Damage>> {
+        let check_file = |made: &MadeFile| {
             ctx.check()?;
-            let path = self.root.join(&made.file);
-            match self.kind {
-                // Pages have no seals.
-                Kind::Page => Ok(match path.exists() {
-                    true => (disk::hash_file(&path)? != made.key).then_some(Damage { path, flaw: Flaw::Altered }),
-                    false => Some(Damage { path, flaw: Flaw::Missing }),
-                }),
-                _ => disk::damage_of(&path, Some(made.key)),
-            }
+            disk::damage_of(&self.root.join(&made.file), Some(made.key))
         };
-        let found: Vec<Option<Damage>> = ctx.install(|| made.par_iter().map(look).collect::<Result<_>>())?;
+        let found: Vec<Option<Damage>> = ctx.install(|| made.par_iter().map(check_file).collect::<Result<_>>())?;
         let mut damaged: Vec<Damage> = found.into_iter().flatten().collect();
-        match &self.kind {
-            Kind::Parts(parts, _) => {
+        match &self.files {
+            OutputFiles::Parts(parts, _) => {
                 let known: BTreeSet<PathBuf> = made.iter().map(|made| self.root.join(&made.file)).collect();
                 let surplus = parts.files()?.into_iter().filter(|path| !known.contains(path));
                 damaged.extend(surplus.map(|path| Damage { path, flaw: Flaw::Surplus }));
             }
-            Kind::Export if damaged.is_empty() => damaged = self.damage_of_export(ctx)?,
+            OutputFiles::Export if damaged.is_empty() => damaged = self.damage_of_export(ctx)?,
             _ => {}
         }
         Ok(damaged)
@@ -117,7 +107,7 @@ impl Output {
 
     fn damage_of_export(&self, ctx: &Ctx) -> Result<Vec<Damage>> {
         let manifest = Manifest::read(&manifest(&self.root))?;
-        let look = |file: &FileEntry| -> Result<Option<Damage>> {
+        let check_file = |file: &FileEntry| -> Result<Option<Damage>> {
             ctx.check()?;
             let path = self.root.join(&file.path);
             let flaw = match path.metadata() {
@@ -132,7 +122,8 @@ impl Output {
             };
             Ok(flaw.map(|flaw| Damage { path, flaw }))
         };
-        let found: Vec<Option<Damage>> = ctx.install(|| manifest.files.par_iter().map(look).collect::<Result<_>>())?;
+        let found: Vec<Option<Damage>> =
+            ctx.install(|| manifest.files.par_iter().map(check_file).collect::<Result<_>>())?;
         Ok(found.into_iter().flatten().collect())
     }
 }
@@ -151,7 +142,7 @@ fn pages_in(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Says whether a file is named as charts are: `ic.zh.svg`.
+/// True if a file is named as charts are: `ic.zh.svg`.
 fn is_chart(file: &Path) -> bool {
     let language = file.file_stem().and_then(|stem| Path::new(stem).extension());
     language.is_some_and(|language| language == "zh" || language == "en")

@@ -1,6 +1,6 @@
-//! What a project's finished stages depended on, so that a stage is skipped while nothing it depends on has changed.
+//! The finished stages of a project with the keys of what they depended on, so that a stage is skipped while nothing of that has changed.
 //!
-//! A stage's entry is removed before the stage starts and written after it ended: a kill at any moment makes the stage run
+//! The entry of a stage is removed before the stage starts and written after it ended: a kill at any moment makes the stage run
 //! again and never trusts half of its output. An entry has the files that the stage made with their keys; a stage is only skipped while
 //! every byte of them is as it was.
 
@@ -10,7 +10,8 @@ use std::path::PathBuf;
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
-use super::output::{Made, Output};
+use super::output::{MadeFile, Output};
+use super::stage::StageId;
 use inkstone_base::data::{DAMAGED, Key, Report};
 use inkstone_base::disk::{self, Damage, Flaw};
 use inkstone_base::job::Ctx;
@@ -20,45 +21,45 @@ use inkstone_tables::project::Project;
 #[derive(Debug)]
 pub(super) struct State {
     path: PathBuf,
-    entries: Vec<Entry>,
-    /// Why nothing is known of the stages, although there is a file that should tell.
+    finished: Vec<FinishedStage>,
+    /// Why nothing is known of the stages, although the file of the state is there.
     pub(super) damage: Option<Damage>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct Entry {
-    name: String,
-    /// Everything that the stage depends on.
+struct FinishedStage {
+    #[serde(rename = "name")]
+    id: StageId,
+    /// Key of everything that the stage depends on.
     key: Key,
-    /// What the stage made, where that has a key of its own (a feature set).
+    /// Key of what the stage made, where that has one: a feature set, an entry of the ledger.
     made: Option<Key>,
-    files: Vec<Made>,
+    files: Vec<MadeFile>,
     report: Report,
 }
 
-/// A stage to be run, or kept.
-pub(super) struct Step<'a> {
-    /// Name, as in its report.
-    pub(super) name: &'a str,
-    /// Everything that it depends on.
+/// A stage that is about to run or to be skipped.
+pub(super) struct PlannedStage {
+    pub(super) id: StageId,
+    /// Key of everything that it depends on.
     pub(super) key: Key,
-    /// Whether what it made before that is no file is still there: rows of the store, entries of the ledger.
-    pub(super) stands: bool,
+    /// False if the rows of the store or the entries of the ledger that it made before are gone.
+    pub(super) rows_are_there: bool,
     /// The files that it makes.
     pub(super) output: Output,
-    /// What is counted.
+    /// What its progress counts.
     pub(super) unit: &'static str,
     /// Units in all, when known.
     pub(super) total: Option<u64>,
 }
 
 impl State {
-    /// The state of a project. A damaged file, or one of an older format, counts as none, since everything can be made again; one of a
-    /// newer format is an error, and so is a disk that does not read.
+    /// The state of a project. A damaged file, or one of an older format, counts as none, since everything can be made again; a file of a
+    /// newer format is an error, and so is a disk that cannot be read.
     pub(super) fn read(project: &Project) -> Result<State> {
         let path = project.state();
-        let (entries, damage) = match disk::read_json(&path) {
-            Ok(entries) => (entries, None),
+        let (finished, damage) = match disk::read_json(&path) {
+            Ok(finished) => (finished, None),
             Err(error) => match error.downcast_ref::<Damage>().map(|damage| damage.flaw) {
                 Some(Flaw::Newer(_)) => return Err(error.context("this project cannot be opened")),
                 None if error.chain().any(|cause| cause.is::<std::io::Error>()) => return Err(error),
@@ -66,92 +67,96 @@ impl State {
                 Some(flaw) => (Vec::new(), Some(Damage { path: path.clone(), flaw })),
             },
         };
-        Ok(State { path, entries, damage })
+        Ok(State { path, finished, damage })
     }
 
-    /// The names of the stages, with what they depended on and the files that they made.
-    pub(super) fn made_files(&self) -> impl Iterator<Item = (&str, Key, &[Made])> {
-        self.entries.iter().map(|entry| (entry.name.as_str(), entry.key, entry.files.as_slice()))
+    /// The finished stages and the files that they made.
+    pub(super) fn made_files(&self) -> impl Iterator<Item = (&StageId, &[MadeFile])> {
+        self.finished.iter().map(|stage| (&stage.id, stage.files.as_slice()))
     }
 
     /// The reports of the stages, in the order in which they last ran.
     pub(super) fn reports(self) -> Vec<Report> {
-        self.entries.into_iter().map(|e| e.report).collect()
+        self.finished.into_iter().map(|stage| stage.report).collect()
     }
 
-    /// What the stage of this name made.
-    pub(super) fn made(&self, name: &str) -> Option<Key> {
-        self.entry(name)?.made
+    /// Key of what a stage made.
+    pub(super) fn made(&self, id: &StageId) -> Option<Key> {
+        self.stage(id)?.made
     }
 
-    /// What the stage of this name depended on, and the key of what it made where that has one.
-    pub(super) fn key_of(&self, name: &str) -> Option<(Key, Option<Key>)> {
-        self.entry(name).map(|entry| (entry.key, entry.made))
+    /// Key of what a stage depended on, and key of what it made, if that has one.
+    pub(super) fn key_of(&self, id: &StageId) -> Option<(Key, Option<Key>)> {
+        self.stage(id).map(|stage| (stage.key, stage.made))
     }
 
-    /// What the stage of this name reported when it last ran.
-    pub(super) fn report(&self, name: &str) -> Option<&Report> {
-        self.entry(name).map(|entry| &entry.report)
+    /// The report of a stage when it last ran.
+    pub(super) fn report(&self, id: &StageId) -> Option<&Report> {
+        self.stage(id).map(|stage| &stage.report)
     }
 
-    /// What all the stages made.
+    /// Keys of what all the stages made.
     pub(super) fn all_made(&self) -> BTreeSet<Key> {
-        self.entries.iter().filter_map(|e| e.made).collect()
+        self.finished.iter().filter_map(|stage| stage.made).collect()
     }
 
-    /// Runs a stage, or keeps what it made before when its key still stands and its files are whole. What was not is named in the report
-    /// ([`DAMAGED`]), though not in the one that is kept.
+    /// Runs a stage, or keeps its files if they are whole and its key is the same as before. Returns the key of what it made, and its
+    /// report. Damaged files are named in the report ([`DAMAGED`]), but not in the one that is kept.
     pub(super) fn run(
         &mut self,
-        step: Step<'_>,
+        stage: PlannedStage,
         ctx: &Ctx,
-        work: impl FnOnce() -> Result<(Report, Option<Key>)>,
-    ) -> Result<Report> {
-        let Step { name, key, stands, output, unit, total } = step;
+        work: impl FnOnce() -> Result<(Option<Key>, Report)>,
+    ) -> Result<(Option<Key>, Report)> {
+        let PlannedStage { id, key, rows_are_there, output, unit, total } = stage;
+        let name = id.to_string();
         let mut damaged = Vec::new();
-        if let Some(entry) = self.entry(name).filter(|entry| entry.key == key && stands) {
-            damaged = output.damage(&entry.files, ctx)?;
+        if let Some(before) = self.stage(&id).filter(|before| before.key == key && rows_are_there) {
+            damaged = output.damage(&before.files, ctx)?;
             if damaged.is_empty() {
-                let report = Report { unchanged: true, seconds: 0.0, ..entry.report.clone() };
-                return ctx.stage(name, unit, Some(0), || Ok(report));
+                let report = Report { unchanged: true, seconds: 0.0, ..before.report.clone() };
+                return ctx.stage(&name, unit, Some(0), || Ok((before.made, report)));
             }
         }
-        // A backtest removes the linter's verdicts on the factor as it was.
-        let outdated = name.strip_prefix("backtest ").map(|factor| format!("lint {factor}"));
-        let goes = |entry: &Entry| entry.name == name || outdated.as_ref() == Some(&entry.name);
-        if self.entries.iter().any(goes) {
-            self.entries.retain(|entry| !goes(entry));
+        // A backtest removes the verdicts of the linter on the factor as it was.
+        let outdated = match &id {
+            StageId::Backtest(factor) => Some(StageId::Lint(factor.clone())),
+            _ => None,
+        };
+        let is_removed = |stage: &FinishedStage| stage.id == id || outdated.as_ref() == Some(&stage.id);
+        if self.finished.iter().any(is_removed) {
+            self.finished.retain(|stage| !is_removed(stage));
             self.save()?;
         }
-        let (mut made, mut files) = (None, Vec::new());
-        let report = ctx.stage(name, unit, total, || {
-            let (mut report, key) = work()?;
-            (made, files) = (key, output.note()?);
+        let ((made, files), report) = ctx.stage(&name, unit, total, || {
+            let (made, mut report) = work()?;
+            let files = output.note()?;
             report.name_damage(damaged.iter().map(|damage| damage.within(output.root())));
-            Ok(Report { stage: name.to_owned(), ..report })
+            Ok(((made, files), Report { stage: name.clone(), ..report }))
         })?;
         let mut kept = report.clone();
         kept.facts.shift_remove(DAMAGED);
-        self.entries.push(Entry { name: name.to_owned(), key, made, files, report: kept });
+        self.finished.push(FinishedStage { id, key, made, files, report: kept });
         self.save()?;
-        Ok(report)
+        Ok((made, report))
     }
 
-    /// Notes the report of the stage that comes first and always runs.
-    pub(super) fn note_first(&mut self, name: &str, key: Key, report: &Report) -> Result<()> {
-        self.entries.retain(|e| e.name != name);
+    /// Notes the report of ingest, which comes first and always runs.
+    pub(super) fn note_ingest(&mut self, key: Key, report: &Report) -> Result<()> {
+        self.finished.retain(|stage| stage.id != StageId::Ingest);
         let mut report = Report { unchanged: false, ..report.clone() };
         report.facts.shift_remove(DAMAGED);
-        self.entries.insert(0, Entry { name: name.to_owned(), key, made: None, files: Vec::new(), report });
+        let ingest = FinishedStage { id: StageId::Ingest, key, made: None, files: Vec::new(), report };
+        self.finished.insert(0, ingest);
         self.save()
     }
 
-    fn entry(&self, name: &str) -> Option<&Entry> {
-        self.entries.iter().find(|e| e.name == name)
+    fn stage(&self, id: &StageId) -> Option<&FinishedStage> {
+        self.finished.iter().find(|stage| stage.id == *id)
     }
 
     fn save(&self) -> Result<()> {
-        disk::write_json(&self.path, &self.entries).context("cannot note what was finished")
+        disk::write_json(&self.path, &self.finished).context("cannot note what was finished")
     }
 }
 
@@ -163,9 +168,13 @@ mod tests {
     use super::*;
     use crate::config::Config;
 
-    fn step<'a>(key: &str, stands: bool, project: &Project) -> Step<'a> {
-        let output = Output::of("lint tone", &Config::default(), Path::new(""), project);
-        Step { name: "lint tone", key: Key::of(key.as_bytes()), stands, output, unit: "docs", total: None }
+    fn planned(id: StageId, key: &str, rows_are_there: bool, project: &Project) -> PlannedStage {
+        let output = Output::new(&id, &Config::default(), Path::new(""), project);
+        PlannedStage { id, key: Key::of(key.as_bytes()), rows_are_there, output, unit: "docs", total: None }
+    }
+
+    fn lint(key: &str, rows_are_there: bool, project: &Project) -> PlannedStage {
+        planned(StageId::Lint("tone".to_owned()), key, rows_are_there, project)
     }
 
     #[test]
@@ -174,14 +183,14 @@ mod tests {
         let project = Project::new(dir.path());
         let ctx = Ctx::new(1, 1).unwrap();
         let made = project.lint("tone");
-        let ran = |key: &str, stands: bool| {
+        let ran = |key: &str, rows_are_there: bool| {
             let mut ran = false;
-            let report = State::read(&project).unwrap().run(step(key, stands, &project), &ctx, || {
+            let report = State::read(&project).unwrap().run(lint(key, rows_are_there, &project), &ctx, || {
                 ran = true;
                 disk::write_json(&made, &"made")?;
-                Ok((Report { rows_out: 7, ..Report::new("lint") }, None))
+                Ok((None, Report { rows_out: 7, ..Report::new("lint") }))
             });
-            let report = report.unwrap();
+            let (_, report) = report.unwrap();
             assert_eq!((report.rows_out, report.unchanged), (7, !ran));
             ran.then(|| report.damaged().map(str::to_owned).collect::<Vec<_>>())
         };
@@ -213,13 +222,12 @@ mod tests {
         let project = Project::new(dir.path());
         let ctx = Ctx::new(1, 1).unwrap();
         let made = project.lint("tone");
-        let lint = || {
+        let work = || {
             disk::write_json(&made, &"made")?;
-            Ok((Report::new("lint"), None))
+            Ok((None, Report::new("lint")))
         };
-        State::read(&project).unwrap().run(step("a", true, &project), &ctx, lint).unwrap();
-        let output = Output::of("backtest tone", &Config::default(), Path::new(""), &project);
-        let backtest = Step { name: "backtest tone", output, ..step("a", true, &project) };
+        State::read(&project).unwrap().run(lint("a", true, &project), &ctx, work).unwrap();
+        let backtest = planned(StageId::Backtest("tone".to_owned()), "a", true, &project);
         let killed = || {
             fs::remove_file(&made)?;
             anyhow::bail!("killed")
@@ -236,10 +244,10 @@ mod tests {
         let mut state = State::read(&project).unwrap();
         let work = || {
             disk::write_json(&project.lint("tone"), &"made")?;
-            Ok((Report::new("lint"), None))
+            Ok((None, Report::new("lint")))
         };
-        state.run(step("a", false, &project), &ctx, work).unwrap();
-        state.run(step("b", true, &project), &ctx, || anyhow::bail!("no room")).unwrap_err();
+        state.run(lint("a", false, &project), &ctx, work).unwrap();
+        state.run(lint("b", true, &project), &ctx, || anyhow::bail!("no room")).unwrap_err();
         assert!(State::read(&project).unwrap().reports().is_empty());
     }
 
@@ -250,9 +258,9 @@ mod tests {
         fs::write(project.state(), "[]").unwrap();
         let state = State::read(&project).unwrap();
         assert_eq!(state.damage, Some(Damage { path: project.state(), flaw: Flaw::Unsealed }));
-        disk::write_json(&project.state(), &Vec::<Entry>::new()).unwrap();
+        disk::write_json(&project.state(), &Vec::<FinishedStage>::new()).unwrap();
         assert_eq!(State::read(&project).unwrap().damage, None);
-        disk::write_json_of(&project.state(), &Vec::<Entry>::new(), inkstone_base::disk::FORMAT + 1).unwrap();
+        disk::write_json_of(&project.state(), &Vec::<FinishedStage>::new(), inkstone_base::disk::FORMAT + 1).unwrap();
         let error = format!("{:#}", State::read(&project).unwrap_err());
         assert!(error.contains("newer version") && error.contains("use that version"), "{error}");
         fs::remove_file(project.state()).unwrap();

@@ -1,6 +1,6 @@
-//! From a value of a factor to the documents behind it, and from a document to the sentences and words that moved it.
+//! Traces a value of a factor to the documents behind it, and a document to the sentences and words that gave it its value.
 //!
-//! Nothing is computed anew but what explains a text: values, signals and feature sets are those of the last run.
+//! Only the explanations of texts are computed anew: values, signals and feature sets are those of the last run.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -11,13 +11,14 @@ use anyhow::{Context, Result, bail, ensure};
 use chrono::NaiveDate;
 use rayon::prelude::*;
 
-use super::judgement::read_signals;
-use super::materials::read_factor;
+use super::factor_builder::read_factor;
+use super::results::read_signals;
+use super::stage::StageId;
 use super::state::State;
-use super::{project, securities};
+use super::{CorpusParts, project, securities};
 use crate::config::Config;
 use inkstone_base::code::Code;
-use inkstone_base::data::{Key, Kind};
+use inkstone_base::data::Kind;
 use inkstone_base::job::Ctx;
 use inkstone_base::stats::mean;
 use inkstone_features::extract::{self, ExplainedText, Inputs, KeptRow, explain};
@@ -27,21 +28,21 @@ use inkstone_lab::factor::{
 };
 use inkstone_market::{Market, Security, Tradability};
 use inkstone_store::Reader;
-use inkstone_tables::corpus::{Parts, column, times_of};
+use inkstone_tables::corpus::{Parts, texts_of, times_of};
 use inkstone_tables::frames;
 use inkstone_tables::project::Project;
 
-/// Looks behind the factors of a project. What it has read it keeps, until the files are written anew.
+/// Traces the factors of a project. It keeps the tables that it has read until their files change.
 pub struct Tracer {
     config: Config,
     base: PathBuf,
     project: Project,
-    read: Mutex<Option<Arc<Opened>>>,
+    read: Mutex<Option<Arc<TracedFactor>>>,
 }
 
-/// What was read of a project for one factor.
-struct Opened {
-    stamps: Vec<Stamp>,
+/// The tables of a project that one factor needs.
+struct TracedFactor {
+    file_times: Vec<FileTime>,
     factor: Factor,
     plan: Plan,
     signals: Vec<Signal>,
@@ -52,8 +53,8 @@ struct Opened {
     starts: Vec<u32>,
 }
 
-/// A file and when it was written; no time where it is not there.
-type Stamp = (PathBuf, Option<SystemTime>);
+/// A file and the time of its last change; no time if it does not exist.
+type FileTime = (PathBuf, Option<SystemTime>);
 
 impl Tracer {
     /// Looks behind the factors of a configuration, whose paths are relative to `base`.
@@ -66,15 +67,14 @@ impl Tracer {
     pub fn dates(&self, factor: &str) -> Result<Vec<NaiveDate>> {
         let opened = self.open(factor)?;
         let dates = opened.market.dates();
-        let there = |t: &usize| opened.factor.values.row(*t).iter().any(|value| !value.is_nan());
-        Ok((0..dates.len()).filter(there).map(|t| dates[t]).collect())
+        Ok((0..dates.len()).filter(|t| opened.has_values(*t)).map(|t| dates[t]).collect())
     }
 
-    /// The names that a factor has a value for on a date, the highest first; those of one quantile where it is given (from 1, the
-    /// lowest).
+    /// The securities for which a factor has a value on a date, the highest value first. If `quantile` is given (1 is the lowest), only
+    /// those in it.
     pub fn names(&self, factor: &str, date: NaiveDate, quantile: Option<u16>, ctx: &Ctx) -> Result<TracedDate> {
         let opened = self.open(factor)?;
-        let Opened { market, factor: values, plan, .. } = &*opened;
+        let TracedFactor { market, factor: values, plan, .. } = &*opened;
         let params = &self.config.backtest;
         if let Some(quantile) = quantile {
             in_range(quantile, params)?;
@@ -85,7 +85,7 @@ impl Tracer {
         let mut names: Vec<(TracedName, Option<u32>)> = Vec::new();
         for name in &found.names {
             let code = name.code;
-            let traced = plan.trace(&opened.of_code(code), market, t, code);
+            let traced = plan.trace(&opened.signals_of(code), market, t, code);
             let shares: Vec<_> = traced.iter().filter(|r| !r.control).flat_map(|r| &r.shares).collect();
             let documents: BTreeMap<u32, bool> = shares.iter().map(|share| (share.document, share.first)).collect();
             let largest = shares.iter().filter(|s| !s.contribution.is_nan());
@@ -113,9 +113,9 @@ impl Tracer {
         }
         names.retain(|(name, _)| quantile.is_none_or(|quantile| name.quantile == quantile));
         let wanted: BTreeSet<u32> = names.iter().filter_map(|(_, document)| *document).collect();
-        let told = self.documents_of(&opened, &wanted, ctx)?;
+        let documents = self.documents_of(&opened, &wanted, ctx)?;
         let titled = |(mut name, document): (TracedName, Option<u32>)| {
-            name.title = document.and_then(|number| Some(told.get(&number)?.title.clone())).unwrap_or_default();
+            name.title = document.and_then(|number| Some(documents.get(&number)?.title.clone())).unwrap_or_default();
             name
         };
         Ok(TracedDate {
@@ -136,14 +136,15 @@ impl Tracer {
         let params = &self.config.backtest;
         in_range(quantile, params)?;
         let opened = self.open(factor)?;
-        let Opened { market, factor: values, tradability, .. } = &*opened;
+        let TracedFactor { market, factor: values, tradability, .. } = &*opened;
         let mut documents: Vec<(u32, u32, u32)> =
             opened.signals.iter().map(|signal| (signal.date, signal.code, signal.document)).collect();
         documents.sort_unstable();
         documents.dedup();
-        let of = |t: usize, code: usize| {
-            let begin = documents.partition_point(|(date, of, _)| (*date as usize, *of as usize) < (t, code));
-            documents[begin..].iter().take_while(|(date, of, _)| (*date as usize, *of as usize) == (t, code)).count()
+        let count_documents = |t: usize, code: usize| {
+            let begin = documents.partition_point(|(date, code_of, _)| (*date as usize, *code_of as usize) < (t, code));
+            let same = |(date, code_of, _): &&(u32, u32, u32)| (*date as usize, *code_of as usize) == (t, code);
+            documents[begin..].iter().take_while(same).count()
         };
         let dates = backtest::Dates::new(values, market, tradability, params)?;
         let day = |t: usize| -> Result<Option<TracedDay>> {
@@ -158,7 +159,7 @@ impl Tracer {
                 value: mean(names.iter().map(|name| values.values.at(t, name.code))),
                 returns: horizons.clone().map(|h| mean(returns(h))).collect(),
                 hits: horizons.map(|h| mean(returns(h).map(|earned| f64::from(u8::from(earned > 0.0))))).collect(),
-                documents: names.iter().map(|name| of(t, name.code)).sum(),
+                documents: names.iter().map(|name| count_documents(t, name.code)).sum(),
             }))
         };
         let days: Vec<Option<TracedDay>> =
@@ -169,16 +170,17 @@ impl Tracer {
     /// The readings behind the value of a name on a date, with their documents.
     pub fn documents(&self, factor: &str, date: NaiveDate, code: &str, ctx: &Ctx) -> Result<Vec<TracedCell>> {
         let opened = self.open(factor)?;
-        let Opened { market, plan, .. } = &*opened;
+        let TracedFactor { market, plan, .. } = &*opened;
         let (t, i) = (opened.date(date)?, opened.code(code)?);
-        let traced = plan.trace(&opened.of_code(i), market, t, i);
+        let traced = plan.trace(&opened.signals_of(i), market, t, i);
         let wanted: BTreeSet<u32> = traced.iter().flat_map(|r| &r.shares).map(|share| share.document).collect();
-        let told = self.documents_of(&opened, &wanted, ctx)?;
+        let known = self.documents_of(&opened, &wanted, ctx)?;
         let cell = |reading: inkstone_lab::factor::ReadingTrace| -> Result<TracedCell> {
             let mut documents = Vec::with_capacity(reading.shares.len());
             for share in &reading.shares {
-                let told =
-                    told.get(&share.document).context("a document of the factor is not in the corpus any more")?;
+                let document = known
+                    .get(&share.document)
+                    .context("a document of the factor is no longer in the corpus: run inkstone factor")?;
                 documents.push(TracedDocument {
                     trade_date: market.dates()[share.date as usize],
                     known_at: share.known_at,
@@ -187,12 +189,12 @@ impl Tracer {
                     value: share.value,
                     weight: share.weight,
                     contribution: share.contribution,
-                    ..told.clone()
+                    ..document.clone()
                 });
             }
             documents.sort_by(|a, b| {
                 let size = |d: &TracedDocument| d.contribution.abs();
-                // What has no contribution stands behind, and among equals the newest first.
+                // Documents without a contribution come last, and among equals the newest first.
                 size(b).partial_cmp(&size(a)).unwrap_or(std::cmp::Ordering::Equal).then(b.known_at.cmp(&a.known_at))
             });
             let reads = plan.columns_of(reading.reading).into_iter().map(|(feature, column)| match column {
@@ -218,23 +220,11 @@ impl Tracer {
         let opened = self.open(factor)?;
         let place = opened.place(document)?;
         let columns = opened.plan.columns_of(reading.wrapping_sub(1));
-        let (clean, links, sentences) = (self.project.clean(), self.project.links(), self.project.structure());
-        let inputs = Inputs {
-            clean: &clean,
-            links: &links,
-            sentences: &sentences,
-            corpus: Key::default(),
-            market: Some(&opened.market),
-            prices: Key::default(),
-            cutoff: self.config.market.cutoff,
-            tokenizer: &self.config.tokenizer,
-            onnx: &self.config.onnx,
-            base: &self.base,
-            shared: None,
-        };
+        let parts = CorpusParts::new(&self.project);
+        let inputs = Inputs { market: Some(&opened.market), ..parts.inputs(&self.config, &self.base) };
         let columns: Vec<_> = columns
             .into_iter()
-            .map(|(name, column)| Ok((self.feature(name)?, column, self.kept(name, place))))
+            .map(|(name, column)| Ok((self.config.find_feature(name)?, column, self.kept(name, place))))
             .collect::<Result<_>>()?;
         let explain = |(feature, column, kept): &(&extract::Feature, Option<String>, Result<Option<KeptRow>>)| {
             let row = kept.as_ref().ok().and_then(Option::as_ref);
@@ -248,11 +238,13 @@ impl Tracer {
         columns.iter().map(explain).collect()
     }
 
-    /// What the set of a feature has of a document.
+    /// The row of a document in the set of a feature.
     fn kept(&self, feature: &str, place: (usize, usize)) -> Result<Option<KeptRow>> {
-        let Some(made) = State::read(&self.project)?.made(&format!("extract {feature}")) else { return Ok(None) };
+        let Some(made) = State::read(&self.project)?.made(&StageId::Extract(feature.to_owned())) else {
+            return Ok(None);
+        };
         let store = Reader::open(&self.project.store())?;
-        store.set(&made)?.map(|set| KeptRow::of(&set, place)).transpose()
+        store.set(&made)?.map(|set| KeptRow::read(&set, place)).transpose()
     }
 
     /// The number of the document with this id among those behind a value, and the reading (from 1) that took it.
@@ -262,18 +254,13 @@ impl Tracer {
         let Some((cell, document)) = found else {
             let known: BTreeSet<&str> = all().map(|(_, document)| document.doc_id.as_str()).collect();
             let known: Vec<&str> = known.into_iter().take(10).collect();
-            bail!("document {doc_id:?} is not behind this value; there are: {}", known.join(", "));
+            bail!("document {doc_id:?} did not enter this value; the documents that did are: {}", known.join(", "));
         };
         Ok((cell.reading, document.number))
     }
 
-    fn feature(&self, name: &str) -> Result<&extract::Feature> {
-        let found = self.config.feature.iter().find(|feature| feature.name == name);
-        found.with_context(|| format!("the configuration has no feature {name:?}"))
-    }
-
-    /// What a security was called on a day; where the table does not say, the first name that it has.
-    fn name_of(&self, opened: &Opened, code: usize, day: NaiveDate) -> String {
+    /// The name of a security on a day; if the table has none for it, the first name of the security.
+    fn name_of(&self, opened: &TracedFactor, code: usize, day: NaiveDate) -> String {
         let code = &opened.market.codes()[code];
         let mut rows = opened.securities.iter().filter(|row| row.code == *code);
         rows.clone()
@@ -286,7 +273,7 @@ impl Tracer {
     /// Ids, titles and times of documents, by their number in the corpus.
     fn documents_of(
         &self,
-        opened: &Opened,
+        opened: &TracedFactor,
         wanted: &BTreeSet<u32>,
         ctx: &Ctx,
     ) -> Result<BTreeMap<u32, TracedDocument>> {
@@ -300,7 +287,7 @@ impl Tracer {
             ctx.check()?;
             let wanted = ["doc_id", "kind", "title", "source", "published_at", "first_mention"];
             let frame = frames::read_parquet(&clean.path(part), Some(&wanted))?;
-            let text = |name: &str| -> Result<_> { Ok(column(&frame, name)?.str()?.clone()) };
+            let text = |name: &str| texts_of(&frame, name);
             let [ids, kinds, titles] = [text("doc_id")?, text("kind")?, text("title")?];
             let [sources, firsts] = [text("source")?, text("first_mention")?];
             let published = times_of(&frame, "published_at")?;
@@ -324,26 +311,26 @@ impl Tracer {
         Ok(found)
     }
 
-    /// What is there of a factor, read anew where a file has changed.
-    fn open(&self, name: &str) -> Result<Arc<Opened>> {
-        let known: Vec<&str> = self.config.factor.iter().map(|factor| factor.name.as_str()).collect();
-        let params = self.config.factor.iter().find(|factor| factor.name == name);
-        let params = params.with_context(|| format!("there is no factor {name:?}; there are: {}", known.join(", ")))?;
+    /// The tables of a factor, read anew if a file has changed.
+    fn open(&self, name: &str) -> Result<Arc<TracedFactor>> {
+        let params = self.config.find_factor(name)?;
         let project = &self.project;
         let files = [project.prices(), project.securities(), project.factor(name), project.signals(name)];
-        let stamps: Vec<Stamp> = files.into_iter().chain(project.clean().files()?).map(stamp).collect();
+        let file_times: Vec<FileTime> = files.into_iter().chain(project.clean().files()?).map(file_time).collect();
         let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(opened) = read.as_ref().filter(|opened| opened.stamps == stamps && opened.factor.name == name) {
+        if let Some(opened) =
+            read.as_ref().filter(|opened| opened.file_times == file_times && opened.factor.name == name)
+        {
             return Ok(opened.clone());
         }
         *read = None;
         ensure!(
             project.factor(name).exists() && project.signals(name).exists(),
-            "factor {name:?} is not built yet, or was built by a version that kept no signals (inkstone factor)"
+            "factor {name:?} is not built yet, or was built by a version that kept no signals: run inkstone factor"
         );
         let securities = securities(project)?;
         let market = super::market(project, &securities)?;
-        let opened = Arc::new(Opened {
+        let opened = Arc::new(TracedFactor {
             factor: read_factor(name, project, &market)?,
             plan: Plan::new(params)?,
             signals: by_code(read_signals(name, project)?),
@@ -351,7 +338,7 @@ impl Tracer {
             market,
             securities,
             starts: starts(&project.clean())?,
-            stamps,
+            file_times,
         });
         *read = Some(opened.clone());
         Ok(opened)
@@ -362,20 +349,24 @@ impl Tracer {
 fn in_range(quantile: u16, params: &backtest::Params) -> Result<()> {
     ensure!(
         (1..=params.quantiles).contains(&usize::from(quantile)),
-        "there is no quantile {quantile}: [backtest] quantiles cuts each date into {}, of which 1 has the lowest values",
+        "there is no quantile {quantile}: with [backtest] quantiles = {} they are numbered from 1, which has the lowest values",
         params.quantiles
     );
     Ok(())
 }
 
-impl Opened {
+impl TracedFactor {
+    /// True if the factor has a value on the date of this number.
+    fn has_values(&self, t: usize) -> bool {
+        self.factor.values.row(t).iter().any(|value| !value.is_nan())
+    }
+
     /// The number of a date on which the factor has values.
     fn date(&self, date: NaiveDate) -> Result<usize> {
         let dates = self.market.dates();
         let t = self.market.calendar().index_of(date);
-        let there = |t: &usize| self.factor.values.row(*t).iter().any(|value| !value.is_nan());
-        t.filter(there).with_context(|| {
-            let with_values: Vec<usize> = (0..dates.len()).filter(there).collect();
+        t.filter(|t| self.has_values(*t)).with_context(|| {
+            let with_values: Vec<usize> = (0..dates.len()).filter(|t| self.has_values(*t)).collect();
             match (with_values.first(), with_values.last()) {
                 (Some(&first), Some(&last)) => {
                     let before = with_values.iter().rev().find(|t| dates[**t] <= date).unwrap_or(&first);
@@ -397,7 +388,7 @@ impl Opened {
     }
 
     /// The signals of a code.
-    fn of_code(&self, code: usize) -> Vec<Signal> {
+    fn signals_of(&self, code: usize) -> Vec<Signal> {
         let begin = self.signals.partition_point(|signal| (signal.code as usize) < code);
         self.signals[begin..].iter().take_while(|signal| signal.code as usize == code).copied().collect()
     }
@@ -415,7 +406,7 @@ fn by_code(mut signals: Vec<Signal>) -> Vec<Signal> {
     signals
 }
 
-fn stamp(path: PathBuf) -> Stamp {
+fn file_time(path: PathBuf) -> FileTime {
     let written = path.metadata().and_then(|meta| meta.modified()).ok();
     (path, written)
 }

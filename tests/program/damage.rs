@@ -2,8 +2,10 @@
 //! same bytes again. And projects of other formats.
 
 use std::fs;
+use std::ops::Range;
 use std::path::Path;
 
+use inkstone_base::data::Key;
 use inkstone_base::disk;
 use inkstone_base::disk::FORMAT;
 use serde_json::Value;
@@ -191,7 +193,7 @@ fn damaged_documents_whose_file_is_gone_are_not_dropped_in_silence() {
 }
 
 #[test]
-fn a_project_without_seals_is_made_anew_but_for_its_ledger() {
+fn a_project_of_an_older_format_or_without_seals_is_made_anew_but_for_its_ledger() {
     let desk = project();
     let whole = results(desk.folder());
     let runs = || {
@@ -200,20 +202,25 @@ fn a_project_without_seals_is_made_anew_but_for_its_ledger() {
         trials.iter().map(|trial| trial["runs"].as_u64().unwrap()).collect::<Vec<_>>()
     };
     assert_eq!(runs(), [1]);
-    let mut stripped = 0;
-    for (path, bytes) in files_below(&desk.folder().join(".inkstone")) {
-        if let Some(plain) = without_seal(&path, &bytes) {
-            fs::write(desk.folder().join(".inkstone").join(&path), plain).unwrap();
-            stripped += 1;
+    let older = format!("was written by an older version (format {}; this one reads format {FORMAT})", FORMAT - 1);
+    let cases: [(fn(&str, &[u8]) -> Option<Vec<u8>>, &str); 2] =
+        [(without_seal, "has no seal: it is damaged, or another program wrote it"), (of_older_format, &older)];
+    for (other, flaw) in cases {
+        let mut changed = 0;
+        for (path, bytes) in files_below(&desk.folder().join(".inkstone")) {
+            if let Some(bytes) = other(&path, &bytes) {
+                fs::write(desk.folder().join(".inkstone").join(&path), bytes).unwrap();
+                changed += 1;
+            }
         }
+        assert!(changed > 12, "{changed}");
+        let trace = run(desk.folder(), &["trace", "tone", "--date", "2024-03-08"]);
+        assert_says(&trace.refusal(), &[flaw, "inkstone run makes it again"]);
+        let json = desk.run().finished();
+        assert_eq!(computed(&json).len(), json["stages"].as_array().unwrap().len(), "everything is made again");
+        assert_same_files(&whole, &results(desk.folder()));
+        assert_eq!(runs(), [1], "the ledger stays, and the same test made again is no second look");
     }
-    assert!(stripped > 12, "{stripped}");
-    let trace = run(desk.folder(), &["trace", "tone", "--date", "2024-03-08"]);
-    assert_says(&trace.refusal(), &["has no seal: an older version wrote it", "inkstone run makes it again"]);
-    let json = desk.run().finished();
-    assert_eq!(computed(&json).len(), json["stages"].as_array().unwrap().len(), "everything is made again");
-    assert_same_files(&whole, &results(desk.folder()));
-    assert_eq!(runs(), [1], "the ledger stays, and the same test made again is no second look");
 }
 
 #[test]
@@ -228,7 +235,7 @@ fn a_project_of_a_newer_format_is_refused_and_left_alone() {
         assert!(fs::read_to_string(&path).unwrap().contains(&newer));
         let before = files_below(&desk.folder().join(".inkstone"));
         let said =
-            ["newer version", &format!("format {}; this one reads up to {FORMAT}", FORMAT + 1), "use that version"];
+            ["newer version", &format!("format {}; this one reads format {FORMAT}", FORMAT + 1), "use that version"];
         assert_says(&desk.run().refusal(), &said);
         let mut after = files_below(&desk.folder().join(".inkstone"));
         // Who tried is noted.
@@ -265,15 +272,37 @@ fn others_read_what_is_sealed() {
     assert_says(&test().refusal(), &["its bytes are not those that were written"]);
 }
 
-/// A file as version 0 wrote it; none for files that had no seal and got none.
+/// Where the seal of a Parquet file stands.
+fn seal_of(path: &str, bytes: &[u8]) -> Range<usize> {
+    let footer = u32::from_le_bytes(bytes[bytes.len() - 8..bytes.len() - 4].try_into().unwrap()) as usize + 8;
+    let seal = bytes.len() - footer - 64..bytes.len() - footer;
+    assert!(bytes[seal.clone()].starts_with(b"INKSEAL\0"), "{path}");
+    seal
+}
+
+fn sealed_text(bytes: &[u8]) -> Option<&str> {
+    std::str::from_utf8(bytes).ok().filter(|text| text.starts_with("{\"seal\""))
+}
+
+/// A sealed file in the format before this one; none for a file without a seal.
+fn of_older_format(path: &str, bytes: &[u8]) -> Option<Vec<u8>> {
+    if path.ends_with(".parquet") {
+        let (mut older, seal) = (bytes.to_vec(), seal_of(path, bytes));
+        older[seal.start + 8..][..4].copy_from_slice(&(FORMAT - 1).to_le_bytes());
+        let sum = Key::of(&older[seal.start..][..56]);
+        older[seal.start + 56..][..8].copy_from_slice(&sum.0[..8]);
+        return Some(older);
+    }
+    Some(of_format(sealed_text(bytes)?, FORMAT - 1).into_bytes())
+}
+
+/// A sealed file without its seal; none for a file without one.
 fn without_seal(path: &str, bytes: &[u8]) -> Option<Vec<u8>> {
     if path.ends_with(".parquet") {
-        let footer = u32::from_le_bytes(bytes[bytes.len() - 8..bytes.len() - 4].try_into().unwrap()) as usize + 8;
-        let seal = bytes.len() - footer - 64..bytes.len() - footer;
-        assert!(bytes[seal.clone()].starts_with(b"INKSEAL\0"), "{path}");
+        let seal = seal_of(path, bytes);
         return Some([&bytes[..seal.start], &bytes[seal.end..]].concat());
     }
-    let text = std::str::from_utf8(bytes).ok().filter(|text| text.starts_with("{\"seal\""))?;
+    let text = sealed_text(bytes)?;
     let (first, rest) = text.split_once('\n').unwrap();
     Some(match first.ends_with("\"content\":") {
         true => format!("{}\n", rest.strip_suffix("}\n").unwrap()).into_bytes(),
@@ -281,10 +310,10 @@ fn without_seal(path: &str, bytes: &[u8]) -> Option<Vec<u8>> {
     })
 }
 
-/// A sealed text as a later format would have it.
+/// A sealed text in another format.
 fn of_format(text: &str, format: u32) -> String {
     let (first, rest) = text.split_once('\n').unwrap();
-    let key = inkstone_base::data::Key::of_parts([format.to_le_bytes().as_slice(), rest.as_bytes()]);
+    let key = Key::of_parts([format.to_le_bytes().as_slice(), rest.as_bytes()]);
     let then = &first["{\"seal\": \"inkstone 1 ".len() + 32..];
     format!("{{\"seal\": \"inkstone {format} {key}{then}\n{rest}")
 }

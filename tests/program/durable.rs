@@ -44,7 +44,7 @@ fn whoever_reads_a_ledger_leaves_its_folder_as_it_is() {
     // A folder that holds no ledger is no place to begin one.
     for args in [&["list"][..], &["delete", "1", "--reason", "x"]] {
         let error = read("theirs/notes", args).refusal();
-        assert_says(&error, &["there is no ledger theirs/notes", "--ledger another folder"]);
+        assert_says(&error, &["there is no ledger in theirs/notes", "another folder with --ledger"]);
     }
     assert_same_files(&before, &files_below(&theirs));
 }

@@ -79,7 +79,7 @@ fn what_cannot_be_compared_is_refused_with_the_way_out() {
         "name = \"rating\"\ntarget = \"rating\"\npositive = [\"买入\", \"增持\"]",
         "name = \"rating\"\ntarget = \"rating\"\npositive = [\"强烈推荐\"]",
     );
-    assert_says(&refusal(&["--name", "rating"]), &["all", "rating \"other\"", "nothing to tell apart"]);
+    assert_says(&refusal(&["--name", "rating"]), &["all", "rating \"other\"", "at least two classes"]);
     edit(&config, "features = [\"words\"]", "features = [\"learned\", \"placebo\", \"wrods\"]");
     assert_says(&refusal(&[]), &["no feature \"wrods\"", "words"]);
 }

@@ -97,13 +97,14 @@ fn a_file_that_may_not_grow_is_an_error_and_no_death() {
 }
 
 /// Commands that print, with what is not their own business left out.
-const PRINTING: [&[&str]; 11] = [
+const PRINTING: [&[&str]; 12] = [
     &["run", "--headless"],
     &["trace", "tone", "--quantile", "2"],
     &["ledger"],
     &["store", "stats"],
     &["keys"],
     &["completions", "bash"],
+    &["man"],
     &["--help"],
     &["train", "ngram", "--help"],
     &["doctor"],

@@ -7,7 +7,7 @@ use std::sync::Mutex;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use inkstone_base::lock::{self, Taken};
+use inkstone_base::lock::{self, Attempt};
 use inkstone_tables::project::Project;
 use pty_process::Size;
 use pty_process::blocking::{Command, Pty, open};
@@ -199,7 +199,7 @@ fn a_second_workbench_says_that_it_only_reads() {
     desk.run().finished();
     let project = Project::new(desk.folder().join(".inkstone"));
     let held = lock::take(&project.desk_lock(), "workbench").unwrap();
-    assert!(matches!(held, Taken::Ours(_)), "{held:?}");
+    assert!(matches!(held, Attempt::Ours(_)), "{held:?}");
     let (drawn, code) = on_a_terminal(desk.folder(), &["--lang", "zh"], |keys| {
         keys.see(&format!("只读: 另一实例 pid {}", std::process::id()));
         keys.press("1");
@@ -294,8 +294,8 @@ fn the_whole_way_from_the_first_screen_to_an_exported_factor_goes_by_keys() {
         keys.see("读数 1");
         keys.press("\r");
         keys.see("推动得分的词");
-        // A command found by its initials: 账本.
-        keys.press(":zb\r");
+        // A command found by its initials: 台账.
+        keys.press(":tz\r");
         keys.see("封条完好");
         // And the export, over one that is no longer there.
         std::fs::remove_dir_all(demo.join("exports")).unwrap();

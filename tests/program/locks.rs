@@ -3,7 +3,7 @@
 use std::fs::{self, File};
 use std::process::{Child, Stdio};
 
-use inkstone_base::lock::{self, Lock, Taken};
+use inkstone_base::lock::{self, Attempt, Lock};
 use inkstone_store::Store;
 use inkstone_tables::project::Project;
 use serde_json::Value;
@@ -18,8 +18,8 @@ fn project(desk: &Desk) -> Project {
 /// Holds the project as a run does.
 fn held(desk: &Desk) -> Lock {
     match lock::take(&project(desk).lock(), "run").unwrap() {
-        Taken::Ours(lock) => lock,
-        Taken::Theirs(holder) => panic!("{holder:?} holds it"),
+        Attempt::Ours(lock) => lock,
+        Attempt::Theirs(holder) => panic!("{holder:?} holds it"),
     }
 }
 

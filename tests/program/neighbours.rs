@@ -1,6 +1,6 @@
 //! Two processes at one project: who writes keeps other writers out, who looks keeps nobody out.
 
-use inkstone_base::lock::{self, Taken};
+use inkstone_base::lock::{self, Attempt};
 use inkstone_tables::project::Project;
 
 use crate::assert_says;
@@ -24,7 +24,7 @@ fn a_workbench_that_is_only_looked_at_keeps_no_run_from_its_work() {
     let project = Project::new(desk.folder().join(".inkstone"));
     project.own().unwrap();
     let held = lock::take(&project.desk_lock(), "workbench").unwrap();
-    assert!(matches!(held, Taken::Ours(_)), "{held:?}");
+    assert!(matches!(held, Attempt::Ours(_)), "{held:?}");
     desk.run().finished();
 }
 

@@ -203,7 +203,7 @@ fn lines_are_cut_as_a_model_reads_them() {
     assert_eq!(cut(&["--tokenizer", &tokenizer]).text(), "公 司 ai 芯 片 q ##3 订 单\n\n");
     assert_eq!(cut(&["--tokenizer", &tokenizer, "--truncate", "tail:5"]).text(), "##3 订 单\n\n");
     assert_says(&cut(&[]).stderr, &["--tokenizer"]);
-    assert_says(&cut(&["--tokenizer", &tokenizer, "--no-hmm"]).stderr, &["--no-hmm", "are of words"]);
+    assert_says(&cut(&["--tokenizer", &tokenizer, "--no-hmm"]).stderr, &["--no-hmm", "are for words"]);
     let other = run_on(folder.path(), &["tokenize", "--tokenizer", &tokenizer], b"");
     assert_says(&other.stderr, &["add --mode wordpiece"]);
 }

@@ -30,6 +30,7 @@ const READING: &[(&str, &[&str])] = &[
     ("ledger list", &["", "--ledger .inkstone/ledger", "--ledger .inkstone", "--ledger news"]),
     ("ledger show", &["1"]),
     ("ledger verify", &[""]),
+    ("man", &[""]),
     ("nearest", &["--model lm.bin --words 公司"]),
     (
         "picture",
@@ -77,7 +78,7 @@ const WRITING: &[&str] = &[
 ];
 
 /// Every command of the program, with the one above it: `ledger`, `ledger list`.
-fn commands() -> BTreeSet<String> {
+pub(crate) fn commands() -> BTreeSet<String> {
     fn below(command: &clap::Command, above: &str, into: &mut BTreeSet<String>) {
         for command in command.get_subcommands().filter(|command| command.get_name() != "help") {
             let name = format!("{above}{}", command.get_name());

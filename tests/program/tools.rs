@@ -200,6 +200,26 @@ fn completions_know_the_commands() {
 }
 
 #[test]
+fn the_manual_page_has_a_section_for_each_command() {
+    let ran = run(here(), &["man"]);
+    assert_eq!(ran.code, Some(0));
+    let page = ran.text();
+    let sections: Vec<&str> = page.lines().filter_map(|line| line.strip_prefix(".SH ")).collect();
+    assert_eq!(sections[..5], ["NAME", "SYNOPSIS", "DESCRIPTION", "OPTIONS", "\"EVERY COMMAND\""]);
+    let commands: Vec<String> = crate::reading::commands().iter().map(|name| format!("\"inkstone {name}\"")).collect();
+    let absent: Vec<&String> = commands.iter().filter(|name| !sections.contains(&name.as_str())).collect();
+    assert!(absent.is_empty(), "the manual page says nothing of {absent:?}");
+    // Flags of every command stand once, those of a command in its section, those that its commands inherit there only.
+    assert_eq!(page.matches("Worker threads; 0 takes every core").count(), 1);
+    let section =
+        |name: &str| page.split(".SH ").find(|text| text.starts_with(&format!("\"inkstone {name}\""))).unwrap();
+    assert_says(section("ledger"), &["\n\\fB\\-\\-ledger\\fR "]);
+    assert!(!section("ledger show").contains("\\-\\-ledger"));
+    assert_says(section("backtest"), &[".PP\n\\fBinkstone backtest\\fR ", ".TP\n", "\\-\\-max\\-loss"]);
+    assert_eq!(page.matches(".ds Aq").count(), 2);
+}
+
+#[test]
 fn the_store_is_looked_after() {
     let copy = demo::small().copy();
     let json = run(copy.path(), &["store", "stats"]).finished();

@@ -72,7 +72,7 @@ fn a_value_is_traced_to_its_words() {
         (&["--date", "2024-03-08", "--code", "600999"], &["600999 is not in the price table"]),
         (
             &["--date", "2024-03-08", "--code", "600101", "--document", "x"],
-            &["\"x\" is not behind this value", "news/0-0"],
+            &["\"x\" did not enter this value", "news/0-0"],
         ),
     ] {
         assert_says(&trace(flags).refusal(), said);

@@ -68,7 +68,7 @@ const CRATES: [(&str, &[&str]); 13] = [
     ("text", &["base"]),
     ("models", &["base", "text"]),
     ("onnx", &["base", "models", "text"]),
-    ("corpus", &["base", "market", "models", "tables", "text"]),
+    ("corpus", &["base", "market", "tables", "text"]),
     ("store", &["base", "tables"]),
     ("lab", &["base", "market", "store", "tables"]),
     ("features", &["base", "corpus", "lab", "market", "models", "onnx", "store", "tables", "text"]),

@@ -1,9 +1,9 @@
-//! What chance could have done: the moving-block bootstrap, and the correction for how many things were tried.
+//! The moving-block bootstrap, and a correction for the number of comparisons.
 //!
 //! Neighbouring days (and documents of one event) resemble each other, so whole blocks of neighbours are drawn (Kunsch 1989, Liu
 //! and Singh 1992). Every cell is computed on the same draws, so differences between cells are paired. Intervals are percentiles
-//! of the draws. A difference is tested by how often the draws, moved to a difference of zero, differ as much; of many differences
-//! the step-down of Romano and Wolf (2005) says which stand when it is counted how many were looked at.
+//! of the draws. A p-value is the share of draws that, centred on a difference of zero, differ as much. P-values of many differences are
+//! adjusted by the step-down of Romano and Wolf (2005).
 
 use std::ops::Range;
 
@@ -16,28 +16,25 @@ use serde::{Deserialize, Serialize};
 use crate::job::Ctx;
 use crate::stats::{quantile, std};
 
-/// Draws between two looks at whether to stop.
+/// Draws between two checks for cancellation.
 const DRAWS_PER_CHECK: usize = 16;
 
 /// A figure with its interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
-    /// Lower end.
     pub low: f64,
-    /// Upper end.
     pub high: f64,
 }
 
-/// How a cell differs from the baseline.
+/// Difference of a cell from the baseline.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Comparison {
     /// Figure of the cell less that of the baseline.
     pub difference: f64,
-    /// Its interval.
     pub interval: Interval,
     /// Share of the draws that differ as much where there is no difference; two-sided.
     pub p: f64,
-    /// The same, corrected for the number of cells compared.
+    /// `p` adjusted for the number of cells compared.
     pub p_adjusted: f64,
 }
 
@@ -66,7 +63,7 @@ pub fn draw(
     ctx.install(|| (0..draws).into_par_iter().map(one).collect())
 }
 
-/// How often each of `n` observations is drawn when blocks of neighbours are until there are `n`; the last block is cut.
+/// Number of times that each of `n` observations is drawn, when blocks of neighbours are drawn until there are `n`; the last block is cut.
 fn times_drawn(n: usize, block: usize, rng: &mut ChaCha8Rng) -> Vec<u32> {
     let mut times = vec![0; n];
     let mut left = n;

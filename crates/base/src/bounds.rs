@@ -259,7 +259,7 @@ impl Bound {
     /// Says why a number cannot stand; nothing where it can.
     pub fn refuses(&self, number: f64, shown: &str) -> Option<String> {
         if !number.is_finite() {
-            return Some(format!("{shown} is no number to compute with; write one from {self}"));
+            return Some(format!("{shown} is not a finite number; write one from {self}"));
         }
         (!(self.least..=self.most).contains(&number))
             .then(|| format!("{shown} is out of bounds; write one from {self}"))

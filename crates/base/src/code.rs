@@ -20,7 +20,7 @@ impl Code {
         Code(text.into())
     }
 
-    /// Reads a code as a source wrote it; `None` when it is none, or when its exchange cannot be told.
+    /// Reads a code as a source wrote it; `None` for a text that is no code, or whose exchange is ambiguous.
     ///
     /// Read are `600000.SH`, `SH600000`, `sh.600000`, `600000.XSHG`, `600000.SS`, bare digits (lost leading zeros given back,
     /// `609` and `609.0` are `000609.SZ`), `$浦发银行(SH600000)$`, `浦发银行(600000)`, `600000.SH|浦发`, Hong Kong's `00700.HK`

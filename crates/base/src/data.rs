@@ -5,30 +5,26 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::time::Duration;
 
 use chrono::NaiveDateTime;
 use serde::{Deserialize, Serialize};
 
 use crate::code::Code;
 
-/// What sort of text a document is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
     /// A news item or flash.
     #[default]
     News,
-    /// A broker's research report.
     Report,
-    /// A company's own announcement.
     Announcement,
     /// A post in a forum.
     Post,
 }
 
 impl Kind {
-    /// The name used in configuration files and tables.
+    /// Name in configuration files and tables.
     pub fn name(self) -> &'static str {
         match self {
             Kind::News => "news",
@@ -49,13 +45,11 @@ impl Kind {
 pub struct Document {
     /// Unique in the project: `source/id`, with the id that the source gave or else its row (`source/file#row`).
     pub doc_id: String,
-    /// News, report, announcement or post.
     pub kind: Kind,
     /// Codes that the source gave, canonical (`600000.SH`); linking by name comes later.
     pub codes: Vec<Code>,
     /// Title; empty when the source has none.
     pub title: String,
-    /// Body text.
     pub body: String,
     /// Name of the `[[source]]` that the document came from.
     pub source: String,
@@ -67,11 +61,11 @@ pub struct Document {
     pub rating: Option<String>,
     /// A label that came with the data.
     pub label: Option<String>,
-    /// When the event happened, if the source says.
+    /// Time of the event, if the source gives it.
     pub event_at: Option<NaiveDateTime>,
-    /// When the document became public. A date without a time reads as 23:59:59 of that date.
+    /// Time at which the document became public. A date without a time is 23:59:59 of that date.
     pub published_at: NaiveDateTime,
-    /// When the vendor received it, if the source says.
+    /// Time at which the vendor received it, if the source gives it.
     pub ingested_at: Option<NaiveDateTime>,
 }
 
@@ -117,7 +111,7 @@ impl Key {
         Some(Key(key))
     }
 
-    /// Says whether a text is one that [`Key::hex`] gives.
+    /// True if a text has the form that [`Key::hex`] gives.
     pub fn is_hex(text: &str) -> bool {
         text.len() == 32 && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
     }
@@ -155,7 +149,7 @@ impl<'de> Deserialize<'de> for Key {
     }
 }
 
-/// There is too little data for what was asked. Where data comes in parts, the part can be left out with this as its reason.
+/// There is too little data for the task. Where data comes in parts, the part can be left out with this as its reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TooLittle(pub String);
 
@@ -170,16 +164,13 @@ impl std::error::Error for TooLittle {}
 /// The fact of a report that names the files which were made again because they were damaged.
 pub const DAMAGED: &str = "damaged";
 
-/// What a stage did: rows in, rows out, rows dropped by reason, facts worth showing, and how long it took.
+/// Report of a stage: rows in, rows out, rows dropped by reason, facts to show, and time.
 ///
 /// `rows_in == rows_out + sum(dropped)` holds for every stage that maps rows to rows.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Report {
-    /// The stage's name.
     pub stage: String,
-    /// Rows that came in.
     pub rows_in: u64,
-    /// Rows that went out.
     pub rows_out: u64,
     /// Rows set aside, by reason.
     pub dropped: BTreeMap<String, u64>,
@@ -187,7 +178,7 @@ pub struct Report {
     pub facts: serde_json::Map<String, serde_json::Value>,
     /// Time at work in seconds; pauses are left out.
     pub seconds: f64,
-    /// Whether the stage was skipped because nothing that it depends on had changed.
+    /// True if the stage was skipped because nothing that it depends on had changed.
     pub unchanged: bool,
 }
 
@@ -219,13 +210,12 @@ impl Report {
         }
     }
 
-    /// The files that were damaged and have been made again, each with what was wrong.
+    /// The files that were damaged and have been made again, each with its flaw.
     pub fn damaged(&self) -> impl Iterator<Item = &str> {
         let files = self.facts.get(DAMAGED).and_then(serde_json::Value::as_array);
         files.into_iter().flatten().filter_map(serde_json::Value::as_str)
     }
 
-    /// Rows set aside for any reason.
     pub fn dropped_rows(&self) -> u64 {
         self.dropped.values().sum()
     }
@@ -247,12 +237,6 @@ impl Report {
             100.0 * max_loss,
             reasons.join("; ")
         );
-    }
-
-    /// Sets the wall time.
-    pub fn took(mut self, elapsed: Duration) -> Report {
-        self.seconds = elapsed.as_secs_f64();
-        self
     }
 }
 

@@ -1,4 +1,4 @@
-//! Which encoding a file is in, and strict decoding of one field at a time.
+//! Detection of a file's encoding, and strict decoding of one field at a time.
 //!
 //! Files in UTF-8, GB18030 (GBK and GB2312 are parts of it) and Big5 are cut into records as raw bytes and decoded field by
 //! field, so that one broken character costs one row and the row's own bytes can be shown. This is safe because no
@@ -13,14 +13,13 @@ use anyhow::{Result, bail};
 use encoding_rs::{BIG5, Encoding, GB18030, UTF_8, UTF_16BE, UTF_16LE};
 use serde::{Deserialize, Serialize};
 
-/// Bytes looked at in one place of a file.
+/// Bytes of a sample.
 const WINDOW: usize = 1 << 16;
 /// Marks the odd byte at the end of a file in UTF-16: its halves follow. No text in UTF-8 has this byte.
 const HALF: u8 = 0xff;
-/// Further places looked at, evenly over the file.
+/// Samples beside the first, evenly over the file.
 const WINDOWS: u64 = 8;
 
-/// An encoding that is read here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Charset {
     Utf8,
@@ -61,7 +60,7 @@ impl Charset {
         }
     }
 
-    /// Whether a byte from 0x81 on begins a character whose next byte may be an ASCII letter or sign.
+    /// True if a byte from 0x81 on begins a character whose next byte may be an ASCII letter or sign.
     pub fn is_wide(self) -> bool {
         matches!(self, Charset::Gb18030 | Charset::Big5)
     }
@@ -117,7 +116,7 @@ impl Charset {
         out
     }
 
-    /// How many bytes of the file a record's bytes took.
+    /// Number of bytes that a record's bytes have in the file.
     pub fn original_len(self, bytes: &[u8]) -> u64 {
         if !self.is_utf16() {
             return bytes.len() as u64;
@@ -144,7 +143,7 @@ fn generous_utf8(bytes: &[u8]) -> (u32, usize) {
     }
 }
 
-/// The encoding of a file, and how it is known.
+/// The encoding of a file, and the evidence for it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Encoded {
     /// Name of the encoding (`UTF-8`, `gb18030`, `Big5`, `UTF-16LE`, `UTF-16BE`).
@@ -154,18 +153,16 @@ pub struct Encoded {
     pub by: String,
     /// Share of the sampled non-ASCII characters that are well-formed, 0 to 1; for guesses also of common characters.
     pub sure: f64,
-    /// Whether the file begins with a byte order mark.
+    /// True if the file begins with a byte order mark.
     pub bom: bool,
 }
 
 impl Encoded {
-    /// The charset of this encoding.
     pub fn charset(&self) -> Charset {
         // Written by this module, so it is one of its names.
         Charset::for_label(&self.name).unwrap_or(Charset::Utf8)
     }
 
-    /// Bytes of the byte order mark.
     pub fn bom_len(&self) -> u64 {
         match (self.bom, self.charset()) {
             (false, _) => 0,
@@ -175,7 +172,7 @@ impl Encoded {
     }
 }
 
-/// Tells the encoding of a file from its head, from samples along it, and from its first byte that is not ASCII.
+/// Detects the encoding of a file from its head, from samples along it, and from its first byte that is not ASCII.
 pub fn detect(file: &mut (impl Read + Seek), declared: Option<Charset>) -> Result<Encoded> {
     let samples = sample(file)?;
     let head: &[u8] = samples.first().map_or(&[], Vec::as_slice);

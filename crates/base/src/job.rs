@@ -16,7 +16,7 @@ use anyhow::{Context, Result, anyhow};
 
 use crate::data::Report;
 
-/// How often work that is paused looks whether to go on.
+/// Time between two checks of paused work.
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// The user asked to stop. Travels inside [`anyhow::Error`]; the fronts turn it into exit code 130.
@@ -31,33 +31,27 @@ impl fmt::Display for Cancelled {
 
 impl std::error::Error for Cancelled {}
 
-/// How far one stage has come.
 #[derive(Clone, Debug)]
 pub struct StageProgress {
     /// Stage name, as in its report.
     pub name: String,
-    /// What is counted: "docs", "rows", "dates".
+    /// Name of the units: "docs", "rows", "dates".
     pub unit: &'static str,
-    /// Units done.
     pub done: u64,
-    /// Units in all, when known.
+    /// Total of units, if known.
     pub total: Option<u64>,
-    /// What the work says of itself beside its count: a loss, a rate of learning. Often empty.
+    /// Newest note of the work, such as a loss or a learning rate. Often empty.
     pub note: String,
-    /// Time at work since the stage began: pauses are left out. Stands still once it ended.
+    /// Time at work since the stage began, without pauses; fixed once it has ended.
     pub elapsed: Duration,
-    /// Where the stage stands.
     pub state: StageState,
 }
 
-/// Where a stage stands.
 #[derive(Clone, Debug)]
 pub enum StageState {
-    /// Under way.
     Running,
-    /// Ended well, with its report.
+    /// Ended without an error.
     Done(Box<Report>),
-    /// Ended with an error.
     Failed,
 }
 
@@ -75,7 +69,7 @@ impl StageProgress {
     }
 }
 
-/// What a stage moves while it works.
+/// Count and note of a stage at work.
 #[derive(Default)]
 struct Meter {
     done: AtomicU64,
@@ -93,13 +87,13 @@ struct Stage {
     unit: &'static str,
     total: Option<u64>,
     meter: Arc<Meter>,
-    /// Time at work when it began.
+    /// Time at work of the run when the stage began.
     began: Duration,
     ended: Option<Duration>,
     state: StageState,
 }
 
-/// Time at work: runs on from its making, and stands still while the work is held.
+/// Time at work, which stands still while the work is paused.
 struct Clock {
     made: Instant,
     held: Duration,
@@ -194,7 +188,25 @@ impl Progress {
     }
 }
 
-/// What a stage runs under. Cheap to clone; clones share progress, cancellation and threads.
+/// The result of a stage, which has a report.
+pub trait Reported {
+    /// The report of the stage.
+    fn report_mut(&mut self) -> &mut Report;
+}
+
+impl Reported for Report {
+    fn report_mut(&mut self) -> &mut Report {
+        self
+    }
+}
+
+impl<T> Reported for (T, Report) {
+    fn report_mut(&mut self) -> &mut Report {
+        &mut self.1
+    }
+}
+
+/// Context of a stage: progress, cancellation, threads and seed. Cheap to clone; clones share all of it.
 #[derive(Clone)]
 pub struct Ctx {
     progress: Progress,
@@ -223,26 +235,30 @@ impl Ctx {
         })
     }
 
-    /// Runs `work` as a stage: announces it, and records its report or its failure.
+    /// Runs `work` as a stage: announces it, and records its report or its failure. `work` returns a report, alone or with what it made.
     ///
     /// `total` is in `unit`s; `None` when it is not known beforehand.
-    pub fn stage(
+    pub fn stage<T: Reported>(
         &self,
         name: &str,
         unit: &'static str,
         total: Option<u64>,
-        work: impl FnOnce() -> Result<Report>,
-    ) -> Result<Report> {
+        work: impl FnOnce() -> Result<T>,
+    ) -> Result<T> {
         self.check()?;
         let began = self.progress.worked();
         let outer = std::mem::replace(&mut *self.current(), self.progress.begin(name, unit, total));
-        let result = catch_unwind(AssertUnwindSafe(work))
-            .map(|result| result.map(|report| report.took(self.progress.worked().saturating_sub(began))));
+        let mut result = catch_unwind(AssertUnwindSafe(work));
         *self.current() = outer;
-        match &result {
-            Ok(Ok(report)) => self.progress.end(name, StageState::Done(Box::new(report.clone()))),
-            Ok(Err(_)) | Err(_) => self.progress.end(name, StageState::Failed),
-        }
+        let state = match &mut result {
+            Ok(Ok(made)) => {
+                let report = made.report_mut();
+                report.seconds = self.progress.worked().saturating_sub(began).as_secs_f64();
+                StageState::Done(Box::new(report.clone()))
+            }
+            Ok(Err(_)) | Err(_) => StageState::Failed,
+        };
+        self.progress.end(name, state);
         result.unwrap_or_else(|panic| resume_unwind(panic))
     }
 
@@ -252,12 +268,12 @@ impl Ctx {
         self.check()
     }
 
-    /// Says how the work goes, beside its count; the newest note is shown.
+    /// Sets the note that is shown beside the count.
     pub fn note(&self, text: String) {
         *self.current().note() = text;
     }
 
-    /// Fails when the run was cancelled. While it is paused this waits, and with it all work that asks.
+    /// Fails when the run was cancelled, and waits while it is paused.
     pub fn check(&self) -> Result<(), Cancelled> {
         while self.pause.load(Ordering::Relaxed) && !self.is_cancelled() {
             std::thread::sleep(PAUSE);
@@ -270,19 +286,13 @@ impl Ctx {
         self.cancel.store(true, Ordering::Relaxed);
     }
 
-    /// Holds all work under this context at its next [`Ctx::advance`] or [`Ctx::check`], or lets it go on. What passes meanwhile
-    /// counts in no time and no rate.
+    /// Pauses all work under this context at its next [`Ctx::advance`] or [`Ctx::check`], or lets it go on. Pauses do not count in times
+    /// and rates.
     pub fn pause(&self, paused: bool) {
         self.progress.clock().hold(paused);
         self.pause.store(paused, Ordering::Relaxed);
     }
 
-    /// Whether the run is held.
-    pub fn is_paused(&self) -> bool {
-        self.pause.load(Ordering::Relaxed)
-    }
-
-    /// Whether the run was cancelled.
     pub fn is_cancelled(&self) -> bool {
         self.cancel.load(Ordering::Relaxed)
     }
@@ -297,7 +307,6 @@ impl Ctx {
         self.pool.current_num_threads()
     }
 
-    /// Seed for whatever draws random numbers.
     pub fn seed(&self) -> u64 {
         self.seed
     }
@@ -312,16 +321,13 @@ impl Ctx {
     }
 }
 
-/// Where a job stands.
 #[derive(Debug)]
 pub enum JobState<T> {
-    /// Still at work.
     Running,
-    /// Ended with this.
     Done(T),
     /// Ended with an error (a panic included).
     Failed(anyhow::Error),
-    /// Stopped at the user's wish.
+    /// Stopped by the user.
     Cancelled,
 }
 
@@ -337,7 +343,7 @@ impl<T: Send + 'static> Job<T> {
         Job::spawn_then(name, ctx, work, || ())
     }
 
-    /// The same, and calls `then` on that thread when the final state can be asked for.
+    /// Starts `work` on a new thread, which calls `then` once [`Job::poll`] can give the final state.
     pub fn spawn_then(
         name: &str,
         ctx: Ctx,
@@ -403,7 +409,7 @@ thread_local! {
     static CONTAINED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Runs what may panic on input that nobody can vouch for, and gives what it panicked with, of which nothing is printed.
+/// Runs `work` on untrusted input and catches its panic, of which nothing is printed.
 ///
 /// `work` must do all of its work on the calling thread.
 pub fn contained<T>(work: impl FnOnce() -> T) -> Result<T, Box<dyn Any + Send>> {
@@ -427,7 +433,6 @@ pub fn is_contained() -> bool {
     CONTAINED.get()
 }
 
-/// What a panic said.
 pub fn panic_text(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<&str>().copied();
     text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("a panic without a message")
@@ -525,7 +530,9 @@ mod tests {
             Ok(Report::new("clean"))
         });
         assert!(report.unwrap().seconds >= 0.0);
-        ctx.stage("link", "docs", None, || Err(anyhow!("no table"))).unwrap_err();
+        ctx.stage("link", "docs", None, || -> Result<Report> { Err(anyhow!("no table")) }).unwrap_err();
+        let (table, report) = ctx.stage("read", "rows", None, || Ok(("table", Report::new("read")))).unwrap();
+        assert_eq!((table, report.stage.as_str()), ("table", "read"));
         let stages = ctx.progress().stages();
         assert_eq!((stages[0].done, stages[0].total, &*stages[0].note), (3, Some(4), "loss 0.5"));
         assert!(matches!(stages[0].state, StageState::Done(_)));

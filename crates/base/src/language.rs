@@ -3,9 +3,7 @@
 /// A language of screens and reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Language {
-    /// 简体中文.
     Zh,
-    /// English.
     En,
 }
 

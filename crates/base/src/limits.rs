@@ -1,4 +1,4 @@
-//! What a file may be at the most, all in one place. What is larger costs itself alone, with the limit in its reason.
+//! Limits of input files, all in one place. A row or file beyond its limit is set aside or refused, with the limit in its reason.
 //!
 //! | what | limit | what happens |
 //! |---|---|---|
@@ -35,7 +35,6 @@ pub const RECORD: usize = 8 << 20;
 pub const LINE: usize = 64 << 20;
 /// Bytes of a row set aside for its length that are kept.
 pub const RECORD_KEPT: usize = 1 << 16;
-/// Columns of a table.
 pub const COLUMNS: usize = 10_000;
 /// Bytes of the name of a column of JSON, the names that it is nested in included; values below longer ones are not looked at.
 pub const COLUMN_NAME: usize = 1_000;
@@ -55,7 +54,6 @@ pub const ARCHIVE_PARTS: usize = 10_000;
 pub const WORKBOOK: u64 = 1 << 30;
 /// Bytes of memory that the cells and texts of a workbook may take beside three times its size.
 pub const HELD: u64 = 192 << 20;
-/// Cells of a sheet.
 pub const CELLS: usize = 16_000_000;
 /// Bytes of the unpacked pages in which a row of a Parquet file may lie, beside three quarters of the size of the file.
 pub const PAGES: u64 = 44 << 20;
@@ -76,11 +74,11 @@ pub fn unpacked(file: u64) -> u64 {
     UNPACKED + file
 }
 
-/// How the entry of a file in the directory of an archive begins.
+/// First bytes of an entry in the directory of an archive.
 const ENTRY: &[u8; 4] = b"PK\x01\x02";
 
-/// Refuses an archive that has more files than [`ARCHIVE_PARTS`], before its directory is read into memory. What the archive
-/// says of itself is not believed.
+/// Refuses an archive that has more files than [`ARCHIVE_PARTS`], before its directory is read into memory. The entries are counted; the
+/// number that the archive claims is not used.
 pub fn check_archive(mut archive: impl Read) -> Result<()> {
     let (mut buffer, mut kept, mut entries) = (vec![0; 1 << 16], 0, 0);
     loop {

@@ -1,14 +1,14 @@
-//! Who works on a project: two advisory locks, each a file that its holder keeps locked and writes its name into.
+//! Locks of a project: files that their holders keep locked and write their names into.
 //!
-//! `Project::lock` is held while somebody writes artefacts: by a batch for as long as it runs, by a workbench only while one of its
-//! jobs does. A workbench that is only looked at therefore keeps no batch from its work. `Project::desk_lock` is held by the first
+//! `Project::lock` is held while artefacts are written: by a batch for as long as it runs, by a workbench only while one of its
+//! jobs runs. An idle workbench therefore keeps no batch from its work. `Project::desk_lock` is held by the first
 //! workbench on a project for as long as it is open: that one starts jobs and remembers its session, others only read.
 //!
-//! The system lets go of a lock when its holder ends, however that came about, so what a dead process has left is simply taken. The
-//! feature store and the ledger have locks of this kind besides, held for as long as they are open.
+//! The system releases a lock when its holder ends in any way, so the lock of a dead process is free. The
+//! feature store and the ledger have such locks as well, held for as long as they are open.
 //!
-//! A file can be removed while it is locked, and whoever comes next locks another file of the same name. So a lock counts only if its
-//! file is still the one under its name, and whoever holds a lock that is called `lock` has locked the folder around it as well.
+//! A file can be removed while it is locked, and the next process then locks another file of the same name. So a lock counts only if its
+//! file is still the one under its name, and the holder of a lock named `lock` has locked its folder as well.
 
 use std::fs::{File, TryLockError};
 use std::io::{ErrorKind, Read, Seek, Write};
@@ -21,34 +21,33 @@ use serde::{Deserialize, Serialize};
 
 use crate::disk;
 
-/// Bytes of a lock's file that are read: what is longer was not written by this program.
+/// Bytes of a lock's file that are read; this program writes fewer.
 const MOST: u64 = 4096;
 
-/// Characters of each thing that a holder says of itself.
+/// Characters of each text of a holder that are shown.
 const LONGEST: usize = 80;
 
-/// How long another may hold a lock that is only looked at.
+/// Time that another process may hold a lock of which it only sees whether it is free.
 const MOMENT: Duration = Duration::from_millis(200);
 
-/// Time between two looks at whether another has let go of a lock.
+/// Time between two tries to take a lock.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-/// Who holds a lock.
+/// The process that holds a lock.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Holder {
-    /// Number of the process; 0 where it is not known.
+    /// Process id; 0 if unknown.
     pub pid: u32,
-    /// Name of the machine, which on a shared disk may be another one.
     pub host: String,
-    /// When it took the lock, as RFC 3339; empty where that is not known.
+    /// Time at which it took the lock, RFC 3339; empty if unknown.
     pub since: String,
-    /// What it does: the name of a command or of a job.
+    /// Name of its command or job.
     pub work: String,
 }
 
 impl Holder {
-    /// This process, from now on.
+    /// This process, which takes a lock now.
     fn here(work: &str) -> Holder {
         Holder {
             pid: std::process::id(),
@@ -58,7 +57,7 @@ impl Holder {
         }
     }
 
-    /// When it took the lock, on the clock of here: the time of today, else date and time. Empty where that is not known.
+    /// Local time at which it took the lock, with the date unless that is today; empty if unknown.
     pub fn since_when(&self) -> String {
         let Ok(since) = DateTime::parse_from_rfc3339(&self.since) else { return String::new() };
         let since = since.with_timezone(&Local);
@@ -83,31 +82,31 @@ impl Holder {
 /// A lock that is held until this is dropped.
 #[derive(Debug)]
 pub struct Lock {
-    /// The folder, which is let go of first: who has the file finds it free.
+    /// The folder. It is unlocked before the file, so that the next holder of the file finds it free.
     _folder: Option<File>,
-    /// Closing it lets go of the lock.
+    /// Closing the file unlocks it.
     _file: File,
 }
 
-/// Whether a lock was to be had.
+/// Outcome of a try to take a lock.
 #[derive(Debug)]
-pub enum Taken {
-    /// It is held from now on.
+pub enum Attempt {
+    /// This process holds the lock.
     Ours(Lock),
-    /// Somebody else holds it.
+    /// Another process holds the lock.
     Theirs(Holder),
 }
 
-/// The name of a lock that is one for all of its folder.
+/// Name of a lock that also locks its folder.
 const OF_THE_FOLDER: &str = "lock";
 
 /// Takes a lock if it is free, and never waits for it. Fails where the file cannot be made.
-pub fn take(path: &Path, work: &str) -> Result<Taken> {
+pub fn take(path: &Path, work: &str) -> Result<Attempt> {
     let cannot = || format!("cannot lock {}", path.display());
     let folder = disk::folder_of(path);
     disk::make_dir(folder)?;
-    // It is opened before the file: a process that ends lets go of what it opened in that order. Some systems lock no folders; there the
-    // file has to do.
+    // The folder is opened before the file: a process that ends releases them in that order. Some systems lock no folders; there the lock
+    // of the file has to do.
     let is_folders = path.file_name().is_some_and(|name| name == OF_THE_FOLDER);
     let around = File::open(folder).ok().filter(|_| is_folders);
     let mut file = loop {
@@ -117,21 +116,21 @@ pub fn take(path: &Path, work: &str) -> Result<Taken> {
             Ok(()) if disk::is_at(&file, path) => break file,
             // Somebody removed it since it was opened.
             Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Ok(Taken::Theirs(written_in(&file))),
+            Err(TryLockError::WouldBlock) => return Ok(Attempt::Theirs(written_in(&file))),
             Err(TryLockError::Error(error)) => return Err(without_locks(error, path)),
         }
     };
     if matches!(around.as_ref().map(File::try_lock), Some(Err(TryLockError::WouldBlock))) {
         // Another holds a lock whose file was removed.
-        return Ok(Taken::Theirs(Holder::default()));
+        return Ok(Attempt::Theirs(Holder::default()));
     }
-    // What is written is only for the messages of others, so a failure to write it is none of the lock.
+    // The text is only for messages of other processes, so a failure to write it is no failure of the lock.
     let holder = serde_json::to_string(&Holder::here(work)).unwrap_or_default();
     let _ = file.set_len(0).and_then(|()| file.rewind()).and_then(|()| writeln!(file, "{holder}"));
-    Ok(Taken::Ours(Lock { _folder: around, _file: file }))
+    Ok(Attempt::Ours(Lock { _folder: around, _file: file }))
 }
 
-/// Says what can be done where the file system keeps no locks.
+/// The error of a file that cannot be locked, with the way out where its file system has no locks.
 fn without_locks(error: std::io::Error, path: &Path) -> Error {
     #[cfg(unix)]
     let no_room = error.raw_os_error() == Some(rustix::io::Errno::NOLCK.raw_os_error());
@@ -147,8 +146,8 @@ fn without_locks(error: std::io::Error, path: &Path) -> Error {
     Error::new(error).context(format!("cannot lock {}{remedy}", path.display()))
 }
 
-/// Keeps writers out until what is returned is dropped, as others who read do meanwhile; says who writes where somebody does for longer
-/// than `patience`. Writes nothing: where there is no lock, or none that may be read, nobody is kept out.
+/// Keeps writers out, but no readers, until the file that it returns is dropped. Fails with the holder where somebody writes for longer than
+/// `patience`. Writes nothing: a lock file that is absent or unreadable keeps nobody out.
 pub fn reading(path: &Path, patience: Duration) -> Result<Option<File>, Holder> {
     let Ok(file) = disk::open_plain(File::options().read(true), path) else { return Ok(None) };
     let began = Instant::now();
@@ -162,12 +161,12 @@ pub fn reading(path: &Path, patience: Duration) -> Result<Option<File>, Holder> 
     }
 }
 
-/// The same, but another who holds it has some time to let go of it.
-pub fn take_within(path: &Path, work: &str, patience: Duration) -> Result<Taken> {
+/// Takes a lock, and waits at most `patience` until another process has released it.
+pub fn take_within(path: &Path, work: &str, patience: Duration) -> Result<Attempt> {
     let began = Instant::now();
     loop {
         match take(path, work)? {
-            Taken::Theirs(_) if began.elapsed() < patience => std::thread::sleep(LOOK_EVERY),
+            Attempt::Theirs(_) if began.elapsed() < patience => std::thread::sleep(LOOK_EVERY),
             taken => return Ok(taken),
         }
     }
@@ -178,8 +177,8 @@ pub fn take_within(path: &Path, work: &str, patience: Duration) -> Result<Taken>
 pub fn writing(path: &Path, name: &str, work: &str) -> Result<Lock> {
     // A workbench only looks whether it is free.
     match take_within(path, work, MOMENT)? {
-        Taken::Ours(lock) => Ok(lock),
-        Taken::Theirs(holder) => bail!(
+        Attempt::Ours(lock) => Ok(lock),
+        Attempt::Theirs(holder) => bail!(
             "{name} is being written by another run ({}{}); wait until it has ended, or stop it",
             if holder.work.is_empty() { String::new() } else { format!("{}, ", holder.work) },
             holder.in_words()
@@ -187,7 +186,7 @@ pub fn writing(path: &Path, name: &str, work: &str) -> Result<Lock> {
     }
 }
 
-/// What the holder of a lock says of itself; nothing where the system lets nobody read a locked file.
+/// The holder that a lock's file names; unknown where the system lets nobody read a locked file.
 fn written_in(file: &File) -> Holder {
     let mut text = String::new();
     let _ = file.take(MOST).read_to_string(&mut text);
@@ -237,8 +236,8 @@ mod tests {
         std::fs::write(project.join("lock"), r#"{"pid":4242,"host":"elsewhere","since":"2026-03-01T10:31:00+08:00"}"#)
             .unwrap();
         let held = take(&project.join("lock"), "run").unwrap();
-        assert!(matches!(held, Taken::Ours(_)), "{held:?}");
-        let Taken::Theirs(holder) = take(&project.join("lock"), "run").unwrap() else { panic!("two hold it") };
+        assert!(matches!(held, Attempt::Ours(_)), "{held:?}");
+        let Attempt::Theirs(holder) = take(&project.join("lock"), "run").unwrap() else { panic!("two hold it") };
         assert_eq!((holder.pid, holder.work.as_str()), (std::process::id(), "run"));
     }
 
@@ -277,7 +276,7 @@ mod tests {
         let refused = write_to(&project, "experiment").unwrap_err().to_string();
         assert!(refused.contains("is being written by another run"), "{refused}");
         // The workbench's own lock lies in the same folder, and is another.
-        assert!(matches!(take(&project.join("desk.lock"), "workbench").unwrap(), Taken::Ours(_)));
+        assert!(matches!(take(&project.join("desk.lock"), "workbench").unwrap(), Attempt::Ours(_)));
         drop(held);
         write_to(&project, "experiment").unwrap();
     }
@@ -326,9 +325,9 @@ mod tests {
         assert_eq!(reading(&path, MOMENT).unwrap_err().work, "run");
         drop(written);
         let readers = [(); 2].map(|()| reading(&path, MOMENT).unwrap().unwrap());
-        assert!(matches!(take(&path, "run").unwrap(), Taken::Theirs(_)));
+        assert!(matches!(take(&path, "run").unwrap(), Attempt::Theirs(_)));
         drop(readers);
-        assert!(matches!(take(&path, "run").unwrap(), Taken::Ours(_)));
+        assert!(matches!(take(&path, "run").unwrap(), Attempt::Ours(_)));
     }
 
     #[test]

@@ -1,29 +1,21 @@
-//! The last words of a process that gets no more memory.
+//! The last words of a process that gets no more memory, as under `ulimit -v`.
 //!
-//! Rust ends such a process with "memory allocation of 16777216 bytes failed" and a core dump, and leaves the terminal as it is. Here it
-//! is told what the process held, which limit it met and what can be done, the terminal is given back, and the process ends with
-//! exit code 137, as one that the system itself kills for want of memory. What is on disk is as after any kill.
-//!
-//! Nothing on this way allocates.
+//! Rust would end such a process with a core dump and leave the terminal as it is. Here the terminal is given back, a message names the way
+//! out, and the process ends with exit code 137, as one that the system kills for want of memory. Nothing on this way allocates.
 
 use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
-use std::fmt::{self, Write};
+use std::io::Write;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// As of a process that was killed for want of memory.
-#[cfg(unix)]
+/// Exit code of a process that was killed for want of memory.
 const CODE: u8 = 137;
 
-/// The system's allocator, which ends the process with its last words where it has no more.
-///
-/// A library that asks for memory and could do without it ends the process too. None asks for more than it needs for the file at hand.
+/// The system's allocator, which ends the process with its last words where the system refuses memory.
 pub struct Memory;
 
-// The functions are the system's own, called with the very arguments they were given, so its promises are kept; what is added only
-// looks whether the answer is null.
+// SAFETY: each function is the system's own, called with the arguments that it was given; what is added only compares with null.
 #[allow(unsafe_code)]
 unsafe impl GlobalAlloc for Memory {
     #[inline]
@@ -49,122 +41,51 @@ unsafe impl GlobalAlloc for Memory {
 
 #[inline]
 fn checked(block: *mut u8, bytes: usize) -> *mut u8 {
-    if block.is_null() {
-        refused(bytes);
+    if block.is_null() && cfg!(unix) {
+        end(bytes);
     }
     block
 }
 
-/// What is done before the last words.
+/// Gives the terminal back.
 static FIRST: OnceLock<fn()> = OnceLock::new();
 
-/// Has the terminal given back before the last words. `first` must not allocate, and must be harmless where nothing is to be given back.
+/// Sets the function that gives the terminal back before the last words. It must not allocate, and must do nothing where no terminal was
+/// taken.
 pub fn before_last_words(first: fn()) {
     // Whoever takes a terminal a second time gives it back in the same way.
     let _ = FIRST.set(first);
 }
 
 #[cold]
-fn refused(bytes: usize) {
-    static SPEAKING: AtomicBool = AtomicBool::new(false);
-    thread_local! {
-        static SPEAKS: Cell<bool> = const { Cell::new(false) };
-    }
-    if SPEAKS.get() {
-        // Against all intent the last words have asked for memory: Rust ends the process.
-        return;
-    }
-    while SPEAKING.swap(true, Ordering::AcqRel) {
+fn end(bytes: usize) {
+    static HAS_BEGUN: AtomicBool = AtomicBool::new(false);
+    if HAS_BEGUN.swap(true, Ordering::AcqRel) {
+        // Another thread ends the process, or the last words asked for memory against all intent.
         std::thread::sleep(Duration::from_secs(1));
+    } else {
+        if let Some(first) = FIRST.get() {
+            first();
+        }
+        let mut buffer = [0; 512];
+        let length = last_words(&mut buffer, bytes);
+        // Past std's stderr, whose lock this very thread may hold.
+        #[cfg(unix)]
+        let _ = rustix::io::write(rustix::stdio::stderr(), &buffer[..length]);
     }
-    SPEAKS.set(true);
-    if let Some(first) = FIRST.get() {
-        first();
-    }
-    let mut text = Text::default();
-    let _ = last_words(&mut text, bytes);
-    end(&text.bytes[..text.len]);
-}
-
-fn last_words(text: &mut impl Write, bytes: usize) -> fmt::Result {
-    write!(text, "error: out of memory: the system refused {} more", Bytes(bytes as u64))?;
-    let mut buffer = [0; 4096];
-    if let Some(held) = figure(read("/proc/self/status", &mut buffer), "VmRSS:") {
-        write!(text, " to a process that holds {}", Bytes(held * 1024))?;
-    }
-    if let Some(limit) = figure(read("/proc/self/limits", &mut buffer), "Max address space") {
-        write!(text, ", whose limit of address space is {} (ulimit -v)", Bytes(limit))?;
-    }
-    writeln!(
-        text,
-        ". What was finished is kept, and the same command goes on from there: give it more memory, take fewer --threads, or \
-         smaller settings (dim, vocabulary, batch)"
-    )
-}
-
-/// The first number after a word at the beginning of a line.
-fn figure(text: &str, word: &str) -> Option<u64> {
-    text.lines().find_map(|line| line.strip_prefix(word))?.split_whitespace().next()?.parse().ok()
-}
-
-#[cfg(unix)]
-fn read<'b>(path: &str, buffer: &'b mut [u8]) -> &'b str {
-    use rustix::fs::{Mode, OFlags, open};
-    let read = open(path, OFlags::RDONLY, Mode::empty()).and_then(|file| rustix::io::read(file, &mut *buffer));
-    std::str::from_utf8(&buffer[..read.unwrap_or(0)]).unwrap_or_default()
-}
-
-#[cfg(not(unix))]
-fn read<'b>(_: &str, _: &'b mut [u8]) -> &'b str {
-    ""
-}
-
-#[cfg(unix)]
-fn end(text: &[u8]) {
-    // Past std's stderr, whose lock this very thread may hold.
-    let _ = rustix::io::write(rustix::stdio::stderr(), text);
     crate::signals::exit_at_once(CODE);
 }
 
-#[cfg(not(unix))]
-fn end(_: &[u8]) {
-    // Rust says what happened, and ends the process.
-}
-
-/// Text of fixed room; what does not fit is left out.
-struct Text {
-    bytes: [u8; 1024],
-    len: usize,
-}
-
-impl Default for Text {
-    fn default() -> Text {
-        Text { bytes: [0; 1024], len: 0 }
-    }
-}
-
-impl Write for Text {
-    fn write_str(&mut self, more: &str) -> fmt::Result {
-        let room = &mut self.bytes[self.len..];
-        let n = more.len().min(room.len());
-        room[..n].copy_from_slice(&more.as_bytes()[..n]);
-        self.len += n;
-        Ok(())
-    }
-}
-
-/// Bytes as people say them.
-struct Bytes(u64);
-
-impl fmt::Display for Bytes {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            bytes @ 0..10_000 => write!(f, "{bytes} B"),
-            bytes @ 10_000..10_000_000 => write!(f, "{} kB", bytes / 1_000),
-            bytes @ 10_000_000..10_000_000_000 => write!(f, "{} MB", bytes / 1_000_000),
-            bytes => write!(f, "{} GB", bytes / 1_000_000_000),
-        }
-    }
+/// Writes the last words and gives their length in bytes.
+fn last_words(mut buffer: &mut [u8], bytes: usize) -> usize {
+    let room = buffer.len();
+    let _ = writeln!(
+        buffer,
+        "error: out of memory: the system refused {} kB more. What was finished is kept, and the same command goes on from there: give \
+         it more memory (ulimit -v), take fewer --threads, or smaller settings (dim, vocabulary, batch)",
+        bytes.div_ceil(1000)
+    );
+    room - buffer.len()
 }
 
 #[cfg(test)]
@@ -173,31 +94,12 @@ mod tests {
 
     #[test]
     fn the_last_words_say_what_was_asked_for_and_what_can_be_done() {
-        let mut text = Text::default();
-        last_words(&mut text, 64 << 20).unwrap();
-        let said = std::str::from_utf8(&text.bytes[..text.len]).unwrap();
-        assert!(said.contains("refused 67 MB more") && said.contains("--threads") && said.ends_with('\n'), "{said}");
-        if cfg!(target_os = "linux") {
-            assert!(said.contains("to a process that holds "), "{said}");
+        let mut buffer = [0; 512];
+        for bytes in [64 << 20, usize::MAX] {
+            let length = last_words(&mut buffer, bytes);
+            let text = std::str::from_utf8(&buffer[..length]).unwrap();
+            assert!(text.contains(&format!("refused {} kB more", bytes.div_ceil(1000))), "{text}");
+            assert!(text.contains("--threads") && text.ends_with("batch)\n"), "{text}");
         }
-    }
-
-    #[test]
-    fn figures_are_read_from_what_the_system_writes() {
-        let limits =
-            "Limit     Soft Limit  Hard Limit  Units\nMax address space         524288000   unlimited   bytes\n";
-        assert_eq!(figure(limits, "Max address space"), Some(524_288_000));
-        assert_eq!(figure("Max address space  unlimited  unlimited  bytes", "Max address space"), None);
-        assert_eq!(figure("", "VmRSS:"), None);
-    }
-
-    #[test]
-    fn words_that_do_not_fit_are_left_out() {
-        let mut text = Text::default();
-        for _ in 0..400 {
-            write!(text, "{}", Bytes(12_345)).unwrap();
-        }
-        assert_eq!(text.len, 1024);
-        assert!(text.bytes.starts_with(b"12 kB12 kB"));
     }
 }

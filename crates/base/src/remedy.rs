@@ -1,9 +1,9 @@
-//! What can be done where the machine, not the input, is at fault: the last words of an error.
+//! Remedies for faults of the machine, put at the end of an error.
 
 use anyhow::Error;
 
-/// What the system says, and the way out.
-const REMEDIES: [(&[&str], &str); 8] = [
+/// Signs in the system's messages, and the remedy for each.
+const REMEDIES: [(&[&str], &str); 9] = [
     (
         &["No space left on device", "no room for"],
         "make room on that disk, or move the project to another, and run the same command again: what was finished is kept",
@@ -27,13 +27,17 @@ const REMEDIES: [(&[&str], &str); 8] = [
         "no more threads are to be had: take fewer --threads, or allow more (ulimit -u)",
     ),
     (
+        &["Input/output error (os error"],
+        "the disk may be failing: look at the log of the system (dmesg), copy the project to another disk and run again",
+    ),
+    (
         &["Transport endpoint is not connected", "Stale file handle"],
         "that disk has gone away: mount it again and run again",
     ),
 ];
 
-/// An error with all its causes, and what can be done about it where the machine is at fault.
-pub fn told(error: &Error) -> String {
+/// An error with all its causes, and a remedy where the machine is at fault.
+pub fn with_remedy(error: &Error) -> String {
     // Causes that travel as text, as those within Parquet, count as well: the system's words are the same in every language.
     let text = without_repeats(error);
     match REMEDIES.iter().find(|(signs, _)| signs.iter().any(|sign| text.contains(sign))) {
@@ -42,7 +46,7 @@ pub fn told(error: &Error) -> String {
     }
 }
 
-/// The chain of causes; one that only says what the one before it said is left out.
+/// The chain of causes; a cause that repeats the end of the one before it is left out.
 fn without_repeats(error: &Error) -> String {
     let mut text = String::new();
     for cause in error.chain().map(ToString::to_string) {
@@ -67,17 +71,17 @@ mod tests {
     #[test]
     fn a_fault_of_the_machine_is_told_with_the_way_out() {
         let full = Error::from(io::Error::from_raw_os_error(28)).context("cannot write a.csv");
-        let told = told(&full);
-        assert!(told.starts_with("cannot write a.csv: No space left"), "{told}");
-        assert!(told.contains("make room on that disk") && told.contains("what was finished is kept"), "{told}");
+        let text = with_remedy(&full);
+        assert!(text.starts_with("cannot write a.csv: No space left"), "{text}");
+        assert!(text.contains("make room on that disk") && text.contains("what was finished is kept"), "{text}");
         let parquet = anyhow!("parquet: underlying IO error: Read-only file system (os error 30)");
-        assert!(super::told(&parquet).contains("make that place writable"));
+        assert!(super::with_remedy(&parquet).contains("make that place writable"));
     }
 
     #[test]
     fn other_errors_stay_as_they_are_and_a_cause_is_said_once() {
-        assert_eq!(told(&anyhow!("row 3").context("news.csv")), "news.csv: row 3");
+        assert_eq!(with_remedy(&anyhow!("row 3").context("news.csv")), "news.csv: row 3");
         let twice = Err::<(), _>(io::Error::other("no luck")).map_err(|e| anyhow!("{e}").context("no luck"));
-        assert_eq!(told(&twice.context("cannot").unwrap_err()), "cannot: no luck");
+        assert_eq!(with_remedy(&twice.context("cannot").unwrap_err()), "cannot: no luck");
     }
 }

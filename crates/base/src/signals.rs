@@ -1,4 +1,4 @@
-//! What the system tells the process: to end, and which limits are no reason to die of.
+//! Signals that end the process, and a limit of file size that must not kill it.
 //!
 //! A signal is taken up by a thread of its own, which never writes anything: a full pipe on stderr must not keep the next signal
 //! from being heard.
@@ -10,12 +10,11 @@ use anyhow::{Context, Result};
 pub struct Ending(i32);
 
 impl Ending {
-    /// The exit code by which shells tell that a signal ended a program: 128 and its number.
+    /// Exit code of a program that a signal ended: 128 and the number of the signal.
     pub fn code(self) -> u8 {
         u8::try_from(128 + self.0).unwrap_or(130)
     }
 
-    /// The signal's name.
     pub fn name(self) -> &'static str {
         imp::name(self.0).unwrap_or("a signal")
     }
@@ -26,14 +25,14 @@ impl Ending {
     }
 }
 
-/// Hears signals until it is dropped. From then on a signal changes nothing: whoever hears no more is about to end.
+/// Listens to signals until it is dropped. After that signals have no effect, since the process is about to end.
 pub struct Hearing {
     _imp: imp::Hearing,
 }
 
-/// Calls `told` at each signal to end: Ctrl-C, Ctrl-\, SIGTERM, and SIGHUP unless whoever started the program had that ignored (`nohup`).
-pub fn on_end(mut told: impl FnMut(Ending) + Send + 'static) -> Result<Hearing> {
-    let imp = imp::hear(move |number| told(Ending(number))).context("cannot listen to signals")?;
+/// Calls `on_signal` at each signal to end: Ctrl-C, Ctrl-\, SIGTERM, and SIGHUP unless the program was started with it ignored (`nohup`).
+pub fn on_end(mut on_signal: impl FnMut(Ending) + Send + 'static) -> Result<Hearing> {
+    let imp = imp::hear(move |number| on_signal(Ending(number))).context("cannot listen to signals")?;
     Ok(Hearing { _imp: imp })
 }
 
@@ -42,7 +41,7 @@ pub fn exit_at_once(code: u8) -> ! {
     imp::exit(i32::from(code))
 }
 
-/// Makes a file that may not grow any more (`ulimit -f`) an error of whoever writes it; by itself the system kills the process.
+/// Makes a write beyond the limit of file size (`ulimit -f`) an error; without this the system kills the process.
 pub fn survive_limits() {
     imp::survive_limits();
 }
@@ -65,16 +64,16 @@ mod imp {
         }
     }
 
-    pub(super) fn hear(mut told: impl FnMut(i32) + Send + 'static) -> io::Result<Hearing> {
+    pub(super) fn hear(mut on_signal: impl FnMut(i32) + Send + 'static) -> io::Result<Hearing> {
         let all = [SIGINT, SIGQUIT, SIGTERM, SIGHUP];
         let heard = all.into_iter().filter(|&signal| signal != SIGHUP || !is_ignored(SIGHUP));
         let mut signals = Signals::new(heard)?;
         let handle = signals.handle();
-        thread::Builder::new().name("signals".to_owned()).spawn(move || signals.forever().for_each(&mut told))?;
+        thread::Builder::new().name("signals".to_owned()).spawn(move || signals.forever().for_each(&mut on_signal))?;
         Ok(Hearing(handle))
     }
 
-    /// Whether the system throws this signal away. Only Linux tells without more ado.
+    /// True if the system ignores this signal for this process. Known on Linux alone.
     fn is_ignored(signal: i32) -> bool {
         let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
         let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
@@ -102,9 +101,9 @@ mod imp {
 
     pub(super) struct Hearing;
 
-    pub(super) fn hear(mut told: impl FnMut(i32) + Send + 'static) -> io::Result<Hearing> {
+    pub(super) fn hear(mut on_signal: impl FnMut(i32) + Send + 'static) -> io::Result<Hearing> {
         const CTRL_C: i32 = 2;
-        ctrlc::set_handler(move || told(CTRL_C)).map_err(io::Error::other)?;
+        ctrlc::set_handler(move || on_signal(CTRL_C)).map_err(io::Error::other)?;
         Ok(Hearing)
     }
 

@@ -1,4 +1,4 @@
-//! Text on a grid of cells: how wide it is, how to wrap it, how to cut it. A Chinese character takes two cells.
+//! Text on a grid of cells: width, line breaks, cutting. A Chinese character takes two cells.
 //!
 //! The unit is the grapheme cluster, which is what a terminal draws as one; offsets are bytes into the given text.
 //! Control and invisible characters are shown as what they are and never reach the terminal.
@@ -9,24 +9,24 @@ use std::io::{self, Write};
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// One thing drawn: a character with what combines with it.
+/// A grapheme cluster as it is drawn.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Glyph<'a> {
-    /// What is drawn; empty for a line break.
+    /// Text to draw; empty for a line break.
     pub text: Cow<'a, str>,
     /// Cells it takes.
     pub width: usize,
-    /// Where it begins in the text.
+    /// Offset in the text, in bytes.
     pub at: usize,
 }
 
 impl Glyph<'_> {
-    /// Whether the line ends here.
+    /// True for a line break.
     pub fn breaks(&self) -> bool {
         self.text.is_empty()
     }
 
-    /// Whether no line may begin with it, as Chinese typesetting has it.
+    /// True for a closing mark, with which no line of Chinese may begin.
     fn closes(&self) -> bool {
         matches!(
             &*self.text,
@@ -34,7 +34,7 @@ impl Glyph<'_> {
         )
     }
 
-    /// Whether a line should not be broken between this and another of its sort.
+    /// True for a character of a Latin word or number, which is not broken between two lines.
     fn joins(&self) -> bool {
         self.text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'%')) && !self.breaks()
     }
@@ -67,7 +67,7 @@ fn glyph_of(c: char, at: usize) -> Option<Glyph<'static>> {
     Some(Glyph { text, width, at })
 }
 
-/// A text for a terminal as it is, but for what the terminal would obey, which is shown instead; lines and tabs stay.
+/// A text for a terminal: characters that the terminal would obey are shown as signs, line breaks and tabs stay.
 pub fn shown(text: &str) -> Cow<'_, str> {
     let obeyed = |c: char| invisible(c) && !matches!(c, '\n' | '\t');
     if !text.contains(obeyed) {
@@ -84,7 +84,7 @@ pub fn shown(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// A JSON text with the same meaning, in which nothing stands as it is that a terminal would obey.
+/// A JSON text with the same meaning, in which the characters that a terminal would obey are escaped.
 pub fn shown_json(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     for c in json.chars() {
@@ -98,7 +98,7 @@ pub fn shown_json(json: &str) -> String {
     out
 }
 
-/// Writes text to a terminal as [`shown`] has it, whatever the pieces that it comes in.
+/// Writes text to a terminal as [`shown`] gives it, in pieces of any length.
 pub struct Screened<W> {
     out: W,
     /// The beginning of a character whose end has not come.

@@ -1,7 +1,51 @@
-//! From documents to features: every model of text run over the corpus into the store ([`extract`]), experiments on truncation and reading
-//! ([`experiment`]), and the same models on plain files ([`plain`]).
+//! Features of documents: models of text that turn each document into a row of numbers.
+//!
+//! - [`extract`] computes the features of a project's corpus into the feature store, without look-ahead.
+//! - [`standalone`] trains and applies the same models on plain files, without a project.
+//! - [`experiment`] compares which part of a long text a model should read.
+//! - [`inspect`] describes feature sets and finds near documents.
+//!
+//! ```
+//! use std::path::Path;
+//!
+//! use inkstone_base::job::Ctx;
+//! use inkstone_features::standalone::{CutSpec, Cutter, LineFormat, Lines, vectorize};
+//! use inkstone_models::VectorizerParams;
+//! use inkstone_text::{DfLimit, TokenizerParams};
+//!
+//! // A line is a document; its tokens are already cut.
+//! let mut lines = Lines::new("净利润 增长\n净利润 下降\n".as_bytes(), LineFormat::Tokens);
+//! let cutter = Cutter::new(CutSpec::new(LineFormat::Tokens, TokenizerParams::default()), Path::new(""))?;
+//! let params = VectorizerParams { min_df: DfLimit::Count(1), ..VectorizerParams::default() };
+//! let (model, report) = vectorize::train(&mut lines, &cutter, &params, &Ctx::new(1, 1)?)?;
+//! assert_eq!(report.facts["documents"], 2);
+//! assert!(model.terms().iter().any(|term| &**term == "净利润"));
+//! # Ok::<(), anyhow::Error>(())
+//! ```
 
 pub mod experiment;
 pub mod extract;
 pub mod inspect;
-pub mod plain;
+pub mod standalone;
+
+use anyhow::{Context, Result};
+
+use inkstone_base::data::Report;
+use inkstone_base::job::Ctx;
+
+/// Runs `work` as a stage ([`Ctx::stage`]) and returns what it made beside its report.
+fn stage_result<T>(
+    ctx: &Ctx,
+    name: &str,
+    unit: &'static str,
+    total: Option<u64>,
+    work: impl FnOnce() -> Result<(T, Report)>,
+) -> Result<T> {
+    let mut made = None;
+    ctx.stage(name, unit, total, || {
+        let (result, report) = work()?;
+        made = Some(result);
+        Ok(report)
+    })?;
+    made.context("a stage that ended well has made something")
+}

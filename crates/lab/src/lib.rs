@@ -1,5 +1,23 @@
 //! From signals to a factor that is tested: expressions and their cross-sections ([`factor`]), backtests and event studies ([`backtest`]),
-//! checks against look-ahead ([`lint`]), the ledger of every trial ([`ledger`]), and exports ([`export`]). Knows numbers by date and code, and no text.
+//! checks against look-ahead ([`lint`]), the ledger of every trial ([`ledger`]), and exports ([`export`]). Knows numbers by date and code,
+//! and no text.
+//!
+//! ```no_run
+//! use std::path::Path;
+//!
+//! use inkstone_base::job::Ctx;
+//! use inkstone_lab::backtest;
+//! use inkstone_lab::factor::Factor;
+//! use inkstone_market::Market;
+//!
+//! let market = Market::read(Path::new("prices.csv"), &[])?;
+//! let (factor, _) = Factor::read(Path::new("tone.parquet"), &market)?;
+//! let (outcome, _) = backtest::run(&factor, &market, &backtest::Params::default(), &Ctx::new(2, 1)?)?;
+//! for series in &outcome.ic {
+//!     println!("{} days: RankIC {:.4}", series.horizon, series.rank_ic_summary.mean);
+//! }
+//! # anyhow::Ok(())
+//! ```
 
 pub mod backtest;
 pub mod export;

@@ -21,7 +21,7 @@ pub const AUCTION: NaiveTime = NaiveTime::from_hms_opt(9, 15, 0).expect("a time 
 /// closures (Spring Festival, National Day) keep the exchanges shut for 11 days in a row.
 const BEFORE_FIRST: u64 = 11;
 
-/// Which trading date a document belongs to.
+/// Rule for the trading date of a document.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Cutoff {
@@ -34,7 +34,7 @@ pub enum Cutoff {
     NextOpen,
 }
 
-/// Why a document has no trading date.
+/// Reason for which a document has no trading date.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OffCalendar {
     /// Published long before the first date with prices.
@@ -76,7 +76,6 @@ impl Calendar {
         Ok(Calendar { dates: dates.into() })
     }
 
-    /// The dates, ascending.
     pub fn dates(&self) -> &Arc<[NaiveDate]> {
         &self.dates
     }

@@ -1,7 +1,18 @@
-//! The market that documents speak of: codes, calendar, securities and daily prices.
+//! The market that documents speak of: codes, calendar, securities, daily prices, and whether a name could be traded.
 //!
-//! Useful for: anything that needs to know which day a text can be traded on, or what a return was.
-//! Not for: reading files (that is `ingest`).
+//! ```
+//! use chrono::NaiveDate;
+//! use inkstone_market::{Calendar, Cutoff};
+//!
+//! let january = |day| NaiveDate::from_ymd_opt(2024, 1, day).expect("a day of January");
+//! let calendar = Calendar::new(vec![january(4), january(5), january(8)])?;
+//! // A text of Friday evening counts for Monday.
+//! let evening = january(5).and_hms_opt(20, 0, 0).expect("a time of day");
+//! assert_eq!(calendar.trade_date(evening, Cutoff::Close), Ok(2));
+//! # anyhow::Ok(())
+//! ```
+//!
+//! Not for: reading files of vendors (that is `inkstone-corpus`).
 
 mod board;
 mod calendar;

@@ -29,12 +29,11 @@ impl Panel {
         Panel { dates, codes, values }
     }
 
-    /// The dates, ascending.
+    /// Dates, ascending.
     pub fn dates(&self) -> &Arc<[NaiveDate]> {
         &self.dates
     }
 
-    /// The codes.
     pub fn codes(&self) -> &Arc<[Code]> {
         &self.codes
     }

@@ -42,7 +42,7 @@ impl Price {
     }
 }
 
-/// What held of a security over a span of trading dates `from..to`.
+/// Facts on a security over a span of trading dates `from..to`.
 #[derive(Clone, Debug)]
 struct Span {
     from: usize,
@@ -52,7 +52,7 @@ struct Span {
 }
 
 #[derive(Clone, Debug, Default)]
-struct Name {
+struct NameFacts {
     board: Option<Board>,
     listed: Option<NaiveDate>,
     spans: Vec<Span>,
@@ -68,7 +68,7 @@ pub struct Market {
     calendar: Calendar,
     codes: Arc<[Code]>,
     index: FxHashMap<Code, usize>,
-    names: Vec<Name>,
+    names: Vec<NameFacts>,
     industries: Vec<String>,
     open: Option<Panel>,
     close: Panel,
@@ -78,7 +78,7 @@ pub struct Market {
     market_cap: Option<Panel>,
     pub up_limit: Option<Panel>,
     pub down_limit: Option<Panel>,
-    /// Whether all trades of a cell were at one price, `[dates, codes]`; empty where the table has no high and low.
+    /// True if all trades of a cell were at one price, `[dates, codes]`; empty if the table has no high and low.
     one_price: Vec<bool>,
 }
 
@@ -144,7 +144,7 @@ impl Market {
                 }
                 _ => Vec::new(),
             },
-            names: codes.iter().map(|c| Name { board: Board::of_code(c), ..Name::default() }).collect(),
+            names: codes.iter().map(|c| NameFacts { board: Board::of_code(c), ..NameFacts::default() }).collect(),
             industries: Vec::new(),
             calendar,
             codes,
@@ -205,7 +205,6 @@ impl Market {
         Ok(())
     }
 
-    /// The trading calendar.
     pub fn calendar(&self) -> &Calendar {
         &self.calendar
     }
@@ -220,7 +219,6 @@ impl Market {
         &self.codes
     }
 
-    /// The number of a code.
     pub fn index_of(&self, code: &str) -> Option<usize> {
         self.index.get(code).copied()
     }
@@ -259,12 +257,12 @@ impl Market {
         if amount.is_nan() { at(&self.volume) * price } else { amount }
     }
 
-    /// Whether all trades of the name that day were at one price; not known, and so no, without high and low.
+    /// True if all trades of the name that day were at one price; false without high and low.
     pub fn one_price(&self, t: usize, i: usize) -> bool {
         self.one_price.get(t * self.codes.len() + i).copied().unwrap_or_default()
     }
 
-    /// Whether the name traded that day: it has a close, and a volume that is not zero (an unknown volume counts as traded).
+    /// True if the name traded that day: it has a close, and a volume that is not zero (an unknown volume counts as traded).
     pub fn traded(&self, t: usize, i: usize) -> bool {
         !self.close.at(t, i).is_nan() && self.volume.as_ref().is_none_or(|volume| volume.at(t, i) != 0.0)
     }
@@ -290,7 +288,7 @@ impl Market {
         self.span(t, i).and_then(|span| span.industry)
     }
 
-    /// Whether the name was under special treatment that day.
+    /// True if the name was under special treatment that day.
     pub fn is_st(&self, t: usize, i: usize) -> bool {
         self.span(t, i).is_some_and(|span| span.st)
     }
@@ -308,12 +306,12 @@ impl Market {
     /// Number of the first date of trading: where the table of securities says so, or else that of the first close of a name
     /// that comes into the table later than others. `None` for what was there from the beginning.
     pub fn first_traded(&self, i: usize) -> Option<usize> {
-        let told = self.names[i].listed.map(|listed| (listed >= self.dates()[0], self.calendar.on_or_after(listed)));
-        let (since, first) = told.unwrap_or_else(|| self.life(i).map_or((false, 0), |(first, _)| (first > 0, first)));
+        let listed = self.names[i].listed.map(|listed| (listed >= self.dates()[0], self.calendar.on_or_after(listed)));
+        let (since, first) = listed.unwrap_or_else(|| self.life(i).map_or((false, 0), |(first, _)| (first > 0, first)));
         since.then_some(first)
     }
 
-    /// Whether the table has a market capitalisation.
+    /// True if the table has a market capitalisation.
     pub fn has_market_cap(&self) -> bool {
         self.market_cap.is_some()
     }

@@ -13,7 +13,6 @@ use inkstone_tables::frames;
 /// industries or markings.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Security {
-    /// Canonical code.
     pub code: Code,
     /// Short name (简称) of that time, as printed, ST marks included.
     pub name: String,
@@ -52,7 +51,7 @@ impl Security {
         }
     }
 
-    /// Whether this row holds on `day`.
+    /// True if this row holds on `day`.
     pub fn holds_on(&self, day: NaiveDate) -> bool {
         self.from.is_none_or(|from| from <= day) && self.to.is_none_or(|to| day < to)
     }

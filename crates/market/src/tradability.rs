@@ -1,4 +1,4 @@
-//! Whether a name could be bought or sold on a day: suspensions and the exchanges' daily price limits.
+//! Orders that could be filled on a day: suspensions and the exchanges' daily price limits.
 //!
 //! Explicit limit columns win over the table of rules. A name is locked only when the very price that a position is traded
 //! at stands on the limit: a share that opens on its limit and falls back later could not be bought at the open, but at
@@ -15,13 +15,12 @@ const HALF_TICK: f64 = 0.005;
 /// The daily price limit of a board since some date.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LimitRule {
-    /// The board.
     pub board: Board,
     /// First day of the rule.
     pub from: NaiveDate,
     /// Largest move from the last close, a share (0.1 = 10 %).
     pub limit: f64,
-    /// The same for names under special treatment.
+    /// The limit for names under special treatment.
     pub st: f64,
     /// Trading days without a limit after a listing that happened under this rule.
     pub free_days: usize,
@@ -50,12 +49,12 @@ impl LimitRule {
     }
 }
 
-/// What could be done with a name at the traded price of a day.
+/// Orders in a name that could be filled at the traded price of a day.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gate {
     /// Buy and sell.
     Free,
-    /// Nothing: suspended, not listed, or without the price in question.
+    /// Neither: suspended, not listed, or without the price in question.
     Shut,
     /// Only sell: locked at the upper limit.
     LockedUp,
@@ -65,22 +64,22 @@ pub enum Gate {
     OnePriceUp,
     /// Only buy: every trade of the day was at the lower limit.
     OnePriceDown,
-    /// Nothing: listed for fewer days than are waited for.
+    /// Neither: listed for too few days.
     New,
 }
 
 impl Gate {
-    /// Whether a buying order is filled.
+    /// True if a buying order is filled.
     pub fn can_buy(self) -> bool {
         matches!(self, Gate::Free | Gate::LockedDown | Gate::OnePriceDown)
     }
 
-    /// Whether a selling order is filled.
+    /// True if a selling order is filled.
     pub fn can_sell(self) -> bool {
         matches!(self, Gate::Free | Gate::LockedUp | Gate::OnePriceUp)
     }
 
-    /// Whether the day had one price alone, on a limit.
+    /// True if the day had one price alone, on a limit.
     pub fn is_one_price(self) -> bool {
         matches!(self, Gate::OnePriceUp | Gate::OnePriceDown)
     }
@@ -117,7 +116,7 @@ impl Tradability {
         Ok(Tradability { gates, width, marks })
     }
 
-    /// The same where names are left alone in the first `days` trading days of their listing, the first day counted.
+    /// This tradability, but names are left alone in the first `days` trading days of their listing, the first day counted.
     pub fn without_newcomers(mut self, market: &Market, days: usize) -> Tradability {
         for i in 0..self.width {
             let Some(first) = market.first_traded(i).filter(|_| days > 0) else { continue };
@@ -131,7 +130,7 @@ impl Tradability {
         self
     }
 
-    /// The same where a delisted share is worth its last close x (1 + `delisting_return`) from the day on which it is gone.
+    /// This tradability, but a delisted share is worth its last close x (1 + `delisting_return`) from the day on which it is gone.
     pub fn with_delistings(mut self, market: &Market, delisting_return: f64) -> Tradability {
         for i in 0..self.width {
             for t in market.delisted(i).into_iter().flat_map(|gone| gone..market.dates().len()) {
@@ -147,7 +146,7 @@ impl Tradability {
         self.gates[t * self.width + i]
     }
 
-    /// What a held share is worth: the day's price, or the last close before where there is none. A delisted share
+    /// Value of a held share: the day's price, or the last close before where there is none. A delisted share
     /// keeps its last close, or what [`Tradability::with_delistings`] makes of it, so that a loss stays in the books.
     pub fn marks(&self) -> &Panel {
         &self.marks
@@ -302,11 +301,11 @@ mod tests {
         let tradability = tradability.without_newcomers(&market, 2).with_delistings(&market, -0.5);
         assert_eq!([2, 3, 4].map(|t| tradability.gate(t, 2)), [Gate::New, Gate::New, Gate::Free]);
         assert_eq!([0, 1, 2, 3, 4].map(|t| tradability.marks().at(t, 1)), [8.0, 4.0, 2.0, 2.0, 2.0]);
-        let told = |date: &str| Security {
+        let security = |date: &str| Security {
             delisted: Some(date.parse().unwrap()),
             ..Security::unnamed(Code::canonical("600001.SH"))
         };
-        let delisted = |date| Market::of_text(prices, &[told(date)]).unwrap().delisted(0);
+        let delisted = |date| Market::of_text(prices, &[security(date)]).unwrap().delisted(0);
         assert_eq!([delisted("2024-01-08"), delisted("2024-01-03")], [Some(4), Some(3)], "never before its last close");
         assert_eq!(delisted("2025-01-01"), None);
     }

@@ -83,7 +83,7 @@ pub use induce::{
     induce, induce_walk,
 };
 pub use keywords::{Candidates, Idf, Keyword, Ranking, Rule, TextRankParams, rank_sentences, textrank};
-pub use lexicon::{DISCLAIMERS, Hit, Lexicon, LexiconParams, ListReport, Tone, ToneScale, WARNINGS};
+pub use lexicon::{Hit, Lexicon, LexiconParams, ListReport, TONE_VERSION, Tone, ToneScale};
 pub use linear::{Convergence, Linear, LinearMap, LinearParams, SvmLoss, elastic_net, logistic, ridge, softmax, svm};
 pub use lsa::{Lsa, component_names};
 pub use metrics::{

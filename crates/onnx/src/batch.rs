@@ -4,7 +4,7 @@
 //! so the same text gives the same batches whatever ran before: values in single precision change with the shape of a batch in
 //! their last digits.
 
-/// How windows are put together.
+/// Rules by which windows become batches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Shapes {
     /// Tokens of a batch at most, filling included; a window that is longer has a batch of its own.

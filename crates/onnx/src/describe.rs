@@ -1,4 +1,4 @@
-//! The models of a project: what they are, by their files and without the library, and which features use them.
+//! The models of a project: a description of each from its files, without the library, and the features that use it.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -23,7 +23,6 @@ const DEPTH: usize = 4;
 /// Files found at the most; more are no models of one project.
 const MOST: usize = 500;
 
-/// What can be done with a model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Head {
     /// Vectors of tokens.
@@ -39,13 +38,13 @@ pub enum Head {
     Labels,
     /// Tokens behind masks.
     Masks,
-    /// How probable a token is after those before it.
+    /// Probability of a token after those before it.
     Next,
-    /// It goes on from what an encoder made, and writes text.
+    /// It reads the vectors of an encoder and writes text.
     Writes,
 }
 
-/// What stands beside a model: its tokenizer.
+/// Tokenizer of a model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Vocabulary {
     /// Tokens.
@@ -56,22 +55,18 @@ pub struct Vocabulary {
     pub pad: Option<u32>,
 }
 
-/// What a model is.
 #[derive(Clone, Debug)]
 pub struct Description {
-    /// What its file says.
     pub header: Header,
     /// Bytes on disk, weights beside it included.
     pub bytes: u64,
-    /// What can be done with it.
     pub heads: Vec<Head>,
     /// `model_type` of config.json; empty where it does not say it.
     pub family: String,
     /// Tokens of a window at most, special ones included.
     pub limit: Option<usize>,
-    /// Names of its classes.
     pub labels: Vec<String>,
-    /// Its tokenizer, or why there is none; none for models of characters.
+    /// Tokenizer, or the reason why there is none; none for models of characters.
     pub vocabulary: Option<Result<Vocabulary, String>>,
 }
 
@@ -97,18 +92,18 @@ impl Description {
 /// A model of a project.
 #[derive(Clone, Debug)]
 pub struct Listed {
-    /// Its file; where a feature names a model that is not there, what it names.
+    /// The file; where a feature names a model that is not there, that name.
     pub file: PathBuf,
     /// The same as it is shown: relative to the configuration where it lies below it.
     pub shown: String,
     /// Features that use it, and how; paths are from the working folder, not from the configuration's.
     pub uses: Vec<(String, OnnxParams)>,
-    /// What it is, or what is wrong with it.
+    /// Description, or the error in words.
     pub found: Result<Description, String>,
 }
 
 impl Listed {
-    /// How it is opened: as the first feature that reads vectors of it has it, else the first feature, else with the defaults.
+    /// Parameters to open it with: of the first feature that reads vectors of it, else of the first feature, else the defaults.
     pub fn params(&self) -> OnnxParams {
         let vectors = self.uses.iter().find(|(_, params)| params.output == super::Output::Embedding);
         let params = vectors.or(self.uses.first()).map(|(_, params)| params.clone()).unwrap_or_default();
@@ -130,7 +125,7 @@ pub fn models(base: &Path, features: &[(String, OnnxParams)], ctx: &Ctx) -> Resu
         let from_base = |path: &Path| if path.as_os_str().is_empty() { PathBuf::new() } else { base.join(path) };
         let (model, tokenizer) = (from_base(&params.model), from_base(&params.tokenizer));
         let params = OnnxParams { model, tokenizer, ..params.clone() };
-        let found = Files::of(&params, Path::new(""), &ENCODERS);
+        let found = Files::new(&params, Path::new(""), &ENCODERS);
         let file = found.as_ref().map_or_else(|_| params.model.clone(), |files| files.model.clone());
         match listed.iter_mut().find(|listed| same(&listed.file, &file)) {
             Some(listed) => listed.uses.push((name.clone(), params)),
@@ -170,10 +165,10 @@ fn files(base: &Path) -> Vec<PathBuf> {
 
 type Known = BTreeMap<(PathBuf, bool), Result<Vocabulary, String>>;
 
-/// What a model is, by its file and what lies beside it; tokenizers are read once.
+/// Describes a model by its file and the files beside it; tokenizers are read once.
 fn describe(files: &Files, known: &mut Known) -> Result<Description> {
     let header = Header::read(&files.model)?;
-    let weights = |name: &PathBuf| std::fs::metadata(files.folder.join(name)).map_or(0, |of| of.len());
+    let weights = |name: &PathBuf| std::fs::metadata(files.folder.join(name)).map_or(0, |meta| meta.len());
     let bytes = header.beside.iter().map(weights).fold(std::fs::metadata(&files.model)?.len(), u64::saturating_add);
     let config = Config::read(&files.folder)?;
     let ports = |infos: &[super::TensorInfo]| infos.iter().map(super::TensorInfo::port).collect::<Vec<Port>>();
@@ -186,7 +181,7 @@ fn describe(files: &Files, known: &mut Known) -> Result<Description> {
     });
     let read = vocabulary.as_ref().and_then(|known| known.as_ref().ok());
     let size = read.map(|known| known.size).or(config.vocab_size);
-    let family = Family::of(&config, read.and_then(|known| known.pad));
+    let family = Family::new(&config, read.and_then(|known| known.pad));
     let fixed = inputs.iter().find(|port| port.is_integer() && port.rank() == 2).and_then(|port| port.shape.get(1));
     let fixed = fixed.and_then(|&size| usize::try_from(size).ok());
     let limit = family.limit.into_iter().chain(fixed).min();
@@ -208,14 +203,14 @@ fn vocabulary(tokenizer: &Path, of_words: bool) -> Result<Vocabulary> {
     Ok(Vocabulary { size: subword.size(), mask, pad: subword.pad_id() })
 }
 
-/// What can be done with a graph that takes and gives this, and whose vocabulary has so many tokens.
+/// Uses of a graph with these inputs and outputs, and a vocabulary of so many tokens.
 fn heads_of(inputs: &[Port], outputs: &[Port], config: &Config, causal: bool, vocabulary: Option<usize>) -> Vec<Head> {
     if inputs.iter().any(|port| port.name == "encoder_hidden_states") {
         return vec![Head::Writes];
     }
     let of_axis = |port: &Port, axis: usize| port.shape.get(axis).and_then(|&size| usize::try_from(size).ok());
     let mut found = Vec::new();
-    if let Some(hidden) = Hidden::of(outputs) {
+    if let Some(hidden) = Hidden::new(outputs) {
         let last = match &hidden {
             Hidden::Each(names) => names.first(),
             Hidden::Stacked(name, _) | Hidden::Last(name) => Some(name),
@@ -296,11 +291,11 @@ mod tests {
         put("bert/model_fp16.onnx", "Models.old/half.onnx");
         put("bert/model.onnx", "exports/model.onnx");
         put("broken/not_onnx.onnx", "broken.onnx");
-        let of = |model: &str| OnnxParams { model: model.into(), ..OnnxParams::default() };
+        let params = |model: &str| OnnxParams { model: model.into(), ..OnnxParams::default() };
         let features = [
-            ("gone".to_owned(), of("nowhere")),
-            ("tone".to_owned(), of("models/bert")),
-            ("tail".to_owned(), of("models/bert/model.onnx")),
+            ("gone".to_owned(), params("nowhere")),
+            ("tone".to_owned(), params("models/bert")),
+            ("tail".to_owned(), params("models/bert/model.onnx")),
         ];
         let listed = models(base.path(), &features, &ctx()).unwrap();
         let shown: Vec<&str> = listed.iter().map(|listed| listed.shown.as_str()).collect();

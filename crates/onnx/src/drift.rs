@@ -1,4 +1,4 @@
-//! How far a smaller form of a model (half precision, integers) is from the first, by its rows.
+//! Drift: the distance of a smaller form of a model (half precision, integers) from the first, by their rows.
 
 use serde::Serialize;
 
@@ -13,7 +13,7 @@ pub struct Drift {
     unlike: u64,
 }
 
-/// How far two forms of the same rows are from each other.
+/// Distances between two forms of the same rows.
 #[derive(Clone, Debug, Serialize)]
 pub struct DriftFigures {
     documents: usize,
@@ -27,7 +27,7 @@ pub struct DriftFigures {
     spearman: Vec<(String, f64)>,
 }
 
-/// Columns whose rank correlation is told.
+/// Columns whose rank correlation is reported.
 const RANKED: usize = 10;
 
 impl Drift {

@@ -12,8 +12,8 @@ use super::graph::{Role, memories};
 use super::model::{Files, Model, Opening};
 use super::params::{OnnxParams, Output};
 use super::session::{Given, Ran};
-use super::task::Task;
-use super::windows::{Cut, Cutter, Seen, Windows};
+use super::task::{BatchOutputs, Task};
+use super::windows::{OpenWordCutter, WindowCounts, WindowRules, Windows};
 use inkstone_base::data::Key;
 use inkstone_base::job::Ctx;
 use inkstone_text::Truncation;
@@ -32,7 +32,7 @@ pub(super) const ENCODERS: [&str; 2] = ["model.onnx", "encoder_model.onnx"];
 pub struct Encoder {
     model: Model,
     task: Task,
-    cut: Cut,
+    rules: WindowRules,
     shapes: Shapes,
     params: OnnxParams,
     memories: Vec<String>,
@@ -40,22 +40,22 @@ pub struct Encoder {
 }
 
 impl Encoder {
-    /// Opens a model. `truncation` says what is kept of a text, `words` how models of words have it cut.
+    /// Opens a model. `truncation` keeps part of each text; `words` makes the cutter of models that read words.
     pub fn open(
         params: &OnnxParams,
         truncation: Truncation,
-        words: Cutter<'_>,
+        words: OpenWordCutter<'_>,
         opening: &Opening<'_>,
     ) -> Result<Encoder> {
         params.check()?;
-        let files = Files::of(params, opening.base, &ENCODERS)?;
+        let files = Files::new(params, opening.base, &ENCODERS)?;
         let shown = files.model.display();
         let model = Model::open(&files, words, opening)?;
         ensure!(
             !model.decodes(),
             "{shown} is a decoder, which writes text (`inkstone generate`) and gives no features"
         );
-        let task = Task::of(&model.session, params, &model.config, &model.family)?;
+        let task = Task::new(&model.session, params, &model.config, &model.family)?;
         let memories = memories(model.session.outputs());
         let remembers = model.roles.iter().filter(|role| matches!(role, Role::Memory(_))).count();
         ensure!(remembers == memories.len(), "{shown} takes {remembers} memories and gives {}", memories.len());
@@ -67,7 +67,7 @@ impl Encoder {
         // Surprise counts each token once, so its windows do not overlap.
         let stride = match (bare, params.output) {
             (true, _) => limit,
-            (false, Output::Surprise) if params.stride > 0 => limit.saturating_sub(model.reader.specials()).max(1),
+            (false, Output::Surprise) if params.stride > 0 => limit.saturating_sub(model.tokenizer.specials()).max(1),
             (false, _) => params.stride,
         };
         ensure!(
@@ -91,28 +91,26 @@ impl Encoder {
         let labels = model.config.labels(None)?;
         // Batches of other shapes move the last digits.
         let key = Key::of_json(&(model.key(), limit, stride, &model.family.name, labels, shapes.budget, shapes.step));
-        let cut = Cut { truncation, limit, stride, bare };
-        Ok(Encoder { model, task, cut, shapes, params: params.clone(), memories, key })
+        let rules = WindowRules { truncation, limit, stride, bare };
+        Ok(Encoder { model, task, rules, shapes, params: params.clone(), memories, key })
     }
 
-    /// What the rows depend on besides their texts and the parameters: graph, tokenizer, labels.
+    /// Hash of all that rows depend on besides texts and parameters: graph, tokenizer, labels.
     pub fn key(&self) -> Key {
         self.key
     }
 
-    /// The columns of a row.
     pub fn columns(&self) -> Vec<String> {
         self.task.columns()
     }
 
-    /// Where the model runs.
     pub fn ran(&self) -> &Ran {
         self.model.session.ran()
     }
 
     /// Tokens of a window at most, special ones included; none where the model has no limit.
     pub fn limit(&self) -> Option<usize> {
-        (self.cut.limit < usize::MAX).then_some(self.cut.limit)
+        (self.rules.limit < usize::MAX).then_some(self.rules.limit)
     }
 
     /// Layers that stand side by side in a vector; none where the rows are no vectors.
@@ -120,7 +118,7 @@ impl Encoder {
         if let Task::Embedding(embedding) = &self.task { Some(embedding.layers()) } else { None }
     }
 
-    /// Whether the probabilities of labels stand each for itself.
+    /// True if the probabilities of labels stand each for itself.
     pub fn labels_stand_alone(&self) -> bool {
         matches!(self.task, Task::Scores { sigmoid: true, .. })
     }
@@ -140,7 +138,7 @@ impl Encoder {
 
     /// The bytes of all tokens of a text, whatever truncation keeps.
     pub fn places(&self, text: &str) -> Result<Vec<Range<usize>>> {
-        self.model.reader.places(text)
+        self.model.tokenizer.places(text)
     }
 
     /// Tokens that are read of a text, special ones included.
@@ -150,15 +148,14 @@ impl Encoder {
 
     /// Special tokens that each window gets.
     pub fn specials(&self) -> usize {
-        if self.cut.bare { 0 } else { self.model.reader.specials() }
+        if self.rules.bare { 0 } else { self.model.tokenizer.specials() }
     }
 
-    /// The windows of some texts.
     pub fn windows(&self, texts: &[&str], ctx: &Ctx) -> Result<Windows> {
-        Windows::of(texts, &self.model.reader, &self.cut, ctx)
+        Windows::new(texts, &self.model.tokenizer, &self.rules, ctx)
     }
 
-    /// How windows run together. Those of a model with a memory run a text at a time.
+    /// Batches of windows. Windows of a model with a memory run one text at a time.
     pub fn batches(&self, windows: &Windows) -> Vec<Batch> {
         if self.memories.is_empty() {
             return self.shapes.batches(&windows.lengths());
@@ -194,14 +191,14 @@ impl Encoder {
         wanted.extend(self.memories.iter().map(String::as_str));
         let (task, family, memories) = (&self.task, self.model.family.clone(), &self.memories);
         self.model.run(windows, batch, shape, memory, &wanted, ctx, |outputs| {
-            let rows = task.rows(outputs, windows, batch, shape[1], &family)?;
+            let rows = task.rows(BatchOutputs { outputs, windows, batch, width: shape[1], family: &family })?;
             Ok((rows, memories.iter().map(|name| Ok(outputs.get(name)?.kept())).collect::<Result<_>>()?))
         })
     }
 
     /// The rows of the texts `[texts, columns]` of the rows of their windows `[windows, columns]`; texts without a window, and those
     /// with values that are no numbers, have NaN.
-    pub fn combine(&self, windows: &Windows, rows: &[f32]) -> (Vec<f32>, Seen) {
+    pub fn combine(&self, windows: &Windows, rows: &[f32]) -> (Vec<f32>, WindowCounts) {
         let dim = self.columns().len();
         let mut seen = windows.seen;
         let mut combined = vec![f32::NAN; windows.seen.texts as usize * dim];
@@ -239,19 +236,19 @@ impl Encoder {
         texts: &[&str],
         ctx: &Ctx,
         mut each: impl FnMut(u64) -> Result<()>,
-    ) -> Result<(Vec<f32>, Seen)> {
-        let (reader, cut) = (self.model.reader.clone(), self.cut);
+    ) -> Result<(Vec<f32>, WindowCounts)> {
+        let (tokenizer, rules) = (self.model.tokenizer.clone(), self.rules);
         std::thread::scope(|scope| {
             let (sender, slices) = sync_channel(1);
             scope.spawn(move || {
                 for slice in texts.chunks(SLICE) {
                     // Nobody takes it once the run has failed.
-                    if sender.send(Windows::of(slice, &reader, &cut, ctx)).is_err() {
+                    if sender.send(Windows::new(slice, &tokenizer, &rules, ctx)).is_err() {
                         break;
                     }
                 }
             });
-            let (mut all, mut seen) = (Vec::new(), Seen::default());
+            let (mut all, mut seen) = (Vec::new(), WindowCounts::default());
             for windows in slices {
                 let windows = windows?;
                 let rows = self.rows_of(&windows, ctx)?;

@@ -53,7 +53,7 @@ impl Numbers {
 }
 
 impl Config {
-    /// Reads it from a model's folder; what is not there is empty.
+    /// Reads the configuration of a model's folder; missing entries are empty.
     pub(crate) fn read(folder: &Path) -> Result<Config> {
         let path = folder.join("config.json");
         if !path.exists() {
@@ -92,25 +92,25 @@ pub(crate) struct Family {
     pub limit: Option<usize>,
     /// The number that fills rows up.
     pub pad: i64,
-    /// The segment of what fills rows up.
+    /// The segment of the tokens that fill rows up.
     pub(crate) pad_type: i64,
 }
 
 impl Family {
     /// The family of a model with this configuration.
-    pub(crate) fn of(config: &Config, pad: Option<u32>) -> Family {
+    pub(crate) fn new(config: &Config, pad: Option<u32>) -> Family {
         let name = config.model_type.as_str();
         let pad = config.pad_token_id.or(pad.map(i64::from)).unwrap_or(0).max(0);
-        let said = config.max_position_embeddings.or(config.n_positions).or(config.n_ctx);
-        let said = said.filter(|&places| places > 0).map(|places| places as usize);
+        let places = config.max_position_embeddings.or(config.n_positions).or(config.n_ctx);
+        let stated = places.filter(|&places| places > 0).map(|places| places as usize);
         let limit = match name {
             // Their distances are relative, or they go on step by step.
             "t5" | "mt5" | "xlnet" | "transfo-xl" | "elmo" | "ulmfit" | "lstm" => None,
             // Places are counted from the number behind the filling one.
             "roberta" | "xlm-roberta" | "xlm-roberta-xl" | "camembert" | "mpnet" | "longformer" | "data2vec-text" => {
-                said.map(|places| places - (pad as usize + 1).min(places - 1))
+                stated.map(|places| places - (pad as usize + 1).min(places - 1))
             }
-            _ => Some(said.unwrap_or(PLACES)),
+            _ => Some(stated.unwrap_or(PLACES)),
         };
         let xlnet = name == "xlnet";
         let writes = |class: &String| class.ends_with("ForCausalLM") || class.ends_with("LMHeadModel");
@@ -133,7 +133,7 @@ mod tests {
     use super::*;
 
     fn family(config: &str) -> Family {
-        Family::of(&serde_json::from_str(config).unwrap(), None)
+        Family::new(&serde_json::from_str(config).unwrap(), None)
     }
 
     #[test]

@@ -7,13 +7,13 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
 
-use super::decode::{Found, NextToken, SearchParams, search};
+use super::decode::{FoundText, NextToken, SearchParams, search};
 use super::encoder::ENCODERS;
 use super::graph::{Hidden, Role, output, roles};
 use super::model::{Files, Model, Opening};
 use super::params::OnnxParams;
 use super::session::{Feed, Given, Ran, Session, no_output};
-use super::windows::{Cut, Windows, Words};
+use super::windows::{WindowRules, Windows, WordCutter};
 use inkstone_base::job::Ctx;
 use inkstone_text::Truncation;
 
@@ -28,7 +28,7 @@ pub struct Generator {
     logits: String,
     begin: Option<u32>,
     params: SearchParams,
-    cut: Cut,
+    rules: WindowRules,
 }
 
 struct Decoder {
@@ -38,7 +38,7 @@ struct Decoder {
     states: String,
 }
 
-/// What a model wrote.
+/// A text that a model wrote.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Written {
     /// The text, without special tokens.
@@ -57,8 +57,8 @@ impl Generator {
         search: SearchParams,
         opening: &Opening<'_>,
     ) -> Result<Generator> {
-        let files = Files::of(params, opening.base, &ENCODERS)?;
-        let model = Model::open(&files, &|| Ok(Words::Spaces), opening)?;
+        let files = Files::new(params, opening.base, &ENCODERS)?;
+        let model = Model::open(&files, &|| Ok(WordCutter::Spaces), opening)?;
         let decoder = match output(model.session.outputs(), &["logits"], 3) {
             Some(_) => None,
             None => Some(Decoder::open(&files.folder, &model, opening)?),
@@ -67,16 +67,16 @@ impl Generator {
         let logits = output(outputs, &["logits"], 3).map(|port| port.name.clone());
         let writes = decoder.as_ref().map_or(&model.session, |decoder| &decoder.session);
         let logits = logits.with_context(|| no_output(writes, "logits [documents, tokens, vocabulary]"))?;
-        let subword = model.reader.subword().context("a model of characters writes no text")?;
+        let subword = model.tokenizer.subword().context("a model of characters writes no text")?;
         let mut search = search;
         if search.eos.is_empty() {
-            let said = model.config.eos_token_id.as_ref().map(super::family::Numbers::list);
-            search.eos = said.unwrap_or_else(|| subword.end_id().into_iter().collect());
+            let ends = model.config.eos_token_id.as_ref().map(super::family::Numbers::list);
+            search.eos = ends.unwrap_or_else(|| subword.end_id().into_iter().collect());
         }
         search.forced_first = search.forced_first.or(model.config.forced_bos_token_id);
         search.forced_last = search.forced_last.or(model.config.forced_eos_token_id);
-        let said = model.config.decoder_start_token_id.or(model.config.bos_token_id).or(subword.pad_id());
-        let begin = decoder.as_ref().and(said);
+        let start = model.config.decoder_start_token_id.or(model.config.bos_token_id).or(subword.pad_id());
+        let begin = decoder.as_ref().and(start);
         ensure!(
             decoder.is_none() || begin.is_some(),
             "config.json beside {} does not say what a decoder begins with (decoder_start_token_id)",
@@ -87,19 +87,18 @@ impl Generator {
         let room = if decoder.is_some() { places } else { places.saturating_sub(search.max_new_tokens) };
         let asked = if params.max_tokens == 0 { usize::MAX } else { params.max_tokens };
         ensure!(room > 0, "{} new tokens leave no place for the text: the model has {places}", search.max_new_tokens);
-        let cut = Cut { truncation, limit: room.min(asked), stride: 0, bare: decoder.is_none() };
-        Ok(Generator { model, decoder, logits, begin, params: search, cut })
+        let rules = WindowRules { truncation, limit: room.min(asked), stride: 0, bare: decoder.is_none() };
+        Ok(Generator { model, decoder, logits, begin, params: search, rules })
     }
 
-    /// Where it runs.
     pub fn ran(&self) -> &Ran {
         self.decoder.as_ref().map_or(self.model.session.ran(), |decoder| decoder.session.ran())
     }
 
-    /// What the model writes of a text, the best first; nothing for an empty text.
+    /// The texts that the model writes from a text, the best first; none for an empty text.
     pub fn write(&mut self, text: &str, ctx: &Ctx) -> Result<Vec<Written>> {
-        let reader = self.model.reader.clone();
-        let windows = Windows::of(&[text], &reader, &self.cut, ctx)?;
+        let tokenizer = self.model.tokenizer.clone();
+        let windows = Windows::new(&[text], &tokenizer, &self.rules, ctx)?;
         let Some(window) = windows.windows.first() else { return Ok(Vec::new()) };
         let Some(decoder) = &mut self.decoder else { return self.follow(windows.numbers(window), ctx) };
         let (states, shape) = (decoder.states.clone(), [1, window.len()]);
@@ -111,15 +110,15 @@ impl Generator {
         Ok(self.texts(found))
     }
 
-    /// What follows these tokens, by a model that reads from left to right; the best first.
+    /// Continuations of these tokens by a model that reads from left to right, the best first.
     pub fn follow(&mut self, numbers: &[u32], ctx: &Ctx) -> Result<Vec<Written>> {
         let mut next = Onwards { model: &mut self.model, logits: &self.logits, ctx };
         let found = search(&mut next, numbers, &self.params)?;
         Ok(self.texts(found))
     }
 
-    fn texts(&self, found: Vec<Found>) -> Vec<Written> {
-        let text = |ids: &[u32]| self.model.reader.subword().map(|subword| subword.decode(ids)).unwrap_or_default();
+    fn texts(&self, found: Vec<FoundText>) -> Vec<Written> {
+        let text = |ids: &[u32]| self.model.tokenizer.subword().map(|subword| subword.decode(ids)).unwrap_or_default();
         found.into_iter().map(|found| Written { text: text(&found.ids), ids: found.ids, score: found.score }).collect()
     }
 }
@@ -140,7 +139,7 @@ impl Decoder {
     }
 }
 
-/// What follows a text and what was written behind it.
+/// Next tokens of a text and of its continuation so far.
 struct Onwards<'a> {
     model: &'a mut Model,
     logits: &'a str,
@@ -155,7 +154,7 @@ impl NextToken for Onwards<'_> {
     }
 }
 
-/// What follows in a decoder that reads an encoder's vectors.
+/// Next tokens by a decoder that reads an encoder's vectors.
 struct FromStates<'a> {
     decoder: &'a mut Decoder,
     states: Given<'static>,

@@ -6,7 +6,6 @@ use anyhow::{Result, ensure};
 
 use super::session::{Element, Port, unknown_input};
 
-/// What an input is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
     /// Numbers of tokens `[batch, tokens]`.
@@ -21,13 +20,13 @@ pub(crate) enum Role {
     Types,
     /// Places in the text `[batch, tokens]`.
     Positions,
-    /// What layer `n` remembers of the segment before, `[memory, batch, hidden]`.
+    /// Memory of layer `n` of the segment before, `[memory, batch, hidden]`.
     Memory(usize),
-    /// What layers remember of the tokens before `[batch, heads, tokens, size]`: always of none here.
+    /// Memory of the layers of the tokens before `[batch, heads, tokens, size]`: always of none here.
     Past,
-    /// Whether there is such a memory, `[1]`.
+    /// True if there is such a memory, `[1]`.
     UsePast,
-    /// What an encoder made of the source `[batch, tokens, hidden]`.
+    /// Vectors of the source from an encoder `[batch, tokens, hidden]`.
     EncoderStates,
     /// The mask of the source.
     EncoderMask,
@@ -36,7 +35,7 @@ pub(crate) enum Role {
 const KNOWN: &str = "input_ids, attention_mask, token_type_ids, position_ids, mems.N, and for decoders encoder_hidden_states and \
                      encoder_attention_mask";
 
-/// What each input of a graph is for, in its order.
+/// The role of each input of a graph, in its order.
 pub(crate) fn roles(path: &Path, inputs: &[Port]) -> Result<Vec<Role>> {
     let mut roles = Vec::with_capacity(inputs.len());
     let alone = inputs.iter().filter(|port| port.is_integer() && port.rank() == 2).count() == 1;
@@ -94,7 +93,7 @@ pub(crate) enum Hidden {
 
 impl Hidden {
     /// Finds them among the outputs.
-    pub(crate) fn of(outputs: &[Port]) -> Option<Hidden> {
+    pub(crate) fn new(outputs: &[Port]) -> Option<Hidden> {
         let float = |rank: usize| outputs.iter().filter(move |port| port.is_float() && port.rank() == rank);
         let mut each: Vec<(usize, &str)> = float(3)
             .filter_map(|port| Some((number_of(&port.name.to_ascii_lowercase(), "hidden_states")?, port.name.as_str())))
@@ -122,7 +121,7 @@ impl Hidden {
         by_name.or(only).map(|port| port.name.clone())
     }
 
-    /// How many layers there are, the embeddings among them.
+    /// Number of layers, the embeddings among them.
     pub(crate) fn layers(&self) -> usize {
         match self {
             Hidden::Each(names) => names.len(),
@@ -178,11 +177,11 @@ mod tests {
     fn layers_are_found_however_they_are_given() {
         let vectors = |name: &str| port(name, Element::F32, &[-1, -1, 16]);
         let each = [vectors("last_hidden_state"), vectors("hidden_states.1"), vectors("hidden_states.0")];
-        assert_eq!(Hidden::of(&each), Some(Hidden::Each(vec!["hidden_states.0".into(), "hidden_states.1".into()])));
+        assert_eq!(Hidden::new(&each), Some(Hidden::Each(vec!["hidden_states.0".into(), "hidden_states.1".into()])));
         let stacked = [port("layers", Element::F32, &[-1, 3, -1, 32])];
-        assert_eq!(Hidden::of(&stacked), Some(Hidden::Stacked("layers".into(), 3)));
-        assert_eq!(Hidden::of(&[vectors("output"), vectors("logits")]), Some(Hidden::Last("output".into())));
-        assert_eq!(Hidden::of(&[vectors("a"), vectors("b")]), None);
-        assert_eq!(Hidden::of(&[port("logits", Element::F32, &[-1, 3])]), None);
+        assert_eq!(Hidden::new(&stacked), Some(Hidden::Stacked("layers".into(), 3)));
+        assert_eq!(Hidden::new(&[vectors("output"), vectors("logits")]), Some(Hidden::Last("output".into())));
+        assert_eq!(Hidden::new(&[vectors("a"), vectors("b")]), None);
+        assert_eq!(Hidden::new(&[port("logits", Element::F32, &[-1, 3])]), None);
     }
 }

@@ -1,4 +1,4 @@
-//! What a model file says of itself, read without the library and without its weights: those are stepped over, so a file of gigabytes
+//! Header of a model file, read without the library and without the weights: those are stepped over, so a file of gigabytes
 //! takes as long as a small one.
 //!
 //! The file is a message of protocol buffers, `ModelProto` of onnx/onnx.proto; the numbers of its fields below are from there.
@@ -12,10 +12,8 @@ use anyhow::{Context, Result, bail, ensure};
 
 use super::session::{Element, Port};
 
-/// A size of a tensor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Size {
-    /// Always this.
     Fixed(i64),
     /// Open, with the name that the graph gives it: `batch`, `sequence`.
     Named(String),
@@ -36,11 +34,10 @@ impl std::fmt::Display for Size {
 /// An input or output of a graph, as its file writes it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TensorInfo {
-    /// Its name.
     pub name: String,
     /// The type of its numbers: `fp32`, `int64`.
     pub element: &'static str,
-    /// Its sizes in order.
+    /// Sizes in order.
     pub shape: Vec<Size>,
 }
 
@@ -60,7 +57,7 @@ impl TensorInfo {
     }
 }
 
-/// What stands in a model file beside its weights.
+/// Content of a model file beside its weights.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Header {
     /// The program that wrote it, with its version.
@@ -69,9 +66,7 @@ pub struct Header {
     pub opset: Option<u64>,
     /// Operations of the graph.
     pub nodes: u64,
-    /// What it takes.
     pub inputs: Vec<TensorInfo>,
-    /// What it gives.
     pub outputs: Vec<TensorInfo>,
     /// Numbers among its weights, by type.
     pub weights: BTreeMap<&'static str, u64>,
@@ -80,7 +75,6 @@ pub struct Header {
 }
 
 impl Header {
-    /// Reads it from a file.
     pub fn read(path: &Path) -> Result<Header> {
         let file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
         let end = file.metadata().with_context(|| format!("cannot look at {}", path.display()))?.len();
@@ -97,7 +91,7 @@ impl Header {
         Ok(header)
     }
 
-    /// How exact the weights are: the types that hold a tenth of their numbers or more, the most frequent first.
+    /// Types that hold a tenth of the weights' numbers or more, the most frequent first.
     pub fn precision(&self) -> String {
         let all: u128 = self.weights.values().map(|count| u128::from(*count)).sum();
         let mut types: Vec<_> = self.weights.iter().filter(|(_, count)| u128::from(**count) * 10 >= all).collect();
@@ -329,7 +323,6 @@ enum Value {
 
 /// The most weights, and the most inputs or outputs, of a graph that is read: each is held in memory, however few bytes it has in the file.
 const MOST_WEIGHTS: usize = 1 << 18;
-/// The most axes of a tensor.
 const MOST_AXES: usize = 64;
 /// The deepest that graphs of loops and branches are nested.
 const DEEPEST: usize = 32;

@@ -11,16 +11,16 @@ use std::ops::Range;
 /// A name in a text.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entity {
-    /// Its kind, as `ORG`.
+    /// Kind, as `ORG`.
     pub label: String,
-    /// Where it lies.
+    /// Bytes of the text.
     pub range: Range<usize>,
     /// Mean probability of its words' tags.
     pub score: f32,
 }
 
 impl Entity {
-    /// Where it lies without white space at its ends, which pieces of SentencePiece and of bytes may hold.
+    /// Bytes without white space at the ends, which pieces of SentencePiece and of bytes may hold.
     pub(super) fn trimmed(&self, text: &str) -> Range<usize> {
         let part = &text[self.range.clone()];
         let start = self.range.start + part.len() - part.trim_start().len();
@@ -62,35 +62,35 @@ pub(super) fn log_softmax_of(logits: &[f32], one: usize) -> f64 {
     f64::from(logits[one]) - largest - sum.ln()
 }
 
-/// What a tag says of its token's place in a name.
+/// TagPlace of a token in a name, by its tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+enum TagPlace {
     First,
     Within,
     Last,
     Only,
 }
 
-fn read(tag: &str) -> Option<(Place, &str)> {
+fn read(tag: &str) -> Option<(TagPlace, &str)> {
     let mut chars = tag.chars();
     let (first, mark) = (chars.next()?, chars.next());
     if let (Some('-' | '_'), kind) = (mark, chars.as_str())
         && !kind.is_empty()
     {
         match first {
-            'B' => return Some((Place::First, kind)),
-            'I' | 'M' => return Some((Place::Within, kind)),
-            'E' | 'L' => return Some((Place::Last, kind)),
-            'S' | 'U' => return Some((Place::Only, kind)),
+            'B' => return Some((TagPlace::First, kind)),
+            'I' | 'M' => return Some((TagPlace::Within, kind)),
+            'E' | 'L' => return Some((TagPlace::Last, kind)),
+            'S' | 'U' => return Some((TagPlace::Only, kind)),
             _ => {}
         }
     }
     // A number in place of a name names nothing; O is outside.
     let unnamed = tag.get(..6).is_some_and(|start| start.eq_ignore_ascii_case("label_"));
-    (tag != "O" && !unnamed).then_some((Place::Within, tag))
+    (tag != "O" && !unnamed).then_some((TagPlace::Within, tag))
 }
 
-/// The kind of entity that a label stands for; none for what is outside all.
+/// The kind of entity that a label stands for; none for tokens outside all entities.
 pub(super) fn kind_of(label: &str) -> Option<&str> {
     read(label).map(|(_, kind)| kind)
 }
@@ -120,7 +120,7 @@ pub(super) fn entities(logits: &[Vec<f32>], labels: &[String], offsets: &[Range<
         };
         let goes_on = open
             .zip(found.last_mut())
-            .filter(|(_, last)| matches!(mark, Place::Within | Place::Last) && last.label == kind);
+            .filter(|(_, last)| matches!(mark, TagPlace::Within | TagPlace::Last) && last.label == kind);
         let words = match goes_on {
             Some((words, last)) => {
                 last.range.end = last.range.end.max(range.end);
@@ -132,7 +132,7 @@ pub(super) fn entities(logits: &[Vec<f32>], labels: &[String], offsets: &[Range<
                 1
             }
         };
-        open = matches!(mark, Place::First | Place::Within).then_some(words);
+        open = matches!(mark, TagPlace::First | TagPlace::Within).then_some(words);
     }
     found
 }

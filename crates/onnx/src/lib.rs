@@ -1,19 +1,37 @@
-//! Contextual models through ONNX Runtime: any exported encoder or language model as rows of numbers.
+//! Contextual models through ONNX Runtime: any exported encoder or language model gives rows of numbers, entities or text.
 //!
-//! | file | what |
+//! | file | content |
 //! |---|---|
-//! | `runtime/` | the library: found, installed, checked, loaded; what CUDA needs; which node ran where |
+//! | `runtime/` | the library: found, installed, checked, loaded; needs of CUDA; the node on which each operator ran |
 //! | `session.rs` | a graph on a device, one run after the other, ended at once when cancelled |
-//! | `graph.rs`, `family.rs` | what inputs and outputs are for, and what a graph does not say of its family |
+//! | `graph.rs`, `family.rs` | roles of inputs and outputs; facts of a model's family that its graph does not give |
 //! | `windows.rs`, `batch.rs` | texts to windows of tokens, windows to batches within a budget |
 //! | `pooling.rs`, `task.rs`, `heads.rs` | vectors of tokens to a vector; logits to probabilities, entities, surprise |
 //! | `model.rs` | a graph with its tokenizer |
-//! | `encoder.rs` | all of it: texts in, a row each out |
-//! | `header.rs`, `describe.rs` | what a model is, read off its file without the library; the models of a project |
-//! | `probe.rs`, `meter.rs` | a model asked about one text; how fast it reads, and in what memory |
-//! | `drift.rs` | how far a smaller form of a model is from the first |
+//! | `encoder.rs` | [`Encoder`]: texts in, one row for each out |
+//! | `header.rs`, `describe.rs` | description of a model, read from its file without the library; the models of a project |
+//! | `probe.rs`, `meter.rs` | a model asked about one text; its speed and memory |
+//! | `drift.rs` | distance of a smaller form of a model from the first |
 //! | `mix.rs` | weights of layers learned for a task |
 //! | `decode/`, `generator.rs` | text out: greedy and beam search |
+//!
+//! ```no_run
+//! use std::path::Path;
+//!
+//! use inkstone_base::job::Ctx;
+//! use inkstone_onnx::{Device, Encoder, OnnxParams, Opening, Runtime, WordCutter};
+//! use inkstone_text::Truncation;
+//!
+//! # fn main() -> anyhow::Result<()> {
+//! let params = OnnxParams { model: "models/bert".into(), ..OnnxParams::default() };
+//! let opening = Opening { runtime: Runtime::load(None)?, device: Device::default(), threads: 4, base: Path::new(".") };
+//! let mut encoder = Encoder::open(&params, Truncation::Head(512), &|| Ok(WordCutter::Spaces), &opening)?;
+//! let (rows, counts) = encoder.rows(&["公司净利润同比增长。"], &Ctx::new(4, 0)?, |_| Ok(()))?;
+//! assert_eq!(rows.len(), encoder.columns().len());
+//! println!("{} tokens", counts.tokens);
+//! # Ok(())
+//! # }
+//! ```
 //!
 //! The crate `ort` is used nowhere else.
 
@@ -56,8 +74,8 @@ pub use meter::{Metered, Round, Sample, Until, meter};
 pub use mix::{Layered, Mix, MixParams, learn_mix};
 pub use model::Opening;
 pub use params::{Activation, OnnxParams, Output, Over};
-pub use pooling::{Layers, Taken};
+pub use pooling::{Layers, Pooling};
 pub use probe::{Answered, Probe, Question, Reply};
 pub use runtime::{Device, Runtime, RuntimeParams};
 pub use session::Ran;
-pub use windows::{Cutter, Seen, Words};
+pub use windows::{OpenWordCutter, WindowCounts, WordCutter};

@@ -9,7 +9,7 @@ use super::heads;
 use super::model::{Files, Model, Opening};
 use super::params::OnnxParams;
 use super::session::{Ran, no_output};
-use super::windows::{Cut, Windows, Words, places};
+use super::windows::{WindowRules, Windows, WordCutter, places};
 use inkstone_base::job::Ctx;
 use inkstone_text::Truncation;
 
@@ -26,16 +26,14 @@ pub struct MaskedModel {
 /// A token that may stand behind a mask.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Guess {
-    /// The token.
     pub token: String,
-    /// Its probability.
     pub p: f64,
 }
 
 impl MaskedModel {
     /// Opens a model that gives logits over its vocabulary.
     pub fn open(params: &OnnxParams, opening: &Opening<'_>) -> Result<MaskedModel> {
-        let model = Model::open(&Files::of(params, opening.base, &ENCODERS)?, &|| Ok(Words::Spaces), opening)?;
+        let model = Model::open(&Files::new(params, opening.base, &ENCODERS)?, &|| Ok(WordCutter::Spaces), opening)?;
         let logits = output(model.session.outputs(), &LOGITS, 3);
         let logits = logits.with_context(|| {
             no_output(&model.session, "logits [documents, tokens, vocabulary] of a masked language model")
@@ -44,18 +42,17 @@ impl MaskedModel {
         Ok(MaskedModel { model, logits, limit })
     }
 
-    /// Where the model runs.
     pub fn ran(&self) -> &Ran {
         self.model.session.ran()
     }
 
     /// The likeliest tokens behind each mask of a text, `best` of them, by falling probability; equal ones by number.
     pub fn fill(&mut self, text: &str, best: usize, ctx: &Ctx) -> Result<Vec<Vec<Guess>>> {
-        let reader = self.model.reader.clone();
-        let subword = reader.subword().context("a model of characters has no masks")?;
+        let tokenizer = self.model.tokenizer.clone();
+        let subword = tokenizer.subword().context("a model of characters has no masks")?;
         let mask = subword.mask_id().context("the tokenizer has no mask token")?;
-        let cut = Cut { truncation: Truncation::None, limit: self.limit, stride: 0, bare: false };
-        let windows = Windows::of(&[text], &reader, &cut, ctx)?;
+        let rules = WindowRules { truncation: Truncation::None, limit: self.limit, stride: 0, bare: false };
+        let windows = Windows::new(&[text], &tokenizer, &rules, ctx)?;
         let Some(window) = windows.windows.first() else { bail!("there is no text to fill in") };
         let numbers = windows.numbers(window);
         let masks: Vec<usize> = (0..numbers.len()).filter(|&token| numbers[token] == mask).collect();

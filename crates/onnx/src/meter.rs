@@ -1,4 +1,4 @@
-//! How fast a model reads on this machine, and what memory that takes, by the number of texts that run at once.
+//! Speed and memory of a model on this machine, by the number of texts that run at once.
 
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,7 @@ use super::graph::{Hidden, output};
 use super::masked::LOGITS;
 use super::model::{Files, Model, Opening};
 use super::session::{Ran, no_output};
-use super::windows::{Cut, Cutter, Windows};
+use super::windows::{OpenWordCutter, WindowRules, Windows};
 use inkstone_base::job::Ctx;
 use inkstone_text::Truncation;
 
@@ -18,10 +18,9 @@ use inkstone_text::Truncation;
 const SIZES: [usize; 7] = [1, 2, 4, 8, 16, 32, 64];
 /// A round lasts so long, if the texts are enough.
 const ROUND: Duration = Duration::from_millis(1500);
-/// What generated text consists of.
+/// Sentence of which generated text consists.
 const SENTENCE: &str = "公司发布公告，营业收入同比增长，净利润符合预期，订单充足。";
 
-/// What is measured with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Sample {
     /// Texts as they are.
@@ -30,30 +29,26 @@ pub enum Sample {
     Tokens(usize),
 }
 
-/// What one size of batches came to.
+/// Measurements of one size of batches.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Round {
     /// Texts that ran at once.
     pub batch: usize,
-    /// Batches that ran.
     pub batches: u64,
-    /// Texts of all batches.
     pub texts: u64,
     /// Their tokens, special ones included and filling not.
     pub tokens: u64,
-    /// How long the batches ran.
+    /// Time for which the batches ran.
     pub seconds: f64,
     /// Memory of this process afterwards, in bytes, where the system tells it.
     pub resident: Option<u64>,
 }
 
 impl Round {
-    /// Texts a second.
     pub fn texts_per_second(&self) -> f64 {
         self.texts as f64 / self.seconds.max(1e-9)
     }
 
-    /// Tokens a second.
     pub fn tokens_per_second(&self) -> f64 {
         self.tokens as f64 / self.seconds.max(1e-9)
     }
@@ -64,7 +59,7 @@ impl Round {
     }
 }
 
-/// Why it went no further.
+/// Reason why it went no further.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Until {
     /// All sizes were measured.
@@ -77,16 +72,15 @@ pub enum Until {
     Fixed,
 }
 
-/// What was measured.
+/// Measurements of all sizes.
 #[derive(Clone, Debug)]
 pub struct Metered {
     /// A round for each size.
     pub rounds: Vec<Round>,
-    /// Where the model ran.
     pub ran: Ran,
-    /// How long the opening of the model took.
+    /// Time that the opening of the model took.
     pub opened: Duration,
-    /// Why it went no further.
+    /// Reason why it went no further.
     pub until: Until,
 }
 
@@ -96,13 +90,13 @@ pub fn meter(
     listed: &Listed,
     sample: &Sample,
     limit: Duration,
-    (words, opening): (Cutter<'_>, &Opening<'_>),
+    (words, opening): (OpenWordCutter<'_>, &Opening<'_>),
     ctx: &Ctx,
     mut each: impl FnMut(&Round),
 ) -> Result<Metered> {
     let began = Instant::now();
     let params = listed.params();
-    let mut model = Model::open(&Files::of(&params, opening.base, &ENCODERS)?, words, opening)?;
+    let mut model = Model::open(&Files::new(&params, opening.base, &ENCODERS)?, words, opening)?;
     let opened = began.elapsed();
     let ran = model.session.ran().clone();
     let shown = listed.file.display();
@@ -121,8 +115,9 @@ pub fn meter(
             made.iter().map(String::as_str).collect()
         }
     };
-    let cut = Cut { truncation: Truncation::None, limit: most.min(of_tokens).min(1 << 16), stride: 0, bare: false };
-    let windows = Windows::of(&texts, &model.reader, &cut, ctx)?;
+    let rules =
+        WindowRules { truncation: Truncation::None, limit: most.min(of_tokens).min(1 << 16), stride: 0, bare: false };
+    let windows = Windows::new(&texts, &model.tokenizer, &rules, ctx)?;
     let mut order: Vec<usize> = (0..windows.windows.len()).collect();
     order.sort_by_key(|&window| (std::cmp::Reverse(windows.windows[window].len()), window));
     ensure!(!order.is_empty(), "there is no text to measure {shown} with");
@@ -151,11 +146,11 @@ pub fn meter(
         // The first run of a shape makes room for it, which later ones need not.
         run(&order[..batch.min(order.len())])?;
         for chunk in order.chunks(batch).cycle() {
-            let whole = chunk.len() == batch || order.len() < batch;
+            let full = chunk.len() == batch || order.len() < batch;
             if round.batches > 0 && (round.seconds >= ROUND.as_secs_f64() || began.elapsed() >= limit) {
                 break;
             }
-            if whole {
+            if full {
                 round.seconds += run(chunk)?.as_secs_f64();
                 round.batches += 1;
                 round.texts += chunk.len() as u64;
@@ -179,7 +174,7 @@ fn read_of(model: &Model) -> Result<String> {
     found.or_else(any).with_context(|| no_output(&model.session, "vectors or logits"))
 }
 
-/// Whether the next round, of twice the texts, may take more memory than is left: four times what the last round took beyond the one
+/// True if the next round, of twice the texts, may take more memory than is left: four times what the last round took beyond the one
 /// before is held to be safe.
 fn grows_too_much(rounds: &[Round]) -> bool {
     let [.., before, last] = rounds else { return false };
@@ -197,10 +192,10 @@ fn available() -> Option<u64> {
     kilobytes("/proc/meminfo", "MemAvailable:")
 }
 
-/// What a file of the kernel says behind a name, `VmRSS:   1234 kB`, in bytes.
+/// Number of bytes that a file of the kernel gives behind a name, as in `VmRSS:   1234 kB`.
 fn kilobytes(file: &str, name: &str) -> Option<u64> {
-    let said = std::fs::read_to_string(file).ok()?;
-    let number = said.lines().find_map(|line| line.strip_prefix(name))?.trim().strip_suffix("kB")?;
+    let text = std::fs::read_to_string(file).ok()?;
+    let number = text.lines().find_map(|line| line.strip_prefix(name))?.trim().strip_suffix("kB")?;
     number.trim().parse::<u64>().ok()?.checked_mul(1024)
 }
 
@@ -211,14 +206,14 @@ mod tests {
     use super::super::OnnxParams;
     use super::super::describe::models;
     use super::super::testing::{graph, has_library, opening};
-    use super::super::windows::Words;
+    use super::super::windows::WordCutter;
     use super::*;
 
     fn measured(model: &str, sample: &Sample, limit: Duration, ctx: &Ctx) -> Result<Metered> {
         let params = OnnxParams { model: graph(model), ..OnnxParams::default() };
         let listed = models(Path::new(""), &[("one".to_owned(), params)], &Ctx::new(1, 1)?)?.remove(0);
         let mut heard = 0;
-        let metered = meter(&listed, sample, limit, (&|| Ok(Words::Spaces), &opening()), ctx, |_| heard += 1)?;
+        let metered = meter(&listed, sample, limit, (&|| Ok(WordCutter::Spaces), &opening()), ctx, |_| heard += 1)?;
         assert_eq!(metered.rounds.len(), heard);
         Ok(metered)
     }

@@ -9,11 +9,9 @@ use serde::{Deserialize, Serialize};
 
 use inkstone_base::job::Ctx;
 
-/// How the weights are learned.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct MixParams {
-    /// Passes over the documents.
     pub epochs: usize,
     /// Rate of learning of Adam.
     pub lr: f64,
@@ -27,7 +25,6 @@ impl Default for MixParams {
     }
 }
 
-/// What was learned.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Mix {
     /// A weight a layer, from the embeddings on; they sum to 1.
@@ -42,15 +39,11 @@ pub struct Mix {
 
 /// Documents by layer, `[documents, layers, dim]`, and the label of each.
 pub struct Layered<'a> {
-    /// The values.
     pub values: &'a [f32],
-    /// Layers of a document.
     pub layers: usize,
-    /// Values of a vector.
     pub dim: usize,
     /// The label of each document, below `classes`.
     pub labels: &'a [u32],
-    /// Number of labels.
     pub classes: usize,
 }
 
@@ -78,7 +71,7 @@ pub fn learn_mix(data: &Layered<'_>, params: &MixParams, ctx: &Ctx) -> Result<Mi
     Ok(Mix { weights: of_vectors.iter().map(|weight| weight / sum).collect(), gamma: gamma * sum, loss, accuracy })
 }
 
-/// What each layer is multiplied with to have vectors of mean length 1.
+/// Factors that give the vectors of each layer a mean length of 1.
 fn scales(data: &Layered<'_>) -> Vec<f64> {
     let mut lengths = vec![0.0; data.layers];
     for (i, vector) in data.values.chunks(data.dim).enumerate() {
@@ -95,7 +88,7 @@ struct Learned {
     classes: usize,
 }
 
-struct Step {
+struct Gradient {
     gradient: Vec<f64>,
     loss: f64,
     accuracy: f64,
@@ -115,7 +108,7 @@ impl Learned {
     }
 
     /// The loss with its gradient, in the order of the documents.
-    fn gradient(&self, data: &Layered<'_>, scales: &[f64], l2: f64) -> Step {
+    fn gradient(&self, data: &Layered<'_>, scales: &[f64], l2: f64) -> Gradient {
         let (layers, dim, classes) = (self.layers, self.dim, self.classes);
         let (s, gamma) = (self.shares(), self.gamma());
         let regression = &self.values[layers + 1..];
@@ -165,7 +158,7 @@ impl Learned {
             let at = layers + 1 + class * (dim + 1);
             (0..dim).for_each(|i| gradient[at + i] += l2 * row[i]);
         }
-        Step { gradient, loss: loss / documents, accuracy: right / documents }
+        Gradient { gradient, loss: loss / documents, accuracy: right / documents }
     }
 }
 

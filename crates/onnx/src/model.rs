@@ -12,13 +12,12 @@ use super::header::Header;
 use super::params::OnnxParams;
 use super::runtime::{Device, Runtime};
 use super::session::{Feed, Given, Outputs, Session};
-use super::windows::{Cutter, Reader, Windows};
+use super::windows::{OpenWordCutter, Tokenizer, Windows};
 use inkstone_base::data::Key;
 use inkstone_base::disk;
 use inkstone_base::job::Ctx;
 use inkstone_text::subword::Subword;
 
-/// Where a model's parts lie.
 pub(crate) struct Files {
     pub model: PathBuf,
     pub folder: PathBuf,
@@ -27,7 +26,7 @@ pub(crate) struct Files {
 
 impl Files {
     /// Those that settings name, relative to `base`.
-    pub(crate) fn of(params: &OnnxParams, base: &Path, names: &[&str]) -> Result<Files> {
+    pub(crate) fn new(params: &OnnxParams, base: &Path, names: &[&str]) -> Result<Files> {
         let tokenizer = match params.tokenizer.as_os_str().is_empty() {
             true => PathBuf::new(),
             false => base.join(&params.tokenizer),
@@ -49,8 +48,8 @@ impl Files {
         Ok(Files { model: file, folder, tokenizer })
     }
 
-    /// What rows of the model depend on, by content: the graph and all files of weights that it names, wherever they lie; the tokenizer,
-    /// config.json and what else stands in JSON, text or a SentencePiece model beside either. Folders may be moved.
+    /// Hash of all that rows of the model depend on, by content: the graph and all files of weights that it names; the tokenizer,
+    /// config.json and every other JSON, text or SentencePiece file beside either. Folders may be moved.
     pub(crate) fn key(&self) -> Result<Key> {
         let beside = Header::read(&self.model)?.beside;
         let weights = beside.into_iter().map(|name| (format!("weights {}", name.display()), self.folder.join(name)));
@@ -84,22 +83,19 @@ impl Files {
     }
 }
 
-/// Where and with what a model is opened.
+/// Library, device and folder with which a model is opened.
 pub struct Opening<'a> {
-    /// The library.
     pub runtime: &'static Runtime,
-    /// The device asked for.
     pub device: Device,
-    /// Threads within an operator.
     pub threads: usize,
     /// Folder that relative paths are relative to.
     pub base: &'a Path,
 }
 
-/// A graph, its tokenizer, and what they say of themselves.
+/// A graph with its tokenizer, family and configuration.
 pub(crate) struct Model {
     pub session: Session,
-    pub reader: Arc<Reader>,
+    pub tokenizer: Arc<Tokenizer>,
     pub family: Family,
     pub config: Config,
     pub roles: Vec<Role>,
@@ -108,19 +104,22 @@ pub(crate) struct Model {
 
 impl Model {
     /// Opens the graph of these files; `words` says how models of words have their text cut.
-    pub(crate) fn open(files: &Files, words: Cutter<'_>, opening: &Opening<'_>) -> Result<Model> {
+    pub(crate) fn open(files: &Files, words: OpenWordCutter<'_>, opening: &Opening<'_>) -> Result<Model> {
         let config = Config::read(&files.folder)?;
         let session = Session::open(&files.model, opening.runtime, opening.device, opening.threads)?;
         let roles = roles(&files.model, session.inputs())?;
-        let reader = if roles.contains(&Role::Characters) {
-            Reader::Characters(words()?)
+        let tokenizer = if roles.contains(&Role::Characters) {
+            Tokenizer::Characters(words()?)
         } else if config.model_type == "elmo" {
             let list = &files.tokenizer;
-            Reader::Words(Subword::words(&if list.is_dir() { list.join("vocab.txt") } else { list.clone() })?, words()?)
+            Tokenizer::Words(
+                Subword::words(&if list.is_dir() { list.join("vocab.txt") } else { list.clone() })?,
+                words()?,
+            )
         } else {
-            Reader::Pieces(Subword::open(&files.tokenizer)?)
+            Tokenizer::Pieces(Subword::open(&files.tokenizer)?)
         };
-        if let (Some(subword), Some(size)) = (reader.subword(), config.vocab_size) {
+        if let (Some(subword), Some(size)) = (tokenizer.subword(), config.vocab_size) {
             ensure!(
                 subword.size() <= size,
                 "the tokenizer {} knows {} tokens, and {} has vectors for {size}: they are not of the same model",
@@ -129,11 +128,11 @@ impl Model {
                 files.model.display()
             );
         }
-        let family = Family::of(&config, reader.subword().and_then(Subword::pad_id));
-        Ok(Model { session, reader: Arc::new(reader), family, config, roles, key: files.key()? })
+        let family = Family::new(&config, tokenizer.subword().and_then(Subword::pad_id));
+        Ok(Model { session, tokenizer: Arc::new(tokenizer), family, config, roles, key: files.key()? })
     }
 
-    /// Whether it goes on from what a decoder is given.
+    /// True if it goes on from what a decoder is given.
     pub(crate) fn decodes(&self) -> bool {
         self.roles.iter().any(|role| matches!(role, Role::EncoderStates | Role::EncoderMask))
     }
@@ -150,7 +149,7 @@ impl Model {
         self.key
     }
 
-    /// Runs windows in so many rows of `width` tokens; `memory` is what the segment before left.
+    /// Runs windows in so many rows of `width` tokens; `memory` is the memory of the segment before.
     #[expect(clippy::too_many_arguments, reason = "a shape, a memory and what is read are one call of a graph")]
     pub(crate) fn run<T>(
         &mut self,
@@ -193,7 +192,7 @@ impl Model {
                     Feed::Integers(shape, pairs)
                 }
                 Role::Characters => {
-                    let size = self.reader.width();
+                    let size = self.tokenizer.width();
                     let mut values = vec![0; rows * width * size];
                     self.each_token(windows, batch, width, |row, place, window, token| {
                         let numbers = &windows.numbers(&windows.windows[window])[token * size..(token + 1) * size];

@@ -1,4 +1,4 @@
-//! What a user says of a model: `[feature.onnx]`, and the flags of the commands.
+//! Parameters of a model: `[feature.onnx]`, and the flags of the commands.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::encoder::ENCODERS;
 use super::model::Files;
-use super::pooling::{Layers, Taken};
+use super::pooling::{Layers, Pooling};
 use inkstone_base::data::Key;
 
 /// What a model gives of a document.
@@ -70,19 +70,19 @@ pub struct OnnxParams {
     pub fitted_until: Option<NaiveDate>,
     /// `embedding`, `scores`, `entities` or `surprise`.
     pub output: Output,
-    /// What of a window's tokens is its vector: `mean`, `mean-text`, `cls`, `pooler`, `max`, `last`, `sep`, or several joined by `+`.
-    pub pooling: Taken,
+    /// Vector of a window: `mean`, `mean-text`, `cls`, `pooler`, `max`, `last`, `sep`, or several joined by `+`.
+    pub pooling: Pooling,
     /// `last`, `first+last`, `last:4`, `last:4:concat`, `each` or `mix:0.2,0.3,0.5*1.0`.
     pub layers: Layers,
     /// For `scores`: `auto`, `softmax` or `sigmoid`.
     pub activation: Activation,
-    /// Whether a vector is scaled to length 1.
+    /// True if a vector is scaled to length 1.
     pub normalise: bool,
     /// Tokens of a window at most, special ones included; 0: as many as the model has places.
     pub max_tokens: usize,
     /// Tokens from the beginning of a window to that of the next; 0: a document has one window.
     pub stride: usize,
-    /// How windows become one row: `mean`, `max` or `first`.
+    /// Rule by which windows become one row: `mean`, `max` or `first`.
     pub over_windows: Over,
     /// 0: what truncation keeps is read in one go. Else it is put together from windows of whole sentences of at most so many
     /// tokens, each weighing as many as are kept of it: windows are read once, however many strategies there are.
@@ -98,7 +98,7 @@ impl Default for OnnxParams {
             tokenizer: PathBuf::new(),
             fitted_until: None,
             output: Output::default(),
-            pooling: Taken::default(),
+            pooling: Pooling::default(),
             layers: Layers::default(),
             activation: Activation::default(),
             normalise: false,
@@ -117,7 +117,7 @@ impl OnnxParams {
         self.fitted_until.and_then(|day| day.and_hms_opt(23, 59, 59))
     }
 
-    /// Where the tokenizer is: the file or folder named, else the folder of the model.
+    /// Path of the tokenizer: the file or folder named, else the folder of the model.
     pub fn tokenizer_path(&self, base: &Path) -> PathBuf {
         if !self.tokenizer.as_os_str().is_empty() {
             return base.join(&self.tokenizer);
@@ -128,7 +128,7 @@ impl OnnxParams {
 
     /// The content of all files that the model's rows depend on.
     pub fn files_key(&self, base: &Path) -> Result<Key> {
-        Files::of(self, base, &ENCODERS)?.key()
+        Files::new(self, base, &ENCODERS)?.key()
     }
 
     /// Fails where the settings make no sense, whatever the model.

@@ -16,12 +16,12 @@ use std::str::FromStr;
 use anyhow::{Context, Result, bail, ensure};
 use serde::{Deserialize, Serialize};
 
-/// What is taken of the tokens.
+/// A vector of the vectors of tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Take {
+pub enum Pool {
     /// The vector of the classification token: the first, or the last where the family puts it there.
     Cls,
-    /// What the model's own pooler makes of it.
+    /// The first token's vector, through the model's own pooler.
     Pooler,
     /// The mean over real tokens, special ones included.
     Mean,
@@ -29,44 +29,43 @@ pub enum Take {
     MeanText,
     /// The largest value over real tokens.
     Max,
-    /// The last real token.
     Last,
     /// The token that ends the text: `[SEP]`, `</s>`.
     Sep,
 }
 
-const NAMES: [(&str, Take); 7] = [
-    ("cls", Take::Cls),
-    ("pooler", Take::Pooler),
-    ("mean", Take::Mean),
-    ("mean-text", Take::MeanText),
-    ("max", Take::Max),
-    ("last", Take::Last),
-    ("sep", Take::Sep),
+const NAMES: [(&str, Pool); 7] = [
+    ("cls", Pool::Cls),
+    ("pooler", Pool::Pooler),
+    ("mean", Pool::Mean),
+    ("mean-text", Pool::MeanText),
+    ("max", Pool::Max),
+    ("last", Pool::Last),
+    ("sep", Pool::Sep),
 ];
 
-/// What is taken of the tokens, side by side.
+/// Vectors of the vectors of tokens, side by side.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-pub struct Taken(pub Vec<Take>);
+pub struct Pooling(pub Vec<Pool>);
 
-impl Default for Taken {
-    fn default() -> Taken {
-        Taken(vec![Take::Mean])
+impl Default for Pooling {
+    fn default() -> Pooling {
+        Pooling(vec![Pool::Mean])
     }
 }
 
-impl Taken {
-    /// How many stand side by side.
+impl Pooling {
+    /// Number of vectors side by side.
     pub fn parts(&self) -> usize {
         self.0.len()
     }
 }
 
-impl FromStr for Taken {
+impl FromStr for Pooling {
     type Err = anyhow::Error;
 
-    fn from_str(text: &str) -> Result<Taken> {
+    fn from_str(text: &str) -> Result<Pooling> {
         let one = |part: &str| {
             let found = NAMES.iter().find(|(name, _)| *name == part.trim()).map(|(_, take)| *take);
             found.with_context(|| {
@@ -74,36 +73,23 @@ impl FromStr for Taken {
                 format!("{text:?} is no pooling: one of {names}, or several joined by +")
             })
         };
-        Ok(Taken(text.split('+').map(one).collect::<Result<_>>()?))
+        Ok(Pooling(text.split('+').map(one).collect::<Result<_>>()?))
     }
 }
 
-impl fmt::Display for Taken {
+impl fmt::Display for Pooling {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = |take: &Take| NAMES.iter().find(|(_, other)| other == take).map_or("", |(name, _)| *name);
+        let name = |take: &Pool| NAMES.iter().find(|(_, other)| other == take).map_or("", |(name, _)| *name);
         f.write_str(&self.0.iter().map(name).collect::<Vec<_>>().join("+"))
     }
 }
 
-impl TryFrom<String> for Taken {
-    type Error = anyhow::Error;
-
-    fn try_from(text: String) -> Result<Taken> {
-        text.parse()
-    }
-}
-
-impl From<Taken> for String {
-    fn from(taken: Taken) -> String {
-        taken.to_string()
-    }
-}
+inkstone_base::as_text!(Pooling);
 
 /// Which layers the vectors of tokens come from.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Layers {
-    /// The last.
     #[default]
     Last,
     /// The mean of the first above the embeddings and the last.
@@ -168,19 +154,7 @@ impl fmt::Display for Layers {
     }
 }
 
-impl TryFrom<String> for Layers {
-    type Error = anyhow::Error;
-
-    fn try_from(text: String) -> Result<Layers> {
-        text.parse()
-    }
-}
-
-impl From<Layers> for String {
-    fn from(layers: Layers) -> String {
-        layers.to_string()
-    }
-}
+inkstone_base::as_text!(Layers);
 
 impl Layers {
     /// The weights of the layers that are read, of so many that there are; one list for each that stands side by side.
@@ -230,25 +204,31 @@ pub(crate) struct Places {
     pub real: Range<usize>,
     /// Tokens of the text among them.
     pub text: Range<usize>,
-    /// The classification token.
     pub cls: usize,
     /// The token that ends the text; the last real one where the tokenizer adds none.
     pub sep: usize,
 }
 
-/// Appends what is taken of one window's vectors `[tokens, hidden]` to `row`; `pooler` is the model's own.
-pub(crate) fn pool(taken: &Taken, vectors: &[f32], hidden: usize, places: &Places, pooler: &[f32], row: &mut Vec<f32>) {
+/// Appends the pooled vectors of one window's vectors `[tokens, hidden]` to `row`; `pooler` is the model's own.
+pub(crate) fn pool(
+    taken: &Pooling,
+    vectors: &[f32],
+    hidden: usize,
+    places: &Places,
+    pooler: &[f32],
+    row: &mut Vec<f32>,
+) {
     let token = |place: usize| &vectors[place * hidden..(place + 1) * hidden];
     for take in &taken.0 {
         match take {
-            Take::Cls => row.extend_from_slice(token(places.cls)),
-            Take::Pooler => row.extend_from_slice(pooler),
-            Take::Last => row.extend_from_slice(token(places.real.end - 1)),
-            Take::Sep => row.extend_from_slice(token(places.sep)),
-            Take::Mean => mean(places.real.clone().map(token), hidden, row),
-            Take::MeanText if places.text.is_empty() => mean(places.real.clone().map(token), hidden, row),
-            Take::MeanText => mean(places.text.clone().map(token), hidden, row),
-            Take::Max => {
+            Pool::Cls => row.extend_from_slice(token(places.cls)),
+            Pool::Pooler => row.extend_from_slice(pooler),
+            Pool::Last => row.extend_from_slice(token(places.real.end - 1)),
+            Pool::Sep => row.extend_from_slice(token(places.sep)),
+            Pool::Mean => mean(places.real.clone().map(token), hidden, row),
+            Pool::MeanText if places.text.is_empty() => mean(places.real.clone().map(token), hidden, row),
+            Pool::MeanText => mean(places.text.clone().map(token), hidden, row),
+            Pool::Max => {
                 let begin = row.len();
                 row.extend_from_slice(token(places.real.start));
                 for vector in places.real.clone().skip(1).map(token) {
@@ -280,12 +260,12 @@ mod tests {
     #[test]
     fn settings_are_written_as_they_are_read() {
         for text in ["cls", "mean-text", "last+max+mean"] {
-            assert_eq!(text.parse::<Taken>().unwrap().to_string(), text);
+            assert_eq!(text.parse::<Pooling>().unwrap().to_string(), text);
         }
         for text in ["last", "first+last", "each", "last:4", "last:4:concat", "mix:0.5,0.25,0.25*2"] {
             assert_eq!(text.parse::<Layers>().unwrap().to_string(), text);
         }
-        let error = "average".parse::<Taken>().unwrap_err().to_string();
+        let error = "average".parse::<Pooling>().unwrap_err().to_string();
         assert!(error.contains("average") && error.contains("mean-text"), "{error}");
         for text in ["last:0", "first", "mix:a,b", "mix:0.5,inf"] {
             let error = format!("{:#}", text.parse::<Layers>().unwrap_err());

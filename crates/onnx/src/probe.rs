@@ -12,21 +12,20 @@ use super::masked::{Guess, MaskedModel};
 use super::model::Opening;
 use super::params::{OnnxParams, Output};
 use super::session::Ran;
-use super::windows::Cutter;
+use super::windows::OpenWordCutter;
 use inkstone_base::job::Ctx;
 use inkstone_models::cosine;
 use inkstone_text::Truncation;
 
-/// Tokens told for each mask.
+/// Tokens reported for each mask.
 const BEST: usize = 10;
 
 /// A slip of this file, should it ever happen.
 const OTHER: &str = "the model was opened for another sort of question";
 
-/// What a model is asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Question {
-    /// What stands behind the masks of a text? A mask is written as the model's own token.
+    /// Which tokens stand behind the masks of a text? A mask is written as the model's own token.
     Fill(String),
     /// How near are two texts?
     Compare(String, String),
@@ -36,7 +35,6 @@ pub enum Question {
     Names(String),
 }
 
-/// What it answers.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Reply {
     /// The likeliest tokens of each mask, by falling probability.
@@ -52,11 +50,9 @@ pub enum Reply {
 /// An answer, and how it was come by.
 #[derive(Clone, Debug)]
 pub struct Answered {
-    /// What was answered.
     pub reply: Reply,
-    /// Where the model runs.
     pub ran: Ran,
-    /// How long it took, without the opening of the model.
+    /// Time that it took, without the opening of the model.
     pub took: Duration,
 }
 
@@ -86,7 +82,7 @@ impl Probe {
         &self,
         listed: &Listed,
         question: &Question,
-        words: Cutter<'_>,
+        words: OpenWordCutter<'_>,
         opening: &Opening<'_>,
         ctx: &Ctx,
     ) -> Result<Answered> {
@@ -97,7 +93,7 @@ impl Probe {
         };
         let params = OnnxParams { output, ..listed.params() };
         let masks = matches!(question, Question::Fill(_));
-        let written = std::fs::metadata(&listed.file).and_then(|of| of.modified()).ok();
+        let written = std::fs::metadata(&listed.file).and_then(|meta| meta.modified()).ok();
         let wanted = Opened { file: listed.file.clone(), params, written, masks };
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         if kept.as_ref().is_none_or(|(opened, _)| *opened != wanted) {
@@ -153,7 +149,7 @@ mod tests {
 
     use super::super::describe::models;
     use super::super::testing::{graph, has_library, opening};
-    use super::super::windows::Words;
+    use super::super::windows::WordCutter;
     use super::*;
 
     fn listed(model: PathBuf) -> Listed {
@@ -162,7 +158,7 @@ mod tests {
     }
 
     fn ask(probe: &Probe, model: &Listed, question: Question) -> Result<Reply> {
-        let answered = probe.ask(model, &question, &|| Ok(Words::Spaces), &opening(), &Ctx::new(1, 1).unwrap())?;
+        let answered = probe.ask(model, &question, &|| Ok(WordCutter::Spaces), &opening(), &Ctx::new(1, 1).unwrap())?;
         assert_eq!(answered.ran.device, "cpu");
         Ok(answered.reply)
     }

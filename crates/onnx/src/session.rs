@@ -22,10 +22,10 @@ use serde::Serialize;
 use super::runtime::{Device, Placement, Runtime, cuda_lacks};
 use inkstone_base::job::Ctx;
 
-/// How long a run may go on after it was cancelled.
+/// Time for which a run may go on after it was cancelled.
 const WATCH: Duration = Duration::from_millis(50);
 
-/// Where a model runs, as reports and manifests say it.
+/// Device and nodes of a model, as reports and manifests say it.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Ran {
     /// `cpu` or `cuda:N`.
@@ -33,26 +33,18 @@ pub struct Ran {
     /// Why it is the processor, where `auto` looked for more.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
-    /// Nodes by provider.
     pub placement: Placement,
-    /// Version of ONNX Runtime.
     pub version: String,
 }
 
 /// The element type of a tensor that models take or give.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Element {
-    /// 64-bit integers.
     I64,
-    /// 32-bit integers.
     I32,
-    /// Booleans.
     Bool,
-    /// Single precision.
     F32,
-    /// Half precision.
     F16,
-    /// Anything else.
     Other,
 }
 
@@ -66,7 +58,7 @@ pub(crate) struct Port {
 }
 
 impl Port {
-    fn of(name: &str, kind: &ValueType) -> Port {
+    fn new(name: &str, kind: &ValueType) -> Port {
         let (element, shape) = match kind {
             ValueType::Tensor { ty, shape, .. } => {
                 let element = match ty {
@@ -181,9 +173,9 @@ impl Session {
         let committed = builder(runtime, cuda, threads).and_then(|mut builder| builder.commit_from_file(path));
         let messages = runtime.log().take();
         let inner = committed.map_err(|error| unreadable(path, &error.to_string()))?;
-        let placement = Placement::of(messages.iter().map(String::as_str));
-        let inputs = inner.inputs().iter().map(|port| Port::of(port.name(), port.dtype())).collect();
-        let outputs = inner.outputs().iter().map(|port| Port::of(port.name(), port.dtype())).collect();
+        let placement = Placement::new(messages.iter().map(String::as_str));
+        let inputs = inner.inputs().iter().map(|port| Port::new(port.name(), port.dtype())).collect();
+        let outputs = inner.outputs().iter().map(|port| Port::new(port.name(), port.dtype())).collect();
         let ran = Ran {
             device: cuda.map_or(Device::Cpu, Device::Cuda).to_string(),
             why,
@@ -201,27 +193,23 @@ impl Session {
         })
     }
 
-    /// What the graph takes.
     pub(crate) fn inputs(&self) -> &[Port] {
         &self.inputs
     }
 
-    /// What the graph gives.
     pub(crate) fn outputs(&self) -> &[Port] {
         &self.outputs
     }
 
-    /// Where it runs.
     pub(crate) fn ran(&self) -> &Ran {
         &self.ran
     }
 
-    /// Whether it runs on a CUDA device, where shapes are better kept few.
+    /// True if it runs on a CUDA device, where shapes are better kept few.
     pub(crate) fn on_cuda(&self) -> bool {
         self.on_cuda
     }
 
-    /// The file.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
@@ -320,7 +308,6 @@ impl Drop for Watcher {
     }
 }
 
-/// The outputs of a run.
 pub(crate) struct Outputs<'a, 'r>(&'a SessionOutputs<'r>);
 
 impl Outputs<'_, '_> {

@@ -1,4 +1,4 @@
-//! What is read of the outputs of a window: its row.
+//! From the outputs of a window to its row.
 
 use anyhow::{Context, Result, ensure};
 
@@ -6,20 +6,41 @@ use super::family::{Config, Family};
 use super::graph::{Hidden, output};
 use super::heads;
 use super::params::{Activation, OnnxParams, Output, Over};
-use super::pooling::{Take, Taken, pool};
+use super::pooling::{Pool, Pooling, pool};
 use super::session::{Given, Outputs, Session, no_output};
 use super::windows::{Window, Windows, places};
 
-/// What is read.
+/// Outputs of a model for a batch of windows.
+#[derive(Clone, Copy)]
+pub(crate) struct BatchOutputs<'a, 'r, 's> {
+    pub(crate) outputs: &'a Outputs<'r, 's>,
+    pub(crate) windows: &'a Windows,
+    /// Numbers of the windows of the batch.
+    pub(crate) batch: &'a [usize],
+    /// Tokens of each row of the batch.
+    pub(crate) width: usize,
+    pub(crate) family: &'a Family,
+}
+
 pub(crate) enum Task {
-    /// A vector.
     Embedding(Embedding),
     /// Probabilities of labels.
-    Scores { logits: String, labels: Vec<String>, sigmoid: bool, tone: Option<[usize; 2]> },
+    Scores {
+        logits: String,
+        labels: Vec<String>,
+        sigmoid: bool,
+        tone: Option<[usize; 2]>,
+    },
     /// Counts of entities by kind.
-    Entities { logits: String, labels: Vec<String>, kinds: Vec<String> },
+    Entities {
+        logits: String,
+        labels: Vec<String>,
+        kinds: Vec<String>,
+    },
     /// Surprise of a language model.
-    Surprise { logits: String },
+    Surprise {
+        logits: String,
+    },
 }
 
 /// A vector of the tokens' vectors.
@@ -27,7 +48,7 @@ pub(crate) struct Embedding {
     hidden: Hidden,
     /// Layers with their weights, one list for each that stands side by side.
     weights: Vec<Vec<(usize, f32)>>,
-    taken: Taken,
+    taken: Pooling,
     pooler: Option<String>,
     normalise: bool,
     dim: usize,
@@ -38,10 +59,10 @@ const GOOD: [&str; 7] = ["positive", "pos", "bullish", "正面", "积极", "利�
 const BAD: [&str; 7] = ["negative", "neg", "bearish", "负面", "消极", "利空", "看空"];
 
 impl Task {
-    pub(crate) fn of(session: &Session, params: &OnnxParams, config: &Config, family: &Family) -> Result<Task> {
+    pub(crate) fn new(session: &Session, params: &OnnxParams, config: &Config, family: &Family) -> Result<Task> {
         let outputs = session.outputs();
         match params.output {
-            Output::Embedding => Ok(Task::Embedding(Embedding::of(session, params, config)?)),
+            Output::Embedding => Ok(Task::Embedding(Embedding::new(session, params, config)?)),
             Output::Scores => {
                 let port = output(outputs, &["logits", "output", "scores"], 2);
                 let port =
@@ -113,19 +134,13 @@ impl Task {
         }
     }
 
-    /// The rows of the windows of a batch whose rows are `width` tokens wide, in their order.
-    pub(crate) fn rows(
-        &self,
-        outputs: &Outputs<'_, '_>,
-        windows: &Windows,
-        batch: &[usize],
-        width: usize,
-        family: &Family,
-    ) -> Result<Vec<f32>> {
+    /// The rows of the windows of a batch, in their order.
+    pub(crate) fn rows(&self, read: BatchOutputs<'_, '_, '_>) -> Result<Vec<f32>> {
+        let BatchOutputs { outputs, windows, batch, width, family } = read;
         let mut rows = Vec::new();
         let window = |number: usize| &windows.windows[number];
         match self {
-            Task::Embedding(embedding) => embedding.rows(outputs, windows, batch, width, family, &mut rows)?,
+            Task::Embedding(embedding) => embedding.rows(read, &mut rows)?,
             Task::Scores { logits, labels, sigmoid, tone } => {
                 let given = outputs.get(logits)?;
                 expect(&given, logits, 1, labels.len())?;
@@ -141,7 +156,7 @@ impl Task {
                 }
             }
             Task::Entities { kinds, .. } => {
-                for (&number, found) in batch.iter().zip(self.entities(outputs, windows, batch, width, family)?) {
+                for (&number, found) in batch.iter().zip(self.entities(read)?) {
                     // What the window before has read, it has counted.
                     let before = windows.read_before(number);
                     let new = || found.iter().filter(|entity| entity.range.start >= before);
@@ -168,15 +183,9 @@ impl Task {
         Ok(rows)
     }
 
-    /// The entities of each window of a batch whose rows are `width` tokens wide; none where it reads no entities.
-    pub(crate) fn entities(
-        &self,
-        outputs: &Outputs<'_, '_>,
-        windows: &Windows,
-        batch: &[usize],
-        width: usize,
-        family: &Family,
-    ) -> Result<Vec<Vec<heads::Entity>>> {
+    /// The entities of each window of a batch; none where it reads no entities.
+    pub(crate) fn entities(&self, read: BatchOutputs<'_, '_, '_>) -> Result<Vec<Vec<heads::Entity>>> {
+        let BatchOutputs { outputs, windows, batch, width, family } = read;
         let Task::Entities { logits, labels, .. } = self else { return Ok(Vec::new()) };
         let given = outputs.get(logits)?;
         expect(&given, logits, 2, labels.len())?;
@@ -243,10 +252,10 @@ impl Embedding {
         self.weights.len()
     }
 
-    fn of(session: &Session, params: &OnnxParams, config: &Config) -> Result<Embedding> {
+    fn new(session: &Session, params: &OnnxParams, config: &Config) -> Result<Embedding> {
         let outputs = session.outputs();
         let hidden =
-            Hidden::of(outputs).with_context(|| no_output(session, "vectors of tokens (last_hidden_state)"))?;
+            Hidden::new(outputs).with_context(|| no_output(session, "vectors of tokens (last_hidden_state)"))?;
         let weights = params.layers.weights(hidden.layers())?;
         // The last layer alone is mostly there under its own name, whatever others there are.
         let only_last = weights.len() == 1 && weights[0] == [(hidden.layers() - 1, 1.0)];
@@ -254,7 +263,7 @@ impl Embedding {
             Some(last) => (Hidden::Last(last), vec![vec![(0, 1.0)]]),
             None => (hidden, weights),
         };
-        let needs_pooler = params.pooling.0.contains(&Take::Pooler);
+        let needs_pooler = params.pooling.0.contains(&Pool::Pooler);
         let pooler =
             output(outputs, &["pooler_output", "pooled_output", "sentence_embedding"], 2).filter(|_| needs_pooler);
         ensure!(
@@ -267,14 +276,14 @@ impl Embedding {
         };
         let size =
             |name: &str| outputs.iter().find(|port| port.name == name).and_then(|port| port.shape.last().copied());
-        let of = |name: &str| {
+        let dim_of = |name: &str| {
             let size = size(name).and_then(|size| usize::try_from(size).ok()).or(config.hidden());
             size.with_context(|| {
                 format!("{} does not say how long the vectors of its output {name} are", session.path().display())
             })
         };
-        let (vector, own) = (of(name)?, pooler.map(|port| of(&port.name)).transpose()?);
-        let one = |take: &Take| if *take == Take::Pooler { own.unwrap_or(0) } else { vector * weights.len() };
+        let (vector, own) = (dim_of(name)?, pooler.map(|port| dim_of(&port.name)).transpose()?);
+        let one = |take: &Pool| if *take == Pool::Pooler { own.unwrap_or(0) } else { vector * weights.len() };
         let dim = params.pooling.0.iter().map(one).sum();
         let (taken, pooler, normalise) =
             (params.pooling.clone(), pooler.map(|port| port.name.clone()), params.normalise);
@@ -293,19 +302,12 @@ impl Embedding {
         wanted
     }
 
-    fn rows(
-        &self,
-        outputs: &Outputs<'_, '_>,
-        windows: &Windows,
-        batch: &[usize],
-        width: usize,
-        family: &Family,
-        rows: &mut Vec<f32>,
-    ) -> Result<()> {
+    fn rows(&self, read: BatchOutputs<'_, '_, '_>, rows: &mut Vec<f32>) -> Result<()> {
+        let BatchOutputs { outputs, windows, batch, width, family } = read;
         let names = self.wanted();
         let given = names.iter().map(|name| outputs.get(name)).collect::<Result<Vec<Given<'_>>>>()?;
-        let of = |name: &str| names.iter().position(|other| *other == name).map(|i| &given[i]);
-        let pooler = self.pooler.as_deref().and_then(of);
+        let named = |name: &str| names.iter().position(|other| *other == name).map(|i| &given[i]);
+        let pooler = self.pooler.as_deref().and_then(named);
         let hidden = given.iter().find(|given| given.shape.len() >= 3).and_then(|given| given.shape.last().copied());
         let hidden = hidden.context("the vectors of tokens have no length")?;
         let (size, side) = (width * hidden, self.weights.len());
@@ -314,9 +316,9 @@ impl Embedding {
         for (i, &number) in batch.iter().enumerate() {
             let layer = |layer: usize| -> Result<&[f32]> {
                 let (given, at) = match &self.hidden {
-                    Hidden::Each(names) => (of(&names[layer]), i),
-                    Hidden::Stacked(name, layers) => (of(name), i * layers + layer),
-                    Hidden::Last(name) => (of(name), i),
+                    Hidden::Each(names) => (named(&names[layer]), i),
+                    Hidden::Stacked(name, layers) => (named(name), i * layers + layer),
+                    Hidden::Last(name) => (named(name), i),
                 };
                 let given = given.context("an output that was asked for is missing")?;
                 given.values.get(at * size..(at + 1) * size).with_context(|| {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use super::runtime::{Runtime, RuntimeParams, install};
-use super::{Encoder, OnnxParams, Opening, Words};
+use super::{Encoder, OnnxParams, Opening, WordCutter};
 use inkstone_base::job::Ctx;
 use inkstone_text::Truncation;
 
@@ -34,22 +34,18 @@ pub fn runtime() -> &'static Runtime {
     library().unwrap()
 }
 
-/// The folder of a reference graph.
 pub fn graph(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/reference/onnx").join(name)
 }
 
-/// The library on the processor.
 pub fn opening() -> Opening<'static> {
     Opening { runtime: runtime(), device: super::Device::Cpu, threads: 2, base: Path::new("") }
 }
 
-/// A reference graph, opened.
 pub fn encoder(params: &OnnxParams) -> anyhow::Result<Encoder> {
-    Encoder::open(params, Truncation::None, &|| Ok(Words::Spaces), &opening())
+    Encoder::open(params, Truncation::None, &|| Ok(WordCutter::Spaces), &opening())
 }
 
-/// Settings for a reference graph.
 pub fn params(name: &str) -> OnnxParams {
     OnnxParams { model: graph(name), ..OnnxParams::default() }
 }

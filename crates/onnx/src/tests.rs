@@ -6,7 +6,7 @@ use super::testing::{encoder, graph, has_library, params};
 use super::*;
 use inkstone_base::job::Ctx;
 
-/// What PyTorch said of a reference graph.
+/// Output of PyTorch for a reference graph.
 fn expected(name: &str) -> Value {
     serde_json::from_slice(&std::fs::read(graph(name).join("expected.json")).unwrap()).unwrap()
 }
@@ -403,7 +403,7 @@ fn a_device_runs_as_the_processor_does_or_is_refused_with_what_is_missing() {
     }
     let open = |device| {
         let opening = Opening { device, ..testing::opening() };
-        Encoder::open(&params("bert"), inkstone_text::Truncation::None, &|| Ok(Words::Spaces), &opening)
+        Encoder::open(&params("bert"), inkstone_text::Truncation::None, &|| Ok(WordCutter::Spaces), &opening)
     };
     if runtime::cuda_lacks(&testing::runtime().library).is_empty() {
         let expected = expected("bert");
@@ -474,7 +474,8 @@ fn threads_and_neighbours_change_no_bit_of_a_batch() {
     let of = |threads| {
         let opening = Opening { threads, ..testing::opening() };
         let mut encoder =
-            Encoder::open(&params("bert"), inkstone_text::Truncation::None, &|| Ok(Words::Spaces), &opening).unwrap();
+            Encoder::open(&params("bert"), inkstone_text::Truncation::None, &|| Ok(WordCutter::Spaces), &opening)
+                .unwrap();
         encoder.rows(&texts, &Ctx::new(threads, 1).unwrap(), |_| Ok(())).unwrap().0
     };
     let bits = |rows: Vec<f32>| rows.into_iter().map(f32::to_bits).collect::<Vec<u32>>();

@@ -13,18 +13,16 @@ use inkstone_text::{Segmenter, Truncation};
 /// Characters of a word, marks included, as the character models of ELMo take them.
 const CHARACTERS: usize = 50;
 
-/// What turns text into tokens.
-pub enum Reader {
+pub enum Tokenizer {
     /// Pieces of a tokenizer.
     Pieces(Subword),
     /// Words of a list, the text cut into words before.
-    Words(Subword, Words),
+    Words(Subword, WordCutter),
     /// Words by their bytes.
-    Characters(Words),
+    Characters(WordCutter),
 }
 
-/// How a text is cut into words.
-pub enum Words {
+pub enum WordCutter {
     /// It is cut already, by spaces.
     Spaces,
     /// As the project cuts it.
@@ -32,54 +30,53 @@ pub enum Words {
 }
 
 /// Makes the cutter of a model that reads words; others ask for none, and load no dictionary.
-pub type Cutter<'a> = &'a dyn Fn() -> Result<Words>;
+pub type OpenWordCutter<'a> = &'a dyn Fn() -> Result<WordCutter>;
 
-impl Words {
+impl WordCutter {
     fn cut<'t>(&self, text: &'t str) -> Vec<(&'t str, Range<u32>)> {
         let place = |word: &'t str| {
             let start = word.as_ptr() as usize - text.as_ptr() as usize;
             (word, start as u32..(start + word.len()) as u32)
         };
         match self {
-            Words::Spaces => text.split_whitespace().map(place).collect(),
-            Words::Segmenter(segmenter) => segmenter.tokens(text).iter().map(|token| place(token.text)).collect(),
+            WordCutter::Spaces => text.split_whitespace().map(place).collect(),
+            WordCutter::Segmenter(segmenter) => segmenter.tokens(text).iter().map(|token| place(token.text)).collect(),
         }
     }
 }
 
 /// The tokens kept of one text, without special tokens.
 #[derive(Default)]
-struct Kept {
-    /// Numbers, as many a token as the reader has.
+struct KeptTokens {
+    /// Numbers, as many a token as the tokenizer has.
     numbers: Vec<u32>,
     offsets: Vec<Range<u32>>,
     /// Which of them go on with the word before.
     inside: Vec<bool>,
-    /// Whether the text had more.
+    /// True if the text had more.
     cut: bool,
     unknown: usize,
 }
 
-impl Reader {
+impl Tokenizer {
     /// Numbers a token.
     pub fn width(&self) -> usize {
-        if matches!(self, Reader::Characters(_)) { CHARACTERS } else { 1 }
+        if matches!(self, Tokenizer::Characters(_)) { CHARACTERS } else { 1 }
     }
 
-    /// The tokenizer, where there is one.
     pub fn subword(&self) -> Option<&Subword> {
         match self {
-            Reader::Pieces(subword) | Reader::Words(subword, _) => Some(subword),
-            Reader::Characters(_) => None,
+            Tokenizer::Pieces(subword) | Tokenizer::Words(subword, _) => Some(subword),
+            Tokenizer::Characters(_) => None,
         }
     }
 
     /// Special tokens that each window gets.
     pub fn specials(&self) -> usize {
         match self {
-            Reader::Pieces(subword) => subword.specials(),
-            Reader::Words(vocabulary, _) => sentence_marks(vocabulary).iter().flatten().count(),
-            Reader::Characters(_) => 2,
+            Tokenizer::Pieces(subword) => subword.specials(),
+            Tokenizer::Words(vocabulary, _) => sentence_marks(vocabulary).iter().flatten().count(),
+            Tokenizer::Characters(_) => 2,
         }
     }
 
@@ -96,56 +93,56 @@ impl Reader {
             (vec![0; numbers.len() / width], numbers, inner)
         };
         let (types, numbers, inner) = match self {
-            Reader::Pieces(subword) => {
+            Tokenizer::Pieces(subword) => {
                 let wrapped = subword.wrap(numbers);
                 (wrapped.types.iter().map(|&kind| kind as u8).collect(), wrapped.ids, wrapped.text)
             }
-            Reader::Words(vocabulary, _) => {
+            Tokenizer::Words(vocabulary, _) => {
                 let [begin, end] = sentence_marks(vocabulary).map(|mark| mark.into_iter().collect::<Vec<u32>>());
                 marked(&begin, &end, 1)
             }
-            Reader::Characters(_) => marked(&character_mark(SENTENCE[0]), &character_mark(SENTENCE[1]), CHARACTERS),
+            Tokenizer::Characters(_) => marked(&character_mark(SENTENCE[0]), &character_mark(SENTENCE[1]), CHARACTERS),
         };
         (numbers, types, inner)
     }
 
-    fn all(&self, text: &str) -> Result<Kept> {
+    fn all(&self, text: &str) -> Result<KeptTokens> {
         let (numbers, offsets) = match self {
-            Reader::Pieces(subword) => {
+            Tokenizer::Pieces(subword) => {
                 let pieces = subword.encode(text)?;
                 (pieces.ids, pieces.offsets)
             }
-            Reader::Words(vocabulary, words) => {
+            Tokenizer::Words(vocabulary, words) => {
                 let unknown = vocabulary.unk_id().unwrap_or(0);
                 let words = words.cut(text);
                 words.into_iter().map(|(word, place)| (vocabulary.id(word).unwrap_or(unknown), place)).unzip()
             }
-            Reader::Characters(words) => {
+            Tokenizer::Characters(words) => {
                 let words = words.cut(text);
                 let numbers = words.iter().flat_map(|(word, _)| characters(word)).collect();
                 (numbers, words.into_iter().map(|(_, place)| place).collect())
             }
         };
-        Ok(Kept { numbers, offsets, ..Kept::default() })
+        Ok(KeptTokens { numbers, offsets, ..KeptTokens::default() })
     }
 
     /// The tokens of a text that a strategy keeps, at most `room` of them.
-    fn kept(&self, text: &str, truncation: &Truncation, room: usize) -> Result<Kept> {
+    fn kept(&self, text: &str, truncation: &Truncation, room: usize) -> Result<KeptTokens> {
         let specials = self.specials();
         let mut kept = match (self, *truncation) {
             // One piece more shows whether there was more, at the price of these alone.
-            (Reader::Pieces(subword), Truncation::None | Truncation::Head(_)) if room < usize::MAX => {
+            (Tokenizer::Pieces(subword), Truncation::None | Truncation::Head(_)) if room < usize::MAX => {
                 let room = truncation.limit(specials).map_or(room, |limit| room.min(limit.saturating_sub(specials)));
                 let pieces = subword.encode_head(text, room + 1)?;
-                let mut kept = Kept { numbers: pieces.ids, offsets: pieces.offsets, ..Kept::default() };
+                let mut kept = KeptTokens { numbers: pieces.ids, offsets: pieces.offsets, ..KeptTokens::default() };
                 self.keep(&mut kept, &[0..room]);
                 kept
             }
-            (Reader::Pieces(subword), Truncation::Tail(limit)) => {
+            (Tokenizer::Pieces(subword), Truncation::Tail(limit)) => {
                 let room = room.min(limit.saturating_sub(specials));
                 let pieces = subword.encode_tail(text, room + 1)?;
                 let begin = pieces.ids.len().saturating_sub(room);
-                let mut kept = Kept { numbers: pieces.ids, offsets: pieces.offsets, ..Kept::default() };
+                let mut kept = KeptTokens { numbers: pieces.ids, offsets: pieces.offsets, ..KeptTokens::default() };
                 self.keep(&mut kept, &[begin..usize::MAX]);
                 kept
             }
@@ -167,7 +164,7 @@ impl Reader {
     }
 
     /// Keeps some of the tokens, in order.
-    fn keep(&self, kept: &mut Kept, ranges: &[Range<usize>]) {
+    fn keep(&self, kept: &mut KeptTokens, ranges: &[Range<usize>]) {
         let (len, width) = (kept.offsets.len(), self.width());
         let ranges: Vec<Range<usize>> = ranges.iter().map(|r| r.start.min(len)..r.end.min(len)).collect();
         if ranges.iter().map(ExactSizeIterator::len).sum::<usize>() == len {
@@ -205,10 +202,9 @@ fn characters(word: &str) -> [u32; CHARACTERS] {
     numbers
 }
 
-/// How texts become windows.
+/// Rules by which texts become windows.
 #[derive(Clone, Copy, Debug)]
-pub struct Cut {
-    /// What is kept of a text.
+pub struct WindowRules {
     pub truncation: Truncation,
     /// Tokens of a window at most, special ones included; `usize::MAX` where there is no limit.
     pub limit: usize,
@@ -218,41 +214,35 @@ pub struct Cut {
     pub bare: bool,
 }
 
-impl Cut {
-    /// Special tokens of a window.
-    fn specials(&self, reader: &Reader) -> usize {
-        if self.bare { 0 } else { reader.specials() }
+impl WindowRules {
+    fn specials(&self, tokenizer: &Tokenizer) -> usize {
+        if self.bare { 0 } else { tokenizer.specials() }
     }
 }
 
-/// One window.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Window {
-    /// Number of its text.
     pub text: usize,
-    /// Its tokens among all, special ones included.
+    /// Tokens among those of all windows, special ones included.
     pub tokens: Range<usize>,
-    /// Those of the text, counted from the window's first.
+    /// Tokens of the text, counted from the window's first token.
     pub inner: Range<usize>,
 }
 
 impl Window {
-    /// Tokens.
     pub fn len(&self) -> usize {
         self.tokens.len()
     }
 }
 
-/// What was met while texts were cut.
+/// Counts of texts, windows and tokens.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Seen {
-    /// Texts.
+pub struct WindowCounts {
     pub texts: u64,
     /// Texts without a token.
     pub empty: u64,
     /// Texts of which tokens were left out, by truncation or because the model has no more places.
     pub cut: u64,
-    /// Windows.
     pub windows: u64,
     /// Tokens of text in them.
     pub tokens: u64,
@@ -262,9 +252,8 @@ pub struct Seen {
     pub not_finite: u64,
 }
 
-impl Seen {
-    /// Adds what another part met.
-    pub fn add(&mut self, other: &Seen) {
+impl WindowCounts {
+    pub fn add(&mut self, other: &WindowCounts) {
         self.texts += other.texts;
         self.empty += other.empty;
         self.cut += other.cut;
@@ -275,39 +264,41 @@ impl Seen {
     }
 }
 
-/// The windows of some texts.
 pub struct Windows {
     pub windows: Vec<Window>,
     /// The number of each token, `width` a token.
     numbers: Vec<u32>,
     width: usize,
-    /// Segment of each token.
     types: Vec<u8>,
     /// Bytes of the text of each token; special ones have none.
     offsets: Vec<Range<u32>>,
-    /// Whether each token goes on with the word before.
+    /// True if each token goes on with the word before.
     inside: Vec<bool>,
-    pub seen: Seen,
+    pub seen: WindowCounts,
 }
 
 impl Windows {
     /// Cuts texts into windows. A text without a token has none.
-    pub fn of(texts: &[&str], reader: &Reader, cut: &Cut, ctx: &Ctx) -> Result<Windows> {
-        let specials = cut.specials(reader);
-        ensure!(cut.limit > specials, "a window of {} tokens has no room beside {specials} special ones", cut.limit);
-        let content = cut.limit - specials;
-        let room = if cut.stride > 0 || cut.limit == usize::MAX { usize::MAX } else { content };
+    pub fn new(texts: &[&str], tokenizer: &Tokenizer, rules: &WindowRules, ctx: &Ctx) -> Result<Windows> {
+        let specials = rules.specials(tokenizer);
+        ensure!(
+            rules.limit > specials,
+            "a window of {} tokens has no room beside {specials} special ones",
+            rules.limit
+        );
+        let content = rules.limit - specials;
+        let room = if rules.stride > 0 || rules.limit == usize::MAX { usize::MAX } else { content };
         // One thread: it cuts faster than models read, and what many allocate and one frees would make memory grow.
         let kept = texts.iter().map(|text| {
             ctx.check()?;
-            reader.kept(text, &cut.truncation, room)
+            tokenizer.kept(text, &rules.truncation, room)
         });
-        let kept = kept.collect::<Result<Vec<Kept>>>()?;
-        let seen = Seen { texts: texts.len() as u64, ..Seen::default() };
+        let kept = kept.collect::<Result<Vec<KeptTokens>>>()?;
+        let seen = WindowCounts { texts: texts.len() as u64, ..WindowCounts::default() };
         let mut all = Windows {
             windows: Vec::new(),
             numbers: Vec::new(),
-            width: reader.width(),
+            width: tokenizer.width(),
             types: Vec::new(),
             offsets: Vec::new(),
             inside: Vec::new(),
@@ -321,23 +312,23 @@ impl Windows {
             let mut begin = 0;
             while begin < len {
                 let end = len.min(begin.saturating_add(content));
-                all.push(text, (!cut.bare).then_some(reader), kept, begin..end);
+                all.push(text, (!rules.bare).then_some(tokenizer), kept, begin..end);
                 if end == len {
                     break;
                 }
-                begin += cut.stride.clamp(1, content);
+                begin += rules.stride.clamp(1, content);
             }
         }
         all.seen.windows = all.windows.len() as u64;
         Ok(all)
     }
 
-    /// Adds a window of these tokens, with the special ones of `reader` if there is one.
-    fn push(&mut self, text: usize, reader: Option<&Reader>, kept: &Kept, tokens: Range<usize>) {
+    /// Adds a window of these tokens, with the special ones of `tokenizer` if there is one.
+    fn push(&mut self, text: usize, tokenizer: Option<&Tokenizer>, kept: &KeptTokens, tokens: Range<usize>) {
         let begin = self.types.len();
         let numbers = &kept.numbers[tokens.start * self.width..tokens.end * self.width];
         let bare = || (numbers.to_vec(), vec![0; tokens.len()], 0..tokens.len());
-        let (numbers, types, inner) = reader.map_or_else(bare, |reader| reader.wrap(numbers));
+        let (numbers, types, inner) = tokenizer.map_or_else(bare, |tokenizer| tokenizer.wrap(numbers));
         self.numbers.extend(numbers);
         self.types.extend(types);
         self.seen.tokens += inner.len() as u64;
@@ -378,7 +369,6 @@ impl Windows {
         last.map_or(0, |place| place.end as usize)
     }
 
-    /// Tokens of each window.
     pub fn lengths(&self) -> Vec<usize> {
         self.windows.iter().map(Window::len).collect()
     }
@@ -398,7 +388,7 @@ impl Windows {
     }
 }
 
-/// Where what is in a row of `width` tokens that a window stands in, at its end where the family fills up at the left.
+/// Places within a row of `width` tokens in which a window stands, at the end of the row where the family fills up at the left.
 pub(crate) fn places(window: &Window, width: usize, left: bool, cls_last: bool) -> Places {
     let begin = if left { width - window.len() } else { 0 };
     let real = begin..begin + window.len();

@@ -23,7 +23,7 @@ impl Axis {
         Axis { range: low..high, logarithmic: true, ticks: log_ticks(low, high, most) }
     }
 
-    /// Where a value stands between the ends: 0 at the lower, 1 at the upper.
+    /// Position of a value between the ends: 0 at the lower, 1 at the upper.
     pub(crate) fn share(&self, value: f64) -> f64 {
         let Range { start, end } = self.range;
         if self.logarithmic { (value / start).ln() / (end / start).ln() } else { (value - start) / (end - start) }

@@ -6,7 +6,7 @@ use plotters::style::text_anchor::{HPos, VPos};
 use plotters::style::{Color, RGBColor};
 
 use super::axis::Axis;
-use super::finding::{DECIMALS, Standing, label, standing};
+use super::finding::{CellStanding, DECIMALS, label, standing};
 use super::legend::{Legend, Symbol};
 use super::svg::{self, ABOVE, BELOW, DIM, GRID, INK, NOT_SHOWN, TYPE};
 use super::words;
@@ -112,9 +112,9 @@ pub fn differences_svg(findings: &Findings, language: Language) -> Result<Option
 
 fn color(findings: &Findings, cell: &Cell) -> RGBColor {
     match standing(findings, cell) {
-        Standing::Above => ABOVE,
-        Standing::Below => BELOW,
-        Standing::Baseline | Standing::NotShown => NOT_SHOWN,
+        CellStanding::Above => ABOVE,
+        CellStanding::Below => BELOW,
+        CellStanding::Baseline | CellStanding::NotShown => NOT_SHOWN,
     }
 }
 

@@ -1,4 +1,4 @@
-//! What an experiment says in a sentence, and how its cells are named.
+//! The finding of an experiment in a sentence, and the names of its cells.
 
 use super::words;
 use inkstone_base::bootstrap::{Comparison, Interval};
@@ -9,31 +9,31 @@ use inkstone_features::experiment::{Cell, Findings};
 /// Decimals of figures and differences.
 pub const DECIMALS: usize = 4;
 
-/// How a cell's difference to the baseline is to be read.
+/// Reading of a cell's difference to the baseline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
-    /// It is the baseline.
+pub enum CellStanding {
+    /// The cell is the baseline.
     Baseline,
     /// Better, and not by chance when it is counted how many cells were compared.
     Above,
-    /// Worse, likewise.
+    /// Worse than the baseline, not by chance.
     Below,
     /// Chance could have done it, or there is no figure.
     NotShown,
 }
 
-/// How this cell's difference is to be read.
-pub fn standing(findings: &Findings, cell: &Cell) -> Standing {
+/// Reading of a cell's difference to the baseline.
+pub fn standing(findings: &Findings, cell: &Cell) -> CellStanding {
     match &cell.against {
-        None if is_baseline(findings, cell) => Standing::Baseline,
+        None if is_baseline(findings, cell) => CellStanding::Baseline,
         Some(c) if c.difference.is_finite() && c.p_adjusted <= 1.0 - findings.confidence => {
             if c.difference > 0.0 {
-                Standing::Above
+                CellStanding::Above
             } else {
-                Standing::Below
+                CellStanding::Below
             }
         }
-        _ => Standing::NotShown,
+        _ => CellStanding::NotShown,
     }
 }
 
@@ -62,7 +62,7 @@ pub(crate) fn features(findings: &Findings) -> Vec<&str> {
     distinct(findings.cells.iter().map(|cell| cell.feature.as_str()))
 }
 
-/// What a cell is called: its strategy, and its feature where there are several.
+/// Name of a cell: its strategy, and its feature where there are several.
 pub fn label(findings: &Findings, cell: &Cell) -> String {
     let strategy = cell.strategy.to_string();
     if features(findings).len() > 1 { format!("{strategy} · {}", cell.feature) } else { strategy }
@@ -83,7 +83,7 @@ pub fn tokens(cell: &Cell) -> String {
     if tokens >= 100.0 { inkstone_base::figures::count(tokens.round() as u64) } else { number(tokens, 1) }
 }
 
-/// What the numbers say, in a sentence or three. A difference that chance could have made is never told as one.
+/// The finding in one to three sentences. A difference that may be chance is never called one.
 pub fn finding(findings: &Findings, language: Language) -> String {
     let zh = language == Language::Zh;
     let there: Vec<&Cell> = findings.cells.iter().filter(|cell| cell.figure.is_finite()).collect();
@@ -92,19 +92,19 @@ pub fn finding(findings: &Findings, language: Language) -> String {
         return words::NO_FIGURES.to(language).to_owned();
     };
     let Some(best) = best else { return words::NO_DIFFERENCES.to(language).to_owned() };
-    let of = |wanted| findings.cells.iter().filter(move |cell| standing(findings, cell) == wanted);
-    let (above, below) = (of(Standing::Above).count(), of(Standing::Below).count());
+    let with = |wanted| findings.cells.iter().filter(move |cell| standing(findings, cell) == wanted);
+    let (above, below) = (with(CellStanding::Above).count(), with(CellStanding::Below).count());
     let compared = findings.cells.iter().filter(|cell| cell.against.is_some()).count();
     let measure = words::measure(findings, language);
     let name = |cell: &Cell| label(findings, cell);
     let against = |cell: &Cell| difference(cell.against.unwrap_or_default(), language);
     let figure = |cell: &Cell| number(cell.figure, DECIMALS);
-    let mut said = match of(Standing::Above).max_by(|a, b| a.figure.total_cmp(&b.figure)) {
+    let mut sentences = match with(CellStanding::Above).max_by(|a, b| a.figure.total_cmp(&b.figure)) {
         Some(winner) => {
             let (name, base_name, interval) = (name(winner), name(base), interval(winner.interval));
-            let mut said = if zh {
+            let mut sentences = if zh {
                 format!(
-                    "{name} 优于基线 {base_name}：{measure} {} {interval}（基线 {}），{}，共比较 {compared} 个组合。",
+                    "{name} 优于基线 {base_name}：{measure} {} {interval}（基线 {}），{}，共比较 {compared} 个单元。",
                     figure(winner),
                     figure(base),
                     against(winner),
@@ -119,19 +119,19 @@ pub fn finding(findings: &Findings, language: Language) -> String {
             };
             if best.figure > winner.figure {
                 let (name, figure) = (label(findings, best), figure(best));
-                said += &if zh {
+                sentences += &if zh {
                     format!("数值最高的是 {name}（{figure}），但它与基线之差不能排除偶然。")
                 } else {
                     format!(" The highest figure is that of {name} ({figure}), but its difference may be chance.")
                 };
             }
-            said
+            sentences
         }
         None => {
             let (name, base_name) = (name(best), name(base));
             if zh {
                 format!(
-                    "没有策略被证明优于基线 {base_name}（{measure} {}）：其余中数值最高的是 {name}，{}，{}，共比较 {compared} 个组合。",
+                    "没有策略被证明优于基线 {base_name}（{measure} {}）：其余中数值最高的是 {name}，{}，{}，共比较 {compared} 个单元。",
                     figure(base),
                     figure(best),
                     against(best),
@@ -147,20 +147,20 @@ pub fn finding(findings: &Findings, language: Language) -> String {
         }
     };
     if above > 1 {
-        said += &if zh {
-            format!("校正后共有 {above} 个组合高于基线。")
+        sentences += &if zh {
+            format!("校正后共有 {above} 个单元高于基线。")
         } else {
             format!(" In all, {above} cells stand above the baseline after correction.")
         };
     }
     if below > 0 {
-        said += &if zh {
-            format!("{below} 个组合被证明不如基线。")
+        sentences += &if zh {
+            format!("{below} 个单元被证明不如基线。")
         } else {
             format!(" {below} {} shown to be worse than the baseline.", if below == 1 { "is" } else { "are" })
         };
     }
-    said
+    sentences
 }
 
 fn difference(comparison: Comparison, language: Language) -> String {
@@ -180,39 +180,41 @@ mod tests {
     #[test]
     fn what_stands_is_told_with_its_numbers() {
         let found = findings();
-        let said = finding(&found, Language::En);
+        let sentences = finding(&found, Language::En);
         assert_eq!(
-            said,
+            sentences,
             "tail:512 · 语气 is better than the baseline head:512 · 语气: RankIC 0.0520 [0.0420, 0.0620] against 0.0300, a difference of \
              +0.0220 [0.0120, 0.0320], adjusted p 0.004, of 5 cells compared. 1 is shown to be worse than the baseline."
         );
-        let said = finding(&found, Language::Zh);
+        let sentences = finding(&found, Language::Zh);
         assert!(
-            said.starts_with("tail:512 · 语气 优于基线 head:512 · 语气：RankIC 0.0520")
-                && said.contains("校正 p 0.004"),
-            "{said}"
+            sentences.starts_with("tail:512 · 语气 优于基线 head:512 · 语气：RankIC 0.0520")
+                && sentences.contains("校正 p 0.004"),
+            "{sentences}"
         );
-        assert!(said.ends_with("1 个组合被证明不如基线。"));
+        assert!(sentences.ends_with("1 个单元被证明不如基线。"));
     }
 
     #[test]
     fn what_may_be_chance_is_told_as_that() {
         let mut found = findings();
         found.cells[2].against.as_mut().unwrap().p_adjusted = 0.051;
-        let said = finding(&found, Language::En);
+        let sentences = finding(&found, Language::En);
         assert!(
-            said.starts_with("No strategy is shown to be better than the baseline head:512 · 语气 (RankIC 0.0300)"),
-            "{said}"
+            sentences
+                .starts_with("No strategy is shown to be better than the baseline head:512 · 语气 (RankIC 0.0300)"),
+            "{sentences}"
         );
-        assert!(said.contains("the highest of the others is tail:512 · 语气 with 0.0520"), "{said}");
+        assert!(sentences.contains("the highest of the others is tail:512 · 语气 with 0.0520"), "{sentences}");
         // A lower figure that stands comes before a higher one that does not, and the higher one is told too.
         found.cells[1].against.as_mut().unwrap().p_adjusted = 0.01;
         found.cells[1].against.as_mut().unwrap().difference = 0.004;
-        let said = finding(&found, Language::En);
-        assert!(said.starts_with("head:128 · 语气 is better"), "{said}");
+        let sentences = finding(&found, Language::En);
+        assert!(sentences.starts_with("head:128 · 语气 is better"), "{sentences}");
         assert!(
-            said.contains("The highest figure is that of tail:512 · 语气 (0.0520), but its difference may be chance."),
-            "{said}"
+            sentences
+                .contains("The highest figure is that of tail:512 · 语气 (0.0520), but its difference may be chance."),
+            "{sentences}"
         );
     }
 

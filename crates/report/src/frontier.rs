@@ -29,13 +29,12 @@ const APART: f64 = 11.0;
 
 /// A cell that has a figure.
 pub(crate) struct Point<'a> {
-    /// The cell.
     pub cell: &'a Cell,
     /// Tokens read of a document; at least one.
     pub cost: f64,
     /// The number of its family, in the order of the cells.
     pub family: usize,
-    /// The number of its feature.
+    /// Number of the feature.
     pub feature: usize,
 }
 

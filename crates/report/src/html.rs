@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::finding::{DECIMALS, Standing, baseline, finding, interval, label, standing, tokens};
+use super::finding::{CellStanding, DECIMALS, baseline, finding, interval, label, standing, tokens};
 use super::page::{
     both, both_of, closed, each, each_picture, figure, head_of, opened, pairs, paragraph, section, table, table_of,
     text, word, wrapped,
@@ -14,11 +14,11 @@ use inkstone_base::language::{Language, Word};
 use inkstone_corpus::structure::Section;
 use inkstone_features::experiment::{Cell, Findings, Target};
 
-/// The whole page of an experiment. `note` is said on top, for instance that the data is synthetic; an empty one is left out.
+/// The whole page of an experiment. `note` stands on top, for instance that the data is synthetic; an empty one is left out.
 pub fn experiment_html(findings: &Findings, note: &str) -> Result<String> {
     let mut page = opened(&findings.name, words::EXPERIMENT, note);
-    let said = each(|language| format!("<p class=\"finding\">{}</p>", text(&finding(findings, language))));
-    page += &section("finding", words::FINDING, &said);
+    let sentences = each(|language| format!("<p class=\"finding\">{}</p>", text(&finding(findings, language))));
+    page += &section("finding", words::FINDING, &sentences);
     page += &section("asked", words::ASKED, &asked(findings));
     page += &section("frontier", words::FRONTIER, &frontier_picture(findings)?);
     let differences = each_picture(|language| {
@@ -54,7 +54,7 @@ pub(super) fn frontier_picture(findings: &Findings) -> Result<String> {
     Ok(picture.unwrap_or_else(|| paragraph(words::NO_FIGURES)))
 }
 
-/// What was asked, as pairs of a name and a value.
+/// Questions of the experiment, as pairs of a name and a value.
 fn asked(findings: &Findings) -> String {
     let mut rows: Vec<(Word, String)> = vec![(words::TARGET, both(words::target(findings.target)))];
     let measure = Language::ALL.map(|language| words::measure(findings, language));
@@ -127,9 +127,9 @@ fn cells(findings: &Findings) -> String {
 
 fn cell_row(findings: &Findings, cell: &Cell, names: &[&str]) -> String {
     let standing = standing(findings, cell);
-    let class = if standing == Standing::Baseline { " class=\"baseline\"" } else { "" };
+    let class = if standing == CellStanding::Baseline { " class=\"baseline\"" } else { "" };
     let mut row = format!("<tr{class}>{}", word(&cell.feature));
-    let tag = if standing == Standing::Baseline {
+    let tag = if standing == CellStanding::Baseline {
         format!(" <span class=\"tag\">{}</span>", both(words::BASELINE))
     } else {
         String::new()
@@ -141,8 +141,8 @@ fn cell_row(findings: &Findings, cell: &Cell, names: &[&str]) -> String {
     match &cell.against {
         Some(against) => {
             let class = match standing {
-                Standing::Above => " class=\"above\"",
-                Standing::Below => " class=\"below\"",
+                CellStanding::Above => " class=\"above\"",
+                CellStanding::Below => " class=\"below\"",
                 _ => "",
             };
             row += &format!("<td{class}>{}</td>", signed(against.difference, DECIMALS));
@@ -171,7 +171,7 @@ fn further_figure(value: f64) -> String {
     }
 }
 
-/// How much of each section each cell keeps.
+/// Share of each section that each cell keeps.
 fn kept(findings: &Findings) -> String {
     let has =
         |section: &Section| findings.cells.iter().any(|cell| cell.kept.iter().any(|share| share.section == *section));

@@ -13,20 +13,18 @@ const SYMBOL: i32 = 24;
 /// Pixels between two entries.
 const GAP: i32 = 18;
 
-/// What an entry shows before its text.
+/// Sign before the text of an entry.
 #[derive(Clone, Copy)]
 pub(crate) enum Symbol {
-    /// A bar of this colour.
     Bar(RGBColor),
-    /// Mark number so and so.
+    /// Mark by its number.
     Mark(usize),
-    /// A line of this colour.
     Line(RGBColor),
     /// A dashed line of this colour.
     Dashes(RGBColor),
 }
 
-/// Entries set in lines.
+/// Entries of a legend, set in lines.
 pub(crate) struct Legend {
     /// Left end, line, symbol and text of each.
     entries: Vec<(i32, i32, Symbol, String)>,
@@ -53,7 +51,7 @@ impl Legend {
         Legend { entries: set, lines, width }
     }
 
-    /// Pixels that it takes down.
+    /// Height in pixels.
     pub(crate) fn height(&self) -> i32 {
         self.lines * LINE
     }

@@ -1,4 +1,4 @@
-//! What the pages share: the shell with its switch of languages, and pieces that hold both languages.
+//! Parts that pages share: the shell with its switch of languages, and pieces that hold both languages.
 //!
 //! Every text is escaped where it is put in ([`text`]); a policy in the page forbids browsers to run or send for anything all the same.
 //! Both languages are in the file; two buttons choose by style alone which one is shown. Browsers that know no `:has` show both.
@@ -9,7 +9,7 @@ use super::svg::printable;
 use super::words;
 use inkstone_base::language::{Language, Word};
 
-/// What browsers may do with a page: draw it, in its own styles.
+/// Content policy of a page: browsers may draw it, in its own styles.
 const POLICY: &str =
     "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'";
 
@@ -33,7 +33,7 @@ pub(super) fn opened(name: &str, kind: Word, note: &str) -> String {
     )
 }
 
-/// What ends a page.
+/// End of a page.
 pub(super) fn closed() -> String {
     format!("</main>\n<footer>Inkstone {}</footer>\n</body>\n</html>\n", env!("CARGO_PKG_VERSION"))
 }
@@ -43,7 +43,7 @@ pub(super) fn text(text: &str) -> String {
     html_escape::encode_safe(&printable(text)).into_owned()
 }
 
-/// What HTML calls a language.
+/// Code of a language in HTML.
 pub(super) fn code(language: Language) -> &'static str {
     match language {
         Language::Zh => "zh-CN",
@@ -84,8 +84,8 @@ pub(super) fn each_picture(draw: impl Fn(Language) -> Result<Option<(String, Str
 }
 
 /// A paragraph in both languages.
-pub(super) fn paragraph(said: Word) -> String {
-    format!("<p>{}</p>\n", both(said))
+pub(super) fn paragraph(sentence: Word) -> String {
+    format!("<p>{}</p>\n", both(sentence))
 }
 
 /// A part of the page under its title.
@@ -115,7 +115,7 @@ pub(super) fn figure(value: &str) -> String {
     format!("<td>{}</td>", text(value))
 }
 
-/// A table of ready fields; heads say whether their column is text. Where there are no rows, what that means is said instead.
+/// A table of ready fields; heads say whether their column is text. Without rows, a sentence says what that means.
 pub(super) fn table(heads: &[(Word, bool)], rows: &[Vec<String>], none: Word) -> String {
     let heads: Vec<String> = heads.iter().map(|(head, is_text)| head_of(&both(*head), *is_text)).collect();
     table_of(&heads, &rows.iter().map(|row| format!("<tr>{}</tr>\n", row.concat())).collect::<Vec<_>>(), none)

@@ -1,7 +1,7 @@
 //! Charts as bitmaps, drawn from their SVG with the fonts of the machine.
 //!
 //! A chart with Chinese text needs a font that has it. Without one this is an error, not a picture full of boxes; the SVG stands, and
-//! is drawn by whoever opens it with a font of its own.
+//! is drawn by the viewer with a font of its own.
 
 use std::cmp::Reverse;
 use std::path::{Path, PathBuf};
@@ -41,7 +41,7 @@ const LATIN: [&str; 7] =
 /// The fonts that charts are drawn with, read into memory: a font that is read from its file is read anew for each character.
 struct Fonts {
     database: Arc<Database>,
-    /// Those to be tried, in this order.
+    /// Fonts to be tried, in this order.
     order: Vec<ID>,
 }
 
@@ -96,7 +96,7 @@ fn missing(group: &Group) -> Option<char> {
     })
 }
 
-/// Whether a character is Chinese, its punctuation included; what else a font lacks is drawn as a box.
+/// True if a character is Chinese, punctuation included; other characters that a font lacks are drawn as boxes.
 fn is_chinese(c: char) -> bool {
     matches!(c, '\u{2E80}'..='\u{9FFF}' | '\u{F900}'..='\u{FAFF}' | '\u{FE30}'..='\u{FE4F}' | '\u{FF00}'..='\u{FFEF}')
         || matches!(c, '\u{20000}'..='\u{3FFFF}')

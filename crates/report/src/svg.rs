@@ -1,4 +1,4 @@
-//! What the charts share: colours, type, the width of text, marks, and the way to an SVG text.
+//! Parts that charts share: colours, type, the width of text, marks, and the SVG text.
 //!
 //! Each colour stands for a role. A page that shows a chart may give roles other colours by their attribute (`page.css` does for dark
 //! screens); alone, a chart has the light ones. Lengths are pixels of the picture's own size.
@@ -47,7 +47,7 @@ pub(crate) const TYPE: f64 = 12.0;
 /// A place on a picture: pixels to the right and down.
 pub(crate) type Place = (i32, i32);
 
-/// What text and lines are drawn on.
+/// Canvas of text and lines.
 pub(crate) type Canvas<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 
 /// The colour of series number `i`.
@@ -102,7 +102,7 @@ pub(crate) fn width(text: &str, size: f64) -> f64 {
     text.chars().map(em).sum::<f64>() * size
 }
 
-/// How a text is drawn: its size in pixels, colour, and which of its points stands at the place given.
+/// Style of a text: size in pixels, colour, and anchor.
 pub(crate) fn style(size: f64, color: RGBColor, h: HPos, v: VPos) -> TextStyle<'static> {
     // The backend divides sizes by 1.24.
     FontDesc::new(FontFamily::Name(FONTS), size * 1.24, FontStyle::Normal).color(&color).pos(Pos::new(h, v))

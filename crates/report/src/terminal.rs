@@ -7,7 +7,7 @@ use std::fmt;
 
 use super::axis::Axis;
 use super::differences::compared;
-use super::finding::{DECIMALS, Standing, baseline, features, finding, interval, label, standing, tokens};
+use super::finding::{CellStanding, DECIMALS, baseline, features, finding, interval, label, standing, tokens};
 use super::frontier::{self, Point, families, points};
 use super::spread::spread;
 use super::words;
@@ -21,10 +21,10 @@ use inkstone_features::experiment::{Cell, Findings};
 const SCALE: usize = 8;
 /// Rows of the chart in [`experiment_lines`].
 const ROWS: usize = 18;
-/// What series are marked with, the features and families in their order; more than these share the last.
+/// Marks of series, the features and families in their order; more than these share the last.
 const MARKS: &str = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ•";
 
-/// What a piece of text is, for whoever gives it a colour.
+/// Role of a piece of text, by which it gets a colour.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Tone {
     /// Ordinary text.
@@ -40,7 +40,7 @@ pub enum Tone {
     Baseline,
     /// Better than the baseline, not by chance.
     Above,
-    /// Worse, likewise.
+    /// Worse than the baseline, not by chance.
     Below,
     /// A family of strategies by its number.
     Series(usize),
@@ -48,32 +48,31 @@ pub enum Tone {
 
 /// Some text of one tone.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Piece {
+pub struct StyledText {
     /// The text, without line breaks and control characters.
     pub text: String,
-    /// What it is.
     pub tone: Tone,
 }
 
 /// A line of text; shown (`Display`) without its tones and without spaces at its end.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Line(pub Vec<Piece>);
+pub struct StyledLine(pub Vec<StyledText>);
 
-impl Line {
+impl StyledLine {
     fn push(&mut self, text: impl Into<String>, tone: Tone) {
         let text = text.into();
         match self.0.last_mut().filter(|last| last.tone == tone) {
             Some(last) => last.text += &text,
-            None => self.0.push(Piece { text, tone }),
+            None => self.0.push(StyledText { text, tone }),
         }
     }
 
-    fn of(text: impl Into<String>, tone: Tone) -> Line {
-        Line(vec![Piece { text: text.into(), tone }])
+    fn new(text: impl Into<String>, tone: Tone) -> StyledLine {
+        StyledLine(vec![StyledText { text: text.into(), tone }])
     }
 }
 
-impl fmt::Display for Line {
+impl fmt::Display for StyledLine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text: String = self.0.iter().map(|piece| piece.text.as_str()).collect();
         f.write_str(text.trim_end())
@@ -81,11 +80,13 @@ impl fmt::Display for Line {
 }
 
 /// The experiment as a terminal of this width shows it: what was asked, the finding, the frontier, the cells, and what was set aside.
-pub fn experiment_lines(findings: &Findings, width: usize, language: Language) -> Vec<Line> {
+pub fn experiment_lines(findings: &Findings, width: usize, language: Language) -> Vec<StyledLine> {
     let width = width.max(40);
     let say = |word: Word| word.to(language);
-    let mut lines =
-        vec![Line::of(width::cut(&format!("{} {}", say(words::EXPERIMENT), findings.name), width), Tone::Strong)];
+    let mut lines = vec![StyledLine::new(
+        width::cut(&format!("{} {}", say(words::EXPERIMENT), findings.name), width),
+        Tone::Strong,
+    )];
     let mut asked = vec![
         say(words::target(findings.target)).to_owned(),
         words::measure(findings, language).to_owned(),
@@ -98,16 +99,16 @@ pub fn experiment_lines(findings: &Findings, width: usize, language: Language) -
         asked.insert(1, format!("{} {factor} · {} {horizon}", say(words::FACTOR), say(words::HORIZON)));
     }
     lines.extend(wrapped(&asked.join(" · "), width, Tone::Dim));
-    lines.push(Line::default());
+    lines.push(StyledLine::default());
     lines.extend(wrapped(&finding(findings, language), width, Tone::Plain));
     let chart = frontier_chart(findings, width, ROWS, language);
     if !chart.is_empty() {
-        lines.push(Line::default());
+        lines.push(StyledLine::default());
         lines.extend(chart);
         lines.extend(frontier_legend(findings, width, language));
     }
     if !findings.cells.is_empty() {
-        lines.push(Line::default());
+        lines.push(StyledLine::default());
         lines.extend(table(findings, width, language));
     }
     let mut aside: Vec<String> = Vec::new();
@@ -118,7 +119,7 @@ pub fn experiment_lines(findings: &Findings, width: usize, language: Language) -
         aside.push(format!("{} {}", say(words::DROPPED), count(findings.dropped.values().sum())));
     }
     if !aside.is_empty() {
-        lines.push(Line::default());
+        lines.push(StyledLine::default());
         lines.extend(wrapped(&aside.join(" · "), width, Tone::Dim));
     }
     for cell in &findings.skipped {
@@ -129,21 +130,21 @@ pub fn experiment_lines(findings: &Findings, width: usize, language: Language) -
 }
 
 /// A text in lines of at most this many cells.
-pub fn wrapped(text: &str, width: usize, tone: Tone) -> Vec<Line> {
+pub fn wrapped(text: &str, width: usize, tone: Tone) -> Vec<StyledLine> {
     let glyphs: Vec<Glyph<'_>> = width::glyphs(text).collect();
     let line = |range: std::ops::Range<usize>| glyphs[range].iter().map(|glyph| &*glyph.text).collect::<String>();
     // A space that was between two words is none at the beginning of a line.
-    width::wrap(&glyphs, width).into_iter().map(|range| Line::of(line(range).trim_start(), tone)).collect()
+    width::wrap(&glyphs, width).into_iter().map(|range| StyledLine::new(line(range).trim_start(), tone)).collect()
 }
 
-/// What a series is marked with.
+/// Mark of a series.
 fn mark(findings: &Findings, feature: usize, family: usize) -> char {
     let marks = MARKS.chars().count();
     let number = feature * families(findings).len() + family;
     MARKS.chars().nth(number.min(marks - 1)).unwrap_or('•')
 }
 
-/// What a cell is marked with on the chart, and the tone of its family.
+/// Mark of a cell on the chart, and the tone of its family.
 pub fn mark_of(findings: &Findings, cell: &Cell) -> (char, Tone) {
     let number = |names: &[&str], name: &str| names.iter().position(|n| *n == name).unwrap_or_default();
     let (feature, family) = (number(&features(findings), &cell.feature), number(&families(findings), &cell.family));
@@ -151,18 +152,18 @@ pub fn mark_of(findings: &Findings, cell: &Cell) -> (char, Tone) {
 }
 
 /// The frontier as a chart of `rows` rows with its scales. Empty where no cell has a figure or there is no room.
-pub fn frontier_chart(findings: &Findings, width: usize, rows: usize, language: Language) -> Vec<Line> {
+pub fn frontier_chart(findings: &Findings, width: usize, rows: usize, language: Language) -> Vec<StyledLine> {
     let points = points(findings);
     if points.is_empty() || width < SCALE + 12 || rows < 5 {
         return Vec::new();
     }
-    let mut lines = vec![Line::of(width::cut(words::measure(findings, language), width), Tone::Dim)];
-    let plot = Plot::new(&points, width - SCALE - 1, rows - 3);
+    let mut lines = vec![StyledLine::new(width::cut(words::measure(findings, language), width), Tone::Dim)];
+    let plot = CharacterPlot::new(&points, width - SCALE - 1, rows - 3);
     let cells = plot.cells(findings, &points);
     let (ticks, decimals) = (plot.figures.ticks(), plot.figures.decimals());
     let at_rows: Vec<usize> = ticks.iter().map(|tick| plot.row(*tick)).collect();
     for (row, cells) in cells.into_iter().enumerate() {
-        let mut line = Line::default();
+        let mut line = StyledLine::default();
         match at_rows.iter().position(|at| *at == row) {
             Some(at) => line.push(width::right(&format!("{:.decimals$}", ticks[at]), SCALE) + "┤", Tone::Dim),
             None => line.push(" ".repeat(SCALE) + "│", Tone::Dim),
@@ -177,19 +178,19 @@ pub fn frontier_chart(findings: &Findings, width: usize, rows: usize, language: 
 }
 
 /// A field of characters on which figures go up and the logarithm of costs goes to the right.
-struct Plot {
+struct CharacterPlot {
     costs: Axis,
     figures: Axis,
     columns: usize,
     rows: usize,
 }
 
-impl Plot {
-    fn new(points: &[Point<'_>], columns: usize, rows: usize) -> Plot {
+impl CharacterPlot {
+    fn new(points: &[Point<'_>], columns: usize, rows: usize) -> CharacterPlot {
         let (low, high) = frontier::costs(points);
         let (bottom, top) = frontier::figures(points, [0.03, 0.03]);
         let costs = Axis::logarithmic(low, high, (columns / 10).max(2));
-        Plot { costs, figures: Axis::linear(bottom, top, (rows / 3).clamp(2, 8)), columns, rows }
+        CharacterPlot { costs, figures: Axis::linear(bottom, top, (rows / 3).clamp(2, 8)), columns, rows }
     }
 
     fn row(&self, figure: f64) -> usize {
@@ -250,7 +251,7 @@ impl Plot {
     }
 
     /// The line below the field, its numbers, and what they are.
-    fn cost_axis(&self, width: usize, language: Language) -> [Line; 2] {
+    fn cost_axis(&self, width: usize, language: Language) -> [StyledLine; 2] {
         let mut axis: Vec<char> = vec!['─'; self.columns];
         let mut numbers = String::new();
         for tick in self.costs.ticks() {
@@ -269,12 +270,15 @@ impl Plot {
             numbers += name;
         }
         let axis: String = axis.into_iter().collect();
-        [Line::of(format!("{}└{axis}", " ".repeat(SCALE)), Tone::Dim), Line::of(width::cut(&numbers, width), Tone::Dim)]
+        [
+            StyledLine::new(format!("{}└{axis}", " ".repeat(SCALE)), Tone::Dim),
+            StyledLine::new(width::cut(&numbers, width), Tone::Dim),
+        ]
     }
 }
 
-/// What the marks and lines of the chart mean, in as many lines as it takes.
-pub fn frontier_legend(findings: &Findings, width: usize, language: Language) -> Vec<Line> {
+/// Meaning of the marks and lines of the chart, in as many lines as it takes.
+pub fn frontier_legend(findings: &Findings, width: usize, language: Language) -> Vec<StyledLine> {
     let (families, features) = (families(findings), features(findings));
     let mut entries: Vec<(char, Tone, String)> =
         vec![('─', Tone::Frontier, words::ON_FRONTIER.to(language).to_owned())];
@@ -295,13 +299,13 @@ pub fn frontier_legend(findings: &Findings, width: usize, language: Language) ->
             }
         }
     }
-    let mut lines = vec![Line::default()];
+    let mut lines = vec![StyledLine::default()];
     let mut used = 0;
     for (mark, tone, text) in entries {
         let text = width::cut(&text, width.saturating_sub(4));
         let wide = width::width(&text) + 2;
         if used > 0 && used + 3 + wide > width {
-            lines.push(Line::default());
+            lines.push(StyledLine::default());
             used = 0;
         }
         let line = lines.last_mut().expect("there is a line from the beginning");
@@ -356,7 +360,7 @@ pub fn best_first(findings: &Findings) -> Vec<usize> {
 }
 
 /// The cells as a table, the highest figure first; cells without a figure come last.
-fn table(findings: &Findings, width: usize, language: Language) -> Vec<Line> {
+fn table(findings: &Findings, width: usize, language: Language) -> Vec<StyledLine> {
     let measure = words::measure(findings, language);
     let figure = width::width(measure).max(7);
     let longest = findings.cells.iter().map(|cell| width::width(&label(findings, cell))).max().unwrap_or(0);
@@ -378,16 +382,16 @@ fn table(findings: &Findings, width: usize, language: Language) -> Vec<Line> {
     for column in &columns {
         head = head + " " + &width::right(column.head.to(language), wide(column));
     }
-    let mut lines = vec![Line::of(head, Tone::Dim)];
+    let mut lines = vec![StyledLine::new(head, Tone::Dim)];
     for cell in best_first(findings).into_iter().map(|number| &findings.cells[number]) {
         let standing = standing(findings, cell);
         let tone = match standing {
-            Standing::Baseline => Tone::Baseline,
-            Standing::Above => Tone::Above,
-            Standing::Below => Tone::Below,
-            Standing::NotShown => Tone::Plain,
+            CellStanding::Baseline => Tone::Baseline,
+            CellStanding::Above => Tone::Above,
+            CellStanding::Below => Tone::Below,
+            CellStanding::NotShown => Tone::Plain,
         };
-        let mut line = Line::default();
+        let mut line = StyledLine::default();
         let (mark, series) = mark_of(findings, cell);
         line.push(mark, series);
         line.push(" ", Tone::Plain);
@@ -405,7 +409,7 @@ fn table(findings: &Findings, width: usize, language: Language) -> Vec<Line> {
         lines.push(line);
     }
     if compared(findings).is_empty() {
-        lines.push(Line::of(width::cut(words::NO_DIFFERENCES.to(language), width), Tone::Dim));
+        lines.push(StyledLine::new(width::cut(words::NO_DIFFERENCES.to(language), width), Tone::Dim));
     }
     lines
 }
@@ -417,7 +421,7 @@ mod tests {
     use super::super::testing::{findings, large, single};
     use super::*;
 
-    fn text(lines: &[Line]) -> String {
+    fn text(lines: &[StyledLine]) -> String {
         lines.iter().map(|line| line.to_string() + "\n").collect()
     }
 
@@ -453,7 +457,7 @@ mod tests {
         let said = text(&experiment_lines(&Findings::default(), 80, Language::En));
         assert!(said.contains("No cell has a figure"), "{said}");
         let said = text(&experiment_lines(&single(), 80, Language::Zh));
-        assert!(said.contains("没有可与基线比较的组合"), "{said}");
+        assert!(said.contains("没有可与基线比较的单元"), "{said}");
     }
 
     proptest! {

@@ -12,11 +12,11 @@ words! {
     ASKED: "问了什么", "What was asked";
     FRONTIER: "前沿：效果与成本", "Frontier: what is gained for what is read";
     DIFFERENCES: "与基线之差", "Differences to the baseline";
-    CELLS: "全部组合", "All cells";
-    KEPT: "各段落保留的比例", "What each strategy keeps, by section";
+    CELLS: "全部单元", "All cells";
+    KEPT: "各章节保留的比例", "What each strategy keeps, by section";
     OVERLAP: "训练与测试共有的文本", "Texts that training and test share";
     DROPPED: "剔除的文档", "Documents set aside";
-    SKIPPED: "未能计算的组合", "Cells that could not be";
+    SKIPPED: "未能计算的单元", "Cells that could not be computed";
     METHOD: "如何阅读", "How to read this";
 
     TARGET: "目标", "target";
@@ -35,7 +35,7 @@ words! {
     BLOCK: "自助法区块", "block of the bootstrap";
     DRAWS: "抽样次数", "draws";
     CONFIDENCE: "置信度", "confidence";
-    TRIED: "尝试的组合", "cells tried";
+    TRIED: "试验的单元", "cells tried";
     BASELINE: "基线", "baseline";
 
     FEATURE: "特征", "feature";
@@ -57,18 +57,18 @@ words! {
     STANDS_ABOVE: "校正后仍高于基线", "above the baseline, corrected";
     STANDS_BELOW: "校正后仍低于基线", "below the baseline, corrected";
     NOT_SHOWN: "差异不能排除偶然", "may be chance";
-    NO_FIGURES: "没有一个组合得出数值，因此没有图。", "No cell has a figure, so there is nothing to draw.";
-    NO_DIFFERENCES: "没有可与基线比较的组合。", "There is no cell to compare with the baseline.";
+    NO_FIGURES: "没有一个单元得出数值，因此没有图。", "No cell has a figure, so there is nothing to draw.";
+    NO_DIFFERENCES: "没有可与基线比较的单元。", "There is no cell to compare with the baseline.";
     NO_DROPPED: "没有剔除文档。", "No document was set aside.";
-    NO_SKIPPED: "每个组合都算出来了。", "Every cell could be computed.";
-    NO_SHARES: "没有按段落统计的数据。", "Nothing was counted by section.";
+    NO_SKIPPED: "每个单元都算出来了。", "Every cell could be computed.";
+    NO_SHARES: "没有按章节统计的数据。", "Nothing was counted by section.";
     NO_TEST: "没有测试文档可供比对。", "There were no test documents to look at.";
 
-    FRONTIER_CAPTION: "每点一个组合：颜色为策略，形状为特征，竖线为置信区间；成本相同的点并排画开。阶梯线为前沿：没有更便宜而更好的组合。", "One point a cell: colour is the strategy, shape the feature, the bar its interval; points of equal cost stand side by side. The stepped line is the frontier: nothing cheaper is better.";
+    FRONTIER_CAPTION: "每点一个单元：颜色为策略，形状为特征，竖线为置信区间；成本相同的点并排画开。阶梯线为前沿：没有成本更低而数值更高的单元。", "One point a cell: colour is the strategy, shape the feature, the bar its interval; points of equal cost stand side by side. The stepped line is the frontier: nothing cheaper is better.";
     DIFFERENCES_CAPTION: "在相同的抽样上与基线成对比较；须线为置信区间，右侧为按比较数校正的 p 值。", "Compared with the baseline in pairs, on the same draws; whiskers are intervals, at the right the p corrected for how many were compared.";
-    CELLS_CAPTION: "秒数只计本组合新读的部分：已为其他组合读过的窗口不再计。", "Seconds count what was read for the cell itself: windows that another cell had read cost nothing again.";
-    KEPT_CAPTION: "一个段落的词元中被保留的份额；多个窗口重叠处只计一次。", "Share of a section's tokens that is kept; what several windows hold counts once.";
-    METHOD_TEXT: "区间与 p 值来自移动区块自助法：成块抽取相邻的观测，所有组合用同一批抽样。校正 p 用 Romano 与 Wolf（2005）的逐步法，计入比较了多少组合；不超过 1 减置信度的差异才说成立。成本是模型每篇读取的词元，含特殊词元。", "Intervals and p come from the moving-block bootstrap: neighbouring observations are drawn in blocks, all cells on the same draws. The adjusted p is that of the step-down of Romano and Wolf (2005), which counts how many cells were compared; only a difference whose adjusted p is at most 1 less the confidence is said to stand. Cost is the tokens that the model reads of a document, special ones included.";
+    CELLS_CAPTION: "秒数只计本单元新读的窗口：已为其他单元读过的不再计。", "Seconds count what was read for the cell itself: windows that another cell had read cost nothing again.";
+    KEPT_CAPTION: "一个章节的词元中被保留的份额；多个窗口重叠处只计一次。", "Share of a section's tokens that is kept; what several windows hold counts once.";
+    METHOD_TEXT: "区间与 p 值来自移动区块自助法：成块抽取相邻的观测，所有单元用同一批抽样。校正 p 用 Romano 与 Wolf（2005）的逐步法，计入比较了多少单元；不超过 1 减置信度的差异才说成立。成本是模型每篇读取的词元，含特殊词元。", "Intervals and p come from the moving-block bootstrap: neighbouring observations are drawn in blocks, all cells on the same draws. The adjusted p is that of the step-down of Romano and Wolf (2005), which counts how many cells were compared; only a difference whose adjusted p is at most 1 less the confidence is said to stand. Cost is the tokens that the model reads of a document, special ones included.";
 
     TEST_DOCUMENTS: "测试文档", "test documents";
     EXACT: "文本相同的训练文档", "of which the same text trains";
@@ -81,7 +81,6 @@ words! {
     RULE_REPORT: "仅报告", "report only";
 }
 
-/// A section's name.
 pub fn section(section: Section) -> Word {
     match section {
         Section::Title => Word("标题", "title"),
@@ -95,7 +94,7 @@ pub fn section(section: Section) -> Word {
     }
 }
 
-/// What strategies are judged by.
+/// Name of the measure that strategies are judged by.
 pub(crate) fn target(target: Target) -> Word {
     match target {
         Target::Factor => TO_FACTOR,
@@ -104,7 +103,7 @@ pub(crate) fn target(target: Target) -> Word {
     }
 }
 
-/// What is done about texts that training and test share.
+/// Rule for texts that training and test share.
 pub(crate) fn rule(rule: OverlapRule) -> Word {
     match rule {
         OverlapRule::Refuse => RULE_REFUSE,

@@ -7,12 +7,12 @@ use std::path::Path;
 use anyhow::Result;
 use serde::Serialize;
 
-use super::database::{Damaged, Database};
+use super::database::{Damaged, Database, Unreadable};
 use super::files::RowFiles;
-use super::generations::{FORMAT, Generations, copied_database, format_of};
+use super::generations::{Generations, copied_database, is_there};
 use super::headers::Headers;
 use super::layout::{BatchRecord, batch_key, parse_batch_key, seal};
-use super::{PATIENCE, Reader, Store, migrate, read_record};
+use super::{PATIENCE, Reader, Store, read_record};
 use inkstone_base::data::Key;
 use inkstone_base::disk;
 use inkstone_base::job::Ctx;
@@ -24,9 +24,9 @@ pub struct Problem {
     pub set: Option<Key>,
     /// The batch, unless the header itself is damaged.
     pub batch: Option<Key>,
-    /// What is wrong, block number included.
+    /// The flaw, with the number of the block.
     pub what: String,
-    /// Whether rows of a finished set may be lost. Otherwise it only costs space.
+    /// True if rows of a finished set may be lost; otherwise the problem only costs space.
     pub harmful: bool,
 }
 
@@ -42,34 +42,30 @@ impl fmt::Display for Problem {
     }
 }
 
-/// What the files of rows hold, by set and batch.
+/// Records of the sound files of rows, by set and batch.
 type Sound = BTreeMap<(Key, Key), Vec<BatchRecord>>;
 
 impl Store {
-    /// Reads everything and tells what is wrong. Batches of unfinished sets are checked as well, and are no problem by themselves.
-    /// Advances by one for each file.
+    /// Reads everything and lists the problems. Batches of unfinished sets are checked as well, and are no problem by themselves. Advances by
+    /// one for each file.
     pub fn verify(&self, ctx: &Ctx) -> Result<Vec<Problem>> {
         verify(&self.database, &self.reader, ctx)
     }
 
-    /// Makes the store in `path` sound, whatever was damaged, and tells what was wrong. A new database is made of the files whose every
-    /// block is sound; damaged files and the headers of sets that lack a batch are removed. A set that lost a batch is
-    /// unfinished from then on; the next run computes that batch alone. Advances by one for each file.
+    /// Makes the store in `path` sound, and lists the problems that it had. A new database is made of the files whose every block is sound;
+    /// damaged files and the headers of sets that lack a batch are removed. A set that lost a batch is unfinished from then on; the next run
+    /// computes that batch alone. Advances by one for each file.
     pub fn repair(path: &Path, ctx: &Ctx) -> Result<Vec<Problem>> {
         let (mut generations, reader) = (Generations::take(path, PATIENCE, true)?, Reader::new(path));
         let Reader { files, headers, .. } = &reader;
         let mut problems = Vec::new();
-        let whole = |what| Problem { set: None, batch: None, what, harmful: true };
         let old = match generations.database() {
-            Err(error) if error.is::<Damaged>() => {
-                problems.push(whole(format!("{error:#}")));
+            Err(error) if error.is::<Damaged>() || error.is::<Unreadable>() => {
+                problems.push(Problem { set: None, batch: None, what: format!("{error:#}"), harmful: true });
                 None
             }
             opened => Some(opened?),
         };
-        if let Some(old) = old.as_ref().filter(|_| generations.format() < FORMAT) {
-            migrate(generations.format(), old, &reader, &mut problems, ctx)?;
-        }
         let (sound, damaged) = examine_files(files, &mut problems, ctx)?;
         let mut finished = BTreeMap::new();
         for set in headers.sets()? {
@@ -79,16 +75,16 @@ impl Store {
         let (database, ()) = generations.replace(|new| {
             for (&(set, batch), records) in &sound {
                 let key = batch_key(set, batch);
-                let told = || old.as_ref()?.get(&key).ok()?.and_then(|value| read_record(&key, &value).ok());
+                let recorded = || old.as_ref()?.get(&key).ok()?.and_then(|value| read_record(&key, &value).ok());
                 // Of several rows of a batch, those that counted; any other may be what was being replaced.
-                let counted = finished.get(&(set, batch)).copied().or_else(told);
+                let counted = finished.get(&(set, batch)).copied().or_else(recorded);
                 let Some(record) = records.iter().find(|r| Some(**r) == counted).or(records.first()) else { continue };
                 new.apply(vec![(key.clone(), seal(&key, &serde_json::to_vec(record)?))], Vec::new())?;
             }
             Ok(())
         })?;
         database.flush()?;
-        let unsound = unsound(headers, &mut problems, |set, batch, record| holds(&sound, set, batch, record))?;
+        let unsound = unsound(headers, &sound, &mut problems)?;
         unsound.into_iter().try_for_each(|set| headers.remove(set).map(drop))?;
         damaged.iter().try_for_each(|path| disk::remove_if_there(path))?;
         files.tidy();
@@ -97,11 +93,11 @@ impl Store {
 }
 
 impl Reader {
-    /// The same as [`Store::verify`], but nothing in the store's folder is changed: its database is read from a copy. Fails while another
+    /// Checks the store like [`Store::verify`], but changes nothing in its folder: the database is read from a copy. Fails while another
     /// process writes the store.
     pub fn verify(&self, ctx: &Ctx) -> Result<Vec<Problem>> {
         // A loss of power may leave the folder of a store that was about to begin.
-        if format_of(self.root())?.is_none() {
+        if !is_there(self.root())? {
             return Ok(Vec::new());
         }
         let (_copy, database) = copied_database(self.root(), PATIENCE)?;
@@ -114,11 +110,11 @@ fn verify(database: &Database, reader: &Reader, ctx: &Ctx) -> Result<Vec<Problem
     let (sound, _) = examine_files(&reader.files, &mut problems, ctx)?;
     let mut known = BTreeMap::new();
     for (set, batch, record) in records(database, &mut problems) {
-        let mut tell = |what| problems.push(Problem { set: Some(set), batch: Some(batch), what, harmful: false });
+        let mut add = |what| problems.push(Problem { set: Some(set), batch: Some(batch), what, harmful: false });
         match record {
             Ok(record) if holds(&sound, set, batch, &record) => drop(known.insert((set, batch), record)),
-            Ok(_) => tell("its rows are missing or damaged".to_owned()),
-            Err(error) => tell(format!("its record {}", error.root_cause())),
+            Ok(_) => add("its rows are missing or damaged".to_owned()),
+            Err(error) => add(format!("its record {}", error.root_cause())),
         }
     }
     for ((set, batch), known) in known {
@@ -127,12 +123,13 @@ fn verify(database: &Database, reader: &Reader, ctx: &Ctx) -> Result<Vec<Problem
             problems.push(Problem { set: Some(set), batch: Some(batch), what, harmful: false });
         }
     }
-    unsound(&reader.headers, &mut problems, |set, batch, record| holds(&sound, set, batch, record))?;
+    unsound(&reader.headers, &sound, &mut problems)?;
     Ok(problems)
 }
 
-/// What a database says of batches: set, batch and record, or why that cannot be read. Where it cannot be read on, that is told.
-pub(super) fn records(database: &Database, problems: &mut Vec<Problem>) -> Vec<(Key, Key, Result<BatchRecord>)> {
+/// Set, batch and record of each batch in a database; an error where a record cannot be read. Where the database cannot be read on, that
+/// becomes a problem.
+fn records(database: &Database, problems: &mut Vec<Problem>) -> Vec<(Key, Key, Result<BatchRecord>)> {
     let mut records = Vec::new();
     for entry in database.scan(b"b") {
         match entry {
@@ -154,7 +151,7 @@ fn holds(sound: &Sound, set: Key, batch: Key, record: &BatchRecord) -> bool {
     sound.get(&(set, batch)).is_some_and(|records| records.contains(record))
 }
 
-/// What the sound files hold, and the paths of the others.
+/// Records of the sound files, and the paths of the others.
 fn examine_files(files: &RowFiles, problems: &mut Vec<Problem>, ctx: &Ctx) -> Result<(Sound, Vec<std::path::PathBuf>)> {
     let (mut sound, mut damaged) = (Sound::new(), Vec::new());
     for found in files.list()? {
@@ -171,24 +168,20 @@ fn examine_files(files: &RowFiles, problems: &mut Vec<Problem>, ctx: &Ctx) -> Re
     Ok((sound, damaged))
 }
 
-/// Tells of the headers that are damaged or lack a batch, as `sound` sees it, and gives their sets.
-fn unsound(
-    headers: &Headers,
-    problems: &mut Vec<Problem>,
-    sound: impl Fn(Key, Key, &BatchRecord) -> bool,
-) -> Result<Vec<Key>> {
+/// The sets whose headers are damaged or lack a sound batch; each becomes a problem.
+fn unsound(headers: &Headers, sound: &Sound, problems: &mut Vec<Problem>) -> Result<Vec<Key>> {
     let mut unsound = Vec::new();
     for set in headers.sets()? {
         let before = problems.len();
-        let mut tell = |batch, what| problems.push(Problem { set: Some(set), batch, what, harmful: true });
+        let mut add = |batch, what| problems.push(Problem { set: Some(set), batch, what, harmful: true });
         match headers.read(set) {
             Ok(header) => {
                 let batches = header.into_iter().flat_map(|header| header.batches);
-                for batch in batches.filter(|batch| !sound(set, batch.key, &batch.record)) {
-                    tell(Some(batch.key), "a batch of the finished set is missing or damaged".to_owned());
+                for batch in batches.filter(|batch| !holds(sound, set, batch.key, &batch.record)) {
+                    add(Some(batch.key), "a batch of the finished set is missing or damaged".to_owned());
                 }
             }
-            Err(error) => tell(None, format!("its header {}", error.root_cause())),
+            Err(error) => add(None, format!("its header {}", error.root_cause())),
         }
         if problems.len() > before {
             unsound.push(set);

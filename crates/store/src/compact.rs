@@ -9,12 +9,9 @@ use super::layout::{Header, batch_key, seal};
 use inkstone_base::data::Key;
 use inkstone_base::job::Ctx;
 
-/// What a compaction did.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Compaction {
-    /// Bytes of the files before.
     pub before: u64,
-    /// Bytes of the files after.
     pub after: u64,
     /// Names and ids of the finished sets that were kept.
     pub kept: Vec<(String, Key)>,

@@ -14,7 +14,6 @@ use anyhow::{Context, Result, ensure};
 use super::layout::{seal, unseal};
 use inkstone_base::disk;
 
-/// The name of the file.
 pub(super) const NAME: &str = "copy";
 const MAGIC: &[u8; 6] = b"IKJOUR";
 const VERSION: u16 = 1;
@@ -80,7 +79,7 @@ impl Copy {
         self.frames.get(key)
     }
 
-    /// Whether the attachment of this number was dropped.
+    /// True if the attachment of this number was dropped.
     pub(super) fn has_dropped(&self, number: u64) -> bool {
         self.frames.contains_key(&dropped(number))
     }
@@ -115,7 +114,6 @@ impl Copy {
         })
     }
 
-    /// Loses a frame.
     #[cfg(any(test, feature = "testing"))]
     pub(super) fn forget(&mut self, key: &[u8]) {
         self.frames.retain(|known, _| known != key);

@@ -161,6 +161,36 @@ fn a_kill_in_the_middle_of_an_opening_costs_nothing() {
     }
 }
 
+/// Reading `/proc/self/mem` from its beginning fails with EIO, as a bad sector does.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_disk_that_cannot_be_read_is_no_damage_and_nothing_is_changed() {
+    let dir = tempfile::tempdir().unwrap();
+    let (root, ledger) = (dir.path().join("store"), dir.path().join("journal"));
+    let (spec, _) = finished(&Store::open(&root).unwrap());
+    Journal::open(&ledger, PATIENCE).unwrap().append(b"one", None, &[]).unwrap();
+    for database in [root.join("db-000001"), ledger.join("db")] {
+        std::os::unix::fs::symlink("/proc/self/mem", database.join("unreadable")).unwrap();
+    }
+    let bytes_below = |folder: &Path| -> Vec<(PathBuf, Vec<u8>)> {
+        files_below(folder).into_iter().map(|file| (file.clone(), std::fs::read(file).unwrap())).collect()
+    };
+    let before = bytes_below(dir.path());
+    let refused = [Store::open(&root).err(), Journal::open(&ledger, PATIENCE).err()];
+    for refused in refused {
+        let refused = format!("{:#}", refused.unwrap());
+        for part in ["the disk could not be read", "nothing was changed", "Input/output error"] {
+            assert!(refused.contains(part), "{refused}");
+        }
+    }
+    let is_lock = |(file, _): &&(PathBuf, Vec<u8>)| file.ends_with("lock");
+    assert!(bytes_below(dir.path()).iter().filter(|f| !is_lock(f)).eq(before.iter().filter(|f| !is_lock(f))));
+    let problems = Store::repair(&root, &ctx()).unwrap();
+    assert!(problems[0].what.contains("the disk could not be read"), "{problems:?}");
+    let store = Store::open(&root).unwrap();
+    assert_eq!((read_all(&store, &spec.id()).len(), store.verify(&ctx()).unwrap()), (3, Vec::new()));
+}
+
 #[test]
 fn damage_to_one_copy_of_a_journal_loses_nothing_and_to_both_only_what_it_touched() {
     const RECORDS: u64 = 30;
@@ -210,72 +240,73 @@ fn damage_to_one_copy_of_a_journal_loses_nothing_and_to_both_only_what_it_touche
     }
 }
 
+/// Ids, digests and files of sets as this format has them. Other versions must find the same, or `FORMAT` changes.
 #[test]
-fn stores_of_the_formats_before_are_brought_to_this_one_and_one_of_a_newer_is_refused() {
-    for format in [0, 1] {
-        let dir = tempfile::tempdir().unwrap();
-        let sets = sets_of(dir.path());
-        let store = Store::open(dir.path()).unwrap();
-        // As format 1 had it: the headers in the database.
-        for header in store.sets().unwrap() {
-            let key = layout::header_key(header.id());
-            let sealed = layout::seal(&key, &serde_json::to_vec(&header).unwrap());
-            store.database.apply(vec![(key, sealed)], Vec::new()).unwrap();
-            store.headers.remove(header.id()).unwrap();
-        }
-        // As format 0 had it: the blocks as well, and the name of the database alone in `current`.
-        let found = if format == 0 { store.files.list().unwrap() } else { Vec::new() };
-        for found in found {
-            let record = store.files.examine(&found).unwrap();
-            let entry = BatchEntry { key: found.batch, record };
-            let mut blocks = Vec::new();
-            store
-                .files
-                .read(found.set, &entry, |number, content| {
-                    let key = layout::block_key(found.set, found.batch, number);
-                    blocks.push((key.clone(), layout::seal(&key, content)));
-                    Ok(())
-                })
-                .unwrap();
-            store.database.apply(blocks, Vec::new()).unwrap();
-        }
-        drop(store);
-        let current = ["db-000001\n", "format 1\ndb-000001\n"][format];
-        std::fs::write(dir.path().join("current"), current).unwrap();
-        if format == 0 {
-            std::fs::remove_dir_all(dir.path().join("rows")).unwrap();
-        }
-
-        let refused = Reader::open(dir.path()).err().unwrap().to_string();
-        assert!(
-            refused.contains(&format!("is of the older format {format}: `inkstone run` brings it to")),
-            "{refused}"
-        );
-        assert_eq!(std::fs::read_to_string(dir.path().join("current")).unwrap(), current, "who reads changes nothing");
-        let store = Store::open(dir.path()).unwrap();
-        assert_eq!(store.verify(&ctx()).unwrap(), []);
-        for (spec, rows) in &sets {
-            assert!(read_all(&store, &spec.id()).iter().eq(rows.values()));
-        }
-        let others = [b"r", b"h"].iter().any(|kind| store.database.scan(*kind).next().is_some());
-        assert!(!others, "rows and headers are in files alone");
-        drop(store);
-        let reader = Reader::open(dir.path()).unwrap();
-        assert_eq!((reader.sets().unwrap().len(), reader.verify(&ctx()).unwrap()), (sets.len(), Vec::new()));
-        assert_eq!(std::fs::read_to_string(dir.path().join("current")).unwrap(), "format 2\ndb-000002\n");
-
-        std::fs::write(dir.path().join("current"), "format 3\ndb-000002\n").unwrap();
-        let refused =
-            [Store::open(dir.path()).err(), Reader::open(dir.path()).err(), Store::repair(dir.path(), &ctx()).err()];
-        for refused in refused {
-            let refused = refused.unwrap().to_string();
-            assert!(refused.contains("is of format 3, and this version reads up to 2"), "{refused}");
-        }
+fn ids_digests_and_bytes_are_those_of_the_format() {
+    let keys = |from: u64| (from..from + 3).map(|i| Key::of(&i.to_le_bytes())).collect::<Vec<_>>();
+    let spec = |name: &str, kind| {
+        let fitted_until = chrono::NaiveDate::from_ymd_opt(2026, 3, 2).and_then(|day| day.and_hms_opt(15, 0, 0));
+        SetSpec { name: name.into(), kind, params: serde_json::json!({"词典": "v1", "n": [1, 2.5]}), fitted_until }
+    };
+    let dense = |from| Rows::dense(keys(from), 2, vec![1.5, f32::NAN, -0.0, f32::INFINITY, from as f32, 1e-42]);
+    let sparse = |from| Rows::sparse(keys(from), vec![0, 2, 2, 3], vec![0, u32::MAX, 7], vec![0.25, from as f32, -1.0]);
+    let batch = |number: u8| Key::of(&[number]);
+    let dir = tempfile::tempdir().unwrap();
+    let store = Store::open(dir.path()).unwrap();
+    for (spec, rows) in [
+        (spec("tone", RowKind::Dense { dim: 2 }), [dense(0), dense(3)]),
+        (spec("词频", RowKind::Sparse), [sparse(0), sparse(3)]),
+    ] {
+        let writer = store.writer(&spec).unwrap();
+        (0..).zip(&rows).for_each(|(number, rows)| writer.put(batch(number), rows).unwrap());
+        writer.finish(&[batch(0), batch(1), batch(0)], serde_json::json!({"columns": ["a", "b"]})).unwrap();
     }
+    let rows = dir.path().join("rows");
+    let files = files_below(&rows).into_iter().map(|file| {
+        let sum = crc32fast::hash(&std::fs::read(&file).unwrap());
+        format!("{} {sum:08x}", file.strip_prefix(&rows).unwrap().display())
+    });
+    let expected = [
+        "782e311cc636e8d211c8fd58749dabab/2d3adedff11b61f14c886e35afa03673-61125ce6e92de52b912c1473794eab38.rows 0b7627be",
+        "782e311cc636e8d211c8fd58749dabab/48fc721fbbc172e0925fa27af1671de2-b45d84d3c0157f39d83c667a17261ac2.rows b929f957",
+        "782e311cc636e8d211c8fd58749dabab/header 4a6d6be9",
+        "f9b15ae1ab7f0f80e615c957e7e7e51e/2d3adedff11b61f14c886e35afa03673-dd1e95cb8a27fb669dfc59cba2f23c06.rows 8c026f79",
+        "f9b15ae1ab7f0f80e615c957e7e7e51e/48fc721fbbc172e0925fa27af1671de2-a0529e83913c3d2cb93a1022944d951a.rows 5cdcc187",
+        "f9b15ae1ab7f0f80e615c957e7e7e51e/header b5f8006a",
+    ];
+    assert_eq!(files.collect::<Vec<_>>(), expected);
 }
 
 #[test]
-fn a_journal_of_the_format_before_gets_its_copy_and_one_of_a_newer_is_refused() {
+fn a_store_of_another_format_is_refused_and_left_alone() {
+    let dir = tempfile::tempdir().unwrap();
+    let sets = sets_of(dir.path());
+    let current = dir.path().join("current");
+    for format in [0, 1, 3] {
+        std::fs::write(&current, format!("format {format}\ndb-000001\n")).unwrap();
+        let before = files_below(dir.path());
+        let reader = Reader::new(dir.path());
+        let refused = [
+            Store::open(dir.path()).err(),
+            Reader::open(dir.path()).err(),
+            reader.verify(&ctx()).err(),
+            Store::repair(dir.path(), &ctx()).err(),
+        ];
+        for refused in refused {
+            let refused = refused.unwrap().to_string();
+            for part in [&*format!("is of format {format}, and this version reads format 2"), "remove that folder"] {
+                assert!(refused.contains(part), "{refused}");
+            }
+        }
+        assert_eq!(files_below(dir.path()), before);
+    }
+    std::fs::write(&current, "format 2\ndb-000001\n").unwrap();
+    let store = Store::open(dir.path()).unwrap();
+    assert!(sets.iter().all(|(spec, rows)| read_all(&store, &spec.id()).iter().eq(rows.values())));
+}
+
+#[test]
+fn a_journal_that_lost_its_copy_gets_it_back_and_one_of_a_newer_format_is_refused() {
     let dir = tempfile::tempdir().unwrap();
     let mut journal = Journal::open(dir.path(), PATIENCE).unwrap();
     journal.append(b"one", Some(b"rows of one"), &[]).unwrap();

@@ -1,6 +1,6 @@
 //! The database under the store and under journals: one sled tree in a folder.
 //!
-//! It panics where it meets damage that it did not expect. Here that is a failure like any other, and says what to do.
+//! sled panics where it meets damage that it did not expect. Here that becomes an error, which says what to do.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -15,6 +15,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, ensure};
+use walkdir::WalkDir;
 
 use inkstone_base::disk;
 use inkstone_base::job::{contained, panic_text};
@@ -25,30 +26,29 @@ pub(super) const LOG: &str = "db";
 /// Bytes of pages that the database keeps in memory: its entries are small.
 const CACHE_BYTES: u64 = 8 << 20;
 
-/// Bytes that must be free on the disk besides what is written. The database buffers in memory and waits for ever for a buffer that a
-/// full disk did not take; it is therefore never given what may not fit.
+/// Bytes that must be free on the disk beside the bytes of a step. sled waits for ever for a buffer that a full disk did not take, so it is
+/// never given a step that may not fit.
 #[cfg(unix)]
 const RESERVE_BYTES: u64 = 4 << 20;
 
-/// Entries that one step of a removal takes away; each step is whole or absent.
+/// Entries that one step of a removal removes; after a kill, a step is done or not begun.
 const REMOVE_STEP: usize = 4096;
 
-/// How long a database that was closed may take to give back its files.
+/// Time that a closed database may take to release its files.
 const ENDING: Duration = Duration::from_secs(5);
 
-/// How long a step may take before a flush is asked for, which wakes it if a write has failed.
+/// Time of a step before the first flush, which wakes it if a write has failed.
 const FIRST_FLUSH: Duration = Duration::from_millis(500);
 
-/// Time between two looks at whether it has.
+/// Time between two tries to open a database.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 
-type Entry = (sled::IVec, sled::IVec);
+type KeyValue = (sled::IVec, sled::IVec);
 
-/// An open database. Whoever opens it holds the lock of what it belongs to.
+/// An open database. Its owner holds a lock while it is open.
 pub(super) struct Database {
     folder: PathBuf,
-    /// What it belongs to, and what can be done when it is damaged.
-    says: Says,
+    owner: Owner,
     /// None only while it is dropped.
     db: Option<sled::Db>,
     /// Files of long values that are on the disk; none of them is written twice.
@@ -57,19 +57,23 @@ pub(super) struct Database {
     has_failed: AtomicBool,
 }
 
-/// The words of a database's errors.
+/// The owner of a database, as errors name it.
 #[derive(Clone)]
-pub(super) struct Says {
-    /// What it belongs to: `the feature store DIR`.
-    pub(super) whose: String,
-    /// What can be done when it is damaged.
+pub(super) struct Owner {
+    /// `the feature store DIR`.
+    pub(super) name: String,
+    /// What can be done when the database is damaged: `put back a copy`.
     pub(super) way_out: &'static str,
 }
 
 /// The bytes of a database are not those that were written. Travels inside [`anyhow::Error`]; what the machine lacks (room, memory,
-/// files, threads, permissions) is another error.
+/// files, threads, permissions) is another error, and so is a disk that cannot be read ([`Unreadable`]).
 #[derive(Debug)]
 pub(super) struct Damaged(String);
+
+/// The disk failed to give the bytes of a database, which was not opened. Travels inside [`anyhow::Error`].
+#[derive(Debug)]
+pub(super) struct Unreadable(String);
 
 impl fmt::Display for Damaged {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -77,19 +81,27 @@ impl fmt::Display for Damaged {
     }
 }
 
+impl fmt::Display for Unreadable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
 impl Database {
-    pub(super) fn open(folder: &Path, says: Says) -> Result<Database> {
-        // No flushing by the clock: whoever writes flushes.
+    pub(super) fn open(folder: &Path, owner: Owner) -> Result<Database> {
+        // No flushing by the clock: writers flush.
         let config = sled::Config::new().path(folder).cache_capacity(CACHE_BYTES).flush_every_ms(None);
         // The database waits for ever for threads that the system does not give it.
         let thread = std::thread::Builder::new().name("database".to_owned()).spawn(|| ());
-        thread.with_context(|| format!("cannot start the threads of {}", says.whose))?;
+        thread.with_context(|| format!("cannot start the threads of {}", owner.name))?;
+        #[cfg(unix)]
+        ensure_readable(folder, &owner)?;
         remove_torn(folder).with_context(|| format!("cannot tidy up {}", folder.display()))?;
         let began = Instant::now();
         let open = || loop {
             match config.open() {
-                // The lock of what it belongs to is held, so nobody else has these files: they are those of a database of this
-                // process that was closed a moment ago and still ends its work, or of a child that begins.
+                // The lock of the owner is held, so the files are open in a database of this process that was closed a moment ago and
+                // still ends its work, or in a child process that begins.
                 Err(sled::Error::Io(error)) if is_held(&error) && began.elapsed() < ENDING => {
                     std::thread::sleep(LOOK_EVERY);
                 }
@@ -97,14 +109,14 @@ impl Database {
             }
         };
         let is_new = !folder.join(LOG).exists();
-        let db = guard(&says, open).with_context(|| format!("cannot open {}", folder.display()))?;
+        let db = guard(&owner, open).with_context(|| format!("cannot open {}", folder.display()))?;
         if is_new {
             disk::sync_folder(folder)?;
             disk::sync_folder(disk::folder_of(folder))?;
         }
         Ok(Database {
             folder: folder.to_owned(),
-            says,
+            owner,
             db: Some(db),
             synced: Mutex::default(),
             has_failed: AtomicBool::new(false),
@@ -140,7 +152,7 @@ impl Database {
         ensure!(
             free >= needed,
             "there is no room for {}: {} kB are free on its disk, and the next step needs {} kB",
-            self.says.whose,
+            self.owner.name,
             kilobytes(free),
             kilobytes(needed)
         );
@@ -164,10 +176,10 @@ impl Database {
     }
 
     /// The entries whose keys begin with `prefix`, in the order of the keys. Ends after an error.
-    pub(super) fn scan(&self, prefix: &[u8]) -> impl Iterator<Item = Result<Entry>> + '_ {
+    pub(super) fn scan(&self, prefix: &[u8]) -> impl Iterator<Item = Result<KeyValue>> + '_ {
         let mut entries = self.db.as_ref().map(|db| db.scan_prefix(prefix));
         std::iter::from_fn(move || {
-            let step = guard(&self.says, || entries.as_mut().and_then(Iterator::next).transpose()).transpose();
+            let step = guard(&self.owner, || entries.as_mut().and_then(Iterator::next).transpose()).transpose();
             if matches!(step, Some(Err(_))) {
                 entries = None;
             }
@@ -180,7 +192,7 @@ impl Database {
     }
 
     /// The last entry whose key begins with `prefix`.
-    pub(super) fn last(&self, prefix: &[u8]) -> Result<Option<Entry>> {
+    pub(super) fn last(&self, prefix: &[u8]) -> Result<Option<KeyValue>> {
         self.guard(|db| db.scan_prefix(prefix).next_back().transpose())
     }
 
@@ -208,7 +220,7 @@ impl Database {
             }
             File::open(self.folder.join(LOG))?.sync_all()
         };
-        sync().with_context(|| format!("{} cannot bring its files to the disk (disk full?)", self.says.whose))
+        sync().with_context(|| format!("{} cannot bring its files to the disk (disk full?)", self.owner.name))
     }
 
     fn guard<T>(&self, work: impl FnOnce(&sled::Db) -> sled::Result<T>) -> Result<T> {
@@ -216,9 +228,9 @@ impl Database {
         ensure!(
             !self.has_failed.load(Ordering::Relaxed),
             "the database of {} failed at an earlier step; start the program again",
-            self.says.whose
+            self.owner.name
         );
-        let result = guard(&self.says, || work(db));
+        let result = guard(&self.owner, || work(db));
         self.has_failed.fetch_or(result.is_err(), Ordering::Relaxed);
         result
     }
@@ -228,7 +240,7 @@ impl Drop for Database {
     fn drop(&mut self) {
         // What a failed step left is not waited for when the database is closed: it is written now, or the database has failed.
         let _ = self.guard(|db| awake(db, || db.flush()));
-        // Damage that it notices now was told of by whoever met it, or is by the next to open it.
+        // Damage that shows only now is told when the database is next opened.
         let db = self.db.take();
         if !self.has_failed.load(Ordering::Relaxed) {
             let _ = contained(|| drop(db));
@@ -264,8 +276,46 @@ fn awake<T: Send>(db: &sled::Db, step: impl FnOnce() -> sled::Result<T> + Send) 
     })
 }
 
-/// Removes what a kill in the middle of an opening leaves, which the database takes for damage. Nothing of it counts yet: its settings,
-/// which are written in place, are always the same, and a snapshot counts from when it is renamed.
+/// Reads all files of a database but those of long values. sled takes a read error while it opens for the end of its log, and overwrites
+/// what follows; so no database is given to sled that the disk does not give in full.
+#[cfg(unix)]
+fn ensure_readable(folder: &Path, owner: &Owner) -> Result<()> {
+    let read = || -> io::Result<()> {
+        for entry in std::fs::read_dir(folder)? {
+            let path = entry?.path();
+            if !path.is_dir() {
+                io::copy(&mut File::open(path)?, &mut io::sink())?;
+            }
+        }
+        Ok(())
+    };
+    match read() {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        Err(error) if error.raw_os_error() == Some(rustix::io::Errno::IO.raw_os_error()) => {
+            let Owner { name, way_out } = owner;
+            Err(error).context(Unreadable(format!(
+                "the disk could not be read for the database of {name}, and nothing was changed; try again. If that fails too: {way_out}"
+            )))
+        }
+        read => read.with_context(|| format!("cannot read {}", folder.display())),
+    }
+}
+
+/// Copies the files of a database into a folder, without their permissions, which may forbid to write.
+pub(super) fn copy_files(from: &Path, to: &Path) -> io::Result<()> {
+    for entry in WalkDir::new(from).min_depth(1) {
+        let entry = entry?;
+        let to = to.join(entry.path().strip_prefix(from).map_err(io::Error::other)?);
+        match entry.file_type().is_dir() {
+            true => std::fs::create_dir(to)?,
+            false => drop(io::copy(&mut File::open(entry.path())?, &mut File::create_new(to)?)?),
+        }
+    }
+    Ok(())
+}
+
+/// Removes files that a kill during an opening left half-written, which sled takes for damage. Nothing is lost with them: settings are
+/// written in place and always the same, and a snapshot is used only under its final name.
 fn remove_torn(folder: &Path) -> io::Result<()> {
     let entries = match std::fs::read_dir(folder) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
@@ -285,27 +335,27 @@ fn remove_torn(folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether bytes end with the CRC32 of those before it, little-endian.
+/// True if bytes end with the CRC32 of those before it, little-endian.
 fn ends_with_checksum(bytes: &[u8]) -> bool {
     bytes.split_last_chunk().is_some_and(|(content, sum)| crc32fast::hash(content) == u32::from_le_bytes(*sum))
 }
 
 /// Runs a step of the database and explains its failure.
-fn guard<T>(says: &Says, work: impl FnOnce() -> sled::Result<T>) -> Result<T> {
-    let damaged = || Damaged(format!("the database of {} is damaged; {}", says.whose, says.way_out));
+fn guard<T>(owner: &Owner, work: impl FnOnce() -> sled::Result<T>) -> Result<T> {
+    let damaged = || Damaged(format!("the database of {} is damaged; {}", owner.name, owner.way_out));
     match contained(work) {
         Ok(Ok(value)) => Ok(value),
         Ok(Err(sled::Error::Io(error))) if is_held(&error) => {
-            Err(error).with_context(|| format!("{} is in use by another run; wait until it has ended", says.whose))
+            Err(error).with_context(|| format!("{} is in use by another run; wait until it has ended", owner.name))
         }
         Ok(Err(sled::Error::Io(error))) if !is_damage(&error) => {
-            Err(error).with_context(|| format!("{} cannot read or write its files (disk full?)", says.whose))
+            Err(error).with_context(|| format!("{} cannot read or write its files (disk full?)", owner.name))
         }
         Ok(Err(error)) => Err(anyhow!(error).context(damaged())),
         Err(panic) => {
             let text = panic_text(panic.as_ref()).to_owned();
             match refused_by_system(&text) {
-                true => Err(anyhow!(text).context(format!("{} cannot read or write its files", says.whose))),
+                true => Err(anyhow!(text).context(format!("{} cannot read or write its files", owner.name))),
                 false => Err(anyhow!(text).context(damaged())),
             }
         }
@@ -316,16 +366,15 @@ fn is_held(error: &io::Error) -> bool {
     error.kind() == ErrorKind::WouldBlock || error.to_string().contains("could not acquire lock")
 }
 
-/// Says whether an error of reading or writing is damage: a file that ends too early, is gone, or leads to a place that cannot be. All
-/// else is the machine's.
+/// True if an I/O error is damage: a file that is gone or ends too early, or an offset that cannot be. Other errors are the machine's.
 fn is_damage(error: &io::Error) -> bool {
     use ErrorKind::{InvalidData, InvalidInput, NotFound, UnexpectedEof};
     matches!(error.kind(), UnexpectedEof | NotFound | InvalidInput | InvalidData)
         || error.kind() == ErrorKind::Other && error.raw_os_error().is_none()
 }
 
-/// Says whether the system refused something to the database, which panics where it did not expect that: the text of such a panic holds
-/// the debug form of an [`io::Error`].
+/// True if the text of a panic has the debug form of an [`io::Error`] that is no damage: sled panics where it did not expect an error of
+/// the system.
 fn refused_by_system(panic: &str) -> bool {
     let number = panic.split_once("Os { code: ").and_then(|(_, rest)| rest.split_once(',')?.0.parse().ok());
     number.is_some_and(|number| !is_damage(&io::Error::from_raw_os_error(number)))
@@ -337,8 +386,8 @@ mod tests {
 
     #[test]
     fn what_the_machine_lacks_is_no_damage() {
-        let says = || Says { whose: "the journal x".to_owned(), way_out: "put back a copy" };
-        let failed = |error: &dyn Fn() -> sled::Result<()>| guard(&says(), error).unwrap_err();
+        let owner = || Owner { name: "the journal x".to_owned(), way_out: "put back a copy" };
+        let failed = |error: &dyn Fn() -> sled::Result<()>| guard(&owner(), error).unwrap_err();
         // No room, no files, no memory, no permission, a disk that fails, a disk that may only be read.
         for number in [28, 24, 12, 13, 5, 30, 122] {
             let error = || io::Error::from_raw_os_error(number);

@@ -2,8 +2,7 @@
 //!
 //! `rows/SET/BATCH-DIGEST.rows`, little-endian: `magic "IKROWS"`, `version: u16`, `set: [16]`, `batch: [16]`, then blocks (see `block`), each
 //! as `length: u32` and so many bytes in the envelope of `layout`. A file gets its name when it is whole, and is never changed:
-//! other rows of a batch are another file. So a file alone tells what it holds, and what the database says of batches can be read
-//! off the files again.
+//! other rows of a batch are another file. A file alone identifies its rows, so the database can be made again from the files.
 
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Read, Write};
@@ -25,8 +24,8 @@ pub(super) struct RowFiles {
     folder: PathBuf,
 }
 
-/// A file that lies where files of rows do.
-pub(super) struct Found {
+/// A file with the name of a file of rows.
+pub(super) struct RowFile {
     pub(super) set: Key,
     pub(super) batch: Key,
     pub(super) digest: Key,
@@ -43,8 +42,8 @@ impl RowFiles {
         self.folder.join(set.hex()).join(format!("{batch}-{digest}.rows"))
     }
 
-    /// Writes the blocks of a batch. The file is there, whatever becomes of the process; what becomes of the machine it outlives when the
-    /// file that this gives is synchronised, and then its folder ([`RowFiles::sync`]).
+    /// Writes the blocks of a batch. The file outlives a kill of the process, and a loss of power once the file that this gives and its folder
+    /// are synchronised ([`RowFiles::sync`]).
     pub(super) fn write(&self, set: Key, batch: Key, blocks: &[Vec<u8>], digest: Key) -> Result<File> {
         let path = self.path(set, batch, digest);
         let cannot = || format!("cannot write {} (disk full?)", path.display());
@@ -87,8 +86,8 @@ impl RowFiles {
         Ok(())
     }
 
-    /// What a file holds, every block checked and its rows counted.
-    pub(super) fn examine(&self, found: &Found) -> Result<BatchRecord> {
+    /// The record of a file, every block checked and its rows counted.
+    pub(super) fn examine(&self, found: &RowFile) -> Result<BatchRecord> {
         let mut rows = 0;
         let mut record = read(&found.path, found.set, found.batch, &mut |number, content| {
             let (first, more) = block::unpack(content)?;
@@ -101,20 +100,20 @@ impl RowFiles {
         Ok(record)
     }
 
-    /// The file of a batch, if all of it is as it was written.
+    /// The open file of a batch, if all of it is as it was written.
     pub(super) fn sound(&self, set: Key, batch: Key, record: &BatchRecord) -> Option<File> {
         let path = self.path(set, batch, record.digest);
         let read = read(&path, set, batch, &mut |_, _| Ok(())).ok()?;
         (read.digest == record.digest && read.blocks == record.blocks).then(|| File::open(path).ok())?
     }
 
-    /// Whether the file of a batch is there, as long as it must be. Reads nothing of it.
+    /// True if the file of a batch is there with the right length. Reads nothing of it.
     pub(super) fn has(&self, set: Key, batch: Key, record: &BatchRecord) -> bool {
         let bytes = HEAD as u64 + record.bytes + u64::from(record.blocks) * (4 + ENVELOPE as u64);
         self.path(set, batch, record.digest).metadata().is_ok_and(|file| file.is_file() && file.len() == bytes)
     }
 
-    /// Removes the file of a batch; one that is not there is as good as removed.
+    /// Removes the file of a batch, if it is there.
     pub(super) fn remove(&self, set: Key, batch: Key, digest: Key) -> Result<()> {
         disk::remove_if_there(&self.path(set, batch, digest))
     }
@@ -129,13 +128,13 @@ impl RowFiles {
         }
     }
 
-    /// All files, by set, batch and digest. What has another name was not written by a store, and is left alone.
-    pub(super) fn list(&self) -> Result<Vec<Found>> {
+    /// All files of rows, by set, batch and digest. Files of other names were not written by a store.
+    pub(super) fn list(&self) -> Result<Vec<RowFile>> {
         found_below(&self.folder, 2)
     }
 
     /// The files of a set, by batch and digest.
-    pub(super) fn list_set(&self, set: Key) -> Result<Vec<Found>> {
+    pub(super) fn list_set(&self, set: Key) -> Result<Vec<RowFile>> {
         found_below(&self.folder.join(set.hex()), 1)
     }
 
@@ -148,25 +147,27 @@ impl RowFiles {
     }
 }
 
-fn found_below(folder: &Path, depth: usize) -> Result<Vec<Found>> {
+fn found_below(folder: &Path, depth: usize) -> Result<Vec<RowFile>> {
     let mut all = Vec::new();
     for entry in walkdir::WalkDir::new(folder).min_depth(depth).max_depth(depth) {
         match entry {
             Err(error) if error.io_error().is_some_and(|e| e.kind() == std::io::ErrorKind::NotFound) => {}
-            entry => all.extend(Found::of(&entry.with_context(|| format!("cannot list {}", folder.display()))?)),
+            entry => {
+                all.extend(RowFile::from_entry(&entry.with_context(|| format!("cannot list {}", folder.display()))?))
+            }
         }
     }
     all.sort_unstable_by_key(|found| (found.set, found.batch, found.digest));
     Ok(all)
 }
 
-impl Found {
-    fn of(entry: &walkdir::DirEntry) -> Option<Found> {
+impl RowFile {
+    fn from_entry(entry: &walkdir::DirEntry) -> Option<RowFile> {
         let set = Key::from_hex(entry.path().parent()?.file_name()?.to_str()?)?;
         let (batch, digest) = entry.file_name().to_str()?.strip_suffix(".rows")?.split_once('-')?;
         let (batch, digest) = (Key::from_hex(batch)?, Key::from_hex(digest)?);
         let bytes = entry.metadata().ok().filter(|m| m.is_file())?.len();
-        Some(Found { set, batch, digest, bytes, path: entry.path().to_owned() })
+        Some(RowFile { set, batch, digest, bytes, path: entry.path().to_owned() })
     }
 }
 
@@ -189,8 +190,8 @@ fn read(path: &Path, set: Key, batch: Key, each: &mut dyn FnMut(u32, &[u8]) -> R
     let mut left = take(&mut start)?;
     let version = u16::from_le_bytes([start[6], start[7]]);
     ensure!(
-        start[..6] != *MAGIC || version <= VERSION,
-        "its file is of format {version}, and this version reads up to {VERSION}"
+        start[..6] != *MAGIC || version == VERSION,
+        "its file is of format {version}, and this version reads format {VERSION}"
     );
     ensure!(start == head(set, batch).as_slice(), "its file does not begin as that of this batch");
     let mut record = BatchRecord { rows: 0, blocks: 0, bytes: 0, digest: Key::default() };

@@ -10,49 +10,43 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use tempfile::TempDir;
-use walkdir::WalkDir;
 
-use super::database::{Database, Says};
+use super::database::{Database, Owner, copy_files};
 use inkstone_base::disk;
-use inkstone_base::lock::{self, Lock, Taken, take_within};
+use inkstone_base::lock::{self, Attempt, Lock, take_within};
 
-/// The format that this version writes. 0 had rows and headers in the database, and does not say so in `current`; 1 had the headers there.
-pub(super) const FORMAT: u32 = 2;
+/// Format of the stores that this version writes and reads.
+const FORMAT: u32 = 2;
 
 /// A store's folder, held for as long as this lives.
 pub(super) struct Generations {
     root: PathBuf,
-    current: Current,
+    /// Number of the database in use.
+    current: u32,
     // The system drops it with the process, however that ends.
     _lock: Lock,
 }
 
-#[derive(Clone, Copy)]
-struct Current {
-    format: u32,
-    generation: u32,
-}
-
 impl Generations {
-    /// Takes a store's folder, which is made when it does not exist; `patience` says how long to wait for somebody else to close it.
-    /// Who repairs takes it also when nothing says which database is in use.
+    /// Locks a store's folder, which is made when it does not exist. Waits at most `patience` for another process to close it. With `repairs`,
+    /// takes it also when `current` names no database.
     pub(super) fn take(root: &Path, patience: Duration, repairs: bool) -> Result<Generations> {
         disk::make_dir(root)?;
         let lock = match take_within(&root.join("lock"), "", patience)? {
-            Taken::Ours(lock) => lock,
-            Taken::Theirs(holder) => bail!(
+            Attempt::Ours(lock) => lock,
+            Attempt::Theirs(holder) => bail!(
                 "the feature store {} is in use by another run ({}); wait until it has ended, or give this run a project of its own",
                 root.display(),
                 holder.in_words()
             ),
         };
         if is_new(root)? {
-            write_current(root, Current { format: FORMAT, generation: 1 })?;
+            write_current(root, 1)?;
         }
         let current = read_current(root)?;
         ensure!(current.is_some() || repairs, unsure(root));
         let sure = current.is_some();
-        let current = current.map_or_else(|| guess(root), Ok)?;
+        let current = current.map_or_else(|| latest(root), Ok)?;
         let generations = Generations { root: root.to_owned(), current, _lock: lock };
         if sure {
             generations.remove_leftovers()?;
@@ -60,24 +54,19 @@ impl Generations {
         Ok(generations)
     }
 
-    /// The format of what is there.
-    pub(super) fn format(&self) -> u32 {
-        self.current.format
-    }
-
     /// Opens the database in use.
     pub(super) fn database(&self) -> Result<Database> {
-        self.open(self.current.generation)
+        self.open(self.current)
     }
 
-    /// Replaces the database by a new one that `fill` writes. Until the last step, and on any error, the old one stays.
+    /// Replaces the database by a new one that `fill` writes. Until the last step, and after any error, the old one stays in use.
     pub(super) fn replace<T>(&mut self, fill: impl FnOnce(&Database) -> Result<T>) -> Result<(Database, T)> {
-        let next = Current { format: FORMAT, generation: self.current.generation + 1 };
-        let folder = folder(&self.root, next.generation);
-        let filled = self.open(next.generation).and_then(|new| {
-            let told = fill(&new)?;
+        let next = self.current + 1;
+        let folder = folder(&self.root, next);
+        let filled = self.open(next).and_then(|new| {
+            let result = fill(&new)?;
             new.flush()?;
-            Ok((new, told))
+            Ok((new, result))
         });
         let filled = filled.inspect_err(|_| drop(std::fs::remove_dir_all(&folder)))?;
         write_current(&self.root, next)?;
@@ -94,7 +83,7 @@ impl Generations {
     fn remove_leftovers(&self) -> Result<()> {
         disk::sweep_file(&self.root.join("current"))?;
         disk::sweep(&self.root.join("rows"))?;
-        let current = folder(&self.root, self.current.generation);
+        let current = folder(&self.root, self.current);
         for path in databases(&self.root)?.into_iter().filter(|path| *path != current) {
             std::fs::remove_dir_all(&path).with_context(|| format!("cannot remove the leftover {}", path.display()))?;
         }
@@ -102,8 +91,8 @@ impl Generations {
     }
 }
 
-/// Opens a copy of the database in use, which lies in a folder of temporary files: opening a database writes in its folder. Nobody may
-/// write the store meanwhile; `patience` says how long to wait for somebody who does.
+/// Opens a copy of the database in use, in a temporary folder: sled writes in the folder of a database that it opens. Waits at most
+/// `patience` for another process that writes the store.
 pub(super) fn copied_database(root: &Path, patience: Duration) -> Result<(TempDir, Database)> {
     let current = read_current(root)?.with_context(|| unsure(root))?;
     let _still = lock::reading(&root.join("lock"), patience).map_err(|holder| {
@@ -111,43 +100,35 @@ pub(super) fn copied_database(root: &Path, patience: Duration) -> Result<(TempDi
         anyhow!("the feature store {} is in use by another run ({holder}); wait until it has ended", root.display())
     })?;
     let copy = tempfile::tempdir().context("cannot make a temporary folder (TMPDIR names another place)")?;
-    let from = folder(root, current.generation);
-    for entry in WalkDir::new(&from).min_depth(1) {
-        let entry = entry.with_context(|| format!("cannot list {}", from.display()))?;
-        let to = copy.path().join(entry.path().strip_prefix(&from)?);
-        let copied = match entry.file_type().is_dir() {
-            true => std::fs::create_dir(&to),
-            // Without its permissions, which may forbid to write.
-            false => std::fs::read(entry.path()).and_then(|bytes| std::fs::write(&to, bytes)),
-        };
-        copied.with_context(|| format!("cannot copy {} to {}", entry.path().display(), to.display()))?;
-    }
+    let folder = folder(root, current);
+    copy_files(&folder, copy.path())
+        .with_context(|| format!("cannot copy {} to {}", folder.display(), copy.path().display()))?;
     let database = open(root, copy.path())?;
     Ok((copy, database))
 }
 
 fn open(root: &Path, folder: &Path) -> Result<Database> {
-    let says = Says {
-        whose: format!("the feature store {}", root.display()),
+    let owner = Owner {
+        name: format!("the feature store {}", root.display()),
         way_out: "`inkstone store repair` makes a new one of the rows that are sound, and the next run computes the rest again",
     };
-    Database::open(folder, says)
+    Database::open(folder, owner)
 }
 
 fn folder(root: &Path, generation: u32) -> PathBuf {
     root.join(format!("db-{generation:06}"))
 }
 
-/// The format of the store in a folder; none where there is no store yet. Takes and changes nothing.
-pub(super) fn format_of(root: &Path) -> Result<Option<u32>> {
+/// True if there is a store in a folder. Fails for a store of another format. Takes no lock and changes nothing.
+pub(super) fn is_there(root: &Path) -> Result<bool> {
     if !root.exists() || is_new(root)? {
-        return Ok(None);
+        return Ok(false);
     }
-    Ok(Some(read_current(root)?.with_context(|| unsure(root))?.format))
+    read_current(root)?.with_context(|| unsure(root)).map(|_| true)
 }
 
-/// Whether nothing was ever written in a folder. `current` is written before the first database is made, so a database without it is not a
-/// new store.
+/// True if nothing was ever written in a folder. `current` is written before the first database is made, so a folder with a database and
+/// no `current` is not a new store.
 fn is_new(root: &Path) -> Result<bool> {
     Ok(!root.join("current").exists() && databases(root)?.is_empty())
 }
@@ -159,46 +140,38 @@ fn unsure(root: &Path) -> String {
     )
 }
 
-/// What `current` says, if it says anything.
-fn read_current(root: &Path) -> Result<Option<Current>> {
+/// Number of the database that `current` names, if it names one. Fails for a store of another format.
+fn read_current(root: &Path) -> Result<Option<u32>> {
     let path = root.join("current");
     let text = match std::fs::read(&path) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         text => text.with_context(|| format!("cannot read {}", path.display()))?,
     };
     let text = String::from_utf8_lossy(&text);
-    let (format, name) = match text.strip_prefix("format ").and_then(|rest| rest.split_once('\n')) {
-        Some((format, name)) => (format.parse().ok(), name),
-        None => (Some(0), text.as_ref()),
-    };
-    if let Some(format) = format {
-        ensure!(
-            format <= FORMAT,
-            "the feature store {} is of format {format}, and this version reads up to {FORMAT}: use the version of inkstone that \
-             wrote it, or remove that folder: features are computed again from the corpus",
-            root.display()
-        );
-    }
-    let generation = number(name.trim());
-    Ok(format.zip(generation).map(|(format, generation)| Current { format, generation }))
+    let parts = text.strip_prefix("format ").and_then(|rest| rest.split_once('\n'));
+    let Some((Ok(format), name)) = parts.map(|(format, name)| (format.parse::<u32>(), name)) else { return Ok(None) };
+    ensure!(
+        format == FORMAT,
+        "the feature store {} is of format {format}, and this version reads format {FORMAT}: use the version of inkstone that wrote \
+         it, or remove that folder: `inkstone run` computes the features again from the corpus",
+        root.display()
+    );
+    Ok(number(name.trim()))
 }
 
-/// What a store without `current` seems to be: its latest database, and rows of their own since format 1. Of the headers that format 1
-/// had in its database there is none when it is one of format 2.
-fn guess(root: &Path) -> Result<Current> {
+/// Number of the latest database of a store; 0 where there is none.
+fn latest(root: &Path) -> Result<u32> {
     let names = databases(root)?;
     let numbers = names.iter().filter_map(|path| number(path.file_name()?.to_str()?));
-    let format = u32::from(root.join("rows").exists());
-    Ok(Current { format, generation: numbers.max().unwrap_or(0) })
+    Ok(numbers.max().unwrap_or(0))
 }
 
 fn number(name: &str) -> Option<u32> {
     name.strip_prefix("db-")?.parse().ok().filter(|number| *number < u32::MAX)
 }
 
-fn write_current(root: &Path, current: Current) -> Result<()> {
-    let Current { format, generation } = current;
-    disk::write_atomic(&root.join("current"), |out| Ok(write!(out, "format {format}\ndb-{generation:06}\n")?))
+fn write_current(root: &Path, generation: u32) -> Result<()> {
+    disk::write_atomic(&root.join("current"), |out| Ok(write!(out, "format {FORMAT}\ndb-{generation:06}\n")?))
 }
 
 fn databases(root: &Path) -> Result<Vec<PathBuf>> {

@@ -1,7 +1,7 @@
 //! Headers of finished sets: a file each, `rows/SET/header`, the JSON of a [`Header`] in the envelope of `layout`.
 //!
 //! It is written as a whole when all batches are there, and never changed: a set without it is unfinished. It names its rows by their
-//! digests, so with it and the files of rows a set is read by anybody, whoever writes meanwhile.
+//! digests, so a set can be read from its header and files of rows alone, while others write.
 
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};

@@ -11,12 +11,12 @@
 //! journal is opened, so that only what is damaged in both is lost. A damaged database is put aside as `db.damaged-1`, the next one as
 //! `db.damaged-2`; where the machine lacks something (room, memory, files, threads), nothing is put aside and the error says what.
 //!
-//! Who only reads ([`Journal::read`]) writes nothing there: the files are copied into a folder of temporary files and read from that.
+//! [`Journal::read`] writes nothing in the folder: it copies the files into a temporary folder and reads the copies.
 //!
-//! Useful for: what must not be lost and cannot be computed again. Not for: more than some thousand records, since whoever checks a
-//! journal reads all of it, and so does whoever opens it.
+//! Useful for: records that cannot be computed again. Not for: more than some thousand records, since all of a journal is read when it is
+//! opened or checked.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -25,19 +25,19 @@ use anyhow::{Context, Result, anyhow, bail, ensure};
 use tempfile::TempDir;
 
 use super::copy::{Copy, NAME as COPY};
-use super::database::{self, Damaged, Database, Says};
+use super::database::{self, Damaged, Database, Owner};
 use super::layout::{seal, unseal};
 use inkstone_base::data::Key;
 use inkstone_base::disk;
-use inkstone_base::lock::{self, Holder, Lock, Taken, take_within};
+use inkstone_base::lock::{self, Attempt, Holder, Lock, take_within};
 
 /// The folder of the database.
 const DB: &str = "db";
 const LAST: &[u8] = b"l";
 
-/// A journal in a folder. One process holds it to write at a time; any number read it while nobody does.
+/// A journal in a folder. One process at a time has it open for writing; any number read it while none does.
 pub struct Journal {
-    /// The folder by its name for people.
+    /// Path of the folder, for errors.
     root: PathBuf,
     db: Database,
     copy: Copy,
@@ -53,14 +53,13 @@ enum Hold {
     Copies { _folder: TempDir },
 }
 
-/// What a journal has under a number.
+/// Content of a journal under a number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Slot {
-    /// As it was written.
+    /// The bytes as they were written.
     Whole(Vec<u8>),
-    /// Something else, and what is wrong with it.
+    /// Other bytes, and their flaw.
     Damaged(String),
-    /// Nothing.
     Absent,
 }
 
@@ -69,8 +68,8 @@ impl Journal {
     /// how long to wait until that has ended.
     pub fn open(root: &Path, patience: Duration) -> Result<Journal> {
         let lock = match take_within(&root.join("lock"), "", patience)? {
-            Taken::Ours(lock) => lock,
-            Taken::Theirs(holder) => bail!(in_use(root, &holder, patience)),
+            Attempt::Ours(lock) => lock,
+            Attempt::Theirs(holder) => bail!(in_use(root, &holder, patience)),
         };
         disk::sweep_file(&root.join(COPY))?;
         Journal::within(root, root, Hold::Lock { _lock: lock })
@@ -96,12 +95,12 @@ impl Journal {
         Journal::within(root, &folder, Hold::Copies { _folder: copies })
     }
 
-    /// Says whether there is a journal in a folder.
+    /// True if there is a journal in a folder.
     pub fn is_in(root: &Path) -> bool {
         root.join(COPY).is_file() || root.join(DB).join(database::LOG).is_file()
     }
 
-    /// Opens the files in a folder that nobody else has.
+    /// Opens the files in a folder that no other process has open.
     fn within(root: &Path, folder: &Path, hold: Hold) -> Result<Journal> {
         let copy = Copy::open(folder)?;
         let db = match database(root, folder).and_then(|db| db.last(b"").map(|_| db)) {
@@ -179,12 +178,10 @@ impl Journal {
         }
     }
 
-    /// The record of a number.
     pub fn record(&self, number: u64) -> Result<Slot> {
         self.slot(&address(b'j', number))
     }
 
-    /// The attachment of a record.
     pub fn attachment(&self, number: u64) -> Result<Slot> {
         self.slot(&address(b'a', number))
     }
@@ -213,7 +210,7 @@ impl Journal {
         })
     }
 
-    /// Puts other bytes under a number, or none, as somebody with a tool for sled would who knows of the copy.
+    /// Replaces or removes the bytes under a number, in both copies, for tests.
     #[cfg(any(test, feature = "testing"))]
     pub fn tamper(&mut self, kind: u8, number: u64, content: Option<&[u8]>) {
         let key = if kind == b'l' { LAST.to_vec() } else { address(kind, number).to_vec() };
@@ -240,34 +237,24 @@ fn in_use(root: &Path, holder: &Holder, patience: Duration) -> String {
 /// Copies the files of a journal, as far as they are there, into a folder that goes when it is dropped.
 fn copies_of(root: &Path) -> io::Result<TempDir> {
     let copies = tempfile::Builder::new().prefix("inkstone-").tempdir()?;
-    let copy = |name: &Path| match File::open(root.join(name)) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        // Without its permissions, which may forbid to write.
-        from => io::copy(&mut from?, &mut File::create_new(copies.path().join(name))?).map(drop),
-    };
-    copy(Path::new(COPY))?;
-    for below in [PathBuf::from(DB), Path::new(DB).join("blobs")] {
-        let entries = match fs::read_dir(root.join(&below)) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-            entries => entries?,
-        };
-        fs::create_dir(copies.path().join(&below))?;
-        for entry in entries {
-            let entry = entry?;
-            if entry.file_type()?.is_file() {
-                copy(&below.join(entry.file_name()))?;
-            }
-        }
+    match fs::read(root.join(COPY)) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        bytes => fs::write(copies.path().join(COPY), bytes?)?,
+    }
+    let database = copies.path().join(DB);
+    if root.join(DB).exists() {
+        fs::create_dir(&database)?;
+        database::copy_files(&root.join(DB), &database)?;
     }
     Ok(copies)
 }
 
 fn database(root: &Path, folder: &Path) -> Result<Database> {
-    let says = Says {
-        whose: format!("the journal {}", root.display()),
+    let owner = Owner {
+        name: format!("the journal {}", root.display()),
         way_out: "put back a copy of that folder, or move it away to begin a new one",
     };
-    Database::open(&folder.join(DB), says)
+    Database::open(&folder.join(DB), owner)
 }
 
 /// Puts a damaged database aside and begins another; what can be read of it goes to the copy first.
@@ -280,8 +267,8 @@ fn anew(root: &Path, folder: &Path, old: Option<(Database, &Copy)>) -> Result<Da
         let seen = old.last(b"j").ok().flatten().and_then(|(key, _)| number_of(key.get(1..)?)).unwrap_or(0);
         let keys = (1..=seen.max(copy.last())).flat_map(|number| b"ja".map(|kind| address(kind, number)));
         let lacking = keys.filter(|key| copy.get(key).is_none());
-        let whole: Vec<_> = lacking.filter_map(|key| Some((key, slot(&key)?))).collect();
-        Copy::open(folder)?.add(&whole, &[])?;
+        let sound: Vec<_> = lacking.filter_map(|key| Some((key, slot(&key)?))).collect();
+        Copy::open(folder)?.add(&sound, &[])?;
     }
     let free = |path: &PathBuf| path.symlink_metadata().is_err();
     let aside = (1u32..).map(|number| folder.join(format!("{DB}.damaged-{number}"))).find(free);

@@ -1,11 +1,10 @@
-//! What the database keeps under which key, and the envelope that every value is sealed in.
+//! Keys and values of the database, and the envelope of every value.
 //!
 //! | key | value |
 //! |---|---|
 //! | `b` set batch | the [`BatchRecord`], JSON; written when the batch's file is there (see `files`) |
 //!
-//! Before format 2 the headers lay here as well (`h` set), and before format 1 the rows: `r` set batch number, a block each; the number is
-//! big-endian, so blocks lay in order.
+//! Headers (`h` set) and blocks of rows (`r` set batch number, the number big-endian) lie in files, and have a key for their envelopes.
 //!
 //! Envelope, little-endian: `magic "IKS1"`, `crc32: u32` of key and content, content. The checksum covers the key, so
 //! a value that turns up under another key is refused as well as one with a flipped bit.
@@ -46,18 +45,16 @@ impl SetSpec {
 /// A finished feature set: its specification and the batches of its corpus in order.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Header {
-    /// What determines the rows.
+    /// Everything that determines the rows.
     pub spec: SetSpec,
     /// The batches, in the order of the corpus.
     pub batches: Vec<BatchEntry>,
-    /// Rows in all batches.
     pub rows: u64,
-    /// Whatever the writer wanted to keep with the set; not part of its id.
+    /// Further data of the writer; not part of the id.
     pub meta: serde_json::Value,
 }
 
 impl Header {
-    /// The set's id.
     pub fn id(&self) -> Key {
         self.spec.id()
     }
@@ -71,19 +68,15 @@ impl Header {
 /// A batch of a finished set.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BatchEntry {
-    /// Key of the batch.
     pub key: Key,
-    /// What was stored under it.
     #[serde(flatten)]
     pub record: BatchRecord,
 }
 
-/// What is stored of a batch. The rows are pinned by their digest: a header does not accept other rows in their place.
+/// Record of a batch. The digest identifies its rows: a header accepts no other rows in their place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BatchRecord {
-    /// Rows.
     pub rows: u64,
-    /// Blocks that hold them.
     pub blocks: u32,
     /// Bytes of these blocks.
     pub bytes: u64,
@@ -93,7 +86,7 @@ pub struct BatchRecord {
 
 impl BatchRecord {
     /// The record of rows and the blocks that they were packed into.
-    pub(super) fn of(rows: &Rows, blocks: &[Vec<u8>]) -> BatchRecord {
+    pub(super) fn new(rows: &Rows, blocks: &[Vec<u8>]) -> BatchRecord {
         BatchRecord {
             rows: rows.len() as u64,
             blocks: blocks.len() as u32,
@@ -103,7 +96,7 @@ impl BatchRecord {
     }
 }
 
-/// The key that the header of a set is sealed for; before format 2 also that under which it lay.
+/// The key that the header of a set is sealed for.
 pub(super) fn header_key(set: Key) -> Vec<u8> {
     [b"h".as_slice(), &set.0].concat()
 }
@@ -119,12 +112,12 @@ pub(super) fn parse_batch_key(key: &[u8]) -> Option<(Key, Key)> {
     Some((Key(set.try_into().ok()?), Key(batch.try_into().ok()?)))
 }
 
-/// What the keys of the records of a set's batches begin with.
+/// Prefix of the keys of the records of a set's batches.
 pub(super) fn batches_of(set: Key) -> Vec<u8> {
     [b"b".as_slice(), &set.0].concat()
 }
 
-/// The key that a block of a batch is sealed for; in format 0 also that under which it lay.
+/// The key that a block of a batch is sealed for.
 pub(super) fn block_key(set: Key, batch: Key, number: u32) -> Vec<u8> {
     [b"r".as_slice(), &set.0, &batch.0, &number.to_be_bytes()].concat()
 }

@@ -1,22 +1,39 @@
-//! Feature sets on disk: rows computed once, kept by the content of what made them, found again by every later run.
+//! The feature store: rows of features on disk, computed once and found again by every later run.
 //!
 //! A set is a [`Header`] and batches; a batch holds the rows of one part of a corpus. Batches are written first, each
-//! as a whole, the header last, so a set is finished or it is not there. A run that was stopped at any moment is
-//! repeated with the same [`SetSpec`]: [`Writer::has`] tells which batches need no computing. Finished sets are read without a lock, while
-//! others are written ([`Reader`]).
+//! as a whole, the header last, so a set is finished or absent. A run that was stopped at any moment is
+//! repeated with the same [`SetSpec`]: [`Writer::has`] is true for batches that need no computing. Finished sets are read without a lock,
+//! while others are written ([`Reader`]).
 //!
-//! Rows lie in files, one a batch (`files`), and so do headers (`headers`); which batches are done is in the database. Every block of
-//! rows carries a checksum over its content and its address; what does not match is named by set, batch and block, and never served.
-//! [`Store::verify`] reads everything, [`Store::repair`] makes a sound store of what is sound, so that the next run computes only the rest again,
-//! [`Store::compact`] gives back the space of what was overwritten or removed, [`export`] and [`import`] take sets from one store
-//! to another.
+//! Rows lie in files, one a batch (`files`), and so do headers (`headers`); the list of finished batches is in the database. Every block
+//! of rows carries a checksum over its content and its address; a block that does not match is named by set, batch and number, and never
+//! served. [`Store::verify`] reads everything, [`Store::repair`] keeps the sound batches, so that the next run computes only the others,
+//! [`Store::compact`] gives back the space of replaced and removed rows, [`export`] and [`import`] take sets from one store to another.
 //!
-//! A store takes 1.01 times the size of its rows on disk, and reading or writing it a batch in memory.
+//! A store takes 1.01 times the size of its rows on disk. Reading and writing keep one batch in memory.
 //!
-//! Beside the feature store stands the [`Journal`], which is only ever added to.
+//! The crate also has the [`Journal`], to which records are only added; the research ledger lies in one.
 //!
 //! Useful for: rows that are costly to compute. Not for: tables that a person opens (those are Parquet files).
-//! The database is sled; nothing outside this module knows it.
+//! The database is sled, and no other crate uses it.
+//!
+//! ```
+//! use inkstone_base::data::Key;
+//! use inkstone_store::{Reader, RowKind, Rows, SetSpec, Store};
+//!
+//! let folder = tempfile::tempdir()?;
+//! let params = serde_json::json!({"lexicon": "v1"});
+//! let spec = SetSpec { name: "tone".into(), kind: RowKind::Dense { dim: 2 }, params, fitted_until: None };
+//! let (part, text) = (Key::of(b"part 0"), Key::of("公司净利润大幅增长".as_bytes()));
+//! let store = Store::open(folder.path())?;
+//! let writer = store.writer(&spec)?;
+//! writer.put(part, &Rows::dense(vec![text], 2, vec![0.5, 1.0]))?;
+//! writer.finish(&[part], serde_json::Value::Null)?;
+//!
+//! let header = Reader::open(folder.path())?.find("tone")?;
+//! assert_eq!((header.id(), header.rows), (spec.id(), 1));
+//! # anyhow::Ok(())
+//! ```
 
 mod block;
 mod check;
@@ -28,7 +45,6 @@ mod generations;
 mod headers;
 mod journal;
 mod layout;
-mod migrate;
 mod portable;
 mod read;
 mod rows;
@@ -37,21 +53,17 @@ mod write;
 #[cfg(test)]
 mod damage;
 #[cfg(test)]
-mod fixture;
-#[cfg(test)]
 mod tests;
 
 use std::path::Path;
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 
 use database::Database;
-use generations::{FORMAT, Generations};
+use generations::Generations;
 use inkstone_base::data::Key;
-use inkstone_base::job::Ctx;
 use layout::{batches_of, parse_batch_key};
-use migrate::migrate;
 
 pub use block::{pack, unpack};
 pub use check::Problem;
@@ -59,12 +71,12 @@ pub use compact::Compaction;
 pub use copy::copied;
 pub use journal::{Journal, Slot};
 pub use layout::{BatchEntry, BatchRecord, Header, SetSpec, seal, unseal};
-pub use portable::{Carried, export, file_name, import};
+pub use portable::{SetFile, export, file_name, import};
 pub use read::{Reader, Set, Stats};
 pub use rows::{RowKind, Rows, Values};
 pub use write::Writer;
 
-/// A feature store in a folder, to be written. One process holds it at a time; threads may share it. Who only reads takes a [`Reader`].
+/// A feature store in a folder, open for writing. One process has it open at a time; threads may share it. To read, take a [`Reader`].
 pub struct Store {
     database: Database,
     reader: Reader,
@@ -72,35 +84,19 @@ pub struct Store {
     generations: Generations,
 }
 
-/// How long to wait for somebody else to close the store.
+/// Time to wait for another process to close the store.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 impl Store {
-    /// Opens the store in `path`, which is made when it does not exist. Whoever else has it open gets a few seconds to close it. A store of
-    /// an older format is brought to this one.
+    /// Opens the store in `path`, which is made when it does not exist, and waits a few seconds while another process has it open. Fails
+    /// for a store of another format.
     pub fn open(path: &Path) -> Result<Store> {
         Store::open_within(path, PATIENCE)
     }
 
     fn open_within(path: &Path, patience: Duration) -> Result<Store> {
-        let mut generations = Generations::take(path, patience, false)?;
-        let (mut database, reader) = (generations.database()?, Reader::new(path));
-        if generations.format() < FORMAT {
-            let mut problems = Vec::new();
-            migrate(generations.format(), &database, &reader, &mut problems, &Ctx::new(1, 0)?)?;
-            if let Some(problem) = problems.first() {
-                bail!("{problem}: of the feature store {} this {WAY_OUT}", path.display());
-            }
-            let old = &database;
-            let (new, ()) = generations.replace(|new| {
-                old.scan(b"b").try_for_each(|entry| {
-                    let (key, value) = entry?;
-                    new.apply(vec![(key.to_vec(), value.to_vec())], Vec::new())
-                })
-            })?;
-            database = new;
-        }
-        Ok(Store { database, reader, generations })
+        let generations = Generations::take(path, patience, false)?;
+        Ok(Store { database: generations.database()?, reader: Reader::new(path), generations })
     }
 
     /// A writer of the set with this specification. Batches that an earlier run finished are still there.
@@ -108,7 +104,7 @@ impl Store {
         Writer::new(self, spec)
     }
 
-    /// Removes a set, finished or not, and says whether there was anything of it.
+    /// Removes a set, finished or not. True if there was anything of it.
     pub fn remove(&self, id: &Key) -> Result<bool> {
         // The header goes first, the files last: a kill on the way leaves files that nobody refers to, never a set without its rows.
         let was_finished = self.reader.headers.remove(*id)?;
@@ -119,7 +115,7 @@ impl Store {
     }
 }
 
-/// A store is read like one that another process writes.
+/// An open store can be read as well.
 impl std::ops::Deref for Store {
     type Target = Reader;
 
@@ -137,6 +133,6 @@ fn read_record(key: &[u8], value: &[u8]) -> Result<BatchRecord> {
     serde_json::from_slice(content).with_context(name)
 }
 
-/// What to do about damage; said wherever damage is met.
+/// The end of every error about damage.
 const WAY_OUT: &str =
     "is damaged (`inkstone store repair` drops what is damaged, and the next run computes that again)";

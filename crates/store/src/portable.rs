@@ -35,23 +35,19 @@ struct Note {
     header: Header,
 }
 
-/// A set that came from a file or went to one.
+/// A set that was exported to a file or imported from one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Carried {
-    /// Name of the set.
+pub struct SetFile {
     pub name: String,
-    /// Its id.
     pub id: Key,
-    /// Its rows.
     pub rows: u64,
-    /// The file.
     pub file: PathBuf,
-    /// Whether the store had it already, so that nothing was to be done.
+    /// True if the store had the set already, so that nothing was imported.
     pub known: bool,
 }
 
 /// Writes a finished set to a file, a batch in memory at a time. Advances by one for each batch.
-pub fn export(store: &Reader, id: &Key, path: &Path, ctx: &Ctx) -> Result<Carried> {
+pub fn export(store: &Reader, id: &Key, path: &Path, ctx: &Ctx) -> Result<SetFile> {
     let set = store.set(id)?.with_context(|| format!("the store has no finished set {id}"))?;
     let header = set.header();
     let note = serde_json::to_string(&Note { format: FORMAT, header: header.clone() })?;
@@ -73,13 +69,13 @@ pub fn export(store: &Reader, id: &Key, path: &Path, ctx: &Ctx) -> Result<Carrie
             Ok(())
         })
     })?;
-    Ok(carried(header, path, false))
+    Ok(set_file(header, path, false))
 }
 
-/// Brings a set from a file into the store. A file that is damaged, of a newer format, or of a set that the store has with other rows is
+/// Brings a set from a file into the store. A file that is damaged, of another format, or of a set that the store has with other rows is
 /// refused before anything is kept; a set that was stopped on its way is no set, and the same import goes on with it. Advances by one for
 /// each batch, twice.
-pub fn import(store: &Store, path: &Path, ctx: &Ctx) -> Result<Carried> {
+pub fn import(store: &Store, path: &Path, ctx: &Ctx) -> Result<SetFile> {
     let (file, header) = Portable::open(path)?;
     let known = store.set(&header.id())?;
     if let Some(known) = &known {
@@ -90,7 +86,7 @@ pub fn import(store: &Store, path: &Path, ctx: &Ctx) -> Result<Carried> {
             header.id(),
             path.display()
         );
-        return Ok(carried(&header, path, true));
+        return Ok(set_file(&header, path, true));
     }
     let writer = store.writer(&header.spec)?;
     for (entry, place) in places(&header) {
@@ -112,20 +108,20 @@ pub fn import(store: &Store, path: &Path, ctx: &Ctx) -> Result<Carried> {
     }
     let order: Vec<Key> = header.batches.iter().map(|batch| batch.key).collect();
     writer.finish(&order, header.meta.clone())?;
-    Ok(carried(&header, path, false))
+    Ok(set_file(&header, path, false))
 }
 
-/// What a file is called by default: the set's name, as far as any system allows it, and the beginning of its id.
+/// Default name of a file: letters and digits of the set's name, and the first eight digits of its id.
 pub fn file_name(header: &Header) -> String {
     let name = header.spec.name.chars().map(|c| if c.is_alphanumeric() || c == '-' { c } else { '_' });
     format!("{}-{}.parquet", name.collect::<String>(), &header.id().hex()[..8])
 }
 
-fn carried(header: &Header, path: &Path, known: bool) -> Carried {
-    Carried { name: header.spec.name.clone(), id: header.id(), rows: header.rows, file: path.to_owned(), known }
+fn set_file(header: &Header, path: &Path, known: bool) -> SetFile {
+    SetFile { name: header.spec.name.clone(), id: header.id(), rows: header.rows, file: path.to_owned(), known }
 }
 
-/// The different batches of a set, each with the rows of a file that hold it.
+/// The different batches of a set, each with its rows in a file.
 fn places(header: &Header) -> Vec<(&BatchEntry, Range<usize>)> {
     let (mut seen, mut from) = (BTreeSet::new(), 0);
     let mut places = Vec::new();
@@ -183,9 +179,10 @@ impl Portable {
         let foreign = || format!("{} is no feature set that `inkstone store export` wrote", path.display());
         let (set, digest) = (note(SET_NOTE).with_context(foreign)?, note(DIGEST_NOTE).with_context(foreign)?);
         let format = serde_json::from_str::<serde_json::Value>(&set).ok().and_then(|set| set.get("format")?.as_u64());
-        if let Some(format) = format.filter(|format| *format > u64::from(FORMAT)) {
+        if let Some(format) = format.filter(|format| *format != u64::from(FORMAT)) {
             bail!(
-                "{} is of format {format}, and this version reads up to {FORMAT}: use the version of inkstone that wrote it",
+                "{} is of format {format}, and this version reads format {FORMAT}: use the version of inkstone that wrote it, or export \
+                 the set again",
                 path.display()
             );
         }
@@ -206,7 +203,7 @@ impl Portable {
         let rows = self.read(header.spec.kind, &place).with_context(damaged)?;
         rows.check().with_context(damaged)?;
         let blocks = block::pack(&rows).with_context(damaged)?;
-        ensure!(BatchRecord::of(&rows, &blocks) == entry.record, damaged());
+        ensure!(BatchRecord::new(&rows, &blocks) == entry.record, damaged());
         Ok(rows)
     }
 
@@ -232,7 +229,7 @@ impl Portable {
     }
 }
 
-/// Where rows begin and end, and their values one after the other.
+/// Row pointers and values of a column of lists, as in [`Values::Sparse`].
 fn flat<T: PolarsNumericType>(lists: &ListChunked) -> Result<(Vec<usize>, Vec<T::Native>)> {
     let (mut ends, mut values) = (vec![0], Vec::new());
     for row in 0..lists.len() {
@@ -291,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_damaged_newer_foreign_or_there_with_other_rows_is_refused_and_nothing_of_it_kept() {
+    fn what_is_damaged_of_another_format_foreign_or_there_with_other_rows_is_refused_and_nothing_of_it_kept() {
         let (dir, from, to) = stores();
         let (spec, order) = finished(&from);
         let file = dir.path().join("sum.parquet");
@@ -315,10 +312,13 @@ mod tests {
             refused(&to, &whole[..at]);
         }
         let place = |what: &[u8]| whole.windows(what.len()).position(|window| window == what).unwrap();
-        let mut newer = whole.clone();
-        newer[place(br#"{"format":1"#) + 10] = b'2';
-        let error = refused(&to, &newer);
-        assert!(error.contains("is of format 2, and this version reads up to 1"), "{error}");
+        for format in [b'0', b'2'] {
+            let mut other = whole.clone();
+            other[place(br#"{"format":1"#) + 10] = format;
+            let error = refused(&to, &other);
+            let format = char::from(format);
+            assert!(error.contains(&format!("is of format {format}, and this version reads format 1")), "{error}");
+        }
         let foreign = dir.path().join("foreign.parquet");
         let mut frame = frames::frame(vec![Series::new("key".into(), ["a"]).into_column()]).unwrap();
         frames::write_parquet(&foreign, &mut frame).unwrap();

@@ -6,13 +6,13 @@ use anyhow::{Context, Result, bail, ensure};
 use rustc_hash::FxHashMap;
 
 use super::files::RowFiles;
-use super::generations::{FORMAT, format_of};
+use super::generations::is_there;
 use super::headers::Headers;
 use super::layout::{BatchEntry, Header, SetSpec};
 use super::{Rows, WAY_OUT, block};
 use inkstone_base::data::Key;
 
-/// The finished sets of a store. It holds nothing: whoever writes goes on, and so does whoever reads.
+/// The finished sets of a store. A reader takes no lock.
 pub struct Reader {
     root: PathBuf,
     pub(super) files: RowFiles,
@@ -22,7 +22,6 @@ pub struct Reader {
 /// The size of a store and of what it holds.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
 pub struct Stats {
-    /// Finished sets.
     pub sets: u64,
     /// Rows of the finished sets.
     pub rows: u64,
@@ -35,14 +34,9 @@ pub struct Stats {
 }
 
 impl Reader {
-    /// Looks into the store in `path`, which need not exist, and writes nothing. Fails for a store of an older format.
+    /// Opens the store in `path`, which need not exist, for reading, and writes nothing. Fails for a store of another format.
     pub fn open(path: &Path) -> Result<Reader> {
-        if let Some(format) = format_of(path)?.filter(|format| *format < FORMAT) {
-            bail!(
-                "the feature store {} is of the older format {format}: `inkstone run` brings it to format {FORMAT}",
-                path.display()
-            );
-        }
+        is_there(path)?;
         Ok(Reader::new(path))
     }
 
@@ -54,7 +48,6 @@ impl Reader {
         Reader { root: root.to_owned(), files: RowFiles::new(root), headers: Headers::new(root) }
     }
 
-    /// The finished set of this id.
     pub fn set(&self, id: &Key) -> Result<Option<Set<'_>>> {
         Ok(self.headers.read(*id)?.map(|header| Set { reader: self, header }))
     }
@@ -88,7 +81,7 @@ impl Reader {
         Ok(headers)
     }
 
-    /// How much the store holds. Reads no rows.
+    /// Sizes of the store. Reads no rows.
     pub fn stats(&self) -> Result<Stats> {
         let files = self.files.list()?;
         let mut others: FxHashMap<_, u64> = files.iter().map(|f| ((f.set, f.batch, f.digest), f.bytes)).collect();
@@ -108,7 +101,6 @@ impl Reader {
         Ok(stats)
     }
 
-    /// Bytes of all files.
     pub(super) fn file_bytes(&self) -> u64 {
         // Others may remove a file before its turn comes.
         let entries = walkdir::WalkDir::new(&self.root).into_iter().flatten();
@@ -116,14 +108,12 @@ impl Reader {
     }
 }
 
-/// A finished feature set.
 pub struct Set<'s> {
     reader: &'s Reader,
     header: Header,
 }
 
 impl Set<'_> {
-    /// Its header.
     pub fn header(&self) -> &Header {
         &self.header
     }

@@ -10,10 +10,7 @@ use inkstone_base::data::Key;
 #[serde(tag = "rows", rename_all = "lowercase")]
 pub enum RowKind {
     /// Every row has `dim` values.
-    Dense {
-        /// Values of a row.
-        dim: usize,
-    },
+    Dense { dim: usize },
     /// A row has a value at some columns and zero elsewhere.
     Sparse,
 }
@@ -22,19 +19,12 @@ pub enum RowKind {
 #[derive(Clone, Debug)]
 pub enum Values {
     /// Row-major, `[rows, dim]`. Every f32 is kept to the bit, NaN included.
-    Dense {
-        /// Values of a row.
-        dim: usize,
-        /// The values.
-        data: Vec<f32>,
-    },
+    Dense { dim: usize, data: Vec<f32> },
     /// Compressed sparse rows: row `i` has `values[p]` at column `indices[p]` for `p` in `indptr[i]..indptr[i + 1]`.
     Sparse {
         /// `[rows + 1]`, begins with 0, never falls.
         indptr: Vec<usize>,
-        /// Columns.
         indices: Vec<u32>,
-        /// Values.
         values: Vec<f32>,
     },
 }
@@ -63,22 +53,18 @@ impl Rows {
         Rows { keys, values: Values::Dense { dim, data } }
     }
 
-    /// Sparse rows in CSR form.
     pub fn sparse(keys: Vec<Key>, indptr: Vec<usize>, indices: Vec<u32>, values: Vec<f32>) -> Rows {
         Rows { keys, values: Values::Sparse { indptr, indices, values } }
     }
 
-    /// How many rows.
     pub fn len(&self) -> usize {
         self.keys.len()
     }
 
-    /// Whether there is no row.
     pub fn is_empty(&self) -> bool {
         self.keys.is_empty()
     }
 
-    /// The kind of these rows.
     pub fn kind(&self) -> RowKind {
         match &self.values {
             Values::Dense { dim, .. } => RowKind::Dense { dim: *dim },
@@ -115,7 +101,6 @@ impl Rows {
         Ok(())
     }
 
-    /// Appends the rows of `other`, which must be of the same kind.
     pub(super) fn append(&mut self, other: Rows) -> Result<()> {
         let kinds = (self.kind(), other.kind());
         match (&mut self.values, other.values) {

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use proptest::prelude::*;
 
-use super::files::Found;
+use super::files::RowFile;
 use super::layout::{batch_key, unseal};
 use super::*;
 use inkstone_base::job::Ctx;
@@ -30,7 +30,7 @@ pub(super) fn dense_rows(batch: usize, rows: usize, dim: usize) -> Rows {
 }
 
 /// The files of a set's rows.
-fn files_of(store: &Store, set: Key) -> Vec<Found> {
+fn files_of(store: &Store, set: Key) -> Vec<RowFile> {
     store.files.list().unwrap().into_iter().filter(|found| found.set == set).collect()
 }
 
@@ -237,8 +237,8 @@ fn missing_batches_strange_rows_and_orphans_are_found() {
     // A record that is lost, which the set does not need.
     store.database.apply(Vec::new(), vec![batch_key(set, order[2])]).unwrap();
     let problems = store.verify(&ctx()).unwrap();
-    let told = |batch, what: &str| problems.iter().any(|p| p.batch == Some(batch) && p.what.contains(what));
-    assert!(told(order[0], "missing or damaged"));
+    let has = |batch, what: &str| problems.iter().any(|p| p.batch == Some(batch) && p.what.contains(what));
+    assert!(has(order[0], "missing or damaged"));
     assert!(problems.iter().all(|p| p.batch == Some(order[0])), "{problems:?}");
     let read = store.set(&set).unwrap().unwrap().batch(&order[0]);
     assert!(format!("{:#}", read.unwrap_err()).contains("cannot be read"));

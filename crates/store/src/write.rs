@@ -14,7 +14,7 @@ use super::read::read_rows;
 use super::{RowKind, Rows, Store, read_record};
 use inkstone_base::data::Key;
 
-/// How long what is kept may wait for the disk: what a loss of power can cost. A kill of the process costs nothing.
+/// Time that a batch may wait for the disk, which a loss of power can cost. A kill of the process costs nothing.
 const WAIT: Duration = Duration::from_secs(1);
 
 /// Files that may wait for the disk; each is open meanwhile.
@@ -56,7 +56,7 @@ impl<'s> Writer<'s> {
         Ok(writer)
     }
 
-    /// Takes up the batches whose files are there without the database knowing of them, as a kill leaves them.
+    /// Writes the records of batches whose files are there without a record, as a kill leaves them.
     fn take_up(&self) -> Result<()> {
         for found in self.store.reader.files.list_set(self.set)? {
             if self.noted(found.batch)?.is_none()
@@ -69,19 +69,18 @@ impl<'s> Writer<'s> {
         Ok(())
     }
 
-    /// The id of the set.
     pub fn id(&self) -> Key {
         self.set
     }
 
-    /// Whether this batch is finished, by this run or an earlier one, and need not be computed.
+    /// True if this batch is finished, by this run or an earlier one, and need not be computed.
     pub fn has(&self, batch: Key) -> Result<bool> {
         let there = self.record(batch)?.is_some();
         self.kept.fetch_add(u64::from(there), Ordering::Relaxed);
         Ok(there)
     }
 
-    /// How many batches were asked for ([`Writer::has`], [`Writer::rows`]) and found.
+    /// Number of batches that [`Writer::has`] and [`Writer::rows`] were asked for and found.
     pub fn kept(&self) -> u64 {
         self.kept.load(Ordering::Relaxed)
     }
@@ -101,7 +100,7 @@ impl<'s> Writer<'s> {
         );
         let blocks = block::pack(rows).with_context(name)?;
         let old = self.record(batch)?;
-        let record = BatchRecord::of(rows, &blocks);
+        let record = BatchRecord::new(rows, &blocks);
         // The rows are there before anything says so, and are not taken away while anything says it.
         let file = self.store.reader.files.write(self.set, batch, &blocks, record.digest).with_context(name)?;
         let replaced = old.filter(|old| old.digest != record.digest);
@@ -118,7 +117,8 @@ impl<'s> Writer<'s> {
         self.store.reader.files.remove(self.set, batch, old.digest)
     }
 
-    /// Has the file of a batch wait for the disk, and notes it. In between nobody may flush: the note would be there before the rows.
+    /// Lets the file of a batch wait for the disk, and notes the batch. No flush may come in between: the note would be on the disk before
+    /// the rows.
     fn keep(&self, batch: Key, record: &BatchRecord, file: File, note: impl FnOnce() -> Result<()>) -> Result<()> {
         let mut waiting = self.waiting();
         if waiting.files.is_empty() {
@@ -132,7 +132,7 @@ impl<'s> Writer<'s> {
         if full { self.flush() } else { Ok(()) }
     }
 
-    /// Says in the database what the file of a batch has.
+    /// Writes the record of a batch to the database.
     fn note(&self, batch: Key, record: &BatchRecord) -> Result<()> {
         let key = batch_key(self.set, batch);
         let value = seal(&key, &serde_json::to_vec(record)?);
@@ -147,14 +147,14 @@ impl<'s> Writer<'s> {
         Ok(Some(read_rows(&self.store.reader.files, self.set, &self.spec, &entry)?))
     }
 
-    /// Lets go of a batch that is no longer needed; rows that lead to other rows need not stay.
+    /// Removes a batch that is no longer needed, such as intermediate rows.
     pub fn discard(&self, batch: Key) -> Result<()> {
         let Some(record) = self.record(batch)? else { return Ok(()) };
         self.store.database.remove_all(vec![batch_key(self.set, batch)])?;
         self.store.reader.files.remove(self.set, batch, record.digest)
     }
 
-    /// Puts on disk what was kept so far, so that no loss of power can take it.
+    /// Brings all batches so far to the disk, so that no loss of power can take them.
     pub fn flush(&self) -> Result<()> {
         // Most of it while others go on; then what came meanwhile, together with the notes of it.
         let files = std::mem::take(&mut self.waiting().files);
@@ -190,8 +190,7 @@ impl<'s> Writer<'s> {
         Ok(header)
     }
 
-    /// What is kept of a batch. A record whose file is gone counts for nothing, nor does one whose file is not as it was written: after
-    /// a loss of power the one can be there without the other.
+    /// The record of a batch, if the file of its rows is as it was written: after a loss of power the one can be there without the other.
     pub(super) fn record(&self, batch: Key) -> Result<Option<BatchRecord>> {
         let Some(record) = self.noted(batch)? else { return Ok(None) };
         if self.waiting().sound.contains(&(batch, record.digest)) {
@@ -203,7 +202,7 @@ impl<'s> Writer<'s> {
         Ok(Some(record))
     }
 
-    /// The record of a batch whose file is there, as long as it must be.
+    /// The record of a batch whose file is there with the right length.
     fn noted(&self, batch: Key) -> Result<Option<BatchRecord>> {
         let key = batch_key(self.set, batch);
         let record = self.store.database.get(&key)?.map(|value| read_record(&key, &value)).transpose()?;

@@ -16,7 +16,7 @@ use inkstone_base::code::Code;
 use inkstone_base::data::{Document, Kind};
 use inkstone_base::disk;
 
-/// Rows of a part at the most: small enough that a part of long reports fits in tens of megabytes.
+/// Most rows of a part; a part of long reports then takes tens of megabytes.
 pub const PART_ROWS: usize = 4096;
 
 /// A table in numbered Parquet parts (`part-00000.parquet`, ...) in one folder.
@@ -31,7 +31,6 @@ impl Parts {
         Parts { folder: folder.into() }
     }
 
-    /// The folder.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
@@ -48,12 +47,10 @@ impl Parts {
         Ok(files)
     }
 
-    /// Where part `i` is kept.
     pub fn path(&self, i: usize) -> PathBuf {
         self.folder.join(format!("part-{i:05}.parquet"))
     }
 
-    /// Writes part `i`.
     pub fn write(&self, i: usize, frame: &mut DataFrame) -> Result<()> {
         frames::write_parquet(&self.path(i), frame)
     }
@@ -68,7 +65,7 @@ impl Parts {
     }
 }
 
-/// Says whether a file has the name of a part, whatever its extension.
+/// True if a file has the name of a part, with any extension.
 fn is_numbered(file: &Path) -> bool {
     let number = file.file_stem().and_then(|stem| stem.to_str()?.strip_prefix("part-"));
     number.is_some_and(|number| number.len() >= 5 && number.bytes().all(|b| b.is_ascii_digit()))
@@ -76,22 +73,17 @@ fn is_numbered(file: &Path) -> bool {
 
 /// Documents as a frame, one row each; codes joined by commas, absent values null.
 pub fn documents_to_frame(docs: &[Document]) -> Result<DataFrame> {
-    let option = |name: &str, get: &dyn Fn(&Document) -> Option<String>| -> Column {
-        let mut values: StringChunked = docs.iter().map(get).collect();
-        values.rename(name.into());
-        values.into_column()
-    };
     frames::frame(vec![
-        option("doc_id", &|d| Some(d.doc_id.clone())),
-        option("kind", &|d| Some(d.kind.name().to_owned())),
-        option("codes", &|d| Some(join_codes(&d.codes))),
-        option("title", &|d| Some(d.title.clone())),
-        option("body", &|d| Some(d.body.clone())),
-        option("source", &|d| Some(d.source.clone())),
-        option("author", &|d| d.author.clone()),
-        option("org", &|d| d.org.clone()),
-        option("rating", &|d| d.rating.clone()),
-        option("label", &|d| d.label.clone()),
+        texts_column("doc_id", docs.iter().map(|d| Some(&d.doc_id))),
+        texts_column("kind", docs.iter().map(|d| Some(d.kind.name()))),
+        texts_column("codes", docs.iter().map(|d| Some(join_codes(&d.codes)))),
+        texts_column("title", docs.iter().map(|d| Some(&d.title))),
+        texts_column("body", docs.iter().map(|d| Some(&d.body))),
+        texts_column("source", docs.iter().map(|d| Some(&d.source))),
+        texts_column("author", docs.iter().map(|d| d.author.as_ref())),
+        texts_column("org", docs.iter().map(|d| d.org.as_ref())),
+        texts_column("rating", docs.iter().map(|d| d.rating.as_ref())),
+        texts_column("label", docs.iter().map(|d| d.label.as_ref())),
         times_column("event_at", docs.iter().map(|d| d.event_at))?,
         times_column("published_at", docs.iter().map(|d| Some(d.published_at)))?,
         times_column("ingested_at", docs.iter().map(|d| d.ingested_at))?,
@@ -100,7 +92,7 @@ pub fn documents_to_frame(docs: &[Document]) -> Result<DataFrame> {
 
 /// Reads back [`documents_to_frame`].
 pub fn documents_from_frame(frame: &DataFrame) -> Result<Vec<Document>> {
-    let text = |name: &str| -> Result<StringChunked> { Ok(column(frame, name)?.str()?.clone()) };
+    let text = |name: &str| texts_of(frame, name);
     let [doc_id, kind, codes, title, body, source] =
         [text("doc_id")?, text("kind")?, text("codes")?, text("title")?, text("body")?, text("source")?];
     let [author, org, rating, label] = [text("author")?, text("org")?, text("rating")?, text("label")?];
@@ -139,6 +131,18 @@ pub fn join_codes(codes: &[Code]) -> String {
 /// Reads back [`join_codes`].
 pub fn split_codes(field: &str) -> Vec<Code> {
     field.split(',').filter(|c| !c.is_empty()).map(Code::canonical).collect()
+}
+
+/// A column of texts; absent values are null.
+pub fn texts_column<T: AsRef<str>>(name: &str, texts: impl Iterator<Item = Option<T>>) -> Column {
+    let mut texts: StringChunked = texts.collect();
+    texts.rename(name.into());
+    texts.into_column()
+}
+
+/// Reads back [`texts_column`].
+pub fn texts_of(frame: &DataFrame, name: &str) -> Result<StringChunked> {
+    Ok(column(frame, name)?.str()?.clone())
 }
 
 /// A column of times, microseconds without a zone.

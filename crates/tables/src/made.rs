@@ -1,8 +1,9 @@
-//! What a part was made of: a note beside it, so that a stage that was killed, or a corpus that grew, costs only the parts that are new.
+//! Notes beside parts: from what a part was made. With them a stage that was killed, or whose corpus grew, makes only the parts that are
+//! new.
 //!
-//! A note is written when its part is. It has the key of everything that the part depends on, the hash of the part itself, and what the
-//! stage counted in it; a part stands while both still hold. Useful for: stages whose parts depend each on its own input. Not for: what
-//! hangs on the whole corpus.
+//! A note is written after its part. It has the key of everything that the part depends on, the key of the part itself
+//! ([`disk::key_of`]), and the counts of the stage; a part is kept while both keys hold. Useful for: stages whose parts each depend on their
+//! own input. Not for: what depends on the whole corpus.
 
 use std::path::PathBuf;
 
@@ -17,33 +18,33 @@ use inkstone_base::disk;
 #[derive(Serialize, Deserialize)]
 struct Note<T> {
     /// Everything that the part depends on.
-    of: Key,
-    /// Hash of its file.
-    made: Key,
-    /// What was counted in it.
-    counted: T,
+    inputs: Key,
+    /// The part, by [`disk::key_of`].
+    part: Key,
+    /// Counts of the stage.
+    counts: T,
 }
 
-fn place(parts: &Parts, part: usize) -> PathBuf {
+fn note_path(parts: &Parts, part: usize) -> PathBuf {
     parts.path(part).with_extension("json")
 }
 
-/// What was counted in a part, if it stands as it would be made again; a note that cannot be read counts as none.
-pub fn stands<T: DeserializeOwned>(parts: &Parts, part: usize, of: Key) -> Option<T> {
-    let note: Note<T> = disk::read_json(&place(parts, part)).ok()?;
-    (note.of == of && disk::hash_file(&parts.path(part)).ok()? == note.made).then_some(note.counted)
+/// The counts of a part that is whole and was made of these inputs; none for any other part, and where there is no readable note.
+pub fn stands<T: DeserializeOwned>(parts: &Parts, part: usize, inputs: Key) -> Option<T> {
+    let note: Note<T> = disk::read_json(&note_path(parts, part)).ok()?;
+    (note.inputs == inputs && disk::check(&parts.path(part)).ok()? == note.part).then_some(note.counts)
 }
 
-/// Notes what a part that was just written was made of.
-pub fn note<T: Serialize>(parts: &Parts, part: usize, of: Key, counted: T) -> Result<()> {
-    let made = disk::hash_file(&parts.path(part))?;
-    disk::write_json(&place(parts, part), &Note { of, made, counted })
+/// Writes the note of a part that was just written.
+pub fn note<T: Serialize>(parts: &Parts, part: usize, inputs: Key, counts: T) -> Result<()> {
+    let key = disk::key_of(&parts.path(part))?;
+    disk::write_json(&note_path(parts, part), &Note { inputs, part: key, counts })
 }
 
 /// Removes part `n` and all after it, with their notes.
 pub fn truncate(parts: &Parts, n: usize) -> Result<()> {
     parts.truncate(n)?;
-    let first = place(parts, n);
+    let first = note_path(parts, n);
     parts.numbered("json")?.iter().filter(|note| **note >= first).try_for_each(|note| disk::remove_if_there(note))
 }
 

@@ -1,4 +1,4 @@
-//! Where a project keeps its artefacts: one folder, one place for each stage's output.
+//! Layout of a project's folder: one path for each artefact.
 
 use std::path::{Path, PathBuf};
 
@@ -35,12 +35,11 @@ impl Project {
         Project { dir: dir.into() }
     }
 
-    /// What is kept of tables that are tested without a project: `.inkstone` in the current folder.
+    /// The project of tables that are tested without a configuration: `.inkstone` in the current folder.
     pub fn standalone() -> Project {
         Project::new(".inkstone")
     }
 
-    /// The folder of all artefacts.
     pub fn dir(&self) -> &Path {
         &self.dir
     }
@@ -57,18 +56,17 @@ impl Project {
         lock::writing(&self.lock(), &format!("the project {}", self.dir.display()), work)
     }
 
-    /// Removes what interrupted runs left in the project's folder and in `FOLDERS`. Store and ledger see to their own folders.
+    /// Removes leftovers of interrupted runs from the project's folder and from `FOLDERS`. Store and ledger sweep their own folders.
     pub fn sweep(&self) -> Result<()> {
         disk::sweep_top(&self.dir)?;
         FOLDERS.iter().map(|name| self.dir.join(name)).try_for_each(|folder| disk::sweep(&folder))
     }
 
-    /// Where ingest prepares what it is about to put in place.
+    /// The folder in which ingest prepares its output.
     pub fn staging(&self) -> PathBuf {
         self.dir.join("ingest-staging")
     }
 
-    /// Documents as ingested.
     pub fn documents(&self) -> Parts {
         Parts::new(self.dir.join("documents"))
     }
@@ -103,7 +101,7 @@ impl Project {
         self.dir.join("securities.parquet")
     }
 
-    /// What ingest has read so far: files, encodings, hashes, counts.
+    /// The log of ingest: files, encodings, hashes, counts.
     pub fn ingest_log(&self) -> PathBuf {
         self.dir.join("ingest.json")
     }
@@ -113,12 +111,11 @@ impl Project {
         self.dir.join("rejects.jsonl")
     }
 
-    /// What was read of PDF and DOCX files, by their content, so that each is read once.
+    /// Text of PDF and DOCX files, named by the hash of their content, so that each is read once.
     pub fn extracted(&self) -> PathBuf {
         self.dir.join("extracted")
     }
 
-    /// The feature store.
     pub fn store(&self) -> PathBuf {
         self.dir.join("features.sled")
     }
@@ -128,7 +125,7 @@ impl Project {
         self.dir.join("factors").join(format!("{name}.parquet"))
     }
 
-    /// What a factor was built from: the signals of its documents.
+    /// The signals of the documents that a factor was built from.
     pub fn signals(&self, name: &str) -> PathBuf {
         self.dir.join("factors").join(format!("{name}.signals.parquet"))
     }
@@ -153,32 +150,32 @@ impl Project {
         self.dir.join("ledger")
     }
 
-    /// The folder of an experiment: its findings, and what was observed of each cell.
+    /// The folder of an experiment: its findings and the results of its cells.
     pub fn experiment(&self, name: &str) -> PathBuf {
         self.dir.join("experiments").join(name)
     }
 
-    /// Held by who writes the project's artefacts, and says who that is.
+    /// Lock of the process that writes the project's artefacts.
     pub fn lock(&self) -> PathBuf {
         self.dir.join("lock")
     }
 
-    /// Held by the workbench that remembers its session here, and says who that is.
+    /// Lock of the workbench that remembers its session here.
     pub fn desk_lock(&self) -> PathBuf {
         self.dir.join("desk.lock")
     }
 
-    /// Where the workbench was left.
+    /// The session of the workbench.
     pub fn session(&self) -> PathBuf {
         self.dir.join("session.json")
     }
 
-    /// The folder of what happened in the workbench.
+    /// The folder of the workbench's log.
     pub fn log(&self) -> PathBuf {
         self.dir.join("log")
     }
 
-    /// What each stage was last run with, so that an unchanged stage can be skipped.
+    /// The finished stages, so that an unchanged stage can be skipped.
     pub fn state(&self) -> PathBuf {
         self.dir.join("state.json")
     }

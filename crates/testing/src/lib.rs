@@ -2,6 +2,10 @@
 //! test process ends, even if the test runner captures output.
 //!
 //! With `INKSTONE_NOT_TRIED=FILE` the lines are added to that file as well, so that a script can show one list for several test processes.
+//!
+//! ```no_run
+//! inkstone_testing::not_tried("this machine has no Python");
+//! ```
 
 use std::collections::BTreeSet;
 use std::fs::File;

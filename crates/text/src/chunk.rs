@@ -1,10 +1,10 @@
-//! Plain text read some whole lines at a time.
+//! Plain text, read in chunks of whole lines.
 
 use std::io::{self, BufRead, Read};
 
 use inkstone_base::limits;
 
-/// Why a line cannot be read.
+/// Reason for a line that cannot be read.
 const NOT_UTF8: &str = "not UTF-8";
 /// A line that is longer than [`limits::LINE`], of which nothing is kept.
 const TOO_LONG: &str = "line over 64 MB";
@@ -13,11 +13,11 @@ const TOO_LONG: &str = "line over 64 MB";
 #[derive(Default)]
 pub struct Chunk {
     bytes: Vec<u8>,
-    /// Where each line ends, its line break included; none of one that is too long.
+    /// End of each line with its line break; none of a line that is too long.
     ends: Vec<Option<usize>>,
     /// Bytes read, those of lines that are too long included.
     read: usize,
-    /// Whether the start of the input is behind.
+    /// True once the start of the input was read.
     begun: bool,
 }
 

@@ -16,51 +16,51 @@ use super::segment::in_dictionary_block;
 
 /// A word for the segmenter.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
-    /// The word.
+pub struct DictionaryEntry {
     pub word: String,
-    /// Its frequency on the scale of jieba's dictionary (60 million words in all); `None` = just enough to be cut whole,
+    /// Frequency on the scale of jieba's dictionary (60 million words in all); `None` = just enough to be cut whole,
     /// 0 = to be cut apart.
     pub frequency: Option<usize>,
     /// Part of speech in jieba's tags (`n`, `vn`, `nz`); may be empty.
     pub tag: String,
 }
 
-impl Entry {
+impl DictionaryEntry {
     /// A word that is to be cut whole.
-    pub fn word(word: &str) -> Entry {
-        Entry { word: word.to_owned(), frequency: None, tag: String::new() }
+    pub fn word(word: &str) -> DictionaryEntry {
+        DictionaryEntry { word: word.to_owned(), frequency: None, tag: String::new() }
     }
 }
 
-/// What was read from a user dictionary.
+/// Report on a user dictionary that was read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct DictionaryReport {
     /// The file, or the name of a built-in list.
     pub file: PathBuf,
-    /// Its encoding.
     pub encoding: &'static str,
-    /// Words.
     pub words: usize,
-    /// Words without a frequency.
     pub without_frequency: usize,
     /// Words that can never be found, with their lines: jieba cuts at the mark that they contain (`·`, `(`, `、`).
     pub unreachable: Vec<(usize, String)>,
 }
 
 /// Reads the dictionary in a file; `setting` names where the path was given.
-pub(super) fn read(path: &Path, setting: &str) -> Result<(Vec<Entry>, DictionaryReport)> {
+pub(super) fn read(path: &Path, setting: &str) -> Result<(Vec<DictionaryEntry>, DictionaryReport)> {
     let (text, encoding) = read_text(path, setting)?;
     parse(&text, path, encoding)
 }
 
 /// Reads the dictionary in a file.
-pub fn read_dictionary(path: &Path) -> Result<(Vec<Entry>, DictionaryReport)> {
+pub fn read_dictionary(path: &Path) -> Result<(Vec<DictionaryEntry>, DictionaryReport)> {
     read(path, "[tokenizer] dictionaries")
 }
 
 /// Parses a dictionary that came from `file`.
-pub(super) fn parse(text: &str, file: &Path, encoding: &'static str) -> Result<(Vec<Entry>, DictionaryReport)> {
+pub(super) fn parse(
+    text: &str,
+    file: &Path,
+    encoding: &'static str,
+) -> Result<(Vec<DictionaryEntry>, DictionaryReport)> {
     let mut entries = Vec::new();
     let mut unreachable = Vec::new();
     for (number, line) in lines(text) {
@@ -87,7 +87,7 @@ pub(super) fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'))
 }
 
-fn parse_line(line: &str) -> Result<Entry> {
+fn parse_line(line: &str) -> Result<DictionaryEntry> {
     let fields: Vec<&str> = line.split_whitespace().collect();
     let (word, frequency, tag) = match fields[..] {
         [word] => (word, None, ""),
@@ -107,7 +107,7 @@ fn parse_line(line: &str) -> Result<Entry> {
     if frequency == Some(0) && word.chars().nth(1).is_none() {
         bail!("a single character cannot be cut apart (frequency 0)");
     }
-    Ok(Entry { word: word.to_owned(), frequency, tag: tag.to_owned() })
+    Ok(DictionaryEntry { word: word.to_owned(), frequency, tag: tag.to_owned() })
 }
 
 /// Reads a text file of unknown encoding; gives the text and the encoding's name.

@@ -1,4 +1,4 @@
-//! Which tokens are terms.
+//! The filter that decides which tokens are terms.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -42,9 +42,9 @@ impl Filter {
 
     /// The term of this token, if it is one.
     pub(super) fn term<'t>(&self, token: &'t str) -> Option<Cow<'t, str>> {
-        match Sort::of(token) {
-            Sort::Punctuation if !self.keep_punctuation => return None,
-            Sort::Number if !self.keep_numbers => return None,
+        match TokenClass::from_token(token) {
+            TokenClass::Punctuation if !self.keep_punctuation => return None,
+            TokenClass::Number if !self.keep_numbers => return None,
             _ => {}
         }
         let upper = |c: char| !is_common_chinese(c) && c.is_uppercase();
@@ -55,7 +55,7 @@ impl Filter {
         (!self.stopwords.contains(term.as_ref())).then_some(term)
     }
 
-    /// What the filter does, for the segmenter's key.
+    /// The settings and stopwords of the filter, for the segmenter's key.
     pub(super) fn fingerprint(&self) -> String {
         let mut words: Vec<&str> = self.stopwords.iter().map(AsRef::as_ref).collect();
         words.sort_unstable();
@@ -63,9 +63,9 @@ impl Filter {
     }
 }
 
-/// What a token is made of.
+/// Class of a token by its characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Sort {
+enum TokenClass {
     /// At least one letter or Chinese character.
     Word,
     /// Digits and marks, at least one digit: `12.5%`, `2024-03-01`.
@@ -74,14 +74,14 @@ enum Sort {
     Punctuation,
 }
 
-impl Sort {
-    fn of(token: &str) -> Sort {
-        let mut sort = Sort::Punctuation;
+impl TokenClass {
+    fn from_token(token: &str) -> TokenClass {
+        let mut sort = TokenClass::Punctuation;
         for c in token.chars() {
             if is_common_chinese(c) || c.is_alphabetic() {
-                return Sort::Word;
+                return TokenClass::Word;
             } else if c.is_numeric() {
-                sort = Sort::Number;
+                sort = TokenClass::Number;
             }
         }
         sort
@@ -100,17 +100,17 @@ mod tests {
     #[test]
     fn the_sort_of_a_token_follows_its_characters() {
         for (token, sort) in [
-            ("利润", Sort::Word),
-            ("5G", Sort::Word),
-            ("000001.SZ", Sort::Word),
-            ("12.5%", Sort::Number),
-            ("2024-03-01", Sort::Number),
-            ("３", Sort::Number),
-            ("。", Sort::Punctuation),
-            ("+", Sort::Punctuation),
-            ("三成", Sort::Word),
+            ("利润", TokenClass::Word),
+            ("5G", TokenClass::Word),
+            ("000001.SZ", TokenClass::Word),
+            ("12.5%", TokenClass::Number),
+            ("2024-03-01", TokenClass::Number),
+            ("３", TokenClass::Number),
+            ("。", TokenClass::Punctuation),
+            ("+", TokenClass::Punctuation),
+            ("三成", TokenClass::Word),
         ] {
-            assert_eq!(Sort::of(token), sort, "{token}");
+            assert_eq!(TokenClass::from_token(token), sort, "{token}");
         }
     }
 

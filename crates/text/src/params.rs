@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-/// How text becomes tokens and terms.
+/// Parameters of tokens and terms.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TokenizerParams {
@@ -12,25 +12,25 @@ pub struct TokenizerParams {
     pub mode: Mode,
     /// Which words of a jieba lattice are given. Default: `precise`. Without effect on characters.
     pub cut: Cut,
-    /// Whether a hidden Markov model joins characters into words that no dictionary has. Default: true, as in Python's
+    /// True if a hidden Markov model joins characters into words that no dictionary has. Default: true, as in Python's
     /// jieba. Without effect on characters and on the full cut, which gives dictionary words alone.
     pub hmm: bool,
     /// User dictionaries, a word a line (`word [frequency] [tag]`); relative paths start at the project folder.
     pub dictionaries: Vec<PathBuf>,
-    /// Whether the dictionary of finance terms that comes with the program is used. Default: true.
+    /// True if the dictionary of finance terms that comes with the program is used. Default: true.
     pub finance_dictionary: bool,
     /// Words that are no terms: `none`, `builtin`, or a file with a word a line. Default: `builtin`, a short list of
     /// function words without negations and degree words. Not applied to characters: 和 alone is a function word, in 和解
     /// it is not.
     pub stopwords: Stopwords,
-    /// Whether terms are in lower case (tokens are always as written). Default: true.
+    /// True if terms are in lower case (tokens are always as written). Default: true.
     pub lowercase: bool,
-    /// Whether terms bear their part of speech, as 回购|v, so that the senses of a word are apart (sense2vec: Trask, Michalak and
+    /// True if terms bear their part of speech, as 回购|v, so that the senses of a word are apart (sense2vec: Trask, Michalak and
     /// Liu 2015). With jieba's precise cut. Default: false.
     pub tags: bool,
-    /// Whether punctuation and symbols count as terms. Default: false.
+    /// True if punctuation and symbols count as terms. Default: false.
     pub keep_punctuation: bool,
-    /// Whether numbers, percentages and dates in digits count as terms. Default: false.
+    /// True if numbers, percentages and dates in digits count as terms. Default: false.
     pub keep_numbers: bool,
 }
 
@@ -62,7 +62,6 @@ impl TokenizerParams {
     }
 }
 
-/// What a token is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 #[serde(rename_all = "lowercase")]

@@ -1,4 +1,4 @@
-//! Sentences: the pieces of a text that say something whole, as byte ranges.
+//! Sentences of a text, as byte ranges.
 //!
 //! A sentence ends with its line, and at `。！？……` with the closing marks after them. It does not end
 //!
@@ -82,14 +82,14 @@ fn cut_line(line: &[(usize, char)], end: usize, marks: &mut Marks, give: &mut im
     give(start, line.len());
 }
 
-/// Which marks of a line belong together. Kept from line to line for its memory.
+/// Pairs of marks in a line. Reused from line to line for its memory.
 #[derive(Default)]
 struct Marks {
     /// For each opening mark the place of its closing mark, if that stands near enough.
     closings: Vec<Option<usize>>,
-    /// Opening marks that nothing has closed yet, with what would.
+    /// Opening marks without their closing mark so far, each with that mark.
     open: Vec<(usize, char)>,
-    /// How many of them each closing mark would close.
+    /// Number of them for each closing mark.
     waiting: [usize; CLOSINGS.len()],
 }
 
@@ -100,15 +100,15 @@ impl Marks {
         closings.resize(line.len(), None);
         open.clear();
         waiting.fill(0);
-        let of = |closing: char| CLOSINGS.iter().position(|&c| c == closing).unwrap_or(0);
+        let index_of = |closing: char| CLOSINGS.iter().position(|&c| c == closing).unwrap_or(0);
         for (i, &(_, c)) in line.iter().enumerate() {
             if let Some(closing) = closing_of(c) {
                 open.push((i, closing));
-                waiting[of(closing)] += 1;
-            } else if is_closing(c) && waiting[of(c)] > 0 {
-                // What was opened inside and not closed stays open for nobody. Each mark is taken off once, however long the line.
+                waiting[index_of(closing)] += 1;
+            } else if is_closing(c) && waiting[index_of(c)] > 0 {
+                // Marks that were opened inside and not closed are dropped. Each mark is taken off once, however long the line.
                 while let Some((at, closing)) = open.pop() {
-                    waiting[of(closing)] -= 1;
+                    waiting[index_of(closing)] -= 1;
                     if closing == c {
                         if i - at <= LONGEST_QUOTATION {
                             closings[at] = Some(i);
@@ -154,7 +154,7 @@ fn is_end(c: char) -> bool {
     matches!(c, '。' | '！' | '？' | '｡' | '…' | '!' | '?')
 }
 
-/// Whether the mark at `i` ends the sentence that began at `start`, pairs of marks apart.
+/// True if the mark at `i` ends the sentence that began at `start`, pairs of marks apart.
 fn ends(line: &[(usize, char)], start: usize, i: usize) -> bool {
     let at = |k: usize| line.get(k).map(|&(_, c)| c);
     let before = i.checked_sub(1).and_then(at);
@@ -171,7 +171,7 @@ fn ends(line: &[(usize, char)], start: usize, i: usize) -> bool {
     }
 }
 
-/// Whether a point behind `sentence`, with `next` after it, is a full stop.
+/// True if a point behind `sentence`, with `next` after it, is a full stop.
 fn point_ends(sentence: &[(usize, char)], next: Option<char>) -> bool {
     let word: String = sentence.iter().rev().map(|&(_, c)| c).take_while(char::is_ascii_alphanumeric).collect();
     let before = sentence.len() - word.len();
@@ -192,13 +192,13 @@ fn is_chinese(c: char) -> bool {
     matches!(c, '\u{4E00}'..='\u{9FFF}' | '\u{3400}'..='\u{4DBF}')
 }
 
-/// Whether what follows a closing mark belongs to the same sentence.
+/// True if what follows a closing mark belongs to the same sentence.
 fn goes_on(rest: &[(usize, char)]) -> bool {
     let next = rest.iter().map(|&(_, c)| c).find(|c| !c.is_whitespace());
     next.is_some_and(|c| matches!(c, '，' | '、' | '；' | '：' | ',' | ';' | ':'))
 }
 
-/// Whether `rest` begins with the mark of a list's item: （二） (2) 2、 2. ② 二、 第二，.
+/// True if `rest` begins with the mark of a list's item: （二） (2) 2、 2. ② 二、 第二，.
 fn list_item_follows(rest: &[(usize, char)]) -> bool {
     let mut rest = rest.iter().map(|&(_, c)| c).skip_while(|c| c.is_whitespace()).peekable();
     if rest.next_if(|c| ('①'..='⑳').contains(c)).is_some() {

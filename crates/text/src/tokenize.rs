@@ -1,4 +1,4 @@
-//! Plain text in, tokens out, a line a document: what the `tokenize` command does.
+//! The `tokenize` command: plain text in, tokens out, a line a document.
 //!
 //! Lines are read a mebibyte at a time, cut on all threads, and written in their order; memory stays at a few times that.
 //! Output line `n` always belongs to input line `n`: a line that cannot be read becomes an empty line and is reported.
@@ -17,7 +17,7 @@ use super::{Counter, Segmenter, TaggedToken, Token, Truncation};
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
 
-/// How lines are written.
+/// Form of the written lines.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TokenizeParams {
@@ -27,9 +27,9 @@ pub struct TokenizeParams {
     pub truncation: Truncation,
     /// Special tokens that count towards the limit. Default: 2 (`[CLS]` and `[SEP]`).
     pub specials: usize,
-    /// Whether terms are written (lower case, without stopwords) rather than tokens. Default: false.
+    /// True if terms are written (lower case, without stopwords) rather than tokens. Default: false.
     pub terms: bool,
-    /// Whether each word is written with its part of speech, `word/tag`; words of the precise cut alone have one. Default: false.
+    /// True if each word is written with its part of speech, `word/tag`; words of the precise cut alone have one. Default: false.
     pub tags: bool,
 }
 
@@ -45,10 +45,8 @@ impl Default for TokenizeParams {
     }
 }
 
-/// What cuts a line.
 #[derive(Clone, Copy)]
 pub enum Cutting<'a> {
-    /// Into characters or words.
     Words(&'a Segmenter),
     /// Into the pieces of a contextual model.
     Pieces(&'a PieceCutter),
@@ -71,7 +69,6 @@ pub struct PieceCutter {
 }
 
 impl PieceCutter {
-    /// Reads the vocabulary.
     pub fn new(subword: Subword) -> PieceCutter {
         let names = (0..subword.size() as u32).map(|id| subword.token(id).unwrap_or_default()).collect();
         PieceCutter { subword, names }

@@ -119,19 +119,7 @@ impl fmt::Display for Truncation {
     }
 }
 
-impl TryFrom<String> for Truncation {
-    type Error = anyhow::Error;
-
-    fn try_from(text: String) -> Result<Truncation> {
-        text.parse()
-    }
-}
-
-impl From<Truncation> for String {
-    fn from(truncation: Truncation) -> String {
-        truncation.to_string()
-    }
-}
+inkstone_base::as_text!(Truncation);
 
 /// The parts of `text` that hold the tokens kept, as byte ranges in order; the whole text when it fits.
 ///

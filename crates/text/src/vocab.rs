@@ -70,7 +70,6 @@ pub struct VocabularyParams {
 }
 
 impl VocabularyParams {
-    /// Keeps every word.
     pub const ALL: VocabularyParams =
         VocabularyParams { min_df: DfLimit::Count(1), max_df: DfLimit::Share(1.0), max_features: 0 };
 
@@ -89,7 +88,7 @@ impl VocabularyParams {
             let count = |i: u32| words[i as usize].count;
             let mut counts: Vec<u64> = kept.iter().map(|&i| count(i)).collect();
             let border = *counts.select_nth_unstable_by(self.max_features - 1, |a, b| b.cmp(a)).1;
-            // Only words at the border are told apart, for what tells them apart may be long.
+            // Only words at the border are ordered by `tie`, which may be costly.
             let mut equal: Vec<u32> = kept.iter().copied().filter(|&i| count(i) == border).collect();
             kept.retain(|&i| count(i) > border);
             equal.sort_by_cached_key(|&i| tie(i as usize));
@@ -107,10 +106,9 @@ impl VocabularyParams {
     }
 }
 
-/// How often a word occurs in the documents counted.
+/// Counts of a word in the documents counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Frequency {
-    /// Occurrences.
     pub count: u64,
     /// Documents with the word.
     pub documents: u64,
@@ -151,7 +149,7 @@ impl Counter {
         }
     }
 
-    /// Whether no word was counted.
+    /// True if no word was counted.
     pub fn is_empty(&self) -> bool {
         self.words.is_empty()
     }
@@ -167,7 +165,6 @@ impl Counter {
         self.last_seen = self.last_seen.max(other.last_seen);
     }
 
-    /// Chooses the words.
     pub fn build(&self, params: &VocabularyParams) -> Result<Vocabulary> {
         ensure!(!self.words.is_empty(), "there are no words to choose from in {} documents", self.documents);
         let mut words: Vec<(&str, Frequency)> =
@@ -183,9 +180,7 @@ impl Counter {
 /// Words with their frequencies, the most frequent first.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Vocabulary {
-    /// The words.
     pub words: Vec<(Box<str>, Frequency)>,
-    /// Documents counted.
     pub documents: u64,
     /// The last time of the documents counted: nothing made with this vocabulary is known before it.
     pub last_seen: Option<NaiveDateTime>,

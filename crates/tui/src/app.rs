@@ -32,7 +32,7 @@ use super::theme::Theme;
 use super::words::{self, Word};
 use super::{Language, Start, Workspace, copy, picture, view};
 
-/// What lies over the page.
+/// The box over the page.
 #[derive(Clone, Debug)]
 pub(crate) enum Dialog {
     /// All keys, from this line on.
@@ -45,7 +45,6 @@ pub(crate) enum Dialog {
     Settings,
 }
 
-/// What is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Question {
     /// Stop this job?
@@ -74,27 +73,43 @@ pub struct App {
     pub factor: Factor,
     pub ledger: Ledger,
     pub jobs: Jobs,
-    /// Whether this workbench may write.
+    /// True if this workbench may write.
     pub instance: Instance,
     /// The settings, the tour, and the workspace on its way.
     pub over: Over,
-    /// What the last key did, where the picture does not show it.
+    /// The effect of the last key, if the screen does not show it otherwise.
     pub notice: Option<String>,
     /// Pictures on their way to files, and what to say of it.
     saving: Option<Errand<String>>,
-    /// Text on its way to the clipboard.
     clipboard: Option<String>,
-    /// Whether the factor is to be shown when the pipeline has ended.
+    /// True if the factor is to be shown when the pipeline has ended.
     then_factor: bool,
     /// The session as it was last written, and when.
     remembered: (String, Instant),
-    /// Whether a key has changed the language.
+    /// True if a key has changed the language.
     language_chosen: bool,
-    /// What the scribe complained of last.
+    /// The last fault of the scribe.
     fault: Option<String>,
     quit: bool,
     pub(super) reading: Reading,
     pub(super) events: Sender<Event>,
+}
+
+/// The state of a page, borrowed from the app.
+macro_rules! state_of {
+    (& $($app:ident)+, $page:expr) => {
+        match $page {
+            Page::Corpus => &$($app)+.corpus,
+            Page::Text => &$($app)+.text,
+            Page::Models => &$($app)+.models,
+            Page::Onnx => &$($app)+.onnx,
+            Page::Features => &$($app)+.features,
+            Page::Experiments => &$($app)+.experiments,
+            Page::Factor => &$($app)+.factor,
+            Page::Ledger => &$($app)+.ledger,
+            Page::Jobs => &$($app)+.jobs,
+        }
+    };
 }
 
 impl App {
@@ -162,34 +177,20 @@ impl App {
         Ok(app)
     }
 
-    /// The text in the language of the screen.
     pub fn say(&self, word: Word) -> &'static str {
         word.to(self.language)
     }
 
-    /// Whether the user has left.
     pub(crate) fn has_quit(&self) -> bool {
         self.quit
     }
 
-    /// Text to be handed to the clipboard, once.
     pub(crate) fn take_clipboard(&mut self) -> Option<String> {
         self.clipboard.take()
     }
 
-    /// The state of a page.
     pub fn state(&self, page: Page) -> &dyn PageState {
-        match page {
-            Page::Corpus => &self.corpus,
-            Page::Text => &self.text,
-            Page::Models => &self.models,
-            Page::Onnx => &self.onnx,
-            Page::Features => &self.features,
-            Page::Experiments => &self.experiments,
-            Page::Factor => &self.factor,
-            Page::Ledger => &self.ledger,
-            Page::Jobs => &self.jobs,
-        }
+        state_of!(&self, page)
     }
 
     /// Lets a page work at its desk, and carries out what it orders.
@@ -197,17 +198,7 @@ impl App {
         let orders = RefCell::new(Vec::new());
         let standing = self.standing();
         let desk = Desk::new(&self.workspace, self.language, &self.reading, &self.events, standing, &orders);
-        let state: &mut dyn PageState = match page {
-            Page::Corpus => &mut self.corpus,
-            Page::Text => &mut self.text,
-            Page::Models => &mut self.models,
-            Page::Onnx => &mut self.onnx,
-            Page::Features => &mut self.features,
-            Page::Experiments => &mut self.experiments,
-            Page::Factor => &mut self.factor,
-            Page::Ledger => &mut self.ledger,
-            Page::Jobs => &mut self.jobs,
-        };
+        let state: &mut dyn PageState = state_of!(&mut self, page);
         let made = work(state, &desk);
         for order in orders.into_inner() {
             self.obey(order, page);
@@ -221,12 +212,11 @@ impl App {
         work(&Desk::new(&self.workspace, self.language, &self.reading, &self.events, self.standing(), &orders))
     }
 
-    /// Whether a job has not ended, and whether this workbench only reads.
+    /// True if a job has not ended; true if this workbench only reads.
     fn standing(&self) -> [bool; 2] {
         [self.jobs.busy(), self.instance.why().is_some()]
     }
 
-    /// Does what this page has ordered.
     fn obey(&mut self, order: Order, from: Page) {
         match order {
             Order::Say(text) => self.notice = Some(text),
@@ -254,20 +244,11 @@ impl App {
         if let Some(Dialog::Palette(palette)) = &mut self.dialog {
             return Some(&mut palette.field);
         }
-        match self.page {
-            Page::Corpus => self.corpus.field(),
-            Page::Text => self.text.field(),
-            Page::Models => self.models.field(),
-            Page::Onnx => self.onnx.field(),
-            Page::Features => self.features.field(),
-            Page::Experiments => self.experiments.field(),
-            Page::Factor => self.factor.field(),
-            Page::Ledger => self.ledger.field(),
-            Page::Jobs => self.jobs.field(),
-        }
+        let state: &mut dyn PageState = state_of!(&mut self, self.page);
+        state.field()
     }
 
-    /// Whether keys are text.
+    /// True while keys are typed as text.
     pub fn typing(&self) -> bool {
         match self.dialog {
             Some(Dialog::Palette(_)) => true,
@@ -276,7 +257,7 @@ impl App {
         }
     }
 
-    /// Whether the page lists something that can be copied.
+    /// True if the page lists something that can be copied.
     pub(crate) fn has_table(&self) -> bool {
         self.table().is_some_and(|table| !table.rows.is_empty())
     }
@@ -285,12 +266,10 @@ impl App {
         self.at_desk(|desk| self.state(self.page).table(desk))
     }
 
-    /// Whether there is something on this page to go back from.
     pub(crate) fn can_go_back(&self) -> bool {
         self.state(self.page).can_go_back()
     }
 
-    /// Whether something asked for has not come yet.
     pub fn waiting(&self) -> bool {
         self.saving.is_some() || self.over.waiting() || Page::ALL.into_iter().any(|page| self.state(page).waiting())
     }
@@ -462,7 +441,7 @@ impl App {
     fn save(&mut self) {
         let mut charts = self.at_desk(|desk| self.state(self.page).charts(desk));
         if charts.is_empty() {
-            match picture::of(self, self.size.width, self.size.height) {
+            match picture::screen(self, self.size.width, self.size.height) {
                 Ok(drawn) => charts.push(Chart {
                     name: self.page.name().to(Language::En).to_lowercase(),
                     svg: picture::svg(&drawn, self.theme),

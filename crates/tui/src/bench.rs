@@ -1,4 +1,4 @@
-//! What screen tests stand on: a workbench without a terminal, keys, and a project of invented text.
+//! The base of screen tests: a workbench without a terminal, keys, and a project of invented text.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -115,7 +115,6 @@ impl Bench {
         }
     }
 
-    /// Takes in what has come, and waits for nothing.
     pub(crate) fn take_what_came(&mut self) {
         while let Ok(event) = self.events.try_recv() {
             self.app.take(event);
@@ -123,7 +122,6 @@ impl Bench {
         self.app.take(Event::Tick);
     }
 
-    /// Presses the mouse.
     pub(crate) fn click(&mut self, column: u16, row: u16) {
         let kind = MouseEventKind::Down(MouseButton::Left);
         self.app.take(Event::Mouse(MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE }));
@@ -179,7 +177,6 @@ impl Bench {
         }
     }
 
-    /// The picture after these keys.
     pub fn screen(&mut self, (columns, rows): (u16, u16), keys: &str) -> String {
         self.app.take(Event::Resize(columns, rows));
         self.settle();
@@ -187,7 +184,6 @@ impl Bench {
         self.picture((columns, rows))
     }
 
-    /// The picture as it is.
     pub fn picture(&self, (columns, rows): (u16, u16)) -> String {
         let mut terminal = Terminal::new(TestBackend::new(columns, rows)).unwrap();
         terminal.draw(|frame| view::draw(&self.app, frame)).unwrap();

@@ -1,4 +1,4 @@
-//! Tables on their way to the clipboard.
+//! Writes tables for the clipboard.
 
 use super::page::Table;
 use inkstone_base::disk::Formulas;

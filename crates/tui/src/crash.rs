@@ -1,4 +1,4 @@
-//! What is left when the workbench itself panics: a file that says what happened, without a word that the user typed.
+//! Writes a report when the workbench itself panics: what happened, without a word that the user typed.
 
 use std::backtrace::Backtrace;
 use std::collections::VecDeque;
@@ -18,17 +18,15 @@ use super::words;
 use inkstone_base::disk;
 use inkstone_base::language::Language;
 
-/// Events that are kept.
 const EVENTS: usize = 50;
 
-/// Where the user is.
+/// The page and the state of the workbench, for a report.
 #[derive(Clone, Copy, Debug)]
-pub struct Place {
+pub struct Whereabouts {
     /// The page that is shown, in English.
     pub page: &'static str,
     /// Columns and rows.
     pub size: (u16, u16),
-    /// Whether keys are text.
     pub typing: bool,
 }
 
@@ -38,7 +36,7 @@ pub struct Recorder(Arc<Mutex<Record>>);
 
 #[derive(Default)]
 struct Record {
-    /// Where reports go: into the project's folder, once there is a project.
+    /// The folder of reports; none before a project is open.
     folder: Option<PathBuf>,
     page: &'static str,
     size: (u16, u16),
@@ -54,10 +52,10 @@ impl Recorder {
     }
 
     /// Notes an event before it is taken in. Of what is typed into a field, only that something was.
-    pub fn note(&self, place: Place, event: &Event) {
+    pub fn note(&self, place: Whereabouts, event: &Event) {
         let text = match event {
             Event::Tick => return,
-            Event::Key(key) => told(key, place.typing),
+            Event::Key(key) => key_text(key, place.typing),
             Event::Paste(text) => format!("pasted {} characters", text.chars().count()),
             Event::Mouse(mouse) => {
                 let what = match mouse.kind {
@@ -108,7 +106,7 @@ impl Recorder {
 }
 
 /// A key in words; a character that goes into a field is not told.
-fn told(key: &KeyEvent, typing: bool) -> String {
+fn key_text(key: &KeyEvent, typing: bool) -> String {
     let held = key.modifiers & (KeyModifiers::CONTROL | KeyModifiers::ALT);
     match key.code {
         KeyCode::Char(_) if typing && held.is_empty() => "a character was typed".to_owned(),
@@ -136,7 +134,7 @@ fn written(record: &Record, message: &str, backtrace: &Backtrace) -> String {
 
 type PanicHook = Box<dyn Fn(&panic::PanicHookInfo<'_>) + Sync + Send + 'static>;
 
-/// What a panic does while the screen is ours; as it was before when this is dropped.
+/// The panic hook while the workbench has the screen. Dropping this restores the one before.
 pub(crate) struct Hook(Arc<PanicHook>);
 
 impl Hook {
@@ -170,7 +168,7 @@ impl Drop for Hook {
     }
 }
 
-/// What is printed of a report once the terminal has been given back.
+/// The message printed about a report after the terminal has been restored.
 fn where_it_is(report: &Result<PathBuf>) -> String {
     let [zh, en] = Language::ALL.map(|language| match report {
         Ok(path) => format!("{}: {}", words::CRASHED.to(language), path.display()),

@@ -12,7 +12,7 @@ use super::{Language, Runner, Workspace};
 use inkstone_base::job::Ctx;
 use inkstone_base::language::Word;
 
-/// What a page asks of the workbench.
+/// A request of a page to the workbench.
 pub enum Order {
     /// Say this on the line of status until the next key.
     Say(String),
@@ -28,27 +28,26 @@ pub enum Order {
 
 /// A job to start.
 pub struct Work {
-    /// What the list of jobs calls it.
+    /// The name in the list of jobs.
     pub name: String,
     /// The command that does the same without a screen.
     pub command: String,
-    /// Whether it writes the project. Jobs that do run one at a time, and not where another process has the project.
+    /// True if it writes the project. Jobs that do run one at a time, and not where another process has the project.
     pub writes: bool,
-    /// The work.
     pub run: Runner,
 }
 
-/// What a page works with while it does a command.
+/// The functions that a page works with while it does a command.
 pub struct Desk<'a> {
     pub workspace: &'a Workspace,
     pub language: Language,
     /// The thread that reads the corpus and the artefacts.
     pub reading: &'a Reading,
-    /// Where finished errands report.
+    /// The channel on which finished errands report.
     pub events: &'a Sender<Event>,
-    /// Whether a job is under way or waits.
+    /// True if a job is under way or waits.
     pub busy: bool,
-    /// Whether this workbench only reads: what writes is not to be begun.
+    /// True if this workbench only reads: what writes is not to be begun.
     pub read_only: bool,
     orders: &'a RefCell<Vec<Order>>,
 }
@@ -70,7 +69,6 @@ impl<'a> Desk<'a> {
         self.orders.borrow_mut().push(order);
     }
 
-    /// The text in the language of the screen.
     pub fn say(&self, word: Word) -> &'static str {
         word.to(self.language)
     }

@@ -1,4 +1,4 @@
-//! Something that a page has asked for: the thread that looks for it, and what it found.
+//! Work that a page has started on a thread of its own, and its answer.
 
 use std::sync::mpsc::Sender;
 
@@ -9,13 +9,14 @@ use super::event::Event;
 use super::reading;
 use inkstone_base::job::{Ctx, Job, JobState};
 
-/// Something asked for. Dropping it ends the thread: whoever asks anew puts the new errand in the place of the old one.
+/// Work on a thread of its own, and its answer. Dropping it cancels the work, so a new errand put
+/// in its place ends the old one.
 pub(crate) struct Errand<T> {
     job: Option<Job<T>>,
     found: Option<Result<T, String>>,
 }
 
-/// Sends errands where there is no desk: the forms, and the screen before any project is open.
+/// Starts errands where there is no desk: in the forms, and before any project is open.
 #[derive(Clone)]
 pub(crate) struct Messenger {
     threads: usize,
@@ -24,12 +25,12 @@ pub(crate) struct Messenger {
 }
 
 impl Messenger {
-    /// Errands take so many threads, and `events` hears when one has come back.
+    /// Errands use so many threads, and report their end to `events`.
     pub(crate) fn new(threads: usize, seed: u64, events: Sender<Event>) -> Messenger {
         Messenger { threads, seed, events }
     }
 
-    /// Sends a thread of its own. A panic is an error like others.
+    /// Starts work on a thread of its own. A panic is an error like others.
     pub(crate) fn send<T: Send + 'static>(
         &self,
         name: &str,
@@ -40,7 +41,8 @@ impl Messenger {
 }
 
 impl<T: Send + 'static> Errand<T> {
-    /// Sends a thread of its own; `events` hears when it has come back. A panic is an error like others.
+    /// Starts work on a thread of its own, and reports its end to `events`. A panic is an error
+    /// like others.
     pub(super) fn start(
         name: &str,
         workspace: &Workspace,
@@ -66,7 +68,8 @@ impl<T: Send + 'static> Errand<T> {
         }
     }
 
-    /// Takes in what was found; true when it has just come. To be called in [`super::page::PageState::arrange`].
+    /// Takes in the answer; true if it has just come. Call it in
+    /// [`super::page::PageState::arrange`].
     pub(crate) fn look(&mut self) -> bool {
         let Some(job) = &self.job else { return false };
         self.found = Some(match job.poll() {
@@ -81,34 +84,40 @@ impl<T: Send + 'static> Errand<T> {
 }
 
 impl<T: Send + 'static> Errand<T> {
-    /// What an errand has just brought, or why it failed; the errand is then gone.
+    /// The answer of an errand that has just ended, or its error; `errand` is then `None`.
     pub(crate) fn arrived(errand: &mut Option<Errand<T>>) -> Option<Result<T, String>> {
         errand.as_mut()?.look().then(|| errand.take()?.found).flatten()
     }
 }
 
+impl<T: Default + Send + 'static> Errand<T> {
+    /// The answer, if it has just come. The errand stays and keeps its error.
+    pub(crate) fn take_new(errand: &mut Option<Errand<T>>) -> Option<T> {
+        let errand = errand.as_mut()?;
+        if errand.look() { errand.get_mut().map(std::mem::take) } else { None }
+    }
+}
+
 impl<T> Errand<T> {
-    /// What there is already, as if it had been asked for.
+    /// An errand that has ended with this answer.
     pub(crate) fn done(found: T) -> Errand<T> {
         Errand { job: None, found: Some(Ok(found)) }
     }
 
-    /// What was found; none before it came and where it failed.
+    /// The answer; none before it came and if it failed.
     pub(crate) fn get(&self) -> Option<&T> {
         self.found.as_ref()?.as_ref().ok()
     }
 
-    /// What was found, to be changed.
     pub(crate) fn get_mut(&mut self) -> Option<&mut T> {
         self.found.as_mut()?.as_mut().ok()
     }
 
-    /// Why it failed, as the screen says it.
+    /// The error, ready to show.
     pub(crate) fn fault(&self) -> Option<&str> {
         self.found.as_ref()?.as_ref().err().map(String::as_str)
     }
 
-    /// Whether it has not come back yet.
     pub(crate) fn waiting(&self) -> bool {
         self.found.is_none()
     }

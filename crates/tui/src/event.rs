@@ -1,4 +1,4 @@
-//! What can happen, and what the user means by it. [`intent`] is pure: the same state and event give the same intent.
+//! Events, and the intents they mean. [`intent`] is pure: the same state and event give the same intent.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::Position;
@@ -10,11 +10,8 @@ use super::tour;
 
 /// Everything that arrives through the one channel.
 pub enum Event {
-    /// A key went down.
     Key(KeyEvent),
-    /// Text was pasted.
     Paste(String),
-    /// The mouse did something.
     Mouse(MouseEvent),
     /// The terminal has this many columns and rows now.
     Resize(u16, u16),
@@ -28,7 +25,7 @@ pub enum Event {
     End,
 }
 
-/// What an event means in the present state.
+/// The meaning of an event in the present state.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Intent {
     /// A command of the table.
@@ -53,7 +50,6 @@ pub(crate) enum Intent {
     Choose,
     /// A key goes to the form that lies over the page.
     Form(KeyEvent),
-    /// Text goes to it.
     FormText(String),
     /// The tour goes to this step, or ends.
     Tour(Option<usize>),
@@ -63,7 +59,7 @@ pub(crate) enum Intent {
     Interrupt,
 }
 
-/// What the key or the pasted text means; `None` when it means nothing here.
+/// The meaning of a key or of pasted text; `None` if it has none here.
 pub(crate) fn intent(app: &App, event: &Event) -> Option<Intent> {
     match event {
         Event::Key(key) if key.kind != KeyEventKind::Release => of_key(app, key),

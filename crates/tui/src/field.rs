@@ -1,6 +1,10 @@
 //! A line of text that the user types: a search, a word, a path.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use ratatui::Frame;
+use ratatui::layout::{Position, Rect};
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
 use unicode_segmentation::UnicodeSegmentation;
 
 use inkstone_base::width;
@@ -15,12 +19,11 @@ pub struct Field {
 
 impl Field {
     /// A field that holds a text, with the cursor at its end.
-    pub fn of(text: impl Into<String>) -> Field {
+    pub fn new(text: impl Into<String>) -> Field {
         let text = text.into();
         Field { cursor: text.len(), text }
     }
 
-    /// The text.
     pub fn text(&self) -> &str {
         &self.text
     }
@@ -54,8 +57,8 @@ impl Field {
         Some(self.text.len() != before)
     }
 
-    /// What is seen of it in so many cells, and in which of them the cursor is; the cursor is always in sight. However long the text,
-    /// only what is seen of it is looked at.
+    /// The part of the text that is seen in so many cells, and the cell of the cursor, which is
+    /// always in sight.
     pub fn window(&self, cells: usize) -> (String, usize) {
         let (mut start, mut used) = (self.cursor, 0);
         for (at, grapheme) in self.text[..self.cursor].grapheme_indices(true).rev() {
@@ -87,6 +90,22 @@ impl Field {
     }
 }
 
+/// Draws a field behind its prompt, and the cursor in it.
+pub(crate) fn draw(prompt: Span<'_>, field: &Field, style: Style, frame: &mut Frame<'_>, area: Rect) {
+    let before = width::width(&prompt.content);
+    let (seen, at) = field.window(usize::from(area.width).saturating_sub(before + 1));
+    frame.render_widget(
+        Line::from(vec![prompt, Span::styled(seen, style)]),
+        Rect { height: area.height.min(1), ..area },
+    );
+    put_cursor(usize::from(area.x) + before + at, area.right().saturating_sub(1), area.y, frame);
+}
+
+/// Puts the terminal's cursor where text is typed, at the column `last` at most. Input methods open their window there.
+pub(crate) fn put_cursor(column: usize, last: u16, row: u16, frame: &mut Frame<'_>) {
+    frame.set_cursor_position(Position::new(u16::try_from(column).unwrap_or(u16::MAX).min(last), row));
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -97,7 +116,7 @@ mod tests {
 
     #[test]
     fn what_is_typed_goes_in_at_the_cursor_and_goes_by_whole_characters() {
-        let mut field = Field::of("回购股份");
+        let mut field = Field::new("回购股份");
         assert_eq!(press(&mut field, KeyCode::Left), Some(false));
         assert_eq!(press(&mut field, KeyCode::Backspace), Some(true));
         assert_eq!(press(&mut field, KeyCode::Char('e')), Some(true));
@@ -117,9 +136,9 @@ mod tests {
 
     #[test]
     fn the_cursor_is_in_sight_however_long_the_text() {
-        let field = Field::of("公司拟以自有资金回购股份");
+        let field = Field::new("公司拟以自有资金回购股份");
         let (seen, at) = field.window(9);
         assert!(at < 9 && width::width(&seen) <= 9, "{seen:?} {at}");
-        assert_eq!(Field::of("回购").window(9), ("回购".to_owned(), 4));
+        assert_eq!(Field::new("回购").window(9), ("回购".to_owned(), 4));
     }
 }

@@ -4,19 +4,19 @@ use crate::jobs::words;
 use crate::width;
 use inkstone_base::disk::NotOurs;
 use inkstone_base::language::Language;
-use inkstone_base::lock::{self, Holder, Lock, Taken};
+use inkstone_base::lock::{self, Attempt, Holder, Lock};
 use inkstone_tables::project::Project;
 
-/// What a workbench on a project may do.
+/// The rights of this workbench on a project.
 #[derive(Debug, Default)]
 pub struct Instance {
     /// Held by the workbench that remembers its session; none where nobody asked for it.
     desk: Option<Lock>,
-    /// Why it may not write.
+    /// The reason why it may not write.
     why: Option<Why>,
 }
 
-/// Why a workbench may not write.
+/// The reason why a workbench may not write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Why {
     /// Another workbench has the project open.
@@ -39,7 +39,6 @@ impl From<anyhow::Error> for Why {
 }
 
 impl Instance {
-    /// Asks for a project.
     pub fn on(project: &Project) -> Instance {
         let mut instance = Instance::default();
         instance.ask(project);
@@ -50,8 +49,8 @@ impl Instance {
     pub fn ask(&mut self, project: &Project) -> bool {
         if self.desk.is_none() {
             match project.own().and_then(|()| lock::take(&project.desk_lock(), "workbench")) {
-                Ok(Taken::Ours(lock)) => self.desk = Some(lock),
-                Ok(Taken::Theirs(holder)) => {
+                Ok(Attempt::Ours(lock)) => self.desk = Some(lock),
+                Ok(Attempt::Theirs(holder)) => {
                     self.why = Some(Why::Workbench(holder));
                     return false;
                 }
@@ -63,19 +62,18 @@ impl Instance {
         }
         // Taken for a moment: jobs take it for themselves.
         self.why = match lock::take(&project.lock(), "workbench") {
-            Ok(Taken::Ours(_)) => None,
-            Ok(Taken::Theirs(holder)) => Some(Why::Run(holder)),
+            Ok(Attempt::Ours(_)) => None,
+            Ok(Attempt::Theirs(holder)) => Some(Why::Run(holder)),
             Err(error) => Some(error.into()),
         };
         self.why.is_none()
     }
 
-    /// Whether session and log are its own to write.
+    /// True if session and log are its own to write.
     pub(crate) fn keeps_session(&self) -> bool {
         self.desk.is_some()
     }
 
-    /// Why it may not write; none where it may.
     pub fn why(&self) -> Option<&Why> {
         self.why.as_ref()
     }
@@ -127,7 +125,7 @@ impl Why {
     }
 
     /// All that is known of it, with the way out.
-    pub fn told(&self, language: Language) -> String {
+    pub fn sentence(&self, language: Language) -> String {
         match self {
             Why::Folder(error) => format!("{} ({error})", self.text(language)),
             Why::NotOurs(folder, saw) => {
@@ -180,7 +178,7 @@ mod tests {
         let why = instance.why().unwrap();
         assert!(!instance.is_kept_out() && !instance.keeps_session());
         assert_eq!(why.within(Language::Zh, 40).unwrap(), "只读: 文件夹不是砚创建的");
-        let words = why.told(Language::En);
+        let words = why.sentence(Language::En);
         assert!(words.contains("thesis.docx") && words.contains("[project] dir"), "{words}");
     }
 

@@ -83,7 +83,7 @@ pub use factor::{DaysOf, DocumentsOf, Judgement, JudgementOf, NamesOf, Sentences
 pub use features::{
     FeatureBench, FeatureHealthOf, FeatureListing, FeatureListingOf, FeatureNeighboursOf, FeatureSet, FeatureState,
 };
-pub use forms::{Change, ChangeSheet, Entry, Fault, FormBench, Group, ReadSheet, SaveSheet, Sheet, TrySource};
+pub use forms::{Change, ChangeSheet, Fault, FormBench, Group, ReadSheet, SaveSheet, SettingEntry, Sheet, TrySource};
 pub use inkstone_base::language::Language;
 pub use laboratory::{AllFindings, AllGrids, Kept, Laboratory, Truncated, Truncator};
 pub use ledger::LedgerBench;
@@ -118,74 +118,64 @@ pub type Reopen = Arc<dyn Fn() -> Result<Workspace> + Send + Sync>;
 /// Reports of the stages as they last ran, in order.
 pub type LastReports = Arc<dyn Fn() -> Vec<Report> + Send + Sync>;
 
-/// What the workbench opens: a project, and the functions that work on it.
+/// A project and the functions that work on it, for [`open`].
 #[derive(Clone)]
 pub struct Workspace {
     /// Name of the project, as the first line shows it.
     pub title: String,
-    /// Where the artefacts are.
+    /// The folder of the artefacts.
     pub project: Project,
     /// Names of the factors, in the order of the configuration.
     pub factors: Vec<String>,
-    /// The pipeline.
     pub run: Runner,
     /// The pipeline up to a stage; none where there is no project behind it.
     pub stages: Option<StageRunner>,
-    /// Where to begin.
+    /// The page or the run to begin with.
     pub start: Start,
     /// Worker threads of a run; 0 takes every core.
     pub threads: usize,
-    /// Seed of a run.
     pub seed: u64,
-    /// How the reader cuts a text into tokens.
     pub tokeniser: Tokeniser,
     /// Names, tone words and boilerplate to mark in the reader.
     pub marker: Option<Marker>,
-    /// What an earlier run said.
+    /// The reports of an earlier run.
     pub reports: LastReports,
-    /// What the text page works with.
     pub text: Option<TextBench>,
-    /// What the page of models works with.
     pub models: Option<ModelBench>,
-    /// What the page of contextual models works with.
     pub onnx: Option<OnnxBench>,
     /// The library of native code that the configuration names, where the user has not agreed to it yet.
     pub unknown_library: Option<UnknownLibrary>,
-    /// What the page of features works with.
     pub features: Option<FeatureBench>,
-    /// What the page of the ledger works with.
     pub ledger: Option<LedgerBench>,
     /// The truncation laboratory; none where the configuration has no experiments.
     pub laboratory: Option<Laboratory>,
     /// The way from a factor to its documents and their words; none where there is no project behind it.
     pub tracing: Option<Tracing>,
-    /// What linter and ledger say of a factor.
+    /// The verdict of linter and ledger on a factor.
     pub judgement: Option<JudgementOf>,
     /// Language to begin with; a key changes it.
     pub language: Language,
-    /// Whether the user has asked for that language now, so that the one of an earlier session does not count.
+    /// True if the user has asked for that language now, so that the one of an earlier session does not count.
     pub language_given: bool,
     /// Said on every screen, for instance that the data is synthetic.
     pub note: Option<String>,
     /// The command that does the same without a screen.
     pub command: String,
-    /// What names the project on the command line: `-c demo/workbench.toml`.
+    /// The flags that name the project on the command line: `-c demo/workbench.toml`.
     pub flags: String,
-    /// Whether gains are red and losses green (the Chinese custom); otherwise the other way round.
+    /// True if gains are red and losses green (the Chinese custom); otherwise the other way round.
     pub red_up: bool,
-    /// How cells that a spreadsheet would compute are copied as CSV.
+    /// The treatment of cells that a spreadsheet would compute, in copies as CSV.
     pub csv_formulas: Formulas,
     /// Folder into which pictures are saved.
     pub pictures: PathBuf,
-    /// Dark or light.
     pub shade: Shade,
-    /// How many colours.
     pub depth: Depth,
-    /// Whether the terminal draws characters of ambiguous width in two cells.
+    /// True if the terminal draws characters of ambiguous width in two cells.
     pub wide_ambiguous: bool,
-    /// Whether the mouse is listened to.
+    /// True if the workbench handles the mouse.
     pub mouse: bool,
-    /// What the settings work with; none where there is no configuration behind the workbench.
+    /// The functions behind the settings; none where there is no configuration behind the workbench.
     pub forms: Option<FormBench>,
     /// Makes all of this anew, of the configuration as it is now.
     pub reopen: Option<Reopen>,
@@ -196,7 +186,6 @@ pub struct Workspace {
 /// A library of native code that is loaded only after the user has said yes.
 #[derive(Clone)]
 pub struct UnknownLibrary {
-    /// The file.
     pub file: PathBuf,
     /// True if the user agreed to the library when it had other content.
     pub changed: bool,
@@ -204,7 +193,7 @@ pub struct UnknownLibrary {
     pub agree: Arc<dyn Fn() -> Result<()> + Send + Sync>,
 }
 
-/// Where the workbench begins.
+/// The page or the run that the workbench begins with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Start {
     /// With what there is: the factor when there is one, else the corpus.
@@ -215,10 +204,9 @@ pub enum Start {
     RunThenFactor,
 }
 
-/// How a text is cut into tokens.
+/// The unit of tokens in the reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cut {
-    /// Characters.
     Characters,
     /// Words by jieba.
     Words,
@@ -229,11 +217,9 @@ pub enum Cut {
 pub struct Mark {
     /// Bytes of the body, half-open, on character boundaries.
     pub range: Range<usize>,
-    /// Why it stands out.
     pub meaning: Meaning,
 }
 
-/// Why a passage stands out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Meaning {
     /// It names a company.
@@ -289,6 +275,6 @@ pub fn picture(workspace: Workspace, size: (u16, u16), keys: &str, patience: Dur
         app.take(event::Event::Key(key));
         settle(&mut app)?;
     }
-    let drawn = picture::of(&app, size.0, size.1)?;
+    let drawn = picture::screen(&app, size.0, size.1)?;
     Ok(Picture { text: picture::text(&drawn), svg: picture::svg(&drawn, app.theme) })
 }

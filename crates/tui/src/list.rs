@@ -1,7 +1,7 @@
-//! Lists: the marked line and what is in sight of them, and lines of columns drawn to the width there is.
+//! Lists: the marked line, the lines in sight, and rows drawn in columns.
 
 use ratatui::Frame;
-use ratatui::layout::Rect;
+use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
 use ratatui::text::Line;
 use ratatui::widgets::Paragraph;
@@ -9,7 +9,7 @@ use ratatui::widgets::Paragraph;
 use super::commands::Action;
 use super::{look, width};
 
-/// A line of a list that is marked, and the first that is seen.
+/// The marked line of a list, and the first line in sight.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Cursor {
     pub at: usize,
@@ -17,64 +17,74 @@ pub(crate) struct Cursor {
 }
 
 impl Cursor {
-    /// Moves among `count` lines, of which a page shows so many.
+    /// Moves the mark among `count` lines, of which `page` are in sight.
     pub(crate) fn step(&mut self, action: Action, count: usize, page: usize) {
-        let last = count.saturating_sub(1);
-        let at = match action {
-            Action::Down => self.at.saturating_add(1),
-            Action::Up => self.at.saturating_sub(1),
-            Action::PageDown => self.at.saturating_add(page),
-            Action::PageUp => self.at.saturating_sub(page),
-            Action::First => 0,
-            Action::Last => last,
-            _ => self.at,
-        };
-        self.at = at.min(last);
+        self.at = moved(self.at, action, count, page);
     }
 
-    /// Brings the marked line into sight of so many rows.
+    /// Brings the marked line into sight of `rows` rows.
     pub(crate) fn arrange(&mut self, count: usize, rows: usize) {
         self.at = self.at.min(count.saturating_sub(1));
         self.top = self.top.clamp((self.at + 1).saturating_sub(rows.max(1)), self.at);
     }
 
-    /// The line at this row below the first one seen, if the list has it.
+    /// The line `row` rows below the first line in sight; none behind the end of the list.
     pub(crate) fn line_at(&self, row: usize, count: usize) -> Option<usize> {
         Some(self.top + row).filter(|line| *line < count)
     }
+
+    /// Marks the line at a position of the screen; true if there is one. `list` is the area of the list, its line of titles included.
+    pub(crate) fn click(&mut self, at: Position, list: Rect, count: usize) -> bool {
+        let row = at.y.checked_sub(list.y + 1).filter(|_| at.y < list.bottom());
+        let line = row.and_then(|row| self.line_at(row.into(), count));
+        self.at = line.unwrap_or(self.at);
+        line.is_some()
+    }
 }
 
-/// A column of a list.
+/// The line that a key leads to from the line `at` of `count` lines, of which `page` are in sight.
+pub(crate) fn moved(at: usize, action: Action, count: usize, page: usize) -> usize {
+    let last = count.saturating_sub(1);
+    let to = match action {
+        Action::Down => at.saturating_add(1),
+        Action::Up => at.saturating_sub(1),
+        Action::PageDown => at.saturating_add(page),
+        Action::PageUp => at.saturating_sub(page),
+        Action::First => 0,
+        Action::Last => last,
+        _ => at,
+    };
+    to.min(last)
+}
+
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Column<'a> {
-    /// What stands above it, the unit with it.
+    /// Title with the unit.
     pub title: &'a str,
-    /// Cells that it takes; 0 takes what the others leave. One column at most may do so.
+    /// Width in cells; 0 takes the rest of the line, which one column at most may do.
     pub cells: usize,
-    /// Whether its cells stand at the right, as numbers do.
+    /// True for numbers, which are aligned to the right.
     pub right: bool,
 }
 
 impl<'a> Column<'a> {
-    /// A column of text.
     pub(crate) fn text(title: &'a str, cells: usize) -> Column<'a> {
         Column { title, cells, right: false }
     }
 
-    /// A column of numbers.
     pub(crate) fn number(title: &'a str, cells: usize) -> Column<'a> {
         Column { title, cells, right: true }
     }
 }
 
-/// Rows of a list that an area has room for, below the line of titles.
+/// Rows that fit into an area below the line of titles.
 pub(crate) fn rows(area: Rect) -> usize {
     area.height.saturating_sub(1) as usize
 }
 
-/// Draws a line of titles and below it the rows from the cursor's first one on. `row` gives the cells of a line and its style.
+/// Draws a line of titles and below it the rows from the first line in sight on. `row` gives the cells of a line and its style.
 ///
-/// Columns that find no room are left out from the right, never cut through the middle of a number.
+/// Columns that do not fit are left out from the right: a number is never cut.
 pub(crate) fn draw(
     columns: &[Column<'_>],
     count: usize,
@@ -85,8 +95,8 @@ pub(crate) fn draw(
 ) {
     let total = area.width as usize;
     let mut shown = columns.len();
-    let taken = |shown: usize| columns[..shown].iter().map(|column| column.cells.max(6) + 1).sum::<usize>();
-    while shown > 1 && taken(shown) > total + 1 {
+    let needed = |shown: usize| columns[..shown].iter().map(|column| column.cells.max(6) + 1).sum::<usize>();
+    while shown > 1 && needed(shown) > total + 1 {
         shown -= 1;
     }
     let columns = &columns[..shown];

@@ -1,8 +1,10 @@
 //! Colours and frames. Only the sixteen colours of every terminal, so that the user's own palette holds.
 
+use ratatui::Frame;
+use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier, Style};
-use ratatui::text::Line;
-use ratatui::widgets::{Block, BorderType};
+use ratatui::text::{Line, Span, Text};
+use ratatui::widgets::{Block, BorderType, Paragraph, Wrap};
 
 pub(crate) const PLAIN: Style = Style::new();
 pub(crate) const DIM: Style = Style::new().fg(Color::DarkGray);
@@ -19,6 +21,32 @@ pub(crate) const TOKENS: [Style; 2] = [Style::new().fg(Color::Cyan), Style::new(
 pub(crate) fn pane<'a>(title: impl Into<Line<'a>>, focused: bool) -> Block<'a> {
     let border = if focused { Style::new().fg(Color::Cyan) } else { DIM };
     Block::bordered().border_type(BorderType::Plain).border_style(border).title(title)
+}
+
+/// The inside of a frame around an area.
+pub(crate) fn inside(area: Rect) -> Rect {
+    pane("", true).inner(area)
+}
+
+/// Draws a frame and gives its inside.
+pub(crate) fn framed(block: Block<'_>, frame: &mut Frame<'_>, area: Rect) -> Rect {
+    let inner = block.inner(area);
+    frame.render_widget(block, area);
+    inner
+}
+
+/// Draws wrapped text in a frame.
+pub(crate) fn message<'a>(text: impl Into<Text<'a>>, block: Block<'a>, frame: &mut Frame<'_>, area: Rect) {
+    frame.render_widget(Paragraph::new(text).wrap(Wrap { trim: false }).block(block), area);
+}
+
+/// The names of the views of a pane, the chosen one in brackets.
+pub(crate) fn tabs<'a>(names: impl IntoIterator<Item = (&'a str, bool)>) -> Vec<Span<'a>> {
+    let tab = |(name, chosen)| match chosen {
+        true => Span::styled(format!("[{name}]"), STRONG),
+        false => Span::styled(format!(" {name} "), DIM),
+    };
+    std::iter::once(Span::raw(" ")).chain(names.into_iter().map(tab)).collect()
 }
 
 /// The colour of a gain or a loss.

@@ -7,7 +7,8 @@
 use ratatui::buffer::Buffer;
 use unicode_width::UnicodeWidthChar;
 
-/// What is drawn in the place of characters: those of frames and charts, and those that Chinese text is full of.
+/// Substitutes for ambiguous characters: those of frames and charts, and those of Chinese
+/// punctuation.
 const INSTEAD: &[(&str, &str)] = &[
     ("─━═┄╌", "-"),
     ("│┃║┆╎╏", "|"),
@@ -47,7 +48,7 @@ pub(crate) fn narrow(buffer: &mut Buffer) {
     }
 }
 
-/// Whether a terminal may draw it in one cell or in two.
+/// True if a terminal may draw it in one cell or in two.
 fn is_ambiguous(character: char) -> bool {
     !character.is_ascii() && character.width() == Some(1) && character.width_cjk() == Some(2)
 }

@@ -1,4 +1,4 @@
-//! What lies over the pages beside help and palette: the settings and the tour. And the workspace, opened anew when the
+//! The settings and the tour over the pages, and the workspace, opened anew when the
 //! configuration has changed.
 
 use crossterm::event::KeyEvent;
@@ -19,9 +19,8 @@ pub struct Over {
     settings: Option<Settings>,
     /// The workspace of a configuration that may have changed; none in it where it has not.
     reopening: Option<Errand<Option<Workspace>>>,
-    /// The step of the tour that is shown.
     pub(crate) tour: Option<usize>,
-    /// Whether the tour is to be offered when the run has ended.
+    /// True if the tour is to be offered when the run has ended.
     offer: bool,
 }
 
@@ -31,7 +30,6 @@ impl Over {
         Over { offer: workspace.start == Start::RunThenFactor && !tested, ..Over::default() }
     }
 
-    /// Whether something asked for has not come yet.
     pub fn waiting(&self) -> bool {
         self.reopening.is_some() || self.settings.as_ref().is_some_and(Settings::waiting)
     }
@@ -42,7 +40,6 @@ impl App {
         Messenger::new(self.workspace.threads, self.workspace.seed, self.events.clone())
     }
 
-    /// Opens the settings.
     pub(crate) fn open_settings(&mut self) {
         if self.instance.is_kept_out() {
             self.may_write();
@@ -52,7 +49,6 @@ impl App {
         self.dialog = Some(Dialog::Settings);
     }
 
-    /// A key for the settings.
     pub(crate) fn form_key(&mut self, key: &KeyEvent) {
         let Some(settings) = &mut self.over.settings else { return };
         match settings.key(key) {
@@ -64,14 +60,12 @@ impl App {
         }
     }
 
-    /// Text for the settings.
     pub(crate) fn form_text(&mut self, text: &str) {
         if let Some(settings) = &mut self.over.settings {
             settings.paste(text);
         }
     }
 
-    /// Draws the settings.
     pub(crate) fn draw_settings(&self, frame: &mut Frame<'_>, area: Rect) {
         if let Some(settings) = &self.over.settings {
             settings.draw(self.language, frame, area);
@@ -86,7 +80,7 @@ impl App {
         }
     }
 
-    /// What follows a job that has ended; `done`: the pipeline, and well.
+    /// The follow-up of a job that has ended; `done` is true if it was the pipeline and ended well.
     pub(crate) fn job_has_ended(&mut self, done: bool) {
         self.reopen();
         if std::mem::take(&mut self.over.offer) && done {
@@ -104,7 +98,6 @@ impl App {
         }));
     }
 
-    /// Takes in what has come.
     pub(crate) fn arrange_over(&mut self) {
         let area = view::settings_area(self.size);
         if self.over.settings.as_mut().is_some_and(|settings| settings.arrange(area)) {

@@ -1,8 +1,9 @@
-//! The pages, and what every page can be asked.
+//! The pages, and the trait that all of them implement.
 
 use ratatui::layout::{Position, Rect};
 use serde_json::Value;
 
+use super::Language;
 use super::commands::Action;
 use super::desk::Desk;
 use super::field::Field;
@@ -23,7 +24,6 @@ pub enum Page {
 }
 
 impl Page {
-    /// All of them.
     pub const ALL: [Page; 9] = [
         Page::Corpus,
         Page::Text,
@@ -36,7 +36,6 @@ impl Page {
         Page::Jobs,
     ];
 
-    /// What its tab says.
     pub fn name(self) -> Word {
         match self {
             Page::Corpus => words::CORPUS,
@@ -58,6 +57,40 @@ impl Page {
     }
 }
 
+/// Declares an enum whose values one key goes through in turn, and whose value a session keeps by its name.
+macro_rules! turns {
+    ($(#[$about:meta])* $vis:vis enum $name:ident { $($(#[$of_value:meta])* $value:ident = $id:literal,)+ }) => {
+        $(#[$about])*
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        $vis enum $name {
+            $($(#[$of_value])* $value,)+
+        }
+
+        impl $name {
+            $vis const ALL: [$name; [$($id),+].len()] = [$($name::$value),+];
+
+            /// The name in a session.
+            $vis fn id(self) -> &'static str {
+                match self {
+                    $($name::$value => $id,)+
+                }
+            }
+
+            /// The value that follows; the first one follows the last.
+            $vis fn next(self) -> $name {
+                $name::ALL[(self as usize + 1) % $name::ALL.len()]
+            }
+
+            /// The value of this name in the memory of a session.
+            $vis fn named(memory: &serde_json::Value) -> Option<$name> {
+                $name::ALL.into_iter().find(|value| memory == value.id())
+            }
+        }
+    };
+}
+
+pub(crate) use turns;
+
 /// A table as it is copied: what the page lists, in its order and with its filters.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Table {
@@ -65,6 +98,12 @@ pub struct Table {
     pub header: Vec<String>,
     /// Cells, numbers unrounded and without separators.
     pub rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    pub(crate) fn new(language: Language, header: &[Word], rows: Vec<Vec<String>>) -> Table {
+        Table { header: header.iter().map(|word| word.to(language).to_owned()).collect(), rows }
+    }
 }
 
 /// A number as it is copied: all its digits, and nothing where there is none.
@@ -77,11 +116,10 @@ pub(crate) fn exact(value: f64) -> String {
 pub struct Chart {
     /// Name of the file, without its ending.
     pub name: String,
-    /// The picture, as SVG.
     pub svg: String,
 }
 
-/// What every page can be asked. A page draws itself by a function of its own, which changes nothing.
+/// The behaviour of a page. Drawing is a function of each page's `view` module and changes nothing.
 pub trait PageState {
     /// Reads anew what the page shows: when the workbench opens, and whenever a job has ended.
     fn reload(&mut self, desk: &Desk<'_>);
@@ -90,20 +128,16 @@ pub trait PageState {
     /// [`PageState::arrange`].
     fn shown(&mut self, _desk: &Desk<'_>) {}
 
-    /// Does a command of this page.
     fn act(&mut self, action: Action, area: Rect, desk: &Desk<'_>);
 
     /// Puts the state in order after each event, also of other pages: takes in what errands have brought, puts positions inside their
     /// lists, and asks for what comes into view.
     fn arrange(&mut self, area: Rect, desk: &Desk<'_>);
 
-    /// Time has passed while a job is under way.
-    fn tick(&mut self) {}
-
-    /// Whether something asked for has not come yet.
+    /// True if something asked for has not come yet.
     fn waiting(&self) -> bool;
 
-    /// Whether keys go into [`PageState::field`].
+    /// True if keys go into [`PageState::field`].
     fn is_typing(&self) -> bool {
         false
     }
@@ -119,10 +153,8 @@ pub trait PageState {
     /// Enter in the field.
     fn accept(&mut self, _desk: &Desk<'_>) {}
 
-    /// Esc in the field.
     fn leave_field(&mut self, _desk: &Desk<'_>) {}
 
-    /// Whether there is something to go back from.
     fn can_go_back(&self) -> bool {
         false
     }
@@ -130,7 +162,7 @@ pub trait PageState {
     /// The mouse was pressed on the page.
     fn click(&mut self, _at: Position, _area: Rect, _desk: &Desk<'_>) {}
 
-    /// What the page lists, to be copied.
+    /// The list of the page, for copying.
     fn table(&self, _desk: &Desk<'_>) -> Option<Table> {
         None
     }
@@ -150,6 +182,6 @@ pub trait PageState {
         Value::Null
     }
 
-    /// Goes where an earlier session was; called once, before the first [`PageState::reload`]. What does not fit any more is left out.
+    /// Restores the place of an earlier session; called once, before the first [`PageState::reload`]. Values that no longer fit are left out.
     fn recall(&mut self, _memory: &Value) {}
 }

@@ -13,7 +13,7 @@ const BLOCK: std::ops::Range<u32> = 0x3400..0xa000;
 static READINGS: LazyLock<Vec<u32>> =
     LazyLock::new(|| BLOCK.map(|code| char::from_u32(code).map_or(0, read_of)).collect());
 
-/// Whether the letters are initials of characters of the text that follow each other.
+/// True if the letters are initials of characters of the text that follow each other.
 pub(crate) fn matches(text: &str, letters: &str) -> bool {
     Initials::new(letters).is_some_and(|initials| initials.are_in(text))
 }
@@ -40,7 +40,7 @@ impl Initials {
         Some(Initials { places, last: 1 << (letters.len() - 1) })
     }
 
-    /// Whether they are initials of characters of the text that follow each other.
+    /// True if they are initials of characters of the text that follow each other.
     pub(crate) fn are_in(&self, text: &str) -> bool {
         // All beginnings are followed at once: bit `i` is set while the last `i + 1` characters fit.
         let mut begun = 0u64;

@@ -23,15 +23,15 @@ use inkstone_tables::project::Project;
 /// Rejects that the screen lists; the rest is counted.
 pub(crate) const REJECTS_SHOWN: usize = 5000;
 
-/// What to read.
+/// A reading that a page asks for.
 pub enum Request {
     /// The rows that ingest set aside.
     Rejects,
-    /// What the stages said when they last ran.
+    /// The reports of the stages' last run.
     Reports,
 }
 
-/// What was read. Errors are chains in words, ready to show.
+/// The result of a [`Request`]. Errors are chains in words, ready to show.
 pub enum Answer {
     /// To [`Request::Rejects`].
     Rejects(Result<Rejects, String>),
@@ -43,15 +43,11 @@ pub enum Answer {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Reject {
-    /// The file.
     pub file: String,
     /// The row in the file, counted from 1.
     pub row: Option<u64>,
-    /// The column at fault.
     pub column: Option<String>,
-    /// Why.
     pub reason: String,
-    /// The value at fault.
     pub value: Option<String>,
     /// The bytes of the row in base64; once read, the row as text.
     pub raw: Option<String>,
@@ -62,7 +58,6 @@ pub struct Reject {
 pub struct Rejects {
     /// The first [`REJECTS_SHOWN`].
     pub rows: Vec<Reject>,
-    /// In all.
     pub total: u64,
 }
 
@@ -74,7 +69,6 @@ pub struct Reading {
 }
 
 impl Reading {
-    /// Starts the thread.
     pub fn start(workspace: &Workspace, events: Sender<Event>) -> Result<Reading> {
         let (requests, queue) = channel();
         let workspace = workspace.clone();

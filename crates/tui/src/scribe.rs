@@ -18,7 +18,7 @@ pub(crate) const LOG_BYTES: u64 = 512 << 10;
 /// The files of the log in its folder: the one before, and the one that is written.
 pub(crate) const LOG_FILES: [&str; 2] = ["workbench.before.jsonl", "workbench.jsonl"];
 
-/// What is to be written.
+/// A text for the thread that writes.
 enum Writing {
     /// A line of the log, without its end.
     Line(String),
@@ -26,7 +26,7 @@ enum Writing {
     Session(String),
 }
 
-/// The hand that texts are given to.
+/// A thread that writes log and session.
 pub struct Scribe {
     sender: Sender<Writing>,
     ended: Receiver<()>,
@@ -65,12 +65,11 @@ impl Scribe {
         let _ = self.sender.send(Writing::Line(line));
     }
 
-    /// Puts the session in the place of the one before.
     pub fn session(&self, text: String) {
         let _ = self.sender.send(Writing::Session(text));
     }
 
-    /// What went wrong since the last call.
+    /// The fault of a write since the last call.
     pub fn fault(&self) -> Option<String> {
         self.fault.lock().unwrap_or_else(PoisonError::into_inner).take()
     }

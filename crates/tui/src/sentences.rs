@@ -1,4 +1,4 @@
-//! Sentences wrapped to the cells there are, as Chinese is: between characters, and never through a wide one.
+//! Wraps sentences to a width as Chinese is wrapped: between characters, and never through a wide one.
 
 use std::ops::Range;
 
@@ -13,12 +13,16 @@ use super::width::{self, Glyph};
 /// Characters of a text that are wrapped at the most: what comes from files may be a file.
 const MOST: usize = 4000;
 
-/// The lines of a text, each of at most so many cells. Control characters are shown as what they are.
-pub(crate) fn wrap(text: &str, cells: usize) -> Vec<String> {
-    let shown = text.char_indices().nth(MOST).map_or(text, |(end, _)| &text[..end]);
-    let glyphs: Vec<Glyph<'_>> = width::glyphs(shown).collect();
+/// The lines of a text of any length, each of at most `cells` cells. Control characters are shown as symbols.
+pub(crate) fn lines(text: &str, cells: usize) -> Vec<String> {
+    let glyphs: Vec<Glyph<'_>> = width::glyphs(text).collect();
     let line = |range: Range<usize>| glyphs[range].iter().map(|glyph| &*glyph.text).collect();
     width::wrap(&glyphs, cells.max(2)).into_iter().map(line).collect()
+}
+
+/// The lines of the first [`MOST`] characters of a text.
+pub(crate) fn wrap(text: &str, cells: usize) -> Vec<String> {
+    lines(text.char_indices().nth(MOST).map_or(text, |(end, _)| &text[..end]), cells)
 }
 
 /// Draws texts one below the other.
@@ -35,7 +39,7 @@ mod tests {
 
     #[test]
     fn lines_break_between_wide_characters_and_escape_what_a_terminal_obeys() {
-        let text = "特征存储正由工作台里的任务使用，按 u 再试。";
+        let text = "特征库正由工作台里的任务使用，按 u 再试。";
         for cells in 2..50 {
             let lines = wrap(text, cells);
             assert!(lines.iter().all(|line| width::width(line) <= cells.max(3)), "{cells}: {lines:?}");

@@ -1,4 +1,4 @@
-//! Where the workbench was left: the page that was shown, and what each page remembers. Read before the pages are, written by the scribe.
+//! The state in which the workbench was left: the page shown and the memory of each page. Read before the pages are, written by the scribe.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -16,18 +16,15 @@ const VERSION: u32 = 1;
 /// Bytes of a session file; what is longer was not written by this program.
 const MOST: u64 = 4 << 20;
 
-/// What the workbench comes back to.
+/// The state of the workbench that its next start restores.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Session {
-    /// The page that was shown.
     pub page: Page,
     /// The language, where a key had changed it.
     pub language: Option<Language>,
-    /// What each page remembers.
     pages: Map<String, Value>,
 }
 
-/// The file.
 #[derive(Serialize, Deserialize)]
 struct Stored {
     version: u32,
@@ -38,12 +35,11 @@ struct Stored {
     pages: Map<String, Value>,
 }
 
-/// What is found of an earlier session.
+/// The result of looking for an earlier session.
 #[derive(Debug, PartialEq)]
-pub(crate) enum Found {
+pub(crate) enum FoundSession {
     /// Nothing: this is the first one.
     Nothing,
-    /// Where it was left.
     Session(Box<Session>),
     /// A file that cannot be read, or not in full.
     Damaged,
@@ -57,19 +53,16 @@ impl Session {
         Session { page, language, pages: Map::new() }
     }
 
-    /// Notes what a page remembers.
     pub(crate) fn note(&mut self, page: Page, memory: Value) {
         if !memory.is_null() {
             self.pages.insert(id(page).to_owned(), memory);
         }
     }
 
-    /// What a page remembers.
-    pub(crate) fn of(&self, page: Page) -> Option<&Value> {
+    pub(crate) fn memory(&self, page: Page) -> Option<&Value> {
         self.pages.get(id(page))
     }
 
-    /// As it is written.
     pub(crate) fn text(&self) -> String {
         let language = self.language.map(|language| if language == Language::Zh { "zh" } else { "en" }.to_owned());
         let stored = Stored { version: VERSION, page: id(self.page).to_owned(), language, pages: self.pages.clone() };
@@ -81,33 +74,32 @@ impl Session {
 /// Reads the file of a session, and gives the text that would be written of it.
 pub fn read_session(path: &Path) -> Option<String> {
     match read(path) {
-        Found::Session(session) => Some(session.text()),
+        FoundSession::Session(session) => Some(session.text()),
         _ => None,
     }
 }
 
-/// Reads an earlier session.
-pub(crate) fn read(path: &Path) -> Found {
+pub(crate) fn read(path: &Path) -> FoundSession {
     let bytes =
         match fs::metadata(path).and_then(|there| if there.len() > MOST { Ok(Vec::new()) } else { fs::read(path) }) {
             Ok(bytes) => bytes,
-            Err(error) if error.kind() == ErrorKind::NotFound => return Found::Nothing,
-            Err(_) => return Found::Damaged,
+            Err(error) if error.kind() == ErrorKind::NotFound => return FoundSession::Nothing,
+            Err(_) => return FoundSession::Damaged,
         };
-    let Ok(value) = serde_json::from_slice::<Value>(&bytes) else { return Found::Damaged };
+    let Ok(value) = serde_json::from_slice::<Value>(&bytes) else { return FoundSession::Damaged };
     match value["version"].as_u64() {
-        Some(version) if version > u64::from(VERSION) => return Found::Newer,
+        Some(version) if version > u64::from(VERSION) => return FoundSession::Newer,
         Some(_) => {}
-        None => return Found::Damaged,
+        None => return FoundSession::Damaged,
     }
-    let Ok(stored) = serde_json::from_value::<Stored>(value) else { return Found::Damaged };
-    let Some(page) = Page::ALL.into_iter().find(|page| id(*page) == stored.page) else { return Found::Damaged };
+    let Ok(stored) = serde_json::from_value::<Stored>(value) else { return FoundSession::Damaged };
+    let Some(page) = Page::ALL.into_iter().find(|page| id(*page) == stored.page) else { return FoundSession::Damaged };
     let language = match stored.language.as_deref() {
         Some("zh") => Some(Language::Zh),
         Some("en") => Some(Language::En),
         _ => None,
     };
-    Found::Session(Box::new(Session { page, language, pages: stored.pages }))
+    FoundSession::Session(Box::new(Session { page, language, pages: stored.pages }))
 }
 
 /// Puts a file that cannot be read beside its place, so that nothing is lost, and gives its new name.
@@ -117,7 +109,7 @@ pub(crate) fn set_aside(path: &Path) -> Option<String> {
     aside.file_name().map(|name| name.to_string_lossy().into_owned())
 }
 
-/// What the file calls a page.
+/// The name of a page in the file.
 fn id(page: Page) -> &'static str {
     match page {
         Page::Corpus => "corpus",
@@ -142,13 +134,16 @@ mod tests {
     fn a_session_reads_back_as_it_was_written() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("session.json");
-        assert_eq!(read(&path), Found::Nothing);
+        assert_eq!(read(&path), FoundSession::Nothing);
         let mut session = Session::new(Page::Factor, Some(Language::En));
         session.note(Page::Corpus, json!({"search": "回购", "cursor": 7}));
         session.note(Page::Text, Value::Null);
         fs::write(&path, session.text()).unwrap();
-        assert_eq!(read(&path), Found::Session(Box::new(session.clone())));
-        assert_eq!((session.of(Page::Corpus).unwrap()["cursor"].as_u64(), session.of(Page::Text)), (Some(7), None));
+        assert_eq!(read(&path), FoundSession::Session(Box::new(session.clone())));
+        assert_eq!(
+            (session.memory(Page::Corpus).unwrap()["cursor"].as_u64(), session.memory(Page::Text)),
+            (Some(7), None)
+        );
     }
 
     #[test]
@@ -159,12 +154,12 @@ mod tests {
             ["", "{\"version\":1,\"pa", "[1]", "{\"page\":\"corpus\"}", "{\"version\":1,\"page\":\"砚\"}", "\u{0}"]
         {
             fs::write(&path, text).unwrap();
-            assert_eq!(read(&path), Found::Damaged, "{text:?}");
+            assert_eq!(read(&path), FoundSession::Damaged, "{text:?}");
         }
         fs::write(&path, "{\"version\":2,\"page\":{\"two\":\"at once\"}}").unwrap();
-        assert_eq!(read(&path), Found::Newer);
+        assert_eq!(read(&path), FoundSession::Newer);
         assert_eq!(set_aside(&path).as_deref(), Some("session.json.set-aside"));
-        assert_eq!(read(&path), Found::Nothing);
+        assert_eq!(read(&path), FoundSession::Nothing);
         assert!(dir.path().join("session.json.set-aside").exists());
     }
 }

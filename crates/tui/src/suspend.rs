@@ -1,7 +1,7 @@
 //! Stopping for a while (Ctrl-Z, SIGTSTP) and going on: the shell has its terminal meanwhile, and the picture is whole again after.
 
 #[cfg(unix)]
-pub(super) use unix::{Asked, has_shell, stop};
+pub(super) use unix::{StopRequests, has_shell, stop};
 
 #[cfg(unix)]
 mod unix {
@@ -14,33 +14,32 @@ mod unix {
     use signal_hook::flag::register;
     use signal_hook::low_level::emulate_default_handler;
 
-    /// What was asked for since it was last looked at. Clones are one.
+    /// Signals that came since the last look. Clones share them.
     #[derive(Clone, Default)]
-    pub(crate) struct Asked {
+    pub(crate) struct StopRequests {
         stop: Arc<AtomicBool>,
         went_on: Arc<AtomicBool>,
     }
 
-    impl Asked {
+    impl StopRequests {
         /// Hears the signals.
-        pub(crate) fn listen() -> io::Result<Asked> {
-            let asked = Asked::default();
+        pub(crate) fn listen() -> io::Result<StopRequests> {
+            let asked = StopRequests::default();
             register(SIGTSTP, asked.stop.clone())?;
             register(SIGCONT, asked.went_on.clone())?;
             Ok(asked)
         }
 
-        /// Asks to stop.
         pub(crate) fn ask(&self) {
             self.stop.store(true, Ordering::Relaxed);
         }
 
-        /// Whether to stop; asked once.
+        /// True, once, if the process was asked to stop.
         pub(crate) fn take_stop(&self) -> bool {
             self.stop.swap(false, Ordering::Relaxed)
         }
 
-        /// Whether the process went on after somebody had stopped it; asked once.
+        /// True if the process went on after somebody had stopped it; asked once.
         pub(crate) fn take_went_on(&self) -> bool {
             self.went_on.swap(false, Ordering::Relaxed)
         }
@@ -51,7 +50,7 @@ mod unix {
         emulate_default_handler(SIGTSTP)
     }
 
-    /// Whether there is a shell that can let a stopped program go on: without one it would stand still for ever.
+    /// True if there is a shell that can let a stopped program go on: without one it would stand still for ever.
     pub(crate) fn has_shell() -> bool {
         let terminal = rustix::stdio::stdin();
         matches!((tcgetsid(terminal), tcgetpgrp(terminal)), (Ok(session), Ok(group)) if session != group)
@@ -59,19 +58,19 @@ mod unix {
 }
 
 #[cfg(not(unix))]
-pub(super) use other::{Asked, has_shell, stop};
+pub(super) use other::{StopRequests, has_shell, stop};
 
-/// Where no shell stops programs.
+/// For systems on which no shell stops programs.
 #[cfg(not(unix))]
 mod other {
     use std::io;
 
     #[derive(Clone, Default)]
-    pub struct Asked;
+    pub struct StopRequests;
 
-    impl Asked {
-        pub fn listen() -> io::Result<Asked> {
-            Ok(Asked)
+    impl StopRequests {
+        pub fn listen() -> io::Result<StopRequests> {
+            Ok(StopRequests)
         }
 
         pub fn ask(&self) {}

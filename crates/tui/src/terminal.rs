@@ -27,9 +27,9 @@ use ratatui::{Frame, Terminal};
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
 
 use super::app::App;
-use super::crash::{Hook, Place, Recorder};
+use super::crash::{Hook, Recorder, Whereabouts};
 use super::event::Event;
-use super::suspend::{self, Asked};
+use super::suspend::{self, StopRequests};
 use super::welcome::Welcome;
 use super::{Language, WelcomeBench, Workspace, view};
 #[cfg(unix)]
@@ -39,7 +39,7 @@ use inkstone_base::signals::{self, Hearing};
 /// Time between two looks at the run.
 const TICK: Duration = Duration::from_millis(80);
 
-/// How long a stopped run may take to put away what it holds before the program ends all the same.
+/// The time that a stopped run has to release what it holds before the program ends all the same.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Shows the workbench until the user leaves.
@@ -64,17 +64,15 @@ pub(crate) fn welcome(bench: WelcomeBench) -> Result<()> {
     }
 }
 
-/// What is played on the terminal.
+/// A program shown on the terminal: the first screen or the workbench.
 pub trait Scene {
     /// Takes in an event; true when the picture may have changed.
     fn take(&mut self, event: Event) -> bool;
-    /// Draws everything.
     fn draw(&self, frame: &mut Frame<'_>);
-    /// Where the user is.
-    fn place(&self) -> Place;
-    /// Whether the user has left.
+    /// The page and the state of the workbench, for a report.
+    fn place(&self) -> Whereabouts;
     fn is_over(&self) -> bool;
-    /// Text to be handed to the clipboard, once.
+    /// Takes the text for the clipboard.
     fn take_clipboard(&mut self) -> Option<String> {
         None
     }
@@ -89,9 +87,9 @@ impl Scene for App {
         view::draw(self, frame);
     }
 
-    fn place(&self) -> Place {
+    fn place(&self) -> Whereabouts {
         let page = self.page.name().to(Language::En);
-        Place { page, size: (self.size.width, self.size.height), typing: self.typing() }
+        Whereabouts { page, size: (self.size.width, self.size.height), typing: self.typing() }
     }
 
     fn is_over(&self) -> bool {
@@ -112,7 +110,7 @@ struct Stage {
     keys: Keys,
     screen: Screen,
     recorder: Recorder,
-    asked: Asked,
+    asked: StopRequests,
     /// Signals to end are heard until all is put away.
     hearing: Hearing,
 }
@@ -131,7 +129,7 @@ impl Stage {
         // Told to end by the system (a closed window, a kill): leave in good order.
         let end = sender.clone();
         let hearing = signals::on_end(move |_| drop(end.send(Event::End)))?;
-        let asked = Asked::listen().context("cannot listen to signals")?;
+        let asked = StopRequests::listen().context("cannot listen to signals")?;
         let keys = Keys::listen(sender.clone(), asked.clone())?;
         Ok(Stage { terminal, sender, events, keys, screen, recorder, asked, hearing })
     }
@@ -301,7 +299,8 @@ fn give_back(taken: &AtomicBool) {
 #[cfg(unix)]
 static MODES: OnceLock<Termios> = OnceLock::new();
 
-/// What leaves the mouse, bracketed paste and the alternate screen, and shows the cursor.
+/// Escape sequences that leave the mouse, bracketed paste and the alternate screen, and show the
+/// cursor.
 #[cfg(unix)]
 const LEAVE: &[u8] = b"\x1b[?1006l\x1b[?1015l\x1b[?1003l\x1b[?1002l\x1b[?1000l\x1b[?2004l\x1b[?1049l\x1b[?25h";
 
@@ -331,7 +330,7 @@ struct Keys {
 }
 
 impl Keys {
-    fn listen(events: Sender<Event>, asked: Asked) -> Result<Keys> {
+    fn listen(events: Sender<Event>, asked: StopRequests) -> Result<Keys> {
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = stop.clone();
         thread::Builder::new()

@@ -22,7 +22,7 @@ pub enum Shade {
     Light,
 }
 
-/// How many colours are used.
+/// The number of colours used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Depth {
     /// As NO_COLOR, COLORTERM and TERM say.
@@ -43,7 +43,6 @@ pub enum Depth {
     None,
 }
 
-/// A theme as it is painted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Theme {
     light: bool,
@@ -120,7 +119,6 @@ impl Theme {
         Theme { light: !self.light, ..self }
     }
 
-    /// What it is called.
     pub fn name(self) -> Word {
         if self.light { super::words::LIGHT } else { super::words::DARK }
     }
@@ -191,21 +189,21 @@ mod tests {
 
     use super::*;
 
-    fn of(environment: &[(&str, &str)]) -> Theme {
+    fn theme(environment: &[(&str, &str)]) -> Theme {
         let find = |name: &str| environment.iter().find(|set| set.0 == name).map(|set| set.1.to_owned());
         Theme::new(Shade::Auto, Depth::Auto, find)
     }
 
     #[test]
     fn the_terminal_is_asked_for_its_ground_and_its_colours() {
-        assert_eq!(of(&[("COLORTERM", "truecolor"), ("TERM", "xterm-256color")]).depth, Depth::True);
-        assert_eq!(of(&[("TERM", "xterm-256color")]).depth, Depth::Indexed);
-        assert_eq!(of(&[("TERM", "xterm")]).depth, Depth::Sixteen);
-        assert_eq!(of(&[("TERM", "xterm-256color"), ("NO_COLOR", "1")]).depth, Depth::None);
-        assert_eq!(of(&[("NO_COLOR", ""), ("TERM", "xterm")]).depth, Depth::Sixteen, "an empty one says nothing");
+        assert_eq!(theme(&[("COLORTERM", "truecolor"), ("TERM", "xterm-256color")]).depth, Depth::True);
+        assert_eq!(theme(&[("TERM", "xterm-256color")]).depth, Depth::Indexed);
+        assert_eq!(theme(&[("TERM", "xterm")]).depth, Depth::Sixteen);
+        assert_eq!(theme(&[("TERM", "xterm-256color"), ("NO_COLOR", "1")]).depth, Depth::None);
+        assert_eq!(theme(&[("NO_COLOR", ""), ("TERM", "xterm")]).depth, Depth::Sixteen, "an empty one says nothing");
         assert_eq!(
             [("0;15", true), ("15;0", false), ("0;default;15", true), ("7;8", false)]
-                .map(|(said, light)| { of(&[("COLORFGBG", said)]).light == light }),
+                .map(|(said, light)| { theme(&[("COLORFGBG", said)]).light == light }),
             [true; 4]
         );
     }

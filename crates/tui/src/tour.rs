@@ -8,7 +8,7 @@ use ratatui::widgets::Paragraph;
 
 use super::app::App;
 use super::page::Page;
-use super::{look, view, width};
+use super::{look, sentences, view};
 use inkstone_base::language::Word;
 
 /// A step: its page and what there is to say.
@@ -37,7 +37,7 @@ pub(crate) static STEPS: [Step; 8] = [
     ),
     step(
         Page::Text,
-        "同一篇文档在不同切词器下的样子，以及各种截断策略保留和丢掉的部分。模型读不完长文时，丢掉的可能正是评级与风险提示。试试 j、k。",
+        "同一篇文档在不同分词器下的样子，以及各种截断策略保留和丢掉的部分。模型读不完长文时，丢掉的可能正是评级与风险提示。试试 j、k。",
         "One document under several tokenisers, and what each strategy of truncation keeps and drops: for a long report it may drop the rating itself. Try j and k.",
     ),
     step(
@@ -62,12 +62,12 @@ pub(crate) static STEPS: [Step; 8] = [
     ),
     step(
         Page::Ledger,
-        "账本记下每一次回测，不论好坏。试得越多，偶然得到好结果的机会越大：夏普因此按尝试次数打折（DSR）。试试 j、k。",
+        "台账记下每一次回测，不论好坏。试得越多，偶然得到好结果的机会越大：夏普因此按试验次数打折（DSR）。试试 j、k。",
         "Every backtest that ever ran, good or bad. The more you try, the likelier a good one is luck: Sharpe ratios are deflated by the number of trials. Try j and k.",
     ),
     step(
         Page::Jobs,
-        "流水线的每一步：进出多少、剔除多少及原因。没有变化的步骤会跳过。试试 x 看导入时拒收的行，然后按 , 看设置。导览到此结束。",
+        "流水线的每一步：进出多少、剔除多少及原因。没有变化的阶段会跳过。试试 x 看导入时拒收的行，然后按 , 看设置。导览到此结束。",
         "Every stage of the pipeline: what went in and out, what was dropped and why. Unchanged stages are skipped. Try x for the rows set aside, then , for the settings. This ends the tour.",
     ),
 ];
@@ -87,11 +87,8 @@ pub(crate) fn draw(app: &App, step: usize, frame: &mut Frame<'_>, page: Rect) {
     let Some(shown) = STEPS.get(step) else { return };
     let wide = page.width.min(100);
     let cells = usize::from(wide.saturating_sub(4));
-    let glyphs: Vec<_> = width::glyphs(app.say(shown.text)).collect();
-    let line = |range: std::ops::Range<usize>| {
-        Line::raw(format!(" {}", glyphs[range].iter().map(|glyph| &*glyph.text).collect::<String>()))
-    };
-    let lines: Vec<Line<'_>> = width::wrap(&glyphs, cells).into_iter().map(line).collect();
+    let lines = sentences::lines(app.say(shown.text), cells);
+    let lines: Vec<Line<'_>> = lines.into_iter().map(|line| Line::raw(format!(" {line}"))).collect();
     let height = u16::try_from(lines.len()).unwrap_or(u16::MAX).saturating_add(2).min(page.height);
     let area =
         Rect { x: page.x + (page.width - wide) / 2, y: page.bottom().saturating_sub(height), width: wide, height };

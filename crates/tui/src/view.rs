@@ -1,4 +1,4 @@
-//! The picture: a line of tabs, the page, a line of status, a line of keys; help and questions over it.
+//! Draws the screen: a line of tabs, the page, a line of status, a line of keys; help and questions over it.
 
 use ratatui::Frame;
 use ratatui::buffer::Buffer;
@@ -11,7 +11,9 @@ use super::commands::{Action, COMMANDS, Command, Key, Palette, leads_there};
 use super::narrow::narrow;
 use super::page::Page;
 use super::words;
-use super::{Language, corpus, experiments, factor, features, jobs, ledger, look, models, onnx, text, tour, width};
+use super::{
+    Language, corpus, experiments, factor, features, field, jobs, ledger, look, models, onnx, text, tour, width,
+};
 
 /// Columns and rows below which nothing can be read.
 const LEAST: (u16, u16) = (60, 16);
@@ -25,7 +27,7 @@ const LEAST_NOTE: usize = 12;
 /// Cells of the note at the most.
 const MOST_NOTE: usize = 28;
 
-/// Where the page is on a screen of this size.
+/// The area of the page on a screen of this size.
 pub(crate) fn page_area(size: Rect) -> Rect {
     areas(size)[1]
 }
@@ -53,7 +55,7 @@ pub(crate) fn compose(app: &App, frame: &mut Frame<'_>) {
 /// Bytes of what stands in one cell at the most: a family of emoji takes 25.
 const CLUSTER: usize = 64;
 
-/// The last wall before the terminal: a page shows what a terminal would obey as what it is, and where one forgot, a mark stands. Of
+/// The last check before the terminal: a page shows what a terminal would obey as what it is, and where one forgot, a mark stands. Of
 /// a letter under a heap of accents the letter stays.
 fn disarm(buffer: &mut Buffer) {
     for cell in &mut buffer.content {
@@ -104,13 +106,12 @@ fn lay_out(app: &App, frame: &mut Frame<'_>) {
     }
 }
 
-/// Where the settings are: everywhere but on the line of tabs.
+/// The area of the settings: all of the screen but the line of tabs.
 pub(crate) fn settings_area(screen: Rect) -> Rect {
     let [tabs, ..] = areas(screen);
     Rect { y: tabs.bottom(), height: screen.height.saturating_sub(tabs.height), ..screen }
 }
 
-/// What stands before the tabs, and the text of each.
 fn tabs(app: &App) -> (&'static str, Vec<(Page, String)>) {
     let columns = usize::from(app.size.width);
     // Where there is no room for all names, only the page that is shown has one.
@@ -265,9 +266,7 @@ fn draw_palette(app: &App, palette: &Palette, frame: &mut Frame<'_>, screen: Rec
     clear(frame, area);
     frame.render_widget(block, area);
     let [line, list] = Layout::vertical([Constraint::Length(1), Constraint::Min(0)]).areas(inner);
-    let (typed, cursor) = palette.field.window(usize::from(line.width).saturating_sub(3));
-    frame.render_widget(Line::from(vec![Span::styled("› ", look::KEY), Span::raw(typed)]), line);
-    frame.set_cursor_position(Position::new(line.x + 2 + u16::try_from(cursor).unwrap_or(0), line.y));
+    field::draw(Span::styled("› ", look::KEY), &palette.field, look::PLAIN, frame, line);
     if palette.found.is_empty() {
         return frame.render_widget(Line::styled(app.say(words::PALETTE_EMPTY), look::DIM), list);
     }
@@ -295,7 +294,6 @@ fn help_area(screen: Rect) -> Rect {
     screen.centered(Constraint::Max(96), Constraint::Max(34))
 }
 
-/// Lines of help on a page.
 pub(crate) fn help_lines(page: Page) -> usize {
     COMMANDS.iter().filter(|c| c.pages.contains(&page)).count()
 }

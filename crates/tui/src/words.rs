@@ -1,4 +1,4 @@
-//! Every sentence of the screen, in Chinese and English.
+//! The texts that several pages share, in Chinese and English.
 
 use super::Language;
 use inkstone_base::data::Kind;
@@ -16,7 +16,7 @@ words! {
     FEATURES: "特征", "Features";
     EXPERIMENTS: "实验", "Experiments";
     FACTOR: "因子", "Factor";
-    LEDGER: "账本", "Ledger";
+    LEDGER: "台账", "Ledger";
     JOBS: "任务", "Jobs";
     PIPELINE: "整条流水线", "the whole pipeline";
 
@@ -30,6 +30,20 @@ words! {
     SAVE_FAILED: "没有存下", "not saved";
 
     READING: "读取中…", "reading…";
+    FILTER: "筛选", "filter";
+    MODEL: "模型", "model";
+    COSINE: "余弦", "cosine";
+    PATH: "路径", "path";
+    NO_TITLE: "（无标题）", "(no title)";
+    BOILERPLATE: "套话", "boilerplate";
+    AGAIN: "按 u 再读一次。", "Press u to read again.";
+    SECONDS: "秒", "seconds";
+    TOKEN: "词元", "token";
+    SIZE: "大小", "size";
+    KEY: "键", "key";
+    CHOOSE: "选择", "choose";
+    MOVE: "移动", "move";
+    SORT: "种类", "kind";
     TOO_SMALL: "窗口太小：至少 60 列 16 行", "The window is too small: 60 columns and 16 rows at least";
     HELP: "全部按键", "All keys";
     HELP_HINT: "j/k 滚动 · Esc 关闭", "j/k scroll · Esc closes";
@@ -63,17 +77,17 @@ words! {
     SEARCHING: "查找中…", "searching…";
     SEARCH_KEYS: " Enter 确定  Esc 取消  Ctrl-U 清空", " Enter keep  Esc leave  Ctrl-U clear";
 
-    NO_RUN: "本次还没有运行。按 r 开始；没有变化的步骤会跳过。", "Nothing was run yet. Press r to start; stages that are up to date are skipped.";
+    NO_RUN: "本次还没有运行。按 r 开始；没有变化的阶段会跳过。", "Nothing was run yet. Press r to start; stages that are up to date are skipped.";
     NOT_STARTED: "未开始", "not started";
     LAST_RUN: "上次运行的报告", "as last run";
-    AFTER_LAST_RUN: "以下是上次运行的报告；按 r 运行，没有变化的步骤会跳过。", "This is what was last run. Press r to run; stages that are up to date are skipped.";
+    AFTER_LAST_RUN: "以下是上次运行的报告；按 r 运行，没有变化的阶段会跳过。", "This is what was last run. Press r to run; stages that are up to date are skipped.";
     RUNNING: "进行中", "running";
     STOPPING: "正在停止…", "stopping…";
     DONE: "完成", "done";
     FAILED: "失败", "failed";
     CANCELLED: "已取消", "cancelled";
     UNCHANGED: "无变化，已跳过", "unchanged, skipped";
-    STAGE: "步骤", "stage";
+    STAGE: "阶段", "stage";
     PROGRESS: "进度", "progress";
     ROWS: "处理", "rows";
     OUT: "输出", "out";
@@ -82,7 +96,7 @@ words! {
     RATE: "速度", "rate";
     TIME_LEFT: "用时/余", "time/eta";
     PARTICULARS: "详情", "Particulars";
-    AFTER_FAILURE: "按 r 重试：已完成的步骤不会重算。按 x 看导入时拒收的行。", "Press r to try again: finished stages are not computed twice. Press x for the rows that ingest set aside.";
+    AFTER_FAILURE: "按 r 重试：已完成的阶段不会重算。按 x 看导入时拒收的行。", "Press r to try again: finished stages are not computed twice. Press x for the rows that ingest set aside.";
     AFTER_CANCEL: "已按要求停止；按 r 从停下的地方继续。", "Stopped as asked; press r to go on from there.";
     AFTER_RUN: "按 7 看因子，按 1 看语料，按 x 看拒收的行。", "Press 7 for the factor, 1 for the corpus, x for the rows set aside.";
     REJECTS: "拒收的行", "Rows set aside";
@@ -143,9 +157,8 @@ words! {
     DOCUMENTS_SHORT: "文档", "docs";
     FIRST: "首发", "1st";
     FIRST_SHORT: "首", "1";
-    IS_FIRST: "首", "1";
     TOP_DOCUMENT: "贡献最大的文档", "document that gave most";
-    KNOWN_AT: "已知于", "known at";
+    KNOWN_AT: "可知时间", "known at";
     GAVE: "贡献", "gave";
     WEIGHT: "权重", "weight";
     AGE: "龄", "age";
@@ -161,14 +174,14 @@ words! {
     NO_WORDS: "这一句没有推动得分的词", "no word of this sentence moved the score";
     NEGATED: "否定", "negated";
     LOOK_AHEAD_CHECK: "未来函数检查", "look-ahead checks";
-    TRIED: "已尝试", "tried";
-    LEDGER_CHANGED: "账本被改动过", "the ledger was changed";
+    TRIED: "已试验", "tried";
+    LEDGER_CHANGED: "台账被改动过", "the ledger was changed";
     NO_LABORATORY: "还没有实验：在 workbench.toml 里写一个 [[experiment]]，写明 name 与 features。", "There are no experiments: write an [[experiment]] with its name and features in workbench.toml.";
     NO_EXPERIMENT: "实验还没有运行过：按 r 运行。", "No experiment was run yet. Press r to run them.";
     AFTER_EXPERIMENT_FAILED: "按 r 重试：已读过的部分不会重读。", "Press r to try again: what was read is not read twice.";
     EXPERIMENT: "实验", "Experiment";
     DOCUMENTS: "篇文档", "documents";
-    CELLS: "组合", "Cells";
+    CELLS: "单元", "Cells";
     STRATEGY: "策略", "strategy";
     FIGURE_DIFFERENCE: "差", "diff";
     INTERVAL: "区间", "interval";
@@ -176,7 +189,6 @@ words! {
     P_ADJUSTED: "校正p", "adj. p";
     NOTHING_KEPT: "无内容", "nothing kept";
     DOCUMENT: "文档", "Document";
-    TOKENS_OF: "词元", "tokens";
     WINDOWS: "窗口", "windows";
     SCORE: "得分", "score";
     KEEPS_NOTHING: "这个策略不保留任何内容。", "This strategy keeps nothing of it.";
@@ -221,7 +233,6 @@ pub(crate) fn alignment(language: Language, outcome: &Outcome) -> String {
     }
 }
 
-/// What a kind of documents is called.
 pub(crate) fn kind(kind: Kind) -> Word {
     match kind {
         Kind::News => NEWS,

@@ -4,7 +4,7 @@ use clap::Args;
 
 use super::{Files, Terms};
 use crate::config::bounds::flag;
-use inkstone_features::plain::classify::Learn;
+use inkstone_features::standalone::classify::Learn;
 use inkstone_models::{
     BayesForm, BayesParams, BoostParams, CalibrationForm, ClassWeight, FoldParams, FoldsBy, LinearParams, SvmLoss,
 };

@@ -6,7 +6,7 @@ use clap::Args;
 
 use crate::cli::Onnx;
 use crate::config::bounds::flag;
-use inkstone_features::plain::LineFormat;
+use inkstone_features::standalone::LineFormat;
 use inkstone_onnx::MixParams;
 
 /// Flags of `train mix`.

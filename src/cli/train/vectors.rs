@@ -7,8 +7,8 @@ use clap::Args;
 use super::{Files, VectorFiles};
 use crate::cli::Corpus;
 use crate::config::bounds::flag;
-use inkstone_features::plain::vintages::Period;
-use inkstone_features::plain::word2vec::WordParams;
+use inkstone_features::standalone::vintages::Period;
+use inkstone_features::standalone::word2vec::WordParams;
 use inkstone_models::{CooccurrenceParams, GloveParams, PoolingParams, PpmiParams, Word2vecParams, WordLimits};
 
 /// Flags of `train ppmi`, with the names that hyperwords gives them.

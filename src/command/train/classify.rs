@@ -7,7 +7,7 @@ use crate::cli::{Bayes, Boosted, Files, Learner, Logistic, Ridge, Svm};
 use crate::command::staged;
 use crate::headless::Summary;
 use inkstone_base::job::Ctx;
-use inkstone_features::plain::classify::{self, ClassifyParams};
+use inkstone_features::standalone::classify::{self, ClassifyParams};
 use inkstone_models::{
     BayesParams, CalibrationForm, EstimatorParams, FoldParams, FoldsBy, LinearParams, Method, Preset,
 };

@@ -8,7 +8,7 @@ use crate::command::staged;
 use crate::headless::Summary;
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
-use inkstone_features::plain::fasttext;
+use inkstone_features::standalone::fasttext;
 use inkstone_models as model;
 use inkstone_models::{FastTextParams, Form, Training, VectorFormat, WordVectors};
 

@@ -9,7 +9,7 @@ use crate::cli::{Lexicon, Method, Sestm, Tone};
 use crate::command::{files, staged};
 use crate::headless::Summary;
 use inkstone_base::job::Ctx;
-use inkstone_features::plain::{lexicon, sestm, tone};
+use inkstone_features::standalone::{lexicon, sestm, tone};
 use inkstone_models::{InduceParams, SeedParams, SestmParams, Tune};
 
 pub(super) fn lexicon(args: &Lexicon, ctx: &Ctx) -> Result<Summary> {

@@ -5,8 +5,8 @@ use anyhow::Result;
 use crate::cli::Mix;
 use crate::headless::Summary;
 use inkstone_base::job::Ctx;
-use inkstone_features::plain::Lines;
-use inkstone_features::plain::onnx::{Contextual, train_mix};
+use inkstone_features::standalone::Lines;
+use inkstone_features::standalone::onnx::{Contextual, train_mix};
 use inkstone_onnx::{MixParams, OnnxParams};
 
 pub(super) fn run(args: &Mix, ctx: &Ctx) -> Result<Summary> {

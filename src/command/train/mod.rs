@@ -17,7 +17,7 @@ use crate::cli::{Corpus, Train, VectorFiles};
 use crate::headless::Summary;
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
-use inkstone_features::plain::{CutSpec, Cutter, LATER, LineFormat, Lines};
+use inkstone_features::standalone::{CutSpec, Cutter, LATER, LineFormat, Lines};
 use inkstone_models::{Preset, VectorFormat, WordVectors};
 
 /// Fits the model that the flags ask for.

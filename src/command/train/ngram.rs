@@ -10,7 +10,7 @@ use crate::command::{files, staged};
 use crate::headless::Summary;
 use inkstone_base::disk;
 use inkstone_base::job::Ctx;
-use inkstone_features::plain::{HeldOut, LineFormat, Source, newwords, train_ngram};
+use inkstone_features::standalone::{HeldOut, LineFormat, Source, newwords, train_ngram};
 use inkstone_models::ngram::{LanguageModel, NgramParams, Pruning, Room};
 
 pub(super) fn ngram(args: &Ngram, ctx: &Ctx) -> Result<Summary> {

@@ -7,8 +7,8 @@ use crate::cli::{Lsa, Terms, Vectorize};
 use crate::command::staged;
 use crate::headless::Summary;
 use inkstone_base::job::Ctx;
-use inkstone_features::plain::lsa::{self, LsaParams};
-use inkstone_features::plain::vectorize;
+use inkstone_features::standalone::lsa::{self, LsaParams};
+use inkstone_features::standalone::vectorize;
 use inkstone_models::{Preset, VectorizerParams};
 
 pub(super) fn run(preset: Preset, args: &Vectorize, ctx: &Ctx) -> Result<Summary> {

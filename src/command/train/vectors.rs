@@ -7,7 +7,7 @@ use crate::cli::{Doc2vec, Glove, Pooling, Ppmi, Prediction, Vintages, Word2vec, 
 use crate::command::staged;
 use crate::headless::Summary;
 use inkstone_base::job::Ctx;
-use inkstone_features::plain::{doc2vec, glove, pooling, ppmi, vintages, word2vec};
+use inkstone_features::standalone::{doc2vec, glove, pooling, ppmi, vintages, word2vec};
 use inkstone_models::{Architecture, CooccurrenceParams, Objective, PairWeighting, Word2vecParams, WordVectors};
 
 pub(super) fn ppmi(args: &Ppmi, ctx: &Ctx) -> Result<Summary> {

@@ -1,24 +1,24 @@
-//! What the page of features works with.
+//! The functions of the page of features.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
-use chrono::NaiveDateTime;
 use serde_json::Value;
 
 use crate::command::project::Opened;
-use crate::pipeline::{self, Standing};
+use crate::pipeline::{self, FeatureStatus, StageId, derived_from};
 use inkstone_base::data::Key;
 use inkstone_base::job::Ctx;
+use inkstone_features::extract::SetMeta;
 use inkstone_features::inspect;
 use inkstone_store::{Header, Reader, Set, Stats};
 use inkstone_tables::project::Project;
 use inkstone_tui::{FeatureBench, FeatureListing, FeatureSet, FeatureState};
 
-/// Made of a project's configuration.
+/// The functions of the page, made of the configuration of a project.
 pub(super) fn bench(opened: &Opened) -> Option<FeatureBench> {
-    let project = pipeline::project(&opened.config, &opened.base);
+    let project = opened.project();
     let (of_listing, of_health, of_neighbours) = (project.clone(), project.clone(), project);
     let configured = opened.clone();
     Some(FeatureBench {
@@ -41,38 +41,39 @@ fn with<T>(project: &Project, id: &Key, work: impl FnOnce(&Set<'_>) -> Result<T>
     work(&set.context("the set is no longer in the store: a run has replaced it")?)
 }
 
-/// What the store holds, and why it could not be read.
+/// The contents of the store, or the reason why it could not be read.
 #[derive(Default)]
-struct Held {
+struct StoreContents {
     headers: BTreeMap<Key, Header>,
     stats: Option<Stats>,
     fault: Option<String>,
 }
 
 fn listing(opened: &Opened, project: &Project, ctx: &Ctx) -> Result<FeatureListing> {
-    let standings = pipeline::standings(&opened.config, &opened.base, ctx)?;
-    let mut held = Held::default();
+    let statuses = pipeline::feature_statuses(&opened.config, &opened.base, ctx)?;
+    let mut contents = StoreContents::default();
     if project.store().exists() {
         let read = Reader::open(&project.store()).and_then(|store| {
             let headers = store.sets()?.into_iter().map(|header| (header.id(), header)).collect();
-            Ok(Held { headers, stats: Some(store.stats()?), fault: None })
+            Ok(StoreContents { headers, stats: Some(store.stats()?), fault: None })
         });
-        held = read.unwrap_or_else(|error| Held { fault: Some(format!("{error:#}")), ..Held::default() });
+        contents = read
+            .unwrap_or_else(|error| StoreContents { fault: Some(format!("{error:#}")), ..StoreContents::default() });
     }
     let used = pipeline::feature_sets(&opened.config, project)?;
     let mut sets: Vec<FeatureSet> = Vec::new();
-    for (standing, feature) in standings.iter().zip(&opened.config.feature) {
+    for (status, feature) in statuses.iter().zip(&opened.config.feature) {
         let model = serde_json::to_value(feature.model).ok();
-        sets.push(configured(standing, model.as_ref().and_then(Value::as_str).unwrap_or_default(), &held));
+        sets.push(configured(status, model.as_ref().and_then(Value::as_str).unwrap_or_default(), &contents));
     }
     let listed: BTreeSet<Key> = sets.iter().filter_map(|set| set.id).collect();
-    let others = held.headers.iter().filter(|(id, _)| !listed.contains(id)).map(|(id, header)| {
+    let others = contents.headers.iter().filter(|(id, _)| !listed.contains(id)).map(|(id, header)| {
         // The linter and experiments name their sets after the feature and what they did to it; a feature that is no longer configured
         // is kept in mind by the last run, but nothing reads it.
-        let of_checks = used.contains(id) && header.spec.name.contains(" · ");
-        let state = if of_checks { FeatureState::OfChecks } else { FeatureState::Unused };
+        let is_derived = used.contains(id) && derived_from(&header.spec.name).is_some();
+        let state = if is_derived { FeatureState::OfChecks } else { FeatureState::Unused };
         let model = header.spec.params["feature"]["model"].as_str().unwrap_or("–");
-        of_header(empty(&header.spec.name, model, state), header)
+        with_header(empty(&header.spec.name, model, state), header)
     });
     let mut others: Vec<FeatureSet> = others.collect();
     others.sort_by(|a, b| (&a.name, a.id).cmp(&(&b.name, b.id)));
@@ -80,34 +81,34 @@ fn listing(opened: &Opened, project: &Project, ctx: &Ctx) -> Result<FeatureListi
     let reports = pipeline::last_reports(project);
     Ok(FeatureListing {
         sets,
-        documents: reports.iter().find(|report| report.stage == "clean").map_or(0, |report| report.rows_out),
-        stats: held.stats,
-        fault: held.fault,
+        documents: reports.iter().find(|report| StageId::Clean.is_of(report)).map_or(0, |report| report.rows_out),
+        stats: contents.stats,
+        fault: contents.fault,
     })
 }
 
-/// A configured feature with what the last run said of it, and the set where there is one.
-fn configured(standing: &Standing, model: &str, held: &Held) -> FeatureSet {
-    let header = standing.made.and_then(|id| held.headers.get(&id));
-    let gone = standing.made.is_none() || header.is_none() && held.fault.is_none();
-    let state = match standing.current {
+/// A configured feature with the report of the last run, and its set if there is one.
+fn configured(status: &FeatureStatus, model: &str, contents: &StoreContents) -> FeatureSet {
+    let header = status.made.and_then(|id| contents.headers.get(&id));
+    let gone = status.made.is_none() || header.is_none() && contents.fault.is_none();
+    let state = match status.current {
         _ if gone => FeatureState::Missing,
         true => FeatureState::Current,
         false => FeatureState::Stale,
     };
-    let mut set = empty(&standing.feature, model, state);
+    let mut set = empty(&status.feature, model, state);
     if gone {
         return set;
     }
-    set.id = standing.made;
-    if let Some(report) = &standing.report {
+    set.id = status.made;
+    if let Some(report) = &status.report {
         set.rows = Some(report.rows_in);
         set.filled = Some(report.rows_out);
         set.seconds = Some(report.seconds);
         set.dropped = report.dropped.iter().map(|(reason, count)| (reason.clone(), *count)).collect();
     }
     match header {
-        Some(header) => of_header(set, header),
+        Some(header) => with_header(set, header),
         None => set,
     }
 }
@@ -130,18 +131,18 @@ fn empty(name: &str, model: &str, state: FeatureState) -> FeatureSet {
     }
 }
 
-fn of_header(set: FeatureSet, header: &Header) -> FeatureSet {
-    // Walk-forward models note each fold, vintages of word vectors each window.
-    let of = |name: &str| header.meta.get(name).and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
-    let fitted = [of("folds"), of("windows")].concat();
-    let until = |fold: &Value| fold.get("fitted_until")?.as_str()?.parse::<NaiveDateTime>().ok();
+fn with_header(set: FeatureSet, header: &Header) -> FeatureSet {
+    // Models that learn from returns note each fold, models of past documents each step.
+    let SetMeta { folds, windows, .. } = SetMeta::read(header).unwrap_or_default();
+    let folds = folds.into_iter().flatten().map(|fold| fold.fitted_until);
+    let fits: Vec<_> = folds.chain(windows.into_iter().flatten().map(|step| step.fitted_until)).collect();
     FeatureSet {
         id: Some(header.id()),
         kind: Some(header.spec.kind),
         rows: Some(header.rows),
         bytes: Some(header.bytes()),
-        fitted_until: fitted.iter().filter_map(until).chain(header.spec.fitted_until).max(),
-        folds: fitted.len(),
+        fitted_until: fits.iter().flatten().copied().chain(header.spec.fitted_until).max(),
+        folds: fits.len(),
         batches: header.batches.clone(),
         ..set
     }

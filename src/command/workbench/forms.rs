@@ -1,4 +1,4 @@
-//! What the forms work with: the configuration as a text, with what the template says of its keys, and the first rows of a file.
+//! The functions of the forms: the configuration as a text, with the sentences of the template on its keys, and the first rows of a file.
 
 #[cfg(test)]
 mod screens;
@@ -15,7 +15,7 @@ use crate::config::{Config, TEMPLATE, bounds, edit, outline};
 use inkstone_base::data::Key;
 use inkstone_base::disk;
 use inkstone_corpus::ingest;
-use inkstone_tui::{Change, Entry, Fault, FormBench, Group, Sheet};
+use inkstone_tui::{Change, Fault, FormBench, Group, SettingEntry, Sheet};
 
 /// The forms on a configuration, which need not exist yet.
 pub(crate) fn bench(file: &Path) -> FormBench {
@@ -38,7 +38,7 @@ pub(crate) fn bench(file: &Path) -> FormBench {
     }
 }
 
-/// The file as it is; where there is none, the template under the name of the folder.
+/// The file as it is; if there is none, the template with the name of the folder.
 fn read(file: &Path, settings: &[outline::Setting]) -> Result<Sheet> {
     match std::fs::read_to_string(file) {
         Ok(text) => {
@@ -65,17 +65,18 @@ fn changed(sheet: &Sheet, change: &Change) -> Result<String> {
         Change::Set(path, value) => edit::set(text, path, value),
         Change::Unset(path) => edit::unset(text, path),
         Change::Example(section) => {
-            let of = |group: &&Group| group.path.starts_with(&format!("{section}["));
-            let taken: Vec<String> = sheet.groups.iter().filter(of).filter_map(|group| group.name.clone()).collect();
+            let in_section = |group: &&Group| group.path.starts_with(&format!("{section}["));
+            let taken: Vec<String> =
+                sheet.groups.iter().filter(in_section).filter_map(|group| group.name.clone()).collect();
             let block = outline::example(section, &taken);
-            edit::add(text, section, &block.with_context(|| format!("of [{section}] there is one at the most"))?)
+            edit::add(text, section, &block.with_context(|| format!("there can be only one [{section}]"))?)
         }
         Change::Source(source) => edit::add(text, "source", &edit::source_block(source)),
         Change::Remove(section, number) => edit::remove(text, section, *number),
     }
 }
 
-/// Writes the text, unless the file is other than it was when it was read.
+/// Writes the text, unless the file has changed since it was read.
 fn save(file: &Path, sheet: &Sheet, settings: &[outline::Setting]) -> Result<Sheet> {
     let now = match std::fs::read(file) {
         Ok(bytes) => Some(Key::of(&bytes)),
@@ -84,10 +85,10 @@ fn save(file: &Path, sheet: &Sheet, settings: &[outline::Setting]) -> Result<She
     };
     ensure!(
         now == sheet.stood,
-        "{} was changed by another program since it was read; nothing was written (R reads it anew and drops your changes)",
+        "{} was changed by another program since it was read; nothing was written (R reads it again and discards your changes)",
         file.display()
     );
-    // A link stays a link: what it leads to is written.
+    // A link stays a link: its target is written.
     let place: PathBuf = std::fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
     disk::write_atomic(&place, |out| Ok(out.write_all(sheet.text.as_bytes())?))?;
     Ok(sheet_of(sheet.text.clone(), Some(Key::of(sheet.text.as_bytes())), settings))
@@ -129,9 +130,9 @@ fn group(
 ) -> Group {
     let value = |key: &str| value(&format!("{path}.{key}"));
     let model = written.and_then(|table| table.get("model")?.as_str()).unwrap_or_default();
-    let mut entries: Vec<Entry> = keys
+    let mut entries: Vec<SettingEntry> = keys
         .iter()
-        .map(|setting| Entry {
+        .map(|setting| SettingEntry {
             key: setting.key.clone(),
             value: value(&setting.key),
             default: setting.default.clone(),
@@ -148,10 +149,10 @@ fn group(
         leaves(table, "", &mut names);
     }
     for key in names {
-        let known = |entry: &Entry| key == entry.key || key.starts_with(&format!("{}.", entry.key));
+        let known = |entry: &SettingEntry| key == entry.key || key.starts_with(&format!("{}.", entry.key));
         if !entries.iter().any(known) {
             let value = value(&key);
-            entries.push(Entry { key, value, ..Entry::default() });
+            entries.push(SettingEntry { key, value, ..SettingEntry::default() });
         }
     }
     Group { path, name, count: None, entries }
@@ -160,10 +161,12 @@ fn group(
 /// The sentences of a key, in Chinese and English, with the bounds of its number.
 fn bounded(setting: &outline::Setting) -> [String; 2] {
     let bound = bounds::bound_of(&format!("{}.{}", setting.section, setting.key));
-    [&setting.chinese, &setting.english].map(|said| match bound {
-        // Without a Chinese sentence the English one stands.
-        Some(bound) if !said.is_empty() || setting.english.is_empty() => format!("{said} [{bound}]").trim().to_owned(),
-        _ => said.clone(),
+    [&setting.chinese, &setting.english].map(|sentence| match bound {
+        // If there is no Chinese sentence, the form shows the English one.
+        Some(bound) if !sentence.is_empty() || setting.english.is_empty() => {
+            format!("{sentence} [{bound}]").trim().to_owned()
+        }
+        _ => sentence.clone(),
     })
 }
 

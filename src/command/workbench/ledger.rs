@@ -1,27 +1,26 @@
-//! What the page of the ledger works with.
+//! The functions of the page of the ledger.
 
 use std::sync::Arc;
 
 use chrono::Utc;
 
 use crate::command::project::Opened;
-use crate::pipeline;
 use inkstone_lab::ledger::{Book, Ledger};
 use inkstone_tui::LedgerBench;
 
-/// Made of a project's configuration.
+/// The functions of the page, made of the configuration of a project.
 pub(super) fn bench(opened: &Opened) -> Option<LedgerBench> {
-    let path = pipeline::project(&opened.config, &opened.base).ledger();
+    let path = opened.project().ledger();
     let read = path.clone();
     Some(LedgerBench {
         // Where there is no ledger none is made.
         read: Arc::new(
-            move |_| if Ledger::is_in(&read) { Book::of(&Ledger::read(&read)?).map(Some) } else { Ok(None) },
+            move |_| if Ledger::is_in(&read) { Book::new(&Ledger::read(&read)?).map(Some) } else { Ok(None) },
         ),
         delete: Arc::new(move |number, reason| {
             let mut ledger = Ledger::open(&path)?;
             ledger.delete(&[number], reason, Utc::now())?;
-            Book::of(&ledger)
+            Book::new(&ledger)
         }),
         config: opened.config_flags(),
     })

@@ -1,4 +1,4 @@
-//! The workbench on a project: what its pages work with, made of the configuration.
+//! The workbench on a project: the functions that its pages call, made of the configuration.
 
 mod features;
 pub(crate) mod forms;
@@ -6,7 +6,6 @@ mod ledger;
 mod models;
 mod onnx;
 mod text;
-mod words;
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -16,8 +15,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
 
-use words::Words;
-
+use super::dictionary::{Dictionary, tokeniser};
 use super::project::Opened;
 use super::reader::marker;
 use crate::cli::{Global, Picture};
@@ -30,7 +28,7 @@ use inkstone_report::png;
 use inkstone_tui as tui;
 use inkstone_tui::{Start, Workspace};
 
-/// How long a page that is drawn without a terminal may take to be complete.
+/// Longest time until a page that is drawn without a terminal is complete.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Opens the workbench on a project; `runner` is the whole pipeline unless given.
@@ -70,7 +68,7 @@ pub(in crate::command) fn picture(args: &Picture, global: &Global) -> Result<Sum
     Ok(summary)
 }
 
-/// What the workbench works with on a project; `runner` is the whole pipeline unless given.
+/// The workspace of a project; `runner` is the whole pipeline unless given.
 pub(in crate::command) fn workspace(
     opened: &Opened,
     start: Start,
@@ -78,18 +76,12 @@ pub(in crate::command) fn workspace(
     runner: Option<tui::Runner>,
 ) -> Result<Workspace> {
     let config = &opened.config;
-    let project = pipeline::project(config, &opened.base);
-    let (before, flags, then) = (opened.clone(), global.clone(), runner.clone());
-    let whole = opened.clone();
-    let run = runner.unwrap_or_else(|| {
-        Arc::new(move |ctx: &Ctx| {
-            let whole = whole.again()?;
-            pipeline::run(&whole.config, &whole.base, Stage::Report, ctx)
-        })
-    });
-    let words = Arc::new(Words::of(opened));
+    let project = opened.project();
+    let [before, to_run, to_stage] = [(); 3].map(|()| opened.clone());
+    let (flags, then) = (global.clone(), runner.clone());
+    let run = runner.unwrap_or_else(|| Arc::new(move |ctx: &Ctx| to_run.run_again(Stage::Report, ctx)));
+    let dictionary = Arc::new(Dictionary::new(opened));
     let (marker, reports) = (marker(opened, &project), project.clone());
-    let staged = opened.clone();
     Ok(Workspace {
         title: config.project.name.clone(),
         project,
@@ -97,16 +89,15 @@ pub(in crate::command) fn workspace(
         run,
         stages: Some(Arc::new(move |name: &str, ctx: &Ctx| {
             let last = Stage::from_str(name, false).map_err(|error| anyhow::anyhow!("{error}"))?;
-            let staged = staged.again()?;
-            pipeline::run(&staged.config, &staged.base, last, ctx)
+            to_stage.run_again(last, ctx)
         })),
         start,
         threads: config.project.threads,
         seed: config.project.seed,
-        tokeniser: words::tokeniser(words.clone()),
+        tokeniser: tokeniser(dictionary.clone()),
         marker: Some(marker),
-        laboratory: super::experiment::laboratory(opened),
-        text: Some(text::bench(opened, words)),
+        laboratory: super::experiment::laboratory(opened, dictionary.clone()),
+        text: Some(text::bench(opened, dictionary)),
         models: models::bench(opened),
         onnx: onnx::bench(opened),
         unknown_library: onnx::unknown_library(opened)?,

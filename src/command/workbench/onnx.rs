@@ -1,4 +1,4 @@
-//! What the page of contextual models works with.
+//! The functions of the page of contextual models.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -7,31 +7,30 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 
 use crate::command::project::Opened;
-use crate::pipeline;
 use inkstone_base::disk;
 use inkstone_base::job::Ctx;
 use inkstone_features::extract::Model;
 use inkstone_onnx::runtime::{Agreement, Machine, NamedLibrary};
-use inkstone_onnx::{OnnxParams, Opening, Probe, Sample, Words, meter, models};
+use inkstone_onnx::{OnnxParams, Opening, Probe, Sample, WordCutter, meter, models};
 use inkstone_tables::corpus::column;
 use inkstone_tables::frames;
 use inkstone_tables::project::Project;
 use inkstone_text::{Segmenter, TokenizerParams};
 use inkstone_tui::{OnnxBench, UnknownLibrary};
 
-/// How long a measurement lasts at the most, but for the batch that it is in.
+/// Longest time of a measurement; the batch that runs at its end is finished.
 const LIMIT: Duration = Duration::from_secs(20);
-/// Documents of the corpus that are measured with.
+/// Number of documents of the corpus in a measurement.
 const DOCUMENTS: usize = 256;
 
-/// Made of a project's configuration.
+/// The functions of the page, made of the configuration of a project.
 pub(super) fn bench(opened: &Opened) -> Option<OnnxBench> {
     let (config, base) = (&opened.config, opened.base.clone());
     let features = config.feature.iter().filter(|feature| feature.model == Model::Onnx);
     let features: Vec<(String, OnnxParams)> = features.map(|f| (f.name.clone(), f.onnx.clone())).collect();
-    let running = Running { tokenizer: config.tokenizer.clone(), opened: opened.clone() };
+    let running = ModelRuntime { tokenizer: config.tokenizer.clone(), opened: opened.clone() };
     let (asking, measuring, probe) = (running.clone(), running, Arc::new(Probe::default()));
-    let project = pipeline::project(config, &base);
+    let project = opened.project();
     let (place, beside) = (config.onnx.clone(), base.clone());
     Some(OnnxBench {
         machine: Arc::new(move || Machine::look(&place, &beside)),
@@ -43,7 +42,7 @@ pub(super) fn bench(opened: &Opened) -> Option<OnnxBench> {
         measure: Arc::new(move |listed, length, ctx, each| {
             let sample =
                 length.map_or_else(|| texts(&project).map(Sample::Texts), |tokens| Ok(Sample::Tokens(tokens)))?;
-            let how = (&|| measuring.words()) as &dyn Fn() -> Result<Words>;
+            let how = (&|| measuring.words()) as &dyn Fn() -> Result<WordCutter>;
             meter(listed, &sample, LIMIT, (how, &measuring.opening(ctx)?), ctx, each)
         }),
         place: config.onnx.clone(),
@@ -65,12 +64,12 @@ pub(super) fn unknown_library(opened: &Opened) -> Result<Option<UnknownLibrary>>
 
 /// The project that models run for.
 #[derive(Clone)]
-struct Running {
+struct ModelRuntime {
     tokenizer: TokenizerParams,
     opened: Opened,
 }
 
-impl Running {
+impl ModelRuntime {
     fn opening(&self, ctx: &Ctx) -> Result<Opening<'static>> {
         let place = &self.opened.config.onnx;
         let runtime = place.load(&self.opened.base)?;
@@ -78,8 +77,8 @@ impl Running {
     }
 
     /// Models of words have their text cut as the project cuts it.
-    fn words(&self) -> Result<Words> {
-        Ok(Words::Segmenter(Box::new(Segmenter::new(&self.tokenizer, &self.opened.base)?)))
+    fn words(&self) -> Result<WordCutter> {
+        Ok(WordCutter::Segmenter(Box::new(Segmenter::new(&self.tokenizer, &self.opened.base)?)))
     }
 }
 
@@ -87,13 +86,14 @@ impl Running {
 fn texts(project: &Project) -> Result<Vec<String>> {
     let [clean, documents] = [project.clean().files()?, project.documents().files()?];
     let file = clean.first().or(documents.first());
-    let file = file.context("there is no corpus yet to measure with: run the pipeline, or press t for made text")?;
+    let file =
+        file.context("there is no corpus yet to measure with: run the pipeline, or press t for generated text")?;
     let frame = frames::read_parquet(file, Some(&["title", "body"]))?;
     let [titles, bodies] = [column(&frame, "title")?.str()?, column(&frame, "body")?.str()?];
     let step = frame.height().div_ceil(DOCUMENTS).max(1);
-    let of = |row: usize| [titles.get(row), bodies.get(row)].map(Option::unwrap_or_default).join("\n");
-    let texts: Vec<String> = (0..frame.height()).step_by(step).map(of).collect();
-    ensure!(!texts.is_empty(), "{} holds no document", file.display());
+    let text = |row: usize| [titles.get(row), bodies.get(row)].map(Option::unwrap_or_default).join("\n");
+    let texts: Vec<String> = (0..frame.height()).step_by(step).map(text).collect();
+    ensure!(!texts.is_empty(), "{} holds no documents", file.display());
     Ok(texts)
 }
 
@@ -152,7 +152,7 @@ mod tests {
         let documents: Vec<Document> = (0..3)
             .map(|i| Document { doc_id: format!("news/{i}"), body: "订单充足。".repeat(i), ..Document::default() })
             .collect();
-        let project = pipeline::project(&opened.config, &opened.base);
+        let project = opened.project();
         project.documents().write(0, &mut documents_to_frame(&documents).unwrap()).unwrap();
         assert_eq!(texts(&project).unwrap()[2], "\n订单充足。订单充足。");
         let mut sizes = Vec::new();

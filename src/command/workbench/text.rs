@@ -1,11 +1,12 @@
-//! What the text page works with: the tokenisers of a project, what is known of its documents, and scores of experiments.
+//! The functions of the text page: the tokenisers of a project, sections and boilerplate of documents, and scores.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
-use anyhow::{Result, anyhow};
+use anyhow::Result;
 
-use super::words::Words;
+use crate::command::dictionary::Dictionary;
+use crate::command::lazy::Lazy;
 use crate::command::project::Opened;
 use crate::pipeline;
 use inkstone_base::data::Key;
@@ -26,11 +27,11 @@ use inkstone_tui::{About, Described, Score, TextBench, TextCut, TextStrategy, Te
 /// Bytes of the longest word whose part of speech is looked up.
 const LONGEST_WORD: usize = 64;
 
-/// Made of a project's configuration; `words` has its dictionary.
-pub(super) fn bench(opened: &Opened, words: Arc<Words>) -> TextBench {
+/// The functions of the page, made of the configuration of a project.
+pub(super) fn bench(opened: &Opened, dictionary: Arc<Dictionary>) -> TextBench {
     let [about_of, scores_of] = [opened.clone(), opened.clone()];
     TextBench {
-        tokenisers: tokenisers(opened, words),
+        tokenisers: tokenisers(opened, dictionary),
         strategies: strategies(opened),
         about: Arc::new(move |subject| about(&about_of, subject)),
         scores: Arc::new(move |place, strategies| scores(&scores_of, place, strategies)),
@@ -38,16 +39,16 @@ pub(super) fn bench(opened: &Opened, words: Arc<Words>) -> TextBench {
 }
 
 /// Characters, jieba with and without unknown words, and the pieces of each contextual model.
-fn tokenisers(opened: &Opened, words: Arc<Words>) -> Vec<TextCut> {
+fn tokenisers(opened: &Opened, dictionary: Arc<Dictionary>) -> Vec<TextCut> {
     let config = &opened.config;
     let mut flags = String::from("--mode jieba");
     for file in &config.tokenizer.dictionaries {
         flags += &format!(" --dict {}", quoted(&opened.base.join(file).display().to_string()));
     }
     let mut tokenisers = vec![
-        of_words("char", "--mode char", words.clone(), |all| all.recut(Mode::Char, Cut::Precise)),
-        of_words("jieba", &flags, words.clone(), |all| all.recut(Mode::Jieba, Cut::Precise).with_hmm(true)),
-        of_words("jieba no-hmm", &format!("{flags} --no-hmm"), words, |all| {
+        word_cut("char", "--mode char", dictionary.clone(), |all| all.recut(Mode::Char, Cut::Precise)),
+        word_cut("jieba", &flags, dictionary.clone(), |all| all.recut(Mode::Jieba, Cut::Precise).with_hmm(true)),
+        word_cut("jieba no-hmm", &format!("{flags} --no-hmm"), dictionary, |all| {
             all.recut(Mode::Jieba, Cut::Precise).with_hmm(false)
         }),
     ];
@@ -55,21 +56,22 @@ fn tokenisers(opened: &Opened, words: Arc<Words>) -> Vec<TextCut> {
     for feature in config.feature.iter().filter(|feature| feature.model == Model::Onnx) {
         let path = feature.onnx.tokenizer_path(&opened.base);
         if !seen.contains(&path) {
-            tokenisers.push(of_pieces(&feature.name, &path));
+            tokenisers.push(piece_cut(&feature.name, &path));
             seen.push(path);
         }
     }
     tokenisers
 }
 
-/// The dictionary as it is used in one of its ways.
-fn of_words(name: &str, flags: &str, all: Arc<Words>, way: fn(&Segmenter) -> Segmenter) -> TextCut {
-    let known = all.clone();
+/// The dictionary, recut in one way.
+fn word_cut(name: &str, flags: &str, dictionary: Arc<Dictionary>, way: fn(&Segmenter) -> Segmenter) -> TextCut {
+    let known = dictionary.clone();
     TextCut {
         name: name.to_owned(),
         flags: flags.to_owned(),
         cut: Arc::new(move |text, _| {
-            let ranges = way(all.segmenter()?).tokens(text).into_iter().map(|token| token.start..token.end).collect();
+            let ranges =
+                way(dictionary.segmenter()?).tokens(text).into_iter().map(|token| token.start..token.end).collect();
             // Limits of models that count words have no special tokens in them.
             Ok(Tokens { ranges, ids: Vec::new(), specials: 0 })
         }),
@@ -86,8 +88,8 @@ fn of_words(name: &str, flags: &str, all: Arc<Words>, way: fn(&Segmenter) -> Seg
 }
 
 /// The tokenizer of a model, opened when the first text is cut.
-fn of_pieces(name: &str, path: &Path) -> TextCut {
-    let opened: Arc<OnceLock<Result<Subword, String>>> = Arc::default();
+fn piece_cut(name: &str, path: &Path) -> TextCut {
+    let opened: Arc<Lazy<Subword>> = Arc::default();
     let (flags, path) =
         (format!("--mode wordpiece --tokenizer {}", quoted(&path.display().to_string())), path.to_owned());
     let known = opened.clone();
@@ -95,15 +97,13 @@ fn of_pieces(name: &str, path: &Path) -> TextCut {
         name: name.to_owned(),
         flags,
         cut: Arc::new(move |text, _| {
-            let open = || Subword::open(&path).map_err(|error| format!("{error:#}"));
-            let subword = opened.get_or_init(open).as_ref().map_err(|error| anyhow!("{error}"))?;
+            let subword = opened.get_or_load(|| Subword::open(&path))?;
             let pieces = subword.encode(text)?;
             let ranges = pieces.offsets.into_iter().map(|place| place.start as usize..place.end as usize).collect();
             Ok(Tokens { ranges, ids: pieces.ids, specials: subword.specials() })
         }),
         describe: Arc::new(move |token, id| {
-            let subword = known.get().and_then(|opened| opened.as_ref().ok());
-            let written = subword.zip(id).and_then(|(subword, id)| subword.token(id));
+            let written = known.get().zip(id).and_then(|(subword, id)| subword.token(id));
             Described { written: written.filter(|written| written != token), ..Described::default() }
         }),
     }
@@ -111,32 +111,30 @@ fn of_pieces(name: &str, path: &Path) -> TextCut {
 
 /// The strategies of all features and experiments, each once.
 fn strategies(opened: &Opened) -> Vec<TextStrategy> {
+    let config = &opened.config;
+    let of_features =
+        config.feature.iter().map(|feature| TextStrategy { text: feature.truncate.to_string(), characters: false });
+    let of_experiments = config.experiment.iter().flat_map(|experiment| {
+        let characters = experiment.unit == LengthUnit::Characters;
+        experiment.strategies.iter().map(move |text| TextStrategy { text: text.clone(), characters })
+    });
     let mut strategies: Vec<TextStrategy> = Vec::new();
-    for feature in &opened.config.feature {
-        let strategy = TextStrategy { text: feature.truncate.to_string(), characters: false };
+    for strategy in of_features.chain(of_experiments) {
         if !strategies.contains(&strategy) {
             strategies.push(strategy);
-        }
-    }
-    for experiment in &opened.config.experiment {
-        for text in &experiment.strategies {
-            let strategy = TextStrategy { text: text.clone(), characters: experiment.unit == LengthUnit::Characters };
-            if !strategies.contains(&strategy) {
-                strategies.push(strategy);
-            }
         }
     }
     strategies
 }
 
-/// Sections and boilerplate as the project found them, else sections by their headings alone; and the day of trading.
+/// Sections and boilerplate as the project found them, or else sections by their headings alone; and the first day of trading.
 fn about(opened: &Opened, subject: &TextSubject) -> Result<About> {
     let config = &opened.config;
-    let project = pipeline::project(config, &opened.base);
+    let project = opened.project();
     let document = &subject.document;
-    let sentences = match found(&project, subject)? {
+    let sentences = match project_sentences(&project, subject)? {
         Some(sentences) => sentences,
-        None => outlined(subject)?,
+        None => sections_by_headings(subject)?,
     };
     let mut boilerplate = Vec::new();
     if sentences.iter().any(|sentence| sentence.boilerplate) && project.boilerplate().exists() {
@@ -156,8 +154,8 @@ fn about(opened: &Opened, subject: &TextSubject) -> Result<About> {
     })
 }
 
-/// The sentences that the project found in a document; none while it has not looked, or where they are those of another text.
-fn found(project: &Project, subject: &TextSubject) -> Result<Option<Vec<Sentence>>> {
+/// The sentences that the project found in a document; none before its structure stage, or if they are those of another text.
+fn project_sentences(project: &Project, subject: &TextSubject) -> Result<Option<Vec<Sentence>>> {
     let Some((part, row)) = subject.place else { return Ok(None) };
     let path = project.structure().path(part);
     if !path.exists() {
@@ -171,7 +169,7 @@ fn found(project: &Project, subject: &TextSubject) -> Result<Option<Vec<Sentence
     Ok(sentences.filter(|sentences| sentences.iter().all(inside)))
 }
 
-fn outlined(subject: &TextSubject) -> Result<Vec<Sentence>> {
+fn sections_by_headings(subject: &TextSubject) -> Result<Vec<Sentence>> {
     let stretches = outline(&subject.text, subject.title).into_iter().map(|(range, section)| {
         let range = u32::try_from(range.start)?..u32::try_from(range.end)?;
         Ok(Sentence { range, section, boilerplate: false, salience: Salience::NONE })
@@ -191,20 +189,20 @@ fn tradable(opened: &Opened, project: &Project, subject: &TextSubject) -> Result
     })
 }
 
-/// Whether the first thing that a feature says of a document is a score.
-fn says_a_score(feature: &Feature) -> bool {
+/// True if the first column of a feature is a score.
+fn gives_a_score(feature: &Feature) -> bool {
     match feature.model {
         Model::Onnx => feature.onnx.output == Output::Scores,
         _ => feature.columns().first().is_some_and(|name| matches!(name.as_str(), "tone" | "score" | "surprise")),
     }
 }
 
-/// What models said of a document when they read what these strategies keep: of the first feature of the project that has it, else of
-/// the first one of an experiment.
+/// Scores of a document by models that read it truncated by these strategies: by the first such feature of the project, else by the
+/// first such cell of an experiment.
 fn scores(opened: &Opened, (part, row): (usize, usize), strategies: &[Strategy]) -> Result<Vec<Option<Score>>> {
     let config = &opened.config;
-    let project = pipeline::project(config, &opened.base);
-    let features = config.feature.iter().filter(|feature| says_a_score(feature));
+    let project = opened.project();
+    let features = config.feature.iter().filter(|feature| gives_a_score(feature));
     let of_features = features
         .filter_map(|of| Some((of.truncate.clone(), pipeline::feature_set(&project, &of.name)?, of.name.clone())));
     let cells = pipeline::findings(config, &project).into_iter().flat_map(|findings| findings.cells);
@@ -247,14 +245,14 @@ mod tests {
         };
         config.experiment = vec![head(LengthUnit::Tokens), head(LengthUnit::Tokens), head(LengthUnit::Characters)];
         std::fs::write(base.join("my words.txt"), "启澜生物 9 nt\n").unwrap();
-        Opened::of(config, base)
+        Opened::from_config(config, base)
     }
 
     #[test]
     fn every_tokeniser_cuts_as_its_flags_say_and_a_broken_one_says_why() {
         let dir = tempfile::tempdir().unwrap();
         let opened = opened(dir.path());
-        let bench = bench(&opened, Arc::new(Words::of(&opened)));
+        let bench = bench(&opened, Arc::new(Dictionary::new(&opened)));
         let names: Vec<&str> = bench.tokenisers.iter().map(|of| of.name.as_str()).collect();
         assert_eq!(names, ["char", "jieba", "jieba no-hmm", "bert"], "one tokenizer of two features stands once");
         assert_eq!(bench.tokenisers[0].flags, "--mode char");

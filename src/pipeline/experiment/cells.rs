@@ -1,4 +1,4 @@
-//! One cell of an experiment: a feature truncated by a strategy, and what is observed of it.
+//! One cell of an experiment: a feature truncated by a strategy, and its observations.
 
 use std::time::Instant;
 
@@ -7,8 +7,10 @@ use chrono::Utc;
 use rustc_hash::FxHashMap;
 use serde_json::json;
 
-use super::{Laboratory, VERSION, kept};
-use crate::pipeline::materials::Materials;
+use super::{ExperimentRun, read_or_make};
+use crate::pipeline::factor_builder::FactorBuilder;
+use crate::pipeline::stage::derived_from;
+use crate::pipeline::version;
 use inkstone_base::data::{Key, Report};
 use inkstone_corpus::structure::sentences_of_part;
 use inkstone_features::experiment::{DenseRows, Labelled, Observed, Target};
@@ -19,8 +21,8 @@ use inkstone_lab::{backtest, factor, ledger};
 use inkstone_models::{Csr, EstimatorParams, FoldCounts, FoldFeatures, Method, Split};
 use inkstone_store::{RowKind, Rows, SetSpec, Values};
 
-impl Laboratory<'_> {
-    /// What is observed of one cell, and the reports of the stages that ran for it.
+impl ExperimentRun<'_> {
+    /// The observations of one cell, and the reports of the stages that ran for it.
     pub(super) fn cell(
         &self,
         cell: &Feature,
@@ -28,17 +30,19 @@ impl Laboratory<'_> {
         inputs: &Inputs<'_>,
         labels: Option<(&Labelled, &[Split])>,
     ) -> Result<(Observed, Vec<Report>)> {
-        let Laboratory { run, params, .. } = self;
+        let ExperimentRun { run, params, .. } = self;
         let config = run.config;
         let rules = match params.target {
             Target::Factor => {
-                json!([self.factor_params()?, params.horizon, config.backtest, config.market, run.prices, params.kinds])
+                let versions = [version::FACTOR, version::BACKTEST];
+                let factor = self.factor_params()?;
+                json!([versions, factor, params.horizon, config.backtest, config.market, run.prices, params.kinds])
             }
             Target::Label | Target::Rating => json!([labels.map(|(l, s)| label_key(l, s))]),
         };
         let files = run.files_named_in(cell)?;
         let key = Key::of_json(&(
-            VERSION,
+            (version::EXPERIMENT, version::EXTRACT),
             "cell",
             cell,
             rules,
@@ -50,7 +54,7 @@ impl Laboratory<'_> {
         ));
         let mut reports = Vec::new();
         let path = self.folder().join("cells").join(format!("{}.json", key.hex()));
-        let observed = kept(&path, key, || match labels {
+        let observed = read_or_make(&path, key, || match labels {
             None => self.factor_cell(cell, cost, inputs, &mut reports),
             Some((labelled, splits)) => self.label_cell(cell, cost, inputs, labelled, splits, &mut reports),
         })?;
@@ -66,17 +70,14 @@ impl Laboratory<'_> {
         reports: &mut Vec<Report>,
     ) -> Result<(Key, Cost)> {
         let run = self.run;
-        let (mut set, started) = (Key::default(), Instant::now());
-        reports.push(run.ctx.stage(&cell.name, "docs", run.documents, || {
-            let (id, report) = extract::run(cell, inputs, self.store, run.ctx)?;
-            set = id;
-            Ok(report)
-        })?);
-        let of_model = reports.last().and_then(|report| report.facts.get("cost").cloned());
-        let cost = match of_model {
-            Some(cost) => serde_json::from_value(cost)?,
-            None => native(cost, started),
+        let started = Instant::now();
+        let work = || extract::run(cell, inputs, self.store, run.ctx);
+        let (set, report) = run.ctx.stage(&cell.name, "docs", run.documents, work)?;
+        let cost = match report.facts.get("cost") {
+            Some(cost) => serde_json::from_value(cost.clone())?,
+            None => native_cost(cost, started),
         };
+        reports.push(report);
         Ok((set, cost))
     }
 
@@ -91,12 +92,11 @@ impl Laboratory<'_> {
         let market = inputs.market.context("factors need prices: add a [[source]] with table = \"prices\"")?;
         let (set, cost) = self.extracted(cell, cost, inputs, reports)?;
         let rules = self.factor_params()?;
-        // A factor that reads the cell's feature reads the cell in its place; any other lends its rules alone. Of a contextual
-        // model that is not said more of the tone is meant.
-        let of_cell = |name: &str| cell.name.starts_with(&format!("{name} · "));
+        // A factor that reads the cell's feature reads the cell in its place; of any other only the rules are used. If it reads a
+        // contextual model and names no column, the tone is meant.
         let bare = cell.model == Model::Onnx && matches!(rules.expression.only_feature(), Some((_, None)));
         let names = rules.expression.features().into_iter().map(|(name, _)| name.to_owned());
-        let read = names.filter(|_| !bare).find(|name| of_cell(name));
+        let read = names.filter(|_| !bare).find(|name| derived_from(&cell.name) == Some(name.as_str()));
         let mut sets = run.sets.clone();
         let expression = match &read {
             Some(_) => rules.expression.clone(),
@@ -104,8 +104,8 @@ impl Laboratory<'_> {
         };
         sets.insert(read.unwrap_or_else(|| "cell".to_owned()), set);
         let rules = factor::Params { name: cell.name.clone(), kinds: cell.kinds.clone(), expression, ..rules };
-        let materials = Materials { store: self.store, market, project: &run.project, config: run.config };
-        let (factor, _) = materials.factor(&rules, &sets, run.ctx)?;
+        let builder = FactorBuilder { store: self.store, market, project: &run.project, config: run.config };
+        let factor = builder.build(&rules, &sets, run.ctx)?;
         let (outcome, _) = backtest::run(&factor, market, &run.config.backtest, run.ctx)?;
         let inputs = [("factor".to_owned(), Key::of_json(&(set, &rules))), ("prices".to_owned(), run.prices)];
         let chosen = json!({"backtest": run.config.backtest, "factor": rules, "experiment": self.params.name});
@@ -122,10 +122,10 @@ impl Laboratory<'_> {
             ("rank_icir", rank_ic.icir),
             ("rank_ic_t", rank_ic.t_nw),
         ];
-        let there = |(name, value): (&str, f64)| value.is_finite().then(|| (name.to_owned(), value));
+        let finite = |(name, value): (&str, f64)| value.is_finite().then(|| (name.to_owned(), value));
         let pairs = series.dates.iter().copied().zip(series.rank_ic.iter().copied());
         Ok(Observed {
-            figures: figures.into_iter().filter_map(there).collect(),
+            figures: figures.into_iter().filter_map(finite).collect(),
             cost,
             set: Some(set),
             rank_ic: pairs.filter(|(_, ic)| ic.is_finite()).collect(),
@@ -151,20 +151,18 @@ impl Laboratory<'_> {
             return Ok(observed);
         }
         let started = Instant::now();
-        let mut counts = None;
-        reports.push(ctx.stage(&cell.name, "docs", self.run.documents, || {
-            let found = extract::counts(cell, inputs, ctx)?;
-            let read = found.read.iter().filter(|read| **read).count() as u64;
-            let mut report = Report { rows_in: found.read.len() as u64, rows_out: read, ..Report::new(&cell.name) };
+        let (counts, report) = ctx.stage(&cell.name, "docs", self.run.documents, || {
+            let counts = extract::counts(cell, inputs, ctx)?;
+            let read = counts.read.iter().filter(|read| **read).count() as u64;
+            let mut report = Report { rows_in: counts.read.len() as u64, rows_out: read, ..Report::new(&cell.name) };
             report.drop_rows("not read, or nothing kept", report.rows_in - read);
-            counts = Some(found);
-            Ok(report)
-        })?);
-        let counts = counts.context("a finished stage has counts")?;
+            Ok((counts, report))
+        })?;
+        reports.push(report);
         let mut of_labelled = Csr::new(counts.counts.cols());
         labelled.documents.iter().for_each(|&document| of_labelled.push_row(counts.counts.row(document).iter()));
         let rows = FoldCounts { counts: &of_labelled, titles: &counts.titles, params: &cell.tfidf, ctx };
-        self.called(cell, &rows, labelled, splits, native(cost, started))
+        self.called(cell, &rows, labelled, splits, native_cost(cost, started))
     }
 
     /// Calls the labels, and keeps the scores in the store.
@@ -187,7 +185,14 @@ impl Laboratory<'_> {
         let spec = SetSpec {
             name: cell.name.clone(),
             kind: RowKind::Dense { dim: 1 },
-            params: json!([VERSION, "scores", self.params.name, cell, label_key(labelled, splits), self.run.corpus]),
+            params: json!([
+                version::EXPERIMENT,
+                "scores",
+                self.params.name,
+                cell,
+                label_key(labelled, splits),
+                self.run.corpus
+            ]),
             fitted_until: None,
         };
         let mut of_document: FxHashMap<usize, f32> = FxHashMap::default();
@@ -215,13 +220,13 @@ impl Laboratory<'_> {
             width = dim;
             all.extend(data);
         }
-        let of = labelled.documents.iter().flat_map(|&at| all[at * width..(at + 1) * width].iter().copied());
-        Ok(DenseRows { dim: width, data: of.collect() })
+        let rows = labelled.documents.iter().flat_map(|&at| all[at * width..(at + 1) * width].iter().copied());
+        Ok(DenseRows { dim: width, data: rows.collect() })
     }
 }
 
-/// The cost of a native model: what strategies keep, in words or characters, and the time that it took.
-fn native(kept: &Cost, started: Instant) -> Cost {
+/// The cost of a native model: the words or characters that the strategy keeps, and the time that it took.
+fn native_cost(kept: &Cost, started: Instant) -> Cost {
     Cost {
         tokens_read: kept.tokens,
         seconds: started.elapsed().as_secs_f64(),
@@ -230,12 +235,12 @@ fn native(kept: &Cost, started: Instant) -> Cost {
     }
 }
 
-/// Whether a model's rows are dense and hang on their own document alone.
+/// True if a model's rows are dense and depend on their own document alone.
 pub(super) fn dense(model: Model) -> bool {
     matches!(model, Model::Lexicon | Model::Onnx)
 }
 
-/// Whether a model weighs words.
+/// True if a model weighs words.
 pub(super) fn counted(model: Model) -> bool {
     matches!(model, Model::Tfidf | Model::Ridge | Model::Logistic | Model::Bayes | Model::Svm | Model::Boosted)
 }

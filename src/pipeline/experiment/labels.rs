@@ -1,22 +1,22 @@
-//! The documents with a label, and the texts that their training and test share.
+//! The documents with a label, and the overlap of texts between training and test.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Result, ensure};
 use rustc_hash::FxHashMap;
 
-use super::Laboratory;
+use super::ExperimentRun;
 use inkstone_base::data::{Document, Key};
 use inkstone_corpus::clean::repeats;
 use inkstone_features::experiment::{Findings, Labelled, Overlap, OverlapRule, Params, Target};
 use inkstone_features::extract::{Inputs, WholeDocument, read_whole};
 
-impl Laboratory<'_> {
-    /// The documents with a label, and what their texts share.
+impl ExperimentRun<'_> {
+    /// The documents with a label, and the overlap of their texts.
     pub(super) fn labelled(&self, inputs: &Inputs<'_>, findings: &mut Findings) -> Result<(Labelled, Overlap)> {
-        let Laboratory { run, params, .. } = self;
+        let ExperimentRun { run, params, .. } = self;
         let ctx = run.ctx;
-        let kinds = self.kinds(self.feature(&params.features[0])?);
+        let kinds = self.kinds(run.config.find_feature(&params.features[0])?);
         let (mut found, mut number): (Vec<(usize, WholeDocument, String)>, usize) = (Vec::new(), 0);
         for part in 0..inputs.clean.files()?.len() {
             for document in read_whole(inputs.clean, inputs.links, inputs.sentences, part, ctx.seed())? {
@@ -39,10 +39,10 @@ impl Laboratory<'_> {
                 }
             }
         }
-        let what = if params.target == Target::Rating { "rating" } else { "label" };
-        ensure!(!found.is_empty(), "no document that is read has a {what}; name its column in [source.columns]");
+        let field = if params.target == Target::Rating { "rating" } else { "label" };
+        ensure!(!found.is_empty(), "no document that is read has a {field}; name its column in [source.columns]");
         found.sort_by(|a, b| {
-            let time = |of: &(usize, WholeDocument, String)| of.1.clean.document.published_at;
+            let time = |found: &(usize, WholeDocument, String)| found.1.clean.document.published_at;
             time(a).cmp(&time(b)).then(a.0.cmp(&b.0))
         });
         let class_of = |label: &str| match params.positive.is_empty() {
@@ -53,7 +53,7 @@ impl Laboratory<'_> {
         let names: BTreeSet<String> = found.iter().map(|(_, _, label)| class_of(label)).collect();
         ensure!(
             names.len() > 1,
-            "all {} documents have the {what} {:?}: there is nothing to tell apart",
+            "all {} documents have the {field} {:?}: a classifier needs at least two classes",
             found.len(),
             names.first().cloned().unwrap_or_default()
         );
@@ -83,7 +83,7 @@ impl Laboratory<'_> {
     }
 }
 
-/// Documents that repeat each other, or are about one security on one day, are of one group: a repeat is of its first mention's.
+/// The group of each document. Documents about one security on one day form a group; a repeat belongs to that of its first mention.
 fn groups(found: &[(usize, WholeDocument, String)], stories: &[(usize, f32)]) -> Vec<u64> {
     let mut events: FxHashMap<Key, u64> = FxHashMap::default();
     let event = |(_, document, _): &(usize, WholeDocument, String)| {
@@ -94,21 +94,21 @@ fn groups(found: &[(usize, WholeDocument, String)], stories: &[(usize, f32)]) ->
         let day = document.clean.document.published_at.date().to_string();
         Key::of_parts([name.as_bytes(), day.as_bytes()])
     };
-    let of_event: Vec<u64> = found
+    let event_of_document: Vec<u64> = found
         .iter()
         .map(|document| {
             let next = events.len() as u64;
             *events.entry(event(document)).or_insert(next)
         })
         .collect();
-    stories.iter().map(|&(first, _)| of_event[first]).collect()
+    stories.iter().map(|&(first, _)| event_of_document[first]).collect()
 }
 
-/// Texts of the test that also train, and which documents may not train for it.
+/// The test documents whose texts also train, and the documents that may not train.
 fn overlap(stories: &[(usize, f32)], test: Option<&[bool]>, params: &Params) -> Result<(Overlap, Vec<bool>)> {
     let mut removed = vec![false; stories.len()];
     let Some(test) = test else {
-        // Folds keep repeats on one side; how many there are is told all the same.
+        // Folds keep repeats on one side; their number is reported all the same.
         let repeats = |near: bool| {
             stories.iter().enumerate().filter(|(at, story)| story.0 != *at && (story.1 < 1.0) == near).count() as u64
         };
@@ -116,14 +116,14 @@ fn overlap(stories: &[(usize, f32)], test: Option<&[bool]>, params: &Params) -> 
         let share = (exact + near) as f64 / n.max(1) as f64;
         return Ok((Overlap { test_documents: n, exact, near, share, rule: params.overlap, removed: 0 }, removed));
     };
-    let of = |wanted: bool| -> FxHashMap<usize, bool> {
+    let stories_in = |wanted: bool| -> FxHashMap<usize, bool> {
         let mut trained = FxHashMap::default();
         for (at, &(first, similarity)) in stories.iter().enumerate().filter(|(at, _)| test[*at] == wanted) {
             *trained.entry(first).or_insert(false) |= first == at || similarity >= 1.0;
         }
         trained
     };
-    let (trains, tests) = (of(false), of(true));
+    let (trains, tests) = (stories_in(false), stories_in(true));
     let (mut exact, mut near) = (0, 0);
     for (at, (first, similarity)) in stories.iter().enumerate().filter(|(at, _)| test[*at]) {
         match trains.get(first) {
@@ -142,7 +142,7 @@ fn overlap(stories: &[(usize, f32)], test: Option<&[bool]>, params: &Params) -> 
     ensure!(
         params.overlap != OverlapRule::Refuse || share <= params.max_overlap,
         "{:.1} % of the {n} test documents have a text that also trains ({exact} exactly, {near} nearly), more than max_overlap = {}: \
-         what is measured would be memory. overlap = \"remove\" takes them out of the training, \"report\" lets them stand",
+         the test would measure memory. overlap = \"remove\" takes them out of the training, \"report\" keeps them",
         100.0 * share,
         params.max_overlap
     );

@@ -1,12 +1,12 @@
-//! Experiments: the same documents by every strategy of truncation, through the stages that features and factors go through.
+//! Experiments: the same documents truncated by every strategy, through the stages of features and factors.
 //!
-//! A cell is a feature that is truncated by the cell's strategy. What was observed of it is kept in a file of its own, so that an
-//! experiment that was stopped goes on with the cell that it was in. Contextual models that put rows together from windows read
+//! A cell is a feature that is truncated by the cell's strategy. Its observations are kept in a file, so that an experiment that was
+//! stopped continues with the cell that it was in. Contextual models that put rows together from windows read
 //! each window once for all cells.
 
 mod cells;
+mod document;
 mod labels;
-mod look;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -15,7 +15,8 @@ use anyhow::{Context, Result, ensure};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::{Run, VERSION, market, needs_structure, securities};
+use super::stage::{Stage, derived_name};
+use super::{CorpusParts, Run, market, securities, version};
 use crate::config::Config;
 use inkstone_base::data::{Key, Kind, Report};
 use inkstone_base::disk;
@@ -28,7 +29,7 @@ use inkstone_onnx::Output;
 use inkstone_store::Store;
 
 use cells::{counted, dense};
-pub use look::{Looked, look_at, score_of};
+pub use document::{ExperimentDocument, experiment_document, score_of};
 
 /// Runs the experiments of a configuration, or the one of this name, and gives the reports of the stages and the findings.
 pub fn experiments(
@@ -37,20 +38,17 @@ pub fn experiments(
     name: Option<&str>,
     ctx: &Ctx,
 ) -> Result<(Vec<Report>, Vec<Findings>)> {
-    let chosen: Vec<&Params> = config.experiment.iter().filter(|p| name.is_none_or(|name| p.name == name)).collect();
-    let known: Vec<&str> = config.experiment.iter().map(|params| params.name.as_str()).collect();
-    ensure!(!known.is_empty(), "there is no [[experiment]] in the configuration: say what is to be compared");
     ensure!(
-        !chosen.is_empty(),
-        "there is no experiment {:?}; there are: {}",
-        name.unwrap_or_default(),
-        known.join(", ")
+        !config.experiment.is_empty(),
+        "the configuration has no [[experiment]]: add one with the features and strategies to compare"
     );
+    let chosen: Vec<&Params> = match name {
+        Some(name) => vec![config.find_experiment(name)?],
+        None => config.experiment.iter().collect(),
+    };
     let mut run = Run::new(config, base, ctx)?;
-    run.ingest()?;
-    run.clean()?;
-    run.link()?;
-    run.structure_of(needs_structure(config))?;
+    run.run_until(Stage::Link)?;
+    run.structure()?;
     if run.project.prices().exists() {
         run.market = Some(market(&run.project, &securities(&run.project)?)?);
     }
@@ -58,8 +56,8 @@ pub fn experiments(
     let mut findings = Vec::new();
     for params in chosen {
         let shared = Mutex::new(Vec::new());
-        let laboratory = Laboratory { run: &run, params, store: &store, shared: &shared };
-        let (found, reports) = laboratory.run().with_context(|| format!("experiment {:?}", params.name))?;
+        let experiment = ExperimentRun { run: &run, params, store: &store, shared: &shared };
+        let (found, reports) = experiment.run().with_context(|| format!("experiment {:?}", params.name))?;
         for windows in shared.lock().unwrap_or_else(PoisonError::into_inner).iter() {
             store.remove(windows)?;
         }
@@ -76,59 +74,45 @@ pub fn findings(config: &Config, project: &inkstone_tables::project::Project) ->
     config.experiment.iter().filter_map(read).collect()
 }
 
-/// How far the experiments of a configuration have come; those that never ran are left out, and so is what cannot be read.
+/// Progress of the experiments of a configuration. An experiment that never ran, or whose file cannot be read, is left out.
 pub fn grids(config: &Config, project: &inkstone_tables::project::Project) -> Vec<Grid> {
     let read = |params: &Params| Grid::read(&project.experiment(&params.name)).ok().flatten();
     config.experiment.iter().filter_map(read).collect()
 }
 
-/// What was made under a key, kept in a file.
+/// A result that is kept in a file, with the key of everything that it depends on.
 #[derive(Serialize, Deserialize)]
-struct Kept<T> {
+struct KeyedResult<T> {
     key: Key,
     made: T,
 }
 
-/// What of the file stands for this key, or what `make` makes.
-fn kept<T: Serialize + DeserializeOwned>(path: &Path, key: Key, make: impl FnOnce() -> Result<T>) -> Result<T> {
-    if let Ok(kept) = disk::read_json::<Kept<T>>(path)
+/// The result in the file if it has this key; else that of `make`, which is kept in the file.
+fn read_or_make<T: Serialize + DeserializeOwned>(path: &Path, key: Key, make: impl FnOnce() -> Result<T>) -> Result<T> {
+    if let Ok(kept) = disk::read_json::<KeyedResult<T>>(path)
         && kept.key == key
     {
         return Ok(kept.made);
     }
-    let made = make()?;
-    let kept = Kept { key, made };
-    disk::write_json(path, &kept)?;
-    Ok(kept.made)
+    let result = KeyedResult { key, made: make()? };
+    disk::write_json(path, &result)?;
+    Ok(result.made)
 }
 
 /// One experiment under way.
-struct Laboratory<'a> {
+struct ExperimentRun<'a> {
     run: &'a Run<'a>,
     params: &'a Params,
     store: &'a Store,
     shared: &'a Mutex<Vec<Key>>,
 }
 
-impl Laboratory<'_> {
+impl ExperimentRun<'_> {
     fn run(&self) -> Result<(Findings, Vec<Report>)> {
-        let Laboratory { run, params, .. } = self;
+        let ExperimentRun { run, params, .. } = self;
         let (config, ctx) = (run.config, run.ctx);
-        let sentences = run.project.structure();
-        let (clean, links) = (run.project.clean(), run.project.links());
-        let inputs = Inputs {
-            clean: &clean,
-            links: &links,
-            sentences: &sentences,
-            corpus: run.corpus,
-            market: run.market.as_ref(),
-            prices: run.prices,
-            cutoff: config.market.cutoff,
-            tokenizer: &config.tokenizer,
-            onnx: &config.onnx,
-            base: run.base,
-            shared: Some(self.shared),
-        };
+        let parts = CorpusParts::new(&run.project);
+        let inputs = Inputs { shared: Some(self.shared), ..run.inputs(&parts) };
         let grid = params.grid()?;
         let mut reports = Vec::new();
         let counted_as = |feature: &Feature, strategy: &Strategy| match feature.model {
@@ -137,7 +121,7 @@ impl Laboratory<'_> {
         };
         let mut audited: Vec<Strategy> = grid.clone();
         for name in &params.features {
-            let feature = self.feature(name)?;
+            let feature = config.find_feature(name)?;
             for counted in grid.iter().map(|strategy| counted_as(feature, strategy)) {
                 if !audited.contains(&counted) {
                     audited.push(counted);
@@ -151,13 +135,13 @@ impl Laboratory<'_> {
             documents: audit.first().map_or(0, |(cost, _)| cost.documents),
             ..Findings::default()
         };
-        ensure!(findings.documents > 0, "no document is of the kinds that are read ({:?})", params.kinds);
+        ensure!(findings.documents > 0, "no document is of the kinds that the experiment reads ({:?})", params.kinds);
         let labelled = match params.target {
             Target::Factor => {
                 let (factor, horizon) = (self.factor_params()?, params.horizon);
                 ensure!(
                     config.backtest.horizons.contains(&horizon),
-                    "horizon = {horizon} is none of [backtest] horizons = {:?}; add it there",
+                    "horizon = {horizon} is not among [backtest] horizons = {:?}; add it there",
                     config.backtest.horizons
                 );
                 findings.measure = "rank_ic".to_owned();
@@ -179,14 +163,14 @@ impl Laboratory<'_> {
         let mut observed = Vec::new();
         let mut progress = Grid::new(&params.name, &findings.measure, &params.features, &grid);
         for (column, name) in params.features.iter().enumerate() {
-            let feature = self.feature(name)?;
+            let feature = config.find_feature(name)?;
             for (row, strategy) in grid.iter().enumerate() {
                 let number = column * grid.len() + row;
                 let counted = counted_as(feature, strategy);
                 let at = audited.iter().position(|audited| *audited == counted);
                 let (cost, sections) = &audit[at.context("each strategy was audited")?];
                 let cell = Feature {
-                    name: format!("{name} · {strategy}"),
+                    name: derived_name(name, strategy),
                     truncate: strategy.clone(),
                     kinds: self.kinds(feature),
                     ..feature.clone()
@@ -194,7 +178,7 @@ impl Laboratory<'_> {
                 let keeps = || {
                     ensure!(
                         cost.nothing_kept < cost.documents,
-                        "it keeps nothing of any of the {} documents",
+                        "the strategy keeps nothing of any of the {} documents",
                         cost.documents
                     );
                     Ok(())
@@ -202,7 +186,7 @@ impl Laboratory<'_> {
                 if let Err(error) = cell.check().and_then(|()| self.suits(&cell)).and_then(|()| keeps()) {
                     ensure!(
                         !findings.cells.is_empty() || strategy != &grid[0],
-                        "the baseline {strategy} cannot be read by {name:?}: {error:#}"
+                        "feature {name:?} cannot be computed with the baseline {strategy}: {error:#}"
                     );
                     let reason = format!("{error:#}");
                     progress.note(number, CellState::Skipped(reason.clone()), &self.folder())?;
@@ -229,7 +213,11 @@ impl Laboratory<'_> {
                 observed.push(made);
             }
         }
-        ensure!(observed.len() > 1, "there is nothing to compare: {:?}", findings.skipped);
+        ensure!(
+            observed.len() > 1,
+            "fewer than two cells could be computed, so there is nothing to compare: {:?}",
+            findings.skipped
+        );
         let done = ctx.stage(&report.stage.clone(), "cells", Some(observed.len() as u64), || {
             conclude(&mut findings, &observed, labelled.as_ref(), params, ctx)?;
             ctx.advance(observed.len() as u64)?;
@@ -247,57 +235,45 @@ impl Laboratory<'_> {
         self.run.project.experiment(&self.params.name)
     }
 
-    fn feature(&self, name: &str) -> Result<&Feature> {
-        let features = &self.run.config.feature;
-        let known = || features.iter().map(|feature| feature.name.as_str()).collect::<Vec<_>>().join(", ");
-        features
-            .iter()
-            .find(|feature| feature.name == *name)
-            .with_context(|| format!("there is no [[feature]] {name:?}; there are: {}", known()))
-    }
-
     fn kinds(&self, feature: &Feature) -> Vec<Kind> {
         if self.params.kinds.is_empty() { feature.kinds.clone() } else { self.params.kinds.clone() }
     }
 
-    /// What all strategies keep of the documents.
+    /// The tokens and sections that each strategy keeps of the documents.
     fn audit(
         &self,
         grid: &[Strategy],
         inputs: &Inputs<'_>,
         reports: &mut Vec<Report>,
     ) -> Result<Vec<(Cost, Vec<SectionShare>)>> {
-        let Laboratory { run, params, .. } = self;
-        let kinds = self.kinds(self.feature(&params.features[0])?);
-        let key = Key::of_json(&(VERSION, "audit", grid, &kinds, &run.config.tokenizer, run.structure, run.ctx.seed()));
-        kept(&self.folder().join("audit.json"), key, || {
-            let mut audit = Vec::new();
+        let ExperimentRun { run, params, .. } = self;
+        let kinds = self.kinds(run.config.find_feature(&params.features[0])?);
+        let versions = (version::EXPERIMENT, version::EXTRACT);
+        let key = (versions, "audit", grid, &kinds, &run.config.tokenizer, run.structure, run.ctx.seed());
+        read_or_make(&self.folder().join("audit.json"), Key::of_json(&key), || {
             let name = format!("strategies of {}", params.name);
-            reports.push(run.ctx.stage(&name, "docs", run.documents, || {
-                audit = extract::audit(grid, &kinds, inputs, run.ctx)?;
+            let (audit, report) = run.ctx.stage(&name, "docs", run.documents, || {
+                let audit = extract::audit(grid, &kinds, inputs, run.ctx)?;
                 let documents = audit.first().map_or(0, |(cost, _)| cost.documents);
-                Ok(Report { rows_in: documents, rows_out: documents, ..Report::new(&name) })
-            })?);
+                Ok((audit, Report { rows_in: documents, rows_out: documents, ..Report::new(&name) }))
+            })?;
+            reports.push(report);
             Ok(audit)
         })
     }
 
     /// The factor whose rules are used.
     fn factor_params(&self) -> Result<factor::Params> {
-        let factors = &self.run.config.factor;
+        let config = self.run.config;
         if let Some(name) = &self.params.factor {
-            let known: Vec<&str> = factors.iter().map(|factor| factor.name.as_str()).collect();
-            let found = factors.iter().find(|factor| factor.name == *name);
-            return found.cloned().with_context(|| {
-                format!("there is no [[factor]] {name:?} whose rules could be used; there are: {}", known.join(", "))
-            });
+            return config.find_factor(name).cloned();
         }
-        let of_feature = |factor: &&factor::Params| self.params.features.iter().any(|name| factor.reads(name));
-        let found = factors.iter().find(of_feature).cloned();
+        let reads_a_feature = |factor: &&factor::Params| self.params.features.iter().any(|name| factor.reads(name));
+        let found = config.factor.iter().find(reads_a_feature).cloned();
         Ok(found.unwrap_or_else(|| factor::Params { name: "default".to_owned(), ..factor::Params::default() }))
     }
 
-    /// Fails where a feature gives nothing that the target could be judged by.
+    /// Fails if the values of a feature cannot be tested against the target.
     fn suits(&self, cell: &Feature) -> Result<()> {
         let model = cell.model;
         match self.params.target {
@@ -307,17 +283,17 @@ impl Laboratory<'_> {
                         model,
                         Model::Tfidf | Model::Lsa | Model::Vectors | Model::Word2vec | Model::Glove | Model::FastText
                     ),
-                    "its rows are vectors, of which no factor is made; take a model with a score, or target = \"label\""
+                    "the feature gives vectors, of which no factor can be made; take a model with a score, or target = \"label\""
                 );
                 ensure!(
                     model != Model::Onnx || cell.onnx.output != Output::Embedding,
-                    "onnx.output = \"embedding\" gives vectors, of which no factor is made; take \"scores\", or target = \"label\""
+                    "onnx.output = \"embedding\" gives vectors, of which no factor can be made; take \"scores\", or target = \"label\""
                 );
             }
             Target::Label | Target::Rating => ensure!(
                 dense(model) || counted(model),
-                "its values hang on returns or on the past; labels are told from words (tfidf, logistic, bayes, svm, boosted, ridge), \
-                 lexicon and onnx"
+                "the values of the feature depend on returns or on earlier documents; for labels take a model of words (tfidf, logistic, \
+                 bayes, svm, boosted, ridge), lexicon or onnx"
             ),
         }
         Ok(())

@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use inkstone_features::plain::{Line, open_model};
+use inkstone_features::standalone::{Line, open_model};
 use inkstone_models::{ModelFile, ModelHeader, write_model};
 use serde_json::Value;
 

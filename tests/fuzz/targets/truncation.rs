@@ -33,7 +33,7 @@ fn views(strategy: &Strategy, bytes: &mut Unstructured<'_>) -> arbitrary::Result
         starts.extend((at..at + length).map(|start| start as usize));
         at += length;
     }
-    let layout = if bytes.arbitrary()? { Layout::plain(at as usize) } else { Layout::new(starts, &sentences) };
+    let layout = Layout::new(starts, if bytes.arbitrary()? { &[] } else { &sentences[..] });
     assert_eq!(layout.tokens(), at as usize);
     let views = strategy.views(&layout, specials, draw);
     assert!(strategy.over().is_some() || views.len() <= 1);

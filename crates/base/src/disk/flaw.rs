@@ -1,28 +1,29 @@
-//! What can be wrong with a file that this program wrote, in words that name the way out.
+//! Flaws of files that this program wrote, as errors that name the way out.
 
+use std::cmp::Ordering;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
 use super::FORMAT;
 
-/// What is wrong with a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flaw {
-    /// There is no such file.
     Missing,
-    /// Its end is not there.
+    /// Its end is missing.
     CutShort,
     /// Bytes have changed since they were written.
     Altered,
-    /// It is whole, but not the file that was written last.
+    /// It is whole, but another than the file that was written last.
     Exchanged,
-    /// It is one more than there should be.
+    /// There are more parts than were written, and this is one of them.
     Surplus,
-    /// It tells of another number of documents than the part of the corpus that it belongs to.
+    /// It has rows for another number of documents than the part of the corpus that it belongs to.
     OtherRows,
     /// It carries no seal.
     Unsealed,
-    /// It is of a later format than [`FORMAT`].
+    /// It is of a format before [`FORMAT`].
+    Older(u32),
+    /// It is of a format after [`FORMAT`].
     Newer(u32),
 }
 
@@ -35,20 +36,30 @@ impl fmt::Display for Flaw {
             Flaw::Exchanged => f.write_str("is not the file that was written last: another was put in its place"),
             Flaw::Surplus => f.write_str("is one part too many"),
             Flaw::OtherRows => f.write_str("does not tell of as many documents as the corpus has in that part"),
-            Flaw::Unsealed => f.write_str("has no seal: an older version wrote it, or it is damaged"),
+            Flaw::Unsealed => f.write_str("has no seal: it is damaged, or another program wrote it"),
+            Flaw::Older(format) => {
+                write!(f, "was written by an older version (format {format}; this one reads format {FORMAT})")
+            }
             Flaw::Newer(format) => {
-                write!(f, "was written by a newer version (format {format}; this one reads up to {FORMAT})")
+                write!(f, "was written by a newer version (format {format}; this one reads format {FORMAT})")
             }
         }
     }
 }
 
-/// A file that must not be read on, and why. Travels inside [`anyhow::Error`].
+/// Fails for a format other than [`FORMAT`].
+pub(super) fn check_format(format: u32) -> Result<(), Flaw> {
+    match format.cmp(&FORMAT) {
+        Ordering::Less => Err(Flaw::Older(format)),
+        Ordering::Equal => Ok(()),
+        Ordering::Greater => Err(Flaw::Newer(format)),
+    }
+}
+
+/// A file that must not be used, and its flaw. Travels inside [`anyhow::Error`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Damage {
-    /// The file.
     pub path: PathBuf,
-    /// What is wrong with it.
     pub flaw: Flaw,
 }
 
@@ -57,7 +68,7 @@ impl Damage {
         Damage { path: path.to_owned(), flaw }
     }
 
-    /// The same in one line, the path seen from `folder`, without the way out.
+    /// Path, relative to `folder`, and flaw in one line, without the way out.
     pub fn within(&self, folder: &Path) -> String {
         format!("{} {}", self.path.strip_prefix(folder).unwrap_or(&self.path).display(), self.flaw)
     }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
-/// What is done about fields of text that begin as a formula does. Numbers are never touched.
+/// Treatment of text fields that begin as a formula does. Numbers are never changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 #[serde(rename_all = "lowercase")]
@@ -24,7 +24,7 @@ impl Formulas {
     }
 }
 
-/// Whether a spreadsheet would compute a text; some take the wide forms of the signs for the same, and none minds blanks.
+/// True if a spreadsheet would compute a text. Some accept the full-width forms of the signs, and all skip blanks.
 fn is_formula(text: &str) -> bool {
     let begins = |text: &str| text.starts_with(['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠']);
     (begins(text) || begins(text.trim_start())) && text.parse::<f64>().is_err()

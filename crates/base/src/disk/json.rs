@@ -1,7 +1,6 @@
 //! JSON with a seal: the first line has the format and the BLAKE3 of all that follows it, in every format to come.
 //!
-//! An object has the seal as its first member, so that whoever reads the file with other tools finds every member where he looks for
-//! it; any other value stands under `content`:
+//! An object has the seal as its first member, so that other tools find its members as usual; any other value stands under `content`:
 //!
 //! ```text
 //! {"seal": "inkstone 1 00112233445566778899aabbccddeeff",
@@ -16,7 +15,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::FORMAT;
-use super::flaw::{Damage, Flaw};
+use super::flaw::{Damage, Flaw, check_format};
 use super::write_atomic;
 use crate::data::Key;
 
@@ -25,7 +24,7 @@ const BEGINS: &str = "{\"seal\": \"inkstone ";
 const MEMBERS: &str = ",\n";
 /// Between the seal and a value that is no object.
 const CONTENT: &str = ", \"content\":\n";
-/// What ends a text.
+/// End of a text.
 const CLOSES: &str = "}\n";
 
 /// Writes a value as indented JSON with a seal.
@@ -33,19 +32,19 @@ pub fn write_json(path: &Path, value: &impl Serialize) -> Result<()> {
     write_json_of(path, value, FORMAT)
 }
 
-/// The same in any format; for tests of what a project of another version meets.
+/// Writes sealed JSON in any format, for tests.
 #[cfg_attr(not(any(test, feature = "testing")), allow(unreachable_pub, reason = "tests of other crates ask for it"))]
 pub fn write_json_of(path: &Path, value: &impl Serialize, format: u32) -> Result<()> {
     let text = sealed(&serde_json::to_string_pretty(value)?, format);
     write_atomic(path, |out| Ok(out.write_all(text.as_bytes())?))
 }
 
-/// Reads a JSON file of ours, if it is as it was written.
+/// Reads a sealed JSON file, if it is as it was written.
 pub fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T> {
     parse(path, open(path)?)
 }
 
-/// Reads a JSON file that may be of before there were seals, or of other tools; where there is a seal, it counts.
+/// Reads a JSON file that may have no seal, such as one that another tool wrote. A seal that is there is checked.
 pub fn read_unsealed_json<T: DeserializeOwned>(path: &Path) -> Result<T> {
     let text = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
     let text = if text.starts_with(BEGINS.as_bytes()) { open(path)? } else { text };
@@ -89,13 +88,13 @@ fn open(path: &Path) -> Result<Vec<u8>> {
 /// A text in its pieces.
 struct Sealed<'a> {
     key: Key,
-    /// Whether the rest is members of an object, not a value.
+    /// True if the rest is the members of an object.
     members: bool,
     /// All after the first line.
     rest: &'a [u8],
 }
 
-/// Takes a text apart, if it is as it was written.
+/// The pieces of a text that is as it was written.
 fn parts(text: &[u8]) -> Result<Sealed<'_>, Flaw> {
     let begins = BEGINS.as_bytes();
     if text.len() < begins.len() && begins.starts_with(text) {
@@ -106,13 +105,13 @@ fn parts(text: &[u8]) -> Result<Sealed<'_>, Flaw> {
     let (line, rest) = line.split_at(length + 1);
     let (format, key, members) = first_line(line).ok_or(Flaw::Altered)?;
     if key_of(format, rest) == key {
-        return if format > FORMAT { Err(Flaw::Newer(format)) } else { Ok(Sealed { key, members, rest }) };
+        return check_format(format).map(|()| Sealed { key, members, rest });
     }
     // Pages that were lost with the power read as zeros.
     Err(if rest.ends_with(CLOSES.as_bytes()) || rest.ends_with(&[0]) { Flaw::Altered } else { Flaw::CutShort })
 }
 
-/// Format, key, and whether members follow.
+/// Format and key in the first line, and true if the members of an object follow.
 fn first_line(line: &[u8]) -> Option<(u32, Key, bool)> {
     let (format, line) = std::str::from_utf8(line).ok()?.split_once(' ')?;
     let (key, then) = line.split_once('"')?;
@@ -194,11 +193,14 @@ mod tests {
     }
 
     #[test]
-    fn a_newer_format_is_refused_with_both_numbers() {
+    fn another_format_is_refused_with_both_numbers() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("state.json");
-        write_json_of(&path, &json!([]), FORMAT + 1).unwrap();
-        let error = format!("{:#}", read_json::<Value>(&path).unwrap_err());
-        assert!(error.contains(&format!("format {}; this one reads up to {FORMAT}", FORMAT + 1)), "{error}");
+        for (format, age) in [(FORMAT - 1, "older"), (FORMAT + 1, "newer")] {
+            write_json_of(&path, &json!([]), format).unwrap();
+            let error = format!("{:#}", read_json::<Value>(&path).unwrap_err());
+            let named = format!("{age} version (format {format}; this one reads format {FORMAT})");
+            assert!(error.contains(&named), "{error}");
+        }
     }
 }

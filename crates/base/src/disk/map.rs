@@ -1,4 +1,4 @@
-//! Files as memory: pages are read when they are touched, and given back when memory is short.
+//! Mapped files: pages are read when they are used, and given back when memory is short.
 
 use std::fs::File;
 use std::path::Path;
@@ -23,8 +23,7 @@ pub fn map_file(file: &File) -> std::io::Result<Mmap> {
     unsafe { Mmap::map(file) }
 }
 
-/// A mapped file as the numbers that were written to it; an absent map has none. The file is a whole number of them long, which
-/// holds for a scratch file that only they were written to.
+/// The numbers that were written to a mapped scratch file; none of an absent map. Nothing else may have been written to the file.
 pub fn numbers<T: Pod>(map: Option<&Mmap>) -> &[T] {
     // An empty slice of bytes would do for no map, were it not that its place need not suit larger numbers.
     map.map_or(&[], |map| bytemuck::cast_slice(map))

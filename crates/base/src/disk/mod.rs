@@ -36,7 +36,8 @@ pub use snapshot::{Snapshot, snapshot};
 
 use crate::data::Key;
 
-/// Format of the files that this program writes for itself: tables and JSON carry it in their seals. Version 0 had no seals.
+/// Format of the tables and JSON files that this program writes for itself. It stands in their seals, and files of another format are not
+/// read.
 pub const FORMAT: u32 = 1;
 
 /// Writes a file through `write` so that a reader sees either the old content or all of the new one.
@@ -48,7 +49,7 @@ pub fn write_atomic(path: &Path, write: impl FnOnce(&mut BufWriter<File>) -> Res
     pending.finish()
 }
 
-/// Makes a folder and those above it; the error names the folder and the way out.
+/// Makes a folder and those above it. The error names the folder and the way out.
 pub fn make_dir(path: &Path) -> Result<()> {
     pending::make_folders(path).with_context(|| {
         format!("cannot make the folder {} (check its permissions, or choose another)", path.display())
@@ -68,14 +69,14 @@ pub fn sweep_top(folder: &Path) -> Result<()> {
 fn sweep_to(folder: &Path, depth: usize) -> Result<()> {
     for entry in walkdir::WalkDir::new(folder).max_depth(depth).into_iter().filter_map(Result::ok) {
         if entry.file_type().is_file() && is_temporary(&entry.file_name().to_string_lossy()) {
-            // Whoever wrote it may have put it in its place meanwhile.
+            // Its writer may have renamed it meanwhile.
             remove_if_there(entry.path()).context("a leftover of an interrupted run stays")?;
         }
     }
     Ok(())
 }
 
-/// Says whether a name is one that [`Pending`] gives to a file while it is written: `.tmp-` and 32 hexadecimal digits, or `.tmp-` and
+/// True if a name is one that [`Pending`] gives to a file while it is written: `.tmp-` and 32 hexadecimal digits, or `.tmp-` and
 /// the six letters and digits that the crate tempfile draws.
 pub(crate) fn is_temporary(name: &str) -> bool {
     let Some(rest) = name.strip_prefix(".tmp-") else { return false };
@@ -87,7 +88,8 @@ pub fn seal_parquet(out: &mut BufWriter<File>, write: impl FnOnce(&mut dyn Write
     seal::seal(out, write)
 }
 
-/// The key of a file, if all of it is as it was written: that of its seal, or of its bytes where files of its kind have none.
+/// The key of a file that is as it was written, of which every byte is read: the key in the seal of a Parquet or JSON file, the hash of any
+/// other file.
 pub fn check(path: &Path) -> Result<Key> {
     let file = open(path)?;
     match extension(path) {
@@ -97,7 +99,7 @@ pub fn check(path: &Path) -> Result<Key> {
     }
 }
 
-/// What is wrong with a file, which should have this key where one is given.
+/// The flaw of a file, if it has one. A file with another key than `key` is one too.
 pub fn damage_of(path: &Path, key: Option<Key>) -> Result<Option<Damage>> {
     match check(path) {
         Ok(found) if key.is_none_or(|key| key == found) => Ok(None),
@@ -110,7 +112,8 @@ pub fn damage_of(path: &Path, key: Option<Key>) -> Result<Option<Damage>> {
     }
 }
 
-/// The key that [`check`] gives of a file that has just been written, of whose pages nothing is read.
+/// The key of a file, by which ingest's log, the notes beside parts and the project's state know it. Like [`check`], but the pages of a
+/// Parquet file are not read: for a file that was just written.
 pub fn key_of(path: &Path) -> Result<Key> {
     match extension(path) {
         Some("parquet") => check_with(path, &open(path)?, |bytes| seal::find(bytes).map(|seal| seal.content)),
@@ -159,7 +162,7 @@ fn check_with<T>(path: &Path, file: &File, check: impl FnOnce(&[u8]) -> Result<T
     check(&map).map_err(|flaw| Damage::new(path, flaw).into())
 }
 
-/// Removes a file; one that is not there is as good as removed.
+/// Removes a file, if it is there.
 pub fn remove_if_there(path: &Path) -> Result<()> {
     match std::fs::remove_file(path) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {

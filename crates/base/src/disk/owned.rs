@@ -1,6 +1,6 @@
-//! Folders that this program made, told from those of others by a marker file in them.
+//! Folders that this program made, which have a marker file in them.
 //!
-//! Whoever writes, sweeps or removes in a folder under names that the folder's owner did not choose calls [`own_folder`] first.
+//! Code that writes, sweeps or removes in a folder under names that the user did not choose calls [`own_folder`] first.
 
 use std::fmt;
 use std::fs::{self, File};
@@ -11,13 +11,12 @@ use anyhow::{Context, Result, ensure};
 
 use super::{is_temporary, make_dir};
 
-/// Name of the marker.
 pub const MARKER: &str = ".inkstone-folder";
 
 /// Names that file managers and file systems put into folders that are empty otherwise.
 const GUESTS: [&str; 4] = [".DS_Store", "Thumbs.db", "desktop.ini", "lost+found"];
 
-/// Names of others that a refusal lists.
+/// Most names of foreign entries that a refusal lists.
 const LISTED: usize = 3;
 
 /// The purpose of a folder.
@@ -27,7 +26,6 @@ pub enum Room {
     Project,
     /// The feature store of a project.
     Store,
-    /// A research ledger.
     Ledger,
     /// Tables for other tools.
     Exports,
@@ -101,7 +99,6 @@ impl Room {
 /// A folder that is not ours, or not for this purpose.
 #[derive(Clone, Debug)]
 pub struct NotOurs {
-    /// The folder.
     pub folder: PathBuf,
     room: Room,
     why: Why,
@@ -116,7 +113,7 @@ enum Why {
 }
 
 impl NotOurs {
-    /// The first entries of others, as a list of names.
+    /// The first foreign entries, as a list of names.
     pub fn saw(&self) -> String {
         match &self.why {
             Why::Holds(names, count) => {
@@ -168,13 +165,13 @@ pub fn own_folder(folder: &Path, room: Room) -> Result<()> {
 pub fn marked_for(folder: &Path) -> Result<Option<Room>> {
     match fs::read(folder.join(MARKER)) {
         Ok(marker) => Ok(room_of(&marker)),
-        // A file in the place of the folder is named by whoever makes the folder.
+        // A file in the place of the folder becomes an error when the folder is made.
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
         Err(error) => Err(error).with_context(|| format!("cannot read {}", folder.join(MARKER).display())),
     }
 }
 
-/// Says whether a folder has a marker for this purpose; `false` where it is absent or empty. Writes nothing. Fails with [`NotOurs`] as
+/// True if a folder has a marker for this purpose; false if it is absent or empty. Writes nothing. Fails with [`NotOurs`] as
 /// [`own_folder`] does.
 pub fn is_ours(folder: &Path, room: Room) -> Result<bool> {
     let not_ours = |why| Err(NotOurs { folder: folder.to_owned(), room, why }.into());
@@ -204,7 +201,7 @@ pub fn write_marker(folder: &Path, room: Room) -> Result<()> {
     );
     let path = folder.join(MARKER);
     let cannot = || format!("cannot write {}", path.display());
-    // A link would lead to a file of somebody else.
+    // A link would lead to a foreign file.
     let is_other = fs::symlink_metadata(&path).is_ok_and(|about| !about.is_file());
     ensure!(!is_other, "{} is no plain file; nothing was written: remove it", path.display());
     let mut file = File::create(&path).with_context(cannot)?;

@@ -3,7 +3,7 @@
 //! # What a loss of power can take
 //!
 //! A kill of the process takes nothing that was written: the system keeps it. A loss of power takes whatever was not brought to the
-//! disk by `fsync`, in any order. What the program promises then, and the calls that carry the promise:
+//! disk by `fsync`, in any order. The promises after a loss of power, and the calls that keep them:
 //!
 //! | promised | when | carried by |
 //! |---|---|---|
@@ -54,12 +54,12 @@ impl Pending {
         Ok(Pending { path: path.to_owned(), out: BufWriter::with_capacity(BUFFER, file), temporary })
     }
 
-    /// Where the file will be.
+    /// Path of the file when it is finished.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// What is written to.
+    /// The writer of its content.
     pub fn out(&mut self) -> &mut BufWriter<File> {
         &mut self.out
     }
@@ -76,7 +76,7 @@ impl Pending {
     }
 }
 
-/// Brings the names in a folder to the disk. A folder that the system cannot synchronise, or lets nobody open for that, is passed over.
+/// Brings the names in a folder to the disk. A folder that the system cannot synchronise, or does not open for that, is passed over.
 pub fn sync_folder(folder: &Path) -> Result<()> {
     let cannot = || format!("cannot bring the names in {} to the disk", folder.display());
     let opened = match File::open(folder) {
@@ -144,8 +144,8 @@ pub fn temporary(usual: bool) -> tempfile::Builder<'static, 'static> {
     builder
 }
 
-/// A temporary file beside `path`. Whoever writes a file first takes away what a killed writer of the same file left; of a writer that
-/// is alive, which shows by its lock, it stays.
+/// A temporary file beside `path`. The leftover of a killed writer of the same file is removed first; the temporary file of a living
+/// writer, which holds a lock on it, stays.
 fn temporary_for(path: &Path) -> io::Result<(File, TempPath)> {
     let is_new = !path.exists();
     #[cfg(unix)]
@@ -213,7 +213,7 @@ pub(crate) fn open_plain(options: &mut std::fs::OpenOptions, path: &Path) -> io:
     }
 }
 
-/// Says whether an open file is still the one under its name.
+/// True if an open file is still the one under its name.
 pub(crate) fn is_at(file: &File, path: &Path) -> bool {
     #[cfg(unix)]
     {
@@ -249,13 +249,11 @@ impl Scratch {
         Ok(Scratch { out: BufWriter::with_capacity(BUFFER, file), written: 0 })
     }
 
-    /// Adds bytes.
     pub fn write(&mut self, bytes: &[u8]) -> Result<()> {
         self.written += bytes.len() as u64;
         self.out.write_all(bytes).context("cannot write a scratch file (is the disk full?)")
     }
 
-    /// Bytes written so far.
     pub fn written(&self) -> u64 {
         self.written
     }

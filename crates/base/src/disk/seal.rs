@@ -1,4 +1,4 @@
-//! Seals: what a Parquet file of ours carries between its pages and its footer, so that damage is seen before anything is served.
+//! Seals of Parquet files: 64 bytes between pages and footer, by which damage is seen before anything is served.
 //!
 //! Parquet has no checksum that polars would write. Its readers find the footer by the length in the file's last eight bytes, and the
 //! pages by their offsets from its beginning: what stands between the two is seen by none of them. There lie, in little endian,
@@ -21,23 +21,21 @@ use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 use anyhow::{Context, Result, ensure};
 
 use super::FORMAT;
-use super::flaw::Flaw;
+use super::flaw::{Flaw, check_format};
 use crate::data::Key;
 
-/// Bytes of a seal.
 pub(super) const LENGTH: usize = 64;
 const MAGIC: &[u8; 8] = b"INKSEAL\0";
 /// The bytes by which a Parquet file begins and ends.
 const PARQUET: &[u8; 4] = b"PAR1";
 
-/// What a seal says of its file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Seal {
     format: u32,
     footer_length: u32,
     pages_length: u64,
     footer: Key,
-    /// All of the file but the seal.
+    /// BLAKE3 of all of the file but the seal.
     pub(super) content: Key,
 }
 
@@ -71,11 +69,11 @@ impl Seal {
             footer: key(24),
             content: key(40),
         };
-        if seal.format > FORMAT { Err(Flaw::Newer(seal.format)) } else { Ok(seal) }
+        check_format(seal.format).map(|()| seal)
     }
 }
 
-/// Takes the digest of all that passes through.
+/// Hashes all that is written through it.
 struct Hashing<'a> {
     out: &'a mut BufWriter<File>,
     hasher: blake3::Hasher,
@@ -93,7 +91,7 @@ impl Write for Hashing<'_> {
     }
 }
 
-/// Lets `write` write a Parquet file, which is all that `out` holds, and seals it.
+/// Seals the Parquet file that `write` writes, which is all that `out` holds.
 pub(super) fn seal(out: &mut BufWriter<File>, write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
     let mut hashing = Hashing { out, hasher: blake3::Hasher::new() };
     write(&mut hashing)?;

@@ -1,4 +1,4 @@
-//! Files of others, whose bytes are taken once.
+//! Snapshots of files that other programs may change.
 //!
 //! A mapped file that another program cuts short ends the process, and one that it writes to changes under the reader's hands. So only
 //! files that this program wrote are mapped; of a file of others a [`Snapshot`] is taken.

@@ -1,4 +1,4 @@
-//! Repeats: which document was the first to tell what another tells.
+//! Repeats: the first document of each story, by exact or near duplicates.
 //!
 //! Documents are taken in the order of `published_at`, then `doc_id`. A document joins the earliest first mention
 //! within the window that it matches, exactly (the same letters, see [`super::minhash`]) or nearly (sketches alike);
@@ -23,13 +23,13 @@ use super::minhash::{self, BANDS, Sketch, Sketcher};
 const COMPARED_PER_BAND: usize = 256;
 const NONE: u32 = u32::MAX;
 
-/// What is kept of a document between the passes.
+/// Fingerprint of a document, kept in memory between the passes.
 pub(super) struct Trace {
     /// Seconds of `published_at`.
     pub(super) at: i64,
     /// Key of the clean text.
     pub(super) text: Key,
-    /// Key of what counts of the text when it is compared.
+    /// Key of the characters by which texts are compared.
     pub(super) letters: Key,
     /// No text at all: repeats nothing.
     pub(super) empty: bool,
@@ -65,7 +65,7 @@ pub(super) fn key_of_text(doc: &Document) -> Key {
 #[derive(Default)]
 pub(super) struct Corpus {
     traces: Vec<Trace>,
-    /// All ids in one text, and where each ends: a third of what as many strings would take.
+    /// All ids in one text, and the end of each: a third of the memory of as many strings.
     ids: String,
     id_ends: Vec<usize>,
 }
@@ -125,7 +125,7 @@ pub(super) fn mark(corpus: &Corpus, params: &Params, ctx: &Ctx) -> Result<Vec<Ma
     Ok(marks)
 }
 
-/// Notes what was found in the stage's report.
+/// Writes the counts of repeats into the stage's report.
 pub(super) fn tell(corpus: &Corpus, marks: &[Mark], report: &mut Report) {
     let mut sizes: FxHashMap<u32, u64> = FxHashMap::default();
     let (mut exact, mut near) = (0u64, 0u64);
@@ -152,16 +152,16 @@ pub(super) fn tell(corpus: &Corpus, marks: &[Mark], report: &mut Report) {
 #[derive(Default)]
 struct FirstMentions {
     /// In the order of time; the front is forgotten first. Number `n` is at `n - forgotten`.
-    entries: VecDeque<Entry>,
+    entries: VecDeque<FirstMention>,
     forgotten: u32,
-    /// How many were forgotten when the maps were last rid of them.
+    /// Number of forgotten documents when the maps were last rid of them.
     swept: u32,
     by_letters: FxHashMap<Key, u32>,
-    /// By band hash, the newest number with it; [`Entry::older`] goes on from there.
+    /// By band hash, the newest number with it; [`FirstMention::older`] goes on from there.
     by_band: [FxHashMap<u32, u32>; BANDS],
 }
 
-struct Entry {
+struct FirstMention {
     doc: u32,
     older: [u32; BANDS],
 }
@@ -176,10 +176,10 @@ impl FirstMentions {
                 *older = self.by_band[band].insert(sketch.band(band), number).unwrap_or(NONE);
             }
         }
-        self.entries.push_back(Entry { doc, older });
+        self.entries.push_back(FirstMention { doc, older });
     }
 
-    /// Forgets from the front while `gone` holds; the maps follow when most of what they hold is gone.
+    /// Forgets from the front while `gone` holds; the maps follow when most of their entries are gone.
     fn forget(&mut self, gone: impl Fn(u32) -> bool) {
         while self.entries.front().is_some_and(|e| gone(e.doc)) {
             self.entries.pop_front();
@@ -222,7 +222,7 @@ impl FirstMentions {
         })
     }
 
-    fn entry(&self, number: u32) -> &Entry {
+    fn entry(&self, number: u32) -> &FirstMention {
         &self.entries[(number - self.forgotten) as usize]
     }
 }
@@ -328,8 +328,8 @@ mod tests {
     #[test]
     fn a_first_mention_is_forgotten_after_the_window_and_never_without_one() {
         let story: String = letters(&mut ChaCha8Rng::seed_from_u64(3), 80).into_iter().collect();
-        let told = |hours: i64| (hours * HOUR, story.clone());
-        let texts = [told(0), told(30 * 24), told(30 * 24 + 1), told(31 * 24)];
+        let text = |hours: i64| (hours * HOUR, story.clone());
+        let texts = [text(0), text(30 * 24), text(30 * 24 + 1), text(31 * 24)];
         let firsts = |params: &Params| marks(&texts, params).iter().map(|m| m.first).collect::<Vec<_>>();
         assert_eq!(firsts(&Params::default()), [0, 0, 2, 2]);
         assert_eq!(firsts(&Params { window_days: 0, ..Params::default() }), [0, 0, 0, 0]);

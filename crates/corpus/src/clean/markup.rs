@@ -1,4 +1,4 @@
-//! Takes HTML and XML markup off a text without taking a `<` of the text for a tag.
+//! Removes HTML and XML markup from a text, without mistaking a `<` of the text for a tag.
 //!
 //! `PE<20倍` and `PE<PB and PB>1` are text. A tag is `<`, a name, attributes and `>`, and it must show that it is one:
 //! by a name of HTML, a prefix (`o:p`), a closing form, a quoted attribute, or a closing tag of the same name further on.
@@ -9,11 +9,10 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-/// Elements that end a line.
-const BLOCKS: [&str; 36] = [
+/// Elements that end a line in pages and in texts with markup.
+pub(crate) const BLOCKS: [&str; 29] = [
     "address",
     "article",
-    "aside",
     "blockquote",
     "body",
     "br",
@@ -24,8 +23,6 @@ const BLOCKS: [&str; 36] = [
     "dt",
     "figcaption",
     "figure",
-    "footer",
-    "form",
     "h1",
     "h2",
     "h3",
@@ -34,20 +31,18 @@ const BLOCKS: [&str; 36] = [
     "h6",
     "header",
     "hr",
-    "html",
     "li",
     "main",
-    "nav",
     "ol",
     "option",
     "p",
     "pre",
     "section",
-    "table",
     "title",
-    "tr",
     "ul",
 ];
+/// Further elements that end a line in texts with markup.
+const OTHER_BLOCKS: [&str; 7] = ["aside", "footer", "form", "html", "nav", "table", "tr"];
 /// Elements that end a word.
 const CELLS: [&str; 2] = ["td", "th"];
 /// Elements inside a line.
@@ -117,7 +112,7 @@ impl<'a> Stripper<'a> {
         stripped
     }
 
-    /// Where the markup that begins at `at` ends, and what stands in its place; `None` when it is text.
+    /// End of the markup that begins at `at`, and the text that replaces it; `None` if it is text.
     fn markup_at(&mut self, at: usize) -> Option<(usize, &'a str)> {
         let rest = &self.text[at..];
         if rest.starts_with("<!--") {
@@ -145,7 +140,7 @@ impl<'a> Stripper<'a> {
                 return Some((contents_end.map_or(end, |close| close + 1), ""));
             }
         }
-        if BLOCKS.contains(&name) {
+        if BLOCKS.contains(&name) || OTHER_BLOCKS.contains(&name) {
             Some((end, "\n"))
         } else if CELLS.contains(&name) {
             Some((end, " "))
@@ -203,7 +198,7 @@ impl<'a> Stripper<'a> {
         Some(Tag { name, closing, evident, len: i + 1 - at })
     }
 
-    /// Where `end` (ASCII, in either case) is next found.
+    /// Place of the next `end` (ASCII, in either case).
     fn find(&mut self, from: usize, end: &'static str) -> Option<usize> {
         if self.missing.contains(&end) {
             return None;

@@ -18,7 +18,7 @@ const NUMBERS: usize = 16;
 /// Texts with fewer letters than this are compared exactly: one word (北向, 南向) makes all the difference to them.
 const LEAST_LETTERS: usize = 20;
 
-/// What is kept of a text to compare it with others.
+/// MinHash sketch of a text.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Sketch {
     components: [u16; PERMUTATIONS],
@@ -89,7 +89,7 @@ impl Sketcher {
     }
 }
 
-/// What counts of a text when it is compared: letters and digits, points inside numbers, signs and percent signs beside
+/// The characters by which texts are compared: letters and digits, points inside numbers, signs and percent signs beside
 /// them; ASCII in lower case.
 pub(super) fn letters(title: &str, body: &str) -> Vec<char> {
     let mut letters = Vec::with_capacity((title.len() + body.len()) / 3);

@@ -1,7 +1,7 @@
-//! Cleaning: one normal form for every text, and a mark on every text that was told before.
+//! Cleaning: one normal form for every text, and a mark on every text that repeats an earlier one.
 //!
-//! Takes the documents as ingested and gives them part by part with clean text, the key of that text, and the first
-//! mention of what they tell. The normal form is [`normalise()`]'s; what counts as a repeat is told in `duplicates.rs`.
+//! Reads the documents as ingested and writes them part by part with clean text, the key of that text, and the first
+//! mention of their story. The normal form is [`normalise()`]'s; `duplicates.rs` defines repeats.
 //! A mark depends on earlier documents only, so a later document never changes what was known before.
 //!
 //! Useful for: whatever reads text after this stage. Not for: judging sources or dropping rows; nothing is dropped.
@@ -11,26 +11,29 @@ mod markup;
 mod minhash;
 mod normalise;
 
+use std::path::Path;
+
 use anyhow::{Context, Result, ensure};
-use polars::prelude::{DataFrame, IntoColumn, NamedFrom, Series, StringChunked};
+use polars::prelude::{Column, DataFrame, DataType, IntoColumn, NamedFrom, Series};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use inkstone_base::data::{Document, Key, Report};
 use inkstone_base::disk;
 use inkstone_base::job::Ctx;
-use inkstone_tables::corpus::{Parts, column, documents_from_frame, documents_to_frame};
+use inkstone_tables::corpus::{Parts, column, documents_from_frame, documents_to_frame, texts_column, texts_of};
 use inkstone_tables::frames;
 use inkstone_tables::made;
 
 use duplicates::{Corpus, Trace};
+pub(crate) use markup::BLOCKS;
 use minhash::Sketcher;
 pub use normalise::{normalise, normalise_line};
 
 /// Changes whenever the same document would be cleaned differently, so that parts of an older version are not kept.
-const VERSION: u32 = 1;
+pub const VERSION: u32 = 1;
 
-/// What to do to the text, and what to call a repeat (`[clean]`).
+/// Parameters of the normal form and of repeats (`[clean]`).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Params {
@@ -76,7 +79,7 @@ impl Params {
     }
 }
 
-/// A document whose text is in normal form, and what it repeats.
+/// A document whose text is in normal form, with the first mention of its story.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CleanDocument {
     /// The document; title (one line) and body are clean.
@@ -91,7 +94,7 @@ pub struct CleanDocument {
 }
 
 impl CleanDocument {
-    /// Whether nothing like it came before.
+    /// True if it is the first mention of its story.
     pub fn is_first(&self) -> bool {
         self.first_mention == self.document.doc_id
     }
@@ -107,9 +110,8 @@ pub fn clean_to_frame(docs: &[CleanDocument]) -> Result<DataFrame> {
 }
 
 /// Reads clean documents from a frame: the columns of documents, then `text`, `first_mention`, `similarity`.
-pub fn clean_from_frame(frame: &DataFrame) -> Result<Vec<CleanDocument>> {
-    let text = column(frame, "text")?.str()?;
-    let first_mention = column(frame, "first_mention")?.str()?;
+fn clean_from_frame(frame: &DataFrame) -> Result<Vec<CleanDocument>> {
+    let [text, first_mention] = [texts_of(frame, "text")?, texts_of(frame, "first_mention")?];
     let similarity = column(frame, "similarity")?.f32()?;
     let documents = documents_from_frame(frame)?;
     let rows = documents.into_iter().enumerate();
@@ -123,6 +125,37 @@ pub fn clean_from_frame(frame: &DataFrame) -> Result<Vec<CleanDocument>> {
         })
     })
     .collect()
+}
+
+/// The clean documents of one part.
+pub fn clean_of_part(path: &Path) -> Result<Vec<CleanDocument>> {
+    clean_from_frame(&frames::read_parquet(path, None)?).with_context(|| format!("cannot use {}", path.display()))
+}
+
+/// The clean documents of one part with empty titles and bodies, whose columns, most of the file, are not read.
+pub fn clean_of_part_without_text(path: &Path) -> Result<Vec<CleanDocument>> {
+    let columns = [
+        "doc_id",
+        "kind",
+        "codes",
+        "source",
+        "author",
+        "org",
+        "rating",
+        "label",
+        "event_at",
+        "published_at",
+        "ingested_at",
+        "text",
+        "first_mention",
+        "similarity",
+    ];
+    let mut frame = frames::read_parquet(path, Some(&columns))?;
+    for name in ["title", "body"] {
+        let none = Column::full_null(name.into(), frame.height(), &DataType::String);
+        frame.with_column(none)?;
+    }
+    clean_from_frame(&frame).with_context(|| format!("cannot use {}", path.display()))
 }
 
 /// Of clean documents the number of the first that each repeats, exactly or nearly, whatever time lies between; its own where it is
@@ -168,9 +201,9 @@ pub fn run(documents: &Parts, out: &Parts, params: &Params, ctx: &Ctx) -> Result
         let (rows, hash) = read[i];
         let marks = marks[first_row..first_row + rows].iter().map(|m| (corpus.doc_id(m.first), m.similarity));
         first_row += rows;
-        let of =
+        let key =
             Key::of_json(&(&rules, hash, marks.clone().map(|(id, alike)| (id, alike.to_bits())).collect::<Vec<_>>()));
-        if made::stands::<()>(out, i, of).is_some() {
+        if made::stands::<()>(out, i, key).is_some() {
             ctx.advance(rows as u64 / 2)?;
             kept += 1;
             continue;
@@ -179,7 +212,7 @@ pub fn run(documents: &Parts, out: &Parts, params: &Params, ctx: &Ctx) -> Result
         let mut docs = documents_from_frame(&frames::read_parquet(file, None)?)?;
         let texts = clean_each(&mut docs, 1, params, ctx, duplicates::key_of_text)?;
         out.write(i, &mut frame_of(&docs, &texts, marks)?)?;
-        made::note(out, i, of, ())?;
+        made::note(out, i, key, ())?;
     }
     made::truncate(out, files.len())?;
     let mut report = Report::new("clean");
@@ -220,15 +253,11 @@ fn frame_of<'a>(
     texts: &[Key],
     marks: impl Iterator<Item = (&'a str, f32)> + Clone,
 ) -> Result<DataFrame> {
-    let strings = |name: &str, mut values: StringChunked| {
-        values.rename(name.into());
-        values.into_column()
-    };
     let similarities: Vec<f32> = marks.clone().map(|m| m.1).collect();
     let mut frame = documents_to_frame(docs)?;
     frame.hstack_mut(&[
-        strings("text", texts.iter().map(|t| Some(t.hex())).collect()),
-        strings("first_mention", marks.map(|m| Some(m.0)).collect()),
+        texts_column("text", texts.iter().map(|t| Some(t.hex()))),
+        texts_column("first_mention", marks.map(|m| Some(m.0))),
         Series::new("similarity".into(), similarities).into_column(),
     ])?;
     Ok(frame)
@@ -269,8 +298,12 @@ mod tests {
         assert_eq!(ctx.progress().stages()[0].done, report.rows_in);
         let files = out.files().unwrap();
         assert_eq!(files.len(), parts.len());
-        let frames = files.iter().map(|f| frames::read_parquet(f, None).unwrap());
-        let docs = frames.flat_map(|f| clean_from_frame(&f).unwrap()).collect();
+        let docs: Vec<CleanDocument> = files.iter().flat_map(|f| clean_of_part(f).unwrap()).collect();
+        let bare = files.iter().flat_map(|f| clean_of_part_without_text(f).unwrap());
+        assert!(docs.iter().cloned().zip(bare).all(|(mut doc, bare)| {
+            doc.document = Document { title: String::new(), body: String::new(), ..doc.document };
+            doc == bare
+        }));
         (docs, report, files.iter().map(|f| std::fs::read(f).unwrap()).collect())
     }
 

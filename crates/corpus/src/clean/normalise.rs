@@ -8,7 +8,7 @@
 //!   symbol fonts (bullets of the private area U+F000 to U+F0FF) become spaces.
 //! - A run of white space is one space, and none beside a Chinese character: spaces inside Chinese are residue of
 //!   layout. Line ends are `\n`, one between paragraphs, none at the ends.
-//! - Marks of report templates (`[Table_Summary]`) end a line, nothing more. Markup is told in [`super::markup`].
+//! - Marks of report templates (`[Table_Summary]`) end a line, nothing more. [`super::markup`] describes markup.
 //!
 //! Normalising twice is normalising once, and the text never has more characters than before, but for the few that NFC
 //! writes as two.
@@ -76,7 +76,7 @@ pub fn normalise_line(text: &str, params: &Params) -> String {
     fixed_point(text, |text| pass(text, params, ' '))
 }
 
-/// What one step uncovers another may have to handle (`&amp;lt;br&amp;gt;` is a line break in the end), so the passes
+/// One step may uncover work for another (`&amp;lt;br&amp;gt;` is a line break in the end), so the passes
 /// are repeated until nothing changes; most texts need one that changes and one that does not.
 fn fixed_point(text: &str, pass: impl Fn(&str) -> String) -> String {
     let mut clean = pass(text);
@@ -196,7 +196,7 @@ fn narrow(c: char) -> char {
     }
 }
 
-/// Spaces and line ends as the module tells; `line_end` says what a line end becomes.
+/// Normalises spaces and line ends as described above; `line_end` replaces a line end.
 fn respace(text: &str, line_end: char) -> String {
     let mut spaced = String::with_capacity(text.len());
     let mut gap = None;

@@ -90,7 +90,7 @@ pub(super) struct Company {
     pub(super) suspended: Vec<(usize, usize)>,
     /// Relative chance that a document is about it.
     pub(super) attention: f64,
-    /// Exposure to the market's return, and the daily standard deviation of what is its own (log return).
+    /// Exposure to the market's return, and the daily standard deviation of the rest (log return).
     pub(super) beta: f64,
     pub(super) sigma: f64,
     /// First price in CNY and shares outstanding.
@@ -117,14 +117,14 @@ impl Company {
         (self.listed..self.delisted).contains(&day) && !self.suspended.iter().any(|s| (s.0..s.1).contains(&day))
     }
 
-    /// Whether it was listed inside the calendar and `day` is one of its first five, which have no limit.
+    /// True if it was listed inside the calendar and `day` is one of its first five, which have no limit.
     pub(super) fn is_new(&self, day: usize) -> bool {
         self.listed > 0 && day < self.listed + 5
     }
 }
 
 /// Vocabulary that names companies and people.
-pub(super) struct Names {
+pub(super) struct NameVocabulary {
     halves: Vec<String>,
     common: Vec<String>,
     pub(super) industries: Vec<Industry>,
@@ -136,9 +136,9 @@ pub(super) struct Names {
     pub(super) brokers: Vec<(String, String)>,
 }
 
-impl Names {
+impl NameVocabulary {
     /// Reads `names.txt`.
-    pub(super) fn parse(text: &str) -> Result<Names> {
+    pub(super) fn parse(text: &str) -> Result<NameVocabulary> {
         let section = |name: &str| -> Result<Vec<&str>> {
             let head = format!(":: {name}");
             let mut lines = text.lines().map(str::trim).skip_while(|l| *l != head).skip(1).peekable();
@@ -160,7 +160,7 @@ impl Names {
                 line.split_once('|').with_context(|| format!("names.txt: a broker without style: {line}"))?;
             Ok((name.to_owned(), style.to_owned()))
         };
-        Ok(Names {
+        Ok(NameVocabulary {
             halves: words("字号")?,
             common: words("通称")?,
             industries: section("行业")?.iter().map(industry).collect::<Result<_>>()?,
@@ -178,7 +178,7 @@ fn split(line: &str) -> Vec<String> {
 }
 
 /// All companies of a market, sorted by code.
-pub(super) fn found(names: &Names, calendar: &Calendar, scale: f64, seed: u64) -> Vec<Company> {
+pub(super) fn found(names: &NameVocabulary, calendar: &Calendar, scale: f64, seed: u64) -> Vec<Company> {
     let n = ((SECURITIES * scale).round() as usize).clamp(8, MOST);
     let mut rng = rng(seed, Stream::Companies, 0);
     let mut halves = names.halves.clone();
@@ -284,7 +284,7 @@ fn company(
 fn rename(
     company: &mut Company,
     i: usize,
-    names: &Names,
+    names: &NameVocabulary,
     halves: &[String],
     taken: &mut FxHashSet<String>,
     calendar: &Calendar,
@@ -326,7 +326,7 @@ fn st_name(mark: &str, short: &str, taken: &mut FxHashSet<String>) -> String {
 }
 
 /// The companies as the dated table of securities.
-pub(super) fn securities(companies: &[Company], names: &Names, calendar: &Calendar) -> Vec<Security> {
+pub(super) fn securities(companies: &[Company], names: &NameVocabulary, calendar: &Calendar) -> Vec<Security> {
     let day = |t: usize| calendar.days().get(t).copied();
     let mut rows = Vec::new();
     for company in companies {

@@ -1,4 +1,4 @@
-//! How the brokers deliver: a Parquet file a month in 2023, a JSON array a month in 2024, and one house's text files.
+//! Deliveries of the brokers: a Parquet file a month in 2023, a JSON array a month in 2024, and one house's text files.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ const TXT_HOUSE: &str = "松石研究";
 /// One good report in so many is followed by a bad one.
 const BAD_EVERY: u64 = 83;
 
-/// What the desks have delivered.
+/// Files that the desks have delivered.
 pub(super) struct Delivery {
     folder: PathBuf,
     /// One in so many of the text house's reports is a text file, so that their number stays near a hundred.

@@ -71,7 +71,7 @@ impl Grammar {
         Ok(Grammar { rules })
     }
 
-    /// Whether there is a rule of this name.
+    /// True if there is a rule of this name.
     pub(super) fn has(&self, rule: &str) -> bool {
         self.rules.contains_key(rule)
     }

@@ -1,4 +1,4 @@
-//! The book of what was written: each document's tone to `truth_tone.parquet`, its effect to the prices, and the counts.
+//! The ledger of the documents: each tone goes to `truth_tone.parquet`, each effect to the prices; and counts.
 
 use std::fs::File;
 use std::io::BufWriter;
@@ -21,7 +21,7 @@ const BATCH: usize = 1 << 15;
 
 type Out<'f> = &'f mut BufWriter<File>;
 
-/// What is known of the documents so far.
+/// Counts and signals of the documents written so far.
 pub(super) struct Ledger<'w, 'f> {
     world: &'w World,
     effect: Effect,
@@ -105,7 +105,7 @@ impl<'w, 'f> Ledger<'w, 'f> {
         if self.rows.len() >= BATCH { self.flush() } else { Ok(()) }
     }
 
-    /// Writes what is left of the table.
+    /// Writes the remaining rows of the table.
     pub(super) fn finish(&mut self) -> Result<()> {
         self.flush()?;
         let writer = self.writer.as_ref().context("the demo has no documents; raise the scale")?;

@@ -49,7 +49,6 @@ use vendor::{SHAPES, Wire};
 /// Counts up when the same parameters give other files for a reason outside the vocabulary files.
 const VERSION: u32 = 3;
 
-/// What to generate.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Params {
@@ -149,7 +148,7 @@ pub fn generate(dir: &Path, params: &Params, ctx: &Ctx) -> Result<(Truth, Report
     Ok((truth, report))
 }
 
-/// How tones move prices.
+/// The planted effect of tones on prices.
 fn effect() -> Effect {
     Effect {
         same_day: 0.026,

@@ -158,12 +158,10 @@ impl<'w> Wires<'w> {
             paragraphs,
             about: std::iter::once(about).chain(partner).collect(),
             medium: medium.clone(),
-            author: None,
-            rating: None,
             tone,
             shock,
             style: event.name.clone(),
-            repost_of: None,
+            ..Story::default()
         })
     }
 
@@ -184,14 +182,9 @@ impl<'w> Wires<'w> {
             title,
             placebo: world.placebo_words(&paragraphs),
             paragraphs,
-            about: Vec::new(),
             medium: medium.to_owned(),
-            author: None,
-            rating: None,
-            tone: 0.0,
-            shock: 0.0,
             style: "市场".to_owned(),
-            repost_of: None,
+            ..Story::default()
         })
     }
 

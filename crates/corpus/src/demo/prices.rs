@@ -1,4 +1,4 @@
-//! Daily prices: noise, what the documents planted, and the exchanges' limits and suspensions.
+//! Daily prices: noise, the returns planted by documents, and the exchanges' limits and suspensions.
 //!
 //! Each company has a fair log price that moves overnight and between open and close. The printed open and close are
 //! the fair price cut to the day's limits, so a move that is too large for one day goes on at the next, and a
@@ -31,7 +31,7 @@ const WILD: f64 = 2.2;
 /// Share of the same-day part of overnight news that leaks into the session before.
 const LEAK: f64 = 0.35;
 
-/// What documents add to the fair prices.
+/// Returns that documents add to the fair prices.
 pub(super) struct Planting {
     width: usize,
     overnight: Vec<f32>,

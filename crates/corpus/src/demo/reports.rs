@@ -116,9 +116,8 @@ impl<'w> Desks<'w> {
                 _ => "中性",
             }),
             tone: draft.tone(),
-            shock: 0.0,
             style: style.clone(),
-            repost_of: None,
+            ..Story::default()
         })
     }
 

@@ -15,7 +15,7 @@ pub(super) enum Stream {
     Reports = 3,
     /// Return noise; number 0 is the market that is written, the others are redraws.
     Noise = 4,
-    /// What prices need beside open and close.
+    /// Columns of prices beside open and close.
     Volume = 5,
     /// Rows that a reader must refuse.
     BadRows = 6,

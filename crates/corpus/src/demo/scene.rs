@@ -7,13 +7,13 @@ use chrono::{Datelike, NaiveDateTime};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 
-use super::companies::{Company, Names};
+use super::companies::{Company, NameVocabulary};
 use super::grammar::Scene;
 use super::rng::pick;
 
 /// A document's surroundings. `company` is absent from news of the whole market.
 pub(super) struct Setting<'a> {
-    pub(super) names: &'a Names,
+    pub(super) names: &'a NameVocabulary,
     pub(super) placebo: &'a [&'a str],
     pub(super) company: Option<&'a Company>,
     pub(super) partner: Option<&'a Company>,
@@ -24,9 +24,9 @@ pub(super) struct Setting<'a> {
     pub(super) medium: &'a str,
     /// The product that the document speaks of.
     pub(super) product: &'a str,
-    /// What the title has said, variable and text, to be said again where the body first needs the variable.
-    pub(super) told: RefCell<Vec<(String, String)>>,
-    /// Whether the title is still being written.
+    /// Variables of the title with their texts, repeated where the body first needs the variable.
+    pub(super) repeated: RefCell<Vec<(String, String)>>,
+    /// True if the title is still being written.
     pub(super) in_title: Cell<bool>,
 }
 
@@ -124,17 +124,17 @@ impl Setting<'_> {
 
 impl Scene for Setting<'_> {
     fn fill(&self, variable: &str, rng: &mut ChaCha8Rng, out: &mut String) -> bool {
-        let mut told = self.told.borrow_mut();
+        let mut repeated = self.repeated.borrow_mut();
         if !self.in_title.get()
-            && let Some(i) = told.iter().position(|t| t.0 == variable)
+            && let Some(i) = repeated.iter().position(|t| t.0 == variable)
         {
-            out.push_str(&told.remove(i).1);
+            out.push_str(&repeated.remove(i).1);
             return true;
         }
         let from = out.len();
         let known = self.write(variable, rng, out).expect("writing to a string succeeds");
         if self.in_title.get() && REPEATED.contains(&variable) {
-            told.push((variable.to_owned(), out[from..].to_owned()));
+            repeated.push((variable.to_owned(), out[from..].to_owned()));
         }
         known
     }

@@ -1,4 +1,4 @@
-//! A document before a vendor has dressed it, and what all writers share: the vocabularies and the draw of companies.
+//! A document before a vendor formats it, and the world of all writers: the vocabularies and the draw of companies.
 
 use std::cell::{Cell, RefCell};
 
@@ -9,7 +9,7 @@ use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 
 use super::calendar::Calendar;
-use super::companies::{self, Company, Names};
+use super::companies::{self, Company, NameVocabulary};
 use super::grammar::{Draft, Grammar};
 use super::rng::pick;
 use super::scene::Setting;
@@ -24,7 +24,7 @@ pub(super) const FILES: [(&str, &str); 4] = [
 ];
 
 /// A document as written, without the marks of a vendor's format.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Story {
     pub(super) id: String,
     pub(super) kind: Kind,
@@ -49,7 +49,7 @@ pub(super) struct Story {
 /// The world that stories are told of.
 pub(super) struct World {
     pub(super) grammar: Grammar,
-    pub(super) names: Names,
+    pub(super) names: NameVocabulary,
     pub(super) placebo: Vec<&'static str>,
     pub(super) calendar: Calendar,
     pub(super) companies: Vec<Company>,
@@ -61,7 +61,7 @@ pub(super) struct World {
 impl World {
     pub(super) fn new(scale: f64, seed: u64) -> Result<World> {
         let grammar = Grammar::parse(&FILES[..2])?;
-        let names = Names::parse(FILES[2].1)?;
+        let names = NameVocabulary::parse(FILES[2].1)?;
         let placebo = FILES[3].1.lines().map(str::trim).filter(|l| !l.is_empty() && !l.starts_with('#')).collect();
         let calendar = Calendar::new();
         let companies = companies::found(&names, &calendar, scale, seed);
@@ -111,7 +111,7 @@ impl World {
             time,
             medium,
             product,
-            told: RefCell::default(),
+            repeated: RefCell::default(),
             in_title: Cell::new(true),
         }
     }
@@ -142,7 +142,7 @@ impl World {
     }
 }
 
-/// How many of `total` things fall on each step when they come in proportion to `weights`; sums to `total`.
+/// Numbers of things on each step, in proportion to `weights`; they sum to `total`.
 pub(super) fn spread(total: f64, weights: &[f64]) -> Vec<usize> {
     let sum: f64 = weights.iter().sum();
     let mut running = 0.0;

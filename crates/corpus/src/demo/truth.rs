@@ -1,4 +1,4 @@
-//! What was planted: the parameters, the counts, and the rank correlations that a good reader must find.
+//! The planted effect: the parameters, the counts, and the rank correlations that a good reader must find.
 
 use std::collections::BTreeMap;
 
@@ -37,11 +37,10 @@ pub struct Truth {
     pub shocks: u64,
     /// The phrases that make the tones.
     pub phrases: Phrases,
-    /// How tones move prices.
     pub effect: Effect,
     /// The factor that the correlations below are those of.
     pub factor: String,
-    /// How the intervals were found.
+    /// Method of the intervals, in words.
     pub interval_method: String,
     /// Mean RankIC, bought at the open of T+1 and sold at the open of T+2.
     pub rank_ic_1: Planted,
@@ -49,7 +48,7 @@ pub struct Truth {
     pub rank_ic_5: Planted,
     /// Mean RankIC with the return from the close of T-1 to the close of T: it was there before the text.
     pub rank_ic_same_day: Planted,
-    /// What the placebo is.
+    /// Definition of the placebo, in words.
     pub placebo: String,
     /// Mean RankIC of the placebo, bought at the open of T+1 and sold at the open of T+2.
     pub placebo_rank_ic_1: Planted,
@@ -58,11 +57,9 @@ pub struct Truth {
 /// Counts of the security table and the price table.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct SecurityCounts {
-    /// Securities.
     pub securities: usize,
     /// Rows of the dated table.
     pub rows: usize,
-    /// Rows of the price table.
     pub prices: u64,
     /// Security-days without trading.
     pub suspended: u64,
@@ -79,14 +76,11 @@ pub struct Phrases {
     pub negative: Vec<String>,
 }
 
-/// What one source holds.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct SourceTruth {
     /// Files, relative to the folder of the market; `*` stands for anything.
     pub path: String,
-    /// Format and encoding.
     pub format: String,
-    /// Files written.
     pub files: u64,
     /// Documents to accept.
     pub documents: u64,
@@ -94,10 +88,10 @@ pub struct SourceTruth {
     pub rejects: BTreeMap<String, u64>,
 }
 
-/// How the tone s of a document moves the price of each company that it is about. Log returns for s = 1.
+/// Effect of the tone s of a document on the price of each company that it is about: log returns for s = 1.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Effect {
-    /// Before and at publication: a share before, the rest in the gap that nobody can trade.
+    /// Before and at publication: a share before, the rest in the gap that cannot be traded.
     pub same_day: f64,
     /// Over the days after the open of T+1, in all.
     pub drift: f64,
@@ -118,7 +112,7 @@ pub struct Planted {
     pub low: f64,
     /// Upper end of the 95 % interval.
     pub high: f64,
-    /// What the written tones give in the written prices (before prices are rounded to 0.01).
+    /// RankIC of the written tones in the written prices (before prices are rounded to 0.01).
     pub realised: f64,
     /// Dates that count, and names a date on average.
     pub dates: usize,
@@ -127,7 +121,7 @@ pub struct Planted {
 }
 
 impl Truth {
-    /// Whether the market beside this truth is the one that these parameters give with this program.
+    /// True if the market beside this truth is the one that these parameters give with this program.
     pub fn stands_for(&self, params: &Params) -> bool {
         self.scale == params.scale && self.seed == params.seed && self.generator == super::generator().hex()
     }

@@ -18,9 +18,9 @@ use crate::ingest::reason;
 /// One good row in so many is followed by a bad one.
 const BAD_EVERY: u64 = 97;
 
-/// How a wire delivers its quarters.
+/// Form in which a wire delivers its quarters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Shape {
+pub(super) enum WireFormat {
     /// CSV in GB18030 with Chinese column names; canonical codes.
     GbCsv,
     /// JSON lines in UTF-8; ISO times with zone; codes as Qlib writes them; HTML crumbs.
@@ -33,33 +33,33 @@ pub(super) enum Shape {
 }
 
 /// The wires in the order in which they take the quarters.
-pub(super) const SHAPES: [Shape; 4] = [Shape::GbCsv, Shape::Jsonl, Shape::BomCsv, Shape::Utf16Tsv];
+pub(super) const SHAPES: [WireFormat; 4] =
+    [WireFormat::GbCsv, WireFormat::Jsonl, WireFormat::BomCsv, WireFormat::Utf16Tsv];
 
-impl Shape {
-    /// Name of the source.
+impl WireFormat {
     pub(super) fn source(self) -> &'static str {
         match self {
-            Shape::GbCsv => "wire_gb",
-            Shape::Jsonl => "wire_json",
-            Shape::BomCsv => "wire_bom",
-            Shape::Utf16Tsv => "wire_utf16",
+            WireFormat::GbCsv => "wire_gb",
+            WireFormat::Jsonl => "wire_json",
+            WireFormat::BomCsv => "wire_bom",
+            WireFormat::Utf16Tsv => "wire_utf16",
         }
     }
 
     pub(super) fn extension(self) -> &'static str {
         match self {
-            Shape::GbCsv | Shape::BomCsv => "csv",
-            Shape::Jsonl => "jsonl",
-            Shape::Utf16Tsv => "tsv",
+            WireFormat::GbCsv | WireFormat::BomCsv => "csv",
+            WireFormat::Jsonl => "jsonl",
+            WireFormat::Utf16Tsv => "tsv",
         }
     }
 
     pub(super) fn truth(self) -> SourceTruth {
         let format = match self {
-            Shape::GbCsv => "CSV, GB18030",
-            Shape::Jsonl => "JSON lines, UTF-8",
-            Shape::BomCsv => "CSV, UTF-8 with BOM",
-            Shape::Utf16Tsv => "TSV, UTF-16LE with BOM",
+            WireFormat::GbCsv => "CSV, GB18030",
+            WireFormat::Jsonl => "JSON lines, UTF-8",
+            WireFormat::BomCsv => "CSV, UTF-8 with BOM",
+            WireFormat::Utf16Tsv => "TSV, UTF-16LE with BOM",
         };
         let path = format!("news/{}/*.{}", self.source(), self.extension());
         SourceTruth { path, format: format.to_owned(), ..SourceTruth::default() }
@@ -67,12 +67,12 @@ impl Shape {
 
     /// The time as this wire prints it, read back: one of them gives minutes only.
     pub(super) fn printed(self, time: NaiveDateTime) -> NaiveDateTime {
-        if self == Shape::Utf16Tsv { time.with_second(0).unwrap_or(time) } else { time }
+        if self == WireFormat::Utf16Tsv { time.with_second(0).unwrap_or(time) } else { time }
     }
 
     fn faults(self) -> &'static [Fault] {
         match self {
-            Shape::GbCsv | Shape::BomCsv => &[
+            WireFormat::GbCsv | WireFormat::BomCsv => &[
                 Fault::ImpossibleTime,
                 Fault::FieldCount,
                 Fault::BrokenBytes,
@@ -80,7 +80,7 @@ impl Shape {
                 Fault::DuplicateId,
                 Fault::FutureTime,
             ],
-            Shape::Jsonl => &[
+            WireFormat::Jsonl => &[
                 Fault::BrokenRecord,
                 Fault::ImpossibleTime,
                 Fault::DuplicateId,
@@ -88,14 +88,13 @@ impl Shape {
                 Fault::EmptyText,
                 Fault::FutureTime,
             ],
-            Shape::Utf16Tsv => {
+            WireFormat::Utf16Tsv => {
                 &[Fault::EmptyText, Fault::ImpossibleTime, Fault::DuplicateId, Fault::FieldCount, Fault::FutureTime]
             }
         }
     }
 }
 
-/// What is wrong with a bad row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fault {
     ImpossibleTime,
@@ -109,12 +108,12 @@ enum Fault {
 
 impl Fault {
     /// The reason that ingest must give.
-    fn reason(self, shape: Shape) -> String {
+    fn reason(self, shape: WireFormat) -> String {
         let reason = match self {
             Fault::ImpossibleTime => reason::NO_SUCH_TIME,
             Fault::FutureTime => reason::FUTURE_TIME,
             Fault::FieldCount => reason::FIELD_COUNT,
-            Fault::BrokenBytes if shape == Shape::GbCsv => return reason::not_in(GB18030.name()),
+            Fault::BrokenBytes if shape == WireFormat::GbCsv => return reason::not_in(GB18030.name()),
             Fault::BrokenBytes => return reason::not_in(UTF_8.name()),
             Fault::BrokenRecord => reason::JSON_CUT_SHORT,
             Fault::EmptyText => reason::EMPTY_TEXT,
@@ -129,7 +128,7 @@ const BROKEN: char = '\u{1}';
 
 /// One wire, from its first file to its last.
 pub(super) struct Wire {
-    pub(super) shape: Shape,
+    pub(super) shape: WireFormat,
     pub(super) truth: SourceTruth,
     rng: ChaCha8Rng,
     rows: u64,
@@ -137,21 +136,20 @@ pub(super) struct Wire {
 }
 
 impl Wire {
-    pub(super) fn new(shape: Shape, seed: u64) -> Wire {
+    pub(super) fn new(shape: WireFormat, seed: u64) -> Wire {
         Wire { shape, truth: shape.truth(), rng: rng(seed, Stream::BadRows, shape as u64), rows: 0, bad: 0 }
     }
 
-    /// Begins a file.
     pub(super) fn begin(&mut self, out: &mut impl Write) -> Result<()> {
         self.truth.files += 1;
         match self.shape {
-            Shape::GbCsv => self.put(out, "编号,发布时间,标题,正文,证券代码,来源\r\n"),
-            Shape::Jsonl => Ok(()),
-            Shape::BomCsv => {
+            WireFormat::GbCsv => self.put(out, "编号,发布时间,标题,正文,证券代码,来源\r\n"),
+            WireFormat::Jsonl => Ok(()),
+            WireFormat::BomCsv => {
                 out.write_all("\u{feff}".as_bytes())?;
                 self.put(out, "news_id,date,time,headline,text,tickers,source\n")
             }
-            Shape::Utf16Tsv => {
+            WireFormat::Utf16Tsv => {
                 out.write_all(&[0xff, 0xfe])?;
                 self.put(out, "新闻ID\t时间\t标题\t内容\t股票代码\t媒体\r\n")
             }
@@ -180,10 +178,10 @@ impl Wire {
             Fault::ImpossibleTime => {
                 let day = format!("{}年2月30日 9时61分", story.time.year());
                 let time = match self.shape {
-                    Shape::GbCsv => format!("{}/2/30 9:05:00", story.time.year()),
-                    Shape::Jsonl => format!("{}-13-01T09:05:00+08:00", story.time.year()),
-                    Shape::BomCsv => format!("{}0230\t09:05:00", story.time.year()),
-                    Shape::Utf16Tsv => day,
+                    WireFormat::GbCsv => format!("{}/2/30 9:05:00", story.time.year()),
+                    WireFormat::Jsonl => format!("{}-13-01T09:05:00+08:00", story.time.year()),
+                    WireFormat::BomCsv => format!("{}0230\t09:05:00", story.time.year()),
+                    WireFormat::Utf16Tsv => day,
                 };
                 self.row(&spoilt, &time, &title, &body, &codes)
             }
@@ -199,7 +197,7 @@ impl Wire {
                 half + "\n"
             }
             Fault::FieldCount => {
-                let separator = if self.shape == Shape::Utf16Tsv { '\t' } else { ',' };
+                let separator = if self.shape == WireFormat::Utf16Tsv { '\t' } else { ',' };
                 let row = self.row(&spoilt, &time, &title, &body, &codes);
                 format!("{}{separator}多出的一栏\n", row.trim_end())
             }
@@ -209,26 +207,26 @@ impl Wire {
 
     fn time(&self, t: NaiveDateTime) -> String {
         match self.shape {
-            Shape::GbCsv => format!("{}/{}/{} {}", t.year(), t.month(), t.day(), t.format("%-H:%M:%S")),
-            Shape::Jsonl => format!("{}+08:00", t.format("%Y-%m-%dT%H:%M:%S")),
+            WireFormat::GbCsv => format!("{}/{}/{} {}", t.year(), t.month(), t.day(), t.format("%-H:%M:%S")),
+            WireFormat::Jsonl => format!("{}+08:00", t.format("%Y-%m-%dT%H:%M:%S")),
             // Two columns; the tab is replaced by the separator.
-            Shape::BomCsv => t.format("%Y%m%d\t%H:%M:%S").to_string(),
-            Shape::Utf16Tsv => t.format("%Y年%-m月%-d日 %H时%M分").to_string(),
+            WireFormat::BomCsv => t.format("%Y%m%d\t%H:%M:%S").to_string(),
+            WireFormat::Utf16Tsv => t.format("%Y年%-m月%-d日 %H时%M分").to_string(),
         }
     }
 
     fn codes(&mut self, story: &Story, world: &World) -> String {
-        if self.shape == Shape::BomCsv && self.rng.random_bool(0.15) {
+        if self.shape == WireFormat::BomCsv && self.rng.random_bool(0.15) {
             return String::new();
         }
         let code = |&i: &usize| {
             let code = world.companies[i].code.as_str();
             let (digits, exchange) = code.split_once('.').unwrap_or((code, ""));
             match self.shape {
-                Shape::GbCsv => code.to_owned(),
-                Shape::Jsonl => format!("{exchange}{digits}"),
-                Shape::BomCsv => digits.trim_start_matches('0').to_owned(),
-                Shape::Utf16Tsv => match exchange {
+                WireFormat::GbCsv => code.to_owned(),
+                WireFormat::Jsonl => format!("{exchange}{digits}"),
+                WireFormat::BomCsv => digits.trim_start_matches('0').to_owned(),
+                WireFormat::Utf16Tsv => match exchange {
                     "SH" => format!("{digits}.XSHG"),
                     "SZ" => format!("{digits}.XSHE"),
                     _ => code.to_owned(),
@@ -242,17 +240,17 @@ impl Wire {
     fn dress(&mut self, story: &Story) -> (String, String) {
         let paragraphs = &story.paragraphs;
         match self.shape {
-            Shape::GbCsv => (story.title.clone(), format!("　　{}", paragraphs.join("\n　　"))),
-            Shape::Jsonl if self.rng.random_bool(0.3) => {
+            WireFormat::GbCsv => (story.title.clone(), format!("　　{}", paragraphs.join("\n　　"))),
+            WireFormat::Jsonl if self.rng.random_bool(0.3) => {
                 let body: String = paragraphs.iter().map(|p| format!("<p>&nbsp;&nbsp;{p}</p>")).collect();
                 (story.title.clone(), format!("<div class=\"article\">{body}<br/></div>"))
             }
-            Shape::Jsonl => (story.title.clone(), paragraphs.join("\n")),
-            Shape::BomCsv if self.rng.random_bool(0.15) => {
+            WireFormat::Jsonl => (story.title.clone(), paragraphs.join("\n")),
+            WireFormat::BomCsv if self.rng.random_bool(0.15) => {
                 (full_width(&story.title), full_width(&paragraphs.join("\n")))
             }
-            Shape::BomCsv => (story.title.clone(), paragraphs.join("\n")),
-            Shape::Utf16Tsv => {
+            WireFormat::BomCsv => (story.title.clone(), paragraphs.join("\n")),
+            WireFormat::Utf16Tsv => {
                 let gap = if self.rng.random_bool(0.2) { "\u{3000} \u{a0}" } else { " " };
                 (format!(" {} ", story.title), paragraphs.join(gap))
             }
@@ -262,18 +260,18 @@ impl Wire {
     fn row(&self, story: &Story, time: &str, title: &str, body: &str, codes: &str) -> String {
         let Story { id, medium, .. } = story;
         match self.shape {
-            Shape::GbCsv => format!("{id},{time},{},{},{codes},{medium}\r\n", quoted(title), quoted(body)),
-            Shape::Jsonl => {
+            WireFormat::GbCsv => format!("{id},{time},{},{},{codes},{medium}\r\n", quoted(title), quoted(body)),
+            WireFormat::Jsonl => {
                 let object = json!({"id": id, "title": title, "content": body, "codes": codes, "pub_time": time,
                     "media": medium});
                 // JSON escapes the stand-in; it must stay a character to become a broken byte.
                 object.to_string().replace("\\u0001", "\u{1}") + "\n"
             }
-            Shape::BomCsv => {
+            WireFormat::BomCsv => {
                 let (date, clock) = time.split_once('\t').unwrap_or((time, ""));
                 format!("{id},{date},{clock},{},{},{codes},{medium}\n", quoted(title), quoted(body))
             }
-            Shape::Utf16Tsv => format!("{id}\t{time}\t{title}\t{body}\t{codes}\t{medium}\r\n"),
+            WireFormat::Utf16Tsv => format!("{id}\t{time}\t{title}\t{body}\t{codes}\t{medium}\r\n"),
         }
     }
 
@@ -283,9 +281,9 @@ impl Wire {
             bytes
         };
         match self.shape {
-            Shape::GbCsv => out.write_all(&broken(GB18030.encode(row).0.into_owned()))?,
-            Shape::Jsonl | Shape::BomCsv => out.write_all(&broken(row.as_bytes().to_vec()))?,
-            Shape::Utf16Tsv => {
+            WireFormat::GbCsv => out.write_all(&broken(GB18030.encode(row).0.into_owned()))?,
+            WireFormat::Jsonl | WireFormat::BomCsv => out.write_all(&broken(row.as_bytes().to_vec()))?,
+            WireFormat::Utf16Tsv => {
                 out.write_all(&row.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<u8>>())?;
             }
         }

@@ -22,16 +22,14 @@ use inkstone_tables::project::Project;
 pub(super) struct Staging(PathBuf);
 
 impl Staging {
-    pub(super) fn of(project: &Project) -> Staging {
+    pub(super) fn new(project: &Project) -> Staging {
         Staging(project.staging())
     }
 
-    /// The folder of one unit.
     pub(super) fn unit(&self, source: &str, path: &str) -> PathBuf {
         self.0.join("units").join(Key::of_parts([source.as_bytes(), path.as_bytes()]).hex())
     }
 
-    /// A file for the whole run.
     pub(super) fn file(&self, name: &str) -> PathBuf {
         self.0.join(name)
     }
@@ -53,9 +51,9 @@ impl Staging {
     }
 }
 
-/// Where one part of the new corpus is now.
+/// Place of one part of the new corpus before the commit.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) enum Piece {
+pub(super) enum PartSource {
     /// Part of this number in the corpus as it stands.
     Kept(usize),
     /// A file of the staging folder.
@@ -67,12 +65,11 @@ pub(super) enum Piece {
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Plan {
     /// The parts of the new corpus, in order.
-    pub(super) pieces: Vec<Piece>,
+    pub(super) pieces: Vec<PartSource>,
     /// Further files: from where, to where.
     pub(super) files: Vec<(PathBuf, PathBuf)>,
     /// Files that go.
     pub(super) gone: Vec<PathBuf>,
-    /// The new log.
     pub(super) log: Log,
     gathered: bool,
 }
@@ -81,7 +78,7 @@ impl Plan {
     /// Fails where a path is not below the project's folder.
     pub(super) fn new(
         project: &Project,
-        pieces: Vec<Piece>,
+        pieces: Vec<PartSource>,
         files: Vec<(PathBuf, PathBuf)>,
         gone: Vec<PathBuf>,
         log: Log,
@@ -92,8 +89,8 @@ impl Plan {
             path.map(Path::to_owned)
         };
         let piece = |piece| match piece {
-            Piece::Kept(part) => Ok(Piece::Kept(part)),
-            Piece::Staged(path) => below(path).map(Piece::Staged),
+            PartSource::Kept(part) => Ok(PartSource::Kept(part)),
+            PartSource::Staged(path) => below(path).map(PartSource::Staged),
         };
         Ok(Plan {
             pieces: pieces.into_iter().map(piece).collect::<Result<_>>()?,
@@ -107,8 +104,8 @@ impl Plan {
     /// Fails where a path leads out of the project's folder.
     fn check(&self, project: &Project) -> Result<()> {
         let staged = self.pieces.iter().filter_map(|piece| match piece {
-            Piece::Kept(_) => None,
-            Piece::Staged(path) => Some(path),
+            PartSource::Kept(_) => None,
+            PartSource::Staged(path) => Some(path),
         });
         let paths = staged.chain(self.files.iter().flat_map(|(from, to)| [from, to])).chain(&self.gone);
         for path in paths {
@@ -116,7 +113,7 @@ impl Plan {
                 path.components().all(|part| matches!(part, Component::Normal(_))),
                 "the plan {} would change {}, which is not in the project's folder: remove the plan, and the next run reads \
                  everything again",
-                Staging::of(project).plan().display(),
+                Staging::new(project).plan().display(),
                 path.display()
             );
         }
@@ -133,11 +130,11 @@ impl Plan {
         self.check(project)?;
         let (parts, dir) = (project.documents(), project.dir());
         disk::make_dir(parts.folder())?;
-        let stays = |i: usize, piece: &Piece| matches!(piece, Piece::Kept(old) if *old == i);
+        let stays = |i: usize, piece: &PartSource| matches!(piece, PartSource::Kept(old) if *old == i);
         if !self.gathered {
             let mut changed = BTreeSet::from([parts.folder().to_owned()]);
             for (i, piece) in self.pieces.iter().enumerate() {
-                if let Piece::Kept(old) = piece
+                if let PartSource::Kept(old) = piece
                     && *old != i
                 {
                     move_once(&parts.path(*old), &staging.aside(i), &mut changed)?;
@@ -157,9 +154,9 @@ impl Plan {
         let mut changed = BTreeSet::new();
         for (i, piece) in self.pieces.iter().enumerate() {
             match piece {
-                Piece::Kept(old) if *old == i => {}
-                Piece::Kept(_) => move_once(&staging.aside(i), &parts.path(i), &mut changed)?,
-                Piece::Staged(path) => move_once(&dir.join(path), &parts.path(i), &mut changed)?,
+                PartSource::Kept(old) if *old == i => {}
+                PartSource::Kept(_) => move_once(&staging.aside(i), &parts.path(i), &mut changed)?,
+                PartSource::Staged(path) => move_once(&dir.join(path), &parts.path(i), &mut changed)?,
             }
         }
         for (from, to) in &self.files {
@@ -178,12 +175,12 @@ impl Plan {
 
 /// True where a run was killed while it carried out its plan, which the next run finishes first.
 pub fn is_interrupted(project: &Project) -> Result<bool> {
-    Ok(disk::damage_of(&Staging::of(project).plan(), None)?.is_none())
+    Ok(disk::damage_of(&Staging::new(project).plan(), None)?.is_none())
 }
 
-/// Finishes what an earlier run planned, if it was killed while it carried its plan out.
+/// Carries out the rest of an earlier run's plan, if that run was killed in the middle.
 pub(super) fn finish_interrupted(project: &Project) -> Result<()> {
-    let staging = Staging::of(project);
+    let staging = Staging::new(project);
     // The log is written last but one; a plan whose log stands is finished but for its staging folder.
     match disk::damage_of(&staging.plan(), None)? {
         None => disk::read_json::<Plan>(&staging.plan())?.carry_out(project, &staging),

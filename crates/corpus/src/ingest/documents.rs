@@ -8,26 +8,25 @@ use chrono::{NaiveDateTime, NaiveTime};
 use polars::prelude::DataFrame;
 use rustc_hash::FxHashSet;
 
+use crate::ingest::mapped_row::MappedRow;
 use crate::ingest::reader::Fault;
 use crate::ingest::reason;
 use crate::ingest::source::Source;
 use crate::ingest::times::Moment;
-use crate::ingest::view::View;
 use inkstone_base::code::Code;
 use inkstone_base::data::{Document, Key};
 use inkstone_tables::corpus::{self, PART_ROWS, Parts};
 use inkstone_tables::frames;
 
-/// What was noticed about a row that is kept.
+/// Notes on a row that is kept.
 #[derive(Default)]
 pub(super) struct Notes {
-    /// How its time of publication was written; `None` when it has the default one.
+    /// Time of publication as it was written; `None` when it has the default one.
     pub(super) time: Option<Moment>,
-    /// What was left out of it, by reason.
+    /// Reasons for parts that were left out.
     pub(super) left_out: Vec<String>,
 }
 
-/// Where a row comes from.
 pub(super) struct Origin<'a> {
     pub(super) source: &'a Source,
     /// Path of the file, for ids of rows that have none.
@@ -36,21 +35,21 @@ pub(super) struct Origin<'a> {
 }
 
 /// Makes a document of a row. Optional values that cannot be read are left out and noted; the row is kept.
-pub(super) fn document(view: &View<'_>, number: u64, origin: &Origin<'_>) -> Result<(Document, Notes), Fault> {
-    let text = |field: &str| view.text(field).map(|t| t.into_owned());
-    let value = |field: &str| view.value(field).map(|t| t.into_owned());
+pub(super) fn document(fields: &MappedRow<'_>, number: u64, origin: &Origin<'_>) -> Result<(Document, Notes), Fault> {
+    let text = |field: &str| fields.text(field).map(|t| t.into_owned());
+    let value = |field: &str| fields.value(field).map(|t| t.into_owned());
     let (title, body) = (text("title").unwrap_or_default(), text("body").unwrap_or_default());
     if title.is_empty() && body.is_empty() {
-        return Err(view.fault("body", reason::EMPTY_TEXT, ""));
+        return Err(fields.fault("body", reason::EMPTY_TEXT, ""));
     }
-    let mut notes = Notes { time: view.time("published_at")?, left_out: Vec::new() };
+    let mut notes = Notes { time: fields.time("published_at")?, left_out: Vec::new() };
     let published_at = match (notes.time, origin.default_time) {
         (Some(moment), _) => moment.time,
         (None, Some(default)) => default,
-        (None, None) => return Err(view.fault("published_at", "no time", "")),
+        (None, None) => return Err(fields.fault("published_at", "no time", "")),
     };
     let mut optional = |field: &str| {
-        view.time(field).unwrap_or_else(|fault| {
+        fields.time(field).unwrap_or_else(|fault| {
             notes.left_out.push(format!("{field}: {}", fault.reason));
             None
         })
@@ -87,13 +86,11 @@ impl Ids {
         self.0.insert(Key::of(id.as_bytes()).0)
     }
 
-    /// Whether a document has it.
     pub(super) fn has(&self, id: &str) -> bool {
         self.0.contains(&Key::of(id.as_bytes()).0)
     }
 }
 
-/// The ids in a part.
 pub(super) fn ids_of(part: &Path) -> Result<Vec<String>> {
     let frame = frames::read_parquet(part, Some(&["doc_id"]))?;
     let ids = corpus::column(&frame, "doc_id")?.str()?;
@@ -120,7 +117,7 @@ impl PartWriter {
         if self.pending.len() == PART_ROWS { self.flush() } else { Ok(()) }
     }
 
-    /// Writes what is left, and gives the number of parts.
+    /// Writes the remaining documents, and gives the number of parts.
     pub(super) fn finish(mut self) -> Result<usize> {
         if !self.pending.is_empty() {
             self.flush()?;
@@ -137,12 +134,12 @@ impl PartWriter {
     }
 }
 
-/// Counts what was noticed about the rows that were kept.
+/// Counts of the notes on rows that were kept.
 #[derive(Default)]
 pub(super) struct NoteCounts {
     /// Forms of the times of publication.
     pub(super) times: BTreeMap<String, u64>,
-    /// What was left out of documents, by reason.
+    /// Number of parts left out of documents, by reason.
     pub(super) left_out: BTreeMap<String, u64>,
     /// Documents that were published at midnight sharp: most likely dates whose time of day was lost.
     pub(super) midnight: u64,

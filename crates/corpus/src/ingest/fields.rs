@@ -4,9 +4,9 @@
 
 use inkstone_base::limits::COLUMNS;
 
-/// Where the reading of a row stands.
+/// State of the walk over a row.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum At {
+pub(super) enum WalkState {
     FieldStart,
     Bare,
     Quoted,
@@ -14,12 +14,12 @@ pub(super) enum At {
     Quote,
 }
 
-/// What a walk over a row found.
+/// Result of a walk over a row.
 pub(super) struct Walked {
-    pub(super) at: At,
-    /// Whether nothing followed a closing quote but a delimiter or the line's end.
+    pub(super) at: WalkState,
+    /// True if nothing followed a closing quote but a delimiter or the line's end.
     pub(super) strict: bool,
-    /// Whether a quote stands in the middle of a field that is not quoted.
+    /// True if a quote stands in the middle of a field that is not quoted.
     pub(super) bare_quote: bool,
     /// Bytes of the row with its line end, once that was reached.
     pub(super) end: Option<usize>,
@@ -33,29 +33,29 @@ pub(super) fn step(bytes: &[u8], i: usize, wide: bool) -> usize {
 
 /// Walks over a row; `field` is called with each byte that belongs to a field and at each delimiter (`None`).
 pub(super) fn walk(bytes: &[u8], delimiter: u8, wide: bool, mut field: impl FnMut(Option<&[u8]>)) -> Walked {
-    let (mut at, mut strict, mut bare_quote) = (At::FieldStart, true, false);
+    let (mut at, mut strict, mut bare_quote) = (WalkState::FieldStart, true, false);
     let mut i = 0;
     while i < bytes.len() {
         let b = bytes[i];
         let n = step(bytes, i, wide).min(bytes.len() - i);
         match (at, b) {
-            (At::Quoted, b'"') => at = At::Quote,
-            (At::Quoted, _) => field(Some(&bytes[i..i + n])),
-            (At::Quote, b'"') => {
+            (WalkState::Quoted, b'"') => at = WalkState::Quote,
+            (WalkState::Quoted, _) => field(Some(&bytes[i..i + n])),
+            (WalkState::Quote, b'"') => {
                 field(Some(b"\""));
-                at = At::Quoted;
+                at = WalkState::Quoted;
             }
-            (At::FieldStart, b'"') => at = At::Quoted,
+            (WalkState::FieldStart, b'"') => at = WalkState::Quoted,
             (_, b'\n') => return Walked { at, strict, bare_quote, end: Some(i + 1) },
             (_, b) if b == delimiter => {
                 field(None);
-                at = At::FieldStart;
+                at = WalkState::FieldStart;
             }
             _ => {
                 bare_quote |= b == b'"';
-                strict &= at != At::Quote || b == b'\r';
+                strict &= at != WalkState::Quote || b == b'\r';
                 field(Some(&bytes[i..i + n]));
-                at = At::Bare;
+                at = WalkState::Bare;
             }
         }
         i += n;
@@ -64,7 +64,7 @@ pub(super) fn walk(bytes: &[u8], delimiter: u8, wide: bool, mut field: impl FnMu
 }
 
 pub(super) fn ends_in_quotes(bytes: &[u8], delimiter: u8, wide: bool) -> bool {
-    walk(bytes, delimiter, wide, |_| {}).at == At::Quoted
+    walk(bytes, delimiter, wide, |_| {}).at == WalkState::Quoted
 }
 
 /// The fields of a row, unquoted; of more than any table has, the last holds all that follows.
@@ -80,7 +80,7 @@ pub(super) fn split_row(bytes: &[u8], delimiter: u8, wide: bool) -> Vec<Vec<u8>>
     fields
 }
 
-/// Where the first line ends, its line end included.
+/// Length of the first line, its line end included.
 pub(super) fn line_end(bytes: &[u8]) -> usize {
     bytes.iter().position(|b| *b == b'\n').map_or(bytes.len(), |i| i + 1)
 }

@@ -16,7 +16,7 @@ use inkstone_base::disk;
 use inkstone_base::job::Ctx;
 use inkstone_tables::corpus::PART_ROWS;
 
-/// What is read as one: a file, or up to [`PART_ROWS`] files of one source that are one document each.
+/// A unit of reading: a file, or up to [`PART_ROWS`] files of one source that are one document each.
 pub(super) struct Unit<'a> {
     pub(super) source: &'a Source,
     /// Path relative to the base, with `/`.
@@ -36,7 +36,7 @@ pub(super) enum Files {
 pub(super) struct Content {
     pub(super) size: u64,
     pub(super) hash: Key,
-    /// Whether the content that the log knows is the beginning of the content now.
+    /// True if the content that the log knows is the beginning of the content now.
     pub(super) grown: bool,
     /// Hashes of the files that are one document each.
     pub(super) members: Vec<Key>,
@@ -50,7 +50,7 @@ pub(super) struct Content {
 struct Stamp {
     size: u64,
     modified: SystemTime,
-    /// When its entry was last changed, in seconds and nanoseconds.
+    /// Time of the last change of its entry, in seconds and nanoseconds.
     entry_changed: (i64, i64),
     /// Numbers of its disk and of itself.
     number: (u64, u64),
@@ -62,7 +62,7 @@ const COARSE: Duration = Duration::from_secs(3);
 impl Stamp {
     /// The stamp of a file; none where the system tells too little, and of a file that was changed a moment ago.
     #[cfg(unix)]
-    fn of(path: &Path) -> Result<Option<Stamp>> {
+    fn read(path: &Path) -> Result<Option<Stamp>> {
         use std::os::unix::fs::MetadataExt;
         let file = std::fs::metadata(path).with_context(|| format!("cannot read {}", path.display()))?;
         let Ok(modified) = file.modified() else { return Ok(None) };
@@ -74,7 +74,7 @@ impl Stamp {
     }
 
     #[cfg(not(unix))]
-    fn of(_: &Path) -> Result<Option<Stamp>> {
+    fn read(_: &Path) -> Result<Option<Stamp>> {
         Ok(None)
     }
 }
@@ -128,7 +128,7 @@ fn hint(source: &Source) -> String {
     }
 }
 
-/// The files of a source, sorted, the folder that they are found in when it is not one file alone, and what was passed over.
+/// The files of a source, sorted, their folder when it is not one file alone, and the files that were passed over.
 ///
 /// Symbolic links are followed, to wherever they lead; one that leads back to a folder above itself, or nowhere, is passed over,
 /// as are pipes, sockets and devices.
@@ -199,7 +199,7 @@ impl Unit<'_> {
         }
     }
 
-    /// Looks at the content, beside what the log knows of it.
+    /// Compares the content with the log's entry.
     pub(super) fn content(&self, known: Option<&FileEntry>, ctx: &Ctx) -> Result<Content> {
         let hash = |path: &Path, length: u64| hash_of(path, length, ctx);
         let mut size = 0;
@@ -215,7 +215,7 @@ impl Unit<'_> {
             }
             Files::Table(path) => path,
         };
-        let stamp = Stamp::of(path)?;
+        let stamp = Stamp::read(path)?;
         size += length_of(path)?;
         let grown = match known.filter(|k| k.size < size && k.resume().is_some()) {
             Some(known) => hash(path, known.size)? == known.hash,
@@ -228,7 +228,7 @@ impl Unit<'_> {
     /// grown meanwhile is read on by the next run.
     pub(super) fn check_unchanged(&self, seen: &Content, ctx: &Ctx) -> Result<()> {
         let Files::Table(path) = &self.content else { return Ok(()) };
-        if seen.stamp.is_some() && Stamp::of(path)? == seen.stamp {
+        if seen.stamp.is_some() && Stamp::read(path)? == seen.stamp {
             return Ok(());
         }
         ensure!(
@@ -301,9 +301,9 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("news.csv");
         std::fs::write(&path, "id").unwrap();
-        assert_eq!(Stamp::of(&path).unwrap(), None);
+        assert_eq!(Stamp::read(&path).unwrap(), None);
         let at_rest = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../Cargo.toml");
-        let stamp = Stamp::of(&at_rest).unwrap();
-        assert!(stamp.is_some() && stamp == Stamp::of(&at_rest).unwrap());
+        let stamp = Stamp::read(&at_rest).unwrap();
+        assert!(stamp.is_some() && stamp == Stamp::read(&at_rest).unwrap());
     }
 }

@@ -36,29 +36,22 @@ pub struct Log {
 /// One file (or up to 4,096 files of a folder that are one document each, taken together).
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct FileEntry {
-    /// Name of the `[[source]]`.
     pub source: String,
     /// Path as the source gives it, relative to the configuration's folder.
     pub path: String,
     /// Table that it fills.
     pub table: Table,
-    /// Bytes.
     pub size: u64,
-    /// Hash of the content.
     pub hash: Key,
     /// Hash of the settings that it was read under.
     pub settings: Key,
-    /// Format as found.
     pub format: Format,
     /// Encoding, how sure that is, and whether there was a byte order mark; none for Parquet, Excel and files of one document.
     pub encoding: Option<Encoded>,
     /// Encodings, counted by file.
     pub encodings: BTreeMap<String, u64>,
-    /// Column of each field.
     pub columns: BTreeMap<String, String>,
-    /// Rows in the file.
     pub rows_in: u64,
-    /// Rows kept.
     pub rows_out: u64,
     /// Rows set aside, by reason; as many lines of the rejects file.
     pub dropped: BTreeMap<String, u64>,
@@ -66,19 +59,17 @@ pub struct FileEntry {
     pub left_out: BTreeMap<String, u64>,
     /// Forms of the times of publication, counted.
     pub times: BTreeMap<String, u64>,
-    /// Where the times of documents that are files were found, unless a column is mapped to them.
+    /// Places at which the times of documents that are files were found, counted, unless a column is mapped to them.
     pub dates: BTreeMap<String, u64>,
-    /// Documents published at midnight sharp.
     pub midnight: u64,
     /// Number of the first part that holds its documents.
     pub first_part: usize,
-    /// How many parts hold them.
+    /// Number of parts that hold the rows.
     pub parts: usize,
-    /// The seals of these parts.
     pub seals: Vec<Key>,
-    /// Where reading goes on when the file has grown.
+    /// Byte at which reading goes on when the file has grown.
     pub resume_at: Option<u64>,
-    /// When the first of the rows that were set aside as of the future is so no more; the file is then read again. A clock that was
+    /// Time from which the first of the rows set aside as of the future can be read; the file is then read again. A clock that was
     /// set back costs no row.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub again_from: Option<NaiveDateTime>,
@@ -113,12 +104,12 @@ impl FileEntry {
         }
     }
 
-    /// Whether a row that was set aside as of the future is so no more.
+    /// True if a row that was set aside as of the future can be read now.
     pub(super) fn is_due(&self, latest: NaiveDateTime) -> bool {
         self.again_from.is_some_and(|from| from <= latest)
     }
 
-    /// Where to go on when the file has grown; `None` when it has to be read from its beginning, as after plain ASCII, which
+    /// Place to go on from when the file has grown; `None` when it has to be read from its beginning, as after plain ASCII, which
     /// tells nothing of the encoding of what comes.
     pub(super) fn resume(&self) -> Option<Resume> {
         let encoded = self.encoding.clone().filter(|e| e.by != "ascii")?;
@@ -150,7 +141,7 @@ impl Log {
         Ok(serde_json::from_value(value)?)
     }
 
-    /// Whether it tells of the same corpus, facts of the run left aside.
+    /// True if it describes the same corpus, facts of the run left aside.
     pub(super) fn is_as(&self, other: &Log) -> bool {
         let key = |log: &Log| Key::of_json(&(log.version, &log.files, log.rejects, &log.tables));
         key(self) == key(other)

@@ -151,7 +151,6 @@ const DOCUMENTS: &[(&str, &[&str])] = &[
     ("label", &["label", "labels", "category", "class", "sentiment", "标签", "类别", "情感"]),
 ];
 
-/// Fields of prices.
 const PRICES: &[(&str, &[&str])] = &[
     ("date", &["date", "tradedate", "tradingday", "tradeday", "datetime", "日期", "交易日期", "交易日", "时间"]),
     (
@@ -182,7 +181,6 @@ const PRICES: &[(&str, &[&str])] = &[
     ("down_limit", &["downlimit", "lowlimit", "limitdown", "跌停", "跌停价"]),
 ];
 
-/// Fields of securities.
 const SECURITIES: &[(&str, &[&str])] = &[
     (
         "code",
@@ -227,28 +225,27 @@ pub(super) fn fields(of: Table) -> Vec<&'static str> {
     table(of).iter().map(|(field, _)| *field).collect()
 }
 
-/// How one field is had from the cells of a row.
+/// Rule that gives one field from the cells of a row.
 #[derive(Clone, Debug)]
-pub(super) enum Pick {
+pub(super) enum FieldRule {
     /// Nothing feeds it.
     Absent,
     /// A cell as it is; numbers times the factor.
     Cell(usize, f64),
     /// A date and a time of day.
     Two(usize, usize),
-    /// What the expression finds in a cell.
+    /// The match of the expression in a cell.
     Found(Regex, usize),
-    /// A constant.
     Constant(String),
 }
 
-impl Pick {
+impl FieldRule {
     /// Cells that are needed.
     fn cells(&self) -> Vec<usize> {
         match self {
-            Pick::Cell(i, _) | Pick::Found(_, i) => vec![*i],
-            Pick::Two(i, j) => vec![*i, *j],
-            Pick::Absent | Pick::Constant(_) => Vec::new(),
+            FieldRule::Cell(i, _) | FieldRule::Found(_, i) => vec![*i],
+            FieldRule::Two(i, j) => vec![*i, *j],
+            FieldRule::Absent | FieldRule::Constant(_) => Vec::new(),
         }
     }
 }
@@ -257,7 +254,7 @@ impl Pick {
 #[derive(Clone, Debug)]
 pub(super) struct Mapping {
     fields: Vec<&'static str>,
-    picks: Vec<Pick>,
+    picks: Vec<FieldRule>,
     columns: Vec<String>,
 }
 
@@ -276,11 +273,11 @@ impl Mapping {
         Ok(mapping)
     }
 
-    /// Maps what can be mapped, and says what is missing.
+    /// Maps all fields that it can, and gives the names of the missing ones.
     pub(super) fn settle(source: &Source, columns: &[String]) -> Result<(Mapping, Vec<String>)> {
         let table = table(source.table);
         let mut missing = Vec::new();
-        let mut picks = vec![Pick::Absent; table.len()];
+        let mut picks = vec![FieldRule::Absent; table.len()];
         let mut taken = vec![false; columns.len()];
         let mut look_up = |field: &str, name: &str| -> Option<usize> {
             let found = position(columns, name);
@@ -299,19 +296,19 @@ impl Mapping {
         for (field, column) in &source.columns {
             let number = number_of(field).with_context(|| format!("columns has no field {field:?}"))?;
             let pick = match column {
-                Column::Name(name) => look_up(field, name).map(|i| Pick::Cell(i, unit_of(&columns[i]).1)),
-                Column::Scaled { column, times } => look_up(field, column).map(|i| Pick::Cell(i, *times)),
+                Column::Name(name) => look_up(field, name).map(|i| FieldRule::Cell(i, unit_of(&columns[i]).1)),
+                Column::Scaled { column, times } => look_up(field, column).map(|i| FieldRule::Cell(i, *times)),
                 Column::DateTime { date, time } => {
                     let (date, time) = (look_up(field, date), look_up(field, time));
-                    date.zip(time).map(|(date, time)| Pick::Two(date, time))
+                    date.zip(time).map(|(date, time)| FieldRule::Two(date, time))
                 }
-                Column::Value { value } => Some(Pick::Constant(value.clone())),
+                Column::Value { value } => Some(FieldRule::Constant(value.clone())),
                 Column::Pattern { .. } => {
                     patterns.push((number, field, column));
                     None
                 }
             };
-            picks[number] = pick.unwrap_or(Pick::Absent);
+            picks[number] = pick.unwrap_or(FieldRule::Absent);
         }
         let explicit = |field: &str| source.columns.contains_key(field);
         for (number, (field, names)) in table.iter().enumerate() {
@@ -319,7 +316,7 @@ impl Mapping {
                 && let Some(i) = usual(columns, names, &taken)
             {
                 taken[i] = true;
-                picks[number] = Pick::Cell(i, unit_of(&columns[i]).1);
+                picks[number] = FieldRule::Cell(i, unit_of(&columns[i]).1);
             }
         }
         if let Some(two) = two_columns(source, columns)
@@ -335,7 +332,7 @@ impl Mapping {
                 continue;
             };
             let pattern = limits::pattern(pattern).with_context(|| format!("columns.{field}"))?;
-            picks[number] = Pick::Found(pattern, cell);
+            picks[number] = FieldRule::Found(pattern, cell);
         }
         let mapping = Mapping { fields: fields(source.table), picks, columns: columns.to_vec() };
         missing.extend(mapping.lacking(source));
@@ -344,7 +341,7 @@ impl Mapping {
 
     /// Fields without which a row of this table is of no use, and that nothing feeds.
     fn lacking(&self, source: &Source) -> Vec<String> {
-        let absent = |field: &str| matches!(self.pick(field), Pick::Absent) && !source.columns.contains_key(field);
+        let absent = |field: &str| matches!(self.pick(field), FieldRule::Absent) && !source.columns.contains_key(field);
         let mut lacking = Vec::new();
         match source.table {
             Table::Documents => {
@@ -363,9 +360,9 @@ impl Mapping {
         lacking
     }
 
-    /// How a field is had.
-    pub(super) fn pick(&self, field: &str) -> &Pick {
-        self.fields.iter().position(|f| *f == field).map_or(&Pick::Absent, |i| &self.picks[i])
+    /// The rule of a field.
+    pub(super) fn pick(&self, field: &str) -> &FieldRule {
+        self.fields.iter().position(|f| *f == field).map_or(&FieldRule::Absent, |i| &self.picks[i])
     }
 
     /// Name of the column that feeds a field, for rejects.
@@ -377,19 +374,19 @@ impl Mapping {
     /// Which cells any field needs.
     pub(super) fn used(&self) -> Vec<bool> {
         let mut used = vec![false; self.columns.len()];
-        self.picks.iter().flat_map(Pick::cells).for_each(|i| used[i] = true);
+        self.picks.iter().flat_map(FieldRule::cells).for_each(|i| used[i] = true);
         used
     }
 
     /// Field and column by name, for the log.
     pub(super) fn describe(&self) -> BTreeMap<String, String> {
-        let describe = |pick: &Pick| match pick {
-            Pick::Absent => None,
-            Pick::Cell(i, 1.0) => Some(self.columns[*i].clone()),
-            Pick::Cell(i, times) => Some(format!("{} × {times}", self.columns[*i])),
-            Pick::Two(i, j) => Some(format!("{} + {}", self.columns[*i], self.columns[*j])),
-            Pick::Found(pattern, i) => Some(format!("/{pattern}/ in {}", self.columns[*i])),
-            Pick::Constant(text) => Some(format!("{text:?} for every row")),
+        let describe = |pick: &FieldRule| match pick {
+            FieldRule::Absent => None,
+            FieldRule::Cell(i, 1.0) => Some(self.columns[*i].clone()),
+            FieldRule::Cell(i, times) => Some(format!("{} × {times}", self.columns[*i])),
+            FieldRule::Two(i, j) => Some(format!("{} + {}", self.columns[*i], self.columns[*j])),
+            FieldRule::Found(pattern, i) => Some(format!("/{pattern}/ in {}", self.columns[*i])),
+            FieldRule::Constant(text) => Some(format!("{text:?} for every row")),
         };
         self.fields.iter().zip(&self.picks).filter_map(|(f, p)| Some(((*f).to_owned(), describe(p)?))).collect()
     }
@@ -406,7 +403,7 @@ fn listed(columns: &[String]) -> String {
 }
 
 /// A date column beside a column with the time of day, when neither was mapped by hand.
-fn two_columns(source: &Source, columns: &[String]) -> Option<Pick> {
+fn two_columns(source: &Source, columns: &[String]) -> Option<FieldRule> {
     if source.table != Table::Documents || source.columns.contains_key("published_at") {
         return None;
     }
@@ -414,7 +411,7 @@ fn two_columns(source: &Source, columns: &[String]) -> Option<Pick> {
     let better = |c: &String| names.iter().take_while(|name| **name != "date").any(|name| plain(c) == *name);
     let find = |names: [&str; 2]| columns.iter().position(|c| names.contains(&plain(c).as_str()));
     let (date, time) = (find(["date", "日期"])?, find(["time", "时间"])?);
-    (!columns.iter().any(better)).then_some(Pick::Two(date, time))
+    (!columns.iter().any(better)).then_some(FieldRule::Two(date, time))
 }
 
 fn usual(columns: &[String], names: &[&str], taken: &[bool]) -> Option<usize> {

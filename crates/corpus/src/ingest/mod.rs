@@ -19,6 +19,7 @@ mod documents;
 mod fields;
 mod files;
 mod log;
+mod mapped_row;
 mod mapping;
 pub mod papers;
 mod parquet;
@@ -36,7 +37,6 @@ mod sheets;
 mod source;
 mod standing;
 mod times;
-mod view;
 
 #[cfg(test)]
 mod hostile;
@@ -72,7 +72,6 @@ pub struct Params {
 }
 
 impl Params {
-    /// What one document may be at the most.
     pub fn limits(&self) -> papers::Limits {
         papers::Limits { max_pages: self.max_pages, max_garbled: self.max_garbled }
     }
@@ -89,7 +88,7 @@ pub fn read_time(text: &str) -> Option<NaiveDateTime> {
     times::parse(text).ok().map(|moment| moment.time)
 }
 
-/// A time in a source's own `time_format`; fails on a format that is none, `None` where the text is no such time.
+/// A time in a source's own `time_format`; fails on an invalid format, `None` where the text is no such time.
 pub fn read_time_in(text: &str, time_format: &str) -> anyhow::Result<Option<NaiveDateTime>> {
     Ok(times::TimeFormat::from_setting(Some(time_format))?.parse(text).ok().map(|moment| moment.time))
 }

@@ -22,10 +22,8 @@ const SLICE: usize = 4096;
 /// Bytes that the decoded rows take, as far as one row alone does not take more.
 const SLICE_BYTES: u64 = 32 << 20;
 
-/// The rows of one file.
 pub(super) struct ParquetRows {
     file: ForeignParquet,
-    /// Bytes of the file.
     size: u64,
     columns: Vec<String>,
     total: usize,
@@ -97,7 +95,7 @@ impl ParquetRows {
         self.file.path().display().to_string()
     }
 
-    /// How many rows can be decoded together; 0 at the end.
+    /// Number of rows that can be decoded together; 0 at the end.
     fn height(&self, names: &[String]) -> Result<usize> {
         let mut height = SLICE.min(self.total - self.given);
         let used: FxHashSet<&str> = names.iter().map(String::as_str).collect();

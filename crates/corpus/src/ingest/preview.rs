@@ -1,4 +1,4 @@
-//! What ingest would make of a source, told from the first rows of its first file: nothing is written.
+//! Preview of a source from the first rows of its first file; nothing is written.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -8,12 +8,12 @@ use chrono::Utc;
 
 use crate::ingest::documents::{self, Origin};
 use crate::ingest::files::{self, Files};
+use crate::ingest::mapped_row::{MappedRow, Rules};
 use crate::ingest::mapping::{self, Mapping};
 use crate::ingest::papers::{Kept, Reading};
 use crate::ingest::reader::{self, Fault, Opened, Row};
 use crate::ingest::source::{Format, Source, Table};
 use crate::ingest::times::{self, TimeFormat};
-use crate::ingest::view::{Rules, View};
 use crate::ingest::{Encoded, Params, prices, reason, securities};
 use inkstone_base::job::Ctx;
 
@@ -28,13 +28,12 @@ const EXAMPLES: usize = 8;
 /// A field of the source's table, and what feeds it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Field {
-    /// Its name in `columns`.
     pub name: &'static str,
     /// The column, as the log of ingest describes it; none where nothing feeds it.
     pub column: Option<String>,
 }
 
-/// What the first rows would give.
+/// Result of reading the first rows.
 #[derive(Clone, Debug, Default)]
 pub struct Preview {
     /// The file that was looked at, relative to the configuration's folder.
@@ -43,27 +42,24 @@ pub struct Preview {
     pub files: usize,
     /// Layout, by the settings or the name.
     pub format: Format,
-    /// The encoding and how it was told; none of Parquet, Excel and documents that are files.
+    /// The encoding and its evidence; none of Parquet, Excel and documents that are files.
     pub encoding: Option<Encoded>,
-    /// What stands between cells, in text formats.
+    /// Character between cells, in text formats.
     pub delimiter: Option<char>,
-    /// Names of the columns.
     pub columns: Vec<String>,
     /// The first rows, a cell for each column; none where there is no value. Of long cells the beginning.
     pub rows: Vec<Vec<Option<String>>>,
     /// All fields of the table.
     pub fields: Vec<Field>,
-    /// What is missing for any row to be read; empty when the rows were tried.
+    /// Fields that are missing for any row to be read; empty when the rows were tried.
     pub missing: Vec<String>,
-    /// Rows tried.
     pub tried: usize,
-    /// Rows that would be taken.
     pub accepted: usize,
     /// Rows that would be set aside, by reason.
     pub rejected: BTreeMap<String, usize>,
     /// The first of them: number of the row, column, reason, value.
     pub examples: Vec<(u64, String, String, String)>,
-    /// How times of publication are written, counted.
+    /// Forms of the times of publication, counted.
     pub times: BTreeMap<String, usize>,
 }
 
@@ -126,7 +122,7 @@ fn try_rows(rows: &[Row], mapping: &Mapping, source: &Source, params: &Params, s
             Ok(cells) => {
                 // As in the real run: what no field needs is not looked at.
                 let cells = cells.iter().zip(&used).map(|(cell, used)| cell.clone().filter(|_| *used)).collect();
-                convert(&rules.view(&cells), row.number, &origin, &mut ids, seen)
+                convert(&rules.row(&cells), row.number, &origin, &mut ids, seen)
             }
             Err(fault) => Err(fault.clone()),
         };
@@ -144,7 +140,7 @@ fn try_rows(rows: &[Row], mapping: &Mapping, source: &Source, params: &Params, s
 }
 
 fn convert(
-    view: &View<'_>,
+    fields: &MappedRow<'_>,
     number: u64,
     origin: &Origin<'_>,
     ids: &mut BTreeSet<String>,
@@ -152,15 +148,15 @@ fn convert(
 ) -> Result<(), Fault> {
     match origin.source.table {
         Table::Documents => {
-            let (document, notes) = documents::document(view, number, origin)?;
+            let (document, notes) = documents::document(fields, number, origin)?;
             let form = notes.time.map_or("published_at_default".to_owned(), |moment| moment.shape.to_string());
             if !ids.insert(document.doc_id.clone()) {
                 return Err(Fault::new("doc_id", reason::DUPLICATE_ID, &document.doc_id));
             }
             *seen.times.entry(form).or_default() += 1;
         }
-        Table::Prices => drop(prices::price(view)?),
-        Table::Securities => drop(securities::security(view)?),
+        Table::Prices => drop(prices::price(fields)?),
+        Table::Securities => drop(securities::security(fields)?),
     }
     Ok(())
 }

@@ -5,15 +5,16 @@ use std::path::PathBuf;
 
 use anyhow::{Result, ensure};
 use chrono::{Datelike, NaiveDate};
-use polars::prelude::{DataFrame, IntoColumn, NamedFrom, Series, StringChunked};
+use polars::prelude::{DataFrame, IntoColumn, NamedFrom, Series};
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::{Value, json};
 
+use crate::ingest::mapped_row::MappedRow;
 use crate::ingest::reader::Fault;
-use crate::ingest::view::View;
 use inkstone_base::code::Code;
 use inkstone_base::disk::{self, Scratch};
 use inkstone_market::{PRICE_COLUMNS, dates_column};
+use inkstone_tables::corpus::texts_column;
 use inkstone_tables::frames;
 
 /// Columns behind date and code.
@@ -26,14 +27,13 @@ pub(super) struct Price {
     values: [f64; VALUES],
 }
 
-/// Makes a price of a row.
-pub(super) fn price(view: &View<'_>) -> Result<Price, Fault> {
-    let moment = view.time("date")?.ok_or_else(|| view.fault("date", "no date", ""))?;
-    let text = view.value("code").ok_or_else(|| view.fault("code", "no code", ""))?;
-    let code = Code::parse(&text).ok_or_else(|| view.fault("code", "not a security code", &text))?;
+pub(super) fn price(fields: &MappedRow<'_>) -> Result<Price, Fault> {
+    let moment = fields.time("date")?.ok_or_else(|| fields.fault("date", "no date", ""))?;
+    let text = fields.value("code").ok_or_else(|| fields.fault("code", "no code", ""))?;
+    let code = Code::parse(&text).ok_or_else(|| fields.fault("code", "not a security code", &text))?;
     let mut values = [f64::NAN; VALUES];
     for (value, field) in values.iter_mut().zip(&PRICE_COLUMNS[2..]) {
-        *value = view.number(field)?.unwrap_or(f64::NAN);
+        *value = fields.number(field)?.unwrap_or(f64::NAN);
     }
     let [open, high, low, close, vwap, volume, amount, market_cap, up_limit, down_limit] = &mut values;
     // Vendors write a suspended day as zeros; a zero price of a day with trading is wrong.
@@ -43,17 +43,17 @@ pub(super) fn price(view: &View<'_>) -> Result<Price, Fault> {
         if *value == 0.0 && !traded {
             *value = f64::NAN;
         } else if *value <= 0.0 {
-            return Err(view.fault(field, "price not positive", &value.to_string()));
+            return Err(fields.fault(field, "price not positive", &value.to_string()));
         }
     }
     for (field, value) in [("volume", volume), ("amount", amount), ("market_cap", market_cap)] {
         if *value < 0.0 {
-            return Err(view.fault(field, "negative amount", &value.to_string()));
+            return Err(fields.fault(field, "negative amount", &value.to_string()));
         }
     }
     let (high, low) = (values[1], values[2]);
     if high < low {
-        return Err(view.fault("high", "high below low", &format!("{high} < {low}")));
+        return Err(fields.fault("high", "high below low", &format!("{high} < {low}")));
     }
     Ok(Price { date: moment.time.date(), code, values })
 }
@@ -147,17 +147,15 @@ fn ordered(date: NaiveDate) -> u32 {
     date.num_days_from_ce().cast_unsigned() ^ 1 << 31
 }
 
-/// The date of a key.
 fn date_of(key: u64) -> Option<NaiveDate> {
     NaiveDate::from_num_days_from_ce_opt(((key >> 32) as u32 ^ 1 << 31).cast_signed())
 }
 
 /// The rows of keys by rank, in that order.
 fn frame(order: &[(u64, u32)], rows: &[Row], codes: &[Code]) -> Result<DataFrame> {
-    let mut names: StringChunked = order.iter().map(|(key, _)| Some(codes[*key as u32 as usize].as_str())).collect();
-    names.rename("code".into());
+    let names = order.iter().map(|(key, _)| Some(codes[*key as u32 as usize].as_str()));
     let dates = order.iter().map(|(key, _)| date_of(*key));
-    let mut columns = vec![dates_column("date", dates)?, names.into_column()];
+    let mut columns = vec![dates_column("date", dates)?, texts_column("code", names)];
     for (i, name) in (1..).zip(&PRICE_COLUMNS[2..]) {
         let value = |row: &u32| Some(f64::from_bits(rows[*row as usize][i])).filter(|value| !value.is_nan());
         let values: Vec<Option<f64>> = order.iter().map(|(_, row)| value(row)).collect();
@@ -166,7 +164,7 @@ fn frame(order: &[(u64, u32)], rows: &[Row], codes: &[Code]) -> Result<DataFrame
     frames::frame(columns)
 }
 
-/// What the dates of the prices say beside the dates of the documents.
+/// Comparison of the dates of the prices with the dates of the documents.
 ///
 /// A weekday without prices on which documents were published is a holiday or a hole in the prices; a date with far
 /// fewer codes than is usual is a hole for most of them.

@@ -7,15 +7,14 @@ use anyhow::{Context, Result};
 
 use crate::ingest::Encoded;
 use crate::ingest::reader::Opened;
-use crate::ingest::records::{Cut, Records};
+use crate::ingest::records::{RecordLayout, Records};
 use crate::ingest::source::Source;
 use inkstone_base::encoding::Charset;
 use inkstone_base::job::Ctx;
 
-/// A row of a file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RawRow {
-    /// Its number, from 1; the header is not counted.
+    /// Number from 1; the header is not counted.
     pub number: u64,
     /// The text of each cell, `None` where there is none; or the reason for which the row is set aside.
     pub cells: Result<Vec<Option<String>>, String>,
@@ -23,14 +22,11 @@ pub struct RawRow {
     pub bytes: Vec<u8>,
 }
 
-/// All rows of a file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RawFile {
-    /// Names of the columns.
     pub columns: Vec<String>,
     /// The encoding, of text formats.
     pub encoding: Option<Encoded>,
-    /// The rows, in order.
     pub rows: Vec<RawRow>,
 }
 
@@ -60,7 +56,7 @@ pub fn cut_rows(
     width: usize,
 ) -> Result<Vec<(Vec<u8>, Option<&'static str>)>> {
     let charset = Charset::for_label(encoding).with_context(|| format!("{encoding:?} is no encoding that is read"))?;
-    let mut records = Records::new(input, Cut::Rows(delimiter), charset, 0);
+    let mut records = Records::new(input, RecordLayout::Rows(delimiter), charset, 0);
     records.expect_width(width);
     let next = || records.next().transpose();
     let rows = std::iter::from_fn(next).map(|record| record.map(|r| (r.bytes, r.broken.map(|broken| broken.reason()))));

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::ingest::documents::{self, Ids, NoteCounts, Origin, PartWriter};
 use crate::ingest::files::{Content, Files, Unit};
 use crate::ingest::log::FileEntry;
+use crate::ingest::mapped_row::{MappedRow, Rules};
 use crate::ingest::mapping::Mapping;
 use crate::ingest::papers::{Kept, Limits, Reading};
 use crate::ingest::prices::{self, Prices};
@@ -20,7 +21,6 @@ use crate::ingest::reason;
 use crate::ingest::rejects::Reject;
 use crate::ingest::securities::{self, Securities};
 use crate::ingest::times::{self, TimeFormat};
-use crate::ingest::view::{Rules, View};
 use inkstone_base::data::{Document, Key};
 use inkstone_base::disk;
 use inkstone_base::job::Ctx;
@@ -28,7 +28,6 @@ use inkstone_tables::corpus::{self, PART_ROWS};
 use inkstone_tables::frames;
 use inkstone_tables::project::Project;
 
-/// What reading a file needs to know beside the file.
 pub(super) struct Setting<'a> {
     pub(super) base: &'a Path,
     /// Times after this one are impossible.
@@ -46,18 +45,15 @@ pub(super) struct Staged {
     pub(super) entry: FileEntry,
     /// Parts of the corpus that stay, before the staged ones, when a file has grown.
     pub(super) kept_parts: usize,
-    /// Rejects that stay.
     pub(super) kept_rejects: u64,
     /// Hash of the content that the kept parts hold.
     pub(super) grown_from: Option<Key>,
-    /// Staged parts.
     pub(super) parts: usize,
     /// Hash of the rejects in the staging folder.
     pub(super) rejects: Key,
 }
 
 impl Staged {
-    /// Rejects in the staging folder.
     pub(super) fn rejects(folder: &Path) -> PathBuf {
         folder.join("rejects.jsonl")
     }
@@ -67,7 +63,7 @@ impl Staged {
         folder.join("staged.json")
     }
 
-    /// What is in a staging folder, if that is complete and whole.
+    /// The content of a staging folder, if it is complete and undamaged.
     pub(super) fn find(folder: &Path) -> Result<Option<Staged>> {
         let record = Staged::record(folder);
         if disk::damage_of(&record, None)?.is_some() {
@@ -102,7 +98,7 @@ fn new_entry(
     }
 }
 
-/// Reads documents into `folder`; of a file that has grown (`known`), only what is new.
+/// Reads documents into `folder`; of a file that has grown (`known`), only the new ones.
 pub(super) fn read_documents(
     unit: &Unit<'_>,
     content: &Content,
@@ -121,7 +117,7 @@ pub(super) fn read_documents(
     let origin = Origin { source: unit.source, file: &unit.path, default_time };
     let mut parts = PartWriter::new(folder, pending)?;
     let mut counts = NoteCounts::default();
-    let convert = |view: &View<'_>, number: u64| documents::document(view, number, &origin);
+    let convert = |fields: &MappedRow<'_>, number: u64| documents::document(fields, number, &origin);
     let take = |(document, notes): (Document, documents::Notes)| -> Result<Option<Fault>> {
         if !ids.take(&document.doc_id) {
             return Ok(Some(Fault::new("doc_id", reason::DUPLICATE_ID, &document.doc_id)));
@@ -173,7 +169,6 @@ fn tail_of(known: &FileEntry, project: &Project) -> Result<(usize, Vec<Document>
     Ok((known.parts - 1, corpus::documents_from_frame(&frame)?))
 }
 
-/// Reads prices.
 pub(super) fn read_prices(
     unit: &Unit<'_>,
     content: &Content,
@@ -185,10 +180,9 @@ pub(super) fn read_prices(
         let twice = into.take(price).with_context(|| unit.path.clone())?;
         Ok(twice.map(|key| Fault::new("date, code", "duplicate date and code", &key)))
     };
-    read_unit(unit, content, None, rejects, setting, |view, _| prices::price(view), take)
+    read_unit(unit, content, None, rejects, setting, |fields, _| prices::price(fields), take)
 }
 
-/// Reads securities.
 pub(super) fn read_securities(
     unit: &Unit<'_>,
     content: &Content,
@@ -199,7 +193,7 @@ pub(super) fn read_securities(
     let take = |security: inkstone_market::Security| {
         Ok(into.take(security).err().map(|key| Fault::new("code, from", "duplicate code and first day", &key)))
     };
-    read_unit(unit, content, None, rejects, setting, |view, _| securities::security(view), take)
+    read_unit(unit, content, None, rejects, setting, |fields, _| securities::security(fields), take)
 }
 
 /// Reads all rows of a unit; `take` gives a fault for a row that is good in itself but cannot be kept.
@@ -209,7 +203,7 @@ fn read_unit<T: Send>(
     resume: Option<&Resume>,
     rejects: &Path,
     setting: &Setting<'_>,
-    convert: impl Fn(&View<'_>, u64) -> Result<T, Fault> + Sync,
+    convert: impl Fn(&MappedRow<'_>, u64) -> Result<T, Fault> + Sync,
     mut take: impl FnMut(T) -> Result<Option<Fault>>,
 ) -> Result<FileEntry> {
     let ctx = setting.ctx;
@@ -230,7 +224,7 @@ fn read_unit<T: Send>(
         let rows = ctx.install(|| opened.next_batch(&used))?;
         let convert = |row: Row| {
             let result = match &row.cells {
-                Ok(cells) => convert(&rules.view(cells), row.number),
+                Ok(cells) => convert(&rules.row(cells), row.number),
                 Err(fault) => Err(fault.clone()),
             };
             (row, result)

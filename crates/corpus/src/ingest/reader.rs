@@ -20,7 +20,7 @@ use crate::ingest::fields::split_row;
 use crate::ingest::papers::{PaperFile, PaperRows, Reading};
 use crate::ingest::parquet::ParquetRows;
 use crate::ingest::reason;
-use crate::ingest::records::{Cut, Record, Records};
+use crate::ingest::records::{Record, RecordLayout, Records};
 use crate::ingest::sheets::SheetRows;
 use crate::ingest::source::{Format, Source};
 use inkstone_base::encoding::{self, Charset, Encoded, Utf16Reader};
@@ -30,7 +30,7 @@ use inkstone_base::limits;
 const BATCH_ROWS: usize = 2048;
 /// Bytes of a batch, roughly, at the most.
 pub(super) const BATCH_BYTES: usize = 8 << 20;
-/// Elements from which the columns of JSON are told.
+/// Elements from which the columns of JSON are found.
 const JSON_SAMPLE: usize = 500;
 
 /// Why a row cannot be used.
@@ -39,7 +39,7 @@ pub(super) struct Fault {
     pub(super) column: String,
     pub(super) reason: String,
     pub(super) value: String,
-    /// When it is none any more: of a time in the future.
+    /// Time at which a fault that lies in a time of the future ends.
     pub(super) until: Option<NaiveDateTime>,
 }
 
@@ -50,11 +50,10 @@ impl Fault {
     }
 }
 
-/// The cells of a row.
 pub(super) type Cells = Vec<Option<String>>;
 
-/// One row: its number from 1, its cells or what is wrong with it, and the bytes it was cut from (none for Excel and files of one
-/// document but text; of Parquet the beginning of what is too long).
+/// One row: its number from 1, its cells or its fault, and the bytes it was cut from (none for Excel and files of one
+/// document but text; of Parquet the beginning of a row that is too long).
 #[derive(Debug)]
 pub(super) struct Row {
     pub(super) number: u64,
@@ -62,7 +61,7 @@ pub(super) struct Row {
     pub(super) bytes: Vec<u8>,
 }
 
-/// Where an earlier run stopped reading.
+/// Place at which an earlier run stopped reading.
 #[derive(Clone, Debug)]
 pub(super) struct Resume {
     pub(super) offset: u64,
@@ -170,17 +169,17 @@ impl<'a> Opened<'a> {
         }
     }
 
-    /// What stands between the cells of a row, in text formats.
+    /// Character between the cells of a row, in text formats.
     pub(super) fn delimiter(&self) -> Option<char> {
         match &self.rows {
-            Rows::Bytes(ByteRows { layout: Layout { cut: Cut::Rows(delimiter), .. }, .. }) => {
+            Rows::Bytes(ByteRows { layout: Layout { cut: RecordLayout::Rows(delimiter), .. }, .. }) => {
                 Some(char::from(*delimiter))
             }
             _ => None,
         }
     }
 
-    /// Where reading may go on when the file grows.
+    /// Byte at which reading may go on when the file grows.
     pub(super) fn resume_at(&self) -> Option<u64> {
         match &self.rows {
             Rows::Bytes(rows) => rows.records.resume_at(),
@@ -188,7 +187,7 @@ impl<'a> Opened<'a> {
         }
     }
 
-    /// Where the times of publication of documents that are files were found, counted.
+    /// Places at which the times of publication of documents that are files were found, counted.
     pub(super) fn dates(&self) -> Vec<(String, u64)> {
         match &self.rows {
             Rows::Papers(rows) => rows.dates(),
@@ -217,17 +216,17 @@ pub(super) fn declared(source: &Source) -> Option<Charset> {
 
 type Bytes = Box<dyn Read + Send>;
 
-fn records_from(file: &File, cut: Cut, charset: Charset, offset: u64) -> Result<Records<Bytes>> {
+fn records_from(file: &File, cut: RecordLayout, charset: Charset, offset: u64) -> Result<Records<Bytes>> {
     let mut file = file.try_clone()?;
     file.seek(SeekFrom::Start(offset))?;
     let input: Bytes = if charset.is_utf16() { Box::new(Utf16Reader::new(file, charset)) } else { Box::new(file) };
     Ok(Records::new(input, cut, charset, offset))
 }
 
-/// How the records of a file become cells.
+/// Layout of the records of a file.
 #[derive(Clone, Copy)]
 struct Layout {
-    cut: Cut,
+    cut: RecordLayout,
     charset: Charset,
     width: usize,
 }
@@ -263,13 +262,13 @@ impl ByteRows {
         }
         let fresh = |cut| records_from(file, cut, charset, start);
         if matches!(format, Format::Csv | Format::Tsv) {
-            let head = fresh(Cut::Lines)?.next()?.map(|r| r.bytes).unwrap_or_default();
+            let head = fresh(RecordLayout::Lines)?.next()?.map(|r| r.bytes).unwrap_or_default();
             let delimiter = match source.delimiter.as_deref().and_then(|d| d.bytes().next()) {
                 Some(delimiter) => delimiter,
                 None if format == Format::Tsv => b'\t',
                 None => delimiter_of(&charset.decode_lossy(&head)),
             };
-            let cut = Cut::Rows(delimiter);
+            let cut = RecordLayout::Rows(delimiter);
             let mut records = fresh(cut)?;
             let first = records.next()?.context("the file has no header row")?;
             let names = split_row(&first.bytes, delimiter, charset.is_wide());
@@ -289,22 +288,22 @@ impl ByteRows {
             return Ok(OpenedBytes { rows, columns: positions, format });
         }
         // An array by its first character, whatever the extension says.
-        let mut cut = if format == Format::Json { Cut::Elements } else { Cut::Lines };
+        let mut cut = if format == Format::Json { RecordLayout::Elements } else { RecordLayout::Lines };
         if source.format == Format::Auto && format == Format::Json {
-            let first = fresh(Cut::Lines)?.next()?.map(|r| r.bytes).unwrap_or_default();
+            let first = fresh(RecordLayout::Lines)?.next()?.map(|r| r.bytes).unwrap_or_default();
             if first.iter().find(|b| !b.is_ascii_whitespace()) == Some(&b'{') {
-                cut = Cut::Lines;
+                cut = RecordLayout::Lines;
             }
         }
         let columns = json_columns(fresh(cut)?, charset)?;
-        let format = if cut == Cut::Elements { Format::Json } else { Format::Jsonl };
+        let format = if cut == RecordLayout::Elements { Format::Json } else { Format::Jsonl };
         let layout = Layout { cut, charset, width: columns.len() };
         let rows = ByteRows { records: fresh(cut)?, layout, first_row: None, number: 0 };
         Ok(OpenedBytes { rows, columns, format })
     }
 
     fn expect_width(&mut self) {
-        if matches!(self.layout.cut, Cut::Rows(_)) {
+        if matches!(self.layout.cut, RecordLayout::Rows(_)) {
             self.records.expect_width(self.layout.width);
         }
     }
@@ -338,7 +337,7 @@ impl Layout {
         let undecodable = |column: &str, bytes: &[u8]| {
             Fault::new(column, reason::not_in(self.charset.name()), &self.charset.decode_lossy(bytes))
         };
-        let Cut::Rows(delimiter) = self.cut else {
+        let RecordLayout::Rows(delimiter) = self.cut else {
             let text = self.charset.decode(&record.bytes).ok_or_else(|| undecodable("", &record.bytes))?;
             // Without its line end, which would make a string that is cut short look ill-formed.
             let value: Value =
@@ -373,7 +372,7 @@ impl Layout {
     }
 }
 
-/// Whether all of a source's mapped columns are positions.
+/// True if all of a source's mapped columns are positions.
 fn by_position(source: &Source) -> bool {
     let names: Vec<&str> = source.columns.values().flat_map(crate::ingest::source::Column::names).collect();
     !names.is_empty() && names.iter().all(|n| n.bytes().all(|b| b.is_ascii_digit()))
@@ -389,7 +388,7 @@ fn delimiter_of(header: &str) -> u8 {
     if count(best) > 0 { best } else { b',' }
 }
 
-/// What kind of mistake a text has that is no JSON.
+/// Reason why a text is no JSON.
 fn not_json(error: &serde_json::Error) -> &'static str {
     match error {
         error if error.is_eof() => reason::JSON_CUT_SHORT,
@@ -401,7 +400,7 @@ fn not_json(error: &serde_json::Error) -> &'static str {
 
 /// The names that the first elements have, in the order of their first appearance.
 fn json_columns(mut records: Records<Bytes>, charset: Charset) -> Result<Vec<String>> {
-    let mut names = Names::default();
+    let mut names = ColumnNames::default();
     for _ in 0..JSON_SAMPLE {
         let Some(record) = records.next()? else { break };
         let text = charset.decode_lossy(&record.bytes);
@@ -425,12 +424,12 @@ fn check_columns(columns: usize) -> Result<()> {
 
 /// Names of columns in the order of their first appearance, one more than a table may have at the most.
 #[derive(Default)]
-struct Names {
+struct ColumnNames {
     columns: Vec<String>,
     known: FxHashSet<String>,
 }
 
-impl Names {
+impl ColumnNames {
     fn add_all(&mut self, value: &Value, prefix: &str) {
         match value {
             Value::Object(map) => map.iter().for_each(|(key, value)| self.add(prefix, key, value)),

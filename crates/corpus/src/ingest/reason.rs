@@ -23,7 +23,7 @@ pub const JSON_SYNTAX: &str = "not JSON: syntax";
 /// A row, line or element, or a text or HTML file, that is longer than any.
 pub const RECORD_TOO_LONG: &str = "record over 8 MB";
 
-/// How the reasons of [`not_in`] begin.
+/// Beginning of the reasons of [`not_in`].
 pub const NOT_IN: &str = "bytes that are not ";
 
 /// Bytes that the file's encoding, by its name, does not have.

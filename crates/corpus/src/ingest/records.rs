@@ -11,7 +11,7 @@
 
 use std::io::{self, Read};
 
-use crate::ingest::fields::{At, Walked, ends_in_quotes, line_end, split_row, step, walk};
+use crate::ingest::fields::{WalkState, Walked, ends_in_quotes, line_end, split_row, step, walk};
 use crate::ingest::reason;
 use inkstone_base::encoding::Charset;
 use inkstone_base::limits;
@@ -21,12 +21,11 @@ const CHUNK: usize = 1 << 18;
 /// Bytes of a row with a bad quote at the most; lines behind them are judged for themselves.
 const TORN_LIMIT: usize = 1 << 16;
 
-/// What the records of a stream are.
+/// Layout of the records of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Cut {
+pub(super) enum RecordLayout {
     /// Rows of fields, the delimiter between them.
     Rows(u8),
-    /// Lines.
     Lines,
     /// Elements of one JSON array.
     Elements,
@@ -59,7 +58,7 @@ impl Broken {
     }
 }
 
-/// One record: its bytes with the line end, and what is wrong with it.
+/// One record: its bytes with the line end, and its fault.
 #[derive(Debug)]
 pub(super) struct Record {
     pub(super) bytes: Vec<u8>,
@@ -69,13 +68,13 @@ pub(super) struct Record {
 /// The records of a stream.
 pub(super) struct Records<R> {
     input: R,
-    cut: Cut,
+    cut: RecordLayout,
     charset: Charset,
     limit: usize,
     buffer: Vec<u8>,
     start: usize,
     eof: bool,
-    /// Fields of a row, once the header told.
+    /// Fields of a row, once the header is read.
     width: Option<usize>,
     /// For arrays: whether the opening bracket was read, and whether the closing one was.
     opened: bool,
@@ -93,7 +92,7 @@ enum Scan {
 
 impl<R: Read> Records<R> {
     /// Cuts `input`, which begins at byte `offset` of its file.
-    pub(super) fn new(input: R, cut: Cut, charset: Charset, offset: u64) -> Records<R> {
+    pub(super) fn new(input: R, cut: RecordLayout, charset: Charset, offset: u64) -> Records<R> {
         Records {
             input,
             cut,
@@ -115,20 +114,20 @@ impl<R: Read> Records<R> {
         self.width = Some(width);
     }
 
-    /// Where in the file reading may go on when more is appended: behind the last record, if a line end followed it.
+    /// Byte of the file at which reading may go on when more is appended: behind the last record, if a line end followed it.
     pub(super) fn resume_at(&self) -> Option<u64> {
-        (self.whole && self.cut != Cut::Elements).then_some(self.offset)
+        (self.whole && self.cut != RecordLayout::Elements).then_some(self.offset)
     }
 
     /// The next record; `None` at the end.
     pub(super) fn next(&mut self) -> io::Result<Option<Record>> {
-        if self.cut == Cut::Elements {
+        if self.cut == RecordLayout::Elements {
             return self.next_element();
         }
         loop {
             let rest = &self.buffer[self.start..];
             let (scan, strict) = match self.cut {
-                Cut::Rows(delimiter) => {
+                RecordLayout::Rows(delimiter) => {
                     let Walked { end, strict, .. } = walk(rest, delimiter, self.charset.is_wide(), |_| {});
                     (end.map_or(Scan::More, Scan::End), strict)
                 }
@@ -152,15 +151,15 @@ impl<R: Read> Records<R> {
                         None => Ok(Some(self.take(self.buffer.len() - self.start, None))),
                     };
                 }
-                _ if matches!(self.cut, Cut::Rows(_)) => return self.faulty_line(Broken::OpenQuote).map(Some),
+                _ if matches!(self.cut, RecordLayout::Rows(_)) => return self.faulty_line(Broken::OpenQuote).map(Some),
                 _ => return self.faulty_line(Broken::TooLong).map(Some),
             }
         }
     }
 
-    /// What is wrong with the quotes of a row, if anything is; `strict` as in [`Walked`].
+    /// Fault of the quotes of a row, if there is one; `strict` as in [`Walked`].
     fn bad_quote(&self, row: &[u8], strict: bool) -> Option<Broken> {
-        let Cut::Rows(delimiter) = self.cut else { return None };
+        let RecordLayout::Rows(delimiter) = self.cut else { return None };
         let wide = self.charset.is_wide();
         let first = line_end(row);
         let lines = first < row.len();
@@ -180,12 +179,12 @@ impl<R: Read> Records<R> {
         }
     }
 
-    /// Whether a line by itself is a row with the header's number of fields, so that it cannot belong to a text.
+    /// True if a line by itself is a row with the header's number of fields, so that it cannot belong to a text.
     fn is_row(&self, line: &[u8], width: usize) -> bool {
-        let Cut::Rows(delimiter) = self.cut else { return false };
+        let RecordLayout::Rows(delimiter) = self.cut else { return false };
         let wide = self.charset.is_wide();
         let Walked { at, strict, bare_quote, .. } = walk(line, delimiter, wide, |_| {});
-        let sound = strict && !bare_quote && at != At::Quoted;
+        let sound = strict && !bare_quote && at != WalkState::Quoted;
         width > 1 && sound && split_row(line, delimiter, wide).len() == width
     }
 
@@ -249,7 +248,7 @@ impl<R: Read> Records<R> {
         }
     }
 
-    /// Gives the beginning of what is left, as far as it is in memory, as a fault, and ends.
+    /// Gives the beginning of the rest of the file, as far as it is in memory, as a fault, and ends.
     fn stop(&mut self, broken: Broken) -> io::Result<Option<Record>> {
         let mut record = self.take(self.buffer.len() - self.start, Some(broken));
         record.bytes.truncate(limits::RECORD_KEPT);
@@ -257,7 +256,7 @@ impl<R: Read> Records<R> {
         Ok(Some(record))
     }
 
-    /// Gives the line that a broken record began on, with what was torn off it, and goes on behind it.
+    /// Gives the line on which a broken record began, with the bytes that were torn off it, and goes on behind it.
     fn faulty_line(&mut self, broken: Broken) -> io::Result<Record> {
         let rest = &self.buffer[self.start..];
         match rest.iter().position(|b| *b == b'\n') {
@@ -295,7 +294,7 @@ impl<R: Read> Records<R> {
     /// The length of a row with a bad quote whose first line has `length` bytes: the lines behind it belong to it while they
     /// begin nothing that has enough fields for a row.
     fn torn(&mut self, mut length: usize) -> io::Result<usize> {
-        let (Cut::Rows(delimiter), Some(width)) = (self.cut, self.width) else { return Ok(length) };
+        let (RecordLayout::Rows(delimiter), Some(width)) = (self.cut, self.width) else { return Ok(length) };
         let wide = self.charset.is_wide();
         loop {
             let rest = &self.buffer[self.start + length..];
@@ -307,7 +306,7 @@ impl<R: Read> Records<R> {
             let row = &rest[..end.unwrap_or(rest.len())];
             let line = line_end(row);
             // A row whose own quotes are bad is known by its first line.
-            let next = if strict && at != At::Quoted { row } else { &row[..line] };
+            let next = if strict && at != WalkState::Quoted { row } else { &row[..line] };
             if row.is_empty() || length + line > TORN_LIMIT || split_row(next, delimiter, wide).len() >= width {
                 return Ok(length);
             }
@@ -315,10 +314,12 @@ impl<R: Read> Records<R> {
         }
     }
 
-    /// Whether the bytes left end inside quotes.
+    /// True if the bytes left end inside quotes.
     fn quote_is_open(&self) -> bool {
         match self.cut {
-            Cut::Rows(delimiter) => ends_in_quotes(&self.buffer[self.start..], delimiter, self.charset.is_wide()),
+            RecordLayout::Rows(delimiter) => {
+                ends_in_quotes(&self.buffer[self.start..], delimiter, self.charset.is_wide())
+            }
             _ => false,
         }
     }
@@ -404,7 +405,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn cut(bytes: &[u8], cut: Cut, charset: Charset, limit: usize) -> Vec<(String, Option<Broken>)> {
+    fn cut(bytes: &[u8], cut: RecordLayout, charset: Charset, limit: usize) -> Vec<(String, Option<Broken>)> {
         let mut records = Records::new(bytes, cut, charset, 0);
         records.limit = limit;
         let mut all = Vec::new();
@@ -420,7 +421,7 @@ mod tests {
 
     #[test]
     fn rows_keep_line_ends_inside_quotes() {
-        let found = cut("a,b\r\n\n1,\"x\ny\"\"z\"\n2,w".as_bytes(), Cut::Rows(b','), Charset::Utf8, 100);
+        let found = cut("a,b\r\n\n1,\"x\ny\"\"z\"\n2,w".as_bytes(), RecordLayout::Rows(b','), Charset::Utf8, 100);
         assert_eq!(texts(&found), ["a,b\r\n", "1,\"x\ny\"\"z\"\n", "2,w"]);
         assert_eq!(split_row(found[1].0.as_bytes(), b',', false), [b"1".to_vec(), b"x\ny\"z".to_vec()]);
     }
@@ -429,7 +430,7 @@ mod tests {
     fn a_quote_that_never_closes_costs_its_line_only() {
         let text = "1,a\n2,\"b\n3,c\n4,d\n";
         for limit in [12, 1000] {
-            let found = cut(text.as_bytes(), Cut::Rows(b','), Charset::Utf8, limit);
+            let found = cut(text.as_bytes(), RecordLayout::Rows(b','), Charset::Utf8, limit);
             assert_eq!(texts(&found), ["1,a\n", "2,\"b\n", "3,c\n", "4,d\n"], "limit {limit}");
             assert_eq!(found[1].1, Some(Broken::OpenQuote));
             assert_eq!(found.iter().filter(|f| f.1.is_some()).count(), 1);
@@ -439,7 +440,7 @@ mod tests {
     #[test]
     fn a_stray_quote_that_a_later_one_closes_costs_its_line_only() {
         let mut records =
-            Records::new("1,\"a,x\n2,b,y\n3,\"c\",z\n4,d,w\n".as_bytes(), Cut::Rows(b','), Charset::Utf8, 0);
+            Records::new("1,\"a,x\n2,b,y\n3,\"c\",z\n4,d,w\n".as_bytes(), RecordLayout::Rows(b','), Charset::Utf8, 0);
         records.expect_width(3);
         let mut good = Vec::new();
         while let Some(record) = records.next().unwrap() {
@@ -450,9 +451,9 @@ mod tests {
         assert_eq!(good, ["2,b,y\n", "3,\"c\",z\n", "4,d,w\n"]);
     }
 
-    /// What the rows of a file with the header's `width` are: their text, and whether they are broken.
+    /// The rows of a file with the header's `width`: their text, and their fault.
     fn rows(text: &str, width: usize) -> Vec<(String, Option<Broken>)> {
-        let mut records = Records::new(text.as_bytes(), Cut::Rows(b','), Charset::Utf8, 0);
+        let mut records = Records::new(text.as_bytes(), RecordLayout::Rows(b','), Charset::Utf8, 0);
         records.expect_width(width);
         let mut all = Vec::new();
         while let Some(record) = records.next().unwrap() {
@@ -511,36 +512,36 @@ mod tests {
             let text = c.to_string();
             let bytes = encoding_rs::GB18030.encode(&text).0;
             let json = [b"[\"".as_slice(), &bytes, b"\", 2]"].concat();
-            let found = cut(&json, Cut::Elements, Charset::Gb18030, 100);
+            let found = cut(&json, RecordLayout::Elements, Charset::Gb18030, 100);
             assert_eq!(texts(&found), [format!("\"{c}\""), "2".to_owned()], "{c}");
         }
     }
 
     #[test]
     fn elements_of_an_array_come_one_by_one() {
-        let found = cut(br#" [ {"a": "]},\"["}, ["x", 1] , 3 ]"#, Cut::Elements, Charset::Utf8, 100);
+        let found = cut(br#" [ {"a": "]},\"["}, ["x", 1] , 3 ]"#, RecordLayout::Elements, Charset::Utf8, 100);
         assert_eq!(texts(&found), [r#"{"a": "]},\"["}"#, r#"["x", 1]"#, "3 "]);
-        let found = cut(br#"[{"a": 1}, {"a": "#, Cut::Elements, Charset::Utf8, 100);
+        let found = cut(br#"[{"a": 1}, {"a": "#, RecordLayout::Elements, Charset::Utf8, 100);
         assert_eq!(found[1].1, Some(Broken::CutShort));
-        let found = cut(br#"{"a": 1}"#, Cut::Elements, Charset::Utf8, 100);
+        let found = cut(br#"{"a": 1}"#, RecordLayout::Elements, Charset::Utf8, 100);
         assert_eq!(found[0].1, Some(Broken::NotAnArray));
     }
 
     #[test]
     fn an_element_that_is_too_long_costs_itself_alone() {
         let long = format!(r#"{{"a": "{}"}}"#, r#"x]\"},"#.repeat(CHUNK / 3));
-        let found = cut(format!("[1, {long}, [2]]").as_bytes(), Cut::Elements, Charset::Utf8, 1000);
+        let found = cut(format!("[1, {long}, [2]]").as_bytes(), RecordLayout::Elements, Charset::Utf8, 1000);
         assert_eq!((found.len(), found[0].0.as_str(), found[2].0.as_str()), (3, "1", "[2]"));
         assert_eq!((found[1].1, &found[1].0[..9]), (Some(Broken::TooLong), r#"{"a": "x]"#));
-        let found = cut(format!("[1, {long}").as_bytes(), Cut::Elements, Charset::Utf8, 1000);
+        let found = cut(format!("[1, {long}").as_bytes(), RecordLayout::Elements, Charset::Utf8, 1000);
         assert_eq!((found[1].1, found[2].1), (Some(Broken::TooLong), Some(Broken::CutShort)));
     }
 
     #[test]
     fn a_line_of_any_length_is_passed_over_in_bounded_memory() {
-        for kind in [Cut::Lines, Cut::Rows(b','), Cut::Elements] {
+        for kind in [RecordLayout::Lines, RecordLayout::Rows(b','), RecordLayout::Elements] {
             let (first, last): (&[u8], &[u8]) =
-                if kind == Cut::Elements { (b"[1,\"", b"\",2]") } else { (b"1\n", b"\n2") };
+                if kind == RecordLayout::Elements { (b"[1,\"", b"\",2]") } else { (b"1\n", b"\n2") };
             let length = 32 * limits::RECORD as u64;
             let stream = first.chain(io::repeat(b'x').take(length)).chain(last);
             let mut records = Records::new(stream, kind, Charset::Utf8, 0);
@@ -549,7 +550,7 @@ mod tests {
                 lengths.push((record.bytes.len(), record.broken));
                 assert!(records.buffer.capacity() <= 4 * limits::RECORD);
             }
-            let one = if kind == Cut::Elements { 1 } else { 2 };
+            let one = if kind == RecordLayout::Elements { 1 } else { 2 };
             assert_eq!(lengths, [(one, None), (limits::RECORD_KEPT, Some(Broken::TooLong)), (1, None)], "{kind:?}");
         }
     }
@@ -561,7 +562,7 @@ mod tests {
                 Charset::Utf16Le => Box::new(inkstone_base::encoding::Utf16Reader::new(bytes, charset)),
                 _ => Box::new(bytes),
             };
-            let mut records = Records::new(input, Cut::Lines, charset, 2);
+            let mut records = Records::new(input, RecordLayout::Lines, charset, 2);
             while records.next().unwrap().is_some() {}
             records.resume_at()
         };
@@ -579,7 +580,7 @@ mod tests {
                 writer.write_record(row).unwrap();
             }
             let bytes = writer.into_inner().unwrap();
-            let mut records = Records::new(bytes.as_slice(), Cut::Rows(b','), Charset::Utf8, 0);
+            let mut records = Records::new(bytes.as_slice(), RecordLayout::Rows(b','), Charset::Utf8, 0);
             let mut read = Vec::new();
             while let Some(record) = records.next().unwrap() {
                 prop_assert_eq!(record.broken, None);

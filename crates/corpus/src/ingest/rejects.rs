@@ -14,7 +14,6 @@ use crate::ingest::reader::Fault;
 /// A row that was set aside.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Reject {
-    /// Name of the `[[source]]`.
     pub source: String,
     /// Path of the file, relative to the configuration's folder; of a text file, its own.
     pub file: String,
@@ -22,7 +21,6 @@ pub struct Reject {
     pub row: u64,
     /// Column at fault; empty when it is the row as a whole.
     pub column: String,
-    /// Why.
     pub reason: String,
     /// The value at fault, its first 200 characters.
     pub value: String,

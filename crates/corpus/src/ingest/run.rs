@@ -1,4 +1,4 @@
-//! One run of ingest: compare the files with the log, read what is new, check the losses, commit.
+//! One run of ingest: compare the files with the log, read new content, check the losses, commit.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use chrono::{NaiveDate, NaiveDateTime, Utc};
 use serde_json::Value;
 
 use crate::ingest::Params;
-use crate::ingest::commit::{self, Piece, Plan, Staging};
+use crate::ingest::commit::{self, PartSource, Plan, Staging};
 use crate::ingest::documents::{self, Ids};
 use crate::ingest::files::{self, Content, Files, Unit};
 use crate::ingest::log::{FileEntry, Log, VERSION};
@@ -28,7 +28,7 @@ use inkstone_tables::corpus;
 use inkstone_tables::frames;
 use inkstone_tables::project::Project;
 
-/// Reads what is new in the sources into the project's tables.
+/// Reads new content of the sources into the project's tables.
 ///
 /// Paths in `sources` are relative to `base`. The report speaks of the whole corpus, not only of what this run read; it is
 /// `unchanged` when every file was as the last run left it.
@@ -55,7 +55,7 @@ pub(super) fn run_at(
     project.own()?;
     commit::finish_interrupted(project)?;
     project.sweep()?;
-    let standing = Standing::of(project, ctx)?;
+    let standing = Standing::read(project, ctx)?;
     let (units, passed_over) = files::find(sources, base)?;
     let there = units.iter().map(|unit| (unit.source.name.as_str(), unit.path.as_str())).collect();
     standing.check_sources(sources, &there, project)?;
@@ -71,14 +71,14 @@ pub(super) fn run_at(
         project,
         ctx,
         latest,
-        staging: Staging::of(project),
+        staging: Staging::new(project),
         log: standing.log,
         again: standing.again,
     };
     let tasks = run.compare(units)?;
     let removed = run.log.files.len() - tasks.iter().filter(|t| t.known.is_some()).count();
     let in_order = tasks.iter().filter_map(|t| t.known).is_sorted();
-    if standing.damaged.is_empty() && removed == 0 && in_order && tasks.iter().all(|t| t.state == State::Kept) {
+    if standing.damaged.is_empty() && removed == 0 && in_order && tasks.iter().all(|t| t.state == FileWork::Kept) {
         // A kill may have come when all was in place and what is of no more use was about to go.
         run.staging.clear()?;
         run.prune_kept(&tasks)?;
@@ -92,32 +92,32 @@ pub(super) fn run_at(
     Ok(report)
 }
 
-/// What is to be done with a file.
+/// Work to be done for a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum FileWork {
     /// As the log says.
     Kept,
     /// Longer than the log says, and the same up to there.
     Grown,
-    /// New, or other than the log says, or what was made of it is damaged.
+    /// New, or not as the log says, or with damaged parts.
     Fresh,
 }
 
-/// A file and what is to be done with it.
+/// A file with the work to be done for it.
 struct Task<'a> {
     unit: Unit<'a>,
     content: Content,
     settings: Key,
     /// Number of its entry in the old log.
     known: Option<usize>,
-    state: State,
+    state: FileWork,
 }
 
 /// A file whose rows are in the new corpus, and where its parts are.
 struct Outcome {
     entry: FileEntry,
-    pieces: Vec<Piece>,
-    /// Its rejects: lines of the old file that stay, and a new file.
+    pieces: Vec<PartSource>,
+    /// Rejects: number of lines of the old file that stay, and path of a new file.
     kept_rejects: u64,
     new_rejects: Option<PathBuf>,
 }
@@ -151,9 +151,9 @@ impl<'a> Run<'a> {
             let content = unit.content(entry, self.ctx)?;
             let damaged = known.is_some_and(|i| self.again.contains(&i));
             let state = match entry.filter(|_| !damaged) {
-                Some(entry) if entry.size == content.size && entry.hash == content.hash => State::Kept,
-                Some(entry) if content.grown && entry.table == Table::Documents => State::Grown,
-                _ => State::Fresh,
+                Some(entry) if entry.size == content.size && entry.hash == content.hash => FileWork::Kept,
+                Some(entry) if content.grown && entry.table == Table::Documents => FileWork::Grown,
+                _ => FileWork::Fresh,
             };
             tasks.push(Task { unit, content, settings, known, state });
         }
@@ -161,20 +161,21 @@ impl<'a> Run<'a> {
         for table in [Table::Prices, Table::Securities] {
             let before = self.log.files.iter().filter(|f| f.table == table).count();
             let mine = || tasks.iter().filter(|t| t.unit.source.table == table);
-            let kept = mine().filter(|t| t.state == State::Kept).count();
+            let kept = mine().filter(|t| t.state == FileWork::Kept).count();
             if kept != before || mine().count() != before {
-                tasks.iter_mut().filter(|t| t.unit.source.table == table).for_each(|t| t.state = State::Fresh);
+                tasks.iter_mut().filter(|t| t.unit.source.table == table).for_each(|t| t.state = FileWork::Fresh);
             }
         }
         // A removed or rewritten file sets ids free that rows elsewhere were refused for.
-        let known: BTreeSet<usize> = tasks.iter().filter(|t| t.state != State::Fresh).filter_map(|t| t.known).collect();
+        let known: BTreeSet<usize> =
+            tasks.iter().filter(|t| t.state != FileWork::Fresh).filter_map(|t| t.known).collect();
         let freed =
             (0..self.log.files.len()).any(|i| self.log.files[i].table == Table::Documents && !known.contains(&i));
         if freed {
             for task in &mut tasks {
                 let refused = |i: usize| self.log.files[i].dropped.contains_key(reason::DUPLICATE_ID);
                 if task.known.is_some_and(refused) {
-                    task.state = State::Fresh;
+                    task.state = FileWork::Fresh;
                 }
             }
         }
@@ -183,7 +184,7 @@ impl<'a> Run<'a> {
 
     fn read_and_commit(&self, tasks: Vec<Task<'_>>, removed: usize, passed_over: &[String]) -> Result<Report> {
         let mut ids = Ids::default();
-        for task in tasks.iter().filter(|t| t.state != State::Fresh) {
+        for task in tasks.iter().filter(|t| t.state != FileWork::Fresh) {
             for part in task.known.map(|i| self.parts_of(i)).into_iter().flatten() {
                 self.ctx.check()?;
                 for id in documents::ids_of(&self.project.documents().path(part))? {
@@ -198,7 +199,7 @@ impl<'a> Run<'a> {
         let mut outcomes = Vec::new();
         for task in &tasks {
             outcomes.push(match (task.state, task.known) {
-                (State::Kept, Some(i)) => self.kept(i),
+                (FileWork::Kept, Some(i)) => self.kept(i),
                 _ if task.content.size == 0 && files_of[task.unit.source.name.as_str()] > 1 => self.empty(task),
                 _ => self.read(task, &mut ids, &mut prices, &mut securities)?,
             });
@@ -226,7 +227,7 @@ impl<'a> Run<'a> {
             if mine.peek().is_none() {
                 log.tables.remove(table.name());
                 gone.push(place);
-            } else if mine.any(|t| t.state != State::Kept) {
+            } else if mine.any(|t| t.state != FileWork::Kept) {
                 match table {
                     Table::Prices => drop(std::mem::replace(&mut prices, Prices::new(staged.clone())).write()?),
                     _ => std::mem::take(&mut securities).write(&staged)?,
@@ -247,7 +248,7 @@ impl<'a> Run<'a> {
         Ok(report)
     }
 
-    /// Forgets what was read of files that are gone.
+    /// Forgets the rows of files that are gone.
     fn prune_kept(&self, tasks: &[Task<'_>]) -> Result<()> {
         let mut keys = BTreeSet::new();
         for task in tasks {
@@ -267,7 +268,7 @@ impl<'a> Run<'a> {
 
     fn kept(&self, known: usize) -> Outcome {
         let entry = self.log.files[known].clone();
-        let pieces = self.parts_of(known).map(Piece::Kept).collect();
+        let pieces = self.parts_of(known).map(PartSource::Kept).collect();
         Outcome { kept_rejects: entry.rejects(), entry, pieces, new_rejects: None }
     }
 
@@ -305,19 +306,19 @@ impl<'a> Run<'a> {
         if let Some(entry) = table_entry {
             return Ok(Outcome { entry, pieces: Vec::new(), kept_rejects: 0, new_rejects: Some(rejects) });
         }
-        let grown = task.known.filter(|_| task.state == State::Grown);
+        let grown = task.known.filter(|_| task.state == FileWork::Grown);
         let known = grown.map(|i| &self.log.files[i]);
         let staged = match self.staged_before(task, known, ids, &folder)? {
             Some(staged) => staged,
             None => read::read_documents(unit, &task.content, known, ids, &folder, self.project, &setting)?,
         };
-        let stays = grown.map(|i| self.parts_of(i)).into_iter().flatten().take(staged.kept_parts).map(Piece::Kept);
+        let stays = grown.map(|i| self.parts_of(i)).into_iter().flatten().take(staged.kept_parts).map(PartSource::Kept);
         let parts = corpus::Parts::new(&folder);
-        let pieces = stays.chain((0..staged.parts).map(|i| Piece::Staged(parts.path(i)))).collect();
+        let pieces = stays.chain((0..staged.parts).map(|i| PartSource::Staged(parts.path(i)))).collect();
         Ok(Outcome { entry: staged.entry, pieces, kept_rejects: staged.kept_rejects, new_rejects: Some(rejects) })
     }
 
-    /// What an interrupted run read of this file, when it would be read the same way now.
+    /// Staged rows of this file from an interrupted run, if they would be read the same way now.
     fn staged_before(
         &self,
         task: &Task<'_>,
@@ -394,16 +395,16 @@ impl<'a> Run<'a> {
         &self,
         log: &mut Log,
         tasks: &[Task<'_>],
-        pieces: &[Piece],
+        pieces: &[PartSource],
         files: &[(PathBuf, PathBuf)],
         removed: usize,
         passed_over: &[String],
     ) -> Result<()> {
-        let state = |state: State| tasks.iter().filter(|t| t.state == state).count();
+        let state = |state: FileWork| tasks.iter().filter(|t| t.state == state).count();
         let mut facts = Report::default();
         facts.fact("files", tasks.len());
-        facts.fact("files_read", state(State::Fresh));
-        facts.fact("files_grown", state(State::Grown));
+        facts.fact("files_read", state(FileWork::Fresh));
+        facts.fact("files_grown", state(FileWork::Grown));
         facts.fact("files_removed_or_changed", removed);
         let rows = |table: Table| log.report("", |f| f.table == table).rows_out;
         for table in [Table::Documents, Table::Prices, Table::Securities] {
@@ -443,7 +444,7 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    fn calendar(&self, pieces: &[Piece], files: &[(PathBuf, PathBuf)]) -> Result<Value> {
+    fn calendar(&self, pieces: &[PartSource], files: &[(PathBuf, PathBuf)]) -> Result<Value> {
         let place = self.project.prices();
         let table = files.iter().find(|(_, to)| *to == place).map_or(place.clone(), |(from, _)| from.clone());
         let count = |into: &mut BTreeMap<NaiveDate, u64>, day: NaiveDate| *into.entry(day).or_default() += 1;
@@ -454,8 +455,8 @@ impl<'a> Run<'a> {
         for piece in pieces {
             self.ctx.check()?;
             let path = match piece {
-                Piece::Kept(i) => self.project.documents().path(*i),
-                Piece::Staged(path) => path.clone(),
+                PartSource::Kept(i) => self.project.documents().path(*i),
+                PartSource::Staged(path) => path.clone(),
             };
             let times = corpus::times_of(&frames::read_parquet(&path, Some(&["published_at"]))?, "published_at")?;
             times.into_iter().flatten().for_each(|time| count(&mut documents, time.date()));

@@ -7,29 +7,29 @@ use std::path::Path;
 use anyhow::Result;
 use chrono::NaiveDate;
 
+use crate::ingest::mapped_row::MappedRow;
 use crate::ingest::reader::Fault;
-use crate::ingest::view::View;
 use inkstone_base::code::Code;
 use inkstone_market::{Security, securities_to_frame};
 use inkstone_tables::frames;
 
 /// Makes a security of a row. Without a column `st`, the name's mark tells (`*ST`, `ST`, `S*ST`, `SST`).
-pub(super) fn security(view: &View<'_>) -> Result<Security, Fault> {
-    let text = |field: &str| view.value(field).map(|t| t.into_owned());
-    let written = text("code").ok_or_else(|| view.fault("code", "no code", ""))?;
-    let code = Code::parse(&written).ok_or_else(|| view.fault("code", "not a security code", &written))?;
-    let name = text("name").ok_or_else(|| view.fault("name", "no name", ""))?;
-    let day = |field: &str| -> Result<Option<NaiveDate>, Fault> { Ok(view.time(field)?.map(|m| m.time.date())) };
+pub(super) fn security(fields: &MappedRow<'_>) -> Result<Security, Fault> {
+    let text = |field: &str| fields.value(field).map(|t| t.into_owned());
+    let written = text("code").ok_or_else(|| fields.fault("code", "no code", ""))?;
+    let code = Code::parse(&written).ok_or_else(|| fields.fault("code", "not a security code", &written))?;
+    let name = text("name").ok_or_else(|| fields.fault("name", "no name", ""))?;
+    let day = |field: &str| -> Result<Option<NaiveDate>, Fault> { Ok(fields.time(field)?.map(|m| m.time.date())) };
     let (from, to) = (day("from")?, day("to")?);
     if from.zip(to).is_some_and(|(from, to)| from >= to) {
-        return Err(view.fault("to", "ends before it begins", &text("to").unwrap_or_default()));
+        return Err(fields.fault("to", "ends before it begins", &text("to").unwrap_or_default()));
     }
     let st = match text("st") {
         None => ["ST", "*ST", "S*ST", "SST"].iter().any(|mark| name.starts_with(mark)),
         Some(word) => match word.to_lowercase().as_str() {
             "1" | "1.0" | "true" | "yes" | "y" | "t" | "是" => true,
             "0" | "0.0" | "false" | "no" | "n" | "f" | "否" => false,
-            _ => return Err(view.fault("st", "neither true nor false", &word)),
+            _ => return Err(fields.fault("st", "neither true nor false", &word)),
         },
     };
     let aliases = text("aliases").unwrap_or_default();
@@ -68,7 +68,6 @@ impl Securities {
         }
     }
 
-    /// Writes the table.
     pub(super) fn write(self, path: &Path) -> Result<()> {
         let rows: Vec<Security> = self.0.into_values().collect();
         frames::write_parquet(path, &mut securities_to_frame(&rows)?)

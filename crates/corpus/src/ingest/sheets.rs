@@ -26,9 +26,9 @@ const BATCH_ROWS: usize = 2048;
 /// Bytes that a text takes beside its letters, and a row beside its cells.
 const TEXT: usize = 16;
 const ROW: usize = 96;
-/// The way out for what is too large for a workbook.
+/// The way out for tables that are too large for a workbook.
 const CSV: &str = "save the sheet as CSV (UTF-8)";
-/// How compound files begin: workbooks of before 2007, and encrypted ones.
+/// First bytes of compound files: workbooks of before 2007, and encrypted ones.
 const COMPOUND: [u8; 4] = [0xd0, 0xcf, 0x11, 0xe0];
 
 /// The rows of a sheet.

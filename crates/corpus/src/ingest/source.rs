@@ -1,4 +1,4 @@
-//! What a `[[source]]` table of the configuration says: where the files are, what they hold, and which column is what.
+//! A `[[source]]` table of the configuration: paths of the files, their content, and their columns.
 
 use std::collections::BTreeMap;
 
@@ -35,7 +35,7 @@ impl Table {
     }
 }
 
-/// How the records of a file are laid out.
+/// Layout of the records of a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Format {
@@ -50,7 +50,6 @@ pub enum Format {
     Jsonl,
     /// One JSON array of objects or arrays.
     Json,
-    /// Apache Parquet.
     Parquet,
     /// The first sheet of an Excel workbook (.xlsx, .xls), or the one that is named, with a header row.
     Xlsx,
@@ -65,13 +64,13 @@ pub enum Format {
 }
 
 impl Format {
-    /// Whether a file is one document.
+    /// True if a file is one document.
     pub fn is_paper(self) -> bool {
         matches!(self, Format::Txt | Format::Pdf | Format::Html | Format::Docx)
     }
 }
 
-/// Where the value of one field comes from.
+/// Source of the value of one field.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged, deny_unknown_fields)]
 pub enum Column {
@@ -84,25 +83,20 @@ pub enum Column {
         /// Column of the time of day.
         time: String,
     },
-    /// A number and what it is multiplied by (lots of 100 shares, thousands of CNY).
+    /// A number and its factor (lots of 100 shares, thousands of CNY).
     Scaled {
         /// Column of the number.
         column: String,
-        /// The factor.
         times: f64,
     },
     /// The first match of a regular expression (its first group, if it has one) in a column.
     Pattern {
-        /// The regular expression.
         pattern: String,
         /// The column that is searched, or the field (`body`) that a column was mapped to.
         r#in: String,
     },
     /// The same text for every row.
-    Value {
-        /// The text.
-        value: String,
-    },
+    Value { value: String },
 }
 
 impl Column {
@@ -134,7 +128,7 @@ pub struct Source {
     pub format: Format,
     /// Encoding (`utf-8`, `gbk`, `gb18030`, `big5`, `utf-16le`, `utf-16be`); absent: detected, file by file.
     pub encoding: Option<String>,
-    /// Delimiter of a CSV, one ASCII character; absent: comma, or what the header row shows (tab, `;`, `|`).
+    /// Delimiter of a CSV, one ASCII character; absent: comma, or the one that the header row shows (tab, `;`, `|`).
     pub delimiter: Option<String>,
     /// Sheet of an Excel workbook; absent: the first.
     pub sheet: Option<String>,

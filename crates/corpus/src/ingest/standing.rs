@@ -1,4 +1,4 @@
-//! What an earlier run of ingest has left, held against its log: which files have to be read again because something that was made of
+//! Check of the files of an earlier ingest against its log: which sources have to be read again because something that was made of
 //! them is damaged.
 
 use std::collections::BTreeSet;
@@ -15,11 +15,10 @@ use inkstone_base::disk::{self, Damage, Flaw};
 use inkstone_base::job::Ctx;
 use inkstone_tables::project::Project;
 
-/// The log, and what is not as it says.
+/// The log, with the files that do not agree with it.
 pub(super) struct Standing {
     /// An empty one where it cannot be trusted: everything is read again.
     pub(super) log: Log,
-    /// What is wrong.
     pub(super) damaged: Vec<Damage>,
     /// Numbers of the log's files that have to be read again.
     pub(super) again: BTreeSet<usize>,
@@ -30,7 +29,7 @@ pub(super) struct Standing {
 impl Standing {
     /// Reads every byte that ingest has left. A log that is damaged, or that another version wrote, is as good as none; one of a newer
     /// format is an error.
-    pub(super) fn of(project: &Project, ctx: &Ctx) -> Result<Standing> {
+    pub(super) fn read(project: &Project, ctx: &Ctx) -> Result<Standing> {
         let none = |damaged| Standing { log: Log::default(), damaged, again: BTreeSet::new(), lost: BTreeSet::new() };
         let log = match Log::load(&project.ingest_log()) {
             Ok(log) => log,
@@ -126,13 +125,13 @@ impl Standing {
     }
 }
 
-/// What is wrong with the files that ingest has made. Those of a run that was killed in the middle of its changes are between two states, which
-/// is nothing wrong.
+/// Damage to the files that ingest has made. Files of a run that was killed in the middle of its changes are between two states, which
+/// is no damage.
 pub fn check(project: &Project, ctx: &Ctx) -> Result<Vec<Damage>> {
     if is_interrupted(project)? {
         return Ok(Vec::new());
     }
-    match Standing::of(project, ctx) {
+    match Standing::read(project, ctx) {
         Ok(standing) => Ok(standing.damaged),
         Err(error) => Ok(vec![error.downcast::<Damage>()?]),
     }
@@ -182,7 +181,7 @@ mod tests {
             damaged.iter().for_each(|path| cut_short(path));
             let report = desk.run(&sources);
             assert_eq!(report.damaged().count(), damaged.len());
-            assert!(report.damaged().next().is_some_and(|said| said.starts_with(named)), "{named}: {report:?}");
+            assert!(report.damaged().next().is_some_and(|damaged| damaged.starts_with(named)), "{named}: {report:?}");
             assert_eq!(desk.bytes(), whole, "{named}");
             assert!(fs::read(desk.project().ingest_log()).unwrap() == log, "{named}");
         }

@@ -377,7 +377,7 @@ fn a_run_that_was_killed_while_it_committed_is_finished() {
     let new = desk.bytes();
     // Back to the old state, with the plan of the new one: as if killed right after the plan was written.
     let project = desk.project();
-    let staging = commit::Staging::of(&project);
+    let staging = commit::Staging::new(&project);
     let part_1 = new.iter().find(|(name, _)| name.contains("part-00000")).unwrap().1.clone();
     let rejects = new.iter().find(|(name, _)| name.contains("rejects")).unwrap().1.clone();
     let new_log = desk.log();
@@ -389,7 +389,7 @@ fn a_run_that_was_killed_while_it_committed_is_finished() {
         fs::write(project.ingest_log(), &old_log).unwrap();
         let staged = desk.put("project/ingest-staging/units/x/part-00000.parquet", &part_1);
         let staged_rejects = desk.put("project/ingest-staging/rejects.jsonl", &rejects);
-        let pieces = vec![commit::Piece::Staged(staged), commit::Piece::Kept(0), commit::Piece::Kept(1)];
+        let pieces = vec![commit::PartSource::Staged(staged), commit::PartSource::Kept(0), commit::PartSource::Kept(1)];
         let files = vec![(staged_rejects, project.rejects())];
         let plan = commit::Plan::new(&project, pieces, files, Vec::new(), new_log.clone()).unwrap();
         disk::write_json(&staging.file("plan.json"), &plan).unwrap();
@@ -416,7 +416,7 @@ fn a_plan_that_leads_out_of_the_project_is_not_carried_out() {
     desk.put("in/1.csv", NEWS);
     desk.run(&[source("s", "in")]);
     let (project, theirs) = (desk.project(), desk.put("thesis.txt", "mine"));
-    let staging = commit::Staging::of(&project);
+    let staging = commit::Staging::new(&project);
     let plan = |gone: &str| {
         let plan = commit::Plan::new(&project, Vec::new(), Vec::new(), vec![project.prices()], desk.log()).unwrap();
         let mut text = serde_json::to_value(&plan).unwrap();

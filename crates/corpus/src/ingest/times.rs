@@ -18,15 +18,15 @@ const DAY_END: NaiveTime = NaiveTime::from_hms_opt(23, 59, 59).expect("23:59:59 
 /// Shanghai's offset, in seconds.
 const SHANGHAI: i64 = 8 * 3600;
 
-/// How a time was written; its text is what the log shows.
+/// Form of a written time, as the log shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Shape {
+pub(super) struct TimeShape {
     date: &'static str,
     clock: &'static str,
     zone: &'static str,
 }
 
-impl fmt::Display for Shape {
+impl fmt::Display for TimeShape {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}{}{}", self.date, self.clock, self.zone)
     }
@@ -36,17 +36,17 @@ impl fmt::Display for Shape {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Moment {
     pub(super) time: NaiveDateTime,
-    pub(super) shape: Shape,
+    pub(super) shape: TimeShape,
 }
 
 impl Moment {
-    /// Whether it is the last second of a day, as for a date without a time.
+    /// True if it is the last second of a day, as for a date without a time.
     pub(super) fn is_day_end(&self) -> bool {
         self.time.time() == DAY_END
     }
 
     fn new(time: NaiveDateTime, date: &'static str) -> Moment {
-        Moment { time, shape: Shape { date, clock: "", zone: "" } }
+        Moment { time, shape: TimeShape { date, clock: "", zone: "" } }
     }
 }
 
@@ -68,7 +68,7 @@ impl NoTime {
     }
 }
 
-/// How the times of a source are to be read.
+/// Format of the times of a source.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum TimeFormat {
     /// By their looks, value by value.
@@ -100,7 +100,6 @@ impl TimeFormat {
         })
     }
 
-    /// Reads a time.
     pub(super) fn parse(&self, text: &str) -> Result<Moment, NoTime> {
         let number = || text.trim().parse::<f64>().map_err(|_| NoTime::Unreadable);
         match self {
@@ -207,7 +206,7 @@ fn number(text: &str) -> Result<Moment, NoTime> {
             let clock = NaiveTime::from_hms_milli_opt(part(8, 10)?, part(10, 12)?, seconds, millis);
             time = date.and_time(clock.ok_or(NoTime::Impossible)?);
         }
-        Ok(Moment { time, shape: Shape { date: style, clock, zone: "" } })
+        Ok(Moment { time, shape: TimeShape { date: style, clock, zone: "" } })
     };
     match whole.len() {
         5 => excel(value),
@@ -265,7 +264,7 @@ fn narrow(text: &str) -> String {
         .collect()
 }
 
-/// What is left of the text to be read.
+/// The part of a text that is not read yet.
 struct Cursor<'a>(&'a str);
 
 impl<'a> Cursor<'a> {

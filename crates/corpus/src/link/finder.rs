@@ -23,10 +23,10 @@ use inkstone_base::code::Code;
 use inkstone_base::data::{Document, Kind};
 use inkstone_market::Security;
 
-use super::names::{Form, Names, Pattern, Rank};
+use super::names::{NameTable, Pattern, PatternKind, Rank};
 use super::{Field, Link, Params, Via};
 
-/// What shows, right behind a name, that a company is meant.
+/// Words which, right behind a name, show that a company is meant.
 const COMPANY_WORDS: [&str; 12] = [
     "股份",
     "集团",
@@ -41,11 +41,11 @@ const COMPANY_WORDS: [&str; 12] = [
     "复牌",
     "停牌",
 ];
-/// What shows it where the name begins a sentence.
+/// Words which show it only where the name begins a sentence.
 const COMPANY_ACTS: [&str; 6] = ["：", ":", "发布", "披露", "持股", "收到"];
 /// Listed brokers whose names do not end with 证券.
 const BROKERS: [&str; 5] = ["中信建投", "中金公司", "国泰君安", "申万宏源", "国联民生"];
-/// What shows, right behind a broker's name, that it speaks.
+/// Words which, right behind a broker's name, show that the broker speaks.
 const SAYING: [&str; 14] = [
     "指出",
     "认为",
@@ -67,7 +67,7 @@ const CODE_WORDS: [&str; 4] = ["代码", "A股", "B股", "股票"];
 
 /// The links of a document and what stayed open.
 #[derive(Default)]
-pub(super) struct Found {
+pub(super) struct FoundLinks {
     /// In the order of field and place.
     pub(super) links: Vec<Link>,
     /// Words that mean several securities, once per mention.
@@ -80,7 +80,7 @@ pub(super) struct Found {
 
 /// Finds mentions of the table's securities.
 pub(super) struct Finder {
-    names: Names,
+    names: NameTable,
     automaton: AhoCorasick,
 }
 
@@ -100,7 +100,7 @@ struct Hit<'a> {
 
 impl Finder {
     pub(super) fn new(securities: &[Security], params: &Params) -> Result<Finder> {
-        let names = Names::new(securities, params);
+        let names = NameTable::new(securities, params);
         let automaton = AhoCorasick::builder()
             // Standard: a longer match may turn out not to hold on the day, and the shorter one then counts.
             .match_kind(MatchKind::Standard)
@@ -116,7 +116,7 @@ impl Finder {
     }
 
     /// The links of the document in `row` of its part.
-    pub(super) fn find(&self, row: u32, document: &Document) -> Found {
+    pub(super) fn find(&self, row: u32, document: &Document) -> FoundLinks {
         let mut hits = self.hits(Field::Title, &document.title, document);
         hits.extend(self.hits(Field::Body, &document.body, document));
         let given: BTreeSet<u32> = document.codes.iter().filter_map(|c| self.names.number_of.get(c).copied()).collect();
@@ -124,9 +124,9 @@ impl Finder {
         let named = hits.len();
         hits.retain(|h| h.via == Via::Code || h.codes.iter().any(|c| given.contains(c) || !speakers.contains(c)));
         let sources = (named - hits.len()) as u64;
-        // What the document speaks of without doubt.
-        let told = hits.iter().filter(|h| !h.doubtful && h.codes.len() == 1).map(|h| h.codes[0]);
-        let sure: BTreeSet<u32> = given.iter().copied().chain(told).collect();
+        // Securities that the document speaks of without doubt.
+        let certain = hits.iter().filter(|h| !h.doubtful && h.codes.len() == 1).map(|h| h.codes[0]);
+        let sure: BTreeSet<u32> = given.iter().copied().chain(certain).collect();
         let link = |code: &Code, field: Field, start: usize, end: usize, via: Via, ambiguous: bool| Link {
             row,
             code: code.clone(),
@@ -136,7 +136,7 @@ impl Finder {
             via,
             ambiguous,
         };
-        let mut found = Found { sources, ..Found::default() };
+        let mut found = FoundLinks { sources, ..FoundLinks::default() };
         found.links.extend(document.codes.iter().map(|code| link(code, Field::Title, 0, 0, Via::Given, false)));
         for hit in hits {
             let known: Vec<u32> = hit.codes.iter().copied().filter(|c| sure.contains(c)).collect();
@@ -162,10 +162,10 @@ impl Finder {
         let mut allowed: Vec<Hit<'a>> = matches
             .filter_map(|m| {
                 let pattern = &self.names.patterns[m.pattern().as_usize()];
-                let place = Place { text, start: m.start(), end: m.end() };
+                let place = Mention { text, start: m.start(), end: m.end() };
                 match pattern.form {
-                    Form::Code => self.code_hit(field, place, pattern, day),
-                    Form::Name { needs_evidence } => {
+                    PatternKind::Code => self.code_hit(field, place, pattern, day),
+                    PatternKind::Name { needs_evidence } => {
                         let (rank, codes) = place.stands_alone().then(|| self.names.meaning(pattern, day)).flatten()?;
                         if place.is_trade() {
                             return None;
@@ -191,7 +191,7 @@ impl Finder {
         allowed
     }
 
-    fn code_hit<'a>(&self, field: Field, place: Place<'a>, pattern: &Pattern, day: NaiveDate) -> Option<Hit<'a>> {
+    fn code_hit<'a>(&self, field: Field, place: Mention<'a>, pattern: &Pattern, day: NaiveDate) -> Option<Hit<'a>> {
         let (place, exchange) = place.as_code()?;
         let (_, mut codes) = self.names.meaning(pattern, day)?;
         if let Some(exchange) = exchange {
@@ -215,7 +215,7 @@ impl Finder {
     }
 }
 
-/// Whether the name is that of the broker who wrote the report.
+/// True if the name is that of the broker who wrote the report.
 fn is_author(document: &Document, name: &str) -> bool {
     document.kind == Kind::Report && document.org.as_deref().is_some_and(|org| org.starts_with(name))
 }
@@ -231,13 +231,13 @@ fn usual_exchange(first: u8) -> &'static str {
 
 /// A range of a text, and what stands around it.
 #[derive(Clone, Copy)]
-struct Place<'a> {
+struct Mention<'a> {
     text: &'a str,
     start: usize,
     end: usize,
 }
 
-impl<'a> Place<'a> {
+impl<'a> Mention<'a> {
     fn inside(self) -> &'a str {
         &self.text[self.start..self.end]
     }
@@ -250,7 +250,7 @@ impl<'a> Place<'a> {
         &self.text[self.end..]
     }
 
-    /// Whether no Latin letter or digit goes on at a Latin end.
+    /// True if no Latin letter or digit goes on at a Latin end.
     fn stands_alone(self) -> bool {
         let latin = |c: char| c.is_ascii_alphanumeric();
         let cut_left = self.inside().starts_with(latin) && self.before().ends_with(latin);
@@ -258,7 +258,7 @@ impl<'a> Place<'a> {
         !cut_left && !cut_right
     }
 
-    /// Whether what follows makes the name a trade's (中国银行业, 银行间市场), and not the company's results or business.
+    /// True if what follows makes the name a trade's (中国银行业, 银行间市场), and not the company's results or business.
     fn is_trade(self) -> bool {
         match self.after().strip_prefix('业') {
             Some(rest) => !rest.starts_with(['绩', '务', '主', '态']),
@@ -266,13 +266,13 @@ impl<'a> Place<'a> {
         }
     }
 
-    /// Whether the name is a broker's that speaks.
+    /// True if the name is a broker's that speaks.
     fn is_source(self) -> bool {
         let broker = self.inside().ends_with("证券") || BROKERS.contains(&self.inside());
         broker && SAYING.iter().any(|word| self.after().starts_with(word))
     }
 
-    /// Whether the name is used as a company's in this place.
+    /// True if the name is used as a company's in this place.
     fn is_company(self) -> bool {
         let (before, after) = (self.before(), self.after());
         let follows = |words: &[&str]| words.iter().any(|word| after.starts_with(word));
@@ -285,22 +285,22 @@ impl<'a> Place<'a> {
     }
 
     /// The place of the whole code with its exchange, when these digits (or this ticker) stand as a code.
-    fn as_code(self) -> Option<(Place<'a>, Option<&'static str>)> {
+    fn as_code(self) -> Option<(Mention<'a>, Option<&'static str>)> {
         let (before, after) = (self.before(), self.after());
         for (behind, exchange) in
             [(".SH", ".SH"), (".SS", ".SH"), (".XSHG", ".SH"), (".SZ", ".SZ"), (".XSHE", ".SZ"), (".BJ", ".BJ")]
         {
-            let whole = Place { end: self.end + behind.len(), ..self };
-            if after.get(..behind.len()).is_some_and(|a| a.eq_ignore_ascii_case(behind)) && whole.stands_alone() {
-                return Some((whole, Some(exchange)));
+            let longer = Mention { end: self.end + behind.len(), ..self };
+            if after.get(..behind.len()).is_some_and(|a| a.eq_ignore_ascii_case(behind)) && longer.stands_alone() {
+                return Some((longer, Some(exchange)));
             }
         }
         let bare = before.strip_suffix(['.', ':']).unwrap_or(before);
         for (front, exchange) in [("SH", ".SH"), ("SZ", ".SZ"), ("BJ", ".BJ")] {
             let at = bare.len().checked_sub(front.len());
             if at.and_then(|at| bare.get(at..)).is_some_and(|b| b.eq_ignore_ascii_case(front)) {
-                let whole = Place { start: bare.len() - front.len(), ..self };
-                return whole.stands_alone().then_some((whole, Some(exchange)));
+                let longer = Mention { start: bare.len() - front.len(), ..self };
+                return longer.stands_alone().then_some((longer, Some(exchange)));
             }
         }
         if !self.stands_alone() {
@@ -314,8 +314,8 @@ impl<'a> Place<'a> {
         let announcement = before.trim_end_matches([':', '：', '为', '是', ' ']);
         let announced = CODE_WORDS.iter().any(|word| announcement.ends_with(word));
         // A ticker with its market (`0700.HK`) tells by itself what it is.
-        let told = self.inside().contains('.');
-        (bracketed || announced || told).then_some((self, None))
+        let ticker = self.inside().contains('.');
+        (bracketed || announced || ticker).then_some((self, None))
     }
 }
 
@@ -365,18 +365,18 @@ mod tests {
         }
     }
 
-    fn found(document: &Document) -> Found {
+    fn found(document: &Document) -> FoundLinks {
         Finder::new(&table(), &Params::default()).unwrap().find(3, document)
     }
 
     /// `code via words`, ambiguous ones with a question mark.
-    fn told(body: &str, on: &str) -> Vec<String> {
+    fn mentions(body: &str, on: &str) -> Vec<String> {
         let document = document("", body, on);
-        let told = |l: &Link| {
+        let written = |l: &Link| {
             let mark = if l.ambiguous { "?" } else { "" };
             format!("{} {} {}{mark}", l.code, l.via.name(), &body[l.start as usize..l.end as usize])
         };
-        found(&document).links.iter().map(told).collect()
+        found(&document).links.iter().map(written).collect()
     }
 
     #[test]
@@ -384,43 +384,43 @@ mod tests {
         for body in
             ["600002.SH涨", "见sh600002", "SH.600002", "600002.XSHG", "600002.ss", "（600002）", "（600002，诊股）"]
         {
-            assert_eq!(told(body, "2024-01-02").len(), 1, "{body}");
+            assert_eq!(mentions(body, "2024-01-02").len(), 1, "{body}");
         }
-        assert_eq!(told("股票代码：600002", "2024-01-02"), ["600002.SH code 600002"]);
-        assert_eq!(told("（600002、600003）", "2024-01-02"), ["600002.SH code 600002", "600003.SH code 600003"]);
+        assert_eq!(mentions("股票代码：600002", "2024-01-02"), ["600002.SH code 600002"]);
+        assert_eq!(mentions("（600002、600003）", "2024-01-02"), ["600002.SH code 600002", "600003.SH code 600003"]);
         // An amount, a longer number, an index, an unknown code, part of a word.
         for body in ["收入600002元", "电话6000021", "指数000001.SH报收", "（601234）", "XSH600002", "1600002.SH"]
         {
-            assert_eq!(told(body, "2024-01-02"), Vec::<String>::new(), "{body}");
+            assert_eq!(mentions(body, "2024-01-02"), Vec::<String>::new(), "{body}");
         }
-        assert_eq!(told("（000001）", "2024-01-02"), ["000001.SZ code 000001"]);
+        assert_eq!(mentions("（000001）", "2024-01-02"), ["000001.SZ code 000001"]);
     }
 
     #[test]
     fn the_longest_name_of_the_day_wins() {
-        assert_eq!(told("远山科技大涨", "2024-01-02"), ["600001.SH name 远山科技"]);
-        assert_eq!(told("*ST远山科技大跌", "2024-03-01"), ["600001.SH name *ST远山科技"]);
-        assert_eq!(told("江北远山科技股份有限公司", "2024-03-01"), ["600001.SH alias 江北远山科技股份有限公司"]);
+        assert_eq!(mentions("远山科技大涨", "2024-01-02"), ["600001.SH name 远山科技"]);
+        assert_eq!(mentions("*ST远山科技大跌", "2024-03-01"), ["600001.SH name *ST远山科技"]);
+        assert_eq!(mentions("江北远山科技股份有限公司", "2024-03-01"), ["600001.SH alias 江北远山科技股份有限公司"]);
         // The bare name of a marked company, and its name on the day of a dividend.
         assert_eq!(
-            told("远山科技，XD远山科除息", "2024-03-01"),
+            mentions("远山科技，XD远山科除息", "2024-03-01"),
             ["600001.SH alias 远山科技", "600001.SH alias XD远山科"]
         );
     }
 
     #[test]
     fn a_new_name_is_unknown_before_its_day_and_an_old_one_known_for_a_while() {
-        assert_eq!(told("KLM半导体增产", "2024-05-31"), Vec::<String>::new());
-        assert_eq!(told("KLM半导体增产", "2024-06-01"), ["688007.SH name KLM半导体"]);
-        assert_eq!(told("槿原半导体增产", "2024-06-01"), ["688007.SH alias 槿原半导体"]);
-        assert_eq!(told("槿原半导体增产", "2026-06-01"), Vec::<String>::new());
+        assert_eq!(mentions("KLM半导体增产", "2024-05-31"), Vec::<String>::new());
+        assert_eq!(mentions("KLM半导体增产", "2024-06-01"), ["688007.SH name KLM半导体"]);
+        assert_eq!(mentions("槿原半导体增产", "2024-06-01"), ["688007.SH alias 槿原半导体"]);
+        assert_eq!(mentions("槿原半导体增产", "2026-06-01"), Vec::<String>::new());
     }
 
     #[test]
     fn parts_of_words_and_trades_are_no_names() {
-        assert_eq!(told("AKLM与klm2", "2024-06-02"), Vec::<String>::new());
-        assert_eq!(told("岚石银行业协会与岚石银行间市场", "2024-01-02"), Vec::<String>::new());
-        assert_eq!(told("岚石银行业绩增长", "2024-01-02"), ["600002.SH name 岚石银行"]);
+        assert_eq!(mentions("AKLM与klm2", "2024-06-02"), Vec::<String>::new());
+        assert_eq!(mentions("岚石银行业协会与岚石银行间市场", "2024-01-02"), Vec::<String>::new());
+        assert_eq!(mentions("岚石银行业绩增长", "2024-01-02"), ["600002.SH name 岚石银行"]);
     }
 
     #[test]
@@ -429,15 +429,15 @@ mod tests {
             let found = found(&document("", body, "2024-01-02"));
             assert_eq!((found.links.len(), found.refused.len()), (0, 1), "{body}");
         }
-        assert_eq!(told("前景股份中标", "2024-01-02"), ["000004.SZ name 前景"]);
-        assert_eq!(told("机器人：一季度预增", "2024-01-02"), ["300006.SZ name 机器人"]);
-        assert_eq!(told("机器人披露年报", "2024-01-02"), ["300006.SZ name 机器人"]);
-        assert_eq!(told("转让所持机器人1,200.5万股", "2024-01-02"), ["300006.SZ name 机器人"]);
-        assert_eq!(told("展会上机器人披露新品，机器人200台", "2024-01-02"), Vec::<String>::new());
+        assert_eq!(mentions("前景股份中标", "2024-01-02"), ["000004.SZ name 前景"]);
+        assert_eq!(mentions("机器人：一季度预增", "2024-01-02"), ["300006.SZ name 机器人"]);
+        assert_eq!(mentions("机器人披露年报", "2024-01-02"), ["300006.SZ name 机器人"]);
+        assert_eq!(mentions("转让所持机器人1,200.5万股", "2024-01-02"), ["300006.SZ name 机器人"]);
+        assert_eq!(mentions("展会上机器人披露新品，机器人200台", "2024-01-02"), Vec::<String>::new());
         // One use as a company's name vouches for the others, and so does a code or a full name.
-        assert_eq!(told("【前景】预增。前景称", "2024-01-02").len(), 2);
-        assert_eq!(told("前景（000004）预增", "2024-01-02").len(), 2);
-        assert_eq!(told("岭南远山控股有限公司（下称远山）", "2024-01-02").len(), 2);
+        assert_eq!(mentions("【前景】预增。前景称", "2024-01-02").len(), 2);
+        assert_eq!(mentions("前景（000004）预增", "2024-01-02").len(), 2);
+        assert_eq!(mentions("岭南远山控股有限公司（下称远山）", "2024-01-02").len(), 2);
         let given = Document { codes: vec![Code::canonical("000004.SZ")], ..document("前景", "", "2024-01-02") };
         let links = found(&given).links;
         assert_eq!(links.iter().map(|l| l.via).collect::<Vec<_>>(), [Via::Given, Via::Name]);
@@ -458,8 +458,8 @@ mod tests {
 
     #[test]
     fn words_for_several_securities_are_ambiguous_unless_the_document_decides() {
-        assert_eq!(told("霁川集团公告", "2024-01-02"), ["000005.SZ alias 霁川集团?", "200005.SZ alias 霁川集团?"]);
-        assert_eq!(told("霁川A涨，霁川集团称", "2024-01-02"), ["000005.SZ name 霁川A", "000005.SZ alias 霁川集团"]);
+        assert_eq!(mentions("霁川集团公告", "2024-01-02"), ["000005.SZ alias 霁川集团?", "200005.SZ alias 霁川集团?"]);
+        assert_eq!(mentions("霁川A涨，霁川集团称", "2024-01-02"), ["000005.SZ name 霁川A", "000005.SZ alias 霁川集团"]);
     }
 
     #[test]

@@ -18,27 +18,27 @@ use std::ops::Range;
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use polars::prelude::{Column, DataFrame, IntoColumn, NamedFrom, Series, StringChunked};
+use polars::prelude::{Column, DataFrame, IntoColumn, NamedFrom, Series};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::clean::clean_from_frame;
+use crate::clean::clean_of_part;
 use inkstone_base::code::Code;
 use inkstone_base::data::{Key, Report};
 use inkstone_base::job::Ctx;
 use inkstone_market::Security;
-use inkstone_tables::corpus::{Parts, column};
+use inkstone_tables::corpus::{Parts, column, texts_column, texts_of};
 use inkstone_tables::frames;
 
 use inkstone_base::disk;
 use inkstone_tables::made;
 
-use finder::{Finder, Found};
+use finder::{Finder, FoundLinks};
 
 /// Changes whenever the same text would be linked differently, so that parts of an older version are not kept.
-const VERSION: u32 = 1;
+pub const VERSION: u32 = 1;
 
-/// How names are told from words (`[link]`).
+/// Parameters by which names are told from words (`[link]`).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Params {
@@ -58,7 +58,7 @@ impl Default for Params {
     }
 }
 
-/// What a link rests on.
+/// Evidence for a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Via {
@@ -90,9 +90,7 @@ impl Via {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Field {
-    /// The title.
     Title,
-    /// The body.
     Body,
 }
 
@@ -111,17 +109,15 @@ impl Field {
 pub struct Link {
     /// Row of the document in its part.
     pub row: u32,
-    /// The security.
     pub code: Code,
-    /// Where it is mentioned; the title for given codes.
+    /// Field of the mention; the title for given codes.
     pub field: Field,
     /// First byte of the mention; equal to `end` for given codes.
     pub start: u32,
     /// Byte after the mention.
     pub end: u32,
-    /// What the link rests on.
     pub via: Via,
-    /// Whether the same words name another security as well and nothing in the document decides.
+    /// True if the same words name another security as well and nothing in the document decides.
     pub ambiguous: bool,
 }
 
@@ -134,15 +130,15 @@ pub fn run(clean: &Parts, securities: &[Security], out: &Parts, params: &Params,
     let mut report = Report::new("link");
     let (mut counts, mut kept) = (Counts::default(), 0u64);
     for (part, file) in files.iter().enumerate() {
-        let of = Key::of_json(&(rules, disk::hash_file(file)?));
-        if let Some(counted) = made::stands::<Counts>(out, part, of) {
+        let key = Key::of_json(&(rules, disk::hash_file(file)?));
+        if let Some(counted) = made::stands::<Counts>(out, part, key) {
             ctx.advance(counted.documents)?;
             counts.merge(&counted);
             kept += 1;
             continue;
         }
-        let docs = clean_from_frame(&frames::read_parquet(file, None)?)?;
-        let found: Vec<Found> = ctx.install(|| {
+        let docs = clean_of_part(file)?;
+        let found: Vec<FoundLinks> = ctx.install(|| {
             docs.par_iter()
                 .enumerate()
                 .map(|(row, doc)| {
@@ -158,7 +154,7 @@ pub fn run(clean: &Parts, securities: &[Security], out: &Parts, params: &Params,
             links.extend(found.links);
         }
         out.write(part, &mut links_to_frame(&links)?)?;
-        made::note(out, part, of, &counted)?;
+        made::note(out, part, key, &counted)?;
         counts.merge(&counted);
     }
     made::truncate(out, files.len())?;
@@ -169,7 +165,7 @@ pub fn run(clean: &Parts, securities: &[Security], out: &Parts, params: &Params,
     Ok(report)
 }
 
-/// What the stage reports.
+/// Numbers of the stage's report.
 #[derive(Default, Serialize, Deserialize)]
 struct Counts {
     documents: u64,
@@ -181,7 +177,7 @@ struct Counts {
 }
 
 impl Counts {
-    fn add(&mut self, found: &Found) {
+    fn add(&mut self, found: &FoundLinks) {
         self.documents += 1;
         self.linked += u64::from(found.links.iter().any(|l| !l.ambiguous));
         for via in Via::ALL {
@@ -233,31 +229,24 @@ fn most(counts: &BTreeMap<String, u64>) -> Vec<(&str, u64)> {
 
 /// Links as a frame: `row code field start end via ambiguous`.
 pub fn links_to_frame(links: &[Link]) -> Result<DataFrame> {
-    let strings = |name: &str, get: &dyn Fn(&Link) -> String| -> Column {
-        let mut values: StringChunked = links.iter().map(|l| Some(get(l))).collect();
-        values.rename(name.into());
-        values.into_column()
-    };
     let numbers = |name: &str, get: &dyn Fn(&Link) -> u32| -> Column {
         Series::new(name.into(), links.iter().map(get).collect::<Vec<u32>>()).into_column()
     };
     frames::frame(vec![
         numbers("row", &|l| l.row),
-        strings("code", &|l| l.code.as_str().to_owned()),
-        strings("field", &|l| l.field.name().to_owned()),
+        texts_column("code", links.iter().map(|l| Some(l.code.as_str()))),
+        texts_column("field", links.iter().map(|l| Some(l.field.name()))),
         numbers("start", &|l| l.start),
         numbers("end", &|l| l.end),
-        strings("via", &|l| l.via.name().to_owned()),
+        texts_column("via", links.iter().map(|l| Some(l.via.name()))),
         Series::new("ambiguous".into(), links.iter().map(|l| l.ambiguous).collect::<Vec<bool>>()).into_column(),
     ])
 }
 
-/// Reads back [`links_to_frame`].
-pub fn links_from_frame(frame: &DataFrame) -> Result<Vec<Link>> {
+fn links_from_frame(frame: &DataFrame) -> Result<Vec<Link>> {
     let [row, start, end] =
         [column(frame, "row")?.u32()?, column(frame, "start")?.u32()?, column(frame, "end")?.u32()?];
-    let [code, field, via] =
-        [column(frame, "code")?.str()?, column(frame, "field")?.str()?, column(frame, "via")?.str()?];
+    let [code, field, via] = [texts_of(frame, "code")?, texts_of(frame, "field")?, texts_of(frame, "via")?];
     let ambiguous = column(frame, "ambiguous")?.bool()?;
     (0..frame.height())
         .map(|i| {
@@ -293,7 +282,7 @@ pub fn codes_of(links: &[Link], row: u32) -> Vec<Code> {
     codes
 }
 
-/// Where the field of the document in `row` tells whom it speaks of, by name or code, ambiguous mentions included:
+/// Mentions of securities, by name or code, in a field of the document in `row`, ambiguous ones included:
 /// byte ranges, ascending, apart from each other.
 pub fn name_spans(links: &[Link], row: u32, field: Field) -> Vec<Range<usize>> {
     let mut spans: Vec<Range<usize>> = of_row(links, row)
@@ -335,7 +324,7 @@ fn of_row(links: &[Link], row: u32) -> &[Link] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::clean::{self, CleanDocument, clean_to_frame};
+    use crate::clean::{CleanDocument, clean_to_frame};
     use inkstone_base::data::Document;
 
     fn link(row: u32, code: &str, span: Range<u32>, ambiguous: bool) -> Link {
@@ -402,6 +391,6 @@ mod tests {
         assert_eq!(back.facts, facts);
         let other = run(&clean, &table[..1], &out, &Params::default(), &ctx).unwrap();
         assert_eq!(other.facts["parts_kept"], 0, "other names, other links");
-        assert_eq!(clean::clean_from_frame(&frames::read_parquet(&clean.path(0), None).unwrap()).unwrap(), docs[..2]);
+        assert_eq!(clean_of_part(&clean.path(0)).unwrap(), docs[..2]);
     }
 }

@@ -24,7 +24,7 @@ const MARKS: [&str; 9] = ["S*ST", "SST", "*ST", "ST", "XD", "XR", "DR", "N", "C"
 /// Board and share-class marks behind a name.
 const TAILS: [&str; 7] = ["-UW", "-WD", "-U", "-W", "-D", "A", "B"];
 
-/// How firmly a pattern means a security. The firmest senses of a day win; the rest are not looked at.
+/// Certainty with which a pattern means a security. The most certain senses of a day win; the others are not looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Rank {
     /// The name as the table has it on that day.
@@ -46,9 +46,9 @@ struct Sense {
     to: Option<NaiveDate>,
 }
 
-/// What a pattern is.
+/// Kind of a pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Form {
+pub(super) enum PatternKind {
     /// A name; when it is a common word as well, it needs evidence.
     Name { needs_evidence: bool },
     /// The digits of a mainland code, or a ticker of another market as it stands.
@@ -58,21 +58,21 @@ pub(super) enum Form {
 /// A text to look for.
 pub(super) struct Pattern {
     pub(super) text: String,
-    pub(super) form: Form,
+    pub(super) form: PatternKind,
     senses: Vec<Sense>,
 }
 
 /// All patterns, in the order of their texts.
-pub(super) struct Names {
+pub(super) struct NameTable {
     pub(super) patterns: Vec<Pattern>,
     pub(super) codes: Vec<Code>,
     pub(super) number_of: FxHashMap<Code, u32>,
     former_name_days: Days,
 }
 
-impl Names {
-    pub(super) fn new(securities: &[Security], params: &Params) -> Names {
-        let mut names = Names {
+impl NameTable {
+    pub(super) fn new(securities: &[Security], params: &Params) -> NameTable {
+        let mut names = NameTable {
             patterns: Vec::new(),
             codes: Vec::new(),
             number_of: FxHashMap::default(),
@@ -111,7 +111,11 @@ impl Names {
             .map(|((text, is_code), senses)| {
                 let doubtful = text.chars().count() <= 2 || common.contains(&text);
                 let needs_evidence = doubtful && !plain.contains(&text);
-                Pattern { form: if is_code { Form::Code } else { Form::Name { needs_evidence } }, text, senses }
+                Pattern {
+                    form: if is_code { PatternKind::Code } else { PatternKind::Name { needs_evidence } },
+                    text,
+                    senses,
+                }
             })
             .collect();
         names
@@ -224,7 +228,7 @@ mod tests {
             row("600001.SH", "岚石股份", Some("2023-05-01"), None),
             row("000002.SZ", "远山科技", Some("2023-08-01"), None),
         ];
-        let names = Names::new(&table, &Params { former_name_days: 365, ..Params::default() });
+        let names = NameTable::new(&table, &Params { former_name_days: 365, ..Params::default() });
         let meaning = |text: &str, on: &str| {
             let pattern = names.patterns.iter().find(|p| p.text == text).unwrap();
             names.meaning(pattern, day(on))
@@ -236,7 +240,7 @@ mod tests {
         // The name's new bearer comes before the one who gave it up.
         assert_eq!(meaning("远山科技", "2023-08-01"), Some((Rank::Name, vec![1])));
         // A span beyond the calendar is for ever.
-        let for_ever = Names::new(&table[..2], &Params { former_name_days: u32::MAX, ..Params::default() });
+        let for_ever = NameTable::new(&table[..2], &Params { former_name_days: u32::MAX, ..Params::default() });
         let pattern = for_ever.patterns.iter().find(|p| p.text == "远山科技").unwrap();
         assert_eq!(for_ever.meaning(pattern, day("2099-01-01")), Some((Rank::Former, vec![0])));
     }

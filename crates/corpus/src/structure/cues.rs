@@ -1,6 +1,6 @@
-//! What sentences say of the section that they are in, whatever heading is above them.
+//! Cues in sentences for the section that they are in, whatever heading stands above.
 //!
-//! One pass over the text finds all cues; a sentence is told by those that begin in it.
+//! One pass over the text finds all cues; those that begin in a sentence decide its section.
 
 use std::sync::LazyLock;
 
@@ -12,7 +12,6 @@ use super::Section;
 mod cue {
     /// To give, keep or change a rating.
     pub(super) const GIVES: u16 = 1;
-    /// A rating.
     pub(super) const GRADE: u16 = 1 << 1;
     /// The word for it.
     pub(super) const RATING: u16 = 1 << 2;
@@ -22,13 +21,12 @@ mod cue {
     /// A note that points to the legal notes: the name of one, and the request to read it.
     pub(super) const NOTES: u16 = 1 << 5;
     pub(super) const READ: u16 = 1 << 6;
-    /// What ratings mean: over which time, against what.
+    /// Definitions of ratings: over how many months, against which index.
     pub(super) const MONTHS: u16 = 1 << 7;
     pub(super) const AGAINST: u16 = 1 << 8;
-    /// How to reach somebody, surely and perhaps.
+    /// Contact details, surely and perhaps.
     pub(super) const CONTACT: u16 = 1 << 9;
     pub(super) const WIRE: u16 = 1 << 10;
-    /// Where figures are from.
     pub(super) const SOURCE: u16 = 1 << 11;
 }
 
@@ -233,12 +231,12 @@ pub(super) fn cues(text: &str) -> Vec<(usize, u16)> {
     finder.find_iter(text).map(|found| (found.start(), bits[found.pattern().as_usize()])).collect()
 }
 
-/// Whether there are words of law among the cues of a sentence, not only a note that points to where they are.
+/// True if there are words of law among the cues of a sentence, not only a note that points to where they are.
 pub(super) fn says_law(bits: u16) -> bool {
     bits & cue::LEGAL != 0
 }
 
-/// Whether a request to read the legal notes is all that a sentence says: layout may join such a note to the text below it.
+/// True if a request to read the legal notes is all that a sentence says: layout may join such a note to the text below it.
 fn is_note(sentence: &str) -> bool {
     let (_, notes) = CUES.iter().find(|(bit, _)| *bit == cue::NOTES).expect("the table has a row for notes");
     let end = notes.iter().filter_map(|note| Some(sentence.rfind(note)? + note.len())).max();
@@ -249,15 +247,15 @@ fn is_note(sentence: &str) -> bool {
 const LONGEST_NOTE: usize = 60;
 const BEHIND_A_NOTE: usize = 6;
 
-/// What makes a sentence one of a section by itself; `bits` are all cues in it, `whole_line` says that it is all of its line.
-pub(super) fn told(sentence: &str, bits: u16, whole_line: bool) -> Option<Section> {
+/// The section that a sentence belongs to by itself; `bits` are all cues in it, `whole_line` is true if it is all of its line.
+pub(super) fn section_of(sentence: &str, bits: u16, whole_line: bool) -> Option<Section> {
     let has = |all: u16| bits & all == all;
     // Most sentences are none of this, and need not be looked at in detail.
     let plain = !sentence.bytes().any(|b| b.is_ascii_digit()) && !sentence.starts_with(['图', '表']);
     if bits == 0 && plain {
         return None;
     }
-    let shape = Shape::of(sentence);
+    let shape = SentenceShape::new(sentence);
     let prose = sentence.ends_with(['。', '！', '？', '；']);
     let law = has(cue::LEGAL) || (has(cue::NOTES | cue::READ) && is_note(sentence));
     let meaning = has(cue::MONTHS | cue::AGAINST) && (has(cue::GRADE) || has(cue::RATING));
@@ -281,7 +279,7 @@ pub(super) fn told(sentence: &str, bits: u16, whole_line: bool) -> Option<Sectio
     (rates || graded || has(cue::TARGET) || has(cue::GIVES | cue::RATING)).then_some(Section::Rating)
 }
 
-/// Whether a short word stands in quotation marks, as ratings do.
+/// True if a short word stands in quotation marks, as ratings do.
 fn quotes_a_grade(sentence: &str) -> bool {
     let quoted = sentence.split(['“', '「', '"', '"']).skip(1);
     quoted.filter_map(|rest| rest.split(['”', '」', '"']).next()).any(|word| {
@@ -290,9 +288,9 @@ fn quotes_a_grade(sentence: &str) -> bool {
     })
 }
 
-/// What a sentence is made of, in characters.
+/// Numbers of characters of a sentence, by class.
 #[derive(Clone, Copy, Debug, Default)]
-struct Shape {
+struct SentenceShape {
     characters: usize,
     digits: usize,
     /// Marks that stand in numbers.
@@ -302,9 +300,9 @@ struct Shape {
     numbers: usize,
 }
 
-impl Shape {
-    fn of(sentence: &str) -> Shape {
-        let mut shape = Shape::default();
+impl SentenceShape {
+    fn new(sentence: &str) -> SentenceShape {
+        let mut shape = SentenceShape::default();
         let mut in_number = false;
         for c in sentence.chars() {
             shape.characters += 1;

@@ -1,4 +1,4 @@
-//! What the user decided on boilerplate: a TOML file beside the configuration.
+//! The user's decisions on boilerplate: a TOML file beside the configuration.
 //!
 //! ```toml
 //! accepted = ["0f3a9c21d4"]          # ids of the list
@@ -28,7 +28,6 @@ use super::list::Status;
 use inkstone_base::disk;
 use inkstone_base::limits;
 
-/// The file's content.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Written {
@@ -46,18 +45,17 @@ struct WrittenAdd {
     publisher: Option<String>,
 }
 
-/// A user's decisions.
 #[derive(Debug, Default)]
 pub struct Decisions {
     /// Ids of accepted sentences. They are marked as proposed ones are, from the time that the corpus made them known.
     pub accepted: BTreeSet<String>,
     /// Ids of refused sentences, which are never marked.
     pub refused: BTreeSet<String>,
-    /// Boilerplate of the user's own.
+    /// Boilerplate that the user added.
     pub(super) added: Vec<Added>,
 }
 
-/// A sentence or pattern of the user's own.
+/// A sentence or pattern that the user added.
 #[derive(Debug)]
 pub(super) struct Added {
     pub(super) what: What,
@@ -86,7 +84,7 @@ impl Decisions {
         Decisions::parse(&text).with_context(|| format!("{} ([structure] decisions) cannot be used", path.display()))
     }
 
-    /// What was decided on a sentence of the list.
+    /// The decision on a sentence of the list.
     pub fn status(&self, id: &str) -> Status {
         match (self.refused.contains(id), self.accepted.contains(id)) {
             (true, _) => Status::Refused,
@@ -95,7 +93,7 @@ impl Decisions {
         }
     }
 
-    /// Number of sentences and patterns of the user's own.
+    /// Number of sentences and patterns that the user added.
     pub fn added(&self) -> usize {
         self.added.len()
     }

@@ -1,8 +1,8 @@
-//! When two sentences are the same: the normal form in which boilerplate is compared.
+//! Normal form of sentences: boilerplate is compared in it.
 //!
 //! - Letters, digits and Chinese characters count; marks and white space do not, nor does width or case.
 //! - A figure is masked, a date as one, so that neither sets apart. But a sentence with more than two figures is never boilerplate:
-//!   what it says are the figures (每股收益分别为...).
+//!   its content is the figures (每股收益分别为...).
 //! - The names of the document's own publisher and authors are masked. Names of companies are not: a sentence on another company
 //!   says something else.
 //! - Beyond 64 characters sentences are the same when their last 32 are. Legal notes name people near their beginning, and no two
@@ -101,7 +101,7 @@ fn hash_of(form: &[u8]) -> u64 {
     u64::from_le_bytes(bytes)
 }
 
-/// Whether a character counts: a letter, a digit or a Chinese character. Most are told without a look into the tables of Unicode.
+/// True if a character counts: a letter, a digit or a Chinese character. Most are decided without the tables of Unicode.
 #[inline]
 pub(super) fn is_letter(c: char) -> bool {
     match c {
@@ -112,7 +112,7 @@ pub(super) fn is_letter(c: char) -> bool {
     }
 }
 
-/// Whether a mark goes on with the figure before it: a point, a comma, a dash, or the marks of a date, before another digit.
+/// True if a mark goes on with the figure before it: a point, a comma, a dash, or the marks of a date, before another digit.
 fn joins(c: char, rest: &str) -> bool {
     let mark = matches!(c, '.' | ',' | ':' | '/' | '-' | '~' | '年' | '月');
     mark && rest.chars().next().is_some_and(|next| narrow(next).is_ascii_digit())

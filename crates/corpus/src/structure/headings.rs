@@ -1,13 +1,13 @@
 //! Headings and the sections that they open.
 //!
-//! Warnings and disclaimers are those of the lexicon, so that what it passes over and what is Risk or Disclaimer here agree.
+//! Warnings and disclaimers are those of the lexicon: sentences that it passes over are Risk or Disclaimer here.
 
 use std::sync::LazyLock;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Section;
-use inkstone_models::{DISCLAIMERS, WARNINGS};
+use inkstone_text::{DISCLAIMERS, WARNINGS};
 
 const HEADINGS: &str = include_str!("../../../../assets/structure/headings.txt");
 
@@ -15,14 +15,14 @@ const HEADINGS: &str = include_str!("../../../../assets/structure/headings.txt")
 const LONGEST: usize = 60;
 
 static OPENED: LazyLock<FxHashMap<String, Section>> = LazyLock::new(|| {
-    let said = |text: &'static str| text.lines().map(str::trim).filter(|l| !l.is_empty() && !l.starts_with('#'));
-    let own = said(HEADINGS).map(|line| {
+    let lines = |text: &'static str| text.lines().map(str::trim).filter(|l| !l.is_empty() && !l.starts_with('#'));
+    let own = lines(HEADINGS).map(|line| {
         let (section, heading) = line.split_once('\t').expect("a line of the list is a section, a tab and a heading");
         (heading.to_owned(), Section::parse(section).expect("the list names sections that there are"))
     });
     let joined = |text: &'static str, section| {
         let word = |line: &str| line.split('\t').next().unwrap_or_default().split_whitespace().collect::<String>();
-        said(text).map(move |line| (word(line), section))
+        lines(text).map(move |line| (word(line), section))
     };
     // The lists of the lexicon come last: what it passes over is no summary.
     own.chain(joined(WARNINGS, Section::Risk)).chain(joined(DISCLAIMERS, Section::Disclaimer)).collect()
@@ -32,7 +32,7 @@ static OPENED: LazyLock<FxHashMap<String, Section>> = LazyLock::new(|| {
 static FIRST: LazyLock<FxHashSet<char>> =
     LazyLock::new(|| OPENED.keys().filter_map(|key| key.chars().next()).collect());
 
-/// How a heading stands.
+/// Position of a heading in its line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stands {
     /// It is all of the line.
@@ -60,7 +60,7 @@ pub(super) fn heading(text: &str, line: bool) -> Option<(Section, Stands)> {
     found
 }
 
-/// How a heading stands that `rest` follows; `None` when it is the beginning of a sentence about something else.
+/// Position of a heading that `rest` follows; `None` when it begins a sentence about something else.
 fn stands(rest: &str, bracketed: bool, line: bool) -> Option<Stands> {
     let mut chars = rest.chars();
     let stands = match chars.next() {
@@ -75,7 +75,7 @@ fn stands(rest: &str, bracketed: bool, line: bool) -> Option<Stands> {
     Some(if alone { Stands::Alone } else { stands })
 }
 
-/// Whether a line is the heading of a chapter that no list has: numbered in Chinese or bracketed, short, not a sentence.
+/// True if a line is the heading of a chapter that no list has: numbered in Chinese or bracketed, short, not a sentence.
 pub(super) fn is_chapter(line: &str) -> bool {
     let core = unnumbered(line);
     let numbered = core.len() < line.len() && !line.starts_with(|c: char| c.is_ascii_digit());

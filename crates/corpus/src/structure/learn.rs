@@ -6,8 +6,8 @@
 //! time of the document that made it pass ([`Params`]). Documents of one moment count together, and what follows later
 //! changes nothing.
 //!
-//! What rules take for legal notes, warnings or furniture of the page needs only to recur. What they take for text must stand in a
-//! large share of the publisher's documents: analysts repeat themselves too, and what they repeat is a view.
+//! A sentence that rules take for a legal note, a warning or furniture of the page needs only to recur. One that they take for text must
+//! stand in a large share of the publisher's documents: analysts repeat themselves too, and then they repeat a view.
 //!
 //! Memory: 32 bytes a document, and some 100 bytes a sentence that recurs.
 
@@ -35,12 +35,12 @@ fn is_text(hash: u64) -> bool {
 const SLICE: usize = 4 << 20;
 
 /// A document whose sentences count.
-struct Place {
+struct CountedDocument {
     time: NaiveDateTime,
     part: u32,
     row: u32,
     publisher: u32,
-    /// Its first hash in the scratch file.
+    /// Number of its first hash in the scratch file.
     begin: u64,
 }
 
@@ -48,7 +48,7 @@ struct Place {
 pub(super) struct Gathered {
     scratch: Scratch,
     hashes: u64,
-    places: Vec<Place>,
+    places: Vec<CountedDocument>,
     publishers: Vec<String>,
     numbers: FxHashMap<String, u32>,
 }
@@ -77,12 +77,11 @@ impl Gathered {
         };
         hashes.sort_unstable();
         hashes.dedup();
-        self.places.push(Place { time, part, row, publisher, begin: self.hashes });
+        self.places.push(CountedDocument { time, part, row, publisher, begin: self.hashes });
         self.hashes += hashes.len() as u64;
         self.scratch.write(bytemuck::cast_slice(&hashes))
     }
 
-    /// Learns what recurs.
     pub(super) fn learn(self, params: &Params, ctx: &Ctx) -> Result<Learned> {
         let Gathered { scratch, hashes: total, places, publishers, numbers } = self;
         let map = scratch.map()?;
@@ -113,10 +112,10 @@ impl Gathered {
                     let own = learned.own.entry((*hash, place.publisher));
                     let own = own.or_insert_with(|| {
                         all.publishers += 1;
-                        Entry::new(first, of_publisher)
+                        RecurringSentence::new(first, of_publisher)
                     });
                     own.documents += 1;
-                    all.entry.get_or_insert_with(|| Entry::new(first, read)).documents += 1;
+                    all.entry.get_or_insert_with(|| RecurringSentence::new(first, read)).documents += 1;
                     touched.push((*hash, place.publisher));
                 }
                 learned.documents[place.publisher as usize] += 1;
@@ -154,7 +153,7 @@ fn recurring(hashes: &[u64], least: u32, ctx: &Ctx) -> Result<Vec<u64>> {
     Ok(found)
 }
 
-/// Where a sentence stood first among the documents that count.
+/// First occurrence of a sentence among the documents that count.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct First {
     pub(super) time: NaiveDateTime,
@@ -164,7 +163,7 @@ pub(super) struct First {
 
 /// A sentence that recurs.
 #[derive(Clone, Debug)]
-pub(super) struct Entry {
+pub(super) struct RecurringSentence {
     pub(super) first: First,
     /// Documents that it stands in.
     pub(super) documents: u32,
@@ -172,13 +171,13 @@ pub(super) struct Entry {
     before: u32,
     /// Since when it is known as boilerplate; always there once all is learned.
     known: Option<NaiveDateTime>,
-    /// Whether the user refused it.
+    /// True if the user refused it.
     pub(super) refused: bool,
 }
 
-impl Entry {
-    fn new(first: First, before: u32) -> Entry {
-        Entry { first, documents: 0, before, known: None, refused: false }
+impl RecurringSentence {
+    fn new(first: First, before: u32) -> RecurringSentence {
+        RecurringSentence { first, documents: 0, before, known: None, refused: false }
     }
 
     /// Becomes known at `time` if it stands in enough of the `read` documents: in `least` of them, and in this share by two standard
@@ -201,15 +200,14 @@ impl Entry {
 /// A sentence at all its publishers.
 #[derive(Default)]
 pub(super) struct Everybody {
-    pub(super) entry: Option<Entry>,
+    pub(super) entry: Option<RecurringSentence>,
     publishers: u32,
 }
 
-/// What was learned: the sentences that are boilerplate, by the hash of their form.
+/// The sentences that are boilerplate, by the hash of their form.
 pub(super) struct Learned {
     /// By publisher.
-    pub(super) own: FxHashMap<(u64, u32), Entry>,
-    /// Everybody's.
+    pub(super) own: FxHashMap<(u64, u32), RecurringSentence>,
     pub(super) everybody: FxHashMap<u64, Everybody>,
     /// Documents that count, by publisher.
     pub(super) documents: Vec<u32>,
@@ -223,8 +221,8 @@ impl Learned {
         self.numbers.get(name).copied()
     }
 
-    /// Whether a sentence of a document of this publisher and time was known as boilerplate before. What the user refused of
-    /// a publisher is not marked in its documents though it be everybody's.
+    /// True if a sentence of a document of this publisher and time was known as boilerplate before. What the user refused of
+    /// a publisher is not marked in its documents even if it is boilerplate of all publishers.
     pub(super) fn marks(&self, hash: u64, publisher: Option<u32>, time: NaiveDateTime) -> bool {
         let own = publisher.and_then(|publisher| self.own.get(&(hash, publisher)));
         if own.is_some_and(|entry| entry.refused) {

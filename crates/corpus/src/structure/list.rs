@@ -11,16 +11,14 @@ use super::decisions::Decisions;
 use inkstone_base::data::Key;
 use inkstone_base::disk;
 
-/// What the user says of a sentence.
+/// The user's decision on a sentence.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
     /// Nothing yet: it counts.
     #[default]
     Proposed,
-    /// It counts.
     Accepted,
-    /// It does not.
     Refused,
 }
 
@@ -29,7 +27,7 @@ pub enum Status {
 pub struct Boilerplate {
     /// Ten hexadecimal digits, of publisher and normal form: the same in every run.
     pub id: String,
-    /// Whose it is; absent where it is everybody's.
+    /// Publisher; absent if the sentence is boilerplate of all publishers.
     pub publisher: Option<String>,
     /// As it stood first.
     pub text: String,
@@ -37,11 +35,10 @@ pub struct Boilerplate {
     pub documents: u32,
     /// Their share of the publisher's, or of all, in the whole corpus.
     pub share: f64,
-    /// When it stood first.
+    /// Time of the document in which it stood first.
     pub first_seen: NaiveDateTime,
     /// Since when it is known: documents published later are marked.
     pub known_from: NaiveDateTime,
-    /// What the user said.
     pub status: Status,
 }
 
@@ -70,7 +67,6 @@ pub(super) fn write(path: &Path, list: &mut [Boilerplate]) -> Result<()> {
     })
 }
 
-/// Reads the list.
 pub fn read_list(path: &Path) -> Result<Vec<Boilerplate>> {
     let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
     let row = |(i, line)| {

@@ -1,4 +1,4 @@
-//! Marks boilerplate in documents by what was known before each, and by the user's decisions.
+//! Marks boilerplate in documents: sentences known as boilerplate before a document, and the user's decisions.
 
 use anyhow::{Context, Result};
 use chrono::NaiveDateTime;
@@ -6,15 +6,15 @@ use rustc_hash::FxHashMap;
 
 use super::decisions::{Added, Decisions, What};
 use super::form::{Former, names_of};
-use super::learn::{Entry, Learned, told_apart};
+use super::learn::{Learned, RecurringSentence, told_apart};
 use super::list::{Boilerplate, Status, id_of};
 use super::outline::outlined;
 use super::table::{Salience, Sentence};
-use super::{Params, Section, can_be_boilerplate, publisher_of, whole};
+use super::{Params, Section, can_be_boilerplate, full_text, publisher_of};
 use crate::clean::CleanDocument;
 use inkstone_base::data::{Document, Report};
 
-/// A sentence of the list: its form, and its publisher where it is one's own.
+/// A sentence of the list: its form, and its publisher if it is boilerplate of one.
 type Known = (u64, Option<u32>);
 
 /// Marks documents, and gathers the list on the way.
@@ -22,9 +22,9 @@ pub(super) struct Marker<'p> {
     params: &'p Params,
     learned: Learned,
     decisions: Decisions,
-    /// Sentences of the user's own, by form without names.
+    /// Sentences that the user added, by form without names.
     texts: FxHashMap<u64, Vec<usize>>,
-    /// What stood first in a document, by part and row.
+    /// Sentences that stood first in a document, by part and row.
     firsts: FxHashMap<(u32, u32), Vec<Known>>,
     /// The sentences of the list as they stood first.
     as_written: FxHashMap<Known, String>,
@@ -39,7 +39,7 @@ pub(super) struct Marked {
 impl<'p> Marker<'p> {
     pub(super) fn new(mut learned: Learned, decisions: Decisions, params: &'p Params) -> Marker<'p> {
         let mut firsts: FxHashMap<(u32, u32), Vec<Known>> = FxHashMap::default();
-        let mut note = |entry: &mut Entry, publisher: Option<(u32, &str)>, hash: u64| {
+        let mut note = |entry: &mut RecurringSentence, publisher: Option<(u32, &str)>, hash: u64| {
             entry.refused = decisions.refused.contains(&id_of(publisher.map(|p| p.1), hash));
             let known = (hash, publisher.map(|p| p.0));
             firsts.entry((entry.first.part, entry.first.row)).or_default().push(known);
@@ -63,7 +63,7 @@ impl<'p> Marker<'p> {
 
     /// The sentences of the document in this part and row.
     pub(super) fn mark(&self, doc: &CleanDocument, place: (u32, u32)) -> Result<Marked> {
-        let text = whole(doc);
+        let text = full_text(doc);
         let name = publisher_of(&doc.document);
         let (publisher, time) = (self.learned.publisher(name), doc.document.published_at);
         let names = names_of(&doc.document);
@@ -97,7 +97,7 @@ impl<'p> Marker<'p> {
         Ok(marked)
     }
 
-    /// Whether a sentence is boilerplate of the user's own.
+    /// True if the user added a sentence to the boilerplate.
     fn is_added(&self, sentence: &str, publisher: &str, time: NaiveDateTime, former: &mut Former) -> bool {
         let counts =
             |added: &Added| added.from < time && added.publisher.as_deref().is_none_or(|name| name == publisher);
@@ -119,9 +119,9 @@ impl<'p> Marker<'p> {
     /// The list, in no order.
     pub(super) fn list(&self) -> Vec<Boilerplate> {
         let total: u32 = self.learned.documents.iter().sum();
-        let row = |hash: u64, publisher: Option<u32>, entry: &Entry| {
+        let row = |hash: u64, publisher: Option<u32>, entry: &RecurringSentence| {
             let name = publisher.map(|number| self.learned.publishers[number as usize].clone());
-            let of = publisher.map_or(total, |number| self.learned.documents[number as usize]);
+            let read = publisher.map_or(total, |number| self.learned.documents[number as usize]);
             let id = id_of(name.as_deref(), hash);
             let status = self.decisions.status(&id);
             Boilerplate {
@@ -129,7 +129,7 @@ impl<'p> Marker<'p> {
                 publisher: name,
                 text: self.as_written.get(&(hash, publisher)).cloned().unwrap_or_default(),
                 documents: entry.documents,
-                share: f64::from(entry.documents) / f64::from(of.max(1)),
+                share: f64::from(entry.documents) / f64::from(read.max(1)),
                 first_seen: entry.first.time,
                 known_from: entry.known_from(),
                 status,
@@ -141,7 +141,7 @@ impl<'p> Marker<'p> {
         own.chain(everybody).collect()
     }
 
-    /// Tells of the list and the decisions.
+    /// Reports on the list and the decisions.
     pub(super) fn tell(&self, list: &[Boilerplate], report: &mut Report) {
         report.fact("boilerplate_list", list.len());
         report.fact("boilerplate_refused", list.iter().filter(|row| row.status == Status::Refused).count());
@@ -192,7 +192,7 @@ mod tests {
         use Section::*;
         let sentence =
             |(section, boilerplate)| Sentence { range: 0..1, section, boilerplate, salience: Salience::NONE };
-        let told = [
+        let given = [
             (Body, true),
             (Body, false),
             (Body, true),
@@ -202,7 +202,7 @@ mod tests {
             (Risk, true),
             (Body, true),
         ];
-        let mut sentences = told.map(sentence);
+        let mut sentences = given.map(sentence);
         join_the_law(&mut sentences);
         let sections = sentences.map(|sentence| sentence.section);
         assert_eq!(sections, [Body, Body, Disclaimer, Disclaimer, Disclaimer, Disclaimer, Risk, Body]);

@@ -1,10 +1,10 @@
-//! Structure: the sentences of every document, the section that each is in, whether it is boilerplate, and how much it has to say.
+//! Structure: the sentences of every document with their section, boilerplate and salience.
 //!
-//! Stands between linking and extraction; part `i` tells of the documents of part `i` of the clean corpus. Offsets are bytes into the
+//! The stage stands between linking and extraction; part `i` has the documents of part `i` of the clean corpus. Offsets are bytes into the
 //! clean title, a line break and the clean body, half-open, on character boundaries: the text that features read and truncation cuts.
 //!
-//! Boilerplate is what a publisher's documents say again and again (`learn.rs`), in one normal form (`form.rs`). Only what was known
-//! strictly before a document was published is marked in it, and measures of salience know only documents published strictly before; so
+//! Boilerplate is a sentence that recurs in a publisher's documents (`learn.rs`), in one normal form (`form.rs`). Only sentences known as such
+//! strictly before a document was published are marked in it, and measures of salience know only documents published strictly before; so
 //! that later documents change nothing, in whatever order the parts have them.
 //!
 //! A title is never boilerplate, nor is a rating: a house that writes 维持“买入”评级 in the same words each time still says it.
@@ -31,15 +31,14 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use rayon::prelude::*;
 
-use crate::clean::{CleanDocument, clean_from_frame};
+use crate::clean::{CleanDocument, clean_of_part};
 use inkstone_base::data::{Document, Report};
 use inkstone_base::disk::Scratch;
 use inkstone_base::job::Ctx;
 use inkstone_tables::corpus::Parts;
-use inkstone_tables::frames;
 use inkstone_tables::project::boilerplate_of;
 use inkstone_text::TokenizerParams;
 
@@ -63,7 +62,7 @@ const NAMED: usize = 10;
 /// Finds the structure of the documents of `clean`; part `i` of `out` has a list of sentences for each document of part `i`, and the list
 /// of boilerplate is written beside the parts. Paths in the parameters are relative to `base`.
 ///
-/// Two passes over the parts: the first gathers what the past is made of, in scratch files beside the parts; the second marks and writes.
+/// Two passes over the parts: the first gathers the sentences in scratch files beside the parts; the second marks and writes.
 pub fn run(
     clean: &Parts,
     out: &Parts,
@@ -85,7 +84,7 @@ pub fn run(
         None => None,
     };
     for (part, file) in (0..).zip(&files) {
-        let docs = read(file)?;
+        let docs = clean_of_part(file)?;
         let measurer = records.as_ref().map(Records::measurer);
         let found = each(&docs, 0, ctx, |_, doc| Ok(gather(doc, params, measurer)))?;
         for (row, (doc, (hashes, record))) in (0..).zip(docs.iter().zip(found)) {
@@ -106,12 +105,13 @@ pub fn run(
     let mut marker = Marker::new(learned, decisions, params);
     let mut counts = Counts::default();
     for (part, file) in (0..).zip(&files) {
-        let docs = read(file)?;
+        let docs = clean_of_part(file)?;
         let first = counts.documents as usize;
         let marked = each(&docs, 1, ctx, |row, doc| {
             let mut marked = marker.mark(doc, (part, row as u32))?;
             if let Some(measured) = &measured {
-                let figures = |(i, sentence): (usize, &mut Sentence)| sentence.salience = measured.of(first + row, i);
+                let figures =
+                    |(i, sentence): (usize, &mut Sentence)| sentence.salience = measured.salience(first + row, i);
                 marked.sentences.iter_mut().enumerate().for_each(figures);
             }
             Ok(marked)
@@ -136,10 +136,6 @@ pub fn run(
     Ok(report)
 }
 
-fn read(file: &Path) -> Result<Vec<CleanDocument>> {
-    clean_from_frame(&frames::read_parquet(file, None)?).with_context(|| format!("cannot use {}", file.display()))
-}
-
 /// Gives what `find` finds of each document of a part. Each document is read in two passes; the first counts the even rows as done, the
 /// second the odd ones.
 fn each<T: Send>(
@@ -158,24 +154,24 @@ fn each<T: Send>(
 }
 
 /// Title and body as sentences are cut from them.
-fn whole(doc: &CleanDocument) -> String {
+fn full_text(doc: &CleanDocument) -> String {
     [doc.document.title.as_str(), doc.document.body.as_str()].join("\n")
 }
 
-/// Who is behind a document: the organisation, or the source where none is named.
+/// Publisher of a document: the organisation, or the source where none is named.
 fn publisher_of(doc: &Document) -> &str {
     let org = doc.org.as_deref().map(str::trim).filter(|org| !org.is_empty());
     org.unwrap_or(&doc.source)
 }
 
-/// Whether a sentence of this section can be boilerplate.
+/// True if a sentence of this section can be boilerplate.
 fn can_be_boilerplate(section: Section) -> bool {
     !matches!(section, Section::Title | Section::Rating)
 }
 
 /// The hashes of the sentences of a document that counts, and its record for the measures.
 fn gather(doc: &CleanDocument, params: &Params, measurer: Option<&Measurer>) -> (Option<Vec<u64>>, Vec<u32>) {
-    let text = whole(doc);
+    let text = full_text(doc);
     let sentences = outlined(&text, doc.document.title.len());
     let counts = doc.is_first() && params.learns(doc.document.kind);
     let hashes = counts.then(|| {
@@ -193,7 +189,7 @@ fn gather(doc: &CleanDocument, params: &Params, measurer: Option<&Measurer>) -> 
     (hashes, record.unwrap_or_default())
 }
 
-/// What the stage reports.
+/// Numbers of the stage's report.
 #[derive(Default)]
 struct Counts {
     documents: u64,

@@ -16,7 +16,7 @@
 use std::ops::Range;
 
 use super::Section;
-use super::cues::{cues, says_law, told};
+use super::cues::{cues, says_law, section_of};
 use super::headings::{Stands, heading, is_chapter};
 use inkstone_text::sentences;
 
@@ -44,7 +44,7 @@ pub(super) fn outlined(text: &str, title: usize) -> Vec<(Range<usize>, Section)>
     let sentences = sentences(text);
     let cues = cues(text);
     let mut found = Vec::with_capacity(sentences.len());
-    let mut state = State::default();
+    let mut state = OutlineState::default();
     let (mut at, mut cue) = (0, 0);
     while at < sentences.len() {
         let first = sentences[at].start;
@@ -81,9 +81,9 @@ fn close_gaps(found: &mut [(Range<usize>, Section)], lawful: &[usize]) {
     }
 }
 
-/// Where the text stands between two lines.
+/// State of the outline between two lines.
 #[derive(Default)]
-struct State {
+struct OutlineState {
     /// The section that a heading opened, and the characters left to it.
     open: Option<(Section, usize)>,
     /// Lines in a row that said nothing of the law, and where the first of their sentences is among those found.
@@ -93,21 +93,21 @@ struct State {
     lawful: Vec<usize>,
 }
 
-impl State {
+impl OutlineState {
     /// Tells the sections of a line, given its sentences and their cues.
     fn line(&mut self, text: &str, line: &[(Range<usize>, u16)], found: &mut Vec<(Range<usize>, Section)>) {
         let begin = found.len();
         let Some((first, last)) = line.first().zip(line.last()) else { return };
-        let whole = &text[first.0.start..last.0.end];
-        let opening = heading(whole, true);
+        let all = &text[first.0.start..last.0.end];
+        let opening = heading(all, true);
         match opening {
-            Some((section, Stands::Alone)) => self.opens(section, whole, begin),
-            Some((Section::Summary, Stands::Before)) => self.opens(Section::Summary, whole, begin),
+            Some((section, Stands::Alone)) => self.opens(section, all, begin),
+            Some((Section::Summary, Stands::Before)) => self.opens(Section::Summary, all, begin),
             Some((_, Stands::Before)) => self.open = None,
-            None if is_chapter(whole) && !matches!(self.open, Some((Section::Risk | Section::Disclaimer, _))) => {
+            None if is_chapter(all) && !matches!(self.open, Some((Section::Risk | Section::Disclaimer, _))) => {
                 self.open = None;
             }
-            None => self.spend(whole),
+            None => self.spend(all),
         }
         let base = self.open.map_or(Section::Body, |(section, _)| section);
         let mut inline = opening.map(|(section, _)| section).filter(|_| base != Section::Header);
@@ -120,7 +120,7 @@ impl State {
                 inline = Some(section);
             }
             let here = inline.unwrap_or(base);
-            let own = told(sentence, *bits, alone);
+            let own = section_of(sentence, *bits, alone);
             if says_law(*bits) {
                 self.lawful.push(found.len());
             }
@@ -159,7 +159,7 @@ impl State {
         (self.lawless, self.since) = (0, sentence);
     }
 
-    /// Takes a line off what is left to the open section.
+    /// Takes the characters of a line from those left to the open section.
     fn spend(&mut self, line: &str) {
         if let Some((_, room)) = &mut self.open {
             match room.checked_sub(line.chars().count()) {
@@ -179,7 +179,7 @@ impl State {
         found: &mut [(Range<usize>, Section)],
     ) {
         let lawful = |(range, bits): &(Range<usize>, u16)| {
-            matches!(told(&text[range.clone()], *bits, false), Some(Section::Disclaimer | Section::Header))
+            matches!(section_of(&text[range.clone()], *bits, false), Some(Section::Disclaimer | Section::Header))
         };
         if heading || line.iter().any(lawful) {
             self.lawless = 0;
@@ -202,18 +202,18 @@ mod tests {
     use super::*;
 
     /// The sentences of a report, first line the title, and their sections.
-    fn told(text: &str) -> Vec<(&str, Section)> {
+    fn sentences(text: &str) -> Vec<(&str, Section)> {
         let title = text.find('\n').unwrap_or(0);
         outlined(text, title).into_iter().map(|(range, section)| (&text[range], section)).collect()
     }
 
     fn sections(text: &str) -> Vec<Section> {
-        told(text).into_iter().map(|(_, section)| section).collect()
+        sentences(text).into_iter().map(|(_, section)| section).collect()
     }
 
     #[test]
     fn a_report_as_houses_write_it() {
-        let told = told(
+        let found = sentences(
             "远山科技点评：订单饱满\n\
              2024-03-05 类别：公司研究 机构：近水证券 研究员：王某\n\
              证券分析师：李某 执业证书编号：S0000000000001 电话：021-00000000\n\
@@ -239,8 +239,8 @@ mod tests {
             Title, Header, Header, Rating, Summary, Summary, Summary, Rating, Rating, Body, Forecast, Header, Header,
             Header, Risk, Risk, Risk, Disclaimer, Disclaimer, Disclaimer, Disclaimer, Disclaimer, Disclaimer,
         ];
-        let found: Vec<Section> = told.iter().map(|(_, section)| *section).collect();
-        assert_eq!(found, expected, "{told:#?}");
+        let found: Vec<Section> = found.iter().map(|(_, section)| *section).collect();
+        assert_eq!(found, expected, "{found:#?}");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! What the stage is asked for (`[structure]`).
+//! Parameters of the stage (`[structure]`).
 
 use std::path::PathBuf;
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use inkstone_base::data::Kind;
 
-/// What to tell of sentences, and what to call boilerplate.
+/// Parameters of sections, boilerplate and salience.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Params {
@@ -22,7 +22,7 @@ pub struct Params {
     /// for text, not of legal notes, warnings and what stands around the text. Default 0.25: a house's notes stand in half or all of
     /// its reports, a phrase that its analysts like in a tenth or a fifth.
     pub min_share: f64,
-    /// Publishers that a sentence must recur at to be everybody's boilerplate. Default 5.
+    /// Publishers at which a sentence must recur to be boilerplate of all publishers. Default 5.
     pub min_publishers: u32,
     /// Documents that it must recur in for that. Default 20; `min_share` is then of the documents of all publishers.
     pub min_documents_across: u32,
@@ -78,23 +78,23 @@ impl Params {
         Ok(())
     }
 
-    /// Whether boilerplate is learned from documents of this kind.
+    /// True if boilerplate is learned from documents of this kind.
     pub(super) fn learns(&self, kind: Kind) -> bool {
         self.kinds.is_empty() || self.kinds.contains(&kind)
     }
 
-    /// Whether what is asked for depends on how words are cut.
+    /// True if a measure that is asked for depends on the segmenter.
     pub fn cuts_words(&self) -> bool {
         self.measures(Measure::Tfidf) || self.measures(Measure::Textrank)
     }
 
-    /// Whether this measure is asked for.
+    /// True if this measure is asked for.
     pub(super) fn measures(&self, measure: Measure) -> bool {
         self.salience.contains(&measure)
     }
 }
 
-/// A measure of how much a sentence has to say.
+/// A measure of the salience of a sentence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Measure {

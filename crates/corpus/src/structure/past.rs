@@ -1,4 +1,4 @@
-//! Salience: how much a sentence has to say, against its document and what was published strictly before it.
+//! Salience of a sentence, measured against its document and the documents published strictly before.
 //!
 //! Parts need not lie in the order of time. So the terms and shingles of all sentences go to a scratch file as they are read (4 bytes each:
 //! about as much as the text itself for novelty, two thirds of it for TF-IDF), then the documents are gone through in the order
@@ -18,14 +18,14 @@ use std::path::Path;
 use anyhow::Result;
 use chrono::NaiveDateTime;
 use memmap2::Mmap;
-use rustc_hash::FxHasher;
+use rustc_hash::{FxHashMap, FxHasher};
 
 use super::form::is_letter;
 use super::params::{Measure, Params};
 use super::table::Salience;
 use inkstone_base::disk::{self, Scratch};
 use inkstone_base::job::Ctx;
-use inkstone_models::{Candidates, TextRankParams, rank_sentences};
+use inkstone_text::rank::{DAMPING, Until, rank_sentences};
 use inkstone_text::{Segmenter, TokenizerParams};
 
 /// Counters of terms, as a power of 2.
@@ -38,7 +38,7 @@ const SHINGLE: usize = 4;
 /// Sentences that are ranked together: every pair of them may share a word.
 const RANKED: usize = 512;
 
-/// Cuts sentences into what is measured.
+/// Cuts sentences into terms and shingles, and ranks them.
 pub(super) struct Measurer {
     tfidf: bool,
     textrank: bool,
@@ -48,7 +48,7 @@ pub(super) struct Measurer {
 }
 
 impl Measurer {
-    /// Ready to measure what is asked for; `None` when that is nothing.
+    /// A measurer of the measures that the parameters ask for; `None` without any.
     pub(super) fn new(params: &Params, tokenizer: &TokenizerParams, base: &Path) -> Result<Option<Measurer>> {
         let [tfidf, textrank, novelty] =
             [Measure::Tfidf, Measure::Textrank, Measure::Novelty].map(|m| params.measures(m));
@@ -57,28 +57,28 @@ impl Measurer {
         Ok((tfidf || textrank || novelty).then_some(measurer))
     }
 
-    /// What is measured of a document: for each sentence its rank as bits, the number of terms, the terms, the number of shingles, the
+    /// The record of a document: for each sentence its rank as bits, the number of terms, the terms, the number of shingles, the
     /// shingles.
     pub(super) fn cut(&self, sentences: &[&str]) -> Vec<u32> {
         let mut terms: Vec<Vec<u32>> = vec![Vec::new(); sentences.len()];
         let mut ranks = vec![f32::NAN; sentences.len()];
         if let Some(segmenter) = &self.segmenter {
             for (chunk, block) in sentences.chunks(RANKED).enumerate() {
-                let mut words = Vec::new();
-                let mut bounds = Vec::with_capacity(block.len());
+                let mut numbers = FxHashMap::default();
+                let mut words: Vec<Vec<u32>> = vec![Vec::new(); block.len()];
                 for (i, sentence) in block.iter().enumerate() {
                     segmenter.for_each_term(sentence, |term| {
                         if self.tfidf {
                             terms[chunk * RANKED + i].push(hash_of_term(&term));
                         }
                         if self.textrank {
-                            words.push(Some((term, "")));
+                            let next = numbers.len() as u32;
+                            words[i].push(*numbers.entry(term).or_insert(next));
                         }
                     });
-                    bounds.push(words.len());
                 }
                 if self.textrank {
-                    let scores = rank_sentences(&Candidates::new(words), &bounds, &TextRankParams::default());
+                    let scores = rank_sentences(words, numbers.len(), DAMPING, Until::default());
                     let ranks = &mut ranks[chunk * RANKED..];
                     ranks.iter_mut().zip(scores).for_each(|(rank, score)| *rank = score as f32);
                 }
@@ -157,7 +157,7 @@ impl Records {
     pub(super) fn push(&mut self, time: NaiveDateTime, record: &[u32]) -> Result<()> {
         self.places.push((time, self.written));
         self.written += record.len() as u64;
-        self.shingles += Sentences(record).map(|sentence| sentence.shingles.len() as u64).sum::<u64>();
+        self.shingles += RecordedSentences(record).map(|sentence| sentence.shingles.len() as u64).sum::<u64>();
         self.scratch.write(bytemuck::cast_slice(record))
     }
 
@@ -180,7 +180,7 @@ impl Records {
             for &i in moment {
                 ctx.check()?;
                 begins[i as usize] = given;
-                for sentence in Sentences(record(i as usize)) {
+                for sentence in RecordedSentences(record(i as usize)) {
                     let found = past.measure(&sentence, day, &measurer);
                     results.write(bytemuck::cast_slice(&[found.tfidf, found.textrank, found.novelty]))?;
                     given += 1;
@@ -205,7 +205,7 @@ pub(super) struct Measured {
 
 impl Measured {
     /// The figures of a document, which is known by its number in the order of the parts.
-    pub(super) fn of(&self, document: usize, sentence: usize) -> Salience {
+    pub(super) fn salience(&self, document: usize, sentence: usize) -> Salience {
         let all: &[[f32; 3]] = disk::numbers(self.results.as_ref());
         let [tfidf, textrank, novelty] = all[self.begins[document] as usize + sentence];
         Salience { tfidf, textrank, novelty }
@@ -220,9 +220,9 @@ struct Recorded<'r> {
 }
 
 /// The sentences of a record.
-struct Sentences<'r>(&'r [u32]);
+struct RecordedSentences<'r>(&'r [u32]);
 
-impl<'r> Iterator for Sentences<'r> {
+impl<'r> Iterator for RecordedSentences<'r> {
     type Item = Recorded<'r>;
 
     fn next(&mut self) -> Option<Recorded<'r>> {
@@ -235,7 +235,7 @@ impl<'r> Iterator for Sentences<'r> {
     }
 }
 
-/// What was read so far.
+/// The documents read so far.
 struct Past {
     documents: u32,
     frequencies: Vec<u32>,
@@ -285,7 +285,7 @@ impl Past {
         self.documents += 1;
         self.last_day = day;
         self.seen.clear();
-        for sentence in Sentences(record) {
+        for sentence in RecordedSentences(record) {
             self.seen.extend(sentence.terms.iter().map(|&term| counter(term) as u32));
             for &shingle in sentence.shingles {
                 let place = place(shingle, self.days.len());

@@ -5,25 +5,24 @@ use std::fmt;
 use anyhow::{Result, bail};
 use serde::{Deserialize, Serialize};
 
-/// What a part of a document is there for.
+/// Purpose of a part of a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Section {
-    /// The document's title.
     Title,
-    /// What stands around the text: codes, dates, analysts and how to reach them, sources of figures, rows of tables.
+    /// Matter around the text: codes, dates, analysts with their addresses, sources of figures, rows of tables.
     Header,
-    /// What the author would do: a recommendation, kept or changed, or a target price.
+    /// The author's advice: a recommendation, kept or changed, or a target price.
     Rating,
     /// The view in brief: 核心观点, 投资要点.
     Summary,
     /// All else.
     Body,
-    /// Expected earnings and what the price is in terms of them.
+    /// Expected earnings and valuation.
     Forecast,
-    /// What may go wrong.
+    /// Risks of the view.
     Risk,
-    /// Legal notes, promises of the analyst, what ratings mean.
+    /// Legal notes, promises of the analyst, definitions of ratings.
     Disclaimer,
 }
 

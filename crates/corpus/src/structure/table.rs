@@ -1,13 +1,13 @@
-//! Sentences on disk: a row a sentence, part by part as the clean documents.
+//! Sentences on disk: one row for each, part by part as the clean documents.
 
 use std::ops::Range;
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
-use polars::prelude::{Column, DataFrame, IntoColumn, NamedFrom, Series, StringChunked};
+use polars::prelude::{Column, DataFrame, IntoColumn, NamedFrom, Series};
 
-use super::Section;
-use inkstone_tables::corpus::column;
+use super::{Measure, Section};
+use inkstone_tables::corpus::{column, texts_column, texts_of};
 use inkstone_tables::frames;
 
 /// A sentence of a document.
@@ -15,16 +15,13 @@ use inkstone_tables::frames;
 pub struct Sentence {
     /// Bytes of the clean title, a line break, and the clean body; half-open, on character boundaries.
     pub range: Range<u32>,
-    /// The section that it is in.
     pub section: Section,
-    /// Whether it was known as boilerplate strictly before the document was published, and the user has not refused that.
+    /// True if it was known as boilerplate strictly before the document was published, and the user has not refused that.
     pub boilerplate: bool,
-    /// How much it has to say.
     pub salience: Salience,
 }
 
-/// How much a sentence has to say, measured against the document and what was published strictly before it. NaN where it was not
-/// asked for.
+/// Salience of a sentence against its document and the documents published strictly before. NaN for a measure that was not asked for.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Salience {
     /// Mean over the sentence's terms of `ln((1 + n) / (1 + df)) + 1`, of the `n` documents published before; 0 without a term.
@@ -36,13 +33,21 @@ pub struct Salience {
 }
 
 impl Salience {
-    /// Nothing was measured.
+    /// Salience of a sentence that was not measured.
     pub const NONE: Salience = Salience { tfidf: f32::NAN, textrank: f32::NAN, novelty: f32::NAN };
+
+    pub fn by(&self, measure: Measure) -> f32 {
+        match measure {
+            Measure::Tfidf => self.tfidf,
+            Measure::Textrank => self.textrank,
+            Measure::Novelty => self.novelty,
+        }
+    }
 }
 
 /// Sentences as a frame: `row start end section boilerplate tfidf textrank novelty`, by document and place.
 ///
-/// A document without a sentence has one row from 0 to 0, so that every document of the part is told of.
+/// A document without a sentence has one row from 0 to 0, so that the table covers every document of the part.
 pub(super) fn sentences_to_frame(documents: &[Vec<Sentence>]) -> Result<DataFrame> {
     let none = Sentence { range: 0..0, section: Section::Body, boilerplate: false, salience: Salience::NONE };
     let mut rows: Vec<(u32, &Sentence)> = Vec::new();
@@ -58,14 +63,12 @@ pub(super) fn sentences_to_frame(documents: &[Vec<Sentence>]) -> Result<DataFram
     let scores = |name: &str, get: &dyn Fn(&Salience) -> f32| -> Column {
         Series::new(name.into(), rows.iter().map(|(_, s)| get(&s.salience)).collect::<Vec<f32>>()).into_column()
     };
-    let mut sections: StringChunked = rows.iter().map(|(_, s)| Some(s.section.name())).collect();
-    sections.rename("section".into());
     let boilerplate: Vec<bool> = rows.iter().map(|(_, s)| s.boilerplate).collect();
     frames::frame(vec![
         numbers("row", &|r| r.0),
         numbers("start", &|r| r.1.range.start),
         numbers("end", &|r| r.1.range.end),
-        sections.into_column(),
+        texts_column("section", rows.iter().map(|(_, s)| Some(s.section.name()))),
         Series::new("boilerplate".into(), boilerplate).into_column(),
         scores("tfidf", &|s| s.tfidf),
         scores("textrank", &|s| s.textrank),
@@ -78,15 +81,15 @@ fn sentences_from_frame(frame: &DataFrame) -> Result<Vec<Vec<Sentence>>> {
     let score = |name: &str| -> Result<_> { Ok(column(frame, name)?.f32()?.clone()) };
     let [row, start, end] = [number("row")?, number("start")?, number("end")?];
     let [tfidf, textrank, novelty] = [score("tfidf")?, score("textrank")?, score("novelty")?];
-    let section = column(frame, "section")?.str()?;
+    let section = texts_of(frame, "section")?;
     let boilerplate = column(frame, "boilerplate")?.bool()?;
     let mut documents: Vec<Vec<Sentence>> = Vec::new();
     for i in 0..frame.height() {
-        let whole = || {
+        let complete = || {
             let salience = Salience { tfidf: tfidf.get(i)?, textrank: textrank.get(i)?, novelty: novelty.get(i)? };
             Some((row.get(i)?, start.get(i)?..end.get(i)?, section.get(i)?, boilerplate.get(i)?, salience))
         };
-        let found = whole().with_context(|| format!("row {i} of the table of sentences is incomplete"))?;
+        let found = complete().with_context(|| format!("row {i} of the table of sentences is incomplete"))?;
         let (row, range, section, boilerplate, salience) = found;
         let opens = row as usize == documents.len();
         ensure!(

@@ -35,8 +35,8 @@ fn report(id: &str, time: NaiveDateTime, org: &str, body: &str) -> CleanDocument
     }
 }
 
-/// What the stage makes of documents.
-struct Found {
+/// Output of the stage.
+struct StageOutput {
     sentences: Vec<Vec<Sentence>>,
     list: Vec<Boilerplate>,
     list_bytes: Vec<u8>,
@@ -44,14 +44,14 @@ struct Found {
     parts: Vec<Vec<u8>>,
 }
 
-impl Found {
+impl StageOutput {
     /// Rows of the documents in which a sentence of this section is marked.
     fn marked(&self) -> Vec<usize> {
         (0..self.sentences.len()).filter(|&i| self.sentences[i].iter().any(|s| s.boilerplate)).collect()
     }
 }
 
-fn find(parts: &[&[CleanDocument]], params: &Params, decisions: &str, threads: usize) -> Found {
+fn find(parts: &[&[CleanDocument]], params: &Params, decisions: &str, threads: usize) -> StageOutput {
     let dir = tempfile::tempdir().unwrap();
     let (clean, out) = (Parts::new(dir.path().join("clean")), Parts::new(dir.path().join("structure")));
     for (i, part) in parts.iter().enumerate() {
@@ -71,7 +71,7 @@ fn find(parts: &[&[CleanDocument]], params: &Params, decisions: &str, threads: u
     assert_eq!(ctx.progress().stages()[0].done, report.rows_in);
     let files = out.files().unwrap();
     assert_eq!(files.len(), parts.len());
-    Found {
+    StageOutput {
         sentences: files.iter().flat_map(|file| sentences_of_part(file).unwrap()).collect(),
         list: read_list(&boilerplate_of(&out)).unwrap(),
         list_bytes: std::fs::read(boilerplate_of(&out)).unwrap(),
@@ -103,7 +103,7 @@ fn boilerplate_is_marked_only_in_documents_after_it_was_known() {
     assert_eq!((row.publisher.as_deref(), row.id.len()), (Some("远山证券"), 10));
     let law = found.sentences[0].last().unwrap();
     assert_eq!((law.section, law.boilerplate), (Section::Disclaimer, true));
-    assert_eq!(&whole(&docs[0])[law.range.start as usize..law.range.end as usize], LAW);
+    assert_eq!(&full_text(&docs[0])[law.range.start as usize..law.range.end as usize], LAW);
     let ids = |text| ids_of(&docs[0].document, text, law.section, &quick());
     assert!(ids(LAW).contains(&row.id), "a sentence leads to its row of the list");
     assert!(!ids(VIEW).contains(&row.id) && ids("短。").is_empty());
@@ -196,18 +196,22 @@ fn salience_is_as_in_its_formulas() {
     ];
     docs.iter_mut().for_each(|doc| doc.document.title.clear());
     let found = find(&[&docs], &params, "", 1);
-    let of = |row: usize| found.sentences[row][0].salience;
+    let salience = |row: usize| found.sentences[row][0].salience;
     // Nothing was published before the first.
-    assert_eq!((of(0).tfidf, of(0).novelty), (1.0, 1.0));
+    assert_eq!((salience(0).tfidf, salience(0).novelty), (1.0, 1.0));
     // Two documents before, one of which has two of the four characters.
     let (n, rare, common) = (3.0f64, 3.0f64.ln() + 1.0, (3.0f64 / 2.0).ln() + 1.0);
-    assert!((f64::from(of(1).tfidf) - (rare + common) / 2.0).abs() < 1e-6, "{n} {:?}", of(1));
-    assert_eq!((of(2).tfidf, of(2).novelty), (of(1).tfidf, 1.0), "documents of one moment do not see each other");
+    assert!((f64::from(salience(1).tfidf) - (rare + common) / 2.0).abs() < 1e-6, "{n} {:?}", salience(1));
+    assert_eq!(
+        (salience(2).tfidf, salience(2).novelty),
+        (salience(1).tfidf, 1.0),
+        "documents of one moment do not see each other"
+    );
     // It was told, but more than ten days ago.
-    assert_eq!(of(3).novelty, 1.0);
+    assert_eq!(salience(3).novelty, 1.0);
     let near = find(&[&docs], &Params { novelty_days: 20, ..params }, "", 1);
     assert_eq!(near.sentences[3][0].salience.novelty, 0.0);
-    assert!((of(0).textrank - 0.15).abs() < 1e-6, "one sentence alone");
+    assert!((salience(0).textrank - 0.15).abs() < 1e-6, "one sentence alone");
     assert!(found.sentences[4].is_empty());
     assert!(found.report.facts["novelty_collisions"].as_f64().unwrap() < 0.001);
 }

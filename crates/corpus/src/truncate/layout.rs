@@ -1,4 +1,4 @@
-//! A document as strategies see it: its tokens in passages, one a sentence.
+//! A document as strategies see it: its tokens in passages, one for each sentence.
 
 use std::ops::Range;
 
@@ -7,13 +7,11 @@ use crate::structure::{Salience, Section, Sentence};
 /// The tokens of one sentence.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Passage {
-    /// Numbers of its tokens.
+    /// Numbers of the tokens.
     pub tokens: Range<usize>,
-    /// What part of the document it stands in.
     pub section: Section,
-    /// Whether it was known to be boilerplate.
+    /// True if it was known to be boilerplate when it was published.
     pub boilerplate: bool,
-    /// How much it says.
     pub salience: Salience,
 }
 
@@ -24,8 +22,8 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// Lays tokens out in sentences. Both are in the order of the text, by their bytes in it; a token belongs to the sentence that it
-    /// begins in, or to the one before.
+    /// Lays tokens, given by their first bytes, out in sentences. Both are in the order of the text; a token belongs to the sentence
+    /// that it begins in, or to the one before. Without sentences all tokens are one passage of the body.
     pub fn new(tokens: impl IntoIterator<Item = usize>, sentences: &[Sentence]) -> Layout {
         let mut passages: Vec<Passage> = Vec::with_capacity(sentences.len());
         let mut next = 0;
@@ -37,35 +35,29 @@ impl Layout {
             }
             match passages.last_mut() {
                 Some(last) => last.tokens.end = token + 1,
-                None => passages.push(Passage::body(token..token + 1)),
+                None => passages.push(Passage {
+                    tokens: token..token + 1,
+                    section: Section::Body,
+                    boilerplate: false,
+                    salience: Salience::NONE,
+                }),
             }
         }
         passages.retain(|passage| !passage.tokens.is_empty());
         Layout { passages }
     }
 
-    /// A text of which nothing but the number of its tokens is known.
-    pub fn plain(tokens: usize) -> Layout {
-        Layout { passages: Vec::from_iter((tokens > 0).then(|| Passage::body(0..tokens))) }
-    }
-
-    /// The passages.
     pub fn passages(&self) -> &[Passage] {
         &self.passages
     }
 
-    /// Tokens in all.
     pub fn tokens(&self) -> usize {
         self.passages.last().map_or(0, |passage| passage.tokens.end)
     }
 }
 
 impl Passage {
-    fn body(tokens: Range<usize>) -> Passage {
-        Passage { tokens, section: Section::Body, boilerplate: false, salience: Salience::NONE }
-    }
-
-    /// Whether `-boilerplate` drops it.
+    /// True if `-boilerplate` drops the passage.
     pub(super) fn is_boilerplate(&self) -> bool {
         self.boilerplate || self.section == Section::Disclaimer
     }

@@ -1,6 +1,7 @@
-//! What a model sees of a long text: strategies of truncation as small pure functions on the tokens and sentences of a document.
+//! Strategies of truncation: which tokens of a long text a model sees, by small pure functions on its tokens and sentences.
+//! [`Strategy::keep`] applies a strategy to a text, [`Strategy::views`] to tokens that a model has cut itself.
 //!
-//! A strategy is written as a word with its limit, and what is to be changed about it:
+//! A strategy is written as a word with its limit, then changes to it:
 //!
 //! | written | what is kept |
 //! |---|---|
@@ -21,10 +22,11 @@
 //! tokens. Where a limit falls within a sentence, the sentence is cut, so that strategies see equally much: only so are they
 //! compared by what they choose.
 
-mod kept;
+mod keep;
 mod layout;
 mod over;
 mod pick;
+mod sections;
 mod spec;
 
 use std::collections::BTreeSet;
@@ -34,35 +36,33 @@ use serde::{Deserialize, Serialize};
 use crate::structure::{Measure, Section};
 use inkstone_text::Truncation;
 
-pub use kept::{SectionCounts, SectionShare};
+pub use keep::KeptText;
 pub use layout::{Layout, Passage};
 pub use over::combine;
 pub use pick::View;
+pub use sections::{SectionCounts, SectionShare};
 
-/// A strategy of truncation.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Strategy {
-    /// Which tokens are kept.
     pub pick: Pick,
-    /// Whether the title comes first, whatever else is kept.
+    /// True if the title comes first, whatever else is kept.
     pub title: bool,
-    /// Whether the title is dropped before.
+    /// True if the title is dropped before anything is kept.
     pub drop_title: bool,
-    /// Whether boilerplate and disclaimers are dropped before.
+    /// True if boilerplate and disclaimers are dropped before anything is kept.
     pub drop_boilerplate: bool,
-    /// Whether limits count characters instead of the model's tokens. A run of letters or digits counts as one.
+    /// True if limits count characters instead of the model's tokens. A run of letters or digits counts as one.
     pub characters: bool,
 }
 
 /// Which tokens of a text are kept. Limits count special tokens.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Pick {
-    /// By place: all, the first, the last, or both ends.
+    /// Tokens by place: all, the first, the last, or both ends.
     Place(Truncation),
-    /// The middle ones.
     Middle(usize),
-    /// A stretch at a drawn place.
+    /// A stretch of tokens at a drawn place.
     Random(usize),
     /// Sentences by their section, those named first; the others follow in the order of the text.
     Sections {
@@ -75,7 +75,6 @@ pub enum Pick {
     Salient {
         /// Tokens in all.
         limit: usize,
-        /// What salience is.
         by: Measure,
     },
     /// Windows that together hold everything.
@@ -84,14 +83,12 @@ pub enum Pick {
         limit: usize,
         /// Tokens from the beginning of a window to that of the next.
         stride: usize,
-        /// How the windows of a document become one.
         over: Over,
     },
     /// Windows of whole sentences.
     Sentences {
         /// Tokens of a window.
         limit: usize,
-        /// How the windows of a document become one.
         over: Over,
     },
 }
@@ -102,7 +99,7 @@ impl Default for Pick {
     }
 }
 
-/// How the rows of a document's windows become one. Of a model whose rows are scores, the mean is the mean score.
+/// Rule by which the rows of a document's windows become one. Of a model whose rows are scores, the mean is the mean score.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Over {
     /// The mean of their rows.
@@ -116,17 +113,17 @@ pub enum Over {
     Salience,
 }
 
-/// What a strategy must know of a document beside its tokens.
+/// Data that a strategy needs of a document beside its tokens.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Needs {
-    /// Its sentences with their sections and boilerplate.
+    /// True if it needs sentences with their sections and boilerplate.
     pub sentences: bool,
-    /// How salient each is, by these measures.
+    /// Measures of the salience of sentences that it needs.
     pub salience: BTreeSet<Measure>,
 }
 
 impl Needs {
-    /// What both need.
+    /// The needs of both.
     pub fn and(mut self, other: Needs) -> Needs {
         self.salience.extend(other.salience);
         Needs { sentences: self.sentences || other.sentences, salience: self.salience }
@@ -134,7 +131,7 @@ impl Needs {
 }
 
 impl Strategy {
-    /// The strategy that only looks at places of tokens, where it is one.
+    /// The truncation by places of tokens, if the strategy is nothing else.
     pub fn place(&self) -> Option<Truncation> {
         match self.pick {
             Pick::Place(truncation) if !(self.title || self.drop_title || self.drop_boilerplate || self.characters) => {
@@ -144,12 +141,12 @@ impl Strategy {
         }
     }
 
-    /// The strategy as it is counted where a contextual model's own tokens are not at hand: in characters, which these mostly are.
+    /// The same strategy with limits in characters: for a contextual model whose own tokens, mostly characters, are not at hand.
     pub fn in_characters(&self) -> Strategy {
         Strategy { characters: true, ..self.clone() }
     }
 
-    /// How its windows become one; none where there is only one.
+    /// Rule by which the rows of windows become one; none where the strategy has no windows.
     pub fn over(&self) -> Option<Over> {
         match self.pick {
             Pick::Windows { over, .. } | Pick::Sentences { over, .. } => Some(over),
@@ -170,7 +167,6 @@ impl Strategy {
         }
     }
 
-    /// What it must know of a document.
     pub fn needs(&self) -> Needs {
         let salient = match self.pick {
             Pick::Salient { by, .. } => Some(by),

@@ -2,25 +2,25 @@
 
 use super::Over;
 
-/// Makes one row of those of the windows, each with its weight. A window whose row has NaN does not count; without any other the
-/// row is NaN. Where no window is salient all count alike.
+/// Makes one row of the rows of windows, each with its weight. A window whose row has NaN does not count; where none counts the result
+/// is NaN. Where no window is salient all count alike.
 pub fn combine(over: Over, windows: &[(&[f32], f64)], out: &mut [f32]) {
-    let there = || windows.iter().filter(|(row, _)| row.iter().all(|value| !value.is_nan()));
+    let counted = || windows.iter().filter(|(row, _)| row.iter().all(|value| !value.is_nan()));
     let mean = |weight: &dyn Fn(f64) -> f64, out: &mut [f32]| {
-        let total: f64 = there().map(|&(_, salience)| weight(salience)).sum();
+        let total: f64 = counted().map(|&(_, salience)| weight(salience)).sum();
         for (column, out) in out.iter_mut().enumerate() {
-            let sum: f64 = there().map(|&(row, salience)| weight(salience) * f64::from(row[column])).sum();
+            let sum: f64 = counted().map(|&(row, salience)| weight(salience) * f64::from(row[column])).sum();
             *out = (sum / total) as f32;
         }
     };
     match over {
-        _ if there().next().is_none() => out.fill(f32::NAN),
-        Over::First => out.copy_from_slice(there().next().expect("there is a window").0),
+        _ if counted().next().is_none() => out.fill(f32::NAN),
+        Over::First => out.copy_from_slice(counted().next().expect("there is a window").0),
         Over::Max => {
             out.fill(f32::NEG_INFINITY);
-            there().for_each(|(row, _)| out.iter_mut().zip(*row).for_each(|(out, value)| *out = out.max(*value)));
+            counted().for_each(|(row, _)| out.iter_mut().zip(*row).for_each(|(out, value)| *out = out.max(*value)));
         }
-        Over::Salience if there().any(|(_, salience)| *salience > 0.0) => mean(&|salience| salience, out),
+        Over::Salience if counted().any(|(_, salience)| *salience > 0.0) => mean(&|salience| salience, out),
         Over::Mean | Over::Salience => mean(&|_| 1.0, out),
     }
 }

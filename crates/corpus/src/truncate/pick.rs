@@ -1,4 +1,4 @@
-//! The strategies themselves: from passages to the tokens that are kept.
+//! From the passages of a document to the tokens that a strategy keeps.
 
 use std::ops::Range;
 
@@ -6,33 +6,41 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use super::{Layout, Passage, Pick, Strategy};
-use crate::structure::{Measure, Section};
+use crate::structure::Section;
 use inkstone_text::Truncation;
 
-/// What a model sees at once of a document.
+/// The tokens of a document that a model sees at once.
 #[derive(Clone, Debug, PartialEq)]
 pub struct View {
-    /// Numbers of the tokens kept: ranges that ascend and do not touch.
+    /// Ranges of numbers of tokens, which ascend and do not touch.
     pub tokens: Vec<Range<usize>>,
-    /// How salient its sentences are in all, by TF-IDF and number of tokens.
+    /// Sum over the tokens of the TF-IDF salience of their sentences.
     pub weight: f64,
 }
 
 impl View {
-    /// Tokens kept.
     pub fn len(&self) -> usize {
         self.tokens.iter().map(ExactSizeIterator::len).sum()
     }
 
-    /// Whether nothing is kept.
     pub fn is_empty(&self) -> bool {
         self.tokens.is_empty()
+    }
+
+    /// Bytes of the tokens kept, given the bytes of each token of the document.
+    pub fn bytes(&self, tokens: &[Range<usize>]) -> Vec<Range<usize>> {
+        self.tokens.iter().map(|range| tokens[range.start].start..tokens[range.end - 1].end).collect()
+    }
+
+    /// Ranges of numbers of the tokens that any of the views keeps, which ascend and do not touch.
+    pub fn union(views: &[View]) -> Vec<Range<usize>> {
+        joined(views.iter().flat_map(|view| view.tokens.clone()).collect())
     }
 }
 
 impl Strategy {
-    /// What it keeps of a document: one view, or one a window; none where nothing is left. `specials` = special tokens that the model
-    /// adds to each view, `draw` = the number that chance hangs on, of seed and document.
+    /// The views of a document: one, or one for each window; none where nothing is left. `specials` = special tokens that the model adds
+    /// to each view, `draw` = the random number of seed and document.
     pub fn views(&self, layout: &Layout, specials: usize, draw: u64) -> Vec<View> {
         let is_title = |passage: &&Passage| passage.section == Section::Title;
         let dropped = |passage: &&Passage| {
@@ -64,24 +72,24 @@ impl Strategy {
                 let rank = |passage: &Passage| order.iter().position(|section| *section == passage.section);
                 vec![fill(&rest, |passage| rank(passage).unwrap_or(order.len()) as f64, room)]
             }
-            Pick::Salient { by, .. } => vec![fill(&rest, |passage| -salience(passage, *by), room)],
+            Pick::Salient { by, .. } => vec![fill(&rest, |passage| -salience(passage.salience.by(*by)), room)],
             Pick::Windows { stride, .. } => windows(&tokens, room, *stride),
             Pick::Sentences { .. } => pack(&rest, room),
         };
-        let whole = |mut tokens: Vec<Range<usize>>| {
+        let view = |mut tokens: Vec<Range<usize>>| {
             tokens.extend_from_slice(&title);
             let tokens = joined(tokens);
             View { weight: weight(layout, &tokens), tokens }
         };
-        let mut views: Vec<View> = picked.into_iter().map(whole).filter(|view| !view.is_empty()).collect();
+        let mut views: Vec<View> = picked.into_iter().map(view).filter(|view| !view.is_empty()).collect();
         if views.is_empty() && !title.is_empty() {
-            views.push(whole(Vec::new()));
+            views.push(view(Vec::new()));
         }
         views
     }
 }
 
-/// A strategy by place for what is left of its limit once a title of so many tokens stands before.
+/// A truncation by place for the `room` that a title of `title` tokens leaves of its limit.
 fn reduced(truncation: &Truncation, room: usize, title: usize) -> Truncation {
     match *truncation {
         Truncation::None => Truncation::None,
@@ -95,14 +103,8 @@ fn reduced(truncation: &Truncation, room: usize, title: usize) -> Truncation {
     }
 }
 
-fn salience(passage: &Passage, by: Measure) -> f64 {
-    let salience = &passage.salience;
-    let value = match by {
-        Measure::Tfidf => salience.tfidf,
-        Measure::Textrank => salience.textrank,
-        Measure::Novelty => salience.novelty,
-    };
-    // What has no value comes last.
+/// Salience to sort by: sentences without a value come last.
+fn salience(value: f32) -> f64 {
     if value.is_nan() { f64::NEG_INFINITY } else { f64::from(value) }
 }
 
@@ -114,37 +116,37 @@ fn count(ranges: &[Range<usize>]) -> usize {
     ranges.iter().map(ExactSizeIterator::len).sum()
 }
 
-/// Ranges in order, those that touch joined.
+/// Ranges in order; ranges that touch become one.
 fn joined(mut ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
     ranges.retain(|range| !range.is_empty());
     ranges.sort_by_key(|range| range.start);
-    let mut whole: Vec<Range<usize>> = Vec::with_capacity(ranges.len());
+    let mut apart: Vec<Range<usize>> = Vec::with_capacity(ranges.len());
     for range in ranges {
-        match whole.last_mut().filter(|last| range.start <= last.end) {
+        match apart.last_mut().filter(|last| range.start <= last.end) {
             Some(last) => last.end = last.end.max(range.end),
-            None => whole.push(range),
+            None => apart.push(range),
         }
     }
-    whole
+    apart
 }
 
 /// The tokens `wanted` among those of the ranges, counted from the first.
 fn part(ranges: &[Range<usize>], wanted: Range<usize>) -> Vec<Range<usize>> {
     let mut before = 0;
-    let of = |range: &Range<usize>| {
+    let within = |range: &Range<usize>| {
         let begin = wanted.start.clamp(before, before + range.len()) - before;
         let end = wanted.end.clamp(before, before + range.len()) - before;
         before += range.len();
         range.start + begin..range.start + end
     };
-    ranges.iter().map(of).filter(|range| !range.is_empty()).collect()
+    ranges.iter().map(within).filter(|range| !range.is_empty()).collect()
 }
 
 fn stretch(ranges: &[Range<usize>], begin: usize, length: usize) -> Vec<Range<usize>> {
     part(ranges, begin..begin.saturating_add(length))
 }
 
-/// Passages with the least `rank` first, the earlier of equals, until the room is full; the last is cut to fit.
+/// Tokens of the passages with the least `rank`, the earlier of equals, until the room is full; the last passage is cut to fit.
 fn fill(passages: &[&Passage], rank: impl Fn(&Passage) -> f64, room: usize) -> Vec<Range<usize>> {
     let mut order: Vec<&&Passage> = passages.iter().collect();
     order.sort_by(|a, b| rank(a).total_cmp(&rank(b)));
@@ -199,7 +201,7 @@ fn pack(passages: &[&Passage], room: usize) -> Vec<Vec<Range<usize>>> {
     windows
 }
 
-/// The salience of some tokens in all.
+/// Sum over the kept tokens of the TF-IDF salience of their sentences.
 fn weight(layout: &Layout, kept: &[Range<usize>]) -> f64 {
     let mut sum = 0.0;
     for passage in layout.passages() {

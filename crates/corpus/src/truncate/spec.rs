@@ -1,4 +1,4 @@
-//! How strategies are written and read.
+//! Strategies as text.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,12 +9,12 @@ use super::{Over, Pick, Strategy};
 use crate::structure::{Measure, Section};
 use inkstone_text::Truncation;
 
-/// What can be written, for messages.
+/// Forms of strategies, for messages.
 const KNOWN: &str = "none, head:512, tail:512, middle:512, random:512, head+tail:128+382, head+tail:512@0.25, \
                      sections:512@rating,summary, tfidf:512, textrank:512, novelty:512, windows:512/256@mean, sentences:512@mean, \
                      with c behind the limit for characters (head:500c), and +title, -title or -boilerplate behind it all";
 
-/// The order of sections where none is given: what a report says of its own view before what it bears it out with.
+/// The order of sections where none is given: the view of a report before its evidence.
 const SECTIONS: [Section; 5] = [Section::Title, Section::Rating, Section::Summary, Section::Forecast, Section::Body];
 
 impl Strategy {
@@ -126,7 +126,6 @@ fn over(name: Option<&str>) -> Result<Over> {
 impl Over {
     const ALL: [Over; 4] = [Over::Mean, Over::Max, Over::First, Over::Salience];
 
-    /// Its name in strategies.
     pub fn name(self) -> &'static str {
         match self {
             Over::Mean => "mean",
@@ -170,16 +169,4 @@ impl fmt::Display for Strategy {
     }
 }
 
-impl TryFrom<String> for Strategy {
-    type Error = anyhow::Error;
-
-    fn try_from(text: String) -> Result<Strategy> {
-        text.parse()
-    }
-}
-
-impl From<Strategy> for String {
-    fn from(strategy: Strategy) -> String {
-        strategy.to_string()
-    }
-}
+inkstone_base::as_text!(Strategy);

@@ -85,8 +85,11 @@ fn what_keeps_nothing_has_no_view() {
     {
         assert!(kept(strategy, &all, 2).is_empty(), "{strategy}");
     }
-    assert!(kept("head:8", &Layout::plain(0), 2).is_empty());
-    assert!(kept("windows:2", &Layout::plain(9), 2).is_empty(), "special tokens fill the limit");
+    assert!(kept("head:8", &layout(&[]), 2).is_empty());
+    assert!(
+        kept("windows:2", &layout(&[(9, Section::Body, false, f32::NAN)]), 2).is_empty(),
+        "special tokens fill the limit"
+    );
 }
 
 #[test]

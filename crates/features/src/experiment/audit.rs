@@ -1,4 +1,4 @@
-//! What training and test have in common.
+//! Overlap of training and test.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,16 +7,14 @@ use super::params::OverlapRule;
 /// Texts that training and test share.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Overlap {
-    /// Documents of the test.
     pub test_documents: u64,
-    /// Of which the same text trains.
+    /// Test documents of which the same text trains.
     pub exact: u64,
-    /// Of which nearly the same text trains.
+    /// Test documents of which nearly the same text trains.
     pub near: u64,
-    /// Share of test documents that are either.
+    /// `(exact + near) / test_documents`.
     pub share: f64,
-    /// What is done about it.
     pub rule: OverlapRule,
-    /// Training documents that were left out for it.
+    /// Training documents that were left out because of the overlap.
     pub removed: u64,
 }

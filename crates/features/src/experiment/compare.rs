@@ -1,4 +1,4 @@
-//! From what was observed of each cell to the findings.
+//! From the observations of each cell to the findings.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,25 +14,23 @@ use inkstone_base::bootstrap::{block_length, compare, draw, interval};
 use inkstone_base::data::Key;
 use inkstone_base::job::Ctx;
 
-/// Dates or documents below which nothing can be said.
+/// Fewest dates or documents that cells are compared on.
 const LEAST: usize = 20;
 
-/// What was observed of one cell.
+/// The observations of one cell.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Observed {
-    /// Further figures of the cell.
     pub figures: BTreeMap<String, f64>,
-    /// What it cost.
     pub cost: Cost,
-    /// The set of the store that has what the model gave of each document.
+    /// The feature set with the value of each document.
     pub set: Option<Key>,
-    /// Of factors: the dates with a RankIC, ascending, and that of each.
+    /// Of factors: the RankIC of each date that has one, by date.
     pub rank_ic: Vec<(NaiveDate, f64)>,
-    /// Of labels: the class called of each labelled document; none where it was not tested.
+    /// Of labels: the predicted class of each labelled document; none where it was not tested.
     pub called: Vec<Option<u32>>,
 }
 
-/// Compares the cells of `findings`, each with what was observed of it; the first is the baseline. `labelled` are the documents of
+/// Compares the cells of `findings` by their observations; the first is the baseline. `labelled` are the documents of
 /// labels; none for factors.
 pub fn conclude(
     findings: &mut Findings,
@@ -42,8 +40,8 @@ pub fn conclude(
     ctx: &Ctx,
 ) -> Result<()> {
     let (observations, figures, draws) = match labelled {
-        None => of_factors(observed, &findings.cells, params, ctx)?,
-        Some(labelled) => of_labels(observed, labelled, params, ctx)?,
+        None => rank_ic_draws(observed, &findings.cells, params, ctx)?,
+        Some(labelled) => macro_f1_draws(observed, labelled, params, ctx)?,
     };
     findings.observations = observations as u64;
     findings.block = block_of(observations, labelled.is_none(), params);
@@ -70,7 +68,7 @@ fn block_of(n: usize, factors: bool, params: &Params) -> usize {
 type Drawn = (usize, Vec<f64>, Vec<Vec<f64>>);
 
 /// Mean RankIC on the dates that all cells have.
-fn of_factors(observed: &[Observed], cells: &[Cell], params: &Params, ctx: &Ctx) -> Result<Drawn> {
+fn rank_ic_draws(observed: &[Observed], cells: &[Cell], params: &Params, ctx: &Ctx) -> Result<Drawn> {
     let dates_of = |cell: &Observed| {
         cell.rank_ic.iter().filter(|(_, ic)| !ic.is_nan()).map(|(date, _)| *date).collect::<BTreeSet<NaiveDate>>()
     };
@@ -85,7 +83,7 @@ fn of_factors(observed: &[Observed], cells: &[Cell], params: &Params, ctx: &Ctx)
             (dates_of(cell).len(), format!("{} · {}", at.feature, at.strategy))
         });
         anyhow::bail!(
-            "experiment {:?}: only {} dates have a RankIC in all cells, {LEAST} are needed; {name} has the fewest, {count}. Lower              [backtest] min_names, lengthen the factor's lookback, or read more kinds of documents",
+            "experiment {:?}: only {} dates have a RankIC in all cells, {LEAST} are needed; {name} has the fewest, {count}. Lower [backtest] min_names, lengthen the factor's lookback, or read more kinds of documents",
             params.name,
             dates.len()
         );
@@ -104,7 +102,7 @@ fn of_factors(observed: &[Observed], cells: &[Cell], params: &Params, ctx: &Ctx)
 }
 
 /// Macro F1 of the documents that are tested, in the order of time.
-fn of_labels(observed: &[Observed], labelled: &Labelled, params: &Params, ctx: &Ctx) -> Result<Drawn> {
+fn macro_f1_draws(observed: &[Observed], labelled: &Labelled, params: &Params, ctx: &Ctx) -> Result<Drawn> {
     let tested: Vec<usize> =
         (0..labelled.class.len()).filter(|&i| observed.iter().all(|cell| cell.called[i].is_some())).collect();
     ensure!(

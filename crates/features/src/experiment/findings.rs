@@ -1,4 +1,4 @@
-//! What an experiment found: every cell of the grid with its figure, its interval, what it differs from the baseline, and its cost.
+//! Findings of an experiment: every cell of the grid with its figure, interval, difference from the baseline, and cost.
 
 use std::collections::BTreeMap;
 
@@ -11,47 +11,38 @@ use inkstone_base::bootstrap::{Comparison, Interval};
 use inkstone_base::data::Key;
 use inkstone_corpus::truncate::{SectionShare, Strategy};
 
-/// The findings of one experiment.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Findings {
-    /// Name of the experiment.
     pub name: String,
-    /// What strategies are judged by.
     pub target: Target,
-    /// The figure they are judged by: `rank_ic` or `macro_f1`.
+    /// The figure that judges the cells: `rank_ic` or `macro_f1`.
     pub measure: String,
     /// The factor whose rules were used, and the horizon in trading days; none for labels.
     pub factor: Option<(String, usize)>,
-    /// Classes of the labels with their documents; empty for factors.
+    /// Documents of each class of the labels; empty for factors.
     pub classes: BTreeMap<String, u64>,
-    /// Documents that were read.
     pub documents: u64,
     /// Documents set aside, by reason.
     pub dropped: BTreeMap<String, u64>,
-    /// What the bootstrap draws from: dates, or labelled documents in the order of time.
+    /// Dates, or labelled documents in the order of time, that the bootstrap draws from.
     pub observations: u64,
-    /// Neighbours drawn at once, and draws.
+    /// Neighbours drawn at once.
     pub block: usize,
-    /// Draws of the bootstrap.
     pub draws: usize,
     /// Share of the draws that an interval holds.
     pub confidence: f64,
-    /// The number of the cell that the others are compared with.
+    /// Number of the cell that the others are compared with.
     pub baseline: usize,
     /// Cells, in the order of features, strategies and lengths.
     pub cells: Vec<Cell>,
-    /// Cells that could not be, with the reason.
     pub skipped: Vec<Skipped>,
-    /// Texts that training and test share.
     pub overlap: Overlap,
 }
 
 /// One strategy at one length, read by one model.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Cell {
-    /// Name of the feature whose model reads.
     pub feature: String,
-    /// The strategy.
     pub strategy: Strategy,
     /// The strategy without its limit.
     pub family: String,
@@ -59,30 +50,25 @@ pub struct Cell {
     pub limit: Option<usize>,
     /// The figure that counts: mean RankIC, or macro F1.
     pub figure: f64,
-    /// Its interval.
     pub interval: Interval,
-    /// Against the baseline; none for the baseline itself.
+    /// Comparison with the baseline; none for the baseline itself.
     pub against: Option<Comparison>,
-    /// Whether nothing cheaper is better.
+    /// True if no cheaper cell, and none as cheap, is better.
     pub on_frontier: bool,
     /// Further figures: `ic`, `icir`, `rank_ic_t`, `dates`; or `accuracy`, `auc`, `log_loss`.
     pub figures: BTreeMap<String, f64>,
-    /// What it costs.
     pub cost: Cost,
-    /// How much of each section it keeps.
+    /// Share of each section that the strategy keeps.
     pub kept: Vec<SectionShare>,
-    /// The set of the store that has what the model gave of each document.
+    /// The feature set with the value of each document.
     pub set: Option<Key>,
 }
 
-/// A cell that could not be.
+/// A cell that could not be computed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Skipped {
-    /// Name of the feature.
     pub feature: String,
-    /// The strategy.
     pub strategy: String,
-    /// Why.
     pub reason: String,
 }
 

@@ -1,4 +1,4 @@
-//! How far an experiment has come: every cell of its grid, written anew whenever one of them has changed, so that a screen can show
+//! Progress of an experiment: every cell of its grid, written anew whenever one of them has changed, so that a screen can show
 //! the grid as it fills.
 
 use std::path::{Path, PathBuf};
@@ -12,38 +12,31 @@ use inkstone_corpus::truncate::Strategy;
 /// The cells of an experiment, while it runs and after.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Grid {
-    /// Name of the experiment.
     pub name: String,
     /// The figure of its cells: `rank_ic` or `macro_f1`.
     pub measure: String,
-    /// Cells, in the order of features and strategies, which is that in which they are read.
+    /// Cells in the order of features and strategies, in which they are read.
     pub cells: Vec<GridCell>,
 }
 
 /// One strategy, read by one model.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct GridCell {
-    /// Name of the feature whose model reads.
     pub feature: String,
-    /// The strategy.
     pub strategy: String,
-    /// Where it stands.
     pub state: CellState,
 }
 
-/// Where a cell stands.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CellState {
-    /// Its turn has not come.
     #[default]
     Waiting,
-    /// It is being read.
     Running,
-    /// It was read. Its figure is of all its own dates or documents, before cells are compared on those that all have; none where
+    /// The figure is of all dates or documents of the cell, before cells are compared on those that all have; none where
     /// there is none.
     Done(Option<f64>),
-    /// It could not be; why.
+    /// The reason for which it could not be computed.
     Skipped(String),
 }
 

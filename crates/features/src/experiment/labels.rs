@@ -1,4 +1,4 @@
-//! How well labels are told: folds, predictions out of fold, and their figures.
+//! Classification of labels: folds, predictions out of fold, and their figures.
 
 use std::collections::BTreeMap;
 
@@ -17,28 +17,28 @@ use inkstone_models::{
 /// The documents that have a label, in the order of time.
 #[derive(Clone, Debug, Default)]
 pub struct Labelled {
-    /// Their numbers in the corpus, part after part.
+    /// Numbers of the documents in the corpus, part after part.
     pub documents: Vec<usize>,
-    /// The class of each.
+    /// Class number of each document.
     pub class: Vec<u32>,
-    /// The classes.
+    /// Names of the classes.
     pub names: Vec<String>,
-    /// When each was published.
+    /// Time of publication of each document.
     pub times: Vec<NaiveDateTime>,
     /// Documents of one group are never on both sides of a fold.
     pub groups: Vec<u64>,
-    /// Which are the test, where that is given by their source.
+    /// By document, true if it is tested, where the sources decide that.
     pub test: Option<Vec<bool>>,
-    /// Which may not train, as their text is also in the test.
+    /// By document, true if it may not train, as its text is also in the test.
     pub removed: Vec<bool>,
 }
 
-/// What was called, and how well.
+/// Predicted classes and their figures.
 #[derive(Clone, Debug, Default)]
 pub struct Called {
-    /// The class called of each labelled document; none for those that train alone.
+    /// The predicted class of each labelled document; none for those that only train.
     pub called: Vec<Option<u32>>,
-    /// What the model gave: log-odds of the second of two classes, else of the class called.
+    /// Log-odds of the second of two classes, else of the predicted class.
     pub scores: Vec<f32>,
     /// `macro_f1`, `accuracy`, `mcc`, and of two classes `auc`.
     pub figures: BTreeMap<String, f64>,
@@ -50,7 +50,7 @@ impl Labelled {
         Goal::Classes { class: self.class.clone(), names: self.names.clone() }
     }
 
-    /// What trains and what tests: the sources named, or folds of time. Documents of one moment cannot be parted by time; then
+    /// Training and test documents: by the sources named, or folds of time. Documents of one moment cannot be parted by time; then
     /// groups are spread over the folds.
     pub fn splits(&self, params: &Params, seed: u64, report: &mut Report) -> Result<Vec<Split>> {
         let allowed = |i: &usize| !self.removed[*i];
@@ -90,7 +90,7 @@ impl Labelled {
         Ok(splits)
     }
 
-    /// Calls each document's class by a model that did not see its fold.
+    /// Predicts each document's class by a model that did not see its fold.
     pub fn call(&self, x: &impl FoldFeatures, splits: &[Split], params: &EstimatorParams, ctx: &Ctx) -> Result<Called> {
         let goal = self.goal();
         let scores = ctx.install(|| out_of_fold(x, &goal, None, splits, params, ctx))?;
@@ -105,8 +105,8 @@ impl Labelled {
         let called: Vec<Option<u32>> = rows().map(call).collect();
         let tested: Vec<usize> = (0..n).filter(|&i| called[i].is_some()).collect();
         let truth: Vec<u32> = tested.iter().map(|&i| self.class[i]).collect();
-        let said: Vec<u32> = tested.iter().filter_map(|&i| called[i]).collect();
-        let report = ClassReport::new(&truth, &said, &self.names);
+        let predicted: Vec<u32> = tested.iter().filter_map(|&i| called[i]).collect();
+        let report = ClassReport::new(&truth, &predicted, &self.names);
         let mut figures = BTreeMap::from([
             ("macro_f1".to_owned(), report.macro_average.f1),
             ("accuracy".to_owned(), report.accuracy),
@@ -126,24 +126,23 @@ impl Labelled {
     }
 }
 
-/// Macro F1 of what was called, each document counting as often as it was drawn; of classes that are there or were called.
+/// Macro F1 of the predictions, each document counting as often as it was drawn; of classes that occur or were predicted.
 pub(super) fn macro_f1(times: &[u32], class: &[u32], called: &[u32], classes: usize) -> f64 {
-    let (mut right, mut there, mut said) = (vec![0.0; classes], vec![0.0; classes], vec![0.0; classes]);
+    let (mut right, mut actual, mut predicted) = (vec![0.0; classes], vec![0.0; classes], vec![0.0; classes]);
     for ((&n, &c), &s) in times.iter().zip(class).zip(called) {
         let n = f64::from(n);
-        there[c as usize] += n;
-        said[s as usize] += n;
+        actual[c as usize] += n;
+        predicted[s as usize] += n;
         if c == s {
             right[c as usize] += n;
         }
     }
-    let f1 = |c: usize| 2.0 * right[c] / (there[c] + said[c]);
-    inkstone_base::stats::mean((0..classes).filter(|&c| there[c] + said[c] > 0.0).map(f1))
+    let f1 = |c: usize| 2.0 * right[c] / (actual[c] + predicted[c]);
+    inkstone_base::stats::mean((0..classes).filter(|&c| actual[c] + predicted[c] > 0.0).map(f1))
 }
 
-/// Dense rows, in units of the spread of the rows that train. A row without numbers is as the mean.
+/// Dense rows, standardised by mean and deviation of the training rows. A missing value counts as the mean.
 pub struct DenseRows {
-    /// Values of a row.
     pub dim: usize,
     /// `[rows, dim]`.
     pub data: Vec<f32>,

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use inkstone_base::data::Kind;
 use inkstone_corpus::truncate::Strategy;
 
-/// What strategies are judged by.
+/// The figure that judges strategies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum Target {
@@ -19,7 +19,7 @@ pub enum Target {
     Rating,
 }
 
-/// Grids that others have published, to be run on one's own text.
+/// Published grids.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum Preset {
@@ -32,7 +32,7 @@ pub enum Preset {
     Print,
 }
 
-/// What is done about texts that training and test share.
+/// Treatment of texts that training and test share.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum OverlapRule {
@@ -45,7 +45,7 @@ pub enum OverlapRule {
     Report,
 }
 
-/// What lengths count.
+/// Unit of lengths.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum LengthUnit {
@@ -56,11 +56,9 @@ pub enum LengthUnit {
     Characters,
 }
 
-/// Parameters of an experiment.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Params {
-    /// Name of the experiment.
     pub name: String,
     /// `factor` (default), `label` or `rating`.
     pub target: Target,
@@ -74,7 +72,7 @@ pub struct Params {
     pub strategies: Vec<String>,
     /// Lengths of strategies that have no limit of their own.
     pub lengths: Vec<usize>,
-    /// What lengths count: `tokens` (default), those of the model with its special ones (of native models words), or
+    /// Unit of lengths: `tokens` (default), those of the model with its special ones (of native models words), or
     /// `characters`, which are the same for all models.
     pub unit: LengthUnit,
     /// The strategy that all others are compared with, read by the first feature; without a limit at the longest length. Default
@@ -98,7 +96,7 @@ pub struct Params {
     pub embargo_days: u32,
     /// Sources whose documents are the test, all others training; empty: folds.
     pub test_sources: Vec<String>,
-    /// What is done about texts that training and test share: `refuse` (default), `remove` or `report`.
+    /// Treatment of texts that training and test share: `refuse` (default), `remove` or `report`.
     pub overlap: OverlapRule,
     /// For `refuse`: the largest share of test documents whose text trains, exactly or nearly. Default 0.05.
     pub max_overlap: f64,

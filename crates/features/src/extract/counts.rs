@@ -4,7 +4,7 @@ use anyhow::{Result, ensure};
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
-use super::reading::{Reading, read_part};
+use super::reading::{CorpusReader, ReadDocument};
 use super::{Feature, Inputs};
 use inkstone_base::job::Ctx;
 use inkstone_models::{Analyzer, Csr, SpilledCsr, TITLE_TEXT};
@@ -12,25 +12,24 @@ use inkstone_text::Segmenter;
 
 /// Counts of words, a row a document of the corpus, part after part; a document that is not read has none.
 pub struct Counts {
-    /// The counts.
     pub counts: Csr,
-    /// Whether each number is of a word of titles, where they are counted apart.
+    /// By column, true for a word of titles, where words of titles are counted apart.
     pub titles: Vec<bool>,
-    /// Which documents are read, and something of them kept.
+    /// By document, true if it is read and something of it is kept.
     pub read: Vec<bool>,
 }
 
-/// Numbers for terms, in the order in which they come. Mere numbers: which words count is decided by whoever fits a model.
+/// Gives each different term a number, in the order in which terms come. The fit of a model decides which of them count.
 #[derive(Default)]
-pub(super) struct Numbers {
+pub(super) struct TermNumbers {
     pub(super) words: FxHashMap<String, u32>,
-    /// Whether each number is of a word of titles, where they are counted apart.
+    /// By number, true for a word of titles, where words of titles are counted apart.
     pub(super) titles: Vec<bool>,
 }
 
-impl Numbers {
+impl TermNumbers {
     /// The numbers of a document's terms.
-    pub(super) fn of(&mut self, terms: Vec<(String, bool)>) -> Vec<u32> {
+    pub(super) fn number(&mut self, terms: Vec<(String, bool)>) -> Vec<u32> {
         let number = |(term, title): (String, bool)| {
             let next = self.words.len() as u32;
             let id = *self.words.entry(term).or_insert(next);
@@ -43,7 +42,7 @@ impl Numbers {
     }
 }
 
-/// The analyzer of a feature whose words are chosen by what is learned.
+/// The analyzer of a feature whose model chooses its words as it learns.
 pub(super) fn analyzer(feature: &Feature, segmenter: &Segmenter) -> Result<Analyzer> {
     feature.tfidf.check()?;
     ensure!(
@@ -54,10 +53,10 @@ pub(super) fn analyzer(feature: &Feature, segmenter: &Segmenter) -> Result<Analy
     Analyzer::new(&feature.tfidf, Some(segmenter.clone()))
 }
 
-/// The terms of what is read of a document.
-pub(super) fn terms_of(reading: &Reading, feature: &Feature, analyzer: &Analyzer) -> Vec<(String, bool)> {
+/// The terms of a document, each with true if it is a word of the title that is counted apart.
+pub(super) fn terms_of(document: &ReadDocument, feature: &Feature, analyzer: &Analyzer) -> Vec<(String, bool)> {
     let mut terms = Vec::new();
-    let fields = reading.fields().unwrap_or_default();
+    let fields = document.fields().unwrap_or_default();
     analyzer.for_each_term(fields, &feature.tfidf, |term, title| {
         terms.push((if title { format!("{TITLE_TEXT}{term}") } else { term.to_owned() }, title));
     });
@@ -66,19 +65,18 @@ pub(super) fn terms_of(reading: &Reading, feature: &Feature, analyzer: &Analyzer
 
 /// Counts the words of a feature whose model weighs words. Progress is counted in documents.
 pub fn counts(feature: &Feature, inputs: &Inputs<'_>, ctx: &Ctx) -> Result<Counts> {
-    let segmenter = Segmenter::new(inputs.tokenizer, inputs.base)?;
-    let analyzer = analyzer(feature, &segmenter)?;
+    let reader = CorpusReader::new(feature, inputs, ctx)?;
+    let analyzer = analyzer(feature, &reader.segmenter)?;
     let mut counts = SpilledCsr::within(inputs.clean.folder())?;
-    let (mut numbers, mut read) = (Numbers::default(), Vec::new());
-    for part in 0..inputs.clean.files()?.len() {
-        let readings = read_part(inputs, part, feature, &segmenter, ctx)?;
+    let (mut numbers, mut read) = (TermNumbers::default(), Vec::new());
+    reader.for_each_part(|documents| {
         let terms: Vec<Vec<(String, bool)>> =
-            ctx.install(|| readings.par_iter().map(|reading| terms_of(reading, feature, &analyzer)).collect());
-        for (reading, terms) in readings.iter().zip(terms) {
-            read.push(reading.text.is_some());
-            counts.push_counts(&mut numbers.of(terms))?;
+            ctx.install(|| documents.par_iter().map(|document| terms_of(document, feature, &analyzer)).collect());
+        for (document, terms) in documents.iter().zip(terms) {
+            read.push(document.text.is_some());
+            counts.push_counts(&mut numbers.number(terms))?;
         }
-        ctx.advance(readings.len() as u64)?;
-    }
+        Ok(ctx.advance(documents.len() as u64)?)
+    })?;
     Ok(Counts { counts: counts.finish()?, titles: numbers.titles, read })
 }

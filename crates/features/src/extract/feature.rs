@@ -4,6 +4,7 @@ use anyhow::{Result, ensure};
 use chrono::NaiveDate;
 use serde::{Deserialize, Serialize};
 
+use super::models::{ColumnNames, place_columns};
 use super::samples::Label;
 use super::surprise::SurpriseParams;
 use super::vintages::{Trainer, VectorsParams, VintageParams, WindowFastText, WindowGlove};
@@ -12,12 +13,12 @@ use inkstone_corpus::truncate::{Needs, Strategy};
 use inkstone_models::textnet::TextNetParams;
 use inkstone_models::{
     BayesParams, BoostParams, ClassParams, ClassWeight, EstimatorParams, InduceParams, LabelForm, LexiconParams,
-    LinearParams, Method, PoolingParams, SestmParams, SvdParams, SvmLoss, VectorizerParams, WalkForward,
-    Word2vecParams, WordLimits, component_names,
+    LinearParams, PoolingParams, SestmParams, SvdParams, SvmLoss, VectorizerParams, WalkForward, Word2vecParams,
+    WordLimits, component_names,
 };
-use inkstone_onnx::{OnnxParams, Output};
+use inkstone_onnx::OnnxParams;
 
-/// How a document becomes numbers.
+/// The model of a feature.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Model {
@@ -43,7 +44,7 @@ pub enum Model {
     Sestm,
     /// Tone by a lexicon induced from the returns of past windows: columns `tone`, `positive`, `negative`, `words`.
     Induced,
-    /// How improbable a document is to a language model of the documents before it: columns `surprise` (mean -log10
+    /// Improbability of a document under a language model of the documents before it: columns `surprise` (mean -log10
     /// probability of a token), `oov` (share of tokens that are new), `tokens`.
     Surprise,
     /// Walk-forward word2vec: columns `c1`, `c2`, ..., the document's place among the vectors of the documents before it, and
@@ -67,20 +68,19 @@ pub enum Model {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Feature {
-    /// Name, by which factors refer to it.
+    /// Name by which factors refer to the feature.
     pub name: String,
     /// `lexicon`, `tfidf`, `lsa`, `ridge`, `logistic`, `bayes`, `svm`, `boosted`, `sestm`, `induced`, `surprise`, `word2vec`, `glove`,
     /// `fasttext`, `vectors`, `onnx`, `textcnn` or `textrnn`.
     pub model: Model,
     /// Kinds of documents that are read; empty: all.
     pub kinds: Vec<Kind>,
-    /// Which part of title and body the model reads: `none`, `head:512`, `tail:512 -boilerplate`, `sections:256c@rating,summary` ([`Strategy`]);
+    /// The part of title and body that the model reads: `none`, `head:512`, `tail:512 -boilerplate`, `sections:256c@rating,summary` ([`Strategy`]);
     /// in tokens of the segmenter, for `onnx` in its own, or in characters.
     pub truncate: Strategy,
-    /// Whether company names and codes are hidden from the model, so that it cannot learn who did well. Absent: hidden
+    /// True if company names and codes are hidden from the model, so that it cannot learn who did well. Absent: hidden
     /// from `sestm` and `induced`, which would list them among their words; shown to the others.
     pub mask_names: Option<bool>,
-    /// For `lexicon`.
     pub lexicon: LexiconParams,
     /// For `tfidf`, `lsa` and all models that learn from returns but networks.
     pub tfidf: VectorizerParams,
@@ -92,7 +92,7 @@ pub struct Feature {
     pub walk_forward: WalkForward,
     /// For `lsa`: dimensions and precision.
     pub lsa: SvdParams,
-    /// For models that learn from returns: what is learned. The paper of `sestm` takes the return about the text, from the close
+    /// For models that learn from returns: the label. The paper of `sestm` takes the return about the text, from the close
     /// two days before it to the close of the day after: delay -2, price close, horizon 3.
     pub label: Label,
     /// For `ridge` and `induced`: the form of the label, `raw`, `winsorised` or `ranked`.
@@ -104,11 +104,9 @@ pub struct Feature {
     pub classes: ClassParams,
     /// For `logistic`, `bayes`, `svm` and `boosted`: `none`, or `balanced` to let each class count alike.
     pub class_weight: ClassWeight,
-    /// For `svm`: what a row on the wrong side costs, `squared-hinge` or `hinge`.
+    /// For `svm`: the loss of a row on the wrong side, `squared-hinge` or `hinge`.
     pub svm_loss: SvmLoss,
-    /// For `bayes`.
     pub bayes: BayesParams,
-    /// For `boosted`.
     pub boosted: BoostParams,
     /// For `sestm`: screening and penalty.
     pub sestm: SestmParams,
@@ -120,15 +118,12 @@ pub struct Feature {
     pub words: WordLimits,
     /// For `word2vec`, `glove` and `fasttext`: windows of training.
     pub vintages: VintageParams,
-    /// For `word2vec`.
     pub word2vec: Word2vecParams,
-    /// For `glove`.
     pub glove: WindowGlove,
-    /// For `fasttext`.
     pub fasttext: WindowFastText,
     /// For `vectors`: the file, and how far its text reaches.
     pub vectors: VectorsParams,
-    /// For `onnx`: the model, and what is read of it.
+    /// For `onnx`: the model and its output.
     pub onnx: OnnxParams,
     /// For `word2vec`, `glove`, `fasttext` and `vectors`: how vectors of words become one of a document.
     pub pooling: PoolingParams,
@@ -139,64 +134,44 @@ pub struct Feature {
 impl Feature {
     /// The columns of a dense row, in order; none for the sparse rows of `tfidf`, nor for `vectors` and `onnx`, whose files say them.
     pub fn columns(&self) -> Vec<String> {
-        let named = |names: &[&str]| names.iter().map(|name| name.to_string()).collect();
-        match self.model {
-            Model::Lexicon => named(&["tone", "positive", "negative", "tokens"]),
-            Model::Tfidf | Model::Vectors | Model::Onnx => Vec::new(),
-            Model::Word2vec => placed(self.word2vec.dim),
-            Model::Glove => placed(self.glove.dim),
-            Model::FastText => placed(self.fasttext.dim),
-            Model::Lsa => component_names(self.lsa.dim),
-            Model::Ridge | Model::Logistic | Model::Bayes | Model::Svm | Model::Boosted => named(&["score"]),
-            Model::TextCnn | Model::TextRnn => named(&["score"]),
-            Model::Sestm => named(&["score", "words"]),
-            Model::Induced => named(&["tone", "positive", "negative", "words"]),
-            Model::Surprise => named(&["surprise", "oov", "tokens"]),
+        match self.model.entry().columns {
+            ColumnNames::Sparse | ColumnNames::InFile(_) => Vec::new(),
+            ColumnNames::Fixed(names) => names.iter().map(|name| name.to_string()).collect(),
+            ColumnNames::Components(dim) => component_names(dim(self)),
+            ColumnNames::Vectors(dim) => place_columns(dim(self)),
         }
     }
 
-    /// Fails where the parameters of the feature's model make no sense; the message begins with their section.
+    /// Fails where the parameters do not suit the feature's model; the message begins with their section.
     pub fn check(&self) -> Result<()> {
         if let Some(trainer) = self.trainer() {
             self.vintages.check()?;
-            trainer.check().map_err(|error| keys(trainer.name(), &error))?;
-            self.pooling.check(trainer.dim()).map_err(|error| keys("pooling", &error))?;
+            trainer.check().map_err(|error| name_keys(trainer.name(), &error))?;
+            self.pooling.check(trainer.dim()).map_err(|error| name_keys("pooling", &error))?;
         }
         ensure!(
-            self.truncate.over().is_none() || matches!(self.model, Model::Lexicon | Model::Onnx),
+            self.truncate.over().is_none() || self.model.entry().combines_windows,
             "truncate = {:?}: rows of windows are put together for lexicon and onnx alone; other models read all of a text as it is",
             self.truncate.to_string()
         );
-        match self.model {
-            Model::Surprise => self.surprise.check(),
-            Model::Vectors => self.vectors.check(),
-            Model::Onnx => super::onnx::check(&self.onnx),
-            Model::TextCnn | Model::TextRnn => {
-                self.textnet.check().map_err(|error| keys("textnet", &error))?;
-                super::textnet::check(self)
-            }
-            _ => Ok(()),
-        }
+        (self.model.entry().check)(self)
     }
 
-    /// What it must know of a document beside its text.
+    /// What the feature must know of a document besides its text.
     pub fn needs(&self) -> Needs {
         let composed = Needs { sentences: self.model == Model::Onnx && self.onnx.compose > 0, ..Needs::default() };
         self.truncate.needs().and(composed)
     }
 
-    /// Whether a row has this column, as far as that can be said without the files that the feature reads.
+    /// True if a row has this column, as far as that can be said without the files that the feature reads.
     pub fn has_column(&self, name: &str) -> bool {
-        let number = || name.strip_prefix('c')?.parse::<usize>().ok();
-        match self.model {
-            Model::Vectors => name == "words" || number().is_some_and(|number| number > 0),
-            Model::Onnx if self.onnx.output == Output::Embedding => number().is_some_and(|number| number > 0),
-            Model::Onnx => true,
+        match self.model.entry().columns {
+            ColumnNames::InFile(possible) => possible(self, name),
             _ => self.columns().iter().any(|column| column == name),
         }
     }
 
-    /// What trains the word vectors of a model that has vintages of them.
+    /// The trainer of a model that has vintages of word vectors.
     pub(super) fn trainer(&self) -> Option<Trainer> {
         match self.model {
             Model::Word2vec => Some(Trainer::Word2vec(self.word2vec.clone())),
@@ -206,27 +181,19 @@ impl Feature {
         }
     }
 
-    /// Whether the model learns from returns.
+    /// True if the model learns from returns.
     pub fn learns(&self) -> bool {
-        use Model::{FastText, Glove, Lexicon, Lsa, Onnx, Surprise, Tfidf, Vectors, Word2vec};
-        !matches!(self.model, Lexicon | Tfidf | Lsa | Surprise | Word2vec | Glove | FastText | Vectors | Onnx)
+        self.model.entry().learns_from_returns
     }
 
-    /// Whether the model sees no company names and codes.
+    /// True if company names and codes are hidden from the model.
     pub fn masks_names(&self) -> bool {
-        self.mask_names.unwrap_or(matches!(self.model, Model::Sestm | Model::Induced))
+        self.mask_names.unwrap_or(self.model.entry().masks_names)
     }
 
-    /// The estimator of a model that is one.
+    /// The estimator, for models on word counts that learn from returns.
     pub fn estimator(&self) -> Option<EstimatorParams> {
-        let method = match self.model {
-            Model::Ridge => Method::Ridge,
-            Model::Logistic => Method::Logistic,
-            Model::Bayes => Method::Bayes,
-            Model::Svm => Method::Svm,
-            Model::Boosted => Method::Boosted,
-            _ => return None,
-        };
+        let method = self.model.entry().method?;
         Some(EstimatorParams {
             method,
             linear: self.linear.clone(),
@@ -242,15 +209,8 @@ impl Feature {
     }
 }
 
-/// Columns of places among vectors of so many values.
-pub(super) fn placed(dim: usize) -> Vec<String> {
-    let mut columns = component_names(dim);
-    columns.push("words".to_owned());
-    columns
-}
-
-/// What a model says of its flags, said of the keys of a section.
-fn keys(section: &str, error: &anyhow::Error) -> anyhow::Error {
+/// Names the keys of a section in an error that names flags.
+pub(super) fn name_keys(section: &str, error: &anyhow::Error) -> anyhow::Error {
     let message = format!("{error:#}");
     let key = |(i, part): (usize, &str)| {
         let end = part.find(|c: char| !c.is_ascii_lowercase() && c != '-').unwrap_or(part.len());

@@ -4,62 +4,43 @@ use std::ops::Range;
 use std::path::Path;
 
 use anyhow::Result;
-use serde_json::json;
 
-use super::reading::{MASKED, dense_rows, join, key_of, read_part, whole};
-use super::{Feature, Inputs, VERSION, finish};
+use super::reading::{CorpusReader, MASKED, dense_rows, join, masked_text};
+use super::set::{SetMeta, SetParams, finish, write_parts};
+use super::{Feature, Inputs};
 use inkstone_base::data::{Document, Key, Report};
 use inkstone_base::job::Ctx;
+use inkstone_corpus::truncate::{Pick, Strategy};
 use inkstone_models::Lexicon;
-use inkstone_store::{RowKind, SetSpec, Store};
-use inkstone_text::{Entry, Segmenter, TokenizerParams, truncate_text};
+use inkstone_store::{RowKind, Store};
+use inkstone_text::{DictionaryEntry, Segmenter, TokenizerParams};
 
 pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &Ctx) -> Result<(Key, Report)> {
     let mut report = Report::new(&feature.name);
     let (lexicon, segmenter) = open(feature, inputs.tokenizer, inputs.base)?;
+    let reader = CorpusReader { feature, inputs, segmenter, ctx };
     let dim = feature.columns().len();
-    let spec = SetSpec {
-        name: feature.name.clone(),
-        kind: RowKind::Dense { dim },
-        params: json!({
-            "version": VERSION, "feature": feature, "segmenter": segmenter.key(), "lexicon": lexicon.key(),
-        }),
-        fitted_until: lexicon.fitted_until(),
+    let params = SetParams::of_words(&reader).with("lexicon", lexicon.key());
+    let writer = store.writer(&params.spec(feature, RowKind::Dense { dim }, lexicon.fitted_until()))?;
+    let tone = |text: &str, row: &mut [f32]| {
+        let tone = lexicon.tone(&Lexicon::tokens(text, &reader.segmenter));
+        row.copy_from_slice(&[tone.tone, tone.positive, tone.negative, tone.tokens as f32]);
     };
-    let writer = store.writer(&spec)?;
-    let mut order = Vec::new();
-    let mut kept = 0u64;
-    for i in 0..inputs.clean.files()?.len() {
-        let readings = read_part(inputs, i, feature, &segmenter, ctx)?;
-        let key = key_of(&readings);
-        if writer.has(key)? {
-            kept += readings.len() as u64;
-        } else {
-            let tone = |text: &str, row: &mut [f32]| {
-                let tone = lexicon.tone(&Lexicon::tokens(text, &segmenter));
-                row.copy_from_slice(&[tone.tone, tone.positive, tone.negative, tone.tokens as f32]);
-            };
-            writer.put(key, &dense_rows(feature, &readings, dim, tone, ctx))?;
-        }
-        order.push(key);
-        report.rows_in += readings.len() as u64;
-        ctx.advance(readings.len() as u64)?;
-    }
-    report.rows_out = report.rows_in;
+    let rows = |documents: &[_]| dense_rows(&reader, documents, dim, tone);
+    let (order, kept) = write_parts(&reader, &writer, false, &mut report, rows)?;
     report.fact("lexicon_words", lexicon.size());
     report.fact("kept_from_before", kept);
     if !lexicon.lists().is_empty() {
         report.fact("lists", lexicon.lists());
     }
-    let set = finish(writer, &order, json!({"columns": feature.columns()}), &mut report)?;
-    Ok((set, report))
+    finish(writer, &order, &SetMeta::of_columns(feature.columns()), report)
 }
 
 /// The lexicon of a feature, and the segmenter that knows its words.
 pub(super) fn open(feature: &Feature, tokenizer: &TokenizerParams, base: &Path) -> Result<(Lexicon, Segmenter)> {
     let lexicon = Lexicon::new(&feature.lexicon, base)?;
     // A tone word that the dictionary lacks would be cut in two and never found.
-    let words: Vec<Entry> = lexicon.words().map(Entry::word).collect();
+    let words: Vec<DictionaryEntry> = lexicon.words().map(DictionaryEntry::word).collect();
     let segmenter = Segmenter::with_words(tokenizer, base, &words)?;
     Ok((lexicon, segmenter))
 }
@@ -84,16 +65,17 @@ impl ToneWords {
         if !self.feature.reads(document.kind) {
             return Vec::new();
         }
-        let whole = whole(document, names, &self.feature);
-        // What hangs on sentences is not known here: then all of it counts.
-        let truncation = self.feature.truncate.place().unwrap_or_default();
-        let kept = truncate_text(&whole, &self.segmenter, &truncation, 0);
-        let read = join(&whole, &kept);
+        let text = masked_text(document, names, &self.feature);
+        // The sentences are not known here: a strategy that is not by place keeps the whole text.
+        let by_place = self.feature.truncate.place().unwrap_or_default();
+        let strategy = Strategy { pick: Pick::Place(by_place), ..Strategy::default() };
+        let kept: Vec<_> = strategy.keep(&text, &self.segmenter, &[], 0).into_iter().flat_map(|k| k.bytes).collect();
+        let read = join(&text, &kept);
         let tokens = self.segmenter.tokens(&read);
         let texts: Vec<&str> = tokens.iter().map(|t| t.text).collect();
         // The body begins after the title and its line break.
-        let title = whole.len() - self.body_length(document, names[1]);
-        let place = |at: usize| Some(self.unmasked(in_whole(at, &kept)?.checked_sub(title)?, names[1]));
+        let title = text.len() - self.body_length(document, names[1]);
+        let place = |at: usize| Some(self.unmasked(before_cut(at, &kept)?.checked_sub(title)?, names[1]));
         let found = self.lexicon.explain(&texts).into_iter().filter_map(|hit| {
             let (first, last) = (tokens[hit.token], tokens[hit.token + hit.tokens - 1]);
             Some((place(first.start)?..place(last.end)?, hit.weight))
@@ -120,7 +102,7 @@ impl ToneWords {
 }
 
 /// The byte of the whole text that stands at `at` in its kept parts, which are joined by line breaks.
-fn in_whole(at: usize, kept: &[Range<usize>]) -> Option<usize> {
+fn before_cut(at: usize, kept: &[Range<usize>]) -> Option<usize> {
     let mut before = 0;
     for part in kept {
         if at <= before + part.len() {

@@ -15,47 +15,48 @@ use serde_json::json;
 
 use super::cost::Cost;
 use super::pieces::{Pieces, pieces};
-use super::reading::{Reading, counter, key_of, read_part};
-use super::{Feature, Inputs, VERSION, finish};
+use super::reading::{CorpusReader, ReadDocument};
+use super::set::{SetMeta, SetParams, finish, key_of, row_keys};
+use super::{Feature, Inputs, VERSION};
 use inkstone_base::data::{Key, Report};
 use inkstone_base::job::Ctx;
-use inkstone_onnx::{Encoder, OnnxParams, Opening, Seen, Words};
+use inkstone_onnx::{Encoder, Opening, WindowCounts, WordCutter};
 use inkstone_store::{RowKind, Rows, SetSpec, Store, Values, Writer};
-use inkstone_text::{Segmenter, Truncation};
+use inkstone_text::Truncation;
 
-/// How long finished rows may wait until they are on disk.
+/// Longest time that finished rows wait until they are on disk.
 const WAIT: Duration = Duration::from_millis(250);
 /// Documents without a number that are named in the report.
 const NAMED: usize = 10;
 
 /// A part as the model reads it.
-struct Part {
-    readings: Vec<Reading>,
+struct ReadPart {
+    documents: Vec<ReadDocument>,
     key: Key,
-    /// Its different texts: the document that has each first.
+    /// Number of the first document of each different text.
     texts: Vec<usize>,
-    /// The text of each document, none where it is not read.
+    /// Number of each document's text in `texts`; none where it is not read.
     text_of: Vec<Option<usize>>,
 }
 
-impl Part {
-    fn of(readings: Vec<Reading>) -> Part {
+impl ReadPart {
+    fn new(documents: Vec<ReadDocument>) -> ReadPart {
         let mut known: FxHashMap<Key, usize> = FxHashMap::default();
         let mut texts = Vec::new();
-        let number = |(document, reading): (usize, &Reading)| {
-            reading.text.as_ref()?;
-            Some(*known.entry(reading.key).or_insert_with(|| {
-                texts.push(document);
+        let number = |(place, document): (usize, &ReadDocument)| {
+            document.text.as_ref()?;
+            Some(*known.entry(document.key).or_insert_with(|| {
+                texts.push(place);
                 texts.len() - 1
             }))
         };
-        let text_of = readings.iter().enumerate().map(number).collect();
-        Part { key: key_of(&readings), readings, texts, text_of }
+        let text_of = documents.iter().enumerate().map(number).collect();
+        ReadPart { key: key_of(&documents), documents, texts, text_of }
     }
 
-    /// The readings of its different texts.
-    fn read(&self) -> impl Iterator<Item = &Reading> {
-        self.texts.iter().map(|&document| &self.readings[document])
+    /// The first document of each different text.
+    fn different(&self) -> impl Iterator<Item = &ReadDocument> {
+        self.texts.iter().map(|&place| &self.documents[place])
     }
 }
 
@@ -63,14 +64,12 @@ pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &C
     let named = || format!("feature {:?}", feature.name);
     let params = &feature.onnx;
     let mut report = Report::new(&feature.name);
-    let segmenter = Segmenter::new(inputs.tokenizer, inputs.base)?;
-    let mut encoder = open(feature, inputs, &segmenter, ctx).with_context(named)?;
+    let reader = &CorpusReader::new(feature, inputs, ctx)?;
+    let mut encoder = open(reader).with_context(named)?;
     let columns = encoder.columns();
     let kind = RowKind::Dense { dim: columns.len() };
     // The model's key says how many tokens run at once, too: that moves the last digits.
-    let shared = json!({"version": VERSION, "feature": feature, "model": encoder.key()});
-    let fitted_until = params.last_seen();
-    let spec = SetSpec { name: feature.name.clone(), kind, params: shared, fitted_until };
+    let spec = SetParams::new(feature).with("model", encoder.key()).spec(feature, kind, params.last_seen());
     // Another device has other batches, and other last digits.
     let device = encoder.ran().device.clone();
     let composed = params.compose > 0;
@@ -81,27 +80,24 @@ pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &C
     let name = if composed { params.model.display().to_string() } else { feature.name.clone() };
     let windows = SetSpec { name: format!("{name} (windows)"), params: own, ..spec.clone() };
     let (writer, kept_windows) = (store.writer(&spec)?, store.writer(&windows)?);
-    let counter = counter(feature, &segmenter);
 
-    let (mut order, mut seen, mut nameless) = (Vec::new(), Seen::default(), Vec::new());
+    let (mut order, mut seen, mut nameless) = (Vec::new(), WindowCounts::default(), Vec::new());
     let (mut kept, mut resumed) = (0u64, 0u64);
     let mut cost = Cost { device: device.clone(), ..Cost::default() };
     let parts = inputs.clean.files()?.len();
     std::thread::scope(|scope| -> Result<()> {
         let (sender, read) = sync_channel(1);
-        let segmenter = &segmenter;
         scope.spawn(move || {
             for part in 0..parts {
-                let readings = read_part(inputs, part, feature, segmenter, ctx);
                 // Nobody takes it once the run has failed.
-                if sender.send(readings.map(Part::of)).is_err() {
+                if sender.send(reader.part(part).map(ReadPart::new)).is_err() {
                     break;
                 }
             }
         });
         for part in read {
             let part = part?;
-            let documents = part.readings.len() as u64;
+            let documents = part.documents.len() as u64;
             report.rows_in += documents;
             report.drop_rows(
                 "of a kind that is not read",
@@ -109,8 +105,8 @@ pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &C
             );
             order.push(part.key);
             let dim = columns.len();
-            let cut = pieces(part.read(), feature, &encoder, &counter, ctx)?;
-            cut.count(&part.text_of, &mut cost);
+            let cut = pieces(part.different(), feature, &encoder, &reader.segmenter, ctx)?;
+            cut.add_cost(&part.text_of, &mut cost);
             let data = match writer.rows(part.key)? {
                 Some(Rows { values: Values::Dense { data, .. }, .. }) => {
                     kept += documents;
@@ -120,18 +116,17 @@ pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &C
                 _ => {
                     let key = if composed { cut.key() } else { part.key };
                     let encoder = &mut encoder;
-                    let mut work = Work { encoder, kept: &kept_windows, ctx, key, resumed: 0, cost: &mut cost };
+                    let mut work = PartWork { encoder, kept: &kept_windows, ctx, key, resumed: 0, cost: &mut cost };
                     let (rows, met) = work.rows(&cut, documents)?;
                     resumed += work.resumed;
                     seen.add(&met);
-                    let mut data = vec![f32::NAN; part.readings.len() * dim];
+                    let mut data = vec![f32::NAN; part.documents.len() * dim];
                     for (text, row) in part.text_of.iter().zip(data.chunks_mut(dim)) {
                         if let Some(text) = *text {
                             cut.compose(text, &rows, feature.truncate.over().unwrap_or_default(), row);
                         }
                     }
-                    let keys = part.readings.iter().map(|reading| reading.key).collect();
-                    writer.put(part.key, &Rows::dense(keys, dim, data.clone()))?;
+                    writer.put(part.key, &Rows::dense(row_keys(&part.documents), dim, data.clone()))?;
                     writer.flush()?;
                     if !composed {
                         work.forget()?;
@@ -139,15 +134,15 @@ pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &C
                     data
                 }
             };
-            for ((reading, text), row) in part.readings.iter().zip(&part.text_of).zip(data.chunks(dim)) {
-                match reading.text.as_deref() {
+            for ((document, text), row) in part.documents.iter().zip(&part.text_of).zip(data.chunks(dim)) {
+                match document.text.as_deref() {
                     Some(text) if row[0].is_nan() && text.trim().is_empty() => report.drop_rows("without text", 1),
                     Some(_) if text.is_some_and(|text| cut.keeps_nothing(text)) => {
                         report.drop_rows("of which truncation keeps nothing", 1);
                     }
                     Some(_) if row[0].is_nan() => {
                         report.drop_rows("for which the model gave values that are no numbers", 1);
-                        nameless.push(reading.doc_id.clone());
+                        nameless.push(document.doc_id.clone());
                     }
                     _ => {}
                 }
@@ -180,7 +175,8 @@ pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &C
         nameless.truncate(NAMED);
         report.fact("without_numbers", nameless);
     }
-    let set = finish(writer, &order, json!({"columns": columns, "ran": encoder.ran()}), &mut report)?;
+    let ran = Some(serde_json::to_value(encoder.ran())?);
+    let (set, report) = finish(writer, &order, &SetMeta { ran, ..SetMeta::of_columns(columns) }, report)?;
     match inputs.shared {
         // Another feature may be put together from the same windows.
         Some(shared) if composed => shared.lock().unwrap_or_else(PoisonError::into_inner).push(windows.id()),
@@ -192,9 +188,10 @@ pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &C
 }
 
 /// The model of a feature.
-pub(super) fn open(feature: &Feature, inputs: &Inputs<'_>, segmenter: &Segmenter, ctx: &Ctx) -> Result<Encoder> {
+pub(super) fn open(reader: &CorpusReader<'_>) -> Result<Encoder> {
+    let CorpusReader { feature, inputs, segmenter, ctx } = reader;
     let runtime = inputs.onnx.load(inputs.base)?;
-    let words = || Ok(Words::Segmenter(Box::new(segmenter.clone())));
+    let words = || Ok(WordCutter::Segmenter(Box::new(segmenter.clone())));
     let opening = Opening { runtime, device: inputs.onnx.device, threads: ctx.threads(), base: inputs.base };
     let strategy = &feature.truncate;
     let truncation = match (strategy.place(), strategy.characters) {
@@ -207,24 +204,24 @@ pub(super) fn open(feature: &Feature, inputs: &Inputs<'_>, segmenter: &Segmenter
 }
 
 /// The windows of a part under way.
-struct Work<'a, 's> {
+struct PartWork<'a, 's> {
     encoder: &'a mut Encoder,
     kept: &'a Writer<'s>,
     ctx: &'a Ctx,
-    /// What the batches are called by.
+    /// Key that the keys of the batches are made of.
     key: Key,
     /// Windows whose rows an earlier run had computed.
     resumed: u64,
     cost: &'a mut Cost,
 }
 
-impl Work<'_, '_> {
+impl PartWork<'_, '_> {
     /// The rows of a part's pieces `[pieces, columns]`; the part has so many documents.
-    fn rows(&mut self, pieces: &Pieces<'_>, documents: u64) -> Result<(Vec<f32>, Seen)> {
+    fn rows(&mut self, pieces: &Pieces<'_>, documents: u64) -> Result<(Vec<f32>, WindowCounts)> {
         let windows = self.encoder.windows(&pieces.texts(), self.ctx)?;
         let (dim, count) = (self.encoder.columns().len(), windows.windows.len());
         let mut rows = vec![f32::NAN; count * dim];
-        let (mut told, mut done) = (0, 0);
+        let (mut advanced, mut done) = (0, 0);
         let (began, mut flushed) = (Instant::now(), Instant::now());
         for (number, batch) in self.encoder.batches(&windows).iter().enumerate() {
             let key = batch_key(self.key, number);
@@ -251,17 +248,17 @@ impl Work<'_, '_> {
                 rows[window * dim..(window + 1) * dim].copy_from_slice(row);
             }
             done += batch.windows.len();
-            let tell = documents * done as u64 / count as u64;
-            self.ctx.advance(tell - told)?;
-            told = tell;
+            let due = documents * done as u64 / count as u64;
+            self.ctx.advance(due - advanced)?;
+            advanced = due;
             let speed = done as f64 / began.elapsed().as_secs_f64().max(1e-3);
             self.ctx.note(format!("{} · {speed:.0} windows/s", self.encoder.ran().device));
         }
-        self.ctx.advance(documents - told)?;
+        self.ctx.advance(documents - advanced)?;
         Ok(self.encoder.combine(&windows, &rows))
     }
 
-    /// Lets go of the rows of a finished part's windows.
+    /// Discards the rows of a finished part's windows.
     fn forget(&self) -> Result<()> {
         for number in 0.. {
             let key = batch_key(self.key, number);
@@ -278,8 +275,9 @@ fn batch_key(part: Key, number: usize) -> Key {
     Key::of_parts([part.0.as_slice(), &number.to_le_bytes()])
 }
 
-/// Fails where a feature's settings make no sense for a contextual model.
-pub(super) fn check(params: &OnnxParams) -> Result<()> {
+/// Fails where the settings do not suit a contextual model of a feature.
+pub(super) fn check(feature: &Feature) -> Result<()> {
+    let params = &feature.onnx;
     params.check()?;
     ensure!(
         params.fitted_until.is_some(),
@@ -299,6 +297,7 @@ mod tests {
     use crate::extract::Model;
     use crate::extract::tests::Corpus;
     use inkstone_base::data::Kind;
+    use inkstone_onnx::OnnxParams;
     use inkstone_onnx::testing::{graph, has_library, with_weights_in_files};
 
     fn feature(params: OnnxParams) -> Feature {

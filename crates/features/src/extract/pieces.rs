@@ -1,4 +1,4 @@
-//! What a contextual model reads of documents: the pieces that a strategy keeps, or windows of sentences that rows are put together from.
+//! The texts that a contextual model reads: the pieces that a strategy keeps, or windows of sentences that rows are put together from.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -7,41 +7,40 @@ use anyhow::Result;
 
 use super::Feature;
 use super::cost::Cost;
-use super::reading::{Reading, join, kept_bytes, layout};
+use super::reading::{ReadDocument, join};
 use inkstone_base::data::Key;
 use inkstone_base::job::Ctx;
-use inkstone_corpus::truncate::{Over, Pick, Strategy, View, combine};
+use inkstone_corpus::truncate::{Layout, Over, Pick, Strategy, View, combine};
 use inkstone_onnx::Encoder;
 use inkstone_text::Segmenter;
 
 /// The pieces of some documents.
 pub(super) struct Pieces<'t> {
     pieces: Vec<Cow<'t, str>>,
-    /// By document.
-    documents: Vec<Document>,
+    documents: Vec<PiecedDocument>,
 }
 
 /// A document made of pieces.
-struct Document {
+struct PiecedDocument {
     views: Vec<PiecedView>,
     /// Tokens that the model would read of it alone, special ones included.
     tokens: u64,
 }
 
-/// What is seen at once of a document.
+/// A part of a document that the model sees at once.
 struct PiecedView {
-    /// Numbers of pieces, and what each weighs.
+    /// Number and weight of each piece.
     pieces: Vec<(usize, f64)>,
-    /// What the view weighs among others.
+    /// Weight among the views of the document.
     weight: f64,
 }
 
-/// The pieces of documents as a feature's strategy has them. `counter` cuts characters, where limits count these.
+/// The pieces of documents that the strategy of a feature keeps. `segmenter` cuts the text where limits count characters.
 pub(super) fn pieces<'t>(
-    readings: impl Iterator<Item = &'t Reading>,
+    documents: impl Iterator<Item = &'t ReadDocument>,
     feature: &Feature,
     encoder: &Encoder,
-    counter: &Segmenter,
+    segmenter: &Segmenter,
     ctx: &Ctx,
 ) -> Result<Pieces<'t>> {
     let strategy = &feature.truncate;
@@ -49,17 +48,17 @@ pub(super) fn pieces<'t>(
         pick: Pick::Sentences { limit: feature.onnx.compose, over: Over::Mean },
         ..Strategy::default()
     });
-    let specials = encoder.specials();
+    let (specials, counter) = (encoder.specials(), strategy.counter(segmenter));
     let mut all = Pieces { pieces: Vec::new(), documents: Vec::new() };
-    for reading in readings {
+    for document in documents {
         ctx.check()?;
-        let text = reading.text.as_deref().unwrap_or_default();
+        let text = document.text.as_deref().unwrap_or_default();
         if strategy.place().is_some() && units.is_none() {
             // The encoder cuts what it needs.
             let tokens = encoder.tokens_kept(text, ctx)?;
             let view = PiecedView { pieces: vec![(all.pieces.len(), 1.0)], weight: 1.0 };
             all.pieces.push(Cow::Borrowed(text));
-            all.documents.push(Document { views: vec![view], tokens });
+            all.documents.push(PiecedDocument { views: vec![view], tokens });
             continue;
         }
         let model_tokens = match strategy.characters && units.is_none() {
@@ -73,23 +72,23 @@ pub(super) fn pieces<'t>(
         } else {
             (&model_tokens, specials)
         };
-        let views = strategy.views(&layout(tokens.iter().map(|t| t.start), &reading.sentences), room, reading.draw);
+        let layout = |tokens: &[Range<usize>]| Layout::new(tokens.iter().map(|t| t.start), &document.sentences);
+        let views = strategy.views(&layout(tokens), room, document.draw);
         let read = views.iter().map(|view| (view.len() + specials) as u64).sum();
         let views = match &units {
             None => views.iter().map(|view| all.piece(text, view, tokens)).collect(),
             Some(units) => {
-                let layout = layout(model_tokens.iter().map(|t| t.start), &reading.sentences);
                 let first = all.pieces.len();
                 let mut starts = Vec::new();
-                for unit in units.views(&layout, specials, 0) {
-                    let bytes = kept_bytes(&unit, |token| model_tokens[token].clone());
+                for unit in units.views(&layout(&model_tokens), specials, 0) {
+                    let bytes = unit.bytes(&model_tokens);
                     starts.push(bytes.first().map_or(0, |range| range.start));
                     all.pieces.push(Cow::Owned(joined(text, &bytes)));
                 }
                 views.iter().map(|view| put_together(view, tokens, &starts, first)).collect()
             }
         };
-        all.documents.push(Document { views, tokens: read });
+        all.documents.push(PiecedDocument { views, tokens: read });
     }
     Ok(all)
 }
@@ -109,15 +108,15 @@ fn put_together(view: &View, tokens: &[Range<usize>], starts: &[usize], first: u
 
 /// The kept bytes of a text; tokens of bytes may end within a character, which is then left out.
 fn joined(text: &str, kept: &[Range<usize>]) -> String {
-    let whole: Vec<Range<usize>> =
+    let whole_characters: Vec<Range<usize>> =
         kept.iter().map(|range| text.ceil_char_boundary(range.start)..text.floor_char_boundary(range.end)).collect();
-    join(text, &whole)
+    join(text, &whole_characters)
 }
 
 impl Pieces<'_> {
     fn piece(&mut self, text: &str, view: &View, tokens: &[Range<usize>]) -> PiecedView {
         let number = self.pieces.len();
-        self.pieces.push(Cow::Owned(joined(text, &kept_bytes(view, |token| tokens[token].clone()))));
+        self.pieces.push(Cow::Owned(joined(text, &view.bytes(tokens))));
         PiecedView { pieces: vec![(number, 1.0)], weight: view.weight }
     }
 
@@ -131,14 +130,14 @@ impl Pieces<'_> {
         Key::of_parts(self.pieces.iter().map(|piece| piece.as_bytes()))
     }
 
-    /// Whether nothing is kept of a document that has text.
+    /// True if the strategy keeps nothing of a document that has text.
     pub(super) fn keeps_nothing(&self, document: usize) -> bool {
         self.documents[document].views.is_empty()
     }
 
-    /// Adds what the documents cost, each as often as it stands among `of`.
-    pub(super) fn count(&self, of: &[Option<usize>], cost: &mut Cost) {
-        for document in of.iter().flatten().map(|&document| &self.documents[document]) {
+    /// Adds the cost of the numbered documents, each as often as its number stands there.
+    pub(super) fn add_cost(&self, numbers: &[Option<usize>], cost: &mut Cost) {
+        for document in numbers.iter().flatten().map(|&document| &self.documents[document]) {
             cost.documents += 1;
             cost.nothing_kept += u64::from(document.views.is_empty());
             cost.windows += document.views.len() as u64;

@@ -1,7 +1,7 @@
-//! What a rating says, as a number: 2 buy, 1 add, 0 hold, -1 reduce, -2 sell.
+//! Ratings of brokers as numbers: 2 buy, 1 add, 0 hold, -1 reduce, -2 sell.
 //!
-//! Houses use different words; what is compared is their rank on the scale of five that most Chinese brokers print. A rating that
-//! is a number already stays as it is. Words that are not known give no value.
+//! Brokers use different words; each word has its rank on the scale of five that most Chinese brokers print. A rating that is a number
+//! stays as it is. Unknown words give no value.
 
 const SCALE: [(f64, &[&str]); 5] = [
     (2.0, &["强烈推荐", "强烈买入", "强推", "买入", "strong buy", "buy"]),
@@ -38,9 +38,11 @@ pub(super) fn number(rating: &str) -> f64 {
     if let Ok(number) = rating.trim().parse::<f64>() {
         return if number.is_finite() { number } else { f64::NAN };
     }
-    let whole = rating.trim().to_lowercase();
-    let says = |words: &&[&str]| words.iter().any(|word| *word == bare || *word == whole);
-    SCALE.iter().find(|(_, words)| says(words)).map_or(f64::NAN, |(number, _)| *number)
+    let full = rating.trim().to_lowercase();
+    SCALE
+        .iter()
+        .find(|(_, words)| words.iter().any(|word| *word == bare || *word == full))
+        .map_or(f64::NAN, |(number, _)| *number)
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What a model reads of each document: title and body, names masked and cut as the feature says.
+//! The text of each document as a feature's model reads it: title and body, names masked and cut as the feature says.
 
 use std::ops::Range;
 
@@ -6,254 +6,219 @@ use anyhow::{Context, Result, ensure};
 use chrono::NaiveDateTime;
 use rayon::prelude::*;
 
-use crate::extract::{Feature, Inputs, Model};
+use super::set::row_keys;
+use super::{Feature, Inputs, Model};
 use inkstone_base::code::Code;
 use inkstone_base::data::{Document, Key};
 use inkstone_base::job::Ctx;
-use inkstone_corpus::clean::{CleanDocument, clean_from_frame};
+use inkstone_corpus::clean::{CleanDocument, clean_of_part};
 use inkstone_corpus::link::{Field, Link, codes_of, links_of_part, mask, name_spans};
 use inkstone_corpus::structure::{Sentence, sentences_of_part};
-use inkstone_corpus::truncate::{Layout, Pick, View, combine};
+use inkstone_corpus::truncate::{Pick, combine};
 use inkstone_models::Fields;
 use inkstone_store::Rows;
-use inkstone_tables::frames;
-use inkstone_text::{Cut, Mode, Segmenter, truncate_text};
+use inkstone_text::Segmenter;
 
-/// What stands where a name was. Not a word of any text, and cut as one token by every mode.
+/// Stands where a name was masked. Not a word of any text, and cut as one token by every mode.
 pub(super) const MASKED: &str = "\u{25cc}";
 
 /// One document as a model reads it.
-pub(super) struct Reading {
-    /// Key of what is read.
+#[derive(Clone)]
+pub(super) struct ReadDocument {
+    /// Key of `text`, and of everything that windows, sentences and draws add to it.
     pub(super) key: Key,
-    /// What is read; `None` for a document of a kind that the feature does not read, and where truncation keeps nothing.
+    /// `None` for a document of a kind that the feature does not read, and where truncation keeps nothing.
     pub(super) text: Option<String>,
     /// Bytes of `text` that are the title, the line break behind it not included.
     pub(super) title: usize,
-    /// Where a strategy has windows, their texts, each with its weight; then `text` is the whole.
+    /// The text and weight of each window, where a strategy has windows; `text` is then the whole.
     pub(super) windows: Vec<(String, f64)>,
     /// The sentences of `text`, for contextual models, which count their own tokens.
     pub(super) sentences: Vec<Sentence>,
-    /// The number that chance hangs on.
+    /// Random number of the document, from which strategies of chance draw.
     pub(super) draw: u64,
-    /// When it became public.
     pub(super) published_at: NaiveDateTime,
-    /// Id of the first mention of its story; its own when it is one.
+    /// Id of the first mention of its story; its own id where it is the first.
     pub(super) first_mention: String,
-    /// Its own id.
     pub(super) doc_id: String,
-    /// The securities that it speaks of.
     pub(super) codes: Vec<Code>,
 }
 
-impl Reading {
-    /// What is read of title and body; `None` as for `text`.
+impl ReadDocument {
+    /// Title and body; `None` as for `text`.
     pub(super) fn fields(&self) -> Option<Fields<'_>> {
         let (title, body) = self.text.as_deref()?.split_at(self.title);
         Some(Fields { title, body })
     }
 }
 
-/// The documents of part `i`, in order.
-pub(super) fn read_part(
-    inputs: &Inputs<'_>,
-    i: usize,
-    feature: &Feature,
-    segmenter: &Segmenter,
-    ctx: &Ctx,
-) -> Result<Vec<Reading>> {
-    let docs = clean_from_frame(&frames::read_parquet(&inputs.clean.path(i), None)?)
-        .with_context(|| format!("cannot use {}", inputs.clean.path(i).display()))?;
-    let links = links_of_part(&inputs.links.path(i))?;
-    let mut sentences = match feature.needs().sentences {
-        true => sentences_of_part(&inputs.sentences.path(i))?,
-        false => vec![Vec::new(); docs.len()],
-    };
-    ensure!(
-        sentences.len() == docs.len(),
-        "the sentences of part {i} are of {} documents, the part has {}: run again",
-        sentences.len(),
-        docs.len()
-    );
-    let reader = PartReader { links, feature, segmenter, counter: counter(feature, segmenter), seed: ctx.seed() };
-    let one = |((row, doc), sentences): ((usize, CleanDocument), &mut Vec<Sentence>)| {
-        reader.read(doc, row as u32, std::mem::take(sentences))
-    };
-    Ok(ctx.install(|| docs.into_par_iter().enumerate().zip(&mut sentences).map(one).collect()))
+/// Reads the documents of a corpus as a feature's model reads them.
+pub(super) struct CorpusReader<'a> {
+    pub(super) feature: &'a Feature,
+    pub(super) inputs: &'a Inputs<'a>,
+    pub(super) segmenter: Segmenter,
+    pub(super) ctx: &'a Ctx,
 }
 
-/// One document, by its part and row.
-pub(super) fn read_one(
-    inputs: &Inputs<'_>,
-    (part, row): (usize, usize),
-    feature: &Feature,
-    segmenter: &Segmenter,
-    ctx: &Ctx,
-) -> Result<Reading> {
-    let docs = clean_from_frame(&frames::read_parquet(&inputs.clean.path(part), None)?)
-        .with_context(|| format!("cannot use {}", inputs.clean.path(part).display()))?;
-    let links = links_of_part(&inputs.links.path(part))?;
-    let mut sentences = match feature.needs().sentences {
-        true => sentences_of_part(&inputs.sentences.path(part))?,
-        false => Vec::new(),
-    };
-    let sentences = sentences.get_mut(row).map(std::mem::take).unwrap_or_default();
-    let doc = docs.into_iter().nth(row).with_context(|| format!("part {part} of the corpus has no row {row}"))?;
-    let reader = PartReader { links, feature, segmenter, counter: counter(feature, segmenter), seed: ctx.seed() };
-    Ok(reader.read(doc, row as u32, sentences))
-}
-
-/// What cuts the tokens that a strategy's limits count, where a native model reads.
-pub(super) fn counter(feature: &Feature, segmenter: &Segmenter) -> Segmenter {
-    if feature.truncate.characters {
-        segmenter.recut(Mode::Char, Cut::Precise)
-    } else {
-        segmenter.recut(segmenter.mode(), Cut::Precise)
+impl<'a> CorpusReader<'a> {
+    /// A reader with the segmenter that `[tokenizer]` names.
+    pub(super) fn new(feature: &'a Feature, inputs: &'a Inputs<'a>, ctx: &'a Ctx) -> Result<CorpusReader<'a>> {
+        let segmenter = Segmenter::new(inputs.tokenizer, inputs.base)?;
+        Ok(CorpusReader { feature, inputs, segmenter, ctx })
     }
-}
 
-/// The key under which the rows of a part are stored: which documents, and what is read of each.
-pub(super) fn key_of(readings: &[Reading]) -> Key {
-    Key::of_parts(readings.iter().flat_map(|r| [r.doc_id.as_bytes(), r.key.0.as_slice()]))
+    /// The documents of part `i`, in order.
+    pub(super) fn part(&self, i: usize) -> Result<Vec<ReadDocument>> {
+        let (reader, docs) = self.open_part(i)?;
+        let read = |(row, (doc, sentences))| reader.read(doc, row as u32, sentences);
+        Ok(self.ctx.install(|| docs.into_par_iter().enumerate().map(read).collect()))
+    }
+
+    /// Gives the documents of each part to `work`, part after part.
+    pub(super) fn for_each_part(&self, mut work: impl FnMut(&[ReadDocument]) -> Result<()>) -> Result<()> {
+        (0..self.inputs.clean.files()?.len()).try_for_each(|i| work(&self.part(i)?))
+    }
+
+    /// The document in this part and row.
+    pub(super) fn document(&self, (part, row): (usize, usize)) -> Result<ReadDocument> {
+        let (reader, docs) = self.open_part(part)?;
+        let document = docs.into_iter().nth(row);
+        let (doc, sentences) = document.with_context(|| format!("part {part} of the corpus has no row {row}"))?;
+        Ok(reader.read(doc, row as u32, sentences))
+    }
+
+    /// The documents of part `i`, each with its sentences where the feature needs them.
+    fn open_part(&self, i: usize) -> Result<(PartReader<'_>, Vec<(CleanDocument, Vec<Sentence>)>)> {
+        let docs = clean_of_part(&self.inputs.clean.path(i))?;
+        let links = links_of_part(&self.inputs.links.path(i))?;
+        let sentences = match self.feature.needs().sentences {
+            true => sentences_of_part(&self.inputs.sentences.path(i))?,
+            false => vec![Vec::new(); docs.len()],
+        };
+        ensure!(
+            sentences.len() == docs.len(),
+            "the sentences of part {i} are of {} documents, the part has {}: run again",
+            sentences.len(),
+            docs.len()
+        );
+        let reader = PartReader { corpus: self, links };
+        Ok((reader, docs.into_iter().zip(sentences).collect()))
+    }
 }
 
 /// Dense rows of a part; `row` gives the values of a text, which are NaN for a document that is not read.
 pub(super) fn dense_rows(
-    feature: &Feature,
-    readings: &[Reading],
+    reader: &CorpusReader<'_>,
+    documents: &[ReadDocument],
     dim: usize,
     row: impl Fn(&str, &mut [f32]) + Sync,
-    ctx: &Ctx,
 ) -> Rows {
-    let over = feature.truncate.over().unwrap_or_default();
-    let mut data = vec![f32::NAN; readings.len() * dim];
-    ctx.install(|| {
-        data.par_chunks_mut(dim).zip(readings).for_each(|(out, reading)| match &reading.text {
-            Some(text) if reading.windows.is_empty() => row(text, out),
+    let over = reader.feature.truncate.over().unwrap_or_default();
+    let mut data = vec![f32::NAN; documents.len() * dim];
+    reader.ctx.install(|| {
+        data.par_chunks_mut(dim).zip(documents).for_each(|(out, document)| match &document.text {
+            Some(text) if document.windows.is_empty() => row(text, out),
             Some(_) => {
-                let mut rows = vec![f32::NAN; reading.windows.len() * dim];
-                rows.chunks_mut(dim).zip(&reading.windows).for_each(|(out, (text, _))| row(text, out));
-                let weights = reading.windows.iter().map(|window| window.1);
+                let mut rows = vec![f32::NAN; document.windows.len() * dim];
+                rows.chunks_mut(dim).zip(&document.windows).for_each(|(out, (text, _))| row(text, out));
+                let weights = document.windows.iter().map(|window| window.1);
                 let windows: Vec<(&[f32], f64)> = rows.chunks(dim).zip(weights).collect();
                 combine(over, &windows, out);
             }
             None => {}
         });
     });
-    Rows::dense(readings.iter().map(|r| r.key).collect(), dim, data)
+    Rows::dense(row_keys(documents), dim, data)
 }
 
 /// Reads the documents of a part.
 struct PartReader<'a> {
+    corpus: &'a CorpusReader<'a>,
     links: Vec<Link>,
-    feature: &'a Feature,
-    segmenter: &'a Segmenter,
-    counter: Segmenter,
-    seed: u64,
 }
 
 impl PartReader<'_> {
-    fn read(&self, doc: CleanDocument, row: u32, sentences: Vec<Sentence>) -> Reading {
+    fn read(&self, doc: CleanDocument, row: u32, sentences: Vec<Sentence>) -> ReadDocument {
         let document = &doc.document;
-        let draw = draw_of(self.seed, &document.doc_id);
-        let mut reading = Reading {
+        let feature = self.corpus.feature;
+        let mut read = ReadDocument {
             key: Key::default(),
             text: None,
             title: 0,
             windows: Vec::new(),
             sentences,
-            draw,
+            draw: draw_of(self.corpus.ctx.seed(), &document.doc_id),
             published_at: document.published_at,
             codes: codes_of(&self.links, row),
             first_mention: doc.first_mention.clone(),
             doc_id: document.doc_id.clone(),
         };
-        if self.feature.reads(document.kind) {
+        if feature.reads(document.kind) {
             let names = [Field::Title, Field::Body].map(|field| name_spans(&self.links, row, field));
             let names = [&names[0][..], &names[1][..]];
-            if self.feature.masks_names() {
-                shift(&mut reading.sentences, document.title.len(), names);
+            if feature.masks_names() {
+                shift(&mut read.sentences, document.title.len(), names);
             }
-            self.cut(&mut reading, whole(document, names, self.feature));
+            self.cut(&mut read, masked_text(document, names, feature));
         }
-        reading.key = self.key(&reading);
-        reading
+        read.key = self.key(&read);
+        read
     }
 
-    /// The key of what is read: of the text, or of all that a strategy chooses by where that is left to the model.
-    fn key(&self, reading: &Reading) -> Key {
-        let text = reading.text.as_deref().unwrap_or_default().as_bytes();
+    /// Key of the text and, where the model itself applies the strategy, of everything that the strategy chooses by.
+    fn key(&self, read: &ReadDocument) -> Key {
+        let text = read.text.as_deref().unwrap_or_default().as_bytes();
         let mut chosen_by: Vec<u8> = Vec::new();
-        for (text, weight) in &reading.windows {
+        for (text, weight) in &read.windows {
             chosen_by.extend_from_slice(Key::of(text.as_bytes()).0.as_slice());
             chosen_by.extend_from_slice(&weight.to_le_bytes());
         }
-        if reading.text.is_some() {
-            for Sentence { range, section, boilerplate, salience } in &reading.sentences {
+        if read.text.is_some() {
+            for Sentence { range, section, boilerplate, salience } in &read.sentences {
                 let numbers = [range.start, range.end, *section as u32, u32::from(*boilerplate)];
                 let salience = [salience.tfidf, salience.textrank, salience.novelty].map(f32::to_bits);
                 chosen_by.extend(numbers.iter().chain(&salience).flat_map(|number| number.to_le_bytes()));
             }
         }
-        if matches!(self.feature.truncate.pick, Pick::Random(_)) && self.feature.model == Model::Onnx {
-            chosen_by.extend_from_slice(&reading.draw.to_le_bytes());
+        if matches!(self.corpus.feature.truncate.pick, Pick::Random(_)) && self.corpus.feature.model == Model::Onnx {
+            chosen_by.extend_from_slice(&read.draw.to_le_bytes());
         }
         if chosen_by.is_empty() { Key::of(text) } else { Key::of_parts([text, &chosen_by]) }
     }
 
-    /// Keeps of a text what the feature's strategy does.
-    fn cut(&self, reading: &mut Reading, whole: String) {
-        let strategy = &self.feature.truncate;
+    /// Cuts a text as the feature's strategy says.
+    fn cut(&self, read: &mut ReadDocument, whole: String) {
+        let strategy = &self.corpus.feature.truncate;
         let title_end = whole.find('\n').unwrap_or(0);
         // A contextual model cuts its own tokens.
-        if self.feature.model == Model::Onnx {
-            reading.title = title_end;
-            reading.text = Some(whole);
+        if self.corpus.feature.model == Model::Onnx {
+            read.title = title_end;
+            read.text = Some(whole);
             return;
         }
-        if let Some(truncation) = strategy.place() {
-            let kept = truncate_text(&whole, self.segmenter, &truncation, 0);
-            reading.title = title_of(&kept, title_end);
-            reading.text = Some(join(&whole, &kept));
-            return;
-        }
-        let tokens = self.counter.tokens(&whole);
-        let layout = layout(tokens.iter().map(|token| token.start), &reading.sentences);
-        let bytes = |view: &View| kept_bytes(view, |token| tokens[token].start..tokens[token].end);
-        let views = strategy.views(&layout, 0, reading.draw);
+        let kept = strategy.keep(&whole, &self.corpus.segmenter, &read.sentences, read.draw);
         if strategy.over().is_some() {
-            reading.windows = views.iter().map(|view| (join(&whole, &bytes(view)), view.weight)).collect();
-            reading.title = title_end;
+            read.windows = kept.iter().map(|window| (join(&whole, &window.bytes), window.weight)).collect();
+            read.title = title_end;
             // Where nothing is kept nothing is read.
-            reading.text = (!reading.windows.is_empty() || whole.trim().is_empty()).then_some(whole);
-        } else if let Some(view) = views.first() {
-            let kept = bytes(view);
-            reading.title = title_of(&kept, title_end);
-            reading.text = Some(join(&whole, &kept));
+            read.text = (!read.windows.is_empty() || whole.trim().is_empty()).then_some(whole);
+        } else if let Some(kept) = kept.first() {
+            read.title = title_length(&kept.bytes, title_end);
+            read.text = Some(join(&whole, &kept.bytes));
         } else if whole.trim().is_empty() {
-            reading.text = Some(String::new());
+            read.text = Some(String::new());
         }
-        reading.sentences = Vec::new();
+        read.sentences = Vec::new();
     }
 }
 
-/// The number that chance hangs on for a document.
+/// Random number of a document: a hash of seed and id.
 pub fn draw_of(seed: u64, doc_id: &str) -> u64 {
     let key = Key::of_parts([seed.to_le_bytes().as_slice(), doc_id.as_bytes()]);
     u64::from_le_bytes(key.0[..8].try_into().expect("eight of sixteen bytes"))
 }
 
-/// Tokens, by their first bytes, in the sentences of their text.
-pub(super) fn layout(starts: impl ExactSizeIterator<Item = usize>, sentences: &[Sentence]) -> Layout {
-    if sentences.is_empty() { Layout::plain(starts.len()) } else { Layout::new(starts, sentences) }
-}
-
-/// The bytes of a text that a view keeps; `token` gives those of a token.
-pub(super) fn kept_bytes(view: &View, token: impl Fn(usize) -> Range<usize>) -> Vec<Range<usize>> {
-    view.tokens.iter().map(|tokens| token(tokens.start).start..token(tokens.end - 1).end).collect()
-}
-
-/// Moves sentences to where they are once names are masked. `title` = bytes of the title before.
+/// Moves sentences to their places in the masked text. `title` = bytes of the title before masking.
 fn shift(sentences: &mut [Sentence], title: usize, names: [&[Range<usize>]; 2]) {
     let spans: Vec<Range<usize>> =
         names[0].iter().cloned().chain(names[1].iter().map(|s| s.start + title + 1..s.end + title + 1)).collect();
@@ -274,7 +239,7 @@ fn shift(sentences: &mut [Sentence], title: usize, names: [&[Range<usize>]; 2]) 
 }
 
 /// Title and body, a line each, names masked as the feature says; `names` are the spans in each.
-pub(super) fn whole(document: &Document, names: [&[Range<usize>]; 2], feature: &Feature) -> String {
+pub(super) fn masked_text(document: &Document, names: [&[Range<usize>]; 2], feature: &Feature) -> String {
     let part = |text: &str, names: &[Range<usize>]| {
         if feature.masks_names() { mask(text, names, MASKED) } else { text.to_owned() }
     };
@@ -282,7 +247,7 @@ pub(super) fn whole(document: &Document, names: [&[Range<usize>]; 2], feature: &
 }
 
 /// Bytes of the joined parts that lie before `end` of the whole text, where its title ends.
-fn title_of(kept: &[Range<usize>], end: usize) -> usize {
+fn title_length(kept: &[Range<usize>], end: usize) -> usize {
     let within = kept.iter().filter(|range| range.start < end).map(|range| range.end.min(end) - range.start);
     // A line break joins the parts.
     within.reduce(|title, part| title + 1 + part).unwrap_or(0)
@@ -333,7 +298,7 @@ mod tests {
             (vec![0..1, 2..3, 8..9], "a\nc"),
             (vec![], ""),
         ] {
-            assert_eq!(&join(text, &kept)[..title_of(&kept, 4)], title, "{kept:?}");
+            assert_eq!(&join(text, &kept)[..title_length(&kept, 4)], title, "{kept:?}");
         }
     }
 }

@@ -3,31 +3,42 @@
 use anyhow::{Context, Result};
 use chrono::{NaiveDate, NaiveTime};
 use rustc_hash::FxHashMap;
-use serde_json::json;
 
-use super::counts::{Numbers, analyzer, terms_of};
-use super::reading::Reading;
-use super::samples::Sampled;
-use super::{Feature, Inputs, VERSION, finish};
+use super::counts::{TermNumbers, analyzer, terms_of};
+use super::reading::{CorpusReader, ReadDocument};
+use super::samples::{SampledCorpus, fit_folds};
+use super::set::{SetMeta, SetParams, finish};
+use super::{Feature, Inputs};
 use inkstone_base::data::{Key, Report};
 use inkstone_base::job::Ctx;
 use inkstone_models::{Csr, Sample, SpilledCsr, TextRegression, WalkForward, fit_predict};
-use inkstone_store::{RowKind, SetSpec, Store};
-use inkstone_text::Segmenter;
+use inkstone_store::Store;
 
 /// Samples and their word counts.
-pub(super) struct Table {
-    pub(super) sampled: Sampled,
+pub(super) struct CountedSamples {
+    pub(super) sampled: SampledCorpus,
     /// Word counts, one row a sample.
     pub(super) counts: Csr,
-    /// A number for each word. Mere numbers: which words count is decided on each training window.
+    /// The column of each word. Each training window decides which words count.
     pub(super) words: FxHashMap<String, u32>,
-    /// Whether each number is of a word of titles, where they are counted apart.
+    /// By column, true for a word of titles, where words of titles are counted apart.
     titles: Vec<bool>,
 }
 
-impl Table {
-    /// The word of each number.
+impl CountedSamples {
+    /// Reads the corpus into samples with their labels, and word counts.
+    pub(super) fn read(reader: &CorpusReader<'_>, report: &mut Report) -> Result<CountedSamples> {
+        let analyzer = analyzer(reader.feature, &reader.segmenter)?;
+        let cut = |document: &ReadDocument| terms_of(document, reader.feature, &analyzer);
+        let folder = reader.inputs.clean.folder();
+        let (mut counts, mut numbers) = (SpilledCsr::within(folder)?, TermNumbers::default());
+        let keep = |terms: Vec<(String, bool)>| counts.push_counts(&mut numbers.number(terms));
+        let sampled = SampledCorpus::read(reader, cut, keep, report)?;
+        let TermNumbers { words, titles } = numbers;
+        Ok(CountedSamples { sampled, counts: counts.finish()?, words, titles })
+    }
+
+    /// The word of each column.
     pub(super) fn words_by_id(&self) -> Vec<&str> {
         let mut words = vec![""; self.words.len()];
         self.words.iter().for_each(|(word, &id)| words[id as usize] = word);
@@ -37,63 +48,36 @@ impl Table {
 
 pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &Ctx) -> Result<(Key, Report)> {
     let mut report = Report::new(&feature.name);
-    let segmenter = Segmenter::new(inputs.tokenizer, inputs.base)?;
-    let market = inputs.market(feature)?;
-    let table = read_table(feature, inputs, &segmenter, &mut report, ctx)?;
-    let dates = market.dates();
-    let params = params(feature)?;
-    let walk = &feature.walk_forward;
-    let folds = walk.folds(dates.len())?.len() as u64;
-    let mut predictions = None;
-    ctx.stage(&format!("fit {}", feature.name), "folds", Some(folds), || {
-        let (found, report) =
-            fit_predict(&table.sampled.samples, &table.counts, &table.titles, dates, walk, &params, ctx)?;
-        predictions = Some(found);
-        Ok(report)
+    let reader = CorpusReader::new(feature, inputs, ctx)?;
+    let CountedSamples { sampled, counts, words, titles } = CountedSamples::read(&reader, &mut report)?;
+    let regression = regression_of(feature)?;
+    let predictions = fit_folds(feature, inputs, ctx, |dates| {
+        fit_predict(&sampled.samples, &counts, &titles, dates, &feature.walk_forward, &regression, ctx)
     })?;
-    let predictions = predictions.context("a finished fit has predictions")?;
-
-    let spec = SetSpec {
-        name: feature.name.clone(),
-        kind: RowKind::Dense { dim: 1 },
-        params: json!({
-            "version": VERSION, "feature": feature, "segmenter": segmenter.key(), "corpus": inputs.corpus,
-            "prices": inputs.prices, "cutoff": inputs.cutoff,
-        }),
-        fitted_until: None,
-    };
-    let writer = store.writer(&spec)?;
-    let order = table.sampled.write(&writer, 1, |i| predictions.score.get(i..=i))?;
-    let scored = predictions.score.iter().filter(|s| !s.is_nan()).count() as u64;
-    report.rows_out = scored;
-    report.drop_rows("before the first test window", table.sampled.samples.len() as u64 - scored);
-    report.fact("words", table.words.len());
+    let row = |i| predictions.score.get(i..=i).filter(|score| !score[0].is_nan());
+    let (writer, order) = sampled.write(feature, SetParams::of_returns(&reader), row, store, &mut report, ctx)?;
+    report.fact("words", words.len());
     report.fact("folds", &predictions.folds);
-    let meta = json!({"columns": feature.columns(), "folds": predictions.folds});
-    Ok((finish(writer, &order, meta, &mut report)?, report))
+    let folds = Some(predictions.folds);
+    finish(writer, &order, &SetMeta { folds, ..SetMeta::of_columns(feature.columns()) }, report)
 }
 
-/// What each word of a document gave to its score.
+/// The score of a document, taken apart by words.
 pub(super) struct Refitted {
     pub(super) score: f64,
     pub(super) intercept: f64,
-    /// Words and what they gave, the largest first.
+    /// Words and their parts of the score, the largest first.
     pub(super) parts: Vec<(String, f64)>,
     /// First and last day that the fold tests.
     pub(super) test: (NaiveDate, NaiveDate),
 }
 
-/// Fits the fold that scored the document in this part and row once more, on the same samples, and asks it why. None where no fold
-/// scored the document. Reads the corpus once.
-pub(super) fn refit(
-    feature: &Feature,
-    inputs: &Inputs<'_>,
-    place: (usize, usize),
-    ctx: &Ctx,
-) -> Result<Option<Refitted>> {
-    let segmenter = Segmenter::new(inputs.tokenizer, inputs.base)?;
+/// Fits the fold that scored the document in this part and row once more, on the same samples, and takes its score apart. None where no
+/// fold scored the document. Reads the corpus once.
+pub(super) fn refit(reader: &CorpusReader<'_>, place: (usize, usize)) -> Result<Option<Refitted>> {
+    let CorpusReader { feature, inputs, ctx, .. } = reader;
     let dates = inputs.market(feature)?.dates();
-    let table = read_table(feature, inputs, &segmenter, &mut Report::new(&feature.name), ctx)?;
+    let table = CountedSamples::read(reader, &mut Report::new(&feature.name))?;
     let Some(number) = table.sampled.number_of(place) else { return Ok(None) };
     let all = &table.sampled.samples;
     let folds = feature.walk_forward.folds(dates.len())?;
@@ -105,7 +89,7 @@ pub(super) fn refit(
             let mut sample =
                 Sample { date: all[i].date - start, label_known: all[i].label_known - start, ..all[i].clone() };
             if fold.test.contains(&all[i].date) {
-                // When what is tested was known is not asked, and may lie behind the days that are left.
+                // The time at which a tested sample was known is not used, and may lie behind the days that are left.
                 sample.known_at = sample.known_at.min(dates[all[i].date].and_time(NaiveTime::MIN));
             }
             sample
@@ -119,8 +103,8 @@ pub(super) fn refit(
             step_days: 0,
             ..feature.walk_forward.clone()
         };
-        let params = params(feature)?;
-        let (found, _) = fit_predict(&samples, &counts, &table.titles, &dates[start..end], &walk, &params, ctx)?;
+        let regression = regression_of(feature)?;
+        let (found, _) = fit_predict(&samples, &counts, &table.titles, &dates[start..end], &walk, &regression, ctx)?;
         if let Some(Some(model)) = found.models.first() {
             let row = table.counts.row(number);
             let (intercept, parts) = model.explain(row);
@@ -133,8 +117,7 @@ pub(super) fn refit(
     Ok(None)
 }
 
-/// The regression of a feature.
-fn params(feature: &Feature) -> Result<TextRegression> {
+fn regression_of(feature: &Feature) -> Result<TextRegression> {
     Ok(TextRegression {
         estimator: feature.estimator().context("the feature's model does not learn from returns")?,
         classes: feature.classes.clone(),
@@ -142,21 +125,4 @@ fn params(feature: &Feature) -> Result<TextRegression> {
         tfidf: feature.tfidf.clone(),
         ..TextRegression::default()
     })
-}
-
-/// Reads the corpus into samples with their labels, and word counts.
-pub(super) fn read_table(
-    feature: &Feature,
-    inputs: &Inputs<'_>,
-    segmenter: &Segmenter,
-    report: &mut Report,
-    ctx: &Ctx,
-) -> Result<Table> {
-    let analyzer = analyzer(feature, segmenter)?;
-    let cut = |reading: &Reading| terms_of(reading, feature, &analyzer);
-    let (mut counts, mut numbers) = (SpilledCsr::within(inputs.clean.folder())?, Numbers::default());
-    let keep = |terms: Vec<(String, bool)>| counts.push_counts(&mut numbers.of(terms));
-    let sampled = Sampled::read(feature, inputs, segmenter, cut, keep, report, ctx)?;
-    let Numbers { words, titles } = numbers;
-    Ok(Table { sampled, counts: counts.finish()?, words, titles })
 }

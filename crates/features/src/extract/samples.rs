@@ -6,27 +6,29 @@
 //! trains only folds that begin after it was known.
 
 use anyhow::{Result, bail, ensure};
+use chrono::NaiveDate;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
-use super::reading::{Reading, key_of, read_part};
+use super::reading::{CorpusReader, ReadDocument};
+use super::set::{Batches, SetParams};
 use super::{Feature, Inputs};
+use crate::stage_result;
 use inkstone_base::data::{Key, Report};
 use inkstone_base::job::Ctx;
 use inkstone_base::stats::mean;
 use inkstone_market::{Cutoff, Market, Panel, Price};
 use inkstone_models::{FoldReport, Sample};
-use inkstone_store::{Rows, Writer};
-use inkstone_text::Segmenter;
+use inkstone_store::{RowKind, Store, Writer};
 
-/// What a text regression learns to foresee.
+/// The return that a model learns to foresee.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Label {
     /// Trading days from the document's day to the day the return begins.
     pub delay: i32,
-    /// The price that it begins and ends at.
+    /// Price at which it begins and ends.
     pub price: Price,
     /// Trading days that it lasts, at least 1.
     pub horizon: usize,
@@ -40,36 +42,33 @@ impl Default for Label {
 
 /// The documents that can train or be tested, in the order of the parts.
 #[derive(Default)]
-pub(super) struct Sampled {
+pub(super) struct SampledCorpus {
     /// Part and row of each sample.
     places: Vec<(usize, usize)>,
     pub(super) samples: Vec<Sample>,
-    /// Batch and row keys of each part.
-    batches: Vec<(Key, Vec<Key>)>,
+    batches: Batches,
 }
 
-impl Sampled {
-    /// Reads the corpus part by part: `cut` makes of a document what a model reads of it, `keep` takes that of each sample.
+impl SampledCorpus {
+    /// Reads the corpus part by part: `cut` makes the model's input of a document, `keep` takes the input of each sample.
     pub(super) fn read<T: Send>(
-        feature: &Feature,
-        inputs: &Inputs<'_>,
-        segmenter: &Segmenter,
-        cut: impl Fn(&Reading) -> T + Sync,
+        reader: &CorpusReader<'_>,
+        cut: impl Fn(&ReadDocument) -> T + Sync,
         mut keep: impl FnMut(T) -> Result<()>,
         report: &mut Report,
-        ctx: &Ctx,
-    ) -> Result<Sampled> {
+    ) -> Result<SampledCorpus> {
+        let CorpusReader { feature, inputs, ctx, .. } = reader;
         let market = inputs.market(feature)?;
         ensure!(feature.label.horizon > 0, "feature {:?}: label.horizon is 0 days; it is at least 1", feature.name);
         let labels = &abnormal_returns(market, &feature.label)?;
-        let mut sampled = Sampled::default();
+        let mut sampled = SampledCorpus::default();
         let mut groups: FxHashMap<Key, u64> = FxHashMap::default();
-        for part in 0..inputs.clean.files()?.len() {
-            let readings = read_part(inputs, part, feature, segmenter, ctx)?;
-            let read: Vec<T> = ctx.install(|| readings.par_iter().map(&cut).collect());
-            for (row, (reading, read)) in readings.iter().zip(read).enumerate() {
+        let mut part = 0;
+        reader.for_each_part(|documents| {
+            let read: Vec<T> = ctx.install(|| documents.par_iter().map(&cut).collect());
+            for (row, (document, read)) in documents.iter().zip(read).enumerate() {
                 report.rows_in += 1;
-                let sample = match sample(reading, market, inputs.cutoff, labels, &feature.label) {
+                let sample = match sample(document, market, inputs.cutoff, labels, &feature.label) {
                     Ok(sample) => sample,
                     Err(reason) => {
                         report.drop_rows(reason, 1);
@@ -77,15 +76,16 @@ impl Sampled {
                     }
                 };
                 // A repost learns and is tested together with the story that it repeats.
-                let story = Key::of(reading.first_mention.as_bytes());
+                let story = Key::of(document.first_mention.as_bytes());
                 let group = *groups.entry(story).or_insert(sample.group);
                 keep(read)?;
                 sampled.places.push((part, row));
                 sampled.samples.push(Sample { group, ..sample });
             }
-            sampled.batches.push((key_of(&readings), readings.iter().map(|r| r.key).collect()));
-            ctx.advance(readings.len() as u64)?;
-        }
+            sampled.batches.push(documents);
+            part += 1;
+            Ok(ctx.advance(documents.len() as u64)?)
+        })?;
         Ok(sampled)
     }
 
@@ -94,29 +94,45 @@ impl Sampled {
         self.places.binary_search(&place).ok()
     }
 
-    /// Writes the rows of all parts, `[dim]` a document; `row` gives that of a sample that has one. Returns the order of the batches.
-    pub(super) fn write<'r>(
+    /// Writes the rows of all parts, NaN where `row` gives none for a sample, and counts the others in the report. Returns the order of the
+    /// batches.
+    pub(super) fn write<'r, 's>(
         &self,
-        writer: &Writer<'_>,
-        dim: usize,
+        feature: &Feature,
+        params: SetParams,
         row: impl Fn(usize) -> Option<&'r [f32]>,
-    ) -> Result<Vec<Key>> {
-        let mut parts: Vec<Vec<f32>> = self.batches.iter().map(|(_, keys)| vec![f32::NAN; dim * keys.len()]).collect();
+        store: &'s Store,
+        report: &mut Report,
+        ctx: &Ctx,
+    ) -> Result<(Writer<'s>, Vec<Key>)> {
+        let dim = feature.columns().len();
+        let writer = store.writer(&params.spec(feature, RowKind::Dense { dim }, None))?;
+        let mut rows = self.batches.empty_rows(dim);
         for (i, &(part, at)) in self.places.iter().enumerate() {
             if let Some(values) = row(i) {
-                parts[part][dim * at..][..dim].copy_from_slice(values);
+                rows[part][dim * at..][..dim].copy_from_slice(values);
+                report.rows_out += 1;
             }
         }
-        for ((batch, keys), data) in self.batches.iter().zip(parts) {
-            if !writer.has(*batch)? {
-                writer.put(*batch, &Rows::dense(keys.clone(), dim, data))?;
-            }
-        }
-        Ok(self.batches.iter().map(|batch| batch.0).collect())
+        report.drop_rows("before the first test window", self.samples.len() as u64 - report.rows_out);
+        let order = self.batches.write(&writer, dim, |part| std::mem::take(&mut rows[part]), ctx)?;
+        Ok((writer, order))
     }
 }
 
-/// Fails when no fold had enough to learn from: there would be no value on any day.
+/// Fits the folds of a feature as a stage of their own; `fit` gets the trading days.
+pub(super) fn fit_folds<T>(
+    feature: &Feature,
+    inputs: &Inputs<'_>,
+    ctx: &Ctx,
+    fit: impl FnOnce(&[NaiveDate]) -> Result<(T, Report)>,
+) -> Result<T> {
+    let dates = inputs.market(feature)?.dates();
+    let folds = feature.walk_forward.folds(dates.len())?.len() as u64;
+    stage_result(ctx, &format!("fit {}", feature.name), "folds", Some(folds), || fit(dates))
+}
+
+/// Fails if no fold had enough samples, as there would be no value on any day.
 pub(super) fn some_fold_fitted(feature: &Feature, folds: &[FoldReport]) -> Result<()> {
     if folds.iter().any(|fold| fold.fitted_until.is_some()) {
         return Ok(());
@@ -133,26 +149,26 @@ pub(super) fn some_fold_fitted(feature: &Feature, folds: &[FoldReport]) -> Resul
     )
 }
 
-/// The sample of a document, or why it cannot be one.
+/// The sample of a document, or the reason for which it cannot be one.
 fn sample(
-    reading: &Reading,
+    document: &ReadDocument,
     market: &Market,
     cutoff: Cutoff,
     labels: &Panel,
     definition: &Label,
 ) -> Result<Sample, &'static str> {
-    if reading.text.is_none() {
+    if document.text.is_none() {
         return Err("of a kind that is not read");
     }
-    let codes: Vec<usize> = reading.codes.iter().filter_map(|c| market.index_of(c.as_str())).collect();
+    let codes: Vec<usize> = document.codes.iter().filter_map(|c| market.index_of(c.as_str())).collect();
     let Some(first) = codes.first() else { return Err("about no security of the price table") };
-    let date = market.calendar().trade_date(reading.published_at, cutoff).map_err(|off| off.reason())?;
+    let date = market.calendar().trade_date(document.published_at, cutoff).map_err(|off| off.reason())?;
     let label = mean(codes.iter().map(|&i| labels.at(date, i)).filter(|r| r.is_finite()));
     let end = date as i64 + i64::from(definition.delay) + definition.horizon as i64;
     let label_known = date.max(end.max(0) as usize);
     // Documents about one security on one day speak of one event.
     let group = (*first as u64) << 32 | date as u64;
-    Ok(Sample { date, group, label, label_known, known_at: reading.published_at })
+    Ok(Sample { date, group, label, label_known, known_at: document.published_at })
 }
 
 /// Returns of the label's horizon by trading day, less their mean over the securities of the day; NaN where either end
@@ -205,8 +221,8 @@ mod tests {
         Market::of_text(&prices, &[]).unwrap()
     }
 
-    fn reading(published_at: NaiveDateTime) -> Reading {
-        Reading {
+    fn reading(published_at: NaiveDateTime) -> ReadDocument {
+        ReadDocument {
             key: Key::default(),
             text: Some("订单增加".into()),
             title: 0,

@@ -9,24 +9,23 @@ use chrono::{NaiveDate, NaiveDateTime};
 use super::rating;
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
-use inkstone_corpus::clean::{CleanDocument, clean_from_frame};
+use inkstone_corpus::clean::{CleanDocument, clean_of_part, clean_of_part_without_text};
 use inkstone_corpus::link::{codes_of, links_of_part};
 use inkstone_lab::factor::{DocumentField, DocumentNode, Plan, Reading, Signal};
 use inkstone_market::{Cutoff, Market};
 use inkstone_models::FoldReport;
 use inkstone_store::{RowKind, Rows, Set, Values};
 use inkstone_tables::corpus::Parts;
-use inkstone_tables::frames;
 
-/// What the readings of a plan are made from.
+/// Sources of the numbers that the readings of a plan take.
 pub struct SignalSources<'a> {
     /// The sets of the plan's features, in its order.
     pub sets: &'a [Set<'a>],
     /// The cleaned corpus.
     pub clean: &'a Parts,
-    /// Its links.
+    /// The links of the cleaned corpus.
     pub links: &'a Parts,
-    /// Until when a text counts for its day.
+    /// Rule that gives a document its trading date.
     pub cutoff: Cutoff,
     /// Weights of sources; one that is not here weighs 1.
     pub source_weights: &'a BTreeMap<String, f64>,
@@ -46,8 +45,11 @@ pub fn signals(plan: &Plan, sources: &SignalSources<'_>, market: &Market, ctx: &
         plan.features.len(),
         sources.sets.len()
     );
-    let columns = Columns::of(plan, sources.sets)?;
-    let fits: Vec<Fits> = sources.sets.iter().map(Fits::of).collect::<Result<_>>()?;
+    let columns = Columns::new(plan, sources.sets)?;
+    let fits: Vec<Fits> = sources.sets.iter().map(Fits::new).collect::<Result<_>>()?;
+    // Texts are most of the bytes of a part, and read only to count their characters.
+    let reads_text = plan.readings.iter().any(|r| reads_length(&r.value) || reads_length(&r.weight));
+    let read = if reads_text { clean_of_part } else { clean_of_part_without_text };
     let used: Vec<Vec<usize>> = plan.readings.iter().map(features_of).collect();
     let parts = sources.clean.files()?.len();
     for set in sources.sets {
@@ -60,8 +62,7 @@ pub fn signals(plan: &Plan, sources: &SignalSources<'_>, market: &Market, ctx: &
     let mut batches: Vec<_> = sources.sets.iter().map(Set::batches).collect();
     let mut number = 0;
     for part in 0..parts {
-        let docs = clean_from_frame(&frames::read_parquet(&sources.clean.path(part), None)?)
-            .with_context(|| format!("cannot use {}", sources.clean.path(part).display()))?;
+        let docs = read(&sources.clean.path(part))?;
         let mut rows = Vec::with_capacity(batches.len());
         for batch in &mut batches {
             let batch = batch.next().context("a feature set ends before the corpus")??;
@@ -89,11 +90,12 @@ pub fn signals(plan: &Plan, sources: &SignalSources<'_>, market: &Market, ctx: &
                 report.drop_rows("about no security of the price table", 1);
                 continue;
             }
-            let seen = Seen { rows: &rows, row, doc, columns: &columns, source_weights: sources.source_weights };
+            let scored =
+                ScoredDocument { rows: &rows, row, doc, columns: &columns, source_weights: sources.source_weights };
             let mut refused = None;
             let mut taken = false;
             for (number, (reading, used)) in plan.readings.iter().zip(&used).enumerate() {
-                let (value, weight) = match seen.take(reading) {
+                let (value, weight) = match scored.take(reading) {
                     Ok(taken) => taken,
                     Err(reason) => {
                         refused = refused.or(Some(reason));
@@ -105,8 +107,8 @@ pub fn signals(plan: &Plan, sources: &SignalSources<'_>, market: &Market, ctx: &
                     used.iter().map(|&feature| fits[feature].known_at(published_at, day)).max().unwrap_or(published_at);
                 let first = doc.is_first();
                 let (date, reading) = (date as u32, number as u32);
-                let of = |&code: &u32| Signal { code, date, known_at, value, weight, first, document, reading };
-                signals.extend(codes.iter().map(of));
+                let signal = |&code: &u32| Signal { code, date, known_at, value, weight, first, document, reading };
+                signals.extend(codes.iter().map(signal));
                 taken = true;
             }
             match (taken, refused) {
@@ -131,11 +133,21 @@ fn features_of(reading: &Reading) -> Vec<usize> {
     features
 }
 
-/// Places of the columns in their sets' rows.
+/// True if the number of characters of a document enters.
+fn reads_length(node: &DocumentNode) -> bool {
+    match node {
+        DocumentNode::Field(field) => *field == DocumentField::Length,
+        DocumentNode::Number(_) | DocumentNode::Column { .. } => false,
+        DocumentNode::Binary(_, left, right) => reads_length(left) || reads_length(right),
+        DocumentNode::Single(_, inner) | DocumentNode::Clip(inner, ..) => reads_length(inner),
+    }
+}
+
+/// The columns that readings take: feature, name (none: the first), place in the rows of the feature's set.
 struct Columns(Vec<(usize, Option<String>, usize)>);
 
 impl Columns {
-    fn of(plan: &Plan, sets: &[Set<'_>]) -> Result<Columns> {
+    fn new(plan: &Plan, sets: &[Set<'_>]) -> Result<Columns> {
         let mut wanted: Vec<(usize, Option<String>)> = Vec::new();
         let mut see = |feature: usize, column: Option<&str>| {
             let column = (feature, column.map(str::to_owned));
@@ -155,13 +167,13 @@ impl Columns {
     }
 
     fn place(&self, feature: usize, column: Option<&str>) -> usize {
-        let found = self.0.iter().find(|(of, name, _)| *of == feature && name.as_deref() == column);
+        let found = self.0.iter().find(|(number, name, _)| *number == feature && name.as_deref() == column);
         found.map_or(0, |(.., place)| *place)
     }
 }
 
-/// One document with all that a reading may ask of it.
-struct Seen<'a> {
+/// One document with the rows of all features.
+struct ScoredDocument<'a> {
     rows: &'a [Rows],
     row: usize,
     doc: &'a CleanDocument,
@@ -169,8 +181,8 @@ struct Seen<'a> {
     source_weights: &'a BTreeMap<String, f64>,
 }
 
-impl Seen<'_> {
-    /// The value and weight of the document, or why it has none.
+impl ScoredDocument<'_> {
+    /// Value and weight of the document, or the reason why a reading does not take it.
     fn take(&self, reading: &Reading) -> Result<(f64, f64), &'static str> {
         if !(reading.kinds.is_empty() || reading.kinds.contains(&self.doc.document.kind)) {
             return Err("of a kind that is not counted");
@@ -194,8 +206,8 @@ impl Seen<'_> {
                 f64::from(data[self.row * dim + self.columns.place(*feature, column.as_deref())])
             }
             DocumentNode::Field(field) => self.field(*field),
-            DocumentNode::Binary(op, left, right) => op.of(self.number(left), self.number(right)),
-            DocumentNode::Single(function, inner) => function.of(self.number(inner)),
+            DocumentNode::Binary(op, left, right) => op.apply(self.number(left), self.number(right)),
+            DocumentNode::Single(function, inner) => function.apply(self.number(inner)),
             DocumentNode::Clip(inner, low, high) => self.number(inner).clamp(*low, *high),
         }
     }
@@ -211,16 +223,16 @@ impl Seen<'_> {
     }
 }
 
-/// Until when the data reached that a set's models were fitted on.
+/// Last times of the data that the models of a set were fitted on.
 struct Fits {
-    /// Of the set as a whole.
-    whole: Option<NaiveDateTime>,
-    /// Of the walk-forward models, by the trading days that they scored.
+    /// Last time of the data of the model of all rows.
+    fitted_until: Option<NaiveDateTime>,
+    /// Walk-forward models, with the trading days that they scored.
     folds: Vec<FoldReport>,
 }
 
 impl Fits {
-    fn of(set: &Set<'_>) -> Result<Fits> {
+    fn new(set: &Set<'_>) -> Result<Fits> {
         let header = set.header();
         let folds = match header.meta.get("folds") {
             Some(folds) => serde_json::from_value(folds.clone()).with_context(|| {
@@ -231,15 +243,15 @@ impl Fits {
             })?,
             None => Vec::new(),
         };
-        Ok(Fits { whole: header.spec.fitted_until, folds })
+        Ok(Fits { fitted_until: header.spec.fitted_until, folds })
     }
 
-    /// When the value of a text was known: when it was published and whatever gave the value had been fitted. Where test
-    /// windows overlap, the newest model gave it.
+    /// The time when the value of a text was known: the text was published and the model was fitted. Where test windows overlap,
+    /// the newest model gave the value.
     fn known_at(&self, published_at: NaiveDateTime, day: NaiveDate) -> NaiveDateTime {
         let tests = |fold: &&FoldReport| fold.fitted_until.is_some() && fold.test.0 <= day && day <= fold.test.1;
         let fold = self.folds.iter().rev().find(tests).and_then(|fold| fold.fitted_until);
-        [self.whole, fold].into_iter().flatten().fold(published_at, NaiveDateTime::max)
+        [self.fitted_until, fold].into_iter().flatten().fold(published_at, NaiveDateTime::max)
     }
 }
 
@@ -270,12 +282,12 @@ mod tests {
             ..FoldReport::default()
         };
         let folds = vec![fold(4, 8, Some(at(1, 15))), fold(6, 12, Some(at(5, 15))), fold(11, 15, None)];
-        let fits = Fits { whole: None, folds };
+        let fits = Fits { fitted_until: None, folds };
         assert_eq!(fits.known_at(at(1, 10), day(4)), at(1, 15), "the model of the fold came after the text");
         assert_eq!(fits.known_at(at(5, 20), day(6)), at(5, 20));
         assert_eq!(fits.known_at(at(5, 9), day(6)), at(5, 15), "of two folds the newer");
         assert_eq!(fits.known_at(at(4, 9), day(11)), at(5, 15), "a fold passed over gave nothing");
-        let whole = Fits { whole: Some(at(20, 23)), folds: Vec::new() };
-        assert_eq!(whole.known_at(at(4, 9), day(4)), at(20, 23));
+        let one_model = Fits { fitted_until: Some(at(20, 23)), folds: Vec::new() };
+        assert_eq!(one_model.known_at(at(4, 9), day(4)), at(20, 23));
     }
 }

@@ -1,4 +1,4 @@
-//! When models of past documents are fitted: every so many natural days, on the documents of the days before.
+//! Models of past documents are fitted every so many natural days, on the documents of the days before.
 //!
 //! Time is cut into steps of `refit_days` natural days, counted from Monday 1970-01-05. The documents of a step are valued by a model of
 //! the documents published in the `window_days` before its first midnight (0: in all days before), so none of them trains the model
@@ -6,9 +6,9 @@
 
 use anyhow::{Result, ensure};
 use chrono::{Days, NaiveDate, NaiveDateTime, NaiveTime, TimeDelta};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use super::documents::Place;
+use super::documents::DocumentPlace;
 
 const MONDAY: NaiveDate = NaiveDate::from_ymd_opt(1970, 1, 5).expect("a day of the calendar");
 
@@ -25,25 +25,29 @@ pub(super) struct Steps {
 
 /// A step that has documents.
 pub(super) struct Step<'p> {
-    /// Its first midnight.
+    /// First midnight of the step.
     pub(super) begin: NaiveDateTime,
     /// The documents before it that its model is fitted on, in the order of their times.
-    pub(super) window: &'p [Place],
-    /// Its own documents.
-    pub(super) documents: &'p [Place],
+    pub(super) window: &'p [DocumentPlace],
+    /// The documents of the step.
+    pub(super) documents: &'p [DocumentPlace],
 }
 
-/// A step and the model that valued its documents, for the set's meta.
-#[derive(Serialize)]
-pub(super) struct Window {
-    pub(super) from: NaiveDateTime,
-    pub(super) fitted_until: Option<NaiveDateTime>,
-    pub(super) train_documents: usize,
-    pub(super) scored: usize,
+/// A step and the model that valued its documents.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StepReport {
+    /// The step's first midnight.
+    pub from: NaiveDateTime,
+    /// Last time of the documents that the model saw; none where there was no model.
+    pub fitted_until: Option<NaiveDateTime>,
+    /// Documents of the window before the step.
+    pub train_documents: usize,
+    /// Documents of the step that have values.
+    pub scored: usize,
 }
 
 impl Steps {
-    /// Fails where these make no sense; `section` is where they stand.
+    /// Fails on values out of range; `section` is the section of the configuration.
     pub(super) fn check(&self, section: &str) -> Result<()> {
         ensure!(self.refit_days > 0, "{section}.refit_days is 0: a model scores the documents of at least one day");
         ensure!(
@@ -53,8 +57,8 @@ impl Steps {
         Ok(())
     }
 
-    /// The steps that have documents, which come in the order of their times.
-    pub(super) fn over<'p>(self, places: &'p [Place]) -> impl Iterator<Item = Step<'p>> {
+    /// The steps that have documents; `places` are in the order of their times.
+    pub(super) fn over<'p>(self, places: &'p [DocumentPlace]) -> impl Iterator<Item = Step<'p>> {
         places.chunk_by(move |a, b| self.step(a.time) == self.step(b.time)).map(move |documents| {
             let begin = self.begin(self.step(documents[0].time));
             let end = places.partition_point(|place| place.time < begin);
@@ -68,17 +72,17 @@ impl Steps {
         })
     }
 
-    /// Whether a model can be fitted on so many documents.
+    /// True if so many documents suffice to fit a model.
     pub(super) fn suffice(&self, documents: usize) -> bool {
         documents >= self.min_train_documents
     }
 
-    /// The step that a moment falls into.
+    /// Number of the step that a moment falls into.
     fn step(&self, time: NaiveDateTime) -> i64 {
         (time.date() - MONDAY).num_days().div_euclid(i64::from(self.refit_days))
     }
 
-    /// When a step begins.
+    /// First midnight of a step.
     fn begin(&self, step: i64) -> NaiveDateTime {
         let days = TimeDelta::try_days(step.saturating_mul(i64::from(self.refit_days)));
         // Before the first day of the calendar there is none.
@@ -94,8 +98,8 @@ mod tests {
     #[test]
     fn windows_and_steps_of_any_length_stay_within_the_calendar() {
         let time = NaiveDate::from_ymd_opt(1969, 6, 1).and_then(|day| day.and_hms_opt(9, 0, 0)).unwrap();
-        let places: Vec<Place> = [time, time + TimeDelta::days(40)]
-            .map(|time| Place { time, part: 0, row: 0, tokens: 0..0, body: 0 })
+        let places: Vec<DocumentPlace> = [time, time + TimeDelta::days(40)]
+            .map(|time| DocumentPlace { time, part: 0, row: 0, tokens: 0..0, body: 0 })
             .into();
         for window_days in [0, 1, 36_500, u32::MAX] {
             for refit_days in [1, 7, 36_500, u32::MAX] {

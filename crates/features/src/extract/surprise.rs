@@ -9,24 +9,25 @@
 use anyhow::{Context, Result, ensure};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 
-use super::documents::{Documents, Place};
-use super::steps::{Step, Steps, Window};
-use super::{Feature, Inputs, VERSION, finish};
+use super::documents::{DocumentPlace, NumberedCorpus};
+use super::reading::CorpusReader;
+use super::set::{SetMeta, SetParams, finish};
+use super::steps::{Step, StepReport, Steps};
+use super::{Feature, Inputs};
 use inkstone_base::data::{Key, Report};
 use inkstone_base::job::Ctx;
 use inkstone_models::Fields;
 use inkstone_models::ngram::{Counter, LanguageModel, NgramParams, Room, Score, Smoothing, smooth};
-use inkstone_store::{RowKind, Rows, SetSpec, Store};
-use inkstone_text::{Cut, Mode, Segmenter};
+use inkstone_store::{RowKind, Store};
+use inkstone_text::{Cut, Mode};
 
 /// Documents that one thread codes or scores at once.
 const CHUNK: usize = 64;
 /// For `jelinek-mercer`, one document in so many is held out for its weights, the first of a window among them.
 const HELD_OUT: usize = 20;
 
-/// How surprise is measured.
+/// Parameters of `surprise`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SurpriseParams {
@@ -38,9 +39,9 @@ pub struct SurpriseParams {
     pub min_train_documents: usize,
     /// Words of the longest n-grams, 1 to 6. Default: 3.
     pub order: usize,
-    /// How probability is kept for what was not seen: `kneser-ney` (default), `katz`, `jelinek-mercer`, `add-k` or `mle`.
+    /// Smoothing of unseen n-grams: `kneser-ney` (default), `katz`, `jelinek-mercer`, `add-k` or `mle`.
     pub smoothing: Smoothing,
-    /// What a token is: as `[tokenizer]` has it (`words`, default), or each character (`characters`).
+    /// A token: as `[tokenizer]` has it (`words`, default), or each character (`characters`).
     pub unit: Unit,
 }
 
@@ -57,7 +58,7 @@ impl Default for SurpriseParams {
     }
 }
 
-/// What a token of a language model is.
+/// The unit that a language model counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Unit {
@@ -69,7 +70,7 @@ pub enum Unit {
 }
 
 impl SurpriseParams {
-    /// Fails where these make no sense.
+    /// Fails on values out of range.
     pub fn check(&self) -> Result<()> {
         ensure!(self.window_days > 0, "surprise.window_days is 0: a model needs the documents of at least one day");
         self.steps().check("surprise")?;
@@ -82,7 +83,7 @@ impl SurpriseParams {
         Steps { window_days, refit_days, min_train_documents }
     }
 
-    /// Whether the document of this number in its window, from 1, is held out.
+    /// True if the document of this number in its window, from 1, is held out.
     fn holds(&self, number: usize) -> bool {
         self.smoothing == Smoothing::JelinekMercer && number % HELD_OUT == 1
     }
@@ -92,17 +93,16 @@ pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &C
     let params = &feature.surprise;
     params.check().with_context(|| format!("feature {:?}", feature.name))?;
     let mut report = Report::new(&feature.name);
-    let segmenter = Segmenter::new(inputs.tokenizer, inputs.base)?;
-    let segmenter = match params.unit {
-        Unit::Words => segmenter,
-        Unit::Characters => segmenter.recut(Mode::Char, Cut::Precise),
-    };
+    let mut reader = CorpusReader::new(feature, inputs, ctx)?;
+    if params.unit == Unit::Characters {
+        reader.segmenter = reader.segmenter.recut(Mode::Char, Cut::Precise);
+    }
     let cut = |text: &str, _: Fields<'_>| {
-        [Vec::new(), segmenter.tokens(text).into_iter().map(|token| token.text.to_owned()).collect()]
+        [Vec::new(), reader.segmenter.tokens(text).into_iter().map(|token| token.text.to_owned()).collect()]
     };
-    let corpus = Documents::read(feature, inputs, &segmenter, cut, &mut report, ctx)?;
+    let corpus = NumberedCorpus::read(&reader, cut, &mut report)?;
     let dim = feature.columns().len();
-    let mut rows: Vec<Vec<f32>> = corpus.batches.iter().map(|(_, keys)| vec![f32::NAN; dim * keys.len()]).collect();
+    let mut rows = corpus.batches.empty_rows(dim);
     let mut windows = Vec::new();
     let mut without_history = 0;
     let steps = params.steps();
@@ -122,24 +122,12 @@ pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &C
             without_history += step.len();
         }
         let scored = if enough { step.len() } else { 0 };
-        windows.push(Window { from: begin, fitted_until, train_documents: window.len(), scored });
+        windows.push(StepReport { from: begin, fitted_until, train_documents: window.len(), scored });
         ctx.advance(step.len() as u64 / 2)?;
     }
 
-    let spec = SetSpec {
-        name: feature.name.clone(),
-        kind: RowKind::Dense { dim },
-        params: json!({
-            "version": VERSION, "feature": feature, "segmenter": segmenter.key(), "corpus": inputs.corpus,
-        }),
-        fitted_until: None,
-    };
-    let writer = store.writer(&spec)?;
-    for ((batch, keys), data) in corpus.batches.iter().zip(rows) {
-        if !writer.has(*batch)? {
-            writer.put(*batch, &Rows::dense(keys.clone(), dim, data))?;
-        }
-    }
+    let writer = store.writer(&SetParams::of_corpus(&reader).spec(feature, RowKind::Dense { dim }, None))?;
+    let order = corpus.batches.write(&writer, dim, |part| std::mem::take(&mut rows[part]), ctx)?;
     report.rows_out = (corpus.places.len() - without_history) as u64;
     report.drop_rows(
         "with too few documents in the window before (surprise.min_train_documents)",
@@ -147,12 +135,16 @@ pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &C
     );
     report.fact("models", windows.iter().filter(|window| window.scored > 0).count());
     report.fact("words", corpus.words.len());
-    let order: Vec<Key> = corpus.batches.iter().map(|batch| batch.0).collect();
-    let meta = json!({"columns": feature.columns(), "windows": windows});
-    Ok((finish(writer, &order, meta, &mut report)?, report))
+    let windows = Some(windows);
+    finish(writer, &order, &SetMeta { windows, ..SetMeta::of_columns(feature.columns()) }, report)
 }
 
-fn train(corpus: &Documents, window: &[Place], params: &SurpriseParams, ctx: &Ctx) -> Result<LanguageModel> {
+fn train(
+    corpus: &NumberedCorpus,
+    window: &[DocumentPlace],
+    params: &SurpriseParams,
+    ctx: &Ctx,
+) -> Result<LanguageModel> {
     // A window of very short documents has no longer n-grams than these, their marks included.
     let counted = (1..).zip(window).filter(|(number, _)| !params.holds(*number));
     let longest = counted.map(|(_, place)| place.tokens.len() + 2).max().unwrap_or_default();
@@ -175,8 +167,8 @@ fn train(corpus: &Documents, window: &[Place], params: &SurpriseParams, ctx: &Ct
     LanguageModel::new(&model, ctx)
 }
 
-fn score(corpus: &Documents, documents: &[Place], model: &LanguageModel, ctx: &Ctx) -> Vec<Score> {
-    let chunk = |chunk: &[Place]| -> Vec<Score> {
+fn score(corpus: &NumberedCorpus, documents: &[DocumentPlace], model: &LanguageModel, ctx: &Ctx) -> Vec<Score> {
+    let chunk = |chunk: &[DocumentPlace]| -> Vec<Score> {
         let mut scores = model.scores();
         chunk.iter().for_each(|place| scores.push(corpus.tokens(place)));
         scores.score();

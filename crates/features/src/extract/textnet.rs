@@ -1,25 +1,26 @@
 //! A score for each document by a small network walked forward: words in their order in, the return that followed out.
 //!
-//! What the networks came to is kept in the set's meta under `networks`, fold by fold.
+//! The training of each fold's network is kept in the set's meta under `networks`.
 
 use anyhow::{Context, Result, ensure};
-use rustc_hash::FxHashMap;
-use serde_json::json;
 
-use super::reading::Reading;
-use super::samples::{Sampled, some_fold_fitted};
-use super::{Feature, Inputs, Model, VERSION, finish};
+use super::documents::WordNumbers;
+use super::feature::name_keys;
+use super::reading::{CorpusReader, ReadDocument};
+use super::samples::{SampledCorpus, fit_folds, some_fold_fitted};
+use super::set::{SetMeta, SetParams, finish};
+use super::{Feature, Inputs, Model};
 use inkstone_base::data::{Key, Report};
 use inkstone_base::disk::{self, Scratch};
 use inkstone_base::job::Ctx;
 use inkstone_models::CalibrationForm;
 use inkstone_models::textnet::{NumberedTexts, TextNetKind, TextNetParams, net_walk};
-use inkstone_store::{RowKind, SetSpec, Store};
-use inkstone_text::Segmenter;
+use inkstone_store::Store;
 
-/// Fails where the settings of a feature make no sense for a network.
+/// Fails where the settings of a feature do not suit a network.
 pub(super) fn check(feature: &Feature) -> Result<()> {
     let (kind, params) = (feature.model, &feature.textnet);
+    params.check().map_err(|error| name_keys("textnet", &error))?;
     ensure!(
         params.kind == TextNetKind::default() || kind == Model::TextRnn,
         "textnet.kind is {}, and the feature's model another; leave it out",
@@ -36,69 +37,42 @@ pub(super) fn check(feature: &Feature) -> Result<()> {
     Ok(())
 }
 
-pub(super) fn run(
-    feature: &Feature,
-    kind: TextNetKind,
-    inputs: &Inputs<'_>,
-    store: &Store,
-    ctx: &Ctx,
-) -> Result<(Key, Report)> {
+pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &Ctx) -> Result<(Key, Report)> {
     feature.check().with_context(|| format!("feature {:?}", feature.name))?;
     let mut report = Report::new(&feature.name);
-    let segmenter = Segmenter::new(inputs.tokenizer, inputs.base)?;
-    let cut = |reading: &Reading| -> Vec<String> {
-        let fields = reading.fields().unwrap_or_default();
-        let tokens = [fields.title, fields.body].map(|text| segmenter.tokens(text));
+    let reader = CorpusReader::new(feature, inputs, ctx)?;
+    let cut = |document: &ReadDocument| -> Vec<String> {
+        let fields = document.fields().unwrap_or_default();
+        let tokens = [fields.title, fields.body].map(|text| reader.segmenter.tokens(text));
         tokens.iter().flatten().map(|token| token.text.to_owned()).collect()
     };
     let mut scratch = Scratch::within(inputs.clean.folder())?;
-    let (mut numbers_of, mut ends): (FxHashMap<String, u32>, Vec<usize>) = Default::default();
+    let (mut words, mut ends) = (WordNumbers::default(), Vec::new());
     let keep = |tokens: Vec<String>| {
-        let number = |token| {
-            let next = numbers_of.len() as u32;
-            *numbers_of.entry(token).or_insert(next)
-        };
-        let numbers: Vec<u32> = tokens.into_iter().map(number).collect();
+        let numbers = words.number(tokens);
         ends.push(ends.last().copied().unwrap_or(0) + numbers.len());
         scratch.write(bytemuck::cast_slice(&numbers))
     };
-    let sampled = Sampled::read(feature, inputs, &segmenter, cut, keep, &mut report, ctx)?;
-    let map = scratch.map()?;
-    let mut words = vec![String::new(); numbers_of.len()];
-    numbers_of.into_iter().for_each(|(word, number)| words[number as usize] = word);
+    let sampled = SampledCorpus::read(&reader, cut, keep, &mut report)?;
+    let (map, words) = (scratch.map()?, words.into_words());
     let texts = NumberedTexts { numbers: disk::numbers(map.as_ref()), ends: &ends, words: &words };
 
-    let dates = inputs.market(feature)?.dates();
-    let (walk, classes) = (&feature.walk_forward, &feature.classes);
+    let kind = if feature.model == Model::TextRnn { TextNetKind::TextRnn } else { TextNetKind::TextCnn };
     let params = TextNetParams { kind, ..feature.textnet.clone() };
-    let folds = walk.folds(dates.len())?.len() as u64;
-    let mut walked = None;
-    ctx.stage(&format!("fit {}", feature.name), "folds", Some(folds), || {
-        let (found, report) = net_walk(&sampled.samples, &texts, dates, walk, &feature.words, classes, &params, ctx)?;
-        walked = Some(found);
-        Ok(report)
+    let walked = fit_folds(feature, inputs, ctx, |dates| {
+        let (walk, classes) = (&feature.walk_forward, &feature.classes);
+        net_walk(&sampled.samples, &texts, dates, walk, &feature.words, classes, &params, ctx)
     })?;
-    let walked = walked.context("a finished walk has scores")?;
     some_fold_fitted(feature, &walked.folds)?;
 
-    let spec = SetSpec {
-        name: feature.name.clone(),
-        kind: RowKind::Dense { dim: 1 },
-        params: json!({
-            "version": VERSION, "feature": feature, "segmenter": segmenter.key(), "corpus": inputs.corpus,
-            "prices": inputs.prices, "cutoff": inputs.cutoff, "seed": ctx.seed(),
-        }),
-        fitted_until: None,
-    };
-    let writer = store.writer(&spec)?;
-    let order = sampled.write(&writer, 1, |i| walked.scores.get(i..=i))?;
-    let scored = walked.scores.iter().filter(|score| !score.is_nan()).count() as u64;
-    report.rows_out = scored;
-    report.drop_rows("before the first test window", sampled.samples.len() as u64 - scored);
+    let row = |i| walked.scores.get(i..=i).filter(|score| !score[0].is_nan());
+    let params = SetParams::of_returns(&reader).with("seed", ctx.seed());
+    let (writer, order) = sampled.write(feature, params, row, store, &mut report, ctx)?;
     report.fact("words", words.len());
     report.fact("folds", &walked.folds);
-    let meta = json!({"columns": feature.columns(), "folds": walked.folds, "networks": walked.nets});
-    Ok((finish(writer, &order, meta, &mut report)?, report))
+    let networks = Some(serde_json::to_value(walked.nets)?);
+    let folds = Some(walked.folds);
+    finish(writer, &order, &SetMeta { folds, networks, ..SetMeta::of_columns(feature.columns()) }, report)
 }
 
 #[cfg(test)]

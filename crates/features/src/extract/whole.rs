@@ -1,69 +1,61 @@
-//! Documents as they are, with their sentences: what experiments look at beside features.
+//! Documents with their sentences, as experiments read them beside features.
 
 use std::ops::Range;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 use rayon::prelude::*;
 
 use super::Inputs;
 use super::cost::Cost;
-use super::reading::{draw_of, layout};
+use super::reading::draw_of;
 use inkstone_base::code::Code;
 use inkstone_base::data::Kind;
 use inkstone_base::job::Ctx;
-use inkstone_corpus::clean::{CleanDocument, clean_from_frame};
+use inkstone_corpus::clean::{CleanDocument, clean_of_part};
 use inkstone_corpus::link::{codes_of, links_of_part};
 use inkstone_corpus::structure::{Sentence, sentences_of_part};
 use inkstone_corpus::truncate::{Layout, SectionCounts, SectionShare, Strategy, View};
 use inkstone_tables::corpus::Parts;
-use inkstone_tables::frames;
 use inkstone_text::{Cut, Mode, Segmenter};
 
 /// A document, its text and its sentences.
 pub struct WholeDocument {
-    /// The clean document.
     pub clean: CleanDocument,
-    /// The securities that it speaks of.
     pub codes: Vec<Code>,
     /// Title, a line break, body.
     pub text: String,
-    /// The sentences of the text.
     pub sentences: Vec<Sentence>,
-    /// The number that chance hangs on.
+    /// Random number of the document, from which strategies of chance draw.
     pub draw: u64,
 }
 
 /// The documents of part `i`, in order.
 pub fn read_whole(clean: &Parts, links: &Parts, sentences: &Parts, i: usize, seed: u64) -> Result<Vec<WholeDocument>> {
-    let docs = clean_from_frame(&frames::read_parquet(&clean.path(i), None)?)
-        .with_context(|| format!("cannot use {}", clean.path(i).display()))?;
+    let docs = clean_of_part(&clean.path(i))?;
     let links = links_of_part(&links.path(i))?;
     let sentences = sentences_of_part(&sentences.path(i))?;
     ensure!(sentences.len() == docs.len(), "the sentences of part {i} are not those of its documents: run again");
-    let whole = |((row, clean), sentences): ((u32, CleanDocument), Vec<Sentence>)| {
+    let document = |((row, clean), sentences): ((u32, CleanDocument), Vec<Sentence>)| {
         let text = format!("{}\n{}", clean.document.title, clean.document.body);
         let draw = draw_of(seed, &clean.document.doc_id);
         WholeDocument { codes: codes_of(&links, row), text, sentences, draw, clean }
     };
-    Ok((0..).zip(docs).zip(sentences).map(whole).collect())
+    Ok((0..).zip(docs).zip(sentences).map(document).collect())
 }
 
 impl WholeDocument {
-    /// What a strategy keeps of it, in tokens of `words`, or of characters where the strategy counts these: the layout, its views, and
+    /// Applies a strategy, in tokens of `words`, or in characters where the strategy counts these. Returns the layout, its views, and
     /// the bytes of each token.
     pub fn views(&self, strategy: &Strategy, words: &Segmenter) -> (Layout, Vec<View>, Vec<Range<usize>>) {
-        let counter = match strategy.characters {
-            true => words.recut(Mode::Char, Cut::Precise),
-            false => words.recut(words.mode(), Cut::Precise),
-        };
-        let tokens: Vec<_> = counter.tokens(&self.text).iter().map(|token| token.start..token.end).collect();
-        let layout = layout(tokens.iter().map(|token| token.start), &self.sentences);
+        let tokens: Vec<_> =
+            strategy.counter(words).tokens(&self.text).iter().map(|token| token.start..token.end).collect();
+        let layout = Layout::new(tokens.iter().map(|token| token.start), &self.sentences);
         let views = strategy.views(&layout, 0, self.draw);
         (layout, views, tokens)
     }
 }
 
-/// What strategies keep of the documents of some kinds, in words (or characters, where they count these): cost, and tokens by section.
+/// Applies strategies to the documents of some kinds, in words (or characters, where they count these). Returns cost and tokens by section.
 /// Progress is counted in documents.
 pub fn audit(
     strategies: &[Strategy],
@@ -81,7 +73,7 @@ pub fn audit(
         let one = |document: &WholeDocument| {
             let lay = |segmenter: &Segmenter| {
                 let tokens = segmenter.tokens(&document.text);
-                layout(tokens.iter().map(|token| token.start), &document.sentences)
+                Layout::new(tokens.iter().map(|token| token.start), &document.sentences)
             };
             let [words, characters] = [lay(&words), lay(&characters)];
             let count = |strategy: &Strategy| {

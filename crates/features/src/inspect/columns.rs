@@ -1,29 +1,27 @@
-//! What one column of a set holds: counts and moments of all rows, quartiles and a histogram of the sampled ones.
+//! Statistics of one column of a set: counts and moments of all rows, quartiles and a histogram of the sampled ones.
 
 use inkstone_base::stats::quantile;
 
 /// Bars of a column's histogram.
 pub const BINS: usize = 16;
 
-/// Share of the values below the first inner border of a histogram, and above the last: what is farther out stands in the outer bars,
+/// Share of the values below the first inner border of a histogram, and above the last: values farther out stand in the outer bars,
 /// so that one stray value does not press all others into one bar.
 const TAIL: f64 = 0.01;
 
-/// What a column is called.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ColumnName {
-    /// As the set has it.
+    /// The name in the set.
     Named(String),
-    /// How many columns of a sparse row are not zero.
+    /// Number of non-zero columns of a sparse row.
     Entries,
     /// Euclidean length of a sparse row.
     Length,
 }
 
-/// What a column holds. Figures that there are no values for are NaN.
+/// Statistics of a column. Figures without values are NaN.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Column {
-    /// What it is called.
     pub name: ColumnName,
     /// Rows without a finite value.
     pub missing: u64,
@@ -33,9 +31,7 @@ pub struct Column {
     pub mean: f64,
     /// Standard deviation of the finite values (ddof 1).
     pub std: f64,
-    /// The least finite value.
     pub min: f64,
-    /// The greatest finite value.
     pub max: f64,
     /// First quartile, median, third quartile of the sampled rows.
     pub quartiles: [f64; 3],
@@ -44,7 +40,7 @@ pub struct Column {
 }
 
 impl Column {
-    /// Whether all rows that have a value have the same one.
+    /// True if all rows that have a value have the same one.
     pub fn is_constant(&self) -> bool {
         self.min.is_finite() && self.min == self.max
     }
@@ -66,7 +62,7 @@ impl Running {
     pub(super) const NEW: Running =
         Running { missing: 0, zeros: 0, n: 0, mean: 0.0, squares: 0.0, min: f64::INFINITY, max: f64::NEG_INFINITY };
 
-    /// Takes in a value (Welford's recursion).
+    /// Adds a value (Welford's recursion).
     pub(super) fn add(&mut self, value: f32) {
         if !value.is_finite() {
             self.missing += 1;
@@ -81,7 +77,7 @@ impl Running {
         (self.min, self.max) = (self.min.min(value), self.max.max(value));
     }
 
-    /// Takes in so many zeros: the rows of which a sparse column says nothing.
+    /// Adds so many zeros, for the rows without an entry in a sparse column.
     pub(super) fn add_zeros(&mut self, count: u64) {
         if count == 0 {
             return;
@@ -104,7 +100,7 @@ impl Running {
         self.n + self.missing
     }
 
-    /// What it comes to, with the values of the sampled rows.
+    /// The statistics, with the values of the sampled rows.
     pub(super) fn conclude(&self, name: ColumnName, sample: impl Iterator<Item = f32>) -> Column {
         let mut sample: Vec<f64> = sample.filter(|value| value.is_finite()).map(f64::from).collect();
         sample.sort_unstable_by(f64::total_cmp);
@@ -124,7 +120,6 @@ impl Running {
     }
 }
 
-/// The histogram of sorted values.
 fn bars(sorted: &[f64]) -> Vec<u32> {
     if sorted.is_empty() {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! Whether a set is sound: its columns, the rows that repeat others, and the months of the corpus that it covers.
+//! Statistics of a set: its columns, the rows that repeat others, and the months of the corpus that it covers.
 
 use std::collections::BTreeMap;
 
@@ -10,6 +10,7 @@ use rustc_hash::FxHashSet;
 
 use super::columns::{Column, ColumnName, Running};
 use super::near::times;
+use crate::extract::SetMeta;
 use inkstone_base::job::Ctx;
 use inkstone_store::{Header, Rows, Set, Values};
 use inkstone_tables::corpus::Parts;
@@ -18,56 +19,51 @@ use inkstone_tables::corpus::Parts;
 const SAMPLED: usize = 4096;
 /// Seed of the draw of these rows, fixed so that the same set always shows the same figures.
 const SEED: u64 = 1;
-/// Columns of a dense set that are told one by one.
+/// Columns of a dense set that are listed.
 const MOST_DENSE: usize = 512;
-/// Columns of a sparse set that are told one by one: those with most entries.
+/// Columns of a sparse set that are listed: those with most entries.
 const MOST_SPARSE: usize = 64;
 /// Columns of a sparse set that are counted; hashed terms can have more.
 const COUNTED: usize = 1 << 20;
 /// Rows that are compared with those before them.
 const COMPARED: u64 = 2_000_000;
 
-/// What a set holds.
+/// Statistics of a feature set.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Health {
-    /// Rows.
     pub rows: u64,
     /// Rows that have a finite value in a column, or, sparse, an entry.
     pub filled: u64,
-    /// Columns; of a sparse set those that any row has.
+    /// Number of columns; of a sparse set those that any row has.
     pub columns: usize,
-    /// The columns that are told one by one: the first ones, or of a sparse set two figures of its rows and the columns with most entries.
+    /// The listed columns: the first ones, or of a sparse set two figures of its rows and the columns with most entries.
     pub told: Vec<Column>,
     /// Columns in which all rows with a value have the same one.
     pub constant: u64,
     /// Columns in which no row has a value.
     pub empty: u64,
-    /// Rows of which quartiles and histograms are made.
     pub sampled: u64,
     /// Rows with values that equal, to the bit, those of a row before; rows without any value do not count.
     pub repeats: u64,
-    /// Rows that were compared for that.
+    /// Rows that were compared to count `repeats`.
     pub compared: u64,
     /// Documents by month of publication, in order.
     pub months: Vec<Month>,
-    /// Rows that the corpus as it is now has no document for.
+    /// Rows without a document in the present corpus.
     pub strays: u64,
 }
 
-/// The documents of a month.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Month {
-    /// The year.
     pub year: i32,
-    /// The month, from 1.
+    /// From 1.
     pub month: u32,
-    /// Documents published in it.
     pub documents: u64,
-    /// Of these, how many have a value.
+    /// Documents of the month that have a value.
     pub filled: u64,
 }
 
-/// Reads a set once and says what it holds. `progress` hears how many rows have been read.
+/// Reads a set once. `progress` gets the number of rows read so far.
 pub fn health(set: &Set<'_>, clean: &Parts, progress: &dyn Fn(u64), ctx: &Ctx) -> Result<Health> {
     let header = set.header();
     let mut tally = Tally::new(header)?;
@@ -180,7 +176,7 @@ impl Tally {
         self.chosen.binary_search(&self.health.rows).is_ok()
     }
 
-    /// Counts a row whose values were there before.
+    /// Counts a row that repeats the values of an earlier row.
     fn compare(&mut self, columns: &[u32], values: &[f32]) {
         if self.health.compared == COMPARED {
             return;
@@ -203,7 +199,7 @@ impl Tally {
         }
         let (values, width) = (&self.values, self.width);
         let sampled = |column: usize| values.iter().skip(column).step_by(width.max(1)).copied();
-        let names = Names::of(header);
+        let meta = SetMeta::read(header).unwrap_or_default();
         let mut health = self.health;
         if sparse {
             let mut order: Vec<usize> = (0..self.columns.len()).filter(|c| self.columns[*c].filled() > 0).collect();
@@ -214,13 +210,13 @@ impl Tally {
                 health.told.push(self.of_rows[figure].conclude(name, sampled(figure)));
             }
             for column in order {
-                let name = ColumnName::Named(names.column(column));
+                let name = ColumnName::Named(column_name(&meta, column));
                 health.told.push(self.columns[column].conclude(name, std::iter::empty()));
             }
         } else {
             health.columns = self.columns.len();
             for (place, column) in self.columns.iter().enumerate() {
-                let told = column.conclude(ColumnName::Named(names.column(place)), std::iter::empty());
+                let told = column.conclude(ColumnName::Named(column_name(&meta, place)), std::iter::empty());
                 health.constant += u64::from(told.is_constant());
                 health.empty += u64::from(told.mean.is_nan());
                 if place < width {
@@ -235,19 +231,9 @@ impl Tally {
     }
 }
 
-/// What the columns of a set are called.
-struct Names<'a>(Option<&'a Vec<serde_json::Value>>);
-
-impl Names<'_> {
-    fn of(header: &Header) -> Names<'_> {
-        let named =
-            |key: &str| header.meta.get(key).and_then(|names| names.as_array()).filter(|names| !names.is_empty());
-        Names(named("columns").or_else(|| named("vocabulary")))
-    }
-
-    /// Its name, or else its number from 1.
-    fn column(&self, place: usize) -> String {
-        let name = self.0.and_then(|names| names.get(place)).and_then(|name| name.as_str());
-        name.map_or_else(|| format!("#{}", place + 1), str::to_owned)
-    }
+/// The name of a column in the notes of a set, or else its number from 1.
+fn column_name(meta: &SetMeta, place: usize) -> String {
+    let term = || meta.vocabulary.as_ref()?.get(place).map(AsRef::as_ref);
+    let name = if meta.columns.is_empty() { term() } else { meta.columns.get(place).map(String::as_str) };
+    name.map_or_else(|| format!("#{}", place + 1), str::to_owned)
 }

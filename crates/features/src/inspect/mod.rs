@@ -1,4 +1,4 @@
-//! Looking at feature sets: what their columns hold, how much of the corpus they cover, and which rows lie near to one.
+//! Statistics of feature sets: contents of columns, coverage of the corpus, and near rows.
 //!
 //! Batch `i` of a set has a row for each document of part `i` of the cleaned corpus. Sets are read batch by batch, so memory is that of a
 //! batch, of the rows sampled for quartiles and of eight bytes a row; nothing is written.

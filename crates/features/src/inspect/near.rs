@@ -1,4 +1,4 @@
-//! Which documents have rows near to that of one, among those published before it if asked so.
+//! The documents whose rows are near to the row of one, on request only among those published before it.
 //!
 //! Every row is looked at. Cosines are those of [`Nearest`]; equal ones stand in the order of the corpus. A row without a direction or with
 //! a value that is no number is near to nothing.
@@ -17,10 +17,10 @@ use inkstone_store::{Rows, Set, Values};
 use inkstone_tables::corpus::{self, Parts};
 use inkstone_tables::frames;
 
-/// What is said of a set whose rows are no longer those of the corpus.
+/// Error of a set whose rows are no longer those of the corpus.
 const OUTGROWN: &str = "the corpus has changed since the set was made: run the pipeline";
 
-/// What is near.
+/// Measure of nearness.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Measure {
     /// Cosine of the angle between two rows; the greatest is the nearest.
@@ -30,48 +30,41 @@ pub enum Measure {
     Euclid,
 }
 
-/// What is asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Query {
     /// Part and row of the document; none: the latest one that has a row.
     pub place: Option<(usize, usize)>,
-    /// By what rows are compared.
     pub measure: Measure,
-    /// Whether only documents count that were published before it, strictly.
+    /// True if only documents count that were published strictly before it.
     pub past_only: bool,
     /// Neighbours at the most.
     pub most: usize,
 }
 
-/// What a list shows of a document.
+/// A document as lists show it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Document {
     /// Part and row in the corpus.
     pub place: (usize, usize),
-    /// Its id.
     pub doc_id: String,
-    /// Its title.
     pub title: String,
-    /// Its codes, joined by commas.
+    /// Codes joined by commas.
     pub codes: String,
-    /// When it was published.
     pub published_at: NaiveDateTime,
-    /// The first document that tells the same; itself if none does.
+    /// The first document of its story; itself if it is the first.
     pub first_mention: String,
 }
 
-/// A neighbour.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Near {
-    /// The document.
     pub document: Document,
-    /// Its cosine or distance.
+    /// Cosine or distance.
     pub value: f32,
-    /// Whether it tells the same as the one asked for.
+    /// True if it is of the same story as the document asked for.
     pub repeats: bool,
 }
 
-/// Why there are no neighbours.
+/// Reason for which there are no neighbours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Nothing {
     /// No document of the set has a row with values.
@@ -82,31 +75,28 @@ pub enum Nothing {
     Alone,
 }
 
-/// The neighbours of a document.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Neighbours {
     /// The document asked for; none where no row has values.
     pub query: Option<Document>,
-    /// The neighbours, the nearest first.
+    /// The nearest first.
     pub found: Vec<Near>,
-    /// Rows that were compared.
     pub compared: u64,
     /// Rows left out because their documents came later, or at the same time.
     pub later: u64,
-    /// Why nothing was found.
     pub nothing: Option<Nothing>,
 }
 
 /// Documents in whose title, id or codes a text occurs.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Found {
-    /// The first of them.
+    /// The first of the documents.
     pub documents: Vec<Document>,
-    /// In all.
+    /// Number of all such documents.
     pub total: u64,
 }
 
-/// Looks at all rows of a set for those nearest to that of a document. `progress` hears how many rows have been read.
+/// Looks at all rows of a set for those nearest to that of a document. `progress` gets the number of rows read so far.
 pub fn neighbours(
     set: &Set<'_>,
     clean: &Parts,
@@ -294,7 +284,7 @@ fn nearest(rows: &Rows, allowed: &[usize], own: &Row, query: &Query, ctx: &Ctx) 
     Ok(found)
 }
 
-/// What lists show of documents.
+/// The columns that lists show.
 const COLUMNS: [&str; 5] = ["doc_id", "title", "codes", "published_at", "first_mention"];
 
 fn strings(frame: &DataFrame, name: &str) -> Result<StringChunked> {

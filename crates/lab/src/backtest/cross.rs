@@ -6,14 +6,11 @@ use anyhow::{Result, bail};
 use chrono::{NaiveDate, NaiveDateTime};
 use rayon::prelude::*;
 
-use crate::backtest::{Params, Preset, Refusal, Weights, layers};
+use crate::backtest::{ByHorizon, Params, Refusal, Weights, layers};
 use crate::factor::Factor;
 use inkstone_base::job::Ctx;
 use inkstone_base::stats::{mean, std};
 use inkstone_market::{Gate, Market, Panel, Tradability};
-
-/// alphalens's `filter_zscore`: returns further than this many standard deviations from their name's mean are left out.
-const ALPHALENS_OUTLIER: f64 = 20.0;
 
 /// Examples of refused values that are kept.
 const EXAMPLES: usize = 5;
@@ -26,18 +23,17 @@ pub(super) struct Cross {
     pub entry: usize,
     /// Numbers of the codes, ascending.
     pub names: Vec<u32>,
-    /// Values of the factor.
     pub values: Vec<f64>,
     /// Quantile from 1 (lowest), 0 for none.
     pub quantiles: Vec<u16>,
-    /// Returns, `[horizons][names]`; NaN where there is none or the name could not be bought.
-    pub returns: Vec<Vec<f64>>,
+    /// Return of each name; NaN where there is none or the name could not be bought.
+    pub returns: ByHorizon<Vec<f64>>,
 }
 
 impl Cross {
-    /// Whether a name has a return at any horizon.
+    /// True if a name has a return at any horizon.
     pub(super) fn has_return(&self, k: usize) -> bool {
-        self.returns.iter().any(|column| !column[k].is_nan())
+        self.returns.values().any(|returns| !returns[k].is_nan())
     }
 
     /// Weight of a name within its layer before the weights are made to sum to 1; NaN where it is not known.
@@ -50,14 +46,14 @@ impl Cross {
 
     /// The cross of some of the names, without quantiles.
     pub(super) fn part(&self, places: &[usize]) -> Cross {
-        let of = |column: &[f64]| places.iter().map(|&k| column[k]).collect::<Vec<f64>>();
+        let some = |column: &[f64]| places.iter().map(|&k| column[k]).collect::<Vec<f64>>();
         Cross {
             t: self.t,
             entry: self.entry,
             names: places.iter().map(|&k| self.names[k]).collect(),
-            values: of(&self.values),
+            values: some(&self.values),
             quantiles: Vec::new(),
-            returns: self.returns.iter().map(|column| of(column)).collect(),
+            returns: self.returns.map(|returns| some(returns)),
         }
     }
 }
@@ -70,15 +66,15 @@ pub(super) struct Prices<'a> {
     pub benchmark: Option<usize>,
     /// Prices from which returns are made.
     returns: &'a Panel,
-    /// Whether gates are looked at.
+    /// True if gates are looked at.
     gated: bool,
-    /// Bounds of admissible returns, `[horizons][codes]`.
-    bounds: Vec<Vec<(f64, f64)>>,
+    /// Bounds of the returns of each code; empty without bounds.
+    bounds: ByHorizon<Vec<(f64, f64)>>,
 }
 
-/// What became of the values.
+/// Counts of values by what became of them.
 #[derive(Default)]
-pub(super) struct Tally {
+pub(super) struct ValueCounts {
     pub values: u64,
     pub late: u64,
     pub examples: Vec<(NaiveDate, String, NaiveDateTime, NaiveDateTime)>,
@@ -88,8 +84,8 @@ pub(super) struct Tally {
     pub ends: BTreeMap<usize, (u64, u64)>,
 }
 
-impl Tally {
-    fn merge(&mut self, other: Tally) {
+impl ValueCounts {
+    fn merge(&mut self, other: ValueCounts) {
         self.values += other.values;
         self.late += other.late;
         let room = EXAMPLES.saturating_sub(self.examples.len());
@@ -104,7 +100,7 @@ impl Tally {
 
     /// Fails when the alignment itself is wrong: too many values were known too late.
     pub(super) fn check_alignment(&self, params: &Params) -> Result<()> {
-        if params.lookahead_allowed() || self.late as f64 <= params.max_refused * self.values as f64 {
+        if params.uses_late_values() || self.late as f64 <= params.max_refused * self.values as f64 {
             return Ok(());
         }
         let (date, code, known, begins) = &self.examples[0];
@@ -124,7 +120,7 @@ impl Tally {
 
     /// The refusals, unless look-ahead was allowed.
     pub(super) fn refusal(&self, params: &Params) -> Refusal {
-        if params.lookahead_allowed() {
+        if params.uses_late_values() {
             return Refusal::default();
         }
         Refusal { values: self.late, examples: self.examples.clone() }
@@ -138,16 +134,14 @@ impl<'a> Prices<'a> {
         tradability: &'a Tradability,
         params: &Params,
     ) -> Result<Prices<'a>> {
-        let returns = match params.preset {
-            // alphalens fills prices forward; the default holds what it cannot sell at its last close.
-            Preset::Default | Preset::Alphalens => tradability.marks(),
-            Preset::Qlib => market.price(params.traded_price())?,
-        };
-        let gated = params.preset == Preset::Default;
+        let rules = params.rules();
+        let returns = if rules.fills_prices { tradability.marks() } else { market.price(params.traded_price())? };
         let benchmark = params.check(market)?;
-        let mut prices = Prices { market, tradability, benchmark, returns, gated, bounds: Vec::new() };
-        if params.preset == Preset::Alphalens {
-            prices.bounds = params.horizons.iter().map(|&h| prices.outlier_bounds(factor, params, h)).collect();
+        let mut prices =
+            Prices { market, tradability, benchmark, returns, gated: rules.gated, bounds: ByHorizon::default() };
+        if let Some(outlier) = rules.outlier {
+            let bounds = |&horizon: &usize| (horizon, prices.outlier_bounds(factor, params, horizon, outlier));
+            prices.bounds = params.horizons.iter().map(bounds).collect();
         }
         Ok(prices)
     }
@@ -167,17 +161,17 @@ impl<'a> Prices<'a> {
         if before == 0.0 { 0.0 } else { after / before - 1.0 }
     }
 
-    /// What a held share is worth.
+    /// Value of a held share.
     pub(super) fn mark(&self, e: usize, i: usize) -> f64 {
         self.tradability.marks().at(e, i)
     }
 
-    /// Whether a name is delisted on a date; never by the rules of other packages, which hold its last price.
+    /// True if a name is delisted on a date; never without gates, which hold its last price.
     pub(super) fn delisted(&self, e: usize, i: usize) -> bool {
         self.gated && self.market.delisted(i).is_some_and(|gone| gone <= e)
     }
 
-    /// What can be done with a name; without gates, anything that has a price.
+    /// The gate of a name; without gates, anything that has a price can be traded.
     pub(super) fn gate(&self, t: usize, i: usize) -> Gate {
         match self.gated {
             true => self.tradability.gate(t, i),
@@ -186,7 +180,8 @@ impl<'a> Prices<'a> {
         }
     }
 
-    fn outlier_bounds(&self, factor: &Factor, params: &Params, horizon: usize) -> Vec<(f64, f64)> {
+    /// Bounds of the returns of each name: `outlier` standard deviations around its mean.
+    fn outlier_bounds(&self, factor: &Factor, params: &Params, horizon: usize, outlier: f64) -> Vec<(f64, f64)> {
         let days = self.returns.dates().len();
         let dates: Vec<usize> = (0..days).filter(|&t| factor.values.row(t).iter().any(|v| !v.is_nan())).collect();
         let bound = |i: usize| {
@@ -195,31 +190,32 @@ impl<'a> Prices<'a> {
                 .filter_map(|&t| params.entry(t, days))
                 .map(|entry| self.simple_return(i, entry, entry + horizon))
                 .collect();
-            let (centre, spread) = (mean(series.iter().copied()), ALPHALENS_OUTLIER * std(&series));
+            let (centre, spread) = (mean(series.iter().copied()), outlier * std(&series));
             if spread.is_nan() { (f64::NEG_INFINITY, f64::INFINITY) } else { (centre - spread, centre + spread) }
         };
         (0..self.returns.codes().len()).map(bound).collect()
     }
 
-    pub(super) fn forward(&self, i: usize, entry: usize, h: usize, horizon: usize) -> f64 {
+    /// Return of a name that is bought on date `entry` and held for `horizon` days; NaN if it is out of bounds.
+    pub(super) fn forward(&self, i: usize, entry: usize, horizon: usize) -> f64 {
         let value = self.simple_return(i, entry, entry + horizon);
-        match self.bounds.get(h).map(|bounds| bounds[i]) {
+        match self.bounds.get(horizon).map(|bounds| bounds[i]) {
             Some((low, high)) if value < low || value > high => f64::NAN,
             _ => value,
         }
     }
 }
 
-/// The crosses of all dates that have one, ascending, and what became of the values.
+/// The crosses of all dates that have one, ascending, and the counts of values.
 pub(super) fn pair(
     factor: &Factor,
     market: &Market,
     prices: &Prices,
     params: &Params,
     ctx: &Ctx,
-) -> Result<(Vec<Cross>, Tally)> {
+) -> Result<(Vec<Cross>, ValueCounts)> {
     let days = market.dates().len();
-    let paired: Vec<(Option<Cross>, Tally)> = ctx.install(|| {
+    let paired: Vec<(Option<Cross>, ValueCounts)> = ctx.install(|| {
         let date = |t: usize| {
             ctx.advance(1)?;
             Ok(pair_date(factor, market, prices, params, t))
@@ -227,7 +223,7 @@ pub(super) fn pair(
         (0..days).into_par_iter().map(date).collect::<Result<_>>()
     })?;
     let mut crosses = Vec::new();
-    let mut tally = Tally::default();
+    let mut tally = ValueCounts::default();
     for (cross, part) in paired {
         crosses.extend(cross);
         tally.merge(part);
@@ -235,7 +231,7 @@ pub(super) fn pair(
     Ok((crosses, tally))
 }
 
-/// Why nothing could be bought; none where it could.
+/// Reason for which a name cannot be bought; none if it can.
 pub(super) fn blocked(gate: Gate) -> Option<&'static str> {
     match gate {
         Gate::Shut => Some("not traded on the day of entry"),
@@ -246,15 +242,15 @@ pub(super) fn blocked(gate: Gate) -> Option<&'static str> {
     }
 }
 
-/// The cross of date `t`, if it has one, and what became of its values.
+/// The cross of date `t`, if it has one, and the counts of its values.
 pub(super) fn pair_date(
     factor: &Factor,
     market: &Market,
     prices: &Prices,
     params: &Params,
     t: usize,
-) -> (Option<Cross>, Tally) {
-    let mut tally = Tally::default();
+) -> (Option<Cross>, ValueCounts) {
+    let mut tally = ValueCounts::default();
     let row = factor.values.row(t);
     let there = row.iter().filter(|v| !v.is_nan()).count() as u64;
     tally.values = there;
@@ -266,11 +262,10 @@ pub(super) fn pair_date(
         return (None, tally);
     };
     let begins = params.begins(market, entry);
-    let horizons = params.horizons.len();
-    let mut cross =
-        Cross { t, entry, names: vec![], values: vec![], quantiles: vec![], returns: vec![vec![]; horizons] };
+    let returns = params.horizons.iter().map(|&horizon| (horizon, Vec::new())).collect();
+    let mut cross = Cross { t, entry, names: vec![], values: vec![], quantiles: vec![], returns };
     let mut unused = 0;
-    let drop = |tally: &mut Tally, reason| *tally.dropped.entry(reason).or_default() += 1;
+    let drop = |tally: &mut ValueCounts, reason| *tally.dropped.entry(reason).or_default() += 1;
     for (i, &value) in row.iter().enumerate().filter(|(_, v)| !v.is_nan()) {
         if prices.benchmark == Some(i) {
             drop(&mut tally, "value of the benchmark");
@@ -283,19 +278,20 @@ pub(super) fn pair_date(
                 let code = market.codes()[i].to_string();
                 tally.examples.push((market.dates()[t], code, known_at.unwrap_or(begins), begins));
             }
-            if !params.lookahead_allowed() {
+            if !params.uses_late_values() {
                 drop(&mut tally, "not known before the return begins");
                 continue;
             }
         }
         let gate = prices.gate(entry, i);
         let returns: Vec<f64> = match gate.can_buy() {
-            true => params.horizons.iter().enumerate().map(|(h, &n)| prices.forward(i, entry, h, n)).collect(),
-            false => vec![f64::NAN; horizons],
+            true => params.horizons.iter().map(|&horizon| prices.forward(i, entry, horizon)).collect(),
+            false => vec![f64::NAN; params.horizons.len()],
         };
-        let lost = match params.preset {
-            Preset::Alphalens => returns.iter().any(|r| r.is_nan()),
-            _ => returns.iter().all(|r| r.is_nan()),
+        let whole_rows = params.rules().whole_rows;
+        let lost = match whole_rows {
+            true => returns.iter().any(|r| r.is_nan()),
+            false => returns.iter().all(|r| r.is_nan()),
         };
         if lost {
             let blocked = blocked(gate);
@@ -303,7 +299,7 @@ pub(super) fn pair_date(
                 *tally.blocked.entry(blocked).or_default() += 1;
             }
             drop(&mut tally, blocked.unwrap_or("no later price at a horizon"));
-            if params.preset == Preset::Alphalens {
+            if whole_rows {
                 continue;
             }
             unused += 1;
@@ -315,7 +311,7 @@ pub(super) fn pair_date(
         }
         cross.names.push(i as u32);
         cross.values.push(value);
-        cross.returns.iter_mut().zip(returns).for_each(|(column, r)| column.push(r));
+        cross.returns.values_mut().zip(returns).for_each(|(column, r)| column.push(r));
     }
     let usable = cross.names.len() - unused;
     if usable == 0 {

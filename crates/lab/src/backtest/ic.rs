@@ -12,10 +12,10 @@ use inkstone_market::Market;
 
 /// One series per horizon. A date with fewer names than needed has no entry.
 pub(super) fn series(crosses: &[Cross], market: &Market, params: &Params, ctx: &Ctx) -> Result<Vec<IcSeries>> {
-    let of_horizon = |(h, &horizon): (usize, &usize)| {
+    let at_horizon = |&horizon: &usize| {
         let date = |cross: &Cross| {
             ctx.check()?;
-            let (values, returns) = complete(&cross.values, &cross.returns[h]);
+            let (values, returns) = complete(&cross.values, &cross.returns[horizon]);
             let enough = values.len() >= params.names_needed();
             Ok(enough.then(|| (cross.t, values.len(), pearson(&values, &returns), spearman(&values, &returns))))
         };
@@ -32,7 +32,7 @@ pub(super) fn series(crosses: &[Cross], market: &Market, params: &Params, ctx: &
         series.rank_ic_summary = summarise(&series.rank_ic, horizon);
         Ok(series)
     };
-    params.horizons.iter().enumerate().map(of_horizon).collect()
+    params.horizons.iter().map(at_horizon).collect()
 }
 
 /// Mean RankIC of single days after the entry, for the names that could be bought.

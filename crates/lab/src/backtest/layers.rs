@@ -5,18 +5,19 @@ use std::cmp::Ordering;
 use rayon::prelude::*;
 
 use crate::backtest::cross::Cross;
-use crate::backtest::{Layers, Params, Preset, Stability};
+use crate::backtest::preset::Cut;
+use crate::backtest::{Layers, Params, Stability};
 use inkstone_base::job::Ctx;
 use inkstone_base::stats::{average_ranks, complete, mean, pearson, quantile, std};
 use inkstone_market::Market;
 
 /// Quantile of each name of a cross, from 1 (lowest); 0 for none. `None`: the date cannot be cut by the rules of the preset.
 pub(super) fn assign(cross: &Cross, market: &Market, params: &Params) -> Option<Vec<u16>> {
-    match params.preset {
-        Preset::Default if params.within_industry => Some(within_industries(cross, market, params.quantiles)),
-        Preset::Default => Some(cut(&average_ranks(&cross.values), params.quantiles)),
-        Preset::Alphalens => qcut(&cross.values, params.quantiles),
-        Preset::Qlib => {
+    match params.rules().cut {
+        Cut::Ranks if params.within_industry => Some(within_industries(cross, market, params.quantiles)),
+        Cut::Ranks => Some(cut(&average_ranks(&cross.values), params.quantiles)),
+        Cut::Values => qcut(&cross.values, params.quantiles),
+        Cut::Groups => {
             // Qlib groups rows of scores and labels: a name without a label is in none.
             let labelled: Vec<usize> = (0..cross.names.len()).filter(|&k| cross.has_return(k)).collect();
             let values: Vec<f64> = labelled.iter().map(|&k| cross.values[k]).collect();
@@ -102,9 +103,12 @@ fn descending(values: &[f64]) -> Vec<usize> {
 pub(super) fn layers(crosses: &[Cross], market: &Market, params: &Params, ctx: &Ctx) -> Layers {
     let demeaned = params.is_demeaned();
     let mut layers = Layers { horizons: params.horizons.clone(), demeaned, ..Layers::default() };
-    for h in 0..params.horizons.len() {
+    for &horizon in &params.horizons {
         let by_date: Vec<(Vec<f64>, f64)> = ctx.install(|| {
-            let date = |cross: &Cross| (date_means(cross, h, market, params), spread(cross, h, market, params));
+            let date = |cross: &Cross| {
+                let returns = &cross.returns[horizon];
+                (date_means(cross, returns, market, params), spread(cross, returns, market, params))
+            };
             crosses.par_iter().map(date).collect()
         });
         let column = |q: usize| by_date.iter().map(|(means, _)| means[q]).collect::<Vec<f64>>();
@@ -124,11 +128,11 @@ pub(super) fn layers(crosses: &[Cross], market: &Market, params: &Params, ctx: &
     layers
 }
 
-/// Mean return by quantile of one date, by the weights of the names.
-fn date_means(cross: &Cross, h: usize, market: &Market, params: &Params) -> Vec<f64> {
+/// Mean of these returns by quantile of one date, by the weights of the names.
+fn date_means(cross: &Cross, returns: &[f64], market: &Market, params: &Params) -> Vec<f64> {
     let mut sums = vec![(0.0, 0.0); params.quantiles];
     let mut all = (0.0, 0.0);
-    for (k, (r, q)) in cross.returns[h].iter().zip(&cross.quantiles).enumerate().filter(|(_, (r, _))| !r.is_nan()) {
+    for (k, (r, q)) in returns.iter().zip(&cross.quantiles).enumerate().filter(|(_, (r, _))| !r.is_nan()) {
         let weight = cross.weight(k, market, params);
         if weight.is_nan() {
             continue;
@@ -143,23 +147,21 @@ fn date_means(cross: &Cross, h: usize, market: &Market, params: &Params) -> Vec<
     sums.into_iter().map(|(sum, weights)| if weights > 0.0 { sum / weights - centre } else { f64::NAN }).collect()
 }
 
-/// Top minus bottom of one date; alphalens and Qlib halve it, since the two legs need twice the capital.
-pub(super) fn spread(cross: &Cross, h: usize, market: &Market, params: &Params) -> f64 {
-    match params.preset {
-        Preset::Default | Preset::Alphalens => {
-            let means = date_means(cross, h, market, params);
-            let spread = means[params.quantiles - 1] - means[0];
-            if params.preset == Preset::Default { spread } else { spread / 2.0 }
-        }
-        Preset::Qlib => {
-            // `nlargest` and `nsmallest` of the names with a label, ties in the order of the table.
-            let (values, returns) = complete(&cross.values, &cross.returns[h]);
-            let size = (values.len() as f64 * (1.0 / params.quantiles as f64)) as usize;
-            let of = |order: Vec<usize>| mean(order.into_iter().take(size).map(|i| returns[i]));
-            let negated: Vec<f64> = values.iter().map(|v| -v).collect();
-            (of(descending(&values)) - of(descending(&negated))) / 2.0
-        }
-    }
+/// Top minus bottom quantile of these returns of one date.
+pub(super) fn spread(cross: &Cross, returns: &[f64], market: &Market, params: &Params) -> f64 {
+    let rules = params.rules();
+    let spread = if rules.cut == Cut::Groups {
+        // `nlargest` and `nsmallest` of the names with a label, ties in the order of the table.
+        let (values, returns) = complete(&cross.values, returns);
+        let size = (values.len() as f64 * (1.0 / params.quantiles as f64)) as usize;
+        let mean_of_first = |order: Vec<usize>| mean(order.into_iter().take(size).map(|i| returns[i]));
+        let negated: Vec<f64> = values.iter().map(|v| -v).collect();
+        mean_of_first(descending(&values)) - mean_of_first(descending(&negated))
+    } else {
+        let means = date_means(cross, returns, market, params);
+        means[params.quantiles - 1] - means[0]
+    };
+    if rules.halves_spread { spread / 2.0 } else { spread }
 }
 
 /// Persistence of quantiles and ranks between dates of the factor that are `period` apart. A date that has values but no
@@ -227,11 +229,12 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::backtest::Preset;
 
     fn assign(values: &[f64], preset: Preset, quantiles: usize) -> Option<Vec<u16>> {
         let market = Market::of_text("date,code,close\n2024-01-02,600001.SH,1\n", &[]).unwrap();
         let names = (0..values.len() as u32).collect();
-        let returns = vec![vec![0.0; values.len()]];
+        let returns = [(1, vec![0.0; values.len()])].into_iter().collect();
         let cross = Cross { t: 0, entry: 0, names, values: values.to_vec(), quantiles: vec![], returns };
         super::assign(&cross, &market, &Params { preset, quantiles, ..Params::default() })
     }
@@ -261,8 +264,8 @@ mod tests {
             let values: Vec<f64> = values.into_iter().map(f64::from).collect();
             // Whole edges in between: numpy's rounding decides nothing.
             prop_assume!((1..n).all(|k| !(k * (values.len() - 1)).is_multiple_of(n)));
-            let of = |preset| assign(&values, preset, n).unwrap();
-            prop_assert_eq!(of(Preset::Default), of(Preset::Alphalens));
+            let quantiles = |preset| assign(&values, preset, n).unwrap();
+            prop_assert_eq!(quantiles(Preset::Default), quantiles(Preset::Alphalens));
         }
     }
 }

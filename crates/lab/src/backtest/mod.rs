@@ -12,6 +12,7 @@
 //!
 //! Useful for: any factor on a market's axes. Not for: building one (that is `factor`).
 
+mod by_horizon;
 mod correlation;
 mod cross;
 pub mod events;
@@ -23,6 +24,7 @@ mod params;
 #[cfg(test)]
 mod parity;
 mod portfolio;
+mod preset;
 mod quick;
 mod samples;
 #[cfg(test)]
@@ -30,13 +32,15 @@ mod tests;
 
 use anyhow::{Result, bail};
 
+pub use by_horizon::ByHorizon;
 pub use names::{DateName, DateNames, Dates, names_on};
 pub use outcome::nan;
 pub use outcome::{
-    Alignment, Benchmark, Capacity, Coverage, Execution, IcDecay, IcSeries, IcSummary, Layers, LongShort, Outcome,
-    Portfolio, PortfolioFigures, Refusal, Sample, Stability, YearFigures,
+    Alignment, Benchmark, Capacity, Coverage, Execution, IcDecay, IcSeries, IcSummary, LayerReturns, Layers, LongShort,
+    Outcome, Portfolio, PortfolioFigures, Refusal, Sample, Stability, YearFigures,
 };
-pub use params::{Params, Preset, Weights};
+pub use params::{Params, Weights};
+pub use preset::Preset;
 pub use quick::{Ranked, Rows};
 
 use crate::backtest::cross::{Prices, pair};
@@ -49,9 +53,7 @@ use inkstone_market::Market;
 /// Tests a factor on the market that it was built on.
 pub fn run(factor: &Factor, market: &Market, params: &Params, ctx: &Ctx) -> Result<(Outcome, Report)> {
     params.validate()?;
-    if factor.values.dates() != market.dates() || factor.values.codes() != market.codes() {
-        bail!("factor {:?} is not on the dates and codes of this price table; build or read it anew", factor.name);
-    }
+    factor.check_axes(market)?;
     let tradability = params.tradability(market)?;
     let prices = Prices::new(factor, market, &tradability, params)?;
     let (crosses, tally) = pair(factor, market, &prices, params, ctx)?;
@@ -66,7 +68,7 @@ pub fn run(factor: &Factor, market: &Market, params: &Params, ctx: &Ctx) -> Resu
     }
     report.check_loss(params.max_loss, "[backtest] max_loss, --max-loss")?;
 
-    let lookahead = params.lookahead_allowed() && tally.late > 0;
+    let lookahead = params.uses_late_values() && tally.late > 0;
     let mut outcome = Outcome {
         factor: factor.name.clone(),
         alignment: params.alignment(),

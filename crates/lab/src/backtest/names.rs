@@ -1,6 +1,6 @@
-//! What a backtest makes of the names of one date: who is in which quantile, what each earned, and whom it left out.
+//! The names of one date in a backtest: quantiles, returns, and reasons for names that are left out.
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use chrono::NaiveDate;
 
 use crate::backtest::Params;
@@ -13,35 +13,33 @@ use inkstone_market::{Market, Tradability};
 pub struct DateNames {
     /// The day on which they are traded; none where the calendar ends before.
     pub entry: Option<NaiveDate>,
-    /// Why the date has no quantiles; none where it has.
+    /// Reason for which the date has no quantiles; none if it has.
     pub left_out: Option<&'static str>,
     /// The names, by the number of their code.
     pub names: Vec<DateName>,
 }
 
-/// A name of a date.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DateName {
     /// Number of the code in the market.
     pub code: usize,
     /// Quantile from 1 (lowest); 0 for none.
     pub quantile: u16,
-    /// Return at each horizon; NaN where it could not be bought or has no later price.
+    /// Return at each horizon of the parameters; NaN if the name could not be bought or has no later price.
     pub returns: Vec<f64>,
-    /// Why the value was not used, or could not be traded on; none where it could.
+    /// Reason for which the value was not used, or could not be traded on; none if it could.
     pub blocked: Option<&'static str>,
 }
 
 impl Params {
-    /// What can be traded on a market by these parameters.
+    /// Tradability of a market by these parameters.
     pub fn tradability(&self, market: &Market) -> Result<Tradability> {
         let tradability = Tradability::new(market, self.traded_price(), &self.limits)?;
-        Ok(match self.preset {
-            crate::backtest::Preset::Default => tradability
-                .without_newcomers(market, self.min_listed_days)
-                .with_delistings(market, self.delisting_return),
-            _ => tradability,
-        })
+        if !self.rules().gated {
+            return Ok(tradability);
+        }
+        let tradability = tradability.without_newcomers(market, self.min_listed_days);
+        Ok(tradability.with_delistings(market, self.delisting_return))
     }
 }
 
@@ -62,21 +60,17 @@ impl<'a> Dates<'a> {
         params: &'a Params,
     ) -> Result<Dates<'a>> {
         params.validate()?;
-        ensure!(
-            factor.values.dates() == market.dates() && factor.values.codes() == market.codes(),
-            "factor {:?} is not on the dates and codes of this price table; build or read it anew",
-            factor.name
-        );
+        factor.check_axes(market)?;
         Ok(Dates { factor, market, params, prices: Prices::new(factor, market, tradability, params)? })
     }
 
-    /// What [`crate::backtest::run`] makes of the values of date `t`.
+    /// The names of date `t` as [`crate::backtest::run`] takes them.
     pub fn on(&self, t: usize) -> DateNames {
         names_of(self, t)
     }
 }
 
-/// What [`crate::backtest::run`] makes of the values of date `t`. `tradability` is that of the parameters.
+/// The names of date `t` as [`crate::backtest::run`] takes them. `tradability` is that of the parameters.
 pub fn names_on(
     factor: &Factor,
     market: &Market,
@@ -100,13 +94,12 @@ fn names_of(dates: &Dates<'_>, t: usize) -> DateNames {
         };
         let gate = prices.gate(entry, code);
         if gate.can_buy() {
-            let forward = |(h, &horizon): (usize, &usize)| prices.forward(code, entry, h, horizon);
-            name.returns = params.horizons.iter().enumerate().map(forward).collect();
+            name.returns = params.horizons.iter().map(|&horizon| prices.forward(code, entry, horizon)).collect();
         }
         let late = factor.known_at(t, code).is_none_or(|known_at| known_at >= params.begins(market, entry));
         name.blocked = if prices.benchmark == Some(code) {
             Some("value of the benchmark")
-        } else if late && !params.lookahead_allowed() {
+        } else if late && !params.uses_late_values() {
             Some("not known before the return begins")
         } else if let Some(reason) = blocked(gate) {
             Some(reason)
@@ -123,13 +116,16 @@ fn names_of(dates: &Dates<'_>, t: usize) -> DateNames {
         name
     });
     // Of the reasons for which single values are dropped, none drops the date.
-    let whole =
+    let reasons =
         ["no trading day to enter on", "date with too few names", "date whose quantiles have no distinct edges"];
     let left_out = match cross {
         Some(_) => None,
-        None => {
-            Some(whole.into_iter().find(|w| tally.dropped.contains_key(w)).unwrap_or("no value that could be used"))
-        }
+        None => Some(
+            reasons
+                .into_iter()
+                .find(|reason| tally.dropped.contains_key(reason))
+                .unwrap_or("no value that could be used"),
+        ),
     };
     DateNames { entry: entry.map(|entry| market.dates()[entry]), left_out, names: names.collect() }
 }

@@ -7,22 +7,20 @@ use std::collections::BTreeMap;
 use chrono::{NaiveDate, NaiveDateTime, NaiveTime};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::params::Preset;
+use super::by_horizon::ByHorizon;
+use super::preset::Preset;
 use inkstone_base::stats::mean;
 use inkstone_market::Price;
 
 /// A backtest of one factor.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Outcome {
-    /// Name of the factor.
     pub factor: String,
-    /// Which return a value is paired with.
     pub alignment: Alignment,
-    /// Whether values were paired with returns that had begun before they were known. Shown wherever a figure is shown.
+    /// True if values were paired with returns that had begun before they were known. Shown wherever a figure is shown.
     pub lookahead: bool,
     /// The values that were refused, because they were not known before the return began; with examples.
     pub refused: Refusal,
-    /// Names with a value, by date.
     pub coverage: Coverage,
     /// Information coefficients, one series per horizon.
     pub ic: Vec<IcSeries>,
@@ -37,9 +35,9 @@ pub struct Outcome {
     /// Mean Pearson correlation of a date's factor ranks with those of the factor's date before.
     #[serde(deserialize_with = "nan")]
     pub rank_autocorrelation: f64,
-    /// How long ranks and quantiles last, by period.
+    /// Persistence of ranks and quantiles, by period.
     pub stability: Vec<Stability>,
-    /// How fast the information fades.
+    /// Mean RankIC of single days after the trade.
     pub decay: IcDecay,
     /// Trading days per year that annual figures are stated with.
     pub days_per_year: u32,
@@ -47,13 +45,11 @@ pub struct Outcome {
     pub untradable: BTreeMap<String, u64>,
     /// Books that are held beside the long-short portfolio: each leg alone, the factor-weighted one, the best N names.
     pub portfolios: Vec<Portfolio>,
-    /// What portfolios are compared with.
+    /// Returns that portfolios are compared with.
     pub benchmark: Option<Benchmark>,
     /// The factor among names of one size, industry or coverage.
     pub samples: Vec<Sample>,
-    /// How much capital the long-short portfolio could take.
     pub capacity: Capacity,
-    /// What was ordered and what could be done.
     pub execution: Execution,
 }
 
@@ -96,19 +92,17 @@ pub struct Benchmark {
     pub name: String,
     /// Dates at which the day's return was earned.
     pub dates: Vec<NaiveDate>,
-    /// Its returns.
     #[serde(deserialize_with = "nans")]
     pub returns: Vec<f64>,
-    /// Its figures.
     pub total: PortfolioFigures,
 }
 
 /// The factor among some of the names.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Sample {
-    /// What names are told apart by: `size`, `industry` or `coverage`.
+    /// Criterion: `size`, `industry` or `coverage`.
     pub by: String,
-    /// Which of these: `small`, `middle`, `large` (capitalisation), the industry's name, `few`, `some`, `many` (documents of a
+    /// Group: `small`, `middle`, `large` (capitalisation), the industry's name, `few`, `some`, `many` (documents of a
     /// value).
     pub group: String,
     /// Mean number of names a date, of the dates that enter.
@@ -121,27 +115,27 @@ pub struct Sample {
     pub spread: Vec<f64>,
 }
 
-/// How much capital a portfolio could take if no order were larger than a share of the day's trade in its name.
+/// Capital that a portfolio could take if no order were larger than a share of the day's trade in its name.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Capacity {
     /// The share of a day's traded value that an order may be.
     pub share: f64,
-    /// Days with orders.
+    /// Number of days with orders.
     pub days: usize,
     /// Capital in CNY of one leg at which the median day's orders fill in full, the tightest deciding; NaN without volumes.
     #[serde(deserialize_with = "nan")]
     pub median: f64,
-    /// The same for the day in twenty that takes least.
+    /// The 5 % quantile over days, where `median` is the 50 % quantile.
     #[serde(deserialize_with = "nan")]
     pub low: f64,
 }
 
-/// What was ordered and what could be done, over both legs of the long-short portfolio.
+/// Orders of both legs of the long-short portfolio, and how many were filled.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Execution {
     /// Orders to buy and to sell, those for less than a lot included. What is held on and cannot be traded has none.
     pub orders: u64,
-    /// Those that were filled, in part where they were rounded to lots.
+    /// Orders that were filled, in part where they were rounded to lots.
     pub filled: u64,
     /// Holdings of names that were delisted.
     pub delisted: u64,
@@ -155,7 +149,7 @@ pub struct Execution {
     pub idle: f64,
 }
 
-/// Which return a value of day `t` is paired with: known by when, bought at which price, held how long.
+/// The return that a value of day `t` is paired with: known by when, bought at which price, held how long.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Alignment {
     /// Trading days from the factor's date to the trade.
@@ -166,11 +160,17 @@ pub struct Alignment {
     pub known_before: NaiveTime,
     /// Holding periods in trading days.
     pub horizons: Vec<usize>,
-    /// Whose rules hold.
     pub preset: Preset,
 }
 
 impl Outcome {
+    /// RankIC and mean spread of a sample at each horizon.
+    pub fn sample_by_horizon(&self, sample: &Sample) -> ByHorizon<(IcSummary, f64)> {
+        let spreads = sample.spread.iter().copied().chain(std::iter::repeat(f64::NAN));
+        let figures = sample.rank_ic.iter().copied().zip(spreads);
+        self.layers.horizons.iter().copied().zip(figures).collect()
+    }
+
     /// The alignment in words, for every table.
     pub fn alignment_in_words(&self) -> String {
         let Alignment { delay, price, known_before, horizons, preset } = &self.alignment;
@@ -200,20 +200,18 @@ impl Outcome {
 /// Values that were not known in time.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Refusal {
-    /// How many values.
     pub values: u64,
-    /// A few of them: date, code, when it was known, when the return began.
+    /// A few values: date, code, known-at time, begin of the return.
     pub examples: Vec<(NaiveDate, String, NaiveDateTime, NaiveDateTime)>,
 }
 
-/// How many names have a value, by date.
+/// Number of names with a value, by date.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Coverage {
-    /// Dates, ascending.
     pub dates: Vec<NaiveDate>,
-    /// Names with a value.
+    /// Number of names with a value.
     pub names: Vec<u32>,
-    /// Names that traded.
+    /// Number of names that traded.
     pub universe: Vec<u32>,
 }
 
@@ -240,9 +238,7 @@ pub struct IcSeries {
     pub rank_ic: Vec<f64>,
     /// Names that entered, by date.
     pub names: Vec<u32>,
-    /// Summary of `ic`.
     pub ic_summary: IcSummary,
-    /// Summary of `rank_ic`.
     pub rank_ic_summary: IcSummary,
 }
 
@@ -275,9 +271,8 @@ pub struct IcDecay {
 /// Moments and tests of a series of information coefficients.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct IcSummary {
-    /// Dates that entered.
+    /// Number of dates.
     pub n: usize,
-    /// Mean.
     #[serde(deserialize_with = "nan")]
     pub mean: f64,
     /// Standard deviation, ddof 1.
@@ -327,8 +322,36 @@ pub struct Layers {
     /// Growth of 1 by quantile, `[quantiles][dates]`, daily returns of the held names, before costs.
     #[serde(deserialize_with = "nan_rows")]
     pub wealth: Vec<Vec<f64>>,
-    /// Whether returns were demeaned by date.
+    /// True if returns were demeaned by date.
     pub demeaned: bool,
+}
+
+/// Returns of the quantile portfolios at one horizon.
+#[derive(Clone, Copy, Debug)]
+pub struct LayerReturns<'a> {
+    pub mean: &'a [f64],
+    pub stderr: &'a [f64],
+    pub spread_dates: &'a [NaiveDate],
+    pub spread: &'a [f64],
+}
+
+impl Layers {
+    /// The lists of each horizon, empty where one is missing.
+    pub fn by_horizon(&self) -> ByHorizon<LayerReturns<'_>> {
+        fn list<T>(lists: &[Vec<T>], h: usize) -> &[T] {
+            lists.get(h).map_or(&[], Vec::as_slice)
+        }
+        let returns = |(h, &horizon): (usize, &usize)| {
+            let returns = LayerReturns {
+                mean: list(&self.mean, h),
+                stderr: list(&self.stderr, h),
+                spread_dates: list(&self.spread_dates, h),
+                spread: list(&self.spread, h),
+            };
+            (horizon, returns)
+        };
+        self.horizons.iter().enumerate().map(returns).collect()
+    }
 }
 
 /// The long-short portfolio: one unit of capital long the top quantile, one unit short the bottom one.
@@ -403,9 +426,7 @@ pub struct PortfolioFigures {
 /// Figures of one calendar year.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct YearFigures {
-    /// The year.
     pub year: i32,
-    /// Its figures.
     pub figures: PortfolioFigures,
 }
 

@@ -1,14 +1,15 @@
-//! Parameters of a backtest, and what each preset makes of them.
+//! Parameters of a backtest.
 
 use anyhow::{Result, bail};
 use chrono::{NaiveDateTime, NaiveTime};
 use serde::{Deserialize, Serialize};
 
 use super::outcome::Alignment;
+use super::preset::{Preset, Rules};
 use inkstone_base::code::Code;
 use inkstone_market::{AUCTION, CLOSE, LimitRule, Market, OPEN, Price};
 
-/// How a factor is tested.
+/// Parameters of a backtest (`[backtest]`).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Params {
@@ -24,17 +25,17 @@ pub struct Params {
     pub horizons: Vec<usize>,
     /// Quantiles of the layers (default 5).
     pub quantiles: usize,
-    /// Whether layer returns are demeaned by date. Unset: no; alphalens yes.
+    /// True if layer returns are demeaned by date. Unset: no; alphalens yes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub demean: Option<bool>,
     /// Trading days between two rebalancings of the portfolios (default 1).
     pub rebalance: usize,
     /// Weights of the names of a layer and of a leg (default equal).
     pub weights: Weights,
-    /// Whether quantiles are cut within each industry of the date (default no). An industry with fewer names than quantiles is
+    /// True if quantiles are cut within each industry of the date (default no). An industry with fewer names than quantiles is
     /// in no layer; names without an industry are one of their own.
     pub within_industry: bool,
-    /// What books are compared with: a code of the price table, which then is no name to be traded; `universe`, the equal-weighted
+    /// Benchmark of the books: a code of the price table, which then is no name to be traded; `universe`, the equal-weighted
     /// mean of what traded (default); or `none`.
     pub benchmark: String,
     /// Names of the book that holds the best ones (default 50, as Qlib's TopkDropoutStrategy); 0: no such book.
@@ -66,7 +67,7 @@ pub struct Params {
     /// Largest share of values that may be refused for having been known too late (default 0.05): above it, the alignment
     /// itself is wrong and the run is an error.
     pub max_refused: f64,
-    /// Whether values are paired with returns that had begun before they were known (default no). Every table then says so.
+    /// True if values are paired with returns that had begun before they were known (default no). Every table then says so.
     pub allow_lookahead: bool,
     /// Days after the entry up to which the fading of the RankIC is followed (default 20).
     pub decay_lags: usize,
@@ -111,24 +112,7 @@ impl Default for Params {
     }
 }
 
-/// The rules of a backtest as a whole.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
-#[serde(rename_all = "lowercase")]
-pub enum Preset {
-    /// Bought at the next open; what cannot be traded is not; a suspended or delisted holding keeps its last close.
-    #[default]
-    Default,
-    /// `get_clean_factor_and_forward_returns` of alphalens: bought at the close of the factor's own date, tradability not
-    /// looked at, a row dropped when any horizon has no return. Such an alignment pairs values with a price at which they
-    /// became known; it is allowed, and said.
-    Alphalens,
-    /// Qlib's default label (bought at the close of the next day), its groups of `len // N` and halved long-short return;
-    /// tradability not looked at. Figures of books are those of its `risk_analysis` in mode `sum`, which counts 238 days a year
-    /// where `days_per_year` is not set to that.
-    Qlib,
-}
-
-/// How the names of a layer or a leg weigh.
+/// Weights of the names of a layer or a leg.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum Weights {
@@ -216,28 +200,34 @@ impl Params {
         (bought * (self.open_bps + self.slippage_bps) + sold * (self.close_bps + self.slippage_bps)) * 1e-4
     }
 
+    /// The choices of the preset.
+    pub(super) fn rules(&self) -> &'static Rules {
+        self.preset.rules()
+    }
+
     /// The delay in force.
     pub fn delay_days(&self) -> i64 {
-        i64::from(self.delay.unwrap_or(if self.preset == Preset::Alphalens { 0 } else { 1 }))
+        i64::from(self.delay.unwrap_or(self.rules().delay))
     }
 
     /// The price in force.
     pub fn traded_price(&self) -> Price {
-        self.price.unwrap_or(if self.preset == Preset::Default { Price::Open } else { Price::Close })
+        self.price.unwrap_or(self.rules().price)
     }
 
-    /// Whether layer returns are demeaned by date.
+    /// True if layer returns are demeaned by date.
     pub(super) fn is_demeaned(&self) -> bool {
-        self.demean.unwrap_or(self.preset == Preset::Alphalens)
+        self.demean.unwrap_or(self.rules().demean)
     }
 
-    pub(super) fn lookahead_allowed(&self) -> bool {
-        self.allow_lookahead || self.preset == Preset::Alphalens
+    /// True if values are used that were known too late.
+    pub(crate) fn uses_late_values(&self) -> bool {
+        self.allow_lookahead || self.rules().lookahead
     }
 
-    /// Whether a date with this few names is left out.
+    /// Fewest names of a date that enters.
     pub(super) fn names_needed(&self) -> usize {
-        if self.preset == Preset::Default { self.min_names.max(2) } else { 1 }
+        if self.rules().every_date { 1 } else { self.min_names.max(2) }
     }
 
     /// Number of the date at which a value of date `t` is traded.
@@ -259,7 +249,7 @@ impl Params {
         }
     }
 
-    /// Which return a value is paired with.
+    /// The return that a value is paired with.
     pub(super) fn alignment(&self) -> Alignment {
         Alignment {
             delay: self.delay_days(),

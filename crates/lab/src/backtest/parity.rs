@@ -65,7 +65,7 @@ fn the_clean_rows_of_alphalens_their_returns_and_quantiles() {
     let mut ours = Vec::new();
     for cross in &crosses {
         for (k, i) in cross.names.iter().enumerate() {
-            let returns: Vec<f64> = cross.returns.iter().map(|column| column[k]).collect();
+            let returns: Vec<f64> = cross.returns.values().map(|returns| returns[k]).collect();
             let code = market.codes()[*i as usize].to_string();
             ours.push((market.dates()[cross.t], code, cross.quantiles[k], returns));
         }

@@ -7,12 +7,13 @@
 
 use std::ops::Range;
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use chrono::NaiveDateTime;
 use rayon::prelude::*;
 
 use crate::backtest::cross::Prices;
-use crate::backtest::{Params, Preset, layers};
+use crate::backtest::preset::Cut;
+use crate::backtest::{Params, layers};
 use crate::factor::Factor;
 use inkstone_base::job::Ctx;
 use inkstone_base::stats::pearson;
@@ -28,28 +29,23 @@ impl Params {
     pub(crate) fn trade_at(&self, market: &Market, t: usize) -> Option<NaiveDateTime> {
         self.entry(t, market.dates().len()).map(|entry| self.begins(market, entry))
     }
-
-    /// Whether values are used that were known too late.
-    pub(crate) fn uses_late_values(&self) -> bool {
-        self.lookahead_allowed()
-    }
 }
 
 /// Numbers of names in ascending order of their number, those of equal ones marked.
-type Order = Vec<u32>;
+type RankOrder = Vec<u32>;
 
 /// The returns of a market at the first horizon, ranked by date.
 pub struct Ranked<'a> {
     market: &'a Market,
     params: Params,
     /// By the factor's date; none where nothing can be bought.
-    days: Vec<Order>,
+    days: Vec<RankOrder>,
 }
 
 /// The values of a factor, ranked by date.
 pub struct Rows<'a> {
     factor: &'a Factor,
-    orders: Vec<Order>,
+    orders: Vec<RankOrder>,
 }
 
 impl<'a> Ranked<'a> {
@@ -59,15 +55,14 @@ impl<'a> Ranked<'a> {
         params.validate()?;
         let tradability = Tradability::new(market, params.traded_price(), &params.limits)?;
         let prices = Prices::new(factor, market, &tradability, params)?;
-        let of_name = |entry: usize, i: usize| {
-            let forward = |(h, &n): (usize, &usize)| prices.forward(i, entry, h, n);
+        let return_of = |entry: usize, i: usize| {
+            let forward = |&horizon: &usize| prices.forward(i, entry, horizon);
             match prices.gate(entry, i).can_buy() && prices.benchmark != Some(i) {
-                // alphalens drops a row for which any horizon has no return.
-                true if params.preset == Preset::Alphalens => {
-                    let returns: Vec<f64> = params.horizons.iter().enumerate().map(forward).collect();
+                true if params.rules().whole_rows => {
+                    let returns: Vec<f64> = params.horizons.iter().map(forward).collect();
                     if returns.iter().any(|r| r.is_nan()) { f64::NAN } else { returns[0] }
                 }
-                true => forward((0, &params.horizons[0])),
+                true => forward(&params.horizons[0]),
                 false => f64::NAN,
             }
         };
@@ -75,8 +70,8 @@ impl<'a> Ranked<'a> {
         let day = |t: usize| {
             ctx.check()?;
             Ok(match params.entry(t, dates) {
-                Some(entry) => ordered((0..width).map(|i| of_name(entry, i))),
-                None => Order::new(),
+                Some(entry) => ordered((0..width).map(|i| return_of(entry, i))),
+                None => RankOrder::new(),
             })
         };
         let days = ctx.install(|| (0..dates).into_par_iter().map(day).collect::<Result<_>>())?;
@@ -85,7 +80,7 @@ impl<'a> Ranked<'a> {
 
     /// The values that a backtest would use: those that were known in time, or all if look-ahead is allowed.
     pub fn rows<'f>(&self, factor: &'f Factor, ctx: &Ctx) -> Result<Rows<'f>> {
-        self.rows_where(factor, self.params.lookahead_allowed(), ctx)
+        self.rows_where(factor, self.params.uses_late_values(), ctx)
     }
 
     /// All values, also those that were known too late.
@@ -94,11 +89,7 @@ impl<'a> Ranked<'a> {
     }
 
     fn rows_where<'f>(&self, factor: &'f Factor, late: bool, ctx: &Ctx) -> Result<Rows<'f>> {
-        ensure!(
-            factor.values.dates() == self.market.dates() && factor.values.codes() == self.market.codes(),
-            "factor {:?} is not on the dates and codes of this price table; build or read it anew",
-            factor.name
-        );
+        factor.check_axes(self.market)?;
         let row = |t: usize| {
             ctx.check()?;
             let begins = self.params.trade_at(self.market, t);
@@ -155,7 +146,7 @@ impl<'a> Ranked<'a> {
                 *place = ABSENT;
             }
         }
-        if self.params.preset == Preset::Alphalens {
+        if self.params.rules().cut == Cut::Values {
             let row = rows.factor.values.row(from);
             let values: Vec<f64> = (0..row.len()).filter(|&i| places[i] != ABSENT).map(|i| row[i]).collect();
             if layers::qcut(&values, self.params.quantiles).is_none() {
@@ -171,15 +162,15 @@ impl<'a> Ranked<'a> {
 impl Rows<'_> {
     /// From the first to the last date with a value; empty without any.
     pub fn span(&self) -> Range<usize> {
-        let there = |order: &Order| !order.is_empty();
+        let there = |order: &RankOrder| !order.is_empty();
         let first = self.orders.iter().position(there).unwrap_or(0);
         first..self.orders.iter().rposition(there).map_or(first, |last| last + 1)
     }
 }
 
-/// Room for one date.
+/// Buffers for one date.
 struct Scratch {
-    /// Of each name its place among those that are there.
+    /// Place of each name among those that have a value and a return.
     places: Vec<u32>,
     x: Vec<f64>,
     y: Vec<f64>,
@@ -191,8 +182,8 @@ impl Scratch {
     }
 }
 
-/// The order of what is there.
-fn ordered(numbers: impl Iterator<Item = f64>) -> Order {
+/// The names with a number, in ascending order of it.
+fn ordered(numbers: impl Iterator<Item = f64>) -> RankOrder {
     let mut there: Vec<(f64, u32)> = numbers.zip(0..).filter(|(v, _)| !v.is_nan()).collect();
     there.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
     let tied = |k: usize| if k > 0 && there[k].0 == there[k - 1].0 { TIED } else { 0 };
@@ -220,7 +211,7 @@ mod tests {
     use rand_chacha::ChaCha8Rng;
 
     use super::*;
-    use crate::backtest::run;
+    use crate::backtest::{Preset, run};
     use inkstone_market::Price;
 
     /// A market with suspensions, locks and a delisting, and a factor with ties, gaps and values known too late.

@@ -9,19 +9,19 @@ use rayon::prelude::*;
 use crate::backtest::correlation::summarise;
 use crate::backtest::cross::Cross;
 use crate::backtest::layers::{assign, cut, spread};
-use crate::backtest::{Params, Preset, Sample};
+use crate::backtest::preset::Cut;
+use crate::backtest::{ByHorizon, Params, Sample};
 use crate::factor::Factor;
 use inkstone_base::job::Ctx;
 use inkstone_base::stats::{average_ranks, mean, pearson};
 use inkstone_market::Market;
 
-/// What a sample showed on a date.
+/// Figures of a sample on one date.
 #[derive(Clone)]
-struct Day {
+struct SampleDay {
     names: usize,
-    /// By horizon.
-    rank_ic: Vec<f64>,
-    spread: Vec<f64>,
+    rank_ic: ByHorizon<f64>,
+    spread: ByHorizon<f64>,
 }
 
 /// All samples that have a date with enough names: by size, by industry, by coverage.
@@ -36,7 +36,7 @@ pub(super) fn samples(
     let mut labels: Vec<(&str, String)> = ["small", "middle", "large"].map(|group| named("size", group)).into();
     labels.extend(market.industries().iter().map(|industry| named("industry", industry)));
     labels.extend(["few", "some", "many"].map(|group| named("coverage", group)));
-    let days: Vec<Vec<Option<Day>>> = ctx.install(|| {
+    let days: Vec<Vec<Option<SampleDay>>> = ctx.install(|| {
         let date = |cross: &Cross| {
             ctx.check()?;
             let sorted = Sorted::new(cross);
@@ -46,38 +46,37 @@ pub(super) fn samples(
         crosses.par_iter().map(date).collect::<Result<_>>()
     })?;
     let sample = |(g, (by, group)): (usize, (&str, String))| {
-        let there: Vec<&Day> = days.iter().filter_map(|groups| groups[g].as_ref()).collect();
-        let horizons = params.horizons.iter().enumerate();
+        let there: Vec<&SampleDay> = days.iter().filter_map(|groups| groups[g].as_ref()).collect();
+        let spread = |&horizon: &usize| mean(there.iter().map(|day| day.spread[horizon]));
+        let rank_ic =
+            |&horizon: &usize| summarise(&there.iter().map(|day| day.rank_ic[horizon]).collect::<Vec<_>>(), horizon);
         (!there.is_empty()).then(|| Sample {
             by: by.to_owned(),
             group,
             names: mean(there.iter().map(|day| day.names as f64)),
-            spread: horizons.clone().map(|(h, _)| mean(there.iter().map(|day| day.spread[h]))).collect(),
-            rank_ic: horizons
-                .map(|(h, &n)| summarise(&there.iter().map(|day| day.rank_ic[h]).collect::<Vec<_>>(), n))
-                .collect(),
+            spread: params.horizons.iter().map(spread).collect(),
+            rank_ic: params.horizons.iter().map(rank_ic).collect(),
         })
     };
     Ok(labels.into_iter().enumerate().filter_map(sample).collect())
 }
 
 /// A way to tell the names of a cross apart.
-struct Grouping {
-    /// Number of groups.
+struct NameGroups {
     groups: usize,
     /// Group of each name, `groups` for none.
-    of: Vec<usize>,
+    group: Vec<usize>,
 }
 
 /// Three sizes, the industries, three coverages.
-fn groupings(cross: &Cross, factor: &Factor, market: &Market) -> [Grouping; 3] {
-    let thirds = |of: &dyn Fn(usize) -> f64| {
-        let values: Vec<f64> = cross.names.iter().map(|&i| of(i as usize)).collect();
+fn groupings(cross: &Cross, factor: &Factor, market: &Market) -> [NameGroups; 3] {
+    let thirds = |number: &dyn Fn(usize) -> f64| {
+        let values: Vec<f64> = cross.names.iter().map(|&i| number(i as usize)).collect();
         let there: Vec<usize> = (0..values.len()).filter(|&k| !values[k].is_nan()).collect();
         let known: Vec<f64> = there.iter().map(|&k| values[k]).collect();
-        let mut of = vec![3; values.len()];
-        there.iter().zip(cut(&average_ranks(&known), 3)).for_each(|(&k, third)| of[k] = usize::from(third) - 1);
-        Grouping { groups: 3, of }
+        let mut group = vec![3; values.len()];
+        there.iter().zip(cut(&average_ranks(&known), 3)).for_each(|(&k, third)| group[k] = usize::from(third) - 1);
+        NameGroups { groups: 3, group }
     };
     // Counts of 0 alone are those of a table without counts.
     let counted = cross.names.iter().any(|&i| factor.documents(cross.t, i as usize) > 0);
@@ -86,7 +85,7 @@ fn groupings(cross: &Cross, factor: &Factor, market: &Market) -> [Grouping; 3] {
     let industry = |&i: &u32| market.industry(cross.t, i as usize).map_or(industries, |number| number as usize);
     [
         thirds(&|i| market.market_cap(cross.t, i)),
-        Grouping { groups: industries, of: cross.names.iter().map(industry).collect() },
+        NameGroups { groups: industries, group: cross.names.iter().map(industry).collect() },
         thirds(&documents),
     ]
 }
@@ -94,8 +93,8 @@ fn groupings(cross: &Cross, factor: &Factor, market: &Market) -> [Grouping; 3] {
 /// Orders of a cross, by which the names of any group are ranked without being sorted again.
 struct Sorted {
     values: Vec<usize>,
-    /// By horizon; names with a return only.
-    returns: Vec<Vec<usize>>,
+    /// Places of names with a return.
+    returns: ByHorizon<Vec<usize>>,
 }
 
 impl Sorted {
@@ -105,54 +104,54 @@ impl Sorted {
             order.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
             order.into_iter().map(|(_, k)| k).collect::<Vec<usize>>()
         };
-        Sorted { values: order(&cross.values), returns: cross.returns.iter().map(|returns| order(returns)).collect() }
+        Sorted { values: order(&cross.values), returns: cross.returns.map(|returns| order(returns)) }
     }
 
-    /// What each group showed; none for one with too few names.
-    fn days(&self, cross: &Cross, grouping: &Grouping, market: &Market, params: &Params) -> Vec<Option<Day>> {
+    /// Figures of each group; none for a group with too few names.
+    fn days(&self, cross: &Cross, grouping: &NameGroups, market: &Market, params: &Params) -> Vec<Option<SampleDay>> {
         let needed = params.names_needed().max(2);
         let mut members = vec![Vec::new(); grouping.groups + 1];
-        grouping.of.iter().enumerate().for_each(|(k, group)| members[*group].push(k));
+        grouping.group.iter().enumerate().for_each(|(k, group)| members[*group].push(k));
         members.truncate(grouping.groups);
         if members.iter().all(|places| places.len() < needed) {
             return vec![None; grouping.groups];
         }
         let all = ranks_within(&cross.values, self.values.iter().copied(), grouping);
-        let rank_ics: Vec<Vec<f64>> = cross
+        let rank_ics: ByHorizon<Vec<f64>> = cross
             .returns
             .iter()
-            .zip(&self.returns)
-            .map(|(returns, order)| {
+            .map(|(horizon, returns)| {
+                let order = &self.returns[horizon];
                 // Nearly always every name has a return.
                 let is_there = |k: &usize| !returns[*k].is_nan();
-                let of_values = match order.len() == returns.len() {
+                let value_ranks = match order.len() == returns.len() {
                     true => None,
                     false => Some(ranks_within(&cross.values, self.values.iter().copied().filter(is_there), grouping)),
                 };
-                let of_values = of_values.as_ref().unwrap_or(&all);
-                let of_returns = ranks_within(returns, order.iter().copied(), grouping);
+                let value_ranks = value_ranks.as_ref().unwrap_or(&all);
+                let return_ranks = ranks_within(returns, order.iter().copied(), grouping);
                 let rank_ic = |places: &Vec<usize>| {
-                    let pairs = places.iter().filter(|k| is_there(k)).map(|&k| (of_values[k], of_returns[k]));
+                    let pairs = places.iter().filter(|k| is_there(k)).map(|&k| (value_ranks[k], return_ranks[k]));
                     let (x, y): (Vec<f64>, Vec<f64>) = pairs.unzip();
                     if x.len() < needed { f64::NAN } else { pearson(&x, &y) }
                 };
-                members.iter().map(rank_ic).collect()
+                (horizon, members.iter().map(rank_ic).collect())
             })
             .collect();
         let day = |(g, places): (usize, &Vec<usize>)| {
-            let rank_ic: Vec<f64> = rank_ics.iter().map(|groups| groups[g]).collect();
-            if places.len() < needed || rank_ic.iter().all(|r| r.is_nan()) {
+            let rank_ic = rank_ics.map(|groups| groups[g]);
+            if places.len() < needed || rank_ic.values().all(|r| r.is_nan()) {
                 return None;
             }
             let mut part = cross.part(places);
-            let quantiles = match params.preset == Preset::Default && !params.within_industry {
+            let quantiles = match params.rules().cut == Cut::Ranks && !params.within_industry {
                 true => Some(cut(&places.iter().map(|&k| all[k]).collect::<Vec<f64>>(), params.quantiles)),
                 false => assign(&part, market, params),
             };
             let is_cut = quantiles.is_some();
             part.quantiles = quantiles.unwrap_or_default();
-            let spread = |h: usize| if is_cut { spread(&part, h, market, params) } else { f64::NAN };
-            Some(Day { names: places.len(), rank_ic, spread: (0..params.horizons.len()).map(spread).collect() })
+            let spread = |returns: &Vec<f64>| if is_cut { spread(&part, returns, market, params) } else { f64::NAN };
+            Some(SampleDay { names: places.len(), rank_ic, spread: part.returns.map(spread) })
         };
         members.iter().enumerate().map(day).collect()
     }
@@ -160,18 +159,18 @@ impl Sorted {
 
 /// Ranks from 1 within the group of each name, ties at their average; NaN for what is not in `order`, which lists places by
 /// ascending `keys`.
-fn ranks_within(keys: &[f64], order: impl Iterator<Item = usize>, grouping: &Grouping) -> Vec<f64> {
+fn ranks_within(keys: &[f64], order: impl Iterator<Item = usize>, grouping: &NameGroups) -> Vec<f64> {
     let order: Vec<usize> = order.collect();
     let (mut below, mut tied) = (vec![0usize; grouping.groups + 1], vec![0usize; grouping.groups + 1]);
     let mut ranks = vec![f64::NAN; keys.len()];
     for run in order.chunk_by(|a, b| keys[*a] == keys[*b]) {
-        run.iter().for_each(|&k| tied[grouping.of[k]] += 1);
+        run.iter().for_each(|&k| tied[grouping.group[k]] += 1);
         for &k in run {
-            let group = grouping.of[k];
+            let group = grouping.group[k];
             ranks[k] = below[group] as f64 + (tied[group] + 1) as f64 / 2.0;
         }
         for &k in run {
-            let group = grouping.of[k];
+            let group = grouping.group[k];
             below[group] += std::mem::take(&mut tied[group]);
         }
     }
@@ -188,12 +187,12 @@ mod tests {
         #[test]
         fn ranks_within_a_group_are_those_of_its_names_alone(names in prop::collection::vec((-3i8..3, 0usize..3), 1..40)) {
             let keys: Vec<f64> = names.iter().map(|(key, _)| f64::from(*key)).collect();
-            let grouping = Grouping { groups: 2, of: names.iter().map(|(_, group)| *group).collect() };
+            let grouping = NameGroups { groups: 2, group: names.iter().map(|(_, group)| *group).collect() };
             let mut order: Vec<usize> = (0..keys.len()).collect();
             order.sort_by(|a, b| keys[*a].total_cmp(&keys[*b]));
             let ranks = ranks_within(&keys, order.into_iter(), &grouping);
             for group in 0..2 {
-                let places: Vec<usize> = (0..keys.len()).filter(|&k| grouping.of[k] == group).collect();
+                let places: Vec<usize> = (0..keys.len()).filter(|&k| grouping.group[k] == group).collect();
                 let alone = average_ranks(&places.iter().map(|&k| keys[k]).collect::<Vec<f64>>());
                 prop_assert_eq!(places.iter().map(|&k| ranks[k]).collect::<Vec<f64>>(), alone);
             }

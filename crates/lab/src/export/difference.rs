@@ -1,4 +1,4 @@
-//! What two exports differ in, and the first stage at which they part.
+//! Differences of two exports, and the first stage at which they differ.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,7 @@ use super::{FileEntry, Manifest};
 /// Changes of parameters that are listed one by one; the rest is counted.
 const LISTED: usize = 40;
 
-/// How two exports differ.
+/// Difference of two exports.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Difference {
     /// The first stage, in the order in which they ran, that is not the same; none where all are.
@@ -19,7 +19,7 @@ pub struct Difference {
     pub inputs: Vec<String>,
     /// Parameters that differ: where, what it was, what it is.
     pub parameters: Vec<Change>,
-    /// Further parameters that differ.
+    /// Number of further parameters that differ.
     pub more_parameters: usize,
     /// Versions that differ: of what, what it was, what it is.
     pub versions: Vec<Change>,
@@ -34,19 +34,17 @@ pub struct Difference {
 /// A stage at which two exports part.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct StageDifference {
-    /// Its name.
     pub stage: String,
-    /// In what.
     pub reason: Parting,
 }
 
-/// Why two runs of a stage are not the same.
+/// Reason for which two runs of a stage are not the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Parting {
-    /// Its parameters or what it read are not the same.
+    /// The parameters or inputs of the stage differ.
     ParametersOrInputs,
-    /// It was given the same and made something else: it is not reproducible there, or runs on another device.
+    /// The stage had the same parameters and inputs but other output: it is not reproducible there, or ran on another device.
     Output,
     /// Only one of the exports has it.
     OnlyInOne,
@@ -55,16 +53,16 @@ pub enum Parting {
 /// A value that differs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Change {
-    /// Where it stands, as `factor[0].decay`.
+    /// Path, as `factor[0].decay`.
     pub at: String,
-    /// In the first.
+    /// Value in the first export.
     pub from: Value,
-    /// In the second.
+    /// Value in the second export.
     pub to: Value,
 }
 
 impl Difference {
-    /// Whether every file has the same bytes.
+    /// True if every file has the same bytes.
     pub fn same_files(&self) -> bool {
         self.changed.is_empty() && self.missing.is_empty() && self.added.is_empty()
     }
@@ -117,8 +115,8 @@ fn first_stage(a: &Manifest, b: &Manifest) -> Option<StageDifference> {
     added.and_then(|stage| parts(&stage.stage, Parting::OnlyInOne))
 }
 
-fn value(of: &impl Serialize) -> Value {
-    serde_json::to_value(of).unwrap_or_default()
+fn value(value: &impl Serialize) -> Value {
+    serde_json::to_value(value).unwrap_or_default()
 }
 
 /// Notes every leaf of two trees that differs.

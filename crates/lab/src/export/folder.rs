@@ -20,7 +20,7 @@ use walkdir::WalkDir;
 
 use super::{FileEntry, Format, Manifest, arrow};
 use inkstone_base::disk::{self, Damage, Formulas, MARKER, Room};
-use inkstone_base::lock::{self, Lock, Taken};
+use inkstone_base::lock::{self, Attempt, Lock};
 use inkstone_tables::frames;
 
 const MANIFEST: &str = "manifest.json";
@@ -182,8 +182,8 @@ struct Turn {
 impl Turn {
     fn take(path: &Path, out: &Path) -> Result<Turn> {
         match lock::take(path, "export")? {
-            Taken::Ours(lock) => Ok(Turn { path: path.to_owned(), _lock: lock }),
-            Taken::Theirs(holder) => bail!(
+            Attempt::Ours(lock) => Ok(Turn { path: path.to_owned(), _lock: lock }),
+            Attempt::Theirs(holder) => bail!(
                 "another export is being written to {} ({}); wait until it has ended, or choose another folder",
                 out.display(),
                 holder.in_words()
@@ -209,7 +209,7 @@ pub fn remove_stale_lock(out: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Where something of an export to the folder `name` is kept beside that folder.
+/// Path beside the folder `name`, for a thing of an export to that folder.
 fn beside(parent: &Path, name: &OsStr, suffix: &str) -> PathBuf {
     parent.join(format!(".{}.{suffix}", name.to_string_lossy()))
 }

@@ -12,7 +12,7 @@ use crate::backtest::Outcome;
 use inkstone_base::data::Key;
 use inkstone_base::disk;
 
-/// What the caller knows of where the factors come from.
+/// Origin of the factors, as the caller knows it.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Provenance {
     /// Parameters of all stages before.
@@ -22,27 +22,25 @@ pub struct Provenance {
     /// The stages in the order in which they ran; none for an export of tables that came from elsewhere.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stages: Vec<StageNote>,
-    /// The seed.
     pub seed: u64,
     /// In words, when a factor's value counts as known.
     pub known_at: String,
     /// Versions of what shaped the result (`jieba-rs`, dictionaries); this program's own is added.
     pub versions: BTreeMap<String, String>,
-    /// Where each contextual model ran, by stage: device, nodes by provider, version of the library.
+    /// Device of each contextual model, by stage: device, nodes by provider, version of the library.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub ran: BTreeMap<String, serde_json::Value>,
-    /// When the export was made. Left out by default, so that the same content makes the same bytes.
+    /// Time of the export. Left out by default, so that the same content makes the same bytes.
     pub created: Option<NaiveDateTime>,
 }
 
 /// A stage that a factor came through.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StageNote {
-    /// Its name.
     pub stage: String,
     /// Hash of everything that it depends on: parameters, what it read, version of the code.
     pub key: Key,
-    /// Hash of what it made.
+    /// Hash of the output.
     pub output: Key,
 }
 
@@ -53,20 +51,18 @@ pub struct FileEntry {
     pub path: String,
     /// Rows, lines or values.
     pub rows: u64,
-    /// Bytes.
     pub bytes: u64,
     /// BLAKE3 of the file, 64 hexadecimal digits, as `b3sum` prints it.
     pub blake3: String,
 }
 
-/// How a backtest's figures are to be read.
+/// Notes on how to read the figures of a backtest.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct BacktestNote {
-    /// The factor.
     pub factor: String,
     /// The alignment in words.
     pub alignment: String,
-    /// Whether values were paired with returns that had begun before they were known.
+    /// True if values were paired with returns that had begun before they were known.
     pub lookahead: bool,
     /// Values refused because they were not known in time.
     pub refused: u64,
@@ -75,7 +71,7 @@ pub struct BacktestNote {
 }
 
 impl BacktestNote {
-    pub(super) fn of(outcome: &Outcome) -> BacktestNote {
+    pub(super) fn new(outcome: &Outcome) -> BacktestNote {
         let dates = &outcome.coverage.dates;
         BacktestNote {
             factor: outcome.factor.clone(),
@@ -90,23 +86,18 @@ impl BacktestNote {
 /// `manifest.json`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Manifest {
-    /// Where the content comes from.
     #[serde(flatten)]
     pub provenance: Provenance,
-    /// What was asked of the export.
     pub export: Params,
-    /// Names of the factors.
     pub factors: Vec<String>,
-    /// The backtests.
     pub backtests: Vec<BacktestNote>,
     /// Every file but this one, sorted by path.
     pub files: Vec<FileEntry>,
 }
 
 impl Manifest {
-    /// Reads a manifest.
     pub fn read(path: &Path) -> Result<Manifest> {
-        // A manifest of before there were seals tells of a run as well as any.
+        // A manifest without a seal tells of a run as well as any.
         let manifest: Manifest = disk::read_unsealed_json(path)
             .with_context(|| format!("{} is no manifest of an export (manifest.json in its folder)", path.display()))?;
         let within = |file: &FileEntry| Path::new(&file.path).components().all(|c| matches!(c, Component::Normal(_)));

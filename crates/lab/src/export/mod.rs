@@ -44,7 +44,7 @@ use inkstone_base::disk::{self, Formulas};
 use inkstone_base::job::Ctx;
 use inkstone_market::Panel;
 use manifest::BacktestNote;
-use shapes::Grid;
+use shapes::ExportGrid;
 
 pub use codes::CodeStyle;
 pub use difference::{Change, Difference, Parting, StageDifference, difference};
@@ -80,7 +80,7 @@ pub enum Shape {
     QlibBin,
 }
 
-/// What to write.
+/// Parameters of an export (`[export]`).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Params {
@@ -90,9 +90,9 @@ pub struct Params {
     pub shapes: Vec<Shape>,
     /// Begin CSV files with a byte-order mark, without which Excel misreads Chinese (default: no).
     pub bom: bool,
-    /// What is done about texts in CSV files that a spreadsheet would compute (default: keep; quote puts an apostrophe in front).
+    /// Treatment of texts in CSV files that a spreadsheet would compute (default: keep; quote puts an apostrophe in front).
     pub csv_formulas: Formulas,
-    /// How codes are written in `long`, `wide` and `alphalens` (default: canonical). Qlib shapes always use Qlib's.
+    /// Style of codes in `long`, `wide` and `alphalens` (default: canonical). Qlib shapes always use Qlib's.
     pub code_style: CodeStyle,
 }
 
@@ -108,12 +108,11 @@ impl Default for Params {
     }
 }
 
-/// A factor to be exported.
 #[derive(Clone, Copy, Debug)]
 pub struct ExportFactor<'a> {
-    /// Its name: a column and a file name.
+    /// Name, used as a column and a file name.
     pub name: &'a str,
-    /// Its values. Factors of one export may have different dates and codes.
+    /// Factors of one export may have different dates and codes.
     pub values: &'a Panel,
 }
 
@@ -122,7 +121,6 @@ pub struct ExportFactor<'a> {
 pub struct Extra {
     /// Path below the export's folder, with `/`.
     pub path: String,
-    /// Its content.
     pub bytes: Vec<u8>,
 }
 
@@ -145,13 +143,13 @@ pub fn run(
         "[export] formats is empty, so the tables of [export] shapes cannot be written: name parquet, arrow or csv"
     );
     let mut folder = Folder::begin(out, params.bom, params.csv_formulas)?;
-    let grid = Grid::new(factors);
+    let grid = ExportGrid::new(factors);
     let formats = distinct(&params.formats);
     for shape in distinct(&params.shapes) {
         write_shape(&mut folder, &grid, (shape, params.code_style), &formats, ctx)?;
     }
     for outcome in outcomes {
-        for (name, mut table) in tables::of(outcome)? {
+        for (name, mut table) in tables::backtest_tables(outcome)? {
             for format in [Format::Parquet, Format::Csv] {
                 folder.table(&format!("backtest/{}/{name}", outcome.factor), format, &mut table, 0)?;
                 ctx.advance(1)?;
@@ -164,7 +162,7 @@ pub fn run(
     }
     let mut manifest = Manifest::new(provenance, params);
     manifest.factors = factors.iter().map(|f| f.name.to_owned()).collect();
-    manifest.backtests = outcomes.iter().map(BacktestNote::of).collect();
+    manifest.backtests = outcomes.iter().map(BacktestNote::new).collect();
     let manifest = folder.finish(manifest)?;
 
     let mut report = Report::new("export");
@@ -181,7 +179,7 @@ pub fn run(
 
 fn write_shape(
     folder: &mut Folder,
-    grid: &Grid<'_>,
+    grid: &ExportGrid<'_>,
     (shape, style): (Shape, CodeStyle),
     formats: &[Format],
     ctx: &Ctx,

@@ -11,10 +11,10 @@ use anyhow::{Result, bail};
 
 use super::CodeStyle;
 use super::folder::Folder;
-use super::shapes::Grid;
+use super::shapes::ExportGrid;
 use inkstone_base::job::Ctx;
 
-pub(super) fn write(folder: &mut Folder, grid: &Grid<'_>, ctx: &Ctx) -> Result<()> {
+pub(super) fn write(folder: &mut Folder, grid: &ExportGrid<'_>, ctx: &Ctx) -> Result<()> {
     let dates = grid.dates();
     let fields = fields(grid.names())?;
     folder.file("qlib_bin/calendars/day.txt", dates.len() as u64, |out| {

@@ -14,7 +14,7 @@ use inkstone_tables::corpus::times_column;
 use inkstone_tables::frames;
 
 /// Factors laid over one another: all dates and codes of any of them. Where a factor has no such cell, it is NaN.
-pub(super) struct Grid<'a> {
+pub(super) struct ExportGrid<'a> {
     dates: Vec<NaiveDate>,
     codes: Vec<Code>,
     names: Vec<&'a str>,
@@ -28,8 +28,8 @@ struct Layer<'a> {
     codes: Vec<Option<usize>>,
 }
 
-impl<'a> Grid<'a> {
-    pub(super) fn new(factors: &[ExportFactor<'a>]) -> Grid<'a> {
+impl<'a> ExportGrid<'a> {
+    pub(super) fn new(factors: &[ExportFactor<'a>]) -> ExportGrid<'a> {
         let dates: BTreeSet<NaiveDate> = factors.iter().flat_map(|f| f.values.dates().iter().copied()).collect();
         let codes: BTreeSet<Code> = factors.iter().flat_map(|f| f.values.codes().iter().cloned()).collect();
         let (dates, codes) = (Vec::from_iter(dates), Vec::from_iter(codes));
@@ -41,7 +41,7 @@ impl<'a> Grid<'a> {
                 codes: places(&codes, f.values.codes()),
             })
             .collect();
-        Grid { dates, codes, names: factors.iter().map(|f| f.name).collect(), layers }
+        ExportGrid { dates, codes, names: factors.iter().map(|f| f.name).collect(), layers }
     }
 
     /// Dates of any factor, ascending.
@@ -67,7 +67,6 @@ impl<'a> Grid<'a> {
         }
     }
 
-    /// How many values there are.
     pub(super) fn count_values(&self) -> u64 {
         let panels = self.layers.iter().map(|l| l.panel);
         panels

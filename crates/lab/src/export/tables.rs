@@ -9,6 +9,11 @@
 //! | `wealth` | `date, quantile, wealth`; growth of 1 before costs |
 //! | `long_short` | `date, gross, net, long, short, turnover, cost`; per day |
 //! | `by_year` | `year, annual_return, volatility, sharpe, max_drawdown, calmar, hit_rate`; after costs |
+//! | `portfolios` | `book, date, gross, net, excess, turnover`; per day; excess null without a benchmark |
+//! | `portfolio_figures` | `book, returns, year` and the figures of `by_year`; `returns` is net, excess or benchmark, year null in total |
+//! | `benchmark` | `benchmark, date, return`; per day |
+//! | `samples` | `by, group, names, horizon, spread` and `rank_ic_*`: the factor among names of one size, industry or coverage |
+//! | `stability` | `period, quantile, turnover, rank_autocorrelation`; turnover is the share of names new to the quantile |
 //! | `coverage` | `date, names, universe` |
 //! | `summary` | `figure, horizon, value, alignment`; horizon null where the figure has none |
 //!
@@ -19,12 +24,12 @@ use anyhow::Result;
 use polars::prelude::{Column, DataFrame, IntoColumn, NamedFrom, Series};
 
 use super::shapes::option;
-use crate::backtest::{IcSummary, Outcome, PortfolioFigures, YearFigures};
+use crate::backtest::{IcSummary, Outcome, PortfolioFigures, Sample, YearFigures};
 use inkstone_market::dates_column;
 use inkstone_tables::frames;
 
 /// The tables of a backtest with their names.
-pub(super) fn of(outcome: &Outcome) -> Result<Vec<(&'static str, DataFrame)>> {
+pub(super) fn backtest_tables(outcome: &Outcome) -> Result<Vec<(&'static str, DataFrame)>> {
     let tables = [
         ("ic", ic(outcome)?),
         ("decay", decay(outcome)?),
@@ -48,7 +53,7 @@ pub(super) fn of(outcome: &Outcome) -> Result<Vec<(&'static str, DataFrame)>> {
 fn aligned(mut table: DataFrame, outcome: &Outcome) -> Result<DataFrame> {
     let rows = table.height();
     let (delay, price) = (outcome.alignment.delay, outcome.alignment.price.name());
-    table.with_column(whole("delay", std::iter::repeat_n(delay, rows)))?;
+    table.with_column(integers("delay", std::iter::repeat_n(delay, rows)))?;
     table.with_column(Series::new("price".into(), vec![price; rows]).into_column())?;
     table.with_column(Series::new("lookahead".into(), vec![outcome.lookahead; rows]).into_column())?;
     Ok(table)
@@ -57,40 +62,38 @@ fn aligned(mut table: DataFrame, outcome: &Outcome) -> Result<DataFrame> {
 fn ic(outcome: &Outcome) -> Result<DataFrame> {
     let series = &outcome.ic;
     frames::frame(vec![
-        whole("horizon", series.iter().flat_map(|s| s.dates.iter().map(|_| s.horizon as i64))),
+        integers("horizon", series.iter().flat_map(|s| repeated(s.horizon, s.dates.len()))),
         dates_column("date", series.iter().flat_map(|s| s.dates.iter().copied().map(Some)))?,
-        real("ic", series.iter().flat_map(|s| s.ic.iter().copied())),
-        real("rank_ic", series.iter().flat_map(|s| s.rank_ic.iter().copied())),
-        whole("names", series.iter().flat_map(|s| s.names.iter().map(|&n| n.into()))),
+        reals("ic", series.iter().flat_map(|s| s.ic.iter().copied())),
+        reals("rank_ic", series.iter().flat_map(|s| s.rank_ic.iter().copied())),
+        integers("names", series.iter().flat_map(|s| s.names.iter().map(|&n| n.into()))),
     ])
 }
 
 fn layers(outcome: &Outcome) -> Result<DataFrame> {
-    let layers = &outcome.layers;
-    let rows = || layers.horizons.iter().zip(&layers.mean);
+    let layers = outcome.layers.by_horizon();
     frames::frame(vec![
-        whole("horizon", rows().flat_map(|(&h, means)| means.iter().map(move |_| h as i64))),
-        whole("quantile", rows().flat_map(|(_, means)| 1..=means.len() as i64)),
-        real("mean_return", rows().flat_map(|(_, means)| means.iter().copied())),
-        real("stderr", layers.stderr.iter().flatten().copied()),
+        integers("horizon", layers.iter().flat_map(|(horizon, returns)| repeated(horizon, returns.mean.len()))),
+        integers("quantile", layers.iter().flat_map(|(_, returns)| 1..=returns.mean.len() as i64)),
+        reals("mean_return", layers.iter().flat_map(|(_, returns)| returns.mean.iter().copied())),
+        reals("stderr", layers.iter().flat_map(|(_, returns)| returns.stderr.iter().copied())),
     ])
 }
 
 fn decay(outcome: &Outcome) -> Result<DataFrame> {
     let decay = &outcome.decay;
     frames::frame(vec![
-        whole("lag", decay.lags.iter().map(|&lag| lag as i64)),
-        real("rank_ic", decay.rank_ic.iter().copied()),
+        integers("lag", decay.lags.iter().map(|&lag| lag as i64)),
+        reals("rank_ic", decay.rank_ic.iter().copied()),
     ])
 }
 
 fn spread(outcome: &Outcome) -> Result<DataFrame> {
-    let layers = &outcome.layers;
-    let rows = || layers.horizons.iter().zip(&layers.spread_dates);
+    let layers = outcome.layers.by_horizon();
     frames::frame(vec![
-        whole("horizon", rows().flat_map(|(&h, dates)| dates.iter().map(move |_| h as i64))),
-        dates_column("date", rows().flat_map(|(_, dates)| dates.iter().copied().map(Some)))?,
-        real("spread", layers.spread.iter().flatten().copied()),
+        integers("horizon", layers.iter().flat_map(|(horizon, returns)| repeated(horizon, returns.spread_dates.len()))),
+        dates_column("date", layers.iter().flat_map(|(_, returns)| returns.spread_dates.iter().copied().map(Some)))?,
+        reals("spread", layers.iter().flat_map(|(_, returns)| returns.spread.iter().copied())),
     ])
 }
 
@@ -100,8 +103,8 @@ fn wealth(outcome: &Outcome) -> Result<DataFrame> {
     let cells = || (0..layers.dates.len()).flat_map(|t| (0..quantiles).map(move |q| (t, q)));
     frames::frame(vec![
         dates_column("date", cells().map(|(t, _)| Some(layers.dates[t])))?,
-        whole("quantile", cells().map(|(_, q)| q as i64 + 1)),
-        real("wealth", cells().map(|(t, q)| layers.wealth[q][t])),
+        integers("quantile", cells().map(|(_, q)| q as i64 + 1)),
+        reals("wealth", cells().map(|(t, q)| layers.wealth[q][t])),
     ])
 }
 
@@ -109,20 +112,20 @@ fn long_short(outcome: &Outcome) -> Result<DataFrame> {
     let ls = &outcome.long_short;
     frames::frame(vec![
         dates_column("date", ls.dates.iter().copied().map(Some))?,
-        real("gross", ls.gross.iter().copied()),
-        real("net", ls.net.iter().copied()),
-        real("long", ls.long.iter().copied()),
-        real("short", ls.short.iter().copied()),
-        real("turnover", ls.turnover.iter().copied()),
-        real("cost", ls.cost.iter().copied()),
+        reals("gross", ls.gross.iter().copied()),
+        reals("net", ls.net.iter().copied()),
+        reals("long", ls.long.iter().copied()),
+        reals("short", ls.short.iter().copied()),
+        reals("turnover", ls.turnover.iter().copied()),
+        reals("cost", ls.cost.iter().copied()),
     ])
 }
 
 fn by_year(outcome: &Outcome) -> Result<DataFrame> {
     let years = &outcome.long_short.by_year;
-    let mut columns = vec![whole("year", years.iter().map(|y| y.year.into()))];
+    let mut columns = vec![integers("year", years.iter().map(|y| y.year.into()))];
     for (i, (name, _)) in portfolio_figures(&PortfolioFigures::default()).into_iter().enumerate() {
-        columns.push(real(name, years.iter().map(|y| portfolio_figures(&y.figures)[i].1)));
+        columns.push(reals(name, years.iter().map(|y| portfolio_figures(&y.figures)[i].1)));
     }
     frames::frame(columns)
 }
@@ -131,12 +134,12 @@ fn portfolios(outcome: &Outcome) -> Result<DataFrame> {
     let books = &outcome.portfolios;
     let days = || books.iter().flat_map(|book| (0..book.dates.len()).map(move |t| (book, t)));
     frames::frame(vec![
-        text("book", days().map(|(book, _)| book.name.as_str())),
+        texts("book", days().map(|(book, _)| book.name.as_str())),
         dates_column("date", days().map(|(book, t)| Some(book.dates[t])))?,
-        real("gross", days().map(|(book, t)| book.gross[t])),
-        real("net", days().map(|(book, t)| book.net[t])),
-        real("excess", days().map(|(book, t)| book.excess.get(t).copied().unwrap_or(f64::NAN))),
-        real("turnover", days().map(|(book, t)| book.turnover[t])),
+        reals("gross", days().map(|(book, t)| book.gross[t])),
+        reals("net", days().map(|(book, t)| book.net[t])),
+        reals("excess", days().map(|(book, t)| book.excess.get(t).copied().unwrap_or(f64::NAN))),
+        reals("turnover", days().map(|(book, t)| book.turnover[t])),
     ])
 }
 
@@ -156,12 +159,12 @@ fn books(outcome: &Outcome) -> Result<DataFrame> {
         outcome.benchmark.iter().map(|benchmark| (benchmark.name.as_str(), "benchmark", None, benchmark.total)),
     );
     let mut columns = vec![
-        text("book", rows.iter().map(|row| row.0)),
-        text("returns", rows.iter().map(|row| row.1)),
+        texts("book", rows.iter().map(|row| row.0)),
+        texts("returns", rows.iter().map(|row| row.1)),
         Series::new("year".into(), rows.iter().map(|row| row.2.map(i64::from)).collect::<Vec<_>>()).into_column(),
     ];
     for (i, (name, _)) in portfolio_figures(&PortfolioFigures::default()).into_iter().enumerate() {
-        columns.push(real(name, rows.iter().map(|row| portfolio_figures(&row.3)[i].1)));
+        columns.push(reals(name, rows.iter().map(|row| portfolio_figures(&row.3)[i].1)));
     }
     frames::frame(columns)
 }
@@ -169,25 +172,27 @@ fn books(outcome: &Outcome) -> Result<DataFrame> {
 fn benchmark(outcome: &Outcome) -> Result<DataFrame> {
     let benchmark = outcome.benchmark.iter();
     frames::frame(vec![
-        text("benchmark", benchmark.clone().flat_map(|b| b.dates.iter().map(|_| b.name.as_str()))),
+        texts("benchmark", benchmark.clone().flat_map(|b| b.dates.iter().map(|_| b.name.as_str()))),
         dates_column("date", benchmark.clone().flat_map(|b| b.dates.iter().copied().map(Some)))?,
-        real("return", benchmark.flat_map(|b| b.returns.iter().copied())),
+        reals("return", benchmark.flat_map(|b| b.returns.iter().copied())),
     ])
 }
 
 fn samples(outcome: &Outcome) -> Result<DataFrame> {
-    let horizons = &outcome.layers.horizons;
-    let rows = || outcome.samples.iter().flat_map(|s| horizons.iter().enumerate().map(move |(h, days)| (s, h, *days)));
+    let mut rows: Vec<(&Sample, usize, IcSummary, f64)> = Vec::new();
+    for sample in &outcome.samples {
+        let figures = outcome.sample_by_horizon(sample);
+        rows.extend(figures.iter().map(|(horizon, &(rank_ic, spread))| (sample, horizon, rank_ic, spread)));
+    }
     let mut columns = vec![
-        text("by", rows().map(|(sample, ..)| sample.by.as_str())),
-        text("group", rows().map(|(sample, ..)| sample.group.as_str())),
-        real("names", rows().map(|(sample, ..)| sample.names)),
-        whole("horizon", rows().map(|(.., days)| days as i64)),
-        real("spread", rows().map(|(sample, h, _)| sample.spread[h])),
+        texts("by", rows.iter().map(|(sample, ..)| sample.by.as_str())),
+        texts("group", rows.iter().map(|(sample, ..)| sample.group.as_str())),
+        reals("names", rows.iter().map(|(sample, ..)| sample.names)),
+        integers("horizon", rows.iter().map(|(_, horizon, ..)| *horizon as i64)),
+        reals("spread", rows.iter().map(|(.., spread)| *spread)),
     ];
     for (i, (name, _)) in ic_figures(&IcSummary::default()).into_iter().enumerate() {
-        columns
-            .push(real(&format!("rank_ic_{name}"), rows().map(|(sample, h, _)| ic_figures(&sample.rank_ic[h])[i].1)));
+        columns.push(reals(&format!("rank_ic_{name}"), rows.iter().map(|(_, _, rank_ic, _)| ic_figures(rank_ic)[i].1)));
     }
     frames::frame(columns)
 }
@@ -196,10 +201,10 @@ fn stability(outcome: &Outcome) -> Result<DataFrame> {
     let rows =
         || outcome.stability.iter().flat_map(|s| s.turnover.iter().enumerate().map(move |(q, share)| (s, q, *share)));
     frames::frame(vec![
-        whole("period", rows().map(|(stability, ..)| stability.period as i64)),
-        whole("quantile", rows().map(|(_, q, _)| q as i64 + 1)),
-        real("turnover", rows().map(|(.., share)| share)),
-        real("rank_autocorrelation", rows().map(|(stability, ..)| stability.rank_autocorrelation)),
+        integers("period", rows().map(|(stability, ..)| stability.period as i64)),
+        integers("quantile", rows().map(|(_, q, _)| q as i64 + 1)),
+        reals("turnover", rows().map(|(.., share)| share)),
+        reals("rank_autocorrelation", rows().map(|(stability, ..)| stability.rank_autocorrelation)),
     ])
 }
 
@@ -207,8 +212,8 @@ fn coverage(outcome: &Outcome) -> Result<DataFrame> {
     let coverage = &outcome.coverage;
     frames::frame(vec![
         dates_column("date", coverage.dates.iter().copied().map(Some))?,
-        whole("names", coverage.names.iter().map(|&n| n.into())),
-        whole("universe", coverage.universe.iter().map(|&n| n.into())),
+        integers("names", coverage.names.iter().map(|&n| n.into())),
+        integers("universe", coverage.universe.iter().map(|&n| n.into())),
     ])
 }
 
@@ -254,7 +259,7 @@ fn summary(outcome: &Outcome) -> Result<DataFrame> {
     frames::frame(vec![
         Series::new("figure".into(), names).into_column(),
         Series::new("horizon".into(), horizons).into_column(),
-        real("value", rows.iter().map(|(_, _, value)| *value)),
+        reals("value", rows.iter().map(|(_, _, value)| *value)),
         Series::new("alignment".into(), vec![outcome.alignment_in_words(); rows.len()]).into_column(),
     ])
 }
@@ -285,14 +290,19 @@ fn portfolio_figures(f: &PortfolioFigures) -> [(&'static str, f64); 6] {
     ]
 }
 
-fn text<'a>(name: &str, values: impl Iterator<Item = &'a str>) -> Column {
+/// A horizon, once a row.
+fn repeated(horizon: usize, rows: usize) -> impl Iterator<Item = i64> {
+    std::iter::repeat_n(horizon as i64, rows)
+}
+
+fn texts<'a>(name: &str, values: impl Iterator<Item = &'a str>) -> Column {
     Series::new(name.into(), values.collect::<Vec<_>>()).into_column()
 }
 
-fn real(name: &str, values: impl Iterator<Item = f64>) -> Column {
+fn reals(name: &str, values: impl Iterator<Item = f64>) -> Column {
     Series::new(name.into(), values.map(option).collect::<Vec<_>>()).into_column()
 }
 
-fn whole(name: &str, values: impl Iterator<Item = i64>) -> Column {
+fn integers(name: &str, values: impl Iterator<Item = i64>) -> Column {
     Series::new(name.into(), values.collect::<Vec<_>>()).into_column()
 }

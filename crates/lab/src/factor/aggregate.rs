@@ -7,9 +7,8 @@ use crate::factor::{Aggregate, Decay, LookbackUnit, Signal};
 use inkstone_base::stats::mean;
 use inkstone_market::Market;
 
-/// A value of one date.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Cell {
+pub(super) struct DayValue {
     pub date: usize,
     pub value: f64,
     pub known_at: NaiveDateTime,
@@ -19,7 +18,7 @@ pub(super) struct Cell {
 /// The cells of code `i`, dates ascending, from its first day with a close to its last.
 ///
 /// Signals are put in a fixed order first, so that sums do not depend on the order in which they came.
-pub(super) fn column(signals: &mut [Signal], market: &Market, i: usize, reading: &Reading) -> Vec<Cell> {
+pub(super) fn column(signals: &mut [Signal], market: &Market, i: usize, reading: &Reading) -> Vec<DayValue> {
     let Some((born, last)) = market.life(i) else { return Vec::new() };
     signals.sort_by(|a, b| (a.date, a.known_at).cmp(&(b.date, b.known_at)).then(a.value.total_cmp(&b.value)));
     let dates = market.dates();
@@ -55,7 +54,7 @@ pub(super) fn column(signals: &mut [Signal], market: &Market, i: usize, reading:
                 aggregate => combine(aggregate, &window.iter().map(weighed).collect::<Vec<_>>()),
             };
             if !value.is_nan() {
-                cells.push(Cell { date: t, value, known_at, documents: window.len() as u32 });
+                cells.push(DayValue { date: t, value, known_at, documents: window.len() as u32 });
             }
         }
         t += 1;
@@ -63,7 +62,7 @@ pub(super) fn column(signals: &mut [Signal], market: &Market, i: usize, reading:
     cells
 }
 
-/// What the day `age` of a look-back of so many days weighs.
+/// Weight of the day `age` of a look-back of so many days.
 pub(super) fn weight_of_age(decay: Decay, age: usize, days: usize) -> f64 {
     match decay {
         Decay::None => 1.0,
@@ -73,7 +72,7 @@ pub(super) fn weight_of_age(decay: Decay, age: usize, days: usize) -> f64 {
     }
 }
 
-/// What is made of values with their weights, the oldest first; NaN of nothing, or of nothing that weighs.
+/// Aggregate of values with their weights, the oldest first; NaN without values, or without weight.
 pub(super) fn combine(aggregate: Aggregate, weighed: &[(f64, f64)]) -> f64 {
     if weighed.is_empty() {
         return f64::NAN;

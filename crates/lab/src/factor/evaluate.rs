@@ -1,4 +1,4 @@
-//! What a plan says, carried out over the days of a market.
+//! Evaluation of a plan over the days of a market.
 //!
 //! Every number keeps the time at which it was known: that of a price at the close (of an opening price at 09:30), that of a look-back its
 //! latest, that of a rank among the names of a date the latest of them all. A number that stands for "nothing was published"
@@ -14,13 +14,12 @@ use super::{Aggregate, Factor, LookbackUnit, aggregate, process};
 use inkstone_base::job::Ctx;
 use inkstone_market::{AUCTION, CLOSE, Cutoff, Market, OPEN, Price};
 
-/// What a plan's nodes refer to.
+/// The inputs that nodes of a plan refer to.
 pub(super) struct World<'a> {
     pub(super) market: &'a Market,
     pub(super) cutoff: Cutoff,
-    /// What the plan's readings came to.
+    /// Aggregated documents, by reading of the plan.
     pub(super) readings: &'a [Grid],
-    /// The plan's factors.
     pub(super) factors: &'a [&'a Factor],
 }
 
@@ -47,19 +46,19 @@ fn compute(node: &DayNode, world: &World<'_>, ctx: &Ctx) -> Result<Computed> {
         DayNode::Market(field) => world.of_market(*field)?,
         DayNode::Factor(number) => world.of_factor(world.factors[*number]),
         DayNode::Binary(op, left, right) => match (compute(left, world, ctx)?, compute(right, world, ctx)?) {
-            (Computed::Number(left), Computed::Number(right)) => return Ok(Computed::Number(op.of(left, right))),
-            (Computed::Grid(left), Computed::Number(right)) => left.map(|left| op.of(left, right)),
-            (Computed::Number(left), Computed::Grid(right)) => right.map(|right| op.of(left, right)),
-            (Computed::Grid(left), Computed::Grid(right)) => left.join(&right, |left, right| op.of(left, right)),
+            (Computed::Number(left), Computed::Number(right)) => return Ok(Computed::Number(op.apply(left, right))),
+            (Computed::Grid(left), Computed::Number(right)) => left.map(|left| op.apply(left, right)),
+            (Computed::Number(left), Computed::Grid(right)) => right.map(|right| op.apply(left, right)),
+            (Computed::Grid(left), Computed::Grid(right)) => left.join(&right, |left, right| op.apply(left, right)),
         },
-        DayNode::Single(function, inner) => grid(inner)?.map(|value| function.of(value)),
+        DayNode::Single(function, inner) => grid(inner)?.map(|value| function.apply(value)),
         DayNode::Clip(inner, low, high) => grid(inner)?.map(|value| value.clamp(*low, *high)),
         DayNode::Rolling(aggregate, window, inner) => rolling(&grid(inner)?, *aggregate, *window, world, ctx)?,
         DayNode::Lag(days, inner) => lag(&grid(inner)?, *days, world.market),
         DayNode::Across(function, inner) => across(grid(inner)?, *function, ctx)?,
-        DayNode::Residual(of, on) => {
+        DayNode::Residual(inner, on) => {
             let on: Vec<Grid> = on.iter().map(grid).collect::<Result<_>>()?;
-            residual(grid(of)?, &on, ctx)?
+            residual(grid(inner)?, &on, ctx)?
         }
         DayNode::Fill(number, inner) => world.filled(grid(inner)?, *number),
     }))
@@ -120,7 +119,7 @@ impl World<'_> {
     }
 }
 
-/// When nothing more can be published for a date, and it is known which names traded on it.
+/// The time from which nothing more can be published for a date, and it is known which names traded on it.
 pub(super) fn day_is_over(market: &Market, cutoff: Cutoff, t: usize) -> i64 {
     let dates = market.dates();
     match cutoff {
@@ -137,8 +136,8 @@ pub(super) fn seconds(date: NaiveDate, time: NaiveTime) -> i64 {
     date.and_time(time).and_utc().timestamp()
 }
 
-/// Of the days of a look-back that have a number, from the first to the last day of each name's life.
-fn rolling(of: &Grid, aggregate: Aggregate, window: Window, world: &World<'_>, ctx: &Ctx) -> Result<Grid> {
+/// Aggregate of the days of a look-back that have a number, from the first to the last day of each name's life.
+fn rolling(grid: &Grid, aggregate: Aggregate, window: Window, world: &World<'_>, ctx: &Ctx) -> Result<Grid> {
     let market = world.market;
     let dates = market.dates();
     let mut made = Grid::empty(market);
@@ -163,9 +162,9 @@ fn rolling(of: &Grid, aggregate: Aggregate, window: Window, world: &World<'_>, c
                     if market.life(i).is_some_and(|(_, last)| t <= last) {
                         for &(s, weight) in days.iter().rev() {
                             let cell = s * width + i;
-                            if !of.values[cell].is_nan() {
-                                seen.push((of.values[cell], weight));
-                                (known, documents) = (known.max(of.known[cell]), documents.max(of.documents[cell]));
+                            if !grid.values[cell].is_nan() {
+                                seen.push((grid.values[cell], weight));
+                                (known, documents) = (known.max(grid.known[cell]), documents.max(grid.documents[cell]));
                             }
                         }
                     }
@@ -181,14 +180,14 @@ fn rolling(of: &Grid, aggregate: Aggregate, window: Window, world: &World<'_>, c
     Ok(made)
 }
 
-fn lag(of: &Grid, days: usize, market: &Market) -> Grid {
+fn lag(grid: &Grid, days: usize, market: &Market) -> Grid {
     let mut made = Grid::empty(market);
-    let shift = days * of.width;
-    for cell in shift..of.values.len() {
-        let lives = market.life(cell % of.width).is_some_and(|(_, last)| cell / of.width <= last);
+    let shift = days * grid.width;
+    for cell in shift..grid.values.len() {
+        let lives = market.life(cell % grid.width).is_some_and(|(_, last)| cell / grid.width <= last);
         if lives {
-            made.values[cell] = of.values[cell - shift];
-            (made.known[cell], made.documents[cell]) = (of.known[cell - shift], of.documents[cell - shift]);
+            made.values[cell] = grid.values[cell - shift];
+            (made.known[cell], made.documents[cell]) = (grid.known[cell - shift], grid.documents[cell - shift]);
         }
     }
     made
@@ -209,27 +208,27 @@ fn across(mut grid: Grid, function: Function, ctx: &Ctx) -> Result<Grid> {
     Ok(grid)
 }
 
-/// What least squares with an intercept leave of each date's names.
-fn residual(mut of: Grid, on: &[Grid], ctx: &Ctx) -> Result<Grid> {
+/// Residuals of least squares with an intercept over each date's names.
+fn residual(mut grid: Grid, on: &[Grid], ctx: &Ctx) -> Result<Grid> {
     for other in on {
-        of = of.join(other, |value, other| if other.is_finite() { value } else { f64::NAN });
+        grid = grid.join(other, |value, other| if other.is_finite() { value } else { f64::NAN });
     }
-    by_date(&mut of, ctx, |row, t| {
+    by_date(&mut grid, ctx, |row, t| {
         let names: Vec<usize> = (0..row.len()).filter(|&i| row[i].is_finite()).collect();
         let mut x: Vec<f64> = names.iter().map(|&i| row[i]).collect();
         let on: Vec<Vec<f64>> = on.iter().map(|grid| names.iter().map(|&i| grid.row(t)[i]).collect()).collect();
         process::residuals(&mut x, &vec![None; names.len()], &on);
         names.into_iter().zip(x).collect()
     })?;
-    Ok(of)
+    Ok(grid)
 }
 
 /// Replaces the numbers of each date, which then are known when the last of them is.
-fn by_date(grid: &mut Grid, ctx: &Ctx, of: impl Fn(&[f64], usize) -> Vec<(usize, f64)> + Sync) -> Result<()> {
+fn by_date(grid: &mut Grid, ctx: &Ctx, replace: impl Fn(&[f64], usize) -> Vec<(usize, f64)> + Sync) -> Result<()> {
     let rows: Vec<Vec<(usize, f64)>> = ctx.install(|| {
         let row = |t: usize| {
             ctx.check()?;
-            Ok(of(grid.row(t), t))
+            Ok(replace(grid.row(t), t))
         };
         (0..grid.days()).into_par_iter().map(row).collect::<Result<_>>()
     })?;

@@ -24,12 +24,11 @@ impl Grid {
         self.values.len().checked_div(self.width).unwrap_or(0)
     }
 
-    /// The numbers of a date.
     pub(super) fn row(&self, t: usize) -> &[f64] {
         &self.values[t * self.width..(t + 1) * self.width]
     }
 
-    /// When the last number of a date was known, of the names that `enters` lets in.
+    /// Latest known-at time of a date, of the names that `enters` lets in.
     pub(super) fn latest(&self, t: usize, enters: impl Fn(usize) -> bool) -> i64 {
         let cells = t * self.width..(t + 1) * self.width;
         let known = cells.filter(|&cell| !self.values[cell].is_nan() && enters(cell % self.width));
@@ -37,15 +36,15 @@ impl Grid {
     }
 
     /// Each number changed by itself.
-    pub(super) fn map(mut self, of: impl Fn(f64) -> f64) -> Grid {
-        self.values.iter_mut().for_each(|value| *value = of(*value));
+    pub(super) fn map(mut self, change: impl Fn(f64) -> f64) -> Grid {
+        self.values.iter_mut().for_each(|value| *value = change(*value));
         self
     }
 
     /// Two numbers made one, known when both are.
-    pub(super) fn join(mut self, other: &Grid, of: impl Fn(f64, f64) -> f64) -> Grid {
+    pub(super) fn join(mut self, other: &Grid, combine: impl Fn(f64, f64) -> f64) -> Grid {
         for (cell, value) in self.values.iter_mut().enumerate() {
-            *value = of(*value, other.values[cell]);
+            *value = combine(*value, other.values[cell]);
             self.known[cell] = self.known[cell].max(other.known[cell]);
             self.documents[cell] = self.documents[cell].max(other.documents[cell]);
         }

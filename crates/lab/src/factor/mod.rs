@@ -33,7 +33,7 @@ pub use expression::{Expression, Function, Plan};
 pub use params::{Aggregate, Control, Decay, Fill, LookbackUnit, Params, Standardise, Winsorise};
 pub use signals::{signals_from_frame, signals_to_frame};
 pub use table::Factor;
-pub use trace::{ReadingTrace, Share, TracedCell, TracedDate, TracedDay, TracedDocument, TracedName};
+pub use trace::{Contribution, ReadingTrace, TracedCell, TracedDate, TracedDay, TracedDocument, TracedName};
 
 use evaluate::{World, day_is_over, evaluate, seconds};
 use grid::Grid;
@@ -41,20 +41,18 @@ use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
 use inkstone_market::{CLOSE, Cutoff, Market, Panel};
 
-/// What one document says about one security.
+/// Value of one document for one security in one reading.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Signal {
     /// Number of the code in the market.
     pub code: u32,
     /// Number of the trading date that the document belongs to.
     pub date: u32,
-    /// When the value was known: the latest of the publication and of the data that its model was fitted on.
+    /// Known-at time: the latest of the publication and of the data that the model was fitted on.
     pub known_at: NaiveDateTime,
-    /// The value.
     pub value: f64,
-    /// What it weighs beside others.
     pub weight: f64,
-    /// Whether the document is the first of its story and no repeat.
+    /// True if the document is the first of its story and no repeat.
     pub first: bool,
     /// Number of the document in the corpus.
     pub document: u32,
@@ -63,18 +61,17 @@ pub struct Signal {
 }
 
 impl Signal {
-    /// What the first document of its story says in the first reading, weighing 1.
+    /// A signal of the first document of a story in the first reading, with weight 1.
     #[cfg(any(test, feature = "testing"))]
     pub fn of(code: u32, date: u32, known_at: NaiveDateTime, value: f64) -> Signal {
         Signal { code, date, known_at, value, weight: 1.0, first: true, document: 0, reading: 0 }
     }
 }
 
-/// What a factor is built from.
+/// Inputs of a factor.
 pub struct Inputs<'a> {
     /// Dates, codes, prices and dated facts.
     pub market: &'a Market,
-    /// Until when a text counts for its day.
     pub cutoff: Cutoff,
     /// The signals of all readings of the plan, in any order.
     pub signals: &'a [Signal],
@@ -159,7 +156,7 @@ fn aggregate_documents<'a>(
             by_code[signal.code as usize].push(*signal);
         }
     }
-    let columns: Vec<Vec<aggregate::Cell>> = ctx.install(|| {
+    let columns: Vec<Vec<aggregate::DayValue>> = ctx.install(|| {
         let column = |(i, mut signals): (usize, Vec<Signal>)| {
             ctx.advance(1)?;
             Ok(aggregate::column(&mut signals, market, i, reading))
@@ -189,7 +186,7 @@ fn process_dates(
     let market = inputs.market;
     let days = market.dates().len();
     let controls: Vec<(&str, &Grid)> = controls.iter().map(|(name, grid)| (*name, grid)).collect();
-    let processed: Vec<process::Row> = ctx.install(|| {
+    let processed: Vec<process::DateRow> = ctx.install(|| {
         let row = |t: usize| {
             ctx.check()?;
             Ok(process::row(factor.raw.row(t), t, market, params, &controls))

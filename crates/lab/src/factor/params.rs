@@ -10,17 +10,16 @@ use serde::{Deserialize, Serialize};
 use super::expression::{Expression, Plan};
 use inkstone_base::data::Kind;
 
-/// How documents become a factor.
+/// Parameters of a factor (`[[factor]]`).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Params {
-    /// Name of the factor.
     pub name: String,
-    /// What it is made of: a feature, a column of it, or a whole [`Expression`].
+    /// Value of the factor: a feature, a column of it, or a whole [`Expression`].
     pub expression: Expression,
     /// Kinds of documents that count (default all).
     pub kinds: Vec<Kind>,
-    /// What is made of several documents (default mean).
+    /// Aggregate of several documents (default mean).
     pub aggregate: Aggregate,
     /// Days that a document counts for, the first included (default 5).
     pub lookback: usize,
@@ -28,19 +27,19 @@ pub struct Params {
     pub lookback_unit: LookbackUnit,
     /// Weight by age (default none).
     pub decay: Decay,
-    /// Whether only the first document of a story counts (default yes).
+    /// True if only the first document of a story counts (default yes).
     pub first_only: bool,
-    /// What a document weighs in means, sums, counts and deviations, for instance `document.novelty` (default 1).
+    /// Weight of a document in means, sums, counts and deviations, for instance `document.novelty` (default 1).
     #[serde(skip_serializing_if = "Expression::is_empty")]
     pub weight: Expression,
-    /// What `document.source_weight` is, by source (default 1 for each).
+    /// Value of `document.source_weight` by source (default 1 for each).
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub source_weights: BTreeMap<String, f64>,
-    /// How outliers are pulled in (default `mad:3`).
+    /// Treatment of outliers (default `mad:3`).
     pub winsorise: Winsorise,
-    /// What names that traded and have no value get (default nothing: no news is no value).
+    /// Value of names that traded and have none (default nothing: no news is no value).
     pub fill: Fill,
-    /// What is regressed out (default nothing).
+    /// Controls that are regressed out (default none).
     pub neutralise: Vec<Control>,
     /// The scale of the values (default `zscore:1`).
     pub standardise: Standardise,
@@ -71,7 +70,7 @@ impl Default for Params {
 }
 
 impl Params {
-    /// Every expression in it.
+    /// Every expression in the parameters.
     pub fn expressions(&self) -> impl Iterator<Item = &Expression> {
         let controls = self.neutralise.iter().filter_map(|control| match control {
             Control::Expression(expression) => Some(expression),
@@ -80,12 +79,12 @@ impl Params {
         [&self.expression, &self.weight].into_iter().chain(controls)
     }
 
-    /// Whether it reads the feature.
+    /// True if the factor reads the feature.
     pub fn reads(&self, feature: &str) -> bool {
         self.expressions().any(|expression| expression.features().iter().any(|(name, _)| *name == feature))
     }
 
-    /// Whether a value depends on the other values of its date.
+    /// True if a value depends on the other values of its date.
     pub(super) fn looks_across(&self) -> bool {
         self.winsorise != Winsorise::None
             || self.fill != Fill::None
@@ -113,20 +112,16 @@ impl Params {
     }
 }
 
-/// What is made of the documents of a cell.
+/// Aggregate of the documents of a cell.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Aggregate {
-    /// Weighted mean.
     #[default]
     Mean,
-    /// Weighted sum.
     Sum,
     /// Sum of the weights: the number of documents when nothing decays.
     Count,
-    /// Largest value.
     Max,
-    /// Smallest value.
     Min,
     /// The value known last; the mean of those known at the same second.
     Last,
@@ -135,7 +130,7 @@ pub enum Aggregate {
 }
 
 impl Aggregate {
-    /// Whether all values of the look-back enter, so that weights have an effect.
+    /// True if all values of the look-back enter, so that weights have an effect.
     pub(super) fn weighs(self) -> bool {
         !matches!(self, Aggregate::Max | Aggregate::Min | Aggregate::Last)
     }
@@ -145,7 +140,6 @@ impl Aggregate {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LookbackUnit {
-    /// Trading days.
     #[default]
     Trading,
     /// Natural days between trading dates.
@@ -165,11 +159,10 @@ pub enum Decay {
     Linear,
 }
 
-/// How outliers are pulled in, per date.
+/// Treatment of outliers, per date.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Winsorise {
-    /// Not at all.
     #[default]
     None,
     /// To median ± k × 1.4826 × MAD.
@@ -180,14 +173,13 @@ pub enum Winsorise {
     Quantile(f64),
 }
 
-/// What names that traded on a date and have no value get, per date.
+/// Value of names that traded on a date and have none, per date.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Fill {
-    /// Nothing: no news is no value.
+    /// No value: no news is no value.
     #[default]
     None,
-    /// 0.
     Zero,
     /// The median of the date.
     Median,
@@ -195,7 +187,7 @@ pub enum Fill {
     Industry,
 }
 
-/// What is regressed out, per date.
+/// A control that is regressed out, per date.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Control {
@@ -211,7 +203,6 @@ pub enum Control {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Standardise {
-    /// As they are.
     #[default]
     None,
     /// (x - mean) / standard deviation with this ddof.
@@ -320,25 +311,7 @@ impl fmt::Display for Standardise {
     }
 }
 
-macro_rules! as_text {
-    ($($rule:ty),*) => {$(
-        impl TryFrom<String> for $rule {
-            type Error = anyhow::Error;
-
-            fn try_from(text: String) -> Result<$rule> {
-                text.parse()
-            }
-        }
-
-        impl From<$rule> for String {
-            fn from(rule: $rule) -> String {
-                rule.to_string()
-            }
-        }
-    )*};
-}
-
-as_text!(Control, Decay, Winsorise, Standardise);
+inkstone_base::as_text!(Control, Decay, Winsorise, Standardise);
 
 fn split(text: &str) -> (&str, Option<&str>) {
     match text.split_once(':') {

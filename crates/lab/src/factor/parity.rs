@@ -63,8 +63,8 @@ fn expressions_give_what_pandas_gives() {
             ..Params::default()
         };
         let plan = Plan::new(&params).unwrap();
-        let of = |reading| signals.iter().map(move |signal| Signal { reading, ..*signal });
-        let signals: Vec<Signal> = (0..plan.readings.len() as u32).flat_map(of).collect();
+        let signals_of = |reading| signals.iter().map(move |signal| Signal { reading, ..*signal });
+        let signals: Vec<Signal> = (0..plan.readings.len() as u32).flat_map(signals_of).collect();
         let inputs = Inputs { market: &market, cutoff: Cutoff::Close, signals: &signals, factors: &[] };
         let (factor, _) = build(&plan, &inputs, &params, &Ctx::new(2, 1).unwrap()).unwrap();
         for (t, row) in theirs.iter().enumerate() {

@@ -8,16 +8,16 @@ use inkstone_base::stats::{average_ranks, mean, quantile, variance};
 use inkstone_market::Market;
 
 /// A processed cross-section and what there was to note about it.
-pub(super) struct Row {
+pub(super) struct DateRow {
     pub values: Vec<f64>,
     pub notes: Vec<(String, u64)>,
-    /// Whether names without a value were given one.
+    /// True if names without a value were given one.
     pub filled: bool,
 }
 
 /// Processes the raw values of date `t`, `[codes]`, NaN where there is none. `controls` are regressed out beside industry and size.
-pub(super) fn row(raw: &[f64], t: usize, market: &Market, params: &Params, controls: &[(&str, &Grid)]) -> Row {
-    let mut row = Row { values: vec![f64::NAN; raw.len()], notes: Vec::new(), filled: false };
+pub(super) fn row(raw: &[f64], t: usize, market: &Market, params: &Params, controls: &[(&str, &Grid)]) -> DateRow {
+    let mut row = DateRow { values: vec![f64::NAN; raw.len()], notes: Vec::new(), filled: false };
     let mut names: Vec<usize> = (0..raw.len()).filter(|&i| raw[i].is_finite()).collect();
     let mut x: Vec<f64> = names.iter().map(|&i| raw[i]).collect();
     if enough(&mut row, &names, params) {
@@ -67,8 +67,8 @@ pub(super) fn row(raw: &[f64], t: usize, market: &Market, params: &Params, contr
     row
 }
 
-/// Whether the date has the names that it needs; otherwise it is noted.
-fn enough(row: &mut Row, names: &[usize], params: &Params) -> bool {
+/// True if the date has the names that it needs; otherwise the date is noted.
+fn enough(row: &mut DateRow, names: &[usize], params: &Params) -> bool {
     let enough = names.len() >= params.min_names.max(1);
     if !enough {
         row.note("dates_with_too_few_names", usize::from(!names.is_empty()));
@@ -86,7 +86,7 @@ fn raw_sizes(t: usize, market: &Market) -> Vec<f64> {
     (0..market.codes().len()).map(size).collect()
 }
 
-impl Row {
+impl DateRow {
     fn note(&mut self, note: &str, n: usize) {
         if n > 0 {
             self.notes.push((note.to_owned(), n as u64));
@@ -122,24 +122,24 @@ fn winsorise(x: &mut [f64], rule: Winsorise) {
     }
 }
 
-/// What names without a value get, by their industries.
+/// Values for names without one, by their industries.
 fn fill(x: &[f64], industries: &[Option<u32>], empty: &[Option<u32>], rule: Fill) -> Vec<f64> {
     let median = |mut values: Vec<f64>| {
         values.sort_unstable_by(f64::total_cmp);
         quantile(&values, 0.5)
     };
-    let of_all = median(x.to_vec());
+    let median_of_all = median(x.to_vec());
     match rule {
         Fill::None => vec![f64::NAN; empty.len()],
         Fill::Zero => vec![0.0; empty.len()],
-        Fill::Median => vec![of_all; empty.len()],
+        Fill::Median => vec![median_of_all; empty.len()],
         Fill::Industry => {
             let mut members: BTreeMap<Option<u32>, Vec<f64>> = BTreeMap::new();
             for (industry, value) in industries.iter().zip(x) {
                 members.entry(*industry).or_default().push(*value);
             }
             let medians: BTreeMap<Option<u32>, f64> = members.into_iter().map(|(k, v)| (k, median(v))).collect();
-            empty.iter().map(|industry| medians.get(industry).copied().unwrap_or(of_all)).collect()
+            empty.iter().map(|industry| medians.get(industry).copied().unwrap_or(median_of_all)).collect()
         }
     }
 }
@@ -163,9 +163,9 @@ pub(super) fn residuals(x: &mut [f64], groups: &[Option<u32>], on: &[Vec<f64>]) 
         }
     };
     let product = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
-    let take_out = |of: &mut [f64], direction: &[f64]| {
-        let share = product(of, direction) / product(direction, direction);
-        of.iter_mut().zip(direction).for_each(|(of, direction)| *of -= share * direction);
+    let take_out = |values: &mut [f64], direction: &[f64]| {
+        let share = product(values, direction) / product(direction, direction);
+        values.iter_mut().zip(direction).for_each(|(value, direction)| *value -= share * direction);
     };
     demean(x);
     let mut directions: Vec<Vec<f64>> = Vec::with_capacity(on.len());

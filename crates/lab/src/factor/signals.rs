@@ -1,4 +1,4 @@
-//! The signals of a factor as a table, kept beside it: what was read of which document, for whoever looks behind a value.
+//! The signals of a factor as a table, kept beside the factor: the number that each reading takes of each document.
 //!
 //! Columns `reading, date, code, document` are numbers: of the reading in the expression, of the date and code in the market, of the
 //! document in the corpus.
@@ -12,36 +12,37 @@ use inkstone_tables::frames;
 
 /// Signals as a table, a row each.
 pub fn signals_to_frame(signals: &[Signal]) -> Result<DataFrame> {
-    let whole = |name: &str, of: fn(&Signal) -> u32| {
-        Series::new(name.into(), signals.iter().map(of).collect::<Vec<u32>>()).into_column()
+    let integers = |name: &str, field: fn(&Signal) -> u32| {
+        Series::new(name.into(), signals.iter().map(field).collect::<Vec<u32>>()).into_column()
     };
-    let real = |name: &str, of: fn(&Signal) -> f64| {
-        Series::new(name.into(), signals.iter().map(of).collect::<Vec<f64>>()).into_column()
+    let reals = |name: &str, field: fn(&Signal) -> f64| {
+        Series::new(name.into(), signals.iter().map(field).collect::<Vec<f64>>()).into_column()
     };
     frames::frame(vec![
-        whole("reading", |s| s.reading),
-        whole("date", |s| s.date),
-        whole("code", |s| s.code),
-        whole("document", |s| s.document),
+        integers("reading", |s| s.reading),
+        integers("date", |s| s.date),
+        integers("code", |s| s.code),
+        integers("document", |s| s.document),
         times_column("known_at", signals.iter().map(|s| Some(s.known_at)))?,
-        real("value", |s| s.value),
-        real("weight", |s| s.weight),
+        reals("value", |s| s.value),
+        reals("weight", |s| s.weight),
         Series::new("first".into(), signals.iter().map(|s| s.first).collect::<Vec<bool>>()).into_column(),
     ])
 }
 
 /// Reads [`signals_to_frame`]'s table.
 pub fn signals_from_frame(frame: &DataFrame) -> Result<Vec<Signal>> {
-    let whole = |name: &str| -> Result<Vec<u32>> {
+    let integers = |name: &str| -> Result<Vec<u32>> {
         let values: Vec<u32> = column(frame, name)?.u32()?.iter().flatten().collect();
         ensure!(values.len() == frame.height(), "column {name} has empty fields");
         Ok(values)
     };
-    let real = |name: &str| -> Result<Vec<f64>> {
+    let reals = |name: &str| -> Result<Vec<f64>> {
         Ok(column(frame, name)?.f64()?.iter().map(|value| value.unwrap_or(f64::NAN)).collect())
     };
-    let (readings, dates, codes, documents) = (whole("reading")?, whole("date")?, whole("code")?, whole("document")?);
-    let (known, values, weights) = (times_of(frame, "known_at")?, real("value")?, real("weight")?);
+    let (readings, dates, codes, documents) =
+        (integers("reading")?, integers("date")?, integers("code")?, integers("document")?);
+    let (known, values, weights) = (times_of(frame, "known_at")?, reals("value")?, reals("weight")?);
     let firsts = column(frame, "first")?.bool()?.clone();
     (0..frame.height())
         .map(|row| {

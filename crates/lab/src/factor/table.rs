@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use chrono::{DateTime, NaiveDateTime};
 use polars::prelude::{DataFrame, IntoColumn, NamedFrom, Series};
 
@@ -17,7 +17,6 @@ use inkstone_tables::frames;
 /// Values by date and code on a market's axes, each with the time at which it was known.
 #[derive(Clone, Debug)]
 pub struct Factor {
-    /// The name.
     pub name: String,
     /// Processed values, which the backtest uses; NaN where there is none.
     pub values: Panel,
@@ -40,6 +39,16 @@ impl Factor {
             known_at: vec![0; cells],
             documents: vec![0; cells],
         }
+    }
+
+    /// Fails if the factor is not on the axes of the market.
+    pub fn check_axes(&self, market: &Market) -> Result<()> {
+        ensure!(
+            self.values.dates() == market.dates() && self.values.codes() == market.codes(),
+            "factor {:?} is not on the dates and codes of this price table; build or read it anew",
+            self.name
+        );
+        Ok(())
     }
 
     /// Sets the raw and the processed value of a cell.
@@ -74,7 +83,7 @@ impl Factor {
         self.raw.at(t, i).is_nan() && self.values.at(t, i).is_nan()
     }
 
-    /// When the value of a cell was known, to the second; `None` where there is none.
+    /// Known-at time of a cell, to the second; `None` without a value.
     pub fn known_at(&self, t: usize, i: usize) -> Option<NaiveDateTime> {
         if self.is_empty_at(t, i) {
             return None;

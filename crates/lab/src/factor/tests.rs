@@ -36,8 +36,8 @@ fn built(signals: &[Signal], market: &Market, params: &Params, threads: usize) -
         false => params.clone(),
     };
     let plan = Plan::new(&params).unwrap();
-    let of = |reading| signals.iter().map(move |signal| Signal { reading, ..*signal });
-    let signals: Vec<Signal> = (0..plan.readings.len() as u32).flat_map(of).collect();
+    let taken_by = |reading| signals.iter().map(move |signal| Signal { reading, ..*signal });
+    let signals: Vec<Signal> = (0..plan.readings.len() as u32).flat_map(taken_by).collect();
     let inputs = Inputs { market, cutoff: Cutoff::Close, signals: &signals, factors: &[] };
     build(&plan, &inputs, &params, &Ctx::new(threads, 1).unwrap()).unwrap()
 }
@@ -192,13 +192,13 @@ fn factors_are_made_of_factors() {
     let (tone, _) = built(&signals, &market, &Params { name: "tone".to_owned(), ..Params::default() }, 1);
     let params = Params { name: "both".to_owned(), ..bare("factor.tone * 2 + 0 * market.cap") };
     let plan = Plan::new(&params).unwrap();
-    let of = |factors: &[&Factor]| {
+    let from = |factors: &[&Factor]| {
         let inputs = Inputs { market: &market, cutoff: Cutoff::Close, signals: &[], factors };
         build(&plan, &inputs, &params, &Ctx::new(1, 1).unwrap())
     };
-    let (both, _) = of(&[&tone]).unwrap();
+    let (both, _) = from(&[&tone]).unwrap();
     assert_eq!(both.values.at(0, 3), 2.0 * tone.values.at(0, 3));
     assert_eq!(both.documents(0, 3), tone.documents(0, 3));
     assert_eq!(both.known_at(0, 3), at_close(&market, 0));
-    assert!(of(&[]).unwrap_err().to_string().contains("made of 1 factors"));
+    assert!(from(&[]).unwrap_err().to_string().contains("made of 1 factors"));
 }

@@ -1,4 +1,4 @@
-//! What a ledger says to whoever reads all of it: its trials with what each is worth, and what holds of them all.
+//! The whole ledger as a page or a command shows it: trials with their looks, and the looks of the last.
 
 use anyhow::Result;
 
@@ -11,33 +11,32 @@ use inkstone_base::data::Key;
 pub struct Book {
     /// The trials in the order in which they first ran.
     pub trials: Vec<BookTrial>,
-    /// What holds of all: the looks at the last trial that has returns, which the probability of overfitting is told of.
+    /// Looks of the last trial that has returns, with the probability of overfitting.
     pub totals: Looks,
-    /// Lines, deletions among them.
+    /// Number of lines, deletions included.
     pub lines: u64,
     /// Seal of the last line, which stands for all of them.
     pub seal: Key,
-    /// What was changed behind the program's back; empty of a sound ledger.
+    /// Changes that were not made by the program; empty for a sound ledger.
     pub problems: Vec<String>,
 }
 
-/// A trial with all its runs.
+/// A trial and its runs.
 #[derive(Clone, Debug)]
 pub struct BookTrial {
-    /// Its last run that is there in full; where none is, its last one.
+    /// Last run that is not deleted; if all are, the last run.
     pub entry: Entry,
-    /// How often it ran.
+    /// Number of runs.
     pub runs: u64,
-    /// Of these runs, how many are there in full.
+    /// Number of runs that are not deleted.
     pub kept: u64,
-    /// What it is worth among all; without the probability of overfitting.
+    /// Looks of the trial, without the probability of overfitting.
     pub looks: Looks,
 }
 
 impl Book {
-    /// Reads an open ledger.
-    pub fn of(ledger: &Ledger) -> Result<Book> {
-        let tally = Tally::of(ledger);
+    pub fn new(ledger: &Ledger) -> Result<Book> {
+        let tally = Tally::new(ledger);
         let trial = |counted: &Counted<'_>| {
             let entry = counted.kept.unwrap_or(counted.entry).clone();
             let same = ledger.entries().iter().filter(|other| other.trial == entry.trial);

@@ -19,7 +19,7 @@ use crate::backtest::nan;
 use inkstone_base::data::Key;
 use inkstone_store::{Journal, Slot};
 
-/// How long another run may hold the ledger.
+/// Longest time for which another run may hold the ledger.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Correlation of returns from which on two trials are one idea: they share half of their variance.
@@ -39,7 +39,7 @@ pub struct Ledger {
 
 /// A line as it is kept.
 #[derive(Serialize, Deserialize)]
-struct Line {
+struct LedgerLine {
     /// Hash of the line before; the zero key in the first.
     previous: Key,
     when: DateTime<Utc>,
@@ -75,12 +75,12 @@ impl Ledger {
     /// Opens the ledger in a folder to be written, and checks all of it; the folder is made when it does not exist. Waits some seconds for
     /// another run that has it open.
     pub fn open(path: &Path) -> Result<Ledger> {
-        Ledger::of(path, Journal::open(path, PATIENCE))
+        Ledger::from_journal(path, Journal::open(path, PATIENCE))
     }
 
     /// Opens the ledger in a folder to be read, and checks all of it. Nothing is written there, and nothing can be recorded or deleted.
     pub fn read(path: &Path) -> Result<Ledger> {
-        Ledger::of(path, Journal::read(path, PATIENCE))
+        Ledger::from_journal(path, Journal::read(path, PATIENCE))
     }
 
     /// Says whether there is a ledger in a folder.
@@ -88,7 +88,7 @@ impl Ledger {
         Journal::is_in(path)
     }
 
-    fn of(path: &Path, journal: Result<Journal>) -> Result<Ledger> {
+    fn from_journal(path: &Path, journal: Result<Journal>) -> Result<Ledger> {
         let mut ledger = Ledger {
             path: path.to_owned(),
             journal: journal.with_context(|| format!("the ledger {}", path.display()))?,
@@ -106,7 +106,7 @@ impl Ledger {
         &self.entries
     }
 
-    /// What was changed behind the program's back, in words; empty of a sound ledger.
+    /// Changes that were not made by the program, in words; empty for a sound ledger.
     pub fn problems(&self) -> &[String] {
         &self.problems
     }
@@ -131,12 +131,12 @@ impl Ledger {
             kind: trial.kind,
             trial: key,
             group: self.group(trial, key)?,
-            moments: values.and_then(|values| Moments::of(&values)),
+            moments: values.and_then(|values| Moments::from_returns(&values)),
             days_per_year: trial.days_per_year,
             p: trial.p,
             details: Key::of(&packed),
         };
-        let line = Line { previous: self.seal, when, event: Event::Ran(ran) };
+        let line = LedgerLine { previous: self.seal, when, event: Event::Ran(ran) };
         let number = self.append(&line, Some(&packed), &[])?;
         self.entries.push(entry(number, when, ran, self.seal, Some(trial.details.clone())));
         Ok(number)
@@ -161,7 +161,7 @@ impl Ledger {
         let packed = (!packed.is_empty()).then_some(packed);
         let returns = packed.as_deref().map(Key::of);
         let event = Event::Deleted { entries: numbers.clone(), reason: reason.to_owned(), returns };
-        let number = self.append(&Line { previous: self.seal, when, event }, packed.as_deref(), &numbers)?;
+        let number = self.append(&LedgerLine { previous: self.seal, when, event }, packed.as_deref(), &numbers)?;
         let deletion = Deletion { number, when, reason: reason.to_owned() };
         for entry in self.entries.iter_mut().filter(|entry| numbers.binary_search(&entry.number).is_ok()) {
             entry.left = entry.details.take().and_then(|details| details.returns);
@@ -170,7 +170,6 @@ impl Ledger {
         Ok(number)
     }
 
-    /// The entry of this number.
     pub fn entry(&self, number: u64) -> Result<&Entry> {
         let found = self.entries.iter().find(|entry| entry.number == number);
         found.with_context(|| {
@@ -182,7 +181,7 @@ impl Ledger {
         })
     }
 
-    fn append(&mut self, line: &Line, details: Option<&[u8]>, drop: &[u64]) -> Result<u64> {
+    fn append(&mut self, line: &LedgerLine, details: Option<&[u8]>, drop: &[u64]) -> Result<u64> {
         let bytes = serde_json::to_vec(line).context("a line has a JSON form")?;
         let number = self.journal.append(&bytes, details, drop).context("cannot write to the ledger")?;
         self.seal = Key::of(&bytes);
@@ -219,7 +218,7 @@ impl Ledger {
         let mut previous = Some(Key::default());
         for number in 1..=last {
             let line = match self.journal.record(number)? {
-                Slot::Whole(bytes) => serde_json::from_slice::<Line>(&bytes)
+                Slot::Whole(bytes) => serde_json::from_slice::<LedgerLine>(&bytes)
                     .map(|line| (line, Key::of(&bytes)))
                     .map_err(|_| "is not what this version reads".to_owned()),
                 Slot::Damaged(what) => Err(what),

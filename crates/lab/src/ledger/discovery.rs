@@ -1,4 +1,4 @@
-//! How many of the things that look significant are so by chance: p values corrected for the rate of false discoveries.
+//! p values corrected for the rate of false discoveries.
 //!
 //! Benjamini and Hochberg (1995) for tests that are independent or depend positively, Benjamini and Yekutieli (2001) for tests that depend in
 //! any way. A q value is the smallest rate of false discoveries at which the test still counts as one.

@@ -1,4 +1,4 @@
-//! What the ledger keeps of a backtest: the trial before it is recorded, and the entry that it becomes.
+//! A backtest in the ledger: the trial before it is recorded, and the entry that it becomes.
 
 use std::collections::BTreeMap;
 
@@ -15,11 +15,9 @@ use inkstone_base::stats::pearson;
 /// Days below which two series are not held to be alike.
 const LEAST_COMMON: usize = 20;
 
-/// What ran.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
-    /// A backtest of a factor.
     Backtest,
     /// A cell of an experiment that was judged by returns.
     Cell,
@@ -28,17 +26,16 @@ pub enum Kind {
 /// A backtest that ran, to be recorded.
 #[derive(Clone, Debug)]
 pub struct Trial {
-    /// What ran.
     pub kind: Kind,
     /// Two-sided p of the mean RankIC at the horizon that counts; NaN where there is none.
     pub p: f64,
     /// Trading days per year that annual figures are stated with.
     pub days_per_year: u32,
-    /// What can be deleted.
+    /// The part that a deletion takes away.
     pub details: Details,
 }
 
-/// What an entry says of its trial beside the figures that count for others; it is gone once the entry is deleted.
+/// The part of a trial that does not count for other trials. A deletion takes it away.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Details {
     /// Name of the factor, or of the experiment and its cell.
@@ -47,9 +44,7 @@ pub struct Details {
     pub parameters: Value,
     /// Content hashes of what went in, by name: `prices`, `factor`, `corpus`.
     pub inputs: BTreeMap<String, Key>,
-    /// Version of the program.
     pub version: String,
-    /// What came out.
     pub figures: Figures,
     /// Daily returns of the long-short portfolio after costs; none where no portfolio was held.
     #[serde(skip)]
@@ -58,7 +53,7 @@ pub struct Details {
 
 /// The figures of a backtest that its entry keeps.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(from = "Stored")]
+#[serde(from = "StoredFigures")]
 pub struct Figures {
     /// Summary of the RankIC by horizon in trading days.
     pub rank_ic: BTreeMap<usize, IcSummary>,
@@ -68,13 +63,13 @@ pub struct Figures {
     pub turnover: f64,
     /// Mean share of names new to the top and bottom quantile.
     pub new_names: f64,
-    /// Whether values were paired with returns that had begun before they were known.
+    /// True if values were paired with returns that had begun before they were known.
     pub lookahead: bool,
 }
 
 /// Figures as they are kept. Before there was `new_names`, its value was kept as `turnover`.
 #[derive(Deserialize)]
-struct Stored {
+struct StoredFigures {
     rank_ic: BTreeMap<usize, IcSummary>,
     long_short: PortfolioFigures,
     #[serde(deserialize_with = "nan")]
@@ -89,31 +84,28 @@ fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D:
     nan(deserializer).map(Some)
 }
 
-impl From<Stored> for Figures {
-    fn from(stored: Stored) -> Figures {
-        let Stored { rank_ic, long_short, turnover, new_names, lookahead } = stored;
+impl From<StoredFigures> for Figures {
+    fn from(stored: StoredFigures) -> Figures {
+        let StoredFigures { rank_ic, long_short, turnover, new_names, lookahead } = stored;
         let (turnover, new_names) = new_names.map_or((f64::NAN, turnover), |new_names| (turnover, new_names));
         Figures { rank_ic, long_short, turnover, new_names, lookahead }
     }
 }
 
-/// A value a day.
+/// A series of daily values.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Series {
-    /// Dates, ascending.
     pub dates: Vec<NaiveDate>,
-    /// A finite value of each.
+    /// Finite values, one a date.
     pub values: Vec<f32>,
 }
 
 /// A line of the ledger.
 #[derive(Clone, Debug, Serialize)]
 pub struct Entry {
-    /// Its number, from 1 on. Deletions have numbers too.
+    /// Number of the entry, from 1 on. Deletions have numbers too.
     pub number: u64,
-    /// When it was recorded.
     pub when: DateTime<Utc>,
-    /// What ran.
     pub kind: Kind,
     /// The key of the trial: hash of its parameters and of the factor and prices. Entries of one key are repetitions.
     pub trial: Key,
@@ -129,7 +121,6 @@ pub struct Entry {
     pub seal: Key,
     /// The rest; none once it is deleted.
     pub details: Option<Details>,
-    /// When and why it was deleted.
     pub deleted: Option<Deletion>,
     /// The returns of a deleted entry. They count for others, but no name or date of theirs is shown.
     #[serde(skip)]
@@ -143,14 +134,12 @@ impl Entry {
     }
 }
 
-/// Why an entry is no longer there in full.
+/// Deletion of an entry.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Deletion {
-    /// The number of the deletion.
     pub number: u64,
-    /// When.
     pub when: DateTime<Utc>,
-    /// Why, in the words of whoever deleted it.
+    /// Reason in the words of whoever deleted the entry.
     pub reason: String,
 }
 
@@ -159,16 +148,16 @@ impl Trial {
     /// RankIC at the first horizon.
     pub fn backtest(outcome: &Outcome, parameters: Value, inputs: BTreeMap<String, Key>) -> Trial {
         let horizon = outcome.ic.first().map_or(0, |series| series.horizon);
-        Trial::of(Kind::Backtest, outcome, horizon, parameters, inputs)
+        Trial::new(Kind::Backtest, outcome, horizon, parameters, inputs)
     }
 
     /// A cell of an experiment, which is judged by the RankIC at its horizon. Cells that are judged by labels see no returns: they are no
     /// looks at the market.
     pub fn cell(outcome: &Outcome, horizon: usize, parameters: Value, inputs: BTreeMap<String, Key>) -> Trial {
-        Trial::of(Kind::Cell, outcome, horizon, parameters, inputs)
+        Trial::new(Kind::Cell, outcome, horizon, parameters, inputs)
     }
 
-    fn of(kind: Kind, outcome: &Outcome, horizon: usize, parameters: Value, inputs: BTreeMap<String, Key>) -> Trial {
+    fn new(kind: Kind, outcome: &Outcome, horizon: usize, parameters: Value, inputs: BTreeMap<String, Key>) -> Trial {
         let counts = outcome.ic.iter().find(|series| series.horizon == horizon);
         let figures = Figures {
             rank_ic: outcome.ic.iter().map(|series| (series.horizon, series.rank_ic_summary)).collect(),
@@ -192,7 +181,7 @@ impl Trial {
         }
     }
 
-    /// What makes it this trial and no other: kind, parameters, and the hashes of the factor's table and the prices. The name does not
+    /// Identity of the trial: kind, parameters, and the hashes of the factor's table and the prices. The name does not
     /// count, nor the order of parameters, nor what else went in, which shows in the factor's table.
     pub fn key(&self) -> Key {
         let mut parameters = self.details.parameters.clone();

@@ -1,9 +1,9 @@
-//! The research ledger: every backtest that ran, and what a result is worth after so many looks.
+//! The research ledger: every backtest that ran, and the significance of each after all looks.
 //!
-//! Whoever tries a hundred factors finds a good one. [`record`] keeps each trial, and says of it what is left when all of them are
-//! counted: the deflated Sharpe ratio, the probability of overfitting, the rate of false discoveries. The same trial run again is a
-//! repetition, not a new look. Deleting an entry takes its name, parameters and figures; that it was tried, and with what result, stays and
-//! counts (`chain`). What is recorded or deleted later never makes an earlier result look better (`tally`).
+//! Among a hundred factors one is good by luck. [`record`] keeps each trial and corrects its result for all trials: the deflated Sharpe
+//! ratio, the probability of overfitting, the rate of false discoveries. The same trial run again is a repetition, not a new look. A
+//! deletion takes the name, parameters and figures of an entry; the trial and its result stay and count (`chain`). A later entry or
+//! deletion never makes an earlier result look better (`tally`).
 
 mod book;
 mod chain;
@@ -35,16 +35,16 @@ pub use overfitting::{Overfitting, overfitting};
 pub use sharpe::{Moments, expected_maximum};
 pub use tally::{Counted, Tally};
 
-/// What a result is worth, given everything that was tried on the same market, which is all that its ledger has.
+/// Significance of a result after all trials on the same market, which are all trials of its ledger.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Looks {
     /// Number of the entry in the ledger.
     pub entry: u64,
-    /// Its seal: hash of its line and all lines before it.
+    /// Seal of the entry: hash of its line and all lines before it.
     pub seal: Key,
     /// Different things that were tried (factor, parameters and data), this one included.
     pub trials: u64,
-    /// Of these, how many are different ideas: groups of trials whose returns correlate by 0.71 and more.
+    /// Number of different ideas among the trials: groups whose returns correlate by 0.71 and more.
     pub independent: u64,
     /// Backtests that ran, repetitions included.
     pub runs: u64,
@@ -52,9 +52,9 @@ pub struct Looks {
     pub deleted: u64,
     /// Lines of the ledger that are gone, not by a deletion. Each counts as a trial.
     pub missing: u64,
-    /// Things that were changed behind the program's back, these lines included; with any the figures are not to be trusted.
+    /// Changes that were not made by the program, missing lines included; with any, the figures are not to be trusted.
     pub problems: u64,
-    /// Days with returns.
+    /// Number of days with returns.
     pub days: u64,
     /// Sharpe ratio of the long-short portfolio after costs, annual.
     #[serde(deserialize_with = "nan")]
@@ -86,16 +86,16 @@ pub struct Looks {
     /// Two-sided p of the RankIC at the first horizon; in an experiment, at its horizon.
     #[serde(deserialize_with = "nan")]
     pub p: f64,
-    /// The same after Benjamini and Hochberg over all trials, the highest since the trial ran.
+    /// `p` after Benjamini and Hochberg over all trials, the highest since the trial ran.
     #[serde(deserialize_with = "nan")]
     pub q: f64,
-    /// The same after Benjamini and Yekutieli, which holds however the trials depend on each other.
+    /// `p` after Benjamini and Yekutieli, which holds however the trials depend on each other.
     #[serde(deserialize_with = "nan")]
     pub q_dependent: f64,
 }
 
 impl Looks {
-    /// Nothing counted, and no figure.
+    /// Looks without counts and figures.
     fn unknown() -> Looks {
         let nan = f64::NAN;
         Looks {
@@ -115,8 +115,8 @@ impl Looks {
     }
 }
 
-/// Records a trial that ran in the ledger of this folder, and says what it is worth among all. The ledger is open only meanwhile. Fails
-/// where the folder is somebody else's.
+/// Records a trial in the ledger of this folder, and gives its looks. The ledger is open only meanwhile. Fails if the folder is not one
+/// of ours.
 pub fn record(path: &Path, trial: &Trial, when: DateTime<Utc>) -> Result<Looks> {
     disk::own_folder(path, Room::Ledger)?;
     let mut ledger = Ledger::open(path)?;
@@ -124,13 +124,14 @@ pub fn record(path: &Path, trial: &Trial, when: DateTime<Utc>) -> Result<Looks> 
     worth(&ledger, trial)
 }
 
-/// The same for a step that is done again after a kill: when the last entry is of this very trial, it was noted before the kill, and the
-/// test is no second look.
+/// Records a trial as [`record`] does, for a step that may be done again after a kill: if the last entry is of this very trial, it was
+/// recorded before the kill, and the test is no second look.
 pub fn record_once(path: &Path, trial: &Trial, when: DateTime<Utc>) -> Result<Looks> {
     disk::own_folder(path, Room::Ledger)?;
     let mut ledger = Ledger::open(path)?;
     let last = ledger.entries().last().filter(|last| last.trial == trial.key());
-    let noted = last.and_then(|last| last.details.as_ref()).is_some_and(|of| of.version == trial.details.version);
+    let noted =
+        last.and_then(|last| last.details.as_ref()).is_some_and(|details| details.version == trial.details.version);
     if !noted {
         ledger.record(trial, when)?;
     }
@@ -138,7 +139,7 @@ pub fn record_once(path: &Path, trial: &Trial, when: DateTime<Utc>) -> Result<Lo
 }
 
 fn worth(ledger: &Ledger, trial: &Trial) -> Result<Looks> {
-    Tally::of(ledger).looks(trial.key()).context("what was recorded is in the ledger")
+    Tally::new(ledger).looks(trial.key()).context("what was recorded is in the ledger")
 }
 
 /// The standing of trials in the ledger, in their order; none for a trial that was never recorded. Nothing is written.
@@ -147,6 +148,6 @@ pub fn looks(path: &Path, trials: &[Key]) -> Result<Vec<Option<Looks>>> {
         return Ok(vec![None; trials.len()]);
     }
     let ledger = Ledger::read(path)?;
-    let tally = Tally::of(&ledger);
+    let tally = Tally::new(&ledger);
     Ok(trials.iter().map(|trial| tally.looks(*trial)).collect())
 }

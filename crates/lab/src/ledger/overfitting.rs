@@ -13,7 +13,7 @@ const LEAST_DAYS: usize = 4;
 /// Subsets of the first eight blocks, and of the last eight.
 const SUBSETS: usize = 1 << (BLOCKS / 2);
 
-/// What becomes of the best trial of one half of the days in the other half.
+/// Performance of the best trial of one half of the days in the other half.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Overfitting {
     /// Share of the splits in which the best of one half is in the lower half of the trials in the other (logit of its relative rank at
@@ -25,7 +25,7 @@ pub struct Overfitting {
     pub loss: f64,
 }
 
-/// Of daily returns on common dates, `[trials][days]`; none with fewer than two trials or 64 days. Days that do not fill blocks of one
+/// Overfitting of daily returns on common dates, `[trials][days]`; none with fewer than two trials or 64 days. Days that do not fill blocks of one
 /// length are left out at the beginning.
 pub fn overfitting(returns: &[Vec<f64>]) -> Option<Overfitting> {
     let mut splits = Splits { own: Vec::new(), other: Vec::new(), low: 0 };
@@ -33,7 +33,7 @@ pub fn overfitting(returns: &[Vec<f64>]) -> Option<Overfitting> {
     Some(splits.conclude())
 }
 
-/// The same of the first `n` trials for every `n` from `least` on, of which the one with the highest probability is given.
+/// The [`overfitting`] of the first `n` trials with the highest probability, over every `n` from `least` on.
 pub(super) fn worst_overfitting(returns: &[Vec<f64>], least: usize) -> Option<Overfitting> {
     let least = least.max(2);
     if least >= returns.len() {
@@ -59,7 +59,7 @@ pub(super) fn worst_overfitting(returns: &[Vec<f64>], least: usize) -> Option<Ov
 }
 
 /// Calls `look` with the Sharpe ratios of all trials in one half of the days and in the other, for each way to take half of the blocks.
-/// None where there are too few trials or days.
+/// Gives none if there are too few trials or days.
 fn each_split(returns: &[Vec<f64>], mut look: impl FnMut(&[f64], &[f64])) -> Option<()> {
     let days = returns.first()?.len();
     let length = days / BLOCKS;
@@ -82,32 +82,32 @@ fn each_split(returns: &[Vec<f64>], mut look: impl FnMut(&[f64], &[f64])) -> Opt
     Some(())
 }
 
-/// How many values are below this one, and how many equal it.
+/// Numbers of values below this one, and equal to it.
 fn ranked(values: &[f64], value: f64) -> (usize, usize) {
     let below = values.iter().filter(|v| **v < value).count();
     (below, values.iter().filter(|v| **v == value).count())
 }
 
 /// Sums over a subset of blocks, by trial.
-struct Sums {
+struct DaySums {
     sum: Vec<f64>,
     squares: Vec<f64>,
 }
 
-/// Those over each subset of eight blocks that begin at day `start`.
-fn sums(returns: &[Vec<f64>], start: usize, length: usize) -> Vec<Sums> {
+/// Sums over each subset of eight blocks that begin at day `start`.
+fn sums(returns: &[Vec<f64>], start: usize, length: usize) -> Vec<DaySums> {
     let trials = returns.len();
-    let mut subsets = vec![Sums { sum: vec![0.0; trials], squares: vec![0.0; trials] }];
+    let mut subsets = vec![DaySums { sum: vec![0.0; trials], squares: vec![0.0; trials] }];
     for block in 0..BLOCKS / 2 {
-        let of = |power: i32| -> Vec<f64> {
+        let powers = |power: i32| -> Vec<f64> {
             let days = start + block * length..start + (block + 1) * length;
             returns.iter().map(|returns| returns[days.clone()].iter().map(|r| r.powi(power)).sum()).collect()
         };
-        let (sum, squares) = (of(1), of(2));
+        let (sum, squares) = (powers(1), powers(2));
         let add = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a + b).collect::<Vec<f64>>();
-        let more: Vec<Sums> = subsets
+        let more: Vec<DaySums> = subsets
             .iter()
-            .map(|without| Sums { sum: add(&without.sum, &sum), squares: add(&without.squares, &squares) })
+            .map(|without| DaySums { sum: add(&without.sum, &sum), squares: add(&without.squares, &squares) })
             .collect();
         subsets.extend(more);
     }
@@ -184,11 +184,11 @@ mod tests {
 
     #[test]
     fn noise_is_overfitted_as_often_as_not_and_skill_is_not() {
-        let of = |set: u64| (0..30).map(|seed| noise(320, 100 * set + seed)).collect::<Vec<_>>();
-        let chances: Vec<f64> = (0..12).map(|set| overfitting(&of(set)).unwrap().probability).collect();
+        let noisy = |set: u64| (0..30).map(|seed| noise(320, 100 * set + seed)).collect::<Vec<_>>();
+        let chances: Vec<f64> = (0..12).map(|set| overfitting(&noisy(set)).unwrap().probability).collect();
         let chance = mean(chances.iter().copied());
         assert!((0.4..0.6).contains(&chance), "{chance} of {chances:?}");
-        let mut trials = of(0);
+        let mut trials = noisy(0);
         trials[17].iter_mut().for_each(|r| *r += 0.3 * 0.01);
         let skill = overfitting(&trials).unwrap();
         assert!(skill.probability < 0.1 && skill.loss < 0.1, "{skill:?}");

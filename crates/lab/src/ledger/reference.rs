@@ -1,4 +1,4 @@
-//! What the ledger's tests are made of: the reference figures, noise, and trials.
+//! Data of the ledger's tests: the reference figures, noise, and trials.
 
 use chrono::{DateTime, Days, NaiveDate, Utc};
 use rand::SeedableRng;

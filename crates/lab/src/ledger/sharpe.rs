@@ -1,4 +1,4 @@
-//! How sure a Sharpe ratio is: the probabilistic and the deflated one, and how long a track record must be.
+//! Significance of a Sharpe ratio: the probabilistic and the deflated one, and the necessary length of a track record.
 //!
 //! Sharpe ratios here are those of a day, mean / standard deviation (ddof 1), never annual; an annual one is `sqrt(days per year)` times as
 //! large. Papers: Bailey and López de Prado, The Sharpe Ratio Efficient Frontier (2012), and The Deflated Sharpe Ratio (2014).
@@ -11,13 +11,12 @@ use statrs::distribution::{ContinuousCDF, Normal};
 use crate::backtest::nan;
 use inkstone_base::stats::{mean, std};
 
-/// Euler's constant.
+/// The Euler–Mascheroni constant.
 const GAMMA: f64 = 0.577_215_664_901_532_9;
 
-/// What the Sharpe ratio of a series and its standard error depend on.
+/// Moments of a series of daily returns.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Moments {
-    /// Days.
     pub days: usize,
     /// Sharpe ratio of a day.
     #[serde(deserialize_with = "nan")]
@@ -31,8 +30,8 @@ pub struct Moments {
 }
 
 impl Moments {
-    /// Those of daily returns; none of fewer than three, or where they do not vary.
-    pub fn of(returns: &[f64]) -> Option<Moments> {
+    /// Moments of daily returns; none of fewer than three, or without variance.
+    pub fn from_returns(returns: &[f64]) -> Option<Moments> {
         let n = returns.len() as f64;
         let (mean, std) = (mean(returns.iter().copied()), std(returns));
         let central = |power: i32| returns.iter().map(|r| (r - mean).powi(power)).sum::<f64>() / n;
@@ -114,16 +113,16 @@ mod tests {
 
     #[test]
     fn what_does_not_vary_has_no_ratio() {
-        assert_eq!(Moments::of(&[0.1, 0.1, 0.1]), None);
-        assert_eq!(Moments::of(&[0.1, 0.2]), None);
-        assert_eq!(Moments::of(&[]), None);
+        assert_eq!(Moments::from_returns(&[0.1, 0.1, 0.1]), None);
+        assert_eq!(Moments::from_returns(&[0.1, 0.2]), None);
+        assert_eq!(Moments::from_returns(&[]), None);
     }
 
     #[test]
     fn figures_equal_those_of_scipy() {
         let reference = reference();
         for (trial, returns) in reference.returns.iter().enumerate() {
-            let moments = Moments::of(returns).unwrap();
+            let moments = Moments::from_returns(returns).unwrap();
             let expected = &reference.moments[trial];
             close(moments.sharpe, expected.sharpe);
             close(moments.skew, expected.skew);

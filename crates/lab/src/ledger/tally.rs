@@ -28,16 +28,16 @@ pub struct Tally<'a> {
     deleted: u64,
     missing: u64,
     problems: usize,
-    past: Past,
+    past: EarlierTrials,
 }
 
 /// A trial with all its runs.
 pub struct Counted<'a> {
-    /// Its last run.
+    /// Last run.
     pub entry: &'a Entry,
-    /// How often it ran.
+    /// Number of runs.
     pub runs: u64,
-    /// Its last run that is still there in full.
+    /// Last run that is not deleted.
     pub kept: Option<&'a Entry>,
     /// Returns of its last run that has any, deleted or not.
     returns: Option<&'a Series>,
@@ -45,11 +45,11 @@ pub struct Counted<'a> {
 
 impl<'a> Tally<'a> {
     /// Counts the trials of a ledger.
-    pub fn of(ledger: &'a Ledger) -> Tally<'a> {
+    pub fn new(ledger: &'a Ledger) -> Tally<'a> {
         let missing = ledger.missing();
         let mut trials: Vec<Counted<'a>> = Vec::new();
         let mut places: BTreeMap<Key, usize> = BTreeMap::new();
-        let mut past = Past::new(missing);
+        let mut past = EarlierTrials::new(missing);
         for entry in ledger.entries() {
             let kept = entry.details.is_some().then_some(entry);
             let returns = entry.returns();
@@ -83,7 +83,7 @@ impl<'a> Tally<'a> {
         &self.trials
     }
 
-    /// What a trial is worth among all; none if it never ran. `overfitting` and what goes with it are left out (NaN), as they take longer.
+    /// Looks of a trial; none if it never ran. `overfitting` and the figures beside it are left out (NaN), as they take longer.
     pub fn standing(&self, trial: Key) -> Option<Looks> {
         let at = self.trials.iter().position(|counted| counted.entry.trial == trial)?;
         let entry = self.trials[at].entry;
@@ -114,7 +114,7 @@ impl<'a> Tally<'a> {
         Some(looks)
     }
 
-    /// The same with the probability of overfitting among the trials that have returns on most of its dates: the highest that it had since
+    /// Looks of a trial with the probability of overfitting among the trials that have returns on most of its dates: the highest that it had since
     /// this trial first ran. What was tried later can choose better, but it does not make this trial less of a choice.
     pub fn looks(&self, trial: Key) -> Option<Looks> {
         let mut looks = self.standing(trial)?;
@@ -172,7 +172,7 @@ impl<'a> Tally<'a> {
 /// keep to that by themselves: the variance of the ratios falls when trials are added that are alike, and with it the expected maximum; and
 /// the q value of a trial falls when better ones are added. Of both the highest so far counts (the least majorant that does not fall). It
 /// is computed from the lines alone, which are only ever added.
-struct Past {
+struct EarlierTrials {
     missing: u64,
     /// Sharpe ratio of a day of each trial; NaN without one.
     sharpes: Vec<f64>,
@@ -182,20 +182,27 @@ struct Past {
     highest: f64,
     /// p of each trial and its place, ascending. A trial without a p was found to be nothing (1), and so was a line that is gone.
     p: Vec<(f64, usize)>,
-    looks: Vec<Significance>,
+    looks: Vec<PValues>,
 }
 
 /// The p of a trial, and the highest q values that it had.
-struct Significance {
+struct PValues {
     p: f64,
     q: f64,
     q_dependent: f64,
 }
 
-impl Past {
-    fn new(missing: u64) -> Past {
+impl EarlierTrials {
+    fn new(missing: u64) -> EarlierTrials {
         let gone = (0..missing as usize).map(|_| (1.0, usize::MAX)).collect();
-        Past { missing, sharpes: Vec::new(), groups: BTreeMap::new(), highest: 0.0, p: gone, looks: Vec::new() }
+        EarlierTrials {
+            missing,
+            sharpes: Vec::new(),
+            groups: BTreeMap::new(),
+            highest: 0.0,
+            p: gone,
+            looks: Vec::new(),
+        }
     }
 
     /// Takes in the next line, a run of the trial at this place.
@@ -213,11 +220,11 @@ impl Past {
                     (*sum, *n) = (*sum - was, *n - 1);
                 }
                 self.sharpes[at] = sharpe;
-                self.looks[at] = Significance { p, q: 0.0, q_dependent: 0.0 };
+                self.looks[at] = PValues { p, q: 0.0, q_dependent: 0.0 };
             }
             None => {
                 self.sharpes.push(sharpe);
-                self.looks.push(Significance { p, q: 0.0, q_dependent: 0.0 });
+                self.looks.push(PValues { p, q: 0.0, q_dependent: 0.0 });
             }
         }
         let group = self.groups.entry(entry.group).or_default();

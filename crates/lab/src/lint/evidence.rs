@@ -1,4 +1,4 @@
-//! What the linter knows of the documents behind a factor.
+//! The documents behind a factor, for the linter.
 
 use anyhow::{Result, bail};
 use chrono::NaiveDateTime;
@@ -7,15 +7,14 @@ use crate::factor::{Factor, Signal};
 use inkstone_base::data::Kind;
 use inkstone_market::{Cutoff, Market};
 
-/// The documents behind a factor, and what each of them said.
+/// The documents behind a factor, and their signals.
 pub struct Texts<'a> {
-    /// What documents say of securities: all that the factor was built of.
+    /// All signals that the factor was built of.
     pub signals: &'a [Signal],
     /// The documents, in the order in which signals number them. Those without a signal count as text that models were trained on.
     pub documents: &'a [Document],
     /// The fitted models that gave the values; none where values come from fixed lists.
-    pub models: &'a [Model],
-    /// Until when a text counts for its day.
+    pub models: &'a [FittedModel],
     pub cutoff: Cutoff,
     /// The readings of the factor, as signals number them.
     pub readings: &'a [TextReading],
@@ -28,20 +27,16 @@ pub struct Texts<'a> {
 pub struct TextReading {
     /// The features whose numbers it takes, by their places in [`Document::models`].
     pub features: Vec<usize>,
-    /// Whether it counts the first document of a story alone.
+    /// True if the reading counts the first document of a story alone.
     pub first_only: bool,
 }
 
-/// One document.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Document {
-    /// Its `doc_id`.
+    /// The `doc_id`.
     pub id: String,
-    /// Its kind.
     pub kind: Kind,
-    /// When it became public.
     pub published_at: NaiveDateTime,
-    /// When it was received, if that is known.
     pub ingested_at: Option<NaiveDateTime>,
     /// Number of its story: the same for near duplicates.
     pub story: u32,
@@ -51,8 +46,8 @@ pub struct Document {
 
 /// A fitted model: one for a feature that was fitted once, one for each fold of a walk-forward feature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Model {
-    /// Until when the data reached that it was fitted on, labels included.
+pub struct FittedModel {
+    /// Last moment of the data that the model was fitted on, labels included.
     pub fitted_until: NaiveDateTime,
     /// Publication of the first and the last document that it was trained on; none where its text is not of this corpus.
     pub trained_on: Option<(NaiveDateTime, NaiveDateTime)>,
@@ -67,8 +62,12 @@ impl Texts<'_> {
         })
     }
 
-    /// The models that gave what a signal says of its document: one for each fitted feature that its reading takes.
-    pub(super) fn models<'t>(&'t self, signal: &Signal, document: &'t Document) -> impl Iterator<Item = &'t Model> {
+    /// The models behind a signal: one for each fitted feature that its reading takes.
+    pub(super) fn models<'t>(
+        &'t self,
+        signal: &Signal,
+        document: &'t Document,
+    ) -> impl Iterator<Item = &'t FittedModel> {
         let features = &self.readings[signal.reading as usize].features;
         let number = |feature: &usize| document.models.get(*feature).copied().flatten();
         features.iter().filter_map(number).map(|number| &self.models[number as usize])
@@ -111,7 +110,7 @@ mod tests {
             story: 0,
             models: vec![Some(0), Some(1), None],
         }];
-        let models = [1, 9].map(|day| Model { fitted_until: at(day), trained_on: None });
+        let models = [1, 9].map(|day| FittedModel { fitted_until: at(day), trained_on: None });
         let reading = |features: &[usize], first_only| TextReading { features: features.to_vec(), first_only };
         let readings = [reading(&[0, 2], true), reading(&[0, 1], false)];
         let repeat = Signal { first: false, ..Signal::of(0, 0, at(5), 1.0) };

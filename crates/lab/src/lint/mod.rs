@@ -6,12 +6,13 @@
 //! four try to break what is left: a factor that stands on the news of the day loses its RankIC when dates or texts are
 //! changed for others, and keeps it when names are masked and when it trades a day later. Each gives a verdict with the
 //! number behind it; what could not be done says why. RankICs are those of the backtest at the first horizon of its
-//! parameters; intervals and p are of the moving-block bootstrap. How a check ends is told where it is made, a file
-//! each.
+//! parameters; intervals and p are of the moving-block bootstrap. Each check has a file, whose head says how it ends. A
+//! verdict holds data; `inkstone-report` makes its sentences.
 //!
 //! Useful for: any factor on a market's axes; the more is known of its documents, the more is checked. Not for: mending.
 
 mod evidence;
+pub mod finding;
 mod future_vocabulary;
 mod known_before;
 mod masked_names;
@@ -28,25 +29,28 @@ mod testing;
 #[cfg(test)]
 mod tests;
 mod trade_date;
-mod words;
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
-pub use evidence::{Document, Model, TextReading, Texts};
+pub use evidence::{Document, FittedModel, TextReading, Texts};
+pub use finding::Finding;
 pub use params::Params;
-pub use words::{check_name, standing_name};
 
 use crate::backtest;
 use crate::factor::Factor;
+use crate::lint::finding::{NoPower, RankedDates};
 use crate::lint::power::Power;
 use inkstone_base::data::Report;
+use inkstone_base::disk;
 use inkstone_base::job::Ctx;
 use inkstone_market::Market;
 
-/// What was looked for.
+/// The check for one kind of look-ahead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Check {
@@ -54,15 +58,15 @@ pub enum Check {
     KnownBefore,
     /// The value of a date counts for the trading day that its time of publication gives.
     TradeDate,
-    /// The predictive power of the same day against that of the next.
+    /// Predictive power of the same day against that of the next.
     SameDayGap,
-    /// What remains when each code's values are moved to other dates of the code.
+    /// Predictive power that remains when each code's values are moved to other dates of the code.
     ShuffledDates,
-    /// What remains when what texts say is given to other texts.
+    /// Predictive power that remains when the values of texts are given to other texts.
     ShuffledText,
     /// Models and vocabularies were fitted on text of the past alone.
     FutureVocabulary,
-    /// What remains when names of companies are masked.
+    /// Predictive power that remains when names of companies are masked.
     MaskedNames,
     /// Texts that training and test share.
     Overlap,
@@ -72,61 +76,52 @@ pub enum Check {
     Restated,
 }
 
-/// How a check ended.
+/// End of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Standing {
-    /// Nothing was found.
     Passed,
     /// Something to look at.
     Warned,
-    /// The factor looks ahead, or what it rests on is not what it seems.
+    /// The factor looks ahead, or its predictive power comes from something else than it seems.
     Failed,
-    /// Could not be done; the finding says why.
+    /// The check could not be done; the finding says why.
     Skipped,
 }
 
-/// What a check found.
+/// End of a check, and its measurements.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Verdict {
-    /// The check.
     pub check: Check,
-    /// How it ended.
     pub standing: Standing,
-    /// The number that decided, in the unit that `finding` names; none for a check that could not be done.
+    /// The number that decided; none for a check that could not be done.
     pub number: Option<f64>,
-    /// What `number` is held against.
+    /// The limit of `number`.
     pub limit: Option<f64>,
-    /// What was found, why it matters and the way out: Chinese, English.
-    pub finding: (String, String),
-    /// Further figures.
-    pub figures: BTreeMap<String, serde_json::Value>,
+    pub finding: Finding,
 }
 
-/// What is known of a factor.
+/// A factor under test, and what is known of it.
 pub struct Subject<'a> {
     /// The factor, each value with the time at which it was known.
     pub factor: &'a Factor,
-    /// The market that it is on.
     pub market: &'a Market,
-    /// How it is tested: delay, price, and the horizon of which the first counts.
+    /// Delay, price and horizons of its backtest; the first horizon counts.
     pub backtest: &'a backtest::Params,
-    /// Whether known-at times were not given but taken as 15:00:00 of the value's date, as [`Factor::from_frame`] does.
+    /// True if known-at times were not given but taken as 15:00:00 of the value's date, as [`Factor::from_frame`] does.
     pub times_assumed: bool,
-    /// The documents behind it; none for a table of somebody's.
+    /// The documents behind the factor; none for a factor that came as a table.
     pub texts: Option<Texts<'a>>,
-    /// The same factor of texts in which names of companies are masked.
+    /// The same factor, made of texts in which names of companies are masked.
     pub masked: Masked<'a>,
 }
 
-/// What is known of a factor whose texts name no companies.
+/// The factor of texts in which names of companies are masked.
 #[derive(Clone, Copy)]
 pub enum Masked<'a> {
-    /// Nothing.
     Unknown,
-    /// The factor is made of such texts.
+    /// The factor under test is made of such texts.
     Always,
-    /// The same factor, made of such texts.
     Factor(&'a Factor),
 }
 
@@ -135,12 +130,8 @@ pub enum Masked<'a> {
 /// The report counts checks; those that could not be done are its dropped rows.
 pub fn run(subject: &Subject<'_>, params: &Params, ctx: &Ctx) -> Result<(Vec<Verdict>, Report)> {
     params.validate()?;
-    let (factor, market) = (subject.factor, subject.market);
-    ensure!(
-        factor.values.dates() == market.dates() && factor.values.codes() == market.codes(),
-        "factor {:?} is not on the dates and codes of this price table; build or read it anew",
-        factor.name
-    );
+    let market = subject.market;
+    subject.factor.check_axes(market)?;
     if let Some(texts) = &subject.texts {
         texts.validate(market)?;
     }
@@ -178,54 +169,44 @@ pub fn run(subject: &Subject<'_>, params: &Params, ctx: &Ctx) -> Result<(Vec<Ver
 }
 
 impl Verdict {
-    /// A verdict on a number; one that does not exist is left out.
-    fn of(check: Check, standing: Standing, number: f64, limit: Option<f64>, finding: (String, String)) -> Verdict {
+    /// A verdict on a number; one that is not finite is left out.
+    fn new(check: Check, standing: Standing, number: f64, limit: Option<f64>, finding: Finding) -> Verdict {
         let number = Some(number).filter(|number| number.is_finite());
-        Verdict { check, standing, number, limit, finding, figures: BTreeMap::new() }
+        Verdict { check, standing, number, limit, finding }
     }
 
-    /// A check that could not be done, for this reason.
-    fn skipped(check: Check, finding: (String, String)) -> Verdict {
-        Verdict::of(check, Standing::Skipped, f64::NAN, None, finding)
+    /// A check that could not be done.
+    fn skipped(check: Check, finding: Finding) -> Verdict {
+        Verdict::new(check, Standing::Skipped, f64::NAN, None, finding)
     }
 
-    /// The same with one more figure.
-    fn with(mut self, name: &str, figure: impl Into<serde_json::Value>) -> Verdict {
-        self.figures.insert(name.to_owned(), figure.into());
-        self
+    /// The figures by name.
+    pub fn figures(&self) -> BTreeMap<String, serde_json::Value> {
+        self.finding.figures()
     }
 }
 
-/// A check that needs documents, of a factor that came without.
+/// Reads the verdicts that a project stores of a factor; none without a file, or where an older version wrote it.
+pub fn read_verdicts(path: &Path) -> Result<Vec<Verdict>> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum VerdictFile {
+        Verdicts(Vec<Verdict>),
+        Older(IgnoredAny),
+    }
+    Ok(match path.exists().then(|| disk::read_json(path)).transpose()? {
+        Some(VerdictFile::Verdicts(verdicts)) => verdicts,
+        Some(VerdictFile::Older(IgnoredAny)) | None => Vec::new(),
+    })
+}
+
+/// The verdict of a check that needs documents, on a factor that came without.
 fn no_documents(check: Check) -> Verdict {
-    Verdict::skipped(
-        check,
-        (
-            "因子来自一张表，没有背后的文档，此项无从检查；在项目中由文本特征生成该因子（[[factor]]）即可检查。".into(),
-            "The factor came as a table without the documents behind it, so this could not be checked; build it from \
-             a feature of a project ([[factor]]) to have it done."
-                .into(),
-        ),
-    )
+    Verdict::skipped(check, Finding::NoDocuments)
 }
 
-/// A check that breaks a RankIC, of a factor that has none to break.
+/// The verdict of a check that breaks a RankIC, on a factor that has none to break.
 fn nothing_to_break(check: Check, power: &Power) -> Verdict {
-    let (mean, p, n) = (power.mean.mean, power.mean.p, power.mean.n);
-    let finding = match n {
-        0 => (
-            "没有一个日期算得出 RankIC（没有可用的值，或每日名字太少），无从打破；先看回测的拒绝与样本数。".to_owned(),
-            "No date has a RankIC (no value may be used, or dates have too few names), so there is nothing to break; \
-             look at the refusals and counts of the backtest first."
-                .to_owned(),
-        ),
-        _ => (
-            format!("RankIC 均值 {mean:+.4}（{n} 日，p = {p:.3}）与零无异，没有可打破的预测力；更长的样本才能判断。"),
-            format!(
-                "The mean RankIC of {mean:+.4} ({n} dates, p = {p:.3}) does not differ from zero, so there is nothing \
-                 to break; only a longer sample can tell."
-            ),
-        ),
-    };
-    Verdict::skipped(check, finding).with("rank_ic", mean).with("p", p)
+    let (rank_ic, p, context) = (power.mean.mean, power.mean.p, RankedDates { dates: power.mean.n });
+    Verdict::skipped(check, Finding::NothingToBreak(NoPower { rank_ic, p, context }))
 }

@@ -1,14 +1,15 @@
 //! Texts that training and test share.
 //!
-//! Of the documents that the factor counts and a model scored, some were in that model's own training text, and of some
-//! the story was: a near duplicate had trained it, so that the model recalls rather than reads. The number is the share
-//! of both. A document that trained its own model is no test at all, and fails; stories above `max_overlap` warn. What
-//! trained a model are the documents published in its span ([`crate::lint::Model::trained_on`]).
+//! Among the documents that the factor counts and a model scored, some trained that model themselves; of others a near
+//! duplicate did, so that the model recalls the story rather than reads it. The number is the share of both. A document
+//! that trained its own model is no test at all, and fails; stories above `max_overlap` warn. The documents that
+//! trained a model are those published in its span ([`crate::lint::FittedModel::trained_on`]).
 
 use chrono::NaiveDateTime;
 use rustc_hash::FxHashMap;
 
-use crate::lint::{Check, Model, Params, Standing, Subject, Verdict, no_documents};
+use crate::lint::finding::{Overlap, SharedTexts};
+use crate::lint::{Check, Finding, FittedModel, Params, Standing, Subject, Verdict, no_documents};
 
 pub(super) fn check(subject: &Subject<'_>, params: &Params) -> Verdict {
     let Some(texts) = &subject.texts else { return no_documents(Check::Overlap) };
@@ -19,7 +20,7 @@ pub(super) fn check(subject: &Subject<'_>, params: &Params) -> Verdict {
     stories.values_mut().for_each(|times| times.sort_unstable());
 
     // The models of each document that counts, by all readings that take it.
-    let mut counted: Vec<Vec<&Model>> = vec![Vec::new(); texts.documents.len()];
+    let mut counted: Vec<Vec<&FittedModel>> = vec![Vec::new(); texts.documents.len()];
     for (signal, document) in texts.counted() {
         let known = &mut counted[signal.document as usize];
         for model in texts.models(signal, document) {
@@ -47,27 +48,13 @@ pub(super) fn check(subject: &Subject<'_>, params: &Params) -> Verdict {
             story += 1;
         }
     }
+    let finding = |shared| Finding::Overlap(Overlap { documents: tested, shared, of_unknown_training: unknown });
+    let limit = Some(params.max_overlap);
     if tested == 0 {
-        let finding = match unknown {
-            0 => (
-                "取值不来自在语料上训练的模型，没有训练文本可以重合。".into(),
-                "No value comes from a model that was trained on text, so there is no training text to share.".into(),
-            ),
-            _ => (
-                format!(
-                    "{unknown} 篇文档的模型训练于语料之外的文本，重合与否无从得知；请选 fitted_until 早于样本的模型。"
-                ),
-                format!(
-                    "The models of {unknown} documents were trained on text outside this corpus, so what they share \
-                     cannot be told; choose one whose fitted_until lies before the sample."
-                ),
-            ),
+        return match unknown {
+            0 => Verdict::new(Check::Overlap, Standing::Passed, 0.0, limit, finding(None)),
+            _ => Verdict::skipped(Check::Overlap, finding(None)),
         };
-        let verdict = match unknown {
-            0 => Verdict::of(Check::Overlap, Standing::Passed, 0.0, Some(params.max_overlap), finding),
-            _ => Verdict::skipped(Check::Overlap, finding),
-        };
-        return verdict.with("documents", tested).with("of_unknown_training", unknown);
     }
     let share = (own + story) as f64 / tested as f64;
     let standing = match () {
@@ -75,34 +62,6 @@ pub(super) fn check(subject: &Subject<'_>, params: &Params) -> Verdict {
         () if share > params.max_overlap => Standing::Warned,
         () => Standing::Passed,
     };
-    let figure = (
-        format!(
-            "{tested} 篇计入的文档中，{own} 篇本身训练过给它打分的模型，{story} 篇的同一报道（近似重复）训练过，合计 {:.1} %",
-            100.0 * share
-        ),
-        format!(
-            "Of {tested} documents that count, {own} trained the model that scored them and of {story} a near \
-             duplicate did: {:.1} %",
-            100.0 * share
-        ),
-    );
-    let meaning = match standing {
-        Standing::Failed => (
-            "。样本内的打分不是检验；请改用滚动拟合（walk_forward），使每篇文档由此前训练的模型打分。",
-            ". Scores in sample are no test: fit step by step (walk_forward), so that each document is scored by a \
-             model of the past.",
-        ),
-        Standing::Warned => (
-            "。模型可能只是记得这些报道；请只计首次报道（first_only），并加大 [clean] window_days 或 embargo_days。",
-            ". The model may recall these stories rather than read them: count first mentions alone (first_only), \
-             with longer [clean] window_days or embargo_days.",
-        ),
-        _ => ("，不足为虑。", ", which is no cause for concern."),
-    };
-    let finding = (figure.0 + meaning.0, figure.1 + meaning.1);
-    Verdict::of(Check::Overlap, standing, share, Some(params.max_overlap), finding)
-        .with("documents", tested)
-        .with("in_training", own)
-        .with("story_in_training", story)
-        .with("of_unknown_training", unknown)
+    let shared = SharedTexts { in_training: own, story_in_training: story };
+    Verdict::new(Check::Overlap, standing, share, limit, finding(Some(shared)))
 }

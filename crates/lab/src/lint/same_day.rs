@@ -11,8 +11,9 @@
 use anyhow::Result;
 
 use crate::backtest::{self, Preset, Ranked};
-use crate::lint::power::{Mean, Power, alignment};
-use crate::lint::{Check, Params, Standing, Subject, Verdict};
+use crate::lint::finding::SameDayGap;
+use crate::lint::power::{Mean, Power, paired, trade};
+use crate::lint::{Check, Finding, Params, Standing, Subject, Verdict};
 use inkstone_base::job::Ctx;
 use inkstone_base::stats::mean;
 use inkstone_market::{CLOSE, Price};
@@ -36,32 +37,23 @@ pub(super) fn check(subject: &Subject<'_>, power: &Power<'_>, params: &Params, c
             (same_day.series(&rows, ctx)?, ranked.series(&rows, ctx)?, traded)
         }
     };
-    let both = |(a, b): (&f64, &f64)| if a.is_nan() || b.is_nan() { (f64::NAN, f64::NAN) } else { (*a, *b) };
-    let pairs: Vec<(f64, f64)> = same.iter().zip(&later).map(both).collect();
+    let pairs = paired(&same, &later);
     let (of_same, of_trade) = (mean(pairs.iter().map(|p| p.0)), mean(pairs.iter().map(|p| p.1)));
     let gaps: Vec<f64> = pairs.iter().map(|(a, b)| a * of_same.signum() - b * of_trade.signum()).collect();
-    let gap = Mean::of(&gaps, power.overlap, params, ctx)?;
-
-    let (zh, en) = alignment(&traded);
-    let figures = |verdict: Verdict| {
-        verdict
-            .with("rank_ic_same_day", of_same)
-            .with("rank_ic_trade", of_trade)
-            .with("ratio", of_same.abs() / of_trade.abs())
-            .with("dates", gap.n)
-            .with("p", gap.p)
-            .with("low", gap.interval.low)
-            .with("high", gap.interval.high)
-            .with("aligned_at_same_day", itself)
+    let gap = Mean::new(&gaps, power.overlap, params, ctx)?;
+    let finding = SameDayGap {
+        rank_ic_same_day: of_same,
+        rank_ic_trade: of_trade,
+        ratio: of_same.abs() / of_trade.abs(),
+        dates: gap.n,
+        p: gap.p,
+        low: gap.interval.low,
+        high: gap.interval.high,
+        aligned_at_same_day: itself,
+        context: trade(&traded),
     };
     if gap.n < 2 && !itself {
-        let finding = (
-            "没有同时算得出当日与交易 RankIC 的日期，无法比较；先看回测的拒绝与样本数。".into(),
-            "No dates have a RankIC of the same day and of the trade, so they cannot be compared; look at the \
-             refusals and counts of the backtest first."
-                .into(),
-        );
-        return Ok(figures(Verdict::skipped(Check::SameDayGap, finding)));
+        return Ok(Verdict::skipped(Check::SameDayGap, Finding::NoSameDay(finding)));
     }
     let wide = gap.mean > params.same_day_gap && gap.p <= params.alpha();
     let standing = match () {
@@ -69,36 +61,11 @@ pub(super) fn check(subject: &Subject<'_>, power: &Power<'_>, params: &Params, c
         () if wide => Standing::Warned,
         () => Standing::Passed,
     };
-    let figure = (
-        format!(
-            "RankIC 与当日收益（前收至当收）为 {of_same:+.4}，与可交易收益（{zh}）为 {of_trade:+.4}，差距 {:+.4}（p = {:.3}）",
-            gap.mean, gap.p
-        ),
-        format!(
-            "The RankIC with the return of the same day (close before to close) is {of_same:+.4}, with that of the \
-             trade ({en}) {of_trade:+.4}: a gap of {:+.4} (p = {:.3})",
-            gap.mean, gap.p
-        ),
-    );
-    let meaning = match standing {
-        Standing::Failed => (
-            "。被测因子本身就按当日对齐：收益开始时部分文本尚未发布，其结果不可信。请设 delay = 1。",
-            ". The factor under test is itself aligned at the same day, with returns that had begun before its texts \
-             were there: its figures mean nothing. Set [backtest] delay = 1.",
-        ),
-        Standing::Warned => (
-            "。文本大多在报道已经发生的涨跌：这不是泄漏，但日期一旦错位一天便会凭空得到这么大的预测力。\
-             请以可交易的数字为准，并核对 [market] cutoff 与 delay。",
-            ". The texts mostly report moves that have happened. This is no leak, but dates that slip by a day would \
-             make that much of nothing: go by the figure of the trade, and keep [market] cutoff and delay as they are.",
-        ),
-        _ => ("，不足为虑。", ", which is no cause for concern."),
-    };
-    let finding = (figure.0 + meaning.0, figure.1 + meaning.1);
-    Ok(figures(Verdict::of(Check::SameDayGap, standing, gap.mean, Some(params.same_day_gap), finding)))
+    let limit = Some(params.same_day_gap);
+    Ok(Verdict::new(Check::SameDayGap, standing, gap.mean, limit, Finding::SameDayGap(finding)))
 }
 
-/// Whether returns begin before the close of the value's own date, and values were not known by then.
+/// True if returns begin before the close of the value's own date, and values were not known by then.
 fn is_same_day(subject: &Subject<'_>) -> bool {
     let (factor, market) = (subject.factor, subject.market);
     (0..market.dates().len()).any(|t| {

@@ -1,4 +1,4 @@
-//! What remains of the RankIC when what texts say is given to other texts.
+//! RankIC that remains when the values of texts are given to other texts.
 //!
 //! Values are permuted among the documents of a kind; which document is about whom, and when, stays. The factor is
 //! built anew, and its mean RankIC as a share of the one found is the number: what comes from who is written about and
@@ -13,97 +13,56 @@ use rand::{SeedableRng, seq::SliceRandom};
 use rand_chacha::ChaCha8Rng;
 
 use crate::factor::Signal;
-use crate::lint::power::{Power, share_as_far};
-use crate::lint::{Check, Params, Standing, Subject, Texts, Verdict, no_documents, nothing_to_break};
-use inkstone_base::bootstrap::interval;
+use crate::lint::finding::ShuffledText;
+use crate::lint::power::{Placebo, Power};
+use crate::lint::{Check, Finding, Params, Standing, Subject, Texts, Verdict, no_documents, nothing_to_break};
 use inkstone_base::data::Kind;
 use inkstone_base::job::Ctx;
-use inkstone_base::stats::{mean, std};
+use inkstone_base::stats::mean;
 
 pub(super) fn check(subject: &Subject<'_>, power: &Power<'_>, params: &Params, ctx: &Ctx) -> Result<Verdict> {
     let Some(texts) = &subject.texts else { return Ok(no_documents(Check::ShuffledText)) };
     if !power.is_there(params) {
         return Ok(nothing_to_break(Check::ShuffledText, power));
     }
-    let sayings = Sayings::of(texts);
+    let values_of_documents = DocumentValues::new(texts);
     let mut draws = Vec::with_capacity(params.text_draws);
     let mut untouched = true;
     for number in 0..params.text_draws {
         ctx.check()?;
         let mut rng = ChaCha8Rng::seed_from_u64(ctx.seed());
         rng.set_stream(number as u64);
-        let factor = (texts.rebuild)(&sayings.permuted(texts.signals, &mut rng))
+        let factor = (texts.rebuild)(&values_of_documents.permuted(texts.signals, &mut rng))
             .context("cannot build the factor of permuted texts")?;
-        let drawn = power.of(&factor, ctx)?;
+        let drawn = power.series_of(&factor, ctx)?;
         let same = |(a, b): (&f64, &f64)| a == b || (a.is_nan() && b.is_nan());
         untouched &= drawn.iter().zip(&power.series).all(same);
         draws.push(mean(drawn.into_iter()));
     }
-    let draws: Vec<f64> = draws.into_iter().filter(|draw| !draw.is_nan()).collect();
-    let (found, permuted) = (power.mean.mean, mean(draws.iter().copied()));
-    let (share, p) = (permuted.abs() / found.abs(), share_as_far(&draws, found));
-    let bounds = interval(draws.iter().copied(), params.confidence);
-    let standing = match () {
-        () if share.is_nan() => Standing::Skipped,
-        () if untouched => Standing::Warned,
-        () if share > params.max_share => Standing::Failed,
-        () if p > params.alpha() => Standing::Warned,
-        () => Standing::Passed,
-    };
-    let n = draws.len();
-    let figure = (
-        format!(
-            "把文本的取值在同类文档间打乱（{n} 次）后重建因子，RankIC 均值从 {found:+.4} 变为 {permuted:+.4}，\
-             剩 {:.0} %（p = {p:.3}）",
-            100.0 * share
-        ),
-        format!(
-            "With what texts say permuted among documents of a kind ({n} draws) and the factor built anew, the mean \
-             RankIC goes from {found:+.4} to {permuted:+.4}: {:.0} % remains (p = {p:.3})",
-            100.0 * share
-        ),
-    );
-    let meaning = match standing {
-        Standing::Warned if untouched => (
-            "。打乱毫无影响：因子只数文档，衡量的是关注度而非内容；若本意如此则无妨，否则请改 aggregate。",
-            ". Nothing changes: the factor counts documents, so it measures attention and not what is said. No fault \
-             if that is meant; else choose another aggregate.",
-        ),
-        Standing::Failed => (
-            "。预测力主要来自谁在何时被写到（关注度），而非写了什么；请把文档数作为单独的因子，并以均值代替求和再看。",
-            ". The predictive power is mostly that of who is written about and when (attention), not of what is said: \
-             make the number of documents a factor of its own, take means instead of sums, and look again.",
-        ),
-        Standing::Warned => (
-            "。随机分配的内容也能得到同样大的 RankIC，内容的作用未得到证明；请用更长的样本再看。",
-            ". Contents given at random do as well now and then, so that what is said is not shown to matter: look \
-             again with a longer sample.",
-        ),
-        _ => ("，预测力确实来自文本的内容。", ", so the predictive power is that of what is said."),
-    };
-    let finding = (figure.0 + meaning.0, figure.1 + meaning.1);
-    Ok(Verdict::of(Check::ShuffledText, standing, share, Some(params.max_share), finding)
-        .with("rank_ic", found)
-        .with("rank_ic_permuted", permuted)
-        .with("std_permuted", std(&draws))
-        .with("low", bounds.low)
-        .with("high", bounds.high)
-        .with("p", p)
-        .with("draws", n)
-        .with("counts_documents", untouched))
+    let Placebo { mean, std, share, mut standing, figures } = power.placebo(draws, params);
+    if untouched && standing != Standing::Skipped {
+        standing = Standing::Warned;
+    }
+    let finding = Finding::ShuffledText(ShuffledText {
+        rank_ic_permuted: mean,
+        std_permuted: std,
+        counts_documents: untouched,
+        draws: figures,
+    });
+    Ok(Verdict::new(Check::ShuffledText, standing, share, Some(params.max_share), finding))
 }
 
-/// What documents say. A document about several securities says one thing of all, and where a factor reads documents more than once
-/// their sayings move together.
-struct Sayings {
-    /// Numbers of the documents that are of one kind and were taken by the same readings.
+/// Values of documents. A document has one value for all securities that it is about. Values that several readings take of a
+/// document move together.
+struct DocumentValues {
+    /// Numbers of documents of one kind that the same readings take.
     alike: Vec<Vec<u32>>,
-    /// By document and reading what is said.
+    /// Value by document and reading.
     values: BTreeMap<(u32, u32), f64>,
 }
 
-impl Sayings {
-    fn of(texts: &Texts<'_>) -> Sayings {
+impl DocumentValues {
+    fn new(texts: &Texts<'_>) -> DocumentValues {
         let values: BTreeMap<(u32, u32), f64> =
             texts.counted().map(|(signal, _)| ((signal.document, signal.reading), signal.value)).collect();
         let mut readings: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
@@ -112,7 +71,7 @@ impl Sayings {
         for (document, readings) in readings {
             alike.entry((texts.documents[document as usize].kind, readings)).or_default().push(document);
         }
-        Sayings { alike: alike.into_values().collect(), values }
+        DocumentValues { alike: alike.into_values().collect(), values }
     }
 
     /// The signals with the values of other documents.
@@ -123,11 +82,11 @@ impl Sayings {
             other.shuffle(rng);
             from.extend(alike.iter().copied().zip(other));
         }
-        let said = |signal: &Signal| {
+        let with_other = |signal: &Signal| {
             let other = from.get(&signal.document).and_then(|other| self.values.get(&(*other, signal.reading)));
             Signal { value: other.copied().unwrap_or(signal.value), ..*signal }
         };
-        signals.iter().map(said).collect()
+        signals.iter().map(with_other).collect()
     }
 }
 
@@ -145,10 +104,10 @@ mod tests {
         let world = World::flat(12, 3, posts, |post| Some(post.day));
         world.look(|subject| {
             let texts = subject.texts.as_ref().unwrap();
-            let sayings = Sayings::of(texts);
-            assert_eq!((sayings.values.len(), sayings.alike.len()), (11, 2));
+            let values_of_documents = DocumentValues::new(texts);
+            assert_eq!((values_of_documents.values.len(), values_of_documents.alike.len()), (11, 2));
             let mut rng = ChaCha8Rng::seed_from_u64(1);
-            let permuted = sayings.permuted(texts.signals, &mut rng);
+            let permuted = values_of_documents.permuted(texts.signals, &mut rng);
             assert_eq!(permuted[0].value, permuted[1].value);
             let sorted = |range: std::ops::Range<usize>| {
                 let mut values: Vec<f64> = permuted[range].iter().map(|s| s.value).collect();

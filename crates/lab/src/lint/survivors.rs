@@ -12,10 +12,10 @@
 use std::collections::BTreeMap;
 
 use chrono::Datelike;
-use serde_json::json;
 use statrs::distribution::{DiscreteCDF, Poisson};
 
-use crate::lint::{Check, Params, Standing, Subject, Verdict};
+use crate::lint::finding::{NamesOfYear, Survivors, SurvivorsContext};
+use crate::lint::{Check, Finding, Params, Standing, Subject, Verdict};
 use inkstone_base::stats::mean;
 use inkstone_market::{Market, Price};
 
@@ -25,7 +25,7 @@ const GRACE: usize = 20;
 pub(super) fn check(subject: &Subject<'_>, params: &Params) -> Verdict {
     let market = subject.market;
     let (dates, days_per_year) = (market.dates(), f64::from(subject.backtest.days_per_year));
-    let mut by_year: BTreeMap<i32, (u64, u64)> = BTreeMap::new();
+    let mut by_year: BTreeMap<i32, NamesOfYear> = BTreeMap::new();
     let (mut names, mut ended, mut through, mut years) = (0u64, 0u64, 0u64, 0.0);
     let (mut of_ended, mut of_others) = (Vec::new(), Vec::new());
     for (i, (first, last)) in (0..market.codes().len()).filter_map(|i| market.life(i).map(|life| (i, life))) {
@@ -36,73 +36,36 @@ pub(super) fn check(subject: &Subject<'_>, params: &Params) -> Verdict {
         through += u64::from(!ends && first < GRACE);
         if ends { &mut of_ended } else { &mut of_others }.push(growth(market, i, (first, last), days_per_year));
         for year in dates[first].year()..=dates[last].year() {
-            by_year.entry(year).or_default().0 += 1;
+            by_year.entry(year).or_default().names += 1;
         }
         if ends {
-            by_year.entry(dates[last].year()).or_default().1 += 1;
+            by_year.entry(dates[last].year()).or_default().ended += 1;
         }
     }
     let expected = params.delisting_rate * years;
     // The fewest that are not unusual: as many or fewer have a probability above that of chance.
     let few = |k: u64| Poisson::new(expected).map_or(1.0, |law| law.cdf(k));
     let fewest = (0..=names).find(|&k| few(k) > params.alpha()).unwrap_or(names);
-    let span = dates.len() as f64 / days_per_year;
     let standing = match () {
         () if ended < fewest => Standing::Warned,
         () if ended == 0 => Standing::Skipped,
         () => Standing::Passed,
     };
-    let share = through as f64 / names.max(1) as f64;
-    let mut finding = match standing {
-        Standing::Skipped => (
-            format!(
-                "价格表（{names} 个代码，{span:.1} 年）没有退市的代码，按 A 股的退市率预计只有 {expected:.1} 个，\
-                 表太小或太短，无从判断。"
-            ),
-            format!(
-                "No name of the price table ({names} names, {span:.1} years) was delisted, but at the rate of A \
-                 shares only {expected:.1} would be: the table is too small or too short to tell."
-            ),
-        ),
-        Standing::Warned => (
-            format!(
-                "价格表（{names} 个代码，{span:.1} 年）只有 {ended} 个代码在表结束前退市，\
-                 按 A 股的退市率应约有 {expected:.0} 个，至少 {fewest} 个：样本很可能只留下了存活至今的公司，\
-                 因子的表现因此偏好。请补上已退市代码的价格。"
-            ),
-            format!(
-                "{ended} names of the price table ({names} names, {span:.1} years) end before it does, where A shares \
-                 would have some {expected:.0} and no fewer than {fewest}: it probably holds survivors alone, on \
-                 which any factor looks better. Add the prices of delisted names."
-            ),
-        ),
-        _ => (
-            format!(
-                "价格表（{names} 个代码，{span:.1} 年）\
-                 有 {ended} 个代码在表结束前退市（按 A 股的退市率约 {expected:.1} 个），并非只有幸存者。"
-            ),
-            format!(
-                "{ended} names of the price table ({names} names, {span:.1} years) end before it does (at the rate of \
-                 A shares some {expected:.1} would), so it does not hold survivors alone."
-            ),
-        ),
+    let (number, limit) = match standing {
+        Standing::Skipped => (f64::NAN, None),
+        _ => (ended as f64, Some(fewest as f64)),
     };
-    finding.0 += &format!("贯穿全表的代码占 {:.0} %。", 100.0 * share);
-    finding.1 += &format!(" {:.0} % of the names live through the whole table.", 100.0 * share);
-    let by_year: BTreeMap<String, serde_json::Value> = by_year
-        .into_iter()
-        .map(|(year, (names, ended))| (year.to_string(), json!({"names": names, "ended": ended})))
-        .collect();
-    let limit = Some(fewest as f64).filter(|_| standing != Standing::Skipped);
-    let number = if standing == Standing::Skipped { f64::NAN } else { ended as f64 };
-    Verdict::of(Check::Survivors, standing, number, limit, finding)
-        .with("names", names)
-        .with("ended", ended)
-        .with("expected", expected)
-        .with("through", share)
-        .with("by_year", json!(by_year))
-        .with("growth_ended", mean(of_ended.into_iter()))
-        .with("growth_others", mean(of_others.into_iter()))
+    let finding = Survivors {
+        names,
+        ended,
+        expected,
+        through: through as f64 / names.max(1) as f64,
+        by_year: by_year.into_iter().map(|(year, names)| (year.to_string(), names)).collect(),
+        growth_ended: mean(of_ended.into_iter()),
+        growth_others: mean(of_others.into_iter()),
+        context: SurvivorsContext { years: dates.len() as f64 / days_per_year, fewest },
+    };
+    Verdict::new(Check::Survivors, standing, number, limit, Finding::Survivors(finding))
 }
 
 /// Log growth of a name's price a year, from its first close to its last.
@@ -117,6 +80,8 @@ fn growth(market: &Market, i: usize, (first, last): (usize, usize), days_per_yea
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
     use crate::lint::testing::World;
 
@@ -125,12 +90,10 @@ mod tests {
         let world = World::flat(301, 726, Vec::new(), |_| None);
         let verdict = world.look(|subject| check(subject, &Params::default()));
         assert_eq!((verdict.standing, verdict.number, verdict.limit), (Standing::Warned, Some(0.0), Some(1.0)));
-        assert_eq!(
-            (&verdict.figures["through"], &verdict.figures["by_year"]["2022"]["names"]),
-            (&json!(1.0), &json!(301))
-        );
+        let figures = verdict.figures();
+        assert_eq!((&figures["through"], &figures["by_year"]["2022"]["names"]), (&json!(1.0), &json!(301)));
         let year = World::flat(301, 242, Vec::new(), |_| None);
         let verdict = year.look(|subject| check(subject, &Params::default()));
-        assert_eq!((verdict.standing, verdict.number), (Standing::Skipped, None), "{}", verdict.finding.1);
+        assert_eq!((verdict.standing, verdict.number), (Standing::Skipped, None), "{verdict:?}");
     }
 }

@@ -7,7 +7,7 @@ use rand_distr::StandardNormal;
 
 use crate::backtest;
 use crate::factor::{self, Aggregate, Factor, Signal, Standardise, Winsorise};
-use crate::lint::{Document, Masked, Model, Subject, TextReading, Texts};
+use crate::lint::{Document, FittedModel, Masked, Subject, TextReading, Texts};
 use inkstone_base::data::Kind;
 use inkstone_base::job::Ctx;
 use inkstone_market::{Cutoff, Market};
@@ -34,18 +34,18 @@ impl Post {
     }
 }
 
-/// What a market is made of.
+/// Parameters of a market.
 #[derive(Clone, Debug)]
 pub(super) struct Plan {
     pub names: usize,
     pub days: usize,
-    /// What a post of value 1 adds to the return from the open to the close of the next day.
+    /// Effect of a post of value 1 on the return from the open to the close of the next day.
     pub drift: f64,
-    /// What it adds to that of its own day.
+    /// Effect of a post of value 1 on the return of its own day.
     pub same_day: f64,
-    /// What a name's fixed trait adds to each day, and to the value of each of its posts in full.
+    /// Effect of a name's fixed trait on each day; each of its posts has the trait in full.
     pub of_trait: f64,
-    /// What each post, whatever it says, adds to the next day; up to four come on a day, of like values.
+    /// Effect of each post on the next day, whatever its value; up to four come on a day, of like values.
     pub attention: f64,
     /// Names that end in the middle.
     pub ended: usize,
@@ -75,7 +75,7 @@ pub(super) struct World {
     pub backtest: backtest::Params,
     pub signals: Vec<Signal>,
     pub documents: Vec<Document>,
-    pub models: Vec<Model>,
+    pub models: Vec<FittedModel>,
     pub masked: Option<Vec<Signal>>,
     pub times_assumed: bool,
 }
@@ -87,7 +87,7 @@ impl World {
         for date in calendar(days) {
             (0..names).for_each(|i| prices += &format!("{date},{},10,10\n", code(i)));
         }
-        World::of(Market::of_text(&prices, &[]).unwrap(), posts, rule)
+        World::new(Market::of_text(&prices, &[]).unwrap(), posts, rule)
     }
 
     /// A market that moves as planned, with posts that stand on the right date.
@@ -134,10 +134,10 @@ impl World {
                 }
             }
         }
-        World::of(Market::of_text(&prices, &[]).unwrap(), posts, |post| Some(post.day))
+        World::new(Market::of_text(&prices, &[]).unwrap(), posts, |post| Some(post.day))
     }
 
-    fn of(market: Market, posts: Vec<Post>, rule: impl Fn(&Post) -> Option<usize>) -> World {
+    fn new(market: Market, posts: Vec<Post>, rule: impl Fn(&Post) -> Option<usize>) -> World {
         let until = NaiveDate::from_ymd_opt(2020, 12, 31).unwrap().and_hms_opt(15, 0, 0).unwrap();
         let begin = until - TimeDelta::days(365);
         let mut world = World {
@@ -156,7 +156,7 @@ impl World {
             signals: Vec::new(),
             documents: Vec::new(),
             // Trained on the texts of the year before.
-            models: vec![Model { fitted_until: until, trained_on: Some((begin, until)) }],
+            models: vec![FittedModel { fitted_until: until, trained_on: Some((begin, until)) }],
             masked: None,
             times_assumed: false,
         };

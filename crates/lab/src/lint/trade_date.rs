@@ -11,9 +11,9 @@
 //! 9:59 alone.
 
 use chrono::{NaiveDateTime, Timelike};
-use serde_json::json;
 
-use crate::lint::{Check, Standing, Subject, Texts, Verdict, no_documents};
+use crate::lint::finding::{EarlySignal, TradeDate};
+use crate::lint::{Check, Finding, Standing, Subject, Texts, Verdict, no_documents};
 use inkstone_market::{Cutoff, Market, OffCalendar};
 
 /// Examples of signals on a wrong date that are kept.
@@ -34,12 +34,12 @@ pub(super) fn check(subject: &Subject<'_>) -> Verdict {
             early_hours[hour] += 1;
             if examples.len() < EXAMPLES {
                 let right = market.dates().get(right).map_or("later".to_owned(), |date| date.to_string());
-                examples.push(json!({
-                    "document": document.id,
-                    "published_at": document.published_at.to_string(),
-                    "date": market.dates()[stands].to_string(),
-                    "right": right,
-                }));
+                examples.push(EarlySignal {
+                    document: document.id.clone(),
+                    published_at: document.published_at.to_string(),
+                    date: market.dates()[stands].to_string(),
+                    right,
+                });
             }
         } else if stands > right {
             late += 1;
@@ -51,46 +51,16 @@ pub(super) fn check(subject: &Subject<'_>) -> Verdict {
         () if late > 0 => Standing::Warned,
         () => Standing::Passed,
     };
-    let strings = early + late > 0 && early == early_hours[15] && late == late_hours[1..10].iter().sum::<u64>();
-    let (mut zh, mut en) = match (early, late) {
-        (0, 0) => (
-            format!("{signals} 条记录的交易日均与其发布时间相符。"),
-            format!("All {signals} signals stand on the trading date that their time of publication gives."),
-        ),
-        (0, late) => (
-            format!(
-                "{signals} 条记录中没有过早的，但有 {late} 条比应属的交易日更晚，白白失去时效；请按发布时间重新归日。"
-            ),
-            format!(
-                "None of {signals} signals stands too early, but {late} stand on a later date than theirs, which \
-                 loses time and no more; give dates by the time of publication."
-            ),
-        ),
-        _ => (
-            format!(
-                "{signals} 条记录中有 {early} 条归入了比发布时间应属的更早的交易日（另有 {late} 条更晚）：\
-                 那一天收盘时文本尚未发布，与当日或次日收益相配即用到未来。请按发布时间与 15:00:00（[market] cutoff）重新归日。"
-            ),
-            format!(
-                "{early} of {signals} signals stand on an earlier trading date than their time of publication gives \
-                 ({late} on a later one): the text was not there at that day's close, so returns that it is paired \
-                 with may have begun. Give dates by the time of publication and 15:00:00 ([market] cutoff)."
-            ),
-        ),
+    let finding = TradeDate {
+        signals,
+        early,
+        late,
+        as_strings: early + late > 0 && early == early_hours[15] && late == late_hours[1..10].iter().sum::<u64>(),
+        early_by_hour: early_hours.to_vec(),
+        late_by_hour: late_hours.to_vec(),
+        examples,
     };
-    if strings {
-        zh += "出错的只有 15 点（过早）与 1 至 9 点（过晚）的文本，像是把小时当作字符串与 \"15:00:00\" 比较；请按时间比较。";
-        en += " Only texts at 15:xx (early) and from 1:00 to 9:59 (late) are wrong, as when hours are compared with \
-         \"15:00:00\" as strings; compare times.";
-    }
-    Verdict::of(Check::TradeDate, standing, early as f64, Some(0.0), (zh, en))
-        .with("signals", signals)
-        .with("early", early)
-        .with("late", late)
-        .with("early_by_hour", early_hours.to_vec())
-        .with("late_by_hour", late_hours.to_vec())
-        .with("as_strings", strings)
-        .with("examples", examples)
+    Verdict::new(Check::TradeDate, standing, early as f64, Some(0.0), Finding::TradeDate(finding))
 }
 
 /// Number of the earliest date that a document may stand on.
@@ -106,8 +76,11 @@ fn earliest(market: &Market, texts: &Texts<'_>, published_at: NaiveDateTime) -> 
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
     use crate::backtest;
+    use crate::lint::finding::KnownBefore;
     use crate::lint::testing::{Post, World};
 
     /// Posts at these times of each of ten days, one code each.
@@ -131,7 +104,7 @@ mod tests {
     fn the_rule_of_the_close_passes() {
         let (dates, known) = verdict(|post| Some(post.day + usize::from(post.hour >= 15)), backtest::Params::default());
         assert_eq!((dates.standing, dates.number), (Standing::Passed, Some(0.0)));
-        assert_eq!(known.standing, Standing::Passed, "{}", known.finding.1);
+        assert_eq!(known.standing, Standing::Passed, "{known:?}");
     }
 
     #[test]
@@ -150,7 +123,8 @@ mod tests {
         assert_eq!(dates.standing, Standing::Passed);
         // 9:30, 10:05 and 14:59 are after 09:15 of their day; 15:20 and 20:00 before that of the next.
         assert_eq!((known.standing, known.number), (Standing::Failed, Some(30.0)));
-        assert!(known.finding.1.contains("09:15:00"), "{}", known.finding.1);
+        let Finding::KnownBefore(KnownBefore { context, .. }) = known.finding else { unreachable!("its own finding") };
+        assert!(context.worst.unwrap().trade_at.ends_with("09:15:00"));
     }
 
     #[test]
@@ -166,17 +140,18 @@ mod tests {
             backtest::Params { price: Some(inkstone_market::Price::Close), delay: Some(0), ..Default::default() };
         let (dates, known) = verdict(rule, close);
         assert_eq!((dates.standing, dates.number), (Standing::Failed, Some(10.0)));
-        assert_eq!((&dates.figures["late"], &dates.figures["as_strings"]), (&json!(10), &json!(true)));
-        assert!(dates.finding.1.contains("15:xx") && dates.finding.0.contains("字符串"), "{}", dates.finding.1);
+        let figures = dates.figures();
+        assert_eq!((&figures["late"], &figures["as_strings"]), (&json!(10), &json!(true)));
         // Bought at the close of the date on which they stand, the posts at 15:20 are twenty minutes late.
         assert_eq!((known.standing, known.number), (Standing::Failed, Some(10.0)));
-        assert_eq!(known.figures["worst_lateness_hours"], json!(20.0 / 60.0));
+        assert_eq!(known.figures()["worst_lateness_hours"], json!(20.0 / 60.0));
     }
 
     #[test]
     fn dates_that_are_only_late_warn() {
         let (dates, _) = verdict(|post| Some(post.day + 1), backtest::Params::default());
         assert_eq!((dates.standing, dates.number), (Standing::Warned, Some(0.0)));
-        assert_eq!((&dates.figures["late"], &dates.figures["as_strings"]), (&json!(40), &json!(false)));
+        let figures = dates.figures();
+        assert_eq!((&figures["late"], &figures["as_strings"]), (&json!(40), &json!(false)));
     }
 }

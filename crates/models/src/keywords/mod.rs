@@ -4,7 +4,6 @@
 //! depends on its document alone with TextRank, and on a table of inverse document frequencies ([`Idf`]) as well with
 //! TF-IDF. Which words may be keywords (part of speech, length, stopwords) is for the caller to say.
 
-mod graph;
 mod sentences;
 mod textrank;
 mod tfidf;

@@ -9,8 +9,8 @@ use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 use super::Candidates;
-use super::graph::{Graph, Until};
 use crate::{Explanation, Part};
+use inkstone_text::rank::{Graph, Until};
 
 /// Whose TextRank.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

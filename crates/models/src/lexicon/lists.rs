@@ -9,6 +9,7 @@ use anyhow::{Result, ensure};
 use rustc_hash::FxHashMap;
 
 use super::{Extent, Kind, Role, shapes};
+use inkstone_text::{DISCLAIMERS, WARNINGS};
 
 const POSITIVE: &str = include_str!("../../../../assets/lexicon/positive.txt");
 const NEGATIVE: &str = include_str!("../../../../assets/lexicon/negative.txt");
@@ -21,10 +22,6 @@ const BURDENS: &str = include_str!("../../../../assets/lexicon/burdens.txt");
 const DEGREES: &str = include_str!("../../../../assets/lexicon/degrees.txt");
 const NEGATIONS: &str = include_str!("../../../../assets/lexicon/negations.txt");
 const NEUTRAL: &str = include_str!("../../../../assets/lexicon/neutral.txt");
-/// Openings of warnings, a line each; the words of a phrase are apart.
-pub const WARNINGS: &str = include_str!("../../../../assets/lexicon/boilerplate.txt");
-/// Openings of disclaimers, a line each; the words of a phrase are apart.
-pub const DISCLAIMERS: &str = include_str!("../../../../assets/lexicon/disclaimers.txt");
 
 /// Entries while they are gathered, by their text; the flag tells whether an entry is one word.
 #[derive(Default)]

@@ -29,13 +29,12 @@ use serde::{Deserialize, Serialize};
 use inkstone_base::data::Key;
 use inkstone_text::Segmenter;
 
-pub use lists::{DISCLAIMERS, WARNINGS};
 pub use tone::{Hit, Tone};
 pub use user::ListReport;
 use user::{Side, UserLists};
 
 /// Counts up when a change of this module's code changes a tone.
-const VERSION: u32 = 2;
+pub const TONE_VERSION: u32 = 2;
 
 /// The denominator of a tone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -205,7 +204,7 @@ impl Lexicon {
         let mut entries: Vec<String> = self.entries.iter().map(|(word, role)| format!("{word} {role:?}")).collect();
         entries.sort_unstable();
         let LexiconParams { negation_window, degree_window, scale, skip_boilerplate, .. } = self.params;
-        Key::of_json(&(VERSION, negation_window, degree_window, scale, skip_boilerplate, entries))
+        Key::of_json(&(TONE_VERSION, negation_window, degree_window, scale, skip_boilerplate, entries))
     }
 
     /// The report on each of the user's lists.

@@ -13,7 +13,7 @@ impl<'p> Bans<'p> {
         Bans { params, prompt }
     }
 
-    /// Changes the scores of what comes after `prefix`, prompt included.
+    /// Changes the scores of the tokens that may follow `prefix`, prompt included.
     pub(super) fn apply(&self, prefix: &[u32], scores: &mut [f32]) {
         let written = prefix.len() - self.prompt;
         if self.params.repetition_penalty != 1.0 {

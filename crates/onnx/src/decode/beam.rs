@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use super::bans::Bans;
-use super::{EarlyStopping, Found, NextToken, SearchParams, log_softmax, logits, score};
+use super::{EarlyStopping, FoundText, NextToken, SearchParams, log_softmax, logits, score};
 
 /// A text with one more token: the sum of its logarithms, the beam it comes from, the token.
 #[derive(Clone, Copy, Debug)]
@@ -18,13 +18,13 @@ pub(super) fn search(
     prompt: &[u32],
     params: &SearchParams,
     bans: &Bans<'_>,
-) -> Result<Vec<Found>> {
+) -> Result<Vec<FoundText>> {
     let beams = params.beams;
     // So many that as many as there are beams go on, whatever ends.
     let keep = beams * (1 + params.eos.len()).max(2);
     let mut running = vec![prompt.to_vec()];
     let mut sums = vec![0.0f32];
-    let mut finished: Vec<Found> = Vec::new();
+    let mut finished: Vec<FoundText> = Vec::new();
     for length in 1..=params.max_new_tokens {
         let candidates = candidates(logits(model, &running)?, &running, &sums, keep, bans);
         let written = |candidate: &Candidate| {
@@ -36,7 +36,7 @@ pub(super) fn search(
         // Those behind the first stand in for them, and do not finish themselves.
         for candidate in candidates.iter().take(beams).filter(|candidate| ends(candidate)) {
             let ids = written(candidate).split_off(prompt.len());
-            finished.push(Found { ids, score: score(candidate.sum, length, params) });
+            finished.push(FoundText { ids, score: score(candidate.sum, length, params) });
         }
         // Stable: of equals, the one that was found first.
         finished.sort_by(|a, b| b.score.total_cmp(&a.score));
@@ -56,7 +56,7 @@ pub(super) fn search(
         // Nothing may follow: what there is, is all there is.
         let all = running.into_iter().zip(sums).map(|(mut ids, sum)| {
             let ids = ids.split_off(prompt.len());
-            Found { score: score(sum, ids.len().max(1), params), ids }
+            FoundText { score: score(sum, ids.len().max(1), params), ids }
         });
         finished.extend(all);
         finished.sort_by(|a, b| b.score.total_cmp(&a.score));
@@ -82,7 +82,7 @@ fn candidates(rows: Vec<Vec<f32>>, running: &[Vec<u32>], sums: &[f32], keep: usi
     all
 }
 
-/// Whether the best text in work may still become better than the worst that is finished.
+/// True if the best text in work may still become better than the worst that is finished.
 fn promising(best: f32, worst: f32, length: usize, params: &SearchParams) -> bool {
     let length = match params.early_stopping {
         EarlyStopping::Always => return false,

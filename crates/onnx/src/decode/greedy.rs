@@ -3,14 +3,14 @@
 use anyhow::Result;
 
 use super::bans::Bans;
-use super::{Found, NextToken, SearchParams, log_softmax, logits, score};
+use super::{FoundText, NextToken, SearchParams, log_softmax, logits, score};
 
 pub(super) fn search(
     model: &mut impl NextToken,
     prompt: &[u32],
     params: &SearchParams,
     bans: &Bans<'_>,
-) -> Result<Found> {
+) -> Result<FoundText> {
     let mut prefixes = [prompt.to_vec()];
     let mut sum = 0.0;
     for _ in 0..params.max_new_tokens {
@@ -32,5 +32,5 @@ pub(super) fn search(
         }
     }
     let ids = prefixes[0].split_off(prompt.len());
-    Ok(Found { score: score(sum, ids.len().max(1), params), ids })
+    Ok(FoundText { score: score(sum, ids.len().max(1), params), ids })
 }

@@ -1,4 +1,4 @@
-//! What a language model writes: greedy and beam search over the logits of the next token.
+//! Text from a language model: greedy and beam search over the logits of the next token.
 //!
 //! Both follow `generate` of the transformers library (version 5, without sampling), so that a model writes here what it writes there:
 //! sums of f32 natural logarithms, the score of a text its sum over `length ^ length_penalty`, where the length counts what was
@@ -38,7 +38,7 @@ pub enum EarlyStopping {
     Never,
 }
 
-/// How a text is searched for.
+/// Parameters of the search for a text.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SearchParams {
@@ -50,11 +50,11 @@ pub struct SearchParams {
     pub min_new_tokens: usize,
     /// The score is the sum of logarithms over the length to this power: above 0 favours long texts, as sums are negative. Default 1.
     pub length_penalty: f64,
-    /// When the search may end. Default `likely`.
+    /// Rule that ends the search. Default `likely`.
     pub early_stopping: EarlyStopping,
     /// No sequence of so many tokens comes twice; 0 allows all. Default 0.
     pub no_repeat_ngram: usize,
-    /// What was written becomes less likely by this factor (Keskar et al. 2019, CTRL); 1 changes nothing. Default 1.
+    /// Factor by which tokens that were written become less likely (Keskar et al. 2019, CTRL); 1 changes nothing. Default 1.
     pub repetition_penalty: f32,
     /// Tokens that end a text.
     pub eos: Vec<u32>,
@@ -81,17 +81,16 @@ impl Default for SearchParams {
     }
 }
 
-/// A text that was found.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Found {
-    /// What was written after the prompt, with its end if it has one.
+pub(super) struct FoundText {
+    /// Tokens after the prompt, with the end if there is one.
     pub(super) ids: Vec<u32>,
     /// The sum of the natural logarithms of its probabilities over `length ^ length_penalty`.
     pub(super) score: f32,
 }
 
 /// Searches for what comes after a prompt: at most `beams` texts, the best first, at least one.
-pub(super) fn search(model: &mut impl NextToken, prompt: &[u32], params: &SearchParams) -> Result<Vec<Found>> {
+pub(super) fn search(model: &mut impl NextToken, prompt: &[u32], params: &SearchParams) -> Result<Vec<FoundText>> {
     ensure!(params.beams > 0, "a search needs at least one beam; set `beams` to 1 or more");
     ensure!(params.max_new_tokens > 0, "a search must write at least one token; set `max_new_tokens` to 1 or more");
     ensure!(!prompt.is_empty(), "a search begins with at least one token: the prompt, or the decoder's first token");
@@ -123,7 +122,6 @@ fn logits(model: &mut impl NextToken, prefixes: &[Vec<u32>]) -> Result<Vec<Vec<f
     Ok(rows)
 }
 
-/// Natural logarithms of probabilities.
 fn log_softmax(logits: &mut [f32]) {
     let largest = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
     let sum: f64 = logits.iter().map(|logit| f64::from(logit - largest).exp()).sum();

@@ -4,6 +4,7 @@ use anyhow::{Result, ensure};
 
 use super::{Encoder, Task};
 use crate::heads::Entity;
+use crate::task::BatchOutputs;
 use inkstone_base::job::Ctx;
 
 impl Encoder {
@@ -18,7 +19,8 @@ impl Encoder {
             let (task, family, width) = (&self.task, self.model.family.clone(), batch.width);
             let shape = [batch.rows, width];
             let found = self.model.run(&windows, &batch.windows, shape, &[], &task.wanted(), ctx, |outputs| {
-                task.entities(outputs, &windows, &batch.windows, width, &family)
+                let (windows, batch) = (&windows, &batch.windows[..]);
+                task.entities(BatchOutputs { outputs, windows, batch, width, family: &family })
             })?;
             for (&window, found) in batch.windows.iter().zip(found) {
                 of_windows[window] = found;

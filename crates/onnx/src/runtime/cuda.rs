@@ -10,7 +10,7 @@ const PROVIDER: &str = "libonnxruntime_providers_cuda.so";
 /// The driver's own library; no package brings it.
 const DRIVER: &str = "libcuda.so.1";
 
-/// What a CUDA device lacks on this machine, each in words; none: all libraries are loaded. They stay so.
+/// Things that a CUDA device lacks on this machine, in words; none if all libraries are loaded. They stay loaded.
 pub fn cuda_lacks(library: &Path) -> Vec<String> {
     let beside = library.parent().map(Path::to_owned).unwrap_or_default();
     if !beside.join(PROVIDER).exists() {

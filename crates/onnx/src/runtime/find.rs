@@ -1,4 +1,4 @@
-//! Where a library may be.
+//! Places where the library may be.
 //!
 //! Only absolute folders are looked into: an empty or relative one is the current folder, which may be anybody's.
 
@@ -12,15 +12,15 @@ use super::program::program;
 pub struct Candidate {
     /// The file, with every link followed where it is there.
     pub file: PathBuf,
-    /// Where it was found, for people.
+    /// Place where it was found, for people.
     pub from: &'static str,
-    /// Whether the user named it, so that nothing else will do.
+    /// True if the user named it, so that nothing else will do.
     pub named: bool,
 }
 
 /// The variable that names a library, as for all programs that use the crate `ort`.
 const VARIABLE: &str = "ORT_DYLIB_PATH";
-/// What a flag or the configuration names; nearer than a variable, it is tried first.
+/// Name of the library that a flag or the configuration gives; it is tried before that of a variable.
 const NAMED: &str = "--library or [onnx] library";
 
 /// All libraries in the order in which they are tried. Python is asked only when nothing else has one.

@@ -15,7 +15,7 @@ use super::find::{own_folder, within};
 use super::program::program;
 use inkstone_base::disk;
 use inkstone_base::job::Ctx;
-use inkstone_base::lock::{self, Lock, Taken};
+use inkstone_base::lock::{self, Attempt, Lock};
 
 /// The version of the packages `onnxruntime` and `onnxruntime-gpu` that is installed.
 pub const PACKAGE_VERSION: &str = "1.31.1";
@@ -24,7 +24,7 @@ const WHEELS: &str = include_str!("requirements.txt");
 const WHEELS_CUDA: &str = include_str!("requirements-cuda.txt");
 /// The Python whose wheels they are.
 const PYTHON: &str = "3.12";
-/// How often it is looked whether an installer or another installation has ended.
+/// Time between two looks at an installer or another installation that has not ended.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// Installs the package for processors, or with `cuda` that for NVIDIA devices with the CUDA and cuDNN libraries, in `folder`, and gives
@@ -98,8 +98,8 @@ fn only_one(folder: &Path, ctx: &Ctx) -> Result<Lock> {
     let path = folder.with_file_name(beside(folder, "lock")?);
     loop {
         match lock::take(&path, "doctor --fix")? {
-            Taken::Ours(lock) => return Ok(lock),
-            Taken::Theirs(holder) => ctx.note(format!("waiting for {}", holder.in_words())),
+            Attempt::Ours(lock) => return Ok(lock),
+            Attempt::Theirs(holder) => ctx.note(format!("waiting for {}", holder.in_words())),
         }
         ctx.check()?;
         std::thread::sleep(LOOK_EVERY);

@@ -1,36 +1,33 @@
-//! What this machine has for models, as `doctor` and the workbench tell it.
+//! Libraries and devices of this machine for models, as `doctor` and the workbench show them.
 
 use std::path::{Path, PathBuf};
 
 use super::{Candidate, RuntimeParams, candidates, cuda_lacks};
 
-/// What installs the library where there is none.
+/// Command that installs the library where there is none.
 pub const MEND: &str = "inkstone doctor --fix";
-/// What installs the library that works with NVIDIA devices.
+/// Command that installs the library that works with NVIDIA devices.
 pub const MEND_CUDA: &str = "inkstone doctor --fix --cuda";
 
-/// Where the driver tells of its devices, a folder each.
+/// Folder in which the driver keeps a folder for each device.
 const DRIVER: &str = "/proc/driver/nvidia/gpus";
 
 /// The library that is in use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Library {
-    /// The file.
     pub file: PathBuf,
-    /// Its version.
     pub version: String,
 }
 
-/// What was found.
+/// Libraries and devices that were found.
 #[derive(Clone, Debug)]
 pub struct Machine {
-    /// Cores of the processor.
     pub cores: usize,
     /// The library, or why there is none.
     pub library: Result<Library, String>,
     /// All places that hold one, in the order in which they are tried.
     pub places: Vec<Candidate>,
-    /// What the library in use lacks for CUDA; none where there is no library.
+    /// Things that the library in use lacks for CUDA; none where there is no library.
     pub cuda_lacks: Option<Vec<String>>,
     /// Names of the NVIDIA devices, by number.
     pub devices: Vec<String>,
@@ -63,15 +60,15 @@ impl Machine {
     }
 }
 
-/// The names of the devices, as the driver tells them without its library.
+/// The names of the devices, read from the driver without its library.
 fn devices(driver: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(driver).into_iter().flatten().flatten();
     let mut folders: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
     // They are called by their places on the bus, in whose order CUDA numbers them unless told otherwise.
     folders.sort();
     let name = |folder: PathBuf| {
-        let said = std::fs::read_to_string(folder.join("information")).ok()?;
-        let model = said.lines().find_map(|line| line.strip_prefix("Model:"))?;
+        let information = std::fs::read_to_string(folder.join("information")).ok()?;
+        let model = information.lines().find_map(|line| line.strip_prefix("Model:"))?;
         Some(model.trim().to_owned())
     };
     folders.into_iter().filter_map(name).collect()

@@ -33,7 +33,7 @@ pub use trust::{Agreement, NamedLibrary};
 /// The oldest version of ONNX Runtime whose interface this program was built for.
 pub const OLDEST: u32 = ort::MINOR_VERSION;
 
-/// How to get a library, said wherever one is missing.
+/// The way to get a library, for every message that misses one.
 pub const WAY_OUT: &str = "`inkstone doctor --fix` installs one that fits";
 
 /// `[onnx]`: where models run.
@@ -65,14 +65,12 @@ impl RuntimeParams {
     }
 }
 
-/// Where a model runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Device {
     /// The first CUDA device where everything is there for it, else the processor; the reports say which and why.
     #[default]
     Auto,
-    /// The processor.
     Cpu,
     /// A CUDA device. Where it cannot be had, nothing runs.
     Cuda(u32),
@@ -104,21 +102,8 @@ impl std::fmt::Display for Device {
     }
 }
 
-impl TryFrom<String> for Device {
-    type Error = anyhow::Error;
+inkstone_base::as_text!(Device);
 
-    fn try_from(text: String) -> Result<Device> {
-        text.parse()
-    }
-}
-
-impl From<Device> for String {
-    fn from(device: Device) -> String {
-        device.to_string()
-    }
-}
-
-/// The loaded library.
 pub struct Runtime {
     pub(super) environment: Environment,
     /// The file, with every link followed.
@@ -127,7 +112,7 @@ pub struct Runtime {
     making: Mutex<()>,
 }
 
-/// What the library said of placements since it was last read. It says much more, which nobody reads.
+/// Messages of the library on placements since they were last read. All its other messages are dropped.
 #[derive(Clone, Default)]
 pub(super) struct Log(Arc<Mutex<Vec<String>>>);
 
@@ -226,7 +211,7 @@ fn unusable(file: &Path, error: &impl std::fmt::Display) -> anyhow::Error {
     }
 }
 
-/// Whether a file is there and is no library for a processor as this one (told apart where libraries are ELF files).
+/// True if a file is there and is no library for a processor as this one (told apart where libraries are ELF files).
 fn foreign(file: &Path) -> bool {
     let machine: u16 = match std::env::consts::ARCH {
         "x86_64" => 62,

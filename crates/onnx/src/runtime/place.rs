@@ -17,7 +17,7 @@ const ALL: &str = " All nodes placed on [";
 const SOME: &str = " Node(s) placed on [";
 const CPU: &str = "CPUExecutionProvider";
 
-/// Whether a message is one of those that [`Placement::of`] reads.
+/// True if a message is one of those that [`Placement::new`] reads.
 pub(super) fn speaks_of_it(message: &str) -> bool {
     message.starts_with(ALL) || message.starts_with(SOME) || named_node(message).is_some()
 }
@@ -31,7 +31,7 @@ fn named_node(message: &str) -> Option<&str> {
 
 impl Placement {
     /// Reads it from the messages of a session's making, in their order.
-    pub fn of<'a>(messages: impl IntoIterator<Item = &'a str>) -> Placement {
+    pub fn new<'a>(messages: impl IntoIterator<Item = &'a str>) -> Placement {
         let mut placement = Placement::default();
         let mut provider = String::new();
         for message in messages {
@@ -55,10 +55,10 @@ mod tests {
     #[test]
     fn nodes_are_counted_by_provider_and_those_left_behind_by_kind() {
         let one =
-            Placement::of(["Node placements", " All nodes placed on [CPUExecutionProvider]. Number of nodes: 117"]);
+            Placement::new(["Node placements", " All nodes placed on [CPUExecutionProvider]. Number of nodes: 117"]);
         assert_eq!(one.nodes, BTreeMap::from([(CPU.to_owned(), 117)]));
         assert!(one.on_cpu.is_empty());
-        let two = Placement::of([
+        let two = Placement::new([
             " Node(s) placed on [CPUExecutionProvider]. Number of nodes: 3",
             "  Gather (/Gather_1)",
             "  Shape (Shape_2)",

@@ -29,7 +29,6 @@ pub struct NamedLibrary {
 pub enum Agreement {
     /// Yes, to these very files.
     Given,
-    /// No.
     Missing,
     /// Yes, but to other content.
     Changed,
@@ -56,7 +55,6 @@ impl NamedLibrary {
         Ok(Some(NamedLibrary { project, library, blake3 }))
     }
 
-    /// The file.
     pub fn file(&self) -> &Path {
         &self.library
     }

@@ -2,7 +2,7 @@
 
 use plotters::style::RGBColor;
 
-use super::lines::{Line, Lines, span};
+use super::lines::{Lines, NamedCurve, span};
 use super::plot::{Across, HEAD, Plot, range};
 use super::series::{bars, curve, falls, growth};
 use super::sheet::{ACROSS, LEFT, Sheet};
@@ -23,11 +23,11 @@ pub(super) const TURNOVER: Chart = Chart { stem: "turnover", none: words::NO_TUR
 pub(super) const PORTFOLIOS: Chart = Chart { stem: "portfolios", none: words::NO_PORTFOLIOS, sheet: portfolios };
 
 /// Growth of 1 by some returns, as a curve.
-fn grown(name: &str, dates: &[chrono::NaiveDate], returns: &[f64], color: RGBColor, thick: u32) -> Line {
-    Line { name: name.to_owned(), curve: curve(dates, &growth(returns)), color, thick }
+fn grown(name: &str, dates: &[chrono::NaiveDate], returns: &[f64], color: RGBColor, thick: u32) -> NamedCurve {
+    NamedCurve { name: name.to_owned(), curve: curve(dates, &growth(returns)), color, thick }
 }
 
-fn lines(lines: Vec<Line>, unit: Word, language: Language) -> Lines {
+fn lines(lines: Vec<NamedCurve>, unit: Word, language: Language) -> Lines {
     let lines = lines.into_iter().filter(|line| !line.curve.is_empty()).collect();
     Lines { lines, unit: unit.to(language).to_owned(), base: 1.0 }
 }
@@ -107,7 +107,7 @@ fn portfolios<'a>(page: &FactorPage<'a>, language: Language) -> Option<Sheet<'a>
         let name = words::portfolio(&books[i].name, language);
         grown(&name, &books[i].dates, returns, svg::series(i), 2)
     };
-    let mut wealth: Vec<Line> = (0..books.len()).map(|i| line(i, &books[i].net)).collect();
+    let mut wealth: Vec<NamedCurve> = (0..books.len()).map(|i| line(i, &books[i].net)).collect();
     if wealth.iter().all(|line| line.curve.is_empty()) {
         return None;
     }

@@ -64,7 +64,7 @@ fn events<'a>(page: &FactorPage<'a>, language: Language) -> Option<Sheet<'a>> {
             let values = groups.iter().flat_map(|group| group.low.iter().chain(&group.high)).map(|point| point.1);
             let values = range(values, Some(0.0));
             let sides = (top + HEAD, top + HEAD + HIGH);
-            let plot = Plot::new((LEFT, right), sides, Across::whole(first as i64, last as i64), values);
+            let plot = Plot::new((LEFT, right), sides, Across::integers(first as i64, last as i64), values);
             plot.scales(canvas, words::CAR_UNIT.to(language), 0.0)?;
             if (first..=last).contains(&0.0) {
                 let (x, _) = plot.place(0.0, 0.0);

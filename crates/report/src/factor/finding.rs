@@ -1,9 +1,10 @@
-//! What was found of a factor, in words: what the figures are, and how far they can be trusted.
+//! The finding on a factor in words: the figures, and how far they can be trusted.
 //!
-//! The sign is told as it is. What chance can have done is called that, after all that was tried if that is known. Of a factor that
-//! looks ahead, or that the linter failed, nothing is said but the figures and why they are worth nothing.
+//! The sign is stated as it is. A result that may be chance is called so, after all trials if the ledger has them. For a factor that looks
+//! ahead, or that the linter failed, the paragraphs hold only the figures and the reason why they are no evidence.
 
 use super::{FactorPage, words};
+use crate::verdict::check_name;
 use inkstone_base::figures::{count, number, percent, probability, rank_ic, ratio};
 use inkstone_base::language::Language;
 use inkstone_base::stats::mean;
@@ -13,7 +14,7 @@ use inkstone_lab::lint::Standing;
 /// Above this p, chance is named as what can have done it; below its complement a deflated Sharpe ratio is.
 const LEVEL: f64 = 0.05;
 
-/// How far the figures can be trusted.
+/// Trust in the figures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Trust {
     /// Not at all: values were not known in time, or a check failed.
@@ -24,7 +25,7 @@ pub(super) enum Trust {
     Stands,
 }
 
-/// Whether the RankIC at the first horizon may be chance, or worse.
+/// Trust by the RankIC at the first horizon and by the checks.
 pub(super) fn trust(page: &FactorPage<'_>) -> Trust {
     if page.outcome.lookahead || page.verdicts.iter().any(|verdict| verdict.standing == Standing::Failed) {
         return Trust::None;
@@ -40,7 +41,7 @@ pub(super) fn first(page: &FactorPage<'_>) -> Option<(usize, IcSummary)> {
     Some((series.horizon, series.rank_ic_summary)).filter(|(_, summary)| summary.mean.is_finite())
 }
 
-/// What was found, in paragraphs: what it comes to, the figures, what they are worth after all that was tried, and the checks.
+/// The finding in paragraphs: the conclusion, the figures, their significance after all trials, and the checks.
 pub(super) fn finding(page: &FactorPage<'_>, language: Language) -> Vec<String> {
     let mut first_of_all: Vec<String> = Vec::new();
     first_of_all.extend(page.outcome.lookahead.then(|| words::LOOKAHEAD.to(language).to_owned()));
@@ -53,7 +54,7 @@ pub(super) fn finding(page: &FactorPage<'_>, language: Language) -> Vec<String> 
     let figures = [Some(figures), Some(book(page, language)), legs(page, language)];
     let looks = looks(page, language);
     let checks = [Some(linted(page, language)), refused(page, language)];
-    let joined = |said: Vec<String>| said.join(if language == Language::Zh { "" } else { " " });
+    let joined = |sentences: Vec<String>| sentences.join(if language == Language::Zh { "" } else { " " });
     let paragraphs =
         [first_of_all, figures.into_iter().flatten().collect(), vec![looks], checks.into_iter().flatten().collect()];
     paragraphs.into_iter().map(joined).filter(|paragraph| !paragraph.is_empty()).collect()
@@ -69,7 +70,7 @@ fn refused(page: &FactorPage<'_>, language: Language) -> Option<String> {
 
 fn failed(page: &FactorPage<'_>, language: Language) -> Option<String> {
     let failed = page.verdicts.iter().filter(|verdict| verdict.standing == Standing::Failed);
-    let names: Vec<&str> = failed.map(|verdict| words::check(verdict.check).to(language)).collect();
+    let names: Vec<&str> = failed.map(|verdict| check_name(verdict.check).to(language)).collect();
     (!names.is_empty()).then(|| match language {
         Language::Zh => {
             format!("✗ 未来函数检查不通过（{}）：在改好之前，以下数字不能作为因子有效的证据。", names.join("、"))
@@ -125,7 +126,7 @@ fn book(page: &FactorPage<'_>, language: Language) -> String {
     }
 }
 
-/// Where the return before costs comes from.
+/// Source of the return before costs.
 fn legs(page: &FactorPage<'_>, language: Language) -> Option<String> {
     let (book, days) = (&page.outcome.long_short, f64::from(page.outcome.days_per_year));
     let [long, short] = [&book.long, &book.short].map(|leg| days * mean(leg.iter().copied()));
@@ -145,15 +146,15 @@ fn looks(page: &FactorPage<'_>, language: Language) -> String {
     let overfitting = percent(looks.overfitting);
     match language {
         Language::Zh => format!(
-            "在这个市场上共试过 {trials} 次。纯运气下，其中最好的一次夏普预期为 {best}；缩水夏普，即真实夏普超过它的概率，为 {deflated}；RankIC 计入全部尝试后的 q 为 {q}；回测过拟合概率为 {overfitting}。"
+            "在这个市场上共试验了 {trials} 次。纯运气下，其中最好的一次夏普预期为 {best}；DSR（真实夏普超过它的概率）为 {deflated}；RankIC 计入全部试验后的 q 为 {q}；回测过拟合概率为 {overfitting}。"
         ),
         Language::En => format!(
-            "{trials} things were tried on this market. Luck alone gives the best of them an expected Sharpe of {best}; the deflated Sharpe, the probability of exceeding it, is {deflated}; the RankIC's q over all trials is {q}; the probability of overfitting is {overfitting}."
+            "Trials on this market: {trials}. Luck alone gives the best of them an expected Sharpe of {best}; the DSR, the probability of exceeding it, is {deflated}; the RankIC's q over all trials is {q}; the probability of overfitting is {overfitting}."
         ),
     }
 }
 
-/// What all this comes to; nothing where nothing was found.
+/// Conclusion; none where nothing was found.
 fn judgement(page: &FactorPage<'_>, language: Language) -> Option<String> {
     let zh = language == Language::Zh;
     let trust = trust(page);
@@ -163,12 +164,12 @@ fn judgement(page: &FactorPage<'_>, language: Language) -> Option<String> {
         return Some(none.to_owned());
     }
     let (_, summary) = first(page)?;
-    let mut said = vec![match (trust, page.looks.is_some_and(|looks| looks.q.is_finite()), zh) {
-        (Trust::Stands, true, true) => "计入全部尝试后，RankIC 不像只是偶然。",
-        (Trust::Stands, true, false) => "After all that was tried, the RankIC is unlikely to be chance alone.",
-        (Trust::Stands, false, true) => "若只做过这一次检验，RankIC 不像只是偶然；但 p 值没有为多次尝试校正。",
+    let mut sentences = vec![match (trust, page.looks.is_some_and(|looks| looks.q.is_finite()), zh) {
+        (Trust::Stands, true, true) => "计入全部试验后，RankIC 不像只是偶然。",
+        (Trust::Stands, true, false) => "Over all trials, the RankIC is unlikely to be chance alone.",
+        (Trust::Stands, false, true) => "若只做过这一次检验，RankIC 不像只是偶然；但 p 值没有为多次试验校正。",
         (Trust::Stands, false, false) => {
-            "If this was the only test, the RankIC is unlikely to be chance alone; p is not corrected for how often one looked."
+            "If this was the only test, the RankIC is unlikely to be chance alone; p is not corrected for several trials."
         }
         (_, _, true) => "RankIC 可能只是偶然。",
         (_, _, false) => "The RankIC may be chance.",
@@ -176,12 +177,12 @@ fn judgement(page: &FactorPage<'_>, language: Language) -> Option<String> {
     let book = &page.outcome.long_short;
     let deflated = page.looks.map(|looks| looks.deflated_sharpe).filter(|share| share.is_finite());
     if book.dates.is_empty() {
-        return Some(said.concat());
+        return Some(sentences.concat());
     }
     let earned = book.total.sharpe > 0.0;
     if !earned {
-        said.push(match (summary.mean < 0.0, zh) {
-            (true, true) => "组合扣费后没有盈利；方向为负，反向持有是另一次尝试，须单独回测，成本照付。",
+        sentences.push(match (summary.mean < 0.0, zh) {
+            (true, true) => "组合扣费后没有盈利；方向为负，反向持有是另一次试验，须单独回测，成本照付。",
             (true, false) => {
                 "The portfolio earned nothing after costs; with a negative sign, holding the reverse is a trial of its own, which pays costs too."
             }
@@ -189,23 +190,23 @@ fn judgement(page: &FactorPage<'_>, language: Language) -> Option<String> {
             (false, false) => "The portfolio earned nothing after costs.",
         });
     } else if let Some(share) = deflated {
-        said.push(match (share >= 1.0 - LEVEL, zh) {
-            (true, true) => "计入全部尝试后，组合的夏普仍高于运气所能给的。",
+        sentences.push(match (share >= 1.0 - LEVEL, zh) {
+            (true, true) => "计入全部试验后，组合的夏普仍高于运气所能给的。",
             (true, false) => "The portfolio's Sharpe exceeds what luck gives the best of the trials.",
-            (false, true) => "组合的夏普可能只是多次尝试中最走运的一次。",
+            (false, true) => "组合的夏普可能只是多次试验中最走运的一次。",
             (false, false) => "The portfolio's Sharpe may be that of the luckiest of the trials.",
         });
     }
-    Some(said.join(if zh { "" } else { " " }))
+    Some(sentences.join(if zh { "" } else { " " }))
 }
 
 fn linted(page: &FactorPage<'_>, language: Language) -> String {
     if page.verdicts.is_empty() {
         return words::NO_VERDICTS.to(language).to_owned();
     }
-    let of = |standing| page.verdicts.iter().filter(|verdict| verdict.standing == standing).count();
+    let number = |standing| page.verdicts.iter().filter(|verdict| verdict.standing == standing).count();
     let [passed, warned, failed, skipped] =
-        [Standing::Passed, Standing::Warned, Standing::Failed, Standing::Skipped].map(of);
+        [Standing::Passed, Standing::Warned, Standing::Failed, Standing::Skipped].map(number);
     match language {
         Language::Zh => {
             format!("未来函数检查：{passed} 项通过，{warned} 项留意，{failed} 项不通过，{skipped} 项未做。")
@@ -222,7 +223,7 @@ mod tests {
     use super::*;
     use inkstone_lab::ledger::Looks;
 
-    /// What is said first of results over 60 days, when they are changed like this.
+    /// First paragraph on results over 60 days, changed by `change`.
     fn first_of_all(change: impl Fn(&mut Made), looks: bool, language: Language) -> String {
         let mut made = Made::new(60);
         let summary = &mut made.outcome.ic[0].rank_ic_summary;
@@ -243,45 +244,49 @@ mod tests {
         (book.total.annual_return, book.total.sharpe, book.total.max_drawdown) = (0.081, 0.77, -0.123);
         book.long = vec![0.0001];
         book.short = vec![f64::NAN, 0.0003];
-        let said = Language::ALL.map(|language| finding(&made.page(), language).join("\n")).join("\n\n");
-        insta::assert_snapshot!(said);
+        let sentences = Language::ALL.map(|language| finding(&made.page(), language).join("\n")).join("\n\n");
+        insta::assert_snapshot!(sentences);
     }
 
     #[test]
     fn chance_is_called_chance() {
-        let said = first_of_all(|made| made.outcome.ic[0].rank_ic_summary.p = 0.05, true, Language::En);
-        assert!(said.starts_with("The RankIC may be chance."), "{said}");
-        let said = first_of_all(|made| made.looks.q = 0.2, true, Language::Zh);
-        assert!(said.starts_with("RankIC 可能只是偶然。"), "{said}");
-        let said = first_of_all(|made| made.outcome.ic[0].rank_ic_summary.p = f64::NAN, false, Language::En);
-        assert!(said.starts_with("The RankIC may be chance."), "{said}");
-        let said = first_of_all(|_| {}, true, Language::En);
-        assert!(said.ends_with("The portfolio's Sharpe may be that of the luckiest of the trials."), "{said}");
-        let said = first_of_all(|made| made.looks.deflated_sharpe = 0.97, true, Language::En);
-        assert!(said.ends_with("exceeds what luck gives the best of the trials."), "{said}");
+        let sentences = first_of_all(|made| made.outcome.ic[0].rank_ic_summary.p = 0.05, true, Language::En);
+        assert!(sentences.starts_with("The RankIC may be chance."), "{sentences}");
+        let sentences = first_of_all(|made| made.looks.q = 0.2, true, Language::Zh);
+        assert!(sentences.starts_with("RankIC 可能只是偶然。"), "{sentences}");
+        let sentences = first_of_all(|made| made.outcome.ic[0].rank_ic_summary.p = f64::NAN, false, Language::En);
+        assert!(sentences.starts_with("The RankIC may be chance."), "{sentences}");
+        let sentences = first_of_all(|_| {}, true, Language::En);
+        assert!(
+            sentences.ends_with("The portfolio's Sharpe may be that of the luckiest of the trials."),
+            "{sentences}"
+        );
+        let sentences = first_of_all(|made| made.looks.deflated_sharpe = 0.97, true, Language::En);
+        assert!(sentences.ends_with("exceeds what luck gives the best of the trials."), "{sentences}");
     }
 
     #[test]
     fn how_often_one_looked_is_told_where_it_is_known_and_where_not() {
-        let said = first_of_all(|_| {}, false, Language::En);
-        assert!(said.contains("p is not corrected for how often one looked"), "{said}");
-        let said = first_of_all(|made| made.looks = Looks { q: f64::NAN, ..made.looks.clone() }, true, Language::Zh);
-        assert!(said.contains("p 值没有为多次尝试校正"), "{said}");
+        let sentences = first_of_all(|_| {}, false, Language::En);
+        assert!(sentences.contains("p is not corrected for several trials"), "{sentences}");
+        let sentences =
+            first_of_all(|made| made.looks = Looks { q: f64::NAN, ..made.looks.clone() }, true, Language::Zh);
+        assert!(sentences.contains("p 值没有为多次试验校正"), "{sentences}");
     }
 
     #[test]
     fn a_correlation_that_earns_nothing_is_no_success() {
-        let said = first_of_all(|made| made.outcome.long_short.total.sharpe = -0.4, true, Language::En);
+        let sentences = first_of_all(|made| made.outcome.long_short.total.sharpe = -0.4, true, Language::En);
         assert!(
-            said.contains("earned nothing after costs; with a negative sign, holding the reverse is a trial"),
-            "{said}"
+            sentences.contains("earned nothing after costs; with a negative sign, holding the reverse is a trial"),
+            "{sentences}"
         );
         let lost = |made: &mut Made| {
             made.outcome.ic[0].rank_ic_summary.mean = 0.02;
             made.outcome.long_short.total.sharpe = f64::NAN;
         };
-        let said = first_of_all(lost, true, Language::Zh);
-        assert!(said.ends_with("组合扣费后没有盈利。"), "{said}");
+        let sentences = first_of_all(lost, true, Language::Zh);
+        assert!(sentences.ends_with("组合扣费后没有盈利。"), "{sentences}");
     }
 
     #[test]
@@ -290,13 +295,13 @@ mod tests {
             made.verdicts = verdicts();
             made.verdicts[1].standing = Standing::Failed;
         };
-        let said = first_of_all(failed, true, Language::En);
+        let sentences = first_of_all(failed, true, Language::En);
         assert_eq!(
-            said,
+            sentences,
             "✗ The linter failed the factor (shuffled dates): until that is mended, the figures below are no evidence for it. \
              So no judgement of the factor is given."
         );
-        let said = first_of_all(|made| made.outcome.lookahead = true, true, Language::Zh);
-        assert!(said.starts_with("⚠ 未来函数") && said.ends_with("不对这个因子作任何判断。"), "{said}");
+        let sentences = first_of_all(|made| made.outcome.lookahead = true, true, Language::Zh);
+        assert!(sentences.starts_with("⚠ 未来函数") && sentences.ends_with("不对这个因子作任何判断。"), "{sentences}");
     }
 }

@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use super::finding::{Trust, finding, trust};
 use super::manifest::manifest;
-use super::tables::{self, Piece};
+use super::tables::{self, SectionPart};
 use super::{Chart, FactorPage, books, events, ic, layers, names, words};
 use crate::html::frontier_picture;
 use crate::page::{both, both_of, closed, each, each_picture, opened, paragraph, section, text};
@@ -26,9 +26,9 @@ pub fn factor_html(page: &FactorPage<'_>) -> Result<String> {
         Some(_) => vec![chart(&events::EVENTS)?, tables::events(page)],
         None => vec![tables::events(page)],
     };
-    let figures = |pieces: Vec<Piece>| part(page, pieces);
+    let figures = |pieces: Vec<SectionPart>| part(page, pieces);
     let parts: Vec<(&str, Word, String)> = vec![
-        ("finding", words::FINDING, said(page)),
+        ("finding", words::FINDING, finding_paragraphs(page)),
         ("headline", words::HEADLINE, figures(vec![tables::headline(page)])),
         ("verdicts", words::VERDICTS, figures(vec![tables::verdicts(page)])),
         ("ic", words::IC, figures(vec![chart(&ic::RANK_IC)?, tables::correlations(page)])),
@@ -67,7 +67,7 @@ fn shout() -> String {
 
 /// Charts and tables of a section, each table with what is to be known of its figures: loudly that they look ahead, if they do, and
 /// which return a value is paired with. What is not there is said once.
-fn part(page: &FactorPage<'_>, pieces: Vec<Piece>) -> String {
+fn part(page: &FactorPage<'_>, pieces: Vec<SectionPart>) -> String {
     let alignment = Language::ALL.map(|language| words::alignment(page.outcome, language));
     let caption = match alignment[0].is_empty() {
         true => String::new(),
@@ -77,34 +77,33 @@ fn part(page: &FactorPage<'_>, pieces: Vec<Piece>) -> String {
     let (mut html, mut missing) = (String::new(), Vec::new());
     for piece in pieces {
         match piece {
-            Piece::Chart(chart) => html += &chart,
-            Piece::Table(table) => html += &[loud.as_str(), &table, &caption].concat(),
-            Piece::Plain(table) => html += &[loud.as_str(), &table].concat(),
-            Piece::Nothing(why) if !missing.contains(&why) => {
+            SectionPart::Chart(chart) => html += &chart,
+            SectionPart::Table(table) => html += &[loud.as_str(), &table, &caption].concat(),
+            SectionPart::Plain(table) => html += &[loud.as_str(), &table].concat(),
+            SectionPart::Nothing(why) if !missing.contains(&why) => {
                 html += &paragraph(why);
                 missing.push(why);
             }
-            Piece::Nothing(_) => {}
+            SectionPart::Nothing(_) => {}
         }
     }
     html
 }
 
-fn said(page: &FactorPage<'_>) -> String {
+fn finding_paragraphs(page: &FactorPage<'_>) -> String {
     let class = if trust(page) == Trust::None { "finding bad" } else { "finding" };
     let paragraphs = each(|language| {
-        let said = finding(page, language);
-        said.iter().map(|paragraph| format!("<p>{}</p>", text(paragraph))).collect()
+        finding(page, language).iter().map(|paragraph| format!("<p>{}</p>", text(paragraph))).collect()
     });
     format!("<div class=\"{class}\">{paragraphs}</div>\n")
 }
 
-fn chart_of(page: &FactorPage<'_>, chart: &Chart) -> Result<Piece> {
+fn chart_of(page: &FactorPage<'_>, chart: &Chart) -> Result<SectionPart> {
     let picture = each_picture(|language| {
         let Some(sheet) = (chart.sheet)(page, language) else { return Ok(None) };
         Ok(Some((sheet.svg(page.outcome.lookahead, false, language)?, sheet.caption(language))))
     })?;
-    Ok(picture.map_or(Piece::Nothing(chart.none), Piece::Chart))
+    Ok(picture.map_or(SectionPart::Nothing(chart.none), SectionPart::Chart))
 }
 
 fn frontiers(page: &FactorPage<'_>) -> Result<String> {
@@ -113,8 +112,8 @@ fn frontiers(page: &FactorPage<'_>) -> Result<String> {
     }
     let mut pieces = String::new();
     for findings in page.experiments {
-        let said = each(|language| format!("<p>{}</p>", text(&crate::finding(findings, language))));
-        pieces += &format!("<h3>{}</h3>\n{said}{}", text(&findings.name), frontier_picture(findings)?);
+        let sentences = each(|language| format!("<p>{}</p>", text(&crate::finding(findings, language))));
+        pieces += &format!("<h3>{}</h3>\n{sentences}{}", text(&findings.name), frontier_picture(findings)?);
     }
     Ok(pieces)
 }

@@ -2,7 +2,7 @@
 
 use plotters::style::RGBColor;
 
-use super::lines::{Line, Lines, span};
+use super::lines::{Lines, NamedCurve, span};
 use super::plot::{Across, FOOT, HEAD, Plot, range};
 use super::series::{bars, curve, sums};
 use super::sheet::{ACROSS, LEFT, Sheet};
@@ -30,7 +30,7 @@ fn rank_ic<'a>(page: &FactorPage<'a>, language: Language) -> Option<Sheet<'a>> {
     let (bars, monthly) = bars(&first.dates, &first.rank_ic);
     let dates = bars.iter().flat_map(|bar| [&bar.0, &bar.1]).chain(all.iter().flat_map(|series| &series.dates));
     let ends = span(dates).filter(|_| !bars.is_empty())?;
-    let line = |(i, series): (usize, &inkstone_lab::backtest::IcSeries)| Line {
+    let line = |(i, series): (usize, &inkstone_lab::backtest::IcSeries)| NamedCurve {
         name: words::days(series.horizon, language),
         curve: curve(&series.dates, &sums(&series.rank_ic)),
         color: svg::series(i),
@@ -67,7 +67,7 @@ fn decay<'a>(page: &FactorPage<'a>, language: Language) -> Option<Sheet<'a>> {
         decay.lags.iter().copied().zip(decay.rank_ic.iter().copied()).filter(|(_, v)| v.is_finite()).collect();
     let (first, last) = (bars.first()?.0 as i64, bars.last()?.0 as i64);
     let half_life = Some(decay.half_life).filter(|h| h.is_finite());
-    let said = match (half_life, language) {
+    let note = match (half_life, language) {
         (Some(h), Language::Zh) => format!("半衰期 {h:.1} 日：RankIC 降到首日的一半（虚线）。"),
         (Some(h), Language::En) => {
             format!("Half-life {h:.1} days: there the RankIC has fallen to half of the first day's (dashed line).")
@@ -75,7 +75,7 @@ fn decay<'a>(page: &FactorPage<'a>, language: Language) -> Option<Sheet<'a>> {
         (None, _) => words::NO_HALF_LIFE.to(language).to_owned(),
     };
     let mut notes = notes(page, words::DECAY_CAPTION, language);
-    notes.insert(1, said);
+    notes.insert(1, note);
     let entry = |h: f64| (Symbol::Dashes(INK), format!("{} {h:.1}", words::HALF_LIFE.to(language)));
     Some(Sheet {
         title: titled(page, words::DECAY, language),
@@ -85,7 +85,7 @@ fn decay<'a>(page: &FactorPage<'a>, language: Language) -> Option<Sheet<'a>> {
         paint: Box::new(move |canvas, top| {
             let values = range(bars.iter().map(|bar| bar.1), Some(0.0));
             let sides = (top + HEAD, top + HEAD + HIGH);
-            let plot = Plot::new((LEFT, ACROSS - 20), sides, Across::whole(first, last), values);
+            let plot = Plot::new((LEFT, ACROSS - 20), sides, Across::integers(first, last), values);
             plot.scales(canvas, words::MEAN_RANK_IC.to(language), 0.0)?;
             for (lag, value) in &bars {
                 plot.bar(canvas, *lag as f64, 0.35, (0.0, *value), of_sign(*value))?;

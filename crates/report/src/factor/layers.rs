@@ -2,13 +2,14 @@
 
 use plotters::style::{Color, RGBColor};
 
-use super::lines::{Line, Lines, span};
+use super::lines::{Lines, NamedCurve, span};
 use super::plot::{Across, HEAD, Plot, range};
 use super::series::curve;
 use super::sheet::{ACROSS, Sheet};
 use super::{Chart, FactorPage, notes, titled, words};
 use crate::svg::{self, ABOVE, BELOW, INK};
 use inkstone_base::language::Language;
+use inkstone_lab::backtest::LayerReturns;
 
 /// Growth of 1 in each layer.
 pub(super) const WEALTH: Chart = Chart { stem: "layers_wealth", none: words::NO_LAYERS, sheet: wealth };
@@ -20,8 +21,8 @@ pub(super) const MEANS: Chart = Chart { stem: "layers_mean", none: words::NO_LAY
 const MIDDLE: RGBColor = RGBColor(0x80, 0x88, 0x94);
 
 /// A colour between orange for the lowest layer and blue for the highest, by way of grey.
-pub(super) fn shade(number: usize, of: usize) -> RGBColor {
-    let share = if of > 1 { number as f64 / (of - 1) as f64 } else { 1.0 };
+pub(super) fn shade(number: usize, quantiles: usize) -> RGBColor {
+    let share = if quantiles > 1 { number as f64 / (quantiles - 1) as f64 } else { 1.0 };
     let (from, to, share) = match share {
         s if s < 0.5 => (BELOW, MIDDLE, 2.0 * s),
         s => (MIDDLE, ABOVE, 2.0 * s - 1.0),
@@ -33,15 +34,15 @@ pub(super) fn shade(number: usize, of: usize) -> RGBColor {
 fn wealth<'a>(page: &FactorPage<'a>, language: Language) -> Option<Sheet<'a>> {
     const HIGH: i32 = 300;
     let layers = &page.outcome.layers;
-    let of = layers.wealth.len();
-    let line = |(i, wealth): (usize, &Vec<f64>)| Line {
-        name: words::layer(i + 1, of, language),
+    let quantiles = layers.wealth.len();
+    let line = |(i, wealth): (usize, &Vec<f64>)| NamedCurve {
+        name: words::layer(i + 1, quantiles, language),
         curve: curve(&layers.dates, wealth),
-        color: shade(i, of),
+        color: shade(i, quantiles),
         // The ends are what counts.
-        thick: if i == 0 || i + 1 == of { 2 } else { 1 },
+        thick: if i == 0 || i + 1 == quantiles { 2 } else { 1 },
     };
-    let lines: Vec<Line> = layers.wealth.iter().enumerate().map(line).filter(|l| !l.curve.is_empty()).collect();
+    let lines: Vec<NamedCurve> = layers.wealth.iter().enumerate().map(line).filter(|l| !l.curve.is_empty()).collect();
     let ends = span(layers.dates.iter()).filter(|_| !lines.is_empty())?;
     let lines = Lines { lines, unit: words::WEALTH.to(language).to_owned(), base: 1.0 };
     Some(Sheet {
@@ -60,12 +61,12 @@ fn means<'a>(page: &FactorPage<'a>, language: Language) -> Option<Sheet<'a>> {
     const HIGH: i32 = 170;
     const MOST: usize = 3;
     let layers = &page.outcome.layers;
-    let of_horizon = |((horizon, means), errors): ((&usize, &Vec<f64>), &Vec<f64>)| {
-        let pairs = means.iter().zip(errors).map(|(mean, error)| (100.0 * mean, 196.0 * error));
-        (*horizon, pairs.collect::<Vec<_>>())
+    let means = |(horizon, returns): (usize, &LayerReturns<'_>)| {
+        let pairs = returns.mean.iter().zip(returns.stderr).map(|(mean, error)| (100.0 * mean, 196.0 * error));
+        (horizon, pairs.collect::<Vec<_>>())
     };
-    let horizons: Vec<Means> = layers.horizons.iter().zip(&layers.mean).zip(&layers.stderr).map(of_horizon).collect();
-    let horizons: Vec<Means> = horizons.into_iter().filter(|(_, m)| m.iter().any(|m| m.0.is_finite())).collect();
+    let is_there = |(_, means): &Means| means.iter().any(|mean| mean.0.is_finite());
+    let horizons: Vec<Means> = layers.by_horizon().iter().map(means).filter(is_there).collect();
     let columns = horizons.len().min(MOST);
     let rows = horizons.len().div_ceil(MOST) as i32;
     if columns == 0 {

@@ -10,21 +10,19 @@ use super::sheet::{ACROSS, LEFT};
 use crate::svg::Canvas;
 
 /// A curve over dates.
-pub(super) struct Line {
-    /// Written at its end.
+pub(super) struct NamedCurve {
+    /// Text at the end of the curve.
     pub(super) name: String,
-    /// Its points.
     pub(super) curve: Curve,
-    /// Its colour.
     pub(super) color: RGBColor,
-    /// Pixels of its stroke.
+    /// Pixels of the stroke.
     pub(super) thick: u32,
 }
 
 /// Curves on one scale.
 pub(super) struct Lines {
     /// The curves; drawn in this order.
-    pub(super) lines: Vec<Line>,
+    pub(super) lines: Vec<NamedCurve>,
     /// Name of the scale.
     pub(super) unit: String,
     /// The value from which they start, which is in sight and whose line is stronger.
@@ -60,7 +58,7 @@ impl Lines {
         for line in &self.lines {
             plot.curve(canvas, &line.curve, line.color, line.thick)?;
         }
-        let end = |line: &Line| line.curve.last().map(|(_, value)| (*value, line.name.clone(), line.color));
+        let end = |line: &NamedCurve| line.curve.last().map(|(_, value)| (*value, line.name.clone(), line.color));
         plot.names(canvas, self.lines.iter().filter_map(end).collect())?;
         Ok(plot)
     }

@@ -1,4 +1,4 @@
-//! The manifest on a page: what is said in it by name, as tables, and the whole of it as JSON.
+//! The manifest on a page: its values by name as tables, and the whole of it as JSON.
 
 use anyhow::Result;
 use serde_json::Value;

@@ -36,16 +36,15 @@ use inkstone_lab::lint::Verdict;
 
 pub use html::factor_html;
 
-/// What a report on a factor is made of.
+/// Inputs of a report on a factor.
 #[derive(Clone, Copy, Debug)]
 pub struct FactorPage<'a> {
-    /// The backtest.
     pub outcome: &'a Outcome,
     /// Returns around documents, if that was looked at.
     pub events: Option<&'a EventStudy>,
-    /// What the linter found; empty where it did not run, which the page says.
+    /// Verdicts of the linter; empty if it did not run, which the page says.
     pub verdicts: &'a [Verdict],
-    /// What the result is worth after all that was tried.
+    /// Significance of the result after all trials.
     pub looks: Option<&'a Looks>,
     /// Experiments on truncation.
     pub experiments: &'a [Findings],
@@ -59,7 +58,7 @@ pub struct FactorPage<'a> {
 struct Chart {
     /// Name of its file.
     stem: &'static str,
-    /// What is said where there is nothing to draw.
+    /// Text in place of a chart without data.
     none: Word,
     /// Makes it ready; none where there is nothing to draw.
     sheet: for<'a> fn(&FactorPage<'a>, Language) -> Option<Sheet<'a>>,
@@ -103,7 +102,7 @@ fn titled(page: &FactorPage<'_>, title: Word, language: Language) -> String {
     format!("{} · {}", page.outcome.factor, title.to(language))
 }
 
-/// What is said under a chart: what it shows, and which return a value is paired with.
+/// Caption of a chart: its content, and the return that a value is paired with.
 fn notes(page: &FactorPage<'_>, caption: Word, language: Language) -> Vec<String> {
     let notes = [caption.to(language).to_owned(), words::alignment(page.outcome, language)];
     notes.into_iter().filter(|note| !note.is_empty()).collect()

@@ -57,7 +57,7 @@ pub(super) fn interval(summary: &IcSummary) -> [f64; 2] {
 }
 
 /// A row of the chart: the head of a kind of samples, or a sample with its RankIC.
-enum Row {
+enum SampleRow {
     Head(String),
     Sample(String, IcSummary),
 }
@@ -67,12 +67,12 @@ fn samples<'a>(page: &FactorPage<'a>, language: Language) -> Option<Sheet<'a>> {
     let outcome = page.outcome;
     let mut rows = Vec::new();
     let whole = outcome.ic.first().map(|series| series.rank_ic_summary).filter(|s| s.mean.is_finite());
-    rows.extend(whole.map(|summary| Row::Sample(words::ALL_NAMES.to(language).to_owned(), summary)));
+    rows.extend(whole.map(|summary| SampleRow::Sample(words::ALL_NAMES.to(language).to_owned(), summary)));
     let there = |sample: &&inkstone_lab::backtest::Sample| sample.rank_ic.first().is_some_and(|s| s.mean.is_finite());
     let samples: Vec<&inkstone_lab::backtest::Sample> = outcome.samples.iter().filter(there).collect();
     for kind in samples.chunk_by(|a, b| a.by == b.by) {
-        rows.push(Row::Head(short(words::sample(&kind[0].by, language))));
-        rows.extend(kind.iter().map(|s| Row::Sample(short(words::sample(&s.group, language)), s.rank_ic[0])));
+        rows.push(SampleRow::Head(short(words::sample(&kind[0].by, language))));
+        rows.extend(kind.iter().map(|s| SampleRow::Sample(short(words::sample(&s.group, language)), s.rank_ic[0])));
     }
     if samples.is_empty() {
         return None;
@@ -82,9 +82,9 @@ fn samples<'a>(page: &FactorPage<'a>, language: Language) -> Option<Sheet<'a>> {
         Some(horizon) => format!("{} · {}", words::MEAN_RANK_IC.to(language), words::days(horizon, language)),
         None => words::MEAN_RANK_IC.to(language).to_owned(),
     };
-    let name = |row: &Row| match row {
-        Row::Head(name) => svg::width(name, TYPE),
-        Row::Sample(name, _) => svg::width(name, TYPE) + 14.0,
+    let name = |row: &SampleRow| match row {
+        SampleRow::Head(name) => svg::width(name, TYPE),
+        SampleRow::Sample(name, _) => svg::width(name, TYPE) + 14.0,
     };
     let left = rows.iter().map(name).fold(60.0, f64::max).ceil() as i32 + 28;
     let high = ROW * rows.len() as i32;
@@ -95,11 +95,11 @@ fn samples<'a>(page: &FactorPage<'a>, language: Language) -> Option<Sheet<'a>> {
         down: high + FOOT + 24,
         paint: Box::new(move |canvas, top| {
             let ends = rows.iter().flat_map(|row| match row {
-                Row::Sample(_, summary) => {
+                SampleRow::Sample(_, summary) => {
                     let [low, high] = interval(summary);
                     [summary.mean, low, high]
                 }
-                Row::Head(_) => [f64::NAN; 3],
+                SampleRow::Head(_) => [f64::NAN; 3],
             });
             let scale = range(ends, Some(0.0));
             let plot = Plot::new((left, ACROSS - 90), (top, top + high), Across::numbers(scale, 6), (0.0, 1.0));
@@ -115,11 +115,11 @@ fn samples<'a>(page: &FactorPage<'a>, language: Language) -> Option<Sheet<'a>> {
             for (i, row) in rows.iter().enumerate() {
                 let y = top + ROW * i as i32 + ROW / 2;
                 match row {
-                    Row::Head(name) => {
+                    SampleRow::Head(name) => {
                         svg::line(canvas, vec![(16, y - ROW / 2), (plot.right, y - ROW / 2)], GRID.stroke_width(1))?;
                         text(name, (16, y), DIM, HPos::Left)?;
                     }
-                    Row::Sample(name, summary) => {
+                    SampleRow::Sample(name, summary) => {
                         text(name, (30, y), INK, HPos::Left)?;
                         let color = if summary.mean < 0.0 { BELOW } else { ABOVE };
                         let ends = interval(summary);

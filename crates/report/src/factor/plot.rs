@@ -52,7 +52,7 @@ impl Across {
     }
 
     /// Whole numbers from one to another, each written where there is room.
-    pub(super) fn whole(first: i64, last: i64) -> Across {
+    pub(super) fn integers(first: i64, last: i64) -> Across {
         let labels = (first..=last).map(|n| (n as f64, n.to_string()));
         Across { ends: (first as f64 - 0.7, last as f64 + 0.7), labels: labels.collect() }
     }
@@ -94,7 +94,7 @@ impl Plot {
         Plot { left, right, top, bottom, across, down: Axis::linear(range.0, range.1, lines) }
     }
 
-    /// Where a point stands.
+    /// Pixels of a point.
     pub(super) fn place(&self, x: f64, y: f64) -> Place {
         let (low, high) = self.across.ends;
         let along = (x - low) / (high - low) * f64::from(self.right - self.left);

@@ -1,4 +1,4 @@
-//! A chart as a whole: what it is called, the plot, the legend, and what is said under it.
+//! A chart as a whole: title, plot, legend and notes.
 //!
 //! On a page the title and the notes stand in the page's own type; a chart that goes alone, as a file, carries them itself. A factor that
 //! looks ahead says so in the picture in either case.
@@ -26,9 +26,8 @@ const LINE: i32 = 17;
 
 /// A chart that is ready to be drawn.
 pub(super) struct Sheet<'a> {
-    /// What it shows.
     pub(super) title: String,
-    /// What its marks, units and dates mean.
+    /// Meaning of marks, units and dates.
     pub(super) notes: Vec<String>,
     /// Entries of the legend.
     pub(super) legend: Vec<(Symbol, String)>,
@@ -50,8 +49,8 @@ impl Sheet<'_> {
         let down = foot + lines.len() as i32 * LINE + if alone { 10 } else { 0 };
         let across = ACROSS.max(LEFT + legend.width + 20);
         svg::picture(&self.title, (across as u32, down as u32), |canvas| {
-            let text = |at, size: f64, color: RGBColor, said: &str| {
-                svg::write(canvas, said, at, svg::style(size, color, HPos::Left, VPos::Center))
+            let text = |at, size: f64, color: RGBColor, words: &str| {
+                svg::write(canvas, words, at, svg::style(size, color, HPos::Left, VPos::Center))
             };
             if lookahead {
                 svg::block(canvas, (0, 0), (across, STRIP), BASELINE)?;
@@ -69,7 +68,7 @@ impl Sheet<'_> {
         })
     }
 
-    /// What is said under it on a page.
+    /// Caption under the chart on a page.
     pub(super) fn caption(&self, language: Language) -> String {
         self.notes.join(if language == Language::Zh { "" } else { " " })
     }

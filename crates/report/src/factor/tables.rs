@@ -4,15 +4,16 @@ use super::finding::first;
 use super::{FactorPage, names, words};
 use crate::DECIMALS;
 use crate::page::{both, both_of, each, figure, head_of, pairs, paragraph, table, table_of, text, word, wrapped};
+use crate::verdict::{check_name, standing_name, verdict_sentences};
 use inkstone_base::figures::{count, number, percent, probability, rank_ic, ratio, signed};
 use inkstone_base::language::{Language, Word};
 use inkstone_base::stats::mean;
-use inkstone_lab::backtest::{IcSummary, PortfolioFigures};
+use inkstone_lab::backtest::{IcSummary, LayerReturns, PortfolioFigures};
 use inkstone_lab::ledger::Looks;
-use inkstone_lab::lint::Standing;
+use inkstone_lab::lint::{Standing, Verdict};
 
 /// Part of a section: figures, or why there are none.
-pub(super) enum Piece {
+pub(super) enum SectionPart {
     /// A chart, which says itself whether the factor looks ahead.
     Chart(String),
     /// A table or pairs of names and figures of returns that values are paired with.
@@ -24,18 +25,18 @@ pub(super) enum Piece {
 }
 
 /// A table of ready fields, or why there is none.
-fn listed(heads: &[(Word, bool)], rows: &[Vec<String>], none: Word) -> Piece {
-    if rows.is_empty() { Piece::Nothing(none) } else { Piece::Table(table(heads, rows, none)) }
+fn listed(heads: &[(Word, bool)], rows: &[Vec<String>], none: Word) -> SectionPart {
+    if rows.is_empty() { SectionPart::Nothing(none) } else { SectionPart::Table(table(heads, rows, none)) }
 }
 
 /// A field in words that depend on the language.
-fn said<S: AsRef<str>>(say: impl Fn(Language) -> S) -> String {
+fn field<S: AsRef<str>>(say: impl Fn(Language) -> S) -> String {
     let [zh, en] = Language::ALL.map(say);
     format!("<td class=\"text\">{}</td>", both_of([zh.as_ref(), en.as_ref()]))
 }
 
 /// The figures that are looked for first.
-pub(super) fn headline(page: &FactorPage<'_>) -> Piece {
+pub(super) fn headline(page: &FactorPage<'_>) -> SectionPart {
     let outcome = page.outcome;
     let mut rows: Vec<(Word, String)> = Vec::new();
     if let Some((horizon, summary)) = first(page) {
@@ -66,21 +67,21 @@ pub(super) fn headline(page: &FactorPage<'_>) -> Piece {
     let (sign, lint) = linted(page);
     rows.push((words::LINT, format!("{sign} {}", both(lint))));
     rows.push((words::DAYS_PER_YEAR, count(u64::from(outcome.days_per_year))));
-    Piece::Table(pairs(&rows))
+    SectionPart::Table(pairs(&rows))
 }
 
-/// How the checks ended: as the worst of them.
+/// Sign and name of the worst standing.
 fn linted(page: &FactorPage<'_>) -> (&'static str, Word) {
     let has = |standing| page.verdicts.iter().any(|verdict| verdict.standing == standing);
     let worst = [Standing::Failed, Standing::Warned, Standing::Passed].into_iter().find(|standing| has(*standing));
-    words::standing(worst.unwrap_or(Standing::Skipped))
+    standing_name(worst.unwrap_or(Standing::Skipped))
 }
 
 /// Moments and tests of both coefficients at each horizon.
-pub(super) fn correlations(page: &FactorPage<'_>) -> Piece {
+pub(super) fn correlations(page: &FactorPage<'_>) -> SectionPart {
     let row = |horizon: usize, kind: Word, s: &IcSummary| {
         let mut row =
-            vec![said(|language| words::days(horizon, language)), format!("<td class=\"text\">{}</td>", both(kind))];
+            vec![field(|language| words::days(horizon, language)), format!("<td class=\"text\">{}</td>", both(kind))];
         row.push(figure(&signed(s.mean, DECIMALS)));
         row.push(figure(&number(s.std, DECIMALS)));
         row.extend([number(s.icir, 3), number(s.t, 2), number(s.t_nw, 2), probability(s.p)].map(|v| figure(&v)));
@@ -113,36 +114,36 @@ pub(super) fn correlations(page: &FactorPage<'_>) -> Piece {
 }
 
 /// Mean returns of the layers with their standard errors, a column per horizon, and the top less the bottom.
-pub(super) fn layers(page: &FactorPage<'_>) -> Piece {
-    let layers = &page.outcome.layers;
-    let of = layers.mean.iter().map(Vec::len).max().unwrap_or(0);
-    if of == 0 {
-        return Piece::Nothing(words::NO_LAYERS);
+pub(super) fn layers(page: &FactorPage<'_>) -> SectionPart {
+    let layers = page.outcome.layers.by_horizon();
+    let quantiles = layers.iter().map(|(_, returns)| returns.mean.len()).max().unwrap_or(0);
+    if quantiles == 0 {
+        return SectionPart::Nothing(words::NO_LAYERS);
     }
     let mut heads = vec![head_of(&both(words::QUANTILE), true)];
-    for horizon in &layers.horizons {
-        let named = Language::ALL.map(|l| format!("{} · {}", words::RETURN_UNIT.to(l), words::days(*horizon, l)));
+    for (horizon, _) in layers.iter() {
+        let named = Language::ALL.map(|l| format!("{} · {}", words::RETURN_UNIT.to(l), words::days(horizon, l)));
         heads.push(head_of(&both_of([&named[0], &named[1]]), false));
         heads.push(head_of(&both(words::STANDARD_ERROR), false));
     }
-    let field = |values: &[Vec<f64>], h: usize, q: usize| values.get(h).and_then(|row| row.get(q)).copied();
     let shown = |value: Option<f64>| number(100.0 * value.unwrap_or(f64::NAN), 3);
-    let horizons = || 0..layers.horizons.len();
-    let mut rows: Vec<String> = (0..of)
+    let mut rows: Vec<String> = (0..quantiles)
         .map(|q| {
-            let name = said(|language| words::layer(q + 1, of, language));
-            let pair = |h| [shown(field(&layers.mean, h, q)), shown(field(&layers.stderr, h, q))];
-            format!("<tr>{name}{}</tr>\n", horizons().flat_map(pair).map(|v| figure(&v)).collect::<String>())
+            let name = field(|language| words::layer(q + 1, quantiles, language));
+            let pair = |(_, returns): (usize, &LayerReturns<'_>)| {
+                [returns.mean, returns.stderr].map(|values| figure(&shown(values.get(q).copied())))
+            };
+            format!("<tr>{name}{}</tr>\n", layers.iter().flat_map(pair).collect::<String>())
         })
         .collect();
-    let spread = |h: usize| {
-        let spread = layers.spread.get(h).map(|s| mean(s.iter().copied()));
-        [figure(&shown(spread)), figure("")].concat()
+    let spread = |(_, returns): (usize, &LayerReturns<'_>)| {
+        let spread = mean(returns.spread.iter().copied());
+        [figure(&shown(Some(spread))), figure("")].concat()
     };
-    let spreads: String = horizons().map(spread).collect();
+    let spreads: String = layers.iter().map(spread).collect();
     let name = both(words::SPREAD);
     rows.push(format!("<tr class=\"baseline\"><td class=\"text\">{name}</td>{spreads}</tr>\n"));
-    Piece::Table(table_of(&heads, &rows, words::NO_LAYERS))
+    SectionPart::Table(table_of(&heads, &rows, words::NO_LAYERS))
 }
 
 fn book_figures(f: &PortfolioFigures) -> Vec<String> {
@@ -161,12 +162,12 @@ const BOOK_HEADS: [(Word, bool); 6] = [
 ];
 
 /// Figures of every portfolio over all dates: after costs, and less the benchmark.
-pub(super) fn books(page: &FactorPage<'_>) -> Piece {
+pub(super) fn books(page: &FactorPage<'_>) -> SectionPart {
     let outcome = page.outcome;
     let kind = |word: Word| format!("<td class=\"text\">{}</td>", both(word));
     let mut rows = Vec::new();
-    let mut push = |name: String, of: Word, figures: &PortfolioFigures, turnover: f64| {
-        let mut row = vec![name, kind(of)];
+    let mut push = |name: String, returns: Word, figures: &PortfolioFigures, turnover: f64| {
+        let mut row = vec![name, kind(returns)];
         row.extend(book_figures(figures));
         row.push(figure(&percent(turnover)));
         rows.push(row);
@@ -174,17 +175,17 @@ pub(super) fn books(page: &FactorPage<'_>) -> Piece {
     let average = |turnover: &[f64]| mean(turnover.iter().copied());
     if !outcome.long_short.dates.is_empty() {
         let book = &outcome.long_short;
-        push(said(|l| words::LONG_SHORT_NAME.to(l)), words::AFTER_COSTS, &book.total, book.mean_turnover());
+        push(field(|l| words::LONG_SHORT_NAME.to(l)), words::AFTER_COSTS, &book.total, book.mean_turnover());
     }
     for book in &outcome.portfolios {
-        let name = || said(|language| words::portfolio(&book.name, language));
+        let name = || field(|language| words::portfolio(&book.name, language));
         push(name(), words::AFTER_COSTS, &book.total, average(&book.turnover));
         if let Some(excess) = &book.excess_total {
             push(name(), words::EXCESS_KIND, excess, f64::NAN);
         }
     }
     if let Some(benchmark) = &outcome.benchmark {
-        let name = said(|language| words::benchmark(&benchmark.name, language).to_owned());
+        let name = field(|language| words::benchmark(&benchmark.name, language).to_owned());
         push(name, words::BENCHMARK, &benchmark.total, f64::NAN);
     }
     let mut heads = vec![(words::BOOK, true), (words::KIND, true)];
@@ -193,7 +194,7 @@ pub(super) fn books(page: &FactorPage<'_>) -> Piece {
     listed(&heads, &rows, words::NO_BOOK)
 }
 
-fn by_year(years: &[inkstone_lab::backtest::YearFigures]) -> Piece {
+fn by_year(years: &[inkstone_lab::backtest::YearFigures]) -> SectionPart {
     let row = |year: &inkstone_lab::backtest::YearFigures| {
         [vec![word(&year.year.to_string())], book_figures(&year.figures)].concat()
     };
@@ -203,43 +204,40 @@ fn by_year(years: &[inkstone_lab::backtest::YearFigures]) -> Piece {
 }
 
 /// Figures of the long-short portfolio after costs by calendar year.
-pub(super) fn long_short_years(page: &FactorPage<'_>) -> Piece {
+pub(super) fn long_short_years(page: &FactorPage<'_>) -> SectionPart {
     by_year(&page.outcome.long_short.by_year)
 }
 
-/// The same of the other portfolios, a folded table each; none where there are none.
-pub(super) fn portfolio_years(page: &FactorPage<'_>) -> Option<Piece> {
+/// Figures of the other portfolios by year, a folded table each; none without portfolios.
+pub(super) fn portfolio_years(page: &FactorPage<'_>) -> Option<SectionPart> {
     let folded = |book: &inkstone_lab::backtest::Portfolio| {
-        let Piece::Table(table) = by_year(&book.by_year) else { return None };
+        let SectionPart::Table(table) = by_year(&book.by_year) else { return None };
         let name = Language::ALL
             .map(|language| format!("{} · {}", words::portfolio(&book.name, language), words::BY_YEAR.to(language)));
         let name = both_of([&name[0], &name[1]]);
         Some(format!("<details><summary>{name}</summary>\n{table}</details>\n"))
     };
     let tables: String = page.outcome.portfolios.iter().filter_map(folded).collect();
-    (!tables.is_empty()).then_some(Piece::Table(tables))
+    (!tables.is_empty()).then_some(SectionPart::Table(tables))
 }
 
 /// RankIC and spread among some of the names, a row per sample and horizon.
-pub(super) fn samples(page: &FactorPage<'_>) -> Piece {
+pub(super) fn samples(page: &FactorPage<'_>) -> SectionPart {
     let outcome = page.outcome;
     let mut rows = Vec::new();
     for sample in &outcome.samples {
-        for (h, summary) in sample.rank_ic.iter().enumerate() {
-            let horizon = outcome.alignment.horizons.get(h).or(outcome.ic.get(h).map(|series| &series.horizon));
-            let horizon = horizon.copied();
+        for (horizon, (summary, spread)) in outcome.sample_by_horizon(sample).iter() {
             let ends = names::interval(summary);
             let interval = match ends.iter().all(|end| end.is_finite()) {
                 true => format!("[{:.DECIMALS$}, {:.DECIMALS$}]", ends[0], ends[1]),
                 false => "–".to_owned(),
             };
-            let mut row = vec![said(|l| words::sample(&sample.by, l).to_owned())];
-            row.push(said(|l| words::sample(&sample.group, l).to_owned()));
-            row.push(said(|l| horizon.map_or("–".to_owned(), |days| words::days(days, l))));
+            let mut row = vec![field(|l| words::sample(&sample.by, l).to_owned())];
+            row.push(field(|l| words::sample(&sample.group, l).to_owned()));
+            row.push(field(|l| words::days(horizon, l)));
             row.push(figure(&number(sample.names, 1)));
             row.push(figure(&signed(summary.mean, DECIMALS)));
             row.extend([interval, number(summary.t_nw, 2), probability(summary.p)].map(|v| figure(&v)));
-            let spread = sample.spread.get(h).copied().unwrap_or(f64::NAN);
             row.push(figure(&number(100.0 * spread, 3)));
             row.push(figure(&count(summary.n as u64)));
             rows.push(row);
@@ -260,8 +258,8 @@ pub(super) fn samples(page: &FactorPage<'_>) -> Piece {
     listed(&heads, &rows, words::NO_SAMPLES)
 }
 
-/// How long ranks and layers last.
-pub(super) fn stability(page: &FactorPage<'_>) -> Piece {
+/// Persistence of ranks and layers.
+pub(super) fn stability(page: &FactorPage<'_>) -> SectionPart {
     let row = |stability: &inkstone_lab::backtest::Stability| {
         let end = |value: Option<&f64>| figure(&percent(value.copied().unwrap_or(f64::NAN)));
         vec![
@@ -281,8 +279,8 @@ pub(super) fn stability(page: &FactorPage<'_>) -> Piece {
     listed(&heads, &rows, words::NO_STABILITY)
 }
 
-/// What was ordered, what was filled, what stood in the way, and how much capital it could take.
-pub(super) fn execution(page: &FactorPage<'_>) -> Piece {
+/// Orders, filled orders, reasons for the others, and capacity.
+pub(super) fn execution(page: &FactorPage<'_>) -> SectionPart {
     let (execution, capacity) = (&page.outcome.execution, &page.outcome.capacity);
     let filled = match execution.orders {
         0 => count(execution.filled),
@@ -303,7 +301,7 @@ pub(super) fn execution(page: &FactorPage<'_>) -> Piece {
         .outcome
         .untradable
         .iter()
-        .map(|(reason, n)| vec![said(|language| words::blocked(reason, language)), figure(&count(*n))])
+        .map(|(reason, n)| vec![field(|language| words::blocked(reason, language)), figure(&count(*n))])
         .collect();
     let blocked = table(&[(words::NOT_FILLED, true), (words::COUNT, false)], &blocked, words::NO_BLOCKED);
     let capacity = if capacity.days > 0 && capacity.median.is_finite() {
@@ -316,7 +314,7 @@ pub(super) fn execution(page: &FactorPage<'_>) -> Piece {
     } else {
         paragraph(words::NO_CAPACITY)
     };
-    Piece::Plain(format!("{executed}{blocked}{capacity}"))
+    SectionPart::Plain(format!("{executed}{blocked}{capacity}"))
 }
 
 /// An amount of money in whole CNY.
@@ -325,10 +323,10 @@ fn yuan(amount: f64) -> String {
 }
 
 /// Values that were not known in time, with a few of them.
-pub(super) fn refused(page: &FactorPage<'_>) -> Piece {
+pub(super) fn refused(page: &FactorPage<'_>) -> SectionPart {
     let refused = &page.outcome.refused;
     if refused.values == 0 {
-        return Piece::Nothing(words::NO_REFUSED);
+        return SectionPart::Nothing(words::NO_REFUSED);
     }
     let row = |(date, code, known, began): &(_, String, _, _)| {
         let (date, known, began): (&chrono::NaiveDate, &chrono::NaiveDateTime, &chrono::NaiveDateTime) =
@@ -347,14 +345,14 @@ pub(super) fn refused(page: &FactorPage<'_>) -> Piece {
             (Language::En, true) => format!("<p>{n} values should have been refused and were used, for instance:</p>"),
         }
     });
-    Piece::Plain(total + &table(&heads, &rows, words::NO_EXAMPLES))
+    SectionPart::Plain(total + &table(&heads, &rows, words::NO_EXAMPLES))
 }
 
-/// What a result is worth after all that was tried.
-pub(super) fn looks(page: &FactorPage<'_>) -> Piece {
-    let Some(looks) = page.looks else { return Piece::Nothing(words::NO_LOOKS) };
+/// Significance of the result after all trials.
+pub(super) fn looks(page: &FactorPage<'_>) -> SectionPart {
+    let Some(looks) = page.looks else { return SectionPart::Nothing(words::NO_LOOKS) };
     let Looks { trials, runs, deleted, sharpe, expected_best, .. } = looks;
-    Piece::Table(pairs(&[
+    SectionPart::Table(pairs(&[
         (words::TRIALS, count(*trials)),
         (words::RUNS, count(*runs)),
         (words::DELETED, count(*deleted)),
@@ -369,7 +367,7 @@ pub(super) fn looks(page: &FactorPage<'_>) -> Piece {
 }
 
 /// The verdicts of the linter, the worst first, each with a sign beside its colour.
-pub(super) fn verdicts(page: &FactorPage<'_>) -> Piece {
+pub(super) fn verdicts(page: &FactorPage<'_>) -> SectionPart {
     let mut verdicts: Vec<_> = page.verdicts.iter().collect();
     let rank = |standing| match standing {
         Standing::Failed => 0,
@@ -379,27 +377,31 @@ pub(super) fn verdicts(page: &FactorPage<'_>) -> Piece {
     };
     verdicts.sort_by_key(|verdict| (rank(verdict.standing), verdict.check));
     let shown = |value: Option<f64>| figure(&value.map_or("–".to_owned(), quantity));
-    let row = |verdict: &&inkstone_lab::lint::Verdict| {
-        let (sign, standing) = words::standing(verdict.standing);
+    let row = |verdict: &&Verdict| {
+        let (sign, standing) = standing_name(verdict.standing);
         let class = ["failed", "warned", "passed", "skipped"][rank(verdict.standing)];
-        let finding = both_of([&verdict.finding.0, &verdict.finding.1]);
-        let figures: Vec<String> =
-            verdict.figures.iter().map(|(key, value)| format!("{}: {}", text(key), text(&value.to_string()))).collect();
+        let [zh, en] = verdict_sentences(verdict);
+        let finding = both_of([&zh, &en]);
+        let figures: Vec<String> = verdict
+            .figures()
+            .iter()
+            .map(|(key, value)| format!("{}: {}", text(key), text(&value.to_string())))
+            .collect();
         let further = if figures.is_empty() {
             String::new()
         } else {
             format!("<details><summary>{}</summary>{}</details>", both(words::FURTHER), figures.join("<br>"))
         };
-        let (standing, check) = (both(standing), both(words::check(verdict.check)));
-        let told = format!("<td class=\"text wrap\">{finding}{further}</td>");
+        let (standing, check) = (both(standing), both(check_name(verdict.check)));
+        let field = format!("<td class=\"text wrap\">{finding}{further}</td>");
         let fields = [shown(verdict.number), shown(verdict.limit)].concat();
         format!(
-            "<tr class=\"{class}\"><td class=\"text standing\"><b>{sign}</b> {standing}</td><td class=\"text\">{check}</td>{told}{fields}</tr>\n"
+            "<tr class=\"{class}\"><td class=\"text standing\"><b>{sign}</b> {standing}</td><td class=\"text\">{check}</td>{field}{fields}</tr>\n"
         )
     };
     let rows: Vec<String> = verdicts.iter().map(row).collect();
     if rows.is_empty() {
-        return Piece::Nothing(words::NO_VERDICTS);
+        return SectionPart::Nothing(words::NO_VERDICTS);
     }
     let heads = [
         (words::STANDING, true),
@@ -409,7 +411,7 @@ pub(super) fn verdicts(page: &FactorPage<'_>) -> Piece {
         (words::LIMIT, false),
     ];
     let heads: Vec<String> = heads.iter().map(|(head, is_text)| head_of(&both(*head), *is_text)).collect();
-    Piece::Plain(table_of(&heads, &rows, words::NO_VERDICTS))
+    SectionPart::Plain(table_of(&heads, &rows, words::NO_VERDICTS))
 }
 
 /// Whole numbers as counts, others with as many decimals as figures have.
@@ -422,8 +424,8 @@ fn quantity(value: f64) -> String {
 }
 
 /// Tests of the event study by group and part of the window, how it was done, and what was set aside.
-pub(super) fn events(page: &FactorPage<'_>) -> Piece {
-    let Some(study) = page.events else { return Piece::Nothing(words::NO_EVENTS) };
+pub(super) fn events(page: &FactorPage<'_>) -> SectionPart {
+    let Some(study) = page.events else { return SectionPart::Nothing(words::NO_EVENTS) };
     let asked = pairs(&[
         (words::MODEL, both(words::model(study.model))),
         (words::WINDOW, words::window(study.window)),
@@ -438,7 +440,7 @@ pub(super) fn events(page: &FactorPage<'_>) -> Piece {
             row.push(figure(&count(group.events)));
             row.push(figure(&words::window(test.days)));
             row.push(figure(&signed(100.0 * test.mean, 3)));
-            row.push(said(|language| words::test(&test.test, language).to_owned()));
+            row.push(field(|language| words::test(&test.test, language).to_owned()));
             row.extend([number(test.statistic, 2), probability(test.p)].map(|value| figure(&value)));
             rows.push(row);
         }
@@ -457,5 +459,5 @@ pub(super) fn events(page: &FactorPage<'_>) -> Piece {
     let excluded: Vec<Vec<String>> =
         study.excluded.iter().map(|(reason, n)| vec![wrapped(reason), figure(&count(*n))]).collect();
     let excluded = table(&[(words::EXCLUDED, true), (words::COUNT, false)], &excluded, words::NO_EXCLUDED);
-    Piece::Plain(format!("{asked}{tests}{excluded}"))
+    SectionPart::Plain(format!("{asked}{tests}{excluded}"))
 }

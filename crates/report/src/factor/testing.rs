@@ -15,9 +15,13 @@ use inkstone_lab::backtest::{
     Portfolio, PortfolioFigures, Refusal, Sample, Stability, YearFigures,
 };
 use inkstone_lab::ledger::Looks;
-use inkstone_lab::lint::{Check, Standing, Verdict};
+use inkstone_lab::lint::finding::{
+    Draws, KnownBefore, KnownBeforeContext, LateValue, NamesOfYear, ShuffledDates, Survivors, SurvivorsContext, Trade,
+};
+use inkstone_lab::lint::{Check, Finding, Standing, Verdict};
+use inkstone_market::Price;
 
-/// What a page borrows.
+/// The data of a page.
 pub(crate) struct Made {
     pub outcome: Outcome,
     pub events: EventStudy,
@@ -284,33 +288,50 @@ fn events() -> EventStudy {
 
 /// A verdict of each standing.
 pub(crate) fn verdicts() -> Vec<Verdict> {
-    let verdict = |check, standing, number, limit, zh: &str, en: &str| Verdict {
-        check,
-        standing,
-        number,
-        limit,
-        finding: (zh.to_owned(), en.to_owned()),
-        figures: BTreeMap::from([("values".to_owned(), json!(120_000))]),
+    let late = || LateValue {
+        date: "2024-01-05".to_owned(),
+        code: "600000.SH".to_owned(),
+        known_at: "never".to_owned(),
+        trade_at: "2024-01-08 09:15:00".to_owned(),
     };
+    let known_before = KnownBefore {
+        values: 120_000,
+        late: 1,
+        backdated: 0,
+        used: false,
+        times_assumed: false,
+        examples: vec![late()],
+        worst_lateness_hours: Some(1.5),
+        context: KnownBeforeContext {
+            trade: Trade { delay: 1, price: Price::Open },
+            beyond_limit: false,
+            worst: Some(late()),
+        },
+    };
+    let draws = Draws { rank_ic: 0.06, low: -0.01, high: 0.01, p: 0.005, draws: 200 };
+    let shuffled_dates = ShuffledDates { rank_ic_moved: 0.0001, std_moved: 0.004, draws };
+    let survivors = Survivors {
+        names: 300,
+        ended: 0,
+        expected: 3.6,
+        through: 0.9,
+        by_year: BTreeMap::from([("2024".to_owned(), NamesOfYear { names: 300, ended: 0 })]),
+        growth_ended: f64::NAN,
+        growth_others: 0.05,
+        context: SurvivorsContext { years: 3.0, fewest: 1 },
+    };
+    let verdict = |check, standing, number, limit, finding| Verdict { check, standing, number, limit, finding };
     vec![
-        verdict(
-            Check::KnownBefore,
-            Standing::Passed,
-            Some(0.0),
-            Some(0.0),
-            "每个值都先知后用。",
-            "Each value was known.",
-        ),
+        verdict(Check::KnownBefore, Standing::Passed, Some(0.0), Some(0.0), Finding::KnownBefore(known_before)),
         verdict(
             Check::ShuffledDates,
             Standing::Passed,
             Some(0.0012),
             Some(0.01),
-            "打乱后没有剩余。",
-            "Nothing remains.",
+            Finding::ShuffledDates(shuffled_dates),
         ),
-        verdict(Check::Survivors, Standing::Warned, Some(0.0), None, "价格表里没有退市股票。", "No name was delisted."),
-        verdict(Check::MaskedNames, Standing::Skipped, None, None, "没有遮盖的语料。", "There is no masked corpus."),
+        verdict(Check::Survivors, Standing::Warned, Some(0.0), None, Finding::Survivors(survivors)),
+        verdict(Check::MaskedNames, Standing::Skipped, None, None, Finding::NoMaskedFactor),
     ]
 }
 

@@ -4,7 +4,6 @@ use inkstone_base::language::{Language, Word};
 use inkstone_base::words;
 use inkstone_lab::backtest::events::{EventStudy, Model};
 use inkstone_lab::backtest::{Alignment, Outcome, Preset};
-pub(super) use inkstone_lab::lint::{check_name as check, standing_name as standing};
 use inkstone_market::Price;
 
 words! {
@@ -25,7 +24,7 @@ words! {
     EVENTS: "事件研究", "Event study";
     EXECUTION: "成交与容量", "Execution and capacity";
     REFUSED: "被拒的值", "Values refused";
-    LOOKS: "试过多少次", "How often one looked";
+    LOOKS: "试验了多少次", "Number of trials";
     FRONTIER: "截断：效果与成本", "Truncation: what is gained for what is read";
     MANIFEST: "清单", "Manifest";
     METHOD: "如何阅读", "How to read this";
@@ -141,19 +140,19 @@ words! {
     BEGAN: "收益开始", "return began";
 
     CHECK: "检查", "check";
-    STANDING: "结果", "result";
+    STANDING: "结论", "verdict";
     NUMBER: "数值", "number";
     LIMIT: "界限", "limit";
     WHAT: "发现", "finding";
     FURTHER: "更多数字", "further figures";
     LINT: "未来函数检查", "checks for look-ahead";
 
-    TRIALS: "不同的尝试", "different trials";
+    TRIALS: "不同的试验", "different trials";
     RUNS: "回测次数", "backtests run";
     DELETED: "已删除的记录", "entries deleted";
     EXPECTED_BEST: "纯运气下最好一次的夏普", "Sharpe that luck gives the best";
     PSR: "夏普大于零的概率", "probability that Sharpe exceeds 0";
-    DSR: "缩水夏普（概率）", "deflated Sharpe (probability)";
+    DSR: "DSR（概率）", "DSR (probability)";
     PBO: "回测过拟合概率", "probability of overfitting";
 
     KEY: "项", "key";
@@ -185,7 +184,7 @@ words! {
     NO_CAPACITY: "没有成交额，算不出容量。", "Without traded values there is no capacity.";
     NO_REFUSED: "没有被拒的值：每个值在收益开始之前都已可知。", "No value was refused: each was known before its return began.";
     NO_VERDICTS: "没有做未来函数检查，因此不能排除未来函数。", "The checks for look-ahead were not done, so look-ahead is not ruled out.";
-    NO_LOOKS: "没有研究台账：不知道试过多少次，p 值没有为此校正。", "There is no research ledger: how often one looked is not known, and p is not corrected for it.";
+    NO_LOOKS: "没有研究台账：不知道试验了多少次，p 值没有为此校正。", "There is no research ledger: the number of trials is not known, and p is not corrected for it.";
     NO_EXPERIMENTS: "没有截断实验。", "There is no truncation experiment.";
     NO_MANIFEST: "没有清单。", "There is no manifest.";
 
@@ -203,7 +202,7 @@ words! {
     METHOD_TEXT: "RankIC 为每个日期截面上因子值与收益的 Spearman 相关；t(NW) 用滞后为持有期减一的 Newey-West 标准误；ICIR 不年化。收益为简单收益。年化用文中所写的每年交易日数，夏普不减无风险利率。区间与 p 值只说偶然，不说未来。", "RankIC is Spearman's correlation of value and return over the names of a date; t(NW) has Newey-West errors with a lag of the horizon less one; ICIR is not annualised. Returns are simple. Annual figures take the stated trading days per year, Sharpe has no risk-free rate. Intervals and p speak of chance, not of the future.";
 }
 
-/// Which return a value is paired with; nothing where no return was looked at.
+/// The return that a value is paired with; none where no return was looked at.
 pub(super) fn alignment(outcome: &Outcome, language: Language) -> String {
     if outcome.alignment.horizons.is_empty() {
         return String::new();
@@ -242,10 +241,10 @@ pub(super) fn days(n: usize, language: Language) -> String {
 }
 
 /// A layer's name: its number, and which end it is.
-pub(super) fn layer(number: usize, of: usize, language: Language) -> String {
+pub(super) fn layer(number: usize, quantiles: usize, language: Language) -> String {
     match (number, language) {
         (1, _) => format!("1 {}", BOTTOM.to(language)),
-        (n, _) if n == of => format!("{n} {}", TOP.to(language)),
+        (n, _) if n == quantiles => format!("{n} {}", TOP.to(language)),
         (n, _) => n.to_string(),
     }
 }
@@ -269,7 +268,7 @@ pub(super) fn benchmark(name: &str, language: Language) -> &str {
     if name == "universe" { UNIVERSE.to(language) } else { name }
 }
 
-/// What names are told apart by, or the name of such a group; one that is not known, as an industry, stands as it is.
+/// Name of a criterion of samples or of a group; one that is not known, as an industry, stands as it is.
 pub(super) fn sample(name: &str, language: Language) -> &str {
     let word = match name {
         "size" => Word("规模", "size"),
@@ -286,7 +285,7 @@ pub(super) fn sample(name: &str, language: Language) -> &str {
     word.to(language)
 }
 
-/// What a return is expected to be.
+/// Name of a model of expected returns.
 pub(super) fn model(model: Model) -> Word {
     match model {
         Model::MarketAdjusted => Word("市场调整", "market-adjusted"),
@@ -301,7 +300,7 @@ pub(super) fn window((first, last): (i32, i32)) -> String {
     format!("[{}, {}]", day(first), day(last))
 }
 
-/// What abnormal returns of an event study are measured against.
+/// Benchmark of abnormal returns.
 pub(super) fn expected(study: &EventStudy, language: Language) -> String {
     let (model, window) = (model(study.model).to(language), window(study.estimation));
     match language {
@@ -323,13 +322,13 @@ pub(super) fn test(name: &str, language: Language) -> &str {
     word.to(language)
 }
 
-/// Why an order was not filled or a value not bought; what is not known stands as it is.
+/// Reason for an order that was not filled or a value that was not bought; an unknown reason stands as it is.
 pub(super) fn blocked(reason: &str, language: Language) -> String {
     if language == Language::En {
         return reason.to_owned();
     }
-    let (of, why) = reason.split_once(": ").unwrap_or(("", reason));
-    let of = match of {
+    let (subject, why) = reason.split_once(": ").unwrap_or(("", reason));
+    let subject = match subject {
         "long leg" => "多头：",
         "short leg" => "空头：",
         "value" => "值：",
@@ -342,7 +341,7 @@ pub(super) fn blocked(reason: &str, language: Language) -> String {
         "not traded on the day of entry" => "买入日没有交易",
         other => other,
     };
-    format!("{of}{why}")
+    format!("{subject}{why}")
 }
 
 /// A key of the manifest; one that is not known stands as it is.

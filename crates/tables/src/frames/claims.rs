@@ -1,4 +1,4 @@
-//! What a Parquet file of others claims of itself, looked over before a reader believes it and asks for the memory.
+//! The sizes that a Parquet file claims, checked before a reader takes the memory for them.
 //!
 //! Its footer and the headers of its pages are structures of Thrift's compact protocol. They are walked through: a list, a text
 //! or a page of more bytes than there are left, more structures than a footer of its length has, and a negative number where
@@ -59,8 +59,8 @@ struct Page {
 }
 
 impl Claims {
-    /// Looks over a Parquet file, all of its bytes; fails where it cannot be what it claims.
-    pub(super) fn of(file: &[u8]) -> Result<Claims> {
+    /// Reads the claims of a Parquet file; fails where they are impossible.
+    pub(super) fn read(file: &[u8]) -> Result<Claims> {
         let (file, end) = file.split_last_chunk::<8>().context("it is too short")?;
         ensure!(end.ends_with(MAGIC), "it does not end as Parquet does");
         let length = u32::from_le_bytes([end[0], end[1], end[2], end[3]]) as usize;
@@ -91,26 +91,26 @@ impl Claims {
     }
 }
 
-/// All that a footer tells, but for the pages.
+/// The claims of a footer, without the pages.
 fn claims(footer: &[u8]) -> Result<Claims> {
     let (mut claims, mut group, mut chunk) = (Claims::default(), Group::default(), Chunk::default());
     let mut structures = 0;
     let mut walk = Walk { bytes: footer, at: 0 };
-    walk.structure(&mut Vec::new(), &mut |path, told| {
+    walk.structure(&mut Vec::new(), &mut |path, event| {
         // Groups of rows, their columns, the metadata of these, whose fields may come in any order.
-        match (path, &told) {
-            ([2, 2], Told::Number(number)) => claims.width = claims.width.max(u64::try_from(*number)?),
-            ([4, 3], Told::Number(number)) => group.rows = u64::try_from(*number)?,
-            ([4, 1, 3, 3], Told::Text(name)) if chunk.column.is_empty() => chunk.column = name.to_vec(),
-            ([4, 1, 3, 5], Told::Number(number)) => chunk.values = *number,
-            ([4, 1, 3, 7], Told::Number(number)) => chunk.length = *number,
-            ([4, 1, 3, 9], Told::Number(number)) => chunk.data = *number,
-            ([4, 1, 3, 11], Told::Number(number)) => chunk.dictionary = Some(*number),
-            ([4, 1, 3], Told::End) => group.chunks.push(std::mem::take(&mut chunk)),
-            ([4], Told::End) => claims.groups.push(std::mem::take(&mut group)),
+        match (path, &event) {
+            ([2, 2], Event::Number(number)) => claims.width = claims.width.max(u64::try_from(*number)?),
+            ([4, 3], Event::Number(number)) => group.rows = u64::try_from(*number)?,
+            ([4, 1, 3, 3], Event::Text(name)) if chunk.column.is_empty() => chunk.column = name.to_vec(),
+            ([4, 1, 3, 5], Event::Number(number)) => chunk.values = *number,
+            ([4, 1, 3, 7], Event::Number(number)) => chunk.length = *number,
+            ([4, 1, 3, 9], Event::Number(number)) => chunk.data = *number,
+            ([4, 1, 3, 11], Event::Number(number)) => chunk.dictionary = Some(*number),
+            ([4, 1, 3], Event::End) => group.chunks.push(std::mem::take(&mut chunk)),
+            ([4], Event::End) => claims.groups.push(std::mem::take(&mut group)),
             _ => {}
         }
-        structures += usize::from(matches!(told, Told::End));
+        structures += usize::from(matches!(event, Event::End));
         ensure!(structures <= STRUCTURES + footer.len() / STRUCTURE, "more than {structures} structures");
         Ok(())
     })?;
@@ -130,8 +130,8 @@ impl Chunk {
         // Some writers leave room behind the last page.
         while left > 0 && walk.at < walk.bytes.len() {
             let (mut packed, mut unpacked, mut values, mut entries, mut encoding) = (0, 0, 0, 0, 0);
-            walk.structure(&mut Vec::new(), &mut |path, told| {
-                let Told::Number(number) = told else { return Ok(()) };
+            walk.structure(&mut Vec::new(), &mut |path, event| {
+                let Event::Number(number) = event else { return Ok(()) };
                 let claim = match path {
                     [2] => &mut unpacked,
                     [3] => &mut packed,
@@ -180,8 +180,8 @@ impl Chunk {
     }
 }
 
-/// What is told on the way through a structure.
-enum Told<'b> {
+/// A value or an end, met on the way through structures of Thrift.
+enum Event<'b> {
     /// A whole number.
     Number(i64),
     /// Bytes, most of them a text.
@@ -227,15 +227,19 @@ impl<'b> Walk<'b> {
         Ok((number >> 1) as i64 ^ -((number & 1) as i64))
     }
 
-    /// Walks to the end of a structure; `told` gets each whole number in it, and each end of a structure, with the numbers of the
+    /// Walks to the end of a structure; `visit` is called with each whole number in it, and each end of a structure, with the numbers of the
     /// fields that lead there.
-    fn structure(&mut self, path: &mut Vec<i16>, told: &mut impl FnMut(&[i16], Told<'b>) -> Result<()>) -> Result<()> {
+    fn structure(
+        &mut self,
+        path: &mut Vec<i16>,
+        visit: &mut impl FnMut(&[i16], Event<'b>) -> Result<()>,
+    ) -> Result<()> {
         ensure!(path.len() < DEPTH, "structures are nested more than {DEPTH} deep");
         let mut field = 0i16;
         loop {
             let head = self.byte()?;
             if head == 0 {
-                return told(path, Told::End);
+                return visit(path, Event::End);
             }
             field = match i16::from(head >> 4) {
                 0 => i16::try_from(self.integer()?)?,
@@ -245,7 +249,7 @@ impl<'b> Walk<'b> {
             match head & 0xf {
                 // Truth is in the head.
                 1 | 2 => {}
-                kind => self.value(kind, path, told)?,
+                kind => self.value(kind, path, visit)?,
             }
             path.pop();
         }
@@ -255,19 +259,19 @@ impl<'b> Walk<'b> {
         &mut self,
         kind: u8,
         path: &mut Vec<i16>,
-        told: &mut impl FnMut(&[i16], Told<'b>) -> Result<()>,
+        visit: &mut impl FnMut(&[i16], Event<'b>) -> Result<()>,
     ) -> Result<()> {
         match kind {
             1..=3 => self.skip(1),
             4..=6 => {
                 let number = self.integer()?;
-                told(path, Told::Number(number))
+                visit(path, Event::Number(number))
             }
             7 => self.skip(8),
             8 => {
                 let (length, start) = (self.varint()?, self.at);
                 self.skip(length)?;
-                told(path, Told::Text(&self.bytes[start..self.at]))
+                visit(path, Event::Text(&self.bytes[start..self.at]))
             }
             9 | 10 => {
                 let head = self.byte()?;
@@ -276,10 +280,10 @@ impl<'b> Walk<'b> {
                 ensure!(size <= left as u64, "a list claims {size} entries where {left} bytes are left");
                 (0..size).try_for_each(|_| match head & 0xf {
                     9 | 10 => bail!("a list of lists, which Parquet has not"),
-                    kind => self.value(kind, path, told),
+                    kind => self.value(kind, path, visit),
                 })
             }
-            12 => self.structure(path, told),
+            12 => self.structure(path, visit),
             _ => bail!("a field is of type {kind}, which Parquet has not"),
         }
     }
@@ -306,7 +310,7 @@ mod tests {
     #[test]
     fn what_writers_write_is_what_it_claims() {
         let bytes = file();
-        let claims = Claims::of(&bytes).unwrap();
+        let claims = Claims::read(&bytes).unwrap();
         let chunks = || claims.groups.iter().flat_map(|group| &group.chunks);
         assert_eq!(claims.groups.iter().map(|group| group.rows).collect::<Vec<_>>(), [1000; 3]);
         assert_eq!(chunks().map(|chunk| chunk.values).collect::<Vec<_>>(), [1000; 6]);
@@ -323,17 +327,17 @@ mod tests {
     fn a_file_that_is_cut_short_or_longer_than_it_says_is_refused() {
         let bytes = file();
         for length in (0..bytes.len()).step_by(11) {
-            assert!(Claims::of(&bytes[..length]).is_err(), "{length}");
+            assert!(Claims::read(&bytes[..length]).is_err(), "{length}");
         }
-        let said = |bytes: &[u8]| format!("{:#}", Claims::of(bytes).unwrap_err());
-        assert!(said(b"PAR1\xff\xff\xff\xffPAR1").contains("longer than the file"));
+        let error_of = |bytes: &[u8]| format!("{:#}", Claims::read(bytes).unwrap_err());
+        assert!(error_of(b"PAR1\xff\xff\xff\xffPAR1").contains("longer than the file"));
         // A list of a thousand million structures.
         let footer = [0x29, 0xfc, 0x80, 0x94, 0xeb, 0xdc, 0x03, 0x00];
         let claimed = [b"PAR1", &footer[..], &(footer.len() as u32).to_le_bytes(), MAGIC].concat();
         assert!(
-            said(&claimed).contains("a list claims 1000000000 entries where 1 bytes are left"),
+            error_of(&claimed).contains("a list claims 1000000000 entries where 1 bytes are left"),
             "{}",
-            said(&claimed)
+            error_of(&claimed)
         );
     }
 

@@ -1,4 +1,4 @@
-//! Parquet files of others: a file that cannot be what it claims, and a panic of the reader, are errors like any other.
+//! Parquet files of any origin: impossible claims of a file, and panics of the reader, become errors.
 
 use std::io::Cursor;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use super::claims::Claims;
 use inkstone_base::disk::{self, Snapshot, snapshot};
 use inkstone_base::job::contained;
 
-/// Bytes that a table may unpack to which is read as a whole, and bytes for each of its file's.
+/// Bytes that a table may unpack to, and further bytes for each byte of its file.
 const TABLE: u64 = 1 << 30;
 const TABLE_RATIO: u64 = 32;
 
@@ -22,19 +22,18 @@ pub struct ForeignParquet {
 }
 
 impl ForeignParquet {
-    /// Opens a file that can be what it claims, so that nobody takes the memory for one that cannot.
+    /// Opens a file whose claims of its size are possible, so that no memory is taken for impossible ones.
     pub fn open(path: &Path) -> Result<ForeignParquet> {
         let bytes = snapshot(path)?;
-        let claims = Claims::of(&bytes).with_context(|| not_whole(path))?;
+        let claims = Claims::read(&bytes).with_context(|| not_whole(path))?;
         Ok(ForeignParquet { path: path.to_owned(), bytes, claims })
     }
 
-    /// Where it is.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Reads of it what `read` asks of a reader.
+    /// Reads the file with `read`.
     pub fn read<T>(&self, read: impl FnOnce(ParquetReader<Cursor<Snapshot>>) -> PolarsResult<T>) -> Result<T> {
         // The reader panics at pages that are damaged; on this thread alone that can be caught.
         let reader = ParquetReader::new(Cursor::new(self.bytes.clone())).read_parallel(ParallelStrategy::None);
@@ -53,7 +52,7 @@ fn not_whole(path: &Path) -> String {
     format!("{path} is not a whole Parquet file (cut short while it was copied, damaged, or another format?)")
 }
 
-/// Reads a Parquet file of any origin, all columns or those named. Where it has a seal of ours, that counts.
+/// Reads a Parquet file of any origin, all columns or those named. The seal of a file of ours is checked.
 pub fn read_foreign_parquet(path: &Path, columns: Option<&[&str]>) -> Result<DataFrame> {
     let foreign = ForeignParquet::open(path)?;
     disk::check_if_sealed(path, &foreign.bytes)?;
@@ -112,8 +111,8 @@ mod tests {
                     Ok(frame) => assert_eq!(frame.height(), 2000),
                     Err(error) => {
                         refused += 1;
-                        let said = format!("{error:#}");
-                        assert!(damage > 0 && said.contains("prices.parquet is not a whole Parquet file"), "{said}");
+                        let error = format!("{error:#}");
+                        assert!(damage > 0 && error.contains("prices.parquet is not a whole Parquet file"), "{error}");
                     }
                 }
             }

@@ -1,7 +1,7 @@
-//! The segmenter: jieba's words and the program's characters behind one door.
+//! The segmenter, which cuts text into jieba's words or into characters.
 //!
 //! Words follow jieba-rs, which has the dictionary, the probabilities and the hidden Markov model of Python's jieba 0.42.1.
-//! What differs, and is meant to: a run of letters and digits joined by `.`, `-` or `_` is one word (`000001.SZ`,
+//! It differs from Python's jieba on purpose: a run of letters and digits joined by `.`, `-` or `_` is one word (`000001.SZ`,
 //! `2024-03-01`; Python cuts at the joint); each mark is a token of its own in the full cut (Python gives runs of them); the
 //! characters of a word of frequency 0 that no other word takes stand alone (Python asks the hidden Markov model about
 //! them); white space is never a token.
@@ -18,17 +18,17 @@ use std::sync::Arc;
 
 use anyhow::{Result, ensure};
 
-use self::words::Words;
+use self::words::JiebaWords;
 pub(super) use self::words::in_dictionary_block;
 use crate::characters::{self, is_zero_width};
-use crate::dictionary::{self, DictionaryReport, Entry};
+use crate::dictionary::{self, DictionaryEntry, DictionaryReport};
 use crate::filter::Filter;
 use crate::params::{Cut, Mode, TokenizerParams};
 use crate::{TaggedToken, Token};
 use inkstone_base::data::Key;
 
 /// Changes whenever this module gives other tokens or terms for the same parameters; features made before are then stale.
-const CODE_VERSION: &str = "text 1";
+pub const CODE_VERSION: &str = "text 1";
 
 /// Version of jieba-rs, which exports none; a test holds it against the lock file. Part of every segmenter's key.
 pub const JIEBA_VERSION: &str = "0.11.0";
@@ -43,7 +43,7 @@ pub struct Segmenter {
     cut: Cut,
     hmm: bool,
     tags: bool,
-    words: Arc<Words>,
+    words: Arc<JiebaWords>,
     filter: Arc<Filter>,
 }
 
@@ -53,15 +53,15 @@ impl Segmenter {
         Segmenter::with_words(params, base, &[])
     }
 
-    /// As [`Segmenter::new`], with more words that are to be cut whole: names of companies, the words of a lexicon.
-    pub fn with_words(params: &TokenizerParams, base: &Path, more: &[Entry]) -> Result<Segmenter> {
+    /// A segmenter like that of [`Segmenter::new`], with more words that are to be cut whole: names of companies, the words of a lexicon.
+    pub fn with_words(params: &TokenizerParams, base: &Path, more: &[DictionaryEntry]) -> Result<Segmenter> {
         ensure!(
             !params.tags || (params.mode, params.cut) == (Mode::Jieba, Cut::Precise),
             "parts of speech are those of the words of jieba's precise cut: leave tags out, or mode and cut"
         );
         let mut entries = Vec::new();
         let mut reports = Vec::new();
-        let mut add = |(read, report): (Vec<Entry>, DictionaryReport)| {
+        let mut add = |(read, report): (Vec<DictionaryEntry>, DictionaryReport)| {
             entries.extend(read);
             reports.push(report);
         };
@@ -72,7 +72,7 @@ impl Segmenter {
             add(dictionary::read(&base.join(path), "[tokenizer] dictionaries")?);
         }
         entries.extend_from_slice(more);
-        let words = Words::new(entries, reports);
+        let words = JiebaWords::new(entries, reports);
         if params.mode == Mode::Jieba {
             words.jieba();
         }
@@ -86,7 +86,6 @@ impl Segmenter {
         })
     }
 
-    /// What it cuts into.
     pub fn mode(&self) -> Mode {
         self.mode
     }
@@ -111,7 +110,7 @@ impl Segmenter {
         };
         let mut words = String::new();
         if self.mode == Mode::Jieba {
-            for Entry { word, frequency, tag } in &self.words.entries {
+            for DictionaryEntry { word, frequency, tag } in &self.words.entries {
                 words.push_str(&format!("{word}\t{frequency:?}\t{tag}\n"));
             }
         }
@@ -119,7 +118,7 @@ impl Segmenter {
         Key::of_parts([CODE_VERSION.as_bytes(), options.as_bytes(), words.as_bytes(), filter.as_bytes()])
     }
 
-    /// What was read from each dictionary.
+    /// Reports on the dictionaries that were read.
     pub fn dictionaries(&self) -> &[DictionaryReport] {
         &self.words.reports
     }
@@ -158,12 +157,12 @@ impl Segmenter {
         words
     }
 
-    /// Whether terms are in lower case.
+    /// True if terms are in lower case.
     pub fn lowercases(&self) -> bool {
         self.filter.lowercase
     }
 
-    /// Whether the dictionary has this word, and not as one to be cut apart.
+    /// True if the dictionary has this word, and not as a word to be cut apart.
     pub fn knows(&self, word: &str) -> bool {
         self.words.has(word)
     }
@@ -178,7 +177,7 @@ impl Segmenter {
         self.filter.term(token.text)
     }
 
-    /// As [`Segmenter::term`], of a word whose part of speech is known; where terms bear it, this one does.
+    /// The term of a word whose part of speech is known, like [`Segmenter::term`]; with its part of speech where terms have one.
     pub fn tagged_term<'t>(&self, word: TaggedToken<'t>) -> Option<Cow<'t, str>> {
         let term = self.term(word.token)?;
         Some(if self.tags { Cow::Owned(sense(&term, word.tag)) } else { term })
@@ -247,9 +246,10 @@ mod tests {
     fn every_cut_equals_that_of_pythons_jieba() {
         let reference = include_str!("../../../../tests/reference/jieba/tokens.json");
         let reference: Value = serde_json::from_str(reference).unwrap();
-        let mut words: Vec<Entry> = strings(&reference["words"]).iter().map(|word| Entry::word(word)).collect();
+        let mut words: Vec<DictionaryEntry> =
+            strings(&reference["words"]).iter().map(|word| DictionaryEntry::word(word)).collect();
         let apart = strings(&reference["apart"]);
-        words.extend(apart.iter().map(|word| Entry { frequency: Some(0), ..Entry::word(word) }));
+        words.extend(apart.iter().map(|word| DictionaryEntry { frequency: Some(0), ..DictionaryEntry::word(word) }));
         let mut compared = 0;
         for (dictionary, more) in [("plain", &[][..]), ("with_words", &words)] {
             let base = Segmenter::with_words(&plain(), Path::new("."), more).unwrap();
@@ -304,7 +304,8 @@ mod tests {
 
     #[test]
     fn a_users_tag_goes_before_that_of_the_dictionary() {
-        let entry = |word: &str, frequency, tag: &str| Entry { word: word.into(), frequency, tag: tag.into() };
+        let entry =
+            |word: &str, frequency, tag: &str| DictionaryEntry { word: word.into(), frequency, tag: tag.into() };
         let more = [
             entry("云启智联", None, "nt"),
             entry("瀚海微电子", None, ""),
@@ -355,7 +356,7 @@ mod tests {
         }
         // A frequency of 1 in 60 million is too low to win over two common words; without one, the word would be cut whole.
         assert_eq!(cut(&words, "公司拟回购")[0], "公司");
-        let whole = Segmenter::with_words(&plain(), dir.path(), &[Entry::word("公司拟")]).unwrap();
+        let whole = Segmenter::with_words(&plain(), dir.path(), &[DictionaryEntry::word("公司拟")]).unwrap();
         assert_eq!(cut(&whole, "公司拟回购")[0], "公司拟");
         let error = Segmenter::new(&params, Path::new("/nowhere")).err().unwrap();
         assert!(format!("{error:#}").contains("/nowhere/mine.txt ([tokenizer] dictionaries)"), "{error:#}");
@@ -377,7 +378,7 @@ mod tests {
             key(&TokenizerParams { mode: Mode::Char, ..plain() }),
             key(&TokenizerParams { lowercase: false, ..plain() }),
         ];
-        let with_word = Segmenter::with_words(&plain(), dir.path(), &[Entry::word("瀚海")]).unwrap();
+        let with_word = Segmenter::with_words(&plain(), dir.path(), &[DictionaryEntry::word("瀚海")]).unwrap();
         keys.push(with_word.key());
         assert_eq!(key(&mine), keys[1]);
         std::fs::write(&path, "云启智联 5\n").unwrap();

@@ -6,15 +6,15 @@ use jieba_rs::Jieba;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::super::characters::is_zero_width;
-use super::super::dictionary::{DictionaryReport, Entry};
+use super::super::dictionary::{DictionaryEntry, DictionaryReport};
 use super::super::{TaggedToken, Token};
 
 /// Characters of the longest word in jieba's own dictionary.
 const LONGEST_WORD: usize = 16;
 
 /// The dictionary: read at once so that errors come early, built when first needed (characters never need it).
-pub(super) struct Words {
-    pub(super) entries: Vec<Entry>,
+pub(super) struct JiebaWords {
+    pub(super) entries: Vec<DictionaryEntry>,
     pub(super) reports: Vec<DictionaryReport>,
     jieba: OnceLock<Jieba>,
     longest: usize,
@@ -26,9 +26,9 @@ pub(super) struct Words {
     tags: FxHashMap<Box<str>, Box<str>>,
 }
 
-impl Words {
+impl JiebaWords {
     /// The words of jieba with these on top.
-    pub(super) fn new(entries: Vec<Entry>, reports: Vec<DictionaryReport>) -> Words {
+    pub(super) fn new(entries: Vec<DictionaryEntry>, reports: Vec<DictionaryReport>) -> JiebaWords {
         let longest = entries.iter().map(|e| e.word.chars().count()).max().unwrap_or(0).max(LONGEST_WORD);
         let mut apart: FxHashSet<Box<str>> = FxHashSet::default();
         for entry in &entries {
@@ -40,7 +40,7 @@ impl Words {
         let shortest_apart = apart.iter().map(|word| word.len()).min().unwrap_or(usize::MAX);
         let tags = entries.iter().filter(|entry| !entry.tag.is_empty());
         let tags = tags.map(|entry| (entry.word.as_str().into(), entry.tag.as_str().into())).collect();
-        Words { entries, reports, jieba: OnceLock::new(), longest, apart, shortest_apart, tags }
+        JiebaWords { entries, reports, jieba: OnceLock::new(), longest, apart, shortest_apart, tags }
     }
 
     /// The dictionary, built by the first call.
@@ -63,12 +63,12 @@ impl Words {
         })
     }
 
-    /// Whether this is a word to be cut apart.
+    /// True if this is a word to be cut apart.
     fn is_apart(&self, word: &str) -> bool {
         word.len() >= self.shortest_apart && self.apart.contains(word)
     }
 
-    /// Whether this is a word of the dictionary and not to be cut apart.
+    /// True if this is a word of the dictionary and not to be cut apart.
     pub(super) fn has(&self, word: &str) -> bool {
         self.jieba().has_word(word) && !self.is_apart(word)
     }
@@ -220,7 +220,7 @@ impl Words {
     }
 }
 
-/// Whether jieba looks words up across this character; every other character is a token of its own.
+/// True if jieba looks words up across this character; every other character is a token of its own.
 pub(crate) fn in_dictionary_block(c: char) -> bool {
     matches!(c,
         '\u{4E00}'..='\u{9FFF}' | 'a'..='z' | 'A'..='Z' | '0'..='9' | '+' | '#' | '&' | '.' | '_' | '%' | '-'

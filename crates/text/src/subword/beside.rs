@@ -1,11 +1,11 @@
-//! What the files beside a tokenizer say: the names of special tokens, settings, the kind of model.
+//! Settings in the files beside a tokenizer: names of special tokens, options, the kind of model.
 
 use std::path::Path;
 
 use anyhow::{Context, Result};
 use serde_json::Value;
 
-/// What a special token is for.
+/// Role of a special token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
     Unknown,
@@ -17,7 +17,7 @@ pub(super) enum Role {
 }
 
 impl Role {
-    /// Its key in `special_tokens_map.json` and `tokenizer_config.json`.
+    /// Key in `special_tokens_map.json` and `tokenizer_config.json`.
     fn key(self) -> &'static str {
         match self {
             Role::Unknown => "unk_token",
@@ -29,7 +29,7 @@ impl Role {
         }
     }
 
-    /// How the usual vocabularies write it.
+    /// Spellings in usual vocabularies.
     fn usual(self) -> &'static [&'static str] {
         match self {
             Role::Unknown => &["[UNK]", "<unk>", "<UNK>"],
@@ -42,25 +42,25 @@ impl Role {
     }
 }
 
-/// The files beside a tokenizer; one that is not there is null.
+/// Content of the files beside a tokenizer; null for an absent file.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Beside {
+pub(super) struct SideFiles {
     specials: Value,
     tokenizer: Value,
     model: Value,
 }
 
-impl Beside {
-    /// Reads what stands in a folder.
-    pub(super) fn read(folder: &Path) -> Result<Beside> {
-        Ok(Beside {
+impl SideFiles {
+    /// Reads the files in a folder.
+    pub(super) fn read(folder: &Path) -> Result<SideFiles> {
+        Ok(SideFiles {
             specials: read(folder, "special_tokens_map.json")?,
             tokenizer: read(folder, "tokenizer_config.json")?,
             model: read(folder, "config.json")?,
         })
     }
 
-    /// How the files write a special token, if they do.
+    /// Name of a special token in the files, if they have one.
     pub(super) fn name(&self, role: Role) -> Option<&str> {
         [&self.specials, &self.tokenizer].into_iter().find_map(|file| {
             let token = &file[role.key()];

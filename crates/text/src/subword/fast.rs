@@ -16,16 +16,16 @@ use tokenizers::{
 
 use super::Pieces;
 
-/// What becomes of a character.
+/// Role of a character in the cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
-    /// Not in the table: the crate decides.
+    /// Not in the table: the crate cuts its word.
     Other,
-    /// It separates words and vanishes.
+    /// Separates words and is dropped.
     Space,
-    /// It is a word by itself, with this number.
+    /// A word by itself, with this id.
     Alone(u32),
-    /// It is a part of a word, as this character of the same length in bytes.
+    /// Part of a word, as this character of the same length in bytes.
     Part(char),
 }
 
@@ -115,12 +115,12 @@ impl Fast {
         Ok(Some(fast))
     }
 
-    /// Whether a text holds a token that is found before it is cut.
+    /// True if a text holds a token that is found before the text is cut.
     pub(super) fn marked(&self, text: &str) -> bool {
         self.marks.as_ref().is_some_and(|marks| marks.is_match(text))
     }
 
-    /// Whether words end before and after a character, whatever its neighbours.
+    /// True if words end before and after a character, whatever its neighbours.
     pub(super) fn separates(&self, c: char) -> bool {
         matches!(self.kind(c), Kind::Space | Kind::Alone(_))
     }
@@ -183,7 +183,7 @@ impl Fast {
         Ok(())
     }
 
-    /// The longest piece first; a word that does not come out is unknown as a whole.
+    /// Cuts a word, the longest piece first. A word that pieces do not cover is unknown as a whole.
     fn cut(&self, word: &str, at: u32, pieces: &mut Pieces) {
         let before = pieces.ids.len();
         let mut start = 0;
@@ -217,7 +217,7 @@ impl Fast {
         self.first.get(&*c.encode_utf8(&mut bytes)).copied().unwrap_or(self.unknown)
     }
 
-    /// What the tokenizer's own parts make of a character inside a word.
+    /// The role that the tokenizer's own normaliser and splitter give a character inside a word.
     fn ask(&self, tokenizer: &Tokenizer, code: u32) -> Result<Kind> {
         let Some(c) = char::from_u32(code) else { return Ok(Kind::Other) };
         let (Some(normalizer), Some(splitter)) = (tokenizer.get_normalizer(), tokenizer.get_pre_tokenizer()) else {

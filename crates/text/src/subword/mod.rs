@@ -37,9 +37,9 @@ use seam::Seams;
 /// The pieces of a text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Pieces {
-    /// Their numbers in the vocabulary.
+    /// Ids in the vocabulary.
     pub ids: Vec<u32>,
-    /// Where each lies in the text: bytes, half-open.
+    /// Place of each in the text: bytes, half-open.
     pub offsets: Vec<Range<u32>>,
 }
 
@@ -70,7 +70,7 @@ pub struct Wrapped {
     pub ids: Vec<u32>,
     /// The segment of each token: 0 for a single text, but for the last token of XLNet, which has its own.
     pub types: Vec<u32>,
-    /// Where the text lies among the tokens.
+    /// Range of the text's own tokens.
     pub text: Range<usize>,
 }
 
@@ -94,7 +94,7 @@ pub struct Subword {
     pad: Option<u32>,
     mask: Option<u32>,
     end: Option<u32>,
-    /// Whether pieces are words with nothing between them in Chinese, so that decoding closes the gaps.
+    /// True for BERT's word pieces: decoding drops the blanks between Chinese characters.
     close_gaps: bool,
     key: Key,
 }
@@ -160,7 +160,7 @@ impl Subword {
         // A piece of Chinese is 3 to 6 bytes long.
         let mut guess = max * 4 + 16;
         loop {
-            let end = if self.whole(text, guess) { text.len() } else { self.seam_from(text, guess) };
+            let end = if self.reads_all(text, guess) { text.len() } else { self.seam_from(text, guess) };
             let mut pieces = self.encode(&text[..end])?;
             if pieces.ids.len() >= max || end == text.len() {
                 pieces.keep_first(max);
@@ -174,8 +174,8 @@ impl Subword {
     pub fn encode_tail(&self, text: &str, max: usize) -> Result<Pieces> {
         let mut guess = max * 4 + 16;
         loop {
-            let whole = self.whole(text, guess) || !self.seams.tails();
-            let start = if whole { 0 } else { self.seam_before(text, text.len() - guess) };
+            let reads_all = self.reads_all(text, guess) || !self.seams.tails();
+            let start = if reads_all { 0 } else { self.seam_before(text, text.len() - guess) };
             let mut pieces = self.encode(&text[start..])?;
             if pieces.ids.len() >= max || start == 0 {
                 pieces.keep_last(max);
@@ -196,12 +196,12 @@ impl Subword {
         Wrapped { text: before.len()..ids.len() - after.len(), ids, types }
     }
 
-    /// How many tokens [`Subword::wrap`] adds.
+    /// Number of tokens that [`Subword::wrap`] adds.
     pub fn specials(&self) -> usize {
         self.around.before.len() + self.around.after.len()
     }
 
-    /// The largest number of a token, and one: what the table of embeddings must reach.
+    /// The largest id and one: the rows that a table of embeddings needs.
     pub fn size(&self) -> usize {
         self.size
     }
@@ -226,22 +226,22 @@ impl Subword {
         }
     }
 
-    /// What fills a row of a batch.
+    /// Id of the padding token.
     pub fn pad_id(&self) -> Option<u32> {
         self.pad
     }
 
-    /// What stands for a token to be guessed.
+    /// Id of the mask token.
     pub fn mask_id(&self) -> Option<u32> {
         self.mask
     }
 
-    /// What stands for whatever the vocabulary lacks; none where every byte has a piece.
+    /// Id of the unknown token; none where every byte has a piece.
     pub fn unk_id(&self) -> Option<u32> {
         self.unknown
     }
 
-    /// What ends a generated text; the separator of BERT where nothing else does.
+    /// Id of the token that ends a generated text; BERT's separator where there is no other.
     pub fn end_id(&self) -> Option<u32> {
         self.end
     }
@@ -262,7 +262,7 @@ impl Subword {
         Ok(())
     }
 
-    /// Reads off an example what the definition puts around a text.
+    /// The tokens that the definition puts around a text, found by an example.
     fn find_around(&self) -> Result<Around> {
         for example in ["中", "a", "1", "的"] {
             let encoding =
@@ -282,8 +282,8 @@ impl Subword {
         Err(anyhow!("it finds no piece in any text; its vocabulary or its normaliser is broken"))
     }
 
-    /// Whether a text is read whole: it is hardly longer than what is looked for, or may be cut nowhere.
-    fn whole(&self, text: &str, guess: usize) -> bool {
+    /// True if a text is encoded as a whole: it is hardly longer than `guess`, or has no seams.
+    fn reads_all(&self, text: &str, guess: usize) -> bool {
         text.len() <= guess + guess / 4 || !self.seams.any() || self.fast.as_ref().is_some_and(|fast| fast.marked(text))
     }
 
@@ -314,7 +314,7 @@ impl Subword {
     }
 }
 
-/// How many bytes to read where `read` gave `found` pieces of `max`.
+/// Bytes to read next, after `read` bytes gave `found` pieces of `max`.
 fn further(guess: usize, read: usize, max: usize, found: usize) -> usize {
     (2 * guess).max(read + read / 8).max(read * max / found.max(1) * 9 / 8).min(16 * guess)
 }

@@ -6,24 +6,23 @@ use anyhow::{Context, Result, anyhow, bail};
 use serde_json::Value;
 use tokenizers::Tokenizer;
 
-use super::beside::Beside;
+use super::beside::SideFiles;
 use super::{sentencepiece, vocabulary};
 
 /// A tokenizer as `tokenizer.json` writes it, whatever it was read from.
 pub(super) struct Definition {
-    /// The file it was read from.
     pub file: PathBuf,
     /// The definition, without truncation and padding.
     pub json: Value,
-    /// What stands beside it.
-    pub beside: Beside,
+    /// Settings in the files beside it.
+    pub beside: SideFiles,
 }
 
-/// What a folder is searched for, in order; then any other `.model`.
+/// Files that a folder is searched for, in order; any other `.model` comes last.
 const NAMES: [&str; 6] =
     ["tokenizer.json", "vocab.txt", "spiece.model", "sentencepiece.bpe.model", "tokenizer.model", "spm.model"];
 
-/// How a tokenizer that is missing or of another form is brought.
+/// The way to a tokenizer that can be read, for errors.
 const WAY_OUT: &str =
     "In Python, transformers' AutoTokenizer.from_pretrained(MODEL).save_pretrained(FOLDER) writes tokenizer.json";
 
@@ -31,7 +30,7 @@ const WAY_OUT: &str =
 pub(super) fn open(path: &Path) -> Result<Definition> {
     let file = if path.is_dir() { find(path)? } else { path.to_owned() };
     let bytes = std::fs::read(&file).with_context(|| format!("cannot read the tokenizer {}", file.display()))?;
-    let beside = Beside::read(file.parent().unwrap_or(Path::new(".")))?;
+    let beside = SideFiles::read(file.parent().unwrap_or(Path::new(".")))?;
     let json = match file.extension().and_then(|e| e.to_str()) {
         Some("json") => json(&bytes),
         Some("txt") => vocabulary::word_pieces(&bytes, &beside),

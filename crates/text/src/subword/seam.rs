@@ -1,4 +1,5 @@
-//! Where a text may be cut without changing the pieces on either side, so that the head of a long text costs no more than it is long.
+//! Seams: places where a text may be cut without changing the pieces on either side. With them the head of a long text costs no more than
+//! its own length.
 //!
 //! - **BERT**: beside white space, punctuation and Chinese characters, which separate words.
 //! - **Bytes** (GPT-2, RoBERTa): where a Chinese character is followed by Chinese punctuation; the expressions that split
@@ -24,11 +25,11 @@ const SPLITS: [&str; 2] = [
     "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+",
 ];
 
-/// Where texts may be cut.
+/// The seams of texts under a tokenizer.
 pub(super) enum Seams {
-    /// Nowhere.
+    /// No seams.
     Nowhere,
-    /// Where the table of the fast way says so.
+    /// Beside characters that separate words, by the table of [`Fast`].
     Words,
     /// Between a Chinese character and punctuation.
     Punctuation {
@@ -36,13 +37,13 @@ pub(super) enum Seams {
         opens: FxHashSet<char>,
         /// Punctuation that a Chinese character may follow across a cut.
         closes: FxHashSet<char>,
-        /// Whether what follows a cut has the same pieces by itself.
+        /// True if the text after a cut has the same pieces by itself.
         tails: bool,
     },
 }
 
 impl Seams {
-    /// Reads off a definition where it allows cuts; `fast` says whether the fast way has a table.
+    /// The seams of a definition; `fast` is true if there is a [`Fast`] for it.
     pub(super) fn new(json: &Value, tokenizer: &Tokenizer, fast: bool) -> Result<Seams> {
         if fast {
             return Ok(Seams::Words);
@@ -65,12 +66,12 @@ impl Seams {
         Ok(Seams::Nowhere)
     }
 
-    /// Whether texts may be cut at all.
+    /// True if there are seams.
     pub(super) fn any(&self) -> bool {
         !matches!(self, Seams::Nowhere)
     }
 
-    /// Whether the end of a text may be read by itself.
+    /// True if the end of a text may be read by itself.
     pub(super) fn tails(&self) -> bool {
         match self {
             Seams::Nowhere => false,
@@ -79,7 +80,7 @@ impl Seams {
         }
     }
 
-    /// Whether a text may be cut between two characters.
+    /// True if a text may be cut between two characters.
     pub(super) fn between(&self, before: char, after: char, fast: Option<&Fast>) -> bool {
         match self {
             Seams::Nowhere => false,
@@ -95,7 +96,7 @@ fn ideograph(c: char) -> bool {
     ('\u{4e00}'..='\u{9fff}').contains(&c)
 }
 
-/// Whether a normaliser changes nothing across a place between a Chinese character and punctuation.
+/// True if a normaliser changes nothing across a place between a Chinese character and punctuation.
 fn normalizer_allows(normalizer: &Value) -> bool {
     match normalizer["type"].as_str() {
         None => normalizer.is_null(),
@@ -114,7 +115,7 @@ fn normalizer_allows(normalizer: &Value) -> bool {
     }
 }
 
-/// Whether a splitter works towards bytes, in a way known here; then whether it leaves the start of a text as it is.
+/// None for a splitter that is not one of the known ones before bytes; else true if it leaves the start of a text as it is.
 fn bytes(splitter: &Value) -> Option<bool> {
     let byte_level = |part: &Value| part["type"] == "ByteLevel";
     if byte_level(splitter) && splitter["use_regex"] != false {

@@ -12,7 +12,7 @@ use anyhow::{Result, anyhow, bail, ensure};
 use base64::Engine;
 use serde_json::{Map, Value, json};
 
-use super::beside::Beside;
+use super::beside::SideFiles;
 use super::vocabulary::{added, special, text};
 
 /// A mark for white space in pieces.
@@ -46,7 +46,7 @@ struct Model {
     escape: bool,
 }
 
-/// What a family of models adds to the file.
+/// Family of models, each with its own additions to the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Family {
     Albert,
@@ -59,7 +59,7 @@ enum Family {
 }
 
 /// The definition in the form of `tokenizer.json`.
-pub(super) fn definition(bytes: &[u8], file: &Path, beside: &Beside) -> Result<Value> {
+pub(super) fn definition(bytes: &[u8], file: &Path, beside: &SideFiles) -> Result<Value> {
     let model = read(bytes)?;
     ensure!(
         model.kind == 1 || model.kind == 2,
@@ -117,7 +117,7 @@ pub(super) fn definition(bytes: &[u8], file: &Path, beside: &Beside) -> Result<V
     }))
 }
 
-fn family(model: &Model, file: &Path, beside: &Beside) -> Result<Family> {
+fn family(model: &Model, file: &Path, beside: &SideFiles) -> Result<Family> {
     let has = |name: &str| model.pieces.iter().any(|piece| piece.text == name);
     let known = match beside.family().as_deref() {
         Some("albert") => Some(Family::Albert),
@@ -150,7 +150,7 @@ fn family(model: &Model, file: &Path, beside: &Beside) -> Result<Family> {
 }
 
 /// Pieces in the numbering of the family.
-fn family_pieces(model: &Model, family: Family, beside: &Beside) -> Vec<Piece> {
+fn family_pieces(model: &Model, family: Family, beside: &SideFiles) -> Vec<Piece> {
     let control = |name: &str| Piece { text: name.to_owned(), score: 0.0, sort: Sort::Control };
     let mut pieces = model.pieces.clone();
     match family {
@@ -178,7 +178,7 @@ fn family_pieces(model: &Model, family: Family, beside: &Beside) -> Vec<Piece> {
     pieces
 }
 
-fn normalizer(model: &Model, family: Family, beside: &Beside) -> Value {
+fn normalizer(model: &Model, family: Family, beside: &SideFiles) -> Value {
     let replace = |pattern: Value, content: &str| json!({"type": "Replace", "pattern": pattern, "content": content});
     let mut steps = Vec::new();
     if matches!(family, Family::Albert | Family::Xlnet) {

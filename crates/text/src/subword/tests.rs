@@ -271,7 +271,7 @@ fn long_texts_are_read_in_part() {
     let text = "公司净利润同比增长，管理层称订单充足。".repeat(200);
     for family in ["bert", "gpt2", "t5", "xlnet"] {
         let subword = Subword::open(&reference(family)).unwrap();
-        assert!(!subword.whole(&text, 400), "{family}");
+        assert!(!subword.reads_all(&text, 400), "{family}");
         assert!(subword.seam_from(&text, 400) < 500, "{family}");
         let all = subword.encode(&text).unwrap();
         for max in [0, 1, 64, 700] {

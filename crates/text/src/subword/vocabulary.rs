@@ -5,12 +5,12 @@ use std::path::Path;
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Map, Value, json};
 
-use super::beside::{Beside, Role};
+use super::beside::{Role, SideFiles};
 use super::open::Definition;
 
 /// The definition of BERT's word pieces by its `vocab.txt`: control characters dropped, Chinese characters apart, lower case and no
 /// accents unless the files beside say otherwise, `[CLS]` before and `[SEP]` after the text where the vocabulary has both.
-pub(super) fn word_pieces(bytes: &[u8], beside: &Beside) -> Result<Value> {
+pub(super) fn word_pieces(bytes: &[u8], beside: &SideFiles) -> Result<Value> {
     let vocabulary = lines(bytes)?;
     let has = |name: &str| vocabulary.contains_key(name);
     let Some(unknown) = beside.token_name(Role::Unknown, has) else {
@@ -87,7 +87,7 @@ pub(super) fn words(path: &Path) -> Result<Definition> {
         "decoder": null,
         "model": {"type": "WordLevel", "unk_token": unknown, "vocab": vocabulary},
     });
-    Ok(Definition { file: path.to_owned(), json, beside: Beside::default() })
+    Ok(Definition { file: path.to_owned(), json, beside: SideFiles::default() })
 }
 
 /// A special token of a template.

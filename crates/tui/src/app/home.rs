@@ -1,4 +1,4 @@
-//! The workbench comes back to where it was left, and keeps where it is.
+//! Restores the workbench as it was left, and keeps its state for the next start.
 
 use std::time::{Duration, Instant};
 
@@ -10,28 +10,28 @@ use crate::instance::Instance;
 use crate::jobs::{Happening, words};
 use crate::page::Page;
 use crate::scribe::Scribe;
-use crate::session::{self, Found, Session};
+use crate::session::{self, FoundSession, Session};
 
 /// Time between two writings of the session.
 const REMEMBER_EVERY: Duration = Duration::from_secs(60);
 
-/// How long the last writing of log and session may take when the workbench is left.
+/// The time that the last writing of log and session may take when the workbench is left.
 const LAST_WORDS: Duration = Duration::from_secs(3);
 
 impl App {
-    /// Goes where an earlier session was, and begins to keep this one.
+    /// Restores the place of an earlier session, and begins to keep this one.
     pub(super) fn come_back(&mut self, instance: Instance) -> Result<()> {
         self.instance = instance;
         self.keep_session()?;
         let path = self.workspace.project.session();
         let word = match session::read(&path) {
-            Found::Nothing => None,
-            Found::Session(session) => {
+            FoundSession::Nothing => None,
+            FoundSession::Session(session) => {
                 self.recall(&session);
                 None
             }
-            Found::Damaged => Some(words::SESSION_DAMAGED),
-            Found::Newer => Some(words::SESSION_NEWER),
+            FoundSession::Damaged => Some(words::SESSION_DAMAGED),
+            FoundSession::Newer => Some(words::SESSION_NEWER),
         };
         let version = env!("CARGO_PKG_VERSION").to_owned();
         self.jobs.log.note(Happening::Opened { version, read_only: self.instance.why().is_some() });
@@ -44,7 +44,7 @@ impl App {
             self.notice = Some(text);
         }
         if let Some(why) = self.instance.why() {
-            let text = why.told(self.language);
+            let text = why.sentence(self.language);
             self.jobs.log.note(Happening::Warning { text: text.clone() });
             self.notice = Some(text);
         }
@@ -61,7 +61,7 @@ impl App {
         for page in Page::ALL {
             // A run that is started at once is to be seen.
             let seen = page != Page::Jobs || self.workspace.start == Start::Browse;
-            if let Some(memory) = session.of(page).filter(|_| seen) {
+            if let Some(memory) = session.memory(page).filter(|_| seen) {
                 self.with(page, |page, _| page.recall(memory));
             }
         }

@@ -3,23 +3,22 @@
 use super::{App, Dialog, Question};
 use crate::Start;
 use crate::desk::Work;
-use crate::jobs::{Entry, Phase, words};
+use crate::jobs::{JobEntry, Phase, words};
 use crate::page::Page;
 use crate::words as common;
 
 impl App {
-    /// Whether a job is under way or waits.
     pub fn busy(&self) -> bool {
         self.jobs.busy()
     }
 
-    /// Whether there is a job that can be held, or one that is held.
+    /// True if there is a job that can be held, or one that is held.
     pub(crate) fn can_pause(&self) -> bool {
         let target = self.jobs.target(self.page == Page::Jobs);
         target.is_some_and(|job| matches!(job.phase, Phase::Running | Phase::Paused))
     }
 
-    /// Whether there is a job that can be stopped or taken out of the queue.
+    /// True if there is a job that can be stopped or taken out of the queue.
     pub(crate) fn can_cancel(&self) -> bool {
         self.jobs.target(self.page == Page::Jobs).is_some_and(|job| job.phase != Phase::Stopping)
     }
@@ -96,7 +95,7 @@ impl App {
         true
     }
 
-    /// Whether jobs that write may be started. Where another process had the project, it is asked for once more.
+    /// True if jobs that write may be started. Where another process had the project, it is asked for once more.
     pub(crate) fn may_write(&mut self) -> bool {
         if self.instance.why().is_none() {
             return true;
@@ -104,7 +103,7 @@ impl App {
         let free = self.instance.ask(&self.workspace.project);
         let kept = self.keep_session();
         self.notice = Some(match (self.instance.why(), kept) {
-            (Some(why), _) => why.told(self.language),
+            (Some(why), _) => why.sentence(self.language),
             (None, Err(error)) => format!("{}: {error:#}", self.say(words::SESSION_NOT_KEPT)),
             (None, Ok(())) => self.say(words::WRITES_AGAIN).to_owned(),
         });
@@ -118,7 +117,7 @@ impl App {
         if !ended.is_empty() {
             // A question about a job that has ended meanwhile needs no answer.
             let answered = match &self.dialog {
-                Some(Dialog::Question(Question::Cancel(id))) => !self.jobs.job(*id).is_some_and(Entry::is_open),
+                Some(Dialog::Question(Question::Cancel(id))) => !self.jobs.job(*id).is_some_and(JobEntry::is_open),
                 Some(Dialog::Question(Question::Quit)) => !self.jobs.busy(),
                 _ => false,
             };
@@ -134,11 +133,9 @@ impl App {
             self.arrange();
             self.remember();
         } else if busy {
-            for page in Page::ALL {
-                self.with(page, |page, _| page.tick());
-            }
+            self.models.look_at_course();
         }
-        let told = self.remember_now_and_then();
-        busy || told
+        let has_fault = self.remember_now_and_then();
+        busy || has_fault
     }
 }

@@ -15,7 +15,6 @@ use super::models::Tool;
 use super::page::Page;
 use super::words::Word;
 
-/// What a command does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     // Corpus
@@ -141,19 +140,16 @@ pub enum Action {
 pub(crate) struct Command {
     /// Its name in the configuration and in the palette.
     pub id: &'static str,
-    /// What it does.
     pub action: Action,
     /// Keys that do it unless the configuration gives others, the one to show first; written as in the configuration.
     pub keys: &'static [&'static str],
     /// A word for the bottom line.
     pub name: Word,
-    /// A sentence for the help.
     pub help: Word,
-    /// Pages that have it.
     pub pages: &'static [Page],
-    /// Whether it can be done now; only then does its key do it and the bottom line show it.
+    /// True if it can be done now; only then does its key do it and the bottom line show it.
     pub enabled: fn(&App) -> bool,
-    /// Whether the bottom line shows it. Moving about is known to everybody and left to the help.
+    /// True if the bottom line shows it. Moving about is known to everybody and left to the help.
     pub bar: bool,
 }
 
@@ -195,11 +191,11 @@ pub(crate) static COMMANDS: &[Command] = &[
     command!("search", A::Search, ["/"], "搜索" "search", "搜索标题、代码与正文，边输入边查；re: 开头为正则表达式" "search titles, codes, bodies; re: begins an expression", CORPUS, |a| a.corpus.has_documents(), true),
     command!("filter", A::Filter, ["f"], "筛选" "filter", "筛选：kind:研报 code:600517 2024-01.. -重复 词 拼音首字母" "filter: kind:report code:600517 2024-01.. -repeats word", CORPUS, |a| a.corpus.has_documents(), true),
     command!("sort-table", A::SortTable, ["s"], "排序" "sort", "按时间、代码、类型、重复、标题轮换；点表头也可" "by time, code, kind, repeats, title in turn", CORPUS, |a| a.corpus.has_documents(), true),
-    command!("turn-order", A::TurnOrder, ["o"], "倒序" "turn", "升序与降序互换" "turn the order round", CORPUS, |a| a.corpus.has_documents(), false),
-    command!("fold", A::Fold, ["z"], "折叠" "fold", "把重复折叠进首次出现的一篇，×3 为篇数；再按展开" "fold repeats into their first mention, with their count", CORPUS, |a| a.corpus.has_documents(), true),
-    command!("unfold", A::Unfold, ["x"], "展开" "unfold", "展开或收起光标处一篇的重复" "show what the document at the cursor stands for", CORPUS, |a| a.corpus.can_unfold(), true),
+    command!("turn-order", A::TurnOrder, ["o"], "倒序" "turn", "升序与降序互换" "reverse the order", CORPUS, |a| a.corpus.has_documents(), false),
+    command!("fold", A::Fold, ["z"], "折叠" "fold", "把重复折叠进首发的一篇，×3 为篇数；再按展开" "fold repeats into their first mention, with their count", CORPUS, |a| a.corpus.has_documents(), true),
+    command!("unfold", A::Unfold, ["x"], "展开" "unfold", "展开或收起光标处一篇的重复" "show or hide the repeats of the document at the cursor", CORPUS, |a| a.corpus.can_unfold(), true),
     command!("next-hit", A::NextHit, ["n"], "下一处" "next hit", "正文中的下一处命中" "the next hit in the text", CORPUS, |a| a.corpus.has_hits(), true),
-    command!("previous-hit", A::PreviousHit, ["N"], "上一处" "hit before", "正文中的上一处命中" "the hit before in the text", CORPUS, |a| a.corpus.has_hits(), false),
+    command!("previous-hit", A::PreviousHit, ["N"], "上一处" "hit before", "正文中的上一处命中" "the previous hit in the text", CORPUS, |a| a.corpus.has_hits(), false),
     command!("on-text-page", A::OnTextPage, ["v"], "文本页" "text page", "在文本页打开这篇：多种切词与截断" "open it on the text page: tokenisers, truncations", CORPUS, |a| a.corpus.has_selected(), true),
     command!("tokens", A::Cut, ["t"], "切词" "tokens", "正文：原样、按字、jieba 分词" "text as it is, in characters, in jieba words", CORPUS, |a| a.corpus.has_documents(), true),
 
@@ -242,7 +238,7 @@ pub(crate) static COMMANDS: &[Command] = &[
     command!("find-document", A::FeatureFind, ["/"], "找文档" "find", "按标题、编号或代码找一篇文档，看它的近邻" "find a document by title, id or code for its neighbours", FEATURES, |a| a.features.has_sets(), true),
     command!("distance", A::FeatureMeasure, ["e"], "度量" "measure", "近邻：余弦或欧氏距离" "neighbours by cosine or by Euclidean distance", FEATURES, |a| a.features.shows_neighbours(), true),
     command!("past-only", A::FeaturePast, ["p"], "只看过去" "past only", "近邻：只看更早发布的文档，或不论先后" "neighbours: earlier documents alone, or all", FEATURES, |a| a.features.shows_neighbours(), true),
-    command!("reread-features", A::FeatureReread, ["u"], "重读" "reread", "再读一次特征存储" "read the feature store again", FEATURES, ALWAYS, true),
+    command!("reread-features", A::FeatureReread, ["u"], "重读" "reread", "再读一次特征库" "read the feature store again", FEATURES, ALWAYS, true),
 
     // Experiments
     command!("open-document", A::OpenDocument, ["enter"], "文档" "document", "看一篇文档：每个策略保留与丢弃的部分" "a document, as each strategy cuts it", EXPERIMENTS, |a| a.experiments.can_open(), true),
@@ -254,9 +250,9 @@ pub(crate) static COMMANDS: &[Command] = &[
     command!("run-experiments", A::RunExperiments, ["r"], "运行实验" "run", "运行全部实验；已读过的窗口不会重读" "run the experiments; what was read is not read twice", EXPERIMENTS, |a| !a.jobs.busy_from(Page::Experiments) && a.workspace.laboratory.is_some(), true),
 
     // Factor
-    command!("drill", A::Drill, ["enter"], "下钻" "behind", "看一层的日期或光标日的名字，再到文档、句子、词" "dates of a layer or names of the date, documents, words", FACTOR, |a| a.factor.can_drill(a.workspace.tracing.is_some()), true),
-    command!("order-names", A::Sort, ["s"], "排序" "order", "日期：按日期或收益；名字：按值、收益、文档数" "dates: by date, return; names: by value, return, documents", FACTOR, |a| a.factor.can_sort(), true),
-    command!("one-layer", A::Quantile, ["f"], "分层" "layer", "在日期光标与分层柱之间换焦点；当日名字：只看一层" "from the dates to the layers' bars and back; names of one layer", FACTOR, |a| a.factor.can_choose_layer(), true),
+    command!("drill", A::Drill, ["enter"], "下钻" "behind", "看一层的日期或光标日的股票，再到文档、句子、词" "dates of a layer or names of a date, then documents, words", FACTOR, |a| a.factor.can_drill(a.workspace.tracing.is_some()), true),
+    command!("order-names", A::Sort, ["s"], "排序" "order", "日期：按日期或收益；股票：按值、收益、文档数" "dates: by date, return; names: by value, return, documents", FACTOR, |a| a.factor.can_sort(), true),
+    command!("one-layer", A::Quantile, ["f"], "分层" "layer", "在日期光标与分层柱之间换焦点；当日股票：只看一层" "from the dates to the layers' bars and back; names of one layer", FACTOR, |a| a.factor.can_choose_layer(), true),
     command!("left", A::Left, ["left"], "前一个" "before", "前一个日期或分层；句子中为前一列" "the date or layer before; among sentences the column before", FACTOR, |a| a.factor.can_go_aside(), false),
     command!("right", A::Right, ["right"], "后一个" "after", "后一个日期或分层；句子中为后一列" "the date or layer after; among sentences the next column", FACTOR, |a| a.factor.can_go_aside(), false),
     command!("next-factor", A::NextFactor, ["]", "n"], "下一因子" "next factor", "看下一个因子" "look at the next factor", FACTOR, |a| a.workspace.factors.len() > 1, true),
@@ -272,19 +268,19 @@ pub(crate) static COMMANDS: &[Command] = &[
     command!("ledger-view", A::LedgerView, ["v"], "视图" "view", "详情、总评、直方图轮换" "particulars, what all is worth, histogram in turn", LEDGER, |a| a.ledger.has_trials(), true),
     command!("ledger-sort", A::LedgerSort, ["s"], "排序" "sort", "按时间、夏普、DSR、RankIC、t、名称轮换" "by time, Sharpe, DSR, RankIC, t, name in turn", LEDGER, |a| a.ledger.has_trials(), true),
     command!("ledger-filter", A::LedgerFilter, ["/"], "筛选" "filter", "按名称、参数、理由筛选，边输入边筛" "filter by name, parameters or reason while you type", LEDGER, |a| a.ledger.has_trials(), true),
-    command!("ledger-delete", A::LedgerDelete, ["d"], "删除" "delete", "删除选中的一条（须写理由；它仍计入次数）" "delete the entry, with a reason; it goes on counting", LEDGER, |a| a.ledger.can_delete(), true),
-    command!("ledger-reread", A::LedgerReread, ["u"], "重读" "reread", "再读一次账本" "read the ledger again", LEDGER, ALWAYS, true),
+    command!("ledger-delete", A::LedgerDelete, ["d"], "删除" "delete", "删除选中的一条（须写理由；它仍计入次数）" "delete the entry, with a reason; it still counts", LEDGER, |a| a.ledger.can_delete(), true),
+    command!("ledger-reread", A::LedgerReread, ["u"], "重读" "reread", "再读一次台账" "read the ledger again", LEDGER, ALWAYS, true),
 
     // Jobs
-    command!("job-panes", A::Panes, ["v"], "换栏" "panes", "步骤、日志、拒收的行轮换" "stages, log, rows set aside", JOBS, ALWAYS, true),
+    command!("job-panes", A::Panes, ["v"], "换栏" "panes", "阶段、日志、拒收的行轮换" "stages, log, rows set aside", JOBS, ALWAYS, true),
     command!("find-in-log", A::FindInLog, ["/"], "搜日志" "find", "在日志里查找，边输入边查" "search the log while you type", JOBS, ALWAYS, true),
     command!("rejects", A::Rejects, ["x"], "拒收" "rejects", "导入时拒收的行：文件、行号、原因、原文" "rows that ingest set aside, and why", JOBS, ALWAYS, true),
-    command!("next-job", A::NextJob, ["]", "n"], "下一任务" "next job", "看下一个任务的步骤" "look at the next job of the list", JOBS, |a| a.jobs.list().len() > 1, true),
-    command!("previous-job", A::PreviousJob, ["[", "p"], "上一任务" "previous job", "看上一个任务的步骤" "look at the job before", JOBS, |a| a.jobs.list().len() > 1, false),
+    command!("next-job", A::NextJob, ["]", "n"], "下一任务" "next job", "看下一个任务的阶段" "look at the next job of the list", JOBS, |a| a.jobs.list().len() > 1, true),
+    command!("previous-job", A::PreviousJob, ["[", "p"], "上一任务" "previous job", "看上一个任务的阶段" "look at the job before", JOBS, |a| a.jobs.list().len() > 1, false),
 
     // The pipeline
     command!("run", A::Start, ["r"], "运行" "run", "从未完成的一步开始运行整条流水线" "run the stages that are not up to date", PIPELINE, |a| !a.jobs.busy_from(Page::Jobs), true),
-    command!("pause", A::Pause, ["P"], "暂停" "pause", "暂停或继续任务；暂停不计入用时" "hold a job or let it go on; this counts in no time", ALL, App::can_pause, true),
+    command!("pause", A::Pause, ["P"], "暂停" "pause", "暂停或继续任务；暂停不计入用时" "pause or resume a job; a pause does not count as time used", ALL, App::can_pause, true),
     command!("cancel", A::Cancel, ["c"], "取消" "cancel", "停止任务（先询问），已完成的保留；等待中的移出队列" "stop a job (asks first), or take it out of the queue", ALL, App::can_cancel, true),
 
     // Everywhere
@@ -302,7 +298,7 @@ pub(crate) static COMMANDS: &[Command] = &[
     command!("show-features", A::Show(Page::Features), ["5"], "特征" "features", "特征页：特征集、覆盖、近邻" "feature sets: coverage, health, neighbours", ALL, ALWAYS, false),
     command!("show-experiments", A::Show(Page::Experiments), ["6"], "实验" "experiments", "实验页：截断策略的比较" "experiments: strategies of truncation", ALL, ALWAYS, false),
     command!("show-factor", A::Show(Page::Factor), ["7"], "因子" "factor", "因子页：检验与下钻" "the factor: its tests, and what is behind", ALL, ALWAYS, false),
-    command!("show-ledger", A::Show(Page::Ledger), ["8"], "账本" "ledger", "账本页：每一次回测" "the ledger: every backtest that ran", ALL, ALWAYS, false),
+    command!("show-ledger", A::Show(Page::Ledger), ["8"], "台账" "ledger", "台账页：每一次回测" "the ledger: every backtest that ran", ALL, ALWAYS, false),
     command!("show-jobs", A::Show(Page::Jobs), ["9"], "任务" "jobs", "任务页：进度、日志、拒收" "jobs: progress, log, rejects", ALL, ALWAYS, false),
     command!("next-page", A::NextPage, ["tab"], "换页" "pages", "下一页" "the next page", ALL, ALWAYS, true),
     command!("previous-page", A::PreviousPage, ["shift-tab"], "前一页" "page before", "前一页" "the page before", ALL, ALWAYS, false),
@@ -319,7 +315,6 @@ pub(crate) static COMMANDS: &[Command] = &[
     command!("quit", A::Quit, ["q"], "退出" "quit", "退出；运行中先询问" "leave; asks first while a run is under way", ALL, ALWAYS, true),
 ];
 
-/// The command that shows a page.
 pub(crate) fn shows(page: Page) -> Option<&'static Command> {
     COMMANDS.iter().find(|command| command.action == Action::Show(page))
 }

@@ -10,7 +10,7 @@ use crate::list::Cursor;
 use crate::page::Page;
 use crate::pinyin;
 
-/// What is typed, and the commands found by it.
+/// The text typed, and the commands found by it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Palette {
     pub field: Field,
@@ -27,7 +27,6 @@ impl Palette {
         palette
     }
 
-    /// Finds commands by what is typed.
     pub(crate) fn search(&mut self, app: &App) {
         let typed = self.field.text().trim();
         let mut matcher = Matcher::new(Config::DEFAULT);
@@ -52,7 +51,6 @@ impl Palette {
         self.cursor = Cursor::default();
     }
 
-    /// The command that is marked.
     pub(crate) fn marked(&self) -> Option<&'static Command> {
         COMMANDS.get(*self.found.get(self.cursor.at)?)
     }

@@ -44,8 +44,8 @@ impl Corpus {
     /// Takes in the list, and keeps the cursor on its document or goes to the top.
     pub(super) fn arrange_list(&mut self, desk: &Desk<'_>) {
         let here = self.number(self.cursor.at);
-        let (of, recipe) = (self.of(), self.recipe());
-        if self.listed.arrange(of, &self.catalogue, || recipe, desk) {
+        let (state, recipe) = (self.list_state(), self.recipe());
+        if self.listed.arrange(state, &self.catalogue, || recipe, desk) {
             let line = match (&self.listed.now, here) {
                 _ if self.to_top => None,
                 (Some(listing), Some(here)) => u32::try_from(here).ok().and_then(|here| listing.line_of(here)),

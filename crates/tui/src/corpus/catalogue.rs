@@ -1,4 +1,4 @@
-//! What the table shows of every document, column by column, and where documents repeat others.
+//! The columns of the table, and the documents that repeat others.
 //!
 //! A million titles of 60 bytes take about 90 MB. Rows are numbered through all parts in order, from 0; a part that has not been read
 //! yet has its numbers already. Copies share the parts, so a thread gets one for the price of a list.
@@ -22,9 +22,8 @@ pub(crate) struct Part {
     code_names: Vec<Box<str>>,
     /// All titles, each with a line break after it.
     titles: String,
-    /// Where each title ends in `titles`.
+    /// The end of each title in `titles`.
     ends: Vec<u32>,
-    /// Hashes of the ids.
     ids: Vec<u64>,
     /// Rows that repeat another document, ascending, with the hash of its id.
     repeats: Vec<(u32, u64)>,
@@ -32,16 +31,15 @@ pub(crate) struct Part {
 
 /// A document as the table shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Row<'a> {
+pub(crate) struct CatalogueRow<'a> {
     /// When it became public: microseconds since 1970, Shanghai time.
     pub time: i64,
     /// Its codes, joined by commas.
     pub codes: &'a str,
     /// News, report, announcement or post.
     pub kind: Kind,
-    /// Its title.
     pub title: &'a str,
-    /// Whether an earlier document said the same.
+    /// True if an earlier document said the same.
     pub repeats: bool,
 }
 
@@ -56,7 +54,7 @@ impl Gathering {
     /// Adds a document; `id` and `first` are the hashes of its id and of the id of its first mention, where that is another document.
     /// False where the titles of a part exceed 4 GiB.
     #[must_use]
-    pub(super) fn push(&mut self, row: Row<'_>, id: u64, first: Option<u64>) -> bool {
+    pub(super) fn push(&mut self, row: CatalogueRow<'_>, id: u64, first: Option<u64>) -> bool {
         let part = &mut self.part;
         let (Ok(number), Ok(end)) =
             (u32::try_from(part.times.len()), u32::try_from(part.titles.len() + row.title.len()))
@@ -99,14 +97,12 @@ impl Gathering {
 }
 
 impl Part {
-    /// Documents.
     pub(crate) fn len(&self) -> usize {
         self.times.len()
     }
 
-    /// A document.
-    pub(crate) fn row(&self, i: usize) -> Row<'_> {
-        Row {
+    pub(crate) fn row(&self, i: usize) -> CatalogueRow<'_> {
+        CatalogueRow {
             time: self.times[i],
             codes: self.codes_of(i),
             kind: self.kinds[i],
@@ -115,17 +111,14 @@ impl Part {
         }
     }
 
-    /// When each became public.
     pub(crate) fn times(&self) -> &[i64] {
         &self.times
     }
 
-    /// Their kinds.
     pub(crate) fn kinds(&self) -> &[Kind] {
         &self.kinds
     }
 
-    /// The codes of a document.
     pub(crate) fn codes_of(&self, i: usize) -> &str {
         &self.code_names[self.codes[i] as usize]
     }
@@ -140,7 +133,7 @@ impl Part {
         &self.titles
     }
 
-    /// Where a title stands in [`Part::titles`].
+    /// The bytes of a title in [`Part::titles`].
     pub(crate) fn title(&self, i: usize) -> Range<usize> {
         let start = if i == 0 { 0 } else { self.ends[i - 1] as usize + 1 };
         start..self.ends[i] as usize
@@ -161,15 +154,12 @@ impl Part {
     }
 }
 
-/// What is known of a part.
 #[derive(Clone, Debug, Default)]
 pub(crate) enum Slot {
-    /// It has not been read yet.
     #[default]
     Unread,
-    /// Its columns.
     Read(Arc<Part>),
-    /// Why it cannot be read.
+    /// The reason why it cannot be read.
     Damaged(Arc<str>),
 }
 
@@ -184,7 +174,7 @@ pub(crate) struct Catalogue {
 
 impl Catalogue {
     /// A catalogue of parts of so many rows, none of them read. Rows past the four thousand millionth are left out.
-    pub(crate) fn of(rows: impl Iterator<Item = usize>) -> Catalogue {
+    pub(crate) fn new(rows: impl Iterator<Item = usize>) -> Catalogue {
         let mut starts = vec![0u32];
         for rows in rows {
             let last = starts.last().copied().unwrap_or(0);
@@ -198,13 +188,11 @@ impl Catalogue {
         self.starts.last().map_or(0, |end| *end as usize)
     }
 
-    /// Documents that have been read.
     pub(crate) fn documents_read(&self) -> usize {
         let rows = |part: usize| (self.starts[part + 1] - self.starts[part]) as usize;
         (0..self.slots.len()).filter(|part| !matches!(self.slots[*part], Slot::Unread)).map(rows).sum()
     }
 
-    /// Parts.
     pub(crate) fn parts(&self) -> usize {
         self.slots.len()
     }
@@ -214,17 +202,15 @@ impl Catalogue {
         self.read
     }
 
-    /// Whether there is nothing left to read.
+    /// True if there is nothing left to read.
     pub(crate) fn is_complete(&self) -> bool {
         self.read == self.slots.len()
     }
 
-    /// What is known of a part.
     pub(crate) fn slot(&self, part: usize) -> &Slot {
         self.slots.get(part).unwrap_or(&Slot::Unread)
     }
 
-    /// The faults of damaged parts.
     pub(crate) fn faults(&self) -> impl Iterator<Item = &str> {
         self.slots.iter().filter_map(|slot| match slot {
             Slot::Damaged(fault) => Some(&**fault),
@@ -265,7 +251,7 @@ impl Catalogue {
     }
 
     /// A document that has been read.
-    pub(crate) fn row(&self, n: usize) -> Option<Row<'_>> {
+    pub(crate) fn row(&self, n: usize) -> Option<CatalogueRow<'_>> {
         let (part, row) = self.place(n)?;
         match &self.slots[part] {
             Slot::Read(part) => Some(part.row(row)),
@@ -273,7 +259,6 @@ impl Catalogue {
         }
     }
 
-    /// Parts that have been read, each with its number.
     pub(crate) fn read_parts(&self) -> impl Iterator<Item = (usize, &Part)> {
         self.slots.iter().enumerate().filter_map(|(i, slot)| match slot {
             Slot::Read(part) => Some((i, &**part)),
@@ -306,12 +291,12 @@ pub(super) mod tests {
 
     /// A catalogue of these parts; ids are numbers through all rows.
     pub(in crate::corpus) fn catalogue(parts: &[&[(i64, &str, Kind, &str, Option<u64>)]]) -> Catalogue {
-        let mut catalogue = Catalogue::of(parts.iter().map(|part| part.len()));
+        let mut catalogue = Catalogue::new(parts.iter().map(|part| part.len()));
         let mut id = 0;
         for (i, rows) in parts.iter().enumerate() {
             let mut part = Gathering::default();
             for &(time, codes, kind, title, first) in *rows {
-                assert!(part.push(Row { time, codes, kind, title, repeats: first.is_some() }, id, first));
+                assert!(part.push(CatalogueRow { time, codes, kind, title, repeats: first.is_some() }, id, first));
                 id += 1;
             }
             catalogue.take(i, Slot::Read(Arc::new(part.end())));
@@ -327,7 +312,7 @@ pub(super) mod tests {
             &[(9, "600517.SH", Kind::Report, "two\nlines", None)],
         ]);
         assert_eq!((catalogue.len(), catalogue.parts(), catalogue.is_complete()), (3, 3, true));
-        let row = |time, codes, kind, title, repeats| Some(Row { time, codes, kind, title, repeats });
+        let row = |time, codes, kind, title, repeats| Some(CatalogueRow { time, codes, kind, title, repeats });
         assert_eq!(catalogue.row(0), row(7, "600517.SH", Kind::News, "一", false));
         assert_eq!(catalogue.row(1), row(8, "", Kind::Post, "", true));
         assert_eq!(catalogue.row(2), row(9, "600517.SH", Kind::Report, "two\nlines", false));
@@ -343,10 +328,10 @@ pub(super) mod tests {
 
     #[test]
     fn parts_come_in_any_order_and_one_that_is_not_as_told_is_damaged() {
-        let mut catalogue = Catalogue::of([2, 1].into_iter());
+        let mut catalogue = Catalogue::new([2, 1].into_iter());
         assert_eq!((catalogue.row(2), catalogue.documents_read()), (None, 0));
         let mut part = Gathering::default();
-        assert!(part.push(Row { time: 0, codes: "", kind: Kind::News, title: "二", repeats: false }, 1, None));
+        assert!(part.push(CatalogueRow { time: 0, codes: "", kind: Kind::News, title: "二", repeats: false }, 1, None));
         let part = Arc::new(part.end());
         catalogue.take(1, Slot::Read(part.clone()));
         assert_eq!((catalogue.row(2).map(|row| row.title), catalogue.documents_read()), (Some("二"), 1));

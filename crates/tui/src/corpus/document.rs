@@ -16,25 +16,22 @@ use inkstone_base::job::Ctx;
 use inkstone_tables::corpus;
 use inkstone_tables::frames;
 
-/// What the reader is to show.
+/// A request for a document in the reader.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Wanted {
     /// Number of the list of files: after a run the files are listed anew.
     pub list: u64,
     /// Part and row.
     pub place: (usize, usize),
-    /// How to cut the body; none: not at all.
+    /// The unit of the tokens; `None` leaves the body whole.
     pub cut: Option<Cut>,
-    /// Cells of a line.
     pub width: usize,
-    /// What is searched for.
     pub pattern: Option<Pattern>,
 }
 
 /// One document, cut and marked.
 #[derive(Debug, Default)]
 pub(crate) struct Text {
-    /// The document.
     pub document: Document,
     /// Characters of its body.
     pub characters: usize,
@@ -44,7 +41,6 @@ pub(crate) struct Text {
     pub tokens: Vec<Range<usize>>,
     /// Marked passages of the body, by where they begin.
     pub marks: Vec<Mark>,
-    /// What went wrong with the marks.
     pub fault: Option<String>,
 }
 
@@ -62,7 +58,7 @@ pub(super) struct Shown {
 #[derive(Clone, Default)]
 pub(crate) struct Shelf(Arc<Mutex<Option<(Arc<Index>, usize, DataFrame)>>>);
 
-/// What a document is read with.
+/// The functions that a document is read with.
 pub(super) struct Library {
     pub index: Arc<Index>,
     pub(crate) shelf: Shelf,
@@ -73,8 +69,8 @@ pub(super) struct Library {
 impl Library {
     /// Reads what is wanted; what `old` has of it already is taken from there.
     pub(super) fn read(&self, wanted: Wanted, old: Option<Shown>, ctx: &Ctx) -> Result<Shown> {
-        let of = |wanted: &Wanted| (wanted.list, wanted.place, wanted.cut);
-        let same = old.as_ref().filter(|old| of(&old.wanted) == of(&wanted));
+        let source = |wanted: &Wanted| (wanted.list, wanted.place, wanted.cut);
+        let same = old.as_ref().filter(|old| source(&old.wanted) == source(&wanted));
         let text = match same {
             Some(old) => old.text.clone(),
             None => Arc::new(self.text(&wanted)?),

@@ -22,15 +22,13 @@ pub(super) struct Filter {
 #[derive(Clone, Debug)]
 struct Condition {
     negated: bool,
-    what: What,
+    what: Test,
 }
 
 #[derive(Clone, Debug)]
-enum What {
+enum Test {
     Kinds(Vec<Kind>),
-    /// One of these stands in the codes.
     Codes(Vec<Regex>),
-    /// One of these stands in the title.
     Titles(Vec<Regex>),
     /// Published in one of these times: microseconds since 1970.
     Times(Vec<Range<i64>>),
@@ -38,16 +36,15 @@ enum What {
     Word(Regex, Option<Box<Initials>>),
 }
 
-/// What a filter cannot be read for.
+/// The reasons why a filter cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Fault {
     /// The character where it stands, counted from 1.
     pub at: usize,
-    /// What is wrong.
     pub what: Complaint,
 }
 
-/// What is wrong with a filter.
+/// The fault of a filter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Complaint {
     /// There is no condition of this name.
@@ -72,13 +69,11 @@ pub fn read_filter(line: &str) -> Result<(), usize> {
 }
 
 impl Filter {
-    /// Reads the line.
     pub(super) fn parse(line: &str) -> Result<Filter, Fault> {
         let conditions = words(line).into_iter().map(condition).collect::<Result<_, _>>()?;
         Ok(Filter { conditions })
     }
 
-    /// Whether every document passes.
     pub(super) fn is_empty(&self) -> bool {
         self.conditions.is_empty()
     }
@@ -97,21 +92,21 @@ impl Filter {
     }
 }
 
-impl What {
+impl Test {
     /// Marks the documents for which it holds.
     fn mark(&self, part: &Part, holds: &mut [bool]) {
         match self {
-            What::Kinds(kinds) => {
+            Test::Kinds(kinds) => {
                 holds.iter_mut().zip(part.kinds()).for_each(|(hold, kind)| *hold = kinds.contains(kind));
             }
-            What::Codes(codes) => codes.iter().for_each(|code| mark_codes(code, part, holds)),
-            What::Titles(titles) => titles.iter().for_each(|title| mark_titles(title, part, holds)),
-            What::Times(times) => {
+            Test::Codes(codes) => codes.iter().for_each(|code| mark_codes(code, part, holds)),
+            Test::Titles(titles) => titles.iter().for_each(|title| mark_titles(title, part, holds)),
+            Test::Times(times) => {
                 let within = |time| times.iter().any(|range| range.contains(time));
                 holds.iter_mut().zip(part.times()).for_each(|(hold, time)| *hold = within(time));
             }
-            What::Repeats => part.repeating().for_each(|row| holds[row] = true),
-            What::Word(word, initials) => {
+            Test::Repeats => part.repeating().for_each(|row| holds[row] = true),
+            Test::Word(word, initials) => {
                 mark_codes(word, part, holds);
                 mark_titles(word, part, holds);
                 if let Some(initials) = initials {
@@ -199,29 +194,29 @@ fn condition(word: Written) -> Result<Condition, Fault> {
         }
         return match *known {
             "kind" => match values.iter().map(|value| kind(value).ok_or(*value)).collect() {
-                Ok(kinds) => done(What::Kinds(kinds)),
+                Ok(kinds) => done(Test::Kinds(kinds)),
                 Err(value) => fault(after, Complaint::NoKind(value.to_owned())),
             },
             "time" => match values.iter().map(|value| time(value)).collect() {
-                Ok(times) => done(What::Times(times)),
+                Ok(times) => done(Test::Times(times)),
                 Err(what) => fault(after, what),
             },
-            "code" => done(What::Codes(values.into_iter().map(literal).collect())),
-            _ => done(What::Titles(values.into_iter().map(literal).collect())),
+            "code" => done(Test::Codes(values.into_iter().map(literal).collect())),
+            _ => done(Test::Titles(values.into_iter().map(literal).collect())),
         };
     }
     if matches!(plain, "repeats" | "重复" | "转载") && plain.len() == text.len() {
-        return done(What::Repeats);
+        return done(Test::Repeats);
     }
     if plain.len() == text.len() && looks_like_time(text) {
-        return time(text).map_or_else(|what| fault(skipped, what), |time| done(What::Times(vec![time])));
+        return time(text).map_or_else(|what| fault(skipped, what), |time| done(Test::Times(vec![time])));
     }
     done(free(text))
 }
 
-fn free(text: &str) -> What {
+fn free(text: &str) -> Test {
     let initials = text.bytes().any(|b| b.is_ascii_alphabetic()).then(|| Initials::new(text)).flatten().map(Box::new);
-    What::Word(literal(text), initials)
+    Test::Word(literal(text), initials)
 }
 
 /// Looks for a text as it is, in capitals or not.
@@ -240,11 +235,12 @@ fn kind(name: &str) -> Option<Kind> {
         (Kind::Announcement, ["公告", "annc"]),
         (Kind::Post, ["帖子", "股吧"]),
     ];
-    let of = |(kind, others): &(Kind, [&str; 2])| kind.name().starts_with(&name) || others.contains(&name.as_str());
-    kinds.iter().find(|known| of(known)).map(|known| known.0)
+    let matches =
+        |(kind, others): &(Kind, [&str; 2])| kind.name().starts_with(&name) || others.contains(&name.as_str());
+    kinds.iter().find(|known| matches(known)).map(|known| known.0)
 }
 
-/// Whether a word without a name before it is a time: a date, a month, or a range of them. A bare number may be part of a code.
+/// True if a word without a name before it is a time: a date, a month, or a range of them. A bare number may be part of a code.
 fn looks_like_time(text: &str) -> bool {
     let of_time = text.bytes().all(|b| b.is_ascii_digit() || matches!(b, b'-' | b'/' | b'.'));
     let month = text.len() >= 6 && text.as_bytes().get(4).is_some_and(|b| matches!(b, b'-' | b'/'));

@@ -35,62 +35,55 @@ pub(super) const BAD: &str = "⁻";
 pub(crate) struct Layout(Vec<Range<u32>>);
 
 impl Layout {
-    /// Lines.
     pub(crate) fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// The bytes of a line.
     pub(crate) fn line(&self, line: usize) -> Option<Range<usize>> {
         self.0.get(line).map(|range| range.start as usize..range.end as usize)
     }
 
-    /// The line where a byte is.
     pub(crate) fn line_of(&self, byte: usize) -> usize {
         self.0.partition_point(|line| line.start as usize <= byte).saturating_sub(1)
     }
 }
 
-/// What a piece of a line is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Sort {
+pub(crate) enum PieceKind {
     /// Text that belongs to no token and no mark.
     Plain,
     /// A token; neighbours differ in the flag.
     Token(bool),
     /// The stroke between two tokens.
     Stroke,
-    /// A marked passage.
     Marked(Meaning),
-    /// What the search found; the one that was jumped to has the flag.
+    /// A hit of the search; true for the one that was jumped to.
     Hit(bool),
 }
 
-impl Sort {
-    /// How it looks.
+impl PieceKind {
     pub(crate) fn style(self, red_up: bool) -> Style {
         match self {
-            Sort::Plain => look::PLAIN,
-            Sort::Token(even) => look::TOKENS[usize::from(even)],
-            Sort::Stroke => look::DIM,
-            Sort::Marked(Meaning::Name) => look::NAME,
-            Sort::Marked(Meaning::Positive) => look::of_sign(1.0, red_up),
-            Sort::Marked(Meaning::Negative) => look::of_sign(-1.0, red_up),
-            Sort::Marked(Meaning::Boilerplate) => look::DIM,
-            Sort::Hit(here) => look::SELECTED.add_modifier(if here { Modifier::BOLD } else { Modifier::UNDERLINED }),
+            PieceKind::Plain => look::PLAIN,
+            PieceKind::Token(even) => look::TOKENS[usize::from(even)],
+            PieceKind::Stroke => look::DIM,
+            PieceKind::Marked(Meaning::Name) => look::NAME,
+            PieceKind::Marked(Meaning::Positive) => look::of_sign(1.0, red_up),
+            PieceKind::Marked(Meaning::Negative) => look::of_sign(-1.0, red_up),
+            PieceKind::Marked(Meaning::Boilerplate) => look::DIM,
+            PieceKind::Hit(here) => {
+                look::SELECTED.add_modifier(if here { Modifier::BOLD } else { Modifier::UNDERLINED })
+            }
         }
     }
 }
 
-/// A line as it is drawn.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Line {
-    /// Whether the search found something in it.
+pub(crate) struct BodyLine {
+    /// True if the search found something in it.
     pub hit: bool,
-    /// Whether some of it is boilerplate.
     pub boilerplate: bool,
-    /// Its pieces.
-    pub pieces: Vec<(String, Sort)>,
+    pub pieces: Vec<(String, PieceKind)>,
 }
 
 /// Wraps the body to lines of `width` cells, the signs of its marks and the strokes between its tokens among them.
@@ -126,15 +119,15 @@ pub(crate) fn lay_out(text: &Text, width: usize) -> Layout {
 }
 
 /// A line in its colours; `hits` are the passages that the search found, and `here` the one that was jumped to.
-pub(crate) fn line(text: &Text, bytes: Range<usize>, hits: &[Range<usize>], here: Option<usize>) -> Line {
+pub(crate) fn line(text: &Text, bytes: Range<usize>, hits: &[Range<usize>], here: Option<usize>) -> BodyLine {
     let first = hits.partition_point(|hit| hit.end <= bytes.start);
     let hits = || (first..).zip(&hits[first..]).take_while(|(_, hit)| hit.start < bytes.end);
     let boiled = text.marks.iter().filter(|mark| mark.meaning == Meaning::Boilerplate);
     let boilerplate = boiled.take_while(|mark| mark.range.start < bytes.end).any(|mark| mark.range.end > bytes.start);
-    let mut line = Line { hit: hits().next().is_some(), boilerplate, pieces: Vec::new() };
+    let mut line = BodyLine { hit: hits().next().is_some(), boilerplate, pieces: Vec::new() };
     for (glyph, sort) in signed(text, bytes.clone()) {
-        let hit = hits().find(|(_, hit)| hit.contains(&glyph.at)).map(|(i, _)| Sort::Hit(here == Some(i)));
-        let sort = if sort == Sort::Stroke { sort } else { hit.unwrap_or(sort) };
+        let hit = hits().find(|(_, hit)| hit.contains(&glyph.at)).map(|(i, _)| PieceKind::Hit(here == Some(i)));
+        let sort = if sort == PieceKind::Stroke { sort } else { hit.unwrap_or(sort) };
         match line.pieces.last_mut() {
             Some((piece, last)) if *last == sort => piece.push_str(&glyph.text),
             _ => line.pieces.push((glyph.text.into_owned(), sort)),
@@ -145,7 +138,7 @@ pub(crate) fn line(text: &Text, bytes: Range<usize>, hits: &[Range<usize>], here
 
 /// The glyphs of some bytes of the body with what they are: a stroke where a token ends and the next begins without a gap, and the signs
 /// of marks as part of the glyphs where these begin and end.
-fn signed(text: &Text, bytes: Range<usize>) -> impl Iterator<Item = (Glyph<'_>, Sort)> {
+fn signed(text: &Text, bytes: Range<usize>) -> impl Iterator<Item = (Glyph<'_>, PieceKind)> {
     let piece = &text.document.body[bytes.clone()];
     // Boilerplate is signed at the left; it encloses other marks, which tell more.
     let of_words = |mark: &&Mark| mark.meaning != Meaning::Boilerplate;
@@ -173,15 +166,15 @@ fn signed(text: &Text, bytes: Range<usize>) -> impl Iterator<Item = (Glyph<'_>, 
         let touches = token > 0 && text.tokens.get(token - 1).is_some_and(|before| before.end == at);
         let stroke = begins && touches && !gap && !glyph.breaks();
         gap = glyph.breaks();
-        let plain = if within.is_some() { Sort::Token(token % 2 == 1) } else { Sort::Plain };
+        let plain = if within.is_some() { PieceKind::Token(token % 2 == 1) } else { PieceKind::Plain };
         let meaning = meaning_at(&words, at).or_else(|| meaning_at(&marks, at));
         if !glyph.breaks() {
             sign(&mut glyph, &words, meaning, end);
         }
-        let drawn = (glyph, meaning.map_or(plain, Sort::Marked));
+        let drawn = (glyph, meaning.map_or(plain, PieceKind::Marked));
         if stroke {
             waiting = Some(drawn);
-            return Some((Glyph { text: Cow::Borrowed("/"), width: 1, at }, Sort::Stroke));
+            return Some((Glyph { text: Cow::Borrowed("/"), width: 1, at }, PieceKind::Stroke));
         }
         Some(drawn)
     })
@@ -232,7 +225,7 @@ mod tests {
         Text { marks: marks.collect(), ..text(body, &[]) }
     }
 
-    fn lines(text: &Text, width: usize) -> Vec<Line> {
+    fn lines(text: &Text, width: usize) -> Vec<BodyLine> {
         let layout = lay_out(text, width);
         (0..layout.len()).map(|i| line(text, layout.line(i).unwrap(), &[], None)).collect()
     }
@@ -245,9 +238,9 @@ mod tests {
     fn strokes_stand_between_touching_tokens_only() {
         let text = text("公司拟回购 股份", &["公司", "拟", "回购", "股份"]);
         assert_eq!(plain(&text, 40), ["公司/拟/回购 股份"]);
-        let sorts: Vec<Sort> = lines(&text, 40)[0].pieces.iter().map(|p| p.1).collect();
-        let (even, odd) = (Sort::Token(false), Sort::Token(true));
-        assert_eq!(sorts, [even, Sort::Stroke, odd, Sort::Stroke, even, Sort::Plain, odd]);
+        let sorts: Vec<PieceKind> = lines(&text, 40)[0].pieces.iter().map(|p| p.1).collect();
+        let (even, odd) = (PieceKind::Token(false), PieceKind::Token(true));
+        assert_eq!(sorts, [even, PieceKind::Stroke, odd, PieceKind::Stroke, even, PieceKind::Plain, odd]);
     }
 
     #[test]
@@ -276,7 +269,7 @@ mod tests {
         marks.sort_by_key(|mark| mark.0.start);
         let text = marked("平安银行大涨如下", &marks);
         let line = &lines(&text, 40)[0];
-        let piece = |text: &str, meaning| (text.to_owned(), Sort::Marked(meaning));
+        let piece = |text: &str, meaning| (text.to_owned(), PieceKind::Marked(meaning));
         let expected = [
             piece("‹平安银行›", Meaning::Name),
             piece("大涨⁺", Meaning::Positive),
@@ -291,10 +284,10 @@ mod tests {
         let text = text("公司拟回购股份", &[]);
         let layout = lay_out(&text, 8);
         let found = [9..21];
-        let drawn: Vec<Line> =
+        let drawn: Vec<BodyLine> =
             (0..layout.len()).map(|i| line(&text, layout.line(i).unwrap(), &found, Some(0))).collect();
-        assert_eq!(drawn[0].pieces, [("公司拟".to_owned(), Sort::Plain), ("回".to_owned(), Sort::Hit(true))]);
-        assert_eq!(drawn[1].pieces, [("购股份".to_owned(), Sort::Hit(true))]);
+        assert_eq!(drawn[0].pieces, [("公司拟".to_owned(), PieceKind::Plain), ("回".to_owned(), PieceKind::Hit(true))]);
+        assert_eq!(drawn[1].pieces, [("购股份".to_owned(), PieceKind::Hit(true))]);
         assert!(drawn.iter().all(|line| line.hit));
         assert_eq!((layout.line_of(9), layout.line_of(12), layout.line_of(500)), (0, 1, 1));
         assert!(!line(&text, 0..9, &found, None).hit);

@@ -1,4 +1,4 @@
-//! What the table lists now, and the thread that makes the list when something changes.
+//! The list of the table, and the thread that makes it anew after a change.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -9,19 +9,18 @@ use super::order::{By, Order, Ranks};
 use crate::desk::Desk;
 use crate::errand::Errand;
 
-/// What a list is of: what the user asked for, and how much of the corpus there was.
+/// The state a list was made from: the user's wish, and how much of the corpus was read.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Of {
-    /// What the user asked for.
+pub(super) struct ListState {
     pub wish: Wish,
-    /// Parts that were read, and documents that the search had found.
+    /// Parts that were read.
     pub read: usize,
+    /// Documents found by the search.
     pub found: usize,
-    /// Whether no more parts are to come.
+    /// True if no more parts are to come.
     pub complete: bool,
 }
 
-/// What the user asked for.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Wish {
     /// Number of the list of files.
@@ -36,22 +35,21 @@ pub(crate) struct Wish {
 }
 
 impl Wish {
-    /// Whether all documents are listed in the order of the corpus, which takes no list.
+    /// True if all documents are listed in the order of the corpus, which takes no list.
     fn is_plain(&self) -> bool {
         let plain = Order { by: By::Corpus, descending: false };
         self.filter.trim().is_empty() && self.search.is_none() && self.order == plain && !self.folded
     }
 }
 
-/// The list.
 #[derive(Default)]
-pub(super) struct Listed {
+pub(super) struct DocumentList {
     /// None while all documents are listed in the order of the corpus.
     pub now: Option<Listing>,
-    /// What `now` is of.
-    of: Of,
-    errand: Option<(Of, Errand<Listing>)>,
-    /// Why there is no list.
+    /// The state that `now` was made from.
+    made_from: ListState,
+    errand: Option<(ListState, Errand<Listing>)>,
+    /// The reason why there is no list.
     pub fault: Option<String>,
     /// Ranks of the columns, and how much of the corpus they are of.
     ranks: (u64, usize, Arc<Ranks>),
@@ -59,8 +57,7 @@ pub(super) struct Listed {
     preparing: Option<Errand<()>>,
 }
 
-impl Listed {
-    /// Whether a list is being made.
+impl DocumentList {
     pub(super) fn waiting(&self) -> bool {
         self.errand.is_some()
     }
@@ -68,7 +65,7 @@ impl Listed {
     /// Takes in a list that has been made, and has one made where another is asked for; true when the list has changed.
     pub(crate) fn arrange(
         &mut self,
-        of: Of,
+        state: ListState,
         catalogue: &Catalogue,
         recipe: impl FnOnce() -> Recipe,
         desk: &Desk<'_>,
@@ -79,45 +76,45 @@ impl Listed {
                 changed = true;
                 self.fault = errand.fault().map(str::to_owned);
                 self.now = errand.get_mut().map(std::mem::take).or_else(|| Some(Listing::default()));
-                self.of = made_of;
+                self.made_from = made_of;
             } else {
                 self.errand = Some((made_of, errand));
             }
         }
-        if of.complete && self.rank(&of) {
+        if state.complete && self.rank(&state) {
             let (catalogue, ranks) = (catalogue.clone(), self.ranks.2.clone());
             self.preparing = Some(desk.errand("rank the columns", move |ctx| {
                 ctx.install(|| ranks.prepare(&catalogue));
                 Ok(())
             }));
         }
-        if of.wish.is_plain() {
+        if state.wish.is_plain() {
             changed |= self.now.take().is_some();
-            (self.errand, self.fault, self.of) = (None, None, of);
+            (self.errand, self.fault, self.made_from) = (None, None, state);
             return changed;
         }
-        let under_way = self.errand.as_ref().map_or(&self.of, |(of, _)| of);
-        let stale = if under_way.wish == of.wish {
+        let under_way = self.errand.as_ref().map_or(&self.made_from, |(state, _)| state);
+        let stale = if under_way.wish == state.wish {
             // A list of more of the same waits until the one under way is there; a growing table is not listed for each part.
-            let grown = of.read > under_way.read && (of.complete || of.read >= 2 * under_way.read);
-            self.errand.is_none() && (grown || of.found > under_way.found)
+            let grown = state.read > under_way.read && (state.complete || state.read >= 2 * under_way.read);
+            self.errand.is_none() && (grown || state.found > under_way.found)
         } else {
             true
         };
         if stale {
-            self.rank(&of);
+            self.rank(&state);
             let (catalogue, recipe, ranks) = (catalogue.clone(), recipe(), self.ranks.2.clone());
-            let errand = desk.errand("list", move |ctx| Listing::of(&catalogue, &recipe, &ranks, ctx));
-            self.errand = Some((of, errand));
+            let errand = desk.errand("list", move |ctx| Listing::make(&catalogue, &recipe, &ranks, ctx));
+            self.errand = Some((state, errand));
         }
         changed
     }
 
     /// Begins ranks anew where those there are are of another corpus, or of less of it; true where they were.
-    fn rank(&mut self, of: &Of) -> bool {
-        let stale = (self.ranks.0, self.ranks.1) != (of.wish.list, of.read);
+    fn rank(&mut self, state: &ListState) -> bool {
+        let stale = (self.ranks.0, self.ranks.1) != (state.wish.list, state.read);
         if stale {
-            (self.ranks, self.preparing) = ((of.wish.list, of.read, Arc::default()), None);
+            (self.ranks, self.preparing) = ((state.wish.list, state.read, Arc::default()), None);
         }
         stale
     }

@@ -12,25 +12,23 @@ use super::filter::Filter;
 use super::order::{Order, Ranks};
 use inkstone_base::job::Ctx;
 
-/// What to list.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Recipe {
     pub filter: Filter,
     /// Documents found by the search, ascending; none without one.
     pub found: Option<Arc<Vec<u32>>>,
     pub order: Order,
-    /// Whether repeats are folded into what they repeat.
+    /// True if repeats are folded into what they repeat.
     pub folded: bool,
-    /// Those that stay unfolded: the documents that stand for them.
+    /// The documents whose repeats are unfolded.
     pub open: BTreeSet<u32>,
 }
 
-/// What is listed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Listing {
     /// Numbers of the documents, in the order of the table.
     pub rows: Vec<u32>,
-    /// Where repeats are folded: how many documents a document stands for, itself among them, if there are more.
+    /// Number of documents that a document stands for, itself among them, if there are more and repeats are folded.
     pub counts: FxHashMap<u32, u32>,
     /// Documents that stand below the one that stands for them.
     pub below: FxHashSet<u32>,
@@ -38,21 +36,20 @@ pub(crate) struct Listing {
 
 impl Listing {
     /// Makes the list of the documents that have been read.
-    pub(super) fn of(catalogue: &Catalogue, recipe: &Recipe, ranks: &Ranks, ctx: &Ctx) -> Result<Listing> {
+    pub(super) fn make(catalogue: &Catalogue, recipe: &Recipe, ranks: &Ranks, ctx: &Ctx) -> Result<Listing> {
         ctx.install(|| {
             let rows = passing(catalogue, recipe, ctx)?;
             ctx.check()?;
             if !recipe.folded {
                 return Ok(Listing { rows: ranks.sort(rows, recipe.order, catalogue), ..Listing::default() });
             }
-            let mut folds = Folds::of(rows, ranks.first_mentions(catalogue));
+            let mut folds = Folds::new(rows, ranks.first_mentions(catalogue));
             ctx.check()?;
             let rows = ranks.sort(std::mem::take(&mut folds.heads), recipe.order, catalogue);
             Ok(folds.open(rows, &recipe.open))
         })
     }
 
-    /// Where a document stands.
     pub(super) fn line_of(&self, row: u32) -> Option<usize> {
         self.rows.iter().position(|listed| *listed == row)
     }
@@ -91,13 +88,12 @@ fn passing(catalogue: &Catalogue, recipe: &Recipe, ctx: &Ctx) -> Result<Vec<u32>
 struct Folds {
     /// Documents that stand for themselves or for several, ascending.
     heads: Vec<u32>,
-    /// The others of each.
     others: FxHashMap<u32, Vec<u32>>,
 }
 
 impl Folds {
     /// The first mention stands for what repeats it; where the list is without it, the first of the others does.
-    fn of(rows: Vec<u32>, first_mentions: &FxHashMap<u32, u32>) -> Folds {
+    fn new(rows: Vec<u32>, first_mentions: &FxHashMap<u32, u32>) -> Folds {
         let repeated: FxHashSet<u32> = first_mentions.values().copied().collect();
         let listed: FxHashSet<u32> = rows.iter().copied().filter(|row| repeated.contains(row)).collect();
         let mut stands_for: FxHashMap<u32, u32> = FxHashMap::default();
@@ -148,7 +144,7 @@ mod tests {
             &[(30, "a", Kind::News, "一", None), (20, "b", Kind::News, "二", Some(3))],
             &[(10, "c", Kind::Post, "三", Some(3)), (40, "d", Kind::Report, "四", None)],
         ]);
-        Listing::of(&catalogue, recipe, &Ranks::default(), &Ctx::new(1, 0).unwrap()).unwrap()
+        Listing::make(&catalogue, recipe, &Ranks::default(), &Ctx::new(1, 0).unwrap()).unwrap()
     }
 
     #[test]

@@ -13,7 +13,7 @@ use polars::prelude::DataFrame;
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use rustc_hash::FxHasher;
 
-use super::catalogue::{Catalogue, Gathering, Part, Row, Slot};
+use super::catalogue::{Catalogue, CatalogueRow, Gathering, Part, Slot};
 use crate::desk::Desk;
 use crate::errand::Errand;
 use crate::event::Event;
@@ -44,13 +44,13 @@ pub(crate) struct File {
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Index {
     pub files: Vec<File>,
-    /// Whether these are cleaned documents, with duplicates marked.
+    /// True if these are cleaned documents, with duplicates marked.
     pub cleaned: bool,
 }
 
 impl Index {
     /// Lists the cleaned corpus when it is complete, else the corpus as ingested.
-    pub(crate) fn of(project: &Project, ctx: &Ctx) -> Result<Index> {
+    pub(crate) fn list(project: &Project, ctx: &Ctx) -> Result<Index> {
         let documents = project.documents().files()?;
         let clean = project.clean().files()?;
         let cleaned = !clean.is_empty() && clean.len() >= documents.len();
@@ -69,7 +69,7 @@ impl Index {
     /// A catalogue of these files, of which nothing has been read but what `old` has of files that are the same.
     pub(crate) fn catalogue(&self, old: Option<(&Index, &Catalogue)>) -> Catalogue {
         // A file that cannot be read has one line, which says so.
-        let mut catalogue = Catalogue::of(self.files.iter().map(|file| *file.rows.as_ref().unwrap_or(&1)));
+        let mut catalogue = Catalogue::new(self.files.iter().map(|file| *file.rows.as_ref().unwrap_or(&1)));
         let old = old.filter(|(index, _)| index.cleaned == self.cleaned);
         for (i, file) in self.files.iter().enumerate() {
             let kept = old.filter(|(index, _)| index.files.get(i) == Some(file)).map(|(_, old)| old.slot(i));
@@ -82,7 +82,6 @@ impl Index {
         catalogue
     }
 
-    /// The file of a part.
     pub(crate) fn path(&self, part: usize) -> Result<&Path> {
         let file = self.files.get(part).context("the corpus has become shorter since it was listed")?;
         Ok(&file.path)
@@ -140,7 +139,7 @@ impl Loading {
         self.wanted.store(part, Ordering::Relaxed);
     }
 
-    /// Takes in what has come; true once that is all.
+    /// Takes in the answers that have come; true once that is all.
     pub(crate) fn take_into(&mut self, catalogue: &mut Catalogue) -> bool {
         // Whether the thread has ended is asked first: what it sent before it did is then there.
         self.errand.look();
@@ -166,7 +165,6 @@ fn without_folder(fault: String, path: &Path) -> String {
     folder.filter(|folder| folder.len() > 1).map_or(fault.clone(), |folder| fault.replace(&folder, ""))
 }
 
-/// The columns of a part.
 fn part_of(index: &Index, part: usize) -> Result<Part> {
     let path = index.path(part)?;
     let mut columns = vec!["doc_id", "published_at", "codes", "kind", "title"];
@@ -184,7 +182,7 @@ fn columns_of(frame: &DataFrame, cleaned: bool) -> Result<Part> {
     for (i, time) in times.into_iter().enumerate() {
         let id = ids.get(i).unwrap_or_default();
         let first = first.as_ref().and_then(|first| first.get(i)).filter(|first| *first != id);
-        let row = Row {
+        let row = CatalogueRow {
             time: time.unwrap_or_default().and_utc().timestamp_micros(),
             codes: codes.get(i).unwrap_or_default(),
             kind: kinds.get(i).and_then(Kind::parse).unwrap_or_default(),

@@ -1,4 +1,4 @@
-//! What a session leaves to the next one: filter, search, order, folding, and the document at the cursor.
+//! The memory of the page between sessions: filter, search, order, folding, and the document at the cursor.
 
 use serde_json::{Value, json};
 
@@ -6,13 +6,12 @@ use super::filter::Filter;
 use super::order::By;
 use super::{Corpus, Cut, Field, Order};
 
-/// What is left.
-pub(super) fn of(corpus: &Corpus) -> Value {
+pub(super) fn kept(corpus: &Corpus) -> Value {
     let cut = corpus.cut.map(|cut| if cut == Cut::Characters { "characters" } else { "words" });
     json!({
         "filter": corpus.filter.text(),
         "search": corpus.query.text(),
-        "sort": corpus.order.by.name(),
+        "sort": corpus.order.by.id(),
         "descending": corpus.order.descending,
         "folded": corpus.folded,
         "cut": cut,
@@ -20,17 +19,16 @@ pub(super) fn of(corpus: &Corpus) -> Value {
     })
 }
 
-/// Goes where an earlier session was. What cannot be read any more is left out.
+/// Restores the place of an earlier session. Values that can no longer be read are left out.
 pub(super) fn recall(corpus: &mut Corpus, memory: &Value) {
     let text = |name: &str| memory.get(name).and_then(Value::as_str).unwrap_or_default();
     let is = |name: &str| memory.get(name).and_then(Value::as_bool).unwrap_or_default();
     if let Ok(filter) = Filter::parse(text("filter")) {
-        corpus.filter = Field::of(text("filter"));
+        corpus.filter = Field::new(text("filter"));
         (corpus.filtering, corpus.filtering_by) = (filter, text("filter").to_owned());
     }
-    corpus.query = Field::of(text("search"));
-    let by = By::ALL.into_iter().find(|by| by.name() == text("sort")).unwrap_or_default();
-    corpus.order = Order { by, descending: is("descending") };
+    corpus.query = Field::new(text("search"));
+    corpus.order = Order { by: By::named(&memory["sort"]).unwrap_or_default(), descending: is("descending") };
     corpus.folded = is("folded");
     corpus.cut = match text("cut") {
         "characters" => Some(Cut::Characters),

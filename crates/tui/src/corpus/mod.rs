@@ -30,14 +30,14 @@ use serde_json::Value;
 pub(crate) use document::Text;
 pub use filter::read_filter;
 pub(crate) use layout::lay_out;
-pub(crate) use layout::{Sort, line};
+pub(crate) use layout::{PieceKind, line};
 pub(crate) use load::Index;
 pub(crate) use view::draw;
 
 use self::catalogue::{Catalogue, Slot};
 use self::document::Shelf;
 use self::filter::{Fault, Filter};
-use self::listed::{Listed, Of, Wish};
+use self::listed::{DocumentList, ListState, Wish};
 use self::listing::Recipe;
 use self::load::Loading;
 use self::order::Order;
@@ -48,10 +48,10 @@ use super::commands::Action;
 use super::desk::{self, Desk};
 use super::errand::Errand;
 use super::field::Field;
-use super::list::Cursor;
+use super::list::{Cursor, moved};
+use super::look;
 use super::page::{PageState, Table};
 
-/// State of the page.
 #[derive(Default)]
 pub struct Corpus {
     /// Number of the list of files: what speaks of an earlier one speaks of another corpus.
@@ -64,7 +64,7 @@ pub struct Corpus {
     filter: Field,
     /// The filter, or the last one that could be read.
     filtering: Filter,
-    /// What it was read from.
+    /// The text that `filtering` was read from.
     filtering_by: String,
     filter_fault: Option<Fault>,
     query: Field,
@@ -77,9 +77,9 @@ pub struct Corpus {
     order: Order,
     folded: bool,
     open: BTreeSet<u32>,
-    listed: Listed,
+    listed: DocumentList,
     cursor: Cursor,
-    /// Whether the next list is to be seen from its top, not where the document at the cursor is in it.
+    /// True if the next list is to be seen from its top, not where the document at the cursor is in it.
     to_top: bool,
     /// Part and row to go to once the files are listed.
     go_to: Option<(usize, usize)>,
@@ -97,7 +97,6 @@ enum Focus {
     Reader,
 }
 
-/// What is being typed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Typing {
     /// The filter, and what it was before.
@@ -106,32 +105,29 @@ enum Typing {
 }
 
 impl Corpus {
-    /// Whether there is anything to show.
     pub(crate) fn has_documents(&self) -> bool {
         self.catalogue.len() > 0
     }
 
-    /// Whether the selected document can be moved into.
     pub(crate) fn can_open(&self) -> bool {
         self.focus == Focus::Table && self.len() > 0
     }
 
-    /// Whether a document is there to be read elsewhere.
+    /// True if the selected document can be opened on another page.
     pub(crate) fn has_selected(&self) -> bool {
         self.number(self.cursor.at).is_some_and(|n| self.catalogue.row(n).is_some())
     }
 
-    /// Whether the search found something in the document that is read.
+    /// True if the search found something in the document that is read.
     pub(crate) fn has_hits(&self) -> bool {
         self.search.is_some() && self.reader.hits().1 > 0
     }
 
-    /// Whether the document at the cursor stands for others, which can be unfolded or folded.
+    /// True if the document at the cursor stands for others, which can be unfolded or folded.
     pub(crate) fn can_unfold(&self) -> bool {
         self.head().is_some()
     }
 
-    /// Documents listed.
     fn len(&self) -> usize {
         self.listed.now.as_ref().map_or(self.catalogue.len(), |listing| listing.rows.len())
     }
@@ -156,7 +152,7 @@ impl Corpus {
         self.index.as_ref()?.as_ref().ok()
     }
 
-    /// Why the part of the document at the cursor cannot be read.
+    /// The reason why the part of the document at the cursor cannot be read.
     fn fault_here(&self) -> Option<&str> {
         let place = self.number(self.cursor.at).and_then(|n| self.catalogue.place(n))?;
         match self.catalogue.slot(place.0) {
@@ -165,9 +161,9 @@ impl Corpus {
         }
     }
 
-    /// What is listed, by what the user asked for and what there is.
-    fn of(&self) -> Of {
-        Of {
+    /// The state that the list of this moment needs.
+    fn list_state(&self) -> ListState {
+        ListState {
             wish: Wish {
                 list: self.list,
                 filter: self.filtering_by.clone(),
@@ -244,7 +240,7 @@ impl Corpus {
 impl PageState for Corpus {
     fn reload(&mut self, desk: &Desk<'_>) {
         let project = desk.workspace.project.clone();
-        self.listing_files = Some(desk.errand("list the corpus", move |ctx| Index::of(&project, ctx)));
+        self.listing_files = Some(desk.errand("list the corpus", move |ctx| Index::list(&project, ctx)));
     }
 
     fn act(&mut self, action: Action, page: Rect, desk: &Desk<'_>) {
@@ -287,10 +283,8 @@ impl PageState for Corpus {
             }
             _ if self.focus == Focus::Table => self.cursor.step(action, self.len(), rows),
             _ => {
-                // The reader moves by lines: its cursor is the first one in sight.
-                let mut top = Cursor { at: self.reader.scroll, top: 0 };
-                top.step(action, self.reader.lines(), lines.saturating_sub(1).max(1));
-                self.reader.scroll = top.at;
+                let page = lines.saturating_sub(1).max(1);
+                self.reader.scroll = moved(self.reader.scroll, action, self.reader.lines(), page);
             }
         }
     }
@@ -358,7 +352,7 @@ impl PageState for Corpus {
     fn leave_field(&mut self, desk: &Desk<'_>) {
         match self.typing.take() {
             Some(Typing::Filter(before)) => {
-                self.filter = Field::of(before);
+                self.filter = Field::new(before);
                 self.filter_anew(desk);
                 self.to_top = false;
             }
@@ -376,10 +370,9 @@ impl PageState for Corpus {
             if let Some(by) = view::column_at(table, at) {
                 let descending = by == self.order.by && !self.order.descending;
                 self.sort_by(Order { by, descending });
-            } else if let Some(row) = view::row_at(table, at)
-                && let Some(line) = self.cursor.line_at(row, self.len())
-            {
-                self.cursor.at = line;
+            } else {
+                let count = self.len();
+                self.cursor.click(at, look::inside(table), count);
             }
         }
     }
@@ -394,7 +387,7 @@ impl PageState for Corpus {
     }
 
     fn remember(&self) -> Value {
-        memory::of(self)
+        memory::kept(self)
     }
 
     fn recall(&mut self, memory: &Value) {

@@ -9,49 +9,26 @@ use rayon::slice::ParallelSliceMut;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::catalogue::Catalogue;
+use crate::page::turns;
 
 /// Runs of equal beginnings up to this length are compared as whole texts.
 const SHORT: usize = 48;
 
-/// What the table is sorted by.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum By {
-    /// The order of the files.
-    #[default]
-    Corpus,
-    Time,
-    Code,
-    Kind,
-    /// Whether it repeats another document.
-    Repeats,
-    /// The characters of the title.
-    Title,
-}
-
-impl By {
-    /// All of them, in the order of the key that goes round.
-    pub(super) const ALL: [By; 6] = [By::Corpus, By::Time, By::Code, By::Kind, By::Repeats, By::Title];
-
-    /// The name that a session is remembered by.
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            By::Corpus => "corpus",
-            By::Time => "time",
-            By::Code => "code",
-            By::Kind => "kind",
-            By::Repeats => "repeats",
-            By::Title => "title",
-        }
-    }
-
-    /// The next one, round and round.
-    pub(super) fn next(self) -> By {
-        let at = By::ALL.iter().position(|by| *by == self).unwrap_or(0);
-        By::ALL[(at + 1) % By::ALL.len()]
+turns! {
+    pub(super) enum By {
+        /// The order of the files.
+        #[default]
+        Corpus = "corpus",
+        Time = "time",
+        Code = "code",
+        Kind = "kind",
+        /// Repeats behind the others.
+        Repeats = "repeats",
+        /// The characters of the title.
+        Title = "title",
     }
 }
 
-/// An order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Order {
     pub by: By,

@@ -3,11 +3,10 @@
 use std::ops::Range;
 
 use super::document::{Library, Shown, Wanted};
-use super::layout::{self, Line};
+use super::layout::{self, BodyLine};
 use crate::desk::Desk;
 use crate::errand::Errand;
 
-/// The reader.
 #[derive(Default)]
 pub(super) struct Reader {
     /// The document, or what it could not be read for.
@@ -26,23 +25,19 @@ impl Reader {
         self.shown.as_ref()?.as_ref().ok()
     }
 
-    /// Why it cannot be read.
     pub(super) fn fault(&self) -> Option<&str> {
         self.shown.as_ref()?.as_ref().err().map(|(_, fault)| fault.as_str())
     }
 
-    /// Whether what was asked for has not come yet.
     pub(super) fn waiting(&self) -> bool {
         self.asked.is_some()
     }
 
-    /// Lines of the document.
     pub(super) fn lines(&self) -> usize {
         self.shown().map_or(0, |shown| shown.layout.len())
     }
 
-    /// A line, as it is drawn.
-    pub(super) fn line(&self, at: usize) -> Option<Line> {
+    pub(super) fn line(&self, at: usize) -> Option<BodyLine> {
         let shown = self.shown()?;
         Some(layout::line(&shown.text, shown.layout.line(at)?, &shown.hits, self.hit))
     }
@@ -69,7 +64,7 @@ impl Reader {
         true
     }
 
-    /// Takes in what has come, and asks for what is wanted; `height` lines are in sight.
+    /// Takes in the answers that have come, and asks for what is wanted; `height` lines are in sight.
     pub(crate) fn arrange(
         &mut self,
         wanted: Option<Wanted>,
@@ -112,8 +107,8 @@ impl Reader {
     }
 
     fn take(&mut self, shown: Shown, height: usize) {
-        let of = |wanted: &Wanted| (wanted.list, wanted.place);
-        let old = self.shown().filter(|old| of(&old.wanted) == of(&shown.wanted));
+        let document = |wanted: &Wanted| (wanted.list, wanted.place);
+        let old = self.shown().filter(|old| document(&old.wanted) == document(&shown.wanted));
         let searched_anew = old.is_none_or(|old| old.wanted.pattern != shown.wanted.pattern);
         // The first line in sight stays so, however wide the lines are now.
         let top: Option<Range<usize>> = old.and_then(|old| old.layout.line(self.scroll));

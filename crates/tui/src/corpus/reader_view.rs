@@ -1,12 +1,12 @@
-//! The picture of the reader.
+//! Draws the reader.
 
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
-use ratatui::widgets::{Paragraph, Wrap};
+use ratatui::widgets::Paragraph;
 
 use super::document::Text;
-use super::layout::{BAD, BOILERPLATE, GOOD, HIT, NAME, Sort};
+use super::layout::{BAD, BOILERPLATE, GOOD, HIT, NAME, PieceKind};
 use super::{Corpus, Focus, words as own};
 use crate::app::App;
 use crate::words;
@@ -20,15 +20,12 @@ pub(super) fn room(reader: Rect) -> usize {
     reader.height.saturating_sub(2 + HEAD) as usize
 }
 
-/// Draws the reader.
 pub(super) fn draw(app: &App, corpus: &Corpus, frame: &mut Frame<'_>, area: Rect) {
     let focused = corpus.focus == Focus::Reader;
     let reader = &corpus.reader;
     let Some(shown) = reader.shown() else {
         let fault = reader.fault().or_else(|| corpus.fault_here()).unwrap_or_default();
-        let line = Line::styled(fault, look::BAD);
-        let fault = Paragraph::new(line).wrap(Wrap { trim: false }).block(look::pane("", focused));
-        return frame.render_widget(fault, area);
+        return look::message(Line::styled(fault, look::BAD), look::pane("", focused), frame, area);
     };
     let text = &*shown.text;
     let cells = area.width.saturating_sub(2) as usize;
@@ -43,11 +40,11 @@ pub(super) fn draw(app: &App, corpus: &Corpus, frame: &mut Frame<'_>, area: Rect
         }
     };
     let left = cells.saturating_sub(width::width(&place));
-    let told = match &text.fault {
+    let footer = match &text.fault {
         Some(fault) => Line::styled(width::cut(&format!(" {fault} "), left), look::BAD),
         None => legend(app, text, reader.hits().1 > 0, left),
     };
-    let block = block.title_bottom(told).title_bottom(Line::raw(place).right_aligned());
+    let block = block.title_bottom(footer).title_bottom(Line::raw(place).right_aligned());
     let lines =
         (reader.scroll..reader.lines()).take(body.height as usize).filter_map(|at| reader.line(at)).map(|line| {
             let hit = Span::styled(if line.hit { HIT } else { " " }, look::KEY);
@@ -82,10 +79,10 @@ fn about(app: &App, corpus: &Corpus, text: &Text) -> String {
     format!("{time} · {} · {size}{first}{by}", app.say(words::kind(document.kind)))
 }
 
-/// What the signs and colours stand for, as far as the document has them and so many cells have room.
+/// The legend of the signs and colours that the document has, as far as so many cells have room.
 fn legend(app: &App, text: &Text, hits: bool, cells: usize) -> Line<'static> {
     let has = |meaning| text.marks.iter().any(|mark| mark.meaning == meaning);
-    let style = |meaning| Sort::Marked(meaning).style(app.workspace.red_up);
+    let style = |meaning| PieceKind::Marked(meaning).style(app.workspace.red_up);
     let mut entries: Vec<Span<'static>> = Vec::new();
     for meaning in [Meaning::Name, Meaning::Positive, Meaning::Negative, Meaning::Boilerplate] {
         if has(meaning) {

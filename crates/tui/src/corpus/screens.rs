@@ -58,7 +58,7 @@ fn press_at(bench: &mut Bench, column: u16, row: u16) {
     bench.settle();
 }
 
-/// What stands in the column of titles.
+/// The texts in the column of titles.
 fn titles(bench: &Bench) -> Vec<String> {
     let corpus = &bench.app.corpus;
     (0..corpus.len())

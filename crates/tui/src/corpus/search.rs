@@ -20,7 +20,7 @@ use crate::reading::chain;
 use inkstone_tables::corpus;
 use inkstone_tables::frames;
 
-/// What a regular expression begins with.
+/// The prefix of a regular expression.
 const EXPRESSION: &str = "re:";
 
 /// Parts that are in memory at once; one of long reports takes tens of megabytes.
@@ -29,7 +29,7 @@ const AT_ONCE: usize = 4;
 /// Passages of a document that are marked; more of them say nothing new.
 const MARKED: usize = 10_000;
 
-/// What to look for.
+/// A text or an expression to look for.
 #[derive(Clone, Debug)]
 pub(super) struct Pattern {
     text: String,
@@ -60,7 +60,7 @@ impl Pattern {
         Ok(Some(Pattern { text: text.to_owned(), regex }))
     }
 
-    /// Where it stands in a text, at most [`MARKED`] times.
+    /// Its places in a text, at most [`MARKED`].
     pub(super) fn places(&self, text: &str) -> Vec<Range<usize>> {
         let found = self.regex.find_iter(text).map(|found| found.range());
         found.filter(|range| !range.is_empty()).take(MARKED).collect()
@@ -73,14 +73,14 @@ impl Pattern {
 
 /// The character of a fault in an expression, from 1, and what is wrong. The library tells it as a drawing over several lines.
 fn place_of(error: &regex::Error) -> (usize, String) {
-    let told = error.to_string();
-    let at = told.lines().find(|line| line.trim_start().starts_with('^'));
+    let drawing = error.to_string();
+    let at = drawing.lines().find(|line| line.trim_start().starts_with('^'));
     let at = at.map_or(1, |line| line.chars().take_while(|c| *c != '^').count().saturating_sub(3).max(1));
-    let fault = told.lines().find_map(|line| line.strip_prefix("error: "));
-    (at, fault.map_or_else(|| told.split_whitespace().collect::<Vec<_>>().join(" "), str::to_owned))
+    let fault = drawing.lines().find_map(|line| line.strip_prefix("error: "));
+    (at, fault.map_or_else(|| drawing.split_whitespace().collect::<Vec<_>>().join(" "), str::to_owned))
 }
 
-/// What one part gave.
+/// The hits in one part.
 struct Piece {
     hits: Vec<u32>,
     fault: Option<String>,
@@ -149,7 +149,6 @@ impl Search {
         self.fault = self.fault.take().or(fault).or_else(|| self.errand.fault().map(str::to_owned));
     }
 
-    /// Whether parts are still looked through.
     pub(crate) fn is_under_way(&self) -> bool {
         self.errand.waiting()
     }

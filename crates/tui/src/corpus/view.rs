@@ -1,4 +1,4 @@
-//! The picture of the page, and of the table on it.
+//! Draws the page and the table on it.
 
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Position, Rect};
@@ -6,13 +6,13 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Paragraph, Wrap};
 
-use super::catalogue::{Row, Slot};
+use super::catalogue::{CatalogueRow, Slot};
 use super::load::time_of;
 use super::order::By;
 use super::{Corpus, Focus, Typing, reader_view, words as own};
 use crate::app::App;
 use crate::desk::{Desk, Order};
-use crate::field::Field;
+use crate::field::{self, Field};
 use crate::page::Table;
 use crate::words;
 use crate::{figures, look, width};
@@ -34,12 +34,6 @@ pub(super) fn rows(table: Rect) -> usize {
     table.height.saturating_sub(3) as usize
 }
 
-/// The row of the table below its line of titles where a place on the screen is.
-pub(super) fn row_at(table: Rect, at: Position) -> Option<usize> {
-    let row = usize::from(at.y.checked_sub(table.y + 2)?);
-    (row < rows(table)).then_some(row)
-}
-
 /// The column in whose title a place on the screen is.
 pub(super) fn column_at(table: Rect, at: Position) -> Option<By> {
     if at.y != table.y + 1 {
@@ -55,7 +49,6 @@ pub(super) fn column_at(table: Rect, at: Position) -> Option<By> {
     None
 }
 
-/// Draws the page.
 pub(crate) fn draw(app: &App, frame: &mut Frame<'_>, page: Rect) {
     let corpus = &app.corpus;
     let empty = match &corpus.index {
@@ -65,8 +58,7 @@ pub(crate) fn draw(app: &App, frame: &mut Frame<'_>, page: Rect) {
         Some(Ok(_)) => None,
     };
     if let Some(line) = empty {
-        let block = look::pane(format!(" {} ", app.say(words::CORPUS)), true);
-        return frame.render_widget(Paragraph::new(line).wrap(Wrap { trim: false }).block(block), page);
+        return look::message(line, look::pane(format!(" {} ", app.say(words::CORPUS)), true), frame, page);
     }
     let [table, reader] = panes(page);
     draw_table(app, corpus, frame, table);
@@ -78,8 +70,7 @@ fn draw_table(app: &App, corpus: &Corpus, frame: &mut Frame<'_>, area: Rect) {
     let asked = asked(app, corpus, cells);
     let top = width::cut(&title(app, corpus), cells);
     let block = look::pane(top, corpus.focus == Focus::Table).title_bottom(Line::from(asked.spans));
-    let inner = block.inner(area);
-    frame.render_widget(block, area);
+    let inner = look::framed(block, frame, area);
     let titles = COLUMNS.map(|by| {
         let arrow = if corpus.order.by == by { arrow(corpus) } else { "" };
         format!("{}{arrow}", app.say(if by == By::Repeats { words::REPEAT } else { own::order(by) }))
@@ -95,9 +86,8 @@ fn draw_table(app: &App, corpus: &Corpus, frame: &mut Frame<'_>, area: Rect) {
     }
     frame.render_widget(Paragraph::new(lines).wrap(Wrap { trim: false }), inner);
     if let Some(before) = asked.cursor {
-        // The cursor stands where the text goes, or an input method opens its window in the wrong corner.
-        let x = (area.x as usize + 1 + before).min(area.right().saturating_sub(2) as usize);
-        frame.set_cursor_position(Position::new(u16::try_from(x).unwrap_or(u16::MAX), area.bottom().saturating_sub(1)));
+        let last = area.right().saturating_sub(2);
+        field::put_cursor(area.x as usize + 1 + before, last, area.bottom().saturating_sub(1), frame);
     }
 }
 
@@ -105,7 +95,7 @@ fn arrow(corpus: &Corpus) -> &'static str {
     if corpus.order.descending { "↓" } else { "↑" }
 }
 
-/// How much is listed, and how.
+/// The title of the list: number of documents, order and folding.
 fn title(app: &App, corpus: &Corpus) -> String {
     let count = |n: usize| figures::count(n as u64);
     let catalogue = &corpus.catalogue;
@@ -133,14 +123,14 @@ fn title(app: &App, corpus: &Corpus) -> String {
     format!(" {} ", pieces.join(" · "))
 }
 
-/// What is filtered and searched for, on the lower edge.
-struct Asked {
+/// Filter and search, as the lower edge of the list shows them.
+struct LowerEdge {
     spans: Vec<Span<'static>>,
     /// Cells before the cursor, while something is typed.
     cursor: Option<usize>,
 }
 
-fn asked(app: &App, corpus: &Corpus, cells: usize) -> Asked {
+fn asked(app: &App, corpus: &Corpus, cells: usize) -> LowerEdge {
     let filter_state = match (&corpus.filter_fault, corpus.filter.text().is_empty()) {
         (Some(fault), _) => Span::styled(own::complaint(app.language, fault), look::BAD),
         (None, true) => Span::styled(app.say(own::FILTER_HINT), look::DIM),
@@ -165,13 +155,13 @@ fn asked(app: &App, corpus: &Corpus, cells: usize) -> Asked {
             if let Some(fault) = &corpus.listed.fault {
                 spans.push(Span::styled(width::cut(fault, cells / 2), look::BAD));
             }
-            Asked { spans, cursor: None }
+            LowerEdge { spans, cursor: None }
         }
     }
 }
 
 /// A field with its name before it and what is to be said of it behind it.
-fn typed(name: &str, sign: &str, field: &Field, state: Span<'static>, cells: usize) -> Asked {
+fn typed(name: &str, sign: &str, field: &Field, state: Span<'static>, cells: usize) -> LowerEdge {
     let before = width::width(name) + 2 + width::width(sign);
     // Half of the line at least is for what is typed, as far as it needs it.
     let state_cells = width::width(&state.content) + 2;
@@ -180,7 +170,7 @@ fn typed(name: &str, sign: &str, field: &Field, state: Span<'static>, cells: usi
     let left = cells.saturating_sub(before + width::width(&seen) + 3);
     let state = Span::styled(format!("  {} ", width::cut(&state.content, left)), state.style);
     let spans = vec![Span::raw(format!(" {name} ")), Span::styled(format!("{sign}{seen}"), look::KEY), state];
-    Asked { spans, cursor: Some(before + at) }
+    LowerEdge { spans, cursor: Some(before + at) }
 }
 
 fn found(app: &App, n: usize) -> String {
@@ -202,7 +192,6 @@ fn search_state(app: &App, corpus: &Corpus) -> Span<'static> {
     Span::raw(found(app, corpus.len()))
 }
 
-/// Columns, as they stand.
 const COLUMNS: [By; 5] = [By::Time, By::Code, By::Kind, By::Repeats, By::Title];
 
 /// Cells of the columns; the title takes what is left.
@@ -229,7 +218,7 @@ fn row(app: &App, corpus: &Corpus, at: usize, total: usize) -> (String, Style) {
     }
 }
 
-fn cells(app: &App, corpus: &Corpus, number: usize, row: Row<'_>) -> [String; 5] {
+fn cells(app: &App, corpus: &Corpus, number: usize, row: CatalogueRow<'_>) -> [String; 5] {
     let mut codes = row.codes.split(',').filter(|c| !c.is_empty());
     let first = codes.next().unwrap_or("–");
     let more = codes.count();
@@ -256,7 +245,7 @@ fn is_below(corpus: &Corpus, number: usize) -> bool {
     listing.zip(u32::try_from(number).ok()).is_some_and(|(listing, number)| listing.below.contains(&number))
 }
 
-/// What is listed from the first line in sight on, to be copied.
+/// The rows from the first line in sight on, for copying.
 pub(super) fn table(corpus: &Corpus, desk: &Desk<'_>) -> Table {
     let header = COLUMNS.map(|by| desk.say(own::order(by)).to_owned()).to_vec();
     let numbers = (corpus.cursor.top..corpus.len()).take(COPIED).filter_map(|line| corpus.number(line));

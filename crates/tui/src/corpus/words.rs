@@ -1,4 +1,4 @@
-//! What the corpus page says.
+//! The texts of the corpus page, in Chinese and English.
 
 use super::filter::{Complaint, Fault};
 use super::order::By;
@@ -6,29 +6,27 @@ use crate::words::{CODE, KIND, TIME, TITLE};
 use inkstone_base::language::{Language, Word};
 use inkstone_base::words;
 
+pub(super) use crate::words::{BOILERPLATE, FILTER, NO_TITLE};
+
 words! {
     READ: "已读", "read";
     REPEATED: "重复", "repeats";
-    FILTER: "筛选", "filter";
     FILTER_HINT: "类型:研报 代码:600517 2024-01..2024-03 -重复 回购 hggf", "kind:report code:600517 2024-01..2024-03 -repeats buyback";
     SEARCH_HINT: "标题、代码与正文；re: 开头为正则表达式", "titles, codes and bodies; re: begins an expression";
     HITS: "篇", "found";
-    PARTS: "份", "parts";
+    PARTS: "个分片", "parts";
     FOLDED: "重复已折叠", "repeats folded";
     IN_FILES: "文件顺序", "as in the files";
-    DAMAGED: "份损坏", "damaged";
+    DAMAGED: "个分片损坏", "parts damaged";
     NOTHING_PASSES: "没有符合条件的文档：按 Esc 取消搜索或筛选，按 f 改筛选。", "No document passes: Esc ends the search or the filter, f changes the filter.";
-    NO_TITLE: "（无标题）", "(no title)";
     A_NAME: "名称", "name";
     GOOD_TONE: "利好", "good";
     BAD_TONE: "利空", "bad";
-    BOILERPLATE: "套话", "boilerplate";
     A_HIT: "命中", "hit";
     NO_HIT: "正文里没有命中", "nothing was found in the body";
     TABLE_CUT: "表格只含从可见首行起的前 1000 行", "the table has the first 1,000 rows from the first in sight on";
 }
 
-/// What the column of an order is called.
 pub(super) fn order(by: By) -> Word {
     match by {
         By::Corpus => IN_FILES,
@@ -48,7 +46,6 @@ pub(super) fn at(language: Language, at: usize, what: &str) -> String {
     }
 }
 
-/// What is wrong with a filter.
 pub(crate) fn complaint(language: Language, fault: &Fault) -> String {
     let what = match (&fault.what, language) {
         (Complaint::NoCondition(name), Language::Zh) => {

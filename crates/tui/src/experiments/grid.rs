@@ -4,12 +4,12 @@ use ratatui::Frame;
 use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
-use ratatui::widgets::{Paragraph, Wrap};
+use ratatui::widgets::Paragraph;
 
 use super::words as own;
 use super::{Experiments, list};
 use crate::app::App;
-use crate::jobs::Entry;
+use crate::jobs::JobEntry;
 use crate::list::Cursor;
 use crate::page::Page;
 use crate::{figures, look, width, words};
@@ -25,9 +25,9 @@ const HEADS: u16 = 2;
 
 /// The grid laid out.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct Table {
+pub(super) struct GridTable {
     pub(super) grid: Grid,
-    /// What stands before the rows: families of strategies, or whole ones.
+    /// The labels of the rows: families of strategies, or whole strategies.
     pub(super) rows: Vec<String>,
     /// The model of each column, and the length where rows are families.
     pub(super) columns: Vec<(String, String)>,
@@ -35,11 +35,11 @@ pub(super) struct Table {
     pub(super) places: Vec<Vec<Option<usize>>>,
 }
 
-impl Table {
+impl GridTable {
     /// Lays a grid out: families of strategies by lengths, or, where two strategies would fall together or there is one length alone,
     /// strategies as they are.
-    pub(super) fn of(grid: Grid) -> Table {
-        let whole = |cell: &GridCell| (cell.strategy.clone(), String::new(), 0);
+    pub(super) fn new(grid: Grid) -> GridTable {
+        let by_strategy = |cell: &GridCell| (cell.strategy.clone(), String::new(), 0);
         let by_length = |cell: &GridCell| match cell.strategy.parse::<Strategy>() {
             Ok(strategy) => {
                 let limit = strategy.limit(0);
@@ -49,17 +49,17 @@ impl Table {
                     limit.unwrap_or(usize::MAX),
                 )
             }
-            Err(_) => whole(cell),
+            Err(_) => by_strategy(cell),
         };
-        let table = Table::laid_out(&grid, by_length);
+        let table = GridTable::laid_out(&grid, by_length);
         let several =
             table.columns.iter().map(|(_, length)| length).collect::<std::collections::BTreeSet<_>>().len() > 1;
         let placed = table.places.iter().flatten().flatten().count();
-        let table = if several && placed == grid.cells.len() { table } else { Table::laid_out(&grid, whole) };
-        Table { grid, ..table }
+        let table = if several && placed == grid.cells.len() { table } else { GridTable::laid_out(&grid, by_strategy) };
+        GridTable { grid, ..table }
     }
 
-    fn laid_out(grid: &Grid, place: impl Fn(&GridCell) -> (String, String, usize)) -> Table {
+    fn laid_out(grid: &Grid, place: impl Fn(&GridCell) -> (String, String, usize)) -> GridTable {
         let (mut rows, mut features): (Vec<String>, Vec<&str>) = (Vec::new(), Vec::new());
         let mut lengths: Vec<(usize, String)> = Vec::new();
         let placed: Vec<(String, String, usize)> = grid.cells.iter().map(place).collect();
@@ -91,10 +91,9 @@ impl Table {
                 places[row][column] = Some(number);
             }
         }
-        Table { grid: Grid::default(), rows, columns, places }
+        GridTable { grid: Grid::default(), rows, columns, places }
     }
 
-    /// Where a cell stands.
     pub(super) fn place_of(&self, feature: &str, strategy: &str) -> Option<(usize, usize)> {
         let number = self.grid.cells.iter().position(|cell| cell.feature == feature && cell.strategy == strategy)?;
         let column = |row: &Vec<Option<usize>>| row.iter().position(|place| *place == Some(number));
@@ -137,13 +136,13 @@ pub(super) fn of_findings(findings: &Findings) -> Grid {
 }
 
 /// Cells that the names of the rows take.
-fn names(table: &Table, total: usize) -> usize {
+fn names(table: &GridTable, total: usize) -> usize {
     let longest = table.rows.iter().map(|row| width::width(row)).max().unwrap_or(0);
     longest.clamp(8, (total / 3).max(8)) + 1
 }
 
 /// The first column that is seen, so that the marked one is, and how many are.
-fn seen(table: &Table, marked: usize, total: usize) -> (usize, usize) {
+fn seen(table: &GridTable, marked: usize, total: usize) -> (usize, usize) {
     let room = (total.saturating_sub(names(table, total)) / COLUMN).max(1);
     (marked.saturating_sub(room - 1), room.min(table.columns.len()))
 }
@@ -155,7 +154,7 @@ pub(super) fn rows(inner: Rect) -> usize {
 
 /// The row and the column at a place.
 pub(super) fn place_at(
-    table: &Table,
+    table: &GridTable,
     cursor: Cursor,
     marked: usize,
     at: Position,
@@ -173,8 +172,7 @@ pub(super) fn place_at(
 pub(super) fn draw(app: &App, experiments: &Experiments, focused: bool, frame: &mut Frame<'_>, area: Rect) {
     let Some(table) = &experiments.table else {
         let block = look::pane(list::tabs(app, experiments, Some(super::View::Grid)), focused);
-        let line = Line::raw(app.say(own::NO_GRID));
-        return frame.render_widget(Paragraph::new(line).wrap(Wrap { trim: false }).block(block), area);
+        return look::message(app.say(own::NO_GRID), block, frame, area);
     };
     let mut block = look::pane(list::tabs(app, experiments, Some(super::View::Grid)), focused);
     let tally = format!(" {} ", tally(app, table));
@@ -182,8 +180,7 @@ pub(super) fn draw(app: &App, experiments: &Experiments, focused: bool, frame: &
     let about = width::cut(&about(app, experiments, table), room);
     block = block.title_bottom(Line::styled(tally, look::DIM));
     block = block.title_bottom(Line::raw(format!(" {about} ")).right_aligned());
-    let inner = block.inner(area);
-    frame.render_widget(block, area);
+    let inner = look::framed(block, frame, area);
     let total = inner.width as usize;
     let (first, shown) = seen(table, experiments.column, total);
     let named = names(table, total);
@@ -214,12 +211,12 @@ pub(super) fn draw(app: &App, experiments: &Experiments, focused: bool, frame: &
 }
 
 /// The job that reads the cells, while it is under way.
-fn job(app: &App) -> Option<&Entry> {
+fn job(app: &App) -> Option<&JobEntry> {
     app.jobs.last_from(Page::Experiments).filter(|job| job.is_under_way())
 }
 
 /// A cell in a sign and a figure.
-fn shown_of(app: &App, experiments: &Experiments, table: &Table, row: usize, column: usize) -> (String, Style) {
+fn shown_of(app: &App, experiments: &Experiments, table: &GridTable, row: usize, column: usize) -> (String, Style) {
     let Some(cell) = table.at(row, column) else { return (String::new(), look::DIM) };
     match &cell.state {
         CellState::Waiting => ("·".to_owned(), look::DIM),
@@ -231,7 +228,10 @@ fn shown_of(app: &App, experiments: &Experiments, table: &Table, row: usize, col
             // Once all were read, what counts is what was compared.
             let compared = experiments.findings().filter(|_| job(app).is_none());
             let found = compared.and_then(|findings| {
-                findings.cells.iter().find(|of| of.feature == cell.feature && of.strategy.to_string() == cell.strategy)
+                findings
+                    .cells
+                    .iter()
+                    .find(|other| other.feature == cell.feature && other.strategy.to_string() == cell.strategy)
             });
             let figure = found.map_or(own.unwrap_or(f64::NAN), |found| found.figure);
             let sign = if found.is_some_and(|found| found.on_frontier) { "─" } else { "✓" };
@@ -241,7 +241,7 @@ fn shown_of(app: &App, experiments: &Experiments, table: &Table, row: usize, col
     }
 }
 
-/// How far the reading of a cell has come, as its stage says.
+/// The progress of reading a cell, as its stage notes it.
 fn under_way(app: &App, cell: &GridCell) -> String {
     let name = format!("{} · {}", cell.feature, cell.strategy);
     let stage = job(app).and_then(|job| job.stages.iter().rfind(|stage| stage.name.contains(&name)));
@@ -252,8 +252,8 @@ fn under_way(app: &App, cell: &GridCell) -> String {
     }
 }
 
-/// How many cells stand where: `已完成 12/30 · 等待 17 · 正在读 bert · head:128`.
-fn tally(app: &App, table: &Table) -> String {
+/// The number of cells by state: `已完成 12/30 · 等待 17 · 正在读 bert · head:128`.
+fn tally(app: &App, table: &GridTable) -> String {
     let cells = &table.grid.cells;
     let count = |is: fn(&CellState) -> bool| cells.iter().filter(|cell| is(&cell.state)).count();
     let done = count(|state| matches!(state, CellState::Done(_)));
@@ -274,7 +274,7 @@ fn tally(app: &App, table: &Table) -> String {
 }
 
 /// The cell that is marked, and why it could not be read; nothing where another one is being read, which the tally names.
-fn about(app: &App, experiments: &Experiments, table: &Table) -> String {
+fn about(app: &App, experiments: &Experiments, table: &GridTable) -> String {
     let is_running = |cell: &GridCell| cell.state == CellState::Running;
     let Some(cell) = table.at(experiments.row.at, experiments.column) else { return String::new() };
     match &cell.state {
@@ -284,8 +284,7 @@ fn about(app: &App, experiments: &Experiments, table: &Table) -> String {
     }
 }
 
-/// What the grid shows, to be copied.
-pub(super) fn copied(table: &Table, language: inkstone_base::language::Language) -> crate::page::Table {
+pub(super) fn copied(table: &GridTable, language: inkstone_base::language::Language) -> crate::page::Table {
     let mut header = vec![words::STRATEGY.to(language).to_owned()];
     header.extend(table.columns.iter().map(|(feature, length)| format!("{feature} {length}").trim().to_owned()));
     let text = |row: usize, column: usize| match table.at(row, column).map(|cell| &cell.state) {
@@ -310,7 +309,7 @@ mod tests {
 
     #[test]
     fn families_stand_by_lengths_and_strategies_of_their_own_as_they_are() {
-        let table = Table::of(grid(&["head:512", "head:128", "tail:512"]));
+        let table = GridTable::new(grid(&["head:512", "head:128", "tail:512"]));
         assert_eq!(table.rows, ["head", "tail"]);
         let columns: Vec<String> = table.columns.iter().map(|(model, length)| format!("{model} {length}")).collect();
         assert_eq!(columns, ["tone 128", "tone 512", "bert 128", "bert 512"], "lengths grow from left to right");
@@ -321,11 +320,11 @@ mod tests {
         assert_eq!([Some(true), Some(false), None].map(|to| table.column_near(1, 1, to)), [3, 1, 1]);
         assert_eq!((table.column_near(1, 0, None), table.column_near(1, 3, Some(false))), (1, 1));
         assert_eq!(table.column_near(9, 2, None), 2);
-        let alone = Table::of(grid(&["head:512", "tail:512"]));
+        let alone = GridTable::new(grid(&["head:512", "tail:512"]));
         assert_eq!((alone.rows, alone.columns.len()), (vec!["head:512".to_owned(), "tail:512".to_owned()], 2));
         // Tokens and characters would fall into one place.
-        let apart = Table::of(grid(&["head:512", "head:512c", "head:128"]));
+        let apart = GridTable::new(grid(&["head:512", "head:512c", "head:128"]));
         assert_eq!(apart.rows.len(), 3, "{apart:?}");
-        assert_eq!(Table::of(Grid::default()).rows.len(), 0);
+        assert_eq!(GridTable::new(Grid::default()).rows.len(), 0);
     }
 }

@@ -1,4 +1,4 @@
-//! The picture of an experiment: its finding, its cells, and the frontier.
+//! Draws an experiment: its finding, its cells, and the frontier.
 
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Position, Rect};
@@ -15,7 +15,7 @@ use crate::view::page_area;
 use crate::{figures, look, width, words};
 use inkstone_features::experiment::{Cell, Findings};
 use inkstone_report as report;
-use inkstone_report::{DECIMALS, Standing, Tone};
+use inkstone_report::{CellStanding, DECIMALS, Tone};
 
 /// Lines of the finding with its frame, and where there is room for more.
 const FINDING: [u16; 2] = [5, 7];
@@ -48,41 +48,31 @@ fn panes(page: Rect, view: View) -> Panes {
     Panes { finding, list: when(View::List), grid: when(View::Grid), frontier: when(View::Frontier) }
 }
 
-/// Inside of a frame.
-fn inside(area: Rect) -> Rect {
-    look::pane("", true).inner(area)
-}
-
 /// Lines that the list or the grid has room for.
 pub(super) fn rows(page: Rect, view: View) -> usize {
     let panes = panes(page, view);
     match view {
-        View::Grid => panes.grid.map_or(0, |area| grid::rows(inside(area))),
-        _ => panes.list.map_or(0, |area| inside(area).height.saturating_sub(1) as usize),
+        View::Grid => panes.grid.map_or(0, |area| grid::rows(look::inside(area))),
+        _ => panes.list.map_or(0, |area| look::inside(area).height.saturating_sub(1) as usize),
     }
 }
 
-/// What was clicked.
-pub(super) enum Place {
-    /// A line of the list.
+pub(super) enum Clicked {
     Line(usize),
-    /// A row and a column of the grid.
     Cell(usize, usize),
 }
 
-/// What is at a place of the page.
-pub(super) fn place(experiments: &Experiments, at: Position, page: Rect) -> Option<Place> {
+pub(super) fn place(experiments: &Experiments, at: Position, page: Rect) -> Option<Clicked> {
     let panes = panes(page, experiments.view);
-    if let Some(inner) = panes.list.map(inside).filter(|inner| inner.contains(at)) {
+    if let Some(inner) = panes.list.map(look::inside).filter(|inner| inner.contains(at)) {
         let row = at.y.checked_sub(inner.y + 1)?;
-        return experiments.cursor.line_at(row.into(), experiments.order.len()).map(Place::Line);
+        return experiments.cursor.line_at(row.into(), experiments.order.len()).map(Clicked::Line);
     }
-    let (inner, table) = panes.grid.map(inside).zip(experiments.table.as_ref())?;
+    let (inner, table) = panes.grid.map(look::inside).zip(experiments.table.as_ref())?;
     let (row, column) = grid::place_at(table, experiments.row, experiments.column, at, inner)?;
-    Some(Place::Cell(row, column))
+    Some(Clicked::Cell(row, column))
 }
 
-/// Draws the page.
 pub(crate) fn draw(app: &App, frame: &mut Frame<'_>, area: Rect) {
     let experiments = &app.experiments;
     if let (Some(open), Some(findings)) = (&experiments.open, experiments.findings()) {
@@ -99,8 +89,7 @@ pub(crate) fn draw(app: &App, frame: &mut Frame<'_>, area: Rect) {
         None => vec![Line::raw(app.say(words::NO_EXPERIMENT))],
     };
     let lines = state(app).unwrap_or(message);
-    let block = look::pane(format!(" {} ", app.say(words::EXPERIMENTS)), true);
-    frame.render_widget(Paragraph::new(lines).wrap(Wrap { trim: false }).block(block), area);
+    look::message(lines, look::pane(format!(" {} ", app.say(words::EXPERIMENTS)), true), frame, area);
 }
 
 /// The names of the views; where one is seen at a time, the one that is shown stands out.
@@ -117,7 +106,7 @@ pub(super) fn tabs<'a>(app: &App, experiments: &Experiments, of: Option<View>) -
     Line::from(spans)
 }
 
-/// What is said of a run that was started here, while it is under way and where it failed.
+/// The text on a run that was started here, while it is under way and where it failed.
 fn state<'a>(app: &App) -> Option<Vec<Line<'a>>> {
     let job = app.jobs.last_from(Page::Experiments)?;
     match &job.phase {
@@ -147,11 +136,11 @@ fn draw_experiment(app: &App, experiments: &Experiments, frame: &mut Frame<'_>, 
     let block = look::pane(title(app, experiments), false);
     let inner = block.inner(panes.finding);
     let findings = experiments.findings();
-    let told = || match findings {
-        Some(findings) => told(&report::finding(findings, app.language), inner),
-        None => told(app.say(own::PROVISIONAL), inner),
+    let finding = || match findings {
+        Some(findings) => clipped(&report::finding(findings, app.language), inner),
+        None => clipped(app.say(own::PROVISIONAL), inner),
     };
-    let lines = state(app).unwrap_or_else(told);
+    let lines = state(app).unwrap_or_else(finding);
     frame.render_widget(Paragraph::new(lines).wrap(Wrap { trim: true }).block(block), panes.finding);
     let focused = |view: View| experiments.view == view;
     if let Some(area) = panes.list {
@@ -173,11 +162,11 @@ fn draw_experiment(app: &App, experiments: &Experiments, frame: &mut Frame<'_>, 
 
 fn draw_nothing(app: &App, experiments: &Experiments, view: View, why: words::Word, frame: &mut Frame<'_>, area: Rect) {
     let block = look::pane(tabs(app, experiments, Some(view)), experiments.view == view);
-    frame.render_widget(Paragraph::new(app.say(why)).wrap(Wrap { trim: false }).block(block), area);
+    look::message(app.say(why), block, frame, area);
 }
 
 /// A text in the lines of an area; where it is longer, the last one says so.
-fn told<'a>(text: &str, area: Rect) -> Vec<Line<'a>> {
+fn clipped<'a>(text: &str, area: Rect) -> Vec<Line<'a>> {
     let (width, height) = (area.width as usize, area.height as usize);
     let mut lines: Vec<String> = report::wrapped(text, width, Tone::Plain).iter().map(ToString::to_string).collect();
     if lines.len() > height {
@@ -204,7 +193,6 @@ fn title<'a>(app: &App, experiments: &Experiments) -> Line<'a> {
     Line::from(spans)
 }
 
-/// The style of a tone.
 fn style(tone: Tone) -> Style {
     match tone {
         Tone::Plain => look::PLAIN,
@@ -227,7 +215,7 @@ struct Columns {
 const WIDE: [usize; 5] = [9, 9, 20, 7, 8];
 
 impl Columns {
-    fn of(total: usize) -> Columns {
+    fn new(total: usize) -> Columns {
         let least = 2 + 12 + WIDE[0] + WIDE[1] + WIDE[3];
         let p = total >= least + WIDE[4] + 8;
         let interval = total >= least + WIDE[4] + WIDE[2];
@@ -263,9 +251,8 @@ fn draw_list(
     if let Some(cell) = experiments.cell() {
         block = block.title_bottom(Line::styled(format!(" {} ", cost(app, cell)), look::DIM));
     }
-    let inner = block.inner(area);
-    frame.render_widget(block, area);
-    let columns = Columns::of(inner.width as usize);
+    let inner = look::framed(block, frame, area);
+    let columns = Columns::new(inner.width as usize);
     let heads = [words::FIGURE_DIFFERENCE, words::INTERVAL, words::TOKENS, words::P_ADJUSTED].map(|word| app.say(word));
     let measure = report::measure(findings, app.language);
     let head = columns.line(app.say(words::STRATEGY), [measure, heads[0], heads[1], heads[2], heads[3]]);
@@ -286,10 +273,10 @@ fn draw_list(
         let fields = [figure.as_str(), &difference, &interval, &report::tokens(cell), &p];
         let line = columns.line(&report::label(findings, cell), fields);
         let tone = match report::standing(findings, cell) {
-            Standing::Baseline => style(Tone::Baseline),
-            Standing::Above => style(Tone::Above),
-            Standing::Below => look::DIM,
-            Standing::NotShown => look::PLAIN,
+            CellStanding::Baseline => style(Tone::Baseline),
+            CellStanding::Above => style(Tone::Above),
+            CellStanding::Below => look::DIM,
+            CellStanding::NotShown => look::PLAIN,
         };
         let selected = if at == experiments.cursor.at { look::SELECTED } else { look::PLAIN };
         let front = if cell.on_frontier { "─" } else { " " };
@@ -302,7 +289,6 @@ fn draw_list(
     frame.render_widget(Paragraph::new(lines), inner);
 }
 
-/// What the selected cell costs.
 fn cost(app: &App, cell: &Cell) -> String {
     let mut text = format!("{} s", figures::number(cell.cost.seconds, 1));
     if !cell.cost.device.is_empty() {
@@ -329,8 +315,7 @@ fn draw_frontier(app: &App, experiments: &Experiments, findings: &Findings, fram
             Span::raw(format!("{name} {figure} · {} ", report::tokens(cell))),
         ]));
     }
-    let inner = block.inner(area);
-    frame.render_widget(block, area);
+    let inner = look::framed(block, frame, area);
     let (width, height) = (inner.width as usize, inner.height as usize);
     // The legend has what the chart can spare.
     let legend = report::frontier_legend(findings, width, app.language);

@@ -29,14 +29,13 @@ use inkstone_report as report;
 use inkstone_report::{best_first, frontier_svg};
 use open::Open;
 
-/// How often the grid is read while a job is under way, and how often it is looked whether to stop waiting.
+/// Time between two readings of the grid while a job is under way, and between two looks for a reason to stop waiting.
 const AGAIN: Duration = Duration::from_millis(700);
 const LOOK: Duration = Duration::from_millis(50);
 
-/// State of the page.
 #[derive(Default)]
 pub struct Experiments {
-    /// What is shown, and what was asked for anew.
+    /// The content shown, and what was asked for anew.
     loaded: Option<Errand<Vec<Findings>>>,
     coming: Option<Errand<Vec<Findings>>>,
     grids: Option<Errand<Vec<Grid>>>,
@@ -49,15 +48,15 @@ pub struct Experiments {
     order: Vec<usize>,
     cursor: Cursor,
     /// Its grid laid out, with the row and the column that are marked.
-    table: Option<grid::Table>,
+    table: Option<grid::GridTable>,
     row: Cursor,
     column: usize,
     open: Option<Open>,
-    /// Where an earlier session was, until the findings are there.
+    /// The place in an earlier session, until the findings are there.
     memory: Option<Memory>,
 }
 
-/// What is shown of an experiment, or where there is room for all, which pane has the focus.
+/// The content shown of an experiment, or where there is room for all, which pane has the focus.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum View {
@@ -67,7 +66,7 @@ enum View {
     Frontier,
 }
 
-/// What is kept of a session. What does not fit any more is left out.
+/// The memory of the page in a session. Values that no longer fit are left out.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 struct Memory {
@@ -75,7 +74,6 @@ struct Memory {
     view: View,
     feature: String,
     strategy: String,
-    /// The document that was open.
     document: Option<usize>,
 }
 
@@ -112,7 +110,7 @@ impl Experiments {
             .as_ref()
             .and_then(Errand::get)
             .and_then(|grids| grids.iter().find(|grid| Some(&grid.name) == name.as_ref()).cloned());
-        self.table = kept.or_else(|| self.findings().map(grid::of_findings)).map(grid::Table::of);
+        self.table = kept.or_else(|| self.findings().map(grid::of_findings)).map(grid::GridTable::new);
         if let Some((feature, strategy)) = cell {
             self.mark(&feature, &strategy);
         } else {
@@ -166,27 +164,25 @@ impl Experiments {
         names
     }
 
-    /// Name of the experiment shown.
     fn name(&self) -> Option<&str> {
         self.names().get(self.selected).copied()
     }
 
-    /// What the experiment shown has found; none while it runs for the first time.
+    /// The findings of the experiment shown; none while it runs for the first time.
     fn findings(&self) -> Option<&Findings> {
         self.all().get(self.selected)
     }
 
-    /// Whether the cells of an experiment can be looked at in several ways.
+    /// True if the cells of an experiment can be looked at in several ways.
     pub(crate) fn has_views(&self) -> bool {
         self.open.is_none() && self.table.is_some()
     }
 
-    /// Whether the selected cell can be looked at in a document.
     pub(crate) fn can_open(&self) -> bool {
         self.open.is_none() && !self.order.is_empty()
     }
 
-    /// Whether there is another strategy of a document, or another column of the grid, to go to.
+    /// True if a document has another strategy, or the grid another column.
     pub(crate) fn has_beside(&self) -> bool {
         match &self.open {
             Some(_) => true,
@@ -194,7 +190,7 @@ impl Experiments {
         }
     }
 
-    /// Whether there is another experiment, or another document, to go to.
+    /// True if there is another experiment, or another document, to go to.
     pub(crate) fn has_next(&self) -> bool {
         match &self.open {
             Some(open) => open.truncated().is_some_and(|truncated| truncated.documents > 1),
@@ -202,13 +198,12 @@ impl Experiments {
         }
     }
 
-    /// Asks for a document.
     fn show(&mut self, number: usize, strategy: Option<usize>, desk: &Desk<'_>) {
         let name = self.findings().map(|findings| findings.name.clone());
         let Some((name, laboratory)) = name.zip(desk.workspace.laboratory.as_ref()) else { return };
         let find = laboratory.document.clone();
         let document = desk.errand("a document", move |_| Ok(find(&name, number)?.map(Box::new)));
-        self.open = Some(Open::of(number, document, strategy));
+        self.open = Some(Open::new(number, document, strategy));
     }
 
     /// Asks for the grids: at once, or after a while.
@@ -334,11 +329,11 @@ impl PageState for Experiments {
             return;
         }
         match list::place(self, at, area) {
-            Some(list::Place::Line(line)) => {
+            Some(list::Clicked::Line(line)) => {
                 self.cursor.at = line;
                 self.mark_of_list();
             }
-            Some(list::Place::Cell(row, column)) => {
+            Some(list::Clicked::Cell(row, column)) => {
                 (self.row.at, self.column) = (row, column);
                 if let Some((feature, strategy)) = self.marked() {
                     self.mark(&feature, &strategy);
@@ -402,8 +397,8 @@ impl Experiments {
         header.insert(2, report::measure(findings, desk.language).to_owned());
         let row = |number: &usize| {
             let cell = &findings.cells[*number];
-            let against = |of: fn(&inkstone_base::bootstrap::Comparison) -> f64| {
-                exact(cell.against.as_ref().map_or(f64::NAN, of))
+            let against = |figure: fn(&inkstone_base::bootstrap::Comparison) -> f64| {
+                exact(cell.against.as_ref().map_or(f64::NAN, figure))
             };
             vec![
                 cell.strategy.to_string(),

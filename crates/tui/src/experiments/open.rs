@@ -6,12 +6,12 @@ use super::{page, text};
 use crate::Truncated;
 use crate::commands::Action;
 use crate::errand::Errand;
+use crate::list::moved;
 
 /// The document that is looked at.
 pub(super) struct Open {
-    /// Its number in the experiment.
     pub(super) number: usize,
-    /// What was read of it; `None` inside: there is no such document.
+    /// The document; `None` inside if the experiment has no such document.
     pub(super) document: Errand<Option<Box<Truncated>>>,
     /// The strategy looked at, by its place in the document's list; `None`: that of the cell selected.
     pub(super) strategy: Option<usize>,
@@ -23,12 +23,10 @@ pub(super) struct Open {
 }
 
 impl Open {
-    /// A document that was asked for.
-    pub(super) fn of(number: usize, document: Errand<Option<Box<Truncated>>>, strategy: Option<usize>) -> Open {
+    pub(super) fn new(number: usize, document: Errand<Option<Box<Truncated>>>, strategy: Option<usize>) -> Open {
         Open { number, document, strategy, lines: Vec::new(), laid_out: None, scroll: 0 }
     }
 
-    /// What was read of it.
     pub(super) fn truncated(&self) -> Option<&Truncated> {
         self.document.get()?.as_deref()
     }
@@ -50,19 +48,12 @@ impl Open {
         let rows = page::rows(page).max(1);
         let strategies = self.truncated().map_or(0, |truncated| truncated.strategies.len());
         match action {
-            Action::Down => self.scroll += 1,
-            Action::Up => self.scroll = self.scroll.saturating_sub(1),
-            Action::PageDown => self.scroll += rows,
-            Action::PageUp => self.scroll = self.scroll.saturating_sub(rows),
-            Action::First => self.scroll = 0,
-            Action::Last => self.scroll = self.lines.len(),
             Action::NextStrategy => self.strategy = self.strategy.map(|at| (at + 1).min(strategies.saturating_sub(1))),
             Action::PreviousStrategy => self.strategy = self.strategy.map(|at| at.saturating_sub(1)),
-            _ => {}
+            _ => self.scroll = moved(self.scroll, action, self.lines.len() + 1, rows),
         }
     }
 
-    /// Lays the text out for the page.
     pub(super) fn arrange(&mut self, page: Rect) {
         let Some(truncated) = self.truncated() else { return };
         let columns = page::columns(page.width, truncated.strategies.len());

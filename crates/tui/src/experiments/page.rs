@@ -1,9 +1,9 @@
-//! The picture of one document: what each strategy keeps of it, side by side where there is room.
+//! Draws one document: what each strategy keeps of it, side by side where there is room.
 
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
-use ratatui::widgets::{Paragraph, Wrap};
+use ratatui::widgets::Paragraph;
 
 use super::open::Open;
 use super::text::{self, Share, TextLine};
@@ -39,7 +39,6 @@ pub(super) fn rows(page: Rect) -> usize {
     page.height.saturating_sub(AROUND) as usize
 }
 
-/// Draws the document.
 pub(super) fn draw(app: &App, findings: &Findings, open: &Open, frame: &mut Frame<'_>, page: Rect) {
     let truncated = match open.truncated() {
         Some(truncated) => truncated,
@@ -49,8 +48,7 @@ pub(super) fn draw(app: &App, findings: &Findings, open: &Open, frame: &mut Fram
                 None if open.document.waiting() => Line::styled(app.say(words::READING), look::DIM),
                 None => Line::raw(app.say(words::NO_SUCH_DOCUMENT)),
             };
-            let block = look::pane(format!(" {} ", app.say(words::DOCUMENT)), true);
-            return frame.render_widget(Paragraph::new(line).wrap(Wrap { trim: false }).block(block), page);
+            return look::message(line, look::pane(format!(" {} ", app.say(words::DOCUMENT)), true), frame, page);
         }
     };
     let [head, below] = Layout::vertical([Constraint::Length(HEAD), Constraint::Min(0)]).areas(page);
@@ -64,9 +62,7 @@ pub(super) fn draw(app: &App, findings: &Findings, open: &Open, frame: &mut Fram
     frame.render_widget(title, head);
     let strategies = &truncated.strategies;
     if strategies.is_empty() {
-        let line = Line::raw(app.say(words::NO_STRATEGY));
-        let block = look::pane("", true);
-        return frame.render_widget(Paragraph::new(line).wrap(Wrap { trim: false }).block(block), below);
+        return look::message(app.say(words::NO_STRATEGY), look::pane("", true), frame, below);
     }
     let columns = columns(page.width, strategies.len());
     // The selected strategy is in the first column, until there are none left to stand beside it.
@@ -80,7 +76,6 @@ pub(super) fn draw(app: &App, findings: &Findings, open: &Open, frame: &mut Fram
     }
 }
 
-/// One strategy on the page.
 struct Column<'a> {
     kept: &'a Kept,
     /// Which of the strategies it is.
@@ -96,20 +91,19 @@ fn draw_column(app: &App, findings: &Findings, open: &Open, column: &Column<'_>,
         .title_top(Line::styled(place.as_str(), look::DIM).right_aligned())
         .title_bottom(Line::raw(format!(" {} ", tokens(app, kept))))
         .title_bottom(Line::styled(score(app, kept), look::KEY).right_aligned());
-    let inner = block.inner(area);
-    frame.render_widget(block, area);
+    let inner = look::framed(block, frame, area);
     let fault = open.truncated().and_then(|truncated| truncated.without_scores.as_ref());
     let [sections, body] = Layout::vertical([Constraint::Length(SECTIONS), Constraint::Min(0)]).areas(inner);
     let wide = sections.width as usize;
     let shares = shares(app, kept, wide).into_iter().map(|line| Line::styled(line, look::DIM));
-    let mut told: Vec<Line<'_>> = shares.collect();
+    let mut shares: Vec<Line<'_>> = shares.collect();
     if let Some(fault) = fault {
         // The last of these lines gives way to why there is no score.
-        told.resize(usize::from(SECTIONS), Line::raw(""));
-        told[usize::from(SECTIONS) - 1] =
+        shares.resize(usize::from(SECTIONS), Line::raw(""));
+        shares[usize::from(SECTIONS) - 1] =
             Line::styled(width::cut(&format!("{}: {fault}", app.say(words::NO_SCORES)), wide), look::NOTE);
     }
-    frame.render_widget(Paragraph::new(told), sections);
+    frame.render_widget(Paragraph::new(shares), sections);
     if kept.ranges.is_empty() {
         return frame.render_widget(Line::styled(app.say(words::KEEPS_NOTHING), look::NOTE), body);
     }
@@ -132,7 +126,7 @@ fn text_line<'a>(line: &TextLine, kept: &Kept) -> Line<'a> {
 /// Tokens kept of all, and windows where there are several: `510/1,803 · 4 windows`.
 fn tokens(app: &App, kept: &Kept) -> String {
     let count = |n: usize| figures::count(n as u64);
-    let mut text = format!("{}/{} {}", count(kept.kept), count(kept.all), app.say(words::TOKENS_OF));
+    let mut text = format!("{}/{} {}", count(kept.kept), count(kept.all), app.say(words::TOKENS));
     if kept.windows > 1 {
         text += &format!(" · {} {}", count(kept.windows), app.say(words::WINDOWS));
     }
@@ -143,19 +137,19 @@ fn score(app: &App, kept: &Kept) -> String {
     kept.score.map(|score| format!(" {} {} ", app.say(words::SCORE), figures::signed(score, 4))).unwrap_or_default()
 }
 
-/// What strategies keep of the document, to be copied.
+/// The tokens that strategies keep of the document, for copying.
 pub(super) fn copied(findings: &Findings, truncated: &Truncated, language: Language) -> Table {
-    let said = [words::STRATEGY, super::words::KEEPS, words::TOKENS_OF, words::WINDOWS, words::SCORE];
+    let header = [words::STRATEGY, super::words::KEEPS, words::TOKENS, words::WINDOWS, words::SCORE];
     let row = |kept: &Kept| {
         let name = findings.cells.get(kept.cell).map(|cell| report::label(findings, cell)).unwrap_or_default();
         let score = exact(kept.score.unwrap_or(f64::NAN));
         vec![name, kept.kept.to_string(), kept.all.to_string(), kept.windows.to_string(), score]
     };
-    let header = said.map(|word| word.to(language).to_owned()).to_vec();
-    Table { header, rows: truncated.strategies.iter().map(row).collect() }
+    Table::new(language, &header, truncated.strategies.iter().map(row).collect())
 }
 
-/// How much of each section is kept, in lines of at most this many cells: `title 100% risk 0%`.
+/// The share of each section that is kept, in lines of at most this many cells: `title 100% risk
+/// 0%`.
 fn shares(app: &App, kept: &Kept, columns: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for share in &kept.sections {

@@ -10,6 +10,7 @@ use super::Experiments;
 use crate::bench::{Bench, LARGE, SMALL, empty};
 use crate::page::{Page, PageState};
 use crate::{Kept, Laboratory, Language, Truncated, Workspace};
+use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
 use inkstone_corpus::structure::{Salience, Section, Sentence};
 use inkstone_corpus::truncate::Layout;
@@ -65,7 +66,7 @@ fn document(findings: &Findings, number: usize) -> Option<Truncated> {
     })
 }
 
-/// How much of a section these tokens are.
+/// The share of these tokens in a section.
 fn share_of(section: Section, layout: &Layout, kept: &[Range<usize>]) -> SectionShare {
     let passages = layout.passages().iter().filter(|passage| passage.section == section);
     let tokens: Vec<usize> = passages.flat_map(|passage| passage.tokens.clone()).collect();
@@ -153,7 +154,7 @@ fn the_grid_fills_while_the_experiment_runs_for_the_first_time() {
             read => Ok(vec![filling(read)]),
         });
         laboratory.run = Arc::new(|ctx| {
-            ctx.stage("语气 · tail:512", "docs", Some(1200), || {
+            ctx.stage("语气 · tail:512", "docs", Some(1200), || -> Result<Report> {
                 ctx.advance(384)?;
                 loop {
                     ctx.advance(0)?;
@@ -312,7 +313,7 @@ fn runs(run: impl Fn(&Ctx) -> Result<()> + Send + Sync + 'static) -> Bench {
 #[test]
 fn a_run_is_told_of_on_the_page_while_it_lasts_and_when_it_failed() {
     let mut bench = runs(|ctx| {
-        ctx.stage("experiment", "windows", Some(1200), || {
+        ctx.stage("experiment", "windows", Some(1200), || -> Result<Report> {
             loop {
                 ctx.advance(0)?;
                 std::thread::sleep(std::time::Duration::from_millis(1));

@@ -7,14 +7,11 @@ use inkstone_base::width::{self, Glyph};
 /// A line of text: what is drawn, each with the byte at which it begins in the document.
 pub(crate) type TextLine = Vec<(String, usize)>;
 
-/// How much of something is kept.
+/// The part of a line that is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Share {
-    /// All of it.
     Whole,
-    /// Some of it.
     Part,
-    /// None of it.
     None,
 }
 
@@ -25,7 +22,7 @@ pub(super) fn lay_out(text: &str, width: usize) -> Vec<TextLine> {
     width::wrap(&glyphs, width.max(2)).into_iter().map(line).collect()
 }
 
-/// Whether the byte is in one of the ranges, which ascend.
+/// True if the byte is in one of the ranges, which ascend.
 pub(crate) fn holds(ranges: &[Range<usize>], at: usize) -> bool {
     let next = ranges.partition_point(|range| range.end <= at);
     ranges.get(next).is_some_and(|range| range.start <= at)
@@ -44,7 +41,7 @@ pub(super) fn pieces(line: &TextLine, kept: &[Range<usize>]) -> Vec<(String, boo
     pieces
 }
 
-/// How much of a line is kept; spaces do not count.
+/// The part of a line that is kept; spaces do not count.
 pub(crate) fn share(line: &TextLine, kept: &[Range<usize>]) -> Share {
     let mut there = line.iter().filter(|(text, _)| !text.trim().is_empty()).map(|(_, at)| holds(kept, *at));
     match (there.clone().any(|kept| kept), there.all(|kept| kept)) {

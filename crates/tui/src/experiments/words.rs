@@ -1,6 +1,8 @@
-//! Sentences of the page of experiments, in Chinese and English.
+//! The texts of the page of experiments, in Chinese and English.
 
 use inkstone_base::words;
+
+pub(super) use crate::words::SECONDS;
 
 words! {
     LIST: "列表", "list";
@@ -13,13 +15,12 @@ words! {
     CELLS_LEFT: "等待", "waiting";
     READ_NOW: "正在读", "reading";
     SKIPPED: "✗ 不适用", "✗ none";
-    PROVISIONAL: "各组合先按自身的日期或文档计分，全部读完后在共同的上面比较", "cells are first judged on their own dates or documents, and compared on those of all when all were read";
-    NOT_COMPARED: "还没有比较：组合全部读完之后，这里列出它们的差别。按 v 看网格。", "Nothing is compared yet: when all cells were read, their differences are listed here. Press v for the grid.";
+    PROVISIONAL: "各单元先按自身的日期或文档计分，全部读完后再按共有的比较", "Each cell is judged on its own dates or documents for now; when all are read, cells are compared on those that all have";
+    NOT_COMPARED: "还没有比较：单元全部读完之后，这里列出它们的差别。按 v 看网格。", "Nothing is compared yet: when all cells were read, their differences are listed here. Press v for the grid.";
     NO_GRID: "没有记录这个实验的网格：按 r 重新运行，已读过的不会重读。", "No grid of this experiment was kept: press r to run it again; what was read is not read twice.";
-    NO_FRONTIER: "没有可画的组合：都没有数值，或窗口太小。", "There is nothing to draw: no cell has a figure, or the window is too small.";
+    NO_FRONTIER: "没有可画的单元：都没有数值，或窗口太小。", "There is nothing to draw: no cell has a figure, or the window is too small.";
     KEEPS: "保留", "kept";
     LOW: "区间下限", "interval low";
     HIGH: "区间上限", "interval high";
-    SECONDS: "秒", "seconds";
     FEATURE: "特征", "feature";
 }

@@ -21,15 +21,13 @@ pub(super) struct Bars<'a> {
     pub values: &'a [f64],
     /// Labels under the bars; drawn where there is room.
     pub labels: &'a [String],
-    /// The bar to mark.
     pub marked: Option<usize>,
-    /// How a height is written on the scale.
+    /// The text of a height on the scale.
     pub scale: fn(f64) -> String,
-    /// Whether gains are red.
     pub red_up: bool,
 }
 
-/// How many bars fit into a width with a scale beside them.
+/// The number of bars that fit into a width with a scale beside them.
 pub(crate) fn bars_that_fit(width: usize) -> usize {
     width.saturating_sub(SCALE + 1)
 }
@@ -154,7 +152,6 @@ pub(super) struct Curve {
     pub name: String,
     /// Day number and value.
     pub points: Vec<(f64, f64)>,
-    /// Colour.
     pub style: Style,
 }
 
@@ -177,13 +174,13 @@ pub(crate) fn date_at(column: u16, first: NaiveDate, last: NaiveDate, area: Rect
     first.checked_add_days(chrono::Days::new(days))
 }
 
-/// What stands beside and below curves.
+/// The axes of a chart of curves.
 pub(crate) struct Axes {
     /// A height that must be in sight.
     pub base: f64,
-    /// How a height is written.
+    /// The text of a height.
     pub scale: fn(f64) -> String,
-    /// Whether the first and the last date stand below.
+    /// True if the first and the last date stand below.
     pub dates: bool,
 }
 

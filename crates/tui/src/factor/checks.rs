@@ -4,7 +4,6 @@ use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Position, Rect};
 use ratatui::style::Style;
 use ratatui::text::Line;
-use ratatui::widgets::{Paragraph, Wrap};
 
 use super::drill::mark;
 use super::picture::Picture;
@@ -16,7 +15,8 @@ use crate::list::{self, Column, Cursor};
 use crate::page::{Table, exact};
 use crate::{figures, look, words};
 use inkstone_base::language::Language;
-use inkstone_lab::lint::{Standing, Verdict, check_name, standing_name};
+use inkstone_lab::lint::{Standing, Verdict};
+use inkstone_report::{check_name, standing_name, verdict_sentences};
 
 /// Lines of the finding below the list, with its frame.
 const FINDING: u16 = 7;
@@ -32,17 +32,15 @@ pub(super) struct Checks {
 
 impl Checks {
     pub(super) fn step(&mut self, action: Action, count: usize, page: Rect) {
-        self.cursor.step(action, count, list::rows(inside(page)));
+        self.cursor.step(action, count, list::rows(list_area(page)));
     }
 
     pub(super) fn arrange(&mut self, count: usize, page: Rect) {
-        self.cursor.arrange(count, list::rows(inside(page)));
+        self.cursor.arrange(count, list::rows(list_area(page)));
     }
 
     pub(super) fn click(&mut self, at: Position, count: usize, page: Rect) {
-        let inner = inside(page);
-        let row = inner.contains(at).then(|| (at.y - inner.y).checked_sub(1)).flatten();
-        self.cursor.at = row.and_then(|row| self.cursor.line_at(row.into(), count)).unwrap_or(self.cursor.at);
+        self.cursor.click(at, list_area(page), count);
     }
 }
 
@@ -51,12 +49,11 @@ fn panes(page: Rect) -> [Rect; 3] {
     Layout::vertical([Constraint::Length(1), Constraint::Min(0), Constraint::Length(FINDING)]).areas(page)
 }
 
-/// Inside of the list's frame.
-fn inside(page: Rect) -> Rect {
-    look::pane("", true).inner(panes(page)[1])
+fn list_area(page: Rect) -> Rect {
+    look::inside(panes(page)[1])
 }
 
-/// What the list shows, to be copied.
+/// The list, for copying.
 pub(super) fn table(verdicts: &[Verdict], desk: &Desk<'_>) -> Table {
     let header = [own::CHECK, own::STANDING, own::NUMBER, own::LIMIT, own::FINDING];
     let row = |verdict: &Verdict| {
@@ -65,14 +62,15 @@ pub(super) fn table(verdicts: &[Verdict], desk: &Desk<'_>) -> Table {
             desk.say(standing_name(verdict.standing).1).to_owned(),
             exact(verdict.number.unwrap_or(f64::NAN)),
             exact(verdict.limit.unwrap_or(f64::NAN)),
-            finding(verdict, desk.language).to_owned(),
+            finding(verdict, desk.language),
         ]
     };
-    Table { header: header.map(|word| desk.say(word).to_owned()).to_vec(), rows: verdicts.iter().map(row).collect() }
+    Table::new(desk.language, &header, verdicts.iter().map(row).collect())
 }
 
-fn finding(verdict: &Verdict, language: Language) -> &str {
-    if language == Language::Zh { &verdict.finding.0 } else { &verdict.finding.1 }
+fn finding(verdict: &Verdict, language: Language) -> String {
+    let [zh, en] = verdict_sentences(verdict);
+    if language == Language::Zh { zh } else { en }
 }
 
 fn style(standing: Standing) -> Style {
@@ -84,7 +82,6 @@ fn style(standing: Standing) -> Style {
     }
 }
 
-/// Draws the list.
 pub(super) fn draw(app: &App, checks: &Checks, picture: &Picture, frame: &mut Frame<'_>, page: Rect) {
     let [crumbs, area, below] = panes(page);
     let crumb = format!(" {} {} › {}", app.say(words::FACTOR), picture.outcome.factor, app.say(own::CHECKS));
@@ -98,16 +95,14 @@ pub(super) fn draw(app: &App, checks: &Checks, picture: &Picture, frame: &mut Fr
                 Ok(_) => Line::raw(app.say(own::NO_CHECKS)),
             };
             let block = look::pane(format!(" {} ", app.say(own::CHECKS)), true);
-            return frame
-                .render_widget(Paragraph::new(line).wrap(Wrap { trim: false }).block(block), area.union(below));
+            return look::message(line, block, frame, area.union(below));
         }
     };
     let passed = verdicts.iter().filter(|verdict| verdict.standing == Standing::Passed).count();
     let title = format!(" {} · {passed}/{} {} ", app.say(own::CHECKS), verdicts.len(), passed_word(app));
     let block =
         look::pane(title, true).title_bottom(Line::styled(format!(" {} ", app.say(own::CHECK_AGAIN)), look::DIM));
-    let inner = block.inner(area);
-    frame.render_widget(block, area);
+    let inner = look::framed(block, frame, area);
     let check = format!(" {}", app.say(own::CHECK));
     let columns = [
         Column::text(&check, if inner.width >= WIDE { 30 } else { 24 }),
@@ -125,7 +120,7 @@ pub(super) fn draw(app: &App, checks: &Checks, picture: &Picture, frame: &mut Fr
             format!("{sign} {}", app.say(word)),
             number(verdict.number),
             number(verdict.limit),
-            finding(verdict, app.language).to_owned(),
+            finding(verdict, app.language),
         ];
         (cells, style(verdict.standing))
     };
@@ -133,8 +128,7 @@ pub(super) fn draw(app: &App, checks: &Checks, picture: &Picture, frame: &mut Fr
     if let Some(verdict) = verdicts.get(checks.cursor.at) {
         let (sign, word) = standing_name(verdict.standing);
         let title = format!(" {sign} {} · {} ", app.say(word), app.say(check_name(verdict.check)));
-        let text = Paragraph::new(finding(verdict, app.language)).wrap(Wrap { trim: false });
-        frame.render_widget(text.block(look::pane(title, false)), below);
+        look::message(finding(verdict, app.language), look::pane(title, false), frame, below);
     }
 }
 

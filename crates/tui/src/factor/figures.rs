@@ -111,7 +111,7 @@ pub(super) fn draw_figures(
     frame.render_widget(Paragraph::new(lines).block(block), area);
 }
 
-/// What linter and ledger say: `未来函数检查 9/10  已尝试 17 → DSR 0.83`.
+/// The verdict of linter and ledger: `未来函数检查 9/10  已试验 17 → DSR 0.83`.
 fn judged<'a>(app: &App, judgement: &Judgement) -> Vec<[Span<'a>; 2]> {
     let mut said = Vec::new();
     let plain = |name: Word| Span::styled(format!("{} ", app.say(name)), look::DIM);

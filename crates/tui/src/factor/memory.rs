@@ -1,25 +1,22 @@
-//! Where an earlier session was on the page.
+//! The memory of the page between sessions.
 
 use chrono::NaiveDate;
 use serde::{Deserialize, Serialize};
 
 use super::{Focus, LayerChart};
 
-/// What is kept of a session. What does not fit any more is left out, value by value.
+/// The memory of the page in a session. Values that no longer fit are left out one by one.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct Memory {
-    /// Name of the factor.
     pub(super) factor: Option<String>,
     /// Holding period in trading days.
     pub(super) horizon: Option<usize>,
-    /// Date of the cursor.
     pub(super) date: Option<NaiveDate>,
     pub(super) chart: LayerChart,
     pub(super) focus: Focus,
     /// The quantile whose bar was marked, from 0.
     pub(super) bar: Option<usize>,
-    /// How far the way down was gone.
     pub(super) way: Option<Way>,
 }
 

@@ -39,17 +39,15 @@ use picture::Picture;
 const MONTH: usize = 21;
 
 /// The backtest of a factor; none inside: there is none.
-type Asked = Errand<Option<Box<Picture>>>;
+type PictureErrand = Errand<Option<Box<Picture>>>;
 
-/// State of the page.
 #[derive(Default)]
 pub struct Factor {
     selected: usize,
-    /// Name of the factor.
     name: Option<String>,
-    /// What is shown, and what was asked for anew.
-    loaded: Option<Asked>,
-    coming: Option<Asked>,
+    /// The content shown, and what was asked for anew.
+    loaded: Option<PictureErrand>,
+    coming: Option<PictureErrand>,
     horizon: usize,
     cursor: Option<usize>,
     chart: LayerChart,
@@ -60,11 +58,11 @@ pub struct Factor {
     drill: Option<Drill>,
     /// The verdicts of the linter, while they are listed.
     checks: Option<Checks>,
-    /// Where an earlier session was, until the backtest is there.
+    /// The place in an earlier session, until the backtest is there.
     memory: Option<Memory>,
 }
 
-/// What the lower left chart shows.
+/// The content of the lower left chart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum LayerChart {
@@ -89,7 +87,6 @@ enum Focus {
 }
 
 impl Factor {
-    /// The page, beginning with this factor.
     pub fn at(selected: usize) -> Factor {
         Factor { selected, ..Factor::default() }
     }
@@ -104,7 +101,7 @@ impl Factor {
         });
     }
 
-    /// Takes in what has come, and goes where an earlier session was.
+    /// Takes in the answers that have come, and goes where an earlier session was.
     fn take(&mut self, desk: &Desk<'_>) {
         if !self.coming.as_mut().is_some_and(Errand::look) {
             return;
@@ -166,12 +163,12 @@ impl Factor {
         self.loaded.as_ref()?.get()?.as_deref()
     }
 
-    /// Whether the curves are shown, and nothing lies over them.
+    /// True if the curves are shown, and nothing lies over them.
     pub(crate) fn is_front(&self) -> bool {
         self.drill.is_none() && self.checks.is_none() && self.picture().is_some()
     }
 
-    /// Whether there is something below what is marked.
+    /// True if there is something below what is marked.
     pub(crate) fn can_drill(&self, there_is_a_way: bool) -> bool {
         match &self.drill {
             Some(drill) => drill.can_open(),
@@ -181,7 +178,7 @@ impl Factor {
         }
     }
 
-    /// Whether there is something to the left and right of what is shown.
+    /// True if there is something to the left and right of what is shown.
     pub(crate) fn can_go_aside(&self) -> bool {
         match &self.drill {
             Some(drill) => drill.has_beside(),
@@ -189,12 +186,12 @@ impl Factor {
         }
     }
 
-    /// Whether a list can be put in another order.
+    /// True if a list can be put in another order.
     pub(crate) fn can_sort(&self) -> bool {
         self.drill.as_ref().is_some_and(Drill::lists_returns)
     }
 
-    /// Whether the quantiles can be gone to, or names cut down to one of them.
+    /// True if the list of quantiles can be opened, or stocks be limited to one of them.
     pub(crate) fn can_choose_layer(&self) -> bool {
         match &self.drill {
             Some(drill) => drill.can_filter(),
@@ -202,17 +199,17 @@ impl Factor {
         }
     }
 
-    /// Whether a holding period makes a difference to what is shown.
+    /// True if a holding period makes a difference to what is shown.
     pub(crate) fn shows_returns(&self) -> bool {
         self.checks.is_none() && self.drill.as_ref().is_none_or(Drill::lists_returns)
     }
 
-    /// Whether the verdicts of the linter can be listed, or found anew.
+    /// True if the verdicts of the linter can be listed, or found anew.
     pub(crate) fn can_check(&self) -> bool {
         self.drill.is_none() && self.picture().is_some()
     }
 
-    /// Does what is of the factor as a whole.
+    /// Does a command on the factor as a whole.
     fn show(&mut self, action: Action, desk: &Desk<'_>) {
         let count = desk.workspace.factors.len().max(1);
         match action {
@@ -313,12 +310,12 @@ impl Factor {
             return;
         };
         match view::place(picture, horizon, self.chart, at, page) {
-            Some(view::Place::Date(date)) => {
+            Some(view::Clicked::Date(date)) => {
                 let last = picture.dates.len().saturating_sub(1);
                 let at = picture.dates.partition_point(|there| *there < date).min(last);
                 (self.cursor, self.focus) = (Some(at), Focus::Dates);
             }
-            Some(view::Place::Bar(bar)) => (self.bar, self.focus) = (Some(bar), Focus::Layers),
+            Some(view::Clicked::Bar(bar)) => (self.bar, self.focus) = (Some(bar), Focus::Layers),
             None => {}
         }
     }

@@ -9,12 +9,11 @@ use crate::Workspace;
 use inkstone_base::disk;
 use inkstone_lab::backtest::events::EventStudy;
 use inkstone_lab::backtest::{Coverage, IcSummary, Outcome};
-use inkstone_lab::lint::Verdict;
+use inkstone_lab::lint::{Verdict, read_verdicts};
 
 /// A backtest and what is drawn of it.
 #[derive(Debug)]
 pub(super) struct Picture {
-    /// The backtest.
     pub outcome: Outcome,
     /// By horizon, as in the outcome.
     pub horizons: Vec<Horizon>,
@@ -26,7 +25,7 @@ pub(super) struct Picture {
     pub coverage: f64,
     /// All dates that any curve has, ascending: where the cursor can stand.
     pub dates: Vec<NaiveDate>,
-    /// What linter and ledger say; none where they have said nothing.
+    /// The verdict of linter and ledger, if any.
     pub judgement: Option<Judgement>,
     /// The verdicts of the checks for look-ahead, empty before they ran; or why they cannot be read.
     pub verdicts: Result<Vec<Verdict>, String>,
@@ -37,15 +36,12 @@ pub(super) struct Picture {
 /// Information coefficients at one horizon.
 #[derive(Debug)]
 pub(super) struct Horizon {
-    /// Trading days.
     pub days: usize,
-    /// Dates.
     pub dates: Vec<NaiveDate>,
     /// Rank correlation by date.
     pub rank_ic: Vec<f64>,
     /// Its sum up to each date; a date without one adds nothing.
     pub sum: Vec<f64>,
-    /// The summary of the rank correlations.
     pub summary: IcSummary,
     /// Mean return by quantile, where the layers have this horizon, and its standard error.
     pub layers: Vec<f64>,
@@ -54,31 +50,27 @@ pub(super) struct Horizon {
 
 /// A span of the calendar that a bar stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Step {
+pub(super) enum CalendarStep {
     Month,
     Quarter,
     Year,
 }
 
-impl Step {
+impl CalendarStep {
     /// The span a date lies in, as a number that grows with time.
-    fn of(self, date: NaiveDate) -> i32 {
+    fn number(self, date: NaiveDate) -> i32 {
         let month = date.month0() as i32;
         match self {
-            Step::Month => 12 * date.year() + month,
-            Step::Quarter => 4 * date.year() + month / 3,
-            Step::Year => date.year(),
+            CalendarStep::Month => 12 * date.year() + month,
+            CalendarStep::Quarter => 4 * date.year() + month / 3,
+            CalendarStep::Year => date.year(),
         }
     }
 }
 
 impl Picture {
-    /// Prepares a backtest.
-    pub(super) fn of(outcome: Outcome) -> Picture {
-        let layers_at = |days: usize, rows: &[Vec<f64>]| {
-            let at = outcome.layers.horizons.iter().position(|h| *h == days);
-            at.and_then(|i| rows.get(i)).cloned().unwrap_or_default()
-        };
+    pub(super) fn new(outcome: Outcome) -> Picture {
+        let layers = outcome.layers.by_horizon();
         let horizons: Vec<Horizon> = outcome
             .ic
             .iter()
@@ -88,8 +80,8 @@ impl Picture {
                 rank_ic: ic.rank_ic.clone(),
                 sum: running_sum(&ic.rank_ic),
                 summary: ic.rank_ic_summary,
-                layers: layers_at(ic.horizon, &outcome.layers.mean),
-                errors: layers_at(ic.horizon, &outcome.layers.stderr),
+                layers: layers.get(ic.horizon).map_or(Vec::new(), |returns| returns.mean.to_vec()),
+                errors: layers.get(ic.horizon).map_or(Vec::new(), |returns| returns.stderr.to_vec()),
             })
             .collect();
         let wealth = growth(&outcome.long_short.net);
@@ -111,11 +103,10 @@ impl Picture {
             return Ok(None);
         }
         // A ledger that a run holds, verdicts or events that cannot be read are no reason to show no backtest.
-        let judgement = workspace.judgement.as_ref().and_then(|of| of(name).ok().flatten());
-        let verdicts = read_if_there(&project.lint(name)).map(Option::unwrap_or_default);
-        let verdicts = verdicts.map_err(|error| format!("{error:#}"));
+        let judgement = workspace.judgement.as_ref().and_then(|judge| judge(name).ok().flatten());
+        let verdicts = read_verdicts(&project.lint(name)).map_err(|error| format!("{error:#}"));
         let events = read_if_there::<Option<EventStudy>>(&project.events(name)).ok().flatten().flatten();
-        let picture = Picture::of(disk::read_json::<Outcome>(&project.backtest(name))?);
+        let picture = Picture::new(disk::read_json::<Outcome>(&project.backtest(name))?);
         Ok(Some(Box::new(Picture { judgement, verdicts, events, ..picture })))
     }
 
@@ -167,11 +158,11 @@ fn drawdown(wealth: &[f64]) -> Vec<f64> {
 }
 
 /// The mean of the finite values in each span of the calendar that has any, with the first date of it.
-fn means(dates: &[NaiveDate], values: &[f64], step: Step) -> Vec<(NaiveDate, f64)> {
+fn means(dates: &[NaiveDate], values: &[f64], step: CalendarStep) -> Vec<(NaiveDate, f64)> {
     let mut means: Vec<(NaiveDate, f64, usize)> = Vec::new();
     for (&date, &value) in dates.iter().zip(values).filter(|(_, v)| v.is_finite()) {
         match means.last_mut() {
-            Some((first, sum, n)) if step.of(*first) == step.of(date) => (*sum, *n) = (*sum + value, *n + 1),
+            Some((first, sum, n)) if step.number(*first) == step.number(date) => (*sum, *n) = (*sum + value, *n + 1),
             _ => means.push((date, value, 1)),
         }
     }
@@ -179,16 +170,16 @@ fn means(dates: &[NaiveDate], values: &[f64], step: Step) -> Vec<(NaiveDate, f64
 }
 
 /// Means by the shortest span of which at most `most` fit; years beyond that lose the earliest.
-pub(crate) fn fitting_means(dates: &[NaiveDate], values: &[f64], most: usize) -> (Step, Vec<(NaiveDate, f64)>) {
-    for step in [Step::Month, Step::Quarter] {
+pub(crate) fn fitting_means(dates: &[NaiveDate], values: &[f64], most: usize) -> (CalendarStep, Vec<(NaiveDate, f64)>) {
+    for step in [CalendarStep::Month, CalendarStep::Quarter] {
         let means = means(dates, values, step);
         if means.len() <= most {
             return (step, means);
         }
     }
-    let mut years = means(dates, values, Step::Year);
+    let mut years = means(dates, values, CalendarStep::Year);
     years.drain(..years.len().saturating_sub(most));
-    (Step::Year, years)
+    (CalendarStep::Year, years)
 }
 
 #[cfg(test)]
@@ -204,10 +195,10 @@ mod tests {
         let dates = ["2023-01-05", "2023-01-09", "2023-02-01", "2023-07-03", "2024-01-02"].map(day);
         let values = [0.1, 0.3, f64::NAN, -0.2, 0.4];
         let (step, months) = fitting_means(&dates, &values, 9);
-        assert_eq!(step, Step::Month);
+        assert_eq!(step, CalendarStep::Month);
         assert_eq!(months, [(dates[0], 0.2), (dates[3], -0.2), (dates[4], 0.4)]);
         let (step, years) = fitting_means(&dates, &values, 1);
-        assert_eq!((step, years), (Step::Year, vec![(dates[4], 0.4)]));
+        assert_eq!((step, years), (CalendarStep::Year, vec![(dates[4], 0.4)]));
     }
 
     #[test]

@@ -12,15 +12,26 @@ use crate::page::{Page, PageState};
 use crate::{Judgement as Judged, Workspace};
 use inkstone_base::disk;
 use inkstone_lab::backtest::Outcome;
-use inkstone_lab::lint::{Check, Standing, Verdict};
+use inkstone_lab::lint::finding::{SameDayGap, Trade};
+use inkstone_lab::lint::{Check, Finding, Standing, Verdict};
+use inkstone_market::Price;
 use inkstone_tables::project::Project;
 
 const WIDE: (u16, u16) = (100, 30);
 
 fn verdict(check: Check, standing: Standing, number: Option<f64>, limit: Option<f64>) -> Verdict {
-    let zh = "RankIC 与当日收益为 +0.2117，与可交易收益为 +0.0637，差距 +0.1480（p = 0.001）。文本大多在报道已经发生的涨跌。";
-    let en = "The RankIC with the return of the same day is +0.2117, that of the next +0.0637: texts tell what has happened.";
-    Verdict { check, standing, number, limit, finding: (zh.to_owned(), en.to_owned()), figures: Default::default() }
+    let gap = SameDayGap {
+        rank_ic_same_day: 0.2117,
+        rank_ic_trade: 0.0637,
+        ratio: 3.32,
+        dates: 200,
+        p: 0.001,
+        low: 0.12,
+        high: 0.18,
+        aligned_at_same_day: false,
+        context: Trade { delay: 1, price: Price::Open },
+    };
+    Verdict { check, standing, number, limit, finding: Finding::SameDayGap(gap) }
 }
 
 fn verdicts() -> Vec<Verdict> {

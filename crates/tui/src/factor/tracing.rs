@@ -1,4 +1,4 @@
-//! What the workbench is told of a factor's origin and worth.
+//! The functions behind the way from a factor to its documents and words.
 
 use std::sync::Arc;
 
@@ -12,7 +12,6 @@ use inkstone_lab::factor::{TracedCell, TracedDate, TracedDay};
 /// The dates of a quantile (from 1, the lowest) of a factor, ascending, with what its names have in common.
 pub type DaysOf = Arc<dyn Fn(&str, u16, &Ctx) -> Result<Vec<TracedDay>> + Send + Sync>;
 
-/// The names of a date of a factor.
 pub type NamesOf = Arc<dyn Fn(&str, NaiveDate, &Ctx) -> Result<TracedDate> + Send + Sync>;
 
 /// The readings and documents behind the value of a code on a date of a factor.
@@ -21,7 +20,7 @@ pub type DocumentsOf = Arc<dyn Fn(&str, NaiveDate, &str, &Ctx) -> Result<Vec<Tra
 /// The sentences of a document of this number, by each column that a reading (from 1) of a factor is made of.
 pub type SentencesOf = Arc<dyn Fn(&str, usize, u32, &Ctx) -> Result<Vec<ExplainedText>> + Send + Sync>;
 
-/// What linter and ledger say of a factor; none before they have said something.
+/// Reads the verdict of linter and ledger on a factor; none if they have not looked at it.
 pub type JudgementOf = Arc<dyn Fn(&str) -> Result<Option<Judgement>> + Send + Sync>;
 
 /// The way from a factor to its words as the workbench opens it. The functions are called on threads of their own, and stop where
@@ -30,29 +29,26 @@ pub type JudgementOf = Arc<dyn Fn(&str) -> Result<Option<Judgement>> + Send + Sy
 pub struct Tracing {
     /// Dates of a quantile.
     pub days: DaysOf,
-    /// Names of a date.
     pub names: NamesOf,
-    /// Documents of a name.
     pub documents: DocumentsOf,
-    /// Sentences of a document.
     pub sentences: SentencesOf,
 }
 
-/// What linter and ledger say of a factor.
+/// The verdict of linter and ledger on a factor.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Judgement {
     /// Checks of the linter; 0 where it did not run.
     pub checks: usize,
-    /// Those that found nothing.
+    /// Checks that found nothing.
     pub passed: usize,
-    /// Those that found something to look at.
+    /// Checks that found something to look at.
     pub warned: usize,
-    /// Those that found look-ahead.
+    /// Checks that found look-ahead.
     pub failed: usize,
     /// Different things that were tried on this market; 0 where the ledger does not know the factor.
     pub trials: u64,
     /// Deflated Sharpe ratio after so many; NaN without one.
     pub deflated_sharpe: f64,
-    /// Whether the ledger was changed by other hands than the program's.
+    /// True if something other than this program changed the ledger.
     pub ledger_changed: bool,
 }

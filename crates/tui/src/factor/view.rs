@@ -1,21 +1,21 @@
-//! The picture of the factor page: its figures, its charts, and the values at the cursor.
+//! Draws the factor page: its figures, its charts, and the values at the cursor.
 
 use chrono::NaiveDate;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Position, Rect};
 use ratatui::style::{Color, Style};
 use ratatui::text::{Line, Span};
-use ratatui::widgets::{Block, Paragraph, Wrap};
+use ratatui::widgets::{Block, Paragraph};
 
 use super::charts::{Axes, Bars, Curve, bar_at, bars_that_fit, date_at, draw_bars, draw_curves, points};
 use super::figures::{bar_line, cursor_line, draw_figures, title};
-use super::picture::{Horizon, Picture, Step, fitting_means};
+use super::picture::{CalendarStep, Horizon, Picture, fitting_means};
 use super::words as own;
 use super::{Factor, Focus, LayerChart, checks, drill};
 use crate::app::App;
 use crate::desk::Desk;
 use crate::page::{Table, exact};
-use crate::words;
+use crate::words::{self, Word};
 use crate::{figures, look, width};
 
 /// Height from which the figures by year have room.
@@ -26,10 +26,9 @@ const WIDE: u16 = 100;
 const WITH_FALL: u16 = 12;
 const FALL: u16 = 5;
 
-/// Where everything is on the page.
 struct Regions {
     warning: Rect,
-    /// What the factor is, and beside it, where there is room, how it was tested.
+    /// The factor, and beside it, where there is room, its test.
     head: [Rect; 2],
     /// RankIC, its sum, layers, long-short.
     charts: [Rect; 4],
@@ -57,28 +56,25 @@ fn regions(picture: &Picture, page: Rect) -> Regions {
     Regions { warning, head, charts: [bars, sum, layers, spread], years, cursor }
 }
 
-/// What was clicked.
-pub(super) enum Place {
+pub(super) enum Clicked {
     /// A date of a curve, or the first one of a bar.
     Date(NaiveDate),
     /// The bar of a quantile, from 0.
     Bar(usize),
 }
 
-/// What is at a place of the page.
 pub(super) fn place(
     picture: &Picture,
     horizon: &Horizon,
     chart: LayerChart,
     at: Position,
     page: Rect,
-) -> Option<Place> {
-    let inside = |area: Rect| Block::bordered().inner(area);
-    let [bars, sum, layers, spread] = regions(picture, page).charts.map(inside);
-    let along = |dates: &[NaiveDate], area| date_at(at.x, *dates.first()?, *dates.last()?, area).map(Place::Date);
+) -> Option<Clicked> {
+    let [bars, sum, layers, spread] = regions(picture, page).charts.map(look::inside);
+    let along = |dates: &[NaiveDate], area| date_at(at.x, *dates.first()?, *dates.last()?, area).map(Clicked::Date);
     if bars.contains(at) {
         let means = fitting_means(&horizon.dates, &horizon.rank_ic, bars_that_fit(bars.width as usize)).1;
-        return bar_at(at.x, means.len(), bars).map(|bar| Place::Date(means[bar].0));
+        return bar_at(at.x, means.len(), bars).map(|bar| Clicked::Date(means[bar].0));
     }
     if sum.contains(at) {
         return along(&horizon.dates, sum);
@@ -89,12 +85,11 @@ pub(super) fn place(
     match chart {
         _ if !layers.contains(at) => None,
         LayerChart::Wealth => along(&picture.outcome.layers.dates, layers),
-        LayerChart::Means => bar_at(at.x, horizon.layers.len(), layers).map(Place::Bar),
+        LayerChart::Means => bar_at(at.x, horizon.layers.len(), layers).map(Clicked::Bar),
         LayerChart::Decay => None,
     }
 }
 
-/// Draws the page.
 pub(crate) fn draw(app: &App, frame: &mut Frame<'_>, page: Rect) {
     let factor = &app.factor;
     if let Some(drill) = &factor.drill {
@@ -109,7 +104,7 @@ pub(crate) fn draw(app: &App, frame: &mut Frame<'_>, page: Rect) {
             },
             None => Line::styled(app.say(words::READING), look::DIM),
         };
-        return draw_message(app, line, frame, page);
+        return look::message(line, look::pane(title(app, page.width as usize), true), frame, page);
     };
     if let Some(listed) = &factor.checks {
         return checks::draw(app, listed, picture, frame, page);
@@ -138,22 +133,16 @@ pub(crate) fn draw(app: &App, frame: &mut Frame<'_>, page: Rect) {
     frame.render_widget(line, regions.cursor);
 }
 
-fn draw_message(app: &App, line: Line<'_>, frame: &mut Frame<'_>, page: Rect) {
-    let block = look::pane(title(app, page.width as usize), true);
-    frame.render_widget(Paragraph::new(line).wrap(Wrap { trim: false }).block(block), page);
-}
-
 fn draw_rank_ic(app: &App, horizon: &Horizon, at: Option<NaiveDate>, frame: &mut Frame<'_>, area: Rect) {
     let (step, means) = fitting_means(&horizon.dates, &horizon.rank_ic, bars_that_fit(area.width as usize - 2));
     let by = app.say(match step {
-        Step::Month => words::BY_MONTH,
-        Step::Quarter => words::BY_QUARTER,
-        Step::Year => words::BY_YEAR,
+        CalendarStep::Month => words::BY_MONTH,
+        CalendarStep::Quarter => words::BY_QUARTER,
+        CalendarStep::Year => words::BY_YEAR,
     });
     let title = format!(" RankIC · {by} · {}d ", horizon.days);
     let block = look::pane(title, app.factor.focus == Focus::Dates);
-    let inner = block.inner(area);
-    frame.render_widget(block, area);
+    let inner = look::framed(block, frame, area);
     let values: Vec<f64> = means.iter().map(|m| m.1).collect();
     // A year stands under its first bar.
     let year = |date: &NaiveDate| date.format("%Y").to_string();
@@ -230,8 +219,7 @@ fn draw_layers(
 }
 
 fn draw_labelled(block: Block<'_>, bars: &Bars<'_>, frame: &mut Frame<'_>, area: Rect) {
-    let inner = block.inner(area);
-    frame.render_widget(block, area);
+    let inner = look::framed(block, frame, area);
     draw_bars(bars, frame, inner);
 }
 
@@ -257,8 +245,7 @@ fn draw_spread(app: &App, picture: &Picture, at: Option<NaiveDate>, frame: &mut 
     if area.height < WITH_FALL {
         return draw_curves(&[grown], at, &Axes::plain(1.0), block, frame, area);
     }
-    let inner = block.inner(area);
-    frame.render_widget(block, area);
+    let inner = look::framed(block, frame, area);
     let [upper, lower] = Layout::vertical([Constraint::Min(0), Constraint::Length(FALL)]).areas(inner);
     // Numbers as wide as the first date below them, so that both charts begin in one column.
     let above = Axes { base: 1.0, scale: |value| format!("{value:<6.2}"), dates: false };
@@ -268,11 +255,13 @@ fn draw_spread(app: &App, picture: &Picture, at: Option<NaiveDate>, frame: &mut 
     draw_curves(&[fallen], at, &below, Block::new(), frame, lower);
 }
 
+/// Columns of the figures by year.
+const YEARS: [Word; 7] =
+    [words::YEAR, words::ANNUAL, words::VOLATILITY, words::SHARPE, words::DRAWDOWN, words::CALMAR, words::HIT_RATE];
+
 fn draw_years(app: &App, picture: &Picture, frame: &mut Frame<'_>, area: Rect) {
-    let names =
-        [words::YEAR, words::ANNUAL, words::VOLATILITY, words::SHARPE, words::DRAWDOWN, words::CALMAR, words::HIT_RATE];
     let line = |cells: [String; 7]| cells.map(|cell| width::right(&cell, 12)).join(" ");
-    let mut lines = vec![Line::styled(line(names.map(|n| app.say(n).to_owned())), look::DIM)];
+    let mut lines = vec![Line::styled(line(YEARS.map(|name| app.say(name).to_owned())), look::DIM)];
     let years = &picture.outcome.long_short.by_year;
     for year in years.iter().skip(years.len().saturating_sub(6)) {
         let f = &year.figures;
@@ -290,8 +279,6 @@ fn draw_years(app: &App, picture: &Picture, frame: &mut Frame<'_>, area: Rect) {
 
 /// The figures of the years, as they are copied.
 pub(super) fn years(picture: &Picture, desk: &Desk<'_>) -> Table {
-    let names =
-        [words::YEAR, words::ANNUAL, words::VOLATILITY, words::SHARPE, words::DRAWDOWN, words::CALMAR, words::HIT_RATE];
     let book = &picture.outcome.long_short;
     let row = |name: String, f: &inkstone_lab::backtest::PortfolioFigures| {
         let figures = [f.annual_return, f.volatility, f.sharpe, f.max_drawdown, f.calmar, f.hit_rate];
@@ -300,5 +287,5 @@ pub(super) fn years(picture: &Picture, desk: &Desk<'_>) -> Table {
     let mut rows: Vec<Vec<String>> =
         book.by_year.iter().map(|year| row(year.year.to_string(), &year.figures)).collect();
     rows.push(row(desk.say(own::ALL_YEARS).to_owned(), &book.total));
-    Table { header: names.map(|name| desk.say(name).to_owned()).to_vec(), rows }
+    Table::new(desk.language, &YEARS, rows)
 }

@@ -1,6 +1,8 @@
-//! Sentences of the factor page, in Chinese and English.
+//! The texts of the factor page, in Chinese and English.
 
 use inkstone_base::words;
+
+pub(super) use crate::words::{LOOK_AHEAD_CHECK as JOB_LINT, NEGATED, WEIGHT as WEIGHT_OF_WORD};
 
 words! {
     TESTS: "检验", "Tests";
@@ -20,14 +22,12 @@ words! {
     NEW_DOCUMENTS: "当日文档", "new docs";
     DATES_UNIT: "个日期", "dates";
     LATEST_FIRST: "按日期", "by date";
-    EACH_ALIKE: "各名字等权，未去均值；当日文档指发布日归于该日的", "names weigh alike, not demeaned; new docs are those of the date itself";
-    NO_DATES: "这一层没有任何日期：每日名字太少，或取值相同太多，分不出这一层。", "No date has names in this layer: dates have too few names, or too many equal values to be cut.";
+    EACH_ALIKE: "各股票等权，未去均值；当日文档指发布日归于该日的", "names weigh alike, not demeaned; new docs are those of the date itself";
+    NO_DATES: "这一层没有任何日期：每日股票太少，或取值相同太多，分不出这一层。", "No date has names in this layer: dates have too few names, or too many equal values to be cut.";
 
     WORD: "词", "word";
     WORDS_LEVEL: "词", "words";
-    WEIGHT_OF_WORD: "权重", "weight";
     SHARE: "占比", "share";
-    NEGATED: "否定", "negated";
     DEGREE: "程度", "degree";
     TIMES: "次数", "times";
     SENTENCE: "句", "sentence";
@@ -38,7 +38,7 @@ words! {
 
     CHECKS: "未来函数检查", "Look-ahead checks";
     CHECK: "检查", "check";
-    STANDING: "结论", "result";
+    STANDING: "结论", "verdict";
     NUMBER: "数值", "number";
     LIMIT: "界限", "limit";
     FINDING: "发现", "finding";
@@ -47,7 +47,6 @@ words! {
     CHECK_AGAIN: "l 再查一次 · Esc 返回", "l check again · Esc back";
     NO_STAGES: "这里没有可运行的项目", "there is no project to run here";
     JOB_EXPORT: "导出因子与回测表", "export of the tables";
-    JOB_LINT: "未来函数检查", "look-ahead checks";
     JOB_REPORT: "因子报告", "reports on the factors";
     STARTED: "已开始，见任务页（9）", "started: see the jobs page (9)";
 }

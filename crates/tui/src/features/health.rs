@@ -1,4 +1,4 @@
-//! The picture of what a set holds: a summary, its columns, and the months that it covers.
+//! Draws the content of a set: a summary, its columns, and the months that it covers.
 
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
@@ -48,7 +48,7 @@ pub(super) fn draw(app: &App, set: &FeatureSet, frame: &mut Frame<'_>, inner: Re
 fn summary_lines<'a>(app: &App, set: &FeatureSet, health: &Health, room: usize) -> Vec<Line<'a>> {
     let count = figures::count;
     let share = figures::percent(health.filled as f64 / health.rows as f64);
-    let rows = app.say(w::OF_ROWS);
+    let rows = app.say(w::ROWS);
     let mut facts = vec![
         format!("{} {} / {} {rows}（{share}）", app.say(w::WITH_VALUE), count(health.filled), count(health.rows)),
         format!("{} {}", app.say(w::REPEATS), count(health.repeats)),
@@ -67,16 +67,17 @@ fn summary_lines<'a>(app: &App, set: &FeatureSet, health: &Health, room: usize) 
     let second = if health.strays > 0 {
         Line::styled(width::cut(&format!("⚠ {} {}", count(health.strays), app.say(w::STRAYS)), room), look::NOTE)
     } else {
-        let of = if health.sampled < health.rows {
+        let basis = if health.sampled < health.rows {
             format!("{} {} / {}", app.say(w::SAMPLED), count(health.sampled), count(health.rows))
         } else {
             app.say(w::EXACT).to_owned()
         };
-        let told = health.told.iter().filter(|column| matches!(column.name, ColumnName::Named(_))).count();
+        let columns_shown = health.told.iter().filter(|column| matches!(column.name, ColumnName::Named(_))).count();
         let word = if set.kind == Some(RowKind::Sparse) { w::FULLEST } else { w::FIRST_COLUMNS };
-        let part = format!("{} {told}（{} {}）· ", app.say(word), app.say(w::OF_ALL), count(health.columns as u64));
-        let part = if told < health.columns { part } else { String::new() };
-        Line::styled(width::cut(&(part + &of), room), look::DIM)
+        let part =
+            format!("{} {columns_shown}（{} {}）· ", app.say(word), app.say(w::OF_ALL), count(health.columns as u64));
+        let part = if columns_shown < health.columns { part } else { String::new() };
+        Line::styled(width::cut(&(part + &basis), room), look::DIM)
     };
     vec![Line::raw(width::cut(&first, room)), second]
 }

@@ -1,4 +1,4 @@
-//! What the front hands in: the sets of the feature store beside the configured features, and the functions that look into one.
+//! The functions and values behind the page of features.
 
 use std::sync::Arc;
 
@@ -19,14 +19,11 @@ pub type FeatureHealthOf = Arc<dyn Fn(&Key, &dyn Fn(u64), &Ctx) -> Result<Health
 /// Compares one row of a set with all others; the third argument hears how many rows have been read.
 pub type FeatureNeighboursOf = Arc<dyn Fn(&Key, &Query, &dyn Fn(u64), &Ctx) -> Result<Neighbours> + Send + Sync>;
 
-/// What the page works with, as the front hands it in.
+/// The functions behind the page, supplied by the program.
 #[derive(Clone)]
 pub struct FeatureBench {
-    /// Lists the sets.
     pub listing: FeatureListingOf,
-    /// What a set holds.
     pub health: FeatureHealthOf,
-    /// What lies near to a document.
     pub neighbours: FeatureNeighboursOf,
     /// The flags that name the configuration on the command line: `-c workbench.toml`.
     pub config: String,
@@ -41,11 +38,12 @@ pub struct FeatureListing {
     pub documents: u64,
     /// The size of the store; none where there is none, or it cannot be read.
     pub stats: Option<Stats>,
-    /// Why the store could not be read, if it could not: then only what the last run said is told.
+    /// The error of the store, if it could not be read; sets then have the figures of the last run
+    /// alone.
     pub fault: Option<String>,
 }
 
-/// How a set stands to the configuration.
+/// The state of a set by the configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FeatureState {
     /// The next run would keep it.
@@ -60,14 +58,11 @@ pub enum FeatureState {
     Unused,
 }
 
-/// A set, or a feature without one.
 #[derive(Clone, Debug)]
 pub struct FeatureSet {
-    /// Its name.
     pub name: String,
-    /// What makes its rows: the model of its `[[feature]]`.
+    /// The model of its `[[feature]]`, which makes its rows.
     pub model: String,
-    /// How it stands.
     pub state: FeatureState,
     /// Its id in the store; none where there is none.
     pub id: Option<Key>,

@@ -29,7 +29,7 @@ use super::errand::Errand;
 use super::event::Event;
 use super::field::Field;
 use super::list::{self, Cursor};
-use super::page::{PageState, Table};
+use super::page::{PageState, Table, turns};
 use inkstone_base::data::Key;
 use inkstone_base::job::Ctx;
 use inkstone_features::inspect::{Health, Measure};
@@ -41,7 +41,6 @@ const AT_ONCE: u64 = 64 << 20;
 /// Time between two pictures of how far a reading is.
 const PICTURE_EVERY: Duration = Duration::from_millis(100);
 
-/// Which pane has the keys.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Focus {
     #[default]
@@ -49,24 +48,12 @@ enum Focus {
     Below,
 }
 
-/// What the lower pane shows.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum View {
-    #[default]
-    Health,
-    Near,
-    Files,
-}
-
-impl View {
-    const ALL: [View; 3] = [View::Health, View::Near, View::Files];
-
-    fn name(self) -> &'static str {
-        match self {
-            View::Health => "health",
-            View::Near => "neighbours",
-            View::Files => "files",
-        }
+turns! {
+    enum View {
+        #[default]
+        Health = "health",
+        Near = "neighbours",
+        Files = "files",
     }
 }
 
@@ -79,7 +66,7 @@ struct Reading<T> {
 }
 
 impl<T: Send + 'static> Reading<T> {
-    /// Sends for it; the picture follows how many of `total` rows have been read.
+    /// Starts the reading. The screen follows the number of rows read of `total`.
     fn start(
         desk: &Desk<'_>,
         name: &str,
@@ -88,11 +75,11 @@ impl<T: Send + 'static> Reading<T> {
         work: impl FnOnce(&Key, &dyn Fn(u64), &Ctx) -> Result<T> + Send + 'static,
     ) -> Reading<T> {
         let done = Arc::new(AtomicU64::new(0));
-        let (told, events) = (done.clone(), desk.events.clone());
+        let (counter, events) = (done.clone(), desk.events.clone());
         let errand = desk.errand(name, move |ctx| {
             let last = std::cell::Cell::new(Instant::now());
             let progress = |rows: u64| {
-                told.store(rows, Ordering::Relaxed);
+                counter.store(rows, Ordering::Relaxed);
                 if last.get().elapsed() > PICTURE_EVERY {
                     last.set(Instant::now());
                     // Nobody looks any more when the workbench has been closed.
@@ -112,7 +99,6 @@ impl<T> Reading<T> {
     }
 }
 
-/// State of the page.
 #[derive(Default)]
 pub struct Features {
     asked: Option<Errand<FeatureListing>>,
@@ -123,14 +109,12 @@ pub struct Features {
     wanted: Option<String>,
     focus: Focus,
     view: View,
-    /// Whether the user has been here: only then are sets read that he moves to.
+    /// True if the user has been here: only then are sets read that he moves to.
     visited: bool,
     health: Option<Reading<Health>>,
     columns: Cursor,
     near: NearPane,
     batches: Cursor,
-    /// Whether a reading gave way to a job.
-    interrupted: bool,
 }
 
 impl Features {
@@ -139,12 +123,10 @@ impl Features {
         self.near.follow((part, row));
     }
 
-    /// Whether there is a set to look into.
     pub(crate) fn has_sets(&self) -> bool {
         self.listing.as_ref().is_some_and(|listing| !listing.sets.is_empty())
     }
 
-    /// Whether neighbours are shown.
     pub(crate) fn shows_neighbours(&self) -> bool {
         self.has_sets() && self.view == View::Near
     }
@@ -164,15 +146,12 @@ impl Features {
         Some((set.id?, set.rows.unwrap_or(0)))
     }
 
-    /// Reads what the view shows, unless it is there already, on its way, or has failed. While a job runs it has the store, and the
-    /// reading waits until it has ended.
+    /// Reads what the view shows, unless it was read, is being read, or has failed. The store can be read while a job writes it.
     fn read(&mut self, desk: &Desk<'_>) {
-        self.interrupted = false;
         let Some(bench) = desk.workspace.features.clone() else { return };
         let Some((set, rows)) = self.readable().filter(|(set, _)| !self.is_read(*set)) else { return };
         match self.view {
             View::Files => {}
-            _ if desk.busy => self.interrupted = true,
             View::Health => {
                 self.columns = Cursor::default();
                 let work = move |set: &Key, progress: &dyn Fn(u64), ctx: &Ctx| (bench.health)(set, progress, ctx);
@@ -182,7 +161,7 @@ impl Features {
         }
     }
 
-    /// Whether what the view shows of this set was asked for.
+    /// True if the data of the view was asked for.
     fn is_read(&self, set: Key) -> bool {
         match self.view {
             View::Health => self.health.as_ref().is_some_and(|health| health.set == set),
@@ -191,7 +170,7 @@ impl Features {
         }
     }
 
-    /// Lets go of what failed, so that it is tried again.
+    /// Drops errands that failed, so that they are tried again.
     fn forget_faults(&mut self) {
         self.health = self.health.take().filter(|health| health.errand.fault().is_none());
         self.near.forget_fault();
@@ -204,22 +183,22 @@ impl Features {
         }
     }
 
-    fn step_below(&mut self, action: Action, area: Rect) {
-        let rows = list::rows(view::list_below(self, area)).max(1);
+    /// The cursor of the list in the lower pane, and the number of its lines.
+    fn list_below(&mut self) -> (&mut Cursor, usize) {
         match self.view {
             View::Health => {
                 let count = self.health().map_or(0, |health| health.told.len());
-                self.columns.step(action, count, rows);
+                (&mut self.columns, count)
             }
-            View::Near => self.near.step(action, rows),
+            View::Near => self.near.list(),
             View::Files => {
                 let count = self.selected().map_or(0, |set| set.batches.len());
-                self.batches.step(action, count, rows);
+                (&mut self.batches, count)
             }
         }
     }
 
-    /// What is known of the selected set.
+    /// The summary of the selected set, once it was read.
     fn health(&self) -> Option<&Health> {
         let set = self.selected()?.id?;
         self.health.as_ref().filter(|health| health.set == set)?.errand.get()
@@ -230,8 +209,8 @@ impl PageState for Features {
     fn reload(&mut self, desk: &Desk<'_>) {
         let Some(bench) = &desk.workspace.features else { return };
         self.wanted = self.wanted.take().or_else(|| self.selected().map(|set| set.name.clone()));
-        let of = bench.listing.clone();
-        self.asked = Some(desk.errand("feature sets", move |ctx| of(ctx)));
+        let list = bench.listing.clone();
+        self.asked = Some(desk.errand("feature sets", move |ctx| list(ctx)));
     }
 
     fn act(&mut self, action: Action, area: Rect, desk: &Desk<'_>) {
@@ -241,10 +220,7 @@ impl PageState for Features {
                 self.reload(desk);
                 self.forget_faults();
             }
-            Action::FeatureView => {
-                let at = View::ALL.iter().position(|view| *view == self.view).unwrap_or(0);
-                self.view = View::ALL[(at + 1) % View::ALL.len()];
-            }
+            Action::FeatureView => self.view = self.view.next(),
             Action::FeatureOpen if self.focus == Focus::Sets => {
                 self.focus = Focus::Below;
                 self.forget_faults();
@@ -281,14 +257,16 @@ impl PageState for Features {
                 self.sets.step(action, self.count(), rows);
                 self.batches = Cursor::default();
             }
-            _ => self.step_below(action, area),
+            _ => {
+                let rows = list::rows(view::list_below(self, area)).max(1);
+                let (cursor, count) = self.list_below();
+                cursor.step(action, count, rows);
+            }
         }
     }
 
     fn arrange(&mut self, area: Rect, desk: &Desk<'_>) {
-        let asked = self.asked.as_mut();
-        let came = asked.and_then(|asked| if asked.look() { asked.get_mut() } else { None }).map(std::mem::take);
-        if let Some(listing) = came {
+        if let Some(listing) = Errand::take_new(&mut self.asked) {
             let place = self.wanted.take().and_then(|name| listing.sets.iter().position(|set| set.name == name));
             self.sets.at = place.unwrap_or(self.sets.at);
             self.listing = Some(listing);
@@ -300,22 +278,10 @@ impl PageState for Features {
         if self.near.look() {
             self.read(desk);
         }
-        if desk.busy {
-            // The job wants the store: whoever only looks gives way, and the store is closed as soon as the errand notices.
-            self.interrupted |= self.near.give_way();
-            if self.health.as_ref().is_some_and(|health| health.errand.waiting()) {
-                self.health = None;
-                self.interrupted = true;
-            }
-        } else if self.interrupted {
-            self.read(desk);
-        } else {
-            self.read_if_small(desk);
-        }
+        self.read_if_small(desk);
         let rows = list::rows(view::list_below(self, area));
-        self.columns.arrange(self.health().map_or(0, |health| health.told.len()), rows);
-        self.batches.arrange(self.selected().map_or(0, |set| set.batches.len()), rows);
-        self.near.arrange(rows);
+        let (cursor, count) = self.list_below();
+        cursor.arrange(count, rows);
     }
 
     fn waiting(&self) -> bool {
@@ -347,26 +313,15 @@ impl PageState for Features {
     fn click(&mut self, at: Position, area: Rect, _desk: &Desk<'_>) {
         self.visited = true;
         let (above, below) = (view::list_above(self, area), view::list_below(self, area));
-        let line = |list: Rect| (at.y > list.y && at.y < list.bottom()).then(|| usize::from(at.y - list.y) - 1);
         if at.y <= above.bottom() {
             self.focus = Focus::Sets;
-            let place = line(above).and_then(|row| self.sets.line_at(row, self.count()));
-            self.sets.at = place.unwrap_or(self.sets.at);
+            let count = self.count();
+            self.sets.click(at, above, count);
             return;
         }
         self.focus = Focus::Below;
-        let Some(row) = line(below) else { return };
-        match self.view {
-            View::Health => {
-                let count = self.health().map_or(0, |health| health.told.len());
-                self.columns.at = self.columns.line_at(row, count).unwrap_or(self.columns.at);
-            }
-            View::Near => self.near.click(row),
-            View::Files => {
-                let count = self.selected().map_or(0, |set| set.batches.len());
-                self.batches.at = self.batches.line_at(row, count).unwrap_or(self.batches.at);
-            }
-        }
+        let (cursor, count) = self.list_below();
+        cursor.click(at, below, count);
     }
 
     fn table(&self, desk: &Desk<'_>) -> Option<Table> {
@@ -381,7 +336,7 @@ impl PageState for Features {
     fn remember(&self) -> Value {
         json!({
             "set": self.selected().map(|set| set.name.clone()),
-            "view": self.view.name(),
+            "view": self.view.id(),
             "distance": self.near.measure == Measure::Euclid,
             "any_time": self.near.any_time,
             "document": self.near.place,
@@ -390,8 +345,7 @@ impl PageState for Features {
 
     fn recall(&mut self, memory: &Value) {
         self.wanted = memory["set"].as_str().map(str::to_owned);
-        let view = View::ALL.into_iter().find(|view| memory["view"] == view.name());
-        self.view = view.unwrap_or(self.view);
+        self.view = View::named(&memory["view"]).unwrap_or(self.view);
         if memory["distance"] == true {
             self.near.measure = Measure::Euclid;
         }

@@ -2,7 +2,6 @@
 
 use super::Reading;
 use super::listing::FeatureBench;
-use crate::commands::Action;
 use crate::desk::Desk;
 use crate::errand::Errand;
 use crate::field::Field;
@@ -17,13 +16,12 @@ const MOST: usize = 50;
 /// Documents that a search lists.
 const MOST_FOUND: usize = 200;
 
-/// State of the pane.
 #[derive(Default)]
 pub(super) struct NearPane {
     /// The document asked for; none: the latest that has a row.
     pub(super) place: Option<(usize, usize)>,
     pub(super) measure: Measure,
-    /// Whether documents count that came later.
+    /// True if later documents count as neighbours.
     pub(super) any_time: bool,
     /// The neighbours, and what was asked to find them.
     pub(super) reading: Option<(Query, Reading<Neighbours>)>,
@@ -49,31 +47,18 @@ impl NearPane {
         Query { place: self.place, measure: self.measure, past_only: !self.any_time, most: MOST }
     }
 
-    /// The neighbours as they are asked for now.
     pub(super) fn neighbours(&self, set: Key) -> Option<&Reading<Neighbours>> {
         self.reading.as_ref().filter(|(query, reading)| reading.set == set && *query == self.query()).map(|(_, r)| r)
     }
 
-    /// Looks for the neighbours.
     pub(super) fn read(&mut self, desk: &Desk<'_>, bench: &FeatureBench, set: Key, rows: u64) {
-        let (query, of, asked) = (self.query(), bench.neighbours.clone(), self.query());
-        let work = move |set: &Key, progress: &dyn Fn(u64), ctx: &Ctx| of(set, &asked, progress, ctx);
-        // The one before ends first: its store has to be closed when this one opens it.
-        self.reading = None;
+        let (query, find, asked) = (self.query(), bench.neighbours.clone(), self.query());
+        let work = move |set: &Key, progress: &dyn Fn(u64), ctx: &Ctx| find(set, &asked, progress, ctx);
         self.cursor = Cursor::default();
         self.reading = Some((query, Reading::start(desk, "neighbours", set, rows, work)));
     }
 
-    /// Gives up what is under way; true if there was anything.
-    pub(super) fn give_way(&mut self) -> bool {
-        let waits = self.reading.as_ref().is_some_and(|(_, reading)| reading.errand.waiting());
-        if waits {
-            self.reading = None;
-        }
-        waits
-    }
-
-    /// Lets go of what failed, so that it is tried again.
+    /// Drops errands that failed, so that they are tried again.
     pub(super) fn forget_fault(&mut self) {
         self.reading = self.reading.take().filter(|(_, reading)| reading.errand.fault().is_none());
     }
@@ -83,7 +68,7 @@ impl NearPane {
         found || self.reading.as_ref().is_some_and(|(_, reading)| reading.errand.waiting())
     }
 
-    /// Takes in what errands have brought; true where a search had one result, which needs no choice.
+    /// Takes in the answers of errands; true where a search had one result, which needs no choice.
     pub(super) fn look(&mut self) -> bool {
         if let Some((_, reading)) = &mut self.reading {
             reading.errand.look();
@@ -97,38 +82,20 @@ impl NearPane {
         only.is_some()
     }
 
-    pub(super) fn arrange(&mut self, rows: usize) {
-        self.cursor.arrange(self.listed(), rows);
-        self.choice.arrange(self.choices(), rows);
-    }
-
-    fn listed(&self) -> usize {
-        let neighbours = self.reading.as_ref().and_then(|(_, reading)| reading.errand.get());
-        neighbours.map_or(0, |neighbours| neighbours.found.len())
-    }
-
-    fn choices(&self) -> usize {
-        self.found.as_ref().and_then(|(_, found)| found.get()).map_or(0, |found| found.documents.len())
-    }
-
-    pub(super) fn step(&mut self, action: Action, rows: usize) {
-        match self.found {
-            Some(_) => self.choice.step(action, self.choices(), rows),
-            None => self.cursor.step(action, self.listed(), rows),
+    /// The cursor of the list that is shown, and the number of its lines: documents found by words, else neighbours.
+    pub(super) fn list(&mut self) -> (&mut Cursor, usize) {
+        match &self.found {
+            Some((_, found)) => (&mut self.choice, found.get().map_or(0, |found| found.documents.len())),
+            None => {
+                let neighbours = self.reading.as_ref().and_then(|(_, reading)| reading.errand.get());
+                (&mut self.cursor, neighbours.map_or(0, |neighbours| neighbours.found.len()))
+            }
         }
     }
 
-    pub(super) fn click(&mut self, row: usize) {
-        match self.found {
-            Some(_) => self.choice.at = self.choice.line_at(row, self.choices()).unwrap_or(self.choice.at),
-            None => self.cursor.at = self.cursor.line_at(row, self.listed()).unwrap_or(self.cursor.at),
-        }
-    }
-
-    /// Begins to type words.
     pub(super) fn type_words(&mut self) {
         let words = self.found.as_ref().map(|(words, _)| words.clone()).unwrap_or_default();
-        self.field = Some(Field::of(words));
+        self.field = Some(Field::new(words));
     }
 
     /// Looks for documents with the words typed; without words the latest document is asked for.

@@ -1,7 +1,7 @@
-//! The picture of the neighbours of a document.
+//! Draws the neighbours of a document.
 
 use ratatui::Frame;
-use ratatui::layout::{Constraint, Layout, Position, Rect};
+use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
@@ -11,7 +11,7 @@ use super::view::draw_outstanding;
 use super::words as w;
 use crate::app::App;
 use crate::desk::Desk;
-use crate::field::Field;
+use crate::field::{self, Field};
 use crate::list::{self, Column};
 use crate::page::Table;
 use crate::{figures, look, sentences, width, words};
@@ -21,7 +21,7 @@ use inkstone_store::RowKind;
 /// Lines above the list.
 const HEAD: u16 = 2;
 
-/// What was asked, and the list.
+/// The areas of the question and of the list.
 pub(super) fn areas(inner: Rect) -> [Rect; 2] {
     Layout::vertical([Constraint::Length(HEAD), Constraint::Min(0)]).areas(inner)
 }
@@ -114,17 +114,9 @@ fn rules<'a>(app: &App, set: &FeatureSet, neighbours: &Neighbours, room: usize) 
 }
 
 fn draw_field(app: &App, field: &Field, frame: &mut Frame<'_>, inner: Rect) {
-    let name = format!("{} /", app.say(w::FIND));
-    let before = width::width(&name);
-    let (seen, at) = field.window((inner.width as usize).saturating_sub(before + 1));
-    let lines = vec![
-        Line::from(vec![Span::raw(name), Span::styled(seen, look::KEY)]),
-        Line::styled(app.say(w::TYPE_TO_FIND), look::DIM),
-    ];
-    frame.render_widget(Paragraph::new(lines), inner);
-    // Input methods open their window where the cursor is.
-    let x = u16::try_from(before + at).unwrap_or(u16::MAX);
-    frame.set_cursor_position(Position::new(inner.x.saturating_add(x).min(inner.right().saturating_sub(1)), inner.y));
+    let [head, hint] = Layout::vertical([Constraint::Length(1), Constraint::Min(0)]).areas(inner);
+    field::draw(Span::raw(format!("{} /", app.say(w::FIND))), field, look::KEY, frame, head);
+    frame.render_widget(Line::styled(app.say(w::TYPE_TO_FIND), look::DIM), hint);
 }
 
 fn draw_found(app: &App, frame: &mut Frame<'_>, inner: Rect) {
@@ -178,15 +170,15 @@ fn title(app: &App, document: &Document) -> String {
     if document.title.trim().is_empty() { app.say(w::NO_TITLE).to_owned() } else { document.title.clone() }
 }
 
-/// The neighbours as a table.
 pub(super) fn table(state: &Features, desk: &Desk<'_>) -> Option<Table> {
     let neighbours = state.near.neighbours(state.selected()?.id?)?.errand.get()?;
-    let header = [measure(state.near.measure), w::PUBLISHED, w::CODE, w::TITLE].map(|word| desk.say(word).to_owned());
+    let header = [measure(state.near.measure), w::PUBLISHED, w::CODE, w::TITLE];
     let row = |found: &inkstone_features::inspect::Near| {
         let document = &found.document;
         let time = document.published_at.format("%Y-%m-%d %H:%M:%S").to_string();
         vec![found.value.to_string(), time, document.codes.clone(), document.title.clone(), document.doc_id.clone()]
     };
-    let header = header.into_iter().chain(["doc_id".to_owned()]).collect();
-    Some(Table { header, rows: neighbours.found.iter().map(row).collect() })
+    let mut table = Table::new(desk.language, &header, neighbours.found.iter().map(row).collect());
+    table.header.push("doc_id".to_owned());
+    Some(table)
 }

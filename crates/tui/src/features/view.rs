@@ -1,4 +1,4 @@
-//! The picture of the page of features: the list of sets, and below it what the view shows of the one selected.
+//! Draws the page of features: the list of sets, and below it what the view shows of the one selected.
 
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
@@ -34,12 +34,12 @@ fn panes(state: &Features, page: Rect) -> [Rect; 2] {
 
 /// The inside of the list of sets.
 pub(super) fn list_above(state: &Features, page: Rect) -> Rect {
-    look::pane("", true).inner(panes(state, page)[0])
+    look::inside(panes(state, page)[0])
 }
 
 /// The list in the pane below, its line of titles with it.
 pub(super) fn list_below(state: &Features, page: Rect) -> Rect {
-    let inner = look::pane("", true).inner(panes(state, page)[1]);
+    let inner = look::inside(panes(state, page)[1]);
     match state.view {
         View::Health => health::areas(inner)[1],
         View::Near => near_view::areas(inner)[1],
@@ -51,7 +51,6 @@ fn files_areas(inner: Rect) -> [Rect; 2] {
     Layout::vertical([Constraint::Length(FACTS), Constraint::Min(0)]).areas(inner)
 }
 
-/// Draws the page.
 pub(crate) fn draw(app: &App, frame: &mut Frame<'_>, page: Rect) {
     let state = &app.features;
     let fault = state.asked.as_ref().and_then(Errand::fault);
@@ -66,9 +65,8 @@ pub(crate) fn draw(app: &App, frame: &mut Frame<'_>, page: Rect) {
             return draw_below(app, listing, frame, below);
         }
     };
-    let block = look::pane(format!(" {} ", app.say(w::SETS)), true);
-    sentences::draw(text, frame, block.inner(page));
-    frame.render_widget(block, page);
+    let inner = look::framed(look::pane(format!(" {} ", app.say(w::SETS)), true), frame, page);
+    sentences::draw(text, frame, inner);
 }
 
 fn draw_sets(app: &App, listing: &FeatureListing, fault: Option<&str>, frame: &mut Frame<'_>, area: Rect) {
@@ -93,8 +91,7 @@ fn draw_sets(app: &App, listing: &FeatureListing, fault: Option<&str>, frame: &m
     if let Some(held) = held {
         block = block.title_bottom(Line::styled(format!(" {} ", width::cut(held, room)), look::NOTE));
     }
-    let inner = block.inner(area);
-    frame.render_widget(block, area);
+    let inner = look::framed(block, frame, area);
     let wide = area.width >= WIDE;
     let mut columns = vec![
         Column::text(app.say(w::NAME), 0),
@@ -164,31 +161,16 @@ fn style_of(state: FeatureState) -> Style {
 
 fn draw_below(app: &App, listing: &FeatureListing, frame: &mut Frame<'_>, area: Rect) {
     let state = &app.features;
-    let focused = state.focus == Focus::Below;
-    let mut title = vec![Span::raw(" ")];
-    for view in View::ALL {
-        let word = app.say(match view {
-            View::Health => w::HEALTH,
-            View::Near => w::NEAR,
-            View::Files => w::FILES,
-        });
-        title.push(if view == state.view {
-            Span::styled(format!("[{word}]"), look::STRONG)
-        } else {
-            Span::styled(format!(" {word} "), look::DIM)
-        });
-    }
+    let names = [(View::Health, w::HEALTH), (View::Near, w::NEAR), (View::Files, w::FILES)];
+    let mut title = look::tabs(names.map(|(view, name)| (app.say(name), view == state.view)));
     let set = state.selected();
     title.push(Span::raw(set.map_or_else(String::new, |set| format!(" · {} ", width::cut(&set.name, 40)))));
-    let block = look::pane(Line::from(title), focused);
-    let inner = block.inner(area);
-    frame.render_widget(block, area);
+    let inner = look::framed(look::pane(Line::from(title), state.focus == Focus::Below), frame, area);
     let Some(set) = set else { return };
     let note = match (state.view, set.id) {
         (_, None) => Some(w::NOT_MADE),
         (View::Files, _) => None,
         _ if listing.fault.is_some() => Some(w::NOT_READ),
-        _ if state.interrupted => Some(w::INTERRUPTED),
         _ => None,
     };
     match (note, state.view) {
@@ -219,7 +201,7 @@ pub(super) fn draw_outstanding<T>(
     } else if reading.errand.waiting() {
         let (done, total) = reading.progress();
         let (done_text, total_text) = (figures::count(done), figures::count(total));
-        let text = format!("{} {name}: {done_text} / {total_text} {}", app.say(w::READING), app.say(w::OF_ROWS));
+        let text = format!("{} {name}: {done_text} / {total_text} {}", app.say(w::READING), app.say(w::ROWS));
         let room = u64::from(inner.width.min(60));
         let full = (done * room).checked_div(total).unwrap_or(0).min(room);
         let bar = "█".repeat(full as usize) + &"░".repeat((room - full) as usize);
@@ -248,7 +230,7 @@ fn draw_files(app: &App, listing: &FeatureListing, set: &FeatureSet, frame: &mut
         set.dropped.iter().map(|(reason, count)| format!("{reason} {}", figures::count(*count))).collect();
     lines.push(format!("{} {}: {}", app.say(w::WITHOUT), figures::count(without), reasons.join(" · ")));
     if let Some(stats) = &listing.stats {
-        let sizes = [(w::FILE_BYTES, stats.file_bytes), (w::LIVE, stats.live_bytes), (w::OTHER, stats.other_bytes)];
+        let sizes = [(w::FILES, stats.file_bytes), (w::LIVE, stats.live_bytes), (w::OTHER, stats.other_bytes)];
         let sizes: Vec<String> = sizes.iter().map(|(word, n)| format!("{} {}", app.say(*word), bytes(*n))).collect();
         lines.push(format!("{}: {} · {}", app.say(w::STORE), sizes.join(" · "), app.say(w::COMPACT)));
     }
@@ -292,10 +274,10 @@ pub(super) fn bytes(count: u64) -> String {
     if unit == "B" { format!("{count} B") } else { format!("{value:.1} {unit}") }
 }
 
-/// What the page lists: where the keys are below, that list; else the sets.
+/// The list with the keys, for copying.
 pub(super) fn table(state: &Features, desk: &Desk<'_>) -> Option<Table> {
     let listing = state.listing.as_ref()?;
-    let say = |words: &[Word]| words.iter().map(|word| desk.say(*word).to_owned()).collect::<Vec<_>>();
+    let table = |header: &[Word], rows| Some(Table::new(desk.language, header, rows));
     let option = |number: Option<u64>| number.map_or_else(String::new, |number| number.to_string());
     match (state.focus, state.view) {
         (Focus::Below, View::Health) => {
@@ -312,12 +294,12 @@ pub(super) fn table(state: &Features, desk: &Desk<'_>) -> Option<Table> {
             };
             let header = [w::COLUMN, w::MISSING_SHARE, w::ZERO_SHARE, w::MEAN, w::STD, w::MIN];
             let header = [&header[..], &[w::FIRST_QUARTILE, w::MEDIAN, w::THIRD_QUARTILE, w::MAX]].concat();
-            let mut header = say(&header);
+            let mut table = table(&header, state.health()?.told.iter().map(row).collect())?;
             // The table has counts where the screen has shares.
-            for title in &mut header[1..3] {
+            for title in &mut table.header[1..3] {
                 *title = title.trim_end_matches('%').to_owned();
             }
-            Some(Table { header, rows: state.health()?.told.iter().map(row).collect() })
+            Some(table)
         }
         (Focus::Below, View::Near) => near_view::table(state, desk),
         (Focus::Below, View::Files) => {
@@ -327,8 +309,8 @@ pub(super) fn table(state: &Features, desk: &Desk<'_>) -> Option<Table> {
                 let counts = [part as u64, record.rows, blocks, record.bytes].map(|count| count.to_string());
                 counts.into_iter().chain([record.digest.hex()]).collect()
             };
-            let header = say(&[w::PART, w::ROWS, w::BLOCKS, w::SIZE, w::DIGEST]);
-            Some(Table { header, rows: state.selected()?.batches.iter().enumerate().map(row).collect() })
+            let rows = state.selected()?.batches.iter().enumerate().map(row).collect();
+            table(&[w::PART, w::ROWS, w::BLOCKS, w::SIZE, w::DIGEST], rows)
         }
         (Focus::Sets, _) => {
             let row = |set: &FeatureSet| {
@@ -344,9 +326,8 @@ pub(super) fn table(state: &Features, desk: &Desk<'_>) -> Option<Table> {
                 let [rows, filled, bytes] = numbers;
                 vec![set.name.clone(), set.model.clone(), columns, rows, filled, bytes, state, time, key]
             };
-            let header =
-                say(&[w::NAME, w::MODEL, w::COLUMNS, w::ROWS, w::WITH_VALUE, w::SIZE, w::STATE, w::SEEN, w::KEY]);
-            Some(Table { header, rows: listing.sets.iter().map(row).collect() })
+            let header = [w::NAME, w::MODEL, w::COLUMNS, w::ROWS, w::WITH_VALUE, w::SIZE, w::STATE, w::SEEN, w::KEY];
+            table(&header, listing.sets.iter().map(row).collect())
         }
     }
 }

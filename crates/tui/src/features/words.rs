@@ -1,32 +1,30 @@
-//! What the page of features says.
+//! The texts of the page of features, in Chinese and English.
 
 use inkstone_base::words;
 
+pub(super) use crate::words::{
+    AGAIN, CODE, COSINE, DOCUMENTS, KEY, MODEL, NAME, NO_TITLE, SIZE, TIME as PUBLISHED, TITLE,
+};
+
 words! {
     SETS: "特征集", "Feature sets";
-    NO_BENCH: "这个工作台没有打开项目配置，看不到特征存储。", "This workbench was opened without a configuration: there is no feature store to look at.";
+    NO_BENCH: "这个工作台没有打开项目配置，看不到特征库。", "This workbench was opened without a configuration: there is no feature store to look at.";
     NO_FEATURES: "还没有特征：在 workbench.toml 里写一个 [[feature]]（例如 name = \"tone\"、model = \"lexicon\"），再到任务页按 r 运行。", "There are no features yet: write a [[feature]] in workbench.toml (name = \"tone\", model = \"lexicon\", for instance), then press r on the page of jobs.";
-    AGAIN: "按 u 再读一次。", "Press u to read again.";
-    UNREADABLE: "⚠ 特征存储读不出：数字出自上次运行的报告", "⚠ the feature store cannot be read: figures are those of the last run";
-    NOT_READ: "读不出特征存储，读不到这个集。按 u 再试。", "The feature store cannot be read, so the set cannot be read. Press u to try again.";
-    NAME: "名称", "name";
-    MODEL: "模型", "model";
+    UNREADABLE: "⚠ 特征库读不出：数字出自上次运行的报告", "⚠ the feature store cannot be read: figures are those of the last run";
+    NOT_READ: "读不出特征库，读不到这个集。按 u 再试。", "The feature store cannot be read, and so the set cannot either. Press u to try again.";
     COLUMNS: "列", "cols";
     ROWS: "行", "rows";
     COVERAGE: "覆盖%", "cover%";
-    SIZE: "大小", "size";
     STATE: "状态", "state";
-    SEEN: "模型见到", "model saw";
-    KEY: "键", "key";
+    SEEN: "数据截至", "data until";
     FOLDS: "折", "folds";
     CURRENT: "✓ 最新", "✓ current";
     STALE: "! 过期", "! stale";
     MISSING: "· 未算", "· not made";
-    OF_CHECKS: "检查用", "of checks";
+    OF_CHECKS: "检查用", "for checks";
     UNUSED: "– 无引用", "– unused";
     SPARSE: "稀疏", "sparse";
-    DOCUMENTS: "篇文档", "documents";
-    STORE: "存储", "store";
+    STORE: "特征库", "store";
     LIVE: "有效", "live";
     OTHER: "其余", "other";
     HEALTH: "体检", "health";
@@ -35,19 +33,17 @@ words! {
     ASK_HEALTH: "按 Enter 从头到尾读一遍这个集：缺失、零、分布、重复行、逐月覆盖。", "Press Enter to read the set from end to end: what is missing, zeros, distributions, repeats, months.";
     ASK_NEAR: "按 Enter 找出与一篇文档最近的文档；/ 按标题或编号找那一篇。", "Press Enter for the documents nearest to one; / finds that one by title or id.";
     NOT_MADE: "这个特征还没有算：到任务页按 r 运行。", "This feature was not computed yet: press r on the page of jobs.";
-    INTERRUPTED: "有任务在运行，读取让位给它；任务结束后自动再读。", "A job is under way and reading gives way to it; the set is read as soon as it has ended.";
     READING: "正在读取", "reading";
     WITH_VALUE: "有值", "with a value";
-    OF_ROWS: "行", "rows";
     REPEATS: "重复行", "repeated rows";
     AMONG_FIRST: "仅比较前", "of the first";
     CONSTANT: "常数列", "constant columns";
     EMPTY_COLUMNS: "全空列", "empty columns";
-    STRAYS: "行在现在的语料里没有文档：语料变了，请重新运行流水线", "rows have no document in the corpus as it is: it has changed, run the pipeline";
+    STRAYS: "行在现在的语料里没有文档：语料变了，请重新运行流水线", "rows have no document in the corpus, which has changed: run the pipeline";
     EXACT: "四分位与直方图出自全部行", "quartiles and histograms are of all rows";
     SAMPLED: "四分位与直方图出自抽样行（种子固定）", "quartiles and histograms are of sampled rows (fixed seed)";
-    FIRST_COLUMNS: "只列前", "listed are the first";
-    FULLEST: "只列项数最多的", "listed are the fullest";
+    FIRST_COLUMNS: "只列前", "showing the first";
+    FULLEST: "只列项数最多的", "showing the fullest";
     OF_ALL: "共", "of";
     COLUMN: "列名", "column";
     MISSING_SHARE: "缺失%", "miss%";
@@ -64,33 +60,27 @@ words! {
     LENGTH: "（行长度）", "(length of row)";
     BY_MONTH: "逐月覆盖", "cover";
     QUERY: "查询", "query";
-    COSINE: "余弦", "cosine";
     EUCLID: "欧氏距离", "distance";
     PAST_ONLY: "只看更早发布的", "only what was published before";
     ANY_TIME: "⚠ 不论先后（含未来）", "⚠ at any time, the future included";
     COMPARED: "比较", "compared";
     LATER: "更晚不计", "later ones left out";
-    PUBLISHED: "发布时间", "published";
-    CODE: "代码", "code";
-    TITLE: "标题", "title";
-    NO_TITLE: "（无标题）", "(no title)";
     NO_ROWS: "这个集没有一行有值。", "No row of this set has a value.";
     NO_ROW: "这篇文档在这个集里没有值（模型没有读它，或没有已知的词）。按 / 换一篇。", "This document has no value in this set (its model did not read it, or knew no word of it). Press / for another.";
     ALONE: "没有可比的文档：没有更早发布且有值的。按 p 不论先后。", "There is nothing to compare it with: none with a value was published before. Press p to compare with all.";
-    ONE_COLUMN: "只有一列时余弦只分正负：按 e 用距离。", "Of one column the cosine tells only the sign: press e for distances.";
+    ONE_COLUMN: "只有一列时余弦只分正负：按 e 用距离。", "The cosine of a single column shows only the sign: press e for distances.";
     FIND: "找文档", "find a document";
     TYPE_TO_FIND: "标题、编号或代码，Enter 查找", "a title, an id or a code, then Enter";
     FINDING: "查找中…", "looking…";
-    NONE_FOUND: "没有文档的标题、编号或代码含有", "No document has in its title, id or codes";
+    NONE_FOUND: "没有文档的标题、编号或代码含有", "No title, id or code contains";
     CHOOSE: "选一篇，Enter 查它的近邻", "choose one, Enter for its neighbours";
-    PART: "部", "part";
+    PART: "分片", "part";
     BLOCKS: "块", "blocks";
     PER_ROW: "字节/行", "bytes/row";
     DIGEST: "校验", "digest";
     TOOK: "用时", "took";
     WITHOUT: "没有值", "without a value";
-    FILE_BYTES: "文件", "files";
-    COMPACT: "inkstone store compact 收回其余", "inkstone store compact gives back the rest";
-    UNTIL: "拟合数据至", "fitted on data until";
+    COMPACT: "inkstone store compact 收回其余", "inkstone store compact frees the rest";
+    UNTIL: "数据截至", "data until";
     NOT_FITTED: "没有拟合", "nothing fitted";
 }

@@ -1,4 +1,4 @@
-//! What stands in a folder, and which of it ingest can read.
+//! The entries of a folder, and which of them ingest can read.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,9 +17,8 @@ const LOOKED_AT_IN_ALL: usize = 5000;
 const TABLES: &[&str] = &["csv", "tsv", "tab", "jsonl", "ndjson", "json", "parquet", "pq", "xlsx", "xls", "xlsm"];
 const PAPERS: &[&str] = &["txt", "pdf", "html", "htm", "docx"];
 
-/// What stands in a folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Sort {
+pub(super) enum ItemKind {
     /// A folder, with this many documents that are files, of those looked at.
     Folder(usize),
     /// A file that ingest reads, by its ending.
@@ -30,12 +29,11 @@ pub(super) enum Sort {
     Lost(String),
 }
 
-/// An entry of a folder.
 #[derive(Clone, Debug)]
 pub(super) struct Item {
     pub(super) name: String,
     pub(super) path: PathBuf,
-    pub(super) sort: Sort,
+    pub(super) sort: ItemKind,
     pub(super) link: bool,
     /// Bytes of a file.
     pub(super) size: u64,
@@ -61,7 +59,7 @@ fn items_of(folder: &Path, ctx: &Ctx) -> Result<Vec<Item>> {
             items.push(item(name, entry.path(), &mut left));
         }
     }
-    items.sort_by_key(|item| (!matches!(item.sort, Sort::Folder(_)), item.name.to_lowercase(), item.name.clone()));
+    items.sort_by_key(|item| (!matches!(item.sort, ItemKind::Folder(_)), item.name.to_lowercase(), item.name.clone()));
     Ok(items)
 }
 
@@ -72,12 +70,12 @@ fn item(name: String, path: PathBuf, left: &mut usize) -> Item {
     let changed = found.as_ref().ok().and_then(|found| found.modified().ok()).map(DateTime::from);
     let size = found.as_ref().map_or(0, fs::Metadata::len);
     let sort = match &found {
-        Err(error) => Sort::Lost(format!("{}: {error}", path.display())),
+        Err(error) => ItemKind::Lost(format!("{}: {error}", path.display())),
         Ok(found) if found.is_dir() => match papers_in(&path, left) {
-            Ok(count) => Sort::Folder(count),
-            Err(error) => Sort::Lost(format!("{}: {error}", path.display())),
+            Ok(count) => ItemKind::Folder(count),
+            Err(error) => ItemKind::Lost(format!("{}: {error}", path.display())),
         },
-        Ok(_) => ending(&path).filter(|ending| known(ending)).map_or(Sort::Other, Sort::Usable),
+        Ok(_) => ending(&path).filter(|ending| known(ending)).map_or(ItemKind::Other, ItemKind::Usable),
     };
     Item { name, path, sort, link, size, changed }
 }
@@ -115,7 +113,7 @@ pub(super) fn home(text: &str) -> PathBuf {
     }
 }
 
-/// What is typed, as far as only one name goes on; none where no name does.
+/// Completes a path up to where names differ; none if no name begins so.
 pub(super) fn completed(folder: &Path, typed: &str) -> Option<String> {
     let (above, begun) = match typed.rfind('/') {
         Some(at) => (&typed[..=at], &typed[at + 1..]),
@@ -169,8 +167,8 @@ mod tests {
         let items = items_of(dir.path(), &Ctx::new(1, 1).unwrap()).unwrap();
         let seen: Vec<(&str, bool)> = items.iter().map(|item| (item.name.as_str(), item.link)).collect();
         assert_eq!(seen, [("docs", false), ("link", true), ("a.CSV", false), ("b.py", false), ("broken.csv", true)]);
-        assert_eq!((&items[0].sort, &items[1].sort), (&Sort::Folder(1), &Sort::Folder(1)));
-        assert_eq!((&items[2].sort, &items[3].sort), (&Sort::Usable("csv".into()), &Sort::Other));
-        assert!(matches!(&items[4].sort, Sort::Lost(why) if why.contains("No such file")));
+        assert_eq!((&items[0].sort, &items[1].sort), (&ItemKind::Folder(1), &ItemKind::Folder(1)));
+        assert_eq!((&items[2].sort, &items[3].sort), (&ItemKind::Usable("csv".into()), &ItemKind::Other));
+        assert!(matches!(&items[4].sort, ItemKind::Lost(why) if why.contains("No such file")));
     }
 }

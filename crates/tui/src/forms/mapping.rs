@@ -4,8 +4,7 @@ use crossterm::event::{KeyCode, KeyEvent};
 use ratatui::layout::Rect;
 use serde::Deserialize;
 
-use super::{FormBench, mapping_view, words};
-use crate::commands::Action;
+use super::{FormBench, PAGE, mapping_view, motion, words};
 use crate::errand::{Errand, Messenger};
 use crate::field::Field;
 use crate::list::Cursor;
@@ -32,9 +31,8 @@ const ENCODINGS: [&str; 6] = ["utf-8", "gbk", "gb18030", "big5", "utf-16le", "ut
 const DELIMITERS: [&str; 4] = [",", "\t", ";", "|"];
 const TIMES: [&str; 7] = ["%Y-%m-%d %H:%M:%S", "%Y/%m/%d %H:%M", "%Y年%m月%d日", "%Y%m%d", "unix", "unix_ms", "excel"];
 
-/// A line of the form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Part {
+pub(super) enum FormPart {
     Name,
     Path,
     Table,
@@ -49,30 +47,28 @@ pub(super) enum Part {
     Field(usize),
 }
 
-/// What a key did.
 pub(super) enum Mapped {
     Stay,
     Leave,
     Done(Box<Source>),
 }
 
-/// The form.
 pub(super) struct Mapping {
     bench: FormBench,
     messenger: Messenger,
     pub(super) taken: Vec<String>,
     pub(super) draft: Source,
-    /// What was asked for last.
+    /// The reading asked for last.
     asked: Errand<(Source, Preview)>,
-    /// What came last; it stays until something else has come.
+    /// The preview that came last; it stays until the next one comes.
     pub(super) seen: Option<Preview>,
-    /// Why the file cannot be looked at.
+    /// The reason why the file cannot be looked at.
     pub(super) fault: Option<String>,
-    /// What is wrong with what was just done.
+    /// The faults of the last action.
     pub(super) said: Vec<String>,
     pub(super) cursor: Cursor,
     pub(super) editing: Option<Field>,
-    /// Whether the source cannot be taken yet, and the user has tried.
+    /// True if the source cannot be taken yet, and the user has tried.
     pub(super) refused: Option<Word>,
 }
 
@@ -110,7 +106,6 @@ impl Mapping {
         }
     }
 
-    /// Whether something asked for has not come yet.
     pub(super) fn waiting(&self) -> bool {
         self.asked.waiting()
     }
@@ -124,7 +119,7 @@ impl Mapping {
         });
     }
 
-    /// Takes in what has come, and puts the marked line into sight.
+    /// Takes in the answers that have come, and puts the marked line into sight.
     pub(super) fn arrange(&mut self, area: Rect) {
         if self.asked.look() {
             match self.asked.get_mut() {
@@ -139,58 +134,56 @@ impl Mapping {
     }
 
     /// The lines of the form: what does not apply to the file is not asked.
-    pub(super) fn parts(&self) -> Vec<Part> {
+    pub(super) fn parts(&self) -> Vec<FormPart> {
         let seen = self.seen.as_ref();
         let format = seen.map_or(self.draft.format, |seen| seen.format);
         let documents = self.draft.table == Table::Documents;
         let text = !matches!(format, Format::Parquet | Format::Xlsx | Format::Pdf | Format::Docx);
         let cells = matches!(format, Format::Csv | Format::Tsv);
-        let always = [(Part::Name, true), (Part::Path, true), (Part::Table, true), (Part::Kind, documents)];
+        let always =
+            [(FormPart::Name, true), (FormPart::Path, true), (FormPart::Table, true), (FormPart::Kind, documents)];
         let of_file = [
-            (Part::Format, true),
-            (Part::Encoding, text),
-            (Part::Delimiter, cells),
-            (Part::Sheet, format == Format::Xlsx),
-            (Part::TimeFormat, true),
-            (Part::DefaultTime, documents),
+            (FormPart::Format, true),
+            (FormPart::Encoding, text),
+            (FormPart::Delimiter, cells),
+            (FormPart::Sheet, format == Format::Xlsx),
+            (FormPart::TimeFormat, true),
+            (FormPart::DefaultTime, documents),
         ];
         let asked = always.into_iter().chain(of_file).filter(|part| part.1).map(|part| part.0);
-        asked.chain((0..seen.map_or(0, |seen| seen.fields.len())).map(Part::Field)).collect()
+        asked.chain((0..seen.map_or(0, |seen| seen.fields.len())).map(FormPart::Field)).collect()
     }
 
-    /// The marked line.
-    pub(super) fn part(&self) -> Part {
-        self.parts().get(self.cursor.at).copied().unwrap_or(Part::Name)
+    pub(super) fn part(&self) -> FormPart {
+        self.parts().get(self.cursor.at).copied().unwrap_or(FormPart::Name)
     }
 
-    /// The field's name, for lines that are fields.
-    pub(super) fn field_name(&self, part: Part) -> Option<&'static str> {
-        let Part::Field(number) = part else { return None };
+    pub(super) fn field_name(&self, part: FormPart) -> Option<&'static str> {
+        let FormPart::Field(number) = part else { return None };
         Some(self.seen.as_ref()?.fields.get(number)?.name)
     }
 
-    /// What is given at a line, as it is typed; none where the file decides.
-    pub(super) fn given(&self, part: Part) -> Option<String> {
+    /// The value given at a line, as typed; none if the file decides.
+    pub(super) fn given(&self, part: FormPart) -> Option<String> {
         let draft = &self.draft;
         match part {
-            Part::Name => Some(draft.name.clone()),
-            Part::Path => Some(draft.path.clone()),
-            Part::Table => Some(draft.table.name().to_owned()),
-            Part::Kind => Some(plain(&draft.kind)),
-            Part::Format => (draft.format != Format::Auto).then(|| plain(&draft.format)),
-            Part::Encoding => draft.encoding.clone(),
-            Part::Delimiter => draft.delimiter.as_deref().map(|text| text.replace('\t', "tab")),
-            Part::Sheet => draft.sheet.clone(),
-            Part::TimeFormat => draft.time_format.clone(),
-            Part::DefaultTime => draft.published_at_default.clone(),
-            Part::Field(_) => draft.columns.get(self.field_name(part)?).map(|column| match column {
+            FormPart::Name => Some(draft.name.clone()),
+            FormPart::Path => Some(draft.path.clone()),
+            FormPart::Table => Some(draft.table.name().to_owned()),
+            FormPart::Kind => Some(plain(&draft.kind)),
+            FormPart::Format => (draft.format != Format::Auto).then(|| plain(&draft.format)),
+            FormPart::Encoding => draft.encoding.clone(),
+            FormPart::Delimiter => draft.delimiter.as_deref().map(|text| text.replace('\t', "tab")),
+            FormPart::Sheet => draft.sheet.clone(),
+            FormPart::TimeFormat => draft.time_format.clone(),
+            FormPart::DefaultTime => draft.published_at_default.clone(),
+            FormPart::Field(_) => draft.columns.get(self.field_name(part)?).map(|column| match column {
                 Column::Name(name) => name.clone(),
                 other => toml::Value::try_from(other).map(|value| value.to_string()).unwrap_or_default(),
             }),
         }
     }
 
-    /// Text was pasted.
     pub(super) fn paste(&mut self, text: &str) {
         if let Some(field) = &mut self.editing {
             field.insert(text);
@@ -210,20 +203,18 @@ impl Mapping {
             }
             return Mapped::Stay;
         }
-        let (count, page) = (self.parts().len(), 10);
+        if let Some(action) = motion(key.code) {
+            let count = self.parts().len();
+            self.cursor.step(action, count, PAGE);
+            return Mapped::Stay;
+        }
         match key.code {
             KeyCode::Esc | KeyCode::Char('q') => return Mapped::Leave,
-            KeyCode::Down | KeyCode::Char('j') => self.cursor.step(Action::Down, count, page),
-            KeyCode::Up | KeyCode::Char('k') => self.cursor.step(Action::Up, count, page),
-            KeyCode::PageDown => self.cursor.step(Action::PageDown, count, page),
-            KeyCode::PageUp => self.cursor.step(Action::PageUp, count, page),
-            KeyCode::Home | KeyCode::Char('g') => self.cursor.step(Action::First, count, page),
-            KeyCode::End | KeyCode::Char('G') => self.cursor.step(Action::Last, count, page),
             KeyCode::Right | KeyCode::Char('l' | ' ') => self.turn(part, 1),
             KeyCode::Left | KeyCode::Char('h') => self.turn(part, -1),
             KeyCode::Enter => {
                 self.said.clear();
-                self.editing = Some(Field::of(self.given(part).unwrap_or_default()));
+                self.editing = Some(Field::new(self.given(part).unwrap_or_default()));
             }
             KeyCode::Char('s') => return self.take(),
             _ => {}
@@ -248,23 +239,23 @@ impl Mapping {
     }
 
     /// The next or the previous of the values that a line may have.
-    fn turn(&mut self, part: Part, by: isize) {
+    fn turn(&mut self, part: FormPart, by: isize) {
         let draft = &mut self.draft;
         match part {
-            Part::Name | Part::Path | Part::DefaultTime | Part::Sheet => return,
-            Part::Table => {
+            FormPart::Name | FormPart::Path | FormPart::DefaultTime | FormPart::Sheet => return,
+            FormPart::Table => {
                 draft.table = turned(&TABLES, draft.table, by);
                 draft.columns.clear();
                 if draft.table != Table::Documents {
                     (draft.kind, draft.published_at_default) = (Kind::default(), None);
                 }
             }
-            Part::Kind => draft.kind = turned(&KINDS, draft.kind, by),
-            Part::Format => draft.format = turned(&FORMATS, draft.format, by),
-            Part::Encoding => draft.encoding = turned_text(&ENCODINGS, draft.encoding.as_deref(), by),
-            Part::Delimiter => draft.delimiter = turned_text(&DELIMITERS, draft.delimiter.as_deref(), by),
-            Part::TimeFormat => draft.time_format = turned_text(&TIMES, draft.time_format.as_deref(), by),
-            Part::Field(_) => {
+            FormPart::Kind => draft.kind = turned(&KINDS, draft.kind, by),
+            FormPart::Format => draft.format = turned(&FORMATS, draft.format, by),
+            FormPart::Encoding => draft.encoding = turned_text(&ENCODINGS, draft.encoding.as_deref(), by),
+            FormPart::Delimiter => draft.delimiter = turned_text(&DELIMITERS, draft.delimiter.as_deref(), by),
+            FormPart::TimeFormat => draft.time_format = turned_text(&TIMES, draft.time_format.as_deref(), by),
+            FormPart::Field(_) => {
                 let (Some(field), Some(seen)) = (self.field_name(part), &self.seen) else { return };
                 let columns: Vec<&str> = seen.columns.iter().map(String::as_str).collect();
                 let now = match self.draft.columns.get(field) {
@@ -281,26 +272,26 @@ impl Mapping {
         self.ask();
     }
 
-    /// What was typed at a line; what it cannot be is said, and the field stays.
-    fn give(&mut self, part: Part, text: &str) {
+    /// Takes the text typed at a line. If it is refused, the reason is shown and the field stays.
+    fn give(&mut self, part: FormPart, text: &str) {
         let optional = || (!text.is_empty()).then(|| text.to_owned());
         let mut draft = self.draft.clone();
         let mut known = true;
         let mut fault = None;
         match part {
-            Part::Name => draft.name = text.to_owned(),
-            Part::Path => draft.path = text.to_owned(),
-            Part::Table => known = put(&TABLES, text, &mut draft.table),
-            Part::Kind => known = put(&KINDS, text, &mut draft.kind),
-            Part::Format if text.is_empty() => draft.format = Format::Auto,
-            Part::Format => known = put(&FORMATS, text, &mut draft.format),
-            Part::Encoding => draft.encoding = optional(),
-            Part::Delimiter if text == "tab" => draft.delimiter = Some("\t".to_owned()),
-            Part::Delimiter => draft.delimiter = optional(),
-            Part::Sheet => draft.sheet = optional(),
-            Part::TimeFormat => draft.time_format = optional(),
-            Part::DefaultTime => draft.published_at_default = optional(),
-            Part::Field(_) => match (self.column(text), self.field_name(part)) {
+            FormPart::Name => draft.name = text.to_owned(),
+            FormPart::Path => draft.path = text.to_owned(),
+            FormPart::Table => known = put(&TABLES, text, &mut draft.table),
+            FormPart::Kind => known = put(&KINDS, text, &mut draft.kind),
+            FormPart::Format if text.is_empty() => draft.format = Format::Auto,
+            FormPart::Format => known = put(&FORMATS, text, &mut draft.format),
+            FormPart::Encoding => draft.encoding = optional(),
+            FormPart::Delimiter if text == "tab" => draft.delimiter = Some("\t".to_owned()),
+            FormPart::Delimiter => draft.delimiter = optional(),
+            FormPart::Sheet => draft.sheet = optional(),
+            FormPart::TimeFormat => draft.time_format = optional(),
+            FormPart::DefaultTime => draft.published_at_default = optional(),
+            FormPart::Field(_) => match (self.column(text), self.field_name(part)) {
                 (Ok(Some(column)), Some(field)) => drop(draft.columns.insert(field.to_owned(), column)),
                 (Ok(None), Some(field)) => drop(draft.columns.remove(field)),
                 (Ok(_), None) => {}
@@ -320,7 +311,8 @@ impl Mapping {
         }
     }
 
-    /// What was typed as a column: a name, the beginning of one, or a table of TOML with what `columns` may have.
+    /// A column as typed: a name, the beginning of one, or a table of TOML with the keys of
+    /// `columns`.
     fn column(&self, text: &str) -> Result<Option<Column>, String> {
         #[derive(Deserialize)]
         struct One {
@@ -344,16 +336,16 @@ impl Mapping {
     }
 }
 
-/// How a choice is written in the configuration.
+/// A choice as the configuration writes it.
 pub(super) fn plain(choice: &impl serde::Serialize) -> String {
     serde_json::to_value(choice).ok().and_then(|value| Some(value.as_str()?.to_owned())).unwrap_or_default()
 }
 
-fn choices(part: Part) -> Vec<String> {
+fn choices(part: FormPart) -> Vec<String> {
     match part {
-        Part::Table => TABLES.iter().map(plain).collect(),
-        Part::Kind => KINDS.iter().map(plain).collect(),
-        Part::Format => FORMATS.iter().map(plain).collect(),
+        FormPart::Table => TABLES.iter().map(plain).collect(),
+        FormPart::Kind => KINDS.iter().map(plain).collect(),
+        FormPart::Format => FORMATS.iter().map(plain).collect(),
         _ => Vec::new(),
     }
 }

@@ -1,4 +1,4 @@
-//! The picture of the mapping form: the lines of the form, what the first rows would give, and these rows.
+//! Draws the mapping form: the lines of the form, what the first rows would give, and these rows.
 
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
@@ -6,7 +6,7 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
-use super::mapping::{Mapping, Part, plain};
+use super::mapping::{FormPart, Mapping, plain};
 use super::{draw_field, key_line, words, wrapped};
 use crate::list::{self, Column};
 use crate::{Language, figures, look, width};
@@ -33,7 +33,6 @@ pub(super) fn form_rows(area: Rect) -> usize {
 }
 
 impl Mapping {
-    /// Draws the form.
     pub(super) fn draw(&self, language: Language, frame: &mut Frame<'_>, area: Rect) {
         let say = |word: inkstone_base::language::Word| word.to(language);
         let [form, result, rows, keys] = panes(area);
@@ -44,7 +43,7 @@ impl Mapping {
             vec![("Enter", say(words::ACCEPT)), ("Esc", say(words::BACK))]
         } else {
             vec![
-                ("s", say(words::TAKE_SOURCE)),
+                ("s", say(words::SAVE)),
                 ("←/→", say(words::CHANGE)),
                 ("Enter", say(words::TYPE)),
                 ("j/k", say(words::LINES)),
@@ -60,8 +59,7 @@ impl Mapping {
         let name = file.rsplit('/').next().unwrap_or_default();
         let title = format!(" {} · {name} ", say(words::SOURCE));
         let block = look::pane(width::cut(&title, area.width.saturating_sub(2).into()), true);
-        let inner = block.inner(area);
-        frame.render_widget(block, area);
+        let inner = look::framed(block, frame, area);
         let [lines, about] = Layout::vertical([Constraint::Min(0), Constraint::Length(3)]).areas(inner);
         let parts = self.parts();
         let columns = [Column::text("", 1), Column::text(say(words::FIELD), 13), Column::text(say(words::VALUE), 0)];
@@ -89,30 +87,32 @@ impl Mapping {
         }
     }
 
-    fn label(&self, part: Part, language: Language) -> String {
+    fn label(&self, part: FormPart, language: Language) -> String {
         match part {
-            Part::Field(_) => self.field_name(part).unwrap_or_default().to_owned(),
+            FormPart::Field(_) => self.field_name(part).unwrap_or_default().to_owned(),
             other => words::label(other).to(language).to_owned(),
         }
     }
 
     /// A sign, the value, and its colour: given by the user, found by itself, or absent.
-    fn value(&self, part: Part, language: Language) -> (&'static str, String, Style) {
+    fn value(&self, part: FormPart, language: Language) -> (&'static str, String, Style) {
         let seen = self.seen.as_ref();
         if let Some(given) = self.given(part) {
-            let wrong = matches!(part, Part::Field(_)) && seen.is_some_and(|seen| names(&seen.missing, &given));
+            let wrong = matches!(part, FormPart::Field(_)) && seen.is_some_and(|seen| names(&seen.missing, &given));
             return if wrong { ("✗", given, look::BAD) } else { ("✓", given, look::PLAIN) };
         }
         let found = seen.and_then(|seen| match part {
-            Part::Format => Some(plain(&seen.format)),
-            Part::Encoding => seen.encoding.as_ref().map(|encoded| {
+            FormPart::Format => Some(plain(&seen.format)),
+            FormPart::Encoding => seen.encoding.as_ref().map(|encoded| {
                 let sure =
                     if encoded.sure < 1.0 { format!(" {} %", (encoded.sure * 100.0).round()) } else { String::new() };
                 format!("{}{sure}", encoded.name)
             }),
-            Part::Delimiter => seen.delimiter.map(|one| if one == '\t' { "tab".to_owned() } else { one.to_string() }),
-            Part::TimeFormat => seen.times.iter().max_by_key(|time| time.1).map(|(form, _)| form.clone()),
-            Part::Field(number) => seen.fields.get(number).and_then(|field| field.column.clone()),
+            FormPart::Delimiter => {
+                seen.delimiter.map(|one| if one == '\t' { "tab".to_owned() } else { one.to_string() })
+            }
+            FormPart::TimeFormat => seen.times.iter().max_by_key(|time| time.1).map(|(form, _)| form.clone()),
+            FormPart::Field(number) => seen.fields.get(number).and_then(|field| field.column.clone()),
             _ => None,
         });
         match found {
@@ -134,8 +134,7 @@ impl Mapping {
         let say = |word: inkstone_base::language::Word| word.to(language);
         let trying = if self.waiting() { format!(" {} ", say(words::TRYING)) } else { String::new() };
         let block = look::pane(format!(" {} ", say(words::FIRST_ROWS)), false).title_bottom(trying);
-        let inner = block.inner(area);
-        frame.render_widget(block, area);
+        let inner = look::framed(block, frame, area);
         let lines = match (&self.fault, &self.seen) {
             (Some(fault), _) => in_lines(fault, inner.width.into(), look::BAD),
             (None, None) => vec![Line::styled(say(crate::words::READING), look::DIM)],
@@ -159,7 +158,7 @@ impl Mapping {
         let Some(seen) = &self.seen else { return frame.render_widget(look::pane("", false), area) };
         // The columns begin at the one that feeds the marked field.
         let marked = match self.part() {
-            Part::Field(number) => seen.fields.get(number).and_then(|field| field.column.as_deref()),
+            FormPart::Field(number) => seen.fields.get(number).and_then(|field| field.column.as_deref()),
             _ => None,
         };
         let first = marked.and_then(|name| seen.columns.iter().position(|column| column == name)).unwrap_or(0);
@@ -167,8 +166,7 @@ impl Mapping {
         let place = if count == 0 { 0 } else { first + 1 };
         let title = format!(" {} · {} {place} / {count} ", say(words::PREVIEW), say(words::COLUMN));
         let block = look::pane(width::cut(&title, area.width.saturating_sub(2).into()), false);
-        let inner = block.inner(area);
-        frame.render_widget(block, area);
+        let inner = look::framed(block, frame, area);
         let (mut columns, mut used) = (Vec::new(), 0);
         let rows = usize::from(inner.height.saturating_sub(1));
         for (at, name) in seen.columns.iter().enumerate().skip(first) {
@@ -200,7 +198,7 @@ fn cell(row: &[Option<String>], at: usize) -> String {
     row.get(at).cloned().flatten().unwrap_or_default()
 }
 
-/// Whether what is missing speaks of this column.
+/// True if what is missing speaks of this column.
 fn names(missing: &[String], column: &str) -> bool {
     missing.iter().any(|missing| missing.contains(&format!("{column:?}")))
 }

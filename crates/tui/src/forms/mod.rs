@@ -18,11 +18,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::Result;
+use crossterm::event::KeyCode;
 use ratatui::Frame;
-use ratatui::layout::{Position, Rect};
+use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
-use super::field::Field;
+use super::commands::Action;
+use super::field::{self, Field};
+use super::sentences::lines as wrapped;
 use super::{look, width};
 use inkstone_base::data::Key;
 use inkstone_base::job::Ctx;
@@ -30,12 +33,10 @@ use inkstone_corpus::ingest::{Preview, Source};
 
 pub(crate) use settings::{Outcome, Settings};
 pub(crate) use sourcing::Sourcing;
-pub(crate) use sourcing::Step;
+pub(crate) use sourcing::SourcingStep;
 
-/// Reads a configuration.
 pub type ReadSheet = Arc<dyn Fn() -> Result<Sheet> + Send + Sync>;
 
-/// Changes the text of a configuration.
 pub type ChangeSheet = Arc<dyn Fn(&Sheet, &Change) -> Result<Sheet> + Send + Sync>;
 
 /// Writes the text of a configuration.
@@ -44,12 +45,12 @@ pub type SaveSheet = Arc<dyn Fn(&Sheet) -> Result<Sheet> + Send + Sync>;
 /// Tries a source on its first rows.
 pub type TrySource = Arc<dyn Fn(&Source, &Ctx) -> Result<Preview> + Send + Sync>;
 
-/// What the forms work with.
+/// The functions behind the forms.
 #[derive(Clone)]
 pub struct FormBench {
     /// The configuration's file, which need not exist yet.
     pub file: PathBuf,
-    /// What the file was when the workspace was made of it; none where there was none.
+    /// The hash of the file that the workspace was made of; none if there was no file.
     pub stood: Option<Key>,
     /// The folder that paths in the configuration are relative to.
     pub folder: PathBuf,
@@ -59,24 +60,19 @@ pub struct FormBench {
     pub change: ChangeSheet,
     /// Writes the text, whole or not at all. Fails when the file is not as it was read.
     pub save: SaveSheet,
-    /// Tries a source on its first rows.
     pub preview: TrySource,
 }
 
-/// The text of a configuration and what there is to say of it.
 #[derive(Clone, Debug, Default)]
 pub struct Sheet {
-    /// The text.
     pub text: String,
-    /// What the file was when it was read; none where there was none.
+    /// The hash of the file that was read; none if there was no file.
     pub stood: Option<Key>,
-    /// Its sections.
     pub groups: Vec<Group>,
     /// Everything wrong with it.
     pub faults: Vec<Fault>,
 }
 
-/// A section.
 #[derive(Clone, Debug, Default)]
 pub struct Group {
     /// Its path: `backtest`, `source[0]`; of a section that may stand several times, and is no one of them, its name.
@@ -85,26 +81,25 @@ pub struct Group {
     pub name: Option<String>,
     /// For a line above such sections: how many of them there are.
     pub count: Option<usize>,
-    /// Its keys.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<SettingEntry>,
 }
 
 /// A key of a section.
 #[derive(Clone, Debug, Default)]
-pub struct Entry {
+pub struct SettingEntry {
     /// The key below the section.
     pub key: String,
     /// The value as it is written; none where the key is absent.
     pub value: Option<String>,
-    /// What holds where it is absent; none where nothing does.
+    /// The default; none if there is none.
     pub default: Option<String>,
     /// An example of what has no default.
     pub example: Option<String>,
-    /// What it is, in Chinese where there is any, and in English.
+    /// The description in Chinese (may be empty) and in English.
     pub said: [String; 2],
     /// The texts that it may be, where they are known.
     pub choices: Vec<String>,
-    /// Whether it is shown only with all the others: it matters to other models than the section's.
+    /// True if it is shown only with all the others: it matters to other models than the section's.
     pub aside: bool,
 }
 
@@ -115,11 +110,10 @@ pub struct Fault {
     pub line: usize,
     /// Path of the key; empty where the text cannot be read at all.
     pub path: String,
-    /// What is wrong and the way out.
+    /// The reason and the way out.
     pub message: String,
 }
 
-/// A change of the text.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Change {
     /// The key at this path has this value of TOML.
@@ -128,26 +122,19 @@ pub enum Change {
     Unset(String),
     /// One more section of this name, as an example.
     Example(String),
-    /// One more source.
     Source(Box<Source>),
     /// The section of this name and number goes.
     Remove(String, usize),
 }
 
-/// Whether a fault at `fault` is one of the key or section at `path`.
+/// True if a fault at `fault` is one of the key or section at `path`.
 fn is_below(fault: &str, path: &str) -> bool {
     fault.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
 }
 
-/// Draws a field behind its name, and the cursor where the text goes, or an input method opens its window in the wrong corner.
+/// Draws a field behind its name.
 fn draw_field(name: &str, field: &Field, frame: &mut Frame<'_>, area: Rect) {
-    let before = width::width(name) + 1;
-    let (seen, at) = field.window((area.width as usize).saturating_sub(before + 1));
-    let line = Line::from(vec![Span::styled(format!("{name} "), look::DIM), Span::styled(seen, look::KEY)]);
-    frame.render_widget(line, area);
-    let x = usize::from(area.x) + before + at;
-    let x = u16::try_from(x).unwrap_or(u16::MAX).min(area.right().saturating_sub(1));
-    frame.set_cursor_position(Position::new(x, area.y));
+    field::draw(Span::styled(format!("{name} "), look::DIM), field, look::KEY, frame, area);
 }
 
 /// A line of keys and what they do, as many as there is room for.
@@ -165,9 +152,18 @@ fn key_line<'a>(keys: &[(&'a str, &'a str)], columns: usize) -> Line<'a> {
     Line::from(spans)
 }
 
-/// A text in lines of so many cells.
-fn wrapped(text: &str, cells: usize) -> Vec<String> {
-    let glyphs: Vec<_> = width::glyphs(text).collect();
-    let lines = width::wrap(&glyphs, cells.max(2));
-    lines.into_iter().map(|line| glyphs[line].iter().map(|glyph| &*glyph.text).collect()).collect()
+/// The movement that a key asks for in a list of a form.
+fn motion(key: KeyCode) -> Option<Action> {
+    Some(match key {
+        KeyCode::Down | KeyCode::Char('j') => Action::Down,
+        KeyCode::Up | KeyCode::Char('k') => Action::Up,
+        KeyCode::PageDown => Action::PageDown,
+        KeyCode::PageUp => Action::PageUp,
+        KeyCode::Home | KeyCode::Char('g') => Action::First,
+        KeyCode::End | KeyCode::Char('G') => Action::Last,
+        _ => return None,
+    })
 }
+
+/// Lines that a page key moves by in a list of a form.
+const PAGE: usize = 10;

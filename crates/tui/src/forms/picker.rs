@@ -8,22 +8,19 @@ use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::Line;
 use ratatui::widgets::{Paragraph, Wrap};
 
-use super::folder::{Item, Sort, completed, home, look_up, read};
-use super::{draw_field, key_line, words};
-use crate::commands::Action;
+use super::folder::{Item, ItemKind, completed, home, look_up, read};
+use super::{PAGE, draw_field, key_line, motion, words};
 use crate::errand::{Errand, Messenger};
 use crate::field::Field;
 use crate::list::{self, Column, Cursor};
 use crate::{Language, figures, look, width};
 
-/// What a key did.
 pub(super) enum Picked {
     Stay,
     Leave,
     File(PathBuf),
 }
 
-/// The picker.
 pub(super) struct Picker {
     messenger: Messenger,
     folder: PathBuf,
@@ -59,7 +56,6 @@ impl Picker {
         }
     }
 
-    /// Whether something asked for has not come yet.
     pub(super) fn waiting(&self) -> bool {
         self.items.waiting() || self.going.is_some() || self.completing.is_some()
     }
@@ -84,7 +80,6 @@ impl Picker {
         self.items.get().map_or(Vec::new(), |items| items.iter().filter(has).collect())
     }
 
-    /// Takes in what has come, and puts the marked line into sight.
     pub(super) fn arrange(&mut self, area: Rect) {
         if self.items.look() {
             let from = self.came_from.take();
@@ -99,13 +94,12 @@ impl Picker {
             None => {}
         }
         if let (Some(Ok(Some(text))), Some(field)) = (Errand::arrived(&mut self.completing), &mut self.path) {
-            *field = Field::of(text);
+            *field = Field::new(text);
         }
         let count = self.shown().len();
         self.cursor.arrange(count, list::rows(panes(area)[1]));
     }
 
-    /// Text was pasted.
     pub(super) fn paste(&mut self, text: &str) {
         match &mut self.path {
             Some(field) => field.insert(text),
@@ -119,22 +113,24 @@ impl Picker {
         }
         let filtering = self.filter.is_some();
         let plain = (key.modifiers & (KeyModifiers::CONTROL | KeyModifiers::ALT)).is_empty();
-        let page = 10;
+        // Letters filter the names: all of them while a filter is typed, before that those that mean nothing else.
+        let moves = match key.code {
+            KeyCode::Char('j' | 'k') => !filtering,
+            KeyCode::Char(_) => false,
+            _ => true,
+        };
+        if let Some(action) = motion(key.code).filter(|_| moves) {
+            let count = self.shown().len();
+            self.cursor.step(action, count, PAGE);
+            return Picked::Stay;
+        }
         match key.code {
             KeyCode::Esc if filtering => self.filter = None,
             KeyCode::Esc => return Picked::Leave,
             KeyCode::Char('q') if !filtering => return Picked::Leave,
-            KeyCode::Down => self.step(Action::Down, page),
-            KeyCode::Up => self.step(Action::Up, page),
-            KeyCode::Char('j') if !filtering => self.step(Action::Down, page),
-            KeyCode::Char('k') if !filtering => self.step(Action::Up, page),
-            KeyCode::PageDown => self.step(Action::PageDown, page),
-            KeyCode::PageUp => self.step(Action::PageUp, page),
-            KeyCode::Home => self.step(Action::First, page),
-            KeyCode::End => self.step(Action::Last, page),
             KeyCode::Left => self.up(),
             KeyCode::Char('h') | KeyCode::Backspace if !filtering => self.up(),
-            KeyCode::Tab => self.path = Some(Field::of(with_slash(&self.folder))),
+            KeyCode::Tab => self.path = Some(Field::new(with_slash(&self.folder))),
             KeyCode::Char(' ') => return self.choose(true),
             KeyCode::Enter | KeyCode::Right => return self.choose(false),
             KeyCode::Char('l') if !filtering => return self.choose(false),
@@ -154,11 +150,6 @@ impl Picker {
         Picked::Stay
     }
 
-    fn step(&mut self, action: Action, page: usize) {
-        let count = self.shown().len();
-        self.cursor.step(action, count, page);
-    }
-
     /// Takes what is marked: a file; a folder to look into, or, where the whole is meant, as a source.
     fn choose(&mut self, whole: bool) -> Picked {
         let Some((sort, path)) = self.shown().get(self.cursor.at).map(|item| (item.sort.clone(), item.path.clone()))
@@ -166,10 +157,10 @@ impl Picker {
             return Picked::Stay;
         };
         match sort {
-            Sort::Folder(_) if whole => return Picked::File(path),
-            Sort::Folder(_) => self.enter(path),
-            Sort::Lost(why) => self.fault = Some(why),
-            Sort::Usable(_) | Sort::Other => return Picked::File(path),
+            ItemKind::Folder(_) if whole => return Picked::File(path),
+            ItemKind::Folder(_) => self.enter(path),
+            ItemKind::Lost(why) => self.fault = Some(why),
+            ItemKind::Usable(_) | ItemKind::Other => return Picked::File(path),
         }
         Picked::Stay
     }
@@ -231,15 +222,15 @@ impl Picker {
             let row = |at: usize| {
                 let item = shown[at];
                 let (sign, sort, style) = match &item.sort {
-                    Sort::Folder(0) => (" ", say(words::FOLDER).to_owned(), look::STRONG),
-                    Sort::Folder(count) => ("●", format!("{} {count}", say(words::PAPERS)), look::STRONG),
-                    Sort::Usable(kind) => ("●", kind.clone(), look::PLAIN),
-                    Sort::Other => (" ", String::new(), look::DIM),
-                    Sort::Lost(_) => ("✗", say(words::LOST).to_owned(), look::BAD),
+                    ItemKind::Folder(0) => (" ", say(words::FOLDER).to_owned(), look::STRONG),
+                    ItemKind::Folder(count) => ("●", format!("{} {count}", say(words::PAPERS)), look::STRONG),
+                    ItemKind::Usable(kind) => ("●", kind.clone(), look::PLAIN),
+                    ItemKind::Other => (" ", String::new(), look::DIM),
+                    ItemKind::Lost(_) => ("✗", say(words::LOST).to_owned(), look::BAD),
                 };
-                let slash = if matches!(item.sort, Sort::Folder(_)) { "/" } else { "" };
+                let slash = if matches!(item.sort, ItemKind::Folder(_)) { "/" } else { "" };
                 let link = if item.link { " →" } else { "" };
-                let size = matches!(item.sort, Sort::Usable(_) | Sort::Other).then(|| bytes(item.size));
+                let size = matches!(item.sort, ItemKind::Usable(_) | ItemKind::Other).then(|| bytes(item.size));
                 let changed = item.changed.map(|time| time.format("%Y-%m-%d %H:%M").to_string());
                 let name = format!("{}{slash}{link}", item.name);
                 (vec![sign.to_owned(), name, sort, size.unwrap_or_default(), changed.unwrap_or_default()], style)
@@ -284,8 +275,7 @@ fn panes(area: Rect) -> [Rect; 2] {
 fn panes_with_frame(area: Rect) -> [Rect; 4] {
     let line = Constraint::Length(1);
     let framed = frame_of(area);
-    let inner = look::pane("", true).inner(framed);
-    let [head, body, foot] = Layout::vertical([line, Constraint::Min(0), line]).areas(inner);
+    let [head, body, foot] = Layout::vertical([line, Constraint::Min(0), line]).areas(look::inside(framed));
     [head, body, foot, Rect { y: framed.bottom(), height: area.height.min(1), ..area }]
 }
 

@@ -4,54 +4,50 @@ use crossterm::event::{KeyCode, KeyEvent};
 use ratatui::layout::Rect;
 
 use super::value::{Editing, numbered, plain, quoted, section_of};
-use super::{Change, Entry, FormBench, Group, Sheet, Sourcing, Step, is_below, settings_view, words};
+use super::{
+    Change, FormBench, Group, PAGE, SettingEntry, Sheet, Sourcing, SourcingStep, is_below, motion, settings_view, words,
+};
 use crate::commands::Action;
 use crate::errand::{Errand, Messenger};
 use crate::list::Cursor;
 use inkstone_base::language::Word;
 
-/// What a key did to the form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
-    /// It stays open.
     Stay,
-    /// It is closed.
     Leave,
     /// The other language is wanted.
     Language,
 }
 
-/// What the form says of what was done last.
+/// The message about the last action.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Said {
+pub(super) enum Message {
     Good(Word),
     Bad(Word),
     Fault(String),
 }
 
-/// The form.
 pub(crate) struct Settings {
     bench: FormBench,
     messenger: Messenger,
     reading: Option<Errand<Sheet>>,
     saving: Option<Errand<Sheet>>,
-    /// The text as it is on the screen.
     pub(super) sheet: Option<Sheet>,
-    /// Why it could not be read.
+    /// The reason why it could not be read.
     pub(super) fault: Option<String>,
-    /// The text as it is in the file.
     on_disk: String,
     /// Texts before each change.
     past: Vec<Sheet>,
-    /// Whether the keys have the focus, or the sections.
+    /// True if the keys of a section have the focus, not the list of sections.
     pub(super) in_keys: bool,
     pub(super) groups: Cursor,
     pub(super) keys: Cursor,
     pub(super) editing: Option<Editing>,
-    pub(super) said: Option<Said>,
-    /// Whether keys that matter to other models are shown.
+    pub(super) said: Option<Message>,
+    /// True if keys that matter to other models are shown.
     pub(super) all: bool,
-    /// Whether the next Esc drops what was changed.
+    /// True if the next Esc drops what was changed.
     leaving: bool,
     sourcing: Option<Sourcing>,
     /// Says that another process has the project, so that nothing is changed here.
@@ -89,7 +85,6 @@ impl Settings {
         self.reading = Some(self.messenger.send("read the configuration", move |_| read()));
     }
 
-    /// Whether something asked for has not come yet.
     pub(crate) fn waiting(&self) -> bool {
         self.reading.is_some() || self.saving.is_some() || self.sourcing.as_ref().is_some_and(Sourcing::waiting)
     }
@@ -99,22 +94,19 @@ impl Settings {
         self.sourcing.as_ref()
     }
 
-    /// Whether the text is not as it is in the file.
     pub(super) fn is_changed(&self) -> bool {
         self.sheet.as_ref().is_some_and(|sheet| sheet.text != self.on_disk)
     }
 
-    /// Name of the file.
     pub(super) fn file(&self) -> String {
         self.bench.file.file_name().unwrap_or_default().to_string_lossy().into_owned()
     }
 
-    /// Whether the file is being written.
     pub(super) fn is_saving(&self) -> bool {
         self.saving.is_some()
     }
 
-    /// Takes in what has come, and puts marked lines into sight; true when the file has just been written.
+    /// Takes in the answers that have come, and puts marked lines into sight; true when the file has just been written.
     pub(crate) fn arrange(&mut self, area: Rect) -> bool {
         match Errand::arrived(&mut self.reading) {
             Some(Ok(sheet)) => {
@@ -131,10 +123,10 @@ impl Settings {
                 self.on_disk.clone_from(&sheet.text);
                 // What was before is now a change of what is in the file.
                 self.past.iter_mut().for_each(|past| past.stood = sheet.stood);
-                (self.sheet, self.said) = (Some(sheet), Some(Said::Good(words::SAVED)));
+                (self.sheet, self.said) = (Some(sheet), Some(Message::Good(words::SAVED)));
                 saved = true;
             }
-            Some(Err(fault)) => self.said = Some(Said::Fault(fault)),
+            Some(Err(fault)) => self.said = Some(Message::Fault(fault)),
             None => {}
         }
         if let Some(sourcing) = &mut self.sourcing {
@@ -146,19 +138,18 @@ impl Settings {
         saved
     }
 
-    /// The section that is marked.
     pub(super) fn group(&self) -> Option<&Group> {
         self.sheet.as_ref()?.groups.get(self.groups.at)
     }
 
     /// The keys that are listed.
-    pub(super) fn entries(&self) -> Vec<&Entry> {
-        let shown = |entry: &&Entry| self.all || !entry.aside || entry.value.is_some();
+    pub(super) fn entries(&self) -> Vec<&SettingEntry> {
+        let shown = |entry: &&SettingEntry| self.all || !entry.aside || entry.value.is_some();
         self.group().map_or(Vec::new(), |group| group.entries.iter().filter(shown).collect())
     }
 
     /// The key that is marked, and its path.
-    pub(super) fn entry(&self) -> Option<(&Entry, String)> {
+    pub(super) fn entry(&self) -> Option<(&SettingEntry, String)> {
         let entry = self.entries().get(self.keys.at).copied()?;
         Some((entry, format!("{}.{}", self.group()?.path, entry.key)))
     }
@@ -169,7 +160,6 @@ impl Settings {
         faults.iter().filter(|fault| is_below(&fault.path, path)).map(|fault| fault.message.as_str()).collect()
     }
 
-    /// Text was pasted.
     pub(crate) fn paste(&mut self, text: &str) {
         match (&mut self.sourcing, &mut self.editing) {
             (Some(sourcing), _) => sourcing.paste(text),
@@ -183,16 +173,15 @@ impl Settings {
 
     /// Says what went wrong with what was saved.
     pub(crate) fn tell(&mut self, fault: String) {
-        self.said = Some(Said::Fault(fault));
+        self.said = Some(Message::Fault(fault));
     }
 
-    /// Does what a key means here.
     pub(crate) fn key(&mut self, key: &KeyEvent) -> Outcome {
         if let Some(sourcing) = &mut self.sourcing {
             match sourcing.key(key) {
-                Step::Stay => {}
-                Step::Leave => self.sourcing = None,
-                Step::Done(source) => {
+                SourcingStep::Stay => {}
+                SourcingStep::Leave => self.sourcing = None,
+                SourcingStep::Done(source) => {
                     self.sourcing = None;
                     self.change(&Change::Source(source), words::ADDED);
                 }
@@ -205,20 +194,17 @@ impl Settings {
         }
         let leaving = std::mem::take(&mut self.leaving);
         self.said = None;
-        let page = 10;
+        if let Some(action) = motion(key.code) {
+            self.step(action);
+            return Outcome::Stay;
+        }
         match key.code {
             KeyCode::Esc | KeyCode::Left | KeyCode::Char('h') if self.in_keys => self.in_keys = false,
             KeyCode::Esc | KeyCode::Char('q' | ',') if self.is_changed() && !leaving => {
-                (self.leaving, self.said) = (true, Some(Said::Bad(words::LEAVE_UNSAVED)));
+                (self.leaving, self.said) = (true, Some(Message::Bad(words::LEAVE_UNSAVED)));
             }
             KeyCode::Esc | KeyCode::Char('q' | ',') => return Outcome::Leave,
             KeyCode::Char('L') => return Outcome::Language,
-            KeyCode::Down | KeyCode::Char('j') => self.step(Action::Down, page),
-            KeyCode::Up | KeyCode::Char('k') => self.step(Action::Up, page),
-            KeyCode::PageDown => self.step(Action::PageDown, page),
-            KeyCode::PageUp => self.step(Action::PageUp, page),
-            KeyCode::Home | KeyCode::Char('g') => self.step(Action::First, page),
-            KeyCode::End | KeyCode::Char('G') => self.step(Action::Last, page),
             KeyCode::Tab => self.in_keys = !self.in_keys && !self.entries().is_empty(),
             KeyCode::Enter | KeyCode::Right | KeyCode::Char('l') if !self.in_keys => {
                 self.in_keys = !self.entries().is_empty();
@@ -226,7 +212,7 @@ impl Settings {
             KeyCode::Enter | KeyCode::Delete | KeyCode::Char(' ' | 'e' | 'd' | 'a' | 'D' | 'u' | 's')
                 if self.read_only =>
             {
-                self.said = Some(Said::Bad(words::READ_ONLY));
+                self.said = Some(Message::Bad(words::READ_ONLY));
             }
             KeyCode::Enter | KeyCode::Char(' ') => self.edit(true),
             KeyCode::Char('e') => self.edit(false),
@@ -246,13 +232,13 @@ impl Settings {
         Outcome::Stay
     }
 
-    fn step(&mut self, action: Action, page: usize) {
+    fn step(&mut self, action: Action) {
         if self.in_keys {
             let count = self.entries().len();
-            self.keys.step(action, count, page);
+            self.keys.step(action, count, PAGE);
         } else {
             let count = self.sheet.as_ref().map_or(0, |sheet| sheet.groups.len());
-            self.groups.step(action, count, page);
+            self.groups.step(action, count, PAGE);
             self.keys = Cursor::default();
         }
     }
@@ -262,12 +248,12 @@ impl Settings {
         let Some(sheet) = &self.sheet else { return false };
         match (self.bench.change)(sheet, change) {
             Ok(changed) => {
-                self.said = Some(Said::Good(done));
+                self.said = Some(Message::Good(done));
                 self.past.extend(self.sheet.replace(changed));
                 true
             }
             Err(error) => {
-                self.said = Some(Said::Fault(format!("{error:#}")));
+                self.said = Some(Message::Fault(format!("{error:#}")));
                 false
             }
         }
@@ -294,7 +280,7 @@ impl Settings {
             Some(next) => drop(self.set(path, next)),
             None => {
                 let text = written.map(|written| if textual { plain(written) } else { written.to_owned() });
-                self.editing = Some(Editing::of(text.unwrap_or_default(), textual));
+                self.editing = Some(Editing::new(text.unwrap_or_default(), textual));
             }
         }
     }
@@ -307,7 +293,7 @@ impl Settings {
                 true
             }
             Err(faults) => {
-                self.said = Some(Said::Fault(faults.join(" · ")));
+                self.said = Some(Message::Fault(faults.join(" · ")));
                 false
             }
         }
@@ -392,13 +378,13 @@ impl Settings {
     fn save(&mut self) {
         let Some(sheet) = self.sheet.clone().filter(|_| self.saving.is_none()) else { return };
         if let Some(fault) = sheet.faults.first() {
-            self.said = Some(Said::Bad(words::MEND_FIRST));
+            self.said = Some(Message::Bad(words::MEND_FIRST));
             // To the first key that is wrong.
             let longest = |group: &(usize, &Group)| group.1.path.len();
             let groups = sheet.groups.iter().enumerate().filter(|(_, group)| is_below(&fault.path, &group.path));
             if let Some((at, group)) = groups.max_by_key(longest) {
                 (self.groups.at, self.in_keys) = (at, true);
-                let key = |entry: &&Entry| is_below(&fault.path, &format!("{}.{}", group.path, entry.key));
+                let key = |entry: &&SettingEntry| is_below(&fault.path, &format!("{}.{}", group.path, entry.key));
                 self.keys.at = self.entries().iter().position(key).unwrap_or(0);
             }
             return;

@@ -1,18 +1,18 @@
-//! The picture of the settings: sections, their keys, and what the marked one is.
+//! Draws the settings: sections, their keys, and a description of the marked one.
 
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::Line;
 use ratatui::widgets::{Clear, Paragraph};
 
-use super::settings::{Said, Settings};
+use super::settings::{Message, Settings};
 use super::value::{plain, section_of};
-use super::{Entry, Group, draw_field, key_line, words, wrapped};
+use super::{Group, SettingEntry, draw_field, key_line, words, wrapped};
 use crate::list::{self, Column};
 use crate::{Language, look, width};
 use inkstone_base::language::Word;
 
-/// What sections are called.
+/// Sections and their Chinese names.
 const NAMES: &[(&str, &str)] = &[
     ("project", "项目"),
     ("source", "数据源"),
@@ -52,7 +52,6 @@ pub(super) fn rows(area: Rect) -> (usize, usize) {
 }
 
 impl Settings {
-    /// Draws the form.
     pub(crate) fn draw(&self, language: Language, frame: &mut Frame<'_>, area: Rect) {
         frame.render_widget(Clear, area);
         if let Some(sourcing) = self.sourcing() {
@@ -110,8 +109,7 @@ impl Settings {
         let title = words::SECTIONS.to(language);
         let place = format!(" {} / {} ", (self.groups.at + 1).min(groups.len()), groups.len());
         let block = look::pane(format!(" {title} "), !self.in_keys).title_bottom(place);
-        let inner = block.inner(area);
-        frame.render_widget(block, area);
+        let inner = look::framed(block, frame, area);
         let cells = usize::from(inner.width);
         let mut lines = Vec::new();
         for (at, group) in groups.iter().enumerate().skip(self.groups.top).take(inner.height.into()) {
@@ -151,8 +149,7 @@ impl Settings {
         } else {
             block
         };
-        let inner = block.inner(area);
-        frame.render_widget(block, area);
+        let inner = look::framed(block, frame, area);
         let entries = self.entries();
         if entries.is_empty() {
             let none = self.group().is_none_or(|group| group.count == Some(0));
@@ -188,8 +185,7 @@ impl Settings {
             None => String::new(),
         };
         let block = look::pane(width::cut(&title, area.width.saturating_sub(2).into()), self.editing.is_some());
-        let mut inner = block.inner(area);
-        frame.render_widget(block, area);
+        let mut inner = look::framed(block, frame, area);
         let cells = usize::from(inner.width);
         let mut lines: Vec<Line<'_>> = Vec::new();
         let mut add =
@@ -202,9 +198,9 @@ impl Settings {
             }
         }
         match &self.said {
-            Some(Said::Good(word)) => add(say(*word).to_owned(), look::NOTE),
-            Some(Said::Bad(word)) => add(say(*word).to_owned(), look::BAD),
-            Some(Said::Fault(fault)) if self.editing.is_none() => add(format!("✗ {fault}"), look::BAD),
+            Some(Message::Good(word)) => add(say(*word).to_owned(), look::NOTE),
+            Some(Message::Bad(word)) => add(say(*word).to_owned(), look::BAD),
+            Some(Message::Fault(fault)) if self.editing.is_none() => add(format!("✗ {fault}"), look::BAD),
             _ => {}
         }
         match self.entry() {
@@ -229,8 +225,9 @@ impl Settings {
     }
 }
 
-/// What a key is: the sentence in the language of the screen where there is one, and what it may be.
-fn about(entry: &Entry, language: Language) -> Vec<String> {
+/// The description of a key in the language of the screen, if there is one, and the values that it
+/// can have.
+fn about(entry: &SettingEntry, language: Language) -> Vec<String> {
     let say = |word: Word| word.to(language);
     let [chinese, english] = &entry.said;
     let said = if language == Language::Zh && !chinese.is_empty() { chinese } else { english };

@@ -13,13 +13,10 @@ use crate::Language;
 use crate::errand::Messenger;
 use inkstone_corpus::ingest::Source;
 
-/// What a key did.
-pub(crate) enum Step {
-    /// The form stays.
+pub(crate) enum SourcingStep {
     Stay,
     /// The user went back.
     Leave,
-    /// The source is described.
     Done(Box<Source>),
 }
 
@@ -40,32 +37,29 @@ impl Sourcing {
         Sourcing { bench: bench.clone(), messenger: messenger.clone(), taken, picker, mapping: None }
     }
 
-    /// Whether something asked for has not come yet.
     pub(crate) fn waiting(&self) -> bool {
         self.picker.waiting() || self.mapping.as_ref().is_some_and(Mapping::waiting)
     }
 
-    /// Does what a key means here.
-    pub(crate) fn key(&mut self, key: &KeyEvent) -> Step {
+    pub(crate) fn key(&mut self, key: &KeyEvent) -> SourcingStep {
         match &mut self.mapping {
             Some(mapping) => match mapping.key(key) {
                 Mapped::Stay => {}
                 Mapped::Leave => self.mapping = None,
-                Mapped::Done(source) => return Step::Done(source),
+                Mapped::Done(source) => return SourcingStep::Done(source),
             },
             None => match self.picker.key(key) {
                 Picked::Stay => {}
-                Picked::Leave => return Step::Leave,
+                Picked::Leave => return SourcingStep::Leave,
                 Picked::File(path) => {
                     let path = below(&path, &self.bench.folder);
                     self.mapping = Some(Mapping::open(&path, &self.taken, &self.bench, &self.messenger));
                 }
             },
         }
-        Step::Stay
+        SourcingStep::Stay
     }
 
-    /// Text was pasted.
     pub(crate) fn paste(&mut self, text: &str) {
         match &mut self.mapping {
             Some(mapping) => mapping.paste(text),
@@ -73,7 +67,6 @@ impl Sourcing {
         }
     }
 
-    /// Takes in what has come, and puts marked lines into sight.
     pub(crate) fn arrange(&mut self, area: Rect) {
         match &mut self.mapping {
             Some(mapping) => mapping.arrange(area),
@@ -81,7 +74,6 @@ impl Sourcing {
         }
     }
 
-    /// Draws the form that is open.
     pub(crate) fn draw(&self, language: Language, frame: &mut Frame<'_>, area: Rect) {
         match &self.mapping {
             Some(mapping) => mapping.draw(language, frame, area),

@@ -7,19 +7,18 @@ use crate::field::Field;
 /// A value that is typed.
 pub(super) struct Editing {
     pub(super) field: Field,
-    /// Whether the value is a text: it is typed without quotes.
+    /// True if the value is a text: it is typed without quotes.
     textual: bool,
-    /// What is wrong with it as it stands.
     pub(super) faults: Vec<String>,
 }
 
 impl Editing {
     /// A field that holds a text.
-    pub(super) fn of(text: String, textual: bool) -> Editing {
-        Editing { field: Field::of(text), textual, faults: Vec::new() }
+    pub(super) fn new(text: String, textual: bool) -> Editing {
+        Editing { field: Field::new(text), textual, faults: Vec::new() }
     }
 
-    /// What is typed as a value of TOML.
+    /// The text typed as a value of TOML.
     pub(super) fn value(&self) -> String {
         let text = self.field.text();
         let (table, is_value) = (text.trim_start().starts_with('{'), read(text.trim()).is_some());
@@ -45,12 +44,10 @@ pub(super) fn plain(value: &str) -> String {
     }
 }
 
-/// A text as a value.
 pub(super) fn quoted(text: &str) -> String {
     toml::Value::String(text.to_owned()).to_string()
 }
 
-/// The name of the section that a path is in.
 pub(super) fn section_of(path: &str) -> &str {
     path.split(['[', '.']).next().unwrap_or(path)
 }

@@ -1,16 +1,16 @@
-//! The sentences of the forms.
+//! The texts of the forms, in Chinese and English.
 
-use super::mapping::Part;
+use super::mapping::FormPart;
 use inkstone_base::language::Word;
 use inkstone_base::words;
 
+pub(super) use crate::words::{
+    CHOOSE as TAKE, COLUMN, FILTER, KEY, MOVE as LINES, NAME as FILE_NAME, PATH, ROW, SIZE as FILE_SIZE,
+    SORT as FILE_SORT, WORTH as VALUE,
+};
+
 words! {
     CHOOSE_FILE: "选择数据文件", "Choose a file of data";
-    PATH: "路径", "path";
-    FILTER: "筛选", "filter";
-    FILE_NAME: "名称", "name";
-    FILE_SORT: "种类", "kind";
-    FILE_SIZE: "大小", "size";
     FILE_CHANGED: "修改时间", "changed";
     FOLDER: "文件夹", "folder";
     PAPERS: "文档", "documents";
@@ -18,7 +18,6 @@ words! {
     EMPTY_FOLDER: "这个文件夹是空的。按 ← 返回上级。", "This folder is empty. Press ← for the one above.";
     NO_SUCH_NAME: "没有匹配的名称。按 Esc 清除筛选。", "No name matches. Press Esc to clear the filter.";
     CAN_BE_READ: "可以导入", "can be read";
-    TAKE: "选择", "choose";
     TAKE_FOLDER: "选择整个文件夹", "choose the folder";
     UP: "上级", "up";
     GO: "前往", "go";
@@ -28,15 +27,12 @@ words! {
 
     SOURCE: "数据源", "Source";
     FIELD: "字段", "field";
-    VALUE: "值", "value";
     FIRST_ROWS: "前 200 行的结果", "What the first 200 rows give";
     PREVIEW: "预览", "Preview";
-    COLUMN: "列", "column";
     TRYING: "试读中…", "trying…";
     TRIED: "试读", "tried";
     ACCEPTED: "接受", "taken";
     REFUSED: "拒收", "set aside";
-    ROW: "行", "row";
     TIMES: "时间格式", "times";
     FILES_IN_ALL: "文件数", "files:";
     NO_ROWS: "文件里没有数据行。", "The file has no rows.";
@@ -46,14 +42,10 @@ words! {
     STILL_TRYING: "还在试读，请稍候再保存。", "Still trying: save in a moment.";
     NOT_YET: "还不能保存：", "Not yet:";
     SEE_RESULT: "还不能保存：原因见右侧。", "Not yet: the reason stands at the right.";
-    TAKE_SOURCE: "保存", "save";
     CHANGE: "更改", "change";
     TYPE: "输入", "type";
-    LINES: "移动", "move";
     ACCEPT: "确定", "accept";
 
-    L_NAME: "名称", "name";
-    L_PATH: "路径", "path";
     L_TABLE: "用途", "table";
     L_KIND: "文档类型", "kind";
     L_FORMAT: "格式", "format";
@@ -86,7 +78,6 @@ words! {
     FAULT: "个问题", "problem";
     FAULTS: "个问题", "problems";
     SECTIONS: "配置段", "Sections";
-    KEY: "键", "key";
     DEFAULT: "默认", "default";
     EXAMPLE: "例", "for example";
     CHOICES: "可选", "one of";
@@ -110,38 +101,38 @@ words! {
     REMOVED: "已删除（尚未保存）", "removed, not saved yet";
 }
 
-/// What a line of the mapping form is called.
-pub(super) fn label(part: Part) -> Word {
+/// The name of a line of the mapping form.
+pub(super) fn label(part: FormPart) -> Word {
     match part {
-        Part::Name | Part::Field(_) => L_NAME,
-        Part::Path => L_PATH,
-        Part::Table => L_TABLE,
-        Part::Kind => L_KIND,
-        Part::Format => L_FORMAT,
-        Part::Encoding => L_ENCODING,
-        Part::Delimiter => L_DELIMITER,
-        Part::Sheet => L_SHEET,
-        Part::TimeFormat => L_TIME_FORMAT,
-        Part::DefaultTime => L_DEFAULT_TIME,
+        FormPart::Name | FormPart::Field(_) => FILE_NAME,
+        FormPart::Path => PATH,
+        FormPart::Table => L_TABLE,
+        FormPart::Kind => L_KIND,
+        FormPart::Format => L_FORMAT,
+        FormPart::Encoding => L_ENCODING,
+        FormPart::Delimiter => L_DELIMITER,
+        FormPart::Sheet => L_SHEET,
+        FormPart::TimeFormat => L_TIME_FORMAT,
+        FormPart::DefaultTime => L_DEFAULT_TIME,
     }
 }
 
 /// A sentence on a line of the mapping form.
-pub(super) fn of_part(part: Part, field: Option<&str>) -> Word {
+pub(super) fn of_part(part: FormPart, field: Option<&str>) -> Word {
     match (part, field) {
-        (Part::Name, _) => OF_NAME,
-        (Part::Path, _) => OF_PATH,
-        (Part::Table, _) => OF_TABLE,
-        (Part::Kind, _) => OF_KIND,
-        (Part::Format, _) => OF_FORMAT,
-        (Part::Encoding, _) => OF_ENCODING,
-        (Part::Delimiter, _) => OF_DELIMITER,
-        (Part::Sheet, _) => OF_SHEET,
-        (Part::TimeFormat, _) => OF_TIME_FORMAT,
-        (Part::DefaultTime, _) => OF_DEFAULT_TIME,
-        (Part::Field(_), Some("published_at")) => OF_PUBLISHED,
-        (Part::Field(_), Some("ingested_at")) => OF_INGESTED,
-        (Part::Field(_), Some("codes")) => OF_CODES,
-        (Part::Field(_), _) => OF_FIELD,
+        (FormPart::Name, _) => OF_NAME,
+        (FormPart::Path, _) => OF_PATH,
+        (FormPart::Table, _) => OF_TABLE,
+        (FormPart::Kind, _) => OF_KIND,
+        (FormPart::Format, _) => OF_FORMAT,
+        (FormPart::Encoding, _) => OF_ENCODING,
+        (FormPart::Delimiter, _) => OF_DELIMITER,
+        (FormPart::Sheet, _) => OF_SHEET,
+        (FormPart::TimeFormat, _) => OF_TIME_FORMAT,
+        (FormPart::DefaultTime, _) => OF_DEFAULT_TIME,
+        (FormPart::Field(_), Some("published_at")) => OF_PUBLISHED,
+        (FormPart::Field(_), Some("ingested_at")) => OF_INGESTED,
+        (FormPart::Field(_), Some("codes")) => OF_CODES,
+        (FormPart::Field(_), _) => OF_FIELD,
     }
 }

@@ -8,36 +8,28 @@ use crate::{Runner, Workspace, reading};
 use inkstone_base::data::Report;
 use inkstone_base::job::{Ctx, Job, JobState, StageProgress, StageState};
 
-/// Where a job stands.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Phase {
-    /// In the queue.
     Waiting,
-    /// Under way.
     Running,
     /// Held; goes on when it is told to.
     Paused,
     /// Asked to stop, and on its way to do so.
     Stopping,
-    /// Ended well.
     Done,
     /// Ended with this chain of errors.
     Failed(String),
-    /// Stopped at the user's wish.
     Cancelled,
 }
 
-/// A job of this session.
-pub struct Entry {
-    /// Its number in this session.
+pub struct JobEntry {
     pub id: u64,
     pub name: String,
     /// The command that does the same without a screen.
     pub command: String,
-    /// The page that started it.
     pub from: Page,
     pub(crate) phase: Phase,
-    /// Why it failed, from what it was about to what went wrong.
+    /// The reason why it failed, from what it was about to what went wrong.
     pub causes: Vec<String>,
     /// The stages as they stood at the last look.
     pub stages: Vec<StageProgress>,
@@ -48,14 +40,13 @@ pub struct Entry {
     run: Option<Runner>,
     job: Option<Job<Vec<Report>>>,
     /// By stage: whether its end was noted in the log.
-    told: Vec<bool>,
+    logged: Vec<bool>,
 }
 
-impl Entry {
-    /// A job in the queue.
-    pub(super) fn new(id: u64, work: Work, from: Page) -> Entry {
+impl JobEntry {
+    pub(super) fn new(id: u64, work: Work, from: Page) -> JobEntry {
         let Work { name, command, writes, run } = work;
-        Entry {
+        JobEntry {
             id,
             name,
             command,
@@ -67,31 +58,30 @@ impl Entry {
             writes,
             run: Some(run),
             job: None,
-            told: Vec::new(),
+            logged: Vec::new(),
         }
     }
 
-    /// Whether it has begun and not ended.
+    /// True if it has begun and not ended.
     pub(crate) fn is_under_way(&self) -> bool {
         matches!(self.phase, Phase::Running | Phase::Paused | Phase::Stopping)
     }
 
-    /// Whether it has not ended.
     pub fn is_open(&self) -> bool {
         self.phase == Phase::Waiting || self.is_under_way()
     }
 
-    /// Whether it keeps others that write from beginning.
+    /// True if it keeps others that write from beginning.
     pub(super) fn keeps_others(&self) -> bool {
         self.writes && self.is_under_way()
     }
 
-    /// Whether it has to wait for those.
+    /// True if it has to wait while [`JobEntry::keeps_others`] holds for another job.
     pub(super) fn writes(&self) -> bool {
         self.writes
     }
 
-    /// How much is done of the stage at work, or of the whole where it has ended well; none where that is not known.
+    /// The share done of the stage at work, 1 after a good end; none if unknown.
     pub fn share(&self) -> Option<f64> {
         if self.phase == Phase::Done {
             return Some(1.0);
@@ -135,7 +125,6 @@ impl Entry {
         true
     }
 
-    /// Asks it to stop.
     pub(super) fn cancel(&mut self) {
         if let Some(job) = &self.job {
             job.cancel();
@@ -143,7 +132,7 @@ impl Entry {
         }
     }
 
-    /// Looks how far it has come; true when it has just ended.
+    /// Updates its progress; true if it has just ended.
     pub(super) fn look(&mut self) -> bool {
         let Some(job) = &self.job else { return false };
         // The state first: what a job that has ended did is then wholly in its progress.
@@ -167,11 +156,11 @@ impl Entry {
 
     /// Reports of the stages that have ended well since the last call, with what each said of itself.
     pub(super) fn news(&mut self) -> Vec<(Report, String)> {
-        self.told.resize(self.stages.len(), false);
+        self.logged.resize(self.stages.len(), false);
         let mut news = Vec::new();
-        for (stage, told) in self.stages.iter().zip(&mut self.told) {
+        for (stage, logged) in self.stages.iter().zip(&mut self.logged) {
             if let StageState::Done(report) = &stage.state
-                && !std::mem::replace(told, true)
+                && !std::mem::replace(logged, true)
             {
                 news.push((Report::clone(report), stage.note.clone()));
             }
@@ -181,14 +170,14 @@ impl Entry {
 
     /// A job as it would stand, for pictures.
     #[cfg(test)]
-    pub(crate) fn posed(id: u64, name: &str, phase: Phase, stages: Vec<StageProgress>, worked: Duration) -> Entry {
+    pub(crate) fn posed(id: u64, name: &str, phase: Phase, stages: Vec<StageProgress>, worked: Duration) -> JobEntry {
         let run: Runner = std::sync::Arc::new(|_| Ok(Vec::new()));
         let work = Work { name: name.to_owned(), command: "inkstone run --headless".to_owned(), writes: true, run };
         let causes = match &phase {
             Phase::Failed(error) => error.split(": ").map(str::to_owned).collect(),
             _ => Vec::new(),
         };
-        Entry { phase, causes, stages, worked, ..Entry::new(id, work, Page::Jobs) }
+        JobEntry { phase, causes, stages, worked, ..JobEntry::new(id, work, Page::Jobs) }
     }
 }
 

@@ -28,44 +28,58 @@ const LINES: usize = 20_000;
 /// Characters of a text that a line keeps: an error may bring a whole file along.
 const LONGEST: usize = 2000;
 
-/// A line of the log.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Line {
+pub struct LogLine {
     /// On the clock of this machine.
     pub at: NaiveDateTime,
-    /// What happened then.
     #[serde(flatten)]
     pub event: Happening,
 }
 
-/// Something that is logged.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "kebab-case")]
 pub enum Happening {
-    /// The workbench was opened.
-    Opened { version: String, read_only: bool },
-    /// The workbench was left.
+    Opened {
+        version: String,
+        read_only: bool,
+    },
     Closed,
-    /// A job came into the queue.
-    Queued { job: String },
-    /// A job was taken out of the queue.
-    Removed { job: String },
-    /// A job began.
-    Started { job: String, command: String },
-    /// A job is held.
-    Paused { job: String },
-    /// A held job goes on.
-    WentOn { job: String },
+    Queued {
+        job: String,
+    },
+    Removed {
+        job: String,
+    },
+    Started {
+        job: String,
+        command: String,
+    },
+    Paused {
+        job: String,
+    },
+    WentOn {
+        job: String,
+    },
     /// A stage ended well.
     Stage(Box<Stage>),
-    /// A job ended well.
-    Done { job: String, seconds: f64, stages: usize },
-    /// A job ended with an error.
-    Failed { job: String, seconds: f64, error: String },
-    /// A job was stopped.
-    Cancelled { job: String, seconds: f64 },
+    Done {
+        job: String,
+        seconds: f64,
+        stages: usize,
+    },
+    Failed {
+        job: String,
+        seconds: f64,
+        error: String,
+    },
+    Cancelled {
+        job: String,
+        seconds: f64,
+    },
     /// Something that the user should know.
-    Warning { text: String },
+    Warning {
+        text: String,
+    },
 }
 
 /// A stage that ended well: its figures.
@@ -78,16 +92,13 @@ pub struct Stage {
     pub rows_out: u64,
     /// Rows by the reason why they went no further.
     pub dropped: BTreeMap<String, u64>,
-    /// Seconds at work.
     pub seconds: f64,
     pub unchanged: bool,
-    /// What it last said of itself.
     pub note: String,
 }
 
 impl Stage {
-    /// The figures of a stage's report.
-    pub fn of(job: &str, report: &Report, note: String) -> Stage {
+    pub fn new(job: &str, report: &Report, note: String) -> Stage {
         Stage {
             job: job.to_owned(),
             stage: report.stage.clone(),
@@ -147,7 +158,6 @@ impl Happening {
         }
     }
 
-    /// The event in words.
     pub fn text(&self, language: Language) -> String {
         let say = |word: common::Word| word.to(language);
         match self {
@@ -192,9 +202,9 @@ impl Happening {
 /// The log as the page shows it.
 #[derive(Default)]
 pub struct Log {
-    lines: Vec<Line>,
+    lines: Vec<LogLine>,
     /// Lines of earlier sessions, on their way.
-    earlier: Option<Errand<Vec<Line>>>,
+    earlier: Option<Errand<Vec<LogLine>>>,
     pub(super) fault: Option<String>,
     /// Lines that are listed, in order: those that hold the text sought.
     pub(super) listed: Vec<usize>,
@@ -214,7 +224,6 @@ impl Log {
         self.scribe = Some(scribe);
     }
 
-    /// The hand that writes, while there is one.
     pub(crate) fn scribe(&self) -> Option<&Scribe> {
         self.scribe.as_ref()
     }
@@ -224,9 +233,8 @@ impl Log {
         self.scribe.take()
     }
 
-    /// Notes that something happens now.
     pub fn note(&mut self, event: Happening) {
-        let line = Line { at: Local::now().naive_local().trunc_subsecs(0), event: event.shortened() };
+        let line = LogLine { at: Local::now().naive_local().trunc_subsecs(0), event: event.shortened() };
         if let Some(scribe) = &self.scribe {
             // Plain data always has a JSON form.
             scribe.line(serde_json::to_string(&line).unwrap_or_default());
@@ -234,7 +242,7 @@ impl Log {
         self.add(line);
     }
 
-    fn add(&mut self, line: Line) {
+    fn add(&mut self, line: LogLine) {
         if self.lines.len() >= LINES {
             self.lines.drain(..LINES / 10);
             (self.at, self.top) = (None, 0);
@@ -282,7 +290,7 @@ impl Log {
     /// Lists the lines that hold the text sought, in letters of either case.
     fn seek(&mut self, language: Language) {
         let sought = self.search.as_ref().map(|field| field.text().to_lowercase()).unwrap_or_default();
-        let holds = |line: &Line| {
+        let holds = |line: &LogLine| {
             sought.is_empty()
                 || line.event.text(language).to_lowercase().contains(&sought)
                 || when(line).contains(&sought)
@@ -310,37 +318,35 @@ impl Log {
         Cursor { at: self.at.unwrap_or(self.listed.len().saturating_sub(1)), top: self.top }
     }
 
-    /// How many lines there are, listed or not.
+    /// The number of lines, listed or not.
     pub(super) fn len(&self) -> usize {
         self.lines.len()
     }
 
-    /// A line of the list.
-    pub(super) fn line(&self, at: usize) -> Option<&Line> {
+    pub(super) fn line(&self, at: usize) -> Option<&LogLine> {
         self.lines.get(*self.listed.get(at)?)
     }
 
     /// Lines that a test wants to see in the place of others.
     #[cfg(test)]
-    pub(crate) fn pose(&mut self, lines: Vec<Line>) {
+    pub(crate) fn pose(&mut self, lines: Vec<LogLine>) {
         self.lines = lines;
         self.seek_anew();
     }
 
-    /// All lines.
     #[cfg(any(test, feature = "testing"))]
-    pub fn lines(&self) -> &[Line] {
+    pub fn lines(&self) -> &[LogLine] {
         &self.lines
     }
 }
 
 /// Month, day and time of a line.
-pub(super) fn when(line: &Line) -> String {
+pub(super) fn when(line: &LogLine) -> String {
     line.at.format("%Y-%m-%d %H:%M:%S").to_string()
 }
 
 /// The lines that are kept in this folder, the oldest first. What is no line of this version is left out.
-fn read(folder: &Path) -> Result<Vec<Line>> {
+fn read(folder: &Path) -> Result<Vec<LogLine>> {
     let mut lines = Vec::new();
     for name in LOG_FILES {
         let path = folder.join(name);
@@ -371,11 +377,11 @@ mod tests {
         report.drop_rows("no such date", 20);
         let events = [
             Happening::Opened { version: "0.1.0".to_owned(), read_only: true },
-            Happening::Stage(Box::new(Stage::of("流水线", &report, String::new()))),
+            Happening::Stage(Box::new(Stage::new("流水线", &report, String::new()))),
             Happening::Failed { job: "流水线".to_owned(), seconds: 6.5, error: "no space 𠮷".to_owned() },
             Happening::Closed,
         ];
-        let lines: Vec<Line> = events.into_iter().map(|event| Line { at, event }).collect();
+        let lines: Vec<LogLine> = events.into_iter().map(|event| LogLine { at, event }).collect();
         let text: String = lines.iter().map(|line| serde_json::to_string(line).unwrap() + "\n").collect();
         std::fs::write(dir.path().join(LOG_FILES[0]), text.replacen('\n', "\n{\"at\":\nnothing\n", 1)).unwrap();
         assert_eq!(read(dir.path()).unwrap(), lines);

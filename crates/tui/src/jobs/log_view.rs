@@ -1,4 +1,4 @@
-//! The picture of the log.
+//! Draws the log.
 
 use ratatui::Frame;
 use ratatui::layout::{Position, Rect};
@@ -8,6 +8,7 @@ use ratatui::widgets::{Paragraph, Wrap};
 use super::log::when;
 use super::{Jobs, view, words};
 use crate::app::App;
+use crate::field;
 use crate::page::Table;
 use crate::words as common;
 use crate::{figures, look, width};
@@ -29,7 +30,6 @@ pub(super) fn line_at(jobs: &Jobs, at: Position, area: Rect) -> Option<usize> {
     jobs.log.cursor().line_at(row, jobs.log.listed.len()).filter(|_| row < rows)
 }
 
-/// Draws it.
 pub(super) fn draw(app: &App, jobs: &Jobs, frame: &mut Frame<'_>, area: Rect) {
     let log = &jobs.log;
     let count = |n: usize| figures::count(n as u64);
@@ -44,18 +44,11 @@ pub(super) fn draw(app: &App, jobs: &Jobs, frame: &mut Frame<'_>, area: Rect) {
         let (text, at) = field.window(room);
         title.extend([Span::raw(sought), Span::styled(text, look::KEY)]);
         if log.typing {
-            // The cursor stands where the text goes, or an input method opens its window in the wrong corner.
-            let x = u16::try_from(x + at + 1).unwrap_or(u16::MAX);
-            frame.set_cursor_position(Position::new(
-                area.x.saturating_add(x).min(area.right().saturating_sub(2)),
-                area.y,
-            ));
+            field::put_cursor(usize::from(area.x) + x + at + 1, area.right().saturating_sub(2), area.y, frame);
         }
     }
     title.push(Span::raw(" "));
-    let block = look::pane(Line::from(title), true);
-    let inner = block.inner(area);
-    frame.render_widget(block, area);
+    let inner = look::framed(look::pane(Line::from(title), true), frame, area);
     if log.listed.is_empty() {
         let message = match (&log.fault, &log.search) {
             (Some(fault), _) => Line::styled(format!("{}: {fault}", app.say(words::LOG_UNREADABLE)), look::BAD),
@@ -101,11 +94,8 @@ pub(super) fn draw(app: &App, jobs: &Jobs, frame: &mut Frame<'_>, area: Rect) {
 
 /// The lines that are listed.
 pub(super) fn table(jobs: &Jobs, language: Language) -> Table {
-    let header = [words::TIME, words::LINE];
     let log = &jobs.log;
     let lines = (0..log.listed.len()).filter_map(|at| log.line(at));
-    Table {
-        header: header.map(|word| word.to(language).to_owned()).to_vec(),
-        rows: lines.map(|line| vec![when(line), line.event.text(language)]).collect(),
-    }
+    let rows = lines.map(|line| vec![when(line), line.event.text(language)]).collect();
+    Table::new(language, &[words::TIME, words::LINE], rows)
 }

@@ -13,7 +13,7 @@ mod stage_view;
 mod view;
 pub(crate) mod words;
 
-pub(crate) use entry::Entry;
+pub(crate) use entry::JobEntry;
 pub(crate) use entry::Phase;
 pub(crate) use log::Happening;
 pub(crate) use log::Log;
@@ -26,7 +26,8 @@ use super::Workspace;
 use super::commands::Action;
 use super::desk::{Desk, Work};
 use super::field::Field;
-use super::page::{Page, PageState, Table};
+use super::list::moved;
+use super::page::{Page, PageState, Table, turns};
 use super::reading::{Rejects, Request};
 use inkstone_base::data::Report;
 use inkstone_base::job::{StageProgress, StageState};
@@ -34,33 +35,29 @@ use inkstone_base::job::{StageProgress, StageState};
 /// Jobs that the list keeps; the oldest that have ended are left out.
 const KEPT: usize = 100;
 
-/// What the page shows below the list of jobs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Pane {
-    /// The stages of the selected job.
-    #[default]
-    Stages,
-    /// What happened.
-    Log,
-    /// Rows that ingest set aside, alone on the page.
-    Rejects,
+turns! {
+    /// The pane below the list of jobs.
+    pub(crate) enum Pane {
+        #[default]
+        Stages = "stages",
+        Log = "log",
+        /// Rows that ingest set aside, alone on the page.
+        Rejects = "rejects",
+    }
 }
 
-/// State of the page.
 #[derive(Default)]
 pub struct Jobs {
-    list: Vec<Entry>,
-    /// Number of the next job.
+    list: Vec<JobEntry>,
     next: u64,
     /// The job that is looked at; `None`: the one under way, else the newest.
     selected: Option<u64>,
-    /// What the stages said when they last ran, before anything was started here.
+    /// The reports of the last run before this session.
     last_run: Vec<StageProgress>,
     /// The stage whose particulars are shown; `None`: the newest.
     stage: Option<usize>,
     pub(crate) pane: Pane,
     rejects: Option<RejectList>,
-    /// What happened.
     pub log: Log,
     /// Lines of the particulars that are above the sight.
     scroll: usize,
@@ -75,48 +72,44 @@ struct RejectList {
 
 /// Something in the list of jobs has changed.
 pub struct Ended {
-    /// The page that started the job.
     pub from: Page,
-    /// How it ended.
     pub(crate) phase: Phase,
 }
 
 impl Jobs {
-    /// Whether a job is under way or waits.
     pub fn busy(&self) -> bool {
-        self.list.iter().any(Entry::is_open)
+        self.list.iter().any(JobEntry::is_open)
     }
 
     /// All jobs of this session, the newest last.
-    pub fn list(&self) -> &[Entry] {
+    pub fn list(&self) -> &[JobEntry] {
         &self.list
     }
 
     /// The job that a page started last, while it has not ended or is the newest that has.
-    pub(crate) fn last_from(&self, page: Page) -> Option<&Entry> {
+    pub(crate) fn last_from(&self, page: Page) -> Option<&JobEntry> {
         let job = self.list.iter().rfind(|job| job.from == page)?;
         let newest = self.list.iter().rfind(|job| !job.is_open()).is_some_and(|newest| newest.id == job.id);
         Some(job).filter(|job| job.is_open() || newest)
     }
 
-    /// Whether a job of this page is under way or waits.
+    /// True if a job of this page is under way or waits.
     pub(crate) fn busy_from(&self, page: Page) -> bool {
         self.list.iter().any(|job| job.from == page && job.is_open())
     }
 
     /// The job that keys to pause and to stop are about: the one selected if it has not ended, where its page is shown, else the one
     /// under way.
-    pub fn target(&self, here: bool) -> Option<&Entry> {
+    pub fn target(&self, here: bool) -> Option<&JobEntry> {
         let selected = self.selected().filter(|job| here && job.is_open());
         selected.or_else(|| self.under_way())
     }
 
-    /// The job of this number.
-    pub fn job(&self, id: u64) -> Option<&Entry> {
+    pub fn job(&self, id: u64) -> Option<&JobEntry> {
         self.list.iter().find(|job| job.id == id)
     }
 
-    fn under_way(&self) -> Option<&Entry> {
+    fn under_way(&self) -> Option<&JobEntry> {
         self.list.iter().find(|job| job.is_under_way())
     }
 
@@ -124,7 +117,7 @@ impl Jobs {
     pub fn add(&mut self, work: Work, from: Page, workspace: &Workspace) -> bool {
         let id = self.next;
         self.next += 1;
-        self.list.push(Entry::new(id, work, from));
+        self.list.push(JobEntry::new(id, work, from));
         if self.list.len() > KEPT
             && let Some(oldest) = self.list.iter().position(|job| !job.is_open())
         {
@@ -143,7 +136,7 @@ impl Jobs {
     /// Begins what waits and may begin.
     fn go_on(&mut self, workspace: &Workspace) {
         for at in 0..self.list.len() {
-            let kept = self.list[at].writes() && self.list.iter().any(Entry::keeps_others);
+            let kept = self.list[at].writes() && self.list.iter().any(JobEntry::keeps_others);
             if self.list[at].phase == Phase::Waiting && !kept {
                 let job = &mut self.list[at];
                 job.begin(workspace);
@@ -191,13 +184,13 @@ impl Jobs {
         Some(phase)
     }
 
-    /// Looks how far the jobs have come, and begins what waits for one that has ended. Gives those that have just ended.
+    /// Updates the progress of all jobs and starts those that can start now. Returns the jobs that have just ended.
     pub fn look(&mut self, workspace: &Workspace) -> Vec<Ended> {
         let mut ended = Vec::new();
         for job in &mut self.list {
             let over = job.look();
             for (report, note) in job.news() {
-                self.log.note(Happening::Stage(Box::new(log::Stage::of(&job.name, &report, note))));
+                self.log.note(Happening::Stage(Box::new(log::Stage::new(&job.name, &report, note))));
             }
             if over {
                 self.log.note(how_it_ended(job));
@@ -215,13 +208,11 @@ impl Jobs {
         (self.selected, self.stage, self.scroll) = (id, None, 0);
     }
 
-    /// The job that is looked at.
-    pub fn selected(&self) -> Option<&Entry> {
+    pub fn selected(&self) -> Option<&JobEntry> {
         let chosen = self.selected.and_then(|id| self.job(id));
         chosen.or_else(|| self.under_way()).or(self.list.last())
     }
 
-    /// The stages that are shown.
     fn stages(&self) -> &[StageProgress] {
         self.selected().map_or(&self.last_run, |job| &job.stages)
     }
@@ -244,10 +235,8 @@ impl Jobs {
             return self.scroll_particulars(action);
         }
         let (before, count) = (self.selected_stage(), self.stages().len());
-        let mut cursor = super::list::Cursor { at: before, top: 0 };
-        cursor.step(action, count, 1);
         // At the newest stage the selection follows the job again.
-        self.stage = Some(cursor.at).filter(|at| at + 1 < count);
+        self.stage = Some(moved(before, action, count, 1)).filter(|at| at + 1 < count);
         if self.selected_stage() != before {
             self.scroll = 0;
         }
@@ -266,7 +255,6 @@ impl Jobs {
         };
     }
 
-    /// Takes in the rejects.
     pub(crate) fn take_rejects(&mut self, rejects: Result<Rejects, String>) {
         if let Some(list) = &mut self.rejects {
             list.rejects = Some(rejects);
@@ -288,13 +276,13 @@ impl Jobs {
 
     /// Jobs that a test wants to see in the place of others.
     #[cfg(test)]
-    pub(crate) fn pose(&mut self, jobs: Vec<Entry>) {
+    pub(crate) fn pose(&mut self, jobs: Vec<JobEntry>) {
         self.list = jobs;
         self.follow(None);
     }
 }
 
-fn how_it_ended(job: &Entry) -> Happening {
+fn how_it_ended(job: &JobEntry) -> Happening {
     let (name, seconds) = (job.name.clone(), job.worked.as_secs_f64());
     match &job.phase {
         Phase::Failed(error) => Happening::Failed { job: name, seconds, error: error.clone() },
@@ -313,14 +301,7 @@ impl PageState for Jobs {
             (Action::Rejects, pane) => {
                 self.show(if pane == Pane::Rejects { Pane::Stages } else { Pane::Rejects }, desk);
             }
-            (Action::Panes, pane) => {
-                let next = match pane {
-                    Pane::Stages => Pane::Log,
-                    Pane::Log => Pane::Rejects,
-                    Pane::Rejects => Pane::Stages,
-                };
-                self.show(next, desk);
-            }
+            (Action::Panes, pane) => self.show(pane.next(), desk),
             (Action::NextJob | Action::PreviousJob, _) => self.next_job(action),
             (Action::FindInLog, _) => {
                 self.show(Pane::Log, desk);
@@ -334,9 +315,7 @@ impl PageState for Jobs {
             (_, Pane::Rejects) => {
                 let count = self.reject_count();
                 if let Some(list) = &mut self.rejects {
-                    let mut cursor = super::list::Cursor { at: list.cursor, top: 0 };
-                    cursor.step(action, count, self.rows.max(1));
-                    list.cursor = cursor.at;
+                    list.cursor = moved(list.cursor, action, count, self.rows.max(1));
                 }
             }
         }
@@ -386,13 +365,13 @@ impl PageState for Jobs {
 
     fn click(&mut self, at: Position, area: Rect, _desk: &Desk<'_>) {
         match view::line_at(self, at, area) {
-            Some(view::Spot::Job(id)) => self.follow(Some(id)),
-            Some(view::Spot::Stage(stage)) => {
+            Some(view::Clicked::Job(id)) => self.follow(Some(id)),
+            Some(view::Clicked::Stage(stage)) => {
                 self.stage = Some(stage).filter(|stage| stage + 1 < self.stages().len());
                 self.scroll = 0;
             }
-            Some(view::Spot::Line(line)) => self.log.mark(line),
-            Some(view::Spot::Reject(reject)) => {
+            Some(view::Clicked::Line(line)) => self.log.mark(line),
+            Some(view::Clicked::Reject(reject)) => {
                 if let Some(list) = &mut self.rejects {
                     list.cursor = reject;
                 }
@@ -414,20 +393,11 @@ impl PageState for Jobs {
     }
 
     fn remember(&self) -> Value {
-        let pane = match self.pane {
-            Pane::Stages => "stages",
-            Pane::Log => "log",
-            Pane::Rejects => "rejects",
-        };
-        json!({"pane": pane, "search": self.log.search.as_ref().map(Field::text)})
+        json!({"pane": self.pane.id(), "search": self.log.search.as_ref().map(Field::text)})
     }
 
     fn recall(&mut self, memory: &Value) {
-        self.pane = match memory["pane"].as_str() {
-            Some("log") => Pane::Log,
-            Some("rejects") => Pane::Rejects,
-            _ => Pane::Stages,
-        };
-        self.log.search = memory["search"].as_str().filter(|text| !text.is_empty()).map(Field::of);
+        self.pane = Pane::named(&memory["pane"]).unwrap_or_default();
+        self.log.search = memory["search"].as_str().filter(|text| !text.is_empty()).map(Field::new);
     }
 }

@@ -1,12 +1,12 @@
-//! The picture of the rows that ingest set aside.
+//! Draws the rows that ingest set aside.
 
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Position, Rect};
 use ratatui::text::Line;
-use ratatui::widgets::{Paragraph, Wrap};
 
 use super::Jobs;
 use crate::app::App;
+use crate::list::{self, Column, Cursor};
 use crate::page::Table;
 use crate::reading::{REJECTS_SHOWN, Reject, Rejects};
 use crate::words;
@@ -38,7 +38,6 @@ pub(super) fn line_at(jobs: &Jobs, at: Position, page: Rect) -> Option<usize> {
     Some(line).filter(|line| row < rows && read(jobs).is_some_and(|rejects| *line < rejects.rows.len()))
 }
 
-/// The rejects as a table.
 pub(super) fn table(jobs: &Jobs, language: Language) -> Option<Table> {
     let header = [words::FILE, words::ROW, words::COLUMN, words::REASON, words::VALUE];
     let cell = |text: &Option<String>| text.clone().unwrap_or_default();
@@ -52,7 +51,6 @@ pub(super) fn table(jobs: &Jobs, language: Language) -> Option<Table> {
     })
 }
 
-/// Draws them.
 pub(super) fn draw(app: &App, jobs: &Jobs, frame: &mut Frame<'_>, page: Rect) {
     let Some(list) = &jobs.rejects else { return };
     let rejects = match &list.rejects {
@@ -63,8 +61,7 @@ pub(super) fn draw(app: &App, jobs: &Jobs, frame: &mut Frame<'_>, page: Rect) {
     };
     match rejects {
         Err(line) => {
-            let block = look::pane(format!(" {} ", app.say(words::REJECTS)), true);
-            frame.render_widget(Paragraph::new(line).wrap(Wrap { trim: false }).block(block), page);
+            look::message(line, look::pane(format!(" {} ", app.say(words::REJECTS)), true), frame, page);
         }
         Ok(rejects) => draw_list(app, rejects, list.cursor, frame, page),
     }
@@ -81,23 +78,22 @@ fn draw_list(app: &App, rejects: &Rejects, cursor: usize, frame: &mut Frame<'_>,
     if rejects.total > REJECTS_SHOWN as u64 {
         title += &format!("({} {}) ", app.say(words::SHOWN_FIRST), figures::count(REJECTS_SHOWN as u64));
     }
-    let block = look::pane(title, true);
-    let inner = block.inner(above);
-    let reason = (inner.width as usize).saturating_sub(24 + 8 + 14 + 3);
-    let line = |file: &str, row: &str, column: &str, why: &str| {
-        let row = width::right(row, 8);
-        format!("{} {row} {} {}", width::left(file, 24), width::left(column, 14), width::left(why, reason))
-    };
-    let header = [words::FILE, words::ROW, words::COLUMN, words::REASON].map(|w| app.say(w));
-    let mut lines = vec![Line::styled(line(header[0], header[1], header[2], header[3]), look::DIM)];
-    let (room, top) = (room(page), first(cursor, room(page)));
-    for (i, reject) in rejects.rows.iter().enumerate().skip(top).take(room) {
+    let inner = look::framed(look::pane(title, true), frame, above);
+    let columns = [
+        Column::text(app.say(words::FILE), 24),
+        Column::number(app.say(words::ROW), 8),
+        Column::text(app.say(words::COLUMN), 14),
+        Column::text(app.say(words::REASON), 0),
+    ];
+    let row = |at: usize| {
+        let reject = &rejects.rows[at];
         let file = reject.file.rsplit('/').next().unwrap_or_default();
         let row = reject.row.map(figures::count).unwrap_or_default();
-        let text = line(file, &row, reject.column.as_deref().unwrap_or_default(), &reject.reason);
-        lines.push(Line::styled(text, if i == cursor { look::SELECTED } else { look::PLAIN }));
-    }
-    frame.render_widget(Paragraph::new(lines).block(block), above);
+        let column = reject.column.clone().unwrap_or_default();
+        (vec![file.to_owned(), row, column, reject.reason.clone()], look::PLAIN)
+    };
+    let marked = Cursor { at: cursor, top: first(cursor, room(page)) };
+    list::draw(&columns, rejects.rows.len(), marked, row, frame, inner);
     if let Some(reject) = rejects.rows.get(cursor) {
         draw_reject(app, reject, frame, below);
     }
@@ -113,5 +109,5 @@ fn draw_reject(app: &App, reject: &Reject, frame: &mut Frame<'_>, area: Rect) {
         lines.push(Line::styled(width::cut(raw, inside * 3), look::DIM));
     }
     let block = look::pane(width::cut(&format!(" {} · {} ", reject.file, reject.reason), inside), false);
-    frame.render_widget(Paragraph::new(lines).wrap(Wrap { trim: false }).block(block), area);
+    look::message(lines, block, frame, area);
 }

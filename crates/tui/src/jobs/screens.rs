@@ -8,8 +8,8 @@ use chrono::{NaiveDate, NaiveDateTime};
 use crossterm::event::{KeyCode, KeyEvent};
 use tempfile::TempDir;
 
-use super::log::{Line, Stage};
-use super::{Entry, Happening, Pane, Phase};
+use super::log::{LogLine, Stage};
+use super::{Happening, JobEntry, Pane, Phase};
 use crate::bench::{Bench, LARGE, SMALL, SOON, empty, filled};
 use crate::desk::Work;
 use crate::event::Event;
@@ -36,8 +36,8 @@ fn half_way() -> Vec<StageProgress> {
     ]
 }
 
-fn pipeline(phase: Phase, stages: Vec<StageProgress>) -> Entry {
-    Entry::posed(0, "整条流水线", phase, stages, Duration::from_secs(10))
+fn pipeline(phase: Phase, stages: Vec<StageProgress>) -> JobEntry {
+    JobEntry::posed(0, "整条流水线", phase, stages, Duration::from_secs(10))
 }
 
 fn full_disk() -> Phase {
@@ -48,7 +48,7 @@ fn full_disk() -> Phase {
 }
 
 /// The workbench with these jobs, as if they had come along by themselves.
-fn posed(jobs: Vec<Entry>) -> Bench {
+fn posed(jobs: Vec<JobEntry>) -> Bench {
     let mut bench = Bench::open(&empty(), |_| ());
     bench.app.jobs.pose(jobs);
     bench
@@ -76,10 +76,10 @@ fn jobs_are_shown_at_work_held_failed_and_finished() {
 fn many_jobs_are_listed_and_each_can_be_looked_at() {
     let tone = vec![stage("train tone", 700, Some(5000), 61, StageState::Running)];
     let mut jobs = vec![
-        Entry::posed(0, "实验", Phase::Done, vec![], Duration::from_secs(185)),
-        Entry::posed(1, "整条流水线", full_disk(), half_way(), Duration::from_secs(10)),
-        Entry::posed(2, "训练 tone", Phase::Running, tone, Duration::from_secs(61)),
-        Entry::posed(3, "整条流水线", Phase::Waiting, vec![], Duration::ZERO),
+        JobEntry::posed(0, "实验", Phase::Done, vec![], Duration::from_secs(185)),
+        JobEntry::posed(1, "整条流水线", full_disk(), half_way(), Duration::from_secs(10)),
+        JobEntry::posed(2, "训练 tone", Phase::Running, tone, Duration::from_secs(61)),
+        JobEntry::posed(3, "整条流水线", Phase::Waiting, vec![], Duration::ZERO),
     ];
     let mut bench = posed(jobs);
     insta::assert_snapshot!("queue", bench.screen(SMALL, "9"));
@@ -89,7 +89,7 @@ fn many_jobs_are_listed_and_each_can_be_looked_at() {
     // A click on the first line of the list.
     bench.click(5, 2);
     assert_eq!(bench.app.jobs.selected().unwrap().id, 0);
-    jobs = (0..40).map(|id| Entry::posed(id, "很长的任务名字很长的任务名字", Phase::Done, vec![], SOON)).collect();
+    jobs = (0..40).map(|id| JobEntry::posed(id, "很长的任务名字很长的任务名字", Phase::Done, vec![], SOON)).collect();
     bench.app.jobs.pose(jobs);
     bench.screen(LARGE, "");
     bench.screen((60, 16), "[[[");
@@ -100,12 +100,12 @@ fn day(hour: u32, minute: u32) -> NaiveDateTime {
     NaiveDate::from_ymd_opt(2024, 3, 12).unwrap().and_hms_opt(hour, minute, 7).unwrap()
 }
 
-fn logged() -> Vec<Line> {
+fn logged() -> Vec<LogLine> {
     let job = || "整条流水线".to_owned();
     let events = [
         Happening::Opened { version: "0.1.0".to_owned(), read_only: false },
         Happening::Started { job: job(), command: "inkstone run --headless".to_owned() },
-        Happening::Stage(Box::new(Stage::of(&job(), &ingest_report(), String::new()))),
+        Happening::Stage(Box::new(Stage::new(&job(), &ingest_report(), String::new()))),
         Happening::Stage(Box::new(Stage {
             job: job(),
             stage: "securities".to_owned(),
@@ -128,7 +128,7 @@ fn logged() -> Vec<Line> {
         Happening::Done { job: job(), seconds: 3700.0, stages: 12 },
         Happening::Closed,
     ];
-    events.into_iter().enumerate().map(|(i, event)| Line { at: day(20, i as u32), event }).collect()
+    events.into_iter().enumerate().map(|(i, event)| LogLine { at: day(20, i as u32), event }).collect()
 }
 
 #[test]
@@ -151,7 +151,7 @@ fn the_log_is_read_and_searched() {
 fn a_line_of_a_megabyte_and_control_characters_are_shown_within_the_frame() {
     let mut bench = posed(Vec::new());
     let text = format!("\u{1b}[2J{}\n第二行 𠮷 👩‍👩‍👧", "超长".repeat(200_000));
-    bench.app.jobs.log.pose(vec![Line { at: day(1, 2), event: Happening::Warning { text: text.clone() } }]);
+    bench.app.jobs.log.pose(vec![LogLine { at: day(1, 2), event: Happening::Warning { text: text.clone() } }]);
     let picture = bench.screen(SMALL, "9v");
     assert!(picture.contains("␛[2J超长") && !picture.contains('\u{1b}'), "{picture}");
     bench.app.jobs.pose(vec![pipeline(Phase::Failed(text), half_way())]);
@@ -424,8 +424,10 @@ fn keys_are_answered_at_once_while_two_threads_are_busy() {
 #[test]
 fn no_key_on_the_page_breaks_any_size() {
     for size in [(60, 16), SMALL, LARGE, (300, 90), (1, 1)] {
-        let mut bench =
-            posed(vec![pipeline(full_disk(), half_way()), Entry::posed(1, "训练", Phase::Running, half_way(), SOON)]);
+        let mut bench = posed(vec![
+            pipeline(full_disk(), half_way()),
+            JobEntry::posed(1, "训练", Phase::Running, half_way(), SOON),
+        ]);
         bench.app.jobs.log.pose(logged());
         bench.screen(size, "9");
         for key in [
@@ -443,7 +445,7 @@ fn what_the_page_lists_can_be_copied() {
     bench.app.jobs.log.pose(logged());
     bench.press("9Y");
     let csv = bench.app.take_clipboard().unwrap().replace("\r\n", "\n");
-    assert!(csv.starts_with("步骤,输入,输出,剔除,秒\ningest,9520,9500,20,4\n"), "{csv}");
+    assert!(csv.starts_with("阶段,输入,输出,剔除,秒\ningest,9520,9500,20,4\n"), "{csv}");
     bench.press("vY");
     let csv = bench.app.take_clipboard().unwrap().replace("\r\n", "\n");
     assert!(csv.starts_with("时间,内容\n2024-03-12 20:00:07,打开工作台 0.1.0\n"), "{csv}");

@@ -1,22 +1,25 @@
-//! The picture of one job: its stages as bars with their counts, and what the selected stage said or why the job failed.
+//! Draws one job: its stages as bars with their counts, and what the selected stage said or why the job failed.
 
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Position, Rect};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
-use ratatui::widgets::{Paragraph, Wrap};
+use ratatui::widgets::Paragraph;
 use serde_json::Value;
 
-use super::{Entry, Jobs, Phase, view, words};
+use super::{JobEntry, Jobs, Phase, view, words};
 use crate::app::App;
 use crate::commands::Key;
 use crate::page::{Page, Table};
 use crate::words as common;
 use crate::words::Word;
-use crate::{bars, figures, look, width};
+use crate::{bars, figures, look, sentences, width};
 use inkstone_base::data::Report;
 use inkstone_base::job::{StageProgress, StageState};
 use inkstone_base::language::Language;
+
+/// Characters of a cause that are shown.
+const MOST: usize = 2000;
 
 /// The stages, and what is said of one of them.
 fn split(jobs: &Jobs, area: Rect) -> [Rect; 2] {
@@ -41,7 +44,6 @@ pub(super) fn line_at(jobs: &Jobs, at: Position, area: Rect) -> Option<usize> {
     Some(first_stage(jobs, rows) + row).filter(|stage| row < rows && *stage < jobs.stages().len())
 }
 
-/// Draws them.
 pub(super) fn draw(app: &App, jobs: &Jobs, frame: &mut Frame<'_>, area: Rect) {
     let [above, below] = split(jobs, area);
     draw_stages(app, jobs, frame, above);
@@ -71,8 +73,8 @@ fn title<'a>(app: &App, jobs: &Jobs) -> Line<'a> {
 
 /// Cells of the columns stage, bar, rows, out, dropped, rate, time; names and counts are not cut where there is room.
 fn columns(total: usize, stages: &[StageProgress]) -> [usize; 7] {
-    let widest = |of: fn(&StageProgress) -> usize, least: usize, most: usize| {
-        stages.iter().map(of).max().unwrap_or(least).clamp(least, most)
+    let widest = |measure: fn(&StageProgress) -> usize, least: usize, most: usize| {
+        stages.iter().map(measure).max().unwrap_or(least).clamp(least, most)
     };
     let name = widest(|s| width::width(&s.name), 10, 24);
     let rows = widest(|s| rows(s).len(), 9, 19);
@@ -83,7 +85,7 @@ fn columns(total: usize, stages: &[StageProgress]) -> [usize; 7] {
     [name.saturating_sub(short), bar.max(6), rows, out, dropped, rate, time]
 }
 
-/// What a stage has worked on: of how much while it runs, then all that came in.
+/// The rows a stage has read: `done/total` while it runs, then the rows that came in.
 fn rows(stage: &StageProgress) -> String {
     match (&stage.state, stage.total) {
         (StageState::Done(report), _) => figures::count(report.rows_in),
@@ -176,10 +178,10 @@ pub(super) fn bar(share: Option<f64>, millis: u128, columns: usize) -> String {
     width::left(&bars::lying(share, columns), columns)
 }
 
-/// What the selected stage said: its losses by reason and its findings; or why the job failed.
+/// Draws the selected stage: its losses by reason and its findings, or the error of the job.
 fn draw_particulars(app: &App, jobs: &Jobs, frame: &mut Frame<'_>, area: Rect) {
     let mut lines: Vec<Line<'_>> = match jobs.selected() {
-        Some(job) => told(app, job, usize::from(area.width.saturating_sub(2))),
+        Some(job) => about_job(app, job, usize::from(area.width.saturating_sub(2))),
         None => vec![Line::styled(app.say(common::AFTER_LAST_RUN), look::DIM)],
     };
     let stage = jobs.stages().get(jobs.selected_stage());
@@ -189,11 +191,11 @@ fn draw_particulars(app: &App, jobs: &Jobs, frame: &mut Frame<'_>, area: Rect) {
     let name = stage.map_or("", |s| s.name.as_str());
     let lines: Vec<Line<'_>> = lines.into_iter().skip(jobs.scroll).collect();
     let title = format!(" {} {} ", app.say(common::PARTICULARS), width::cut(name, 40));
-    frame.render_widget(Paragraph::new(lines).wrap(Wrap { trim: false }).block(look::pane(title, false)), area);
+    look::message(lines, look::pane(title, false), frame, area);
 }
 
-/// What is to be said of a job as it stands: what can be done now, and where it failed why.
-fn told<'a>(app: &App, job: &Entry, columns: usize) -> Vec<Line<'a>> {
+/// The sentences about a job: the keys that apply now, and after a failure its causes.
+fn about_job<'a>(app: &App, job: &JobEntry, columns: usize) -> Vec<Line<'a>> {
     let dim = |word: Word| vec![Line::styled(app.say(word), look::DIM)];
     match &job.phase {
         Phase::Waiting => dim(words::WHILE_WAITING),
@@ -208,8 +210,9 @@ fn told<'a>(app: &App, job: &Entry, columns: usize) -> Vec<Line<'a>> {
             for (depth, cause) in job.causes.iter().enumerate() {
                 let before =
                     if depth == 0 { String::new() } else { format!("{}└ ", "  ".repeat((depth - 1).min(4))) };
-                let room = columns.saturating_sub(width::width(&before)).max(1);
-                for (at, text) in wrapped(cause, room).into_iter().enumerate() {
+                let room = columns.saturating_sub(width::width(&before));
+                let shown: String = cause.chars().take(MOST).collect();
+                for (at, text) in sentences::lines(&shown, room).into_iter().enumerate() {
                     let before = if at == 0 { before.clone() } else { " ".repeat(width::width(&before)) };
                     lines.push(Line::from(vec![Span::styled(before, look::DIM), Span::styled(text, look::BAD)]));
                 }
@@ -224,18 +227,8 @@ fn told<'a>(app: &App, job: &Entry, columns: usize) -> Vec<Line<'a>> {
     }
 }
 
-/// A text in lines of so many cells, control characters shown as what they are; a text without end is cut.
-fn wrapped(text: &str, columns: usize) -> Vec<String> {
-    /// Characters of one cause that are shown.
-    const MOST: usize = 2000;
-    let text: String = text.chars().take(MOST).collect();
-    let glyphs: Vec<width::Glyph<'_>> = width::glyphs(&text).collect();
-    let line = |range: std::ops::Range<usize>| glyphs[range].iter().map(|glyph| &*glyph.text).collect();
-    width::wrap(&glyphs, columns).into_iter().map(line).collect()
-}
-
-/// What to press or to change after an error.
-fn way_out(app: &App, job: &Entry, error: &str) -> String {
+/// The way out of an error: a key to press, or a setting to change.
+fn way_out(app: &App, job: &JobEntry, error: &str) -> String {
     let has = |texts: &[&str]| texts.iter().any(|text| error.contains(text));
     let word = if has(&["by another run", "could not acquire lock"]) {
         words::OUT_HELD
@@ -304,10 +297,7 @@ pub(super) fn table(jobs: &Jobs, language: Language) -> Table {
         };
         vec![stage.name.clone(), rows_in, out, dropped, format!("{}", stage.elapsed.as_secs_f64())]
     };
-    Table {
-        header: header.map(|word| word.to(language).to_owned()).to_vec(),
-        rows: jobs.stages().iter().map(row).collect(),
-    }
+    Table::new(language, &header, jobs.stages().iter().map(row).collect())
 }
 
 #[cfg(test)]

@@ -1,12 +1,12 @@
-//! The picture of the page of jobs: the list above, below it the stages of a job or the log; and the word on jobs in the first line.
+//! Draws the page of jobs: the list above, below it the stages of a job or the log; and the word on jobs in the first line.
 
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Position, Rect};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
-use ratatui::widgets::{Paragraph, Wrap};
+use ratatui::widgets::Paragraph;
 
-use super::{Entry, Jobs, Pane, Phase, log_view, reject_view, stage_view, words};
+use super::{JobEntry, Jobs, Pane, Phase, log_view, reject_view, stage_view, words};
 use crate::app::App;
 use crate::words as common;
 use crate::words::Word;
@@ -15,16 +15,11 @@ use crate::{figures, look, width};
 /// Rows of a page from which the list of jobs may be longer.
 const TALL: u16 = 30;
 
-/// What is at a place of the page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Spot {
-    /// A job of the list.
+pub(super) enum Clicked {
     Job(u64),
-    /// A stage of the selected job.
     Stage(usize),
-    /// A line of the log's list.
     Line(usize),
-    /// A row that ingest set aside.
     Reject(usize),
 }
 
@@ -46,24 +41,22 @@ fn first_job(jobs: &Jobs, rows: usize) -> usize {
     selected.unwrap_or(0).min(last)
 }
 
-/// What the mouse was pressed on.
-pub(super) fn line_at(jobs: &Jobs, at: Position, page: Rect) -> Option<Spot> {
+pub(super) fn line_at(jobs: &Jobs, at: Position, page: Rect) -> Option<Clicked> {
     if jobs.pane == Pane::Rejects {
-        return reject_view::line_at(jobs, at, page).map(Spot::Reject);
+        return reject_view::line_at(jobs, at, page).map(Clicked::Reject);
     }
     let [list, below] = split(jobs, page);
     let rows = usize::from(list.height.saturating_sub(2));
     if list.contains(at) {
         let row = usize::from(at.y.checked_sub(list.y + 1)?);
-        return jobs.list.get(first_job(jobs, rows) + row).filter(|_| row < rows).map(|job| Spot::Job(job.id));
+        return jobs.list.get(first_job(jobs, rows) + row).filter(|_| row < rows).map(|job| Clicked::Job(job.id));
     }
     match jobs.pane {
-        Pane::Log => log_view::line_at(jobs, at, below).map(Spot::Line),
-        _ => stage_view::line_at(jobs, at, below).map(Spot::Stage),
+        Pane::Log => log_view::line_at(jobs, at, below).map(Clicked::Line),
+        _ => stage_view::line_at(jobs, at, below).map(Clicked::Stage),
     }
 }
 
-/// Draws the page.
 pub(crate) fn draw(app: &App, frame: &mut Frame<'_>, page: Rect) {
     let jobs = &app.jobs;
     if jobs.pane == Pane::Rejects {
@@ -77,19 +70,17 @@ pub(crate) fn draw(app: &App, frame: &mut Frame<'_>, page: Rect) {
         Pane::Log => log_view::draw(app, jobs, frame, below),
         _ if jobs.selected().is_none() && jobs.last_run.is_empty() => {
             let next = match app.instance.why() {
-                Some(why) => Line::styled(why.told(app.language), look::NOTE),
+                Some(why) => Line::styled(why.sentence(app.language), look::NOTE),
                 None => Line::raw(app.say(common::NO_RUN)),
             };
             let lines = vec![next, Line::raw(""), Line::styled(&*app.workspace.command, look::DIM)];
             let title = format!(" {} · {} ", app.say(common::JOBS), app.say(common::NOT_STARTED));
-            let block = look::pane(title, true);
-            frame.render_widget(Paragraph::new(lines).wrap(Wrap { trim: false }).block(block), below);
+            look::message(lines, look::pane(title, true), frame, below);
         }
         _ => stage_view::draw(app, jobs, frame, below),
     }
 }
 
-/// How a job stands, in a word.
 pub(crate) fn word(phase: &Phase) -> Word {
     standing(phase).1
 }
@@ -108,24 +99,22 @@ pub(super) fn standing(phase: &Phase) -> (&'static str, Word, Style) {
 }
 
 fn draw_list(app: &App, jobs: &Jobs, frame: &mut Frame<'_>, area: Rect) {
-    let count = |of: fn(&Entry) -> bool| jobs.list.iter().filter(|job| of(job)).count();
+    let count = |is: fn(&JobEntry) -> bool| jobs.list.iter().filter(|job| is(job)).count();
     let parts = [
-        (count(Entry::is_under_way), words::ACTIVE),
-        (count(|job| job.phase == Phase::Waiting), words::IN_QUEUE),
+        (count(JobEntry::is_under_way), words::ACTIVE),
+        (count(|job| job.phase == Phase::Waiting), words::WAITING),
         (count(|job| !job.is_open()), words::ENDED),
     ];
     let mut title = format!(" {}", app.say(common::JOBS));
     for (n, word) in parts.into_iter().filter(|part| part.0 > 0) {
         title += &format!(" · {n} {}", app.say(word));
     }
-    let block = look::pane(format!("{title} "), false);
-    let inner = block.inner(area);
-    frame.render_widget(block, area);
+    let inner = look::framed(look::pane(format!("{title} "), false), frame, area);
     let rows = usize::from(inner.height);
     let top = first_job(jobs, rows);
     let selected = jobs.selected().map(|job| job.id);
     let names = jobs.list.iter().map(|job| width::width(&job.name)).max().unwrap_or(0);
-    let columns = Columns::of(usize::from(inner.width), names);
+    let columns = Columns::new(usize::from(inner.width), names);
     let lines = jobs.list.iter().skip(top).take(rows);
     let lines = lines.map(|job| columns.line(app, job, Some(job.id) == selected));
     frame.render_widget(Paragraph::new(lines.collect::<Vec<_>>()), inner);
@@ -142,7 +131,7 @@ struct Columns {
 const FIXED: usize = 2 + 4 + 9 + 8 + 8 + 6;
 
 impl Columns {
-    fn of(total: usize, names: usize) -> Columns {
+    fn new(total: usize, names: usize) -> Columns {
         let left = total.saturating_sub(FIXED);
         let name = names.clamp(8, left / 2);
         let stage = (left - name) * 2 / 5;
@@ -150,7 +139,7 @@ impl Columns {
         Columns { name, bar, stage: left - name - bar }
     }
 
-    fn line<'a>(&self, app: &App, job: &Entry, selected: bool) -> Line<'a> {
+    fn line<'a>(&self, app: &App, job: &JobEntry, selected: bool) -> Line<'a> {
         let (sign, word, style) = standing(&job.phase);
         let share = job.share();
         let stage = job.stage().filter(|_| job.is_under_way() || matches!(job.phase, Phase::Failed(_)));
@@ -184,10 +173,10 @@ impl Columns {
     }
 }
 
-/// What the first line says of jobs: `features 63%`, `2 jobs · 63%`, or that the newest has failed.
+/// The state of the jobs for the first line: `features 63%`, `2 jobs · 63%`, or that the newest has failed.
 pub(crate) fn state<'a>(app: &App) -> Option<Span<'a>> {
     let jobs = &app.jobs;
-    let open: Vec<&Entry> = jobs.list.iter().filter(|job| job.is_open()).collect();
+    let open: Vec<&JobEntry> = jobs.list.iter().filter(|job| job.is_open()).collect();
     let at_work = open.iter().find(|job| job.is_under_way()).or(open.first());
     let Some(job) = at_work else {
         let newest = jobs.list.last().filter(|job| matches!(job.phase, Phase::Failed(_)))?;

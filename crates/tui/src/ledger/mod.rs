@@ -22,7 +22,7 @@ use super::desk::{Desk, Order};
 use super::errand::Errand;
 use super::field::Field;
 use super::list::{self, Cursor};
-use super::page::{PageState, Table};
+use super::page::{PageState, Table, turns};
 use inkstone_base::figures;
 use inkstone_base::job::Ctx;
 use inkstone_lab::ledger::{Book, BookTrial};
@@ -35,18 +35,15 @@ type LedgerReading = Arc<dyn Fn(&Ctx) -> Result<Option<Book>> + Send + Sync>;
 /// Deletes an entry, with the reason, and reads the ledger anew.
 type LedgerDeletion = Arc<dyn Fn(u64, &str) -> Result<Book> + Send + Sync>;
 
-/// What the page works with, as the front hands it in. The ledger is open only meanwhile.
+/// The functions behind the page, supplied by the program. The ledger is open only meanwhile.
 #[derive(Clone)]
 pub struct LedgerBench {
-    /// Reads the ledger; none where there is none yet.
     pub read: LedgerReading,
-    /// Deletes an entry, with the reason, and reads the ledger anew.
     pub delete: LedgerDeletion,
     /// The flags that name the configuration on the command line: `-c workbench.toml`.
     pub config: String,
 }
 
-/// Which pane has the keys.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Focus {
     #[default]
@@ -54,24 +51,12 @@ enum Focus {
     Below,
 }
 
-/// What is looked at below the list.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum View {
-    #[default]
-    Particulars,
-    Worth,
-    Histogram,
-}
-
-impl View {
-    const ALL: [View; 3] = [View::Particulars, View::Worth, View::Histogram];
-
-    fn name(self) -> &'static str {
-        match self {
-            View::Particulars => "particulars",
-            View::Worth => "worth",
-            View::Histogram => "histogram",
-        }
+turns! {
+    enum View {
+        #[default]
+        Particulars = "particulars",
+        Worth = "worth",
+        Histogram = "histogram",
     }
 }
 
@@ -86,7 +71,6 @@ struct Deletion {
     errand: Option<Errand<Shelf>>,
 }
 
-/// State of the page.
 #[derive(Default)]
 pub struct Ledger {
     asked: Option<Errand<Option<Shelf>>>,
@@ -94,7 +78,7 @@ pub struct Ledger {
     shelf: Option<Option<Shelf>>,
     by: By,
     filter: Field,
-    /// Whether keys go into the filter.
+    /// True if keys go into the filter.
     filtering: bool,
     /// Trials as listed: numbers of them in the book.
     rows: Vec<usize>,
@@ -109,12 +93,11 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// Whether there is anything to look at.
     pub(crate) fn has_trials(&self) -> bool {
         self.shelf().is_some_and(|shelf| !shelf.book.trials.is_empty())
     }
 
-    /// Whether the selected entry can be deleted.
+    /// True if the selected entry can be deleted.
     pub(crate) fn can_delete(&self) -> bool {
         self.deletion.is_none() && self.selected().is_some_and(|trial| trial.entry.details.is_some())
     }
@@ -168,19 +151,16 @@ impl Ledger {
             return desk.order(Order::Say(desk.say(w::NEEDS_REASON).to_owned()));
         }
         let entry = deletion.entry;
-        deletion.errand = Some(desk.errand("delete an entry", move |_| Ok(Shelf::of((bench.delete)(entry, &reason)?))));
+        deletion.errand =
+            Some(desk.errand("delete an entry", move |_| Ok(Shelf::new((bench.delete)(entry, &reason)?))));
     }
 
     /// Takes in what came of a deletion, and says that it hides nothing.
     fn look_at_deletion(&mut self, desk: &Desk<'_>) {
         let Some(deletion) = &mut self.deletion else { return };
-        let errand = deletion.errand.as_mut();
-        let came = errand.and_then(|errand| if errand.look() { errand.get_mut() } else { None });
-        let Some(shelf) = came.map(std::mem::take) else { return };
-        let entry = deletion.entry;
-        let trials = figures::count(shelf.book.totals.trials);
-        let (said, unit) = (desk.say(w::IS_DELETED), desk.say(w::TRIALS));
-        desk.order(Order::Say(format!("#{entry} {said} {trials} {unit}")));
+        let Some(shelf) = Errand::take_new(&mut deletion.errand) else { return };
+        let (entry, trials) = (deletion.entry, figures::count(shelf.book.totals.trials));
+        desk.order(Order::Say(format!("#{entry} {} {trials} {}", desk.say(w::IS_DELETED), desk.say(w::TRIALS))));
         self.deletion = None;
         self.take(Some(shelf));
     }
@@ -189,17 +169,14 @@ impl Ledger {
 impl PageState for Ledger {
     fn reload(&mut self, desk: &Desk<'_>) {
         let Some(bench) = desk.workspace.ledger.clone() else { return };
-        self.asked = Some(desk.errand("ledger", move |ctx| Ok((bench.read)(ctx)?.map(Shelf::of))));
+        self.asked = Some(desk.errand("ledger", move |ctx| Ok((bench.read)(ctx)?.map(Shelf::new))));
     }
 
     fn act(&mut self, action: Action, area: Rect, desk: &Desk<'_>) {
         match action {
             Action::LedgerReread => self.reload(desk),
             Action::LedgerOpen => self.focus = Focus::Below,
-            Action::LedgerView => {
-                let at = View::ALL.iter().position(|view| *view == self.view).unwrap_or(0);
-                (self.view, self.scroll) = (View::ALL[(at + 1) % View::ALL.len()], 0);
-            }
+            Action::LedgerView => (self.view, self.scroll) = (self.view.next(), 0),
             Action::LedgerSort => {
                 self.by = self.by.next();
                 self.list();
@@ -219,18 +196,12 @@ impl PageState for Ledger {
                 self.cursor.step(action, self.rows.len(), list::rows(view::list_area(area)).max(1));
                 self.scroll = if self.cursor.at == before { self.scroll } else { 0 };
             }
-            _ => {
-                let mut lines = Cursor { at: self.scroll, top: 0 };
-                lines.step(action, usize::MAX, usize::from(area.height / 3));
-                self.scroll = lines.at;
-            }
+            _ => self.scroll = list::moved(self.scroll, action, usize::MAX, usize::from(area.height / 3)),
         }
     }
 
     fn arrange(&mut self, area: Rect, desk: &Desk<'_>) {
-        let asked = self.asked.as_mut();
-        let came = asked.and_then(|asked| if asked.look() { asked.get_mut() } else { None }).map(std::mem::take);
-        if let Some(shelf) = came {
+        if let Some(shelf) = Errand::take_new(&mut self.asked) {
             self.take(shelf);
         }
         self.look_at_deletion(desk);
@@ -286,9 +257,7 @@ impl PageState for Ledger {
             return;
         }
         self.focus = Focus::List;
-        let row = at.y.checked_sub(list.y + 1).filter(|_| at.y < list.bottom());
-        let place = row.and_then(|row| self.cursor.line_at(row.into(), self.rows.len()));
-        self.cursor.at = place.unwrap_or(self.cursor.at);
+        self.cursor.click(at, list, self.rows.len());
     }
 
     fn table(&self, desk: &Desk<'_>) -> Option<Table> {
@@ -310,13 +279,13 @@ impl PageState for Ledger {
 
     fn remember(&self) -> Value {
         let entry = self.selected().map(|trial| trial.entry.number);
-        json!({"entry": entry, "by": self.by.name(), "filter": self.filter.text(), "view": self.view.name()})
+        json!({"entry": entry, "by": self.by.id(), "filter": self.filter.text(), "view": self.view.id()})
     }
 
     fn recall(&mut self, memory: &Value) {
         self.wanted = memory["entry"].as_u64();
-        self.by = By::ALL.into_iter().find(|by| memory["by"] == by.name()).unwrap_or(self.by);
-        self.filter = Field::of(memory["filter"].as_str().unwrap_or_default());
-        self.view = View::ALL.into_iter().find(|view| memory["view"] == view.name()).unwrap_or(self.view);
+        self.by = By::named(&memory["by"]).unwrap_or(self.by);
+        self.filter = Field::new(memory["filter"].as_str().unwrap_or_default());
+        self.view = View::named(&memory["view"]).unwrap_or(self.view);
     }
 }

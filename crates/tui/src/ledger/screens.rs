@@ -107,12 +107,12 @@ fn bench_of(path: &Path) -> LedgerBench {
             if !read.exists() {
                 return Ok(None);
             }
-            Book::of(&Ledger::open(&read)?).map(Some)
+            Book::new(&Ledger::open(&read)?).map(Some)
         }),
         delete: Arc::new(move |number, reason| {
             let mut ledger = Ledger::open(&delete)?;
             ledger.delete(&[number], reason, hour(30))?;
-            Book::of(&ledger)
+            Book::new(&ledger)
         }),
         config: "-c workbench.toml".to_owned(),
     }
@@ -136,7 +136,7 @@ fn an_empty_ledger_says_how_it_fills() {
     insta::assert_snapshot!("empty", bench.screen(SMALL, "8"));
     insta::assert_snapshot!("empty_english", bench.screen(LARGE, "L"));
     let mut bench = Bench::open(&empty(), |_| ());
-    assert!(bench.screen(SMALL, "8").contains("看不到账本"));
+    assert!(bench.screen(SMALL, "8").contains("看不到台账"));
 }
 
 #[test]
@@ -183,7 +183,7 @@ fn a_filter_looks_at_names_parameters_and_reasons() {
     assert!(screen.contains("surprise") && !screen.contains("learned"), "{screen}");
     assert!(bench.screen(SMALL, "/无<enter>").contains("没有符合筛选的条目"));
     bench.press("v<enter>jk<esc>d");
-    assert!(bench.screen(SMALL, "<esc>").contains("8 次尝试"), "Esc takes the filter away");
+    assert!(bench.screen(SMALL, "<esc>").contains("8 次试验"), "Esc takes the filter away");
 }
 
 #[test]
@@ -196,7 +196,7 @@ fn deleting_asks_for_a_reason_and_hides_nothing() {
     let command = r"inkstone ledger delete 9 --reason 'it'\''s a slip' -c workbench.toml --headless";
     assert_eq!(bench.app.command(), command);
     let deleted = bench.screen(SMALL, "<enter>");
-    assert!(deleted.contains("#9 已删除；仍计入 8 次尝试"), "{deleted}");
+    assert!(deleted.contains("#9 已删除；仍计入 8 次试验"), "{deleted}");
     // The first run of the same trial is there in full and takes its place.
     let ledger = Ledger::open(&dir.path().join("ledger")).unwrap();
     assert_eq!(ledger.entry(9).unwrap().deleted.as_ref().unwrap().reason, "it's a slip");
@@ -254,7 +254,7 @@ fn a_broken_seal_is_told_where_the_title_is() {
         read: Arc::new({
             let path = dir.path().join("ledger");
             move |_| {
-                let mut book = Book::of(&Ledger::open(&path)?)?;
+                let mut book = Book::new(&Ledger::open(&path)?)?;
                 book.problems = vec!["line 5 was taken away".into(), "the details of entry 2 were changed".into()];
                 Ok(Some(book))
             }
@@ -317,7 +317,7 @@ fn one_trial_without_returns_is_shown_all_the_same() {
     drop(ledger);
     let mut bench = open(&dir);
     insta::assert_snapshot!("without_returns", bench.screen(SMALL, "8"));
-    assert!(bench.screen(SMALL, "vv").contains("还没有一次尝试有多空收益"));
+    assert!(bench.screen(SMALL, "vv").contains("还没有一次试验有多空收益"));
 }
 
 #[test]
@@ -327,7 +327,7 @@ fn the_place_is_remembered() {
     let memory = bench.app.state(Page::Ledger).remember();
     let mut other = super::Ledger::default();
     other.recall(&memory);
-    assert_eq!((other.view, other.filter.text(), other.by.name()), (View::Worth, "o", "sharpe"));
+    assert_eq!((other.view, other.filter.text(), other.by.id()), (View::Worth, "o", "sharpe"));
     assert_eq!(other.wanted, bench.app.ledger.selected().map(|trial| trial.entry.number));
     other.recall(&json!(null));
     other.recall(&json!({"entry": "x", "by": 3}));

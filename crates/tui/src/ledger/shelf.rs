@@ -3,50 +3,28 @@
 use std::cmp::Ordering;
 
 use super::words as w;
+use crate::page::turns;
 use crate::words::Word;
 use inkstone_lab::ledger::{Book, BookTrial};
 
-/// By what trials are ordered.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum By {
-    /// When they were recorded, the latest first.
-    #[default]
-    Time,
-    /// Their Sharpe ratio, the greatest first.
-    Sharpe,
-    /// Their deflated Sharpe ratio.
-    Deflated,
-    /// Their RankIC.
-    RankIc,
-    /// Its t.
-    T,
-    /// Their name.
-    Name,
+turns! {
+    /// The order of trials.
+    pub(super) enum By {
+        /// The latest first.
+        #[default]
+        Time = "time",
+        /// By Sharpe ratio, the greatest first.
+        Sharpe = "sharpe",
+        /// By deflated Sharpe ratio.
+        Deflated = "dsr",
+        RankIc = "rank-ic",
+        /// By t of RankIC.
+        T = "t",
+        Name = "name",
+    }
 }
 
 impl By {
-    /// All of them, in the order of the key that goes through them.
-    pub(super) const ALL: [By; 6] = [By::Time, By::Sharpe, By::Deflated, By::RankIc, By::T, By::Name];
-
-    /// The one after it, round and round.
-    pub(super) fn next(self) -> By {
-        let at = By::ALL.iter().position(|by| *by == self).unwrap_or(0);
-        By::ALL[(at + 1) % By::ALL.len()]
-    }
-
-    /// Its name in the memory of the workbench.
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            By::Time => "time",
-            By::Sharpe => "sharpe",
-            By::Deflated => "dsr",
-            By::RankIc => "rank-ic",
-            By::T => "t",
-            By::Name => "name",
-        }
-    }
-
-    /// Its name on the screen.
     pub(super) fn word(self) -> Word {
         match self {
             By::Time => w::BY_TIME,
@@ -79,7 +57,7 @@ pub(super) struct Shelf {
 
 impl Shelf {
     /// Makes a ledger ready to be searched.
-    pub(super) fn of(book: Book) -> Shelf {
+    pub(super) fn new(book: Book) -> Shelf {
         let text = |trial: &BookTrial| {
             let entry = &trial.entry;
             let mut text = format!("#{}", entry.number);

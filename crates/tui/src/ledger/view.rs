@@ -1,4 +1,4 @@
-//! The picture of the page of the ledger: the list, and below it one pane or, where there is room, three.
+//! Draws the page of the ledger: the list, and below it one pane or, where there is room, three.
 
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Position, Rect};
@@ -11,8 +11,10 @@ use super::{Deletion, Focus, Ledger, View, particulars, worth};
 use crate::app::App;
 use crate::desk::Desk;
 use crate::errand::Errand;
+use crate::field;
 use crate::list::{self, Column};
-use crate::page::Table;
+use crate::page::{Table, exact};
+use crate::words::Word;
 use crate::{figures, look, sentences, width};
 use inkstone_base::language::Language;
 use inkstone_lab::ledger::{BookTrial, Kind};
@@ -37,9 +39,8 @@ fn three(below: Rect) -> [Rect; 3] {
     [left, upper, lower]
 }
 
-/// The inside of the list.
 pub(super) fn list_area(page: Rect) -> Rect {
-    look::pane("", true).inner(panes(page)[0])
+    look::inside(panes(page)[0])
 }
 
 /// Which pane was pressed.
@@ -51,7 +52,7 @@ pub(super) fn view_at(view: View, at: Position, page: Rect) -> View {
     place.map_or(view, |place| View::ALL[place])
 }
 
-/// How far the pane below can be scrolled.
+/// The last line to which the pane below can be scrolled.
 pub(super) fn last_scroll(state: &Ledger, page: Rect, desk: &Desk<'_>) -> usize {
     let below = panes(page)[1];
     let area = match state.view {
@@ -60,7 +61,7 @@ pub(super) fn last_scroll(state: &Ledger, page: Rect, desk: &Desk<'_>) -> usize 
         View::Worth => three(below)[1],
         View::Histogram => three(below)[2],
     };
-    let inner = look::pane("", true).inner(area);
+    let inner = look::inside(area);
     let Some(shelf) = state.shelf() else { return 0 };
     let (lines, room) = match (state.view, state.selected()) {
         (View::Particulars, Some(trial)) => {
@@ -75,7 +76,6 @@ pub(super) fn last_scroll(state: &Ledger, page: Rect, desk: &Desk<'_>) -> usize 
     lines.saturating_sub(room.into())
 }
 
-/// Draws the page.
 pub(crate) fn draw(app: &App, frame: &mut Frame<'_>, page: Rect) {
     let state = &app.ledger;
     let fault = state.asked.as_ref().and_then(Errand::fault);
@@ -88,9 +88,8 @@ pub(crate) fn draw(app: &App, frame: &mut Frame<'_>, page: Rect) {
         }
         (Some(_), _) => vec![(app.say(w::NO_LEDGER), look::PLAIN)],
     };
-    let block = look::pane(format!(" {} ", app.say(w::LEDGER)), true);
-    sentences::draw(text, frame, block.inner(page));
-    frame.render_widget(block, page);
+    let inner = look::framed(look::pane(format!(" {} ", app.say(w::LEDGER)), true), frame, page);
+    sentences::draw(text, frame, inner);
 }
 
 fn draw_all(app: &App, shelf: &Shelf, fault: Option<&str>, frame: &mut Frame<'_>, page: Rect) {
@@ -103,25 +102,15 @@ fn draw_all(app: &App, shelf: &Shelf, fault: Option<&str>, frame: &mut Frame<'_>
     if is_large(page) {
         for (view, area) in View::ALL.into_iter().zip(three(below)) {
             let focused = state.focus == Focus::Below && view == state.view;
-            let block = look::pane(format!(" {} ", name(app, view)), focused);
-            draw_view(app, shelf, view, frame, block.inner(area));
-            frame.render_widget(block, area);
+            let inner = look::framed(look::pane(format!(" {} ", name(app, view)), focused), frame, area);
+            draw_view(app, shelf, view, frame, inner);
         }
         return;
     }
-    let mut title = vec![Span::raw(" ")];
-    for view in View::ALL {
-        let word = name(app, view);
-        title.push(if view == state.view {
-            Span::styled(format!("[{word}]"), look::STRONG)
-        } else {
-            Span::styled(format!(" {word} "), look::DIM)
-        });
-    }
+    let mut title = look::tabs(View::ALL.map(|view| (name(app, view), view == state.view)));
     title.push(Span::raw(" "));
-    let block = look::pane(Line::from(title), state.focus == Focus::Below);
-    draw_view(app, shelf, state.view, frame, block.inner(below));
-    frame.render_widget(block, below);
+    let inner = look::framed(look::pane(Line::from(title), state.focus == Focus::Below), frame, below);
+    draw_view(app, shelf, state.view, frame, inner);
 }
 
 fn name(app: &App, view: View) -> &'static str {
@@ -150,6 +139,23 @@ fn draw_view(app: &App, shelf: &Shelf, view: View, frame: &mut Frame<'_>, inner:
     }
 }
 
+/// The columns: title, true for numbers, and cells on a wide and on a narrow screen (none: left out; 0: the rest of the line).
+const COLUMNS: [(Word, bool, [Option<usize>; 2]); 13] = [
+    (w::NUMBER, true, [Some(5), Some(4)]),
+    (w::WHEN, false, [Some(16), Some(10)]),
+    (w::NAME, false, [Some(0), Some(0)]),
+    (w::KIND, false, [Some(8), None]),
+    (w::RULES, false, [Some(12), Some(12)]),
+    (w::RUNS, true, [Some(4), None]),
+    (w::DAYS, true, [Some(5), Some(5)]),
+    (w::RANK_IC, true, [Some(7), Some(7)]),
+    (w::ICIR, true, [Some(6), None]),
+    (w::T, true, [Some(6), Some(6)]),
+    (w::SHARPE, true, [Some(6), Some(6)]),
+    (w::DSR, true, [Some(5), Some(5)]),
+    (w::Q, true, [Some(7), None]),
+];
+
 fn draw_list(app: &App, shelf: &Shelf, fault: Option<&str>, frame: &mut Frame<'_>, area: Rect) {
     let state = &app.ledger;
     let (book, count) = (&shelf.book, |n: usize| figures::count(n as u64));
@@ -169,9 +175,7 @@ fn draw_list(app: &App, shelf: &Shelf, fault: Option<&str>, frame: &mut Frame<'_
         let (seen, at) = state.filter.window((area.width as usize / 3).max(8));
         title.push(Span::styled(format!("/{seen} "), look::KEY));
         if state.filtering {
-            // Input methods open their window where the cursor is.
-            let x = (area.x as usize + before + 2 + at).min(area.right().saturating_sub(2) as usize);
-            frame.set_cursor_position(Position::new(u16::try_from(x).unwrap_or(u16::MAX), area.y));
+            field::put_cursor(area.x as usize + before + 2 + at, area.right().saturating_sub(2), area.y, frame);
         }
     }
     let used: usize = title.iter().map(|span| width::width(&span.content)).sum();
@@ -192,43 +196,16 @@ fn draw_list(app: &App, shelf: &Shelf, fault: Option<&str>, frame: &mut Frame<'_
     } else if state.asked.as_ref().is_some_and(Errand::waiting) {
         block = block.title_bottom(Line::styled(format!(" {} ", app.say(w::READING)), look::DIM));
     }
-    let inner = block.inner(area);
-    frame.render_widget(block, area);
+    let inner = look::framed(block, frame, area);
     if state.rows.is_empty() {
         return sentences::draw([(app.say(w::NOTHING_LEFT), look::PLAIN)], frame, inner);
     }
     let wide = area.width >= LARGE.0;
-    let number = |word, cells| Column::number(app.say(word), cells);
-    let text = |word, cells| Column::text(app.say(word), cells);
-    let columns = if wide {
-        vec![
-            number(w::NUMBER, 5),
-            text(w::WHEN, 16),
-            text(w::NAME, 0),
-            text(w::KIND, 8),
-            text(w::RULES, 12),
-            number(w::RUNS, 4),
-            number(w::DAYS, 5),
-            number(w::RANK_IC, 7),
-            number(w::ICIR, 6),
-            number(w::T, 6),
-            number(w::SHARPE, 6),
-            number(w::DSR, 5),
-            number(w::Q, 7),
-        ]
-    } else {
-        vec![
-            number(w::NUMBER, 4),
-            text(w::WHEN, 10),
-            text(w::NAME, 0),
-            text(w::RULES, 12),
-            number(w::DAYS, 5),
-            number(w::RANK_IC, 7),
-            number(w::T, 6),
-            number(w::SHARPE, 6),
-            number(w::DSR, 5),
-        ]
+    let size = usize::from(!wide);
+    let column = |(title, right, cells): &(Word, bool, [Option<usize>; 2])| {
+        Some(Column { title: app.say(*title), cells: cells[size]?, right: *right })
     };
+    let columns: Vec<Column<'_>> = COLUMNS.iter().filter_map(column).collect();
     let row = |at: usize| {
         let trial = &book.trials[state.rows[at]];
         let style = match &trial.entry.details {
@@ -236,50 +213,37 @@ fn draw_list(app: &App, shelf: &Shelf, fault: Option<&str>, frame: &mut Frame<'_
             Some(details) if details.figures.lookahead => look::BAD,
             Some(_) => look::PLAIN,
         };
-        (cells(app.language, trial, wide), style)
+        let cells = cells(app.language, trial, if wide { "%Y-%m-%d %H:%M" } else { "%Y-%m-%d" });
+        let shown = cells.into_iter().zip(&COLUMNS).filter(|(_, column)| column.2[size].is_some());
+        (shown.map(|(cell, _)| cell).collect(), style)
     };
     list::draw(&columns, state.rows.len(), state.cursor, row, frame, inner);
 }
 
-fn cells(language: Language, trial: &BookTrial, wide: bool) -> Vec<String> {
+/// The cells of a trial in the order of [`COLUMNS`].
+fn cells(language: Language, trial: &BookTrial, time: &str) -> [String; 13] {
     let entry = &trial.entry;
     let rank_ic = trial.rank_ic().map(|(_, summary)| *summary);
     let figure = |get: fn(&inkstone_lab::backtest::IcSummary) -> f64| rank_ic.as_ref().map_or(f64::NAN, get);
     let days = entry.moments.map(|moments| moments.days).or(rank_ic.map(|summary| summary.n));
-    let days = days.map_or_else(|| "–".to_owned(), |days| days.to_string());
-    let [mean, icir, t] = [
+    [
+        entry.number.to_string(),
+        entry.when.format(time).to_string(),
+        called(language, trial),
+        kind(entry.kind).to(language).to_owned(),
+        rules(language, trial),
+        trial.runs.to_string(),
+        days.map_or_else(|| "–".to_owned(), |days| days.to_string()),
         figures::signed(figure(|summary| summary.mean), 4),
         figures::signed(figure(|summary| summary.icir), 2),
         figures::signed(figure(|summary| summary.t_nw), 2),
-    ];
-    let sharpe = figures::signed(trial.looks.sharpe, 2);
-    let deflated = figures::number(trial.looks.deflated_sharpe, 3);
-    let (number, called, rules) = (entry.number.to_string(), called(language, trial), rules(language, trial));
-    if !wide {
-        let when = entry.when.format("%Y-%m-%d").to_string();
-        return vec![number, when, called, rules, days, mean, t, sharpe, deflated];
-    }
-    let when = entry.when.format("%Y-%m-%d %H:%M").to_string();
-    let (runs, q) = (trial.runs.to_string(), figures::number(trial.looks.q, 4));
-    vec![
-        number,
-        when,
-        called,
-        kind(entry.kind).to(language).to_owned(),
-        rules,
-        runs,
-        days,
-        mean,
-        icir,
-        t,
-        sharpe,
-        deflated,
-        q,
+        figures::signed(trial.looks.sharpe, 2),
+        figures::number(trial.looks.deflated_sharpe, 3),
+        figures::number(trial.looks.q, 4),
     ]
 }
 
-/// What a kind of trial is called.
-pub(super) fn kind(kind: Kind) -> crate::words::Word {
+pub(super) fn kind(kind: Kind) -> Word {
     match kind {
         Kind::Backtest => w::BACKTEST,
         Kind::Cell => w::CELL,
@@ -312,13 +276,14 @@ fn draw_deletion(app: &App, deletion: &Deletion, frame: &mut Frame<'_>, area: Re
     let title = format!("{} #{} {}", app.say(w::DELETE), deletion.entry, deletion.name);
     let title = width::cut(&title, (area.width as usize).saturating_sub(4));
     let block = look::pane(Line::styled(format!(" {title} "), look::STRONG), true);
-    let inner = block.inner(area);
-    frame.render_widget(block, area);
-    let name = format!("{}: ", app.say(w::REASON));
-    let before = width::width(&name);
-    let (seen, at) = deletion.reason.window((inner.width as usize).saturating_sub(before + 1));
+    let inner = look::framed(block, frame, area);
     let [head, below] = Layout::vertical([Constraint::Length(1), Constraint::Min(0)]).areas(inner);
-    frame.render_widget(Line::from(vec![Span::raw(name), Span::styled(seen, look::KEY)]), head);
+    let name = Span::raw(format!("{}: ", app.say(w::REASON)));
+    if deletion.errand.is_none() {
+        field::draw(name, &deletion.reason, look::KEY, frame, head);
+    } else {
+        frame.render_widget(Line::from(vec![name, Span::styled(deletion.reason.text(), look::KEY)]), head);
+    }
     let others = format!("{} {}", app.say(w::OTHER_RUNS), deletion.others);
     let end = match &deletion.errand {
         None => (app.say(w::HOW), look::NOTE),
@@ -333,41 +298,20 @@ fn draw_deletion(app: &App, deletion: &Deletion, frame: &mut Frame<'_>, area: Re
     texts.extend((deletion.others > 0).then_some((&*others, look::PLAIN)));
     texts.push(end);
     sentences::draw(texts, frame, below);
-    if deletion.errand.is_none() {
-        let x = u16::try_from(before + at).unwrap_or(u16::MAX);
-        let x = inner.x.saturating_add(x).min(inner.right().saturating_sub(1));
-        frame.set_cursor_position(Position::new(x, inner.y));
-    }
 }
 
-/// The list as a table.
 pub(super) fn table(shelf: &Shelf, rows: &[usize], desk: &Desk<'_>) -> Table {
-    let columns = [
-        w::NUMBER,
-        w::WHEN,
-        w::NAME,
-        w::KIND,
-        w::RULES,
-        w::RUNS,
-        w::DAYS,
-        w::RANK_IC,
-        w::ICIR,
-        w::T,
-        w::SHARPE,
-        w::DSR,
-        w::Q,
-    ];
     let row = |row: &usize| {
         let trial = &shelf.book.trials[*row];
-        let mut cells = cells(desk.language, trial, true);
+        let mut cells = cells(desk.language, trial, "%Y-%m-%d %H:%M");
         let rank_ic = trial.rank_ic().map(|(_, summary)| [summary.mean, summary.icir, summary.t_nw]);
         let looks = &trial.looks;
         let figures =
             rank_ic.unwrap_or([f64::NAN; 3]).into_iter().chain([looks.sharpe, looks.deflated_sharpe, looks.q]);
         for (cell, figure) in cells[7..].iter_mut().zip(figures) {
-            *cell = if figure.is_finite() { figure.to_string() } else { String::new() };
+            *cell = exact(figure);
         }
-        cells
+        cells.to_vec()
     };
-    Table { header: columns.map(|word| desk.say(word).to_owned()).to_vec(), rows: rows.iter().map(row).collect() }
+    Table::new(desk.language, &COLUMNS.map(|column| column.0), rows.iter().map(row).collect())
 }

@@ -1,20 +1,21 @@
-//! What the page of the ledger says.
+//! The texts of the page of the ledger, in Chinese and English.
 
 use inkstone_base::language::Language;
 use inkstone_base::words;
 
+pub(super) use crate::words::{
+    AGAIN, DAYS, DRAWDOWN, FILTER, ICIR, LEDGER, NAME, RANK_IC, SHARPE, SORT as KIND, T_NW as T, TURNOVER, VOLATILITY,
+};
+
 words! {
-    NO_BENCH: "这个工作台没有打开项目配置，看不到账本。", "This workbench was opened without a configuration: there is no ledger to look at.";
-    NO_LEDGER: "账本还是空的：每跑一次回测就记一笔。在 workbench.toml 里写 [[factor]]，到任务页按 r 运行。", "The ledger is empty: every backtest that runs is noted in it. Write a [[factor]] in workbench.toml and press r on the page of jobs.";
-    READING: "读取中…（另一次运行占着账本时，最多等 10 秒）", "reading… (up to 10 seconds where another run holds the ledger)";
-    AGAIN: "按 u 再读一次。", "Press u to read again.";
-    LEDGER: "账本", "Ledger";
-    TRIALS: "次尝试", "trials";
+    NO_BENCH: "这个工作台没有打开项目配置，看不到台账。", "This workbench was opened without a configuration: there is no ledger to look at.";
+    NO_LEDGER: "台账还是空的：每跑一次回测就记一笔。在 workbench.toml 里写 [[factor]]，到任务页按 r 运行。", "The ledger is empty: every backtest that runs is noted in it. Write a [[factor]] in workbench.toml and press r on the page of jobs.";
+    READING: "读取中…（另一次运行占着台账时，最多等 10 秒）", "reading… (up to 10 seconds where another run holds the ledger)";
+    TRIALS: "次试验", "trials";
     INTACT: "✓ 封条完好", "✓ seal intact";
     BROKEN: "✗ 封条已破", "✗ seal broken";
     MORE: "另有", "and more:";
-    FILTER: "筛选", "filter";
-    NOTHING_LEFT: "没有符合筛选的条目：/ 改筛选，清空则全列。", "No entry fits the filter: / changes it, an empty one lists all.";
+    NOTHING_LEFT: "没有符合筛选的条目：/ 改筛选，清空则全列。", "No entry matches the filter: / changes it, an empty filter lists all.";
     BY_TIME: "按时间", "by time";
     BY_SHARPE: "按夏普", "by Sharpe";
     BY_DSR: "按 DSR", "by DSR";
@@ -23,21 +24,14 @@ words! {
     BY_NAME: "按名称", "by name";
     NUMBER: "号", "id";
     WHEN: "记录(UTC)", "noted UTC";
-    NAME: "名称", "name";
-    KIND: "种类", "kind";
     BACKTEST: "回测", "backtest";
-    CELL: "实验", "cell";
+    CELL: "实验单元", "cell";
     RULES: "规则", "rules";
     RUNS: "次", "runs";
-    DAYS: "天数", "days";
-    RANK_IC: "RankIC", "RankIC";
-    ICIR: "ICIR", "ICIR";
-    T: "t(NW)", "t(NW)";
-    SHARPE: "夏普", "Sharpe";
     DSR: "DSR", "DSR";
     Q: "q", "q";
     DELETED: "已删除", "deleted";
-    GONE: "内容缺失", "taken away";
+    GONE: "内容缺失", "content missing";
     OPEN: "开", "open";
     CLOSE: "收", "close";
     VWAP: "均", "vwap";
@@ -49,9 +43,6 @@ words! {
     VERSION: "版本", "version";
     LOOKAHEAD: "⚠ 未来函数：数字不可用", "⚠ LOOK-AHEAD: do not trust the figures";
     ANNUAL: "年化", "annual";
-    VOLATILITY: "波动", "volatility";
-    DRAWDOWN: "回撤", "drawdown";
-    TURNOVER: "换手", "turnover";
     PSR: "PSR", "PSR";
     LUCK: "运气最好", "best by luck";
     NEEDED: "需天数", "days needed";
@@ -60,26 +51,26 @@ words! {
     SEAL: "封条", "seal";
     GROUP: "同一想法", "same idea as";
     PARAMETERS: "参数", "parameters";
-    ONLY_FIGURES: "名称、参数与数字都已删去；它试过、结果与收益如何，仍在这里计数。", "Name, parameters and figures are gone; that it was tried, with what result and returns, goes on counting.";
+    ONLY_FIGURES: "名称、参数与数字都已删去；它试过、结果与收益如何，仍在这里计数。", "Name, parameters and figures are gone; the trial, its result and its returns still count.";
     WEALTH: "多空净值", "long-short wealth";
     NO_RETURNS: "没有保存收益序列", "no returns are kept";
     DELETE: "删除", "Delete";
     REASON: "理由", "reason";
-    TYPE_REASON: "写明为什么删除；理由会留在账本里", "say why; the reason stands in the ledger";
-    WHAT_GOES: "会删去：名称、参数、数字，不能恢复；收益仍计入统计。", "What goes, for good: name, parameters, figures. The returns go on counting.";
-    WHAT_STAYS: "会留下：何时试过、夏普与 p。它仍算一次尝试，别的结果照样要为它打折扣。", "What stays: when it was tried, its Sharpe ratio and p. It goes on counting as a trial against all others.";
-    OTHER_RUNS: "同一试验的其他运行不受影响，还有", "Other runs of the same trial are left alone; there are";
-    HOW: "Enter 删除，Esc 放弃", "Enter deletes, Esc leaves it";
-    NEEDS_REASON: "先写理由：删除会连同理由留在账本里", "a reason first: a deletion stands in the ledger with it";
+    TYPE_REASON: "写明为什么删除；理由会留在台账里", "say why; the ledger keeps the reason";
+    WHAT_GOES: "会删去：名称、参数、数字，不能恢复；收益仍计入统计。", "Deleted for good: name, parameters and figures. The returns still count.";
+    WHAT_STAYS: "会留下：何时试过、夏普与 p。它仍算一次试验，其他结果照样要为它打折扣。", "Kept: when it was tried, its Sharpe ratio and p. It still counts as a trial against all others.";
+    OTHER_RUNS: "同一试验的其他运行不受影响，还有", "Other runs of the same trial are kept:";
+    HOW: "Enter 删除，Esc 放弃", "Enter deletes, Esc cancels";
+    NEEDS_REASON: "先写理由：删除会连同理由留在台账里", "a reason first: the ledger keeps it with the deletion";
     DELETING: "正在删除…", "deleting…";
-    IS_DELETED: "已删除；仍计入", "is deleted; it goes on counting among";
+    IS_DELETED: "已删除；仍计入", "is deleted; it still counts among";
     MARK_LUCK: "▲ 零假设下最好者的期望", "▲ best under the null";
-    ALL_SHARPES: "全部尝试的年化夏普", "annual Sharpe ratios of all trials";
-    NO_SHARPES: "还没有一次尝试有多空收益。", "No trial has long-short returns yet.";
+    ALL_SHARPES: "全部试验的年化夏普", "annual Sharpe ratios of all trials";
+    NO_SHARPES: "还没有一次试验有多空收益。", "No trial has long-short returns yet.";
     TALLEST: "最高", "tallest";
 }
 
-/// How many trials there were, and that each costs something.
+/// The sentence on the number of trials and their cost.
 pub(super) fn counted(language: Language, [trials, ideas, runs, deleted, missing]: &[String; 5]) -> String {
     match language {
         Language::Zh => format!(
@@ -91,10 +82,10 @@ pub(super) fn counted(language: Language, [trials, ideas, runs, deleted, missing
     }
 }
 
-/// What luck alone would give the best of them.
+/// The sentence on the Sharpe ratio that luck alone would give the best trial.
 pub(super) fn luck(language: Language, best: &str) -> String {
     match language {
-        Language::Zh => format!("零假设下最好的夏普 {best}：这些尝试即使都没有本事，最好的一个平均也会有这么高。"),
+        Language::Zh => format!("零假设下最好的夏普 {best}：这些试验即使都没有本事，最好的一个平均也会有这么高。"),
         Language::En => format!(
             "Best Sharpe ratio under the null {best}: without any skill the best of these trials would have this on average."
         ),
@@ -111,11 +102,10 @@ pub(super) fn deflated(language: Language, number: u64, value: &str) -> String {
     }
 }
 
-/// The probability of overfitting.
 pub(super) fn overfitting(language: Language, value: &str, trials: &str) -> String {
     match language {
         Language::Zh => {
-            format!("PBO {value}（{trials} 次尝试）：在一半日子里最好的，在另一半落入后半的比例；0.5 等于抛硬币。")
+            format!("PBO {value}（{trials} 次试验）：在一半日子里最好的，在另一半落入后半的比例；0.5 等于抛硬币。")
         }
         Language::En => format!(
             "PBO {value} (of {trials} trials): how often the best of half the days is in the lower half on the others; 0.5 is a coin."

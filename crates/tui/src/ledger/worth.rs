@@ -1,4 +1,4 @@
-//! What holds of all trials: how many there were, what luck would have given, and where they lie.
+//! The figures over all trials: their number, the Sharpe ratio that luck would give, and the histogram.
 
 use ratatui::Frame;
 use ratatui::layout::Rect;
@@ -28,8 +28,8 @@ pub(super) fn lines(language: Language, shelf: &Shelf, selected: Option<&BookTri
         let value = figures::number(trial.looks.deflated_sharpe, 3);
         sentences.push(w::deflated(language, trial.entry.number, &value));
     }
-    let of = figures::count(totals.overfitting_trials);
-    sentences.push(w::overfitting(language, &figures::number(totals.overfitting, 3), &of));
+    let trials = figures::count(totals.overfitting_trials);
+    sentences.push(w::overfitting(language, &figures::number(totals.overfitting, 3), &trials));
     let found = |q: fn(&BookTrial) -> f64| {
         figures::count(shelf.book.trials.iter().filter(|trial| q(trial) <= RATE).count() as u64)
     };
@@ -51,7 +51,7 @@ struct Bins {
 
 impl Bins {
     /// So many bins over these values, and over 0 and what else has to be in sight.
-    fn of(values: &[f64], also: &[f64], bins: usize) -> Bins {
+    fn new(values: &[f64], also: &[f64], bins: usize) -> Bins {
         let all = || values.iter().chain(also).copied().filter(|value| value.is_finite()).chain([0.0]);
         let (low, high) = (all().fold(f64::INFINITY, f64::min), all().fold(f64::NEG_INFINITY, f64::max));
         let mut found = Bins { low, high: if high > low { high } else { low + 1.0 }, counts: vec![0.0; bins] };
@@ -86,7 +86,7 @@ pub(super) fn draw_histogram(
     let luck = shelf.book.totals.expected_best;
     let step = 2;
     let cells = inner.width as usize / step * step;
-    let bins = Bins::of(&sharpes, &[luck], (cells / step).max(1));
+    let bins = Bins::new(&sharpes, &[luck], (cells / step).max(1));
     let top = bins.counts.iter().copied().fold(1.0, f64::max);
     let drawn = bars::upright(&bins.counts, top, rows, step - 1, 1);
     let mut lines: Vec<Line<'_>> = drawn.into_iter().map(|bars| Line::styled(bars, look::KEY)).collect();
@@ -124,10 +124,10 @@ mod tests {
 
     #[test]
     fn bins_hold_all_values_and_what_has_to_be_in_sight() {
-        let bins = Bins::of(&[-1.0, 0.5, 0.9, 3.0], &[4.0, f64::NAN], 5);
+        let bins = Bins::new(&[-1.0, 0.5, 0.9, 3.0], &[4.0, f64::NAN], 5);
         assert_eq!((bins.low, bins.high), (-1.0, 4.0));
         assert_eq!(bins.counts, [1.0, 2.0, 0.0, 0.0, 1.0]);
         assert_eq!(bins.place(4.0, 5), 4);
-        assert_eq!(Bins::of(&[0.0], &[], 3).counts, [1.0, 0.0, 0.0], "nothing is divided by nothing");
+        assert_eq!(Bins::new(&[0.0], &[], 3).counts, [1.0, 0.0, 0.0], "nothing is divided by nothing");
     }
 }

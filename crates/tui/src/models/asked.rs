@@ -1,6 +1,6 @@
-//! From what is typed to a question, and from a question and its answer to the command and the table that say the same.
+//! Turns typed text into a question, and a question and its answer into a command and a table.
 
-use super::bench::{Answer, ModelCard, Question, Tool};
+use super::bench::{Answer, ModelCard, Question, Surprised, Tool};
 use super::words;
 use crate::page::Table;
 use inkstone_base::language::{Language, Word};
@@ -15,7 +15,8 @@ const MOST: usize = 2000;
 /// Characters of a text at the most.
 pub(super) const LONGEST: usize = 4000;
 
-/// What a text asks of a tool; none where nothing is typed that is needed, an error where it cannot be asked.
+/// The question that a text means to a tool; none if something is still to be typed, an error if
+/// the text is no question.
 pub(super) fn question(tool: Tool, text: &str) -> Result<Option<Question>, Word> {
     let text = text.trim();
     if text.is_empty() && !matches!(tool, Tool::Plane | Tool::Following) {
@@ -72,37 +73,34 @@ pub(super) fn command(card: &ModelCard, question: &Question, answer: Option<&Ans
     }
 }
 
-/// Arguments as a line of a shell.
 pub(super) fn shell_line(arguments: &[String]) -> String {
     arguments.iter().map(|argument| quoted(argument)).collect::<Vec<_>>().join(" ")
 }
 
-/// An answer as a table, numbers as they are.
 pub(super) fn table(answer: &Answer, language: Language) -> Table {
-    let say = |word: Word| word.to(language).to_owned();
-    let (header, rows): (Vec<String>, Vec<Vec<String>>) = match answer {
-        Answer::Near { words, .. } => (
-            vec![say(words::WORD), say(words::COSINE)],
-            words.iter().map(|(word, cosine)| vec![word.clone(), cosine.to_string()]).collect(),
-        ),
-        Answer::Unknown(_, alike) => (vec![say(words::ALIKE)], alike.iter().map(|word| vec![word.clone()]).collect()),
-        Answer::Plane(plane) => (
-            vec![say(words::WORD), "x".to_owned(), "y".to_owned()],
-            plane.points.iter().map(|(word, [x, y])| vec![word.clone(), x.to_string(), y.to_string()]).collect(),
-        ),
-        Answer::Following { next, .. } => (
-            vec![say(words::WORD), "p".to_owned()],
-            next.iter().map(|(word, p)| vec![word.clone(), p.to_string()]).collect(),
-        ),
-        Answer::Surprise(tokens) => (
-            vec![say(words::WORD), say(words::BITS), say(words::OUTSIDE)],
-            tokens
-                .iter()
-                .map(|token| vec![token.token.clone(), token.bits.to_string(), u8::from(token.unknown).to_string()])
-                .collect(),
-        ),
-    };
-    Table { header, rows }
+    let table = |header: &[Word], rows| Table::new(language, header, rows);
+    match answer {
+        Answer::Near { words: near, .. } => {
+            let rows = near.iter().map(|(word, cosine)| vec![word.clone(), cosine.to_string()]);
+            table(&[words::WORD, words::COSINE], rows.collect())
+        }
+        Answer::Unknown(_, alike) => table(&[words::ALIKE], alike.iter().map(|word| vec![word.clone()]).collect()),
+        Answer::Plane(plane) => {
+            let row = |(word, [x, y]): &(String, [f64; 2])| vec![word.clone(), x.to_string(), y.to_string()];
+            let header = [words::WORD, Word("x", "x"), Word("y", "y")];
+            table(&header, plane.points.iter().map(row).collect())
+        }
+        Answer::Following { next, .. } => {
+            let rows = next.iter().map(|(word, p)| vec![word.clone(), p.to_string()]);
+            table(&[words::WORD, Word("p", "p")], rows.collect())
+        }
+        Answer::Surprise(tokens) => {
+            let row = |token: &Surprised| {
+                vec![token.token.clone(), token.bits.to_string(), u8::from(token.unknown).to_string()]
+            };
+            table(&[words::WORD, words::BITS, words::OUTSIDE], tokens.iter().map(row).collect())
+        }
+    }
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What the page of models works with: functions and plain answers, so that it knows no model and no command.
+//! The functions and values behind the page of models, which itself knows no model and no command.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -24,14 +24,11 @@ pub type CheckTraining = Arc<dyn Fn(&[String]) -> Vec<ArgumentFault> + Send + Sy
 /// The training that these arguments of the command line ask for.
 pub type TrainModel = Arc<dyn Fn(Vec<String>) -> Runner + Send + Sync>;
 
-/// What the page works with, as the front hands it in.
+/// The functions behind the page, supplied by the program.
 #[derive(Clone)]
 pub struct ModelBench {
-    /// Lists the model files at hand.
     pub list: ListModels,
-    /// Makes a model ready to be asked.
     pub open: OpenModel,
-    /// Looks through the arguments of a training.
     pub check: CheckTraining,
     /// Trains; the arguments are those behind `inkstone train`.
     pub train: TrainModel,
@@ -48,7 +45,7 @@ pub struct ModelBench {
 pub struct ArgumentFault {
     /// Its flag without dashes; empty where it is none of them alone.
     pub flag: String,
-    /// Why, and the way out.
+    /// The reason and the way out.
     pub why: String,
 }
 
@@ -59,7 +56,7 @@ pub struct ModelCard {
     pub path: PathBuf,
     /// Its name as the list shows it, from the folder of the configuration on.
     pub name: String,
-    /// What it is: `word2vec`, `ngram`, ...
+    /// `word2vec`, `ngram`, ...
     pub kind: String,
     /// Bytes on disk.
     pub bytes: u64,
@@ -73,41 +70,35 @@ pub struct ModelCard {
     pub tokens: Option<u64>,
     /// The last time of the data that it has seen.
     pub fitted_until: Option<NaiveDateTime>,
-    /// What it was fitted with, name by name.
+    /// The parameters of the fit by name.
     pub params: Vec<(String, String)>,
     /// The mean loss of each pass.
     pub losses: Vec<f64>,
-    /// What it can be asked.
     pub tools: Vec<Tool>,
-    /// Whether its text has to be said to be text: the file does not know how it was cut.
+    /// True if the command needs a flag that says the input is text: the file does not know how it was cut.
     pub says_text: bool,
-    /// Whether its text is tokens with spaces between them.
+    /// True if its text is tokens with spaces between them.
     pub spaced: bool,
-    /// Why it cannot be used.
+    /// The reason why it cannot be used.
     pub fault: Option<String>,
 }
 
-/// What a model can be asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Tool {
-    /// The words nearest to a word.
     Nearest,
-    /// What is to C as B is to A.
+    /// The word that is to C as B is to A.
     Analogy,
-    /// Words in the plane.
     Plane,
     /// The words that most probably follow a text.
     Following,
-    /// How much each token of a text surprises.
     Surprise,
 }
 
-/// A question to a model.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Question {
     /// The words nearest to a word, so many.
     Nearest(String, usize),
-    /// What is to the third as the second is to the first; so many answers.
+    /// The words that are to the third as the second is to the first; so many answers.
     Analogy([String; 3], usize),
     /// The most frequent words in the plane, so many.
     MostFrequent(usize),
@@ -115,34 +106,29 @@ pub enum Question {
     Around(String, usize),
     /// The words that most probably follow a text, so many.
     Following(String, usize),
-    /// How much each token of a text surprises.
+    /// The surprise of each token of a text.
     Surprise(String),
 }
 
-/// What a model answered.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Answer {
     /// Words with their cosine, the nearest first.
     Near {
-        /// The words.
         words: Vec<(String, f32)>,
         /// Words asked for that the model does not know; it made their vectors of their characters.
         made: Vec<String>,
     },
     /// A word that the model does not know, and those written most alike.
     Unknown(String, Vec<String>),
-    /// Words in the plane.
     Plane(Plane),
-    /// What probably follows.
     Following {
-        /// The tokens of the text.
         after: Vec<String>,
-        /// Those that the model does not know.
+        /// The tokens that the model does not know.
         unknown: Vec<String>,
         /// Words and their probabilities, the most probable first.
         next: Vec<(String, f64)>,
     },
-    /// How much each token surprises, the end of the text last.
+    /// The surprise of each token, the end of the text last.
     Surprise(Vec<Surprised>),
 }
 
@@ -155,19 +141,17 @@ pub struct Plane {
     pub explained: [f64; 2],
     /// The share of each word's nearest that are among its nearest points.
     pub kept: f64,
-    /// The picture, as SVG.
     pub svg: String,
 }
 
 /// A token of a text under a language model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Surprised {
-    /// The token.
     pub token: String,
     /// -log2 of its probability.
     pub bits: f64,
     /// Words of the n-gram that gave it; none for other models.
     pub order: Option<u32>,
-    /// Whether the model does not know it.
+    /// True if the model does not know it.
     pub unknown: bool,
 }

@@ -1,9 +1,8 @@
-//! What a model file says of itself, above all until when its text was.
+//! The card of a model file: its data, size, tools and parameters.
 
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
-use ratatui::widgets::{Paragraph, Wrap};
 
 use super::bench::{ModelCard, Tool};
 use super::state::Models;
@@ -18,7 +17,6 @@ const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█']
 /// Passes whose losses are drawn.
 const PASSES: usize = 48;
 
-/// Draws the card of the marked file.
 pub(super) fn draw(app: &App, models: &Models, frame: &mut Frame<'_>, area: Rect) {
     let Some(card) = models.card() else { return frame.render_widget(look::pane("", false), area) };
     let room = (area.width as usize).saturating_sub(4);
@@ -40,7 +38,7 @@ pub(super) fn draw(app: &App, models: &Models, frame: &mut Frame<'_>, area: Rect
         lines.push(Line::raw(""));
         lines.extend(params(card, inner.width as usize));
     }
-    frame.render_widget(Paragraph::new(lines).wrap(Wrap { trim: false }).block(block), area);
+    look::message(lines, block, frame, area);
 }
 
 fn sizes(app: &App, card: &ModelCard) -> String {
@@ -91,7 +89,6 @@ fn losses<'a>(app: &App, card: &ModelCard, wide: usize) -> Option<Line<'a>> {
     ]))
 }
 
-/// What it can be asked, with the keys that do.
 fn tools<'a>(app: &App, card: &ModelCard) -> Line<'a> {
     if card.tools.is_empty() {
         return Line::styled(app.say(words::NO_TOOLS), look::DIM);
@@ -115,7 +112,7 @@ fn action(tool: Tool) -> Action {
     }
 }
 
-/// What it was fitted with, as many to a line as fit.
+/// The parameters of the fit, as many to a line as fit.
 fn params<'a>(card: &ModelCard, wide: usize) -> Vec<Line<'a>> {
     const CELL: usize = 25;
     let columns = (wide / CELL).max(1);

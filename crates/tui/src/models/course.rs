@@ -10,7 +10,7 @@ use inkstone_base::job::{Cancelled, Progress, StageProgress, StageState};
 /// Points of the curve at the most; when there are more, every second one goes.
 const POINTS: usize = 1024;
 
-/// How a training ended.
+/// The end of a training that failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum End {
     Done,
@@ -21,7 +21,7 @@ pub(super) enum End {
     Cancelled,
 }
 
-/// What the job and the page share.
+/// The state shared by the job and the page.
 #[derive(Default)]
 struct Shared {
     progress: Option<Progress>,
@@ -30,9 +30,7 @@ struct Shared {
 
 /// A training that was started here.
 pub(super) struct Course {
-    /// The kind of model.
     pub(super) kind: &'static str,
-    /// Where the model goes.
     pub(super) output: String,
     /// The command that does the same without a screen.
     pub(super) command: String,
@@ -50,11 +48,11 @@ impl Course {
     /// A training, and the work to start for it.
     pub(super) fn new(kind: &'static str, output: String, command: String, work: Runner) -> (Course, Runner) {
         let shared: Arc<Mutex<Shared>> = Arc::default();
-        let told = shared.clone();
+        let job_side = shared.clone();
         let run: Runner = Arc::new(move |ctx| {
-            lock(&told).progress = Some(ctx.progress().clone());
+            lock(&job_side).progress = Some(ctx.progress().clone());
             let result = work(ctx);
-            lock(&told).end = Some(match &result {
+            lock(&job_side).end = Some(match &result {
                 Ok(_) => End::Done,
                 Err(error) if error.is::<Cancelled>() => End::Cancelled,
                 Err(error) => End::Failed(format!("{error:#}")),
@@ -64,7 +62,7 @@ impl Course {
         (Course { kind, output, command, shared, curve: Vec::new(), of: None, stage: None, end: None }, run)
     }
 
-    /// Looks how far it has come.
+    /// Updates its progress.
     pub(super) fn look(&mut self) {
         if self.end.is_some() {
             return;
@@ -78,9 +76,9 @@ impl Course {
         self.end = end.or_else(|| left.then_some(End::Lost));
         let Some(stages) = progress.map(|progress| progress.stages()) else { return };
         let running = |stage: &&StageProgress| matches!(stage.state, StageState::Running);
-        let told = |stage: &&StageProgress| loss_of(&stage.note).is_some();
-        // The innermost stage trains; once all have ended, the one that told a loss is what there is to see.
-        let now = stages.iter().rfind(running).or_else(|| stages.iter().rfind(told)).or(stages.last());
+        let has_loss = |stage: &&StageProgress| loss_of(&stage.note).is_some();
+        // The innermost stage trains; once all have ended, the last one with a loss is shown.
+        let now = stages.iter().rfind(running).or_else(|| stages.iter().rfind(has_loss)).or(stages.last());
         let Some(now) = now.cloned() else { return };
         if let Some(loss) = loss_of(&now.note) {
             if self.of.as_ref() != Some(&now.name) {
@@ -113,7 +111,7 @@ fn loss_of(note: &str) -> Option<f64> {
     after(note, "loss ")?.parse().ok().filter(|loss: &f64| loss.is_finite())
 }
 
-/// What follows a word of a note, up to the next mark or space.
+/// The text after a word of a note, up to the next mark or space.
 fn after<'n>(note: &'n str, word: &str) -> Option<&'n str> {
     let (_, rest) = note.split_once(word)?;
     rest.split([',', ' ']).next()

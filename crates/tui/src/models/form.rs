@@ -3,72 +3,69 @@
 use chrono::{NaiveDate, NaiveDateTime};
 
 use super::bench::{ArgumentFault, ModelBench, ModelCard};
-use super::settings::{KINDS, Kind, Setting, Takes};
+use super::settings::{KINDS, ModelKind, Setting, Takes};
 use super::words;
 use crate::errand::Errand;
 use crate::field::Field;
 use crate::list::Cursor;
 use inkstone_base::language::{Language, Word};
 
-/// How lines are written; the first leaves it to the name of the file.
+/// The formats of lines; the first one follows the name of the file.
 const FORMATS: [Option<&str>; 4] = [None, Some("tokens"), Some("text"), Some("jsonl")];
 
-/// A line of the form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Row {
+pub(super) enum FormRow {
     Kind,
     Input,
-    /// How the lines of the input are written.
+    /// The format of the input's lines.
     Format,
     Until,
-    /// A setting of the kind by its number.
     Setting(usize),
     Output,
 }
 
-/// What the form holds.
 #[derive(Default)]
 pub(super) struct Form {
-    /// The kind by its number.
     kind: usize,
     input: Field,
-    /// How its lines are written, by its number.
+    /// Its place in `FORMATS`.
     format: usize,
     until: Field,
     output: Field,
-    /// Whether the output was typed, not proposed.
+    /// True if the output was typed, not proposed.
     named: bool,
-    /// What the settings of each kind hold.
+    /// The values of the settings of each kind.
     values: Vec<Vec<Field>>,
     pub(super) cursor: Cursor,
     /// The line as it was before the user began to type.
     before: Option<Field>,
     pub(super) typing: bool,
-    /// What the command line and the disk say of it.
+    /// The faults that the command line found.
     pub(super) checked: Option<Errand<Vec<ArgumentFault>>>,
-    /// Whether to start as soon as it has been looked through.
+    /// True if the training starts as soon as the form has been checked.
     pub(super) start: bool,
 }
 
 impl Form {
-    /// The kind of model.
-    pub(super) fn kind(&self) -> &'static Kind {
+    pub(super) fn kind(&self) -> &'static ModelKind {
         &KINDS[self.kind.min(KINDS.len() - 1)]
     }
 
-    /// Where the model goes.
     pub(super) fn output(&self) -> &str {
         self.output.text()
     }
 
     /// The lines in order.
-    pub(super) fn rows(&self) -> Vec<Row> {
-        let settings = (0..self.kind().settings.len()).map(Row::Setting);
-        [Row::Kind, Row::Input, Row::Format, Row::Until].into_iter().chain(settings).chain([Row::Output]).collect()
+    pub(super) fn rows(&self) -> Vec<FormRow> {
+        let settings = (0..self.kind().settings.len()).map(FormRow::Setting);
+        [FormRow::Kind, FormRow::Input, FormRow::Format, FormRow::Until]
+            .into_iter()
+            .chain(settings)
+            .chain([FormRow::Output])
+            .collect()
     }
 
-    /// The line that is marked.
-    pub(super) fn row(&self) -> Row {
+    pub(super) fn row(&self) -> FormRow {
         let rows = self.rows();
         rows[self.cursor.at.min(rows.len() - 1)]
     }
@@ -76,11 +73,11 @@ impl Form {
     /// Fills in what is still empty: settings, the project's corpus, a name that no model has.
     pub(super) fn propose(&mut self, bench: &ModelBench, cards: &[ModelCard]) {
         if self.values.is_empty() {
-            let fields = |kind: &Kind| kind.settings.iter().map(|setting| Field::of(setting.proposed)).collect();
+            let fields = |kind: &ModelKind| kind.settings.iter().map(|setting| Field::new(setting.proposed)).collect();
             self.values = KINDS.iter().map(fields).collect();
         }
         if self.input.text().is_empty() {
-            self.input = Field::of(&*bench.corpus);
+            self.input = Field::new(&*bench.corpus);
         }
         if !self.named {
             let taken = |name: &str| cards.iter().any(|card| card.path.as_os_str() == name);
@@ -88,7 +85,7 @@ impl Form {
                 let number = if n == 1 { String::new() } else { format!("-{n}") };
                 format!("{}/{}{number}.model", bench.folder, self.kind().name)
             });
-            self.output = Field::of(names.into_iter().find(|name| !taken(name)).unwrap_or_default());
+            self.output = Field::new(names.into_iter().find(|name| !taken(name)).unwrap_or_default());
         }
     }
 
@@ -96,11 +93,11 @@ impl Form {
     pub(super) fn change(&mut self, forward: bool) -> bool {
         let turned = |at: usize, count: usize| (at + if forward { 1 } else { count - 1 }) % count;
         match self.row() {
-            Row::Kind => {
+            FormRow::Kind => {
                 self.kind = turned(self.kind, KINDS.len());
                 true
             }
-            Row::Setting(number) => {
+            FormRow::Setting(number) => {
                 let choices: &[&str] = match &self.kind().settings[number].takes {
                     Takes::One(choices) => choices,
                     Takes::Switch(choices) => choices,
@@ -110,30 +107,30 @@ impl Form {
                     return false;
                 };
                 let at = choices.iter().position(|choice| *choice == field.text()).unwrap_or(0);
-                *field = Field::of(choices[turned(at, choices.len())]);
+                *field = Field::new(choices[turned(at, choices.len())]);
                 true
             }
-            Row::Format => {
+            FormRow::Format => {
                 self.format = turned(self.format, FORMATS.len());
                 true
             }
-            Row::Input | Row::Until | Row::Output => false,
+            FormRow::Input | FormRow::Until | FormRow::Output => false,
         }
     }
 
-    /// How the lines of the input are written; none where its name says it.
+    /// The format of the input's lines; none if it follows from the name of the file.
     pub(super) fn format(&self) -> Option<&'static str> {
         FORMATS[self.format.min(FORMATS.len() - 1)]
     }
 
     /// The text of a line, if it has one to type.
-    pub(super) fn field(&mut self, row: Row) -> Option<&mut Field> {
+    pub(super) fn field(&mut self, row: FormRow) -> Option<&mut Field> {
         match row {
-            Row::Kind | Row::Format => None,
-            Row::Input => Some(&mut self.input),
-            Row::Until => Some(&mut self.until),
-            Row::Output => Some(&mut self.output),
-            Row::Setting(number) => match self.kind().settings[number].takes {
+            FormRow::Kind | FormRow::Format => None,
+            FormRow::Input => Some(&mut self.input),
+            FormRow::Until => Some(&mut self.until),
+            FormRow::Output => Some(&mut self.output),
+            FormRow::Setting(number) => match self.kind().settings[number].takes {
                 Takes::One(_) | Takes::Switch(_) => None,
                 _ => self.values.get_mut(self.kind)?.get_mut(number),
             },
@@ -155,7 +152,7 @@ impl Form {
         if let (Some(field), Some(before)) = (self.field(row), before) {
             if !keep {
                 *field = before;
-            } else if row == Row::Output && *field != before {
+            } else if row == FormRow::Output && *field != before {
                 self.named = true;
             }
         }
@@ -165,14 +162,14 @@ impl Form {
     }
 
     /// The name of a line, what it means, and what it holds.
-    pub(super) fn line(&self, row: Row) -> (&'static str, Word, &Field) {
+    pub(super) fn line(&self, row: FormRow) -> (&'static str, Word, &Field) {
         match row {
-            Row::Kind => ("", words::MODEL, &NOTHING),
-            Row::Input => ("input", words::INPUT, &self.input),
-            Row::Format => ("format", words::W_FORMAT, &NOTHING),
-            Row::Until => ("until", words::UNTIL_FIELD, &self.until),
-            Row::Output => ("output", words::OUTPUT, &self.output),
-            Row::Setting(number) => {
+            FormRow::Kind => ("", words::MODEL, &NOTHING),
+            FormRow::Input => ("input", words::INPUT, &self.input),
+            FormRow::Format => ("format", words::W_FORMAT, &NOTHING),
+            FormRow::Until => ("until", words::UNTIL_FIELD, &self.until),
+            FormRow::Output => ("output", words::OUTPUT, &self.output),
+            FormRow::Setting(number) => {
                 let Setting { flag, about, .. } = &self.kind().settings[number];
                 (flag, *about, self.value(number))
             }
@@ -183,26 +180,26 @@ impl Form {
         self.values.get(self.kind).and_then(|values| values.get(number)).unwrap_or(&NOTHING)
     }
 
-    /// Whether a line is changed by choosing.
-    pub(super) fn chooses(&self, row: Row) -> bool {
+    /// True if a line is changed by choosing.
+    pub(super) fn chooses(&self, row: FormRow) -> bool {
         match row {
-            Row::Kind | Row::Format => true,
-            Row::Setting(number) => {
+            FormRow::Kind | FormRow::Format => true,
+            FormRow::Setting(number) => {
                 matches!(self.kind().settings[number].takes, Takes::One(_) | Takes::Switch(_))
             }
             _ => false,
         }
     }
 
-    /// What is wrong with a line: its own form first, then what the command line and the disk said of it.
-    pub(super) fn fault(&self, row: Row, language: Language) -> Option<String> {
+    /// The fault of a line: of its value first, then those that the command line found.
+    pub(super) fn fault(&self, row: FormRow, language: Language) -> Option<String> {
         let (flag, _, field) = self.line(row);
         let text = field.text().trim();
         let own = match row {
-            Row::Kind | Row::Format => None,
-            Row::Input | Row::Output => text.is_empty().then(|| words::A_PATH.to(language).to_owned()),
-            Row::Until => (!text.is_empty() && !is_time(text)).then(|| words::A_TIME.to(language).to_owned()),
-            Row::Setting(number) => self.kind().settings[number].fault(text, language).or_else(|| {
+            FormRow::Kind | FormRow::Format => None,
+            FormRow::Input | FormRow::Output => text.is_empty().then(|| words::A_PATH.to(language).to_owned()),
+            FormRow::Until => (!text.is_empty() && !is_time(text)).then(|| words::A_TIME.to(language).to_owned()),
+            FormRow::Setting(number) => self.kind().settings[number].fault(text, language).or_else(|| {
                 let longest = self.kind().settings.iter().position(|setting| setting.flag == "maxn")?;
                 let above = text.parse::<u64>().ok()? > self.value(longest).text().trim().parse::<u64>().ok()?;
                 (flag == "minn" && above).then(|| words::SHORT_ABOVE_LONG.to(language).to_owned())
@@ -214,12 +211,11 @@ impl Form {
         })
     }
 
-    /// What is wrong with no line alone.
     pub(super) fn whole_fault(&self) -> Option<&str> {
         let checked = self.checked.as_ref()?;
         let rows = self.rows();
         let of_none =
-            |fault: &&ArgumentFault| rows.iter().all(|row| self.line(*row).0 != fault.flag || *row == Row::Kind);
+            |fault: &&ArgumentFault| rows.iter().all(|row| self.line(*row).0 != fault.flag || *row == FormRow::Kind);
         checked.fault().or_else(|| checked.get()?.iter().find(of_none).map(|fault| fault.why.as_str()))
     }
 

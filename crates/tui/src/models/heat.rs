@@ -21,7 +21,7 @@ const WIDEST: usize = 24;
 const LEVELS: [f64; 3] = [4.0, 8.0, 12.0];
 const SIGNS: [char; 4] = ['▁', '▃', '▅', '█'];
 
-/// How much a token surprises, from 0.
+/// The level of a token's surprise, from 0.
 fn level(bits: f64) -> usize {
     LEVELS.iter().filter(|least| bits >= **least).count()
 }

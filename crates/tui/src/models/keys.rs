@@ -1,19 +1,20 @@
-//! What the keys of the page do.
+//! The commands of the page.
 
 use ratatui::layout::{Position, Rect};
 use serde_json::Value;
 
 use super::asked;
 use super::bench::Tool;
-use super::form::Row;
+use super::form::FormRow;
 use super::state::{Below, Models};
 use super::view::{self, Panes};
 use crate::commands::Action;
 use crate::desk::Desk;
 use crate::field::Field;
+use crate::look;
 use crate::page::{Chart, PageState, Table};
 
-/// What models call the end of a text.
+/// The token for the end of a text.
 pub(super) const END: &str = "</s>";
 
 impl Models {
@@ -33,12 +34,12 @@ impl Models {
                     let gap = if spaced && !before.is_empty() { " " } else { "" };
                     // After the end there is nothing to go on with.
                     if word != END {
-                        *self.text_mut(tool) = Field::of(format!("{before}{gap}{word}"));
+                        *self.text_mut(tool) = Field::new(format!("{before}{gap}{word}"));
                         self.ask(desk);
                     }
                 }
                 Some(word) => {
-                    *self.text_mut(Tool::Nearest) = Field::of(word);
+                    *self.text_mut(Tool::Nearest) = Field::new(word);
                     self.below = Below::Tool(Tool::Nearest);
                     self.ask(desk);
                 }
@@ -49,7 +50,6 @@ impl Models {
         }
     }
 
-    /// Begins to type.
     fn begin_typing(&mut self, desk: &Desk<'_>) {
         match self.below {
             Below::Form => self.typing = self.form.type_in(),
@@ -126,10 +126,6 @@ impl PageState for Models {
         self.form.cursor.arrange(self.form.rows().len(), view::form_rows(below));
     }
 
-    fn tick(&mut self) {
-        self.look_at_course();
-    }
-
     fn waiting(&self) -> bool {
         self.is_waiting()
     }
@@ -163,8 +159,8 @@ impl PageState for Models {
                     self.form.propose(bench, &self.cards);
                 }
                 self.check(desk);
-                // What is filled in line by line goes on with the next one.
-                if self.form.row() != Row::Output {
+                // A form that is filled in line by line goes on with the next line.
+                if self.form.row() != FormRow::Output {
                     self.form.cursor.at += 1;
                 }
             }
@@ -186,29 +182,27 @@ impl PageState for Models {
 
     fn click(&mut self, at: Position, area: Rect, _desk: &Desk<'_>) {
         let Panes { list, below } = view::panes(area, self.below);
-        // A frame, and a line of titles in it.
-        let row_in = |pane: Rect, above: u16| (at.y.checked_sub(pane.y + above)).map(usize::from);
         if list.contains(at) {
-            let line = row_in(list, 2).and_then(|row| self.cursor.line_at(row, self.cards.len()));
-            if let Some(line) = line.filter(|_| row_in(list, 2).is_some_and(|row| row < view::list_rows(list))) {
-                self.cursor.at = line;
+            if self.cursor.click(at, look::inside(list), self.cards.len()) {
                 self.below = Below::Card;
                 self.typing = false;
             }
         } else if below.contains(at) && !self.typing {
+            let inner = look::inside(below);
             match self.below {
                 Below::Form => {
+                    // The form has no line of titles.
+                    let lines = Rect { y: inner.y.saturating_sub(1), height: inner.height + 1, ..inner };
                     let count = self.form.rows().len();
-                    if let Some(line) = row_in(below, 1).and_then(|row| self.form.cursor.line_at(row, count)) {
-                        self.form.cursor.at = line;
-                    }
+                    self.form.cursor.click(at, lines, count);
                 }
-                Below::Tool(_) => {
-                    let line = row_in(below, view::ABOVE_RESULTS + 1)
-                        .and_then(|row| self.result.line_at(row, self.lines(below)));
-                    self.result.at = line.filter(|_| self.marked_word().is_some()).unwrap_or(self.result.at);
+                Below::Tool(_) if self.marked_word().is_some() => {
+                    let above = view::ABOVE_RESULTS;
+                    let lines = Rect { y: inner.y + above, height: inner.height.saturating_sub(above), ..inner };
+                    let count = self.lines(below);
+                    self.result.click(at, lines, count);
                 }
-                Below::Card | Below::Course => {}
+                Below::Card | Below::Course | Below::Tool(_) => {}
             }
         }
     }

@@ -1,15 +1,16 @@
-//! The picture of the form, and of a training under way.
+//! Draws the form, and a training under way.
 
 use ratatui::Frame;
-use ratatui::layout::{Constraint, Layout, Position, Rect};
+use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::symbols::Marker;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Axis, Chart, Dataset, GraphType, Paragraph, Wrap};
 
 use super::course::{Course, End};
-use super::form::{Form, Row};
+use super::form::{Form, FormRow};
 use super::words;
 use crate::app::App;
+use crate::field;
 use crate::{figures, look, width};
 use inkstone_base::job::StageProgress;
 
@@ -20,12 +21,10 @@ const NAME: usize = 13;
 /// Lines above the curve.
 const HEAD: u16 = 4;
 
-/// Draws the form.
 pub(super) fn draw_form(app: &App, form: &Form, frame: &mut Frame<'_>, area: Rect) {
     let keys = Line::styled(format!(" {} ", app.say(words::TRAIN_KEYS)), look::DIM);
     let block = look::pane(format!(" {} ", app.say(words::TRAIN)), true).title_bottom(keys);
-    let inner = block.inner(area);
-    frame.render_widget(block, area);
+    let inner = look::framed(block, frame, area);
     let [lines, below] = Layout::vertical([Constraint::Min(0), Constraint::Length(BELOW_FORM)]).areas(inner);
     let wide = lines.width as usize;
     let value = (wide / 3).clamp(24, 40);
@@ -36,12 +35,9 @@ pub(super) fn draw_form(app: &App, form: &Form, frame: &mut Frame<'_>, area: Rec
     if form.typing {
         let (_, _, field) = form.line(form.row());
         let (_, cursor) = field.window(value);
-        let x = (lines.x as usize + 2 + NAME + cursor).min(lines.right().saturating_sub(1) as usize);
-        let y = lines.y as usize + form.cursor.at.saturating_sub(form.cursor.top);
-        frame.set_cursor_position(Position::new(
-            u16::try_from(x).unwrap_or(u16::MAX),
-            u16::try_from(y).unwrap_or(u16::MAX),
-        ));
+        let row = lines.y as usize + form.cursor.at.saturating_sub(form.cursor.top);
+        let (column, last) = (lines.x as usize + 2 + NAME + cursor, lines.right().saturating_sub(1));
+        field::put_cursor(column, last, u16::try_from(row).unwrap_or(u16::MAX), frame);
     }
     let said = match form.whole_fault() {
         Some(fault) => Line::styled(width::cut(&format!("✗ {fault}"), wide), look::BAD),
@@ -55,17 +51,17 @@ pub(super) fn draw_form(app: &App, form: &Form, frame: &mut Frame<'_>, area: Rec
 }
 
 /// A line: its name, what it holds, and what it means or what is wrong with it.
-fn line<'a>(app: &App, form: &Form, (at, row): (usize, Row), value: usize, wide: usize) -> Line<'a> {
+fn line<'a>(app: &App, form: &Form, (at, row): (usize, FormRow), value: usize, wide: usize) -> Line<'a> {
     let (flag, about, field) = form.line(row);
     let here = at == form.cursor.at;
-    let name = if row == Row::Kind { app.say(words::MODEL) } else { flag };
+    let name = if row == FormRow::Kind { app.say(words::MODEL) } else { flag };
     let mark = if here { "▸ " } else { "  " };
     let held = match row {
-        Row::Kind => format!("‹ {} ›", form.kind().name),
-        Row::Format => format!("‹ {} ›", form.format().unwrap_or_else(|| app.say(words::BY_NAME))),
+        FormRow::Kind => format!("‹ {} ›", form.kind().name),
+        FormRow::Format => format!("‹ {} ›", form.format().unwrap_or_else(|| app.say(words::BY_NAME))),
         _ if form.chooses(row) => format!("‹ {} ›", field.text()),
         _ if here && form.typing => field.window(value).0,
-        Row::Until if field.text().is_empty() => app.say(words::NO_LIMIT).to_owned(),
+        FormRow::Until if field.text().is_empty() => app.say(words::NO_LIMIT).to_owned(),
         _ => field.text().to_owned(),
     };
     let rest = wide.saturating_sub(2 + NAME + value + 1);
@@ -74,9 +70,9 @@ fn line<'a>(app: &App, form: &Form, (at, row): (usize, Row), value: usize, wide:
         None => {
             let corpus = app.workspace.models.as_ref().map(|bench| bench.corpus.as_str());
             let text = match row {
-                Row::Kind => "",
-                Row::Input if corpus == Some(field.text()) => app.say(words::THIS_CORPUS),
-                Row::Until => app.say(words::A_TIME),
+                FormRow::Kind => "",
+                FormRow::Input if corpus == Some(field.text()) => app.say(words::THIS_CORPUS),
+                FormRow::Until => app.say(words::A_TIME),
                 _ => app.say(about),
             };
             (text.to_owned(), look::DIM)
@@ -95,7 +91,6 @@ fn line<'a>(app: &App, form: &Form, (at, row): (usize, Row), value: usize, wide:
     ])
 }
 
-/// Draws a training.
 pub(super) fn draw_course(app: &App, course: &Course, frame: &mut Frame<'_>, area: Rect) {
     let title = width::cut(&format!("{} → {}", course.kind, course.output), area.width.saturating_sub(4) as usize);
     let mut block = look::pane(format!(" {title} "), true);
@@ -107,8 +102,7 @@ pub(super) fn draw_course(app: &App, course: &Course, frame: &mut Frame<'_>, are
     if let Some(word) = after {
         block = block.title_bottom(Line::styled(format!(" {} ", app.say(word)), look::KEY));
     }
-    let inner = block.inner(area);
-    frame.render_widget(block, area);
+    let inner = look::framed(block, frame, area);
     let why = match &course.end {
         Some(End::Failed(why)) => Some(why.as_str()),
         Some(End::Lost) => Some(app.say(words::LOST)),
@@ -127,7 +121,7 @@ pub(super) fn draw_course(app: &App, course: &Course, frame: &mut Frame<'_>, are
     }
 }
 
-/// How it stands, how far it is, how fast it goes.
+/// The state, the progress and the speed of a training.
 fn about<'a>(app: &App, course: &Course, wide: usize) -> Vec<Line<'a>> {
     let (word, style) = match &course.end {
         // The text is read before anybody knows how many words it has.

@@ -29,7 +29,6 @@ enum Cell<'p> {
     Taken,
 }
 
-/// Draws words in an area.
 pub(super) fn draw(plane: &Plane, frame: &mut Frame<'_>, area: Rect) {
     let lines = screen(plane, area.width as usize, area.height as usize).into_iter().map(|row| {
         let spans = row.into_iter().filter_map(|cell| match cell {
@@ -85,7 +84,8 @@ fn screen(plane: &Plane, columns: usize, rows: usize) -> Vec<Vec<Cell<'_>>> {
     cells
 }
 
-/// Where each point is in dots, two a cell across and four down; none for a point that is no number.
+/// The place of each point in dots, two a cell across and four down; none for a point that is no
+/// number.
 fn places(plane: &Plane, columns: usize, rows: usize) -> Vec<Option<(usize, usize)>> {
     let finite = || plane.points.iter().map(|(_, point)| point).filter(|point| point.iter().all(|v| v.is_finite()));
     let range = |axis: usize| {
@@ -98,13 +98,13 @@ fn places(plane: &Plane, columns: usize, rows: usize) -> Vec<Option<(usize, usiz
         ((share * (dots - 1) as f64).round() as usize).min(dots - 1)
     };
     let (x, y) = (range(0), range(1));
-    let of = |(_, point): &(String, [f64; 2])| {
+    let dot = |(_, point): &(String, [f64; 2])| {
         point.iter().all(|v| v.is_finite()).then(|| {
             // Up is up: the first row of dots is the top one.
             (place(point[0], x, 2 * columns), 4 * rows - 1 - place(point[1], y, 4 * rows))
         })
     };
-    plane.points.iter().map(of).collect()
+    plane.points.iter().map(dot).collect()
 }
 
 #[cfg(test)]

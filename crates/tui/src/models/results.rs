@@ -1,7 +1,7 @@
 //! A question and its answer: words with bars, a text as heat, words in the plane.
 
 use ratatui::Frame;
-use ratatui::layout::{Constraint, Layout, Position, Rect};
+use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Paragraph, Wrap};
@@ -13,11 +13,11 @@ use super::state::Models;
 use super::view::ABOVE_RESULTS;
 use super::{heat, plane, words};
 use crate::app::App;
+use crate::field;
 use crate::list::{self, Column};
 use crate::{bars, figures, look, width};
 use inkstone_base::language::Word;
 
-/// Draws a tool.
 pub(super) fn draw(app: &App, models: &Models, tool: Tool, frame: &mut Frame<'_>, area: Rect) {
     let model = models.card().map(|card| card.name.as_str()).unwrap_or_default();
     let name = app.say(words::tool(tool));
@@ -26,8 +26,7 @@ pub(super) fn draw(app: &App, models: &Models, tool: Tool, frame: &mut Frame<'_>
     if let Some(text) = below(app, models, area.width.saturating_sub(4) as usize) {
         block = block.title_bottom(Line::styled(format!(" {text} "), look::DIM));
     }
-    let inner = block.inner(area);
-    frame.render_widget(block, area);
+    let inner = look::framed(block, frame, area);
     let [asked, results] = Layout::vertical([Constraint::Length(ABOVE_RESULTS), Constraint::Min(0)]).areas(inner);
     draw_field(app, models, tool, frame, asked);
     let line = match (models.answer(), models.fault()) {
@@ -39,7 +38,7 @@ pub(super) fn draw(app: &App, models: &Models, tool: Tool, frame: &mut Frame<'_>
     frame.render_widget(Paragraph::new(line).wrap(Wrap { trim: false }), results);
 }
 
-/// What is typed, with the cursor of the terminal in it.
+/// The text typed, with the cursor of the terminal in it.
 fn draw_field(app: &App, models: &Models, tool: Tool, frame: &mut Frame<'_>, area: Rect) {
     let before = match tool {
         Tool::Nearest => app.say(words::WORD).to_owned(),
@@ -47,25 +46,22 @@ fn draw_field(app: &App, models: &Models, tool: Tool, frame: &mut Frame<'_>, are
         Tool::Plane => app.say(words::PLANE).to_owned(),
         Tool::Following | Tool::Surprise => app.say(words::TEXT).to_owned(),
     };
-    let before = format!("{before} › ");
-    let wide = (area.width as usize).saturating_sub(width::width(&before) + 1);
+    let before = Span::styled(format!("{before} › "), look::DIM);
     let field = models.text(tool);
-    let (text, cursor) = if models.typing { field.window(wide) } else { (width::cut(field.text(), wide), 0) };
-    let style = if models.typing { look::KEY } else { look::STRONG };
-    // An empty plane is that of the most frequent words.
-    let (text, style) = match tool {
-        Tool::Plane if text.is_empty() && !models.typing => {
-            (format!("{FREQUENT} {}", app.say(words::MOST_FREQUENT)), look::DIM)
-        }
-        _ => (text, style),
-    };
-    let line = Line::from(vec![Span::styled(before.clone(), look::DIM), Span::styled(text, style)]);
-    frame.render_widget(line, area);
     if models.typing {
-        let x = area.x as usize + width::width(&before) + cursor;
-        let x = x.min(area.right().saturating_sub(1) as usize);
-        frame.set_cursor_position(Position::new(u16::try_from(x).unwrap_or(u16::MAX), area.y));
+        return field::draw(before, field, look::KEY, frame, area);
     }
+    // An empty plane is that of the most frequent words.
+    let text = match tool {
+        Tool::Plane if field.text().is_empty() => {
+            Span::styled(format!("{FREQUENT} {}", app.say(words::MOST_FREQUENT)), look::DIM)
+        }
+        _ => {
+            let room = (area.width as usize).saturating_sub(width::width(&before.content) + 1);
+            Span::styled(width::cut(field.text(), room), look::STRONG)
+        }
+    };
+    frame.render_widget(Line::from(vec![before, text]), area);
 }
 
 /// The line of the lower frame: what an answer rests on, or what Enter does.

@@ -4,33 +4,30 @@ use super::words;
 use inkstone_base::language::{Language, Word};
 
 /// A kind of model that can be trained on plain text.
-pub(super) struct Kind {
+pub(super) struct ModelKind {
     /// Its name behind `inkstone train`.
     pub(super) name: &'static str,
     pub(super) settings: &'static [Setting],
 }
 
-/// A setting of a training.
 pub(super) struct Setting {
     /// Its flag without dashes.
     pub(super) flag: &'static str,
-    /// What it means.
     pub(super) about: Word,
-    /// What the command line takes it for when it is not given.
+    /// The default of the command line.
     pub(super) default: &'static str,
-    /// What the form begins with.
+    /// The value that the form begins with.
     pub(super) proposed: &'static str,
     pub(super) takes: Takes,
 }
 
-/// What a setting takes.
+/// The values that a setting can have.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Takes {
     /// A whole number between these.
     Whole(u64, u64),
     /// A number above the first, up to the second.
     Number(f64, f64),
-    /// One of these.
     One(&'static [&'static str]),
     /// The first of two names is said by leaving the flag out, the second by giving it.
     Switch([&'static str; 2]),
@@ -64,11 +61,11 @@ const fn epochs(default: &'static str) -> Setting {
 const SMOOTHINGS: [&str; 5] = ["kneser-ney", "katz", "jelinek-mercer", "add-k", "mle"];
 
 /// All kinds, the one that the form begins with first.
-pub(super) const KINDS: [Kind; 7] = [
-    Kind {
+pub(super) const KINDS: [ModelKind; 7] = [
+    ModelKind {
         name: "word2vec",
         settings: &[
-            setting("sg", words::W_SG, "cbow", Takes::Switch(["cbow", "skip-gram"])),
+            setting("sg", words::W_ARCHITECTURE, "cbow", Takes::Switch(["cbow", "skip-gram"])),
             DIM,
             window("5"),
             NEGATIVE,
@@ -77,10 +74,10 @@ pub(super) const KINDS: [Kind; 7] = [
             setting("sample", words::W_SAMPLE, "0.001", Takes::Number(0.0, 1.0)),
         ],
     },
-    Kind {
+    ModelKind {
         name: "fasttext",
         settings: &[
-            setting("cbow", words::W_CBOW, "skip-gram", Takes::Switch(["skip-gram", "cbow"])),
+            setting("cbow", words::W_ARCHITECTURE, "skip-gram", Takes::Switch(["skip-gram", "cbow"])),
             DIM,
             window("5"),
             NEGATIVE,
@@ -91,7 +88,7 @@ pub(super) const KINDS: [Kind; 7] = [
             Setting { proposed: "3", ..setting("maxn", words::W_MAXN, "6", Takes::Whole(0, 20)) },
         ],
     },
-    Kind {
+    ModelKind {
         name: "glove",
         settings: &[
             DIM,
@@ -101,8 +98,8 @@ pub(super) const KINDS: [Kind; 7] = [
             setting("x-max", words::W_X_MAX, "100", Takes::Number(0.0, 1e12)),
         ],
     },
-    Kind { name: "ppmi", settings: &[DIM, window("5"), MIN_COUNT] },
-    Kind {
+    ModelKind { name: "ppmi", settings: &[DIM, window("5"), MIN_COUNT] },
+    ModelKind {
         name: "ngram",
         settings: &[
             setting("order", words::W_ORDER, "3", Takes::Whole(1, 6)),
@@ -110,7 +107,7 @@ pub(super) const KINDS: [Kind; 7] = [
             setting("prune", words::W_PRUNE, "", Takes::Limits),
         ],
     },
-    Kind {
+    ModelKind {
         name: "tfidf",
         settings: &[
             NGRAM_RANGE,
@@ -119,11 +116,10 @@ pub(super) const KINDS: [Kind; 7] = [
             setting("max-features", words::W_MAX_FEATURES, "0", Takes::Whole(0, u64::MAX)),
         ],
     },
-    Kind { name: "lsa", settings: &[DIM, NGRAM_RANGE, MIN_DF, MAX_DF] },
+    ModelKind { name: "lsa", settings: &[DIM, NGRAM_RANGE, MIN_DF, MAX_DF] },
 ];
 
 impl Setting {
-    /// Why it cannot hold this text.
     pub(super) fn fault(&self, text: &str, language: Language) -> Option<String> {
         let say = |word: Word| word.to(language).to_owned();
         let counts = |least: usize| {

@@ -15,15 +15,12 @@ use crate::errand::Errand;
 use crate::field::Field;
 use crate::list::Cursor;
 
-/// What stands below the list.
+/// The pane below the list.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Below {
-    /// What the marked file says of itself.
     #[default]
     Card,
-    /// A question, and the answer.
     Tool(Tool),
-    /// The form that a training is asked for with.
     Form,
     /// The training under way, or how it ended.
     Course,
@@ -31,19 +28,17 @@ pub(super) enum Below {
 
 /// A question on its way, and the model that it goes to.
 pub(super) struct Asked {
-    /// The file.
     path: PathBuf,
     pub(super) question: Question,
-    answer: Errand<Told>,
+    answer: Errand<ModelAnswer>,
 }
 
-/// What came back: the model, ready for the next question, and its answer.
-struct Told {
+/// A model ready for the next question, and its answer.
+struct ModelAnswer {
     model: AskModel,
     answer: Answer,
 }
 
-/// State of the page.
 #[derive(Default)]
 pub struct Models {
     pub(super) list: Option<Errand<Vec<ModelCard>>>,
@@ -51,7 +46,7 @@ pub struct Models {
     pub(super) cards: Vec<ModelCard>,
     pub(super) cursor: Cursor,
     pub(super) below: Below,
-    /// What is typed for each tool.
+    /// The text typed for each tool.
     fields: [Field; 5],
     pub(super) typing: bool,
     pub(super) asked: Option<Asked>,
@@ -66,12 +61,10 @@ pub struct Models {
 }
 
 impl Models {
-    /// The marked file.
     pub(super) fn card(&self) -> Option<&ModelCard> {
         self.cards.get(self.cursor.at)
     }
 
-    /// The tool below the list.
     pub(super) fn tool(&self) -> Option<Tool> {
         match self.below {
             Below::Tool(tool) => Some(tool),
@@ -79,13 +72,12 @@ impl Models {
         }
     }
 
-    /// Whether the marked model can be asked so; not from within a form, whose keys should not lead out of it.
+    /// True if the marked model can be asked so; not from within a form, whose keys should not lead out of it.
     pub(crate) fn offers(&self, tool: Tool) -> bool {
         let asks = matches!(self.below, Below::Card | Below::Tool(_));
         asks && self.card().is_some_and(|card| card.tools.contains(&tool))
     }
 
-    /// Whether there is something to do with Enter.
     pub(crate) fn can_go(&self) -> bool {
         match self.below {
             Below::Card => self.card().is_some_and(|card| !card.tools.is_empty()),
@@ -95,7 +87,6 @@ impl Models {
         }
     }
 
-    /// Whether there is a field to type in.
     pub(crate) fn can_type(&self) -> bool {
         match self.below {
             Below::Card => self.card().is_some_and(|card| !card.tools.is_empty()),
@@ -105,17 +96,16 @@ impl Models {
         }
     }
 
-    /// Whether the marked line of the form has choices.
+    /// True if the marked line of the form has choices.
     pub(crate) fn can_choose(&self) -> bool {
         self.below == Below::Form && self.form.chooses(self.form.row())
     }
 
-    /// Whether there is another model to go to while one is asked.
+    /// True if there is another model to go to while one is asked.
     pub(crate) fn has_others(&self) -> bool {
         self.cards.len() > 1 && matches!(self.below, Below::Card | Below::Tool(_))
     }
 
-    /// What is typed for a tool.
     pub(super) fn text(&self, tool: Tool) -> &Field {
         &self.fields[tool as usize]
     }
@@ -127,15 +117,13 @@ impl Models {
     /// The answer to the present question, once it is there.
     pub(super) fn answer(&self) -> Option<&Answer> {
         let asked = self.asked.as_ref().filter(|_| self.tool().is_some())?;
-        asked.answer.get().map(|told| &told.answer)
+        asked.answer.get().map(|answered| &answered.answer)
     }
 
-    /// Why there is no answer.
     pub(super) fn fault(&self) -> Option<&str> {
         self.asked.as_ref()?.answer.fault()
     }
 
-    /// Whether an answer is on its way.
     pub(super) fn is_asking(&self) -> bool {
         self.asked.as_ref().is_some_and(|asked| asked.answer.waiting())
     }
@@ -200,13 +188,12 @@ impl Models {
                 None => open(&file, ctx)?,
             };
             let answer = model(&put, ctx)?;
-            Ok(Told { model, answer })
+            Ok(ModelAnswer { model, answer })
         });
         self.asked = Some(Asked { path, question, answer });
         self.result = Cursor::default();
     }
 
-    /// Takes in what errands have brought.
     pub(super) fn take(&mut self) {
         let marked = self.card().map(|card| card.path.clone());
         if let Some(list) = &mut self.list
@@ -219,13 +206,12 @@ impl Models {
         }
         if let Some(asked) = &mut self.asked
             && asked.answer.look()
-            && let Some(told) = asked.answer.get()
+            && let Some(answered) = asked.answer.get()
         {
-            self.opened = Some((asked.path.clone(), told.model.clone()));
+            self.opened = Some((asked.path.clone(), answered.model.clone()));
         }
     }
 
-    /// Lists the files anew.
     pub(super) fn list_anew(&mut self, bench: &ModelBench, desk: &Desk<'_>) {
         let list = bench.list.clone();
         self.list = Some(desk.errand("models", move |ctx| list(ctx)));
@@ -233,7 +219,6 @@ impl Models {
         self.opened = None;
     }
 
-    /// Whether something asked for has not come yet.
     pub(super) fn is_waiting(&self) -> bool {
         let listing = self.list.as_ref().is_some_and(Errand::waiting);
         listing || self.is_asking() || self.form.checked.as_ref().is_some_and(Errand::waiting)
@@ -244,23 +229,22 @@ impl Models {
         let Some(tool) = self.tool() else { return };
         let field = self.text_mut(tool);
         if let Some((end, _)) = field.text().char_indices().nth(LONGEST) {
-            *field = Field::of(&field.text()[..end]);
+            *field = Field::new(&field.text()[..end]);
             desk.order(Order::Say(desk.say(words::TOO_LONG).to_owned()));
         }
     }
 
-    /// What the next session begins with.
     pub(super) fn memory(&self) -> Value {
         let texts: Vec<&str> = self.fields.iter().map(Field::text).collect();
         serde_json::json!({"model": self.card().map(|card| &card.path), "texts": texts})
     }
 
-    /// Begins where an earlier session was.
+    /// Restores the place of an earlier session.
     pub(super) fn begin_with(&mut self, memory: &Value) {
         self.wanted = memory["model"].as_str().map(PathBuf::from);
         let texts = memory["texts"].as_array().map_or(&[][..], Vec::as_slice);
         for (field, text) in self.fields.iter_mut().zip(texts) {
-            *field = Field::of(text.as_str().unwrap_or_default().replace(char::is_control, " "));
+            *field = Field::new(text.as_str().unwrap_or_default().replace(char::is_control, " "));
         }
     }
 }

@@ -108,13 +108,13 @@ fn answer(question: &Question) -> Result<Answer> {
         Question::Surprise(text) => {
             let tokens: Vec<&str> = text.split(' ').collect();
             let bits = |at: usize| [3.1, 5.4, 9.2, 13.8, 7.7, 1.2, 11.6][at % 7];
-            let of = |(at, token): (usize, &str)| Surprised {
+            let surprise = |(at, token): (usize, &str)| Surprised {
                 token: token.to_owned(),
                 bits: bits(at),
                 order: Some(3),
                 unknown: bits(at) > 13.0,
             };
-            Answer::Surprise(tokens.into_iter().chain(["</s>"]).enumerate().map(of).collect())
+            Answer::Surprise(tokens.into_iter().chain(["</s>"]).enumerate().map(surprise).collect())
         }
     })
 }
@@ -126,7 +126,7 @@ fn open(path: &Path) -> Result<AskModel> {
     Ok(Arc::new(|question, _| answer(question)))
 }
 
-/// What the command line would say: an input that is not there, an output that is.
+/// The faults the command line would find: an input that is missing, an output that exists.
 fn check(args: &[String]) -> Vec<ArgumentFault> {
     let after = |flag: &str| args.iter().position(|arg| arg == flag).map(|at| args[at + 1].as_str());
     let mut faults = Vec::new();

@@ -1,4 +1,4 @@
-//! From the form to a training, and what of it the page follows.
+//! Starts a training from the form and follows it.
 
 use super::bench::ModelBench;
 use super::course::{Course, End};
@@ -70,8 +70,7 @@ impl Models {
         self.below = Below::Course;
     }
 
-    /// Looks how far the training has come.
-    pub(super) fn look_at_course(&mut self) {
+    pub(crate) fn look_at_course(&mut self) {
         if let Some(course) = &mut self.course {
             course.look();
         }
@@ -104,7 +103,6 @@ impl Models {
     }
 }
 
-/// The command with these arguments.
 fn training_command(args: &[String]) -> String {
     format!("inkstone train {}", asked::shell_line(args))
 }

@@ -1,9 +1,8 @@
-//! The picture of the page: the list, and below it or beside it whatever the user does.
+//! Draws the page: the list, and below or beside it a card, a question, the form or a training.
 
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
-use ratatui::widgets::{Paragraph, Wrap};
 
 use super::bench::{ModelCard, Surprised};
 use super::state::{Below, Models};
@@ -12,7 +11,7 @@ use crate::app::App;
 use crate::list::{self, Column};
 use crate::page::Table;
 use crate::{figures, look};
-use inkstone_base::language::{Language, Word};
+use inkstone_base::language::Language;
 
 /// Columns from which list and what is done stand side by side.
 const BESIDE: u16 = 110;
@@ -28,13 +27,11 @@ const LEAST: u16 = 7;
 /// Lines of a tool above its results, the frame left out: what is asked.
 pub(super) const ABOVE_RESULTS: u16 = 1;
 
-/// Where things stand.
 pub(super) struct Panes {
     pub(super) list: Rect,
     pub(super) below: Rect,
 }
 
-/// List and what is done.
 pub(super) fn panes(page: Rect, below: Below) -> Panes {
     let [list, below] = if page.width >= BESIDE {
         Layout::horizontal([Constraint::Length(LIST), Constraint::Min(0)]).areas(page)
@@ -72,13 +69,11 @@ pub(super) fn heat_room(below: Rect) -> usize {
     heat::room(below.height.saturating_sub(2 + ABOVE_RESULTS))
 }
 
-/// Draws the page.
 pub(crate) fn draw(app: &App, frame: &mut Frame<'_>, page: Rect) {
     let models = &app.models;
     if app.workspace.models.is_none() {
         let block = look::pane(format!(" {} ", app.say(app.page.name())), true);
-        let text = Paragraph::new(app.say(words::NO_BENCH)).wrap(Wrap { trim: false });
-        return frame.render_widget(text.block(block), page);
+        return look::message(app.say(words::NO_BENCH), block, frame, page);
     }
     let empty = match (&models.list, models.cards.is_empty()) {
         _ if matches!(models.below, Below::Form | Below::Course) => None,
@@ -88,8 +83,7 @@ pub(crate) fn draw(app: &App, frame: &mut Frame<'_>, page: Rect) {
         _ => None,
     };
     if let Some(line) = empty {
-        let block = look::pane(list_title(app, models), true);
-        return frame.render_widget(Paragraph::new(line).wrap(Wrap { trim: false }).block(block), page);
+        return look::message(line, look::pane(list_title(app, models), true), frame, page);
     }
     let Panes { list, below } = panes(page, models.below);
     if list.height > 0 {
@@ -122,9 +116,7 @@ fn list_title<'a>(app: &App, models: &Models) -> Line<'a> {
 }
 
 fn draw_list(app: &App, models: &Models, frame: &mut Frame<'_>, area: Rect) {
-    let block = look::pane(list_title(app, models), models.below == Below::Card);
-    let inner = block.inner(area);
-    frame.render_widget(block, area);
+    let inner = look::framed(look::pane(list_title(app, models), models.below == Below::Card), frame, area);
     let columns = [
         Column::text(app.say(words::NAME), 0),
         Column::text(app.say(words::KIND), 9),
@@ -168,11 +160,17 @@ pub(super) fn megabytes(bytes: u64) -> String {
     figures::number(millions, if millions < 10.0 { 2 } else { 1 })
 }
 
-/// The list, to be copied.
 pub(super) fn list_table(cards: &[ModelCard], language: Language) -> Table {
-    let say = |word: Word| word.to(language).to_owned();
-    let header = [words::NAME, words::KIND, words::UNTIL].map(say).into_iter().chain(["bytes".to_owned()]);
-    let header = header.chain([words::DIM, words::WORDS, words::DOCUMENTS, words::TOKENS].map(say)).collect();
+    let header = [
+        words::NAME,
+        words::KIND,
+        words::UNTIL,
+        words::SIZE,
+        words::DIM,
+        words::WORDS,
+        words::DOCUMENTS,
+        words::TOKENS,
+    ];
     let number = |n: Option<u64>| n.map(|n| n.to_string()).unwrap_or_default();
     let row = |card: &ModelCard| {
         vec![
@@ -186,5 +184,7 @@ pub(super) fn list_table(cards: &[ModelCard], language: Language) -> Table {
             number(card.tokens),
         ]
     };
-    Table { header, rows: cards.iter().map(row).collect() }
+    let mut table = Table::new(language, &header, cards.iter().map(row).collect());
+    table.header[3] = "bytes".to_owned();
+    table
 }

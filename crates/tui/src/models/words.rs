@@ -1,25 +1,25 @@
-//! Every sentence of the page of models, in Chinese and English.
+//! The texts of the page of models, in Chinese and English.
 
 use super::bench::Tool;
 use inkstone_base::language::Word;
 use inkstone_base::words;
 
+pub(super) use crate::words::{
+    COSINE, DOCUMENTS as DOCUMENTS_UNIT, DOCUMENTS_SHORT as DOCUMENTS, FILE as NAME, KIND, MODEL, TOKENS,
+};
+
 words! {
     NO_BENCH: "这里没有项目，模型页无事可做。", "There is no project here, and nothing for this page to do.";
     NO_MODELS: "还没有模型。按 t 用本项目的语料训练一个（写入 models/），或把模型文件（本程序的模型、.vec、.bin、.arpa）放进配置文件所在目录或其 models/ 下。", "There are no models yet. Press t to train one on the documents of this project (it goes to models/), or put files (models of this program, .vec, .bin, .arpa) beside the configuration or into models/ there.";
     LOOKING: "正在查看模型文件…", "looking for model files…";
-    NAME: "文件", "file";
-    KIND: "类型", "kind";
-    UNTIL: "数据截至", "seen until";
+    UNTIL: "数据截至", "data until";
     SIZE: "MB", "MB";
     DIM: "维/阶", "dim";
     WORDS: "词", "words";
-    DOCUMENTS: "文档", "docs";
 
-    SEEN_UNTIL: "所见文本截至", "has seen text until";
-    NEVER_SAID: "⚠ 文件没有写明所见文本截至何时：不要用在更早的日期上", "⚠ the file does not say until when its text was: use it on no date that may lie before";
+    SEEN_UNTIL: "数据截至", "data until";
+    NEVER_SAID: "⚠ 文件没有写明数据截至何时：不要用在更早的日期上", "⚠ the file does not say until when its data reach: do not use it on earlier dates";
     FITTED_ON: "训练于", "fitted on";
-    DOCUMENTS_UNIT: "篇文档", "documents";
     TOKENS_UNIT: "个词元", "tokens";
     WORDS_UNIT: "个词", "words";
     COLUMNS_UNIT: "列", "columns";
@@ -27,7 +27,7 @@ words! {
     ORDER_UNIT: "阶", "words an n-gram";
     LOSSES: "每轮损失", "loss of each pass";
     ASK_IT: "可以问", "ask it";
-    NO_TOOLS: "这类模型没有可问的词。用 inkstone embed 或 explain 看它如何读文档。", "There are no words to ask of such a model. See with inkstone embed or explain what it makes of documents.";
+    NO_TOOLS: "这类模型没有可问的词。用 inkstone embed 或 explain 看它如何读文档。", "A model of this kind cannot be asked for words. inkstone embed and explain show how it reads documents.";
     BROKEN: "这个文件不能用", "this file cannot be used";
 
     NEAREST: "近邻", "nearest";
@@ -46,7 +46,6 @@ words! {
     WORD: "词", "word";
     TEXT: "文", "text";
     MOST_FREQUENT: "个最常见的词", "most frequent words";
-    COSINE: "余弦", "cosine";
     PROBABILITY: "概率 %", "p %";
     UNKNOWN_WORD: "模型不认识", "the model does not know";
     ALIKE: "写法相近", "written alike";
@@ -60,13 +59,11 @@ words! {
     BITS: "比特", "bits";
     PERPLEXITY: "困惑度", "perplexity";
     PER_TOKEN: "每词元", "a token";
-    TOKENS: "词元", "tokens";
     OUTSIDE: "词表外", "unknown";
     VARIANCE: "方差", "variance";
     KEPT: "近邻保留", "nearest kept";
 
     TRAIN: "训练", "Train";
-    MODEL: "模型", "model";
     INPUT: "语料", "input";
     UNTIL_FIELD: "截止", "until";
     OUTPUT: "写入", "output";
@@ -104,11 +101,10 @@ words! {
 
     W_FORMAT: "每行如何书写", "how lines are written";
     BY_NAME: "按文件名", "by the file's name";
-    W_SG: "架构", "architecture";
-    W_CBOW: "架构", "architecture";
+    W_ARCHITECTURE: "架构", "architecture";
     W_DIM: "向量维数", "values of a vector";
     W_WINDOW: "两侧各看几个词", "words on each side";
-    W_NEGATIVE: "每个正例的负例", "drawn against each word";
+    W_NEGATIVE: "每个正例的负例", "negative samples a word";
     W_EPOCHS: "遍历语料几轮", "passes over the text";
     W_MIN_COUNT: "少于此数的词略去", "rarer words are left out";
     W_SAMPLE: "高频词抽稀的阈值", "frequent words thinned";
@@ -124,7 +120,6 @@ words! {
     W_MAX_FEATURES: "最多留几列，0 不限", "columns kept; 0: all";
 }
 
-/// What a tool is called.
 pub(super) fn tool(tool: Tool) -> Word {
     match tool {
         Tool::Nearest => NEAREST,
@@ -135,7 +130,7 @@ pub(super) fn tool(tool: Tool) -> Word {
     }
 }
 
-/// What is said in the place of what is typed for it.
+/// The hint in an empty field.
 pub(super) fn hint(tool: Tool) -> Word {
     match tool {
         Tool::Nearest => HINT_NEAREST,

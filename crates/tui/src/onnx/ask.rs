@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use ratatui::Frame;
-use ratatui::layout::{Constraint, Layout, Position, Rect};
+use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Paragraph, Wrap};
@@ -12,34 +12,31 @@ use super::{Onnx, words};
 use crate::app::App;
 use crate::desk::Desk;
 use crate::errand::Errand;
+use crate::field;
 use crate::page::Table;
 use crate::{bars, figures, look, width};
 use inkstone_base::language::Word;
 use inkstone_onnx::{Answered, Description, Head, Question, Reply};
 
-/// How masks are written, whatever the model's own token.
+/// Texts that stand for a mask, whatever the model's own token.
 const MASKS: [&str; 2] = ["[MASK]", "<mask>"];
 /// Cells of the line in front of what is typed.
 const PROMPT: &str = "/ ";
 /// Cells that the tokens behind a mask take at the least, their probabilities and bars with them.
 const GUESSES: usize = 24;
 
-/// What was asked last.
+/// The last question to a model.
 pub(super) struct Asked {
-    /// Of which model.
     pub(super) file: PathBuf,
-    /// In which words.
     pub(super) text: String,
-    /// Whether a mask was asked for that the model cannot fill in.
+    /// True if a mask was asked for that the model cannot fill in.
     pub(super) unmasked: bool,
-    /// What that means to the model.
     pub(super) question: Option<Question>,
     /// The answer, or why the question cannot be put.
     pub(super) reply: Result<Errand<Answered>, Word>,
 }
 
 impl Asked {
-    /// Whether the answer has not come yet.
     pub(super) fn waiting(&self) -> bool {
         self.reply.as_ref().is_ok_and(Errand::waiting)
     }
@@ -49,12 +46,11 @@ fn masks(found: &Description) -> impl Iterator<Item = &str> {
     MASKS.into_iter().chain(found.mask())
 }
 
-/// Whether a text has a mask.
 pub(super) fn is_masked(text: &str, found: &Description) -> bool {
     masks(found).any(|mask| text.contains(mask))
 }
 
-/// What a text asks of a model, or what it should have said.
+/// The question that a text means to a model, or a hint on what to type.
 pub(super) fn question(text: &str, found: &Description) -> Result<Question, Word> {
     let can = |head: fn(&Head) -> bool| found.heads.iter().any(head);
     let text = text.trim();
@@ -86,7 +82,7 @@ pub(super) fn question(text: &str, found: &Description) -> Result<Question, Word
 }
 
 impl Onnx {
-    /// What was asked of the model that is marked.
+    /// The question to the marked model.
     pub(super) fn asked(&self) -> Option<&Asked> {
         self.asked.as_ref().filter(|asked| self.marked().is_some_and(|listed| listed.file == asked.file))
     }
@@ -96,7 +92,6 @@ impl Onnx {
     }
 }
 
-/// Lines of the answer.
 pub(super) fn count(onnx: &Onnx) -> usize {
     match onnx.answer().map(|answered| &answered.reply) {
         Some(Reply::Fill(masks)) => masks.iter().map(Vec::len).max().unwrap_or(0),
@@ -107,40 +102,32 @@ pub(super) fn count(onnx: &Onnx) -> usize {
     }
 }
 
-/// Draws it: what is typed, the answer, and how it was come by.
 pub(super) fn draw(app: &App, frame: &mut Frame<'_>, area: Rect) {
     let onnx = &app.onnx;
     let lines = [Constraint::Length(1), Constraint::Min(0), Constraint::Length(1)];
     let [prompt, body, state] = Layout::vertical(lines).areas(area);
-    let room = usize::from(prompt.width).saturating_sub(PROMPT.len());
     if let Some(field) = &onnx.field {
-        let (seen, cursor) = field.window(room);
-        let line = Line::from(vec![Span::styled(PROMPT, look::KEY), Span::raw(seen)]);
-        frame.render_widget(line, prompt);
-        // An input method opens its window where the cursor is.
-        let x = usize::from(prompt.x) + PROMPT.len() + cursor;
-        let x = u16::try_from(x).unwrap_or(u16::MAX).min(prompt.right().saturating_sub(1));
-        frame.set_cursor_position(Position::new(x, prompt.y));
+        field::draw(Span::styled(PROMPT, look::KEY), field, look::PLAIN, frame, prompt);
     } else if let Some(asked) = onnx.asked() {
-        let text = width::cut(&asked.text, room);
+        let text = width::cut(&asked.text, usize::from(prompt.width).saturating_sub(PROMPT.len()));
         frame
             .render_widget(Line::from(vec![Span::styled(PROMPT, look::DIM), Span::styled(text, look::STRONG)]), prompt);
     } else {
         frame.render_widget(Line::styled(app.say(words::PRESS_SLASH), look::DIM), prompt);
     }
     let Some(asked) = onnx.asked() else { return draw_hints(app, frame, body) };
-    let told = |text: &str, style: Style, frame: &mut Frame<'_>| {
+    let message = |text: &str, style: Style, frame: &mut Frame<'_>| {
         let text = width::cut(text, 4 * usize::from(body.width));
         frame.render_widget(Paragraph::new(Line::styled(text, style)).wrap(Wrap { trim: true }), body);
     };
     let reply = match &asked.reply {
-        Err(word) => return told(app.say(*word), look::NOTE, frame),
+        Err(word) => return message(app.say(*word), look::NOTE, frame),
         Ok(reply) => reply,
     };
     if let Some(fault) = reply.fault() {
-        return told(&format!("✗ {fault}"), look::BAD, frame);
+        return message(&format!("✗ {fault}"), look::BAD, frame);
     }
-    let Some(answered) = reply.get() else { return told(app.say(words::THINKING), look::DIM, frame) };
+    let Some(answered) = reply.get() else { return message(app.say(words::THINKING), look::DIM, frame) };
     let body = if asked.unmasked {
         let [note, body] = Layout::vertical([Constraint::Length(1), Constraint::Min(0)]).areas(body);
         let text = width::cut(app.say(words::NO_MASK_HEAD), usize::from(note.width));
@@ -154,7 +141,6 @@ pub(super) fn draw(app: &App, frame: &mut Frame<'_>, area: Rect) {
     frame.render_widget(Line::styled(took, look::DIM), state);
 }
 
-/// What the model can be asked.
 fn draw_hints(app: &App, frame: &mut Frame<'_>, area: Rect) {
     let Some(Ok(found)) = app.onnx.marked().map(|listed| listed.found.as_ref()) else { return };
     let hint = |head: &Head| match head {
@@ -235,27 +221,24 @@ fn probability(name: &str, p: f64, label: usize, cells: usize, best: bool) -> Ve
 
 /// The answer to be copied.
 pub(super) fn table(onnx: &Onnx, desk: &Desk<'_>) -> Option<Table> {
-    let named = |words: &[Word]| words.iter().map(|word| desk.say(*word).to_owned()).collect();
+    let table = |header: &[Word], rows| Table::new(desk.language, header, rows);
     Some(match &onnx.answer()?.reply {
         Reply::Fill(masks) => {
             let row = |(mask, guess): (usize, &inkstone_onnx::Guess)| {
                 vec![(mask + 1).to_string(), guess.token.clone(), guess.p.to_string()]
             };
-            let rows = masks.iter().enumerate().flat_map(|(mask, of)| of.iter().map(move |guess| (mask, guess)));
-            Table {
-                header: named(&[words::MASK_NUMBER, words::TOKEN, words::PROBABILITY]),
-                rows: rows.map(row).collect(),
-            }
+            let guesses = masks.iter().enumerate();
+            let guesses = guesses.flat_map(|(mask, guesses)| guesses.iter().map(move |guess| (mask, guess)));
+            table(&[words::MASK_NUMBER, words::TOKEN, words::PROBABILITY], guesses.map(row).collect())
         }
         Reply::Classify(classes) => {
             let rows = classes.iter().map(|(name, p)| vec![name.clone(), p.to_string()]).collect();
-            Table { header: named(&[words::KIND, words::PROBABILITY]), rows }
+            table(&[words::KIND, words::PROBABILITY], rows)
         }
-        Reply::Compare(cosine) => Table { header: named(&[words::COSINE]), rows: vec![vec![cosine.to_string()]] },
+        Reply::Compare(cosine) => table(&[words::COSINE], vec![vec![cosine.to_string()]]),
         Reply::Names(names) => {
             let row = |(kind, name, p): &(String, String, f64)| vec![kind.clone(), name.clone(), p.to_string()];
-            let header = named(&[words::KIND, words::NAME, words::PROBABILITY]);
-            Table { header, rows: names.iter().map(row).collect() }
+            table(&[words::KIND, words::NAME, words::PROBABILITY], names.iter().map(row).collect())
         }
     })
 }

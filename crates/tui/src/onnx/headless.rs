@@ -1,4 +1,4 @@
-//! The commands that do without a screen what the page shows.
+//! The commands that do what the page shows without a screen.
 
 use super::{Onnx, OnnxBench, Pane};
 use inkstone_base::shell::quoted;
@@ -83,7 +83,7 @@ fn model(listed: &Listed) -> String {
     }
 }
 
-/// What is read of a model, as far as it is not the default.
+/// The flags of what is read from a model, defaults left out.
 fn flags(params: OnnxParams, output: Output) -> String {
     let default = OnnxParams::default();
     let mut flags = String::new();

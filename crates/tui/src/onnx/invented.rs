@@ -1,4 +1,4 @@
-//! What the screens of the page stand on: invented models of every sort, and answers of theirs.
+//! Invented models and answers for the screens of the page.
 
 use std::collections::BTreeMap;
 use std::path::Path;

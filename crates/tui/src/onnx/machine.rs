@@ -8,11 +8,10 @@ use ratatui::widgets::Paragraph;
 
 use super::words;
 use crate::app::App;
-use crate::{look, width};
+use crate::{look, sentences, width};
 use inkstone_base::language::Word;
 use inkstone_onnx::runtime::Machine;
 
-/// Draws them.
 pub(super) fn draw(app: &App, frame: &mut Frame<'_>, area: Rect) {
     let cells = usize::from(area.width);
     let titled = |title: Word, text: &str, style: Style| {
@@ -35,13 +34,10 @@ pub(super) fn draw(app: &App, frame: &mut Frame<'_>, area: Rect) {
             let lines = [Constraint::Length(2), Constraint::Length(1), Constraint::Length(1)];
             let [fault, mend, rest] = Layout::vertical(lines).areas(area);
             let text = format!("{}: {error}", app.say(words::NO_LIBRARY));
-            let glyphs: Vec<_> = width::glyphs(&text).collect();
-            let lines =
-                width::wrap(&glyphs, cells.saturating_sub(4).max(1)).into_iter().enumerate().map(|(at, range)| {
-                    let sign = if at == 0 { " ✗ " } else { "   " };
-                    let piece: String = glyphs[range].iter().map(|glyph| &*glyph.text).collect();
-                    Line::styled(format!("{sign}{piece}"), look::BAD)
-                });
+            let lines = sentences::lines(&text, cells.saturating_sub(4)).into_iter().enumerate().map(|(at, piece)| {
+                let sign = if at == 0 { " ✗ " } else { "   " };
+                Line::styled(format!("{sign}{piece}"), look::BAD)
+            });
             frame.render_widget(Paragraph::new(lines.collect::<Vec<_>>()), fault);
             if let Some(command) = machine.mend() {
                 frame.render_widget(titled(words::MEND, command, look::KEY), mend);

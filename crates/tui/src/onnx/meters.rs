@@ -22,18 +22,17 @@ pub(super) const LENGTHS: [Option<usize>; 5] = [None, Some(32), Some(128), Some(
 
 /// A measurement of one model.
 pub(super) struct Measured {
-    /// What was measured with.
+    /// The number of tokens of the texts; none for texts of the corpus.
     pub(super) length: Option<usize>,
     /// Rounds as they come, written by the thread that measures.
     coming: Arc<Mutex<Vec<Round>>>,
-    /// Those that are shown.
+    /// The rounds that are shown.
     pub(super) rounds: Vec<Round>,
     /// None once the user has stopped it.
     pub(super) whole: Option<Errand<Metered>>,
 }
 
 impl Measured {
-    /// Takes in what has come.
     pub(super) fn look(&mut self) {
         if let Some(whole) = &mut self.whole {
             whole.look();
@@ -41,7 +40,6 @@ impl Measured {
         }
     }
 
-    /// Whether it is under way.
     pub(super) fn waiting(&self) -> bool {
         self.whole.as_ref().is_some_and(Errand::waiting)
     }
@@ -73,13 +71,12 @@ impl Onnx {
         self.measured.insert(file, Measured { length, coming, rounds: Vec::new(), whole: Some(whole) });
     }
 
-    /// What was measured of the model that is marked.
     fn measurement(&self) -> Option<&Measured> {
         self.measured.get(&self.marked()?.file)
     }
 }
 
-/// What is measured with, in words.
+/// The texts of a measurement, in words.
 fn sample(app: &App, length: Option<usize>) -> String {
     match length {
         None => app.say(words::OF_CORPUS).to_owned(),
@@ -87,7 +84,6 @@ fn sample(app: &App, length: Option<usize>) -> String {
     }
 }
 
-/// Draws it.
 pub(super) fn draw(app: &App, frame: &mut Frame<'_>, area: Rect) {
     let [table, state] = Layout::vertical([Constraint::Min(0), Constraint::Length(1)]).areas(area);
     let next = format!("{}: {}", app.say(words::TEXTS), sample(app, LENGTHS[app.onnx.length]));
@@ -129,18 +125,18 @@ pub(super) fn draw(app: &App, frame: &mut Frame<'_>, area: Rect) {
 
 /// The numbers of a round as they stand in the table.
 fn shown(round: &Round) -> [String; 5] {
-    let whole = |value: f64| figures::count(value.round() as u64);
+    let rounded = |value: f64| figures::count(value.round() as u64);
     let number = |value: f64| match value {
         value if value < 10.0 => figures::number(value, 2),
         value if value < 1000.0 => figures::number(value, 1),
-        value => whole(value),
+        value => rounded(value),
     };
     [
         round.batch.to_string(),
         number(round.texts_per_second()),
-        whole(round.tokens_per_second()),
+        rounded(round.tokens_per_second()),
         number(round.batch_millis()),
-        round.resident.map_or("–".to_owned(), |bytes| whole(bytes as f64 / 1e6)),
+        round.resident.map_or("–".to_owned(), |bytes| rounded(bytes as f64 / 1e6)),
     ]
 }
 
@@ -178,6 +174,5 @@ pub(super) fn table(onnx: &Onnx, desk: &Desk<'_>) -> Option<Table> {
         row.push(resident);
         row
     };
-    let rows = measured.rounds.iter().map(row).collect();
-    Some(Table { header: columns.map(|word| desk.say(word).to_owned()).to_vec(), rows })
+    Some(Table::new(desk.language, &columns, measured.rounds.iter().map(row).collect()))
 }

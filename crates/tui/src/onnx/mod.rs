@@ -29,10 +29,9 @@ use super::desk::Desk;
 use super::errand::Errand;
 use super::field::Field;
 use super::list::{self, Cursor};
-use super::page::{PageState, Table};
+use super::page::{PageState, Table, turns};
 use ask::Asked;
 use inkstone_base::job::Ctx;
-use inkstone_base::language::Word;
 use inkstone_onnx::runtime::Machine;
 use inkstone_onnx::{Answered, Head, Listed, Metered, Question, Round, RuntimeParams};
 use meters::{LENGTHS, Measured};
@@ -40,7 +39,6 @@ use meters::{LENGTHS, Measured};
 /// Tells what this machine has for models.
 pub type MachineOf = Arc<dyn Fn() -> Machine + Send + Sync>;
 
-/// Lists the models.
 pub type ModelsOf = Arc<dyn Fn(&Ctx) -> Result<Vec<Listed>> + Send + Sync>;
 
 /// The BLAKE3 of a file, 64 hexadecimal digits.
@@ -53,61 +51,31 @@ pub type AskContextual = Arc<dyn Fn(&Listed, &Question, &Ctx) -> Result<Answered
 pub type MeasureModel =
     Arc<dyn Fn(&Listed, Option<usize>, &Ctx, &mut dyn FnMut(&Round)) -> Result<Metered> + Send + Sync>;
 
-/// What the page works with, as the front hands it in.
+/// The functions behind the page, supplied by the program.
 #[derive(Clone)]
 pub struct OnnxBench {
-    /// The library and the devices.
     pub machine: MachineOf,
-    /// The models of the project.
     pub models: ModelsOf,
-    /// Hashes of their files.
     pub hash: HashOf,
-    /// Questions to them.
     pub ask: AskContextual,
-    /// Their speed.
     pub measure: MeasureModel,
-    /// Where the configuration has them run.
+    /// The device and library that the configuration asks for.
     pub place: RuntimeParams,
 }
 
-/// What is shown of the model that is marked.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Pane {
-    #[default]
-    Tensors,
-    Meters,
-    Ask,
-}
-
-impl Pane {
-    const ALL: [Pane; 3] = [Pane::Tensors, Pane::Meters, Pane::Ask];
-
-    fn id(self) -> &'static str {
-        match self {
-            Pane::Tensors => "tensors",
-            Pane::Meters => "meters",
-            Pane::Ask => "ask",
-        }
-    }
-
-    fn name(self) -> Word {
-        match self {
-            Pane::Tensors => words::TENSORS,
-            Pane::Meters => words::METERS,
-            Pane::Ask => words::ASKING,
-        }
-    }
-
-    fn next(self) -> Pane {
-        let at = Pane::ALL.iter().position(|pane| *pane == self).unwrap_or(0);
-        Pane::ALL[(at + 1) % Pane::ALL.len()]
+turns! {
+    /// The content shown of the marked model.
+    enum Pane {
+        #[default]
+        Tensors = "tensors",
+        Meters = "meters",
+        Ask = "ask",
     }
 }
 
-/// State of the page.
 #[derive(Default)]
 pub struct Onnx {
-    /// Whether what is shown has to be looked for, or looked for anew.
+    /// True if the models have to be listed, or listed again.
     stale: bool,
     machine: Option<Errand<Machine>>,
     models: Option<Errand<Vec<Listed>>>,
@@ -115,18 +83,17 @@ pub struct Onnx {
     coming: Option<Errand<Vec<Listed>>>,
     hashes: Option<Errand<BTreeMap<PathBuf, String>>>,
     cursor: Cursor,
-    /// Whether keys go to the view instead of the list.
+    /// True if keys go to the view instead of the list.
     inside: bool,
     pane: Pane,
     /// First line that is seen of the view.
     scroll: Cursor,
     /// Which text is measured with.
     length: usize,
-    /// What was measured, by the file of the model.
+    /// Measurements by the file of the model.
     measured: BTreeMap<PathBuf, Measured>,
     asked: Option<Asked>,
     field: Option<Field>,
-    /// What was typed last.
     typed: String,
     /// The model that an earlier session had marked.
     wanted: Option<String>,
@@ -157,30 +124,31 @@ impl Onnx {
         self.machine().is_some_and(|machine| machine.library.is_err())
     }
 
-    /// Whether a model is marked that can be read.
     pub(crate) fn has_model(&self) -> bool {
         self.marked().is_some_and(|listed| listed.found.is_ok())
     }
 
-    /// Whether the model that is marked can be run.
     pub(crate) fn can_run(&self) -> bool {
         let writes = |listed: &Listed| listed.found.as_ref().is_ok_and(|found| found.heads.contains(&Head::Writes));
         self.has_model() && !self.lacks_library() && !self.marked().is_some_and(writes)
     }
 
-    /// Whether the view can be gone into.
+    /// True if the view can be gone into.
     pub fn can_enter(&self) -> bool {
         !self.inside && self.has_model()
     }
 
-    /// Lines of the view, and how many of them there is room for.
-    fn lines(&self, area: Rect) -> (usize, usize) {
-        let room = list::rows(view::inner(self, area));
+    fn count(&self) -> usize {
         match self.pane {
-            Pane::Tensors => (tensors::count(self), room),
-            Pane::Meters => (0, room),
-            Pane::Ask => (ask::count(self), room),
+            Pane::Tensors => tensors::count(self),
+            Pane::Meters => 0,
+            Pane::Ask => ask::count(self),
         }
+    }
+
+    /// Number of lines of the pane, and of those that fit.
+    fn lines(&self, area: Rect) -> (usize, usize) {
+        (self.count(), list::rows(view::inner(self, area)))
     }
 
     fn start_asking(&mut self, desk: &Desk<'_>) {
@@ -247,16 +215,13 @@ impl PageState for Onnx {
             }
             Action::Ask => {
                 (self.pane, self.inside) = (Pane::Ask, true);
-                self.field = Some(Field::of(self.typed.clone()));
+                self.field = Some(Field::new(self.typed.clone()));
             }
             Action::Back if self.measuring() => self.measured.values_mut().for_each(Measured::stop),
             Action::Back => self.inside = false,
             _ if self.inside => {
                 let (count, room) = self.lines(area);
-                // What is seen moves, not a mark in it.
-                let mut last = Cursor { at: self.scroll.top, top: 0 };
-                last.step(action, count.saturating_sub(room) + 1, room);
-                self.scroll.top = last.at;
+                self.scroll.top = list::moved(self.scroll.top, action, count.saturating_sub(room) + 1, room);
             }
             _ => {
                 let before = self.cursor.at;
@@ -334,12 +299,11 @@ impl PageState for Onnx {
     fn click(&mut self, at: Position, area: Rect, _desk: &Desk<'_>) {
         let (list, pane) = view::panes(self, area);
         if list.contains(at) {
+            // The area as it is before the pane is left: without the pane's focus the list is higher.
+            let rows = view::list_areas(self, list)[0];
             self.inside = false;
-            let row = usize::from(at.y.saturating_sub(list.y + 2));
-            let rows = view::list_rows(self, area);
-            let line = self.cursor.line_at(row, self.models().len()).filter(|_| at.y >= list.y + 2 && row < rows);
-            if let Some(line) = line {
-                self.cursor.at = line;
+            let count = self.models().len();
+            if self.cursor.click(at, rows, count) {
                 self.scroll = Cursor::default();
             }
         } else if pane.contains(at) {
@@ -372,8 +336,7 @@ impl PageState for Onnx {
         let text = |name: &str| memory[name].as_str().map(str::to_owned);
         self.wanted = text("model");
         self.typed = text("text").unwrap_or_default();
-        let pane = Pane::ALL.into_iter().find(|pane| memory["view"] == pane.id());
-        self.pane = pane.unwrap_or_default();
+        self.pane = Pane::named(&memory["view"]).unwrap_or_default();
         let length = memory["length"].as_u64().and_then(|length| usize::try_from(length).ok());
         self.length = length.filter(|length| *length < LENGTHS.len()).unwrap_or_default();
     }

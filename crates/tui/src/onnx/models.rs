@@ -12,11 +12,10 @@ use crate::app::App;
 use crate::desk::Desk;
 use crate::list::{self, Column};
 use crate::page::Table;
-use crate::{Language, figures, look, width};
+use crate::{Language, figures, look, sentences, width};
 use inkstone_base::language::Word;
 use inkstone_onnx::{Description, Head, Listed, OnnxParams, Output};
 
-/// Draws them.
 pub(super) fn draw(app: &App, frame: &mut Frame<'_>, area: Rect) {
     let onnx = &app.onnx;
     let models = onnx.models();
@@ -73,8 +72,7 @@ fn name_cells(columns: &[Column<'_>], rows: Rect) -> usize {
     (usize::from(rows.width) + 1).saturating_sub(others).max(6)
 }
 
-/// How the list calls a model: by its folder where its file is called as in every export, and by the end of that where there is no
-/// room, as ends tell models apart better than beginnings.
+/// The name of a model in the list: its folder if the file is called `model.onnx`; cut at the front, as ends tell models apart.
 fn name(shown: &str, cells: usize) -> String {
     let name = shown.strip_suffix("/model.onnx").unwrap_or(shown);
     if width::width(name) <= cells {
@@ -84,7 +82,7 @@ fn name(shown: &str, cells: usize) -> String {
     starts.into_iter().find(|end| width::width(end) < cells).map_or(String::new(), |end| format!("…{end}"))
 }
 
-/// What a model can do, in a word each.
+/// The abilities of a model, a word each.
 fn abilities(found: &Description, language: Language) -> String {
     let word = |head: &Head| match head {
         Head::Vectors { .. } => words::VECTORS,
@@ -119,7 +117,8 @@ fn cells(listed: &Listed, language: Language) -> [String; 8] {
     ]
 }
 
-/// How features read a model: `bert=scores`, `vector=mean-text first+last`.
+/// The features that read a model and the output they read: `bert=scores`, `vector=mean-text
+/// first+last`.
 fn uses(listed: &Listed) -> String {
     let how = |(name, params): &(String, OnnxParams)| {
         let read = match params.output {
@@ -161,7 +160,7 @@ fn particulars(app: &App, listed: &Listed, found: &Description) -> Vec<(Word, St
             let mask = vocabulary
                 .mask
                 .as_deref()
-                .map_or(String::new(), |mask| format!(" · {} {mask}", app.say(words::MASK_TOKEN)));
+                .map_or(String::new(), |mask| format!(" · {} {mask}", app.say(words::MASK_NUMBER)));
             said.insert(4, plain(words::VOCABULARY, format!("{}{mask}", figures::count(vocabulary.size as u64))));
         }
         Some(Err(error)) => said.insert(4, (words::TOKENIZER, format!("✗ {error}"), look::BAD)),
@@ -193,13 +192,13 @@ fn draw_particulars(app: &App, listed: &Listed, frame: &mut Frame<'_>, area: Rec
     let all = particulars(app, listed, found);
     if area.height <= BRIEF {
         // What is wrong and what it is for come before what is merely good to know.
-        let of = |wanted: &[Word]| {
+        let joined = |wanted: &[Word]| {
             let named = all.iter().filter(|(word, _, _)| wanted.contains(word));
             named.map(|(word, text, _)| format!("{} {text}", app.say(*word))).collect::<Vec<_>>().join(" · ")
         };
         let hash = short(app.onnx.hash(listed), 12);
-        let first = of(&[words::TOKENIZER, words::USES]);
-        let second = format!("{} {hash} · {}", app.say(words::HASH), of(&[words::FAMILY, words::LABELS]));
+        let first = joined(&[words::TOKENIZER, words::USES]);
+        let second = format!("{} {hash} · {}", app.say(words::HASH), joined(&[words::FAMILY, words::LABELS]));
         let wrong = all.iter().any(|(_, _, style)| *style == look::BAD);
         let lines = [(first, if wrong { look::BAD } else { look::PLAIN }), (second, look::DIM)];
         let lines: Vec<Line<'_>> = lines.map(|(text, style)| Line::styled(width::cut(&text, cells), style)).into();
@@ -209,10 +208,8 @@ fn draw_particulars(app: &App, listed: &Listed, frame: &mut Frame<'_>, area: Rec
     let indent = " ".repeat(label);
     let mut lines = vec![Line::styled("─".repeat(cells), look::DIM)];
     for (word, text, style) in &all {
-        let glyphs: Vec<_> = width::glyphs(text).collect();
-        for (at, range) in width::wrap(&glyphs, cells.saturating_sub(label).max(1)).into_iter().enumerate() {
+        for (at, piece) in sentences::lines(text, cells.saturating_sub(label)).into_iter().enumerate() {
             let head = if at == 0 { width::left(app.say(*word), label) } else { indent.clone() };
-            let piece: String = glyphs[range].iter().map(|glyph| &*glyph.text).collect();
             lines.push(Line::from(vec![Span::styled(head, look::DIM), Span::styled(piece, *style)]));
         }
     }
@@ -246,8 +243,5 @@ pub(super) fn table(onnx: &Onnx, desk: &Desk<'_>) -> Table {
         row.push(onnx.hash(listed).unwrap_or_default().to_owned());
         row
     };
-    Table {
-        header: header.map(|word| desk.say(word).to_owned()).to_vec(),
-        rows: onnx.models().iter().map(row).collect(),
-    }
+    Table::new(desk.language, &header, onnx.models().iter().map(row).collect())
 }

@@ -16,7 +16,7 @@ use crate::{Language, Start, UnknownLibrary, Workspace};
 use inkstone_base::job::Ctx;
 use inkstone_onnx::runtime::Machine;
 use inkstone_onnx::testing::{has_library, opening};
-use inkstone_onnx::{Device, OnnxParams, Output, Probe, Sample, Words, meter, models};
+use inkstone_onnx::{Device, OnnxParams, Output, Probe, Sample, WordCutter, meter, models};
 
 fn bench(change: impl FnOnce(&mut Workspace)) -> Bench {
     let mut bench = Bench::open(&empty(), |workspace| {
@@ -323,11 +323,11 @@ fn the_demonstration_model_is_shown_asked_and_measured() {
         w.onnx = Some(OnnxBench {
             models: Arc::new(move |ctx| models(&base, &features, ctx)),
             ask: Arc::new(move |listed, question, ctx| {
-                probe.ask(listed, question, &|| Ok(Words::Spaces), &opening(), ctx)
+                probe.ask(listed, question, &|| Ok(WordCutter::Spaces), &opening(), ctx)
             }),
             measure: Arc::new(|listed, length, ctx, each| {
                 let sample = Sample::Tokens(length.unwrap_or(16));
-                meter(listed, &sample, Duration::ZERO, (&|| Ok(Words::Spaces), &opening()), ctx, each)
+                meter(listed, &sample, Duration::ZERO, (&|| Ok(WordCutter::Spaces), &opening()), ctx, each)
             }),
             ..onnx(|| bail!("other models are listed"))
         });

@@ -18,7 +18,6 @@ fn tensors(onnx: &Onnx) -> impl Iterator<Item = (bool, &TensorInfo)> {
     inputs.chain(header.into_iter().flat_map(|header| &header.outputs).map(|info| (false, info)))
 }
 
-/// How many there are.
 pub(super) fn count(onnx: &Onnx) -> usize {
     tensors(onnx).count()
 }
@@ -29,7 +28,6 @@ fn cells((input, info): (bool, &TensorInfo), language: Language) -> Vec<String> 
     vec![direction.to_owned(), info.name.clone(), info.element.to_owned(), format!("[{}]", shape.join(", "))]
 }
 
-/// Draws them.
 pub(super) fn draw(app: &App, frame: &mut Frame<'_>, area: Rect) {
     let onnx = &app.onnx;
     let shape = if area.width < 60 { 26 } else { 34 };

@@ -1,4 +1,4 @@
-//! The picture of the page: the machine in a few lines, the models, and the view of the one that is marked.
+//! Draws the page: the machine in a few lines, the models, and the view of the one that is marked.
 
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Margin, Rect};
@@ -33,13 +33,12 @@ fn areas(onnx: &Onnx, page: Rect) -> [Rect; 3] {
     [machine, list, pane]
 }
 
-/// Where list and view are.
+/// The areas of the list and of the view.
 pub(super) fn panes(onnx: &Onnx, page: Rect) -> (Rect, Rect) {
     let [_, list, pane] = areas(onnx, page);
     (list, pane)
 }
 
-/// The inside of the view.
 pub(super) fn inner(onnx: &Onnx, page: Rect) -> Rect {
     panes(onnx, page).1.inner(Margin::new(1, 1))
 }
@@ -60,7 +59,6 @@ pub(super) fn list_rows(onnx: &Onnx, page: Rect) -> usize {
     list::rows(list_areas(onnx, panes(onnx, page).0)[0])
 }
 
-/// Draws the page.
 pub(crate) fn draw(app: &App, frame: &mut Frame<'_>, page: Rect) {
     let onnx = &app.onnx;
     if app.workspace.onnx.is_none() {
@@ -76,26 +74,12 @@ pub(crate) fn draw(app: &App, frame: &mut Frame<'_>, page: Rect) {
 
 fn draw_pane(app: &App, frame: &mut Frame<'_>, area: Rect) {
     let onnx = &app.onnx;
-    let mut title = vec![Span::raw(" ")];
-    for pane in Pane::ALL {
-        let name = app.say(pane.name());
-        title.push(if pane == onnx.pane {
-            Span::styled(format!("[{name}]"), look::STRONG)
-        } else {
-            Span::styled(format!(" {name} "), look::DIM)
-        });
-    }
+    let names = [(Pane::Tensors, words::TENSORS), (Pane::Meters, words::METERS), (Pane::Ask, words::ASKING)];
+    let mut title = look::tabs(names.map(|(pane, name)| (app.say(name), pane == onnx.pane)));
     title.push(Span::styled(format!(" {} ", app.say(words::SWITCH)), look::DIM));
     let block = look::pane(Line::from(title), onnx.inside);
     let inner = block.inner(area);
-    let (count, room) = (
-        match onnx.pane {
-            Pane::Tensors => tensors::count(onnx),
-            Pane::Meters => 0,
-            Pane::Ask => ask::count(onnx),
-        },
-        list::rows(inner),
-    );
+    let (count, room) = (onnx.count(), list::rows(inner));
     let seen = format!(" {}/{count} ", (onnx.scroll.top + room).min(count));
     let block = if count > room { block.title_bottom(Line::raw(seen).right_aligned()) } else { block };
     frame.render_widget(block, area);

@@ -1,6 +1,8 @@
-//! What the page of contextual models says.
+//! The texts of the page of contextual models, in Chinese and English.
 
 use inkstone_base::words;
+
+pub(super) use crate::words::{COSINE, MODEL, NAME, PATH, TOKEN};
 
 words! {
     NO_BENCH: "没有项目就没有模型：在有 workbench.toml 的文件夹里打开。", "There is no project behind this: open the workbench in a folder with a workbench.toml.";
@@ -16,7 +18,6 @@ words! {
     LIST: "模型", "Models";
     SEARCHING: "查找模型…", "looking for models…";
     NO_MODELS: "没有模型：在 workbench.toml 里写一个 model = \"onnx\" 的特征，或把导出的文件夹（model.onnx、config.json、tokenizer.json）放进 model/。inkstone doctor 说明怎样导出。", "There are no models: write a feature with model = \"onnx\" in workbench.toml, or put the folder of an export (model.onnx, config.json, tokenizer.json) into model/. `inkstone doctor` shows how to export one.";
-    MODEL: "模型", "model";
     CAN: "能做", "can do";
     PRECISION: "精度", "precision";
     MEGABYTES: "MB", "MB";
@@ -26,11 +27,9 @@ words! {
     USES: "特征", "features";
     UNREADABLE: "✗ 不可读", "✗ unreadable";
 
-    PATH: "路径", "path";
     FAMILY: "家族", "family";
     LAYERS: "层", "layers";
     WEIGHTS: "权重", "weights";
-    MASK_TOKEN: "掩码", "mask";
     LABELS: "标签", "labels";
     WRITTEN_BY: "导出", "export";
     HASH: "BLAKE3", "BLAKE3";
@@ -50,7 +49,6 @@ words! {
     SWITCH: "v 切换", "v switches";
     INPUT: "入", "in";
     OUTPUT: "出", "out";
-    NAME: "名称", "name";
     ELEMENT: "类型", "type";
     SHAPE: "形状", "shape";
     NODES: "个算子", "operations";
@@ -85,12 +83,10 @@ words! {
     NEEDS_MASK: "句子里没有 [MASK]；请写出要猜的位置。", "There is no [MASK] in the sentence; write it where a token is to be guessed.";
     NEEDS_TWO: "这个模型给向量：写两句，中间用 | 隔开。", "This model gives vectors: write two sentences with | between them.";
     NEEDS_TEXT: "请输入一句话。", "Type a sentence.";
-    COSINE: "余弦", "cosine";
     NO_NAMES: "没有找到实体", "no names were found";
     NOT_A_NUMBER: "其中一句没有词元，没有余弦", "one of the sentences has no token, so there is no cosine";
     MORE_MASKS: "处掩码放不下，未列出", "more masks find no room";
     KIND: "类", "kind";
     PROBABILITY: "概率", "p";
-    TOKEN: "词元", "token";
     MASK_NUMBER: "掩码", "mask";
 }

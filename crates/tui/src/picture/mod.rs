@@ -26,8 +26,8 @@ const SCALE: f32 = 2.0;
 /// Height of letters, and how far below a cell's top they stand.
 const LETTERS: (usize, usize) = (15, 14);
 
-/// What a screen of this size would show, before a theme is painted over it.
-pub(crate) fn of(app: &App, columns: u16, rows: u16) -> Result<Buffer> {
+/// The screen of this size before a theme is painted over it.
+pub(crate) fn screen(app: &App, columns: u16, rows: u16) -> Result<Buffer> {
     let mut terminal = Terminal::new(TestBackend::new(columns, rows)).context("cannot draw the screen")?;
     terminal.draw(|frame| view::compose(app, frame)).context("cannot draw the screen")?;
     Ok(terminal.backend().buffer().clone())

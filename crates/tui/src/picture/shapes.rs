@@ -3,10 +3,10 @@
 use std::fmt::Write as _;
 
 /// A place in the picture: left, top, width, height.
-pub(super) type Place = (usize, usize, usize, usize);
+pub(super) type CellArea = (usize, usize, usize, usize);
 
 /// Draws a character in its cell if it is one of frames, bars or dots; false where it is left to the font.
-pub(super) fn draw(svg: &mut String, character: char, colour: &str, place: Place) -> bool {
+pub(super) fn draw(svg: &mut String, character: char, colour: &str, place: CellArea) -> bool {
     match character {
         '▀'..='▐' => block(svg, character, colour, place),
         '\u{2800}'..='\u{28ff}' => dots(svg, character, colour, place),
@@ -32,7 +32,7 @@ fn arms(character: char) -> Option<[bool; 4]> {
     })
 }
 
-fn frame(svg: &mut String, character: char, colour: &str, (x, y, wide, high): Place) -> bool {
+fn frame(svg: &mut String, character: char, colour: &str, (x, y, wide, high): CellArea) -> bool {
     let Some(arms) = arms(character) else { return false };
     let (left, top) = (x as f64, y as f64);
     let (middle, centre) = (left + wide as f64 / 2.0, top + high as f64 / 2.0);
@@ -45,7 +45,7 @@ fn frame(svg: &mut String, character: char, colour: &str, (x, y, wide, high): Pl
 }
 
 /// Eighths of a cell from below (▁ to █), from the left (▉ to ▏), and the two halves that are neither.
-fn block(svg: &mut String, character: char, colour: &str, (x, y, wide, high): Place) -> bool {
+fn block(svg: &mut String, character: char, colour: &str, (x, y, wide, high): CellArea) -> bool {
     let part = |whole: usize, eighths: u32| whole as f64 * f64::from(eighths) / 8.0;
     let (left, top, width, height) = match character {
         '▀' => (0.0, 0.0, part(wide, 8), part(high, 4)),
@@ -66,7 +66,7 @@ fn block(svg: &mut String, character: char, colour: &str, (x, y, wide, high): Pl
 }
 
 /// Two columns of four dots, in the order of Unicode's bits.
-fn dots(svg: &mut String, character: char, colour: &str, (x, y, wide, high): Place) -> bool {
+fn dots(svg: &mut String, character: char, colour: &str, (x, y, wide, high): CellArea) -> bool {
     const PLACES: [(u32, u32); 8] = [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2), (0, 3), (1, 3)];
     let bits = character as u32 - 0x2800;
     for (_, (column, row)) in PLACES.into_iter().enumerate().filter(|(bit, _)| bits & (1 << bit) != 0) {

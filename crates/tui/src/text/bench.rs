@@ -1,4 +1,4 @@
-//! What the text page is handed: tokenisers, what is known of a text, and strategies to try on it.
+//! The functions and values behind the text page: tokenisers, descriptions of texts, and strategies.
 //!
 //! All offsets are bytes of [`TextSubject::text`], half-open, on character boundaries.
 
@@ -17,16 +17,16 @@ use inkstone_market::OffCalendar;
 /// Cuts a text into tokens. May take long; the context says when nobody waits any more.
 pub type CutText = Arc<dyn Fn(&str, &Ctx) -> Result<Tokens> + Send + Sync>;
 
-/// What a tokeniser knows of a single token: the token as written, and its number where it has one. Must be quick.
+/// Describes a single token, given as written and by its number where it has one. Must be quick.
 pub type DescribeToken = Arc<dyn Fn(&str, Option<u32>) -> Described + Send + Sync>;
 
-/// What is known of a text beside its characters.
+/// Describes a text: sections, boilerplate, trading day.
 pub type AboutText = Arc<dyn Fn(&TextSubject) -> Result<About> + Send + Sync>;
 
-/// What models said of the document at this part and row when they read what each strategy keeps, where they were asked.
+/// The scores that models gave the document at this part and row, by strategy.
 pub type ScoresOf = Arc<dyn Fn((usize, usize), &[Strategy]) -> Result<Vec<Option<Score>>> + Send + Sync>;
 
-/// What the text page works with. Every function is called on a thread of its own, but for [`TextCut::describe`].
+/// The functions behind the text page. Every function is called on a thread of its own, but for [`TextCut::describe`].
 #[derive(Clone)]
 pub struct TextBench {
     /// Tokenisers in the order in which they are shown. The first one cuts into characters: limits in characters count its tokens.
@@ -39,24 +39,20 @@ pub struct TextBench {
     pub scores: ScoresOf,
 }
 
-/// A tokeniser of the page.
 #[derive(Clone)]
 pub struct TextCut {
-    /// What it is called: a word or two.
+    /// A word or two.
     pub name: String,
     /// The flags with which `inkstone tokenize` cuts the same way.
     pub flags: String,
-    /// Cuts a text.
     pub cut: CutText,
-    /// Tells of a token.
     pub describe: DescribeToken,
 }
 
-/// The tokens of a text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tokens {
-    /// Where each lies. Neither beginnings nor ends descend; the bytes of one character may be several tokens, which then lie in one
-    /// place.
+    /// The bytes of each token. Neither beginnings nor ends descend; several tokens of one
+    /// character have equal ranges.
     pub ranges: Vec<Range<usize>>,
     /// The number of each in the vocabulary; empty where tokens have none.
     pub ids: Vec<u32>,
@@ -64,23 +60,22 @@ pub struct Tokens {
     pub specials: usize,
 }
 
-/// What a tokeniser knows of a token.
+/// A token as its tokeniser describes it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Described {
     /// As the vocabulary writes it, where that is not what the text says (`##ing`).
     pub written: Option<String>,
     /// Its part of speech in jieba's tags.
     pub tag: Option<String>,
-    /// Whether the dictionary has it; none where there is no dictionary.
+    /// True if the dictionary has it; none where there is no dictionary.
     pub known: Option<bool>,
 }
 
-/// A strategy of the configuration.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TextStrategy {
     /// As the configuration has it, with or without a limit of its own.
     pub text: String,
-    /// Whether a limit that it is given counts characters.
+    /// True if a limit that it is given counts characters.
     pub characters: bool,
 }
 
@@ -97,7 +92,6 @@ pub struct TextSubject {
     pub title: usize,
 }
 
-/// What is known of a text.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct About {
     /// Its sentences, or longer stretches of one section, in order.
@@ -122,11 +116,9 @@ pub enum Tradable {
     Never(OffCalendar),
 }
 
-/// What a model said of what a strategy keeps.
+/// A model's score of the part that a strategy keeps.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Score {
-    /// The value.
     pub value: f64,
-    /// The feature that it is of.
     pub feature: String,
 }

@@ -3,12 +3,12 @@
 use std::ops::Range;
 
 use super::bench::Tokens;
-use crate::corpus::{self, Sort, Text};
+use crate::corpus::{self, PieceKind, Text};
 use crate::{Mark, Meaning};
 use inkstone_base::data::Document;
 
 /// A line: pieces of text and what each of them is.
-pub(super) type Pieces = Vec<(String, Sort)>;
+pub(super) type Pieces = Vec<(String, PieceKind)>;
 
 /// Bytes of a token, at the most, that are looked at around the cursor.
 const LONGEST: usize = 4096;
@@ -69,7 +69,7 @@ pub(super) fn strip(
     let layout = corpus::lay_out(&window, width.max(2));
     let pieces = |number| Some(corpus::line(&window, layout.line(number)?, &[], None).pieces);
     let mut lines: Vec<Pieces> = (0..layout.len()).filter_map(pieces).collect();
-    let is_marked = |line: &Pieces| line.iter().any(|(_, sort)| matches!(sort, Sort::Marked(_)));
+    let is_marked = |line: &Pieces| line.iter().any(|(_, sort)| matches!(sort, PieceKind::Marked(_)));
     let last = lines.iter().rposition(is_marked).unwrap_or(0);
     let first = lines.iter().position(is_marked).unwrap_or(0);
     // The beginning of what is marked stays in sight, its end where there is room.
@@ -92,7 +92,7 @@ mod tests {
     }
 
     fn marked(lines: &[Pieces]) -> String {
-        let pieces = lines.iter().flatten().filter(|piece| matches!(piece.1, Sort::Marked(_)));
+        let pieces = lines.iter().flatten().filter(|piece| matches!(piece.1, PieceKind::Marked(_)));
         pieces.map(|piece| piece.0.as_str()).collect::<Vec<_>>().join(",")
     }
 

@@ -15,7 +15,6 @@ pub(super) fn lay_out(text: &str, width: usize) -> Vec<Range<usize>> {
     width::wrap(&glyphs, width.max(2)).into_iter().map(|line| byte(line.start)..byte(line.end)).collect()
 }
 
-/// The line that a byte is in.
 pub(super) fn line_of(lines: &[Range<usize>], at: usize) -> usize {
     lines.partition_point(|line| line.start <= at).saturating_sub(1)
 }

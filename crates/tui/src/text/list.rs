@@ -1,15 +1,16 @@
-//! The picture of the strategies: what each keeps of the text, as numbers and as a bar.
+//! Draws the strategies: what each keeps of the text, as numbers and as a bar.
 
 use ratatui::Frame;
-use ratatui::layout::{Position, Rect};
+use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Paragraph, Wrap};
 
 use super::shown::Shown;
-use super::strategies::{BUDGETS, Row};
-use super::{Focus, Text, Typing, What, view, words};
+use super::strategies::{BUDGETS, StrategyRow};
+use super::{Focus, Text, Typing, TypingFor, view, words};
 use crate::app::App;
 use crate::errand::Errand;
+use crate::field;
 use crate::list::{self, Column};
 use crate::words as shared;
 use crate::{Kept, bars, figures, look, width};
@@ -17,15 +18,12 @@ use inkstone_report as report;
 
 /// Columns of a pane from which names of strategies have more room.
 const WIDE: u16 = 100;
-/// Cells of the bar.
 const BAR: usize = 8;
 
-/// Strategies that a pane has room for.
 pub(super) fn rows(pane: Rect) -> usize {
     list::rows(view::inside(pane))
 }
 
-/// Draws the pane of strategies.
 pub(super) fn draw(app: &App, page: &Text, shown: &Shown, frame: &mut Frame<'_>, pane: Rect) {
     let counted = app.workspace.text.as_ref().and_then(|bench| bench.tokenisers.get(page.tokeniser));
     let counted = counted.map_or("", |tokeniser| &tokeniser.name);
@@ -42,9 +40,8 @@ pub(super) fn draw(app: &App, page: &Text, shown: &Shown, frame: &mut Frame<'_>,
     if let Some(said) = rows.and_then(|rows| rows.get(page.strategy.at)).and_then(|row| selected(app, row)) {
         block = block.title_bottom(Line::styled(width::cut(&said, pane.width.saturating_sub(4) as usize), look::DIM));
     }
-    let inner = view::inside(pane);
-    frame.render_widget(block, pane);
-    if let Some(typing) = page.typing.as_ref().filter(|typing| typing.what == What::Strategy) {
+    let inner = look::framed(block, frame, pane);
+    if let Some(typing) = page.typing.as_ref().filter(|typing| typing.what == TypingFor::Strategy) {
         return draw_field(app, typing, frame, inner);
     }
     let fault = shown.kept.as_ref().and_then(Errand::fault);
@@ -66,7 +63,7 @@ pub(super) fn draw(app: &App, page: &Text, shown: &Shown, frame: &mut Frame<'_>,
     let cells = |at: usize| {
         let mut cells = vec![shown.listed[at].strategy.to_string()];
         match (rows.and_then(|rows| rows.get(at)), fault) {
-            (Some(Row { kept: Some(kept), score }), _) => {
+            (Some(StrategyRow { kept: Some(kept), score }), _) => {
                 let count = |n: usize| figures::count(n as u64);
                 let share = kept.kept as f64 / kept.all.max(1) as f64;
                 cells.push(format!("{}/{}", count(kept.kept), count(kept.all)));
@@ -76,7 +73,7 @@ pub(super) fn draw(app: &App, page: &Text, shown: &Shown, frame: &mut Frame<'_>,
                 cells.extend(scored.then_some(score));
                 cells.push(sections(app, kept));
             }
-            (Some(Row { kept: None, .. }), _) => {
+            (Some(StrategyRow { kept: None, .. }), _) => {
                 cells.extend(["–".to_owned(), "–".to_owned(), String::new()]);
                 cells.extend(scored.then(|| "–".to_owned()));
                 cells.push(app.say(words::NOT_MEASURED).to_owned());
@@ -92,8 +89,8 @@ pub(super) fn draw(app: &App, page: &Text, shown: &Shown, frame: &mut Frame<'_>,
     list::draw(&columns, shown.listed.len(), page.strategy, cells, frame, inner);
 }
 
-/// What the line below the list says of the strategy that is selected: windows, and whose score it is.
-fn selected(app: &App, row: &Row) -> Option<String> {
+/// The line below the list on the selected strategy: its windows, and the model of its score.
+fn selected(app: &App, row: &StrategyRow) -> Option<String> {
     let windows = row.kept.as_ref().map(|kept| kept.windows).filter(|windows| *windows > 1);
     let windows = windows.map(|windows| format!("{} {}", figures::count(windows as u64), app.say(words::WINDOWS)));
     let score = row.score.as_ref().map(|score| format!("{} {}", app.say(words::SCORE_OF), score.feature));
@@ -103,7 +100,7 @@ fn selected(app: &App, row: &Row) -> Option<String> {
 
 /// The sections that are kept; one that is kept in part with its share.
 fn sections(app: &App, kept: &Kept) -> String {
-    let said = kept.sections.iter().filter(|share| share.kept > 0).map(|share| {
+    let kept_sections = kept.sections.iter().filter(|share| share.kept > 0).map(|share| {
         let name = app.say(report::section(share.section));
         match share.kept == share.tokens {
             true => name.to_owned(),
@@ -111,23 +108,19 @@ fn sections(app: &App, kept: &Kept) -> String {
             false => format!("{name} {}%", (100 * share.kept / share.tokens.max(1)).clamp(1, 99)),
         }
     });
-    said.collect::<Vec<_>>().join(" ")
+    kept_sections.collect::<Vec<_>>().join(" ")
 }
 
 /// Draws the line of a strategy that is typed, and what is wrong with it.
 fn draw_field(app: &App, typing: &Typing, frame: &mut Frame<'_>, area: Rect) {
-    let prompt = app.say(words::STRATEGY_PROMPT);
-    let before = width::width(prompt);
-    let (seen, at) = typing.field.window((area.width as usize).saturating_sub(before + 1));
-    let mut lines = vec![Line::from(vec![Span::styled(prompt, look::KEY), Span::raw(seen)])];
-    match &typing.fault {
-        Some((reason, known)) => {
-            lines.push(Line::styled(width::cut(reason, area.width as usize), look::BAD));
-            lines.push(Line::styled(known.as_str(), look::DIM));
-        }
-        None => lines.push(Line::styled(app.say(words::STRATEGY_HINT), look::DIM)),
-    }
-    frame.render_widget(Paragraph::new(lines).wrap(Wrap { trim: false }), area);
-    let x = u16::try_from(before + at).unwrap_or(u16::MAX);
-    frame.set_cursor_position(Position::new(area.x.saturating_add(x).min(area.right().saturating_sub(1)), area.y));
+    let [head, below] = Layout::vertical([Constraint::Length(1), Constraint::Min(0)]).areas(area);
+    field::draw(Span::styled(app.say(words::STRATEGY_PROMPT), look::KEY), &typing.field, look::PLAIN, frame, head);
+    let lines = match &typing.fault {
+        Some((reason, known)) => vec![
+            Line::styled(width::cut(reason, area.width as usize), look::BAD),
+            Line::styled(known.as_str(), look::DIM),
+        ],
+        None => vec![Line::styled(app.say(words::STRATEGY_HINT), look::DIM)],
+    };
+    frame.render_widget(Paragraph::new(lines).wrap(Wrap { trim: false }), below);
 }

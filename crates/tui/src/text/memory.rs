@@ -1,4 +1,4 @@
-//! What the page remembers from one session to the next.
+//! The memory of the page between sessions.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -24,8 +24,8 @@ struct Memory {
     own: Vec<String>,
 }
 
-/// What there is to remember of the page. The user's own text is his: it is not kept.
-pub(super) fn of(page: &Text) -> Value {
+/// The memory of the page. Text that the user typed is not kept.
+pub(super) fn kept(page: &Text) -> Value {
     let shown = page.shown.as_ref();
     let goal = page.before.as_ref().unwrap_or(&page.goal);
     let place = match (goal, shown.and_then(|shown| shown.place)) {
@@ -44,7 +44,7 @@ pub(super) fn of(page: &Text) -> Value {
     serde_json::to_value(memory).unwrap_or_default()
 }
 
-/// Puts the page where an earlier session was. What cannot be read is left as it is.
+/// Restores the place of an earlier session. Values that cannot be read change nothing.
 pub(super) fn put_back(page: &mut Text, memory: &Value) {
     let Ok(memory) = serde_json::from_value::<Memory>(memory.clone()) else { return };
     if let Some((part, row)) = memory.place {

@@ -30,8 +30,8 @@ pub use bench::{
 pub(crate) use view::draw;
 
 use self::shown::Shown;
-use self::source::{Found, Goal};
-use self::strategies::{BUDGETS, From, Listed};
+use self::source::{FoundText, Goal};
+use self::strategies::{BUDGETS, From, ListedStrategy};
 use super::commands::Action;
 use super::desk::{Desk, Order};
 use super::errand::Errand;
@@ -39,20 +39,19 @@ use super::field::Field;
 use super::list::Cursor;
 use super::page::{PageState, Table};
 
-/// State of the page.
 #[derive(Default)]
 pub struct Text {
     goal: Goal,
-    /// What is shown again when the user's own text is left.
+    /// The content shown again when the user's own text is left.
     before: Option<Goal>,
-    /// Whether the goal is still to be read.
+    /// True if the goal is still to be read.
     stale: bool,
-    asked: Option<Errand<Option<Found>>>,
+    asked: Option<Errand<Option<FoundText>>>,
     shown: Option<Shown>,
     /// Tokens of texts that were left before they had come. Nothing new is cut before these have ended, so that however fast somebody
     /// goes through a corpus, no more threads are at work than there are tokenisers.
     left: Vec<Errand<Arc<Tokens>>>,
-    /// Where the cursor is to be in the text that is asked for.
+    /// The byte at which the cursor starts in the text asked for.
     at: usize,
     focus: Focus,
     tokeniser: usize,
@@ -67,7 +66,6 @@ pub struct Text {
     wanted: Option<String>,
 }
 
-/// What the keys move.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Focus {
@@ -77,19 +75,17 @@ enum Focus {
     Strategies,
 }
 
-/// A line that is typed.
 struct Typing {
     field: Field,
-    what: What,
-    /// What is wrong with it: the reason, and what can be written.
+    what: TypingFor,
+    /// Its fault: the reason, and the texts that are allowed.
     fault: Option<(String, String)>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum What {
+enum TypingFor {
     /// Text to be cut in place of a document.
     Text,
-    /// A strategy to be added.
     Strategy,
 }
 
@@ -104,7 +100,7 @@ impl Text {
         (self.goal, self.stale, self.at) = (goal, true, 0);
     }
 
-    /// Whether there is a text with tokens to move among.
+    /// True if there is a text with tokens to move among.
     pub(crate) fn has_tokens(&self) -> bool {
         self.shown
             .as_ref()
@@ -112,23 +108,21 @@ impl Text {
             .is_some_and(|tokens| !tokens.ranges.is_empty())
     }
 
-    /// Whether a text is shown.
     pub(crate) fn has_text(&self) -> bool {
         self.shown.is_some()
     }
 
-    /// Whether a document of the corpus is shown that is not the only one.
+    /// True if a document of the corpus is shown that is not the only one.
     pub(crate) fn has_other_documents(&self) -> bool {
         self.shown.as_ref().is_some_and(|shown| shown.count > 1)
     }
 
-    /// Whether the selected strategy is of the user's own.
+    /// True if the selected strategy is of the user's own.
     pub(crate) fn selects_own(&self) -> bool {
         self.selected().is_some_and(|listed| matches!(listed.from, From::Own(_)))
     }
 
-    /// The selected strategy.
-    fn selected(&self) -> Option<&Listed> {
+    fn selected(&self) -> Option<&ListedStrategy> {
         self.shown.as_ref()?.listed.get(self.strategy.at)
     }
 
@@ -143,13 +137,13 @@ impl Text {
         }
     }
 
-    fn open_field(&mut self, what: What) {
+    fn open_field(&mut self, what: TypingFor) {
         let text = match (what, &self.goal) {
-            (What::Text, Goal::Own(text)) => text.clone(),
+            (TypingFor::Text, Goal::Own(text)) => text.clone(),
             _ => String::new(),
         };
-        self.typing = Some(Typing { field: Field::of(text), what, fault: None });
-        self.focus = if what == What::Strategy { Focus::Strategies } else { self.focus };
+        self.typing = Some(Typing { field: Field::new(text), what, fault: None });
+        self.focus = if what == TypingFor::Strategy { Focus::Strategies } else { self.focus };
     }
 
     fn add_strategy(&mut self, text: &str, desk: &Desk<'_>) {
@@ -198,8 +192,8 @@ impl PageState for Text {
         match action {
             Action::DocumentAfter => self.turn(true, desk),
             Action::DocumentBefore => self.turn(false, desk),
-            Action::OwnText => self.open_field(What::Text),
-            Action::AddStrategy => self.open_field(What::Strategy),
+            Action::OwnText => self.open_field(TypingFor::Text),
+            Action::AddStrategy => self.open_field(TypingFor::Strategy),
             Action::DropStrategy => self.drop_strategy(),
             Action::Focus => {
                 self.focus = match self.focus {
@@ -281,7 +275,7 @@ impl PageState for Text {
     }
 
     fn typed(&mut self, _desk: &Desk<'_>) {
-        let Some(typing) = self.typing.as_mut().filter(|typing| typing.what == What::Strategy) else { return };
+        let Some(typing) = self.typing.as_mut().filter(|typing| typing.what == TypingFor::Strategy) else { return };
         let text = typing.field.text().trim();
         let read = if text.is_empty() { Ok(()) } else { strategies::parse(text, BUDGETS[self.budget]).map(drop) };
         typing.fault = read.err().map(|error| {
@@ -296,7 +290,7 @@ impl PageState for Text {
         let text = typing.field.text().to_owned();
         match typing.what {
             _ if text.trim().is_empty() => self.typing = None,
-            What::Text => {
+            TypingFor::Text => {
                 if !matches!(self.goal, Goal::Own(_)) {
                     let place = self.shown.as_ref().and_then(|shown| shown.place);
                     self.before = Some(place.map_or(self.goal.clone(), |(part, row)| Goal::Place(part, row)));
@@ -305,7 +299,7 @@ impl PageState for Text {
                 self.go(Goal::Own(text));
             }
             // What is wrong with it stands below the field already.
-            What::Strategy => self.add_strategy(&text, desk),
+            TypingFor::Strategy => self.add_strategy(&text, desk),
         }
     }
 
@@ -322,10 +316,7 @@ impl PageState for Text {
         let Some(shown) = &mut self.shown else { return };
         if panes.list.contains(at) {
             self.focus = Focus::Strategies;
-            let row = at.y.saturating_sub(panes.list.y + 2) as usize;
-            if let Some(line) = self.strategy.line_at(row, shown.listed.len()).filter(|_| at.y >= panes.list.y + 2) {
-                self.strategy.at = line;
-            }
+            self.strategy.click(at, view::inside(panes.list), shown.listed.len());
         } else if panes.cuts.contains(at) {
             self.focus = Focus::Cuts;
             let count = desk.workspace.text.as_ref().map_or(0, |bench| bench.tokenisers.len());
@@ -365,7 +356,7 @@ impl PageState for Text {
     }
 
     fn remember(&self) -> Value {
-        memory::of(self)
+        memory::kept(self)
     }
 
     fn recall(&mut self, memory: &Value) {

@@ -4,8 +4,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::bench::{About, Described, TextBench, TextSubject, Tokens};
-use super::source::Found;
-use super::strategies::{self, Listed, Row, Trial};
+use super::source::FoundText;
+use super::strategies::{self, ListedStrategy, StrategyRow, Trial};
 use super::{cuts, lines};
 use crate::commands::Action;
 use crate::desk::Desk;
@@ -15,7 +15,6 @@ use inkstone_corpus::structure::Sentence;
 /// Bytes of a text that is wrapped at once; a longer one is wrapped on a thread of its own.
 const SHORT: usize = 32 << 10;
 
-/// The text that is shown.
 pub(super) struct Shown {
     pub(super) subject: Arc<TextSubject>,
     pub(super) about: Arc<About>,
@@ -35,8 +34,8 @@ pub(super) struct Shown {
     /// The first line in sight.
     pub(super) top: usize,
     pub(super) under: Option<Under>,
-    pub(super) listed: Vec<Listed>,
-    pub(super) kept: Option<Errand<Vec<Row>>>,
+    pub(super) listed: Vec<ListedStrategy>,
+    pub(super) kept: Option<Errand<Vec<StrategyRow>>>,
     /// The tokeniser whose tokens were counted.
     counted: Option<usize>,
 }
@@ -52,13 +51,13 @@ pub(super) struct Under {
     pub(super) characters: Range<usize>,
     pub(super) id: Option<u32>,
     pub(super) described: Described,
-    /// How often the text has it as a token.
+    /// The number of its occurrences in the text.
     pub(super) times: usize,
 }
 
 impl Shown {
-    pub(super) fn new(found: Found, at: usize) -> Shown {
-        let Found { subject, about, fault, place, number, count } = found;
+    pub(super) fn new(found: FoundText, at: usize) -> Shown {
+        let FoundText { subject, about, fault, place, number, count } = found;
         let subject = Arc::new(subject);
         Shown {
             characters: subject.text.chars().count() - usize::from(place.is_some()),
@@ -95,12 +94,10 @@ impl Shown {
         &self.subject.text
     }
 
-    /// The tokens of a tokeniser, once they are there.
     pub(super) fn tokens(&self, tokeniser: usize) -> Option<&Arc<Tokens>> {
         self.cuts.get(tokeniser)?.get()
     }
 
-    /// The lines of the text, once they are there.
     pub(super) fn lines(&self) -> &[Range<usize>] {
         self.lines.as_ref().and_then(Errand::get).map_or(&[], Vec::as_slice)
     }
@@ -161,7 +158,7 @@ impl Shown {
         }
     }
 
-    /// Takes in what has come, and asks for what is missing. `width` and `rows` are those of the text.
+    /// Takes in the answers that have come, and asks for what is missing. `width` and `rows` are those of the text.
     pub(super) fn arrange(
         &mut self,
         tokeniser: usize,
@@ -222,7 +219,7 @@ impl Shown {
     /// Asks what these strategies keep, unless that was asked already. True when the list is another one.
     pub(super) fn try_out(
         &mut self,
-        listed: Vec<Listed>,
+        listed: Vec<ListedStrategy>,
         tokeniser: usize,
         bench: &TextBench,
         desk: &Desk<'_>,
@@ -247,7 +244,6 @@ impl Shown {
         other
     }
 
-    /// Whether something asked for has not come yet.
     pub(super) fn waiting(&self, tokeniser: usize) -> bool {
         let fails = |tokeniser: usize| self.cuts.get(tokeniser).is_none_or(|cut| cut.fault().is_some());
         let counting = match &self.kept {

@@ -10,7 +10,6 @@ use inkstone_base::job::Ctx;
 use inkstone_tables::corpus;
 use inkstone_tables::frames;
 
-/// What is to be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Goal {
     /// The document of this number in the corpus, from 0.
@@ -27,11 +26,10 @@ impl Default for Goal {
     }
 }
 
-/// What was read.
-pub(super) struct Found {
+pub(super) struct FoundText {
     pub(super) subject: TextSubject,
     pub(super) about: About,
-    /// Why less is known of it than there should be.
+    /// The fault that keeps sections, boilerplate or scores unknown.
     pub(super) fault: Option<String>,
     /// Part and row, for whoever comes back to it.
     pub(super) place: Option<(usize, usize)>,
@@ -43,14 +41,14 @@ pub(super) struct Found {
 
 /// Reads a text and what is known of it; none where the corpus has no documents. A place that the corpus has no more gives its last
 /// document.
-pub(super) fn find(goal: &Goal, workspace: &Workspace, bench: &TextBench, ctx: &Ctx) -> Result<Option<Found>> {
+pub(super) fn find(goal: &Goal, workspace: &Workspace, bench: &TextBench, ctx: &Ctx) -> Result<Option<FoundText>> {
     let (subject, place, number, count) = match goal {
         Goal::Own(text) => {
             let document = Document { body: text.clone(), ..Document::default() };
             (TextSubject { place: None, document, text: text.clone(), title: 0 }, None, 0, 0)
         }
         Goal::Number(_) | Goal::Place(..) => {
-            let index = Index::of(&workspace.project, ctx)?;
+            let index = Index::list(&workspace.project, ctx)?;
             let catalogue = index.catalogue(None);
             let Some(last) = catalogue.len().checked_sub(1) else { return Ok(None) };
             let number = match goal {
@@ -76,5 +74,5 @@ pub(super) fn find(goal: &Goal, workspace: &Workspace, bench: &TextBench, ctx: &
         Ok(about) => (about, None),
         Err(error) => (About::default(), Some(reading::chain(error))),
     };
-    Ok(Some(Found { subject, about, fault, place, number, count }))
+    Ok(Some(FoundText { subject, about, fault, place, number, count }))
 }

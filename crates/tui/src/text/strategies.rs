@@ -13,12 +13,12 @@ use inkstone_corpus::truncate::{Layout, Strategy};
 /// Limits that strategies without one of their own are given in turn, in tokens.
 pub(super) const BUDGETS: [usize; 4] = [128, 256, 512, 1024];
 
-/// What is tried on every text. Salience is measured for the corpus alone, and then only where it was asked for.
+/// Strategies tried on every text. Salience is measured for the corpus alone, and only on request.
 const USUAL: [&str; 6] = ["head", "tail", "head+tail@0.25", "middle", "head -boilerplate", "sections"];
 const SALIENT: [(&str, Measure); 3] =
     [("tfidf", Measure::Tfidf), ("textrank", Measure::Textrank), ("novelty", Measure::Novelty)];
 
-/// Where a strategy comes from.
+/// The origin of a strategy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum From {
     /// It is tried on every text.
@@ -29,16 +29,15 @@ pub(super) enum From {
     Own(usize),
 }
 
-/// A strategy of the list.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Listed {
+pub(super) struct ListedStrategy {
     pub(super) strategy: Strategy,
     pub(super) from: From,
 }
 
-/// What a strategy keeps, once it is known.
+/// The part of the text that a strategy keeps.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Row {
+pub(super) struct StrategyRow {
     /// None where the strategy needs salience and there is none.
     pub(super) kept: Option<Kept>,
     pub(super) score: Option<Score>,
@@ -51,18 +50,18 @@ pub(super) fn parse(text: &str, budget: usize) -> Result<Strategy> {
 }
 
 /// The strategies to try on a text, each once: the usual ones, the user's, those of the configuration.
-pub(super) fn listed(about: &About, own: &[String], configured: &[TextStrategy], budget: usize) -> Vec<Listed> {
+pub(super) fn listed(about: &About, own: &[String], configured: &[TextStrategy], budget: usize) -> Vec<ListedStrategy> {
     let salient = SALIENT.iter().filter(|(_, measure)| is_measured(&about.sentences, *measure)).map(|(text, _)| *text);
     let usual = USUAL.into_iter().chain(salient).map(|text| (text, false, From::Usual));
     let own = own.iter().enumerate().map(|(number, text)| (text.as_str(), false, From::Own(number)));
-    let configured = configured.iter().map(|of| (of.text.as_str(), of.characters, From::Configured));
-    let mut listed: Vec<Listed> = Vec::new();
+    let configured = configured.iter().map(|strategy| (strategy.text.as_str(), strategy.characters, From::Configured));
+    let mut listed: Vec<ListedStrategy> = Vec::new();
     for (text, characters, from) in usual.chain(own).chain(configured) {
         // The configuration was checked when it was read, and what the user types when he types it.
         let strategies = Strategy::at_lengths(text, &[budget], characters).unwrap_or_default();
         for strategy in strategies {
             if listed.iter().all(|other| other.strategy != strategy) {
-                listed.push(Listed { strategy, from });
+                listed.push(ListedStrategy { strategy, from });
             }
         }
     }
@@ -70,17 +69,10 @@ pub(super) fn listed(about: &About, own: &[String], configured: &[TextStrategy],
 }
 
 fn is_measured(sentences: &[Sentence], by: Measure) -> bool {
-    sentences.iter().any(|sentence| {
-        let value = match by {
-            Measure::Tfidf => sentence.salience.tfidf,
-            Measure::Textrank => sentence.salience.textrank,
-            Measure::Novelty => sentence.salience.novelty,
-        };
-        value.is_finite()
-    })
+    sentences.iter().any(|sentence| sentence.salience.by(by).is_finite())
 }
 
-/// What [`keep`] works on.
+/// The input of [`keep`].
 pub(super) struct Trial {
     pub(super) subject: Arc<TextSubject>,
     pub(super) about: Arc<About>,
@@ -91,9 +83,9 @@ pub(super) struct Trial {
     pub(super) scores: ScoresOf,
 }
 
-/// What each strategy keeps of the text. Scores that cannot be read are left out: they are of another time, and no reason to show
-/// nothing.
-pub(super) fn keep(trial: &Trial, ctx: &Ctx) -> Result<Vec<Row>> {
+/// The part of the text that each strategy keeps. Scores that cannot be read are left out: the rest
+/// is still worth showing.
+pub(super) fn keep(trial: &Trial, ctx: &Ctx) -> Result<Vec<StrategyRow>> {
     let Trial { subject, about, strategies, .. } = trial;
     let lay = |tokens: &Tokens| Layout::new(tokens.ranges.iter().map(|range| range.start), &about.sentences);
     let [words, characters] = [lay(&trial.tokens), lay(&trial.characters)];
@@ -108,9 +100,9 @@ pub(super) fn keep(trial: &Trial, ctx: &Ctx) -> Result<Vec<Row>> {
         let measured = strategy.needs().salience.iter().all(|measure| is_measured(&about.sentences, *measure));
         let kept = measured.then(|| {
             let views = strategy.views(layout, specials, about.draw);
-            Kept::of(cell, layout, &views, &tokens.ranges)
+            Kept::new(cell, layout, &views, &tokens.ranges)
         });
-        rows.push(Row { kept, score: scores.get(cell).cloned().flatten() });
+        rows.push(StrategyRow { kept, score: scores.get(cell).cloned().flatten() });
     }
     Ok(rows)
 }
@@ -121,8 +113,8 @@ mod tests {
 
     fn names(about: &About, own: &[&str], budget: usize) -> Vec<String> {
         let own: Vec<String> = own.iter().map(|text| (*text).to_owned()).collect();
-        let of = |text: &str| TextStrategy { text: text.to_owned(), characters: true };
-        let all = listed(about, &own, &[of("head"), of("tail:64")], budget);
+        let strategy = |text: &str| TextStrategy { text: text.to_owned(), characters: true };
+        let all = listed(about, &own, &[strategy("head"), strategy("tail:64")], budget);
         all.iter().map(|listed| listed.strategy.to_string()).collect()
     }
 

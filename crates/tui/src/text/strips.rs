@@ -1,4 +1,4 @@
-//! The picture of the tokens: a strip of lines for each tokeniser, all of them around the same bytes.
+//! Draws the tokens: a strip of lines for each tokeniser, all of them around the same bytes.
 
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Position, Rect};
@@ -8,8 +8,8 @@ use ratatui::widgets::Paragraph;
 use super::shown::Shown;
 use super::{Focus, Text, cuts, lines, view, words};
 use crate::app::App;
-use crate::corpus::Sort;
-use crate::{figures, look, width};
+use crate::corpus::PieceKind;
+use crate::{figures, look, sentences, width};
 
 /// Lines below the strips that tell of the token under the cursor.
 const ABOUT: u16 = 2;
@@ -36,7 +36,6 @@ pub(super) fn strip_at(pane: Rect, tokeniser: usize, count: usize, at: Position)
     strips(pane, tokeniser, count).into_iter().find(|(_, area)| area.contains(at)).map(|found| found.0)
 }
 
-/// Draws the pane of tokens.
 pub(super) fn draw(app: &App, page: &Text, shown: &Shown, frame: &mut Frame<'_>, pane: Rect) {
     let Some(bench) = &app.workspace.text else { return };
     let count = bench.tokenisers.len();
@@ -89,7 +88,7 @@ fn draw_strip(
             for pieces in cuts::strip(text, tokens, from, &cursor, room) {
                 let spans = pieces.into_iter().map(|(piece, sort)| {
                     let style = match sort {
-                        Sort::Marked(_) => look::SELECTED,
+                        PieceKind::Marked(_) => look::SELECTED,
                         sort => sort.style(app.workspace.red_up),
                     };
                     Span::styled(piece, style)
@@ -98,12 +97,8 @@ fn draw_strip(
             }
         }
         (None, Some(fault)) => {
-            let room = total.saturating_sub(2).max(2);
-            let glyphs: Vec<width::Glyph<'_>> = width::glyphs(fault).collect();
-            for line in width::wrap(&glyphs, room) {
-                let text: String = glyphs[line].iter().map(|glyph| &*glyph.text).collect();
-                strip.push(Line::styled(format!("  {text}"), look::BAD));
-            }
+            let lines = sentences::lines(fault, total.saturating_sub(2)).into_iter();
+            strip.extend(lines.map(|line| Line::styled(format!("  {line}"), look::BAD)));
         }
         (None, None) => strip.push(Line::styled(format!("  {}", app.say(words::CUTTING)), look::DIM)),
     }
@@ -122,7 +117,7 @@ fn place(count: usize, sharing: std::ops::Range<usize>) -> String {
     }
 }
 
-/// What is known of the token under the cursor.
+/// The lines about the token under the cursor.
 fn under<'a>(app: &App, shown: &Shown, columns: usize) -> [Line<'a>; 2] {
     let Some(under) = &shown.under else { return [Line::default(), Line::default()] };
     let range = |range: &std::ops::Range<usize>| {

@@ -1,4 +1,4 @@
-//! What the page lists, to be copied.
+//! The lists of the page, for copying.
 
 use super::shown::Shown;
 use super::words;
@@ -10,13 +10,9 @@ use crate::words as shared;
 /// The tokens of a tokeniser with their places; offsets are half-open.
 pub(super) fn of_tokens(shown: &Shown, tokeniser: usize, desk: &Desk<'_>) -> Option<Table> {
     let tokens = shown.tokens(tokeniser)?;
-    let mut header: Vec<String> =
-        [words::TOKEN, words::START_BYTE, words::END_BYTE, words::START_CHARACTER, words::END_CHARACTER]
-            .map(|word| desk.say(word).to_owned())
-            .to_vec();
-    if !tokens.ids.is_empty() {
-        header.push(desk.say(words::ID).to_owned());
-    }
+    let mut header =
+        vec![words::TOKEN, words::START_BYTE, words::END_BYTE, words::START_CHARACTER, words::END_CHARACTER];
+    header.extend((!tokens.ids.is_empty()).then_some(words::ID));
     let text = shown.text();
     // Beginnings never descend, so characters are counted once from one to the next.
     let (mut counted, mut characters) = (0, 0);
@@ -31,10 +27,9 @@ pub(super) fn of_tokens(shown: &Shown, tokeniser: usize, desk: &Desk<'_>) -> Opt
         row.extend(tokens.ids.get(number).map(u32::to_string));
         rows.push(row);
     }
-    Some(Table { header, rows })
+    Some(Table::new(desk.language, &header, rows))
 }
 
-/// The strategies with what they keep.
 pub(super) fn of_strategies(shown: &Shown, desk: &Desk<'_>) -> Option<Table> {
     let rows = shown.kept.as_ref().and_then(Errand::get)?;
     let header = [
@@ -46,9 +41,9 @@ pub(super) fn of_strategies(shown: &Shown, desk: &Desk<'_>) -> Option<Table> {
         shared::SCORE,
         words::SECTIONS,
     ];
-    let row = |(listed, row): (&super::Listed, &super::strategies::Row)| {
+    let row = |(listed, row): (&super::ListedStrategy, &super::strategies::StrategyRow)| {
         let kept = row.kept.as_ref();
-        let count = |of: fn(&crate::Kept) -> usize| kept.map(of).map_or(String::new(), |n| n.to_string());
+        let count = |field: fn(&crate::Kept) -> usize| kept.map(field).map_or(String::new(), |n| n.to_string());
         let share = kept.map(|kept| (kept.kept as f64 / kept.all.max(1) as f64).to_string());
         let score = row.score.as_ref().map(|score| score.value.to_string());
         let sections = kept.iter().flat_map(|kept| &kept.sections);
@@ -64,6 +59,5 @@ pub(super) fn of_strategies(shown: &Shown, desk: &Desk<'_>) -> Option<Table> {
             sections.join(" "),
         ]
     };
-    let header = header.map(|word| desk.say(word).to_owned()).to_vec();
-    Some(Table { header, rows: shown.listed.iter().zip(rows).map(row).collect() })
+    Some(Table::new(desk.language, &header, shown.listed.iter().zip(rows).map(row).collect()))
 }

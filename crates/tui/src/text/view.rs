@@ -1,17 +1,18 @@
-//! The picture of the page: the text with what the selected strategy keeps of it, beside it the tokens, below the strategies.
+//! Draws the page: the text with what the selected strategy keeps of it, beside it the tokens, below the strategies.
 
 use ratatui::Frame;
-use ratatui::layout::{Constraint, Layout, Margin, Position, Rect};
+use ratatui::layout::{Constraint, Layout, Margin, Rect};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Clear, Paragraph, Wrap};
 
 use super::bench::Tradable;
 use super::shown::Shown;
-use super::{Focus, Text, Typing, What, lines, list, strips, words};
+use super::{Focus, Text, Typing, TypingFor, lines, list, strips, words};
 use crate::app::App;
 use crate::errand::Errand;
 use crate::experiments::text::{Share, holds, share};
+use crate::field;
 use crate::words as shared;
 use crate::{Kept, figures, look, width};
 use inkstone_corpus::structure::{Section, Sentence};
@@ -23,7 +24,7 @@ const WIDE: u16 = 110;
 /// Cells of a document's title in the head of its text, at the least.
 const LEAST_TITLE: usize = 8;
 
-/// Where the parts of the page are; one that is not shown has no room.
+/// The areas of the page; one that is not shown is empty.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Panes {
     pub(super) text: Rect,
@@ -31,7 +32,6 @@ pub(super) struct Panes {
     pub(super) list: Rect,
 }
 
-/// The parts of the page on an area of this size.
 pub(super) fn panes(area: Rect, page: &Text) -> Panes {
     if area.width >= WIDE {
         let strategies = page.shown.as_ref().map_or(0, |shown| shown.listed.len());
@@ -49,12 +49,10 @@ pub(super) fn panes(area: Rect, page: &Text) -> Panes {
     }
 }
 
-/// A pane without its frame.
 pub(super) fn inside(pane: Rect) -> Rect {
     pane.inner(Margin::new(1, 1))
 }
 
-/// Cells of a line of text.
 pub(super) fn text_width(pane: Rect) -> usize {
     (inside(pane).width as usize).saturating_sub(lines::GUTTER)
 }
@@ -64,7 +62,6 @@ pub(super) fn text_rows(pane: Rect) -> usize {
     inside(pane).height as usize
 }
 
-/// Draws the page.
 pub(crate) fn draw(app: &App, frame: &mut Frame<'_>, area: Rect) {
     let page = &app.text;
     let Some(shown) = &page.shown else {
@@ -75,8 +72,7 @@ pub(crate) fn draw(app: &App, frame: &mut Frame<'_>, area: Rect) {
             (None, Some(asked)) if asked.waiting() => Line::styled(app.say(shared::READING), look::DIM),
             _ => Line::raw(app.say(words::NO_TEXT)),
         };
-        let block = look::pane(format!(" {} ", app.say(words::ORIGINAL)), true);
-        frame.render_widget(Paragraph::new(line).wrap(Wrap { trim: false }).block(block), area);
+        look::message(line, look::pane(format!(" {} ", app.say(words::ORIGINAL)), true), frame, area);
         return draw_field(app, page, frame, inside(area));
     };
     let panes = panes(area, page);
@@ -169,12 +165,12 @@ fn text_line<'a>(
     Line::from(spans)
 }
 
-/// Whether strategies without boilerplate drop a sentence.
+/// True if strategies without boilerplate drop a sentence.
 fn goes_as_boilerplate(sentence: &Sentence) -> bool {
     sentence.boilerplate || sentence.section == Section::Disclaimer
 }
 
-/// Why a sentence is dropped as boilerplate, and how many documents have it where that is known.
+/// The reason why a sentence is dropped as boilerplate, and how many documents have it where that is known.
 fn reason(app: &App, shown: &Shown, at: usize) -> Option<String> {
     let sentence = shown.sentence_at(at).filter(|sentence| goes_as_boilerplate(sentence))?;
     if !sentence.boilerplate {
@@ -186,7 +182,7 @@ fn reason(app: &App, shown: &Shown, at: usize) -> Option<String> {
     Some(format!("{}{}", app.say(words::BOILERPLATE), count.unwrap_or_default()))
 }
 
-/// What the text is: its kind, title, length, when it was published and from which day it can be traded.
+/// The line about the text: its kind, title, length, time of publication and first trading day.
 fn head(app: &App, shown: &Shown, room: usize) -> String {
     let document = &shown.subject.document;
     let size = format!("{} {}", figures::count(shown.characters as u64), app.say(words::CHARACTERS_AT));
@@ -211,7 +207,8 @@ fn head(app: &App, shown: &Shown, room: usize) -> String {
     shorter.into_iter().find(|head| width::width(head) <= room).unwrap_or_default()
 }
 
-/// Where the cursor is: its section, and why that may be dropped; or what could not be found out about the text.
+/// The line about the cursor: its section, and why that may be dropped; or a fault in reading the
+/// text.
 fn foot<'a>(app: &App, shown: &Shown, room: usize) -> Line<'a> {
     if let Some(fault) = &shown.fault {
         return Line::styled(width::cut(&format!(" {fault} "), room), look::BAD);
@@ -224,17 +221,12 @@ fn foot<'a>(app: &App, shown: &Shown, room: usize) -> Line<'a> {
 
 /// Draws the line of text that is typed over the top of an area.
 fn draw_field(app: &App, page: &Text, frame: &mut Frame<'_>, area: Rect) {
-    let Some(Typing { field, .. }) = page.typing.as_ref().filter(|typing| typing.what == What::Text) else { return };
+    let Some(Typing { field, .. }) = page.typing.as_ref().filter(|typing| typing.what == TypingFor::Text) else {
+        return;
+    };
     let area = Rect { height: area.height.min(2), ..area };
-    let prompt = app.say(words::OWN_PROMPT);
-    let before = width::width(prompt);
-    let (seen, at) = field.window((area.width as usize).saturating_sub(before + 1));
-    let lines = vec![
-        Line::from(vec![Span::styled(prompt, look::KEY), Span::raw(seen)]),
-        Line::styled(width::cut(app.say(words::OWN_HINT), area.width as usize), look::DIM),
-    ];
     frame.render_widget(Clear, area);
-    frame.render_widget(Paragraph::new(lines), area);
-    let x = u16::try_from(before + at).unwrap_or(u16::MAX);
-    frame.set_cursor_position(Position::new(area.x.saturating_add(x).min(area.right().saturating_sub(1)), area.y));
+    let [head, hint] = Layout::vertical([Constraint::Length(1), Constraint::Min(0)]).areas(area);
+    field::draw(Span::styled(app.say(words::OWN_PROMPT), look::KEY), field, look::PLAIN, frame, head);
+    frame.render_widget(Line::styled(width::cut(app.say(words::OWN_HINT), area.width as usize), look::DIM), hint);
 }

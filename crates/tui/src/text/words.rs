@@ -1,6 +1,8 @@
-//! What the text page says, in Chinese and English.
+//! The texts of the text page, in Chinese and English.
 
 use inkstone_base::words;
+
+pub(super) use crate::words::{BOILERPLATE, TOKEN, WINDOWS};
 
 words! {
     ORIGINAL: "原文", "Text";
@@ -24,18 +26,16 @@ words! {
     NOT_IN_DICTIONARY: "词典无", "not in the dictionary";
     TIMES_HERE: "本文 {} 次", "{} × in this text";
     WRITTEN: "词表写作", "written";
-    BOILERPLATE: "套话", "boilerplate";
     APPEARS: "篇", "documents";
     BUDGET: "预算", "budget";
     SHARE: "保留", "kept";
-    SECTIONS: "覆盖段落", "sections";
+    SECTIONS: "覆盖章节", "sections";
     NOT_MEASURED: "没有显著度：[structure] salience 未开启，或不是语料中的文档", "no salience: [structure] salience is off, or this is no document of the corpus";
     OWN_PROMPT: "文本> ", "text> ";
     OWN_HINT: "输入或粘贴一段文本，Enter 切分", "type or paste a text; Enter cuts it";
     STRATEGY_PROMPT: "策略> ", "strategy> ";
     STRATEGY_HINT: "如 head:128、head+tail:128+382、tail:500c -boilerplate；不写长度则用预算", "as head:128, head+tail:128+382, tail:500c -boilerplate; without a limit the budget is taken";
     ALREADY: "已经列出", "is listed already";
-    TOKEN: "词元", "token";
     ID: "编号", "id";
     START_BYTE: "起始字节", "start byte";
     END_BYTE: "结束字节", "end byte";
@@ -43,6 +43,5 @@ words! {
     END_CHARACTER: "结束字", "end char";
     ALL_TOKENS: "全部词元", "tokens";
     KEPT_TOKENS: "保留词元", "tokens kept";
-    WINDOWS: "窗口", "windows";
     SCORE_OF: "得分来自", "score of";
 }

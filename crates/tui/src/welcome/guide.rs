@@ -8,7 +8,7 @@ use ratatui::text::Line;
 use ratatui::widgets::Paragraph;
 
 use super::words;
-use crate::{Language, look, width};
+use crate::{Language, look, sentences, width};
 
 const CHINESE: &str = include_str!("../../../../assets/guide.zh.md");
 const ENGLISH: &str = include_str!("../../../../assets/guide.en.md");
@@ -46,7 +46,7 @@ impl Guide {
 
     /// Lays the text out for the size of the screen.
     pub(super) fn arrange(&mut self, language: Language, screen: Rect) {
-        let inner = look::pane("", true).inner(area(screen));
+        let inner = look::inside(area(screen));
         self.rows = inner.height.into();
         self.lines = lines(language, inner.width.saturating_sub(2).into()).len();
         self.top = self.top.min(self.lines.saturating_sub(self.rows));
@@ -58,8 +58,7 @@ impl Guide {
         let block = look::pane(format!(" {} ", words::GUIDE.to(language)), true)
             .title_bottom(format!(" {} ", words::GUIDE_KEYS.to(language)))
             .title_bottom(Line::raw(format!(" {seen} / {} ", self.lines)).right_aligned());
-        let inner = block.inner(area);
-        frame.render_widget(block, area);
+        let inner = look::framed(block, frame, area);
         let text = Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner };
         let lines = lines(language, text.width.into()).into_iter().skip(self.top).take(text.height.into());
         frame.render_widget(
@@ -88,11 +87,8 @@ fn lines(language: Language, cells: usize) -> Vec<(String, Style)> {
         } else {
             ("", "", line, look::PLAIN)
         };
-        let glyphs: Vec<_> = width::glyphs(body).collect();
-        for (at, range) in
-            width::wrap(&glyphs, cells.saturating_sub(width::width(first)).max(2)).into_iter().enumerate()
-        {
-            let text: String = glyphs[range].iter().map(|glyph| &*glyph.text).collect();
+        let room = cells.saturating_sub(width::width(first));
+        for (at, text) in sentences::lines(body, room).into_iter().enumerate() {
             lines.push((format!("{}{}", if at == 0 { first } else { rest }, text.trim_start()), style));
         }
     }

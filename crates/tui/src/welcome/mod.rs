@@ -15,10 +15,10 @@ use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use ratatui::Frame;
 use ratatui::layout::Rect;
 
-use super::crash::Place;
+use super::crash::Whereabouts;
 use super::errand::{Errand, Messenger};
 use super::event::Event;
-use super::forms::{FormBench, Sourcing, Step};
+use super::forms::{FormBench, Sourcing, SourcingStep};
 use super::terminal::Scene;
 use super::theme::{Depth, Shade, Theme};
 use super::{Language, Reopen, Workspace};
@@ -28,14 +28,13 @@ use inkstone_corpus::ingest::Source;
 /// Opens a project that begins with a source.
 pub type Begin = Arc<dyn Fn(&Source) -> Result<Workspace> + Send + Sync>;
 
-/// What the first screen works with.
+/// The functions behind the first screen.
 #[derive(Clone)]
 pub struct WelcomeBench {
-    /// Opens the demo.
     pub demo: Reopen,
     /// Writes a configuration with this source and opens it.
     pub begin: Begin,
-    /// What the forms work with, on the configuration that is not there yet.
+    /// The functions behind the forms, on the configuration that is not there yet.
     pub forms: FormBench,
     /// Language to begin with; a key changes it.
     pub language: Language,
@@ -43,7 +42,6 @@ pub struct WelcomeBench {
     pub threads: usize,
 }
 
-/// What is chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Choice {
     Demo,
@@ -90,12 +88,11 @@ impl Welcome {
         }
     }
 
-    /// What was opened; none when the user left.
+    /// The workspace that was opened; none if the user left.
     pub fn into_opened(self) -> Option<Workspace> {
         self.opened
     }
 
-    /// Whether something asked for has not come yet.
     #[cfg(any(test, feature = "testing"))]
     pub fn waiting(&self) -> bool {
         self.opening.is_some() || self.sourcing.as_ref().is_some_and(Sourcing::waiting)
@@ -129,9 +126,9 @@ impl Welcome {
             }
         } else if let Some(sourcing) = &mut self.sourcing {
             match sourcing.key(key) {
-                Step::Stay => {}
-                Step::Leave => self.sourcing = None,
-                Step::Done(source) => {
+                SourcingStep::Stay => {}
+                SourcingStep::Leave => self.sourcing = None,
+                SourcingStep::Done(source) => {
                     self.sourcing = None;
                     let begin = self.bench.begin.clone();
                     self.open(move || begin(&source));
@@ -201,9 +198,9 @@ impl Scene for Welcome {
         self.theme.paint(frame.buffer_mut());
     }
 
-    fn place(&self) -> Place {
+    fn place(&self) -> Whereabouts {
         // What keys mean here is not looked at: none of their letters is kept.
-        Place { page: "Welcome", size: (self.size.width, self.size.height), typing: true }
+        Whereabouts { page: "Welcome", size: (self.size.width, self.size.height), typing: true }
     }
 
     fn is_over(&self) -> bool {

@@ -1,4 +1,4 @@
-//! The picture of the first screen.
+//! Draws the first screen.
 
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
@@ -6,13 +6,12 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
 use super::{Choice, Welcome, words};
-use crate::{look, width};
+use crate::{look, sentences};
 use inkstone_base::language::Word;
 
 /// Cells of the box at the most.
 const WIDEST: u16 = 92;
 
-/// Draws everything.
 pub(super) fn draw(welcome: &Welcome, frame: &mut Frame<'_>) {
     let screen = frame.area();
     if let Some(sourcing) = welcome.sourcing.as_ref().filter(|_| welcome.opening.is_none()) {
@@ -30,11 +29,8 @@ fn draw_choices(welcome: &Welcome, frame: &mut Frame<'_>, screen: Rect) {
     let cells = usize::from(wide.saturating_sub(6));
     let mut lines: Vec<(String, ratatui::style::Style)> = vec![(String::new(), look::PLAIN)];
     let mut add = |text: &str, style, indent: usize| {
-        let glyphs: Vec<_> = width::glyphs(text).collect();
-        for range in width::wrap(&glyphs, cells.saturating_sub(indent).max(2)) {
-            let line: String = glyphs[range].iter().map(|glyph| &*glyph.text).collect();
-            lines.push((format!("{}{line}", " ".repeat(indent)), style));
-        }
+        let wrapped = sentences::lines(text, cells.saturating_sub(indent)).into_iter();
+        lines.extend(wrapped.map(|line| (format!("{}{line}", " ".repeat(indent)), style)));
     };
     add(say(words::WHAT), look::PLAIN, 0);
     add("", look::PLAIN, 0);
@@ -62,8 +58,7 @@ fn draw_choices(welcome: &Welcome, frame: &mut Frame<'_>, screen: Rect) {
     let [body, keys] = Layout::vertical([Constraint::Min(0), Constraint::Length(1)]).areas(screen);
     let area = body.centered(Constraint::Length(wide), Constraint::Length(height));
     let block = look::pane(Line::styled(format!(" {} ", words::NAME), look::STRONG), true);
-    let inner = block.inner(area);
-    frame.render_widget(block, area);
+    let inner = look::framed(block, frame, area);
     let text = Rect { x: inner.x + 2, width: inner.width.saturating_sub(4), ..inner };
     let lines = lines.into_iter().map(|(line, style)| Line::from(Span::styled(line, style)));
     frame.render_widget(Paragraph::new(lines.collect::<Vec<_>>()), text);

@@ -50,7 +50,7 @@ fn at(section: &str) -> String {
     format!("{}<enter>", on(section))
 }
 
-/// What is the same on every machine and day.
+/// The text with everything masked that differs between machines and days.
 fn scrubbed(picture: &str, dir: &Path) -> String {
     let times = regex::Regex::new(r"\d{4}-\d\d-\d\d \d\d:\d\d( ?│)").unwrap();
     let path = dir.display().to_string();
@@ -148,7 +148,7 @@ fn values_that_cannot_be_are_refused_with_their_reason() {
     assert!(picture.contains("invalid value") || picture.contains("没有采用"), "{picture}");
     bench.press("<esc>s");
     assert_eq!(fs::read_to_string(&file).unwrap(), TEXT);
-    // An expression that speaks of a feature that is not there.
+    // An expression with a feature that does not exist.
     bench.press(&format!("<esc><esc>{}j<enter>je<ctrl-u>tfidf<enter>", on("factor")));
     assert!(bench.screen(LARGE, "").contains("there is no feature \"tfidf\""));
 }

@@ -7,6 +7,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
 use super::bench as form_bench;
+use crate::cli::DEMO_FOLDER;
 use inkstone_tui::testing::{
     Bench, Event, KeyCode, LARGE, SMALL, SOON, Scene, Terminal, TestBackend, Welcome, empty, picture_text, sequence,
 };
@@ -75,7 +76,9 @@ fn scrubbed(picture: &str, folder: &Path) -> String {
 fn three_ways_to_begin() {
     let dir = empty();
     let mut first = First::open(dir.path(), || anyhow::bail!("the disk is full"));
-    insta::assert_snapshot!("welcome", scrubbed(&first.screen(SMALL, ""), dir.path()));
+    let begun = first.screen(SMALL, "");
+    assert!(begun.contains(&format!("./{DEMO_FOLDER} ")), "the folder of `inkstone demo`: {begun}");
+    insta::assert_snapshot!("welcome", scrubbed(&begun, dir.path()));
     insta::assert_snapshot!("welcome_large_english", scrubbed(&first.screen(LARGE, "Ljj"), dir.path()));
     let failed = first.screen(SMALL, "d");
     assert!(failed.contains("Not opened: the disk is full") && !first.welcome.is_over(), "{failed}");

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result};
 
 use inkstone_base::job::Ctx;
-use inkstone_features::plain::{
+use inkstone_features::standalone::{
     self, Fitted, Known, Line, LineFormat, ProjectionParams, Shown, look_up, nearest_to_sum, nearest_words,
 };
 use inkstone_models::Part;
@@ -17,7 +17,7 @@ use inkstone_tui::{Answer, AskModel, Plane, Question, Surprised};
 pub(super) fn open(path: &Path, ctx: &Ctx) -> Result<AskModel> {
     // An ARPA file does not say how its text was cut; what is typed here is text.
     let format = is_arpa(path)?.then_some(LineFormat::Text);
-    let (model, _) = plain::open_model(path, format, None, Path::new(""), ctx)?;
+    let (model, _) = standalone::open_model(path, format, None, Path::new(""), ctx)?;
     Ok(Arc::new(move |question, ctx| answer(model.as_ref(), question, ctx)))
 }
 
@@ -27,7 +27,7 @@ fn answer(model: &dyn Fitted, question: &Question, ctx: &Ctx) -> Result<Answer> 
             Ok(nearest_words(model, asked, *k, ctx)?.pop().map(|near| near.neighbours).unwrap_or_default())
         }),
         Question::Analogy(words, k) => near(model, words, |asked| {
-            let [a, b, c] = asked else { anyhow::bail!("an analogy is of three words") };
+            let [a, b, c] = asked else { anyhow::bail!("an analogy needs three words") };
             let near = nearest_to_sum(model, &[b.clone(), c.clone()], std::slice::from_ref(a), *k, ctx)?;
             Ok(near.neighbours)
         }),
@@ -42,7 +42,7 @@ fn answer(model: &dyn Fitted, question: &Question, ctx: &Ctx) -> Result<Answer> 
             plane(model, Shown::Words(&words), ctx)
         }
         Question::Following(text, k) => {
-            let following = model.following(text, *k, ctx).context("this model foretells no words")??;
+            let following = model.following(text, *k, ctx).context("this model cannot predict the next word")??;
             let next = following.next.into_iter().map(|likely| (likely.word, 10f64.powf(likely.log10_prob)));
             Ok(Answer::Following { after: following.after, unknown: following.unknown, next: next.collect() })
         }
@@ -57,7 +57,7 @@ fn answer(model: &dyn Fitted, question: &Question, ctx: &Ctx) -> Result<Answer> 
 fn near(
     model: &dyn Fitted,
     asked: &[String],
-    find: impl FnOnce(&[String]) -> Result<Vec<plain::Named>>,
+    find: impl FnOnce(&[String]) -> Result<Vec<standalone::Named>>,
 ) -> Result<Answer> {
     let mut made = Vec::new();
     for word in asked {
@@ -83,7 +83,7 @@ fn unknown(model: &dyn Fitted, word: &str) -> Result<Option<Answer>> {
 }
 
 fn plane(model: &dyn Fitted, shown: Shown<'_>, ctx: &Ctx) -> Result<Answer> {
-    let (projection, report) = plain::project(model, shown, &ProjectionParams::default(), ctx)?;
+    let (projection, report) = standalone::project(model, shown, &ProjectionParams::default(), ctx)?;
     let number = |value: &serde_json::Value| value.as_f64().unwrap_or(f64::NAN);
     let fact = |name: &str| report.facts.get(name).cloned().unwrap_or_default();
     let explained = fact("explained");

@@ -24,10 +24,10 @@ const HEAD: u64 = 1 << 12;
 /// Parameters that a card lists at the most.
 const LISTED: usize = 40;
 
-/// What can be asked of word vectors.
-const OF_WORDS: [Tool; 3] = [Tool::Nearest, Tool::Analogy, Tool::Plane];
+/// Questions to word vectors.
+const WORD_TOOLS: [Tool; 3] = [Tool::Nearest, Tool::Analogy, Tool::Plane];
 
-/// The models beside a configuration, in `models` below it and in that of the project's artefacts, by their names.
+/// The models beside a configuration, in the folder `models` there and in `models` of the project, by their names.
 pub(super) fn list(base: &Path, kept: &Path, ctx: &Ctx) -> Result<Vec<ModelCard>> {
     let mut cards = Vec::new();
     for (folder, deep) in [(base.to_owned(), 1), (base.join("models"), DEEP), (kept.join("models"), DEEP)] {
@@ -43,7 +43,7 @@ pub(super) fn list(base: &Path, kept: &Path, ctx: &Ctx) -> Result<Vec<ModelCard>
     Ok(cards)
 }
 
-/// What a file says of itself; none where it is no model.
+/// The card of a file; none if it is not a model.
 fn card(path: &Path, base: &Path) -> Option<ModelCard> {
     let mut start = Vec::new();
     File::open(path).ok()?.take(MAGIC.len() as u64).read_to_end(&mut start).ok()?;
@@ -59,12 +59,12 @@ fn card(path: &Path, base: &Path) -> Option<ModelCard> {
         "arpa" => arpa(path, &mut card),
         "bin" | "ftz" if is_fasttext(path).unwrap_or_default() => {
             card.kind = "fasttext".to_owned();
-            card.tools = OF_WORDS.to_vec();
+            card.tools = WORD_TOOLS.to_vec();
             sizes_of_fasttext(path, &mut card)
         }
         "vec" | "bin" if is_vectors(path).unwrap_or_default() => {
             card.kind = "vectors".to_owned();
-            card.tools = OF_WORDS.to_vec();
+            card.tools = WORD_TOOLS.to_vec();
             sizes_of_vectors(path, &mut card)
         }
         _ => return None,
@@ -96,12 +96,12 @@ fn ours(path: &Path, card: &mut ModelCard) -> Result<()> {
     match header.kind.as_str() {
         WordVectors::KIND => {
             (card.dim, card.words, card.tokens) = (params["dim"].as_u64(), strings("words"), counted());
-            card.tools = OF_WORDS.to_vec();
+            card.tools = WORD_TOOLS.to_vec();
         }
         FastText::KIND => {
             let sizes = sizes_within(file.bytes("model")?);
-            (card.dim, card.words, card.tokens) = sizes.context("its dictionary is cut short")?;
-            card.tools = OF_WORDS.to_vec();
+            (card.dim, card.words, card.tokens) = sizes.context("the dictionary in it is cut short")?;
+            card.tools = WORD_TOOLS.to_vec();
         }
         LanguageModel::KIND => {
             let sizes = params["ngrams"].as_array().map_or(&[][..], Vec::as_slice);
@@ -110,7 +110,7 @@ fn ours(path: &Path, card: &mut ModelCard) -> Result<()> {
         }
         Lsa::KIND => {
             (card.dim, card.words) = (params["svd"]["dim"].as_u64(), strings("terms"));
-            card.tools = OF_WORDS.to_vec();
+            card.tools = WORD_TOOLS.to_vec();
         }
         Vectorizer::KIND => {
             card.words = strings("terms");
@@ -118,15 +118,15 @@ fn ours(path: &Path, card: &mut ModelCard) -> Result<()> {
             card.kind = read.map_or(card.kind.clone(), |params| params.name().to_owned());
         }
         "doc2vec" => {
-            let of = &params["training"];
-            (card.dim, card.words, card.tokens) = (of["dim"].as_u64(), strings("words"), counted());
-            card.tools = OF_WORDS.to_vec();
+            let training = &params["training"];
+            (card.dim, card.words, card.tokens) = (training["dim"].as_u64(), strings("words"), counted());
+            card.tools = WORD_TOOLS.to_vec();
         }
         kind if LanguageKind::of_file(kind).is_some() => {
             let network = &params["network"];
             let dim = if kind == "rnnlm" { &network["hidden"] } else { &network["dim"] };
             (card.dim, card.words) = (dim.as_u64(), strings("words"));
-            card.tools = OF_WORDS.into_iter().chain([Tool::Surprise]).collect();
+            card.tools = WORD_TOOLS.into_iter().chain([Tool::Surprise]).collect();
         }
         _ => {}
     }
@@ -167,8 +167,8 @@ fn losses(params: &Value) -> Option<Vec<f64>> {
     let own = ["losses", "loss"].iter().find_map(|name| fields.get(*name)?.as_array());
     let passes = || fields.get("epochs")?.as_array();
     let number = |value: &Value| value.as_f64().or_else(|| value["loss"].as_f64());
-    let found = own.or_else(passes).map(|values| values.iter().filter_map(number).collect::<Vec<f64>>());
-    found.filter(|losses| !losses.is_empty()).or_else(|| fields.values().find_map(losses))
+    let losses_here = own.or_else(passes).map(|values| values.iter().filter_map(number).collect::<Vec<f64>>());
+    losses_here.filter(|losses| !losses.is_empty()).or_else(|| fields.values().find_map(losses))
 }
 
 /// The head of an ARPA file: `ngram 1=1234`, a line an order.
@@ -180,13 +180,13 @@ fn arpa(path: &Path, card: &mut ModelCard) -> Result<()> {
         let line = line?;
         let line = String::from_utf8_lossy(&line);
         match line.trim().strip_prefix("ngram ").and_then(|sizes| sizes.split_once('=')) {
-            Some((_, size)) => sizes.push(size.trim().parse().context("an order's size is no number")?),
+            Some((_, size)) => sizes.push(size.trim().parse().context("the size of an order is not a number")?),
             None if !sizes.is_empty() => break,
             None => {}
         }
     }
     card.dim = Some(sizes.len() as u64);
-    card.words = Some(*sizes.first().context("its head names no n-grams: it has no lines as `ngram 1=1234`")?);
+    card.words = Some(*sizes.first().context("its header names no n-grams: it has no line such as `ngram 1=1234`")?);
     card.tools = vec![Tool::Following, Tool::Surprise];
     Ok(())
 }
@@ -206,7 +206,7 @@ fn sizes_of_vectors(path: &Path, card: &mut ModelCard) -> Result<()> {
 fn sizes_of_fasttext(path: &Path, card: &mut ModelCard) -> Result<()> {
     let mut start = Vec::new();
     File::open(path)?.take(HEAD).read_to_end(&mut start)?;
-    (card.dim, card.words, card.tokens) = sizes_within(&start).context("its dictionary is cut short")?;
+    (card.dim, card.words, card.tokens) = sizes_within(&start).context("the dictionary in it is cut short")?;
     Ok(())
 }
 

@@ -1,4 +1,4 @@
-//! What the page of models works with: the model files at hand, their answers, and training as `inkstone train` does it.
+//! The functions of the page of models: the model files of a project, their answers, and training as `inkstone train` does it.
 
 mod answers;
 mod cards;
@@ -10,12 +10,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::command::project::Opened;
-use crate::pipeline;
 use inkstone_tui::ModelBench;
 
-/// Made of a project's configuration.
+/// The functions of the page, made of the configuration of a project.
 pub(super) fn bench(opened: &Opened) -> Option<ModelBench> {
-    let project = pipeline::project(&opened.config, &opened.base);
+    let project = opened.project();
     let base = opened.base.clone();
     let dictionaries = &opened.config.tokenizer.dictionaries;
     let cutting = dictionaries.iter().flat_map(|path| ["--dict".to_owned(), shown(&opened.base.join(path))]);

@@ -1,4 +1,4 @@
-//! Training from the workbench: the arguments of `inkstone train`, read by the command line itself, and what it does with them.
+//! Training from the workbench, with the arguments of `inkstone train`, which clap reads.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,12 +13,12 @@ use crate::command::train;
 use inkstone_base::data::Report;
 use inkstone_base::disk;
 use inkstone_base::job::Ctx;
-use inkstone_features::plain::LineFormat;
+use inkstone_features::standalone::LineFormat;
 use inkstone_tables::corpus::Parts;
 use inkstone_tui::{ArgumentFault, Runner};
 
-/// What is wrong with the arguments of a training: those that the command line would refuse, files that are not there, and a
-/// model that would be written over.
+/// The faults in the arguments of a training: arguments that the command line would refuse, files that do not exist, and a
+/// model that would be overwritten.
 pub(super) fn check(args: &[String]) -> Vec<ArgumentFault> {
     let mut faults = Vec::new();
     if let Err(error) = read(args) {
@@ -35,23 +35,26 @@ pub(super) fn check(args: &[String]) -> Vec<ArgumentFault> {
         } else if !input.is_file() {
             fault("input", format!("there is no {}", input.display()));
         } else if value(args, "--until").is_some() && !has_times(args, input) {
-            fault("until", format!("only jsonl has times, {} has none", input.display()));
+            fault(
+                "until",
+                format!("{} has no times; --until needs jsonl, or the documents of a project", input.display()),
+            );
         }
     }
     match value(args, "--output").map(Path::new) {
-        Some(output) if output.exists() => fault("output", format!("{} is there already", output.display())),
+        Some(output) if output.exists() => fault("output", format!("{} exists already", output.display())),
         _ => {}
     }
     faults
 }
 
-/// Whether the lines of a file can have times.
+/// True if the lines of a file can have times.
 fn has_times(args: &[String], input: &Path) -> bool {
-    let said = value(args, "--format").and_then(|name| LineFormat::from_str(name, true).ok());
-    said.or_else(|| LineFormat::by_name(input)) == Some(LineFormat::Jsonl)
+    let given = value(args, "--format").and_then(|name| LineFormat::from_str(name, true).ok());
+    given.or_else(|| LineFormat::by_name(input)) == Some(LineFormat::Jsonl)
 }
 
-/// What comes after a flag.
+/// The argument after a flag.
 fn value<'a>(args: &'a [String], flag: &str) -> Option<&'a str> {
     let at = args.iter().position(|arg| arg == flag)?;
     args.get(at + 1).map(String::as_str)
@@ -65,7 +68,7 @@ fn read(args: &[String]) -> Result<Train, clap::Error> {
     }
 }
 
-/// What clap says, without its hints of usage.
+/// The message of clap, without its hints on usage.
 fn refused(error: &clap::Error) -> ArgumentFault {
     let flag = match error.get(ContextKind::InvalidArg) {
         Some(ContextValue::String(named)) => named.split_whitespace().next().unwrap_or_default(),
@@ -96,5 +99,5 @@ fn run(args: &[String], ctx: &Ctx) -> Result<Vec<Report>> {
     }
     let mut summary = train::run(&asked, ctx)?;
     let stages = summary.fields.remove("stages").unwrap_or(Value::Array(Vec::new()));
-    serde_json::from_value(stages).context("what a training says at its end are reports")
+    serde_json::from_value(stages).context("the result of the training has no list of reports")
 }

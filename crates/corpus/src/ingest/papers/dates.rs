@@ -1,4 +1,4 @@
-//! When a document was published, as its own text, its file name and its record tell.
+//! Time of publication of a document from its own text, its file name and its properties.
 //!
 //! A document must never count as known earlier than it was. Of the dates that are stated, on a line of their own on the
 //! first page or in the file's name, the latest counts, and a date without a time is the end of its day. The moment at
@@ -16,22 +16,20 @@ use crate::ingest::times;
 /// Days within which the making of a file belongs to its publication.
 const MADE_AFTER: i64 = 31;
 
-/// Where a time of publication was found.
+/// Place at which a time of publication was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Origin {
     /// A head line of a text file.
     Head,
-    /// A line of the document's own.
+    /// A line of the document.
     Text,
-    /// The file's name.
     FileName,
     /// The document's record: the making of a PDF or DOCX file, the `meta` and `time` elements of a page.
     Metadata,
 }
 
 impl Origin {
-    /// The name in reports.
     pub fn name(self) -> &'static str {
         match self {
             Origin::Head => "head",
@@ -47,7 +45,6 @@ impl Origin {
 pub struct Dated {
     /// Shanghai time; a date alone is its last second.
     pub time: NaiveDateTime,
-    /// Where it was found.
     pub origin: Origin,
 }
 

@@ -1,4 +1,4 @@
-//! Word documents (Office Open XML): the text of the body, without footnotes, comments, headers and what was deleted.
+//! Word documents (Office Open XML): the text of the body, without footnotes, comments, headers and deleted text.
 
 use std::io::{Cursor, Read};
 
@@ -17,7 +17,6 @@ use inkstone_base::limits;
 /// Characters of a first paragraph that may be a title.
 const TITLE: usize = 60;
 
-/// Reads a document.
 pub(super) fn read(bytes: &[u8], name: &str, limits: &Limits) -> Result<Paper, Refused> {
     // An encrypted document is no archive but a compound file.
     if bytes.starts_with(b"\xd0\xcf\x11\xe0") {
@@ -29,11 +28,11 @@ pub(super) fn read(bytes: &[u8], name: &str, limits: &Limits) -> Result<Paper, R
     let size = bytes.len() as u64;
     let xml = part(&mut archive, "word/document.xml", size)?;
     check_depth(&xml)?;
-    let document = Document::of(&xml).map_err(|error| damaged(&error))?;
+    let document = DocxBody::read(&xml).map_err(|error| damaged(&error))?;
     drop(xml);
     let record = match part(&mut archive, "docProps/core.xml", size) {
-        Ok(xml) => Record::of(&xml).unwrap_or_default(),
-        Err(_) => Record::default(),
+        Ok(xml) => CoreProperties::read(&xml).unwrap_or_default(),
+        Err(_) => CoreProperties::default(),
     };
     let head: Vec<&str> = document.body.lines().take(20).collect();
     let published_at = dates::published_at(name, &head, &record.made_at);
@@ -87,9 +86,9 @@ fn check_depth(xml: &str) -> Result<(), Refused> {
     Ok(())
 }
 
-/// What the body of a document holds.
+/// Content of the body of a document.
 #[derive(Default)]
-struct Document {
+struct DocxBody {
     body: String,
     /// The paragraph of the style Title.
     title: Option<String>,
@@ -97,10 +96,10 @@ struct Document {
     heading: Option<String>,
 }
 
-impl Document {
-    fn of(xml: &str) -> Result<Document, quick_xml::Error> {
+impl DocxBody {
+    fn read(xml: &str) -> Result<DocxBody, quick_xml::Error> {
         let mut reader = Reader::from_str(xml);
-        let mut document = Document::default();
+        let mut document = DocxBody::default();
         let mut flow = Flow::default();
         // Text that does not belong to the document, and how deep inside of it the reader is.
         let mut outside = 0usize;
@@ -173,7 +172,7 @@ impl Document {
     }
 }
 
-/// What was deleted or moved away, and the second form of what has two.
+/// Elements that were deleted or moved away, and second forms of elements that have two.
 fn is_outside(tag: &BytesStart<'_>) -> bool {
     matches!(tag.local_name().as_ref(), "del" | "moveFrom" | "Fallback" | "footnote" | "endnote" | "comment")
 }
@@ -183,19 +182,18 @@ fn value(tag: &BytesStart<'_>) -> Option<String> {
     found.normalized_value(XmlVersion::Implicit1_0).ok().map(|v| v.into_owned())
 }
 
-/// What a document's record says.
 #[derive(Default)]
-struct Record {
+struct CoreProperties {
     title: Option<String>,
     author: Option<String>,
-    /// When it was made and then changed.
+    /// Times of creation and of the last change.
     made_at: Vec<String>,
 }
 
-impl Record {
-    fn of(xml: &str) -> Result<Record, quick_xml::Error> {
+impl CoreProperties {
+    fn read(xml: &str) -> Result<CoreProperties, quick_xml::Error> {
         let mut reader = Reader::from_str(xml);
-        let (mut record, mut made, mut changed) = (Record::default(), None, None);
+        let (mut record, mut made, mut changed) = (CoreProperties::default(), None, None);
         let (mut element, mut text) = (String::new(), String::new());
         loop {
             match reader.read_event()? {

@@ -9,7 +9,7 @@ const ROW: usize = 300;
 const CELL: usize = 80;
 /// Characters of a main part from which on it stands for the whole page.
 const MAIN: usize = 100;
-/// Share of the characters of a line in links from which on it is none of the text.
+/// Share of the characters of a line in links from which on the line does not belong to the text.
 const LINKED: f64 = 0.7;
 /// Stand around linked text until lines are judged.
 const LINK: (char, char) = ('\u{1}', '\u{2}');
@@ -21,18 +21,18 @@ pub(super) struct Text {
 }
 
 #[derive(Debug)]
-enum Frame {
+enum OpenElement {
     Main,
     Table,
     Row(Vec<String>),
     Cell,
 }
 
-/// Collects text; what is opened need not be closed.
+/// Collects text; open elements need not be closed.
 #[derive(Debug, Default)]
 pub(super) struct Flow {
-    /// What is open, with the text inside so far.
-    open: Vec<(Frame, String)>,
+    /// Open elements with the text inside so far.
+    open: Vec<(OpenElement, String)>,
     whole: String,
     main: String,
     linked: bool,
@@ -88,8 +88,8 @@ impl Flow {
         }
     }
 
-    /// Opens what is no deeper than any page has it; beyond, text goes on where it was.
-    fn push(&mut self, frame: Frame) {
+    /// Opens an element if it is no deeper than pages have it; beyond, text goes on where it was.
+    fn push(&mut self, frame: OpenElement) {
         self.close_link();
         if self.open.len() < TABLE_DEPTH {
             self.open.push((frame, String::new()));
@@ -99,43 +99,46 @@ impl Flow {
 
     pub(super) fn open_main(&mut self) {
         self.end_line();
-        self.push(Frame::Main);
+        self.push(OpenElement::Main);
     }
 
     pub(super) fn open_table(&mut self) {
         self.end_line();
-        self.push(Frame::Table);
+        self.push(OpenElement::Table);
     }
 
     pub(super) fn open_row(&mut self) {
         self.close_row();
-        self.push(Frame::Row(Vec::new()));
+        self.push(OpenElement::Row(Vec::new()));
     }
 
     pub(super) fn open_cell(&mut self) {
         self.close_cell();
-        self.push(Frame::Cell);
+        self.push(OpenElement::Cell);
     }
 
     pub(super) fn close_main(&mut self) {
-        self.close_through(|frame| matches!(frame, Frame::Main), |_| false);
+        self.close_through(|frame| matches!(frame, OpenElement::Main), |_| false);
     }
 
     pub(super) fn close_table(&mut self) {
-        self.close_through(|frame| matches!(frame, Frame::Table), |_| false);
+        self.close_through(|frame| matches!(frame, OpenElement::Table), |_| false);
     }
 
     /// Closes the row that is open in the innermost table.
     pub(super) fn close_row(&mut self) {
-        self.close_through(|frame| matches!(frame, Frame::Row(_)), |frame| matches!(frame, Frame::Table));
+        self.close_through(|frame| matches!(frame, OpenElement::Row(_)), |frame| matches!(frame, OpenElement::Table));
     }
 
     /// Closes the cell that is open in the innermost row.
     pub(super) fn close_cell(&mut self) {
-        self.close_through(|frame| matches!(frame, Frame::Cell), |frame| matches!(frame, Frame::Row(_) | Frame::Table));
+        self.close_through(
+            |frame| matches!(frame, OpenElement::Cell),
+            |frame| matches!(frame, OpenElement::Row(_) | OpenElement::Table),
+        );
     }
 
-    fn close_through(&mut self, wanted: impl Fn(&Frame) -> bool, outside: impl Fn(&Frame) -> bool) {
+    fn close_through(&mut self, wanted: impl Fn(&OpenElement) -> bool, outside: impl Fn(&OpenElement) -> bool) {
         let inside = self.open.iter().rev().take_while(|(frame, _)| !outside(frame));
         if let Some(depth) = inside.map(|(frame, _)| wanted(frame)).position(|found| found) {
             (0..=depth).for_each(|_| self.close_innermost());
@@ -147,14 +150,14 @@ impl Flow {
         let Some((frame, text)) = self.open.pop() else { return };
         self.space = false;
         match frame {
-            Frame::Cell => match self.open.last_mut() {
-                Some((Frame::Row(cells), _)) => cells.push(text),
+            OpenElement::Cell => match self.open.last_mut() {
+                Some((OpenElement::Row(cells), _)) => cells.push(text),
                 _ => self.add(&text),
             },
-            Frame::Row(cells) => self.add_row(&cells, &text),
-            Frame::Table => self.add(&text),
-            Frame::Main => {
-                if !self.open.iter().any(|(frame, _)| matches!(frame, Frame::Main)) {
+            OpenElement::Row(cells) => self.add_row(&cells, &text),
+            OpenElement::Table => self.add(&text),
+            OpenElement::Main => {
+                if !self.open.iter().any(|(frame, _)| matches!(frame, OpenElement::Main)) {
                     add_lines(&mut self.main, &text);
                 }
                 self.add(&text);

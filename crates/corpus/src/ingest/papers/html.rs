@@ -15,11 +15,12 @@ use super::dates::{self, Dated, Origin};
 use super::flow::{Flow, Text};
 use super::quality::Census;
 use super::{Limits, Paper, Refused};
+use crate::clean::BLOCKS;
 use crate::ingest::{reason, times};
 use inkstone_base::encoding::{self, Charset, Encoded};
 use inkstone_base::limits;
 
-/// Elements whose text is none of the page's.
+/// Elements whose text does not belong to the page.
 const HIDDEN: [&str; 15] = [
     "script", "style", "noscript", "template", "svg", "math", "iframe", "object", "select", "button", "textarea",
     "canvas", "audio", "video", "datalist",
@@ -54,43 +55,8 @@ const AROUND_NAMES: [&str; 22] = [
 /// Elements without an end.
 const VOID: [&str; 14] =
     ["area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr"];
-/// Elements that end a line.
-const BLOCKS: [&str; 34] = [
-    "address",
-    "article",
-    "blockquote",
-    "body",
-    "br",
-    "center",
-    "dd",
-    "div",
-    "dl",
-    "dt",
-    "fieldset",
-    "figcaption",
-    "figure",
-    "h1",
-    "h2",
-    "h3",
-    "h4",
-    "h5",
-    "h6",
-    "header",
-    "hr",
-    "li",
-    "main",
-    "ol",
-    "option",
-    "p",
-    "pre",
-    "section",
-    "tbody",
-    "thead",
-    "tfoot",
-    "title",
-    "ul",
-    "caption",
-];
+/// Elements that end a line, besides [`BLOCKS`].
+const OTHER_BLOCKS: [&str; 5] = ["caption", "fieldset", "tbody", "tfoot", "thead"];
 /// Names of `meta` elements that say when a page was published.
 const PUBLISHED: [&str; 15] = [
     "article:published_time",
@@ -126,16 +92,15 @@ static MOMENT: LazyLock<Regex> = LazyLock::new(|| {
 /// Lines at the head of a page in which its time of publication may stand.
 const HEAD_LINES: usize = 30;
 
-/// Reads a page.
 pub(super) fn read(bytes: &[u8], name: &str, declared: Option<Charset>, limits: &Limits) -> Result<Paper, Refused> {
     if bytes.len() > limits::RECORD {
         return Err(Refused::new(reason::RECORD_TOO_LONG, ""));
     }
     let (html, encoding) = decode(bytes, declared)?;
-    let mut page = Page::of(&html, true);
+    let mut page = Page::read(&html, true);
     if page.text.body.is_empty() {
         // An element around the text that is never closed would hide all that follows.
-        page = Page::of(&html, false);
+        page = Page::read(&html, false);
     }
     let title = [&page.social_title, &page.heading, &page.title].into_iter().find(|t| !t.is_empty()).cloned();
     let title = title.unwrap_or_default();
@@ -180,7 +145,6 @@ fn decode(bytes: &[u8], declared: Option<Charset>) -> Result<(String, String), R
     Ok((charset.decode_lossy(content), encoded.name))
 }
 
-/// What a page says.
 #[derive(Default)]
 struct Page {
     title: String,
@@ -193,7 +157,7 @@ struct Page {
 
 impl Page {
     /// Reads a page, with or without what stands around its main text.
-    fn of(html: &str, main_only: bool) -> Page {
+    fn read(html: &str, main_only: bool) -> Page {
         let mut page = Page::default();
         let mut flow = Flow::default();
         let mut hidden: Option<(String, usize)> = None;
@@ -232,9 +196,9 @@ impl Page {
                         }
                         continue;
                     }
-                    if let Some((of, text)) = captured.take_if(|(of, _)| *of == name) {
+                    if let Some((element, text)) = captured.take_if(|(element, _)| *element == name) {
                         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-                        *(if of == "title" { &mut page.title } else { &mut page.heading }) = text;
+                        *(if element == "title" { &mut page.title } else { &mut page.heading }) = text;
                     }
                     close(&mut flow, &name);
                 }
@@ -246,9 +210,9 @@ impl Page {
                                 page.published.extend(LINKED.captures(&text).map(|found| found[1].to_owned()));
                             }
                         }
-                        (None, Some((of, title))) => {
+                        (None, Some((element, title))) => {
                             title.push_str(&text);
-                            if *of == "h1" {
+                            if *element == "h1" {
                                 flow.text(&text);
                             }
                         }
@@ -262,7 +226,6 @@ impl Page {
         page
     }
 
-    /// What an element says by its attributes.
     fn note(&mut self, name: &str, tag: &StartTag<()>) {
         if name == "meta" {
             let key = ["property", "name", "itemprop"].iter().find_map(|k| attribute(tag, k)).unwrap_or_default();
@@ -331,7 +294,7 @@ fn open(flow: &mut Flow, name: &str) {
         "td" | "th" => flow.open_cell(),
         "article" | "main" => flow.open_main(),
         "a" => flow.open_link(),
-        name if BLOCKS.contains(&name) => flow.end_line(),
+        name if BLOCKS.contains(&name) || OTHER_BLOCKS.contains(&name) => flow.end_line(),
         _ => {}
     }
 }
@@ -343,7 +306,7 @@ fn close(flow: &mut Flow, name: &str) {
         "td" | "th" => flow.close_cell(),
         "article" | "main" => flow.close_main(),
         "a" => flow.close_link(),
-        name if BLOCKS.contains(&name) => flow.end_line(),
+        name if BLOCKS.contains(&name) || OTHER_BLOCKS.contains(&name) => flow.end_line(),
         _ => {}
     }
 }

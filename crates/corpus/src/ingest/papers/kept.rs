@@ -1,4 +1,4 @@
-//! What was read of slow files, kept by their content, so that a folder which grows by one file costs one file.
+//! Cache of the texts of slow files, by their content, so that a folder which grows by one file costs one file.
 //!
 //! One JSON file an entry, named by the hash of the content and of everything else that determines what is read. An entry that
 //! cannot be read counts as absent.

@@ -36,10 +36,8 @@ pub(super) use kept::Kept;
 pub use quality::Quality;
 pub(super) use rows::{PaperFile, PaperRows, Reading};
 
-/// What a document may be at the most.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Limits {
-    /// Pages of a PDF.
     pub max_pages: usize,
     /// Share of its glyphs or characters that may be unmapped or garbled (0 to 1).
     pub max_garbled: f64,
@@ -52,7 +50,7 @@ pub struct Paper {
     pub title: String,
     /// Text, a paragraph, heading or table row a line.
     pub body: String,
-    /// When it was published, as far as the file tells.
+    /// Time of publication, as far as the file tells.
     pub published_at: Option<Dated>,
     /// Fields that the head of a text file names; of `published_at` the text as it stands there.
     pub head: Vec<(String, String)>,
@@ -62,7 +60,6 @@ pub struct Paper {
     pub encoding: Option<String>,
     /// Pages; 0 where the format has none.
     pub pages: usize,
-    /// How well it was read.
     pub quality: Quality,
 }
 
@@ -71,7 +68,7 @@ pub struct Paper {
 pub struct Refused {
     /// The reason, one of a few, so that they can be counted.
     pub reason: String,
-    /// What it is about: the number of pages, the share, the error.
+    /// Value that the reason is about: the number of pages, the share, the error.
     pub value: String,
     /// The figures, when it came to that.
     pub quality: Option<Quality>,
@@ -85,7 +82,6 @@ impl Refused {
     }
 }
 
-/// The work was cancelled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stopped;
 
@@ -120,7 +116,7 @@ impl Paper {
         self.head("title").unwrap_or(&self.title)
     }
 
-    /// When it was published: as its head says, else as its text, its record or the name of its file does.
+    /// Time of publication, from the head, else from the text, the properties or the name of the file.
     pub fn published(&self, name: &str) -> Published {
         if let Some(text) = self.head("published_at") {
             return Published::Written(text.to_owned());
@@ -130,19 +126,15 @@ impl Paper {
     }
 }
 
-/// When a document was published.
+/// Time of publication with its origin.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Published {
-    /// The text of a head line.
     Written(String),
-    /// A time that was found.
     Found(Dated),
-    /// Nothing tells.
     Unknown,
 }
 
 impl Published {
-    /// Where it was found.
     pub fn origin(&self) -> Option<Origin> {
         match self {
             Published::Written(_) => Some(Origin::Head),
@@ -152,7 +144,7 @@ impl Published {
     }
 }
 
-/// Reads one file by itself, its format told by its name.
+/// Reads one file by itself, in the format that its name says.
 pub fn read_file(path: &Path, limits: &Limits, ctx: &Ctx) -> Result<Result<Paper, Refused>> {
     ctx.check()?;
     let format = match reader::format_of(path, &Source::default()) {

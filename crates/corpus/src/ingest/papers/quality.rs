@@ -1,10 +1,9 @@
-//! How well a file was read, in figures.
+//! Quality of the text of a file, in figures.
 
 use serde::{Deserialize, Serialize};
 
 use super::letters::{is_unmapped, is_usual};
 
-/// Figures of one file.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Quality {
     /// Characters of the text, spaces not counted.
@@ -13,9 +12,7 @@ pub struct Quality {
     pub unmapped: f64,
     /// Share of the other characters that Chinese text does not have (0 to 1), as of text in a wrong encoding.
     pub garbled: f64,
-    /// Pages without any text.
     pub blank_pages: usize,
-    /// Characters a page.
     pub characters_a_page: f64,
 }
 

@@ -20,11 +20,10 @@ use inkstone_base::job::Ctx;
 const BATCH: usize = 64;
 const BATCH_BYTES: u64 = 64 << 20;
 
-/// A file and what its row is called.
+/// A file with the id of its row.
 #[derive(Clone, Debug)]
 pub(in crate::ingest) struct PaperFile {
     pub(in crate::ingest) path: PathBuf,
-    /// The document's id.
     pub(in crate::ingest) id: String,
     pub(in crate::ingest) format: Format,
 }
@@ -36,13 +35,13 @@ impl PaperFile {
     }
 }
 
-/// How the files of a source are read.
+/// Settings for reading the files of a source.
 pub(in crate::ingest) struct Reading<'a> {
     pub(in crate::ingest) declared: Option<Charset>,
-    /// The source's own format of times.
+    /// The source's `time_format`.
     pub(in crate::ingest) time_format: Option<&'a str>,
     pub(in crate::ingest) limits: Limits,
-    /// Where what was read is kept.
+    /// Cache of texts that were read before.
     pub(in crate::ingest) kept: Kept,
     pub(in crate::ingest) ctx: &'a Ctx,
 }
@@ -70,7 +69,7 @@ impl<'a> PaperRows<'a> {
         self.encodings.iter().map(|(name, n)| (name.clone(), *n)).collect()
     }
 
-    /// Where the times of publication were found, counted.
+    /// Places at which the times of publication were found, counted.
     pub(in crate::ingest) fn dates(&self) -> Vec<(String, u64)> {
         self.dates.iter().map(|(name, n)| (name.clone(), *n)).collect()
     }
@@ -101,7 +100,6 @@ impl<'a> PaperRows<'a> {
     }
 }
 
-/// What is counted of a file.
 struct Noted {
     encoding: Option<String>,
     origin: Option<Origin>,

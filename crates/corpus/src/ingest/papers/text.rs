@@ -18,7 +18,6 @@ const HEAD: &[(&str, &[&str])] = &[
     ("rating", &["评级", "投资评级", "rating"]),
 ];
 
-/// Reads a text file.
 pub(super) fn read(bytes: &[u8], declared: Option<Charset>) -> Result<Paper, Refused> {
     if bytes.len() > limits::RECORD {
         return Err(Refused::new(reason::RECORD_TOO_LONG, ""));

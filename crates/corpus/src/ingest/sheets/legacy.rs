@@ -76,7 +76,7 @@ fn check_stream(stream: &[u8]) -> Result<usize> {
     Ok(cells)
 }
 
-/// Whether the size that a sheet claims can be; of the last row and column it says the number behind.
+/// True if the size that a sheet claims can be; of the last row and column it says the number behind.
 fn plausible(record: &[u8]) -> bool {
     match record.len() {
         10 => short(record, 0) <= short(record, 2).max(1) && short(record, 6) <= COLUMNS,

@@ -15,7 +15,7 @@ const STYLE_TAG: u64 = 128;
 /// The attribute by which the table of texts claims their number, for all of which the reader takes the memory at once.
 const CLAIM: &[u8] = b"uniqueCount";
 
-/// Counts in `held` what the reader keeps of all parts.
+/// Counts in `held` the bytes that the reader keeps of all parts.
 pub(super) fn check(file: &File, held: &mut Held) -> Result<()> {
     limits::check_archive(BufReader::new(file.try_clone()?))?;
     let mut archive = zip::ZipArchive::new(BufReader::new(file.try_clone()?)).context("no Excel workbook")?;
@@ -55,7 +55,7 @@ pub(super) fn check(file: &File, held: &mut Held) -> Result<()> {
 struct Pieces {
     longest: usize,
     length: usize,
-    /// How the piece ends; any `<` or `>` ends a tag or a text.
+    /// End of the piece; any `<` or `>` ends a tag or a text.
     end: Option<&'static [u8]>,
     /// The last eight bytes.
     last: u64,

@@ -1,29 +1,24 @@
-//! What a contextual model's value loses with each sentence.
+//! A contextual model's value taken apart: its loss without each sentence.
 
 use anyhow::{Context, Result};
 
-use super::{ExplainedBy, ExplainedText, Texts, without};
+use super::{ExplainedBy, ExplainedText, SplitText, without};
 use crate::extract::onnx::open;
 use crate::extract::pieces::pieces;
-use crate::extract::reading::{Reading, counter};
-use crate::extract::{Feature, Inputs};
-use inkstone_base::job::Ctx;
-use inkstone_text::Segmenter;
+use crate::extract::reading::{CorpusReader, ReadDocument};
 
 /// Sentences that are left out at the most, the first ones: each costs a reading of the whole text.
 const MOST: usize = 64;
 
 /// Scores the text, and the text without each sentence.
 pub(super) fn run(
-    feature: &Feature,
-    inputs: &Inputs<'_>,
-    reading: &Reading,
-    texts: &Texts<'_>,
-    segmenter: &Segmenter,
+    reader: &CorpusReader<'_>,
+    document: &ReadDocument,
+    texts: &SplitText<'_>,
     explained: &mut ExplainedText,
-    ctx: &Ctx,
 ) -> Result<()> {
-    let mut encoder = open(feature, inputs, segmenter, ctx)?;
+    let CorpusReader { feature, ctx, .. } = reader;
+    let mut encoder = open(reader)?;
     let columns = encoder.columns();
     if explained.column.is_empty() {
         // Only its file says what columns a model has.
@@ -32,9 +27,8 @@ pub(super) fn run(
     let place = columns.iter().position(|name| *name == explained.column);
     let place = place.with_context(|| format!("feature {:?} has no column {:?}", feature.name, explained.column))?;
     let asked = texts.ranges.len().min(MOST);
-    let variants: Vec<Reading> = texts.ranges[..asked].iter().map(|range| without(reading, range)).collect();
-    let counter = counter(feature, segmenter);
-    let cut = pieces(std::iter::once(reading).chain(&variants), feature, &encoder, &counter, ctx)?;
+    let variants: Vec<ReadDocument> = texts.ranges[..asked].iter().map(|range| without(document, range)).collect();
+    let cut = pieces(std::iter::once(document).chain(&variants), feature, &encoder, &reader.segmenter, ctx)?;
     let (rows, _) = encoder.rows(&cut.texts(), ctx, |_| Ok(ctx.check()?))?;
     let score = |document: usize| {
         let mut row = vec![f32::NAN; columns.len()];

@@ -1,8 +1,8 @@
 use chrono::{Days, NaiveDate, NaiveDateTime};
 
 use super::*;
-use crate::extract::Label;
 use crate::extract::tests::Corpus;
+use crate::extract::{Label, Model};
 use inkstone_base::data::{Key, Kind};
 use inkstone_market::Market;
 use inkstone_models::{InduceParams, SestmParams, WalkForward};
@@ -55,7 +55,7 @@ fn explained(
     column: Option<&str>,
     place: (usize, usize),
 ) -> ExplainedText {
-    let kept = KeptRow::of(&corpus.store.set(&set).unwrap().unwrap(), place).unwrap();
+    let kept = KeptRow::read(&corpus.store.set(&set).unwrap().unwrap(), place).unwrap();
     corpus.with(None, |inputs| explain(feature, column, inputs, Some(&kept), place, &corpus.ctx)).unwrap()
 }
 
@@ -129,7 +129,7 @@ fn a_sentence_that_is_left_out_takes_its_bytes_with_it() {
     use inkstone_corpus::structure::{Salience, Section, Sentence};
     let sentence = |range| Sentence { range, section: Section::Body, boilerplate: false, salience: Salience::NONE };
     let text = "题目\n一。二二。三。";
-    let reading = Reading {
+    let reading = ReadDocument {
         key: Key::default(),
         text: Some(text.into()),
         title: 6,

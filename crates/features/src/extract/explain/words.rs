@@ -7,11 +7,10 @@ use anyhow::{Context, Result};
 use chrono::NaiveDate;
 use serde::Deserialize;
 
-use super::{ExplainedBy, ExplainedText, ExplainedWord, Texts};
+use super::{ExplainedBy, ExplainedText, ExplainedWord, SplitText};
 use crate::extract::counts::{analyzer, terms_of};
-use crate::extract::reading::Reading;
-use crate::extract::{Feature, Inputs, Model, regression};
-use inkstone_base::job::Ctx;
+use crate::extract::reading::{CorpusReader, ReadDocument};
+use crate::extract::{Model, regression};
 use inkstone_models::{Fields, InducedLexicon, Lexicon, Sestm, SestmWord, TITLE_TEXT, ToneScale};
 use inkstone_text::Segmenter;
 
@@ -22,16 +21,17 @@ const SIDE: &str = "sum of the weights of this side, as numbers above 0";
 const LONGEST: usize = 8;
 
 /// Tone words in their places.
-pub(super) fn lexicon(
-    feature: &Feature,
-    reading: &Reading,
-    texts: &Texts<'_>,
-    (lexicon, segmenter): (&Lexicon, &Segmenter),
+pub(super) fn tone_words(
+    reader: &CorpusReader<'_>,
+    document: &ReadDocument,
+    texts: &SplitText<'_>,
+    lexicon: &Lexicon,
     explained: &mut ExplainedText,
 ) {
-    let (tokens, places) = tokens(texts.text, segmenter);
+    let feature = reader.feature;
+    let (tokens, places) = tokens(texts.text, &reader.segmenter);
     let (tone, hits) = (lexicon.tone(&tokens), lexicon.explain(&tokens));
-    let windowed = !reading.windows.is_empty();
+    let windowed = !document.windows.is_empty();
     let by = match feature.lexicon.scale {
         _ if windowed => 1.0,
         ToneScale::Balance => f64::from(tone.positive + tone.negative),
@@ -42,10 +42,7 @@ pub(super) fn lexicon(
         "positive" => (tone.positive, |weight, _| weight.max(0.0)),
         "negative" => (tone.negative, |weight, _| (-weight).max(0.0)),
         _ => {
-            explained.note = (
-                "这一列是计数，没有哪个词比别的词更推动它。".into(),
-                "This column is a count: no word moves it more than another.".into(),
-            );
+            explained.note = no_count();
             return;
         }
     };
@@ -113,7 +110,7 @@ fn tokens<'t>(text: &'t str, segmenter: &Segmenter) -> (Vec<&'t str>, Vec<Range<
 
 /// The words of a fold, as sets keep them.
 #[derive(Deserialize)]
-struct Fold {
+struct FoldWords {
     test: (NaiveDate, NaiveDate),
     #[serde(default)]
     lexicon: InducedLexicon,
@@ -124,29 +121,28 @@ struct Fold {
 }
 
 /// Words of the fold that scored the document, which its set keeps.
-pub(super) fn of_fold(
-    feature: &Feature,
-    inputs: &Inputs<'_>,
+pub(super) fn fold_words(
+    reader: &CorpusReader<'_>,
     kept: Option<&serde_json::Value>,
-    reading: &Reading,
-    texts: &Texts<'_>,
-    segmenter: &Segmenter,
+    document: &ReadDocument,
+    texts: &SplitText<'_>,
     explained: &mut ExplainedText,
 ) -> Result<()> {
+    let feature = reader.feature;
     let Some(kept) = kept else {
         explained.note = no_set();
         return Ok(());
     };
-    let folds: Vec<Option<Fold>> = serde_json::from_value(kept.clone())
+    let folds: Vec<Option<FoldWords>> = serde_json::from_value(kept.clone())
         .with_context(|| format!("the words of feature {:?} are unreadable: compute it again", feature.name))?;
-    let day = day_of(feature, inputs, reading)?;
-    let tests = |fold: &&Fold| day.is_some_and(|day| fold.test.0 <= day && day <= fold.test.1);
+    let day = trading_day(reader, document)?;
+    let tests = |fold: &&FoldWords| day.is_some_and(|day| fold.test.0 <= day && day <= fold.test.1);
     let Some(fold) = folds.iter().rev().flatten().find(tests) else {
         explained.note = no_fold();
         return Ok(());
     };
-    let analyzer = analyzer(feature, segmenter)?;
-    let terms: Vec<String> = terms_of(reading, feature, &analyzer).into_iter().map(|(term, _)| term).collect();
+    let analyzer = analyzer(feature, &reader.segmenter)?;
+    let terms: Vec<String> = terms_of(document, feature, &analyzer).into_iter().map(|(term, _)| term).collect();
     let parts = if feature.model == Model::Sestm {
         let found = Sestm::of_words(&fold.words, fold.lambda).explain(&terms);
         if explained.column != "score" {
@@ -183,7 +179,7 @@ pub(super) fn of_fold(
         .to_owned();
         found.into_iter().map(|(word, weight)| (word.to_owned(), part(weight))).filter(|part| part.1 != 0.0).collect()
     };
-    spread(parts, feature, texts, segmenter, explained)?;
+    spread(parts, reader, texts, explained)?;
     explained.note = (
         format!("所用词表来自检验期 {}..{} 的那一折；一个词的贡献平摊到它的各处。", fold.test.0, fold.test.1),
         format!(
@@ -195,34 +191,29 @@ pub(super) fn of_fold(
 }
 
 /// Words of the fold that scored the document, fitted once more.
-#[expect(clippy::too_many_arguments, reason = "what is explained, of what, and where it goes")]
 pub(super) fn refitted(
-    feature: &Feature,
-    inputs: &Inputs<'_>,
+    reader: &CorpusReader<'_>,
     place: (usize, usize),
-    reading: &Reading,
-    texts: &Texts<'_>,
-    segmenter: &Segmenter,
+    document: &ReadDocument,
+    texts: &SplitText<'_>,
     explained: &mut ExplainedText,
-    ctx: &Ctx,
 ) -> Result<()> {
-    // A document that no fold scored needs no reading of the corpus to be told so.
-    let day = day_of(feature, inputs, reading)?;
-    let found = match day {
-        Some(_) => regression::refit(feature, inputs, place, ctx)?,
+    // Where no fold can have scored the document, the corpus need not be read.
+    let refitted = match trading_day(reader, document)? {
+        Some(_) => regression::refit(reader, place)?,
         None => None,
     };
-    let Some(found) = found else {
+    let Some(found) = refitted else {
         explained.note = no_fold();
         return Ok(());
     };
     (explained.score, explained.intercept) = (found.score, found.intercept);
-    explained.formula = match feature.model {
+    explained.formula = match reader.feature.model {
         Model::Boosted => "score = mean of the trees + what each word adds along their paths; what the text lacks adds too, and is in the rest",
         _ => "score = intercept + sum of weight x tf-idf of each word",
     }
     .to_owned();
-    spread(found.parts, feature, texts, segmenter, explained)?;
+    spread(found.parts, reader, texts, explained)?;
     let (from, to) = found.test;
     explained.note = (
         format!("检验期 {from}..{to} 的那一折按同样的语料重新拟合一次；一个词的贡献平摊到它的各处。"),
@@ -235,20 +226,20 @@ pub(super) fn refitted(
 }
 
 /// The trading day of a document; none where it has none on the calendar.
-fn day_of(feature: &Feature, inputs: &Inputs<'_>, reading: &Reading) -> Result<Option<NaiveDate>> {
-    let market = inputs.market(feature)?;
-    let date = market.calendar().trade_date(reading.published_at, inputs.cutoff).ok();
+fn trading_day(reader: &CorpusReader<'_>, document: &ReadDocument) -> Result<Option<NaiveDate>> {
+    let market = reader.inputs.market(reader.feature)?;
+    let date = market.calendar().trade_date(document.published_at, reader.inputs.cutoff).ok();
     Ok(date.map(|date| market.dates()[date]))
 }
 
 /// Gives each sentence its share of what words gave to the whole text, by how often they stand in it.
 fn spread(
     parts: Vec<(String, f64)>,
-    feature: &Feature,
-    texts: &Texts<'_>,
-    segmenter: &Segmenter,
+    reader: &CorpusReader<'_>,
+    texts: &SplitText<'_>,
     explained: &mut ExplainedText,
 ) -> Result<()> {
+    let CorpusReader { feature, segmenter, .. } = reader;
     let analyzer = analyzer(feature, segmenter)?;
     let counts: Vec<BTreeMap<String, usize>> = texts
         .ranges

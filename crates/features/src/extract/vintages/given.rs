@@ -11,27 +11,29 @@ use chrono::{NaiveDate, NaiveDateTime, NaiveTime};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::super::documents::Documents;
-use super::super::feature::placed;
-use super::super::{Feature, Inputs, VERSION, finish};
+use super::super::documents::NumberedCorpus;
+use super::super::models::place_columns;
+use super::super::reading::CorpusReader;
+use super::super::set::{SetMeta, SetParams, finish};
+use super::super::{Feature, Inputs};
 use super::rows::WaitingRows;
-use super::window::Text;
+use super::window::WindowText;
 use super::{pool, terms};
 use inkstone_base::data::{Key, Report};
 use inkstone_base::disk;
 use inkstone_base::job::Ctx;
 use inkstone_models::{Fields, ModelFile, Pooling, WordLimits, WordVectors, is_fasttext, is_vectors};
-use inkstone_store::{RowKind, SetSpec, Store};
+use inkstone_store::{RowKind, Store};
 use inkstone_text::Segmenter;
 
 /// The last second of a day, at which a date without a time is known.
 const LAST: NaiveTime = NaiveTime::from_hms_opt(23, 59, 59).expect("23:59:59 is a time of day");
 
-/// Which vectors.
+/// The file of word vectors.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct VectorsParams {
-    /// The file, relative to the configuration.
+    /// Relative to the configuration.
     pub file: PathBuf,
     /// The last day of the text that the vectors were trained on, for files that do not say it.
     pub fitted_until: Option<NaiveDate>,
@@ -44,7 +46,7 @@ impl VectorsParams {
         Ok(())
     }
 
-    /// The vectors, and the last time of what they have seen.
+    /// The vectors, and the last time of their training text.
     fn open(&self, segmenter: &Segmenter, base: &Path) -> Result<(WordVectors, NaiveDateTime)> {
         self.check()?;
         let path = &base.join(&self.file);
@@ -59,17 +61,19 @@ impl VectorsParams {
             );
         }
         let vectors = WordVectors::open(path)?;
-        let said = vectors.training().fitted_until;
+        let trained_until = vectors.training().fitted_until;
         let stated = self.fitted_until.map(|day| day.and_time(LAST));
-        match (said, stated) {
+        match (trained_until, stated) {
             (None, None) => bail!(
                 "{shown} does not say how far the text reaches that its vectors were trained on, and a value made of words of \
                  the future would be known before its time: set vectors.fitted_until to the last day of that text"
             ),
-            (Some(said), Some(stated)) if stated < said => {
-                bail!("vectors.fitted_until says {stated}, but {shown} was trained on text until {said}: leave it out")
+            (Some(trained), Some(stated)) if stated < trained => {
+                bail!(
+                    "vectors.fitted_until says {stated}, but {shown} was trained on text until {trained}: leave it out"
+                )
             }
-            (said, stated) => Ok((vectors, said.max(stated).unwrap_or_default())),
+            _ => Ok((vectors, trained_until.max(stated).unwrap_or_default())),
         }
     }
 }
@@ -77,11 +81,11 @@ impl VectorsParams {
 pub(in super::super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &Ctx) -> Result<(Key, Report)> {
     let named = || format!("feature {:?}", feature.name);
     let mut report = Report::new(&feature.name);
-    let segmenter = Segmenter::new(inputs.tokenizer, inputs.base)?;
-    let (vectors, seen) = feature.vectors.open(&segmenter, inputs.base).with_context(named)?;
+    let reader = CorpusReader::new(feature, inputs, ctx)?;
+    let (vectors, seen) = feature.vectors.open(&reader.segmenter, inputs.base).with_context(named)?;
     feature.pooling.check(vectors.dim()).with_context(named)?;
-    let cut = |_: &str, fields: Fields<'_>| terms(&segmenter, fields);
-    let corpus = Documents::read(feature, inputs, &segmenter, cut, &mut report, ctx)?;
+    let cut = |_: &str, fields: Fields<'_>| terms(&reader.segmenter, fields);
+    let corpus = NumberedCorpus::read(&reader, cut, &mut report)?;
     let (dim, folder) = (vectors.dim(), inputs.clean.folder());
 
     let until = feature.fit_until.map_or(seen, |day| day.and_time(LAST));
@@ -95,7 +99,7 @@ pub(in super::super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Stor
         json!(feature.pooling.form)
     );
     let fitted_until = window.last().map_or(seen, |place| place.time.max(seen));
-    let text = Text::of(&corpus, window, &WordLimits { min_count: 1, max_words: 0 }, folder, ctx)?;
+    let text = WindowText::read(&corpus, window, &WordLimits { min_count: 1, max_words: 0 }, folder, ctx)?;
     let places: Vec<Option<u32>> = text.words.iter().map(|word| vectors.number(word)).collect();
     let pooled = text.pooled(|word| places[word as usize]);
     let known: Vec<Option<u32>> = corpus.words.iter().map(|word| vectors.number(word)).collect();
@@ -103,21 +107,14 @@ pub(in super::super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Stor
     let mut rows = WaitingRows::new(&corpus, dim + 1, folder)?;
     pool(&corpus, &corpus.places, &pooling, |number| known[number as usize], &mut rows, ctx)?;
 
-    let spec = SetSpec {
-        name: feature.name.clone(),
-        kind: RowKind::Dense { dim: dim + 1 },
-        params: json!({
-            "version": VERSION, "feature": feature, "segmenter": segmenter.key(), "corpus": inputs.corpus,
-            "vectors": disk::hash_file(&inputs.base.join(&feature.vectors.file))?,
-        }),
-        fitted_until: Some(fitted_until),
-    };
-    let writer = store.writer(&spec)?;
+    let vectors = disk::hash_file(&inputs.base.join(&feature.vectors.file))?;
+    let params = SetParams::of_corpus(&reader).with("vectors", vectors);
+    let writer = store.writer(&params.spec(feature, RowKind::Dense { dim: dim + 1 }, Some(fitted_until)))?;
     report.rows_out = rows.len();
     report.fact("words", corpus.words.len());
     report.fact("known_words", known.iter().flatten().count());
     report.fact("fitted_until", fitted_until);
     let order = rows.write(&corpus, &writer, ctx)?;
     ctx.advance(report.rows_in - report.rows_in / 2)?;
-    Ok((finish(writer, &order, json!({"columns": placed(dim)}), &mut report)?, report))
+    finish(writer, &order, &SetMeta::of_columns(place_columns(dim)), report)
 }

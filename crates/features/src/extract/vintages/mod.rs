@@ -19,18 +19,19 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 
-use super::documents::{Documents, Place};
-use super::steps::{Step, Steps, Window};
-use super::{Feature, Inputs, VERSION, finish};
+use super::documents::{DocumentPlace, NumberedCorpus};
+use super::reading::CorpusReader;
+use super::set::{SetMeta, SetParams, finish};
+use super::steps::{Step, StepReport, Steps};
+use super::{Feature, Inputs};
 use inkstone_base::data::{Key, Report};
 use inkstone_base::job::Ctx;
 use inkstone_models::{Fields, Pooling, WordVectors};
-use inkstone_store::{RowKind, SetSpec, Store};
+use inkstone_store::{RowKind, Store};
 use inkstone_text::Segmenter;
 use rows::WaitingRows;
-use window::Text;
+use window::WindowText;
 
 pub use given::VectorsParams;
 pub(super) use given::run as run_given;
@@ -42,7 +43,7 @@ const CHUNK: usize = 64;
 /// Documents whose rows are written at once.
 const ROUND: usize = 4096;
 
-/// When vectors are trained.
+/// Windows and steps of word vectors.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct VintageParams {
@@ -66,30 +67,25 @@ impl VintageParams {
         Steps { window_days, refit_days, min_train_documents }
     }
 
-    /// Fails where these make no sense.
+    /// Fails on values out of range.
     pub fn check(&self) -> Result<()> {
         self.steps().check("vintages")
     }
 }
 
-/// The terms of title and body, which the vectors are of.
+/// The terms of title and body.
 fn terms(segmenter: &Segmenter, fields: Fields<'_>) -> [Vec<String>; 2] {
     [fields.title, fields.body].map(|text| segmenter.terms(text).into_iter().map(|term| term.into_owned()).collect())
 }
 
-pub(super) fn run(
-    feature: &Feature,
-    trainer: &Trainer,
-    inputs: &Inputs<'_>,
-    store: &Store,
-    ctx: &Ctx,
-) -> Result<(Key, Report)> {
+pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &Ctx) -> Result<(Key, Report)> {
     let named = || format!("feature {:?}", feature.name);
+    let trainer = &feature.trainer().context("the feature's model trains no word vectors")?;
     feature.check().with_context(named)?;
     let mut report = Report::new(&feature.name);
-    let segmenter = Segmenter::new(inputs.tokenizer, inputs.base)?;
-    let cut = |_: &str, fields: Fields<'_>| terms(&segmenter, fields);
-    let corpus = Documents::read(feature, inputs, &segmenter, cut, &mut report, ctx)?;
+    let reader = CorpusReader::new(feature, inputs, ctx)?;
+    let cut = |_: &str, fields: Fields<'_>| terms(&reader.segmenter, fields);
+    let corpus = NumberedCorpus::read(&reader, cut, &mut report)?;
     let folder = inputs.clean.folder();
     let mut rows = WaitingRows::new(&corpus, trainer.dim() + 1, folder)?;
     let mut windows = Vec::new();
@@ -112,16 +108,8 @@ pub(super) fn run(
             feature.words.min_count
         );
     }
-    let spec = SetSpec {
-        name: feature.name.clone(),
-        kind: RowKind::Dense { dim: trainer.dim() + 1 },
-        params: json!({
-            "version": VERSION, "feature": feature, "segmenter": segmenter.key(), "corpus": inputs.corpus,
-            "seed": ctx.seed(),
-        }),
-        fitted_until: None,
-    };
-    let writer = store.writer(&spec)?;
+    let params = SetParams::of_corpus(&reader).with("seed", ctx.seed());
+    let writer = store.writer(&params.spec(feature, RowKind::Dense { dim: trainer.dim() + 1 }, None))?;
     report.rows_out = rows.len();
     let without = corpus.places.len() as u64 - rows.len();
     report.drop_rows("with too little text in the window before (vintages.min_train_documents)", without);
@@ -129,12 +117,12 @@ pub(super) fn run(
     report.fact("words", corpus.words.len());
     let order = rows.write(&corpus, &writer, ctx)?;
     ctx.advance(report.rows_in - report.rows_in / 2)?;
-    let meta = json!({"columns": feature.columns(), "windows": windows});
-    Ok((finish(writer, &order, meta, &mut report)?, report))
+    let windows = Some(windows);
+    finish(writer, &order, &SetMeta { windows, ..SetMeta::of_columns(feature.columns()) }, report)
 }
 
-/// What the progress of all vintages counts up to, words that are not kept included.
-fn planned(corpus: &Documents, trainer: &Trainer, feature: &Feature) -> Option<u64> {
+/// Total of the progress of all vintages, words that are not kept included.
+fn planned(corpus: &NumberedCorpus, trainer: &Trainer, feature: &Feature) -> Option<u64> {
     let steps = feature.vintages.steps();
     let windows = steps.over(&corpus.places).filter(|step| steps.suffice(step.window.len()));
     let tokens: u64 = windows.flat_map(|step| step.window).map(|place| place.tokens.len() as u64).sum();
@@ -143,20 +131,20 @@ fn planned(corpus: &Documents, trainer: &Trainer, feature: &Feature) -> Option<u
 
 /// Trains vintage after vintage and gives the documents of their steps their rows.
 fn walk(
-    corpus: &Documents,
+    corpus: &NumberedCorpus,
     feature: &Feature,
     trainer: &Trainer,
     rows: &mut WaitingRows,
     folder: &Path,
     ctx: &Ctx,
-) -> Result<Vec<Window>> {
+) -> Result<Vec<StepReport>> {
     let steps = feature.vintages.steps();
     let mut windows = Vec::new();
     let mut before: Option<WordVectors> = None;
     for Step { begin, window, documents } in steps.over(&corpus.places) {
-        let mut found = Window { from: begin, fitted_until: None, train_documents: window.len(), scored: 0 };
+        let mut found = StepReport { from: begin, fitted_until: None, train_documents: window.len(), scored: 0 };
         if steps.suffice(window.len()) {
-            let text = Text::of(corpus, window, &feature.words, folder, ctx)?;
+            let text = WindowText::read(corpus, window, &feature.words, folder, ctx)?;
             let all: usize = window.iter().map(|place| place.tokens.len()).sum();
             // Fewer words than dimensions span no space to be turned.
             if text.words.len() > trainer.dim().max(1) {
@@ -188,16 +176,16 @@ fn walk(
     Ok(windows)
 }
 
-/// Gives documents their rows: their places, and how many words of each are known. `place` is the vector of a number of the corpus.
+/// Makes the rows of documents: pooled vector, and number of known words. `place` gives the vector number of a word of the corpus.
 fn pool(
-    corpus: &Documents,
-    documents: &[Place],
+    corpus: &NumberedCorpus,
+    documents: &[DocumentPlace],
     pooling: &Pooling,
     place: impl Fn(u32) -> Option<u32> + Sync,
     rows: &mut WaitingRows,
     ctx: &Ctx,
 ) -> Result<()> {
-    let chunk = |documents: &[Place]| -> Result<Vec<f32>> {
+    let chunk = |documents: &[DocumentPlace]| -> Result<Vec<f32>> {
         ctx.check()?;
         let mut rows = Vec::with_capacity(documents.len() * (pooling.vectors().dim() + 1));
         for document in documents {

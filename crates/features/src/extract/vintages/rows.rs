@@ -4,13 +4,13 @@ use std::path::Path;
 
 use anyhow::Result;
 
-use super::super::documents::{Documents, Place};
+use super::super::documents::{DocumentPlace, NumberedCorpus};
 use inkstone_base::data::Key;
 use inkstone_base::disk::{self, Scratch};
 use inkstone_base::job::Ctx;
-use inkstone_store::{Rows, Writer};
+use inkstone_store::Writer;
 
-/// A document without a row.
+/// Stands for the row number of a document without a row.
 const NONE: u32 = u32::MAX;
 
 /// Rows of `dim` values.
@@ -23,13 +23,13 @@ pub(super) struct WaitingRows {
 }
 
 impl WaitingRows {
-    pub(super) fn new(corpus: &Documents, dim: usize, folder: &Path) -> Result<WaitingRows> {
-        let numbers = corpus.batches.iter().map(|(_, keys)| vec![NONE; keys.len()]).collect();
+    pub(super) fn new(corpus: &NumberedCorpus, dim: usize, folder: &Path) -> Result<WaitingRows> {
+        let numbers = corpus.batches.sizes().map(|rows| vec![NONE; rows]).collect();
         Ok(WaitingRows { dim, scratch: Scratch::within(folder)?, numbers, next: 0 })
     }
 
     /// Adds the rows of these documents, one after the other.
-    pub(super) fn push(&mut self, documents: &[Place], rows: &[f32]) -> Result<()> {
+    pub(super) fn push(&mut self, documents: &[DocumentPlace], rows: &[f32]) -> Result<()> {
         for place in documents {
             self.numbers[place.part][place.row] = self.next;
             self.next += 1;
@@ -43,20 +43,17 @@ impl WaitingRows {
     }
 
     /// Writes all parts; documents without a row get NaN. Returns the order of the batches.
-    pub(super) fn write(self, corpus: &Documents, writer: &Writer<'_>, ctx: &Ctx) -> Result<Vec<Key>> {
+    pub(super) fn write(self, corpus: &NumberedCorpus, writer: &Writer<'_>, ctx: &Ctx) -> Result<Vec<Key>> {
         let map = self.scratch.map()?;
         let rows: &[f32] = disk::numbers(map.as_ref());
-        for ((batch, keys), numbers) in corpus.batches.iter().zip(&self.numbers) {
-            ctx.check()?;
-            if writer.has(*batch)? {
-                continue;
-            }
-            let mut data = vec![f32::NAN; self.dim * keys.len()];
+        let part = |part: usize| {
+            let numbers = &self.numbers[part];
+            let mut data = vec![f32::NAN; self.dim * numbers.len()];
             for (out, &number) in data.chunks_mut(self.dim).zip(numbers).filter(|(_, number)| **number != NONE) {
                 out.copy_from_slice(&rows[number as usize * self.dim..][..self.dim]);
             }
-            writer.put(*batch, &Rows::dense(keys.clone(), self.dim, data))?;
-        }
-        Ok(corpus.batches.iter().map(|batch| batch.0).collect())
+            data
+        };
+        corpus.batches.write(writer, self.dim, part, ctx)
     }
 }

@@ -2,6 +2,7 @@
 //! vectors, which must say what they have seen.
 
 use chrono::{Days, NaiveDate, NaiveDateTime, NaiveTime};
+use serde_json::json;
 
 use super::*;
 use crate::extract::Model;

@@ -1,4 +1,4 @@
-//! What trains the word vectors of a window: word2vec, GloVe or fastText, with the parameters that make sense there.
+//! The trainers of a window's word vectors: word2vec, GloVe or fastText, with the parameters of a window.
 
 use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
@@ -66,7 +66,7 @@ impl Default for WindowFastText {
     }
 }
 
-/// What trains the vectors of a window.
+/// The trainer of a window's vectors.
 pub(in super::super) enum Trainer {
     Word2vec(Word2vecParams),
     Glove(usize, GloveParams),
@@ -97,7 +97,7 @@ impl Trainer {
         })
     }
 
-    /// Fails where its parameters make no sense.
+    /// Fails on parameters out of range.
     pub(in super::super) fn check(&self) -> Result<()> {
         match self {
             Trainer::Word2vec(params) => {
@@ -118,7 +118,7 @@ impl Trainer {
         }
     }
 
-    /// What it is called: its model and its section of the configuration.
+    /// Name of the model and of its section in the configuration.
     pub(in super::super) fn name(&self) -> &'static str {
         match self {
             Trainer::Word2vec(_) => "word2vec",
@@ -136,7 +136,7 @@ impl Trainer {
         }
     }
 
-    /// What its progress counts.
+    /// Unit of the progress.
     pub(super) fn unit(&self) -> &'static str {
         match self {
             Trainer::Glove(..) => "pairs",
@@ -144,7 +144,7 @@ impl Trainer {
         }
     }
 
-    /// Times that its progress counts each word of a window, where that is known.
+    /// Number of times that the progress counts each word of a window, where that is known.
     pub(super) fn passes(&self) -> Option<u64> {
         match self {
             Trainer::Word2vec(params) => Some(params.epochs as u64),

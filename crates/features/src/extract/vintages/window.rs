@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::Result;
 use memmap2::Mmap;
 
-use super::super::documents::{Documents, Place};
+use super::super::documents::{DocumentPlace, NumberedCorpus};
 use super::trainer::Trainer;
 use inkstone_base::disk::{self, Scratch};
 use inkstone_base::job::Ctx;
@@ -17,11 +17,11 @@ use inkstone_models::{
 /// Stands for a word that is not kept.
 const LEFT_OUT: u32 = u32::MAX - 2;
 
-/// Documents numbered between two looks at whether to stop.
+/// Documents numbered between two checks for cancellation.
 const CHUNK: usize = 1024;
 
 /// A window's text.
-pub(super) struct Text {
+pub(super) struct WindowText {
     /// Kept words, the most frequent first.
     pub(super) words: Vec<Box<str>>,
     counts: Vec<u64>,
@@ -33,15 +33,15 @@ pub(super) struct Text {
     map: Option<Mmap>,
 }
 
-impl Text {
+impl WindowText {
     /// Numbers the documents of a window; a scratch file is made in `folder`.
-    pub(super) fn of(
-        corpus: &Documents,
-        window: &[Place],
+    pub(super) fn read(
+        corpus: &NumberedCorpus,
+        window: &[DocumentPlace],
         limits: &WordLimits,
         folder: &Path,
         ctx: &Ctx,
-    ) -> Result<Text> {
+    ) -> Result<WindowText> {
         let mut all = vec![0u64; corpus.words.len()];
         for documents in window.chunks(CHUNK) {
             ctx.check()?;
@@ -66,7 +66,7 @@ impl Text {
             }
             scratch.write(bytemuck::cast_slice(&numbers))?;
         }
-        Ok(Text {
+        Ok(WindowText {
             words: kept.iter().map(|&number| corpus.words[number as usize].as_str().into()).collect(),
             counts: kept.iter().map(|&number| all[number as usize]).collect(),
             tokens: all.iter().sum(),
@@ -76,7 +76,7 @@ impl Text {
         })
     }
 
-    /// The kept word that a number of the corpus stands for.
+    /// Number among the kept words of a word of the corpus.
     pub(super) fn place(&self, number: u32) -> Option<u32> {
         Some(self.places[number as usize]).filter(|&place| place != LEFT_OUT)
     }
@@ -99,7 +99,7 @@ impl Text {
     pub(super) fn train(&self, trainer: &Trainer, folder: &Path, ctx: &Ctx) -> Result<WordVectors> {
         let values = match trainer {
             Trainer::Word2vec(params) => {
-                let Text { words, counts, documents, .. } = self;
+                let WindowText { words, counts, documents, .. } = self;
                 let corpus = Corpus { words, counts, numbers: self.numbers(), documents: *documents };
                 let mut training = Word2vec::new(corpus, params, ctx.seed())?;
                 training.finish(None, ctx)?;

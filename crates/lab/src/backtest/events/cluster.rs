@@ -12,7 +12,7 @@ use rayon::prelude::*;
 use super::Entered;
 use super::params::Params;
 use super::returns::Returns;
-use super::sums::{Cell, Date, spans};
+use super::sums::{Date, GroupSums, spans};
 use inkstone_base::job::Ctx;
 
 /// The groups whose means are added, each with a sign.
@@ -21,20 +21,18 @@ pub(super) type Contrast = Vec<(usize, f64)>;
 /// An error with its degrees of freedom; NaN where there are too few clusters.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ClusteredError {
-    /// Standard error.
     pub error: f64,
-    /// Degrees of freedom.
     pub freedom: f64,
 }
 
-/// What the events of one code, or of all, give to one contrast over one span.
+/// Sums of the events of one code, or of all, for one contrast over one span.
 #[derive(Clone, Copy, Default)]
-struct Share {
+struct ContrastSums {
     /// Square of the sum over the code.
     code: f64,
     /// Squares of the sums over the code's days.
     cells: f64,
-    /// Whether the code has events, or how many codes have.
+    /// 1 if the code has events, or the number of codes that have.
     codes: f64,
     events: f64,
 }
@@ -44,7 +42,7 @@ pub(super) fn errors(
     contrasts: &[Contrast],
     entered: &[Entered],
     dates: &[Date],
-    totals: &[Cell],
+    totals: &[GroupSums],
     returns: &Returns,
     params: &Params,
     ctx: &Ctx,
@@ -59,8 +57,8 @@ pub(super) fn errors(
         ctx.check()?;
         Ok(of_code(events, &terms, returns, params))
     };
-    let shares: Vec<Vec<Share>> = ctx.install(|| codes.par_iter().map(share).collect::<Result<_>>())?;
-    let mut sums = vec![Share::default(); terms.len()];
+    let shares: Vec<Vec<ContrastSums>> = ctx.install(|| codes.par_iter().map(share).collect::<Result<_>>())?;
+    let mut sums = vec![ContrastSums::default(); terms.len()];
     for shares in shares {
         for (sum, share) in sums.iter_mut().zip(shares) {
             sum.code += share.code;
@@ -69,7 +67,7 @@ pub(super) fn errors(
             sum.events += share.events;
         }
     }
-    let error = |(number, share): (usize, &Share)| {
+    let error = |(number, share): (usize, &ContrastSums)| {
         let (day, days) = of_days(dates, number % spans.len(), &terms[number]);
         let scaled = |squares: f64, clusters: f64| squares * clusters / (clusters - 1.0);
         let by_day = scaled(day, days);
@@ -87,11 +85,11 @@ pub(super) fn errors(
     Ok(errors.chunks(spans.len()).map(<[ClusteredError]>::to_vec).collect())
 }
 
-/// What the abnormal returns of a group add to a contrast over a span.
+/// Weight of a group in a contrast over a span, and the mean abnormal returns of the group.
 struct Term {
     /// The group's sign over its number of events.
     weight: f64,
-    /// What its days of the span are on average, an event without a return counting as zero.
+    /// Mean abnormal return of each day of the span; an event without a return counts as zero.
     means: Vec<f64>,
 }
 
@@ -103,7 +101,7 @@ struct Terms {
 }
 
 impl Terms {
-    fn new(contrast: &Contrast, span: usize, (from, to): (usize, usize), totals: &[Cell]) -> Terms {
+    fn new(contrast: &Contrast, span: usize, (from, to): (usize, usize), totals: &[GroupSums]) -> Terms {
         let term = |group: usize| {
             let (_, sign) = contrast.iter().find(|(of, _)| *of == group)?;
             let events = totals[group].spans[span].events as f64;
@@ -114,15 +112,15 @@ impl Terms {
     }
 }
 
-/// The events of one code.
-fn of_code(events: &[&Entered], terms: &[Terms], returns: &Returns, params: &Params) -> Vec<Share> {
+/// Sums over the events of one code.
+fn of_code(events: &[&Entered], terms: &[Terms], returns: &Returns, params: &Params) -> Vec<ContrastSums> {
     let windows: Vec<Vec<f64>> =
-        events.iter().map(|e| e.fit.window(returns.of(e.event.code), &e.event, params).values).collect();
+        events.iter().map(|e| e.fit.window(returns.name(e.event.code), &e.event, params).values).collect();
     let first = events.iter().map(|e| e.event.date).min().unwrap_or(0);
     let last = events.iter().map(|e| e.event.date).max().unwrap_or(0);
     let mut cells = vec![0.0; (last - first) as usize + params.window_days()];
     let share = |Terms { from, to, groups }: &Terms| {
-        let mut share = Share::default();
+        let mut share = ContrastSums::default();
         for (entered, window) in events.iter().zip(&windows) {
             let Some(Term { weight, means }) = &groups[entered.group] else { continue };
             let window = &window[*from..*to];

@@ -1,6 +1,6 @@
-//! How alike the abnormal returns of two events are, on average over all pairs of a group.
+//! Mean correlation of the abnormal returns of two events, over all pairs of a group.
 //!
-//! Of a pair it is the correlation of their abnormal returns on the days of the calendar that both estimations have. The cumulative
+//! The correlation of a pair is that of its abnormal returns on the days of the calendar that both estimations have. The cumulative
 //! returns of two events over L days share only the days of the calendar that both cover, so a pair whose dates are h days
 //! apart counts for (L - h) / L of it, and for nothing from L days on (Kolari, Pape and Pynnönen 2018). With all events on one date
 //! this is the mean correlation of Kolari and Pynnönen (2010).
@@ -12,7 +12,7 @@ use anyhow::Result;
 use rayon::prelude::*;
 
 use super::params::Params;
-use super::sums::{Date, Past};
+use super::sums::{Date, EstimationSums};
 use inkstone_base::job::Ctx;
 
 /// Sums of the correlations of a group's pairs, by how many trading days lie between their dates.
@@ -25,11 +25,11 @@ impl Pairs {
     /// The pairs of a group.
     pub(super) fn new(dates: &[Date], group: usize, params: &Params, ctx: &Ctx) -> Result<Pairs> {
         let longest = params.parts.iter().map(|(from, to)| (to - from + 1) as usize).max().unwrap_or(0);
-        let there: Vec<(u32, u64, &Past)> = dates
+        let there: Vec<(u32, u64, &EstimationSums)> = dates
             .iter()
             .filter_map(|date| date.groups[group].as_ref().map(|(cell, past)| (date.date, cell.events, past)))
             .collect();
-        let of_date = |k: usize| {
+        let sums_of_date = |k: usize| {
             ctx.check()?;
             let (date, events, past) = &there[k];
             let mut by_distance = vec![0.0; longest];
@@ -44,10 +44,10 @@ impl Pairs {
             }
             Ok(by_distance)
         };
-        let of_dates: Vec<Vec<f64>> =
-            ctx.install(|| (0..there.len()).into_par_iter().map(of_date).collect::<Result<_>>())?;
+        let sums: Vec<Vec<f64>> =
+            ctx.install(|| (0..there.len()).into_par_iter().map(sums_of_date).collect::<Result<_>>())?;
         let mut by_distance = vec![0.0; longest];
-        for of_date in of_dates {
+        for of_date in sums {
             by_distance.iter_mut().zip(of_date).for_each(|(sum, of_date)| *sum += of_date);
         }
         Ok(Pairs { by_distance, events: there.iter().map(|(_, events, _)| *events as f64).sum() })
@@ -63,14 +63,14 @@ impl Pairs {
 }
 
 /// Mean product over the pairs of one date: what the square of the sum has beside the squares.
-fn on_one_date(past: &Past) -> f64 {
+fn on_one_date(past: &EstimationSums) -> f64 {
     let products: f64 = past.days.iter().map(|(sum, _)| sum * sum).sum::<f64>() - past.squares;
     let pairs: f64 = past.days.iter().map(|(_, n)| (n * n.saturating_sub(1)) as f64).sum();
     if pairs > 0.0 { products / pairs } else { 0.0 }
 }
 
 /// Mean product over the pairs of two dates: day k of the later one is day k + distance of the earlier.
-fn on_two_dates(earlier: &Past, later: &Past, distance: usize) -> f64 {
+fn on_two_dates(earlier: &EstimationSums, later: &EstimationSums, distance: usize) -> f64 {
     let shared = || earlier.days.iter().skip(distance).zip(&later.days);
     let products: f64 = shared().map(|(a, b)| a.0 * b.0).sum();
     let pairs: f64 = shared().map(|(a, b)| (a.1 * b.1) as f64).sum();
@@ -91,9 +91,9 @@ mod tests {
         values.iter().map(|v| (v - mean(values.into_iter())) / deviation).collect()
     }
 
-    fn past(names: &[usize]) -> Past {
+    fn past(names: &[usize]) -> EstimationSums {
         let of_day = |day: usize| (names.iter().map(|&i| standardised(i)[day]).sum(), names.len() as u64);
-        Past { days: (0..6).map(of_day).collect(), squares: 6.0 * names.len() as f64 }
+        EstimationSums { days: (0..6).map(of_day).collect(), squares: 6.0 * names.len() as f64 }
     }
 
     #[test]

@@ -1,16 +1,16 @@
-//! What is expected of a name's return, estimated before the event, and what is abnormal around it.
+//! Expected return of a name, estimated before the event, and its abnormal returns around the event.
 //!
 //! Only one-day returns enter the estimation. Of a return over k days (after a suspension) k x alpha + beta x the benchmark's
 //! return over these days is expected, and its variance counts k times.
 
 use super::Event;
 use super::params::{Model, Params};
-use super::returns::{Name, Return};
+use super::returns::{NameReturns, Return};
 
 /// Standard deviation of a day below which returns are taken not to vary: rounding alone.
 const FLAT: f64 = 1e-9;
 
-/// What was estimated for one event.
+/// Estimates for one event.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Fit {
     /// Return expected of a day on which the benchmark stands still.
@@ -42,7 +42,6 @@ pub(super) struct Abnormal {
 
 /// Abnormal returns summed over some days.
 pub(super) struct Car {
-    /// The sum.
     pub value: f64,
     /// The sum in standard deviations of its forecast.
     pub standardised: f64,
@@ -50,7 +49,7 @@ pub(super) struct Car {
 
 impl Fit {
     /// Estimates what is expected before an event, or says why it cannot be.
-    pub(super) fn new(name: Name<'_>, event: &Event, params: &Params) -> Result<Fit, &'static str> {
+    pub(super) fn new(name: NameReturns<'_>, event: &Event, params: &Params) -> Result<Fit, &'static str> {
         let days: Vec<Return> = estimation(name, event, params).flatten().collect();
         let n = days.len() as f64;
         if days.len() < params.min_returns {
@@ -99,7 +98,7 @@ impl Fit {
     }
 
     /// The abnormal returns of the window.
-    pub(super) fn window(&self, name: Name<'_>, event: &Event, params: &Params) -> Abnormal {
+    pub(super) fn window(&self, name: NameReturns<'_>, event: &Event, params: &Params) -> Abnormal {
         let days = params.window.0..=params.window.1;
         let returns: Vec<Option<Return>> = days.map(|day| name.at((event.date as i32 + day) as usize)).collect();
         let value = |day: &Option<Return>| day.as_ref().map_or(f64::NAN, |day| self.abnormal(day));
@@ -107,7 +106,7 @@ impl Fit {
     }
 
     /// The abnormal returns of the estimation, by day; NaN where there is none.
-    pub(super) fn estimation(&self, name: Name<'_>, event: &Event, params: &Params) -> Vec<f64> {
+    pub(super) fn estimation(&self, name: NameReturns<'_>, event: &Event, params: &Params) -> Vec<f64> {
         estimation(name, event, params).map(|day| day.map_or(f64::NAN, |day| self.abnormal(&day))).collect()
     }
 
@@ -143,7 +142,7 @@ impl Abnormal {
 }
 
 /// One-day returns of the estimation window, day by day.
-fn estimation(name: Name<'_>, event: &Event, params: &Params) -> impl Iterator<Item = Option<Return>> {
+fn estimation(name: NameReturns<'_>, event: &Event, params: &Params) -> impl Iterator<Item = Option<Return>> {
     (params.estimation.0..=params.estimation.1).map(move |day| {
         let t = usize::try_from(event.date as i32 + day).ok()?;
         name.at(t).filter(|over| over.days == 1.0)

@@ -47,16 +47,16 @@ use inkstone_base::job::Ctx;
 use inkstone_base::stats::average_ranks;
 use inkstone_market::Market;
 use returns::Returns;
-use sums::{Cell, spans};
+use sums::{GroupSums, spans};
 
-/// Something that was said of a security on a trading day.
+/// A document, or a new value of a factor, about a security on a trading day.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Event {
     /// Number of the code in the market.
     pub code: u32,
     /// Number of the market's date that is day 0.
     pub date: u32,
-    /// What was said, as a number: a tone.
+    /// Value of the document, as a tone.
     pub value: f64,
 }
 
@@ -200,7 +200,7 @@ fn fitted(
         if first < 1 || i64::from(event.date) + last >= days {
             return Ok(Err("window reaches beyond the price table"));
         }
-        let name = returns.of(event.code);
+        let name = returns.name(event.code);
         let traded = (first..=i64::from(event.date) + last).any(|t| name.at(t as usize).is_some());
         Ok(if traded { Fit::new(name, event, params) } else { Err("no return in the window") })
     };
@@ -235,7 +235,13 @@ fn group(entered: &mut [Entered], params: &Params) -> Vec<usize> {
 }
 
 /// Notes how large the study is; gives the days of the window.
-fn report_size(report: &mut Report, entered: &[Entered], dates: usize, totals: &[Cell], params: &Params) -> Vec<i32> {
+fn report_size(
+    report: &mut Report,
+    entered: &[Entered],
+    dates: usize,
+    totals: &[GroupSums],
+    params: &Params,
+) -> Vec<i32> {
     let days: Vec<i32> = (params.window.0..=params.window.1).collect();
     let events: Vec<Event> = entered.iter().map(|entered| entered.event).collect();
     let there: u64 = totals.iter().flat_map(|cell| &cell.days).map(|(_, n)| n).sum();
@@ -255,7 +261,7 @@ fn margins(params: &Params, errors: &[ClusteredError]) -> Vec<f64> {
 }
 
 /// The tests of all parts: of the number of the part's span, its days within the window, and its days.
-fn tests(params: &Params, of: impl Fn(usize, (usize, usize), (i32, i32)) -> Vec<EventTest>) -> Vec<EventTest> {
+fn tests(params: &Params, tests_of: impl Fn(usize, (usize, usize), (i32, i32)) -> Vec<EventTest>) -> Vec<EventTest> {
     let spans = spans(params);
-    params.parts.iter().enumerate().flat_map(|(k, &part)| of(k, spans[k], part)).collect()
+    params.parts.iter().enumerate().flat_map(|(k, &part)| tests_of(k, spans[k], part)).collect()
 }

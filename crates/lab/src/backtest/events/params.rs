@@ -3,7 +3,7 @@
 use anyhow::{Result, bail, ensure};
 use serde::{Deserialize, Serialize};
 
-/// What a return is expected to be.
+/// Model of the expected return.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Model {
@@ -16,7 +16,7 @@ pub enum Model {
     MeanAdjusted,
 }
 
-/// What events are told apart by.
+/// Criterion of the groups of events.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum Grouping {
@@ -27,11 +27,11 @@ pub enum Grouping {
     Sign,
 }
 
-/// How abnormal returns are taken and tested.
+/// Parameters of an event study (`[events]`).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Params {
-    /// What a return is expected to be (default `market-adjusted`).
+    /// Model of the expected return (default `market-adjusted`).
     pub model: Model,
     /// A code of the price table that stands for the market. Absent: the mean of all names that traded, alike.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -52,7 +52,7 @@ pub struct Params {
     /// Trading days after an event in which further events of its code are set aside (default 0: all are kept). Tests that
     /// cluster allow for events that overlap; a gap as long as the window is for those that do not.
     pub gap: u32,
-    /// Whether repeats of an earlier document are no events (default yes).
+    /// True if repeats of an earlier document are no events (default yes).
     pub first_only: bool,
 }
 
@@ -111,12 +111,10 @@ impl Params {
         Ok(())
     }
 
-    /// Days of the window.
     pub(super) fn window_days(&self) -> usize {
         (self.window.1 - self.window.0 + 1) as usize
     }
 
-    /// Days of the estimation.
     pub(super) fn estimation_days(&self) -> usize {
         (self.estimation.1 - self.estimation.0 + 1) as usize
     }

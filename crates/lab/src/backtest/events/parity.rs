@@ -111,7 +111,7 @@ fn abnormal_returns_and_their_standardised_sums() {
     for theirs in study["events"].as_array().unwrap() {
         let number = |key: &str| theirs[key].as_u64().unwrap() as u32;
         let event = Event { code: number("code"), date: number("date"), value: 0.0 };
-        let name = returns.of(event.code);
+        let name = returns.name(event.code);
         let fit = Fit::new(name, &event, &params).unwrap();
         let window = fit.window(name, &event, &params);
         all_same(&window.values, &theirs["ar"], "abnormal returns");

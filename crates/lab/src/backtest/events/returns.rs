@@ -14,10 +14,9 @@ use inkstone_market::{Market, Panel, Price};
 /// Names whose closes are read together, so that a row of the panel is read once.
 const BLOCK: usize = 64;
 
-/// A code without a row.
+/// Row of a code that has none.
 const NONE: u32 = u32::MAX;
 
-/// Returns of some names.
 pub(super) struct Returns {
     days: usize,
     /// Row of each code of the market.
@@ -32,7 +31,7 @@ pub(super) struct Returns {
 
 /// The returns of one name, by day.
 #[derive(Clone, Copy)]
-pub(super) struct Name<'a> {
+pub(super) struct NameReturns<'a> {
     returns: &'a [f64],
     since: &'a [u32],
     level: &'a [f64],
@@ -41,11 +40,11 @@ pub(super) struct Name<'a> {
 /// A return that ended on some day.
 #[derive(Clone, Copy)]
 pub(super) struct Return {
-    /// That of the name.
+    /// Return of the name.
     pub own: f64,
-    /// That of the benchmark over the same days.
+    /// Return of the benchmark over the same days.
     pub market: f64,
-    /// Trading days that it spans.
+    /// Number of trading days from close to close.
     pub days: f64,
 }
 
@@ -98,10 +97,10 @@ impl Returns {
     }
 
     /// The returns of a code among those asked for.
-    pub(super) fn of(&self, code: u32) -> Name<'_> {
+    pub(super) fn name(&self, code: u32) -> NameReturns<'_> {
         let row = self.rows[code as usize] as usize;
         let days = row * self.days..(row + 1) * self.days;
-        Name { returns: &self.returns[days.clone()], since: &self.since[days], level: &self.level }
+        NameReturns { returns: &self.returns[days.clone()], since: &self.since[days], level: &self.level }
     }
 }
 
@@ -123,7 +122,7 @@ fn all_names(market: &Market, close: &Panel, ctx: &Ctx) -> Result<Vec<f64>> {
     Ok(level)
 }
 
-impl Name<'_> {
+impl NameReturns<'_> {
     /// The return that ended on a day.
     #[inline]
     pub(super) fn at(&self, t: usize) -> Option<Return> {
@@ -156,27 +155,27 @@ mod tests {
     fn the_return_on_resumption_runs_from_the_last_close_as_the_benchmark_does() {
         let ctx = Ctx::new(2, 1).unwrap();
         let returns = Returns::new(&market(), &[0, 2], &Params::default(), &ctx).unwrap();
-        let name = returns.of(2);
+        let name = returns.name(2);
         assert!(name.at(0).is_none() && name.at(1).is_none() && name.at(2).is_none());
         let back = name.at(3).unwrap();
         assert!((back.own - 0.2).abs() < 1e-15);
         assert_eq!(back.days, 3.0);
         // The two others moved by the mean of 10 and -10 %, then of 10 and 10 %, then not; the third is not in the mean.
         assert!((back.market - 0.1).abs() < 1e-15, "{}", back.market);
-        assert_eq!(returns.of(0).at(2).unwrap().days, 1.0);
+        assert_eq!(returns.name(0).at(2).unwrap().days, 1.0);
     }
 
     #[test]
     fn a_benchmark_may_be_a_code_and_must_be_there() {
         let ctx = Ctx::new(1, 1).unwrap();
-        let of = |code: &str| {
+        let against = |code: &str| {
             let params = Params { benchmark: Some(code.into()), ..Params::default() };
             Returns::new(&market(), &[0], &params, &ctx)
         };
-        let day = of("600002.SH").unwrap().of(0).at(1).unwrap();
+        let day = against("600002.SH").unwrap().name(0).at(1).unwrap();
         assert!((day.market + 0.1).abs() < 1e-15);
         // A benchmark that did not trade leaves the day without an abnormal return.
-        assert!(of("600003.SH").unwrap().of(0).at(1).is_none());
-        assert!(of("000300.SH").err().unwrap().to_string().contains("[events] benchmark"));
+        assert!(against("600003.SH").unwrap().name(0).at(1).is_none());
+        assert!(against("000300.SH").err().unwrap().to_string().contains("[events] benchmark"));
     }
 }

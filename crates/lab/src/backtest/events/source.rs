@@ -1,4 +1,4 @@
-//! Where events come from: documents, or a factor that came without any.
+//! Events from documents, or from a factor that came without documents.
 
 use super::Event;
 use crate::factor::{Factor, Signal};

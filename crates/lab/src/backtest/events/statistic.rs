@@ -15,11 +15,11 @@ use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 
 use super::cluster::ClusteredError;
 use super::study::EventTest;
-use super::sums::{Cell, Sums};
+use super::sums::{GroupSums, SpanSums};
 
 /// A statistic with its two-sided p.
 #[derive(Clone, Copy)]
-struct Finding {
+struct Statistic {
     statistic: f64,
     p: f64,
 }
@@ -27,7 +27,7 @@ struct Finding {
 /// All tests of one group over one part of the window; `span` is its number, `(from, to)` its days within the window,
 /// `correlation` the mean of the events' cumulative returns over it.
 pub(super) fn of_group(
-    cell: &Cell,
+    cell: &GroupSums,
     span: usize,
     (from, to): (usize, usize),
     part: (i32, i32),
@@ -49,8 +49,8 @@ pub(super) fn of_group(
 
 /// The tests of a difference between two groups over one part.
 pub(super) fn of_difference(
-    top: &Cell,
-    bottom: &Cell,
+    top: &GroupSums,
+    bottom: &GroupSums,
     span: usize,
     part: (i32, i32),
     error: ClusteredError,
@@ -61,7 +61,7 @@ pub(super) fn of_difference(
     found.map(|(test, found)| entry(part, difference, test, found)).into()
 }
 
-fn entry(days: (i32, i32), mean: f64, test: &str, found: Finding) -> EventTest {
+fn entry(days: (i32, i32), mean: f64, test: &str, found: Statistic) -> EventTest {
     EventTest { days, mean, test: test.to_owned(), statistic: found.statistic, p: found.p }
 }
 
@@ -71,14 +71,14 @@ pub(super) fn half_width(error: ClusteredError) -> f64 {
     student.map_or(f64::NAN, |student| student.inverse_cdf(0.975) * error.error)
 }
 
-fn student(statistic: f64, freedom: f64) -> Finding {
+fn student(statistic: f64, freedom: f64) -> Statistic {
     let student = StudentsT::new(0.0, 1.0, freedom).ok().filter(|_| !statistic.is_nan());
-    Finding { statistic, p: student.map_or(f64::NAN, |student| 2.0 * student.sf(statistic.abs())) }
+    Statistic { statistic, p: student.map_or(f64::NAN, |student| 2.0 * student.sf(statistic.abs())) }
 }
 
-fn normal(statistic: f64) -> Finding {
+fn normal(statistic: f64) -> Statistic {
     let p = if statistic.is_nan() { f64::NAN } else { 2.0 * Normal::standard().sf(statistic.abs()) };
-    Finding { statistic, p }
+    Statistic { statistic, p }
 }
 
 /// Mean and variance of the mean of `n` values given by their sum and sum of squares.
@@ -89,23 +89,23 @@ fn moments(n: u64, (sum, squares): (f64, f64)) -> (f64, f64) {
 }
 
 /// t of a mean, its values taken to be independent.
-fn cross_section(n: u64, sums: (f64, f64)) -> Finding {
+fn cross_section(n: u64, sums: (f64, f64)) -> Statistic {
     let (mean, variance) = moments(n, sums);
     student(mean / variance.sqrt(), n as f64 - 1.0)
 }
 
-fn kolari_pynnonen(sums: &Sums, correlation: f64) -> Finding {
+fn kolari_pynnonen(sums: &SpanSums, correlation: f64) -> Statistic {
     let (n, correlation) = (sums.events as f64, correlation.clamp(0.0, 1.0));
     let bmp = cross_section(sums.events, sums.standardised).statistic;
     student(bmp * ((1.0 - correlation) / (1.0 + (n - 1.0) * correlation)).sqrt(), n - 1.0)
 }
 
-fn clustered(mean: f64, error: ClusteredError) -> Finding {
+fn clustered(mean: f64, error: ClusteredError) -> Statistic {
     student(mean / error.error, error.freedom)
 }
 
 /// Ranks of the part's days over what the mean ranks of all days scatter, by the root of their number.
-fn corrado(ranks: &[(f64, u64)], part: std::ops::Range<usize>) -> Finding {
+fn corrado(ranks: &[(f64, u64)], part: std::ops::Range<usize>) -> Statistic {
     let scaled = |&(sum, n): &(f64, u64)| (n > 0).then(|| sum / (n as f64).sqrt());
     let all: Vec<f64> = ranks.iter().filter_map(scaled).collect();
     let scatter = (all.iter().map(|day| day * day).sum::<f64>() / all.len() as f64).sqrt();
@@ -113,14 +113,14 @@ fn corrado(ranks: &[(f64, u64)], part: std::ops::Range<usize>) -> Finding {
     normal(days.iter().sum::<f64>() / scatter / (days.len() as f64).sqrt())
 }
 
-fn sign(sums: &Sums) -> Finding {
+fn sign(sums: &SpanSums) -> Statistic {
     let n = sums.events as f64;
     let share = sums.expected_positive / n;
     normal((sums.positive as f64 - n * share) / (n * share * (1.0 - share)).sqrt())
 }
 
 /// Welch's t of a difference of means.
-fn welch(top: &Sums, bottom: &Sums) -> Finding {
+fn welch(top: &SpanSums, bottom: &SpanSums) -> Statistic {
     let ((top_mean, a), (bottom_mean, b)) = (moments(top.events, top.car), moments(bottom.events, bottom.car));
     let freedom = (a + b).powi(2) / (a * a / (top.events as f64 - 1.0) + b * b / (bottom.events as f64 - 1.0));
     student((top_mean - bottom_mean) / (a + b).sqrt(), freedom)
@@ -133,7 +133,7 @@ mod tests {
     #[test]
     fn a_mean_correlation_takes_what_independence_promised() {
         // Standardised returns 1, 2, 3: mean 2, deviation 1, t = 2 sqrt(3). With r = 1/4: sqrt(0.75 / 1.5).
-        let sums = Sums { events: 3, standardised: (6.0, 14.0), ..Sums::default() };
+        let sums = SpanSums { events: 3, standardised: (6.0, 14.0), ..SpanSums::default() };
         let t = |r: f64| kolari_pynnonen(&sums, r).statistic;
         assert!((t(0.0) - 12f64.sqrt()).abs() < 1e-12);
         assert!((t(0.25) - 6f64.sqrt()).abs() < 1e-12);
@@ -146,7 +146,7 @@ mod tests {
         let ranks = [(2.0, 4), (-2.0, 4), (1.0, 1), (0.0, 0), (3.0, 9)];
         assert!((corrado(&ranks, 2..5).statistic - 2f64.sqrt()).abs() < 1e-15);
         // 8 of 10 above zero where 4 were expected: 4 / sqrt(10 x 0.4 x 0.6).
-        let sums = Sums { events: 10, positive: 8, expected_positive: 4.0, ..Sums::default() };
+        let sums = SpanSums { events: 10, positive: 8, expected_positive: 4.0, ..SpanSums::default() };
         let found = sign(&sums);
         assert!((found.statistic - 4.0 / 2.4f64.sqrt()).abs() < 1e-12);
         assert!((found.p - 0.009_823_274_507).abs() < 1e-10, "{}", found.p);
@@ -154,7 +154,7 @@ mod tests {
 
     #[test]
     fn one_event_has_no_test_of_its_own() {
-        let sums = Sums { events: 1, car: (0.1, 0.01), standardised: (1.0, 1.0), ..Sums::default() };
+        let sums = SpanSums { events: 1, car: (0.1, 0.01), standardised: (1.0, 1.0), ..SpanSums::default() };
         assert!(cross_section(sums.events, sums.car).p.is_nan() && kolari_pynnonen(&sums, 0.0).p.is_nan());
         let none = ClusteredError { error: f64::NAN, freedom: f64::NAN };
         assert!(half_width(none).is_nan() && clustered(0.1, none).p.is_nan());

@@ -9,10 +9,9 @@ use serde::{Deserialize, Serialize};
 use super::params::Model;
 use crate::backtest::outcome::{nan, nans};
 
-/// What was found around the events.
+/// Results of an event study.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct EventStudy {
-    /// How returns are expected.
     pub model: Model,
     /// Trading days relative to the event that are looked at, first and last.
     pub window: (i32, i32),
@@ -27,14 +26,14 @@ pub struct EventStudy {
     pub excluded: BTreeMap<String, u64>,
 }
 
-/// The events of one group.
+/// Results of one group of events.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct EventGroup {
     /// Number of the group, from 1 (lowest values).
     pub group: usize,
     /// Least and largest value of its events.
     pub values: (f64, f64),
-    /// Events that entered.
+    /// Number of events.
     pub events: u64,
     /// Days relative to the event.
     pub days: Vec<i32>,
@@ -51,7 +50,7 @@ pub struct EventGroup {
     pub tests: Vec<EventTest>,
 }
 
-/// How far the group of the highest values is from that of the lowest.
+/// Difference of the group of the highest values and that of the lowest.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct EventDifference {
     /// Number of the group that is subtracted from.
@@ -80,7 +79,6 @@ pub struct EventTest {
     pub mean: f64,
     /// `cross_section`, `bmp`, `kolari_pynnonen`, `clustered`, `corrado` or `sign`.
     pub test: String,
-    /// The statistic.
     #[serde(deserialize_with = "nan")]
     pub statistic: f64,
     /// Two-sided p.
@@ -89,7 +87,7 @@ pub struct EventTest {
 }
 
 impl EventStudy {
-    /// What the days mean, for every table and chart.
+    /// Meaning of the days in words, for every table and chart.
     pub fn days_in_words(&self) -> String {
         let expected = match self.model {
             Model::MarketAdjusted => "less the benchmark's",

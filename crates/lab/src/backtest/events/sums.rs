@@ -1,4 +1,4 @@
-//! What the tests need of the events, summed by date and group, and then by group.
+//! Sums over events by date and group, and then by group, of which the tests are made.
 //!
 //! Dates are summed in parallel, each in the order of its codes; they are added up in their order, so threads change nothing.
 
@@ -14,14 +14,14 @@ use inkstone_base::stats::average_ranks;
 
 /// Sums of the cumulative abnormal returns over one span of days.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Sums {
+pub(super) struct SpanSums {
     /// Events whose name traded in the span.
     pub events: u64,
     /// Sum of the cumulative abnormal returns, and of their squares.
     pub car: (f64, f64),
-    /// The same, each in standard deviations of its forecast.
+    /// Sum and sum of squares of the returns in standard deviations of their forecasts.
     pub standardised: (f64, f64),
-    /// Events above zero.
+    /// Number of events above zero.
     pub positive: u64,
     /// Sum of the shares of days above zero in the estimation.
     pub expected_positive: f64,
@@ -29,11 +29,10 @@ pub(super) struct Sums {
 
 /// The events of one group on one date, or on all.
 #[derive(Clone)]
-pub(super) struct Cell {
-    /// Events.
+pub(super) struct GroupSums {
     pub events: u64,
-    /// Of each span.
-    pub spans: Vec<Sums>,
+    /// Sums of each span.
+    pub spans: Vec<SpanSums>,
     /// Sum and number of the abnormal returns of each day of the window.
     pub days: Vec<(f64, u64)>,
     /// Sum and number of the ranks of each day of estimation and window, as shares of their number less 1/2.
@@ -41,7 +40,7 @@ pub(super) struct Cell {
 }
 
 /// The events of one group on one date in their estimation windows, for the correlation between them.
-pub(super) struct Past {
+pub(super) struct EstimationSums {
     /// Sum and number of the standardised abnormal returns of each day.
     pub days: Vec<(f64, u64)>,
     /// Sum of their squares over all days.
@@ -50,10 +49,8 @@ pub(super) struct Past {
 
 /// The events of one date, by group; none where a group has no event.
 pub(super) struct Date {
-    /// Number of the date.
     pub date: u32,
-    /// By group.
-    pub groups: Vec<Option<(Cell, Past)>>,
+    pub groups: Vec<Option<(GroupSums, EstimationSums)>>,
 }
 
 /// The spans that cumulative returns are taken over, as days of the window `from..to`: the parts that are tested, then all that
@@ -64,17 +61,17 @@ pub(super) fn spans(params: &Params) -> Vec<(usize, usize)> {
     parts.chain((1..=params.window_days()).map(|to| (0, to))).collect()
 }
 
-impl Cell {
-    fn new(params: &Params, spans: usize) -> Cell {
-        Cell {
+impl GroupSums {
+    fn new(params: &Params, spans: usize) -> GroupSums {
+        GroupSums {
             events: 0,
-            spans: vec![Sums::default(); spans],
+            spans: vec![SpanSums::default(); spans],
             days: vec![(0.0, 0); params.window_days()],
             ranks: vec![(0.0, 0); params.estimation_days() + params.window_days()],
         }
     }
 
-    fn add(&mut self, other: &Cell) {
+    fn add(&mut self, other: &GroupSums) {
         self.events += other.events;
         for (mine, other) in self.spans.iter_mut().zip(&other.spans) {
             mine.events += other.events;
@@ -118,8 +115,8 @@ pub(super) fn by_date(
         for Entered { event, fit, group } in entered {
             ctx.check()?;
             let (cell, past) = date.groups[*group].get_or_insert_with(|| {
-                let past = Past { days: vec![(0.0, 0); params.estimation_days()], squares: 0.0 };
-                (Cell::new(params, spans.len()), past)
+                let past = EstimationSums { days: vec![(0.0, 0); params.estimation_days()], squares: 0.0 };
+                (GroupSums::new(params, spans.len()), past)
             });
             sum(cell, past, event, fit, &spans, returns, params);
         }
@@ -130,15 +127,15 @@ pub(super) fn by_date(
 }
 
 fn sum(
-    cell: &mut Cell,
-    past: &mut Past,
+    cell: &mut GroupSums,
+    past: &mut EstimationSums,
     event: &Event,
     fit: &Fit,
     spans: &[(usize, usize)],
     returns: &Returns,
     params: &Params,
 ) {
-    let name = returns.of(event.code);
+    let name = returns.name(event.code);
     let window = fit.window(name, event, params);
     let before = fit.estimation(name, event, params);
     cell.events += 1;
@@ -172,8 +169,8 @@ fn relative_ranks(values: &[f64]) -> Vec<f64> {
 }
 
 /// The sums of each group over all dates.
-pub(super) fn by_group(dates: &[Date], groups: usize, params: &Params) -> Vec<Cell> {
-    let mut totals = vec![Cell::new(params, spans(params).len()); groups];
+pub(super) fn by_group(dates: &[Date], groups: usize, params: &Params) -> Vec<GroupSums> {
+    let mut totals = vec![GroupSums::new(params, spans(params).len()); groups];
     for date in dates {
         for (total, cell) in totals.iter_mut().zip(&date.groups) {
             if let Some((cell, _)) = cell {

@@ -1,4 +1,4 @@
-//! What the study finds in markets whose truth is known, and what it does not.
+//! Event studies of markets whose truth is known.
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -226,14 +226,14 @@ fn the_study_is_the_same_for_any_order_and_number_of_threads_and_reads_back() {
     let mut rng = ChaCha8Rng::seed_from_u64(1);
     let event = |_| Event { code: rng.random_range(0..20), date: rng.random_range(20..190), value: rng.random() };
     let mut events: Vec<Event> = (0..300).map(event).collect();
-    let of = |events: &[Event], threads| {
+    let study = |events: &[Event], threads| {
         serde_json::to_string(&run(events, &market, &short(), &Ctx::new(threads, 1).unwrap()).unwrap().0).unwrap()
     };
-    let first = of(&events, 1);
+    let first = study(&events, 1);
     events.reverse();
-    assert_eq!(first, of(&events, 3));
+    assert_eq!(first, study(&events, 3));
     // One event alone has statistics that do not exist; they are null and come back.
-    let lone = of(&events[..1], 1);
+    let lone = study(&events[..1], 1);
     let read: EventStudy = serde_json::from_str(&lone).unwrap();
     assert!(lone.contains("null") && read.groups[0].margin[0].is_nan());
     assert_eq!(serde_json::to_string(&read).unwrap(), lone);

@@ -4,11 +4,10 @@ use std::ops::Range;
 
 use super::orders::{Blocked, Holding, Order, Side, to_weights, towards};
 use super::{lots, topk};
+use crate::backtest::Params;
 use crate::backtest::cross::{Cross, Prices};
-use crate::backtest::{Params, Preset};
 use inkstone_market::Market;
 
-/// What a book holds.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Content {
     /// The names of a quantile.
@@ -32,15 +31,15 @@ pub(super) struct Track {
     pub room: Vec<f64>,
     /// Share of the book that lots left in cash, by rebalancing.
     pub idle: Vec<f64>,
-    /// Orders that were filled.
+    /// Filled orders.
     pub filled: u64,
-    /// Holdings that were delisted.
+    /// Delisted holdings.
     pub delisted: u64,
-    /// Orders that were not filled.
+    /// Orders that were not filled, by reason.
     pub blocked: Blocked,
 }
 
-/// Everything that books are run on.
+/// Inputs that all books share.
 pub(super) struct Floor<'a> {
     pub crosses: &'a [Cross],
     pub market: &'a Market,
@@ -126,8 +125,8 @@ impl Floor<'_> {
             }
             Content::Factor => to_weights(held, &factor_weights(cross), gate, blocked),
             Content::Top => {
-                let Params { top, drop, preset, .. } = *self.params;
-                let rule = topk::Rule { top, drop, python: preset == Preset::Qlib };
+                let Params { top, drop, .. } = *self.params;
+                let rule = topk::Rule { top, drop, python: self.params.rules().python_slices };
                 topk::orders(held, (&cross.names, &cross.values), rule, gate, blocked)
             }
         }

@@ -12,8 +12,8 @@ pub(super) fn capacity(legs: [&[f64]; 2], params: &Params) -> Capacity {
     let tightest = |(a, b): (&f64, &f64)| params.volume_share * a.min(*b);
     let mut days: Vec<f64> = legs[0].iter().zip(legs[1]).map(tightest).filter(|capital| !capital.is_nan()).collect();
     days.sort_unstable_by(f64::total_cmp);
-    let of = |share| quantile(&days, share);
-    Capacity { share: params.volume_share, days: days.len(), median: of(0.5), low: of(LOW) }
+    let capital = |share| quantile(&days, share);
+    Capacity { share: params.volume_share, days: days.len(), median: capital(0.5), low: capital(LOW) }
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use chrono::{Datelike, NaiveDate};
 
-use crate::backtest::{Params, PortfolioFigures, Preset, YearFigures};
+use crate::backtest::{Params, PortfolioFigures, YearFigures};
 use inkstone_base::stats::{mean, std};
 
 /// Growth of 1.
@@ -32,9 +32,9 @@ pub(in crate::backtest) fn figures(returns: &[f64], params: &Params) -> Portfoli
     }
     let (n, per_year) = (returns.len() as f64, f64::from(params.days_per_year));
     let (mean, deviation) = (mean(returns.iter().copied()), std(returns));
-    let (annual_return, max_drawdown) = match params.preset {
-        Preset::Qlib => (mean * per_year, deepest_of_sums(returns)),
-        Preset::Default | Preset::Alphalens => {
+    let (annual_return, max_drawdown) = match params.rules().adds_up {
+        true => (mean * per_year, deepest_of_sums(returns)),
+        false => {
             let curve = wealth(returns);
             (curve[curve.len() - 1].powf(per_year / n) - 1.0, deepest(&curve))
         }
@@ -78,6 +78,7 @@ pub(super) fn by_year(dates: &[NaiveDate], returns: &[f64], params: &Params) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::backtest::Preset;
 
     #[test]
     fn figures_equal_those_by_hand() {

@@ -35,7 +35,7 @@ use inkstone_base::job::Ctx;
 use inkstone_base::stats::mean;
 use inkstone_market::{Gate, Market};
 
-/// What became of the books.
+/// Results of all books.
 pub(super) struct Books {
     pub long_short: LongShort,
     pub portfolios: Vec<Portfolio>,
@@ -176,9 +176,9 @@ fn benchmark(floor: &Floor, dates: &[NaiveDate], ctx: &Ctx) -> Option<Benchmark>
     Some(Benchmark { name, dates: dates.to_vec(), total: figures(&returns, params), returns })
 }
 
-/// What was ordered and done in both legs.
+/// Orders of both legs, and how many were filled.
 fn execution(legs: [&Track; 2], params: &Params) -> Execution {
-    let sum = |of: fn(&Track) -> u64| legs.iter().map(|track| of(track)).sum::<u64>();
+    let sum = |count: fn(&Track) -> u64| legs.iter().map(|track| count(track)).sum::<u64>();
     let filled = sum(|track| track.filled);
     Execution {
         orders: filled + sum(|track| track.blocked.0.values().sum()),

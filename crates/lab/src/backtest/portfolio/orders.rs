@@ -11,7 +11,7 @@ use inkstone_market::Gate;
 /// Changes of weight smaller than this are no orders.
 pub(super) const NOTHING: f64 = 1e-12;
 
-/// Which way a book bets. The weights of a short book are positive, and it opens them by selling.
+/// Direction of a book. The weights of a short book are positive, and it opens them by selling.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Side {
     Long,
@@ -35,7 +35,7 @@ pub(super) struct Holding {
     pub weight: f64,
 }
 
-/// What becomes of one name at a rebalancing; `from` and `to` are equal where nothing is ordered.
+/// Weights of one name before and after a rebalancing; equal where nothing is ordered.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Order {
     pub name: u32,
@@ -44,7 +44,6 @@ pub(super) struct Order {
 }
 
 impl Order {
-    /// The change of weight.
     pub(super) fn change(&self) -> f64 {
         self.to - self.from
     }

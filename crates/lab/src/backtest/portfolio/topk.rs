@@ -12,12 +12,12 @@ use std::cmp::Ordering;
 use super::orders::{Blocked, Holding, NOTHING, Order};
 use inkstone_market::Gate;
 
-/// How many names are held and how many are replaced at most.
+/// Numbers of names that are held, and that are replaced at most.
 #[derive(Clone, Copy)]
 pub(super) struct Rule {
     pub top: usize,
     pub drop: usize,
-    /// Whether a negative number of names is one from the end, as in the slices of Python that Qlib takes them by: it comes
+    /// True if a negative number of names is one from the end, as in the slices of Python that Qlib takes them by: it comes
     /// up when sales failed and more than `top` names are held. Otherwise it is none.
     pub python: bool,
 }
@@ -84,7 +84,7 @@ fn descending(a: f64, b: f64) -> Ordering {
     b.partial_cmp(&a).unwrap_or_else(|| a.is_nan().cmp(&b.is_nan()))
 }
 
-/// How many of `len` names are the first `n` of them.
+/// Length of the slice of the first `n` of `len` names.
 fn first_n(len: usize, n: i64, python: bool) -> usize {
     match usize::try_from(n) {
         Ok(n) => n.min(len),
@@ -106,9 +106,9 @@ mod tests {
     ) -> (Vec<(u32, f64)>, Blocked) {
         let held: Vec<Holding> = held.iter().map(|&name| Holding { name, weight: 1.0 / held.len() as f64 }).collect();
         let there: Vec<u32> = (0..values.len() as u32).filter(|&i| !values[i as usize].is_nan()).collect();
-        let of: Vec<f64> = there.iter().map(|&i| values[i as usize]).collect();
+        let known: Vec<f64> = there.iter().map(|&i| values[i as usize]).collect();
         let mut blocked = Blocked::default();
-        let orders = orders(&held, (&there, &of), Rule { top, drop, python: false }, gate, &mut blocked);
+        let orders = orders(&held, (&there, &known), Rule { top, drop, python: false }, gate, &mut blocked);
         (orders.iter().filter(|o| o.to != 0.0).map(|o| (o.name, o.to)).collect(), blocked)
     }
 

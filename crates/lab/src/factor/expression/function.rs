@@ -2,12 +2,12 @@
 
 use crate::factor::Aggregate;
 
-/// A function.
+/// A function of the expression language.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Function {
     /// Makes one number of the documents, or of the days, of a look-back.
     Aggregate(Aggregate),
-    /// Of single numbers.
+    /// Absolute value.
     Abs,
     /// -1, 0 or 1.
     Sign,
@@ -19,7 +19,7 @@ pub enum Function {
     Log1p,
     /// e to the power of x.
     Exp,
-    /// Pulled in to the bounds.
+    /// Value pulled in to two bounds.
     Clip,
     /// The value so many trading days before.
     Lag,
@@ -31,7 +31,7 @@ pub enum Function {
     Zscore,
     /// Less the mean of the names of the date.
     Demean,
-    /// What a regression on the other arguments leaves, by least squares with an intercept over the names of the date.
+    /// Residual of a regression on the other arguments, by least squares with an intercept over the names of the date.
     Residual,
     /// A number for the names that traded on the date and have no value.
     Fill,
@@ -67,19 +67,19 @@ impl Function {
         FUNCTIONS.iter().find(|(known, ..)| *known == name).map(|(_, function, _)| *function)
     }
 
-    /// How it is called, for messages.
+    /// Form of the call, for messages.
     pub(super) fn usage(self) -> &'static str {
         FUNCTIONS.iter().find(|(_, function, _)| *function == self).map_or("", |(.., usage)| usage)
     }
 
-    /// Whether it is of single numbers.
+    /// True if the function takes a single number.
     pub(super) fn is_single(self) -> bool {
         use Function::{Abs, Exp, Log, Log1p, Sign, Sqrt};
         matches!(self, Abs | Sign | Sqrt | Log | Log1p | Exp)
     }
 
-    /// Of one number; NaN where there is none, or where it is not of single numbers.
-    pub fn of(self, x: f64) -> f64 {
+    /// Value at one number; NaN at NaN, and of a function that takes more than one number.
+    pub fn apply(self, x: f64) -> f64 {
         match self {
             Function::Abs => x.abs(),
             Function::Sign if x == 0.0 => 0.0,

@@ -67,11 +67,8 @@ enum Setting {
 /// An operation on two numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operator {
-    /// `+`
     Plus,
-    /// `-`
     Minus,
-    /// `*`
     Times,
     /// `/`; by 0 there is no value.
     Over,
@@ -79,7 +76,7 @@ pub enum Operator {
 
 impl Operator {
     /// The result; NaN where there is none.
-    pub fn of(self, left: f64, right: f64) -> f64 {
+    pub fn apply(self, left: f64, right: f64) -> f64 {
         match self {
             Operator::Plus => left + right,
             Operator::Minus => left - right,
@@ -97,7 +94,7 @@ impl Default for Expression {
 }
 
 impl Expression {
-    /// Whether nothing was written.
+    /// True if nothing was written.
     pub fn is_empty(&self) -> bool {
         self.text.is_empty()
     }
@@ -178,19 +175,7 @@ impl FromStr for Expression {
     }
 }
 
-impl TryFrom<String> for Expression {
-    type Error = Error;
-
-    fn try_from(text: String) -> Result<Expression> {
-        text.parse()
-    }
-}
-
-impl From<Expression> for String {
-    fn from(expression: Expression) -> String {
-        expression.text
-    }
-}
+inkstone_base::as_text!(Expression);
 
 impl fmt::Display for Expression {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -6,31 +6,29 @@ use super::{Function, Named, Node, Operator, RESERVED, Setting};
 use crate::factor::params::{Aggregate, Control, Decay, LookbackUnit, Params};
 use inkstone_base::data::Kind;
 
-/// What a part of an expression has a number for.
+/// Things for each of which a part of an expression has a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Level {
-    /// Everything: it is a number.
+    /// One number for all.
     Constant,
-    /// A document.
     Document,
-    /// A date and code.
     Day,
 }
 
 /// A number of a document.
 #[derive(Clone, Debug, PartialEq)]
 pub enum DocumentNode {
-    /// The same for all.
     Number(f64),
     /// A column (the first if none is named) of the plan's feature of this number.
-    Column { feature: usize, column: Option<String> },
-    /// What is known of the document itself.
+    Column {
+        feature: usize,
+        column: Option<String>,
+    },
+    /// A field of the document itself.
     Field(DocumentField),
-    /// Of two numbers.
     Binary(Operator, Box<DocumentNode>, Box<DocumentNode>),
-    /// Of one number.
     Single(Function, Box<DocumentNode>),
-    /// Pulled in to bounds.
+    /// Value pulled in to bounds.
     Clip(Box<DocumentNode>, f64, f64),
 }
 
@@ -49,29 +47,26 @@ impl DocumentNode {
     }
 }
 
-/// What is known of a document beside its features.
+/// A field of a document beside its features.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DocumentField {
-    /// Its rating from -2 (sell) to 2 (buy).
+    /// Rating from -2 (sell) to 2 (buy).
     Rating,
     /// 1 less its similarity to the first document of its story: 1 of a first mention, 0 of an exact repeat.
     Novelty,
-    /// Characters of its text.
+    /// Number of characters.
     Length,
-    /// The weight of its source.
     SourceWeight,
 }
 
-/// What is known of a market on a date.
+/// A field of the market on a date.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::factor) enum MarketField {
-    /// The opening price.
     Open,
-    /// The closing price.
     Close,
-    /// The average price.
+    /// Average price.
     Vwap,
-    /// Shares traded.
+    /// Number of shares traded.
     Volume,
     /// Market capitalisation.
     Cap,
@@ -98,53 +93,43 @@ const MARKET_FIELDS: [(&str, MarketField); 5] = [
 pub struct Window {
     /// Days, that of the value included.
     pub days: usize,
-    /// Which days are counted.
     pub unit: LookbackUnit,
-    /// Weight by age.
     pub decay: Decay,
 }
 
-/// What is read of documents and how days are made of it.
+/// One aggregation of documents to dates.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reading {
-    /// The number of a document.
     pub value: DocumentNode,
-    /// What it weighs.
     pub weight: DocumentNode,
-    /// What is made of several.
     pub aggregate: Aggregate,
-    /// Over which days.
     pub window: Window,
     /// Kinds that count; empty: all.
     pub kinds: Vec<Kind>,
-    /// Whether only the first document of a story counts.
+    /// True if only the first document of a story counts.
     pub first_only: bool,
 }
 
 /// A number of a date and code.
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::factor) enum DayNode {
-    /// The same for all.
     Number(f64),
     /// The plan's reading of this number.
     Documents(usize),
-    /// Of the price table.
     Market(MarketField),
     /// The plan's factor of this number.
     Factor(usize),
-    /// Of two numbers.
     Binary(Operator, Box<DayNode>, Box<DayNode>),
-    /// Of one number.
     Single(Function, Box<DayNode>),
-    /// Pulled in to bounds.
+    /// Value pulled in to bounds.
     Clip(Box<DayNode>, f64, f64),
-    /// Of the days of a look-back.
+    /// Aggregate over the days of a look-back.
     Rolling(Aggregate, Window, Box<DayNode>),
     /// The value so many trading days before.
     Lag(usize, Box<DayNode>),
     /// Among the names of the date: ranks, z-scores or differences to the mean.
     Across(Function, Box<DayNode>),
-    /// What a regression leaves.
+    /// Residual of a regression.
     Residual(Box<DayNode>, Vec<DayNode>),
     /// With a number where there was none.
     Fill(f64, Box<DayNode>),
@@ -157,11 +142,9 @@ pub struct Plan {
     pub features: Vec<String>,
     /// Names of the factors that are read.
     pub(in crate::factor) factors: Vec<String>,
-    /// What is read of documents.
     pub readings: Vec<Reading>,
-    /// The value.
     pub(in crate::factor) value: DayNode,
-    /// What is regressed out beside industry and size: as written, and made ready.
+    /// Controls beside industry and size: as written, and compiled.
     pub(in crate::factor) controls: Vec<(String, DayNode)>,
 }
 
@@ -196,15 +179,15 @@ impl Plan {
         &self.factors
     }
 
-    /// Whether the corpus is read at all.
+    /// True if the plan reads the corpus.
     pub fn reads_documents(&self) -> bool {
         !self.readings.is_empty()
     }
 
-    /// Of each reading, in the order in which signals number them: the features whose numbers it takes, by their places in
-    /// [`Plan::features`], and whether it counts the first document of a story alone.
+    /// For each reading, in the order in which signals number them: the features whose numbers it takes, by their places in
+    /// [`Plan::features`], and true if it counts the first document of a story alone.
     pub fn readings(&self) -> Vec<(Vec<usize>, bool)> {
-        let of = |reading: &Reading| {
+        let taken = |reading: &Reading| {
             let mut features = Vec::new();
             for node in [&reading.value, &reading.weight] {
                 node.each_column(&mut |feature, _| features.push(feature));
@@ -213,7 +196,7 @@ impl Plan {
             features.dedup();
             (features, reading.first_only)
         };
-        self.readings.iter().map(of).collect()
+        self.readings.iter().map(taken).collect()
     }
 }
 
@@ -329,7 +312,7 @@ impl Maker<'_> {
         if function.is_single() {
             let [argument] = arguments else { bail!("it takes one number, not {}", arguments.len()) };
             return Ok(match self.part(argument)? {
-                Part::Constant(number) => Part::Constant(function.of(number)),
+                Part::Constant(number) => Part::Constant(function.apply(number)),
                 Part::Document(node) => Part::Document(DocumentNode::Single(function, Box::new(node))),
                 Part::Day(node) => Part::Day(DayNode::Single(function, Box::new(node))),
             });
@@ -359,10 +342,12 @@ impl Maker<'_> {
                 }
             }
             Function::Residual => {
-                let [of, on @ ..] = arguments else { bail!("it takes what is explained, then what explains it") };
+                let [explained, on @ ..] = arguments else {
+                    bail!("it takes what is explained, then what explains it")
+                };
                 ensure!(!on.is_empty(), "it takes what is explained, then what explains it");
-                let of = self.days(of)?;
-                DayNode::Residual(Box::new(of), on.iter().map(|node| self.days(node)).collect::<Result<_>>()?)
+                let explained = self.days(explained)?;
+                DayNode::Residual(Box::new(explained), on.iter().map(|node| self.days(node)).collect::<Result<_>>()?)
             }
             Function::Fill => {
                 let [argument, Node::Number(number)] = arguments else {
@@ -514,7 +499,7 @@ fn combined(op: Operator, left: Part, right: Part, at: usize) -> Result<Part> {
     Ok(match (left.level(), right.level()) {
         (Level::Constant, Level::Constant) => {
             let (Part::Constant(left), Part::Constant(right)) = (left, right) else { unreachable!("levels say so") };
-            Part::Constant(op.of(left, right))
+            Part::Constant(op.apply(left, right))
         }
         (Level::Document | Level::Constant, Level::Document | Level::Constant) => {
             Part::Document(DocumentNode::Binary(op, document(left), document(right)))

@@ -1,4 +1,4 @@
-//! What is behind a value of a factor: the documents of its look-back, what each weighs, and how much of the value it gave.
+//! Origin of a value of a factor: the documents of its look-back, the weight of each, and its part of the value.
 //!
 //! A value is made of readings of documents, of the days that the expression looks at (`lag`, `mean(..., days = 20)`). Each of
 //! them is taken apart by itself, with the rules that made it: `w_i = weight x decay^age`, and
@@ -10,7 +10,7 @@
 //! | max, min, last | the number, shared by those that are it | the number |
 //! | std | nothing: a deviation is of all of them together | |
 //!
-//! What is done to readings afterwards (arithmetic, ranks, neutralisation, z-scores) is of a whole cross-section and is not
+//! Work on readings afterwards (arithmetic, ranks, neutralisation, z-scores) is of a whole cross-section and is not
 //! shared out among documents.
 
 mod rows;
@@ -30,41 +30,38 @@ pub struct ReadingTrace {
     pub reading: usize,
     /// Number of the date that it is of: that of the value, or one that the expression looks back to.
     pub date: usize,
-    /// Whether it is only regressed out (`neutralise`).
+    /// True if the reading is only regressed out (`neutralise`).
     pub control: bool,
-    /// What is made of several documents.
     pub aggregate: Aggregate,
     /// The number; NaN without a document.
     pub value: f64,
-    /// When it was known; none without a document.
+    /// Known-at time of the number; none without a document.
     pub known_at: Option<NaiveDateTime>,
     /// The documents in its look-back, the oldest first.
-    pub shares: Vec<Share>,
+    pub shares: Vec<Contribution>,
 }
 
-/// What one document gave to a reading.
+/// Contribution of one document to a reading.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Share {
+pub struct Contribution {
     /// Number of the document in the corpus.
     pub document: u32,
     /// Number of the trading date that the document belongs to.
     pub date: u32,
-    /// When its value was known.
     pub known_at: NaiveDateTime,
-    /// Whether it is the first of its story and no repeat.
+    /// True if the document is the first of its story.
     pub first: bool,
     /// Days between its date and that of the reading, in the unit of the look-back.
     pub age: usize,
-    /// Its value.
     pub value: f64,
-    /// What it weighs: its own weight times that of its age.
+    /// Weight of the document times that of its age.
     pub weight: f64,
-    /// What it gave to the number; NaN where that cannot be said.
+    /// Part of the number; NaN if the aggregate has no parts.
     pub contribution: f64,
 }
 
 impl Plan {
-    /// What the readings behind the value of date `t` and code `i` were made of, in the order of the expression, the latest date first;
+    /// The documents of the readings behind the value of date `t` and code `i`, in the order of the expression, the latest date first;
     /// those of controls come last. `signals` are the factor's, in any order.
     pub fn trace(&self, signals: &[Signal], market: &Market, t: usize, i: usize) -> Vec<ReadingTrace> {
         let mut cells = Vec::new();
@@ -76,8 +73,8 @@ impl Plan {
         controls.retain(|cell| !cells.contains(cell));
         let all = cells.into_iter().map(|cell| (cell, false)).chain(controls.into_iter().map(|cell| (cell, true)));
         all.map(|((number, date), control)| {
-            let of_code = signals.iter().filter(|s| s.reading as usize == number && s.code as usize == i);
-            let mut traced = trace_reading(&self.readings[number], of_code, market, date, i);
+            let signals_of_code = signals.iter().filter(|s| s.reading as usize == number && s.code as usize == i);
+            let mut traced = trace_reading(&self.readings[number], signals_of_code, market, date, i);
             (traced.reading, traced.control) = (number, control);
             traced
         })
@@ -163,13 +160,13 @@ fn trace_reading<'a>(
     };
     let mut signals: Vec<Signal> = signals.filter(counts).copied().collect();
     signals.sort_by(|a, b| (a.date, a.known_at).cmp(&(b.date, b.known_at)).then(a.value.total_cmp(&b.value)));
-    let mut shares: Vec<Share> = signals
+    let mut shares: Vec<Contribution> = signals
         .iter()
         .map(|s| {
             let age = age(reading.window.unit, market, s.date as usize, t);
             let weight = aggregate::weight_of_age(reading.window.decay, age, reading.window.days) * s.weight;
             let Signal { document, date, known_at, first, value, .. } = *s;
-            Share { document, date, known_at, first, age, value, weight, contribution: f64::NAN }
+            Contribution { document, date, known_at, first, age, value, weight, contribution: f64::NAN }
         })
         .collect();
     let known_at = shares.iter().map(|share| share.known_at).max();
@@ -178,8 +175,8 @@ fn trace_reading<'a>(
 }
 
 /// The number that documents make together; notes what each gave to it.
-fn share_out(by: Aggregate, shares: &mut [Share], known_at: Option<NaiveDateTime>) -> f64 {
-    let latest = |share: &Share| Some(share.known_at) == known_at;
+fn share_out(by: Aggregate, shares: &mut [Contribution], known_at: Option<NaiveDateTime>) -> f64 {
+    let latest = |share: &Contribution| Some(share.known_at) == known_at;
     let value = match by {
         Aggregate::Last => inkstone_base::stats::mean(shares.iter().filter(|s| latest(s)).map(|s| s.value)),
         by => aggregate::combine(by, &shares.iter().map(|s| (s.value, s.weight)).collect::<Vec<_>>()),
@@ -188,7 +185,7 @@ fn share_out(by: Aggregate, shares: &mut [Share], known_at: Option<NaiveDateTime
         return value;
     }
     let weights: f64 = shares.iter().map(|s| s.weight).sum();
-    let is_it = |share: &Share| match by {
+    let is_it = |share: &Contribution| match by {
         Aggregate::Last => latest(share),
         _ => share.value == value,
     };

@@ -1,4 +1,4 @@
-//! What is said of a value's origin, ready for a screen or a batch: the names of a date, and the documents behind one of them.
+//! Origin of a value, ready for a screen or a batch: the names of a date, and the documents behind one of them.
 
 use chrono::{NaiveDate, NaiveDateTime};
 use serde::{Serialize, Serializer};
@@ -8,9 +8,7 @@ use inkstone_base::data::Kind;
 /// The names that a factor has a value for on one date.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct TracedDate {
-    /// The factor.
     pub factor: String,
-    /// The date.
     pub date: NaiveDate,
     /// The day on which its values are traded; none where the calendar ends before.
     pub entry: Option<NaiveDate>,
@@ -22,18 +20,16 @@ pub struct TracedDate {
     pub horizons: Vec<usize>,
     /// Quantiles that the date is cut into.
     pub quantiles: usize,
-    /// Why the date has no quantiles, where it has none.
+    /// Reason for which the date has no quantiles, if it has none.
     pub without_quantiles: Option<String>,
     /// The names, the highest value first.
     pub names: Vec<TracedName>,
 }
 
-/// A name on a date.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct TracedName {
-    /// Its code.
     pub code: String,
-    /// What it was called on that date; empty where no table says.
+    /// Name of the company on that date; empty if no table has it.
     pub name: String,
     /// The value that is tested.
     #[serde(serialize_with = "number")]
@@ -41,20 +37,19 @@ pub struct TracedName {
     /// The value as aggregated, before processing; NaN where it was filled in.
     #[serde(serialize_with = "number")]
     pub raw: f64,
-    /// Its place among the names of the date, 1 for the highest value; equal values share the first place among them.
+    /// Place among the names of the date, 1 for the highest value; equal values share the first place among them.
     pub rank: usize,
-    /// Its quantile from 1 (lowest); 0 for none.
+    /// Quantile from 1 (lowest); 0 for none.
     pub quantile: u16,
-    /// Documents behind the value.
+    /// Number of documents behind the value.
     pub documents: usize,
-    /// Those of them that are first of their story.
+    /// Number of these documents that are first of their story.
     pub first_mentions: usize,
-    /// When the value was known.
     pub known_at: Option<NaiveDateTime>,
     /// Return from the entry on at each horizon; NaN where it could not be bought, or the end is not there yet.
     #[serde(serialize_with = "numbers")]
     pub returns: Vec<f64>,
-    /// Why the test could not use the value or not trade on it; none where it could.
+    /// Reason for which the test could not use the value or not trade on it; none if it could.
     pub blocked: Option<String>,
     /// Title of the document that gave most to the value, by size; empty without one.
     pub title: String,
@@ -63,11 +58,10 @@ pub struct TracedName {
 /// The names of one quantile on one date, taken together.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct TracedDay {
-    /// The date.
     pub date: NaiveDate,
-    /// Names in the quantile.
+    /// Number of names in the quantile.
     pub names: usize,
-    /// Mean of their values.
+    /// Mean value of the names.
     #[serde(serialize_with = "number")]
     pub value: f64,
     /// Mean of their returns at each horizon, each name alike, not demeaned; NaN where none has one.
@@ -89,50 +83,44 @@ pub struct TracedCell {
     pub reads: Vec<String>,
     /// `mean`, `sum`, `count`, `max`, `min`, `last` or `std`.
     pub aggregate: String,
-    /// The date that it is of.
     pub date: NaiveDate,
-    /// Whether it is only regressed out.
+    /// True if the reading is only regressed out.
     pub control: bool,
-    /// Its number; NaN without a document.
+    /// Number of the reading; NaN without a document.
     #[serde(serialize_with = "number")]
     pub value: f64,
-    /// Whether the documents' contributions sum to the number.
+    /// True if the contributions of the documents sum to the number.
     pub adds_up: bool,
-    /// Its documents, the largest contribution first.
+    /// Documents, the largest contribution first.
     pub documents: Vec<TracedDocument>,
 }
 
 /// A document behind a value.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct TracedDocument {
-    /// Its number in the corpus, from 0.
+    /// Number of the document in the corpus, from 0.
     pub number: u32,
-    /// Its id.
     pub doc_id: String,
-    /// Its title.
     pub title: String,
     /// News, report, announcement or post.
     pub kind: Kind,
     /// The source that it came from.
     pub source: String,
-    /// When it became public.
     pub published_at: NaiveDateTime,
     /// The trading date that it counts for.
     pub trade_date: NaiveDate,
-    /// When its value was known.
     pub known_at: NaiveDateTime,
     /// Days between that date and the reading's, in the unit of the look-back.
     pub age: usize,
-    /// Whether it is the first of its story.
+    /// True if the document is the first of its story.
     pub first: bool,
     /// The id of the first of its story, where it repeats one.
     pub repeats: Option<String>,
-    /// Its value.
     #[serde(serialize_with = "number")]
     pub value: f64,
-    /// What it weighs, its age included.
+    /// Weight of the document times that of its age.
     pub weight: f64,
-    /// What it gave to the reading's number; NaN where that cannot be said.
+    /// Part of the number of the reading; NaN if the aggregate has no parts.
     #[serde(serialize_with = "number")]
     pub contribution: f64,
 }

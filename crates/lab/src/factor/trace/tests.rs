@@ -66,9 +66,10 @@ fn what_documents_gave_sums_to_the_number_of_every_aggregate() {
 fn repeats_count_only_where_the_factor_counts_them() {
     let mut signals = [signal(0, 0, 9, 1.0), signal(1, 0, 10, 3.0)];
     signals[1].first = false;
-    let of = |first_only| plan(&Params { first_only, ..Params::default() }, "tone").trace(&signals, &market(), 0, 0);
-    assert_eq!((of(true)[0].value, of(true)[0].shares.len()), (1.0, 1));
-    assert_eq!((of(false)[0].value, of(false)[0].shares.len()), (2.0, 2));
+    let traced =
+        |first_only| plan(&Params { first_only, ..Params::default() }, "tone").trace(&signals, &market(), 0, 0);
+    assert_eq!((traced(true)[0].value, traced(true)[0].shares.len()), (1.0, 1));
+    assert_eq!((traced(false)[0].value, traced(false)[0].shares.len()), (2.0, 2));
 }
 
 #[test]

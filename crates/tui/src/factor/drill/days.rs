@@ -10,13 +10,12 @@ use crate::page::{Table, exact};
 use crate::words;
 use inkstone_lab::factor::TracedDay;
 
-/// The list.
 pub(super) struct Days {
     /// The quantile, from 1, the lowest.
     pub(super) quantile: u16,
     /// Its dates, ascending.
     pub(super) asked: Errand<Vec<TracedDay>>,
-    /// Whether the highest return stands first, and not the latest date.
+    /// True if the highest return stands first, and not the latest date.
     pub(super) by_return: bool,
     /// Places among the dates, in the order in which they are listed.
     pub(super) listed: Vec<usize>,
@@ -24,16 +23,14 @@ pub(super) struct Days {
 }
 
 impl Days {
-    pub(super) fn of(quantile: u16, asked: Errand<Vec<TracedDay>>) -> Days {
+    pub(super) fn new(quantile: u16, asked: Errand<Vec<TracedDay>>) -> Days {
         Days { quantile, asked, by_return: false, listed: Vec::new(), cursor: Cursor::default() }
     }
 
-    /// The dates, ascending.
     pub(super) fn dates(&self) -> Vec<NaiveDate> {
         self.asked.get().map_or(&[][..], Vec::as_slice).iter().map(|day| day.date).collect()
     }
 
-    /// The date at the cursor.
     pub(super) fn marked(&self) -> Option<&TracedDay> {
         self.asked.get()?.get(*self.listed.get(self.cursor.at)?)
     }

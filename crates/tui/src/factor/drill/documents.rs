@@ -5,10 +5,9 @@ use crate::desk::Desk;
 use crate::errand::Errand;
 use crate::list::Cursor;
 use crate::page::{Table, exact};
-use crate::words;
+use crate::words::{self, Word};
 use inkstone_lab::factor::{TracedCell, TracedDocument};
 
-/// The list.
 pub(super) struct Documents {
     pub(super) code: String,
     pub(super) name: String,
@@ -17,7 +16,7 @@ pub(super) struct Documents {
 }
 
 impl Documents {
-    pub(super) fn of(code: String, name: String, asked: Errand<Vec<TracedCell>>) -> Documents {
+    pub(super) fn new(code: String, name: String, asked: Errand<Vec<TracedCell>>) -> Documents {
         Documents { code, name, asked, cursor: Cursor::default() }
     }
 
@@ -27,7 +26,6 @@ impl Documents {
         cells.iter().flat_map(|cell| cell.documents.iter().map(move |document| (cell, document)))
     }
 
-    /// The document at the cursor.
     pub(super) fn marked(&self) -> Option<(&TracedCell, &TracedDocument)> {
         self.all().nth(self.cursor.at)
     }
@@ -39,7 +37,8 @@ impl Documents {
 
     pub(super) fn table(&self, desk: &Desk<'_>) -> Option<Table> {
         self.asked.get()?;
-        let said = [
+        let header = [
+            Word("id", "id"),
             words::READING_OF,
             words::GAVE,
             words::WORTH,
@@ -68,8 +67,6 @@ impl Documents {
                 document.title.clone(),
             ]
         };
-        let mut header = vec!["id".to_owned()];
-        header.extend(said.map(|word| desk.say(word).to_owned()));
-        Some(Table { header, rows: self.all().map(row).collect() })
+        Some(Table::new(desk.language, &header, self.all().map(row).collect()))
     }
 }

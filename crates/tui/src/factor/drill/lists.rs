@@ -1,4 +1,4 @@
-//! The pictures of the lists: dates of a quantile, names of a date, documents of a name.
+//! Draws the lists: dates of a quantile, names of a date, documents of a name.
 
 use ratatui::Frame;
 use ratatui::layout::Rect;
@@ -34,8 +34,7 @@ pub(super) fn draw_days(app: &App, days: &Days, frame: &mut Frame<'_>, page: Rec
     let order = app.say(if days.by_return { words::BY_RETURN } else { own::LATEST_FIRST });
     let count = figures::count(all.len() as u64);
     let block = look::pane(format!(" Q{} · {count} {} · {order} ", days.quantile, app.say(own::DATES_UNIT)), true);
-    let inner = block.inner(area);
-    frame.render_widget(block, area);
+    let inner = look::framed(block, frame, area);
     if all.is_empty() {
         let line = Line::raw(app.say(own::NO_DATES));
         return frame.render_widget(Paragraph::new(line).wrap(Wrap { trim: false }), inner);
@@ -89,8 +88,7 @@ pub(super) fn draw_names(app: &App, names: &Names, frame: &mut Frame<'_>, page: 
     let count = figures::count(names.listed.len() as u64);
     let title = format!(" {}{quantile} · {count} {} · {order} ", date.date, app.say(words::NAMES_UNIT));
     let block = look::pane(title, true).title_bottom(Line::styled(format!(" {} ", alignment(app, date)), look::DIM));
-    let inner = block.inner(area);
-    frame.render_widget(block, area);
+    let inner = look::framed(block, frame, area);
     let (horizon, held) = held(app, date.horizons.len());
     let earned_title = format!("{}{held} %", app.say(words::RETURN));
     let code = format!(" {}", app.say(words::CODE));
@@ -157,7 +155,7 @@ fn alignment(app: &App, date: &TracedDate) -> String {
     }
 }
 
-/// What the list has no column for.
+/// The figures of the marked stock that the list has no column for.
 fn about_name(app: &App, date: &TracedDate, name: &TracedName) -> String {
     let mut parts = vec![format!("#{}", name.rank)];
     if let Some(known_at) = name.known_at {
@@ -168,7 +166,7 @@ fn about_name(app: &App, date: &TracedDate, name: &TracedName) -> String {
     format!(" {}", parts.join(" · "))
 }
 
-/// Why a value was not used, in the language of the screen.
+/// The reason why a value was not used, in the language of the screen.
 fn reason(language: Language, why: &str) -> String {
     let chinese = match why {
         "no trading day to enter on" => "没有可买入的交易日",
@@ -179,7 +177,7 @@ fn reason(language: Language, why: &str) -> String {
         "one price all day, the upper limit, on the day of entry" => "买入日一字涨停，买不进",
         "listed for too few days on the day of entry" => "买入日上市天数不足",
         "no later price at a horizon" => "持有期末尚无价格",
-        "date with too few names" => "当日名字太少，不分层",
+        "date with too few names" => "当日股票太少，不分层",
         "date whose quantiles have no distinct edges" => "当日的值太少不同，分不出层",
         "no value that could be used" => "当日没有可用的值",
         other => other,
@@ -198,8 +196,7 @@ pub(super) fn draw_documents(app: &App, documents: &Documents, frame: &mut Frame
     if let Some((cell, _)) = documents.marked() {
         block = block.title_bottom(Line::styled(format!(" {} ", about_reading(app, cell)), look::DIM));
     }
-    let inner = block.inner(area);
-    frame.render_widget(block, area);
+    let inner = look::framed(block, frame, area);
     if cells.iter().all(|cell| cell.documents.is_empty()) {
         let line = Line::raw(app.say(words::NO_DOCUMENTS_BEHIND));
         return frame.render_widget(Paragraph::new(line).wrap(Wrap { trim: false }), inner);
@@ -232,7 +229,7 @@ pub(super) fn draw_documents(app: &App, documents: &Documents, frame: &mut Frame
             document.age.to_string(),
             document.published_at.format("%m-%d %H:%M").to_string(),
             app.say(words::kind(document.kind)).to_owned(),
-            app.say(if document.first { words::IS_FIRST } else { words::REPEAT }).to_owned(),
+            app.say(if document.first { words::FIRST_SHORT } else { words::REPEAT }).to_owned(),
             document.title.clone(),
         ];
         if wide {

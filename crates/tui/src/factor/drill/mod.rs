@@ -27,7 +27,7 @@ use documents::Documents;
 use inkstone_base::shell::quoted;
 use names::Names;
 use sentences::Sentences;
-use tokens::Tokens;
+use tokens::WordWeights;
 
 /// The way down, as far as it was gone. It begins at the dates of a quantile or at the names of a date.
 pub(super) struct Drill {
@@ -36,12 +36,12 @@ pub(super) struct Drill {
     names: Option<Names>,
     documents: Option<Documents>,
     sentences: Option<Sentences>,
-    tokens: Option<Tokens>,
-    /// The rest of the way that an earlier session went.
+    tokens: Option<WordWeights>,
+    /// The part of an earlier session's way that is still to be gone.
     way: Option<Way>,
 }
 
-/// How deep the way has gone.
+/// The level reached on the way down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Level {
     Days,
@@ -62,14 +62,14 @@ impl Drill {
         let find = desk.workspace.tracing.as_ref()?.days.clone();
         let name = factor.to_owned();
         let asked = desk.errand("dates of a quantile", move |ctx| find(&name, quantile, ctx));
-        Some(Drill { days: Some(Days::of(quantile, asked)), ..Drill::new(factor) })
+        Some(Drill { days: Some(Days::new(quantile, asked)), ..Drill::new(factor) })
     }
 
     /// The names of one of these dates, of which there is at least one. None where there is no way to them.
     pub(super) fn of_date(factor: &str, dates: Vec<NaiveDate>, date: usize, desk: &Desk<'_>) -> Option<Drill> {
         let mut drill = Drill::new(factor);
         let asked = drill.ask_names(*dates.get(date)?, desk)?;
-        drill.names = Some(Names::of(dates, date, 0, asked));
+        drill.names = Some(Names::new(dates, date, 0, asked));
         Some(drill)
     }
 
@@ -98,13 +98,12 @@ impl Drill {
         self.days.as_ref().map(|days| days.quantile)
     }
 
-    /// How far the way went, to be gone again.
+    /// The way for the memory of a session.
     pub(super) fn way(&self) -> Way {
         let code = self.documents.as_ref().map(|documents| documents.code.clone());
         Way { quantile: self.quantile(), date: self.day(), code }
     }
 
-    /// Whether something asked for has not come yet.
     pub(super) fn waiting(&self) -> bool {
         self.days.as_ref().is_some_and(|days| days.asked.waiting())
             || self.names.as_ref().is_some_and(|names| names.asked.waiting())
@@ -112,22 +111,21 @@ impl Drill {
             || self.sentences.as_ref().is_some_and(|sentences| sentences.asked.waiting())
     }
 
-    /// Whether a holding period makes a difference to what is shown, and the list can be put in another order.
+    /// True if a holding period makes a difference to what is shown, and the list can be put in another order.
     pub(super) fn lists_returns(&self) -> bool {
         matches!(self.level(), Level::Days | Level::Names)
     }
 
-    /// Whether the names can be cut down to one quantile: those of a quantile are that already.
+    /// True if the stocks can be limited to one quantile: those of a quantile already are.
     pub(super) fn can_filter(&self) -> bool {
         self.level() == Level::Names && self.days.is_none()
     }
 
-    /// Whether there is another date, or another column of the explanation, beside what is shown.
+    /// True if there is another date, or another column of the explanation, beside what is shown.
     pub(super) fn has_beside(&self) -> bool {
         matches!(self.level(), Level::Names | Level::Sentences)
     }
 
-    /// Whether there is something below the marked line.
     pub(super) fn can_open(&self) -> bool {
         match self.level() {
             Level::Days => self.days.as_ref().is_some_and(|days| days.marked().is_some()),
@@ -138,7 +136,6 @@ impl Drill {
         }
     }
 
-    /// Goes down to what is marked.
     pub(super) fn down(&mut self, desk: &Desk<'_>) {
         match self.level() {
             Level::Days => {
@@ -148,7 +145,7 @@ impl Drill {
                 let (dates, quantile) = (days.dates(), days.quantile);
                 let at = dates.binary_search(&day.date).unwrap_or(0);
                 let Some(asked) = self.ask_names(day.date, desk) else { return };
-                self.names = Some(Names::of(dates, at, quantile, asked));
+                self.names = Some(Names::new(dates, at, quantile, asked));
             }
             Level::Names => {
                 let Some((names, name)) = self.names.as_ref().and_then(|names| Some((names, names.marked()?))) else {
@@ -159,7 +156,7 @@ impl Drill {
                 let (code, called) = (name.code.clone(), name.name.clone());
                 let of = code.clone();
                 let asked = desk.errand("documents of a name", move |ctx| find(&factor, date, &of, ctx));
-                self.documents = Some(Documents::of(code, called, asked));
+                self.documents = Some(Documents::new(code, called, asked));
             }
             Level::Documents => {
                 let marked = self.documents.as_ref().and_then(Documents::marked);
@@ -168,11 +165,11 @@ impl Drill {
                 let (reading, number) = (cell.reading, document.number);
                 let (kind, id) = (document.kind, document.doc_id.clone());
                 let asked = desk.errand("sentences of a document", move |ctx| find(&factor, reading, number, ctx));
-                self.sentences = Some(Sentences::of(kind, id, asked));
+                self.sentences = Some(Sentences::new(kind, id, asked));
             }
             Level::Sentences => {
                 let sentence = self.sentences.as_ref().and_then(Sentences::sentence);
-                self.tokens = sentence.map(Tokens::of);
+                self.tokens = sentence.map(WordWeights::new);
             }
             Level::Tokens => {}
         }
@@ -211,7 +208,7 @@ impl Drill {
         }
     }
 
-    /// Does what changes this list alone.
+    /// Does a command that changes this list alone.
     pub(super) fn act(&mut self, action: Action, horizon: usize, page: Rect) {
         self.way = None;
         let rows = view::rows(page).max(1);
@@ -229,13 +226,11 @@ impl Drill {
         }
     }
 
-    /// Marks the line that the mouse was pressed on.
     pub(super) fn click(&mut self, at: Position, page: Rect) {
         self.way = None;
         if self.level() == Level::Sentences {
             return self.sentences.iter_mut().for_each(|sentences| sentences.click(at, page));
         }
-        let Some(row) = view::row_at(at, page) else { return };
         let (cursor, count) = match self {
             Drill { tokens: Some(tokens), .. } => (&mut tokens.cursor, tokens.order.len()),
             Drill { documents: Some(documents), .. } => {
@@ -246,7 +241,7 @@ impl Drill {
             Drill { days: Some(days), .. } => (&mut days.cursor, days.listed.len()),
             _ => return,
         };
-        cursor.at = cursor.line_at(row, count).unwrap_or(cursor.at);
+        cursor.click(at, view::list_area(page), count);
     }
 
     /// Puts the lists in order anew, as another horizon counts.
@@ -255,7 +250,7 @@ impl Drill {
         self.names.iter_mut().for_each(|names| names.sort(horizon));
     }
 
-    /// Takes in what has come, brings what is marked into sight, and goes on along the way of an earlier session.
+    /// Takes in the answers that have come, brings what is marked into sight, and goes on along the way of an earlier session.
     pub(super) fn arrange(&mut self, page: Rect, horizon: usize, desk: &Desk<'_>) {
         let rows = view::rows(page);
         if let Some(days) = &mut self.days {
@@ -301,7 +296,7 @@ impl Drill {
         }
     }
 
-    /// What the level lists.
+    /// The list of the level, for copying.
     pub(super) fn table(&self, desk: &Desk<'_>) -> Option<Table> {
         match self.level() {
             Level::Days => self.days.as_ref()?.table(desk),

@@ -10,19 +10,15 @@ use crate::page::{Table, exact};
 use crate::words;
 use inkstone_lab::factor::{TracedDate, TracedName};
 
-/// What names are put in order by, the largest first.
+/// The orders of the stocks of a date, each with the largest first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Order {
-    /// The value.
     #[default]
     Value,
-    /// The return at the horizon of the page.
     Return,
-    /// The number of documents.
     Documents,
 }
 
-/// The list.
 pub(super) struct Names {
     /// The dates that have names, ascending, and which of them is shown.
     dates: Vec<NaiveDate>,
@@ -38,12 +34,11 @@ pub(super) struct Names {
 
 impl Names {
     /// The names of one of these dates; `quantile` 0 is all of them.
-    pub(super) fn of(dates: Vec<NaiveDate>, date: usize, quantile: u16, asked: Errand<TracedDate>) -> Names {
+    pub(super) fn new(dates: Vec<NaiveDate>, date: usize, quantile: u16, asked: Errand<TracedDate>) -> Names {
         let (order, listed, cursor) = (Order::Value, Vec::new(), Cursor::default());
         Names { dates, date, asked, order, quantile, listed, cursor }
     }
 
-    /// The date that is shown.
     pub(super) fn day(&self) -> NaiveDate {
         self.dates[self.date]
     }
@@ -67,7 +62,6 @@ impl Names {
         at.is_some()
     }
 
-    /// The name at the cursor.
     pub(super) fn marked(&self) -> Option<&TracedName> {
         self.asked.get()?.names.get(*self.listed.get(self.cursor.at)?)
     }
@@ -96,7 +90,7 @@ impl Names {
     /// Lists the names anew; what has no number stands behind.
     pub(super) fn sort(&mut self, horizon: usize) {
         let Some(date) = self.asked.get() else { return };
-        let of = |place: &usize| {
+        let number = |place: &usize| {
             let name = &date.names[*place];
             match self.order {
                 Order::Value => name.value,
@@ -106,7 +100,7 @@ impl Names {
         };
         let shown = |place: &usize| self.quantile == 0 || date.names[*place].quantile == self.quantile;
         let mut listed: Vec<usize> = (0..date.names.len()).filter(shown).collect();
-        let key = |place: &usize| Some(of(place)).filter(|number| !number.is_nan()).unwrap_or(f64::NEG_INFINITY);
+        let key = |place: &usize| Some(number(place)).filter(|number| !number.is_nan()).unwrap_or(f64::NEG_INFINITY);
         listed.sort_by(|a, b| key(b).total_cmp(&key(a)));
         self.listed = listed;
     }

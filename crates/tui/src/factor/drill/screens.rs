@@ -332,7 +332,7 @@ fn another_session_goes_where_the_last_one_was() {
     let screen = next.screen(SMALL, "");
     assert!(screen.contains("tone › Q4 › 2024-10-25 › 300731.SZ 启澜生物") && screen.contains("3 篇文档"), "{screen}");
     assert!(next.screen(SMALL, "<esc><esc><esc>").contains("▲Q4"));
-    // What does not fit any more is left out: no such code, no such date, no such factor.
+    // Values that no longer fit are left out: no such code, no such date, no such factor.
     for way in [
         serde_json::json!({"quantile": 4, "date": "2024-10-25", "code": "999999.SH"}),
         serde_json::json!({"quantile": 4, "date": "1999-10-25"}),
@@ -349,7 +349,7 @@ fn another_session_goes_where_the_last_one_was() {
 #[test]
 fn the_page_says_what_a_factor_is_worth_after_so_many_looks() {
     let screen = bench(|_| ()).screen(SMALL, "");
-    assert!(screen.contains("未来函数检查 9/10 ✗1  已尝试 17 次 → DSR 0.83"), "{screen}");
+    assert!(screen.contains("未来函数检查 9/10 ✗1  已试验 17 次 → DSR 0.83"), "{screen}");
     let failing = |w: &mut Workspace| w.judgement = Some(Arc::new(|_| bail!("a run has the ledger")));
     let screen = bench(failing).screen(SMALL, "");
     assert!(screen.contains("累计 RankIC") && !screen.contains("未来函数检查"), "{screen}");

@@ -7,6 +7,7 @@ use crate::commands::Action;
 use crate::desk::Desk;
 use crate::errand::Errand;
 use crate::factor::words;
+use crate::list::moved;
 use crate::page::{Table, exact};
 use inkstone_base::data::Kind;
 use inkstone_base::width::{self, Glyph};
@@ -15,12 +16,11 @@ use inkstone_features::extract::{ExplainedSentence, ExplainedText};
 /// A line of a sentence: what is drawn, and what the word that it belongs to gave; 0 for none.
 pub(super) struct Piece {
     pub(super) sentence: usize,
-    /// Whether the sentence begins here.
+    /// True if the sentence begins here.
     pub(super) first: bool,
     pub(super) glyphs: Vec<(String, f64)>,
 }
 
-/// The text.
 pub(super) struct Sentences {
     pub(super) kind: Kind,
     pub(super) doc_id: String,
@@ -35,11 +35,10 @@ pub(super) struct Sentences {
 }
 
 impl Sentences {
-    pub(super) fn of(kind: Kind, doc_id: String, asked: Errand<Vec<ExplainedText>>) -> Sentences {
+    pub(super) fn new(kind: Kind, doc_id: String, asked: Errand<Vec<ExplainedText>>) -> Sentences {
         Sentences { kind, doc_id, asked, column: 0, at: 0, lines: Vec::new(), laid_out: None, top: 0 }
     }
 
-    /// What is shown.
     pub(super) fn explained(&self) -> Option<&ExplainedText> {
         self.asked.get()?.get(self.column)
     }
@@ -48,7 +47,6 @@ impl Sentences {
         self.explained().map_or(&[], |explained| &explained.sentences)
     }
 
-    /// The sentence that is looked at.
     pub(super) fn sentence(&self) -> Option<&ExplainedSentence> {
         self.sentences().get(self.at)
     }
@@ -60,18 +58,15 @@ impl Sentences {
     }
 
     pub(super) fn table(&self, desk: &Desk<'_>) -> Option<Table> {
-        let header = [words::SENTENCE, words::WEIGHT_OF_WORD, words::WORD];
+        let header = [words::SENTENCE, words::WEIGHT_OF_WORD, words::WORD, words::TEXT_OF];
         let row = |(number, sentence): (usize, &ExplainedSentence)| {
-            let of = sentence.words.iter().map(|word| format!("{} {:+}", word.word, word.value));
-            let of = of.collect::<Vec<_>>().join("; ");
-            vec![(number + 1).to_string(), exact(sentence.value), of, sentence.text.clone()]
+            let words: Vec<String> =
+                sentence.words.iter().map(|word| format!("{} {:+}", word.word, word.value)).collect();
+            vec![(number + 1).to_string(), exact(sentence.value), words.join("; "), sentence.text.clone()]
         };
-        let mut header: Vec<String> = header.map(|word| desk.say(word).to_owned()).to_vec();
-        header.push(desk.say(words::TEXT_OF).to_owned());
-        Some(Table { header, rows: self.explained()?.sentences.iter().enumerate().map(row).collect() })
+        Some(Table::new(desk.language, &header, self.explained()?.sentences.iter().enumerate().map(row).collect()))
     }
 
-    /// Another column.
     pub(super) fn aside(&mut self, on: bool) {
         let count = self.asked.get().map_or(0, Vec::len).max(1);
         self.column = (self.column + if on { 1 } else { count - 1 }) % count;
@@ -86,20 +81,10 @@ impl Sentences {
     }
 
     pub(super) fn step(&mut self, action: Action, page: Rect) {
-        let last = self.sentences().len().saturating_sub(1);
         // A page of sentences is what is seen of them.
         let rows = view::text_rows(page);
         let seen = self.lines.iter().skip(self.top).take(rows).filter(|line| line.first).count().max(1);
-        self.at = match action {
-            Action::Down => self.at + 1,
-            Action::Up => self.at.saturating_sub(1),
-            Action::PageDown => self.at + seen,
-            Action::PageUp => self.at.saturating_sub(seen),
-            Action::First => 0,
-            Action::Last => last,
-            _ => self.at,
-        }
-        .min(last);
+        self.at = moved(self.at, action, self.sentences().len(), seen);
     }
 
     /// Lays the text out for the page and brings the sentence into sight.
@@ -114,9 +99,9 @@ impl Sentences {
             self.laid_out = Some((width, self.column));
         }
         let rows = view::text_rows(page).max(1);
-        let of = |line: &Piece| line.sentence == self.at;
-        let first = self.lines.iter().position(of).unwrap_or(0);
-        let last = self.lines.iter().rposition(of).unwrap_or(0);
+        let marked = |line: &Piece| line.sentence == self.at;
+        let first = self.lines.iter().position(marked).unwrap_or(0);
+        let last = self.lines.iter().rposition(marked).unwrap_or(0);
         // Its end is in sight, and before that its beginning.
         self.top = self.top.max((last + 1).saturating_sub(rows)).min(first);
     }

@@ -1,4 +1,4 @@
-//! The pictures of a document's text with what moved its value, and of the words of one sentence.
+//! Draws a document's text with the sentences that moved its value, and the words of one sentence.
 
 use ratatui::Frame;
 use ratatui::layout::Rect;
@@ -7,13 +7,13 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Paragraph, Wrap};
 
 use super::sentences::{Piece, Sentences};
-use super::tokens::{self, Tokens};
+use super::tokens::{self, WordWeights};
 use super::view::{MARGIN, draw_waiting, mark, panes, text_panes};
 use crate::app::App;
 use crate::factor::charts::signed_bar;
 use crate::factor::words as own;
 use crate::list::{self, Column};
-use crate::{figures, look, width, words};
+use crate::{figures, look, sentences, width, words};
 use inkstone_base::language::Language;
 use inkstone_features::extract::{ExplainedBy, ExplainedText};
 
@@ -24,8 +24,7 @@ pub(super) fn draw_text(app: &App, sentences: &Sentences, frame: &mut Frame<'_>,
     };
     let Some(explained) = sentences.explained() else {
         let block = look::pane(format!(" {} ", sentences.doc_id), true);
-        let line = Line::raw(app.say(words::NOTHING_READ_OF_MODELS));
-        return frame.render_widget(Paragraph::new(line).wrap(Wrap { trim: false }).block(block), text);
+        return look::message(app.say(words::NOTHING_READ_OF_MODELS), block, frame, text);
     };
     let place = if all.len() > 1 { format!("{}/{} ", sentences.column + 1, all.len()) } else { String::new() };
     let title = format!(" {place}{}.{} · {} ", explained.feature, explained.column, explained.model);
@@ -36,8 +35,7 @@ pub(super) fn draw_text(app: &App, sentences: &Sentences, frame: &mut Frame<'_>,
     if explained.by == ExplainedBy::Words {
         block = block.title_bottom(Line::styled(rest_of(app, explained), look::DIM).right_aligned());
     }
-    let inner = block.inner(text);
-    frame.render_widget(block, text);
+    let inner = look::framed(block, frame, text);
     let shown = sentences.lines.iter().skip(sentences.top).take(inner.height as usize);
     let lines: Vec<Line<'_>> = shown.map(|line| text_line(app, sentences, explained, line)).collect();
     frame.render_widget(Paragraph::new(lines), inner);
@@ -68,19 +66,19 @@ fn text_line<'a>(app: &App, sentences: &Sentences, explained: &ExplainedText, li
         Span::styled(format!("{} ", width::right(&gave, MARGIN - 2)), look::of_sign(value, red_up)),
     ];
     // Without words the sentence as a whole has the colour.
-    let whole = if explained.by == ExplainedBy::Omission { look::of_sign(value, red_up) } else { look::PLAIN };
-    let plain = if marked { whole.patch(look::STRONG) } else { whole };
-    let of = |given: f64| match given {
+    let base = if explained.by == ExplainedBy::Omission { look::of_sign(value, red_up) } else { look::PLAIN };
+    let plain = if marked { base.patch(look::STRONG) } else { base };
+    let style_of = |given: f64| match given {
         0.0 => plain,
         given => look::of_sign(given, red_up).patch(look::STRONG),
     };
     let mut run: Option<(Style, String)> = None;
     for (glyph, given) in &line.glyphs {
-        match run.as_mut().filter(|run| run.0 == of(*given)) {
+        match run.as_mut().filter(|run| run.0 == style_of(*given)) {
             Some(run) => run.1 += glyph,
             None => {
                 spans.extend(run.take().map(|(style, text)| Span::styled(text, style)));
-                run = Some((of(*given), glyph.clone()));
+                run = Some((style_of(*given), glyph.clone()));
             }
         }
     }
@@ -91,8 +89,7 @@ fn text_line<'a>(app: &App, sentences: &Sentences, explained: &ExplainedText, li
 /// The words of the sentence that is looked at, and how they were found.
 fn draw_words(app: &App, sentences: &Sentences, explained: &ExplainedText, frame: &mut Frame<'_>, area: Rect) {
     let block = look::pane(format!(" {} ", app.say(words::WORDS_THAT_MOVED)), false);
-    let inner = block.inner(area);
-    frame.render_widget(block, area);
+    let inner = look::framed(block, frame, area);
     let columns = inner.width as usize;
     let mut spans = Vec::new();
     let mut used = 0;
@@ -119,13 +116,13 @@ fn draw_words(app: &App, sentences: &Sentences, explained: &ExplainedText, frame
     }
     let note = if app.language == Language::Zh { &explained.note.0 } else { &explained.note.1 };
     let mut lines = vec![Line::from(spans)];
-    lines.extend(wrapped(note, columns).into_iter().take(3).map(|line| Line::styled(line, look::NOTE)));
+    lines.extend(sentences::lines(note, columns).into_iter().take(3).map(|line| Line::styled(line, look::NOTE)));
     lines.push(Line::styled(width::cut(&explained.formula, columns), look::DIM));
     frame.render_widget(Paragraph::new(lines), inner);
 }
 
 /// The words of one sentence with their weights; where there are none, why.
-pub(super) fn draw_tokens(app: &App, sentences: &Sentences, tokens: &Tokens, frame: &mut Frame<'_>, page: Rect) {
+pub(super) fn draw_tokens(app: &App, sentences: &Sentences, tokens: &WordWeights, frame: &mut Frame<'_>, page: Rect) {
     let [_, area, below] = panes(page);
     let Some((explained, sentence)) = sentences.explained().zip(sentences.sentence()) else { return };
     let all = &sentence.words;
@@ -135,8 +132,7 @@ pub(super) fn draw_tokens(app: &App, sentences: &Sentences, tokens: &Tokens, fra
     let block = look::pane(title, true)
         .title_top(Line::styled(width::cut(&format!(" {} ", sentences.doc_id), 30), look::DIM).right_aligned())
         .title_bottom(Line::styled(sum, look::KEY));
-    let inner = block.inner(area);
-    frame.render_widget(block, area);
+    let inner = look::framed(block, frame, area);
     let note = if app.language == Language::Zh { &explained.note.0 } else { &explained.note.1 };
     if all.is_empty() {
         let lines = vec![
@@ -182,10 +178,4 @@ pub(super) fn draw_tokens(app: &App, sentences: &Sentences, tokens: &Tokens, fra
     list::draw(&columns, tokens.order.len(), tokens.cursor, row, frame, inner);
     let about = width::cut(&format!(" {note}  {}", explained.formula), below.width as usize);
     frame.render_widget(Line::styled(about, look::DIM), below);
-}
-
-fn wrapped(text: &str, columns: usize) -> Vec<String> {
-    let glyphs: Vec<width::Glyph<'_>> = width::glyphs(text).collect();
-    let line = |range: std::ops::Range<usize>| glyphs[range].iter().map(|glyph| &*glyph.text).collect();
-    width::wrap(&glyphs, columns.max(2)).into_iter().map(line).collect()
 }

@@ -7,19 +7,18 @@ use crate::list::Cursor;
 use crate::page::{Table, exact};
 use inkstone_features::extract::{ExplainedSentence, ExplainedWord};
 
-/// The list.
-pub(super) struct Tokens {
+pub(super) struct WordWeights {
     /// Places among the words of the sentence, the largest weight first, whatever its sign.
     pub(super) order: Vec<usize>,
     pub(super) cursor: Cursor,
 }
 
-impl Tokens {
-    pub(super) fn of(sentence: &ExplainedSentence) -> Tokens {
+impl WordWeights {
+    pub(super) fn new(sentence: &ExplainedSentence) -> WordWeights {
         let mut order: Vec<usize> = (0..sentence.words.len()).collect();
         let size = |at: &usize| sentence.words[*at].value.abs();
         order.sort_by(|a, b| size(b).total_cmp(&size(a)));
-        Tokens { order, cursor: Cursor::default() }
+        WordWeights { order, cursor: Cursor::default() }
     }
 
     pub(super) fn step(&mut self, action: Action, rows: usize) {
@@ -40,16 +39,16 @@ impl Tokens {
             ]
         };
         let rows = self.order.iter().filter_map(|at| sentence.words.get(*at)).map(row).collect();
-        Some(Table { header: header.map(|word| desk.say(word).to_owned()).to_vec(), rows })
+        Some(Table::new(desk.language, &header, rows))
     }
 }
 
-/// What the weights of all words come to, without their signs.
+/// The sum of the absolute weights.
 pub(super) fn total(words: &[ExplainedWord]) -> f64 {
     words.iter().map(|word| word.value.abs()).filter(|size| size.is_finite()).sum()
 }
 
-/// How much of that is one word's.
+/// The share of one word in `total`.
 pub(super) fn share(word: &ExplainedWord, total: f64) -> f64 {
     word.value.abs() / total
 }
@@ -63,7 +62,7 @@ mod tests {
         let word = |value| ExplainedWord { value, ..ExplainedWord::default() };
         let words = vec![word(0.25), word(-1.5), word(f64::NAN), word(0.25)];
         let sentence = ExplainedSentence { words, ..ExplainedSentence::default() };
-        let order = Tokens::of(&sentence).order;
+        let order = WordWeights::new(&sentence).order;
         assert_eq!(&order[order.len() - 3..], [1, 0, 3], "equal ones stay as they were");
         assert_eq!(total(&sentence.words), 2.0);
         assert_eq!(share(&sentence.words[1], 2.0), 0.75);

@@ -1,9 +1,8 @@
-//! The picture of the way down: breadcrumbs, the list or text of the level, and a line on what is marked.
+//! Draws the way down: breadcrumbs, the list or text of the level, and a line on what is marked.
 
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Position, Rect};
 use ratatui::text::{Line, Span};
-use ratatui::widgets::{Paragraph, Wrap};
 
 use super::{Drill, Level, lists, text};
 use crate::app::App;
@@ -26,30 +25,24 @@ pub(super) fn text_panes(page: Rect) -> [Rect; 3] {
     Layout::vertical([Constraint::Length(1), Constraint::Min(0), Constraint::Length(WORDS)]).areas(page)
 }
 
-/// Inside of the frame around an area.
-fn inside(area: Rect) -> Rect {
-    look::pane("", true).inner(area)
-}
-
 /// Lines that a list has room for.
 pub(super) fn rows(page: Rect) -> usize {
-    list::rows(inside(panes(page)[1]))
+    list::rows(list_area(page))
 }
 
-/// The row of a list, below its titles, at a place of the page.
-pub(super) fn row_at(at: Position, page: Rect) -> Option<usize> {
-    let inner = inside(panes(page)[1]);
-    inner.contains(at).then(|| (at.y - inner.y).checked_sub(1))?.map(usize::from)
+/// The list with its line of titles.
+pub(super) fn list_area(page: Rect) -> Rect {
+    look::inside(panes(page)[1])
 }
 
 /// Lines of text that the page has room for.
 pub(super) fn text_rows(page: Rect) -> usize {
-    inside(text_panes(page)[1]).height as usize
+    look::inside(text_panes(page)[1]).height as usize
 }
 
 /// The line of text at a place of the page, from the first one seen.
 pub(super) fn text_row_at(at: Position, page: Rect) -> Option<usize> {
-    let inner = inside(text_panes(page)[1]);
+    let inner = look::inside(text_panes(page)[1]);
     inner.contains(at).then(|| usize::from(at.y - inner.y))
 }
 
@@ -58,7 +51,6 @@ pub(super) fn text_width(page: Rect) -> usize {
     (page.width as usize).saturating_sub(2 + MARGIN).max(2)
 }
 
-/// Draws the level that was reached.
 pub(in crate::factor) fn draw(app: &App, drill: &Drill, frame: &mut Frame<'_>, page: Rect) {
     let [crumbs, ..] = panes(page);
     frame.render_widget(breadcrumbs(app, drill, crumbs.width as usize), crumbs);
@@ -76,7 +68,7 @@ pub(in crate::factor) fn draw(app: &App, drill: &Drill, frame: &mut Frame<'_>, p
     }
 }
 
-/// Where one is: `因子 tone › Q5 › 2024-03-15 › 300731.SZ 启澜生物 › 公告 › 第 2 句 › 词`.
+/// The path down: `因子 tone › Q5 › 2024-03-15 › 300731.SZ 启澜生物 › 公告 › 第 2 句 › 词`.
 fn breadcrumbs<'a>(app: &App, drill: &Drill, columns: usize) -> Line<'a> {
     let mut crumbs = vec![format!("{} {}", app.say(words::FACTOR), drill.factor)];
     crumbs.extend(drill.quantile().map(|quantile| format!("Q{quantile}")));
@@ -109,7 +101,7 @@ pub(super) fn draw_waiting<T>(app: &App, asked: &Errand<T>, title: String, frame
         Some(error) => Line::styled(error.to_owned(), look::BAD),
         None => Line::styled(app.say(words::READING), look::DIM),
     };
-    frame.render_widget(Paragraph::new(line).wrap(Wrap { trim: false }).block(look::pane(title, true)), area);
+    look::message(line, look::pane(title, true), frame, area);
 }
 
 /// The sign of the marked line, which also stands where there are no colours.

@@ -45,7 +45,7 @@ fn cut(fragments: Vec<Fragment>, depth: usize, parts: &mut Vec<Vec<Fragment>>) {
     cut(below, depth + 1, parts);
 }
 
-/// Whether the left side is a narrow column beside a main one.
+/// True if the left side is a narrow column beside a main one.
 fn is_margin(left: &[Fragment], right: &[Fragment]) -> bool {
     let characters = |side: &[Fragment]| side.iter().map(|f| f.text.chars().count()).sum::<usize>();
     let width = |side: &[Fragment]| {
@@ -103,7 +103,7 @@ fn tallest_gutter(fragments: &[Fragment]) -> Option<Gutter> {
     best
 }
 
-/// How far both sides of a stripe stand beside each other, when they are columns of text.
+/// Height over which both sides of a stripe stand beside each other, when they are columns of text.
 fn height_of(fragments: &[Fragment], x: f32, em: f32) -> Option<f32> {
     let (left, right): (Vec<&Fragment>, Vec<&Fragment>) = fragments.iter().partition(|f| f.x1 <= x);
     if lines(&left) < LINES || lines(&right) < LINES {
@@ -130,7 +130,7 @@ fn lines(side: &[&Fragment]) -> usize {
     side.iter().filter(|f| f.y - last > 0.35 * f.size && std::mem::replace(&mut last, f.y) < f.y).count()
 }
 
-/// Whether most of a side's fragments fill its width.
+/// True if most of a side's fragments fill its width.
 fn is_prose(side: &[Fragment]) -> bool {
     let (x0, x1) = extent(side);
     let full = |f: &&Fragment| f.width() >= 0.7 * (x1 - x0) && f.width() >= 8.0 * f.size;

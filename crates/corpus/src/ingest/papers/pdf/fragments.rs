@@ -28,7 +28,7 @@ static TEMPLATE_MARK: LazyLock<Regex> =
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Fragment {
     pub(super) text: String,
-    /// Where its first character begins and its last one ends, spaces at its ends not counted.
+    /// Left edge of the first character and right edge of the last one, spaces at the ends not counted.
     pub(super) x0: f32,
     pub(super) x1: f32,
     /// Baseline.
@@ -42,7 +42,7 @@ impl Fragment {
         self.x1 - self.x0
     }
 
-    /// Whether both stand on one baseline.
+    /// True if both stand on one baseline.
     pub(super) fn level_with(&self, other: &Fragment) -> bool {
         (self.y - other.y).abs() <= 0.35 * self.size.min(other.size)
     }
@@ -73,7 +73,7 @@ pub(super) fn fragments(glyphs: &[Glyph], page_width: f32) -> Vec<Fragment> {
     merge(without_banners(all, page_width))
 }
 
-/// Leaves out what is written from top to bottom at the edge of the page: single characters below each other.
+/// Leaves out text that runs from top to bottom at the edge of the page: single characters below each other.
 fn without_banners(mut fragments: Vec<Fragment>, page_width: f32) -> Vec<Fragment> {
     let mut column: Vec<usize> = (0..fragments.len())
         .filter(|i| {
@@ -165,7 +165,7 @@ impl Open {
     }
 }
 
-/// How far what follows may stand over the end of a text, in ems: a mark takes half of its place when lines are set tight.
+/// Overlap of the next text with the end of a text, at the most, in ems: a mark takes half of its place when lines are set tight.
 fn overlap(text: &str) -> f32 {
     if text.ends_with(MARKS) { 0.7 } else { 0.3 }
 }

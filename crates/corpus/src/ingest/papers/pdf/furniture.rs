@@ -5,11 +5,11 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::Sheet;
+use super::PageFragments;
 
 /// Share of the page's height, at the top and at the bottom, where headers and footers stand.
 const MARGIN: f32 = 0.12;
-/// How far the heights of a repeated line may differ, in points.
+/// Greatest difference between the heights of a repeated line, in points.
 const SAME_HEIGHT: f32 = 4.0;
 /// Share of the pages that a line repeats on: left and right pages may have headers of their own.
 const MOST: f32 = 0.4;
@@ -20,8 +20,8 @@ static PAGE_NUMBER: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(form).expect("a valid expression")
 });
 
-/// Takes headers, footers and page numbers off the pages.
-pub(super) fn remove(sheets: &mut [Sheet]) {
+/// Removes headers, footers and page numbers from the pages.
+pub(super) fn remove(sheets: &mut [PageFragments]) {
     let mut places: BTreeMap<String, Vec<(usize, f32)>> = BTreeMap::new();
     for (page, sheet) in sheets.iter().enumerate() {
         for fragment in sheet.fragments.iter().filter(|f| in_margin(f.y, sheet.height)) {
@@ -82,13 +82,13 @@ mod tests {
     use super::super::fragments::Fragment;
     use super::*;
 
-    fn sheet(lines: &[(&str, f32)]) -> Sheet {
+    fn sheet(lines: &[(&str, f32)]) -> PageFragments {
         let fragment =
             |(text, y): &(&str, f32)| Fragment { text: (*text).into(), x0: 50.0, x1: 200.0, y: *y, size: 10.0 };
-        Sheet { height: 800.0, fragments: lines.iter().map(fragment).collect() }
+        PageFragments { height: 800.0, fragments: lines.iter().map(fragment).collect() }
     }
 
-    fn left(sheets: &[Sheet]) -> Vec<Vec<&str>> {
+    fn left(sheets: &[PageFragments]) -> Vec<Vec<&str>> {
         sheets.iter().map(|s| s.fragments.iter().map(|f| f.text.as_str()).collect()).collect()
     }
 
@@ -96,7 +96,7 @@ mod tests {
     fn what_repeats_in_the_margin_goes_and_what_repeats_in_the_text_stays() {
         let page = |n: usize| format!("第 {n} 页，共 12 页");
         let numbers: Vec<String> = (1..=3).map(page).collect();
-        let mut sheets: Vec<Sheet> = (0..3)
+        let mut sheets: Vec<PageFragments> = (0..3)
             .map(|i| sheet(&[("某某证券 2024", 40.0), ("本表", 300.0), ("12.5", 90.0), (&numbers[i], 770.0)]))
             .collect();
         sheets[0].fragments[0].text = "封面".into();
@@ -115,7 +115,7 @@ mod tests {
 
     #[test]
     fn pages_of_left_and_right_have_headers_of_their_own() {
-        let mut sheets: Vec<Sheet> = (0..6)
+        let mut sheets: Vec<PageFragments> = (0..6)
             .map(|i| sheet(&[(if i % 2 == 0 { "左" } else { "右" }, 40.0), ("正文", 60.0 + 7.0 * i as f32)]))
             .collect();
         remove(&mut sheets);

@@ -25,18 +25,17 @@ use inkstone_base::limits;
 /// One glyph that can be seen.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Glyph {
-    /// Its characters; empty when the file does not say which.
+    /// Characters; empty when the file does not say which.
     pub(super) text: String,
     /// Left and right end of its advance.
     pub(super) x0: f32,
     pub(super) x1: f32,
-    /// Its baseline.
+    /// Height of the baseline.
     pub(super) y: f32,
     /// Height of an em.
     pub(super) size: f32,
 }
 
-/// What one page draws.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Page {
     pub(super) width: f32,
@@ -46,12 +45,11 @@ pub(super) struct Page {
     pub(super) images: usize,
 }
 
-/// Dates and title in the document's own record.
+/// Dates and title of the document's properties.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Record {
-    /// The title as text.
+pub(super) struct DocumentInfo {
     pub(super) title: Option<String>,
-    /// When it was made and then changed, as `2024-03-01T15:00:00+08:00`.
+    /// Times of creation and of the last change, as `2024-03-01T15:00:00+08:00`.
     pub(super) made_at: Vec<String>,
 }
 
@@ -66,9 +64,8 @@ pub(super) enum Closed {
     Damaged,
 }
 
-/// What a page may throw out of the interpreter.
+/// Reasons to leave the interpreter in the middle of a page.
 pub(super) enum Stop {
-    /// The work was cancelled.
     Cancelled,
     /// The file draws more than [`limits::DRAWN`] things, or one of its pages more than [`limits::GLYPHS`] letters.
     Endless,
@@ -87,7 +84,7 @@ impl File {
         })
     }
 
-    /// Counts what its pages will draw.
+    /// Counts the glyphs and pictures that its pages will draw.
     pub(super) fn rehearse(&self, measure: &mut Measure<'_>) -> Result<(), Harm> {
         measure.rehearse(&self.0)
     }
@@ -96,7 +93,7 @@ impl File {
         self.0.pages().len()
     }
 
-    pub(super) fn record(&self) -> Record {
+    pub(super) fn record(&self) -> DocumentInfo {
         let metadata = self.0.metadata();
         let written = |d: DateTime| {
             let sign = if d.utc_offset_hour < 0 { '-' } else { '+' };
@@ -107,10 +104,10 @@ impl File {
             )
         };
         let made_at = [metadata.creation_date, metadata.modification_date].into_iter().flatten().map(written).collect();
-        Record { title: metadata.title.as_deref().and_then(text_of), made_at }
+        DocumentInfo { title: metadata.title.as_deref().and_then(text_of), made_at }
     }
 
-    /// What each page draws, one after the other; `cancelled` is asked while a page is read. Fonts are read once a file.
+    /// The content of each page, one after the other; `cancelled` is asked while a page is read. Fonts are read once a file.
     ///
     /// Unwinds with a [`Stop`] out of a file that draws without end or when the work is cancelled.
     pub(super) fn each_page(&self, cancelled: &dyn Fn() -> bool, mut take: impl FnMut(Page)) {
@@ -159,7 +156,7 @@ struct Placed {
     width: f64,
 }
 
-/// Notes what is drawn.
+/// Notes the glyphs that are drawn.
 struct Sight<'c> {
     placed: Vec<Placed>,
     images: usize,
@@ -212,17 +209,17 @@ impl Sight<'_> {
             (seen && p.em.is_finite()).then_some(Glyph { text: p.text, x0, x1, y: at.y as f32, size: p.em as f32 })
         };
         let level = self.placed.into_iter().filter(|p| quarter(p) == Some(most)).filter_map(glyph);
-        let mut seen = Seen::default();
+        let mut seen = DrawnGlyphs::default();
         let glyphs = level.filter(|g| seen.is_new(g)).collect();
         Page { width, height, glyphs, images: self.images }
     }
 }
 
-/// Where which glyphs were drawn. To look bold, a glyph is drawn once more at almost the same place, or its outline is.
+/// Places of the glyphs drawn so far. To look bold, a glyph is drawn once more at almost the same place, or its outline is.
 #[derive(Default)]
-struct Seen(FxHashSet<(String, i32, i32)>);
+struct DrawnGlyphs(FxHashSet<(String, i32, i32)>);
 
-impl Seen {
+impl DrawnGlyphs {
     fn is_new(&mut self, glyph: &Glyph) -> bool {
         // A text of one size stands on a grid of fifths of its em.
         let cell = |at: f32| (5.0 * at / glyph.size.max(0.1)).round() as i32;

@@ -2,7 +2,7 @@
 //!
 //! First the bytes of the file are looked over, before anything is opened: each stream is unpacked once, to the limit, by the
 //! filters that it names. Pictures are never unpacked; their bytes are overwritten, so that nothing else can unpack them either.
-//! Then, with the file open, its pages are rehearsed: what is drawn is counted each time that it is drawn.
+//! Then, with the file open, its pages are rehearsed: each drawing is counted each time that it is drawn.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -32,7 +32,7 @@ const PATH: usize = 400_000;
 const LETTER: usize = 100;
 /// Bytes of the text that is shown at once.
 const SHOWN: usize = 100_000;
-/// Width of a row of a predictor, and glyphs whose widths are listed: what is above has no use.
+/// Width of a row of a predictor, and glyphs whose widths are listed: more has no use.
 const COLUMNS: u64 = 1 << 20;
 const GLYPHS: i64 = 1 << 18;
 /// The most bytes to which one byte of deflated data unpacks.
@@ -41,7 +41,6 @@ const DEFLATED: usize = 1032;
 /// Why the interpreter is not asked.
 #[derive(Debug)]
 pub(super) enum Harm {
-    /// The work was cancelled.
     Cancelled,
     /// It would hold more bytes than the limit.
     TooLarge,
@@ -69,7 +68,7 @@ pub(super) struct Measure<'c> {
 
 /// A stream as it lies in the file.
 struct Lying {
-    /// Where its dictionary begins.
+    /// First byte of its dictionary.
     head: usize,
     data: Range<usize>,
     filters: Vec<Filter>,
@@ -151,7 +150,7 @@ impl<'c> Measure<'c> {
         if (self.cancelled)() { Err(Harm::Cancelled) } else { Ok(()) }
     }
 
-    /// Counts what all pages draw.
+    /// Counts the drawings of all pages.
     pub(super) fn rehearse(&mut self, pdf: &Pdf) -> Result<(), Harm> {
         if self.encrypted {
             for object in pdf.objects() {
@@ -291,7 +290,7 @@ impl<'c> Measure<'c> {
         }
     }
 
-    /// Counts what a form draws, with the forms in it.
+    /// Counts the drawings of a form, with the forms in it.
     fn form(&mut self, pdf: &Pdf, stream: &Stream<'_>, outer: &Resources<'_>, forms: &mut Forms) -> Result<(), Harm> {
         if stream.dict().get::<Name<'_>>(SUBTYPE).is_none_or(|name| *name != *FORM) {
             return Ok(());

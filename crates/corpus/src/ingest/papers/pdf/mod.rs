@@ -19,7 +19,7 @@ use std::panic::resume_unwind;
 use self::fragments::Fragment;
 pub(super) use self::title::sensible as sensible_title;
 
-use self::glyphs::{Closed, File, Record, Stop};
+use self::glyphs::{Closed, DocumentInfo, File, Stop};
 use self::measure::{Harm, Measure};
 use super::dates;
 use super::quality::{Census, Quality};
@@ -33,15 +33,15 @@ const SCAN: usize = 10;
 
 /// A page as fragments.
 #[derive(Clone, Debug, Default)]
-struct Sheet {
+struct PageFragments {
     height: f32,
     fragments: Vec<Fragment>,
 }
 
 /// All that was drawn in a file.
 struct Drawn {
-    sheets: Vec<Sheet>,
-    record: Record,
+    sheets: Vec<PageFragments>,
+    record: DocumentInfo,
     quality: Quality,
     images: usize,
 }
@@ -104,7 +104,7 @@ fn drawn(mut bytes: Vec<u8>, limits: &Limits, cancelled: &dyn Fn() -> bool) -> R
     let (mut blank, mut images, mut fragments) = (0, 0, 0);
     file.each_page(cancelled, |page| {
         page.glyphs.iter().for_each(|g| census.add_glyph(&g.text));
-        let sheet = Sheet { height: page.height, fragments: fragments::fragments(&page.glyphs, page.width) };
+        let sheet = PageFragments { height: page.height, fragments: fragments::fragments(&page.glyphs, page.width) };
         fragments += sheet.fragments.len();
         if fragments > limits::FRAGMENTS {
             resume_unwind(Box::new(Stop::Endless));
@@ -134,7 +134,7 @@ fn paper(drawn: Drawn, name: &str, limits: &Limits) -> Result<Paper, Refused> {
 }
 
 /// The text of all pages, a paragraph or table row a line.
-fn body(sheets: Vec<Sheet>) -> String {
+fn body(sheets: Vec<PageFragments>) -> String {
     let parts: Vec<Vec<String>> =
         sheets.into_iter().flat_map(|s| columns::in_order(s.fragments)).map(|part| paragraphs::lines(&part)).collect();
     let mut body = String::new();

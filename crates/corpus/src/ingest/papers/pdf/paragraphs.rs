@@ -10,17 +10,17 @@ use regex::Regex;
 use super::fragments::Fragment;
 use crate::ingest::papers::letters::is_symbol_font;
 
-/// What begins a line of its own, whatever stands before it.
+/// Beginnings of a line of its own, whatever stands before it.
 static FRESH: LazyLock<Regex> = LazyLock::new(|| {
     let form = r"^(?:[◆◇●○■□▪▫▶►➢➤➔•※★☆✓✔❖]|【|图表?\s*\d|表\s*\d|(?:资料|数据)来源|注[：:]|附录|风险提示[：:])";
     Regex::new(form).expect("a valid expression")
 });
-/// What begins an item unless the line before it stops in the middle of a sentence.
+/// Beginnings of an item unless the line before it stops in the middle of a sentence.
 static ITEM: LazyLock<Regex> = LazyLock::new(|| {
     let form = r"^(?:[一二三四五六七八九十]{1,3}、|[（(][一二三四五六七八九十\d]{1,3}[)）]|\d{1,2}(?:、|[.．)）]\s*[^\d\s])|[①-⑳])";
     Regex::new(form).expect("a valid expression")
 });
-/// A short name and what it is, as in the columns of contacts and key figures.
+/// A short name and its value, as in the columns of contacts and key figures.
 static LABELLED: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"^[^，。；：:]{2,10}[：:]").expect("a valid expression"));
 
@@ -35,7 +35,7 @@ struct Row {
     x1: f32,
     y: f32,
     size: f32,
-    /// Whether it is one run of text, and no row of cells.
+    /// True if it is one run of text, and no row of cells.
     prose: bool,
 }
 
@@ -125,7 +125,7 @@ fn same_size(a: &Row, b: &Row) -> bool {
     (a.size - b.size).abs() <= 0.12 * a.size.max(b.size)
 }
 
-/// Whether row `i` goes on in the next one.
+/// True if row `i` goes on in the next one.
 fn goes_on(rows: &[Row], i: usize, pitch: f32) -> bool {
     let (row, next) = (&rows[i], &rows[i + 1]);
     let near = next.y - row.y <= (1.3 * pitch).min(2.6) * row.size;

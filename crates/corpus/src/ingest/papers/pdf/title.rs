@@ -4,12 +4,12 @@ use super::fragments::Fragment;
 use super::paragraphs::join;
 use crate::ingest::papers::letters::is_han;
 
-/// How much larger than running text a title is.
+/// Size of a title as a multiple of running text, at the least.
 const LARGER: f32 = 1.15;
 /// Characters of a title at the most.
 const LENGTH: usize = 120;
 
-/// What stands in large letters on many first pages and is no title.
+/// Texts in large letters on many first pages that are no title.
 const BANNERS: [&str; 24] = [
     "证券研究报告",
     "研究报告",
@@ -37,7 +37,7 @@ const BANNERS: [&str; 24] = [
     "中性",
 ];
 
-/// Takes the title off the fragments of the first page.
+/// Removes the title from the fragments of the first page.
 pub(super) fn take(fragments: &mut Vec<Fragment>) -> Option<String> {
     let body = body_size(fragments)?;
     let mut candidates: Vec<usize> = (0..fragments.len()).filter(|i| is_title(&fragments[*i], body)).collect();
@@ -95,7 +95,7 @@ fn is_title(fragment: &Fragment, body: f32) -> bool {
         && !BANNERS.contains(&plain.as_str())
 }
 
-/// A title of the document's own record, when it is one that a person gave.
+/// The title of the document's properties, if a person gave it.
 pub(in crate::ingest::papers) fn sensible(title: &str) -> Option<&str> {
     let title = title.trim();
     let lower = title.to_ascii_lowercase();

@@ -1,0 +1,103 @@
+//! A row seen through its mapping: the text, time or number of a field.
+
+use std::borrow::Cow;
+
+use chrono::NaiveDateTime;
+
+use crate::ingest::mapping::{FieldRule, Mapping};
+use crate::ingest::reader::{Cells, Fault};
+use crate::ingest::reason;
+use crate::ingest::times::{self, Moment, TimeFormat};
+
+/// Rules by which the rows of one file are read.
+pub(super) struct Rules<'a> {
+    pub(super) mapping: &'a Mapping,
+    pub(super) time_format: &'a TimeFormat,
+    /// Times after this one are impossible.
+    pub(super) latest: NaiveDateTime,
+}
+
+impl<'a> Rules<'a> {
+    pub(super) fn row(&'a self, cells: &'a Cells) -> MappedRow<'a> {
+        MappedRow { rules: self, cells }
+    }
+}
+
+/// One row.
+pub(super) struct MappedRow<'a> {
+    rules: &'a Rules<'a>,
+    cells: &'a Cells,
+}
+
+impl MappedRow<'_> {
+    fn cell(&self, i: usize) -> Option<&str> {
+        self.cells.get(i)?.as_deref().map(str::trim).filter(|text| !text.is_empty())
+    }
+
+    /// The text of a field, trimmed; `None` when there is none.
+    pub(super) fn text(&self, field: &str) -> Option<Cow<'_, str>> {
+        match self.rules.mapping.pick(field) {
+            FieldRule::Absent => None,
+            FieldRule::Constant(text) => Some(Cow::Owned(text.clone())),
+            FieldRule::Cell(i, _) => self.cell(*i).map(Cow::Borrowed),
+            FieldRule::Two(i, j) => {
+                let texts: Vec<&str> = [*i, *j].into_iter().filter_map(|i| self.cell(i)).collect();
+                (!texts.is_empty()).then(|| Cow::Owned(texts.join(" ")))
+            }
+            FieldRule::Found(pattern, i) => {
+                let captures = pattern.captures(self.cell(*i)?)?;
+                captures.get(1).or_else(|| captures.get(0)).map(|m| Cow::Owned(m.as_str().to_owned()))
+            }
+        }
+    }
+
+    /// The text of a field, where the words for "nothing" count as nothing.
+    pub(super) fn value(&self, field: &str) -> Option<Cow<'_, str>> {
+        self.text(field).filter(|text| !is_nothing(text))
+    }
+
+    pub(super) fn time(&self, field: &str) -> Result<Option<Moment>, Fault> {
+        let Some(text) = self.value(field) else { return Ok(None) };
+        let parsed = match self.rules.mapping.pick(field) {
+            FieldRule::Two(i, j) => {
+                times::parse_two(self.cell(*i).unwrap_or_default(), self.cell(*j).unwrap_or_default())
+            }
+            _ => self.rules.time_format.parse(&text),
+        };
+        match parsed {
+            Err(error) => Err(self.fault(field, error.reason(), &text)),
+            Ok(moment) if self.begins(moment) > self.rules.latest => {
+                let fault = self.fault(field, reason::FUTURE_TIME, &text);
+                Err(Fault { until: Some(self.begins(moment)), ..fault })
+            }
+            Ok(moment) => Ok(Some(moment)),
+        }
+    }
+
+    /// Until when it is in the future. A date alone stands for its last second, but is in the future only when the day is.
+    fn begins(&self, moment: Moment) -> NaiveDateTime {
+        if moment.is_day_end() { moment.time.date().into() } else { moment.time }
+    }
+
+    /// The number of a field, times its factor; `None` when it is absent or not finite.
+    pub(super) fn number(&self, field: &str) -> Result<Option<f64>, Fault> {
+        let Some(text) = self.value(field) else { return Ok(None) };
+        let factor = if let FieldRule::Cell(_, factor) = self.rules.mapping.pick(field) { *factor } else { 1.0 };
+        let plain = text.replace([',', '，'], "");
+        match plain.parse::<f64>() {
+            Ok(value) if value.is_finite() => Ok(Some(value * factor)),
+            Ok(_) => Ok(None),
+            Err(_) => Err(self.fault(field, "not a number", &text)),
+        }
+    }
+
+    pub(super) fn fault(&self, field: &str, reason: &str, value: &str) -> Fault {
+        Fault::new(self.rules.mapping.column_of(field), reason, value)
+    }
+}
+
+/// True if a text is one of the words by which tables say that there is no value.
+fn is_nothing(text: &str) -> bool {
+    matches!(text, "-" | "--" | "—" | "——" | "\\N" | "NaT" | "停牌" | "无")
+        || ["nan", "null", "none", "n/a", "na", "nat"].iter().any(|word| text.eq_ignore_ascii_case(word))
+}

@@ -1,0 +1,157 @@
+//! What the program knows of each model of a feature. A new model is one more arm of [`Model::entry`].
+
+use anyhow::Result;
+
+use super::{Feature, Inputs, Model};
+use super::{induced, lexicon, lsa, onnx, regression, sestm, surprise, textnet, tfidf, vintages};
+use inkstone_base::data::{Key, Report};
+use inkstone_base::job::Ctx;
+use inkstone_models::{Method, component_names};
+use inkstone_onnx::Output;
+use inkstone_store::Store;
+
+/// One row of the table of models.
+#[derive(Clone, Copy)]
+pub(super) struct ModelEntry {
+    /// Computes a feature for the whole corpus.
+    pub(super) run: fn(&Feature, &Inputs<'_>, &Store, &Ctx) -> Result<(Key, Report)>,
+    pub(super) columns: ColumnNames,
+    pub(super) explained_by: Explainer,
+    pub(super) learns_from_returns: bool,
+    /// True if company names are masked unless the configuration says otherwise.
+    pub(super) masks_names: bool,
+    /// True if rows of several windows of a text can be combined.
+    pub(super) combines_windows: bool,
+    /// The method of a model that is an estimator on word counts.
+    pub(super) method: Option<Method>,
+    /// Fails where the settings of the feature do not suit the model.
+    pub(super) check: fn(&Feature) -> Result<()>,
+}
+
+/// The columns of a model's rows.
+#[derive(Clone, Copy)]
+pub(super) enum ColumnNames {
+    /// Rows are sparse.
+    Sparse,
+    Fixed(&'static [&'static str]),
+    /// `c1`, `c2`, ... of so many components.
+    Components(fn(&Feature) -> usize),
+    /// `c1`, `c2`, ... of vectors of so many values, and `words`.
+    Vectors(fn(&Feature) -> usize),
+    /// Known once the feature's file is read; the function says which names are possible.
+    InFile(fn(&Feature, &str) -> bool),
+}
+
+/// How a value is taken apart.
+#[derive(Clone, Copy)]
+pub(super) enum Explainer {
+    /// By the tone words of the lexicon.
+    ToneWords,
+    /// By the words of the fold, which the set keeps.
+    FoldWords,
+    /// By fitting the fold once more.
+    RefittedFold,
+    /// By leaving out each sentence.
+    LeftOutSentences,
+    None,
+}
+
+impl Model {
+    pub(super) fn entry(self) -> ModelEntry {
+        let network = ModelEntry {
+            run: textnet::run,
+            columns: ColumnNames::Fixed(&["score"]),
+            explained_by: Explainer::None,
+            learns_from_returns: true,
+            masks_names: false,
+            combines_windows: false,
+            method: None,
+            check: textnet::check,
+        };
+        let estimator = |method| ModelEntry {
+            run: regression::run,
+            explained_by: Explainer::RefittedFold,
+            method: Some(method),
+            check: |_| Ok(()),
+            ..network
+        };
+        let fold_words = ModelEntry {
+            run: sestm::run,
+            columns: ColumnNames::Fixed(&["score", "words"]),
+            explained_by: Explainer::FoldWords,
+            masks_names: true,
+            check: |_| Ok(()),
+            ..network
+        };
+        let of_texts = ModelEntry {
+            run: tfidf::run,
+            columns: ColumnNames::Sparse,
+            learns_from_returns: false,
+            check: |_| Ok(()),
+            ..network
+        };
+        let vintages = |dim| ModelEntry { run: vintages::run, columns: ColumnNames::Vectors(dim), ..of_texts };
+        match self {
+            Model::Lexicon => ModelEntry {
+                run: lexicon::run,
+                columns: ColumnNames::Fixed(&["tone", "positive", "negative", "tokens"]),
+                explained_by: Explainer::ToneWords,
+                combines_windows: true,
+                ..of_texts
+            },
+            Model::Tfidf => of_texts,
+            Model::Lsa => {
+                ModelEntry { run: lsa::run, columns: ColumnNames::Components(|feature| feature.lsa.dim), ..of_texts }
+            }
+            Model::Ridge => estimator(Method::Ridge),
+            Model::Logistic => estimator(Method::Logistic),
+            Model::Bayes => estimator(Method::Bayes),
+            Model::Svm => estimator(Method::Svm),
+            Model::Boosted => estimator(Method::Boosted),
+            Model::Sestm => fold_words,
+            Model::Induced => ModelEntry {
+                run: induced::run,
+                columns: ColumnNames::Fixed(&["tone", "positive", "negative", "words"]),
+                ..fold_words
+            },
+            Model::Surprise => ModelEntry {
+                run: surprise::run,
+                columns: ColumnNames::Fixed(&["surprise", "oov", "tokens"]),
+                check: |feature| feature.surprise.check(),
+                ..of_texts
+            },
+            Model::Word2vec => vintages(|feature| feature.word2vec.dim),
+            Model::Glove => vintages(|feature| feature.glove.dim),
+            Model::FastText => vintages(|feature| feature.fasttext.dim),
+            Model::Vectors => ModelEntry {
+                run: vintages::run_given,
+                columns: ColumnNames::InFile(|_, name| name == "words" || is_component(name)),
+                check: |feature| feature.vectors.check(),
+                ..of_texts
+            },
+            Model::Onnx => ModelEntry {
+                run: onnx::run,
+                columns: ColumnNames::InFile(|feature, name| {
+                    feature.onnx.output != Output::Embedding || is_component(name)
+                }),
+                explained_by: Explainer::LeftOutSentences,
+                combines_windows: true,
+                check: onnx::check,
+                ..of_texts
+            },
+            Model::TextCnn | Model::TextRnn => network,
+        }
+    }
+}
+
+fn is_component(name: &str) -> bool {
+    let number = || name.strip_prefix('c')?.parse::<usize>().ok();
+    number().is_some_and(|number| number > 0)
+}
+
+/// Columns of documents among vectors of so many values.
+pub(super) fn place_columns(dim: usize) -> Vec<String> {
+    let mut columns = component_names(dim);
+    columns.push("words".to_owned());
+    columns
+}

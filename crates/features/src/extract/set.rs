@@ -1,0 +1,172 @@
+//! Feature sets: what identifies one, what is noted beside its rows, and how its batches are written.
+
+use anyhow::{Context, Result};
+use chrono::NaiveDateTime;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::reading::{CorpusReader, ReadDocument};
+use super::steps::StepReport;
+use super::{Feature, VERSION};
+use inkstone_base::data::{Key, Report};
+use inkstone_base::job::Ctx;
+use inkstone_models::FoldReport;
+use inkstone_store::{Header, RowKind, Rows, SetSpec, Writer};
+
+/// Everything besides the text that can change a row of a set. Its JSON is part of the set's id.
+pub(super) struct SetParams(Value);
+
+impl SetParams {
+    /// Of a feature whose rows depend on its own settings alone.
+    pub(super) fn new(feature: &Feature) -> SetParams {
+        SetParams(json!({"version": VERSION, "feature": feature}))
+    }
+
+    /// Of a feature that reads words.
+    pub(super) fn of_words(reader: &CorpusReader<'_>) -> SetParams {
+        SetParams::new(reader.feature).with("segmenter", reader.segmenter.key())
+    }
+
+    /// Of a feature whose model is fitted on the corpus.
+    pub(super) fn of_corpus(reader: &CorpusReader<'_>) -> SetParams {
+        SetParams::of_words(reader).with("corpus", reader.inputs.corpus)
+    }
+
+    /// Of a feature whose model is fitted on the corpus and on returns.
+    pub(super) fn of_returns(reader: &CorpusReader<'_>) -> SetParams {
+        SetParams::of_corpus(reader).with("prices", reader.inputs.prices).with("cutoff", reader.inputs.cutoff)
+    }
+
+    pub(super) fn with(mut self, name: &str, value: impl Serialize) -> SetParams {
+        self.0[name] = json!(value);
+        self
+    }
+
+    pub(super) fn spec(self, feature: &Feature, kind: RowKind, fitted_until: Option<NaiveDateTime>) -> SetSpec {
+        SetSpec { name: feature.name.clone(), kind, params: self.0, fitted_until }
+    }
+}
+
+/// What a feature set notes beside its rows.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SetMeta {
+    /// Names of the columns; empty for sparse rows.
+    pub columns: Vec<String>,
+    /// `lsa`: the singular value of each component.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub singular_values: Option<Vec<f64>>,
+    /// `tfidf`: the term of each column of a sparse row; empty for hashed terms.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub vocabulary: Option<Vec<Box<str>>>,
+    /// Models that learn from returns: what each fold saw.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub folds: Option<Vec<FoldReport>>,
+    /// `induced`, `sestm`: the words of each fold; null for a fold without a model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub words: Option<Value>,
+    /// `textcnn`, `textrnn`: the training of each fold's network.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub networks: Option<Value>,
+    /// Models of past documents: the model of each step.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub windows: Option<Vec<StepReport>>,
+    /// `onnx`: the runtime and device that the model ran on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ran: Option<Value>,
+}
+
+impl SetMeta {
+    /// Column names and nothing else.
+    pub(super) fn of_columns(columns: Vec<String>) -> SetMeta {
+        SetMeta { columns, ..SetMeta::default() }
+    }
+
+    /// Reads what a set notes.
+    pub fn read(header: &Header) -> Result<SetMeta> {
+        SetMeta::deserialize(&header.meta).with_context(|| {
+            format!("the notes of feature {:?} are unreadable: compute it again (inkstone extract)", header.spec.name)
+        })
+    }
+}
+
+/// The parts of a corpus as batches of a set.
+#[derive(Default)]
+pub(super) struct Batches {
+    /// Key of each batch, and the keys of its rows.
+    batches: Vec<(Key, Vec<Key>)>,
+}
+
+impl Batches {
+    pub(super) fn push(&mut self, documents: &[ReadDocument]) {
+        self.batches.push((key_of(documents), row_keys(documents)));
+    }
+
+    /// Number of rows of each batch.
+    pub(super) fn sizes(&self) -> impl Iterator<Item = usize> {
+        self.batches.iter().map(|(_, keys)| keys.len())
+    }
+
+    /// A value of NaN for each of the `dim` columns of each row, batch by batch.
+    pub(super) fn empty_rows(&self, dim: usize) -> Vec<Vec<f32>> {
+        self.sizes().map(|rows| vec![f32::NAN; dim * rows]).collect()
+    }
+
+    /// Writes the batches that are not there yet; `rows` gives the values `[rows, dim]` of a batch. Returns the order of the batches.
+    pub(super) fn write(
+        &self,
+        writer: &Writer<'_>,
+        dim: usize,
+        mut rows: impl FnMut(usize) -> Vec<f32>,
+        ctx: &Ctx,
+    ) -> Result<Vec<Key>> {
+        for (number, (batch, keys)) in self.batches.iter().enumerate() {
+            ctx.check()?;
+            if !writer.has(*batch)? {
+                writer.put(*batch, &Rows::dense(keys.clone(), dim, rows(number)))?;
+            }
+        }
+        Ok(self.batches.iter().map(|batch| batch.0).collect())
+    }
+}
+
+/// The key under which the rows of a part are stored: which documents, and what is read of each.
+pub(super) fn key_of(documents: &[ReadDocument]) -> Key {
+    Key::of_parts(documents.iter().flat_map(|document| [document.doc_id.as_bytes(), document.key.0.as_slice()]))
+}
+
+pub(super) fn row_keys(documents: &[ReadDocument]) -> Vec<Key> {
+    documents.iter().map(|document| document.key).collect()
+}
+
+/// Writes the rows of the corpus part by part; `rows` gives those of a part that an earlier run did not finish. `halved` says that half of
+/// the progress was counted in an earlier pass. Returns the order of the batches, and the documents of parts that were there.
+pub(super) fn write_parts(
+    reader: &CorpusReader<'_>,
+    writer: &Writer<'_>,
+    halved: bool,
+    report: &mut Report,
+    rows: impl Fn(&[ReadDocument]) -> Rows,
+) -> Result<(Vec<Key>, u64)> {
+    let (mut order, mut kept) = (Vec::new(), 0);
+    reader.for_each_part(|documents| {
+        let (key, count) = (key_of(documents), documents.len() as u64);
+        if writer.has(key)? {
+            kept += count;
+        } else {
+            writer.put(key, &rows(documents))?;
+        }
+        order.push(key);
+        report.rows_in += count;
+        Ok(reader.ctx.advance(count - if halved { count / 2 } else { 0 })?)
+    })?;
+    report.rows_out = report.rows_in;
+    Ok((order, kept))
+}
+
+/// Finishes a set, and notes how many of its batches an earlier run had left.
+pub(super) fn finish(writer: Writer<'_>, order: &[Key], meta: &SetMeta, mut report: Report) -> Result<(Key, Report)> {
+    report.fact("batches", order.len());
+    report.fact("batches_kept", writer.kept());
+    Ok((writer.finish(order, serde_json::to_value(meta)?)?.id(), report))
+}

@@ -1,0 +1,63 @@
+//! Models on plain files, without a project: lines in, a fitted model or a table of rows out.
+//!
+//! A line is a document. [`Lines`] reads them in blocks, so that no corpus has to fit in memory ([`Lines::for_each_document`]); [`Cutter`]
+//! makes tokens of them. Each model's file here joins reader, cutter and the model itself (`inkstone_models`). [`Fitted`] is a model of any
+//! kind in use. Not for: documents of a project, which come with codes and clean text (that is `extract`).
+
+pub mod classify;
+mod coverage;
+mod cutter;
+pub mod doc2vec;
+mod embed;
+pub mod fasttext;
+mod fitted;
+pub mod glove;
+mod judged;
+pub mod keywords;
+pub mod lexicon;
+mod lines;
+pub mod lsa;
+mod nearest;
+pub mod neural;
+pub mod newwords;
+mod ngram;
+mod ngram_eval;
+mod numbered;
+pub mod onnx;
+mod output;
+pub mod pooling;
+pub mod ppmi;
+mod project_lines;
+mod projection;
+mod returns;
+mod rows;
+pub mod sestm;
+mod shift;
+mod source;
+mod spill;
+mod summaries;
+pub mod textnet;
+pub mod tone;
+pub mod vectorize;
+mod vectors;
+pub mod vintages;
+pub mod windows;
+pub mod word2vec;
+mod words;
+
+pub use cutter::{CutSpec, Cutter};
+pub use embed::embed;
+pub use fitted::{EvalParams, Figures, Fitted, Per, open_model};
+pub use judged::{Judgements, evaluate_words};
+pub use lines::{Block, LATER, Line, LineFormat, Lines, Refused};
+pub use nearest::{Named, Near, Sought, nearest_documents, nearest_to_sum, nearest_words};
+pub use ngram::{HeldOut, train_ngram};
+pub use ngram_eval::open_language_model;
+pub use numbered::PhraseParams;
+pub use output::{Sink, write_rows};
+pub use projection::{Projection, ProjectionMethod, ProjectionParams, Shown, project};
+pub use rows::{Columns, Rows};
+pub use shift::{Shift, shifts, write_shifts};
+pub use source::Source;
+pub use summaries::{SummaryTokens, evaluate_summaries};
+pub use words::{Known, WordRows, look_up};

@@ -1,0 +1,128 @@
+//! Nearest words of a model with word vectors, and nearest documents of a file by any model with dense rows.
+
+use anyhow::{Context, Result, bail, ensure};
+use serde::Serialize;
+
+use super::lines::BLOCK;
+use super::words::VectorWords;
+use super::{Columns, Fitted, Line, Lines, Rows};
+use inkstone_base::data::Report;
+use inkstone_base::job::Ctx;
+use inkstone_models::{Nearest, Neighbour, unit};
+
+/// The neighbours of a word or document.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Near {
+    pub of: String,
+    /// The nearest first; the word or document itself is left out.
+    pub neighbours: Vec<Named>,
+}
+
+/// A neighbour under its name.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Named {
+    /// Word, or id of the document.
+    pub name: String,
+    /// Cosine of the angle between them.
+    pub similarity: f32,
+}
+
+/// The documents whose neighbours are sought.
+pub enum Sought<'s> {
+    /// This text, which is not in the file.
+    Text(&'s str),
+    /// Documents of the file with these ids, or line numbers.
+    Ids(&'s [String]),
+}
+
+/// The `k` words that are nearest to the sum of some words less some others, each at length 1: `b` and `c` less `a` answers what
+/// is to `c` as `b` is to `a`. The words themselves are left out.
+pub fn nearest_to_sum(model: &dyn Fitted, plus: &[String], minus: &[String], k: usize, ctx: &Ctx) -> Result<Near> {
+    let words = VectorWords::new(model, ctx)?;
+    let (mut query, mut asked) = (vec![0.0; words.dim], Vec::new());
+    for (added, sign) in [(plus, 1.0), (minus, -1.0)] {
+        for word in added {
+            let found = words.get(word)?;
+            query.iter_mut().zip(unit(&found.vector)).for_each(|(sum, v)| *sum += sign * v);
+            asked.extend(found.place);
+        }
+    }
+    let found = ctx.install(|| words.nearest.query(&query, k.saturating_add(asked.len())));
+    let of = format!("{} - {}", plus.join(" + "), minus.join(" - "));
+    Ok(Near { of, neighbours: others(&words, found, &asked, k) })
+}
+
+/// The `k` words that are nearest to each word. Those that the model does not know, but makes a vector for, are answered too.
+pub fn nearest_words(model: &dyn Fitted, asked: &[String], k: usize, ctx: &Ctx) -> Result<Vec<Near>> {
+    let words = VectorWords::new(model, ctx)?;
+    let (mut queries, mut places) = (Vec::new(), Vec::new());
+    for word in asked {
+        let found = words.get(word)?;
+        queries.extend_from_slice(&found.vector);
+        places.push(found.place);
+    }
+    let found = ctx.install(|| words.nearest.query_all(&queries, k.saturating_add(1)));
+    let near = |((word, place), found): ((&String, Option<usize>), Vec<Neighbour>)| {
+        let itself = place.map(|place| vec![place]).unwrap_or_default();
+        Near { of: word.clone(), neighbours: others(&words, found, &itself, k) }
+    };
+    Ok(asked.iter().zip(places).zip(found).map(near).collect())
+}
+
+/// The first `k` words of those found, without those in some places.
+fn others(words: &VectorWords<'_>, found: Vec<Neighbour>, left_out: &[usize], k: usize) -> Vec<Named> {
+    let others = found.into_iter().filter(|neighbour| !left_out.contains(&neighbour.row)).take(k);
+    others.map(|n| Named { name: words.all[n.row].to_string(), similarity: n.similarity }).collect()
+}
+
+/// The `k` documents of the lines that are nearest to each of those sought. All rows are held in memory.
+pub fn nearest_documents(
+    model: &dyn Fitted,
+    lines: &mut Lines,
+    sought: &Sought<'_>,
+    k: usize,
+    ctx: &Ctx,
+) -> Result<(Vec<Near>, Report)> {
+    let Columns::Dense(names) = model.columns()? else {
+        bail!(
+            "a {} model gives no vectors of few values to compare documents by; train lsa on the same documents",
+            model.header().kind
+        );
+    };
+    let dim = names.len();
+    let dense = |rows: Rows| match rows {
+        Rows::Dense(values) => Ok(values),
+        _ => bail!("rows of another kind than their columns"),
+    };
+    let (mut ids, mut rows): (Vec<String>, Vec<f32>) = (Vec::new(), Vec::new());
+    lines.for_each_block(BLOCK, |documents| {
+        ids.extend(documents.iter().map(|line| line.name().into_owned()));
+        for (_, chunk) in model.many(&documents, ctx)? {
+            rows.extend(dense(chunk)?);
+        }
+        Ok(())
+    })?;
+    ensure!(!ids.is_empty(), "there are no documents to look among; is the input empty?");
+    let (asked, queries, places): (Vec<String>, Vec<f32>, Vec<Option<usize>>) = match sought {
+        Sought::Text(text) => {
+            let line = Line { number: 1, text: (*text).into(), ..Line::default() };
+            (vec![(*text).to_owned()], dense(model.rows(&[line])?)?, vec![None])
+        }
+        Sought::Ids(wanted) => {
+            let place = |id: &String| {
+                let place = ids.iter().position(|known| known == id);
+                place.with_context(|| format!("no document has the id {id}; ids are the field id, or numbers of lines"))
+            };
+            let places: Vec<usize> = wanted.iter().map(place).collect::<Result<_>>()?;
+            let queries = places.iter().flat_map(|&place| &rows[place * dim..][..dim]).copied().collect();
+            (wanted.to_vec(), queries, places.into_iter().map(Some).collect())
+        }
+    };
+    let nearest = ctx.install(|| Nearest::new(rows, dim))?;
+    let found = ctx.install(|| nearest.query_all(&queries, k.saturating_add(1)));
+    let near = asked.into_iter().zip(places).zip(found).map(|((of, place), found)| {
+        let others = found.into_iter().filter(|n| Some(n.row) != place).take(k);
+        Near { of, neighbours: others.map(|n| Named { name: ids[n.row].clone(), similarity: n.similarity }).collect() }
+    });
+    Ok((near.collect(), lines.finish()?))
+}

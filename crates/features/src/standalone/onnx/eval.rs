@@ -1,0 +1,208 @@
+//! Checks of a contextual model before a long run: filled masks, similarity of like texts, labels, perplexity, and the distance of a smaller
+//! form of the model.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use anyhow::{Context, Result, bail, ensure};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::super::fitted::figures;
+use super::super::{Figures, Line, LineFormat, Lines};
+use super::{BLOCK, Contextual, FittedOnnx};
+use inkstone_base::data::Report;
+use inkstone_base::job::Ctx;
+use inkstone_base::stats::{pearson, spearman};
+use inkstone_models::{ClassReport, cosine};
+use inkstone_onnx::{Drift, MaskedModel, OnnxParams, Output};
+
+/// Tokens shown for each mask.
+const BEST: usize = 5;
+
+/// What `eval` measures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, clap::ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+#[value(rename_all = "kebab-case")]
+pub enum Examination {
+    /// The likeliest tokens behind each mask token of the lines.
+    FillMask,
+    /// The cosine of two texts, a tab between them; with a score behind a second tab also how the cosines follow the scores.
+    Similarity,
+    /// Labels of the lines against those that the model calls.
+    Labels,
+    /// How improbable the lines are to a language model.
+    Perplexity,
+    /// The names in the lines, with kind, place and score.
+    Entities,
+}
+
+impl Examination {
+    /// The output of the model that it needs; none where any will do.
+    pub(super) fn output(self) -> Option<Output> {
+        match self {
+            Examination::FillMask | Examination::Similarity => None,
+            Examination::Labels => Some(Output::Scores),
+            Examination::Perplexity => Some(Output::Surprise),
+            Examination::Entities => Some(Output::Entities),
+        }
+    }
+}
+
+pub(super) fn evaluate(model: &FittedOnnx, lines: &mut Lines, ctx: &Ctx) -> Result<(Figures, Report)> {
+    let fitting = match model.using.params.output {
+        Output::Embedding => Examination::Similarity,
+        Output::Scores => Examination::Labels,
+        Output::Surprise => Examination::Perplexity,
+        Output::Entities => Examination::Entities,
+    };
+    let mut figures = match (&model.using.against, model.using.examination.unwrap_or(fitting)) {
+        (Some(_), _) => drift(model, lines, ctx)?,
+        (None, Examination::FillMask) => bail!("a model that fills in masks has no rows"),
+        (None, Examination::Similarity) => similarity(model, lines, ctx)?,
+        (None, Examination::Labels) => labels(model, lines, ctx)?,
+        (None, Examination::Perplexity) => perplexity(model, lines, ctx)?,
+        (None, Examination::Entities) => entities(model, lines, ctx)?,
+    };
+    figures.insert("ran".into(), serde_json::to_value(model.encoder().ran())?);
+    Ok((figures, lines.finish()?))
+}
+
+/// Fills in the masks of lines by the model at `path`, which gives probabilities of its vocabulary and need give no rows.
+pub fn fill_masks(path: &Path, using: &Contextual, lines: &mut Lines, ctx: &Ctx) -> Result<(Figures, Report)> {
+    let params = OnnxParams { model: path.to_owned(), ..using.params.clone() };
+    let mut masked = MaskedModel::open(&params, &using.opening(ctx)?)?;
+    let mut filled = Vec::new();
+    lines.for_each_block(BLOCK, |documents| {
+        for line in &documents {
+            ctx.advance(1)?;
+            let guesses = masked.fill(&line.whole(), BEST, ctx).with_context(|| format!("line {}", line.number))?;
+            filled.push(json!({"id": line.name(), "masks": guesses}));
+        }
+        Ok(())
+    })?;
+    Ok((figures(json!({"filled": filled, "ran": masked.ran()})), lines.finish()?))
+}
+
+/// The names in each document; places are bytes of its text, behind its title and a line break where it has one.
+fn entities(model: &FittedOnnx, lines: &mut Lines, ctx: &Ctx) -> Result<Figures> {
+    let (mut documents, mut kinds) = (Vec::new(), BTreeMap::<String, u64>::new());
+    each_block(lines, |lines, texts| {
+        let found = model.encoder().entities(texts, ctx)?;
+        ctx.advance(texts.len() as u64)?;
+        for ((line, text), found) in lines.iter().zip(texts).zip(found) {
+            let shown: Vec<Value> = found
+                .into_iter()
+                .map(|entity| {
+                    *kinds.entry(entity.label.clone()).or_default() += 1;
+                    let (start, end) = (entity.range.start, entity.range.end);
+                    json!({"kind": entity.label, "text": &text[entity.range], "start": start, "end": end, "score": entity.score})
+                })
+                .collect();
+            documents.push(json!({"id": line.name(), "entities": shown}));
+        }
+        Ok(())
+    })?;
+    Ok(figures(json!({"kinds": kinds, "documents": documents})))
+}
+
+fn similarity(model: &FittedOnnx, lines: &mut Lines, ctx: &Ctx) -> Result<Figures> {
+    ensure!(model.format != LineFormat::Jsonl, "pairs are lines of text, a tab between the two; set --format text");
+    let (mut pairs, mut scores) = (Vec::new(), Vec::new());
+    lines.for_each_block(BLOCK, |documents| {
+        for line in &documents {
+            let mut fields = line.text.split('\t');
+            let (Some(a), Some(b)) = (fields.next(), fields.next()) else {
+                bail!("line {} is no pair: two texts with a tab between them, and perhaps a score", line.number)
+            };
+            pairs.extend([a.to_owned(), b.to_owned()]);
+            if let Some(score) = fields.next() {
+                let score: f64 =
+                    score.trim().parse().with_context(|| format!("line {}: {score:?} is no score", line.number))?;
+                scores.push(score);
+            }
+        }
+        Ok(())
+    })?;
+    ensure!(!pairs.is_empty(), "there are no pairs; is the input empty?");
+    let texts: Vec<&str> = pairs.iter().map(String::as_str).collect();
+    let rows = model.values(&texts, ctx)?;
+    let dim = model.columns.len();
+    let cosines: Vec<f64> = rows.chunks(2 * dim).map(|pair| f64::from(cosine(&pair[..dim], &pair[dim..]))).collect();
+    let mut found = figures(json!({"pairs": cosines.len(), "cosines": cosines}));
+    if !scores.is_empty() {
+        ensure!(scores.len() == cosines.len(), "{} of {} pairs have a score", scores.len(), cosines.len());
+        found.insert("spearman".into(), json!(spearman(&cosines, &scores)));
+        found.insert("pearson".into(), json!(pearson(&cosines, &scores)));
+    }
+    Ok(found)
+}
+
+fn labels(model: &FittedOnnx, lines: &mut Lines, ctx: &Ctx) -> Result<Figures> {
+    let names: Vec<String> = model.columns.iter().filter(|name| *name != "tone").cloned().collect();
+    let number = |label: &str| names.iter().position(|name| name == label).map(|number| number as u32);
+    let (mut truth, mut called) = (Vec::new(), Vec::new());
+    each_block(lines, |documents, texts| {
+        let rows = model.values(texts, ctx)?;
+        for (line, row) in documents.iter().zip(rows.chunks(model.columns.len())) {
+            let label = line.label.as_deref().with_context(|| format!("line {} has no label", line.number))?;
+            let label = number(label).with_context(|| {
+                format!("line {} has the label {label:?}, and the model knows {}", line.number, names.join(", "))
+            })?;
+            if let Some(guess) = number(&model.called(row)) {
+                truth.push(label);
+                called.push(guess);
+            }
+        }
+        Ok(())
+    })?;
+    ensure!(!truth.is_empty(), "there are no documents with a label and text; is the input empty?");
+    Ok(figures(serde_json::to_value(ClassReport::new(&truth, &called, &names))?))
+}
+
+fn perplexity(model: &FittedOnnx, lines: &mut Lines, ctx: &Ctx) -> Result<Figures> {
+    let (mut sum, mut tokens, mut documents) = (0.0f64, 0.0f64, 0u64);
+    each_block(lines, |_, texts| {
+        for row in model.values(texts, ctx)?.chunks(2) {
+            if row[0].is_finite() {
+                sum += f64::from(row[0]) * f64::from(row[1]);
+                tokens += f64::from(row[1]);
+                documents += 1;
+            }
+        }
+        Ok(())
+    })?;
+    let mean = if tokens > 0.0 { sum / tokens } else { f64::NAN };
+    Ok(figures(json!({"documents": documents, "tokens": tokens, "surprise": mean, "perplexity": 10f64.powf(mean)})))
+}
+
+/// Distance of the rows of another form of the model from its own.
+fn drift(model: &FittedOnnx, lines: &mut Lines, ctx: &Ctx) -> Result<Figures> {
+    let other = model.using.against.as_deref().context("drift is measured against a model")?;
+    let mut other = model.using.encoder(other, model.format, ctx)?;
+    ensure!(
+        other.columns() == model.columns,
+        "the models have different columns: {} and {}",
+        model.columns.len(),
+        other.columns().len()
+    );
+    let dim = model.columns.len();
+    let mut seen = Drift::new(dim);
+    each_block(lines, |_, texts| {
+        let own = model.values(texts, ctx)?;
+        let (others, _) = other.rows(texts, ctx, |_| Ok(()))?;
+        own.chunks(dim).zip(others.chunks(dim)).for_each(|(a, b)| seen.add(a, b));
+        Ok(())
+    })?;
+    let mut found = figures(serde_json::to_value(seen.figures(&model.columns))?);
+    found.insert("against".into(), serde_json::to_value(other.ran())?);
+    Ok(found)
+}
+
+/// Gives `work` the documents and their texts, block by block.
+pub(super) fn each_block(lines: &mut Lines, mut work: impl FnMut(&[Line<'_>], &[&str]) -> Result<()>) -> Result<()> {
+    lines.for_each_block(BLOCK, |documents| {
+        let texts: Vec<_> = documents.iter().map(Line::whole).collect();
+        work(&documents, &texts.iter().map(AsRef::as_ref).collect::<Vec<&str>>())
+    })
+}

@@ -1,0 +1,178 @@
+//! Contextual models on plain files: an export of BERT or its like in `eval`, `embed`, `explain` and `nearest`.
+//!
+//! A folder of an export or its file .onnx stands where a model file stands for other models. Its text is what its tokenizer reads;
+//! models of words (ELMo) have it cut by jieba, or take lines of tokens as they are.
+
+mod eval;
+mod explain;
+mod mix;
+mod write;
+
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use anyhow::{Result, ensure};
+use serde_json::json;
+
+use super::{Columns, EvalParams, Figures, Fitted, Line, LineFormat, Lines, Rows};
+use inkstone_base::data::Report;
+use inkstone_base::job::Ctx;
+use inkstone_models::{Explanation, ModelHeader};
+use inkstone_onnx::{Encoder, OnnxParams, Opening, Output, RuntimeParams, WordCutter};
+use inkstone_text::{Segmenter, TokenizerParams, Truncation};
+
+pub use eval::{Examination, fill_masks};
+pub use explain::Unit;
+pub use mix::train_mix;
+pub use write::generate;
+
+/// Bytes of lines read at once. Texts of a block are batched together, so another size moves the last digits.
+const BLOCK: usize = 1 << 20;
+
+/// A contextual model and its use.
+#[derive(Clone, Debug, Default)]
+pub struct Contextual {
+    /// The model and its output.
+    pub params: OnnxParams,
+    /// Truncation, in tokens of the model.
+    pub truncation: Truncation,
+    /// Runtime and device.
+    pub runtime: RuntimeParams,
+    /// The unit that is taken out of a text to explain its score.
+    pub unit: Unit,
+    /// What `eval` measures; none: what goes with the output.
+    pub examination: Option<Examination>,
+    /// A second form of the model, whose rows are compared with those of the first.
+    pub against: Option<PathBuf>,
+}
+
+/// True if a path names a contextual model: a folder, or a file .onnx.
+pub fn is_onnx(path: &Path) -> bool {
+    path.is_dir() || path.extension().is_some_and(|end| end.eq_ignore_ascii_case("onnx"))
+}
+
+/// A contextual model. It runs one call after the other; its own threads are within.
+pub struct FittedOnnx {
+    header: ModelHeader,
+    encoder: Mutex<Encoder>,
+    columns: Vec<String>,
+    using: Contextual,
+    format: LineFormat,
+    ctx: Ctx,
+}
+
+impl FittedOnnx {
+    /// Opens the model at `path`.
+    pub fn open(path: &Path, using: &Contextual, format: LineFormat, ctx: &Ctx) -> Result<FittedOnnx> {
+        let output = using.examination.and_then(Examination::output).unwrap_or(using.params.output);
+        let params = OnnxParams { model: path.to_owned(), output, ..using.params.clone() };
+        let using = Contextual { params, ..using.clone() };
+        let encoder = using.encoder(path, format, ctx)?;
+        let header = ModelHeader {
+            kind: "onnx".to_owned(),
+            version: 1,
+            fitted_until: using.params.last_seen(),
+            documents: 0,
+            params: json!({"onnx": using.params, "truncation": using.truncation, "ran": encoder.ran()}),
+        };
+        let columns = encoder.columns();
+        Ok(FittedOnnx { header, columns, encoder: Mutex::new(encoder), using, format, ctx: ctx.clone() })
+    }
+
+    fn encoder(&self) -> MutexGuard<'_, Encoder> {
+        self.encoder.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The rows of texts `[texts, columns]`.
+    fn values(&self, texts: &[&str], ctx: &Ctx) -> Result<Vec<f32>> {
+        Ok(self.encoder().rows(texts, ctx, |done| Ok(ctx.advance(done)?))?.0)
+    }
+
+    /// Values as rows with names: with the label that they speak for, where the model has labels.
+    fn named(&self, values: Vec<f32>) -> Rows {
+        match self.using.params.output {
+            Output::Embedding => Rows::Dense(values),
+            Output::Scores => {
+                let texts = values.chunks(self.columns.len()).map(|row| self.called(row)).collect();
+                Rows::Table { texts, numbers: values.into_iter().map(f64::from).collect() }
+            }
+            Output::Entities | Output::Surprise => {
+                Rows::Table { texts: Vec::new(), numbers: values.into_iter().map(f64::from).collect() }
+            }
+        }
+    }
+
+    /// The labels that a row speaks for, joined by |: the likeliest, or all that are likelier than not where each stands for itself.
+    fn called(&self, row: &[f32]) -> String {
+        let labels = || self.columns.iter().zip(row).filter(|(name, _)| *name != "tone");
+        if row.iter().any(|value| value.is_nan()) {
+            return String::new();
+        }
+        if self.encoder().labels_stand_alone() {
+            let likely: Vec<&str> = labels().filter(|(_, p)| **p > 0.5).map(|(name, _)| name.as_str()).collect();
+            return likely.join("|");
+        }
+        let most = labels().fold(None, |most: Option<(&String, f32)>, (name, &p)| match most {
+            Some((_, best)) if best >= p => most,
+            _ => Some((name, p)),
+        });
+        most.map_or(String::new(), |(name, _)| name.clone())
+    }
+}
+
+impl Contextual {
+    fn encoder(&self, path: &Path, format: LineFormat, ctx: &Ctx) -> Result<Encoder> {
+        let params = OnnxParams { model: path.to_owned(), ..self.params.clone() };
+        Encoder::open(&params, self.truncation, &|| words(format), &self.opening(ctx)?)
+    }
+
+    fn opening(&self, ctx: &Ctx) -> Result<Opening<'static>> {
+        let runtime = self.runtime.load(Path::new(""))?;
+        Ok(Opening { runtime, device: self.runtime.device, threads: ctx.threads(), base: Path::new("") })
+    }
+}
+
+/// Words of lines, for models of words.
+fn words(format: LineFormat) -> Result<WordCutter> {
+    Ok(match format {
+        LineFormat::Tokens => WordCutter::Spaces,
+        LineFormat::Text | LineFormat::Jsonl => {
+            WordCutter::Segmenter(Box::new(Segmenter::new(&TokenizerParams::default(), Path::new(""))?))
+        }
+    })
+}
+
+impl Fitted for FittedOnnx {
+    fn header(&self) -> &ModelHeader {
+        &self.header
+    }
+
+    fn columns(&self) -> Result<Columns> {
+        let numbers = self.columns.clone();
+        Ok(match self.using.params.output {
+            Output::Embedding => Columns::Dense(numbers),
+            Output::Scores => Columns::Table { text: Some("label".to_owned()), numbers },
+            Output::Entities | Output::Surprise => Columns::Table { text: None, numbers },
+        })
+    }
+
+    fn rows(&self, lines: &[Line<'_>]) -> Result<Rows> {
+        Ok(self.many(lines, &self.ctx)?.remove(0).1)
+    }
+
+    fn many(&self, lines: &[Line<'_>], ctx: &Ctx) -> Result<Vec<(usize, Rows)>> {
+        let whole: Vec<_> = lines.iter().map(Line::whole).collect();
+        let texts: Vec<&str> = whole.iter().map(AsRef::as_ref).collect();
+        let values = self.values(&texts, ctx)?;
+        Ok(vec![(lines.len(), self.named(values))])
+    }
+
+    fn explain(&self, line: &Line<'_>, of: Option<&str>) -> Result<Explanation> {
+        explain::explain(self, &line.whole(), of)
+    }
+
+    fn evaluate(&self, lines: &mut Lines, params: &EvalParams, ctx: &Ctx) -> Result<(Figures, Report)> {
+        ensure!(params.table.is_none(), "a contextual model has no table --per; embed writes a row a document");
+        eval::evaluate(self, lines, ctx)
+    }
+}

@@ -1,0 +1,111 @@
+//! The words of a model with vectors, made ready to be looked up and compared.
+
+use std::borrow::Cow;
+
+use anyhow::{Context, Result};
+use rustc_hash::FxHashMap;
+
+use super::Fitted;
+use inkstone_base::job::Ctx;
+use inkstone_models::Nearest;
+
+/// Known words that a message proposes for an unknown one.
+const PROPOSED: usize = 5;
+
+/// Vectors under their words.
+pub struct WordRows<'m> {
+    pub words: &'m [Box<str>],
+    /// `[words, dim]`, row by row.
+    pub vectors: Cow<'m, [f32]>,
+    pub dim: usize,
+}
+
+/// A word that was looked up.
+pub(super) struct WordVector<'w> {
+    /// Number among the words of the model; none where the vector was made of the word's characters.
+    pub(super) place: Option<usize>,
+    pub(super) vector: Cow<'w, [f32]>,
+}
+
+/// The words of a model, ready to be looked up.
+pub(super) struct VectorWords<'m> {
+    model: &'m dyn Fitted,
+    /// All of them, in the order of the model.
+    pub(super) all: &'m [Box<str>],
+    pub(super) dim: usize,
+    pub(super) nearest: Nearest<'m>,
+    places: FxHashMap<&'m str, usize>,
+}
+
+impl<'m> VectorWords<'m> {
+    pub(super) fn new(model: &'m dyn Fitted, ctx: &Ctx) -> Result<VectorWords<'m>> {
+        let WordRows { words, vectors, dim } = model.words().with_context(|| {
+            format!(
+                "a {} model has no word vectors; give one of word2vec, glove, fasttext, ppmi, lsa, cw, nnlm, lbl or rnnlm \
+                 (inkstone train word2vec), or vectors in a format of word2vec or fastText",
+                model.name()
+            )
+        })?;
+        let places = words.iter().map(AsRef::as_ref).zip(0..).collect();
+        let nearest = ctx.install(|| Nearest::new(vectors, dim))?;
+        Ok(VectorWords { model, all: words, dim, nearest, places })
+    }
+
+    /// A word of the model, or one that it can make a vector for.
+    pub(super) fn find(&self, word: &str) -> Option<WordVector<'_>> {
+        if let Some(&place) = self.places.get(word) {
+            return Some(WordVector { place: Some(place), vector: Cow::Borrowed(self.nearest.row(place)) });
+        }
+        self.model.made_vector(word).map(|vector| WordVector { place: None, vector: Cow::Owned(vector) })
+    }
+
+    /// The same; a word without a vector is an error that proposes others.
+    pub(super) fn get(&self, word: &str) -> Result<WordVector<'_>> {
+        self.find(word).with_context(|| unknown(word, self.all))
+    }
+}
+
+/// Whether a model knows a word.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Known {
+    Listed,
+    /// It makes the word's vector of its characters.
+    Made,
+    /// It does not know it; these are written most alike, the most alike first.
+    Unknown(Vec<String>),
+}
+
+/// Looks a word up among those of a model; none where the model has no words.
+pub fn look_up(model: &dyn Fitted, word: &str) -> Option<Known> {
+    let known = model.words()?.words;
+    Some(if known.iter().any(|known| **known == *word) {
+        Known::Listed
+    } else if model.made_vector(word).is_some() {
+        Known::Made
+    } else {
+        Known::Unknown(alike(word, known).into_iter().map(str::to_owned).collect())
+    })
+}
+
+/// The known words that are written most alike.
+fn alike<'w>(word: &str, known: &'w [Box<str>]) -> Vec<&'w str> {
+    let length = word.chars().count();
+    let mut alike: Vec<(usize, usize, &str)> = known
+        .iter()
+        .enumerate()
+        .map(|(i, known)| (strsim::osa_distance(word, known), i, known.as_ref()))
+        .filter(|(distance, ..)| *distance < length)
+        .collect();
+    alike.sort_unstable();
+    alike.into_iter().take(PROPOSED).map(|(.., known)| known).collect()
+}
+
+/// Proposes the known words that are written most alike.
+fn unknown(word: &str, known: &[Box<str>]) -> String {
+    let alike = alike(word, known);
+    let way_out = match alike.is_empty() {
+        true => "train with a lower --min-df or --min-count, or on more text".to_owned(),
+        false => format!("did you mean {}?", alike.join(", ")),
+    };
+    format!("the model knows no word {word:?}; {way_out}")
+}

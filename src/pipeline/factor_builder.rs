@@ -1,0 +1,91 @@
+//! Builds factors from the rows of the store, the corpus and its links, the market, and factors built before.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context, Result, bail, ensure};
+
+use crate::config::Config;
+use inkstone_base::data::{Key, Report};
+use inkstone_base::job::Ctx;
+use inkstone_features::extract;
+use inkstone_lab::factor::{self, Factor, Inputs, Plan, Signal};
+use inkstone_market::Market;
+use inkstone_store::Reader;
+use inkstone_tables::frames;
+use inkstone_tables::project::Project;
+
+/// Builds the factors of a project.
+pub(super) struct FactorBuilder<'a> {
+    pub(super) store: &'a Reader,
+    pub(super) market: &'a Market,
+    pub(super) project: &'a Project,
+    pub(super) config: &'a Config,
+}
+
+impl FactorBuilder<'_> {
+    /// The factor by the rows of these sets, which are named by their features.
+    pub(super) fn build(&self, params: &factor::Params, sets: &BTreeMap<String, Key>, ctx: &Ctx) -> Result<Factor> {
+        let plan = Plan::new(params)?;
+        let (signals, _) = self.signals(params, &plan, sets, ctx)?;
+        Ok(self.build_from_signals(params, &plan, &signals, ctx)?.0)
+    }
+
+    /// The signals of the documents in the readings of the plan.
+    pub(super) fn signals(
+        &self,
+        params: &factor::Params,
+        plan: &Plan,
+        sets: &BTreeMap<String, Key>,
+        ctx: &Ctx,
+    ) -> Result<(Vec<Signal>, Report)> {
+        let set = |name: &String| {
+            let key = sets.get(name).with_context(|| {
+                format!(
+                    "factor {:?} reads feature {name:?}, which is not computed yet: run inkstone extract",
+                    params.name
+                )
+            })?;
+            self.store.set(key)?.context("the rows of the feature are gone from the store; run again to compute them")
+        };
+        let sets: Vec<_> = plan.features().iter().map(set).collect::<Result<_>>()?;
+        let (clean, links) = (self.project.clean(), self.project.links());
+        let cutoff = self.config.market.cutoff;
+        let source_weights = &params.source_weights;
+        let sources = extract::SignalSources { sets: &sets, clean: &clean, links: &links, cutoff, source_weights };
+        let (signals, report) = extract::signals(plan, &sources, self.market, ctx)?;
+        if plan.reads_documents() && report.rows_out == 0 {
+            let reasons: Vec<String> = report.dropped.iter().map(|(reason, n)| format!("{n} {reason}")).collect();
+            bail!(
+                "factor {:?} has no values, because of its {} documents {}",
+                params.name,
+                report.rows_in,
+                if reasons.is_empty() { "none is linked to a security".to_owned() } else { reasons.join(", ") }
+            );
+        }
+        Ok((signals, report))
+    }
+
+    /// The factor of these signals and of the factors that were built before.
+    pub(super) fn build_from_signals(
+        &self,
+        params: &factor::Params,
+        plan: &Plan,
+        signals: &[Signal],
+        ctx: &Ctx,
+    ) -> Result<(Factor, Report)> {
+        let others: Vec<Factor> =
+            plan.factors().iter().map(|name| read_factor(name, self.project, self.market)).collect::<Result<_>>()?;
+        let factors: Vec<&Factor> = others.iter().collect();
+        let inputs = Inputs { market: self.market, cutoff: self.config.market.cutoff, signals, factors: &factors };
+        factor::build(plan, &inputs, params, ctx)
+    }
+}
+
+/// A factor of a project, as it was built last.
+pub(super) fn read_factor(name: &str, project: &Project, market: &Market) -> Result<Factor> {
+    let path = project.factor(name);
+    ensure!(path.exists(), "factor {name:?} is not built yet: run inkstone factor");
+    let (factor, _) = Factor::from_frame(&frames::read_parquet(&path, None)?, name, market)
+        .with_context(|| format!("the factor table {}", path.display()))?;
+    Ok(factor)
+}
