@@ -4,9 +4,9 @@
     cargo build --release --locked
     python3 packaging/release.py target/release/inkstone dist
 
-Nothing is compiled or downloaded. The same program and commit give the same bytes: names are sorted, owners are 0, and every time is
-SOURCE_DATE_EPOCH, else that of the commit. (Another release of zlib may compress otherwise.) Needs Python 3.9, cargo, git and, for the
-wheel, readelf of binutils.
+Nothing is compiled; cargo downloads the sources of linked crates that it does not have, for their licences. The same program and commit
+give the same bytes: names are sorted, owners are 0, and every time is SOURCE_DATE_EPOCH, else that of the commit. (Another release of zlib
+may compress otherwise.) Needs Python 3.9, cargo, git and, for the wheel, readelf of binutils.
 """
 
 import base64
@@ -59,18 +59,18 @@ def is_licence(path, folder):
 def third_party(packages):
     """The licence of every crate that is linked into the program, and the texts that these crates carry."""
     tree = output(
-        *("cargo", "tree", "--locked", "--offline", "--package", "inkstone", "--prefix", "none"),
+        *("cargo", "tree", "--locked", "--package", "inkstone", "--prefix", "none"),
         *("--edges", "normal,no-proc-macro", "--format", "{p}"),
     )
     linked = {tuple(line.split()[:2]) for line in tree.splitlines() if line}
-    lines = ["Inkstone links the Rust standard library (MIT OR Apache-2.0, https://github.com/rust-lang/rust) and these crates.", ""]
+    lines = ["Inkstone links the Rust standard library (MIT OR Apache-2.0) and these crates.", ""]
     # Equal texts stand once, below the names of all files that hold them.
     texts = {}
     for package in sorted(packages, key=lambda package: (package["name"], package["version"])):
         name, version = package["name"], package["version"]
         if not package["source"] or (name, f"v{version}") not in linked:
             continue
-        lines.append(f"{name} {version}: {package['license'] or 'see its text'}, https://crates.io/crates/{name}/{version}")
+        lines.append(f"{name} {version}: {package['license'] or 'see its text'}")
         folder = Path(package["manifest_path"]).parent
         for path in sorted(path for path in folder.rglob("*") if is_licence(path, folder)):
             text = path.read_text(encoding="utf-8", errors="replace").strip()
@@ -145,14 +145,15 @@ def main():
     if len(sys.argv) != 3:
         sys.exit("usage: packaging/release.py PROGRAM FOLDER")
     program, folder = Path(sys.argv[1]).resolve(), Path(sys.argv[2])
-    packages = json.loads(output("cargo", "metadata", "--locked", "--offline", "--format-version", "1"))["packages"]
-    (package,) = [package for package in packages if package["name"] == "inkstone" and not package["source"]]
-    told = output(program, "--version").strip()
-    if told != f"inkstone {package['version']}":
-        sys.exit(f"error: {program} is {told}, and the source is {package['version']}: build it again")
-    seconds = int(os.environ.get("SOURCE_DATE_EPOCH") or output("git", "log", "-1", "--format=%ct"))
     # The program runs here, so it is built for this system.
     target = re.search(r"^host: (\S+)", output("rustc", "-vV"), re.MULTILINE)[1]
+    metadata = output("cargo", "metadata", "--locked", "--format-version", "1", "--filter-platform", target)
+    packages = json.loads(metadata)["packages"]
+    (package,) = [package for package in packages if package["name"] == "inkstone" and not package["source"]]
+    version = output(program, "--version").strip()
+    if version != f"inkstone {package['version']}":
+        sys.exit(f"error: {program} is {version}, and the source is {package['version']}: build it again")
+    seconds = int(os.environ.get("SOURCE_DATE_EPOCH") or output("git", "log", "-1", "--format=%ct"))
 
     files = {"inkstone": (program.read_bytes(), 0o755)}
     for pattern in DOCUMENTS:
