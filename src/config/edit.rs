@@ -20,10 +20,13 @@ type PathStep<'p> = (&'p str, Option<usize>);
 
 /// Puts `value`, a TOML value, at `path`. Tables on the way are made.
 pub fn set(text: &str, path: &str, value: &str) -> Result<String> {
-    let parsed: Value = value.trim().parse().map_err(|_| anyhow::anyhow!("{value:?} is not a TOML value"))?;
+    let value = value.trim();
+    // The parser would skip a byte order mark, which no later value of a file may have.
+    let parsed = value.parse::<Value>().ok().filter(|_| !value.starts_with('\u{feff}'));
+    let parsed = parsed.with_context(|| format!("{value:?} is not a TOML value"))?;
     let steps = steps(path)?;
     if let Some(span) = Written::read(text)?.span(path)? {
-        return checked(format!("{}{}{}", &text[..span.start], value.trim(), &text[span.end..]));
+        return checked(format!("{}{value}{}", &text[..span.start], &text[span.end..]));
     }
     let Some(((key, None), way)) = steps.split_last() else { bail!("{path}: there is no such table") };
     let mut document = document(text)?;

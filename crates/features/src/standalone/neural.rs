@@ -33,7 +33,7 @@ pub(super) fn is_kind(kind: &str) -> bool {
     LanguageKind::of_file(kind).is_some()
 }
 
-/// Trains a language model on all lines and writes it to `output`, its word vectors besides where `vectors` says. An interrupted
+/// Trains a language model on all lines and writes it to `output`; returns its word vectors with the report. An interrupted
 /// training leaves a checkpoint beside the output, from which the same training goes on. The report has `documents`, `tokens`,
 /// `vocabulary`, `unknown_tokens`, `fitted_until`, `parameters`, `epochs`, and the `perplexity` of the held-out documents.
 pub fn train_language(

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Candidates;
 use crate::{Explanation, Part};
-use inkstone_text::rank::{Graph, Until};
+use inkstone_text::rank::{DAMPING, Graph, Until};
 
 /// Whose TextRank.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,7 +31,7 @@ defaults! {
         /// Words fewer than so many places apart are neighbours: with 5, four words on either side. No effect on sentences.
         window: usize = 5,
         /// Share of a score that comes from neighbours, 0 to 1 exclusive.
-        damping: f64 = 0.85,
+        damping: f64 = DAMPING,
         /// Scores are refined until none moves by more.
         tolerance: f64 = 1e-6,
         /// Sweeps at the most.

@@ -26,6 +26,7 @@ use std::ops::Range;
 use std::path::Path;
 
 use anyhow::{Context, Result, anyhow, ensure};
+use serde_json::Value;
 use tokenizers::Tokenizer;
 
 use beside::Role;
@@ -99,6 +100,28 @@ pub struct Subword {
     key: Key,
 }
 
+/// Refuses merges of byte-pair encoding whose result is not in the vocabulary: the crate tokenizers panics on some of them.
+fn check_merges(model: &Value) -> Result<()> {
+    let (Some(vocabulary), Some(merges)) = (model["vocab"].as_object(), model["merges"].as_array()) else {
+        return Ok(());
+    };
+    let prefix = model["continuing_subword_prefix"].as_str().unwrap_or_default();
+    for merge in merges {
+        let pair = match merge {
+            Value::String(line) if !line.starts_with("#version") => line.split_once(' '),
+            Value::Array(pair) => pair.first().and_then(Value::as_str).zip(pair.get(1).and_then(Value::as_str)),
+            _ => None,
+        };
+        let Some((first, second)) = pair else { continue };
+        let merged = second.get(prefix.len()..).map(|second| format!("{first}{second}"));
+        ensure!(
+            merged.is_some_and(|merged| vocabulary.contains_key(&merged)),
+            "the merge of {first:?} and {second:?} gives a piece that its vocabulary lacks; export the tokenizer again"
+        );
+    }
+    Ok(())
+}
+
 impl Subword {
     /// Opens the tokenizer of an export: a folder with `tokenizer.json`, `vocab.txt` or a SentencePiece model (looked for in this
     /// order), or one of these files. What stands beside it (`tokenizer_config.json`, `special_tokens_map.json`,
@@ -116,6 +139,7 @@ impl Subword {
     }
 
     fn build(definition: &Definition) -> Result<Subword> {
+        check_merges(&definition.json["model"])?;
         let json = definition.json.to_string();
         let tokenizer: Tokenizer =
             json.parse().map_err(|e| anyhow!("it is not in the form of tokenizer.json that is known here: {e}"))?;
