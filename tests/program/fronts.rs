@@ -276,7 +276,7 @@ fn without_a_project_a_terminal_shows_how_to_begin() {
 #[test]
 fn the_whole_way_from_the_first_screen_to_an_exported_factor_goes_by_keys() {
     let folder = tempfile::tempdir().unwrap();
-    let demo = folder.path().join("demo");
+    let demo = folder.path().join("inkstone-demo");
     let (drawn, code) = on_a_terminal(folder.path(), &["--lang", "zh"], |keys| {
         keys.see("看演示");
         keys.press("d");
