@@ -210,7 +210,7 @@ fn the_manual_page_has_a_section_for_each_command() {
     let absent: Vec<&String> = commands.iter().filter(|name| !sections.contains(&name.as_str())).collect();
     assert!(absent.is_empty(), "the manual page says nothing of {absent:?}");
     // Flags of every command stand once, those of a command in its section, those that its commands inherit there only.
-    assert_eq!(page.matches("Worker threads; 0 takes every core").count(), 1);
+    assert_eq!(page.matches("Number of worker threads; 0 uses every core").count(), 1);
     let section =
         |name: &str| page.split(".SH ").find(|text| text.starts_with(&format!("\"inkstone {name}\""))).unwrap();
     assert_says(section("ledger"), &["\n\\fB\\-\\-ledger\\fR "]);
