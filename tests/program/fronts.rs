@@ -294,8 +294,8 @@ fn the_whole_way_from_the_first_screen_to_an_exported_factor_goes_by_keys() {
         keys.see("读数 1");
         keys.press("\r");
         keys.see("推动得分的词");
-        // A command found by its initials: 台账.
-        keys.press(":tz\r");
+        // A command found by its name.
+        keys.press(":台账\r");
         keys.see("封条完好");
         // And the export, over one that is no longer there.
         std::fs::remove_dir_all(demo.join("exports")).unwrap();
