@@ -17,7 +17,7 @@ words! {
     PARTS: "个分片", "parts";
     FOLDED: "重复已折叠", "repeats folded";
     IN_FILES: "文件顺序", "as in the files";
-    DAMAGED: "个分片损坏", "parts damaged";
+    DAMAGED: "个分片损坏", "damaged";
     NOTHING_PASSES: "没有符合条件的文档：按 Esc 取消搜索或筛选，按 f 改筛选。", "No document passes: Esc ends the search or the filter, f changes the filter.";
     A_NAME: "名称", "name";
     GOOD_TONE: "利好", "good";

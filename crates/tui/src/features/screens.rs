@@ -252,7 +252,7 @@ fn a_store_that_cannot_be_read_leaves_what_the_last_run_said() {
     let mut bench = open(&filled(), features);
     insta::assert_snapshot!("unreadable", bench.screen(SMALL, "5<enter>"));
     let screen = bench.screen(LARGE, "L");
-    assert!(screen.contains("3bca8b0a") && screen.contains("cannot be read, so the set cannot be"), "{screen}");
+    assert!(screen.contains("3bca8b0a") && screen.contains("cannot be read, and so the set cannot either"), "{screen}");
 }
 
 #[test]

@@ -120,7 +120,7 @@ fn logged() -> Vec<LogLine> {
             error: "clean: part 1: \u{1b}[31mNo space left on device".to_owned(),
         },
         Happening::Warning {
-            text: "上次的位置读不出来，已放到一边 session.json.set-aside 𠮷🙂".to_owned()
+            text: "上次的位置读不出来，已改名为 session.json.set-aside 𠮷🙂".to_owned()
         },
         Happening::Queued { job: job() },
         Happening::Removed { job: job() },
@@ -337,7 +337,7 @@ fn a_session_comes_back_and_a_damaged_one_is_set_aside() {
     std::fs::write(&path, "{\"version\":1,\"page\":\"jo").unwrap();
     let mut bench = at_home(&dir, |_| ());
     let picture = bench.screen(LARGE, "");
-    assert!(picture.contains("已放到一边 session.json.set-aside"), "{picture}");
+    assert!(picture.contains("已改名为 session.json.set-aside"), "{picture}");
     assert_eq!(bench.app.page, Page::Factor, "as if there had been none");
     bench.leave();
     assert!(std::fs::read_to_string(&path).unwrap().contains("\"page\": \"factor\""));

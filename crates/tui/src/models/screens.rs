@@ -39,7 +39,7 @@ fn files_are_listed_with_what_they_have_seen() {
     assert!(broken.contains("✗ tfidf") && broken.contains("this file cannot be used: models/cut.model is cut short"));
     assert!(!broken.contains("nearest"), "a file that cannot be read is offered no tool: {broken}");
     let tfidf = bench.screen(SMALL, "jj");
-    assert!(tfidf.contains("There are no words to ask"), "{tfidf}");
+    assert!(tfidf.contains("A model of this kind cannot be asked for words"), "{tfidf}");
 }
 
 #[test]
