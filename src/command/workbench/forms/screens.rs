@@ -92,7 +92,9 @@ fn settings_that_cannot_be_read_say_why_and_can_be_left() {
     assert!(picture.contains("cannot read the configuration"), "{picture}");
     assert!(!bench.screen(SMALL, "<esc>").contains("cannot read"));
     bench.press_at_once(",");
-    assert!(bench.picture(SMALL).contains("读取中"));
+    // Read anew; on a busy machine the answer may come before the picture.
+    let picture = bench.picture(SMALL);
+    assert!(picture.contains("读取中") || picture.contains("cannot read"), "{picture}");
 }
 
 #[test]
