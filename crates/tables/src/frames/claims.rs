@@ -1,8 +1,8 @@
 //! The sizes that a Parquet file claims, checked before a reader takes the memory for them.
 //!
 //! Its footer and the headers of its pages are structures of Thrift's compact protocol. They are walked through: a list, a text
-//! or a page of more bytes than there are left, more structures than a footer of its length has, and a negative number where
-//! there is none end the file. What pages unpack to is kept, so that rows can be read as many at a time as the memory holds.
+//! or a page of more bytes than there are left, more structures than a footer of its length has, a negative number where there is
+//! none, and a field of another type than the format's end the file: readers take each field for the format's type. What pages unpack to is kept, so that rows can be read as many at a time as the memory holds.
 //! The numbers of the fields are those of the format's parquet.thrift.
 
 use std::ops::Range;
@@ -19,6 +19,40 @@ const VALUE: u64 = 16;
 /// The encoding in which a text begins as the one before it: its page may be a small part of the texts in it.
 const DELTA_TEXTS: i64 = 7;
 const MAGIC: &[u8; 4] = b"PAR1";
+
+/// Types of the fields of a structure in the order of their numbers: `i` a whole number, `b` true or false, `t` bytes or text,
+/// `s` a structure; `n` a list of whole numbers, `w` of texts, `l` of structures.
+type FieldTypes = &'static str;
+
+const STATISTICS: FieldTypes = "ttiittbb";
+
+/// Types of the fields of a structure in a footer, by the fields that lead there.
+fn footer_types(path: &[i16]) -> FieldTypes {
+    match path {
+        [] => "ililltlst",
+        [2] => "iiitiiiiis",
+        [4] => "liiliii",
+        [4, 1] => "tisiiiist",
+        [4, 1, 3] => "inwiiiiliiisliiss",
+        [4, 1, 3, 8] | [5] => "tt",
+        [4, 1, 3, 12] => STATISTICS,
+        [4, 1, 3, 13] => "iii",
+        [4, 4] => "ibb",
+        _ => "",
+    }
+}
+
+/// Types of the fields of a structure in the header of a page.
+fn page_types(path: &[i16]) -> FieldTypes {
+    match path {
+        [] => "iiiissss",
+        [5] => "iiiis",
+        [7] => "iib",
+        [8] => "iiiiiibs",
+        [5, 5] | [8, 8] => STATISTICS,
+        _ => "",
+    }
+}
 
 /// The claims of a Parquet file: its groups of rows.
 #[derive(Debug, Default)]
@@ -95,7 +129,7 @@ impl Claims {
 fn claims(footer: &[u8]) -> Result<Claims> {
     let (mut claims, mut group, mut chunk) = (Claims::default(), Group::default(), Chunk::default());
     let mut structures = 0;
-    let mut walk = Walk { bytes: footer, at: 0 };
+    let mut walk = Walk { bytes: footer, at: 0, types: footer_types };
     walk.structure(&mut Vec::new(), &mut |path, event| {
         // Groups of rows, their columns, the metadata of these, whose fields may come in any order.
         match (path, &event) {
@@ -125,7 +159,8 @@ impl Chunk {
     /// Walks over the headers of its pages.
     fn find_pages(&mut self, file: &[u8]) -> Result<()> {
         let range = usize::try_from(self.start())?..usize::try_from(self.start().saturating_add(self.length))?;
-        let mut walk = Walk { bytes: file.get(range).context("it lies behind the end of the file")?, at: 0 };
+        let bytes = file.get(range).context("it lies behind the end of the file")?;
+        let mut walk = Walk { bytes, at: 0, types: page_types };
         let mut left = self.values;
         // Some writers leave room behind the last page.
         while left > 0 && walk.at < walk.bytes.len() {
@@ -142,7 +177,8 @@ impl Chunk {
                     _ => return Ok(()),
                 };
                 *claim = number;
-                ensure!(number >= 0, "a page claims a negative number, {number}");
+                // Numbers of a page have 32 bits: readers take greater ones for negative ones.
+                ensure!(i32::try_from(number).is_ok_and(|number| number >= 0), "a page claims the number {number}");
                 Ok(())
             })?;
             ensure!(entries <= unpacked, "a dictionary claims {entries} values in {unpacked} bytes");
@@ -172,6 +208,8 @@ impl Chunk {
             };
             first += page.values;
             if values > 0 {
+                // A page is read with a bit for each of its values, however few are wanted.
+                sum = sum.saturating_add(page.values / 8);
                 let texts = if page.delta { values.saturating_mul(page.bytes) } else { page.bytes };
                 sum = sum.saturating_add(texts).saturating_add(values.saturating_mul(VALUE.max(width)));
             }
@@ -194,6 +232,8 @@ enum Event<'b> {
 struct Walk<'b> {
     bytes: &'b [u8],
     at: usize,
+    /// Types of the fields of a structure, by the fields that lead there.
+    types: fn(&[i16]) -> FieldTypes,
 }
 
 impl<'b> Walk<'b> {
@@ -245,6 +285,7 @@ impl<'b> Walk<'b> {
                 0 => i16::try_from(self.integer()?)?,
                 more => field.checked_add(more).context("a field has no number")?,
             };
+            self.check_type(field, head & 0xf, path)?;
             path.push(field);
             match head & 0xf {
                 // Truth is in the head.
@@ -253,6 +294,25 @@ impl<'b> Walk<'b> {
             }
             path.pop();
         }
+    }
+
+    /// Refuses a field whose type is not that of the format.
+    fn check_type(&self, field: i16, kind: u8, path: &[i16]) -> Result<()> {
+        let types = (self.types)(path).as_bytes();
+        let Some(&wanted) = usize::try_from(field - 1).ok().and_then(|at| types.get(at)) else { return Ok(()) };
+        // The head of a list: the number of its entries, or 15 for more, and their type.
+        let (entries, entry) = self.bytes.get(self.at).map_or((0, 0), |head| (head >> 4, head & 0xf));
+        let matches = match wanted {
+            b'i' => (3..=6).contains(&kind),
+            b'b' => (1..=2).contains(&kind),
+            b't' => kind == 8,
+            b's' => kind == 12,
+            b'n' => kind == 9 && (entries == 0 || (3..=6).contains(&entry)),
+            b'w' => kind == 9 && (entries == 0 || entry == 8),
+            _ => kind == 9 && (entries == 0 || entry == 12),
+        };
+        ensure!(matches, "field {field} behind the fields {path:?} is of type {kind}, which is not that of the format");
+        Ok(())
     }
 
     fn value(
