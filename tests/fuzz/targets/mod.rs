@@ -48,10 +48,10 @@ struct Limit {
     total: (usize, usize),
 }
 
-/// Lines of text, which are copied a few times: read, decoded, split, and compared with themselves. The patterns of times and words
+/// Lines of text, which are copied a few times: read, decoded, split, and compared with themselves. The patterns of times
 /// that they are searched for take a megabyte more.
 const PLAIN: Limit = Limit { peak: (2 * MB, 64), total: (4 * MB, 2_000) };
-/// Lists with regular expressions of the user, each of which may be compiled to 1 MB.
+/// Regular expressions: those of the lists of the user, each of which may be compiled to 1 MB, and words in capitals or not.
 const PATTERNS: Limit = Limit { peak: (8 * MB, 64), total: (64 * MB, 2_000) };
 /// Tables: a thread reads 256 KB at a time, the pool keeps its queues, the preview and the rows are held beside each other.
 const TABLE: Limit = Limit { peak: (16 * MB, 200), total: (64 * MB, 20_000) };
@@ -75,7 +75,7 @@ pub(crate) const ALL: [Target; 31] = [
     Target { name: "encodings", check: encodings::check, limit: PLAIN },
     Target { name: "expressions", check: expressions::check, limit: PLAIN },
     Target { name: "fasttext", check: fasttext::check, limit: MODEL },
-    Target { name: "filters", check: filters::check, limit: PLAIN },
+    Target { name: "filters", check: filters::check, limit: PATTERNS },
     Target { name: "html", check: papers::html, limit: PLAIN },
     Target { name: "journal", check: own::journal, limit: PLAIN },
     Target { name: "json", check: tables::json, limit: TABLE },
