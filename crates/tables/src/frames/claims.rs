@@ -432,12 +432,22 @@ mod tests {
             let mut chunk = Chunk { values: 9, length: page.len() as i64, ..Chunk::default() };
             chunk.find_pages(&page).map(|()| chunk.bytes_of(&(0..9), 9, 0)).map_err(|e| e.to_string())
         };
-        assert_eq!(checked(page(1, 9)), Ok(1 + 9 * VALUE));
-        assert_eq!(checked(page(2 << 30, 9)), Ok((2 << 30) + 9 * VALUE));
+        // A byte for the bits of nine values.
+        assert_eq!(checked(page(1, 9)), Ok(1 + 1 + 9 * VALUE));
+        assert_eq!(checked(page(1 << 30, 9)), Ok((1 << 30) + 1 + 9 * VALUE));
         assert!(checked(page(1, 10)).unwrap_err().contains("10 values where 9 are left"));
-        assert!(checked(page(1, -1)).unwrap_err().contains("negative"));
+        assert!(checked(page(1, -1)).unwrap_err().contains("claims the number -1"));
+        assert!(checked(page(1, 1 << 32)).unwrap_err().contains("claims the number 4294967296"));
         let mut behind = Chunk { values: 1, length: 5, data: 1, ..Chunk::default() };
         assert!(behind.find_pages(b"12345").is_err());
+    }
+
+    #[test]
+    fn a_field_of_another_type_than_the_formats_is_refused() {
+        // The schema as a number, as a list of numbers, and a text as the number of rows.
+        for footer in [&[0x25, 2, 0][..], &[0x29, 0x15, 2, 0], &[0x38, 1, b'x', 0]] {
+            assert!(format!("{:#}", claims(footer).unwrap_err()).contains("not that of the format"), "{footer:?}");
+        }
     }
 
     #[test]
@@ -451,7 +461,7 @@ mod tests {
     fn texts_that_begin_as_others_do_may_each_be_as_long_as_their_page() {
         let page = Page { values: 1000, bytes: 1 << 20, delta: true };
         let chunk = Chunk { values: 1000, pages: vec![page], ..Chunk::default() };
-        assert_eq!(chunk.bytes_of(&(10..20), 1000, 0), 10 * ((1 << 20) + VALUE));
+        assert_eq!(chunk.bytes_of(&(10..20), 1000, 0), 1000 / 8 + 10 * ((1 << 20) + VALUE));
         assert_eq!(Chunk { values: 1001, ..chunk }.bytes_of(&(10..20), 1000, 64) >> 20, 1000, "a list, all of it");
     }
 }
