@@ -7,7 +7,7 @@ use clap::{Args, Subcommand};
 /// Flags of `ledger`.
 #[derive(Debug, Args)]
 pub struct Ledger {
-    /// What to do with the ledger (default: list).
+    /// Action on the ledger (default: list).
     #[command(subcommand)]
     pub action: Option<LedgerAction>,
     /// Configuration of the project whose ledger is used. Without --config and --ledger: workbench.toml if it exists, else the ledger
@@ -19,7 +19,7 @@ pub struct Ledger {
     pub ledger: Option<PathBuf>,
 }
 
-/// What to do with the ledger.
+/// Action on the ledger.
 #[derive(Clone, Debug, Subcommand)]
 pub enum LedgerAction {
     /// List every trial with its Sharpe ratio, its deflated Sharpe ratio (DSR), its p-value and the corrected p-value (q).

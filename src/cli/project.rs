@@ -167,7 +167,7 @@ pub struct Drift {
 /// Flags of `store`.
 #[derive(Debug, Args)]
 pub struct Store {
-    /// What to do with the store.
+    /// Action on the store.
     #[command(subcommand)]
     pub action: StoreAction,
     /// The configuration.
@@ -175,7 +175,7 @@ pub struct Store {
     pub config: PathBuf,
 }
 
-/// What to do with the store.
+/// Action on the store.
 #[derive(Clone, Debug, Subcommand)]
 pub enum StoreAction {
     /// Check every table, every file and every block of the project against its checksum.

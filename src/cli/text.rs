@@ -47,7 +47,7 @@ pub struct WordCut {
     pub stopwords: Option<String>,
 }
 
-/// What a model is fitted on.
+/// Documents that a model is fitted on.
 #[derive(Clone, Debug, Args)]
 pub struct Corpus {
     /// The documents, one per line; - reads standard input. A folder of a project's documents, such as .inkstone/clean, is read as jsonl.
@@ -69,7 +69,7 @@ fn time(text: &str) -> Result<NaiveDateTime, String> {
     read_time(text).ok_or_else(|| format!("{text:?} is not a time; write 2023-12-31 or 2023-12-31 15:00:00"))
 }
 
-/// What `tokenize` writes.
+/// Form in which `tokenize` writes tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum LineMode {
     /// Characters, runs of letters and digits, punctuation marks.

@@ -28,10 +28,10 @@ fn the_law_of_the_demo_is_found_and_its_views_are_not() {
             // The first half of the time teaches.
             let late = doc.document.published_at > "2024-06-30T00:00:00".parse().unwrap();
             for sentence in sentences {
-                let said = &text[sentence.range.start as usize..sentence.range.end as usize];
-                let counts = if DEMO_LAW.iter().any(|part| said.contains(part)) {
+                let sentence_text = &text[sentence.range.start as usize..sentence.range.end as usize];
+                let counts = if DEMO_LAW.iter().any(|part| sentence_text.contains(part)) {
                     &mut law
-                } else if DEMO_VIEWS.iter().any(|part| said.contains(part)) {
+                } else if DEMO_VIEWS.iter().any(|part| sentence_text.contains(part)) {
                     &mut views
                 } else {
                     continue;

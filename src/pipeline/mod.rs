@@ -78,7 +78,7 @@ fn check_folders(config: &Config, base: &Path, last: Stage) -> Result<()> {
     Ok(())
 }
 
-/// What the configuration needs of the structure stage: sentences, if its features or the user want them, and measures of salience.
+/// The output of the structure stage that the configuration needs: sentences, if features or the user want them, and measures of salience.
 /// The measures that experiments need are always among these, so that an experiment makes no feature compute again.
 fn needs_structure(config: &Config) -> Needs {
     let asked =

@@ -49,7 +49,7 @@ pub struct FactorResult {
 enum MaskedSets {
     /// Not computed.
     Unknown,
-    /// Those of the features themselves.
+    /// The sets of the features themselves, which mask names.
     Same,
     /// Others, by the names of the features.
     Other(BTreeMap<String, Key>),

@@ -47,7 +47,7 @@ pub(super) struct PlannedStage {
     pub(super) rows_are_there: bool,
     /// The files that it makes.
     pub(super) output: Output,
-    /// What its progress counts.
+    /// Name of the units that its progress counts.
     pub(super) unit: &'static str,
     /// Units in all, when known.
     pub(super) total: Option<u64>,
@@ -199,10 +199,10 @@ mod tests {
         assert_eq!(ran("a", true), None);
         assert_eq!(ran("a", false), quietly, "its rows are gone");
         assert_eq!(ran("b", true), quietly, "it depends on something else");
-        let whole = fs::read(&made).unwrap();
-        fs::write(&made, &whole[..whole.len() - 3]).unwrap();
+        let intact = fs::read(&made).unwrap();
+        fs::write(&made, &intact[..intact.len() - 3]).unwrap();
         assert_eq!(ran("b", true), Some(vec!["lint/tone.json is cut short".to_owned()]));
-        assert_eq!(fs::read(&made).unwrap(), whole);
+        assert_eq!(fs::read(&made).unwrap(), intact);
         fs::remove_file(&made).unwrap();
         assert_eq!(ran("b", true), Some(vec!["lint/tone.json is gone".to_owned()]));
         disk::write_json(&made, &"another").unwrap();

@@ -1,4 +1,4 @@
-//! What differs between families of models that a graph alone does not say: read from `config.json` beside the model.
+//! Differences between families of models that a graph alone does not show: read from `config.json` beside the model.
 
 use std::collections::BTreeMap;
 use std::path::Path;

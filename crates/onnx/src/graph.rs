@@ -1,4 +1,4 @@
-//! What the inputs and outputs of a graph are for: read from their names and shapes, never assumed.
+//! Roles of the inputs and outputs of a graph: read from their names and shapes, never assumed.
 
 use std::path::Path;
 

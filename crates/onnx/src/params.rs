@@ -11,7 +11,7 @@ use super::model::Files;
 use super::pooling::{Layers, Pooling};
 use inkstone_base::data::Key;
 
-/// What a model gives of a document.
+/// Output of a model for a document.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 #[serde(rename_all = "lowercase")]

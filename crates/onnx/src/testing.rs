@@ -1,4 +1,4 @@
-//! What tests of models need: the library, and the reference graphs.
+//! Helpers for tests of models: the library, and the reference graphs.
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;

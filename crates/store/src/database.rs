@@ -62,7 +62,7 @@ pub(super) struct Database {
 pub(super) struct Owner {
     /// `the feature store DIR`.
     pub(super) name: String,
-    /// What can be done when the database is damaged: `put back a copy`.
+    /// Way out if the database is damaged: `put back a copy`.
     pub(super) way_out: &'static str,
 }
 

@@ -1,4 +1,4 @@
-//! What a page works with: the workspace, the threads that read, and orders to the workbench as a whole.
+//! The means of a page: the workspace, the threads that read, and orders to the workbench as a whole.
 
 use std::cell::RefCell;
 use std::sync::mpsc::Sender;

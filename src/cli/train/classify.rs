@@ -14,7 +14,7 @@ use inkstone_models::{
 pub struct Learner {
     #[command(flatten)]
     pub files: Files,
-    /// What is learned: label (one class), labels (any number; parts of a label between | count as such) or value.
+    /// Target: label (one class), labels (any number; parts of a label between | count as such) or value.
     /// Default: the first of labels, label, value that a line has.
     #[arg(long, value_name = "FIELD")]
     pub learn: Option<Learn>,
@@ -23,7 +23,7 @@ pub struct Learner {
     /// Folds of cross-validation, for its figures and for what is chosen by it; default 5 when something is.
     #[arg(help_heading = "Cross-validation", long, value_name = "K", value_parser = flag::<usize>("experiment.folds"))]
     pub cv: Option<usize>,
-    /// What folds are drawn by: class, group (never split) or time (purged). Groups are kept whole by all of them.
+    /// Folds are drawn by class, by group (never split) or by time (purged). No fold splits a group.
     #[arg(help_heading = "Cross-validation", long, value_name = "BY", value_enum, default_value_t)]
     pub cv_by: FoldsBy,
     /// By time: natural days after a test fold in which no training document may begin.
@@ -40,7 +40,7 @@ pub struct Learner {
 /// Flags of models that tell classes apart.
 #[derive(Clone, Debug, Args)]
 pub struct Classes {
-    /// What a class counts for: none (as many as its documents) or balanced.
+    /// Weight of a class: none (its number of documents) or balanced.
     #[arg(long, value_name = "FORM", value_enum, default_value_t)]
     pub class_weight: ClassWeight,
     /// How scores become probabilities, learned out of fold: none, sigmoid or isotonic.
@@ -103,7 +103,7 @@ pub struct Svm {
     /// Inverse strength of the penalty; of several the best is chosen by cross-validation.
     #[arg(short = 'C', long = "C", value_name = "C,C", value_delimiter = ',', default_values_t = [LinearParams::default().alpha], value_parser = flag::<f64>("feature.linear.alpha"))]
     pub c: Vec<f64>,
-    /// What a document on the wrong side costs: squared-hinge or hinge.
+    /// Loss of a document on the wrong side: squared-hinge or hinge.
     #[arg(long, value_name = "LOSS", value_enum, default_value_t)]
     pub loss: SvmLoss,
 }

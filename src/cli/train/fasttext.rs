@@ -68,7 +68,7 @@ pub struct FastTextSupervised {
     /// Places that n-grams are hashed into.
     #[arg(long, value_name = "N", default_value_t = FastTextParams::supervised().bucket, value_parser = flag::<u32>("feature.fasttext.bucket"))]
     pub bucket: u32,
-    /// What labels begin with in files of tokens or text, and in fastText's file.
+    /// Prefix of labels in files of tokens or text, and in fastText's file.
     #[arg(long, value_name = "PREFIX", default_value_t = FastTextParams::supervised().label)]
     pub label: String,
     /// Begin with these vectors of words, in a format of word2vec; words that only they have are known then too.

@@ -24,7 +24,7 @@ pub use ngram::{Newwords, Ngram};
 pub use vectorize::{Lsa, Terms, Vectorize};
 pub use vectors::{Doc2vec, Glove, Pooling, Ppmi, Prediction, Vintages, Word2vec, WordForm};
 
-/// What a model is fitted on, and its file.
+/// Documents that a model is fitted on, and the file of the model.
 #[derive(Clone, Debug, Args)]
 pub struct Files {
     #[command(flatten)]
@@ -34,7 +34,7 @@ pub struct Files {
     pub output: PathBuf,
 }
 
-/// What word vectors are trained on, and their files.
+/// Documents that word vectors are trained on, and the files of the vectors.
 #[derive(Clone, Debug, Args)]
 pub struct VectorFiles {
     #[command(flatten)]

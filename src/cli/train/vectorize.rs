@@ -32,12 +32,12 @@ pub struct Lsa {
     pub svd: SvdParams,
 }
 
-/// What is a term, which terms are columns, and what a count weighs. What is not given is as the model's name says; for
-/// classifiers as TF-IDF has it.
+/// Terms of a text, terms that become columns, and weight of a count. Flags that are not given have the default of the model; for
+/// classifiers, that of TF-IDF.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Terms")]
 pub struct Terms {
-    /// What n-grams are made of: word or char (all characters of the text, marks and spaces included).
+    /// Units of n-grams: word or char (all characters of the text, marks and spaces included).
     #[arg(long)]
     pub analyzer: Option<Unit>,
     /// Shortest and longest n-gram, as 1,2.
@@ -74,7 +74,7 @@ pub struct Terms {
     /// A count enters as 1 + ln(count).
     #[arg(long)]
     pub sublinear_tf: bool,
-    /// What a row is divided by: formula (its own), l2, l1 or none.
+    /// Norm that a row is divided by: formula (its own), l2, l1 or none.
     #[arg(long)]
     pub norm: Option<Norm>,
     /// BM25: how soon further occurrences add nothing. Default: 1.2.

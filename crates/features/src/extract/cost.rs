@@ -1,4 +1,4 @@
-//! What reading documents costs.
+//! Cost of reading documents.
 
 use serde::{Deserialize, Serialize};
 

@@ -157,7 +157,7 @@ impl Feature {
         (self.model.entry().check)(self)
     }
 
-    /// What the feature must know of a document besides its text.
+    /// Inputs of the feature besides the text of a document.
     pub fn needs(&self) -> Needs {
         let composed = Needs { sentences: self.model == Model::Onnx && self.onnx.compose > 0, ..Needs::default() };
         self.truncate.needs().and(composed)

@@ -71,7 +71,7 @@ pub const VERSION: u32 = 1;
 /// Words of each side that a report shows.
 const SHOWN_WORDS: usize = 20;
 
-/// What a feature is computed from.
+/// Inputs of a feature.
 pub struct Inputs<'a> {
     pub clean: &'a Parts,
     /// Links of the cleaned corpus, part by part.

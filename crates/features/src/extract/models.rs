@@ -1,4 +1,4 @@
-//! What the program knows of each model of a feature. A new model is one more arm of [`Model::entry`].
+//! The table of the models of features. A new model is one more arm of [`Model::entry`].
 
 use anyhow::Result;
 

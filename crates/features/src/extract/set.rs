@@ -47,7 +47,7 @@ impl SetParams {
     }
 }
 
-/// What a feature set notes beside its rows.
+/// Metadata of a feature set, kept beside its rows.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SetMeta {

@@ -19,7 +19,7 @@ use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
 use inkstone_models::{Doc2vec, Explanation, ModelHeader, Word2vec, Word2vecParams, component_names};
 
-/// What `train` calls it.
+/// Name of the method in `train`.
 pub const METHOD: &str = Doc2vec::KIND;
 
 /// Trains and writes the model to `output`; all else as [`word2vec::train`].

@@ -18,7 +18,7 @@ use inkstone_base::job::Ctx;
 use inkstone_models::checkpoint::Checkpoint;
 use inkstone_models::{CooccurrenceParams, GloveParams, Pairs, WordVectors};
 
-/// What `train` calls it.
+/// Name of the method in `train`.
 pub const METHOD: &str = "glove";
 
 /// Counts pairs, trains vectors on them and writes these to `output`. An interrupted training leaves a checkpoint beside it, from

@@ -18,7 +18,7 @@ use inkstone_base::disk;
 use inkstone_base::job::Ctx;
 use inkstone_models::{Cooccurrence, CooccurrenceParams, PairCounter, Ppmi, PpmiParams, WordLimits, WordVectors};
 
-/// What `train` calls it.
+/// Name of the method in `train`.
 pub const METHOD: &str = "ppmi";
 
 /// Counts pairs, and makes word vectors of them. Scratch files are made in the folder of `beside`; the matrix is written to

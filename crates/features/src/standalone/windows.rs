@@ -15,7 +15,7 @@ use inkstone_models::checkpoint::Checkpoint;
 use inkstone_models::neural::{WindowParams, rank_windows};
 use inkstone_models::{WordLimits, WordVectors};
 
-/// What `train` calls it.
+/// Name of the method in `train`.
 pub const METHOD: &str = "cw";
 
 /// Trains word vectors on all lines and writes them to `output`. An interrupted training leaves a checkpoint beside it, from which

@@ -19,7 +19,7 @@ use inkstone_base::job::Ctx;
 use inkstone_models::checkpoint::Checkpoint;
 use inkstone_models::{Corpus, Word2vec, Word2vecParams, WordLimits, WordVectors};
 
-/// What `train` calls it.
+/// Name of the method in `train`.
 pub const METHOD: &str = "word2vec";
 
 /// Which words are trained.

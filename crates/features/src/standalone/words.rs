@@ -65,7 +65,7 @@ impl<'m> VectorWords<'m> {
     }
 }
 
-/// Whether a model knows a word.
+/// How a model knows a word.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Known {
     Listed,

@@ -32,7 +32,7 @@ params! {
     pub struct CooccurrenceParams {
         /// Words from one of a pair to the other at the most.
         window: usize = 5, number("N", "--window");
-        /// What a pair counts: uniform (1) or harmonic (1 / distance, as GloVe).
+        /// Weight of a pair: uniform (1) or harmonic (1 / distance, as GloVe).
         weighting: PairWeighting = PairWeighting::Uniform, choice();
         /// Leave out words that occur less often.
         min_count: u64 = 5, number("N", "feature.words.min_count");

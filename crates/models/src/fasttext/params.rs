@@ -62,7 +62,7 @@ params! {
         sample: f64 = 1e-4, number("T", "feature.fasttext.sample", visible_alias = "t");
         /// Rate of learning at the start; it falls to 0.
         lr: f32 = 0.05, number("R", "feature.fasttext.lr");
-        /// What labels begin with in files of tokens or text, and in fastText's file.
+        /// Prefix of labels in files of tokens or text, and in fastText's file.
         label: String = "__label__".to_owned(), arg(skip = "__label__");
     }
 }

@@ -63,7 +63,7 @@ params! {
         negation_window: usize = 4, number("N", "feature.lexicon.negation_window");
         /// Tokens before a tone word in which a degree word weighs it.
         degree_window: usize = 3, number("N", "feature.lexicon.degree_window");
-        /// What a tone is a share of: balance, (P - N) / (P + N), or per-token.
+        /// Denominator of a tone: balance, (P - N) / (P + N), or per-token.
         scale: ToneScale = ToneScale::Balance, choice();
         /// True if warnings and disclaimers that open as such (风险提示：, 免责声明：) are passed over. They need their punctuation
         /// and line ends as tokens.

@@ -1,6 +1,6 @@
 //! Measures of predictions: reports on classes, on sets of labels and on values, as scikit-learn defines their figures.
 //!
-//! What divides by zero is 0 in precision, recall and F1 (scikit-learn's `zero_division=0`) and `None` where a measure has no
+//! A ratio with denominator zero is 0 in precision, recall and F1 (scikit-learn's `zero_division=0`) and `None` where a measure has no
 //! meaning (an area under the curve of one class). Logarithms are natural. Probabilities are rows of one number a class.
 
 mod bleu;

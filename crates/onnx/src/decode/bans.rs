@@ -1,4 +1,4 @@
-//! What may not come next, or is less likely for having come before; in the order of the transformers library.
+//! Tokens that may not come next, or are less likely because they came before; in the order of the transformers library.
 
 use super::SearchParams;
 

@@ -28,7 +28,7 @@ pub(super) enum FormRow {
 pub(super) struct Form {
     kind: usize,
     input: Field,
-    /// Its place in `FORMATS`.
+    /// Index of the chosen format in `FORMATS`.
     format: usize,
     until: Field,
     output: Field,

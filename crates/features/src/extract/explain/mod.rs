@@ -8,7 +8,7 @@
 //! | `onnx` | each sentence is left out and the rest is scored: what the score loses |
 //! | all others | not at all; the note says so |
 //!
-//! What is explained is the text as the model read it: names masked, cut by the feature's strategy. Where the score that was
+//! The explanation is of the text as the model read it: names masked, cut by the feature's strategy. Where the score that was
 //! found differs from the one that is kept, the note says so.
 
 mod occlusion;

@@ -1,8 +1,8 @@
 //! Documents as points among the word vectors of a file: a model of this program, or a file in a format of word2vec or fastText.
 //!
-//! What vectors have seen, every row has seen: all values are known from the last time of the vectors' text on. A file that does not
-//! say it needs a `fitted_until` in the configuration. The weights of words and the common part that documents are pooled with come
-//! from the documents until then, or until `fit_until`.
+//! Every row has seen the text that the vectors were trained on: all values are known from the last time of the vectors' text on. A file
+//! that does not say it needs a `fitted_until` in the configuration. The weights of words and the common part that documents are pooled
+//! with come from the documents until then, or until `fit_until`.
 
 use std::path::{Path, PathBuf};
 

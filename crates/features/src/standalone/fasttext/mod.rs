@@ -25,9 +25,9 @@ use inkstone_models::{Dictionary, FastText, FastTextParams, QuantiseParams, Trai
 use corpus::Corpus;
 pub(super) use fitted::foreign;
 
-/// What `train` calls the models of labels.
+/// Name of classifiers of labels in `train`.
 const SUPERVISED: &str = "fasttext-supervised";
-/// What `train` calls those of words.
+/// Name of word vectors of fastText in `train`.
 const WORDS: &str = "fasttext";
 
 /// A trained model and how it came about.

@@ -20,7 +20,7 @@ use inkstone_onnx::{Drift, MaskedModel, OnnxParams, Output};
 /// Tokens shown for each mask.
 const BEST: usize = 5;
 
-/// What `eval` measures.
+/// Measurement that `eval` makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, clap::ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 #[value(rename_all = "kebab-case")]

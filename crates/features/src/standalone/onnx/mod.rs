@@ -40,7 +40,7 @@ pub struct Contextual {
     pub runtime: RuntimeParams,
     /// The unit that is taken out of a text to explain its score.
     pub unit: Unit,
-    /// What `eval` measures; none: what goes with the output.
+    /// Measurement of `eval`; none chooses the one that fits the output.
     pub examination: Option<Examination>,
     /// A second form of the model, whose rows are compared with those of the first.
     pub against: Option<PathBuf>,

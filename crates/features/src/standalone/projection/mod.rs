@@ -58,7 +58,7 @@ pub enum Shown<'s> {
     Top(usize),
     /// These words.
     Words(&'s [String]),
-    /// Those of a file, one a line; what follows after a tab or a space is the group that gives the colour.
+    /// The words of a file, one a line; the text after a tab or a space is the group that gives the colour.
     Groups(&'s Path),
 }
 
