@@ -6,7 +6,7 @@ use std::path::{Component, Path};
 use super::Config;
 use super::check::Problem;
 use inkstone_base::disk;
-use inkstone_features::extract::Model;
+use inkstone_features::extract::{Model, in_order_of_inputs};
 use inkstone_lab::factor::check_feature_name;
 
 /// The reason why no factor can be made of this feature and column; none if one can.
@@ -97,6 +97,9 @@ pub(super) fn problems(config: &Config) -> Vec<Problem> {
         if let Err(error) = check_feature_name(&feature.name) {
             problems.push(Problem::new(format!("feature[{i}].name"), format!("{error:#}")));
         }
+    }
+    if let Err(error) = in_order_of_inputs(&config.feature) {
+        problems.push(Problem::new("feature", format!("{error:#}")));
     }
     for (i, factor) in config.factor.iter().enumerate() {
         if let Err(error) = factor.validate() {

@@ -37,10 +37,10 @@ use inkstone_base::disk::Room;
 use inkstone_base::job::Ctx;
 use inkstone_corpus::truncate::Needs;
 use inkstone_corpus::{clean, ingest, link, structure};
-use inkstone_features::extract::{self, Feature, Inputs, Model};
+use inkstone_features::extract::{self, Feature, FeatureSets, InputFeature, Inputs, Model, in_order_of_inputs};
 use inkstone_lab::backtest::Outcome;
 use inkstone_market::{Market, Security, securities_from_frame};
-use inkstone_store::Store;
+use inkstone_store::{Set, Store};
 use inkstone_tables::corpus::Parts;
 use inkstone_tables::frames;
 use inkstone_tables::project::Project;
@@ -271,7 +271,7 @@ impl<'a> Run<'a> {
             self.market = Some(market(&self.project, &securities(&self.project)?)?);
         }
         let store = Store::open(&self.project.store())?;
-        for feature in &self.config.feature {
+        for feature in in_order_of_inputs(&self.config.feature)? {
             let set = self.extract_one(feature, &store)?;
             self.sets.insert(feature.name.clone(), set);
         }
@@ -281,29 +281,36 @@ impl<'a> Run<'a> {
     fn extract_one(&mut self, feature: &Feature, store: &Store) -> Result<Key> {
         let key = self.extract_key(feature)?;
         let id = StageId::Extract(feature.name.clone());
+        self.state.adopt(&id, key)?;
         let before = self.state.made(&id);
         let rows_are_there = match before {
             Some(set) => store.set(&set)?.is_some(),
             None => false,
         };
         let parts = CorpusParts::new(&self.project);
-        let (corpus, market, prices) = (self.corpus, self.market.as_ref(), self.prices);
-        let inputs = Inputs { corpus, market, prices, ..parts.inputs(self.config, self.base) };
+        let inputs = self.inputs(&parts, store);
         let stage = PlannedStage { rows_are_there, total: self.documents, ..self.plan(id, key, "docs") };
         let work = || extract::run(feature, &inputs, store, self.ctx).map(|(set, report)| (Some(set), report));
         let (made, report) = self.state.run(stage, self.ctx, work)?;
         self.reports.push(report);
         let made = made.context("a finished feature has a set")?;
-        if let Some(replaced) = before.filter(|set| *set != made && !self.sets.values().any(|used| used == set)) {
+        if let Some(replaced) = before.filter(|set| !self.state.all_made().contains(set)) {
             store.remove(&replaced)?;
+        }
+        // Features with the same rows share a set, which bears the name of one of them.
+        let named = |set: &Set<'_>| set.header().spec.name.clone();
+        let name = store.set(&made)?.as_ref().map(named).unwrap_or_default();
+        if self.config.feature.iter().all(|other| other.name != name) {
+            store.rename(&made, &feature.name)?;
         }
         Ok(made)
     }
 
     /// Inputs of the extract stage at this point of the run.
-    fn inputs<'r>(&'r self, parts: &'r CorpusParts) -> Inputs<'r> {
+    fn inputs<'r>(&'r self, parts: &'r CorpusParts, store: &'r Store) -> Inputs<'r> {
         let (corpus, market, prices) = (self.corpus, self.market.as_ref(), self.prices);
-        Inputs { corpus, market, prices, ..parts.inputs(self.config, self.base) }
+        let sets = Some(FeatureSets { store, ids: &self.sets });
+        Inputs { corpus, market, prices, sets, ..parts.inputs(self.config, self.base) }
     }
 
     /// Key of the cleaned corpus; `self.corpus` is that of ingest.
@@ -335,7 +342,8 @@ impl<'a> Run<'a> {
         Ok(Key::of_json(&(
             version::EXTRACT,
             "extract",
-            feature,
+            feature.identity(),
+            self.input_keys(feature)?,
             &self.config.tokenizer,
             self.corpus,
             feature.needs().sentences.then_some(self.structure),
@@ -343,6 +351,21 @@ impl<'a> Run<'a> {
             self.files_named_in(feature)?,
             self.ctx.seed(),
         )))
+    }
+
+    /// Keys of the features that a feature learns on, each with the column, and whether it learns on words; none for words alone.
+    fn input_keys(&self, feature: &Feature) -> Result<Option<(bool, Vec<(Key, Option<String>)>)>> {
+        if feature.inputs.is_empty() {
+            return Ok(None);
+        }
+        // A circle has no keys.
+        in_order_of_inputs(&self.config.feature)?;
+        let key = |input: InputFeature<'_>| {
+            let read = self.config.find_feature(input.feature)?;
+            Ok((self.extract_key(read)?, input.column.map(str::to_owned)))
+        };
+        let keys = feature.input_features().map(key).collect::<Result<_>>()?;
+        Ok(Some((feature.learns_on_words(), keys)))
     }
 
     /// Content hashes of the dictionaries, word lists and word vectors that a feature reads beside the corpus.
@@ -382,6 +405,7 @@ impl CorpusParts {
             tokenizer: &config.tokenizer,
             onnx: &config.onnx,
             base,
+            sets: None,
             shared: None,
         }
     }

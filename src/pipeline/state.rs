@@ -100,6 +100,20 @@ impl State {
         self.finished.iter().filter_map(|stage| stage.made).collect()
     }
 
+    /// Gives a stage that has no entry that of a stage with the same key, if both make rows of the store alone: a feature under a new name,
+    /// or two features with the same rows.
+    pub(super) fn adopt(&mut self, id: &StageId, key: Key) -> Result<()> {
+        if self.stage(id).is_some_and(|stage| stage.key == key) {
+            return Ok(());
+        }
+        let same = self.finished.iter().find(|stage| stage.key == key && stage.made.is_some() && stage.files.is_empty());
+        let Some(same) = same.cloned() else { return Ok(()) };
+        self.finished.retain(|stage| stage.id != *id);
+        let report = Report { stage: id.to_string(), ..same.report.clone() };
+        self.finished.push(FinishedStage { id: id.clone(), report, ..same });
+        self.save()
+    }
+
     /// Runs a stage, or keeps its files if they are whole and its key is the same as before. Returns the key of what it made, and its
     /// report. Damaged files are named in the report ([`DAMAGED`]), but not in the one that is kept.
     pub(super) fn run(

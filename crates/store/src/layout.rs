@@ -20,10 +20,10 @@ const MAGIC: &[u8; 4] = b"IKS1";
 /// Bytes of an envelope besides its content.
 pub(super) const ENVELOPE: usize = 8;
 
-/// Everything that determines the rows of a feature set; its hash is the set's id.
+/// A feature set before its rows: all but the name determines the rows, and its hash is the set's id.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SetSpec {
-    /// The user's name for the feature.
+    /// The user's name for the feature; of several features with the same rows, that of one.
     pub name: String,
     /// The shape of its rows.
     pub kind: RowKind,
@@ -34,11 +34,11 @@ pub struct SetSpec {
 }
 
 impl SetSpec {
-    /// The id of the set with this specification: a content address. The order of keys in `params` does not matter.
+    /// The id of the set with this specification: a content address. Neither the name nor the order of keys in `params` matters.
     pub fn id(&self) -> Key {
-        let mut sorted = self.clone();
-        sorted.params.sort_all_objects();
-        Key::of_json(&sorted)
+        let mut params = self.params.clone();
+        params.sort_all_objects();
+        Key::of_json(&(self.kind, params, self.fitted_until))
     }
 }
 
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn the_id_ignores_the_order_of_parameters_and_nothing_else() {
+    fn the_id_ignores_the_name_and_the_order_of_parameters_and_nothing_else() {
         let spec = |params: &str, dim| SetSpec {
             name: "tone".into(),
             kind: RowKind::Dense { dim },
@@ -185,5 +185,7 @@ mod tests {
         assert_eq!(id, spec(r#"{"b": {"y": 2, "x": 1}, "a": 1}"#, 3).id());
         assert_ne!(id, spec(r#"{"a": 1, "b": {"x": 1, "y": 3}}"#, 3).id());
         assert_ne!(id, spec(r#"{"a": 1, "b": {"x": 1, "y": 2}}"#, 4).id());
+        let renamed = SetSpec { name: "mood".into(), ..spec(r#"{"a": 1, "b": {"x": 1, "y": 2}}"#, 3) };
+        assert_eq!(renamed.id(), id, "a name determines no row");
     }
 }

@@ -104,6 +104,13 @@ impl Store {
         Writer::new(self, spec)
     }
 
+    /// Gives a finished set another name. Its id and its rows stay.
+    pub fn rename(&self, id: &Key, name: &str) -> Result<()> {
+        let Some(mut header) = self.reader.headers.read(*id)? else { return Ok(()) };
+        header.spec.name = name.to_owned();
+        self.reader.headers.write(&header)
+    }
+
     /// Removes a set, finished or not. True if there was anything of it.
     pub fn remove(&self, id: &Key) -> Result<bool> {
         // The header goes first, the files last: a kill on the way leaves files that nobody refers to, never a set without its rows.

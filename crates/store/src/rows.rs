@@ -65,6 +65,19 @@ impl Rows {
         self.keys.is_empty()
     }
 
+    /// Columns and values of a sparse row; a dense one has none.
+    pub fn sparse_row(&self, row: usize) -> impl Iterator<Item = (u32, f32)> {
+        let range = match &self.values {
+            Values::Sparse { indptr, .. } => indptr[row]..indptr[row + 1],
+            Values::Dense { .. } => 0..0,
+        };
+        let (indices, values) = match &self.values {
+            Values::Sparse { indices, values, .. } => (indices.as_slice(), values.as_slice()),
+            Values::Dense { .. } => (&[][..], &[][..]),
+        };
+        indices[range.clone()].iter().copied().zip(values[range].iter().copied())
+    }
+
     pub fn kind(&self) -> RowKind {
         match &self.values {
             Values::Dense { dim, .. } => RowKind::Dense { dim: *dim },

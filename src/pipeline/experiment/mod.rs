@@ -112,7 +112,7 @@ impl ExperimentRun<'_> {
         let ExperimentRun { run, params, .. } = self;
         let (config, ctx) = (run.config, run.ctx);
         let parts = CorpusParts::new(&run.project);
-        let inputs = Inputs { shared: Some(self.shared), ..run.inputs(&parts) };
+        let inputs = Inputs { shared: Some(self.shared), ..run.inputs(&parts, self.store) };
         let grid = params.grid()?;
         let mut reports = Vec::new();
         let counted_as = |feature: &Feature, strategy: &Strategy| match feature.model {

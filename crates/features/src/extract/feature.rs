@@ -3,8 +3,9 @@
 use anyhow::{Result, ensure};
 use chrono::NaiveDate;
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
-use super::models::{ColumnNames, place_columns};
+use super::models::{ColumnNames, EVERY_MODEL, EXPERIMENT_HEAD, place_columns};
 use super::samples::Label;
 use super::surprise::SurpriseParams;
 use super::vintages::{Trainer, VectorsParams, VintageParams, WindowFastText, WindowGlove};
@@ -81,6 +82,9 @@ pub struct Feature {
     /// True if company names and codes are hidden from the model, so that it cannot learn who did well. Absent: hidden
     /// from `sestm` and `induced`, which would list them among their words; shown to the others.
     pub mask_names: Option<bool>,
+    /// For `ridge`, `logistic`, `bayes`, `svm` and `boosted`: the rows that the model learns on, side by side. `words` are the words of
+    /// the text, weighed as `tfidf` says; every other entry is a feature, `name`, or one of its columns, `name.column`. Empty: words.
+    pub inputs: Vec<String>,
     pub lexicon: LexiconParams,
     /// For `tfidf`, `lsa` and all models that learn from returns but networks.
     pub tfidf: VectorizerParams,
@@ -154,7 +158,44 @@ impl Feature {
             "truncate = {:?}: rows of windows are put together for lexicon and onnx alone; other models read all of a text as it is",
             self.truncate.to_string()
         );
+        self.check_settings()?;
         (self.model.entry().check)(self)
+    }
+
+    /// Fails where a setting is given that the model does not read.
+    fn check_settings(&self) -> Result<()> {
+        let entry = self.model.entry();
+        ensure!(
+            self.inputs.is_empty() || entry.method.is_some(),
+            "inputs are for ridge, logistic, bayes, svm and boosted; leave them out of a feature of model = {}",
+            json!(self.model)
+        );
+        let (given, defaults) = (json!(self), json!(Feature::default()));
+        let head = if entry.combines_windows { &EXPERIMENT_HEAD[..] } else { &[] };
+        let read = ["name", "inputs"].iter().chain(&EVERY_MODEL).chain(entry.settings).chain(head);
+        let read: Vec<&str> = read.copied().collect();
+        let settings = given.as_object().into_iter().flatten();
+        for (setting, _) in settings.filter(|(setting, value)| **value != defaults[*setting]) {
+            ensure!(
+                read.contains(&setting.as_str()),
+                "{setting} is not for model = {}, which reads {}: leave it out, or choose a model that reads it",
+                json!(self.model),
+                entry.settings.join(", ")
+            );
+        }
+        Ok(())
+    }
+
+    /// The settings that determine the rows, of which the identity of the feature's set is made. A new name changes nothing of it, nor
+    /// does a setting of another model. The sets of `inputs` are added where they are known.
+    pub fn identity(&self) -> Value {
+        let mut settings = json!(self);
+        let read = self.model.entry().settings;
+        if let Some(settings) = settings.as_object_mut() {
+            settings.retain(|setting, _| EVERY_MODEL.contains(&setting.as_str()) || read.contains(&setting.as_str()));
+            settings["mask_names"] = json!(self.masks_names());
+        }
+        settings
     }
 
     /// Inputs of the feature besides the text of a document.

@@ -16,6 +16,7 @@ mod documents;
 mod explain;
 mod feature;
 mod induced;
+mod inputs;
 mod lexicon;
 mod lsa;
 mod models;
@@ -32,12 +33,14 @@ mod steps;
 mod surprise;
 mod textnet;
 mod tfidf;
+mod times;
 mod vintages;
 mod whole;
 
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Mutex;
 
@@ -45,8 +48,9 @@ use anyhow::{Result, bail, ensure};
 
 pub use cost::Cost;
 pub use counts::{Counts, counts};
-pub use explain::{ExplainedBy, ExplainedSentence, ExplainedText, ExplainedWord, KeptRow, explain};
+pub use explain::{ExplainedBy, ExplainedInput, ExplainedSentence, ExplainedText, ExplainedWord, KeptRow, explain};
 pub use feature::{Feature, Model};
+pub use inputs::{InputFeature, InputMeta, in_order_of_inputs};
 pub use lexicon::ToneWords;
 pub use reading::draw_of;
 pub use samples::Label;
@@ -61,7 +65,7 @@ use inkstone_base::data::{Key, Report};
 use inkstone_base::job::Ctx;
 use inkstone_market::{Cutoff, Market};
 use inkstone_onnx::RuntimeParams;
-use inkstone_store::Store;
+use inkstone_store::{Reader, Store};
 use inkstone_tables::corpus::Parts;
 use inkstone_text::TokenizerParams;
 
@@ -91,8 +95,18 @@ pub struct Inputs<'a> {
     pub onnx: &'a RuntimeParams,
     /// Folder of relative paths.
     pub base: &'a Path,
+    /// The sets of features that were computed before; needed by models that learn on the rows of other features.
+    pub sets: Option<FeatureSets<'a>>,
     /// List of the sets of windows that several features share, which are therefore not removed; none: no feature shares windows.
     pub shared: Option<&'a Mutex<Vec<Key>>>,
+}
+
+/// The sets of the features of a project.
+#[derive(Clone, Copy)]
+pub struct FeatureSets<'a> {
+    pub store: &'a Reader,
+    /// By name of the feature.
+    pub ids: &'a BTreeMap<String, Key>,
 }
 
 impl Inputs<'_> {

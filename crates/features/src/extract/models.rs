@@ -24,9 +24,17 @@ pub(super) struct ModelEntry {
     pub(super) combines_windows: bool,
     /// The method of a model that is an estimator on word counts.
     pub(super) method: Option<Method>,
+    /// The settings of a feature that determine the model's rows, beside [`EVERY_MODEL`].
+    pub(super) settings: &'static [&'static str],
     /// Fails where the settings of the feature do not suit the model.
     pub(super) check: fn(&Feature) -> Result<()>,
 }
+
+/// The settings of a feature that determine the rows of every model.
+pub(super) const EVERY_MODEL: [&str; 4] = ["model", "kinds", "truncate", "mask_names"];
+
+/// Head of experiments on labels, for models whose rows do not depend on it.
+pub(super) const EXPERIMENT_HEAD: [&str; 2] = ["linear", "class_weight"];
 
 /// The columns of a model's rows.
 #[derive(Clone, Copy)]
@@ -66,12 +74,14 @@ impl Model {
             masks_names: false,
             combines_windows: false,
             method: None,
+            settings: &["words", "walk_forward", "label", "classes", "textnet"],
             check: textnet::check,
         };
-        let estimator = |method| ModelEntry {
+        let estimator = |method, settings| ModelEntry {
             run: regression::run,
             explained_by: Explainer::RefittedFold,
             method: Some(method),
+            settings,
             check: |_| Ok(()),
             ..network
         };
@@ -80,6 +90,7 @@ impl Model {
             columns: ColumnNames::Fixed(&["score", "words"]),
             explained_by: Explainer::FoldWords,
             masks_names: true,
+            settings: &["tfidf", "walk_forward", "label", "sestm"],
             check: |_| Ok(()),
             ..network
         };
@@ -87,45 +98,65 @@ impl Model {
             run: tfidf::run,
             columns: ColumnNames::Sparse,
             learns_from_returns: false,
+            settings: &["tfidf", "fit_until"],
             check: |_| Ok(()),
             ..network
         };
-        let vintages = |dim| ModelEntry { run: vintages::run, columns: ColumnNames::Vectors(dim), ..of_texts };
+        let vintages =
+            |dim, settings| ModelEntry { run: vintages::run, columns: ColumnNames::Vectors(dim), settings, ..of_texts };
         match self {
             Model::Lexicon => ModelEntry {
                 run: lexicon::run,
                 columns: ColumnNames::Fixed(&["tone", "positive", "negative", "tokens"]),
                 explained_by: Explainer::ToneWords,
                 combines_windows: true,
+                settings: &["lexicon"],
                 ..of_texts
             },
             Model::Tfidf => of_texts,
-            Model::Lsa => {
-                ModelEntry { run: lsa::run, columns: ColumnNames::Components(|feature| feature.lsa.dim), ..of_texts }
+            Model::Lsa => ModelEntry {
+                run: lsa::run,
+                columns: ColumnNames::Components(|feature| feature.lsa.dim),
+                settings: &["tfidf", "fit_until", "lsa"],
+                ..of_texts
+            },
+            Model::Ridge => estimator(Method::Ridge, &["tfidf", "walk_forward", "label", "label_form", "linear"]),
+            Model::Logistic => {
+                estimator(Method::Logistic, &["tfidf", "walk_forward", "label", "classes", "class_weight", "linear"])
             }
-            Model::Ridge => estimator(Method::Ridge),
-            Model::Logistic => estimator(Method::Logistic),
-            Model::Bayes => estimator(Method::Bayes),
-            Model::Svm => estimator(Method::Svm),
-            Model::Boosted => estimator(Method::Boosted),
+            Model::Bayes => {
+                estimator(Method::Bayes, &["tfidf", "walk_forward", "label", "classes", "class_weight", "bayes"])
+            }
+            Model::Svm => estimator(
+                Method::Svm,
+                &["tfidf", "walk_forward", "label", "classes", "class_weight", "linear", "svm_loss"],
+            ),
+            Model::Boosted => {
+                estimator(Method::Boosted, &["tfidf", "walk_forward", "label", "classes", "class_weight", "boosted"])
+            }
             Model::Sestm => fold_words,
             Model::Induced => ModelEntry {
                 run: induced::run,
                 columns: ColumnNames::Fixed(&["tone", "positive", "negative", "words"]),
+                settings: &["tfidf", "walk_forward", "label", "label_form", "induce"],
                 ..fold_words
             },
             Model::Surprise => ModelEntry {
                 run: surprise::run,
                 columns: ColumnNames::Fixed(&["surprise", "oov", "tokens"]),
+                settings: &["surprise"],
                 check: |feature| feature.surprise.check(),
                 ..of_texts
             },
-            Model::Word2vec => vintages(|feature| feature.word2vec.dim),
-            Model::Glove => vintages(|feature| feature.glove.dim),
-            Model::FastText => vintages(|feature| feature.fasttext.dim),
+            Model::Word2vec => {
+                vintages(|feature| feature.word2vec.dim, &["words", "vintages", "pooling", "word2vec"])
+            }
+            Model::Glove => vintages(|feature| feature.glove.dim, &["words", "vintages", "pooling", "glove"]),
+            Model::FastText => vintages(|feature| feature.fasttext.dim, &["words", "vintages", "pooling", "fasttext"]),
             Model::Vectors => ModelEntry {
                 run: vintages::run_given,
                 columns: ColumnNames::InFile(|_, name| name == "words" || is_component(name)),
+                settings: &["vectors", "fit_until", "pooling"],
                 check: |feature| feature.vectors.check(),
                 ..of_texts
             },
@@ -136,6 +167,7 @@ impl Model {
                 }),
                 explained_by: Explainer::LeftOutSentences,
                 combines_windows: true,
+                settings: &["onnx"],
                 check: onnx::check,
                 ..of_texts
             },

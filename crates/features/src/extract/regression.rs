@@ -1,17 +1,22 @@
-//! A score for each document by a walk-forward text regression: words in, the return that followed out.
+//! A score for each document by a walk-forward regression: words and rows of other features in, the return that followed out.
+
+use std::collections::BTreeMap;
 
 use anyhow::{Context, Result};
-use chrono::{NaiveDate, NaiveTime};
+use chrono::NaiveDate;
 use rustc_hash::FxHashMap;
 
 use super::counts::{TermNumbers, analyzer, terms_of};
 use super::reading::{CorpusReader, ReadDocument};
 use super::samples::{SampledCorpus, fit_folds};
 use super::set::{SetMeta, SetParams, finish};
+use super::inputs::{InputFeature, InputRows};
 use super::{Feature, Inputs};
 use inkstone_base::data::{Key, Report};
 use inkstone_base::job::Ctx;
-use inkstone_models::{Csr, Sample, SpilledCsr, TextRegression, WalkForward, fit_predict};
+use inkstone_models::{
+    Csr, FoldCounts, InputColumn, SpilledCsr, StackedRows, TextRegression, fit_fold, fit_predict,
+};
 use inkstone_store::Store;
 
 /// Samples and their word counts.
@@ -46,28 +51,85 @@ impl CountedSamples {
     }
 }
 
+/// Samples with everything that a model learns on: word counts and the rows of other features.
+struct LearnedSamples {
+    counted: CountedSamples,
+    inputs: InputRows,
+}
+
+impl LearnedSamples {
+    fn read(reader: &CorpusReader<'_>, report: &mut Report) -> Result<LearnedSamples> {
+        let CorpusReader { feature, inputs, ctx, .. } = reader;
+        let mut counted = match feature.learns_on_words() {
+            true => CountedSamples::read(reader, report)?,
+            false => CountedSamples {
+                sampled: SampledCorpus::read(reader, |_| (), |()| Ok(()), report)?,
+                counts: Csr::default(),
+                words: FxHashMap::default(),
+                titles: Vec::new(),
+            },
+        };
+        let (inputs, dropped) = InputRows::read(feature, inputs, &mut counted.sampled, ctx)?;
+        if let Some((reason, samples)) = dropped {
+            report.drop_rows(reason, samples);
+        }
+        Ok(LearnedSamples { counted, inputs })
+    }
+
+    fn rows<'a>(&'a self, feature: &'a Feature, ctx: &'a Ctx) -> StackedRows<'a> {
+        let CountedSamples { counts, titles, .. } = &self.counted;
+        StackedRows {
+            counts: feature.learns_on_words().then_some(FoldCounts { counts, titles, params: &feature.tfidf, ctx }),
+            sparse: self.inputs.sparse.iter().map(|(_, rows)| rows).collect(),
+            dense: self.inputs.dense.as_ref(),
+        }
+    }
+}
+
 pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &Ctx) -> Result<(Key, Report)> {
     let mut report = Report::new(&feature.name);
     let reader = CorpusReader::new(feature, inputs, ctx)?;
-    let CountedSamples { sampled, counts, words, titles } = CountedSamples::read(&reader, &mut report)?;
+    let learned = LearnedSamples::read(&reader, &mut report)?;
+    let (sampled, rows) = (&learned.counted.sampled, learned.rows(feature, ctx));
     let regression = regression_of(feature)?;
     let predictions = fit_folds(feature, inputs, ctx, |dates| {
-        fit_predict(&sampled.samples, &counts, &titles, dates, &feature.walk_forward, &regression, ctx)
+        fit_predict(&sampled.samples, &rows, dates, &feature.walk_forward, &regression, ctx)
     })?;
     let row = |i| predictions.score.get(i..=i).filter(|score| !score[0].is_nan());
-    let (writer, order) = sampled.write(feature, SetParams::of_returns(&reader), row, store, &mut report, ctx)?;
-    report.fact("words", words.len());
+    let mut params = SetParams::of_returns(&reader);
+    let learned_on = &learned.inputs.inputs;
+    if !feature.inputs.is_empty() {
+        // Names of features determine no row: their sets do.
+        let column = |input: InputFeature<'_>| input.column.map(str::to_owned);
+        let sets = feature.input_features().map(column).zip(learned_on.iter().map(|input| input.set));
+        params = params.with("inputs", (feature.learns_on_words(), sets.collect::<Vec<_>>()));
+    }
+    let fitted_until = learned.inputs.fitted_until();
+    let (writer, order) = sampled.write(feature, params, fitted_until, row, store, &mut report, ctx)?;
+    if feature.learns_on_words() {
+        report.fact("words", learned.counted.words.len());
+    }
+    if !learned_on.is_empty() {
+        report.fact("inputs", learned_on.iter().map(|input| &input.name).collect::<Vec<_>>());
+        report.fact("dense_columns", learned.inputs.columns.len());
+    }
+    if let Some(time) = fitted_until {
+        report.fact("fitted_until", time);
+    }
     report.fact("folds", &predictions.folds);
     let folds = Some(predictions.folds);
-    finish(writer, &order, &SetMeta { folds, ..SetMeta::of_columns(feature.columns()) }, report)
+    let inputs = (!learned_on.is_empty()).then(|| learned_on.clone());
+    finish(writer, &order, &SetMeta { folds, inputs, ..SetMeta::of_columns(feature.columns()) }, report)
 }
 
-/// The score of a document, taken apart by words.
+/// The score of a document, taken apart.
 pub(super) struct Refitted {
     pub(super) score: f64,
     pub(super) intercept: f64,
     /// Words and their parts of the score, the largest first.
-    pub(super) parts: Vec<(String, f64)>,
+    pub(super) words: Vec<(String, f64)>,
+    /// Columns of other features and their parts of the score, the largest first; sparse rows as a whole.
+    pub(super) inputs: Vec<(String, f64)>,
     /// First and last day that the fold tests.
     pub(super) test: (NaiveDate, NaiveDate),
 }
@@ -77,42 +139,36 @@ pub(super) struct Refitted {
 pub(super) fn refit(reader: &CorpusReader<'_>, place: (usize, usize)) -> Result<Option<Refitted>> {
     let CorpusReader { feature, inputs, ctx, .. } = reader;
     let dates = inputs.market(feature)?.dates();
-    let table = CountedSamples::read(reader, &mut Report::new(&feature.name))?;
-    let Some(number) = table.sampled.number_of(place) else { return Ok(None) };
-    let all = &table.sampled.samples;
-    let folds = feature.walk_forward.folds(dates.len())?;
+    let learned = LearnedSamples::read(reader, &mut Report::new(&feature.name))?;
+    let sampled = &learned.counted.sampled;
+    let Some(number) = sampled.number_of(place) else { return Ok(None) };
+    let day = sampled.samples[number].date;
+    let rows = learned.rows(feature, ctx);
+    let regression = regression_of(feature)?;
     // Where test windows overlap, the newest model that could be fitted gave the score.
-    for fold in folds.iter().rev().filter(|fold| fold.test.contains(&all[number].date)) {
-        let (start, end) = (fold.train.start, fold.test.end);
-        let kept: Vec<usize> = (0..all.len()).filter(|&i| (start..end).contains(&all[i].date)).collect();
-        let moved = |&i: &usize| {
-            let mut sample =
-                Sample { date: all[i].date - start, label_known: all[i].label_known - start, ..all[i].clone() };
-            if fold.test.contains(&all[i].date) {
-                // The time at which a tested sample was known is not used, and may lie behind the days that are left.
-                sample.known_at = sample.known_at.min(dates[all[i].date].and_time(NaiveTime::MIN));
+    for fold in feature.walk_forward.folds(dates.len())?.iter().rev().filter(|fold| fold.test.contains(&day)) {
+        let model = fit_fold(&sampled.samples, &rows, dates, &feature.walk_forward, fold, &regression, ctx)?;
+        let Some(model) = model else { continue };
+        let (score, (intercept, parts)) =
+            ctx.install(|| anyhow::Ok((model.score(&rows, number)?, model.explain(&rows, number)?)))?;
+        let names = learned.counted.words_by_id();
+        let (mut words, mut columns) = (Vec::new(), BTreeMap::<String, f64>::new());
+        for (column, part) in parts {
+            match column {
+                InputColumn::Term(id) => words.push((names[id as usize].to_owned(), part)),
+                InputColumn::Dense(column) => {
+                    *columns.entry(learned.inputs.columns[column as usize].clone()).or_default() += part;
+                }
+                InputColumn::Sparse { block, .. } => {
+                    let input = learned.inputs.sparse[block].0;
+                    *columns.entry(learned.inputs.inputs[input].name.clone()).or_default() += part;
+                }
             }
-            sample
-        };
-        let samples: Vec<Sample> = kept.iter().map(moved).collect();
-        let mut counts = Csr::new(table.counts.cols());
-        kept.iter().for_each(|&i| counts.push_row(table.counts.row(i).iter()));
-        let walk = WalkForward {
-            train_days: fold.train.len(),
-            test_days: fold.test.len(),
-            step_days: 0,
-            ..feature.walk_forward.clone()
-        };
-        let regression = regression_of(feature)?;
-        let (found, _) = fit_predict(&samples, &counts, &table.titles, &dates[start..end], &walk, &regression, ctx)?;
-        if let Some(Some(model)) = found.models.first() {
-            let row = table.counts.row(number);
-            let (intercept, parts) = model.explain(row);
-            let names = table.words_by_id();
-            let parts = parts.into_iter().map(|(id, part)| (names[id as usize].to_owned(), part)).collect();
-            let test = (dates[fold.test.start], dates[fold.test.end - 1]);
-            return Ok(Some(Refitted { score: model.score(row), intercept, parts, test }));
         }
+        let mut inputs: Vec<(String, f64)> = columns.into_iter().filter(|(_, part)| *part != 0.0).collect();
+        inputs.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()));
+        let test = (dates[fold.test.start], dates[fold.test.end - 1]);
+        return Ok(Some(Refitted { score, intercept, words, inputs, test }));
     }
     Ok(None)
 }
@@ -122,7 +178,6 @@ fn regression_of(feature: &Feature) -> Result<TextRegression> {
         estimator: feature.estimator().context("the feature's model does not learn from returns")?,
         classes: feature.classes.clone(),
         label: feature.label_form,
-        tfidf: feature.tfidf.clone(),
         ..TextRegression::default()
     })
 }

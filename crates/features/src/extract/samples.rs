@@ -6,7 +6,7 @@
 //! trains only folds that begin after it was known.
 
 use anyhow::{Result, bail, ensure};
-use chrono::NaiveDate;
+use chrono::{NaiveDate, NaiveDateTime};
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
@@ -89,6 +89,21 @@ impl SampledCorpus {
         Ok(sampled)
     }
 
+    /// Part and row of each sample.
+    pub(super) fn places(&self) -> &[(usize, usize)] {
+        &self.places
+    }
+
+    /// Keeps the samples for which `kept` is true. Returns the number of the others.
+    pub(super) fn retain(&mut self, kept: &[bool]) -> u64 {
+        let before = self.samples.len();
+        let mut number = 0..;
+        self.places.retain(|_| number.next().is_some_and(|i: usize| kept[i]));
+        let mut number = 0..;
+        self.samples.retain(|_| number.next().is_some_and(|i: usize| kept[i]));
+        (before - self.samples.len()) as u64
+    }
+
     /// The number of the sample that stands in this part and row.
     pub(super) fn number_of(&self, place: (usize, usize)) -> Option<usize> {
         self.places.binary_search(&place).ok()
@@ -100,13 +115,14 @@ impl SampledCorpus {
         &self,
         feature: &Feature,
         params: SetParams,
+        fitted_until: Option<NaiveDateTime>,
         row: impl Fn(usize) -> Option<&'r [f32]>,
         store: &'s Store,
         report: &mut Report,
         ctx: &Ctx,
     ) -> Result<(Writer<'s>, Vec<Key>)> {
         let dim = feature.columns().len();
-        let writer = store.writer(&params.spec(feature, RowKind::Dense { dim }, None))?;
+        let writer = store.writer(&params.spec(feature, RowKind::Dense { dim }, fitted_until))?;
         let mut rows = self.batches.empty_rows(dim);
         for (i, &(part, at)) in self.places.iter().enumerate() {
             if let Some(values) = row(i) {
@@ -200,8 +216,6 @@ fn abnormal_returns(market: &Market, label: &Label) -> Result<Panel> {
 
 #[cfg(test)]
 mod tests {
-    use chrono::NaiveDateTime;
-
     use super::*;
     use inkstone_base::code::Code;
     use inkstone_market::CLOSE;

@@ -5,6 +5,7 @@ use chrono::NaiveDateTime;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::inputs::InputMeta;
 use super::reading::{CorpusReader, ReadDocument};
 use super::steps::StepReport;
 use super::{Feature, VERSION};
@@ -19,7 +20,7 @@ pub(super) struct SetParams(Value);
 impl SetParams {
     /// Of a feature whose rows depend on its own settings alone.
     pub(super) fn new(feature: &Feature) -> SetParams {
-        SetParams(json!({"version": VERSION, "feature": feature}))
+        SetParams(json!({"version": VERSION, "feature": feature.identity()}))
     }
 
     /// Of a feature that reads words.
@@ -71,6 +72,9 @@ pub struct SetMeta {
     /// Models of past documents: the model of each step.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub windows: Option<Vec<StepReport>>,
+    /// Models that learn on the rows of other features: these features.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub inputs: Option<Vec<InputMeta>>,
     /// `onnx`: the runtime and device that the model ran on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ran: Option<Value>,

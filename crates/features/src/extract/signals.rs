@@ -4,16 +4,15 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Context, Result, bail, ensure};
-use chrono::{NaiveDate, NaiveDateTime};
 
 use super::rating;
+use super::times::ModelTimes;
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
 use inkstone_corpus::clean::{CleanDocument, clean_of_part, clean_of_part_without_text};
 use inkstone_corpus::link::{codes_of, links_of_part};
 use inkstone_lab::factor::{DocumentField, DocumentNode, Plan, Reading, Signal};
 use inkstone_market::{Cutoff, Market};
-use inkstone_models::FoldReport;
 use inkstone_store::{RowKind, Rows, Set, Values};
 use inkstone_tables::corpus::Parts;
 
@@ -46,7 +45,7 @@ pub fn signals(plan: &Plan, sources: &SignalSources<'_>, market: &Market, ctx: &
         sources.sets.len()
     );
     let columns = Columns::new(plan, sources.sets)?;
-    let fits: Vec<Fits> = sources.sets.iter().map(Fits::new).collect::<Result<_>>()?;
+    let times: Vec<ModelTimes> = sources.sets.iter().map(|set| ModelTimes::read(set.header())).collect::<Result<_>>()?;
     // Texts are most of the bytes of a part, and read only to count their characters.
     let reads_text = plan.readings.iter().any(|r| reads_length(&r.value) || reads_length(&r.weight));
     let read = if reads_text { clean_of_part } else { clean_of_part_without_text };
@@ -104,7 +103,7 @@ pub fn signals(plan: &Plan, sources: &SignalSources<'_>, market: &Market, ctx: &
                 };
                 let day = market.dates()[date];
                 let known_at =
-                    used.iter().map(|&feature| fits[feature].known_at(published_at, day)).max().unwrap_or(published_at);
+                    used.iter().map(|&feature| times[feature].known_at(published_at, day)).max().unwrap_or(published_at);
                 let first = doc.is_first();
                 let (date, reading) = (date as u32, number as u32);
                 let signal = |&code: &u32| Signal { code, date, known_at, value, weight, first, document, reading };
@@ -223,38 +222,6 @@ impl ScoredDocument<'_> {
     }
 }
 
-/// Last times of the data that the models of a set were fitted on.
-struct Fits {
-    /// Last time of the data of the model of all rows.
-    fitted_until: Option<NaiveDateTime>,
-    /// Walk-forward models, with the trading days that they scored.
-    folds: Vec<FoldReport>,
-}
-
-impl Fits {
-    fn new(set: &Set<'_>) -> Result<Fits> {
-        let header = set.header();
-        let folds = match header.meta.get("folds") {
-            Some(folds) => serde_json::from_value(folds.clone()).with_context(|| {
-                format!(
-                    "the folds of feature {:?} are unreadable: compute it again (inkstone extract)",
-                    header.spec.name
-                )
-            })?,
-            None => Vec::new(),
-        };
-        Ok(Fits { fitted_until: header.spec.fitted_until, folds })
-    }
-
-    /// The time when the value of a text was known: the text was published and the model was fitted. Where test windows overlap,
-    /// the newest model gave the value.
-    fn known_at(&self, published_at: NaiveDateTime, day: NaiveDate) -> NaiveDateTime {
-        let tests = |fold: &&FoldReport| fold.fitted_until.is_some() && fold.test.0 <= day && day <= fold.test.1;
-        let fold = self.folds.iter().rev().find(tests).and_then(|fold| fold.fitted_until);
-        [self.fitted_until, fold].into_iter().flatten().fold(published_at, NaiveDateTime::max)
-    }
-}
-
 fn column_of(set: &Set<'_>, name: Option<&str>) -> Result<usize> {
     let header = set.header();
     if header.spec.kind == RowKind::Sparse {
@@ -266,28 +233,4 @@ fn column_of(set: &Set<'_>, name: Option<&str>) -> Result<usize> {
         let known: Vec<&str> = columns.iter().filter_map(|c| c.as_str()).collect();
         format!("feature {:?} has no column {name:?}; it has {}", header.spec.name, known.join(", "))
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_value_is_known_when_text_and_model_are() {
-        let at = |day: u32, hour| NaiveDate::from_ymd_opt(2024, 3, day).unwrap().and_hms_opt(hour, 0, 0).unwrap();
-        let day = |day: u32| at(day, 0).date();
-        let fold = |first, last, until| FoldReport {
-            test: (day(first), day(last)),
-            fitted_until: until,
-            ..FoldReport::default()
-        };
-        let folds = vec![fold(4, 8, Some(at(1, 15))), fold(6, 12, Some(at(5, 15))), fold(11, 15, None)];
-        let fits = Fits { fitted_until: None, folds };
-        assert_eq!(fits.known_at(at(1, 10), day(4)), at(1, 15), "the model of the fold came after the text");
-        assert_eq!(fits.known_at(at(5, 20), day(6)), at(5, 20));
-        assert_eq!(fits.known_at(at(5, 9), day(6)), at(5, 15), "of two folds the newer");
-        assert_eq!(fits.known_at(at(4, 9), day(11)), at(5, 15), "a fold passed over gave nothing");
-        let one_model = Fits { fitted_until: Some(at(20, 23)), folds: Vec::new() };
-        assert_eq!(one_model.known_at(at(4, 9), day(4)), at(20, 23));
-    }
 }

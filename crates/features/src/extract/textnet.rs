@@ -67,7 +67,7 @@ pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &C
 
     let row = |i| walked.scores.get(i..=i).filter(|score| !score[0].is_nan());
     let params = SetParams::of_returns(&reader).with("seed", ctx.seed());
-    let (writer, order) = sampled.write(feature, params, row, store, &mut report, ctx)?;
+    let (writer, order) = sampled.write(feature, params, None, row, store, &mut report, ctx)?;
     report.fact("words", words.len());
     report.fact("folds", &walked.folds);
     let networks = Some(serde_json::to_value(walked.nets)?);

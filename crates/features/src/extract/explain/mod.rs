@@ -60,12 +60,23 @@ pub struct ExplainedText {
     pub kept: f64,
     /// Score of a text without words.
     pub intercept: f64,
-    /// `score - intercept - sum of the sentences`. NaN where sentences were left out: a model reads them
+    /// `score - intercept - sum of the sentences and inputs`. NaN where sentences were left out: a model reads them
     /// together, and their parts do not add up.
     #[serde(serialize_with = "number")]
     pub rest: f64,
     /// The sentences of the text that was read, the title first.
     pub sentences: Vec<ExplainedSentence>,
+    /// For models that learn on the rows of other features: what these gave, the largest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub inputs: Vec<ExplainedInput>,
+}
+
+/// A column of another feature and its part of the score.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct ExplainedInput {
+    /// `feature.column`; a feature of sparse rows as a whole.
+    pub input: String,
+    pub value: f64,
 }
 
 /// A sentence and its part of the score.
@@ -212,7 +223,8 @@ impl ExplainedText {
         if self.by == ExplainedBy::Nothing {
             return;
         }
-        let given: f64 = self.sentences.iter().map(|s| s.value).filter(|value| value.is_finite()).sum();
+        let given = self.sentences.iter().map(|s| s.value).chain(self.inputs.iter().map(|input| input.value));
+        let given: f64 = given.filter(|value| value.is_finite()).sum();
         self.rest = match self.by {
             ExplainedBy::Omission => f64::NAN,
             _ => self.score - self.intercept - given,

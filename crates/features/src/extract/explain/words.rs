@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use chrono::NaiveDate;
 use serde::Deserialize;
 
-use super::{ExplainedBy, ExplainedText, ExplainedWord, SplitText};
+use super::{ExplainedBy, ExplainedInput, ExplainedText, ExplainedWord, SplitText};
 use crate::extract::counts::{analyzer, terms_of};
 use crate::extract::reading::{CorpusReader, ReadDocument};
 use crate::extract::{Model, regression};
@@ -210,10 +210,15 @@ pub(super) fn refitted(
     (explained.score, explained.intercept) = (found.score, found.intercept);
     explained.formula = match reader.feature.model {
         Model::Boosted => "score = mean of the trees + what each word adds along their paths; what the text lacks adds too, and is in the rest",
-        _ => "score = intercept + sum of weight x tf-idf of each word",
+        _ if reader.feature.inputs.is_empty() => "score = intercept + sum of weight x tf-idf of each word",
+        _ => "score = intercept + sum of weight x value of each column, words and rows of other features",
     }
     .to_owned();
-    spread(found.parts, reader, texts, explained)?;
+    if reader.feature.learns_on_words() {
+        spread(found.words, reader, texts, explained)?;
+    }
+    explained.by = ExplainedBy::Words;
+    explained.inputs = found.inputs.into_iter().map(|(input, value)| ExplainedInput { input, value }).collect();
     let (from, to) = found.test;
     explained.note = (
         format!("检验期 {from}..{to} 的那一折按同样的语料重新拟合一次；一个词的贡献平摊到它的各处。"),

@@ -15,7 +15,7 @@ use crate::factor::words as own;
 use crate::list::{self, Column};
 use crate::{figures, look, sentences, width, words};
 use inkstone_base::language::Language;
-use inkstone_features::extract::{ExplainedBy, ExplainedText};
+use inkstone_features::extract::{ExplainedBy, ExplainedText, ExplainedWord};
 
 pub(super) fn draw_text(app: &App, sentences: &Sentences, frame: &mut Frame<'_>, page: Rect) {
     let [_, text, below] = text_panes(page);
@@ -91,10 +91,8 @@ fn draw_words(app: &App, sentences: &Sentences, explained: &ExplainedText, frame
     let block = look::pane(format!(" {} ", app.say(words::WORDS_THAT_MOVED)), false);
     let inner = look::framed(block, frame, area);
     let columns = inner.width as usize;
-    let mut spans = Vec::new();
-    let mut used = 0;
     let of_sentence = explained.sentences.get(sentences.at).map_or(&[][..], |sentence| &sentence.words);
-    for (number, word) in of_sentence.iter().enumerate() {
+    let word_text = |word: &ExplainedWord| {
         let mut text = format!("{} {}", word.word, figures::signed(word.value, 4));
         if word.negated {
             text += &format!(" {}", app.say(words::NEGATED));
@@ -102,23 +100,39 @@ fn draw_words(app: &App, sentences: &Sentences, explained: &ExplainedText, frame
         if word.degree != 1.0 {
             text += &format!(" ×{}", figures::number(f64::from(word.degree), 1));
         }
-        let wide = width::width(&text) + 3;
-        if used + wide > columns {
-            spans.push(Span::styled(format!("+{}", of_sentence.len() - number), look::DIM));
-            break;
-        }
-        used += wide;
-        spans.push(Span::styled(width::cut(&text, columns), look::of_sign(word.value, app.workspace.red_up)));
-        spans.push(Span::raw("   "));
-    }
+        (text, word.value)
+    };
+    let mut words_line = parts_line(app, of_sentence.iter().map(word_text), columns);
     if of_sentence.is_empty() {
-        spans.push(Span::styled(app.say(words::NO_WORDS), look::DIM));
+        words_line.push_span(Span::styled(app.say(words::NO_WORDS), look::DIM));
     }
     let note = if app.language == Language::Zh { &explained.note.0 } else { &explained.note.1 };
-    let mut lines = vec![Line::from(spans)];
+    let mut lines = vec![words_line];
+    if !explained.inputs.is_empty() {
+        let inputs = explained.inputs.iter();
+        let texts = inputs.map(|part| (format!("{} {}", part.input, figures::signed(part.value, 4)), part.value));
+        lines.push(parts_line(app, texts, columns));
+    }
     lines.extend(sentences::lines(note, columns).into_iter().take(3).map(|line| Line::styled(line, look::NOTE)));
     lines.push(Line::styled(width::cut(&explained.formula, columns), look::DIM));
     frame.render_widget(Paragraph::new(lines), inner);
+}
+
+/// Parts of a score side by side in the colours of gain and loss, as many as fit, and the number of the others.
+fn parts_line(app: &App, parts: impl ExactSizeIterator<Item = (String, f64)>, columns: usize) -> Line<'static> {
+    let (count, mut used) = (parts.len(), 0);
+    let mut spans = Vec::new();
+    for (number, (text, value)) in parts.enumerate() {
+        let wide = width::width(&text) + 3;
+        if used + wide > columns {
+            spans.push(Span::styled(format!("+{}", count - number), look::DIM));
+            break;
+        }
+        used += wide;
+        spans.push(Span::styled(width::cut(&text, columns), look::of_sign(value, app.workspace.red_up)));
+        spans.push(Span::raw("   "));
+    }
+    Line::from(spans)
 }
 
 /// The words of one sentence with their weights; where there are none, why.

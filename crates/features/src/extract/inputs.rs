@@ -1,0 +1,383 @@
+//! Inputs of a model: the words of the text, and the rows of other features.
+
+use anyhow::{Context, Result, bail, ensure};
+use chrono::NaiveDateTime;
+use serde::{Deserialize, Serialize};
+
+use super::samples::SampledCorpus;
+use super::set::SetMeta;
+use super::times::ModelTimes;
+use super::{Feature, Inputs};
+use inkstone_base::data::Key;
+use inkstone_base::job::Ctx;
+use inkstone_models::{Csr, DenseRows, SpilledCsr, SpilledDense};
+use inkstone_store::{RowKind, Rows, Set, Values};
+
+/// The input that stands for the words of the text.
+const WORDS: &str = "words";
+
+/// The reason for which a document without words is no sample.
+const NO_INPUT: &str = "without a row of any input";
+
+/// A feature, or a column of one, whose rows another feature learns on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InputFeature<'a> {
+    pub feature: &'a str,
+    /// None: all columns.
+    pub column: Option<&'a str>,
+}
+
+impl Feature {
+    /// True if the model learns on the words of the text.
+    pub fn learns_on_words(&self) -> bool {
+        self.inputs.is_empty() || self.inputs.iter().any(|input| input == WORDS)
+    }
+
+    /// The features that the model learns on, in the order of the setting.
+    pub fn input_features(&self) -> impl Iterator<Item = InputFeature<'_>> {
+        self.inputs.iter().filter(|input| *input != WORDS).map(|input| match input.split_once('.') {
+            Some((feature, column)) => InputFeature { feature, column: Some(column) },
+            None => InputFeature { feature: input, column: None },
+        })
+    }
+}
+
+/// The features of a configuration in an order in which each comes after its inputs, otherwise in their own.
+pub fn in_order_of_inputs(features: &[Feature]) -> Result<Vec<&Feature>> {
+    let mut order = Vec::with_capacity(features.len());
+    for feature in features {
+        add_after_inputs(feature, features, &mut Vec::new(), &mut order)?;
+    }
+    Ok(order)
+}
+
+/// Adds a feature behind its inputs; `path` leads from the first feature to this one.
+fn add_after_inputs<'a>(
+    feature: &'a Feature,
+    features: &'a [Feature],
+    path: &mut Vec<&'a str>,
+    order: &mut Vec<&'a Feature>,
+) -> Result<()> {
+    if order.iter().any(|there| there.name == feature.name) {
+        return Ok(());
+    }
+    path.push(&feature.name);
+    ensure!(
+        path.iter().filter(|name| **name == feature.name).count() == 1,
+        "features learn on each other in a circle: {}; take one out of its inputs",
+        path.join(" → ")
+    );
+    for input in feature.input_features() {
+        let Some(read) = features.iter().find(|other| other.name == input.feature) else {
+            let others: Vec<&str> = features.iter().map(|f| f.name.as_str()).filter(|n| *n != feature.name).collect();
+            bail!(
+                "feature {:?}: there is no feature {:?} to learn on (inputs); there are: {WORDS}, {}",
+                feature.name,
+                input.feature,
+                others.join(", ")
+            );
+        };
+        ensure!(
+            input.column.is_none_or(|column| read.has_column(column)),
+            "feature {:?}: the input {:?} has no column {:?}; it has {}",
+            feature.name,
+            input.feature,
+            input.column.unwrap_or_default(),
+            read.columns().join(", ")
+        );
+        add_after_inputs(read, features, path, order)?;
+    }
+    path.pop();
+    order.push(feature);
+    Ok(())
+}
+
+/// An input as the metadata of the set keeps it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct InputMeta {
+    /// The entry of `inputs`.
+    pub name: String,
+    pub set: Key,
+    /// Number of columns; none of sparse rows.
+    pub columns: Option<usize>,
+    /// When its values were known.
+    pub(super) times: ModelTimes,
+}
+
+/// The rows of a feature's inputs, a row a sample, in scratch files.
+#[derive(Default)]
+pub(super) struct InputRows {
+    pub(super) inputs: Vec<InputMeta>,
+    /// `feature.column` of each dense column.
+    pub(super) columns: Vec<String>,
+    pub(super) dense: Option<DenseRows>,
+    /// Sparse inputs with the numbers of their features in `inputs`.
+    pub(super) sparse: Vec<(usize, Csr)>,
+}
+
+/// One input and the columns that are taken of its rows.
+struct OpenInput<'s> {
+    set: Set<'s>,
+    /// Places of the columns; none of sparse rows, which are taken as they are.
+    columns: Option<Vec<usize>>,
+}
+
+impl InputRows {
+    /// Reads the rows of the samples. Where the model does not learn on words, samples without any value leave `sampled`; they are counted
+    /// by the returned reason and number.
+    pub(super) fn read(
+        feature: &Feature,
+        inputs: &Inputs<'_>,
+        sampled: &mut SampledCorpus,
+        ctx: &Ctx,
+    ) -> Result<(InputRows, Option<(&'static str, u64)>)> {
+        let mut found = InputRows::default();
+        let mut open = Vec::new();
+        for (entry, input) in feature.inputs.iter().filter(|input| *input != WORDS).zip(feature.input_features()) {
+            let read = || format!("feature {:?} learns on {entry:?}", feature.name);
+            let sets = inputs.sets.with_context(|| format!("{}, but no set is at hand", read()))?;
+            let id = sets.ids.get(input.feature).with_context(|| format!("{}, which was not computed", read()))?;
+            let set = sets.store.set(id)?.with_context(|| format!("{}, whose rows are gone from the store", read()))?;
+            let meta = SetMeta::read(set.header())?;
+            let columns = match (set.header().spec.kind, input.column) {
+                (RowKind::Sparse, None) => None,
+                (RowKind::Sparse, Some(column)) => {
+                    bail!("{}, whose rows are sparse: take all of it, without .{column}", read())
+                }
+                (RowKind::Dense { dim }, None) => Some((0..dim).collect()),
+                (RowKind::Dense { .. }, Some(column)) => {
+                    let place = meta.columns.iter().position(|name| name == column);
+                    Some(vec![place.with_context(|| {
+                        format!("{}, which has no column {column:?}; it has {}", read(), meta.columns.join(", "))
+                    })?])
+                }
+            };
+            let name = |&place: &usize| {
+                let unnamed = || format!("c{}", place + 1);
+                format!("{}.{}", input.feature, meta.columns.get(place).cloned().unwrap_or_else(unnamed))
+            };
+            found.columns.extend(columns.iter().flatten().map(name));
+            found.inputs.push(InputMeta {
+                name: entry.clone(),
+                set: *id,
+                columns: columns.as_ref().map(Vec::len),
+                times: ModelTimes::read(set.header())?,
+            });
+            open.push(OpenInput { set, columns });
+        }
+        let without_row = found.take_rows(&open, !feature.learns_on_words(), inputs, sampled, ctx)?;
+        Ok((found, (without_row > 0).then_some((NO_INPUT, without_row))))
+    }
+
+    /// Takes the rows of all samples, part by part. Returns the number of samples that had no value, if these are to go.
+    fn take_rows(
+        &mut self,
+        open: &[OpenInput<'_>],
+        drops_empty: bool,
+        inputs: &Inputs<'_>,
+        sampled: &mut SampledCorpus,
+        ctx: &Ctx,
+    ) -> Result<u64> {
+        if open.is_empty() {
+            return Ok(0);
+        }
+        let folder = inputs.clean.folder();
+        let mut dense = SpilledDense::within(folder, self.columns.len())?;
+        let sparse = open.iter().filter(|input| input.columns.is_none());
+        let mut sparse: Vec<SpilledCsr> = sparse.map(|_| SpilledCsr::within(folder)).collect::<Result<_>>()?;
+        let mut batches: Vec<_> = open.iter().map(|input| input.set.batches()).collect();
+        let mut has_row = vec![true; sampled.places().len()];
+        let (mut sample, mut row) = (0, Vec::with_capacity(self.columns.len()));
+        for part in 0..inputs.clean.files()?.len() {
+            ctx.check()?;
+            let mut rows: Vec<Rows> = Vec::with_capacity(open.len());
+            for (batch, input) in batches.iter_mut().zip(&self.inputs) {
+                let ended = || format!("the rows of {:?} end before the corpus: compute it again", input.name);
+                rows.push(batch.next().with_context(ended)??);
+            }
+            while let Some(&(_, at)) = sampled.places().get(sample).filter(|place| place.0 == part) {
+                row.clear();
+                let mut is_empty = true;
+                for (input, rows) in open.iter().zip(&rows) {
+                    match (&rows.values, &input.columns) {
+                        (Values::Dense { dim, data }, Some(columns)) => {
+                            row.extend(columns.iter().map(|column| data[at * dim + column]));
+                        }
+                        (Values::Sparse { .. }, None) => is_empty &= rows.sparse_row(at).next().is_none(),
+                        _ => bail!("the rows of an input have changed while they were read: run again"),
+                    }
+                }
+                is_empty &= row.iter().all(|value| !value.is_finite());
+                has_row[sample] = !(is_empty && drops_empty);
+                if has_row[sample] {
+                    dense.push_row(&row)?;
+                    let blocks = open.iter().zip(&rows).filter(|(input, _)| input.columns.is_none());
+                    for ((_, rows), block) in blocks.zip(&mut sparse) {
+                        block.push_row(rows.sparse_row(at))?;
+                    }
+                }
+                sample += 1;
+            }
+        }
+        if !self.columns.is_empty() {
+            self.dense = Some(dense.finish()?);
+        }
+        let numbers = (0..open.len()).filter(|&number| open[number].columns.is_none());
+        self.sparse = numbers.zip(sparse).map(|(number, block)| Ok((number, block.finish()?))).collect::<Result<_>>()?;
+        Ok(sampled.retain(&has_row))
+    }
+
+    /// The last time of the data that a model of all rows of an input was fitted on.
+    pub(super) fn fitted_until(&self) -> Option<NaiveDateTime> {
+        self.inputs.iter().filter_map(|input| input.times.fitted_until()).max()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::{Days, NaiveDate, NaiveDateTime};
+
+    use super::*;
+    use crate::extract::Model;
+    use crate::extract::samples::Label;
+    use crate::extract::tests::Corpus;
+    use inkstone_base::data::Kind;
+    use inkstone_market::Market;
+    use inkstone_models::WalkForward;
+    use inkstone_text::DfLimit;
+
+    fn feature(name: &str, inputs: &[&str]) -> Feature {
+        let model = if inputs.is_empty() { Model::Lexicon } else { Model::Ridge };
+        let inputs = inputs.iter().map(|input| (*input).to_owned()).collect();
+        Feature { name: name.into(), model, inputs, ..Feature::default() }
+    }
+
+    #[test]
+    fn a_feature_comes_after_its_inputs_and_a_circle_is_named() {
+        let features = [
+            feature("all", &["words", "head", "tone.positive"]),
+            feature("tone", &[]),
+            feature("head", &["tone"]),
+            feature("other", &[]),
+        ];
+        let order = in_order_of_inputs(&features).unwrap();
+        let names: Vec<&str> = order.iter().map(|feature| feature.name.as_str()).collect();
+        assert_eq!(names, ["tone", "head", "all", "other"]);
+        assert!(features[0].learns_on_words() && !features[2].learns_on_words() && features[3].learns_on_words());
+
+        let circle = [feature("a", &["b"]), feature("b", &["words", "c"]), feature("c", &["a"])];
+        let error = in_order_of_inputs(&circle).unwrap_err().to_string();
+        assert!(error.contains("a → b → c → a"), "{error}");
+        let error = in_order_of_inputs(&[feature("a", &["a"])]).unwrap_err().to_string();
+        assert!(error.contains("a → a"), "{error}");
+        let error = in_order_of_inputs(&[feature("a", &["lsa"]), feature("tone", &[])]).unwrap_err().to_string();
+        assert!(error.contains("no feature \"lsa\"") && error.contains("words, tone"), "{error}");
+        let error = in_order_of_inputs(&[feature("a", &["tone.mood"]), feature("tone", &[])]).unwrap_err().to_string();
+        assert!(error.contains("no column \"mood\"; it has tone, positive, negative, tokens"), "{error}");
+    }
+
+    const DAYS: u64 = 90;
+    const BODIES: [&str; 2] = ["公司中标，业绩大幅增长。", "业绩大幅下滑，亏损扩大。"];
+
+    fn day(t: u64) -> NaiveDate {
+        NaiveDate::from_ymd_opt(2024, 1, 1).unwrap() + Days::new(t)
+    }
+
+    /// True if the text of a day is good news.
+    fn is_good(t: u64) -> bool {
+        (t * 7 + t / 5) % 3 == 0
+    }
+
+    /// A corpus of one text a day, whose news comes true two days later; from day `torn` on texts and prices are others.
+    fn corpus(torn: u64) -> Corpus {
+        let mut corpus = Corpus::new(0);
+        let text = |t: u64| {
+            let body = if t < torn { BODIES[usize::from(!is_good(t))] } else { "海外火灾停产，保险赔付核定。" };
+            (day(t).and_hms_opt(10, 0, 0).unwrap(), Kind::News, "远山", body)
+        };
+        let texts: Vec<(NaiveDateTime, Kind, &str, &str)> = (0..DAYS).map(text).collect();
+        corpus.put(&texts, 20);
+        let mut prices = "date,code,open,close,vwap\n".to_owned();
+        let mut price = 100.0;
+        for t in 0..DAYS {
+            let is_up = t >= 2 && if t < torn { is_good(t - 2) } else { t.is_multiple_of(2) };
+            price *= if is_up { 1.02 } else { 0.98 } + 0.0001 * (t % 7) as f64;
+            for (code, price) in [("600001.SH", price), ("000001.SZ", 10.0)] {
+                prices += &format!("{},{code},{price},{price},{price}\n", day(t));
+            }
+        }
+        corpus.market = Some(Market::of_text(&prices, &[]).unwrap());
+        corpus
+    }
+
+    fn learned(model: Model, inputs: &[&str]) -> Feature {
+        Feature {
+            model,
+            label: Label { horizon: 1, ..Label::default() },
+            walk_forward: WalkForward { train_days: 40, test_days: 10, min_train_rows: 20, ..WalkForward::default() },
+            ..feature("head", inputs)
+        }
+    }
+
+    /// Computes the features in their order; the scores of the last, and its set.
+    fn scores(corpus: &mut Corpus, features: &[Feature]) -> (Vec<f32>, Key) {
+        let mut made = Key::default();
+        for feature in in_order_of_inputs(features).unwrap() {
+            made = corpus.run(feature).0;
+            corpus.sets.insert(feature.name.clone(), made);
+        }
+        (corpus.rows(made).into_iter().map(|row| row[0]).collect(), made)
+    }
+
+    #[test]
+    fn a_head_learns_on_the_rows_of_other_features() {
+        let word_counts = Feature { model: Model::Tfidf, fit_until: Some(day(30)), ..feature("counts", &[]) };
+        let features = |model, inputs: &[&str]| [feature("tone", &[]), word_counts.clone(), learned(model, inputs)];
+        for model in [Model::Ridge, Model::Logistic, Model::Svm, Model::Boosted] {
+            for inputs in [&["tone"][..], &["tone.tone"], &["counts"], &["words", "tone", "counts"]] {
+                let (intact, _) = scores(&mut corpus(DAYS), &features(model, inputs));
+                assert!(intact[..40].iter().all(|score| score.is_nan()), "the first window has nothing before it");
+                let mean = intact[40..].iter().sum::<f32>() / 50.0;
+                let right = (40..DAYS).filter(|&t| (intact[t as usize] > mean) == is_good(t)).count();
+                assert!(right >= 48, "{model:?} on {inputs:?}: {right} of 50, {intact:?}");
+                // Later texts and prices change no score.
+                let (torn, _) = scores(&mut corpus(60), &features(model, inputs));
+                let bits = |scores: &[f32]| scores.iter().map(|score| score.to_bits()).collect::<Vec<_>>();
+                assert_eq!(bits(&torn[..60]), bits(&intact[..60]), "{model:?} on {inputs:?}");
+                assert_ne!(bits(&torn[60..]), bits(&intact[60..]));
+            }
+        }
+    }
+
+    #[test]
+    fn values_are_known_when_all_their_models_are() {
+        let mut corpus = corpus(DAYS);
+        let counts = Feature { model: Model::Tfidf, fit_until: Some(day(70)), ..feature("counts", &[]) };
+        let (_, set) = scores(&mut corpus, &[counts, learned(Model::Ridge, &["counts"])]);
+        let header = corpus.store.set(&set).unwrap().unwrap().header().clone();
+        assert_eq!(header.spec.fitted_until, Some(day(70).and_hms_opt(10, 0, 0).unwrap()));
+        let times = ModelTimes::read(&header).unwrap();
+        assert_eq!(times.known_at(day(50).and_hms_opt(10, 0, 0).unwrap(), day(50)).date(), day(70));
+    }
+
+    #[test]
+    fn new_names_and_settings_of_other_models_change_no_set() {
+        let mut corpus = corpus(DAYS);
+        let (_, set) = scores(&mut corpus, &[feature("tone", &[]), learned(Model::Ridge, &["tone"])]);
+        let renamed = Feature { name: "mood".into(), ..feature("", &[]) };
+        let head = Feature { name: "other".into(), inputs: vec!["mood".into()], ..learned(Model::Ridge, &[]) };
+        assert_eq!(scores(&mut corpus, &[renamed.clone(), head.clone()]).1, set);
+        let column = Feature { inputs: vec!["mood.tone".into()], ..head.clone() };
+        assert_ne!(scores(&mut corpus, &[renamed.clone(), column]).1, set);
+        let with_words = Feature { inputs: vec!["mood".into(), "words".into()], ..head };
+        assert_ne!(scores(&mut corpus, &[renamed, with_words]).1, set);
+
+        let mut other = feature("tone", &[]);
+        other.tfidf.min_df = DfLimit::Count(7);
+        assert_eq!(other.identity(), feature("tone", &[]).identity());
+        let error = other.check().unwrap_err().to_string();
+        assert!(error.contains("tfidf is not for model = \"lexicon\"") && error.contains("reads lexicon"), "{error}");
+        let error = Feature { inputs: vec!["tone".into()], ..feature("tone", &[]) }.check().unwrap_err().to_string();
+        assert!(error.contains("inputs are for ridge, logistic, bayes, svm and boosted"), "{error}");
+    }
+}
