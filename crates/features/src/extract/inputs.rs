@@ -4,7 +4,6 @@ use anyhow::{Context, Result, bail, ensure};
 use chrono::NaiveDateTime;
 use serde::{Deserialize, Serialize};
 
-use super::samples::SampledCorpus;
 use super::set::SetMeta;
 use super::times::ModelTimes;
 use super::{Feature, Inputs};
@@ -15,9 +14,6 @@ use inkstone_store::{RowKind, Rows, Set, Values};
 
 /// The input that stands for the words of the text.
 const WORDS: &str = "words";
-
-/// The reason for which a document without words is no sample.
-const NO_INPUT: &str = "without a row of any input";
 
 /// A feature, or a column of one, whose rows another feature learns on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,7 +100,7 @@ pub struct InputMeta {
     pub(super) times: ModelTimes,
 }
 
-/// The rows of a feature's inputs, a row a sample, in scratch files.
+/// The rows of a feature's inputs, a row a document, in scratch files.
 #[derive(Default)]
 pub(super) struct InputRows {
     pub(super) inputs: Vec<InputMeta>,
@@ -123,14 +119,14 @@ struct OpenInput<'s> {
 }
 
 impl InputRows {
-    /// Reads the rows of the samples. Where the model does not learn on words, samples without any value leave `sampled`; they are counted
-    /// by the returned reason and number.
+    /// Reads the rows of documents at these parts and rows of the corpus, ascending. Where the model does not learn on words, documents
+    /// without any value are passed over; the result says which documents have a row.
     pub(super) fn read(
         feature: &Feature,
         inputs: &Inputs<'_>,
-        sampled: &mut SampledCorpus,
+        places: &[(usize, usize)],
         ctx: &Ctx,
-    ) -> Result<(InputRows, Option<(&'static str, u64)>)> {
+    ) -> Result<(InputRows, Vec<bool>)> {
         let mut found = InputRows::default();
         let mut open = Vec::new();
         for (entry, input) in feature.inputs.iter().filter(|input| *input != WORDS).zip(feature.input_features()) {
@@ -165,29 +161,29 @@ impl InputRows {
             });
             open.push(OpenInput { set, columns });
         }
-        let without_row = found.take_rows(&open, !feature.learns_on_words(), inputs, sampled, ctx)?;
-        Ok((found, (without_row > 0).then_some((NO_INPUT, without_row))))
+        let has_row = found.take_rows(&open, !feature.learns_on_words(), inputs, places, ctx)?;
+        Ok((found, has_row))
     }
 
-    /// Takes the rows of all samples, part by part. Returns the number of samples that had no value, if these are to go.
+    /// Takes the rows of all documents, part by part; if `drops_empty`, not of those without a value.
     fn take_rows(
         &mut self,
         open: &[OpenInput<'_>],
         drops_empty: bool,
         inputs: &Inputs<'_>,
-        sampled: &mut SampledCorpus,
+        places: &[(usize, usize)],
         ctx: &Ctx,
-    ) -> Result<u64> {
+    ) -> Result<Vec<bool>> {
+        let mut has_row = vec![true; places.len()];
         if open.is_empty() {
-            return Ok(0);
+            return Ok(has_row);
         }
         let folder = inputs.clean.folder();
         let mut dense = SpilledDense::within(folder, self.columns.len())?;
         let sparse = open.iter().filter(|input| input.columns.is_none());
         let mut sparse: Vec<SpilledCsr> = sparse.map(|_| SpilledCsr::within(folder)).collect::<Result<_>>()?;
         let mut batches: Vec<_> = open.iter().map(|input| input.set.batches()).collect();
-        let mut has_row = vec![true; sampled.places().len()];
-        let (mut sample, mut row) = (0, Vec::with_capacity(self.columns.len()));
+        let (mut document, mut row) = (0, Vec::with_capacity(self.columns.len()));
         for part in 0..inputs.clean.files()?.len() {
             ctx.check()?;
             let mut rows: Vec<Rows> = Vec::with_capacity(open.len());
@@ -195,7 +191,7 @@ impl InputRows {
                 let ended = || format!("the rows of {:?} end before the corpus: compute it again", input.name);
                 rows.push(batch.next().with_context(ended)??);
             }
-            while let Some(&(_, at)) = sampled.places().get(sample).filter(|place| place.0 == part) {
+            while let Some(&(_, at)) = places.get(document).filter(|place| place.0 == part) {
                 row.clear();
                 let mut is_empty = true;
                 for (input, rows) in open.iter().zip(&rows) {
@@ -208,15 +204,15 @@ impl InputRows {
                     }
                 }
                 is_empty &= row.iter().all(|value| !value.is_finite());
-                has_row[sample] = !(is_empty && drops_empty);
-                if has_row[sample] {
+                has_row[document] = !(is_empty && drops_empty);
+                if has_row[document] {
                     dense.push_row(&row)?;
                     let blocks = open.iter().zip(&rows).filter(|(input, _)| input.columns.is_none());
                     for ((_, rows), block) in blocks.zip(&mut sparse) {
                         block.push_row(rows.sparse_row(at))?;
                     }
                 }
-                sample += 1;
+                document += 1;
             }
         }
         if !self.columns.is_empty() {
@@ -224,7 +220,7 @@ impl InputRows {
         }
         let numbers = (0..open.len()).filter(|&number| open[number].columns.is_none());
         self.sparse = numbers.zip(sparse).map(|(number, block)| Ok((number, block.finish()?))).collect::<Result<_>>()?;
-        Ok(sampled.retain(&has_row))
+        Ok(has_row)
     }
 
     /// The last time of the data that a model of all rows of an input was fitted on.

@@ -69,10 +69,8 @@ impl LearnedSamples {
                 titles: Vec::new(),
             },
         };
-        let (inputs, dropped) = InputRows::read(feature, inputs, &mut counted.sampled, ctx)?;
-        if let Some((reason, samples)) = dropped {
-            report.drop_rows(reason, samples);
-        }
+        let (inputs, has_row) = InputRows::read(feature, inputs, counted.sampled.places(), ctx)?;
+        report.drop_rows("without a row of any input", counted.sampled.retain(&has_row));
         Ok(LearnedSamples { counted, inputs })
     }
 
