@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use super::{Feature, Inputs, Model};
-use super::{induced, lexicon, lsa, onnx, regression, sestm, surprise, textnet, tfidf, vintages};
+use super::{file, induced, lexicon, lsa, onnx, regression, sestm, surprise, textnet, tfidf, vintages};
 use inkstone_base::data::{Key, Report};
 use inkstone_base::job::Ctx;
 use inkstone_models::{Method, component_names};
@@ -51,6 +51,8 @@ pub(super) enum Explainer {
     FoldWords,
     /// By fitting the fold once more.
     RefittedFold,
+    /// By the model of the file, word by word.
+    WordsOfFile,
     /// By leaving out each sentence.
     LeftOutSentences,
     None,
@@ -123,10 +125,12 @@ impl Model {
             Model::Word2vec => vintages(|feature| feature.word2vec.dim),
             Model::Glove => vintages(|feature| feature.glove.dim),
             Model::FastText => vintages(|feature| feature.fasttext.dim),
-            Model::Vectors => ModelEntry {
-                run: vintages::run_given,
-                columns: ColumnNames::InFile(|_, name| name == "words" || is_component(name)),
-                check: |feature| feature.vectors.check(),
+            Model::File => ModelEntry {
+                run: file::run,
+                columns: ColumnNames::InFile(|_, _| true),
+                explained_by: Explainer::WordsOfFile,
+                combines_windows: true,
+                check: |feature| feature.file.check(),
                 ..of_texts
             },
             Model::Onnx => ModelEntry {
