@@ -314,7 +314,7 @@ mod tests {
         let mut written = config.feature[0].clone();
         // What has no default, and what a model chooses where it is absent.
         written.name.clear();
-        written.vectors = Default::default();
+        written.file = Default::default();
         (written.onnx.model, written.onnx.fitted_until) = Default::default();
         (written.mask_names, written.fit_until, written.word2vec.lr) = (None, None, None);
         assert_eq!(written, Feature::default());

@@ -111,7 +111,7 @@ fn is_invented(section: &str, key: &str, below: &str) -> bool {
         "source" => below == "columns." || matches!(key, "name" | "path" | "published_at_default"),
         "feature" => {
             matches!(key, "name" | "model") && below.is_empty()
-                || below == "vectors."
+                || below == "file."
                 || below == "onnx." && matches!(key, "model" | "fitted_until")
         }
         "factor" => matches!(key, "name" | "expression"),

@@ -21,7 +21,6 @@ fn refusal_of_feature(config: &Config, name: &str, column: Option<&str>) -> Opti
     let column = column.filter(|column| !feature.has_column(column))?;
     let known = match feature.model {
         Model::Onnx => "c1, c2, ... up to the length of its vectors".to_owned(),
-        Model::Vectors => "c1, c2, ... up to the length of the vectors in its file, and words".to_owned(),
         _ => feature.columns().join(", "),
     };
     Some(format!("feature {name:?} has no column {column:?}; it has {known}"))

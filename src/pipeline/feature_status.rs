@@ -83,4 +83,27 @@ mod tests {
         config.tokenizer.hmm = !config.tokenizer.hmm;
         assert!(!look(&config).current, "what it reads counts too");
     }
+
+    #[test]
+    fn a_feature_is_stale_while_its_model_is_missing_or_another() {
+        let dir = tempfile::tempdir().unwrap();
+        let news = "doc_id,published_at,title,body\n1,2024-03-01 09:00:00,瑞禾电气业绩预增,净利润同比增长。\n";
+        let vectors = "2 2\n净利润 1 0\n增长 0 1\n";
+        std::fs::write(dir.path().join("news.csv"), news).unwrap();
+        std::fs::write(dir.path().join("v.vec"), vectors).unwrap();
+        let toml = "[[source]]\nname = \"news\"\npath = \"news.csv\"\n\n[[feature]]\nname = \"place\"\nmodel = \"file\"\n\
+                    file = { path = \"v.vec\", fitted_until = \"2019-12-31\" }\n";
+        std::fs::write(dir.path().join("workbench.toml"), toml).unwrap();
+        let config = Config::read(&dir.path().join("workbench.toml")).unwrap();
+        let ctx = Ctx::new(1, config.project.seed).unwrap();
+        let current = || feature_statuses(&config, dir.path(), &ctx).unwrap().remove(0).current;
+        pipeline::run(&config, dir.path(), Stage::Extract, &ctx).unwrap();
+        assert!(current());
+        std::fs::remove_file(dir.path().join("v.vec")).unwrap();
+        assert!(!current(), "the file is not there");
+        std::fs::write(dir.path().join("v.vec"), vectors.replace("0 1", "0 2")).unwrap();
+        assert!(!current(), "the file is another one");
+        std::fs::write(dir.path().join("v.vec"), vectors).unwrap();
+        assert!(current());
+    }
 }

@@ -290,7 +290,11 @@ impl<'a> Run<'a> {
         let parts = CorpusParts::new(&self.project);
         let inputs = self.inputs(&parts, store);
         let stage = PlannedStage { rows_are_there, total: self.documents, ..self.plan(id, key, "docs") };
-        let work = || extract::run(feature, &inputs, store, self.ctx).map(|(set, report)| (Some(set), report));
+        let wanted = if feature.model == Model::File { self.columns_in_factors(feature) } else { Vec::new() };
+        let work = || {
+            extract::check_file_columns(feature, &wanted, &inputs, self.ctx)?;
+            extract::run(feature, &inputs, store, self.ctx).map(|(set, report)| (Some(set), report))
+        };
         let (made, report) = self.state.run(stage, self.ctx, work)?;
         self.reports.push(report);
         let made = made.context("a finished feature has a set")?;
@@ -304,6 +308,13 @@ impl<'a> Run<'a> {
             store.rename(&made, &feature.name)?;
         }
         Ok(made)
+    }
+
+    /// The columns of a feature that factors name.
+    fn columns_in_factors(&self, feature: &Feature) -> Vec<String> {
+        let expressions = self.config.factor.iter().flat_map(|factor| factor.expressions());
+        let named = expressions.flat_map(|expression| expression.features());
+        named.filter(|(name, _)| *name == feature.name).filter_map(|(_, column)| column.map(str::to_owned)).collect()
     }
 
     /// Inputs of the extract stage at this point of the run.
@@ -368,13 +379,16 @@ impl<'a> Run<'a> {
         Ok(Some((feature.learns_on_words(), keys)))
     }
 
-    /// Content hashes of the dictionaries, word lists and word vectors that a feature reads beside the corpus.
+    /// Content hashes of the dictionaries, word lists and models that a feature reads beside the corpus.
     fn files_named_in(&self, feature: &Feature) -> Result<Vec<Key>> {
-        let vectors = (feature.model == Model::Vectors).then_some(feature.vectors.file.as_path());
-        let files = self.config.tokenizer.files().into_iter().chain(feature.lexicon.files()).chain(vectors);
+        let files = self.config.tokenizer.files().into_iter().chain(feature.lexicon.files());
         let mut keys = files.map(|file| disk::hash_file(&self.base.join(file))).collect::<Result<Vec<Key>>>()?;
         if feature.model == Model::Onnx {
             keys.push(feature.onnx.files_key(self.base)?);
+        }
+        if feature.model == Model::File {
+            let files = feature.file.files_key(self.base);
+            keys.push(files.with_context(|| format!("feature {:?}", feature.name))?);
         }
         Ok(keys)
     }

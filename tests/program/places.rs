@@ -17,9 +17,8 @@ word2vec = { dim = 8, epochs = 2 }
 
 [[feature]]
 name = "given"
-model = "vectors"
-vectors = { file = "own.vec" }
-pooling = { form = "mean" }
+model = "file"
+file = { path = "own.vec" }
 
 [[feature]]
 name = "cnn"
@@ -48,8 +47,8 @@ fn vectors_and_networks_run_and_are_exported() {
 
     // Vectors of a file that does not say what it has seen.
     let error = run(folder, &["run", "--headless"]).refusal();
-    assert_says(&error, &["\"given\"", "own.vec does not say how far", "set vectors.fitted_until"]);
-    edit(&config, "file = \"own.vec\"", "file = \"own.vec\", fitted_until = \"2019-12-31\"");
+    assert_says(&error, &["\"given\"", "own.vec does not say how far", "set file.fitted_until"]);
+    edit(&config, "path = \"own.vec\"", "path = \"own.vec\", fitted_until = \"2019-12-31\"");
 
     let json = run(folder, &["run", "--headless", "--threads", "1"]).finished();
     let known: Vec<&str> =
@@ -77,12 +76,11 @@ fn vectors_and_networks_run_and_are_exported() {
     run(folder, &["run", "--headless", "--threads", "3"]).finished();
     assert_same_files(&once, &results(folder));
 
-    // A column that the vectors cannot have, and settings of the wrong model.
+    // A column that the file does not have, and settings of the wrong model.
     edit(&config, "expression = \"given.c2\"", "expression = \"given.tone\"");
+    let error = run(folder, &["run", "--headless"]).refusal();
+    assert_says(&error, &["\"given\" has no column \"tone\"; it has c1, c2"]);
     edit(&config, "word2vec = { dim = 8,", "word2vec = { dim = 0,");
     let error = run(folder, &["run", "--headless"]).refusal();
-    assert_says(
-        &error,
-        &["\"given\" has no column \"tone\"", "word2vec.dim: 0 is out of bounds; write one from 1 to 10000"],
-    );
+    assert_says(&error, &["word2vec.dim: 0 is out of bounds; write one from 1 to 10000"]);
 }

@@ -216,7 +216,9 @@ impl ExperimentRun<'_> {
         let set = self.store.set(&set)?.context("the rows that were just made are gone from the store")?;
         let (mut all, mut width) = (Vec::new(), 0);
         for rows in set.batches() {
-            let Values::Dense { dim, data } = rows?.values else { bail!("rows of a cell are dense") };
+            let Values::Dense { dim, data } = rows?.values else {
+                bail!("the feature's file gives sparse rows; for a head on words take model = \"tfidf\"")
+            };
             width = dim;
             all.extend(data);
         }
@@ -237,7 +239,7 @@ fn native_cost(kept: &Cost, started: Instant) -> Cost {
 
 /// True if a model's rows are dense and depend on their own document alone.
 pub(super) fn dense(model: Model) -> bool {
-    matches!(model, Model::Lexicon | Model::Onnx)
+    matches!(model, Model::Lexicon | Model::File | Model::Onnx)
 }
 
 /// True if a model weighs words.

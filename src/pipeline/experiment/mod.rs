@@ -15,7 +15,7 @@ use anyhow::{Context, Result, ensure};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::stage::{Stage, derived_name};
+use super::stage::{Stage, derived_from, derived_name};
 use super::{CorpusParts, Run, market, securities, version};
 use crate::config::Config;
 use inkstone_base::data::{Key, Kind, Report};
@@ -273,17 +273,25 @@ impl ExperimentRun<'_> {
         Ok(found.unwrap_or_else(|| factor::Params { name: "default".to_owned(), ..factor::Params::default() }))
     }
 
+    /// True if the expression of the factor whose rules are used names a column of a feature.
+    fn names_column(&self, feature: &str) -> Result<bool> {
+        let expression = self.factor_params()?.expression;
+        Ok(expression.features().into_iter().any(|(name, column)| name == feature && column.is_some()))
+    }
+
     /// Fails if the values of a feature cannot be tested against the target.
     fn suits(&self, cell: &Feature) -> Result<()> {
         let model = cell.model;
         match self.params.target {
             Target::Factor => {
                 ensure!(
-                    !matches!(
-                        model,
-                        Model::Tfidf | Model::Lsa | Model::Vectors | Model::Word2vec | Model::Glove | Model::FastText
-                    ),
+                    !matches!(model, Model::Tfidf | Model::Lsa | Model::Word2vec | Model::Glove | Model::FastText),
                     "the feature gives vectors, of which no factor can be made; take a model with a score, or target = \"label\""
+                );
+                ensure!(
+                    model != Model::File || self.names_column(derived_from(&cell.name).unwrap_or(&cell.name))?,
+                    "only its file says what columns the feature has; let factor name a factor whose expression names one of them, \
+                     or take target = \"label\""
                 );
                 ensure!(
                     model != Model::Onnx || cell.onnx.output != Output::Embedding,
@@ -293,7 +301,7 @@ impl ExperimentRun<'_> {
             Target::Label | Target::Rating => ensure!(
                 dense(model) || counted(model),
                 "the values of the feature depend on returns or on earlier documents; for labels take a model of words (tfidf, logistic, \
-                 bayes, svm, boosted, ridge), lexicon or onnx"
+                 bayes, svm, boosted, ridge), lexicon, file or onnx"
             ),
         }
         Ok(())

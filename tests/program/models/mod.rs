@@ -3,6 +3,7 @@
 
 mod commands;
 mod corpus;
+mod features;
 #[cfg(unix)]
 mod interrupt;
 mod keywords;

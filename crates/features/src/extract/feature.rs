@@ -6,9 +6,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::models::{ColumnNames, EVERY_MODEL, EXPERIMENT_HEAD, place_columns};
+use super::file::FileParams;
 use super::samples::Label;
 use super::surprise::SurpriseParams;
-use super::vintages::{Trainer, VectorsParams, VintageParams, WindowFastText, WindowGlove};
+use super::vintages::{Trainer, VintageParams, WindowFastText, WindowGlove};
 use inkstone_base::data::Kind;
 use inkstone_corpus::truncate::{Needs, Strategy};
 use inkstone_models::textnet::TextNetParams;
@@ -55,8 +56,8 @@ pub enum Model {
     Glove,
     /// Walk-forward fastText, likewise; a word's vector is made of its characters' too.
     FastText,
-    /// The same columns by the word vectors of a file.
-    Vectors,
+    /// The model of a file, of any kind: columns as the file has them.
+    File,
     /// A contextual model in the ONNX format: columns as its output has them, `c1`, `c2`, ... of a vector, or the labels of its head.
     Onnx,
     /// A walk-forward convolutional network on the words in their order, upper against lower labels: column `score`, log-odds.
@@ -72,7 +73,7 @@ pub struct Feature {
     /// Name by which factors refer to the feature.
     pub name: String,
     /// `lexicon`, `tfidf`, `lsa`, `ridge`, `logistic`, `bayes`, `svm`, `boosted`, `sestm`, `induced`, `surprise`, `word2vec`, `glove`,
-    /// `fasttext`, `vectors`, `onnx`, `textcnn` or `textrnn`.
+    /// `fasttext`, `file`, `onnx`, `textcnn` or `textrnn`.
     pub model: Model,
     /// Kinds of documents that are read; empty: all.
     pub kinds: Vec<Kind>,
@@ -89,8 +90,7 @@ pub struct Feature {
     /// For `tfidf`, `lsa` and all models that learn from returns but networks.
     pub tfidf: VectorizerParams,
     /// For `tfidf` and `lsa`: the last day of the documents that vocabulary, weights and components come from; none: all. A
-    /// factor refuses the values of earlier days. For `vectors` the last day of those that `pooling` is fitted on; none: as far as the
-    /// vectors' own text.
+    /// factor refuses the values of earlier days.
     pub fit_until: Option<NaiveDate>,
     /// For models that learn from returns ([`Feature::learns`]): windows of training and test.
     pub walk_forward: WalkForward,
@@ -125,18 +125,18 @@ pub struct Feature {
     pub word2vec: Word2vecParams,
     pub glove: WindowGlove,
     pub fasttext: WindowFastText,
-    /// For `vectors`: the file, and how far its text reaches.
-    pub vectors: VectorsParams,
+    /// For `file`: the model's file, and how far its text reaches.
+    pub file: FileParams,
     /// For `onnx`: the model and its output.
     pub onnx: OnnxParams,
-    /// For `word2vec`, `glove`, `fasttext` and `vectors`: how vectors of words become one of a document.
+    /// For `word2vec`, `glove` and `fasttext`: how vectors of words become one of a document.
     pub pooling: PoolingParams,
     /// For `textcnn` and `textrnn`: the network and its training. Its `kind` is the model's.
     pub textnet: TextNetParams,
 }
 
 impl Feature {
-    /// The columns of a dense row, in order; none for the sparse rows of `tfidf`, nor for `vectors` and `onnx`, whose files say them.
+    /// The columns of a dense row, in order; none for the sparse rows of `tfidf`, nor for `file` and `onnx`, whose files say them.
     pub fn columns(&self) -> Vec<String> {
         match self.model.entry().columns {
             ColumnNames::Sparse | ColumnNames::InFile(_) => Vec::new(),
@@ -155,7 +155,7 @@ impl Feature {
         }
         ensure!(
             self.truncate.over().is_none() || self.model.entry().combines_windows,
-            "truncate = {:?}: rows of windows are put together for lexicon and onnx alone; other models read all of a text as it is",
+            "truncate = {:?}: rows of windows are put together for lexicon, file and onnx alone; other models read all of a text as it is",
             self.truncate.to_string()
         );
         self.check_settings()?;

@@ -5,9 +5,9 @@
 //!
 //! | models | fitted on | a value is known |
 //! |---|---|---|
-//! | `tfidf`, `lsa`, `vectors` | all documents until a day | from that day on |
+//! | `tfidf`, `lsa` | all documents until a day | from that day on |
 //! | `surprise`, `word2vec`, `glove`, `fasttext` | the documents before each step of days (`steps`) | with its document |
-//! | `onnx` | elsewhere, until a day that is stated | from that day on |
+//! | `file`, `onnx` | elsewhere, until a time that the file says or a day that is stated | from then on |
 //! | all others but `lexicon` | the returns of each training window (`samples`) | with its document |
 
 mod cost;
@@ -15,6 +15,7 @@ mod counts;
 mod documents;
 mod explain;
 mod feature;
+mod file;
 mod induced;
 mod inputs;
 mod lexicon;
@@ -50,6 +51,7 @@ pub use cost::Cost;
 pub use counts::{Counts, counts};
 pub use explain::{ExplainedBy, ExplainedInput, ExplainedSentence, ExplainedText, ExplainedWord, KeptRow, explain};
 pub use feature::{Feature, Model};
+pub use file::{FileParams, check_file_columns};
 pub use inputs::{InputFeature, InputMeta, in_order_of_inputs};
 pub use lexicon::ToneWords;
 pub use reading::draw_of;
@@ -58,7 +60,7 @@ pub use set::SetMeta;
 pub use signals::{SignalSources, signals};
 pub use steps::StepReport;
 pub use surprise::{SurpriseParams, Unit};
-pub use vintages::{VectorsParams, VintageParams, WindowFastText, WindowGlove};
+pub use vintages::{VintageParams, WindowFastText, WindowGlove};
 pub use whole::{WholeDocument, audit, read_whole};
 
 use inkstone_base::data::{Key, Report};

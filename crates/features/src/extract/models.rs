@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use super::{Feature, Inputs, Model};
-use super::{induced, lexicon, lsa, onnx, regression, sestm, surprise, textnet, tfidf, vintages};
+use super::{file, induced, lexicon, lsa, onnx, regression, sestm, surprise, textnet, tfidf, vintages};
 use inkstone_base::data::{Key, Report};
 use inkstone_base::job::Ctx;
 use inkstone_models::{Method, component_names};
@@ -59,6 +59,8 @@ pub(super) enum Explainer {
     FoldWords,
     /// By fitting the fold once more.
     RefittedFold,
+    /// By the model of the file, word by word.
+    WordsOfFile,
     /// By leaving out each sentence.
     LeftOutSentences,
     None,
@@ -153,11 +155,13 @@ impl Model {
             }
             Model::Glove => vintages(|feature| feature.glove.dim, &["words", "vintages", "pooling", "glove"]),
             Model::FastText => vintages(|feature| feature.fasttext.dim, &["words", "vintages", "pooling", "fasttext"]),
-            Model::Vectors => ModelEntry {
-                run: vintages::run_given,
-                columns: ColumnNames::InFile(|_, name| name == "words" || is_component(name)),
-                settings: &["vectors", "fit_until", "pooling"],
-                check: |feature| feature.vectors.check(),
+            Model::File => ModelEntry {
+                run: file::run,
+                columns: ColumnNames::InFile(|_, _| true),
+                explained_by: Explainer::WordsOfFile,
+                combines_windows: true,
+                settings: &["file"],
+                check: |feature| feature.file.check(),
                 ..of_texts
             },
             Model::Onnx => ModelEntry {

@@ -165,7 +165,7 @@ fn a_native_model_reads_what_any_strategy_keeps() {
         assert_eq!(tone_of(strategy), expected, "{strategy}");
     }
     let windows = Feature { truncate: "windows:9".parse().unwrap(), model: Model::Ridge, ..tone() };
-    assert!(windows.check().unwrap_err().to_string().contains("lexicon and onnx alone"));
+    assert!(windows.check().unwrap_err().to_string().contains("lexicon, file and onnx alone"));
 }
 
 #[test]

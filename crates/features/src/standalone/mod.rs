@@ -6,11 +6,9 @@
 
 pub mod classify;
 mod coverage;
-mod cutter;
 pub mod doc2vec;
 mod embed;
 pub mod fasttext;
-mod fitted;
 pub mod glove;
 mod judged;
 pub mod keywords;
@@ -21,7 +19,7 @@ mod nearest;
 pub mod neural;
 pub mod newwords;
 mod ngram;
-mod ngram_eval;
+pub(crate) mod ngram_eval;
 mod numbered;
 pub mod onnx;
 mod output;
@@ -30,7 +28,6 @@ pub mod ppmi;
 mod project_lines;
 mod projection;
 mod returns;
-mod rows;
 pub mod sestm;
 mod shift;
 mod source;
@@ -39,25 +36,27 @@ mod summaries;
 pub mod textnet;
 pub mod tone;
 pub mod vectorize;
-mod vectors;
+pub(crate) mod vectors;
 pub mod vintages;
 pub mod windows;
 pub mod word2vec;
 mod words;
 
-pub use cutter::{CutSpec, Cutter};
 pub use embed::embed;
-pub use fitted::{EvalParams, Figures, Fitted, Per, open_model};
 pub use judged::{Judgements, evaluate_words};
-pub use lines::{Block, LATER, Line, LineFormat, Lines, Refused};
+pub use lines::{Block, LATER, Lines, Refused};
 pub use nearest::{Named, Near, Sought, nearest_documents, nearest_to_sum, nearest_words};
 pub use ngram::{HeldOut, train_ngram};
 pub use ngram_eval::open_language_model;
 pub use numbered::PhraseParams;
 pub use output::{Sink, write_rows};
 pub use projection::{Projection, ProjectionMethod, ProjectionParams, Shown, project};
-pub use rows::{Columns, Rows};
 pub use shift::{Shift, shifts, write_shifts};
 pub use source::Source;
 pub use summaries::{SummaryTokens, evaluate_summaries};
 pub use words::{Known, WordRows, look_up};
+
+use crate::fitted;
+pub use crate::fitted::{
+    Columns, CutSpec, Cutter, EvalParams, Figures, Fitted, Line, LineFormat, Per, Rows, open_model,
+};

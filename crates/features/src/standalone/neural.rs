@@ -29,7 +29,7 @@ const CHUNK: usize = 32;
 const TOKEN: [&str; 1] = ["log10_prob"];
 
 /// True for the kinds of models that are read here.
-pub(super) fn is_kind(kind: &str) -> bool {
+pub(crate) fn is_kind(kind: &str) -> bool {
     LanguageKind::of_file(kind).is_some()
 }
 
@@ -75,7 +75,7 @@ struct ScoredDocument {
 }
 
 /// A language model of a file.
-pub(super) fn open(file: &ModelFile, cutter: Cutter) -> Result<Opened<LanguageScorer>> {
+pub(crate) fn open(file: &ModelFile, cutter: Cutter) -> Result<Opened<LanguageScorer>> {
     Ok(Opened::new(file, LanguageScorer::new(NeuralLanguage::read(file)?)?, cutter))
 }
 
@@ -159,7 +159,10 @@ impl Fitted for Opened<LanguageScorer> {
     }
 
     fn rows(&self, lines: &[Line<'_>]) -> Result<Rows> {
-        Ok(self.table(lines, &self.score(lines)?, Per::Document).1)
+        // One by one: documents that are scored together move one another's last digits.
+        let scored = lines.iter().map(|line| self.score(std::slice::from_ref(line)));
+        let scored = scored.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect::<Vec<ScoredDocument>>();
+        Ok(self.table(lines, &scored, Per::Document).1)
     }
 
     fn explain(&self, line: &Line<'_>, _of: Option<&str>) -> Result<Explanation> {

@@ -27,9 +27,9 @@ pub(super) const DOCUMENT: [&str; 6] = ["surprise", "log10_prob", "perplexity", 
 const TOKEN: [&str; 2] = ["log10_prob", "order"];
 
 /// A language model and the cutter that its documents are read with.
-pub(super) struct FittedNgram {
-    pub(super) model: LanguageModel,
-    pub(super) cutter: Cutter,
+pub(crate) struct FittedNgram {
+    pub(crate) model: LanguageModel,
+    pub(crate) cutter: Cutter,
 }
 
 /// The scores of a chunk of documents.

@@ -10,6 +10,7 @@ use anyhow::Result;
 use super::coverage::{component, coverage};
 use super::fitted::Opened;
 use super::numbered::{DOCUMENT, END, Numbered, Reading};
+use super::vectors::last_seen;
 use super::{Columns, Cutter, EvalParams, Figures, Fitted, Line, Lines, Rows};
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
@@ -33,9 +34,7 @@ pub fn train(
     let (corpus, mut report) = Numbered::read(lines, cutter, Reading::Terms, kept, beside, ctx)?;
     // The text's numbers of words as places among the vectors.
     let places: Vec<Option<u32>> = corpus.words.iter().map(|word| vectors.number(word)).collect();
-    // Vectors that do not say what they have seen may have seen anything.
-    let seen = vectors.training().fitted_until;
-    let fitted_until = seen.and(corpus.fitted_until.max(seen));
+    let fitted_until = last_seen(corpus.fitted_until, Some(&vectors));
     let known = places.iter().zip(&corpus.counts).filter(|(place, _)| place.is_some()).map(|(_, count)| count);
     report.fact("known_tokens", known.sum::<u64>());
     report.fact("fitted_until", fitted_until);

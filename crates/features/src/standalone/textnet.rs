@@ -14,6 +14,7 @@ use super::classify::Learn;
 use super::classify::corpus::Corpus;
 use super::fitted::Opened;
 use super::vectorize::fields;
+use super::vectors::last_seen;
 use super::{Columns, Cutter, EvalParams, Figures, Fitted, Line, Lines, Rows};
 use inkstone_base::data::{Key, Report};
 use inkstone_base::job::Ctx;
@@ -25,7 +26,7 @@ use inkstone_models::{ClassReport, Explanation, Fields, Goal, ModelHeader, Part,
 const CHUNK: usize = 64;
 
 /// True for the kinds of models that are read here.
-pub(super) fn is_kind(kind: &str) -> bool {
+pub(crate) fn is_kind(kind: &str) -> bool {
     TextNetKind::of_file(kind).is_some()
 }
 
@@ -56,8 +57,7 @@ pub fn train(
     let vocabulary = words.len();
     let examples = Examples { documents, class: class.clone() };
     let model = TextNet::train(&examples, words, names.clone(), pretrained, params, Some(&checkpoint), ctx)?;
-    // Given vectors have seen what they were trained on.
-    let fitted_until = corpus.last_time().max(pretrained.and_then(|vectors| vectors.training().fitted_until));
+    let fitted_until = last_seen(corpus.last_time(), pretrained);
     model.save(output, cutter.spec(), corpus.len() as u64, fitted_until)?;
     checkpoint.remove()?;
     let mut report = lines.report();
@@ -139,7 +139,9 @@ impl Fitted for Opened<TextNet> {
     }
 
     fn rows(&self, lines: &[Line<'_>]) -> Result<Rows> {
-        let numbers = self.probabilities(&lines.iter().map(fields).collect::<Vec<_>>())?;
+        // One by one: documents that are computed together move one another's last digits.
+        let rows = lines.iter().map(|line| self.probabilities(&[fields(line)]));
+        let numbers = rows.collect::<Result<Vec<Vec<f64>>>>()?.concat();
         let name = |class: u32| self.model.classes()[class as usize].clone();
         Ok(Rows::Table { texts: self.called(&numbers).into_iter().map(name).collect(), numbers })
     }

@@ -10,10 +10,10 @@ use super::{Columns, CutSpec, Cutter, EvalParams, Figures, Fitted, Line, LineFor
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
 use inkstone_base::stats::{mean, spearman};
-use inkstone_models::{Explanation, Lexicon, LexiconParams, ModelFile, ModelHeader, Tone};
+use inkstone_models::{Explanation, Lexicon, LexiconParams, ModelHeader, Tone};
 use inkstone_text::{DictionaryEntry, TokenizerParams};
 
-pub(super) const KIND: &str = Lexicon::KIND;
+pub(crate) const KIND: &str = Lexicon::KIND;
 
 /// Reads the lists of a lexicon, relative to `base`, and the cutter that knows its words. The report counts lines of the lists, has
 /// `vocabulary` and `fitted_until`, and tells list by list what was read and refused.
@@ -35,15 +35,8 @@ pub fn gather(params: &LexiconParams, tokenizer: TokenizerParams, base: &Path) -
 }
 
 /// A tone word that the dictionary lacks would be cut in two and never found.
-fn words(lexicon: &Lexicon) -> Vec<DictionaryEntry> {
+pub(crate) fn words(lexicon: &Lexicon) -> Vec<DictionaryEntry> {
     lexicon.words().map(DictionaryEntry::word).collect()
-}
-
-/// A lexicon of a file, and the cutter that knows its words.
-pub(super) fn open(file: &ModelFile, format: LineFormat, base: &Path) -> Result<Opened<Lexicon>> {
-    let lexicon = Lexicon::read(file)?;
-    let cutter = Cutter::with_words(file.param("cut")?, base, &words(&lexicon))?.for_format(format);
-    Ok(Opened::new(file, lexicon, cutter))
 }
 
 impl Opened<Lexicon> {

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use anyhow::Result;
+use chrono::NaiveDateTime;
 
 use super::coverage::{component, coverage};
 use super::fitted::Opened;
@@ -11,8 +12,15 @@ use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
 use inkstone_models::{Explanation, ModelHeader, WordVectors, component_names};
 
+/// The last time of a text and of what given vectors were trained on; none where the vectors do not say it, as they may have seen anything.
+pub(super) fn last_seen(text: Option<NaiveDateTime>, given: Option<&WordVectors>) -> Option<NaiveDateTime> {
+    let Some(vectors) = given else { return text };
+    let seen = vectors.training().fitted_until;
+    seen.and(text.max(seen))
+}
+
 /// Vectors that another tool trained.
-pub(super) fn foreign(model: WordVectors, cutter: Cutter) -> Opened<WordVectors> {
+pub(crate) fn foreign(model: WordVectors, cutter: Cutter) -> Opened<WordVectors> {
     let (kind, params) = (WordVectors::KIND.to_owned(), model.training().params.clone());
     Opened { header: ModelHeader { kind, version: 1, fitted_until: None, documents: 0, params }, model, cutter }
 }

@@ -5,6 +5,7 @@
 //! | `lexicon` | the tone words where they stand, exactly |
 //! | `induced`, `sestm` | the words of the fold that scored the document, which the set keeps: exactly |
 //! | `ridge`, `logistic`, `bayes`, `svm`, `boosted` | that fold is fitted once more, which reads the corpus once: exactly, where a score is a sum |
+//! | `file` | as `inkstone explain` takes its score apart: exactly, where a score is a sum |
 //! | `onnx` | each sentence is left out and the rest is scored: what the score loses |
 //! | all others | not at all; the note says so |
 //!
@@ -21,7 +22,7 @@ use serde::{Serialize, Serializer};
 
 use super::models::Explainer;
 use super::reading::{CorpusReader, MASKED, ReadDocument};
-use super::{Feature, Inputs, SetMeta, lexicon};
+use super::{Feature, Inputs, SetMeta, file, lexicon};
 use inkstone_base::job::Ctx;
 use inkstone_corpus::structure::Sentence;
 use inkstone_store::{Set, Values};
@@ -137,12 +138,19 @@ pub fn explain(
     let columns = kept.map_or_else(|| feature.columns(), |kept| kept.columns.clone());
     let column = column.map_or_else(|| columns.first().cloned().unwrap_or_default(), str::to_owned);
     let explainer = feature.model.entry().explained_by;
-    let (lexicon, segmenter) = match explainer {
+    let (mut lexicon, mut model) = (None, None);
+    let segmenter = match explainer {
         Explainer::ToneWords => {
-            let (lexicon, segmenter) = lexicon::open(feature, inputs.tokenizer, inputs.base)?;
-            (Some(lexicon), segmenter)
+            let (opened, segmenter) = lexicon::open(feature, inputs.tokenizer, inputs.base)?;
+            lexicon = Some(opened);
+            segmenter
         }
-        _ => (None, Segmenter::new(inputs.tokenizer, inputs.base)?),
+        Explainer::WordsOfFile => {
+            let opened = file::open(feature, inputs, ctx)?;
+            model = Some(opened.model);
+            opened.segmenter
+        }
+        _ => Segmenter::new(inputs.tokenizer, inputs.base)?,
     };
     let reader = CorpusReader { feature, inputs, segmenter, ctx };
     let document = reader.document(place)?;
@@ -170,6 +178,10 @@ pub fn explain(
         }
         Explainer::FoldWords => {
             words::fold_words(&reader, kept.map(|kept| &kept.words), &document, &texts, &mut explained)?;
+        }
+        Explainer::WordsOfFile => {
+            let model = model.context("a model was opened")?;
+            words::file_words(&reader, &document, &texts, &*model, &mut explained)?;
         }
         Explainer::RefittedFold => words::refitted(&reader, place, &document, &texts, &mut explained)?,
         Explainer::LeftOutSentences => occlusion::run(&reader, &document, &texts, &mut explained)?,

@@ -7,11 +7,13 @@ use anyhow::{Context, Result};
 use chrono::NaiveDate;
 use serde::Deserialize;
 
-use super::{ExplainedBy, ExplainedInput, ExplainedText, ExplainedWord, SplitText};
+use super::{ExplainedBy, ExplainedInput, ExplainedText, ExplainedWord, SAME, SplitText};
 use crate::extract::counts::{analyzer, terms_of};
+use crate::extract::file::{number_columns, numbers, whole_line};
 use crate::extract::reading::{CorpusReader, ReadDocument};
 use crate::extract::{Model, regression};
-use inkstone_models::{Fields, InducedLexicon, Lexicon, Sestm, SestmWord, TITLE_TEXT, ToneScale};
+use crate::fitted::{Columns, Fitted};
+use inkstone_models::{Fields, InducedLexicon, Lexicon, Part, Sestm, SestmWord, TITLE_TEXT, ToneScale};
 use inkstone_text::Segmenter;
 
 /// How one side of a tone comes about.
@@ -228,6 +230,105 @@ pub(super) fn refitted(
         ),
     );
     Ok(())
+}
+
+/// Words of the model of a file.
+pub(super) fn file_words(
+    reader: &CorpusReader<'_>,
+    document: &ReadDocument,
+    texts: &SplitText<'_>,
+    model: &dyn Fitted,
+    explained: &mut ExplainedText,
+) -> Result<()> {
+    let columns = model.columns()?;
+    let Some(names) = number_columns(&columns) else {
+        explained.note = ("稀疏的行没有得分可拆解。".into(), "A sparse row has no score to take apart.".into());
+        return Ok(());
+    };
+    if explained.column.is_empty() {
+        // Only the file says what columns there are.
+        explained.column = names.first().cloned().unwrap_or_default();
+    }
+    let column = explained.column.clone();
+    let place = names.iter().position(|name| *name == column);
+    let place = place.with_context(|| format!("feature {:?} has no column {column:?}", reader.feature.name))?;
+    let line = whole_line(document).context("a document that is read has text")?;
+    let value = f64::from(numbers(model.rows(std::slice::from_ref(&line))?)?[place]);
+    // A component is named by its column, a class stands behind the kind of its column: p:up.
+    let of = match &columns {
+        Columns::Dense(_) => Some(column.as_str()),
+        Columns::Sparse { .. } | Columns::Table { .. } => column.split_once(':').map(|(_, class)| class),
+    };
+    let found = model.explain(&line, of)?;
+    texts.fill(placed(&found.terms, texts, &reader.segmenter), explained);
+    explained.by = ExplainedBy::Words;
+    (explained.score, explained.intercept, explained.formula) = (found.score, found.intercept, found.formula);
+    let (zh, en) = match &found.of {
+        Some(of) => (format!("对 {of} 的"), format!(" of {of}")),
+        None => Default::default(),
+    };
+    let windowed = !document.windows.is_empty();
+    let apart = (found.score - value).abs() > SAME * value.abs().max(1.0);
+    explained.note = match (windowed, apart) {
+        (false, false) => (
+            format!("由该文件的模型逐词拆解{zh}得分；不在原文中的部分计入余项。"),
+            format!(
+                "The model of the file takes the score{en} apart word by word; what has no place in the text is in the rest."
+            ),
+        ),
+        (false, true) => (
+            format!("本列的值为 {value:.6}；模型逐词拆解的是{zh}另一个得分，见公式，该得分与保存的值不可直接比较。"),
+            format!(
+                "The column's value is {value:.6}; what the model takes apart word by word is another score{en}, see the formula, \
+                 which cannot be compared with the value that is kept."
+            ),
+        ),
+        (true, _) => (
+            format!("该文档按多个窗口打分后合并：这里拆解的是全文{zh}得分，不是保存的值。"),
+            format!(
+                "The document was scored in several windows that were put together: what is taken apart here is the score{en} of \
+                 the whole text, not the value that is kept."
+            ),
+        ),
+    };
+    if windowed || apart {
+        explained.kept = f64::NAN;
+    }
+    Ok(())
+}
+
+/// The parts of a score where their words stand, sentence by sentence. A word that has as many parts as places has them in the order of
+/// the text; else the sum of its parts is spread evenly over its places.
+fn placed(terms: &[Part], texts: &SplitText<'_>, segmenter: &Segmenter) -> Vec<Vec<ExplainedWord>> {
+    let mut by_word: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+    terms.iter().for_each(|part| by_word.entry(&part.token).or_default().push(part.value));
+    let sentences: Vec<&str> = texts.ranges.iter().map(|range| &texts.text[range.clone()]).collect();
+    let tokens: Vec<Vec<(String, Range<usize>)>> = sentences.iter().map(|text| cut(text, segmenter)).collect();
+    let mut words = vec![Vec::new(); sentences.len()];
+    let titles_apart = terms.iter().any(|part| part.token.starts_with(TITLE_TEXT));
+    for (term, parts) in by_word {
+        let (word, of_title) = match term.strip_prefix(TITLE_TEXT) {
+            Some(word) => (word, true),
+            None => (term, false),
+        };
+        let searched = |number: &usize| !titles_apart || texts.is_title(&texts.ranges[*number]) == of_title;
+        let found: Vec<(usize, Vec<Range<usize>>)> = (0..sentences.len())
+            .filter(searched)
+            .map(|number| (number, places(word, sentences[number], &tokens[number])))
+            .collect();
+        let all: usize = found.iter().map(|(_, places)| places.len()).sum();
+        let sum: f64 = parts.iter().sum();
+        let mut in_order = parts.iter();
+        for (number, places) in found.into_iter().filter(|(_, places)| !places.is_empty()) {
+            let value = match parts.len() == all {
+                true => in_order.by_ref().take(places.len()).sum(),
+                false => sum * places.len() as f64 / all as f64,
+            };
+            words[number].push(ExplainedWord { word: word.to_owned(), value, places, negated: false, degree: 1.0 });
+        }
+    }
+    words.iter_mut().for_each(|words: &mut Vec<ExplainedWord>| words.retain(|word| word.value != 0.0));
+    words
 }
 
 /// The trading day of a document; none where it has none on the calendar.

@@ -1,4 +1,4 @@
-//! Documents as points among word vectors: vectors trained walk-forward, a vintage a step, or those of a file.
+//! Documents as points among word vectors that are trained walk-forward, a vintage a step.
 //!
 //! Windows and steps are those of [`super::steps`]. Each vintage is trained on the documents of its window alone, and turned by orthogonal
 //! Procrustes to lie as near as it can to the vintage before it, so that columns keep their meaning over the years. The weights of words
@@ -7,7 +7,6 @@
 //! Columns: `c1`, `c2`, ..., the document's place; `words`, how many of its words are known (0: the place is the origin and says nothing).
 //! Memory is that of a part, the vocabulary, two vintages, and some bytes a document.
 
-mod given;
 mod rows;
 #[cfg(test)]
 mod tests;
@@ -33,8 +32,6 @@ use inkstone_text::Segmenter;
 use rows::WaitingRows;
 use window::WindowText;
 
-pub use given::VectorsParams;
-pub(super) use given::run as run_given;
 pub(super) use trainer::Trainer;
 pub use trainer::{WindowFastText, WindowGlove};
 

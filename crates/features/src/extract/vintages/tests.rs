@@ -1,7 +1,6 @@
-//! Vintages on a small corpus of two themes: no value knows the future, columns keep their meaning, threads change no bit; and files of
-//! vectors, which must say what they have seen.
+//! Vintages on a small corpus of two themes: no value knows the future, columns keep their meaning, threads change no bit.
 
-use chrono::{Days, NaiveDate, NaiveDateTime, NaiveTime};
+use chrono::{Days, NaiveDate, NaiveDateTime};
 use serde_json::json;
 
 use super::*;
@@ -9,7 +8,7 @@ use crate::extract::Model;
 use crate::extract::tests::Corpus;
 use inkstone_base::data::Kind;
 use inkstone_models::textnet::TextNetKind;
-use inkstone_models::{Architecture, PoolingForm, PoolingParams, Training, VectorFormat, Word2vecParams, WordLimits};
+use inkstone_models::{Architecture, PoolingForm, PoolingParams, Word2vecParams, WordLimits};
 
 type Text = (NaiveDateTime, Kind, &'static str, &'static str);
 
@@ -202,94 +201,9 @@ fn text_that_cannot_be_learned_from_is_told() {
     assert!(check(|f| f.pooling.components = 4).contains("pooling: 4 common directions"));
     assert!(check(|f| (f.model, f.glove.window) = (Model::Glove, 0)).contains("glove: window is 0"));
     assert!(check(|f| (f.model, f.fasttext.dim) = (Model::FastText, 0)).contains("fasttext: "));
-    assert!(check(|f| f.model = Model::Vectors).contains("vectors.file is missing"));
+    assert!(check(|f| f.model = Model::File).contains("file.path is missing"));
     assert!(check(|f| (f.model, f.textnet.dropout) = (Model::TextCnn, 1.0)).contains("textnet: dropout 1"));
     assert!(check(|f| (f.model, f.textnet.fixed) = (Model::TextRnn, true)).contains("textnet.fixed"));
     let kind = check(|f| (f.model, f.textnet.kind) = (Model::TextCnn, TextNetKind::TextRnn));
     assert!(kind.contains("textnet.kind is textrnn"), "{kind}");
-}
-
-/// Vectors of two words that were trained until a time.
-fn two(fitted_until: Option<NaiveDateTime>) -> WordVectors {
-    let words = ["订单", "罚款"].map(Box::from).to_vec();
-    let training = Training { method: "word2vec".into(), fitted_until, ..Training::default() };
-    WordVectors::new(words, vec![2, 1], 2, vec![1.0, 0.5, -1.0, 0.0], training).unwrap()
-}
-
-fn given(form: PoolingForm) -> Feature {
-    let pooling = PoolingParams { form, ..PoolingParams::default() };
-    let mut feature = Feature { name: "places".into(), model: Model::Vectors, pooling, ..Feature::default() };
-    feature.vectors.file = "v.vec".into();
-    feature
-}
-
-#[test]
-fn a_file_must_say_what_its_vectors_have_seen() {
-    let corpus = Corpus::new(0);
-    corpus.put(&texts(40), 10);
-    let path = corpus.dir.path().join("v.vec");
-    two(None).export(&path, VectorFormat::Text).unwrap();
-    let mut feature = given(PoolingForm::Mean);
-    let error = format!("{:#}", corpus.try_run(&feature).unwrap_err());
-    assert!(error.contains("v.vec does not say how far") && error.contains("set vectors.fitted_until"), "{error}");
-    let day = |day| NaiveDate::from_ymd_opt(2024, 1, day).unwrap();
-    feature.vectors.fitted_until = Some(day(3));
-    let (set, report) = corpus.run(&feature);
-    let header = corpus.store.set(&set).unwrap().unwrap().header().clone();
-    assert_eq!(header.spec.fitted_until.unwrap(), day(3).and_hms_opt(23, 59, 59).unwrap());
-    assert_eq!(header.meta["columns"], json!(["c1", "c2", "words"]));
-    assert_eq!((report.rows_out, &report.facts["known_words"]), (40, &json!(2)));
-    let segmenter = Segmenter::new(&corpus.tokenizer, corpus.dir.path()).unwrap();
-    let mut met = [0; 3];
-    for (row, text) in corpus.rows(set).iter().zip(texts(40)) {
-        let terms = segmenter.terms(text.3);
-        let (expected, kind) = match (terms.iter().any(|t| t == "订单"), terms.iter().any(|t| t == "罚款")) {
-            (true, _) => ([1.0, 0.5, 1.0], 0),
-            (_, true) => ([-1.0, 0.0, 1.0], 1),
-            _ => ([0.0, 0.0, 0.0], 2),
-        };
-        assert_eq!(row[..], expected, "{terms:?}");
-        met[kind] += 1;
-    }
-    assert!(met.iter().all(|&n| n > 0), "{met:?}");
-}
-
-#[test]
-fn a_model_of_this_program_says_it_itself() {
-    let corpus = Corpus::new(0);
-    corpus.put(&texts(40), 10);
-    let path = corpus.dir.path().join("v.vec");
-    let seen = NaiveDate::from_ymd_opt(2024, 1, 4).unwrap().and_time(NaiveTime::MIN);
-    let own = Segmenter::new(&corpus.tokenizer, corpus.dir.path()).unwrap().key();
-    two(Some(seen)).save(&path, &json!({"key": own})).unwrap();
-    let mut feature = given(PoolingForm::Tfidf);
-    let (set, _) = corpus.run(&feature);
-    // Weights come from the texts until then, which change nothing of when a value is known.
-    assert_eq!(corpus.store.set(&set).unwrap().unwrap().header().spec.fitted_until, Some(seen));
-    feature.fit_until = NaiveDate::from_ymd_opt(2024, 1, 6);
-    let (set, _) = corpus.run(&feature);
-    let until = corpus.store.set(&set).unwrap().unwrap().header().spec.fitted_until.unwrap();
-    assert_eq!(until.to_string(), "2024-01-06 12:00:00");
-    let said = |feature: &Feature| format!("{:#}", corpus.try_run(feature).unwrap_err());
-    feature.fit_until = NaiveDate::from_ymd_opt(2023, 1, 6);
-    assert!(said(&feature).contains("no document is known by 2023-01-06 23:59:59 that pooling.form = \"tfidf\""));
-    feature.vectors.fitted_until = NaiveDate::from_ymd_opt(2024, 1, 2);
-    assert!(said(&feature).contains("was trained on text until 2024-01-04 00:00:00"));
-    two(Some(seen)).save(&path, &json!({"key": Key::of(b"other words")})).unwrap();
-    assert!(said(&given(PoolingForm::Mean)).contains("words cut otherwise than [tokenizer] cuts them"));
-}
-
-#[test]
-fn later_texts_change_no_place_among_given_vectors() {
-    let place = |texts: &[Text]| {
-        let corpus = Corpus::new(0);
-        corpus.put(texts, 10);
-        two(None).export(&corpus.dir.path().join("v.vec"), VectorFormat::Binary).unwrap();
-        let mut feature = given(PoolingForm::Sif);
-        feature.vectors.fitted_until = NaiveDate::from_ymd_opt(2024, 1, 5);
-        corpus.rows(corpus.run(&feature).0)
-    };
-    let (long, short) = (place(&texts(80)), place(&texts(30)));
-    assert_eq!(bits(&long[..30]), bits(&short));
-    assert!(long.iter().any(|row| row[0] != 0.0));
 }

@@ -12,7 +12,7 @@ use inkstone_base::job::Ctx;
 use inkstone_models::{Analyzer, Csr, Explanation, Link, Method, ModelFile, ModelHeader, Part, Row, Task};
 
 /// A classifier of a file, and the analyzer that its documents are read with.
-pub(in crate::standalone) fn open(file: &ModelFile, cutter: &Cutter) -> Result<Opened<Classifier, Analyzer>> {
+pub(crate) fn open(file: &ModelFile, cutter: &Cutter) -> Result<Opened<Classifier, Analyzer>> {
     let model = Classifier::read(file)?;
     let params = model.vectorizer.params().clone();
     Opened::of_rows(file, model, &params, cutter)

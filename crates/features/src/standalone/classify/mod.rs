@@ -10,12 +10,12 @@ mod fitted;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
-use chrono::NaiveDateTime;
+use chrono::{Days, NaiveDateTime};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 pub use corpus::Learn;
-pub(super) use fitted::open;
+pub(crate) use fitted::open;
 
 use super::{CutSpec, Cutter, Lines};
 use corpus::{Corpus, Folded};
@@ -30,7 +30,7 @@ use inkstone_models::{
 const VERSION: u32 = 1;
 
 /// True for the kinds of models that are read here.
-pub(super) fn is_kind(kind: &str) -> bool {
+pub(crate) fn is_kind(kind: &str) -> bool {
     METHODS.iter().any(|method| method.name() == kind)
 }
 
@@ -164,9 +164,11 @@ pub fn train(lines: &mut Lines, cutter: &Cutter, params: &ClassifyParams, ctx: &
     report.fact("documents", corpus.len());
     report.fact("tokens", vectorizer.length());
     report.fact("vocabulary", vectorizer.width());
-    report.fact("fitted_until", corpus.last_time());
+    // A label that came later was seen, too.
+    let fitted_until = corpus.last_time().and_then(|last| last.checked_add_days(Days::new(params.label_days.into())));
+    report.fact("fitted_until", fitted_until);
     report.facts.extend(facts.facts);
-    let (learn, documents, fitted_until) = (corpus.learn, corpus.len() as u64, corpus.last_time());
+    let (learn, documents) = (corpus.learn, corpus.len() as u64);
     Ok((Classifier { vectorizer, estimator, learn, documents, fitted_until, params }, report))
 }
 

@@ -13,6 +13,7 @@ use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
 use super::super::numbered::{END, FirstPass, NumberedChunk};
+use super::super::vectors::last_seen;
 use super::super::{Cutter, Line, Lines};
 use inkstone_base::data::Report;
 use inkstone_base::disk::{self, Scratch};
@@ -77,7 +78,8 @@ impl Corpus {
             ctx.check()?;
             Ok(number(chunk, cutter, &params.label))
         })?;
-        let (documents, fitted_until) = (all.documents, all.last);
+        let (documents, fitted_until) = (all.documents, last_seen(all.last, pretrained));
+        report.fact("fitted_until", fitted_until);
         let names = all.words();
         let mut dictionary = dictionary(&names, &all, params, pretrained)?;
         let once = dictionary.labels().iter().zip(dictionary.label_counts()).filter(|(_, count)| **count == 1);

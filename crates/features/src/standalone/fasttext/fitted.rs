@@ -17,7 +17,7 @@ use inkstone_models::{Explanation, FastText, LabelReport, Loss, ModelHeader, com
 const TAKEN: usize = 5;
 
 /// A model that fastText wrote.
-pub(in crate::standalone) fn foreign(model: FastText, cutter: Cutter) -> Opened<FastText> {
+pub(crate) fn foreign(model: FastText, cutter: Cutter) -> Opened<FastText> {
     let (kind, params) = (FastText::KIND.to_owned(), json!({"fasttext": model.params()}));
     Opened { header: ModelHeader { kind, version: 1, fitted_until: None, documents: 0, params }, model, cutter }
 }

@@ -23,7 +23,7 @@ use inkstone_models::checkpoint::Checkpoint;
 use inkstone_models::{Dictionary, FastText, FastTextParams, QuantiseParams, Training, WordLimits, WordVectors};
 
 use corpus::Corpus;
-pub(super) use fitted::foreign;
+pub(crate) use fitted::foreign;
 
 /// Name of classifiers of labels in `train`.
 const SUPERVISED: &str = "fasttext-supervised";

@@ -62,7 +62,7 @@ impl Cutter {
     }
 
     /// This cutter for lines of another format.
-    pub(super) fn for_format(mut self, format: LineFormat) -> Cutter {
+    pub(crate) fn for_format(mut self, format: LineFormat) -> Cutter {
         if format == LineFormat::Tokens {
             self.segmenter = None;
         }
@@ -95,7 +95,7 @@ impl Cutter {
     }
 
     /// Gives `work` the terms of a document, title and text together.
-    pub(super) fn with_terms<T>(&self, line: &Line<'_>, work: impl FnOnce(&[&str]) -> T) -> T {
+    pub(crate) fn with_terms<T>(&self, line: &Line<'_>, work: impl FnOnce(&[&str]) -> T) -> T {
         let text = line.whole();
         let terms = self.terms(&text);
         work(&terms.iter().map(AsRef::as_ref).collect::<Vec<&str>>())

@@ -1,0 +1,138 @@
+//! A fitted model of any kind, read from its file, and the rows that it gives documents.
+//!
+//! `eval`, `embed`, `explain` and features of a project know only [`Fitted`]. A new kind of model implements it, in most cases for
+//! [`Opened`], and has a line in the registry, `open.rs`.
+
+mod cutter;
+mod line;
+mod open;
+mod rows;
+
+use std::path::PathBuf;
+
+use anyhow::{Result, ensure};
+use rayon::prelude::*;
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+pub use cutter::{CutSpec, Cutter};
+pub use line::{Line, LineFormat};
+pub use open::open_model;
+pub(crate) use open::{ProjectModel, named_files, open_for_project};
+pub use rows::{Columns, Rows};
+
+use crate::standalone::{Lines, WordRows};
+use inkstone_base::data::Report;
+use inkstone_base::disk::Formulas;
+use inkstone_base::job::Ctx;
+use inkstone_models::ngram::Following;
+use inkstone_models::{Analyzer, Explanation, ModelFile, ModelHeader, VectorizerParams};
+
+/// Documents that one thread turns into rows between two checks for cancellation.
+const CHUNK: usize = 64;
+
+/// A fitted model of any kind, ready for lines of one format.
+pub trait Fitted: Send + Sync {
+    fn header(&self) -> &ModelHeader;
+
+    /// Name in `inkstone train`: the kind, or the model of this kind.
+    fn name(&self) -> &str {
+        &self.header().kind
+    }
+
+    fn columns(&self) -> Result<Columns>;
+
+    /// The rows of some documents. Called from several threads at once.
+    fn rows(&self, lines: &[Line<'_>]) -> Result<Rows>;
+
+    /// The rows of many documents, chunk by chunk in order, each with its number of documents; by default shared among the
+    /// threads of the run.
+    fn many(&self, lines: &[Line<'_>], ctx: &Ctx) -> Result<Vec<(usize, Rows)>> {
+        let rows = |chunk: &[Line<'_>]| {
+            ctx.advance(chunk.len() as u64)?;
+            Ok((chunk.len(), self.rows(chunk)?))
+        };
+        ctx.install(|| lines.par_chunks(CHUNK).map(rows).collect())
+    }
+
+    /// The part of each token in a document's score; `of` names the class or component, where there are several.
+    fn explain(&self, line: &Line<'_>, of: Option<&str>) -> Result<Explanation>;
+
+    /// Vectors of words, where the model has them.
+    fn words(&self) -> Option<WordRows<'_>> {
+        None
+    }
+
+    /// A vector for a word that is not among [`Fitted::words`], where the model makes it of the word's characters.
+    fn made_vector(&self, _word: &str) -> Option<Vec<f32>> {
+        None
+    }
+
+    /// The `k` words that most probably follow a text; none if the model cannot predict words.
+    fn following(&self, _text: &str, _k: usize, _ctx: &Ctx) -> Option<Result<Following>> {
+        None
+    }
+
+    /// Measures the model on documents, and writes the table that `params` ask for.
+    fn evaluate(&self, lines: &mut Lines, params: &EvalParams, ctx: &Ctx) -> Result<(Figures, Report)>;
+}
+
+/// Figures under their names, in order.
+pub type Figures = Map<String, Value>;
+
+/// The figures that a JSON object names.
+pub(super) fn figures(object: Value) -> Figures {
+    if let Value::Object(figures) = object { figures } else { Figures::new() }
+}
+
+/// A model read from its file, with the cutter or analyzer that its documents are read with.
+pub(super) struct Opened<M, C = Cutter> {
+    pub(super) header: ModelHeader,
+    pub(super) model: M,
+    pub(super) cutter: C,
+}
+
+impl<M, C> Opened<M, C> {
+    pub(super) fn new(file: &ModelFile, model: M, cutter: C) -> Opened<M, C> {
+        Opened { header: file.header().clone(), model, cutter }
+    }
+}
+
+impl<M> Opened<M, Analyzer> {
+    /// A model on rows of a vectorizer with these parameters.
+    pub(super) fn of_rows(
+        file: &ModelFile,
+        model: M,
+        params: &VectorizerParams,
+        cutter: &Cutter,
+    ) -> Result<Opened<M, Analyzer>> {
+        Ok(Opened::new(file, model, Analyzer::new(params, cutter.segmenter().cloned())?))
+    }
+}
+
+/// The rows of a table of an evaluation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, clap::ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub enum Per {
+    /// A row a document.
+    Document,
+    /// A row a token.
+    Token,
+}
+
+/// Parameters of an evaluation.
+#[derive(Clone, Debug, Default)]
+pub struct EvalParams {
+    /// A table besides the figures: its rows, and the file, whose name says the format.
+    pub table: Option<(Per, PathBuf)>,
+    /// Treatment of texts in that table, where it is CSV, that a spreadsheet would compute.
+    pub csv_formulas: Formulas,
+}
+
+impl EvalParams {
+    /// Fails when a table is wanted: for models that have none.
+    pub fn no_table(&self, kind: &str) -> Result<()> {
+        ensure!(self.table.is_none(), "a {kind} model has no table --per; embed writes a row a document");
+        Ok(())
+    }
+}

@@ -1,0 +1,142 @@
+//! The registry of fitted models: reads one of any kind from its file.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+
+use super::{CutSpec, Cutter, Fitted, LineFormat, Opened};
+use crate::standalone::ngram_eval::FittedNgram;
+use crate::standalone::{classify, fasttext, neural, textnet, tone, vectors};
+use inkstone_base::job::Ctx;
+use inkstone_models::ngram::{LanguageModel, is_arpa, read_arpa};
+use inkstone_models::textnet::TextNet;
+use inkstone_models::{
+    Doc2vec, FastText, Lexicon, Lsa, ModelFile, Pooling, Sestm, Vectorizer, WordVectors, is_fasttext, is_vectors,
+    read_vectors,
+};
+use inkstone_text::{Segmenter, TokenizerParams};
+
+/// The format of the lines that a model reads, where the user gives none: as the name of the file says, else as in training.
+fn format_for(file: &ModelFile, given: Option<LineFormat>, input: Option<&Path>) -> LineFormat {
+    let trained = || serde_json::from_value(file.header().params["cut"]["format"].clone()).unwrap_or_default();
+    given.or_else(|| input.and_then(LineFormat::by_name)).unwrap_or_else(trained)
+}
+
+/// Makes a model ready for lines of a format, which is chosen as `format_for` does where none is `given`. A language model may
+/// be an ARPA file, word vectors may be in the formats of word2vec, and fastText's own files are read; their text is taken as tokens unless the format says
+/// otherwise. Dictionaries are read relative to `base`.
+pub fn open_model(
+    path: &Path,
+    given: Option<LineFormat>,
+    input: Option<&Path>,
+    base: &Path,
+    ctx: &Ctx,
+) -> Result<(Box<dyn Fitted>, LineFormat)> {
+    if let Some(file) = own_file(path)? {
+        let format = format_for(&file, given, input);
+        let model = open(file, |file| Ok(cutter(file, trained_cut(file)?, base)?.for_format(format)))?;
+        return Ok((model, format));
+    }
+    let format = given.or_else(|| input.and_then(LineFormat::by_name)).unwrap_or(LineFormat::Tokens);
+    let cutter = Cutter::new(CutSpec::new(format, TokenizerParams::default()), base)?;
+    Ok((open_foreign(path, cutter, ctx)?, format))
+}
+
+/// A model that reads the documents of a project.
+pub(crate) struct ProjectModel {
+    pub(crate) model: Box<dyn Fitted>,
+    /// Cuts the documents.
+    pub(crate) segmenter: Segmenter,
+    /// True if documents are cut as the text that the model was trained on; false if the file does not say how that was cut, and the
+    /// project's tokenizer cuts them.
+    pub(crate) own_cut: bool,
+}
+
+/// Makes a model ready for the documents of a project, whose `tokenizer` cuts them where the file does not say how its text was cut:
+/// files of other tools, and models trained on lines of tokens. Dictionaries are read relative to `base`.
+pub(crate) fn open_for_project(path: &Path, tokenizer: &TokenizerParams, base: &Path, ctx: &Ctx) -> Result<ProjectModel> {
+    let by_project = || CutSpec::new(LineFormat::Jsonl, tokenizer.clone());
+    let (mut segmenter, mut own_cut) = (None, false);
+    let model = match own_file(path)? {
+        Some(file) => open(file, |file| {
+            let trained = trained_cut(file)?;
+            own_cut = trained.format != LineFormat::Tokens;
+            let cutter = cutter(file, if own_cut { trained } else { by_project() }, base)?;
+            segmenter = cutter.segmenter().cloned();
+            Ok(cutter)
+        })?,
+        None => {
+            let cutter = Cutter::new(by_project(), base)?;
+            segmenter = cutter.segmenter().cloned();
+            open_foreign(path, cutter, ctx)?
+        }
+    };
+    Ok(ProjectModel { model, segmenter: segmenter.context("the text of documents is cut")?, own_cut })
+}
+
+/// The dictionaries and stopwords that a model's text was cut with, relative as they were given in training.
+pub(crate) fn named_files(path: &Path) -> Result<Vec<PathBuf>> {
+    let Some(file) = own_file(path)? else { return Ok(Vec::new()) };
+    let cut = trained_cut(&file)?;
+    let named = if cut.format == LineFormat::Tokens { Vec::new() } else { cut.tokenizer.files() };
+    Ok(named.into_iter().map(Path::to_path_buf).collect())
+}
+
+/// A model file of this program; none for a file in the format of another tool.
+fn own_file(path: &Path) -> Result<Option<ModelFile>> {
+    if is_arpa(path)? || is_vectors(path)? || is_fasttext(path)? {
+        return Ok(None);
+    }
+    Ok(Some(ModelFile::open(path)?))
+}
+
+/// How the text that a model was trained on was cut.
+fn trained_cut(file: &ModelFile) -> Result<CutSpec> {
+    Ok(serde_json::from_value(file.header().params["cut"].clone())?)
+}
+
+/// The cutter of a model's documents.
+fn cutter(file: &ModelFile, spec: CutSpec, base: &Path) -> Result<Cutter> {
+    let words = if file.header().kind == tone::KIND { tone::words(&Lexicon::read(file)?) } else { Vec::new() };
+    Cutter::with_words(spec, base, &words)
+}
+
+/// A file in the format of another tool.
+fn open_foreign(path: &Path, cutter: Cutter, ctx: &Ctx) -> Result<Box<dyn Fitted>> {
+    Ok(if is_arpa(path)? {
+        Box::new(FittedNgram { model: read_arpa(path, ctx)?, cutter })
+    } else if is_fasttext(path)? {
+        Box::new(fasttext::foreign(FastText::open(path)?, cutter))
+    } else {
+        Box::new(vectors::foreign(read_vectors(path)?, cutter))
+    })
+}
+
+/// Reads a model of any kind; `cutter` gives the cutter of its documents.
+fn open(file: ModelFile, cutter: impl FnOnce(&ModelFile) -> Result<Cutter>) -> Result<Box<dyn Fitted>> {
+    let kind = file.header().kind.clone();
+    let cutter = || cutter(&file);
+    Ok(match kind.as_str() {
+        tone::KIND => Box::new(Opened::new(&file, Lexicon::read(&file)?, cutter()?)),
+        Sestm::KIND => Box::new(Opened::new(&file, Sestm::read(&file)?, cutter()?)),
+        Doc2vec::KIND => Box::new(Opened::new(&file, Doc2vec::read(&file)?, cutter()?)),
+        FastText::KIND => Box::new(Opened::new(&file, FastText::from_file(&file)?, cutter()?)),
+        Lsa::KIND => {
+            let model = Lsa::read(&file)?;
+            let params = model.vectorizer().params().clone();
+            Box::new(Opened::of_rows(&file, model, &params, &cutter()?)?)
+        }
+        Pooling::KIND => Box::new(Opened::new(&file, Pooling::read(&file)?, cutter()?)),
+        WordVectors::KIND => Box::new(Opened::new(&file, WordVectors::read(&file)?, cutter()?)),
+        Vectorizer::KIND => {
+            let model = Vectorizer::read(&file)?;
+            let params = model.params().clone();
+            Box::new(Opened::of_rows(&file, model, &params, &cutter()?)?)
+        }
+        kind if classify::is_kind(kind) => Box::new(classify::open(&file, &cutter()?)?),
+        kind if neural::is_kind(kind) => Box::new(neural::open(&file, cutter()?)?),
+        kind if textnet::is_kind(kind) => Box::new(Opened::new(&file, TextNet::read(&file)?, cutter()?)),
+        LanguageModel::KIND => Box::new(FittedNgram { cutter: cutter()?, model: LanguageModel::open(file)? }),
+        _ => bail!("this version of the program knows no model of kind {kind:?}; was it written by a later one?"),
+    })
+}
