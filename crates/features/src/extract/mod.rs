@@ -8,7 +8,7 @@
 //! | `tfidf`, `lsa`, `vectors` | all documents until a day | from that day on |
 //! | `surprise`, `word2vec`, `glove`, `fasttext` | the documents before each step of days (`steps`) | with its document |
 //! | `onnx` | elsewhere, until a day that is stated | from that day on |
-//! | all others but `lexicon` | the returns of each training window (`samples`) | with its document |
+//! | all others but `lexicon` | the targets of each training window (`samples`, `target`) | with its document |
 
 mod cost;
 mod counts;
@@ -30,6 +30,7 @@ mod set;
 mod signals;
 mod steps;
 mod surprise;
+mod target;
 mod textnet;
 mod tfidf;
 mod vintages;
@@ -49,11 +50,11 @@ pub use explain::{ExplainedBy, ExplainedSentence, ExplainedText, ExplainedWord, 
 pub use feature::{Feature, Model};
 pub use lexicon::ToneWords;
 pub use reading::draw_of;
-pub use samples::Label;
 pub use set::SetMeta;
 pub use signals::{SignalSources, signals};
 pub use steps::StepReport;
 pub use surprise::{SurpriseParams, Unit};
+pub use target::{Excess, Target, TargetOf};
 pub use vintages::{VectorsParams, VintageParams, WindowFastText, WindowGlove};
 pub use whole::{WholeDocument, audit, read_whole};
 
@@ -80,7 +81,7 @@ pub struct Inputs<'a> {
     pub sentences: &'a Parts,
     /// Key of the cleaned and linked corpus as a whole.
     pub corpus: Key,
-    /// The market; needed by models that learn from returns.
+    /// The market; needed by models that are walked forward.
     pub market: Option<&'a Market>,
     /// Key of the price table.
     pub prices: Key,
@@ -100,8 +101,9 @@ impl Inputs<'_> {
         match self.market {
             Some(market) => Ok(market),
             None => bail!(
-                "feature {:?} learns from returns, but there is no price table: add a [[source]] with table = \"prices\"",
-                feature.name
+                "feature {:?} learns a {} on windows of trading days, but there is no price table: add a [[source]] with table = \"prices\"",
+                feature.name,
+                feature.target.of.name()
             ),
         }
     }

@@ -1,4 +1,4 @@
-//! A score for each document by a walk-forward text regression: words in, the return that followed out.
+//! A score for each document by a walk-forward text regression: words in, the target out.
 
 use anyhow::{Context, Result};
 use chrono::{NaiveDate, NaiveTime};
@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 
 use super::counts::{TermNumbers, analyzer, terms_of};
 use super::reading::{CorpusReader, ReadDocument};
-use super::samples::{SampledCorpus, fit_folds};
+use super::samples::{SampledCorpus, fit_folds, score_rows};
 use super::set::{SetMeta, SetParams, finish};
 use super::{Feature, Inputs};
 use inkstone_base::data::{Key, Report};
@@ -54,7 +54,8 @@ pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &C
     let predictions = fit_folds(feature, inputs, ctx, |dates| {
         fit_predict(&sampled.samples, &counts, &titles, dates, &feature.walk_forward, &regression, ctx)
     })?;
-    let row = |i| predictions.score.get(i..=i).filter(|score| !score[0].is_nan());
+    let (dim, rows) = (feature.columns().len(), score_rows(&predictions.score, &predictions.probabilities));
+    let row = |i: usize| rows.get(dim * i..dim * (i + 1)).filter(|row| !row[0].is_nan());
     let (writer, order) = sampled.write(feature, SetParams::of_returns(&reader), row, store, &mut report, ctx)?;
     report.fact("words", words.len());
     report.fact("folds", &predictions.folds);
@@ -119,9 +120,9 @@ pub(super) fn refit(reader: &CorpusReader<'_>, place: (usize, usize)) -> Result<
 
 fn regression_of(feature: &Feature) -> Result<TextRegression> {
     Ok(TextRegression {
-        estimator: feature.estimator().context("the feature's model does not learn from returns")?,
+        estimator: feature.estimator().context("the feature's model does not learn from words")?,
         classes: feature.classes.clone(),
-        label: feature.label_form,
+        label: feature.target.form,
         tfidf: feature.tfidf.clone(),
         ..TextRegression::default()
     })
