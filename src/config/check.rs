@@ -166,8 +166,12 @@ impl<'t> Checker<'t> {
                 serde_path_to_error::deserialize(serde_ignored::Deserializer::new(inner, &mut note))
             };
             for unknown in ignored {
-                let message = unknown_key(last_key(&unknown), keys_at(&schema, &unknown).into_iter(), "key");
-                self.problems.push(Problem::new(format!("{path}.{unknown}"), message));
+                let at = format!("{path}.{unknown}");
+                let message = match renamed(&at) {
+                    Some(message) => message.to_owned(),
+                    None => unknown_key(last_key(&unknown), keys_at(&schema, &unknown).into_iter(), "key"),
+                };
+                self.problems.push(Problem::new(at, message));
             }
             match read {
                 Ok(_) => drop(sound.insert(key.clone(), value.clone())),
@@ -245,6 +249,17 @@ fn keys_at<'s>(schema: &'s serde_json::Value, path: &str) -> Vec<&'s str> {
         at = at.get(step).unwrap_or(&serde_json::Value::Null);
     }
     at.as_object().map(|o| o.keys().map(String::as_str).collect()).unwrap_or_default()
+}
+
+/// The message for a key of an earlier version: its new name.
+fn renamed(path: &str) -> Option<&'static str> {
+    match path.strip_prefix("feature[")?.split_once("].")?.1 {
+        "label" => Some(
+            "is now called target: write [feature.target], or target = { delay = 1, price = \"open\", horizon = 5 }",
+        ),
+        "label_form" => Some("is now form in [feature.target]: write target = { form = \"ranked\" }"),
+        _ => None,
+    }
 }
 
 fn unknown_key<'k>(key: &str, known: impl Iterator<Item = &'k str>, what: &str) -> String {

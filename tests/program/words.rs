@@ -72,7 +72,7 @@ fn planted_words_are_found_and_names_leak_only_when_shown() {
         text += &format!(
             "\n[[feature]]\nname = \"{name}\"\nmodel = \"{model}\"\n{settings}\n\
              walk_forward = {{ train_days = 120, test_days = 20, min_train_rows = 50 }}\n\
-             label = {{ delay = -2, price = \"close\", horizon = 3 }}\n\
+             target = {{ delay = -2, price = \"close\", horizon = 3 }}\n\
              \n[[factor]]\nname = \"{name}\"\nexpression = \"{name}\"\ndecay = \"exponential:0.7\"\n"
         );
     }

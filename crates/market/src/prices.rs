@@ -311,6 +311,11 @@ impl Market {
         since.then_some(first)
     }
 
+    /// True if the table has a volume.
+    pub fn has_volume(&self) -> bool {
+        self.volume.is_some()
+    }
+
     /// True if the table has a market capitalisation.
     pub fn has_market_cap(&self) -> bool {
         self.market_cap.is_some()

@@ -132,7 +132,7 @@ fn empty(name: &str, model: &str, state: FeatureState) -> FeatureSet {
 }
 
 fn with_header(set: FeatureSet, header: &Header) -> FeatureSet {
-    // Models that learn from returns note each fold, models of past documents each step.
+    // Models that are walked forward note each fold, models of past documents each step.
     let SetMeta { folds, windows, .. } = SetMeta::read(header).unwrap_or_default();
     let folds = folds.into_iter().flatten().map(|fold| fold.fitted_until);
     let fits: Vec<_> = folds.chain(windows.into_iter().flatten().map(|step| step.fitted_until)).collect();

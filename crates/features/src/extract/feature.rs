@@ -7,16 +7,16 @@ use serde_json::{Value, json};
 
 use super::models::{ColumnNames, EVERY_MODEL, EXPERIMENT_HEAD, place_columns};
 use super::file::FileParams;
-use super::samples::Label;
 use super::surprise::SurpriseParams;
+use super::target::Target;
 use super::vintages::{Trainer, VintageParams, WindowFastText, WindowGlove};
 use inkstone_base::data::Kind;
 use inkstone_corpus::truncate::{Needs, Strategy};
 use inkstone_models::textnet::TextNetParams;
 use inkstone_models::{
-    BayesParams, BoostParams, ClassParams, ClassWeight, EstimatorParams, InduceParams, LabelForm, LexiconParams,
-    LinearParams, PoolingParams, SestmParams, SvdParams, SvmLoss, VectorizerParams, WalkForward, Word2vecParams,
-    WordLimits, component_names,
+    BayesParams, BoostParams, ClassParams, ClassWeight, EstimatorParams, InduceParams, LexiconParams, LinearParams,
+    PoolingParams, SestmParams, SvdParams, SvmLoss, VectorizerParams, WalkForward, Word2vecParams, WordLimits,
+    component_names,
 };
 use inkstone_onnx::OnnxParams;
 
@@ -31,9 +31,10 @@ pub enum Model {
     Tfidf,
     /// Latent semantic analysis of TF-IDF rows: columns `c1`, `c2`, ..., the document's place on each component.
     Lsa,
-    /// Walk-forward ridge regression of the label on TF-IDF: column `score`, in units of the label.
+    /// Walk-forward ridge regression of the target on TF-IDF: column `score`, in units of the target.
     Ridge,
-    /// Walk-forward logistic regression, upper against lower labels: column `score`, log-odds.
+    /// Walk-forward logistic regression, upper against lower targets: column `score`, log-odds; with more than two labels a column of
+    /// the probability of each.
     Logistic,
     /// Walk-forward naive Bayes, likewise.
     Bayes,
@@ -60,7 +61,7 @@ pub enum Model {
     File,
     /// A contextual model in the ONNX format: columns as its output has them, `c1`, `c2`, ... of a vector, or the labels of its head.
     Onnx,
-    /// A walk-forward convolutional network on the words in their order, upper against lower labels: column `score`, log-odds.
+    /// A walk-forward convolutional network on the words in their order, upper against lower targets: likewise.
     TextCnn,
     /// A walk-forward recurrent network, likewise.
     TextRnn,
@@ -87,23 +88,21 @@ pub struct Feature {
     /// the text, weighed as `tfidf` says; every other entry is a feature, `name`, or one of its columns, `name.column`. Empty: words.
     pub inputs: Vec<String>,
     pub lexicon: LexiconParams,
-    /// For `tfidf`, `lsa` and all models that learn from returns but networks.
+    /// For `tfidf`, `lsa` and all models that are walked forward but networks.
     pub tfidf: VectorizerParams,
     /// For `tfidf` and `lsa`: the last day of the documents that vocabulary, weights and components come from; none: all. A
     /// factor refuses the values of earlier days.
     pub fit_until: Option<NaiveDate>,
-    /// For models that learn from returns ([`Feature::learns`]): windows of training and test.
+    /// For models that are walked forward ([`Feature::learns`]): windows of training and test.
     pub walk_forward: WalkForward,
     /// For `lsa`: dimensions and precision.
     pub lsa: SvdParams,
-    /// For models that learn from returns: the label. The paper of `sestm` takes the return about the text, from the close
+    /// For models that are walked forward: what they learn. The paper of `sestm` takes the return about the text, from the close
     /// two days before it to the close of the day after: delay -2, price close, horizon 3.
-    pub label: Label,
-    /// For `ridge` and `induced`: the form of the label, `raw`, `winsorised` or `ranked`.
-    pub label_form: LabelForm,
+    pub target: Target,
     /// For `ridge`, `logistic` and `svm`: penalty and solver.
     pub linear: LinearParams,
-    /// For `logistic`, `bayes`, `svm`, `boosted`, `textcnn` and `textrnn`: which labels are up and down; for all but networks
+    /// For `logistic`, `bayes`, `svm`, `boosted`, `textcnn` and `textrnn`: which targets make which class; for all but networks
     /// calibration.
     pub classes: ClassParams,
     /// For `logistic`, `bayes`, `svm` and `boosted`: `none`, or `balanced` to let each class count alike.
@@ -140,7 +139,10 @@ impl Feature {
     pub fn columns(&self) -> Vec<String> {
         match self.model.entry().columns {
             ColumnNames::Sparse | ColumnNames::InFile(_) => Vec::new(),
-            ColumnNames::Fixed(names) => names.iter().map(|name| name.to_string()).collect(),
+            ColumnNames::Fixed(names) => {
+                let labels = if self.learns() { self.classes.with_probabilities() } else { &[] };
+                names.iter().map(|name| name.to_string()).chain(labels.iter().cloned()).collect()
+            }
             ColumnNames::Components(dim) => component_names(dim(self)),
             ColumnNames::Vectors(dim) => place_columns(dim(self)),
         }
@@ -159,6 +161,10 @@ impl Feature {
             self.truncate.to_string()
         );
         self.check_settings()?;
+        if self.learns() {
+            self.classes.check().map_err(|error| name_keys("classes", &error))?;
+            self.target.check(self)?;
+        }
         (self.model.entry().check)(self)
     }
 
@@ -222,7 +228,7 @@ impl Feature {
         }
     }
 
-    /// True if the model learns from returns.
+    /// True if the model is walked forward on a target.
     pub fn learns(&self) -> bool {
         self.model.entry().learns_from_returns
     }
@@ -232,7 +238,7 @@ impl Feature {
         self.mask_names.unwrap_or(self.model.entry().masks_names)
     }
 
-    /// The estimator, for models on word counts that learn from returns.
+    /// The estimator, for models on word counts that are walked forward.
     pub fn estimator(&self) -> Option<EstimatorParams> {
         let method = self.model.entry().method?;
         Some(EstimatorParams {

@@ -21,7 +21,7 @@ pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &C
     let table = CountedSamples::read(&reader, &mut report)?;
     let names = table.words_by_id();
     let walked = fit_folds(feature, inputs, ctx, |dates| {
-        let (walk, form) = (&feature.walk_forward, feature.label_form);
+        let (walk, form) = (&feature.walk_forward, feature.target.form.unwrap_or_default());
         induce_walk(&table.sampled.samples, &table.counts, &names, dates, walk, form, &feature.induce, ctx)
     })?;
     some_fold_fitted(feature, &walked.folds)?;

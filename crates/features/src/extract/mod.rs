@@ -8,7 +8,7 @@
 //! | `tfidf`, `lsa` | all documents until a day | from that day on |
 //! | `surprise`, `word2vec`, `glove`, `fasttext` | the documents before each step of days (`steps`) | with its document |
 //! | `file`, `onnx` | elsewhere, until a time that the file says or a day that is stated | from then on |
-//! | all others but `lexicon` | the returns of each training window (`samples`) | with its document |
+//! | all others but `lexicon` | the targets of each training window (`samples`, `target`) | with its document |
 
 mod cost;
 mod counts;
@@ -32,6 +32,7 @@ mod set;
 mod signals;
 mod steps;
 mod surprise;
+mod target;
 mod textnet;
 mod tfidf;
 mod times;
@@ -55,11 +56,11 @@ pub use file::{FileParams, check_file_columns};
 pub use inputs::{InputFeature, InputMeta, in_order_of_inputs};
 pub use lexicon::ToneWords;
 pub use reading::draw_of;
-pub use samples::Label;
 pub use set::SetMeta;
 pub use signals::{SignalSources, signals};
 pub use steps::StepReport;
 pub use surprise::{SurpriseParams, Unit};
+pub use target::{Excess, Target, TargetOf};
 pub use vintages::{VintageParams, WindowFastText, WindowGlove};
 pub use whole::{WholeDocument, audit, read_whole};
 
@@ -86,7 +87,7 @@ pub struct Inputs<'a> {
     pub sentences: &'a Parts,
     /// Key of the cleaned and linked corpus as a whole.
     pub corpus: Key,
-    /// The market; needed by models that learn from returns.
+    /// The market; needed by models that are walked forward.
     pub market: Option<&'a Market>,
     /// Key of the price table.
     pub prices: Key,
@@ -116,8 +117,9 @@ impl Inputs<'_> {
         match self.market {
             Some(market) => Ok(market),
             None => bail!(
-                "feature {:?} learns from returns, but there is no price table: add a [[source]] with table = \"prices\"",
-                feature.name
+                "feature {:?} learns a {} on windows of trading days, but there is no price table: add a [[source]] with table = \"prices\"",
+                feature.name,
+                feature.target.of.name()
             ),
         }
     }

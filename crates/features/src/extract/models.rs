@@ -76,7 +76,7 @@ impl Model {
             masks_names: false,
             combines_windows: false,
             method: None,
-            settings: &["words", "walk_forward", "label", "classes", "textnet"],
+            settings: &["words", "walk_forward", "target", "classes", "textnet"],
             check: textnet::check,
         };
         let estimator = |method, settings| ModelEntry {
@@ -92,7 +92,7 @@ impl Model {
             columns: ColumnNames::Fixed(&["score", "words"]),
             explained_by: Explainer::FoldWords,
             masks_names: true,
-            settings: &["tfidf", "walk_forward", "label", "sestm"],
+            settings: &["tfidf", "walk_forward", "target", "sestm"],
             check: |_| Ok(()),
             ..network
         };
@@ -122,25 +122,25 @@ impl Model {
                 settings: &["tfidf", "fit_until", "lsa"],
                 ..of_texts
             },
-            Model::Ridge => estimator(Method::Ridge, &["tfidf", "walk_forward", "label", "label_form", "linear"]),
+            Model::Ridge => estimator(Method::Ridge, &["tfidf", "walk_forward", "target", "linear"]),
             Model::Logistic => {
-                estimator(Method::Logistic, &["tfidf", "walk_forward", "label", "classes", "class_weight", "linear"])
+                estimator(Method::Logistic, &["tfidf", "walk_forward", "target", "classes", "class_weight", "linear"])
             }
             Model::Bayes => {
-                estimator(Method::Bayes, &["tfidf", "walk_forward", "label", "classes", "class_weight", "bayes"])
+                estimator(Method::Bayes, &["tfidf", "walk_forward", "target", "classes", "class_weight", "bayes"])
             }
             Model::Svm => estimator(
                 Method::Svm,
-                &["tfidf", "walk_forward", "label", "classes", "class_weight", "linear", "svm_loss"],
+                &["tfidf", "walk_forward", "target", "classes", "class_weight", "linear", "svm_loss"],
             ),
             Model::Boosted => {
-                estimator(Method::Boosted, &["tfidf", "walk_forward", "label", "classes", "class_weight", "boosted"])
+                estimator(Method::Boosted, &["tfidf", "walk_forward", "target", "classes", "class_weight", "boosted"])
             }
             Model::Sestm => fold_words,
             Model::Induced => ModelEntry {
                 run: induced::run,
                 columns: ColumnNames::Fixed(&["tone", "positive", "negative", "words"]),
-                settings: &["tfidf", "walk_forward", "label", "label_form", "induce"],
+                settings: &["tfidf", "walk_forward", "target", "induce"],
                 ..fold_words
             },
             Model::Surprise => ModelEntry {

@@ -42,6 +42,8 @@ pub(super) struct ReadDocument {
     pub(super) first_mention: String,
     pub(super) doc_id: String,
     pub(super) codes: Vec<Code>,
+    /// The label or rating that the feature's model learns, as it was written.
+    pub(super) target: Option<String>,
 }
 
 impl ReadDocument {
@@ -49,6 +51,12 @@ impl ReadDocument {
     pub(super) fn fields(&self) -> Option<Fields<'_>> {
         let (title, body) = self.text.as_deref()?.split_at(self.title);
         Some(Fields { title, body })
+    }
+
+    /// The number of its story, below 2^63.
+    pub(super) fn story(&self) -> u64 {
+        u64::from_le_bytes(Key::of(self.first_mention.as_bytes()).0[..8].try_into().expect("eight of sixteen bytes"))
+            >> 1
     }
 }
 
@@ -152,6 +160,7 @@ impl PartReader<'_> {
             codes: codes_of(&self.links, row),
             first_mention: doc.first_mention.clone(),
             doc_id: document.doc_id.clone(),
+            target: feature.target.text_of(document).map(str::to_owned),
         };
         if feature.reads(document.kind) {
             let names = [Field::Title, Field::Body].map(|field| name_spans(&self.links, row, field));

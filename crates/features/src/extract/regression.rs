@@ -1,4 +1,4 @@
-//! A score for each document by a walk-forward regression: words and rows of other features in, the return that followed out.
+//! A score for each document by a walk-forward regression: words and rows of other features in, the target out.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 
 use super::counts::{TermNumbers, analyzer, terms_of};
 use super::reading::{CorpusReader, ReadDocument};
-use super::samples::{SampledCorpus, fit_folds};
+use super::samples::{SampledCorpus, fit_folds, score_rows};
 use super::set::{SetMeta, SetParams, finish};
 use super::inputs::{InputFeature, InputRows};
 use super::{Feature, Inputs};
@@ -93,7 +93,8 @@ pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &C
     let predictions = fit_folds(feature, inputs, ctx, |dates| {
         fit_predict(&sampled.samples, &rows, dates, &feature.walk_forward, &regression, ctx)
     })?;
-    let row = |i| predictions.score.get(i..=i).filter(|score| !score[0].is_nan());
+    let (dim, values) = (feature.columns().len(), score_rows(&predictions.score, &predictions.probabilities));
+    let row = |i: usize| values.get(dim * i..dim * (i + 1)).filter(|row| !row[0].is_nan());
     let mut params = SetParams::of_returns(&reader);
     let learned_on = &learned.inputs.inputs;
     if !feature.inputs.is_empty() {
@@ -173,9 +174,9 @@ pub(super) fn refit(reader: &CorpusReader<'_>, place: (usize, usize)) -> Result<
 
 fn regression_of(feature: &Feature) -> Result<TextRegression> {
     Ok(TextRegression {
-        estimator: feature.estimator().context("the feature's model does not learn from returns")?,
+        estimator: feature.estimator().context("the feature's model does not learn from words")?,
         classes: feature.classes.clone(),
-        label: feature.label_form,
+        label: feature.target.form,
         ..TextRegression::default()
     })
 }

@@ -1,44 +1,26 @@
-//! The documents of a corpus as models that learn from returns see them: those that can train or be tested, each with its label.
+//! The documents of a corpus as models that are walked forward see them: those that can train or be tested, each with its target.
 //!
-//! The label of a document is the mean over its securities of the return from `delay` days after its trading day, held
-//! `horizon` days, less that day's mean over all securities. It is known at the close of the day the holding ends. A label
-//! may reach back before the document (Huatai's T-1 to T+1 is delay -1, close, horizon 2): it teaches what words meant, and
-//! trains only folds that begin after it was known.
+//! A target may reach back before the document (Huatai's T-1 to T+1 is delay -1, close, horizon 2): it teaches what words meant, and
+//! trains only folds that begin after it was known. A document about no security of the price table has no return, but it may have a
+//! label; it then stands on the trading day that the cutoff gives it.
 
-use anyhow::{Result, bail, ensure};
+use std::collections::BTreeMap;
+
+use anyhow::{Context, Result, bail, ensure};
 use chrono::{NaiveDate, NaiveDateTime};
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
-use serde::{Deserialize, Serialize};
 
 use super::reading::{CorpusReader, ReadDocument};
 use super::set::{Batches, SetParams};
+use super::target::{TargetOf, TargetValues};
 use super::{Feature, Inputs};
 use crate::stage_result;
 use inkstone_base::data::{Key, Report};
 use inkstone_base::job::Ctx;
-use inkstone_base::stats::mean;
-use inkstone_market::{Cutoff, Market, Panel, Price};
+use inkstone_market::{Cutoff, Market};
 use inkstone_models::{FoldReport, Sample};
 use inkstone_store::{RowKind, Store, Writer};
-
-/// The return that a model learns to foresee.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Label {
-    /// Trading days from the document's day to the day the return begins.
-    pub delay: i32,
-    /// Price at which it begins and ends.
-    pub price: Price,
-    /// Trading days that it lasts, at least 1.
-    pub horizon: usize,
-}
-
-impl Default for Label {
-    fn default() -> Label {
-        Label { delay: 1, price: Price::Open, horizon: 5 }
-    }
-}
 
 /// The documents that can train or be tested, in the order of the parts.
 #[derive(Default)]
@@ -59,8 +41,15 @@ impl SampledCorpus {
     ) -> Result<SampledCorpus> {
         let CorpusReader { feature, inputs, ctx, .. } = reader;
         let market = inputs.market(feature)?;
-        ensure!(feature.label.horizon > 0, "feature {:?}: label.horizon is 0 days; it is at least 1", feature.name);
-        let labels = &abnormal_returns(market, &feature.label)?;
+        let named = || format!("feature {:?}", feature.name);
+        feature.target.check(feature).with_context(named)?;
+        let sampler = Sampler {
+            feature,
+            market,
+            cutoff: inputs.cutoff,
+            values: TargetValues::new(feature, market).with_context(named)?,
+        };
+        let mut given = GivenTargets::default();
         let mut sampled = SampledCorpus::default();
         let mut groups: FxHashMap<Key, u64> = FxHashMap::default();
         let mut part = 0;
@@ -68,7 +57,8 @@ impl SampledCorpus {
             let read: Vec<T> = ctx.install(|| documents.par_iter().map(&cut).collect());
             for (row, (document, read)) in documents.iter().zip(read).enumerate() {
                 report.rows_in += 1;
-                let sample = match sample(document, market, inputs.cutoff, labels, &feature.label) {
+                given.note(document.target.as_deref());
+                let sample = match sampler.sample(document) {
                     Ok(sample) => sample,
                     Err(reason) => {
                         report.drop_rows(reason, 1);
@@ -86,6 +76,10 @@ impl SampledCorpus {
             part += 1;
             Ok(ctx.advance(documents.len() as u64)?)
         })?;
+        let with_target = sampled.samples.iter().filter(|sample| !sample.label.is_nan()).count();
+        ensure!(with_target > 0 || !feature.target.of.is_of_documents(), "{}", given.lacking(feature));
+        report.fact("target", feature.target.describe());
+        report.fact("with_target", with_target);
         Ok(sampled)
     }
 
@@ -136,6 +130,14 @@ impl SampledCorpus {
     }
 }
 
+/// `[samples, columns]`: the score of each sample, and the probabilities of its classes where there are any.
+pub(super) fn score_rows(scores: &[f32], probabilities: &[f32]) -> Vec<f32> {
+    let classes = probabilities.len() / scores.len().max(1);
+    let row =
+        |(i, score): (usize, &f32)| std::iter::once(*score).chain(probabilities[i * classes..][..classes].to_vec());
+    scores.iter().enumerate().flat_map(row).collect()
+}
+
 /// Fits the folds of a feature as a stage of their own; `fit` gets the trading days.
 pub(super) fn fit_folds<T>(
     feature: &Feature,
@@ -153,86 +155,142 @@ pub(super) fn some_fold_fitted(feature: &Feature, folds: &[FoldReport]) -> Resul
     if folds.iter().any(|fold| fold.fitted_until.is_some()) {
         return Ok(());
     }
+    let of = feature.target.of.name();
+    let windows_without = |label: &String| folds.iter().filter(|fold| fold.missing.contains(label)).count();
+    let ends = [feature.classes.labels.first(), feature.classes.labels.last()].into_iter().flatten();
+    if let Some(label) = ends.max_by_key(|label| windows_without(label)).filter(|label| windows_without(label) > 0) {
+        bail!(
+            "feature {:?} learns nothing: of {} training windows {} have no document with the label {label:?}, and a score holds the \
+             last of classes.labels against the first; lengthen train_days, or name the labels that are there (classes.labels)",
+            feature.name,
+            folds.len(),
+            windows_without(label)
+        );
+    }
     let most = folds.iter().map(|fold| fold.train_rows).max().unwrap_or(0);
     let unlabelled: usize = folds.iter().map(|fold| fold.unlabelled).sum();
     bail!(
-        "feature {:?} learns nothing: of {} training windows none has walk_forward.min_train_rows = {} documents with a return, the \
-         fullest has {most} ({unlabelled} documents without a return over all windows); lengthen train_days, lower \
-         min_train_rows, or see that prices reach around the documents (label)",
+        "feature {:?} learns nothing: of {} training windows none has walk_forward.min_train_rows = {} documents with a {of}, the \
+         fullest has {most} ({unlabelled} documents without a {of} over all windows); lengthen train_days, lower \
+         min_train_rows, or see that {} (target)",
         feature.name,
         folds.len(),
-        feature.walk_forward.min_train_rows
+        feature.walk_forward.min_train_rows,
+        if feature.target.of.is_of_documents() { "documents have one" } else { "prices reach around the documents" }
     )
 }
 
-/// The sample of a document, or the reason for which it cannot be one.
-fn sample(
-    document: &ReadDocument,
-    market: &Market,
+/// Makes samples of documents.
+struct Sampler<'a> {
+    feature: &'a Feature,
+    market: &'a Market,
     cutoff: Cutoff,
-    labels: &Panel,
-    definition: &Label,
-) -> Result<Sample, &'static str> {
-    if document.text.is_none() {
-        return Err("of a kind that is not read");
-    }
-    let codes: Vec<usize> = document.codes.iter().filter_map(|c| market.index_of(c.as_str())).collect();
-    let Some(first) = codes.first() else { return Err("about no security of the price table") };
-    let date = market.calendar().trade_date(document.published_at, cutoff).map_err(|off| off.reason())?;
-    let label = mean(codes.iter().map(|&i| labels.at(date, i)).filter(|r| r.is_finite()));
-    let end = date as i64 + i64::from(definition.delay) + definition.horizon as i64;
-    let label_known = date.max(end.max(0) as usize);
-    // Documents about one security on one day speak of one event.
-    let group = (*first as u64) << 32 | date as u64;
-    Ok(Sample { date, group, label, label_known, known_at: document.published_at })
+    values: TargetValues<'a>,
 }
 
-/// Returns of the label's horizon by trading day, less their mean over the securities of the day; NaN where either end
-/// did not trade.
-fn abnormal_returns(market: &Market, label: &Label) -> Result<Panel> {
-    let prices = market.price(label.price)?;
-    let mut returns = Panel::empty(market.dates().clone(), market.codes().clone());
-    let days = market.dates().len() as i64;
-    for t in 0..days {
-        let bought = t + i64::from(label.delay);
-        let sold = bought + label.horizon as i64;
-        if bought < 0 || sold >= days {
-            continue;
+impl Sampler<'_> {
+    /// The sample of a document, or the reason for which it cannot be one.
+    fn sample(&self, document: &ReadDocument) -> Result<Sample, &'static str> {
+        let target = &self.feature.target;
+        if document.text.is_none() {
+            return Err("of a kind that is not read");
         }
-        let (bought, sold) = (bought as usize, sold as usize);
-        let mut known = Vec::new();
-        for i in 0..market.codes().len() {
-            let held = prices.at(sold, i) / prices.at(bought, i) - 1.0;
-            if held.is_finite() && market.traded(bought, i) && market.traded(sold, i) {
-                returns.set(t as usize, i, held);
-                known.push(held);
-            }
+        let codes: Vec<usize> = document.codes.iter().filter_map(|code| self.market.index_of(code.as_str())).collect();
+        if codes.is_empty() && !target.of.is_of_documents() {
+            return Err("about no security of the price table");
         }
-        let mean = mean(known.into_iter());
-        returns.row_mut(t as usize).iter_mut().for_each(|r| *r -= mean);
+        let calendar = self.market.calendar();
+        let date = calendar.trade_date(document.published_at, self.cutoff).map_err(|off| off.reason())?;
+        let label = self.values.value(document, date, &codes);
+        let label_known = target.known_on(date, document.published_at, self.market);
+        let group = match codes.first() {
+            // Documents about one security on one day speak of one event.
+            Some(first) => (*first as u64) << 32 | date as u64,
+            None => WITHOUT_SECURITY | document.story(),
+        };
+        Ok(Sample { date, group, label, label_known, known_at: document.published_at })
     }
-    Ok(returns)
+}
+
+/// The bit of a group that no number of a security has.
+const WITHOUT_SECURITY: u64 = 1 << 63;
+
+/// The labels or ratings that documents carry, for the error where none can be learned.
+#[derive(Default)]
+struct GivenTargets {
+    documents: u64,
+    /// The first different ones, and how many documents have each.
+    texts: BTreeMap<String, u64>,
+}
+
+impl GivenTargets {
+    /// Different texts that are kept.
+    const KEPT: usize = 12;
+
+    fn note(&mut self, text: Option<&str>) {
+        let Some(text) = text.map(str::trim) else { return };
+        self.documents += 1;
+        if let Some(count) = self.texts.get_mut(text) {
+            *count += 1;
+        } else if self.texts.len() < Self::KEPT {
+            self.texts.insert(text.to_owned(), 1);
+        }
+    }
+
+    /// Says why no document has the target, and the way out.
+    fn lacking(&self, feature: &Feature) -> String {
+        let of = feature.target.of;
+        let field = if of == TargetOf::Rating { "rating" } else { "label" };
+        let start = format!("feature {:?} learns a {} (target.of)", feature.name, of.name());
+        if self.documents == 0 {
+            return format!(
+                "{start}, but no document has a {field}: name its column in the [[source]] of the documents, [source.columns] {field} = \
+                 \"...\", or choose another target"
+            );
+        }
+        let texts: Vec<String> = self.texts.iter().map(|(text, n)| format!("{text:?} ({n})")).collect();
+        let wanted = match of {
+            TargetOf::Label => format!("one of classes.labels = {:?}", feature.classes.labels),
+            TargetOf::Number => "a number (of = \"label\" learns classes)".to_owned(),
+            _ => "a rating that is known here".to_owned(),
+        };
+        format!(
+            "{start}, but none of the {} documents with a {field} has {wanted} on a day of the price table; there are: {}",
+            self.documents,
+            texts.join(", ")
+        )
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use chrono::Days;
+
     use super::*;
+    use crate::extract::{Excess, Target};
     use inkstone_base::code::Code;
-    use inkstone_market::CLOSE;
+    use inkstone_market::{CLOSE, Price, Security};
 
-    const DAYS: [u32; 8] = [2, 3, 4, 5, 8, 9, 10, 11];
+    const DAYS: u64 = 30;
 
-    /// Four names over eight days of January 2024; prices move from day `torn` on as the last number says.
-    fn market(torn: usize, by: u32) -> Market {
-        let mut prices = "date,code,open,close,vwap\n".to_owned();
-        for (t, day) in DAYS.iter().enumerate() {
-            for i in 1..=4u32 {
-                let wave =
-                    |k: u32| f64::from((7 * t as u32 + 5 * i * k + if t >= torn { by * i * i } else { 0 }) % 11 + 20);
-                prices += &format!("2024-01-{day:02},00000{i}.SZ,{},{},{}\n", wave(1), wave(2), wave(3));
+    fn day(t: u64) -> NaiveDate {
+        NaiveDate::from_ymd_opt(2024, 1, 2).unwrap() + Days::new(t)
+    }
+
+    /// Four names of two industries; prices and volumes move from day `torn` on as the last number says.
+    fn market(torn: u64, by: u64) -> Market {
+        let mut prices = "date,code,open,close,vwap,volume\n".to_owned();
+        for t in 0..DAYS {
+            for i in 1..=4u64 {
+                let wave = |k: u64| (7 * t + 5 * i * k + t * t % 5 + if t >= torn { by * i * i } else { 0 }) % 11 + 20;
+                prices += &format!("{},00000{i}.SZ,{},{},{},{}\n", day(t), wave(1), wave(2), wave(3), wave(4));
             }
         }
-        Market::of_text(&prices, &[]).unwrap()
+        let security = |i: u64| Security {
+            industry: Some(["银行", "电力"][i as usize % 2].into()),
+            ..Security::unnamed(Code::canonical(&format!("00000{i}.SZ")))
+        };
+        Market::of_text(&prices, &(1..=4).map(security).collect::<Vec<_>>()).unwrap()
     }
 
     fn reading(published_at: NaiveDateTime) -> ReadDocument {
@@ -247,16 +305,19 @@ mod tests {
             first_mention: "甲".into(),
             doc_id: "甲".into(),
             codes: vec![Code::canonical("000002.SZ"), Code::canonical("000003.SZ")],
+            target: Some("1.5".into()),
         }
     }
 
     /// Samples of texts in the morning, at the close and at night of each day.
-    fn samples(market: &Market, cutoff: Cutoff, label: &Label) -> Vec<Sample> {
-        let labels = abnormal_returns(market, label).unwrap();
+    fn samples(market: &Market, cutoff: Cutoff, target: &Target) -> Vec<Sample> {
+        let feature = Feature { target: target.clone(), ..Feature::default() };
+        let values = TargetValues::new(&feature, market).unwrap();
+        let sampler = Sampler { feature: &feature, market, cutoff, values };
         let times = market.dates().iter().flat_map(|day| {
             [(9, 0), (9, 15), (14, 59), (15, 0), (23, 59)].map(|(h, m)| day.and_hms_opt(h, m, 0).unwrap())
         });
-        times.filter_map(|time| sample(&reading(time), market, cutoff, &labels, label).ok()).collect()
+        times.filter_map(|time| sampler.sample(&reading(time)).ok()).collect()
     }
 
     #[test]
@@ -273,47 +334,106 @@ mod tests {
         some_fold_fitted(&feature, &[fold, fitted]).unwrap();
     }
 
-    fn every_alignment(check: impl Fn(Cutoff, &Label)) {
-        for cutoff in [Cutoff::Close, Cutoff::NextOpen] {
-            for price in [Price::Open, Price::Close, Price::Vwap] {
-                for delay in -3..=3 {
-                    (1..=3).for_each(|horizon| check(cutoff, &Label { delay, price, horizon }));
+    /// Every target of prices in every alignment.
+    fn every_alignment(check: impl Fn(Cutoff, &Target)) {
+        let code = Excess::Code(Code::canonical("000001.SZ"));
+        for of in [TargetOf::Return, TargetOf::Volatility, TargetOf::Volume] {
+            let prices: &[Price] =
+                if of == TargetOf::Volume { &[Price::Open] } else { &[Price::Open, Price::Close, Price::Vwap] };
+            let horizons = if of == TargetOf::Volatility { 2..=4 } else { 1..=3 };
+            for (&price, delay) in prices.iter().flat_map(|price| (-3..=3).map(move |delay| (price, delay))) {
+                for excess in [Excess::None, Excess::Market, Excess::Industry, code.clone()] {
+                    for horizon in horizons.clone() {
+                        let target = Target { of, delay, price, horizon, excess: excess.clone(), ..Target::default() };
+                        [Cutoff::Close, Cutoff::NextOpen].iter().for_each(|cutoff| check(*cutoff, &target));
+                    }
                 }
             }
         }
     }
 
     #[test]
-    fn a_label_depends_on_nothing_after_the_day_it_is_known() {
-        every_alignment(|cutoff, label| {
-            let seen = samples(&market(99, 0), cutoff, label);
-            let mut labelled = 0;
-            for later in 1..DAYS.len() {
-                // Other prices from day `later` on: labels known before are the same, and some other label is not.
-                let torn = samples(&market(later, 3), cutoff, label);
-                for (a, b) in seen.iter().zip(&torn).filter(|(a, _)| a.label_known < later && !a.label.is_nan()) {
-                    assert_eq!(a.label, b.label, "{cutoff:?} {label:?}: known on day {}", a.label_known);
-                    labelled += 1;
+    fn a_target_depends_on_nothing_after_the_day_it_is_known() {
+        let unchanged = market(99, 0);
+        let torn: Vec<Market> = (0..DAYS).map(|later| market(later, 3)).collect();
+        every_alignment(|cutoff, target| {
+            let seen = samples(&unchanged, cutoff, target);
+            let (mut labelled, mut moved) = (0, 0);
+            for (later, torn) in torn.iter().enumerate() {
+                // Other prices and volumes from day `later` on: targets known before are the same, and some other one is not.
+                for (a, b) in seen.iter().zip(&samples(torn, cutoff, target)).filter(|(a, _)| !a.label.is_nan()) {
+                    if a.label_known < later {
+                        assert_eq!(a.label, b.label, "{cutoff:?} {target:?}: known on day {}", a.label_known);
+                        labelled += 1;
+                    } else {
+                        moved += usize::from(a.label != b.label);
+                    }
                 }
             }
-            let torn = samples(&market(0, 3), cutoff, label);
-            assert!(seen.iter().zip(&torn).any(|(a, b)| a.label != b.label && !a.label.is_nan()));
-            assert!(labelled > 0, "{label:?}");
+            assert!(labelled > 0 && moved > 0, "{target:?}: {labelled}, {moved}");
         });
+    }
+
+    /// The last moment of what trains a fold is before the first moment of what it tests, for each first day of a test.
+    fn check_folds(market: &Market, cutoff: Cutoff, target: &Target, known: impl Fn(&Sample) -> NaiveDateTime) {
+        let samples = samples(market, cutoff, target);
+        for start in 1..market.dates().len() {
+            let admitted = samples.iter().filter(|s| s.date < start && s.label_known < start && !s.label.is_nan());
+            let fitted = admitted.map(|s| s.known_at.max(known(s))).max();
+            let first = samples.iter().filter(|s| s.date >= start).map(|s| s.known_at).min();
+            let (Some(fitted), Some(first)) = (fitted, first) else { continue };
+            assert!(fitted <= first, "{cutoff:?} {target:?}: fitted until {fitted}, tests a text of {first}");
+        }
     }
 
     #[test]
     fn what_trains_a_fold_is_known_before_any_text_that_it_tests() {
-        every_alignment(|cutoff, label| {
-            let market = market(99, 0);
-            let samples = samples(&market, cutoff, label);
-            for start in 1..DAYS.len() {
-                let admitted = samples.iter().filter(|s| s.date < start && s.label_known < start && !s.label.is_nan());
-                let fitted = admitted.map(|s| s.known_at.max(market.dates()[s.label_known].and_time(CLOSE))).max();
-                let first = samples.iter().filter(|s| s.date >= start).map(|s| s.known_at).min();
-                let (Some(fitted), Some(first)) = (fitted, first) else { continue };
-                assert!(fitted <= first, "{cutoff:?} {label:?}: fitted until {fitted}, tests a text of {first}");
-            }
+        let market = market(99, 0);
+        every_alignment(|cutoff, target| {
+            check_folds(&market, cutoff, target, |s| market.dates()[s.label_known].and_time(CLOSE));
         });
+    }
+
+    #[test]
+    fn a_label_trains_from_the_day_after_its_latency() {
+        let market = market(99, 0);
+        for (of, cutoff) in [TargetOf::Number, TargetOf::Rating]
+            .iter()
+            .flat_map(|of| [Cutoff::Close, Cutoff::NextOpen].map(|cutoff| (*of, cutoff)))
+        {
+            for latency_days in [0, 1, 7, 40, 36_500] {
+                let target = Target { of, latency_days, ..Target::default() };
+                let known = |s: &Sample| s.known_at + Days::new(latency_days.into());
+                check_folds(&market, cutoff, &target, known);
+                for sample in samples(&market, cutoff, &target) {
+                    assert_eq!(sample.label, 1.5);
+                    match market.dates().get(sample.label_known) {
+                        Some(day) => assert!(known(&sample) < day.and_time(CLOSE), "{cutoff:?} {latency_days}"),
+                        // Never within the table.
+                        None => assert!(known(&sample) >= day(DAYS - 1).and_time(CLOSE)),
+                    }
+                    let before = sample.label_known.checked_sub(1).filter(|before| *before >= sample.date);
+                    let earlier = before.map(|before| market.dates()[before].and_time(CLOSE));
+                    assert!(earlier.is_none_or(|earlier| earlier <= known(&sample)), "not later than it must be");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_document_without_securities_has_a_label_and_the_group_of_its_story() {
+        let market = market(99, 0);
+        let feature = |of| Feature { target: Target { of, ..Target::default() }, ..Feature::default() };
+        let sample = |of, first_mention: &str| {
+            let feature = feature(of);
+            let values = TargetValues::new(&feature, &market).unwrap();
+            let time = day(3).and_hms_opt(10, 0, 0).unwrap();
+            let document = ReadDocument { codes: Vec::new(), first_mention: first_mention.into(), ..reading(time) };
+            Sampler { feature: &feature, market: &market, cutoff: Cutoff::Close, values }.sample(&document)
+        };
+        assert_eq!(sample(TargetOf::Return, "甲").unwrap_err(), "about no security of the price table");
+        let [one, same, other] = ["甲", "甲", "乙"].map(|story| sample(TargetOf::Number, story).unwrap());
+        assert_eq!((one.date, one.label), (3, 1.5));
+        assert!(one.group == same.group && one.group != other.group && one.group >= WITHOUT_SECURITY);
     }
 }

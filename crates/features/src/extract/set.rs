@@ -60,7 +60,7 @@ pub struct SetMeta {
     /// `tfidf`: the term of each column of a sparse row; empty for hashed terms.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub vocabulary: Option<Vec<Box<str>>>,
-    /// Models that learn from returns: what each fold saw.
+    /// Models that are walked forward: what each fold saw.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub folds: Option<Vec<FoldReport>>,
     /// `induced`, `sestm`: the words of each fold; null for a fold without a model.

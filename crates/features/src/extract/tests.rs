@@ -56,6 +56,16 @@ impl Corpus {
 
     /// Writes texts with their times, so many to a part.
     pub(super) fn put(&self, texts: &[(NaiveDateTime, Kind, &str, &str)], to_a_part: usize) {
+        self.put_labelled(texts, &[], to_a_part);
+    }
+
+    /// The same; the first texts have these labels.
+    pub(super) fn put_labelled(
+        &self,
+        texts: &[(NaiveDateTime, Kind, &str, &str)],
+        labels: &[Option<String>],
+        to_a_part: usize,
+    ) {
         for (part, texts) in texts.chunks(to_a_part).enumerate() {
             let mut links = Vec::new();
             let mut docs = Vec::new();
@@ -66,6 +76,7 @@ impl Corpus {
                     title: title.into(),
                     body: body.into(),
                     published_at,
+                    label: labels.get(to_a_part * part + row).cloned().flatten(),
                     ..Document::default()
                 };
                 for (field, text) in [(Field::Title, title), (Field::Body, body)] {

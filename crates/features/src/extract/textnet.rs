@@ -1,4 +1,4 @@
-//! A score for each document by a small network walked forward: words in their order in, the return that followed out.
+//! A score for each document by a small network walked forward: words in their order in, the target out.
 //!
 //! The training of each fold's network is kept in the set's meta under `networks`.
 
@@ -7,7 +7,7 @@ use anyhow::{Context, Result, ensure};
 use super::documents::WordNumbers;
 use super::feature::name_keys;
 use super::reading::{CorpusReader, ReadDocument};
-use super::samples::{SampledCorpus, fit_folds, some_fold_fitted};
+use super::samples::{SampledCorpus, fit_folds, score_rows, some_fold_fitted};
 use super::set::{SetMeta, SetParams, finish};
 use super::{Feature, Inputs, Model};
 use inkstone_base::data::{Key, Report};
@@ -65,7 +65,8 @@ pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &C
     })?;
     some_fold_fitted(feature, &walked.folds)?;
 
-    let row = |i| walked.scores.get(i..=i).filter(|score| !score[0].is_nan());
+    let (dim, rows) = (feature.columns().len(), score_rows(&walked.scores, &walked.probabilities));
+    let row = |i: usize| rows.get(dim * i..dim * (i + 1)).filter(|row| !row[0].is_nan());
     let params = SetParams::of_returns(&reader).with("seed", ctx.seed());
     let (writer, order) = sampled.write(feature, params, None, row, store, &mut report, ctx)?;
     report.fact("words", words.len());
@@ -81,7 +82,7 @@ mod tests {
 
     use super::*;
     use crate::extract::tests::Corpus;
-    use crate::extract::{Label, Model};
+    use crate::extract::{Model, Target};
     use inkstone_base::data::Kind;
     use inkstone_market::Market;
     use inkstone_models::neural::FitParams;
@@ -125,7 +126,7 @@ mod tests {
         Feature {
             name: "read".into(),
             model,
-            label: Label { horizon: 1, ..Label::default() },
+            target: Target { horizon: 1, ..Target::default() },
             walk_forward: WalkForward { train_days: 40, test_days: 10, min_train_rows: 20, ..WalkForward::default() },
             classes: ClassParams { tail: 0.4, ..ClassParams::default() },
             words: WordLimits { min_count: 2, max_words: 0 },

@@ -1,7 +1,7 @@
 //! Networks walked forward: the words, label cuts and weights of each fold come from its training window alone.
 //!
-//! The classes are those of the walked classifiers: the outer parts of the labels of a window. The score of a text is the log-odds of up
-//! against down. Training documents of a fold are held in memory as far as the network reads them.
+//! The classes are those of the walked classifiers: the outer parts of the labels of a window, or labels with names. The score of a text
+//! is the log-odds of the last class against the first. Training documents of a fold are held in memory as far as the network reads them.
 
 use anyhow::{Result, ensure};
 use chrono::NaiveDate;
@@ -46,6 +46,9 @@ pub struct NetFold {
 pub struct NetWalk {
     /// One score a sample; NaN where no fold tests it.
     pub scores: Vec<f32>,
+    /// `[samples, labels]`: the probability of each of more than two named classes; NaN for a class that the fold's training window
+    /// lacks, and where no fold tests the sample. Empty otherwise.
+    pub probabilities: Vec<f32>,
     /// The networks; none for a fold that had too few samples.
     pub nets: Vec<Option<NetFold>>,
     /// The report of each fold.
@@ -68,8 +71,14 @@ pub fn net_walk(
     classes.check()?;
     ensure!(samples.len() == texts.ends.len(), "{} samples, but {} texts", samples.len(), texts.ends.len());
     let mut scores = vec![f32::NAN; samples.len()];
+    let named = classes.with_probabilities();
+    let mut probabilities = vec![f32::NAN; samples.len() * named.len()];
     let (walked, report) = walk_folds(samples, dates, walk, ctx, |step, report| {
         let labels: Vec<f64> = step.train.iter().map(|&i| samples[i].label).collect();
+        report.missing = classes.missing(&labels);
+        if classes.lacks_an_end(&report.missing) {
+            return Ok(None);
+        }
         let (train, class, names) = classes.classes(&step.train, &labels)?;
         report.middle = labels.len() - train.len();
         report.train_rows = train.len();
@@ -81,6 +90,8 @@ pub fn net_walk(
         let documents = train.iter().map(|&i| vocabulary.document(texts.text(i), params.max_tokens)).collect();
         let examples = Examples { documents, class };
         let up = names.len() - 1;
+        let places: Vec<Option<usize>> =
+            named.iter().map(|class| names.iter().position(|name| name == class)).collect();
         let net = TextNet::train(&examples, vocabulary.words.clone(), names, None, params, None, ctx)?;
 
         // A text is scored alone: what it is computed beside would show in the last bits.
@@ -88,32 +99,34 @@ pub fn net_walk(
             let one = |&i: &usize| {
                 ctx.check()?;
                 let document = vocabulary.document(texts.text(i), params.max_tokens);
-                Ok((lead(&net.probabilities(&[document])?, up), texts.text(i).iter().any(|&n| vocabulary.knows(n))))
+                Ok((net.probabilities(&[document])?, texts.text(i).iter().any(|&n| vocabulary.knows(n))))
             };
-            step.test.par_iter().map(one).collect::<Result<Vec<(f64, bool)>>>()
+            step.test.par_iter().map(one).collect::<Result<Vec<(Vec<f64>, bool)>>>()
         })?;
         report.test_rows = step.test.len();
         report.unseen = tested.iter().filter(|(_, known)| !known).count();
-        let labelled = step.test.iter().zip(&tested).map(|(&i, &(score, _))| (samples[i].label, score));
+        let labelled = step.test.iter().zip(&tested).map(|(&i, (found, _))| (samples[i].label, lead(found, up)));
         let (labels, of_labelled): (Vec<f64>, Vec<f64>) = labelled.filter(|(label, _)| !label.is_nan()).unzip();
         report.out_of_sample = rank_correlation(&of_labelled, &labels);
         report.in_sample = in_sample(&net, &examples, up, ctx)?;
-        for (&i, &(score, _)) in step.test.iter().zip(&tested) {
-            scores[i] = score as f32;
+        for (&i, (found, _)) in step.test.iter().zip(&tested) {
+            scores[i] = lead(found, up) as f32;
+            let row = &mut probabilities[i * named.len()..][..named.len()];
+            row.iter_mut().zip(&places).for_each(|(p, place)| *p = place.map_or(f32::NAN, |place| found[place] as f32));
         }
         Ok(Some(NetFold { parameters: net.parameters(), epochs: net.epochs().to_vec() }))
     })?;
     let Walked { models, folds, .. } = walked;
-    Ok((NetWalk { scores, nets: models, folds }, report))
+    Ok((NetWalk { scores, probabilities, nets: models, folds }, report))
 }
 
-/// ln(p(up) / p(down)).
+/// ln(p(last class) / p(first class)).
 fn lead(probabilities: &[f64], up: usize) -> f64 {
     let log = |p: f64| p.max(f64::MIN_POSITIVE).ln();
     log(probabilities[up]) - log(probabilities[0])
 }
 
-/// The area under the curve of up against down on the training documents.
+/// The area under the curve of the last class against the first on the training documents.
 fn in_sample(net: &TextNet, examples: &Examples, up: usize, ctx: &Ctx) -> Result<Option<f64>> {
     let probabilities = ctx.install(|| {
         let piece = |documents: &[Vec<u32>]| {

@@ -36,10 +36,23 @@ pub struct TextModel {
 impl TextModel {
     /// The score of a row of token counts.
     pub fn score(&self, counts: Row<'_>) -> f64 {
+        self.of_scores(&self.scores(counts))
+    }
+
+    /// The scores that the estimator gives a row of token counts.
+    fn scores(&self, counts: Row<'_>) -> Vec<f64> {
         let mut row = Csr::new(self.terms.len());
         let (columns, values) = self.features(counts);
         row.push_row(columns.into_iter().zip(values));
-        self.of_scores(&self.estimator.scores(&row))
+        self.estimator.scores(&row)
+    }
+
+    /// The probability of each of these classes from a row's scores; NaN for one that the model does not know, and for all where scores
+    /// are margins.
+    fn probabilities(&self, scores: &[f64], classes: &[String]) -> Vec<f64> {
+        let known = self.estimator.guess_from(scores).probabilities.unwrap_or_default();
+        let place = |class: &String| self.estimator.task.names().iter().position(|name| name == class);
+        classes.iter().map(|class| place(class).and_then(|at| known.get(at).copied()).unwrap_or(f64::NAN)).collect()
     }
 
     /// The score without any word, and the contribution of each token id of a row, the largest first. They sum up to the score,
@@ -47,12 +60,12 @@ impl TextModel {
     pub fn explain(&self, counts: Row<'_>) -> (f64, Vec<(u32, f64)>) {
         let (columns, values) = self.features(counts);
         let up = self.estimator.task.names().len().saturating_sub(1);
-        let against = (up == 2).then_some(0);
+        let against = (up > 1).then_some(0);
         let (base, parts) = self.estimator.explain(Row { indices: &columns, values: &values }, up, against);
         (base, parts.into_iter().map(|(column, part)| (self.terms[column as usize], part)).collect())
     }
 
-    /// The score of a row that the estimator gave these: the value, or the log-odds of up, the last class, against down.
+    /// The score of a row that the estimator gave these: the value, or the log-odds of the last class against the first.
     fn of_scores(&self, scores: &[f64]) -> f64 {
         match self.estimator.task.names().len() {
             0 => scores[0],
@@ -99,17 +112,22 @@ pub fn fit_predict(
     let data = Data { samples, counts, titles, params, walk, ctx };
     data.check()?;
     let mut score = vec![f32::NAN; samples.len()];
+    let named = params.classes.with_probabilities();
+    let mut probabilities = vec![f32::NAN; samples.len() * named.len()];
     let (walked, report) = walk_folds(samples, dates, walk, ctx, |step, report| {
         ctx.install(|| {
             let Some(model) = data.fit(step, report)? else { return Ok(None) };
-            for (&i, found) in step.test.iter().zip(data.score(&model, &step.test, report)) {
-                score[i] = found as f32;
+            for (&i, scores) in step.test.iter().zip(data.score(&model, &step.test, report)) {
+                score[i] = model.of_scores(&scores) as f32;
+                let found = if named.is_empty() { Vec::new() } else { model.probabilities(&scores, named) };
+                let row = &mut probabilities[i * named.len()..][..named.len()];
+                row.iter_mut().zip(found).for_each(|(place, p)| *place = p as f32);
             }
             Ok(Some(model))
         })
     })?;
     let Walked { fold, models, folds } = walked;
-    Ok((Predictions { score, fold, models, folds }, report))
+    Ok((Predictions { score, probabilities, fold, models, folds }, report))
 }
 
 /// The input of a walk.
@@ -140,6 +158,10 @@ impl Data<'_> {
     fn fit(&self, step: &WalkStep, report: &mut FoldReport) -> Result<Option<TextModel>> {
         let Data { samples, counts, params, walk, ctx, .. } = *self;
         let labels: Vec<f64> = step.train.iter().map(|&i| samples[i].label).collect();
+        report.missing = params.classes.missing(&labels);
+        if params.classes.lacks_an_end(&report.missing) {
+            return Ok(None);
+        }
         let (train, goal) = goal(&step.train, &labels, params)?;
         report.middle = labels.len() - train.len();
         report.train_rows = train.len();
@@ -193,14 +215,15 @@ impl Data<'_> {
         calibrate(estimator, goal, &scores, None, params.classes.calibrate)
     }
 
-    /// The scores of the test samples, with their figures noted in `report`.
-    fn score(&self, model: &TextModel, test: &[usize], report: &mut FoldReport) -> Vec<f64> {
-        let scores: Vec<f64> = test.par_iter().map(|&i| model.score(self.counts.row(i))).collect();
+    /// The estimator's scores of each test sample, with the figures noted in `report`.
+    fn score(&self, model: &TextModel, test: &[usize], report: &mut FoldReport) -> Vec<Vec<f64>> {
+        let scores: Vec<Vec<f64>> = test.par_iter().map(|&i| model.scores(self.counts.row(i))).collect();
         report.test_rows = test.len();
         let known = |&&i: &&usize| self.counts.row(i).indices.iter().any(|id| model.terms.binary_search(id).is_ok());
         report.unseen = test.len() - test.iter().filter(known).count();
         let labelled = test.iter().map(|&i| self.samples[i].label).zip(&scores).filter(|(label, _)| !label.is_nan());
-        let (labels, of_labelled): (Vec<f64>, Vec<f64>) = labelled.unzip();
+        let (labels, of_labelled): (Vec<f64>, Vec<f64>) =
+            labelled.map(|(label, scores)| (label, model.of_scores(scores))).unzip();
         report.out_of_sample = rank_correlation(&of_labelled, &labels);
         scores
     }
@@ -208,8 +231,13 @@ impl Data<'_> {
 
 /// The samples that train, and their goals, from the labels of all admitted samples.
 fn goal(admitted: &[usize], labels: &[f64], params: &TextRegression) -> Result<(Vec<usize>, Goal)> {
-    if params.estimator.method == Method::Ridge {
-        let values = match params.label {
+    let form = match params.estimator.method {
+        Method::Ridge => Some(params.label.unwrap_or_default()),
+        Method::Boosted => params.label,
+        _ => None,
+    };
+    if let Some(form) = form {
+        let values = match form {
             LabelForm::Raw => labels.to_vec(),
             LabelForm::Winsorised => {
                 let mut sorted = labels.to_vec();

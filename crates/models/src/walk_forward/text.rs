@@ -1,8 +1,8 @@
 //! Input and output of a walk-forward text regression: samples and parameters in, scores and a report on each fold out.
 //!
-//! A fold chooses its terms, weighs them ([`VectorizerParams`]) and fits ridge on the label, or a classifier on the outer parts
-//! of the labels (Huatai's event factors: 30 % down, 40 % left out or a class of their own, 30 % up). The score is ridge's
-//! estimate in the label's form, or the classifier's log-odds of up against down.
+//! A fold chooses its terms, weighs them ([`VectorizerParams`]) and fits a value (ridge, boosted trees) or a classifier. Classes are the
+//! outer parts of the labels (Huatai's event factors: 30 % down, 40 % left out or a class of their own, 30 % up), or labels with names.
+//! The score is the estimate of the value in the label's form, or the log-odds of the last class against the first.
 
 use anyhow::{Result, ensure};
 use chrono::{NaiveDate, NaiveDateTime};
@@ -23,7 +23,7 @@ pub struct Sample {
     /// Samples of one group (the same code and event) never stand on both sides of a fold. A sample that shares its
     /// event with no other has a number of its own.
     pub group: u64,
-    /// The target, such as the abnormal return; NaN where there is none.
+    /// The target, such as the abnormal return, or the number of a class of [`ClassParams::labels`]; NaN where there is none.
     pub label: f64,
     /// The trading day at whose close the label is known, as an index into the calendar.
     pub label_known: usize,
@@ -31,7 +31,7 @@ pub struct Sample {
     pub known_at: NaiveDateTime,
 }
 
-/// The form in which ridge sees the labels. Cuts and ranks are those of the training samples.
+/// The form in which a model of values sees the labels. Cuts and ranks are those of the training samples.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 #[serde(rename_all = "lowercase")]
@@ -48,6 +48,9 @@ pub enum LabelForm {
 defaults! {
     /// Parameters by which labels become classes, and scores probabilities.
     pub struct ClassParams {
+        /// The names of the classes where labels have names, the lowest first and the highest last; empty: labels are numbers, which
+        /// `tail` parts.
+        labels: Vec<String> = Vec::new(),
         /// Share of the training labels that are up, and as many down.
         tail: f64 = 0.3,
         /// True if those between train as a third class; else they do not train.
@@ -61,14 +64,41 @@ defaults! {
 }
 
 impl ClassParams {
-    /// Fails when the share cannot be.
+    /// Fails when the share or the names cannot be.
     pub fn check(&self) -> Result<()> {
         ensure!(self.tail > 0.0 && self.tail <= 0.5, "tail = {} must be above 0 and at most 0.5", self.tail);
+        ensure!(self.labels.len() != 1, "labels = {:?} is one class: a classifier needs two or more", self.labels);
+        for (i, name) in self.labels.iter().enumerate() {
+            ensure!(
+                !name.trim().is_empty() && name.trim() == name,
+                "labels has {name:?}: write a name without blanks around it"
+            );
+            ensure!(!self.labels[..i].contains(name), "labels has {name:?} twice");
+        }
         Ok(())
+    }
+
+    /// The named classes whose probabilities stand beside the score: more than two.
+    pub fn with_probabilities(&self) -> &[String] {
+        if self.labels.len() > 2 { &self.labels } else { &[] }
+    }
+
+    /// The named classes of which no label is; none where classes have no names.
+    pub fn missing(&self, labels: &[f64]) -> Vec<String> {
+        let there = |class: usize| labels.iter().any(|y| *y as usize == class);
+        (0..self.labels.len()).filter(|&class| !there(class)).map(|class| self.labels[class].clone()).collect()
+    }
+
+    /// True if the first or the last of the named classes is missing, so that no score is the log-odds of the one against the other.
+    pub fn lacks_an_end(&self, missing: &[String]) -> bool {
+        [self.labels.first(), self.labels.last()].into_iter().flatten().any(|end| missing.contains(end))
     }
 
     /// Of samples with these labels those that train, the class of each, and the names of the classes: down first, up last.
     pub fn classes(&self, samples: &[usize], labels: &[f64]) -> Result<(Vec<usize>, Vec<u32>, Vec<String>)> {
+        if !self.labels.is_empty() {
+            return Ok(self.named_classes(samples, labels));
+        }
         let ClassParams { tail, middle, .. } = *self;
         let mut sorted = labels.to_vec();
         sorted.sort_by(f64::total_cmp);
@@ -87,16 +117,24 @@ impl ClassParams {
         let (train, class) = kept.map(|(i, y)| (i, if *y >= high { up } else { u32::from(between(*y)) })).unzip();
         Ok((train, class, names.iter().map(|name| (*name).to_owned()).collect()))
     }
+
+    /// The same where labels are numbers of named classes. All samples train; classes without a sample are left out.
+    fn named_classes(&self, samples: &[usize], labels: &[f64]) -> (Vec<usize>, Vec<u32>, Vec<String>) {
+        let missing = self.missing(labels);
+        let names: Vec<String> = self.labels.iter().filter(|name| !missing.contains(name)).cloned().collect();
+        let number = |y: &f64| names.iter().position(|name| *name == self.labels[*y as usize]).unwrap_or(0) as u32;
+        (samples.to_vec(), labels.iter().map(number).collect(), names)
+    }
 }
 
 defaults! {
     /// Parameters of a text regression.
     pub struct TextRegression {
-        /// For ridge: `raw`, `winsorised` (default) or `ranked`.
-        label: LabelForm = LabelForm::Winsorised,
+        /// The form in which ridge and boosted trees learn values. None: ridge learns them winsorised, boosted trees learn classes.
+        label: Option<LabelForm> = None,
         /// For `winsorised`: share of the labels drawn in at each end.
         winsor: f64 = 0.01,
-        /// For classifiers: which labels are up and down.
+        /// For classifiers: which labels make the classes.
         classes: ClassParams = ClassParams::default(),
         tfidf: VectorizerParams = VectorizerParams::default(),
         /// The model, its penalty and solver.
@@ -109,6 +147,9 @@ defaults! {
 pub struct Predictions {
     /// One score a sample; NaN where no fold tests it.
     pub score: Vec<f32>,
+    /// `[samples, labels]`: the probability of each of more than two named classes; NaN for a class that the fold's training window
+    /// lacks, and where no fold tests the sample. Empty otherwise.
+    pub probabilities: Vec<f32>,
     /// The fold that gave the score, as an index into `models` and `folds`; -1 for none.
     pub fold: Vec<i32>,
     /// The fitted models; `None` for a fold that had too few samples.
@@ -145,6 +186,9 @@ pub struct FoldReport {
     pub grouped: usize,
     /// Samples left out between the outer parts of the labels (classifiers).
     pub middle: usize,
+    /// Named classes that no training sample has. The fold is passed over if the first or the last class is among them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub missing: Vec<String>,
     /// Terms.
     pub vocabulary: usize,
     /// Scored samples none of whose words is a term: their score is the model's intercept, or 0.
@@ -153,7 +197,7 @@ pub struct FoldReport {
     pub fitted_until: Option<NaiveDateTime>,
     /// The end of the solver; the least exact, where it solved several problems.
     pub convergence: Convergence,
-    /// On the training samples: share of variance explained (ridge), area under the curve of up against down
+    /// On the training samples: share of variance explained (values), area under the curve of the last class against the first
     /// (classifiers), rank correlation of score and label (SESTM and induced lexicons).
     pub in_sample: Option<f64>,
     /// On the test samples with a label: rank correlation of score and label.

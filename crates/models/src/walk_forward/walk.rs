@@ -12,6 +12,10 @@ use inkstone_base::job::Ctx;
 /// When a day's label is known: at the close of trading, Shanghai time.
 pub(super) const CLOSE: NaiveTime = NaiveTime::from_hms_opt(15, 0, 0).expect("15:00:00 is a time of day");
 
+/// Why a fold is passed over.
+const TOO_FEW: &str = "too few training samples (min_train_rows)";
+const NO_CLASS: &str = "no training sample of the first or the last class (classes.labels)";
+
 /// One fold as its model is to be fitted and used.
 pub(crate) struct WalkStep {
     /// Samples that may train, ascending; at least `min_train_rows`, each with a label.
@@ -46,7 +50,7 @@ pub(crate) fn walk_folds<M>(
     let folds = walk.folds(dates.len())?;
     let mut walked =
         Walked { fold: vec![-1; samples.len()], models: Vec::with_capacity(folds.len()), folds: Vec::new() };
-    let mut passed_over = vec![false; samples.len()];
+    let mut passed_over = vec![None; samples.len()];
     for (k, fold) in folds.iter().enumerate() {
         let (train, test, mut report) = admit(samples, dates, walk, fold);
         // A model may leave out some of these, but it draws its cuts from the labels of all.
@@ -61,11 +65,12 @@ pub(crate) fn walk_folds<M>(
             for &i in &step.test {
                 match model {
                     Some(_) => walked.fold[i] = k as i32,
-                    None => passed_over[i] = true,
+                    None if report.missing.is_empty() => passed_over[i] = Some(TOO_FEW),
+                    None => passed_over[i] = Some(NO_CLASS),
                 }
             }
         } else {
-            test.iter().for_each(|&i| passed_over[i] = true);
+            test.iter().for_each(|&i| passed_over[i] = Some(TOO_FEW));
         }
         walked.models.push(model);
         walked.folds.push(report);
@@ -128,16 +133,16 @@ fn admit(
     (train, test, report)
 }
 
-fn report_of<M>(samples: &[Sample], folds: &[Fold], walked: &Walked<M>, passed_over: &[bool]) -> Report {
+fn report_of<M>(samples: &[Sample], folds: &[Fold], walked: &Walked<M>, passed_over: &[Option<&str>]) -> Report {
     let mut report = Report::new("model");
     report.rows_in = samples.len() as u64;
     report.rows_out = walked.fold.iter().filter(|fold| **fold >= 0).count() as u64;
     let first = folds.first().map_or(usize::MAX, |fold| fold.test.start);
     for (i, sample) in samples.iter().enumerate().filter(|(i, _)| walked.fold[*i] < 0) {
-        let reason = match (sample.date < first, passed_over[i]) {
-            (true, _) => "before the first test window",
-            (false, true) => "too few training samples (min_train_rows)",
-            (false, false) => "between test windows",
+        let reason = match passed_over[i] {
+            _ if sample.date < first => "before the first test window",
+            Some(reason) => reason,
+            None => "between test windows",
         };
         report.drop_rows(reason, 1);
     }

@@ -2,7 +2,7 @@ use chrono::{Days, NaiveDate, NaiveDateTime};
 
 use super::*;
 use crate::extract::tests::Corpus;
-use crate::extract::{Label, Model};
+use crate::extract::{Model, Target};
 use inkstone_base::data::{Key, Kind};
 use inkstone_market::Market;
 use inkstone_models::{InduceParams, SestmParams, WalkForward};
@@ -38,7 +38,7 @@ fn learned(model: Model) -> (Corpus, Feature, Key) {
     let feature = Feature {
         name: "read".into(),
         model,
-        label: Label { horizon: 1, ..Label::default() },
+        target: Target { horizon: 1, ..Target::default() },
         walk_forward: WalkForward { train_days: 30, test_days: 10, min_train_rows: 10, ..WalkForward::default() },
         sestm: SestmParams { words: 4, kappa: DfLimit::Count(2), ..SestmParams::default() },
         induce: InduceParams { min_df: DfLimit::Count(2), ..InduceParams::default() },
@@ -140,6 +140,7 @@ fn a_sentence_that_is_left_out_takes_its_bytes_with_it() {
         first_mention: String::new(),
         doc_id: String::new(),
         codes: Vec::new(),
+        target: None,
     };
     let cut = without(&reading, &(13..22));
     assert_eq!((cut.text.as_deref(), cut.title), (Some("题目\n一。三。"), 6));

@@ -200,6 +200,10 @@ pub(super) fn refitted(
     texts: &SplitText<'_>,
     explained: &mut ExplainedText,
 ) -> Result<()> {
+    if explained.column != "score" {
+        explained.note = no_probability();
+        return Ok(());
+    }
     // Where no fold can have scored the document, the corpus need not be read.
     let refitted = match trading_day(reader, document)? {
         Some(_) => regression::refit(reader, place)?,
@@ -421,6 +425,13 @@ fn no_fold() -> (String, String) {
     (
         "没有哪一折为这篇文档打分（在首个检验期之前，或该折样本太少）。".into(),
         "No fold scored this document: it lies before the first test window, or its fold had too few samples.".into(),
+    )
+}
+
+fn no_probability() -> (String, String) {
+    (
+        "这一列是某一类别的概率，逐词解释只对 score 列给出。".into(),
+        "This column is the probability of a class: only the column score is taken apart by words.".into(),
     )
 }
 

@@ -77,7 +77,7 @@ fn a_planted_tone_is_found_and_shuffled_labels_hold_none() {
     let mut labels: Vec<f64> = shuffled.samples.iter().map(|s| s.label).collect();
     labels.shuffle(&mut ChaCha8Rng::seed_from_u64(9));
     shuffled.samples.iter_mut().zip(labels).for_each(|(s, label)| s.label = label);
-    let ranked = TextRegression { label: LabelForm::Ranked, ..TextRegression::default() };
+    let ranked = TextRegression { label: Some(LabelForm::Ranked), ..TextRegression::default() };
     for params in [TextRegression::default(), ranked, logistic_regression()] {
         let mean = |market: &Market| {
             let (predictions, report) = market.run(&walk(), &params, 2).unwrap();
@@ -180,16 +180,26 @@ fn nothing_at_or_after_the_test_window_changes_its_scores() {
         estimator: EstimatorParams { method, ..EstimatorParams::default() },
         ..params.clone()
     };
-    for params in [of(Method::Logistic), of(Method::Ridge), of(Method::Svm)] {
+    let mut classes = Market::new(5, 4);
+    named(&mut classes);
+    let mut of_classes = named_classifier(Method::Logistic);
+    of_classes.tfidf = params.tfidf.clone();
+    for params in [of(Method::Logistic), of(Method::Ridge), of(Method::Svm), of_classes] {
+        let has_classes = !params.classes.labels.is_empty();
+        let market = if has_classes { &classes } else { &market };
         let before = market.run(&walk(), &params, 2).unwrap().0;
         for start in [25, 35, 45] {
             let mut changed = Market::new(5, 4);
+            if has_classes {
+                named(&mut changed);
+            }
             let mut rng = ChaCha8Rng::seed_from_u64(start as u64);
             let window = start..start + 10;
             for (i, sample) in changed.samples.iter_mut().enumerate() {
                 // Labels that become known in the window or later, and texts from its end on.
                 if sample.label_known >= start {
-                    sample.label = rng.random_range(-9.0..9.0);
+                    sample.label =
+                        if has_classes { f64::from(rng.random_range(0..3u8)) } else { rng.random_range(-9.0..9.0) };
                 }
                 if sample.date >= window.end {
                     changed.texts[i] = (0..40).map(|_| rng.random_range(0..WORDS)).collect();
@@ -264,6 +274,97 @@ fn every_classifier_finds_a_planted_tone_with_two_classes_or_three() {
             assert_eq!(bits(&predictions.score), bits(&eight.score));
         }
     }
+}
+
+/// The labels of a market as numbers of classes: the low third, the middle and the high third.
+fn named(market: &mut Market) {
+    market.samples.iter_mut().for_each(|s| {
+        s.label = if s.label < -1.0 {
+            0.0
+        } else if s.label > 1.0 {
+            2.0
+        } else {
+            1.0
+        }
+    });
+}
+
+fn named_classifier(method: Method) -> TextRegression {
+    let mut params = classifier(method);
+    params.classes.labels = ["low", "middle", "high"].map(str::to_owned).to_vec();
+    params.estimator.boosted.trees = 25;
+    params.estimator.boosted.max_depth = 3;
+    params
+}
+
+#[test]
+fn named_classes_are_told_apart_with_a_probability_each() {
+    let mut market = Market::new(3, 12);
+    named(&mut market);
+    let mut shuffled = Market::new(3, 12);
+    let mut labels: Vec<f64> = market.samples.iter().map(|s| s.label).collect();
+    labels.shuffle(&mut ChaCha8Rng::seed_from_u64(9));
+    shuffled.samples.iter_mut().zip(labels).for_each(|(s, label)| s.label = label);
+    for method in [Method::Logistic, Method::Bayes, Method::Boosted, Method::Svm] {
+        let mut params = named_classifier(method);
+        if method == Method::Svm {
+            params.classes.calibrate = CalibrationForm::Sigmoid;
+        }
+        let mean = |market: &Market| {
+            let predictions = market.run(&walk(), &params, 2).unwrap().0;
+            let found = predictions.folds.iter().map(|f| f.out_of_sample.unwrap()).sum::<f64>();
+            (found / predictions.folds.len() as f64, predictions)
+        };
+        let (found, predictions) = mean(&market);
+        assert!(found > 0.45, "{method:?}: {found}");
+        assert!(mean(&shuffled).0.abs() < 0.15, "{method:?}");
+        assert!(predictions.folds.iter().all(|fold| fold.middle == 0 && fold.missing.is_empty()));
+        for (score, p) in predictions.score.iter().zip(predictions.probabilities.chunks(3)) {
+            let sum: f32 = p.iter().sum();
+            assert!(score.is_nan() && sum.is_nan() || (sum - 1.0).abs() < 1e-5, "{method:?} {score} {p:?}");
+        }
+        let known = |p: &[f32]| !p[0].is_nan();
+        assert_eq!(predictions.probabilities.chunks(3).filter(|p| known(p)).count(), 35 * 12);
+    }
+    // Two classes say it all by their score.
+    let mut two = named_classifier(Method::Logistic);
+    two.classes.labels.remove(1);
+    market.samples.iter_mut().for_each(|s| s.label = f64::from(s.label > 1.0));
+    assert!(market.run(&walk(), &two, 1).unwrap().0.probabilities.is_empty());
+}
+
+#[test]
+fn a_window_without_the_first_or_the_last_class_is_passed_over_and_one_without_another_is_not() {
+    let mut market = Market::new(3, 12);
+    named(&mut market);
+    // The first window, days 0 to 24, has no high label; the second, 10 to 34, no middle one.
+    for sample in &mut market.samples {
+        if sample.date < 25 {
+            sample.label = sample.label.min(1.0);
+        }
+        if (10..35).contains(&sample.date) && sample.label == 1.0 {
+            sample.label = 0.0;
+        }
+    }
+    let (predictions, report) = market.run(&walk(), &named_classifier(Method::Logistic), 1).unwrap();
+    let [first, second] = [0, 1].map(|fold| &predictions.folds[fold]);
+    assert_eq!((&first.missing[..], first.fitted_until), (&["high".to_owned()][..], None));
+    assert_eq!(report.dropped["no training sample of the first or the last class (classes.labels)"], 10 * 12);
+    assert_eq!(second.missing, ["middle"]);
+    let tested = market.samples.iter().position(|s| s.date == 36).unwrap();
+    let p = &predictions.probabilities[3 * tested..][..3];
+    assert!(p[1].is_nan() && (p[0] + p[2] - 1.0).abs() < 1e-6 && !predictions.score[tested].is_nan(), "{p:?}");
+}
+
+#[test]
+fn trees_learn_values_where_a_form_is_given() {
+    let market = Market::new(3, 12);
+    let mut params = named_classifier(Method::Boosted);
+    (params.classes, params.label) = (ClassParams::default(), Some(LabelForm::Raw));
+    let predictions = market.run(&walk(), &params, 2).unwrap().0;
+    assert!(predictions.folds.iter().all(|fold| fold.out_of_sample.unwrap() > 0.4 && fold.middle == 0));
+    let model = predictions.models[0].as_ref().unwrap();
+    assert!(model.estimator.task.names().is_empty());
 }
 
 #[test]
