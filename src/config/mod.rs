@@ -317,6 +317,7 @@ mod tests {
         written.vectors = Default::default();
         (written.onnx.model, written.onnx.fitted_until) = Default::default();
         (written.mask_names, written.fit_until, written.word2vec.lr) = (None, None, None);
+        written.within = None;
         assert_eq!(written, Feature::default());
     }
 

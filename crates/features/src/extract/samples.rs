@@ -158,7 +158,7 @@ fn sample(
     definition: &Label,
 ) -> Result<Sample, &'static str> {
     if document.text.is_none() {
-        return Err("of a kind that is not read");
+        return Err(document.reason());
     }
     let codes: Vec<usize> = document.codes.iter().filter_map(|c| market.index_of(c.as_str())).collect();
     let Some(first) = codes.first() else { return Err("about no security of the price table") };
@@ -225,6 +225,7 @@ mod tests {
         ReadDocument {
             key: Key::default(),
             text: Some("订单增加".into()),
+            shut_out: None,
             title: 0,
             windows: Vec::new(),
             sentences: Vec::new(),
