@@ -35,7 +35,7 @@ pub(super) fn run(args: &Trace, global: &Global) -> Result<ExitCode> {
         date.names.retain(|name| name.code == *code || canonical.as_ref().is_some_and(|c| c.as_str() == name.code));
         summary.set("date", date);
         if let Some(document) = &args.document {
-            let (reading, number) = Tracer::find(&cells, document)?;
+            let (reading, number) = tracer.find(&args.factor, code, &cells, document, ctx)?;
             summary.set("sentences", tracer.sentences(&args.factor, reading, number, ctx)?);
         }
         summary.set("readings", cells);

@@ -318,6 +318,7 @@ mod tests {
         (written.onnx.model, written.onnx.fitted_until) = Default::default();
         (written.mask_names, written.fit_until, written.word2vec.lr) = (None, None, None);
         written.target.form = None;
+        written.within = None;
         assert_eq!(written, Feature::default());
     }
 

@@ -6,8 +6,9 @@ use std::path::{Component, Path};
 use super::Config;
 use super::check::Problem;
 use inkstone_base::disk;
+use inkstone_corpus::ingest::Table;
 use inkstone_features::extract::{Model, in_order_of_inputs};
-use inkstone_lab::factor::check_feature_name;
+use inkstone_lab::factor::{Within, check_feature_name};
 
 /// The reason why no factor can be made of this feature and column; none if one can.
 fn refusal_of_feature(config: &Config, name: &str, column: Option<&str>) -> Option<String> {
@@ -74,9 +75,35 @@ fn names_of(path: &Path) -> Vec<&OsStr> {
     names
 }
 
+/// Whatever is wrong with the gates of features and factors.
+fn gates(config: &Config) -> Vec<Problem> {
+    let features = config.feature.iter().enumerate().map(|(i, f)| (format!("feature[{i}]"), &f.within, &f.only));
+    let factors = config.factor.iter().enumerate().map(|(i, f)| (format!("factor[{i}]"), &f.within, &f.only));
+    let mut problems = Vec::new();
+    for (at, within, only) in features.chain(factors) {
+        if let Some(error) = (!only.is_empty()).then(|| only.of_document().err()).flatten() {
+            problems.push(Problem::new(format!("{at}.only"), format!("{error:#}")));
+        }
+        let Some(Within { source, .. }) = within else { continue };
+        let of_documents: Vec<&str> =
+            config.source.iter().filter(|s| s.table == Table::Documents).map(|s| s.name.as_str()).collect();
+        let known = if of_documents.is_empty() { "none".to_owned() } else { of_documents.join(", ") };
+        let message = match config.source.iter().find(|s| s.name == *source) {
+            Some(found) if found.table == Table::Documents => continue,
+            Some(_) => {
+                format!("{source:?} has no documents: an event is a document, and sources of documents are: {known}")
+            }
+            None => format!("there is no source {source:?}; sources of documents are: {known}"),
+        };
+        problems.push(Problem::new(format!("{at}.within.source"), message));
+    }
+    problems
+}
+
 /// Everything that makes no sense, in any order.
 pub(super) fn problems(config: &Config) -> Vec<Problem> {
     let mut problems = folders(config);
+    problems.extend(gates(config));
     for (i, source) in config.source.iter().enumerate() {
         problems.extend(source.problems().into_iter().map(|p| Problem::new(format!("source[{i}]"), p)));
     }

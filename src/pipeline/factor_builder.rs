@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail, ensure};
 use crate::config::Config;
 use inkstone_base::data::{Key, Report};
 use inkstone_base::job::Ctx;
-use inkstone_features::extract;
+use inkstone_features::extract::{self, Gate, SignalSources};
 use inkstone_lab::factor::{self, Factor, Inputs, Plan, Signal};
 use inkstone_market::Market;
 use inkstone_store::Reader;
@@ -51,7 +51,9 @@ impl FactorBuilder<'_> {
         let (clean, links) = (self.project.clean(), self.project.links());
         let cutoff = self.config.market.cutoff;
         let source_weights = &params.source_weights;
-        let sources = extract::SignalSources { sets: &sets, clean: &clean, links: &links, cutoff, source_weights };
+        let gate = Gate::open(params.within.as_ref(), &params.only, &clean, &links, ctx)
+            .with_context(|| format!("factor {:?}", params.name))?;
+        let sources = SignalSources { sets: &sets, clean: &clean, links: &links, gate: &gate, cutoff, source_weights };
         let (signals, report) = extract::signals(plan, &sources, self.market, ctx)?;
         if plan.reads_documents() && report.rows_out == 0 {
             let reasons: Vec<String> = report.dropped.iter().map(|(reason, n)| format!("{n} {reason}")).collect();

@@ -21,7 +21,9 @@ use inkstone_base::code::Code;
 use inkstone_base::data::Kind;
 use inkstone_base::job::Ctx;
 use inkstone_base::stats::mean;
-use inkstone_features::extract::{self, ExplainedText, Inputs, KeptRow, explain};
+use inkstone_corpus::clean::clean_of_part;
+use inkstone_corpus::link::{codes_of, links_of_part};
+use inkstone_features::extract::{self, ExplainedText, Gate, Inputs, KeptRow, explain};
 use inkstone_lab::backtest;
 use inkstone_lab::factor::{
     Aggregate, Factor, Plan, Signal, TracedCell, TracedDate, TracedDay, TracedDocument, TracedName,
@@ -247,16 +249,51 @@ impl Tracer {
         store.set(&made)?.map(|set| KeptRow::read(&set, place)).transpose()
     }
 
-    /// The number of the document with this id among those behind a value, and the reading (from 1) that took it.
-    pub fn find(cells: &[TracedCell], doc_id: &str) -> Result<(usize, u32)> {
+    /// The number of the document with this id among those behind a value of a name, and the reading (from 1) that took it.
+    pub fn find(
+        &self,
+        factor: &str,
+        code: &str,
+        cells: &[TracedCell],
+        doc_id: &str,
+        ctx: &Ctx,
+    ) -> Result<(usize, u32)> {
         let all = || cells.iter().flat_map(|cell| cell.documents.iter().map(move |document| (cell, document)));
         let found = all().find(|(_, document)| document.doc_id == doc_id);
         let Some((cell, document)) = found else {
             let known: BTreeSet<&str> = all().map(|(_, document)| document.doc_id.as_str()).collect();
             let known: Vec<&str> = known.into_iter().take(10).collect();
-            bail!("document {doc_id:?} did not enter this value; the documents that did are: {}", known.join(", "));
+            let left_out = self.left_out(factor, code, doc_id, ctx)?;
+            let why = left_out.map_or(String::new(), |reason| format!(" (left out: {reason})"));
+            bail!(
+                "document {doc_id:?} did not enter this value{why}; the documents that did are: {}",
+                known.join(", ")
+            );
         };
         Ok((cell.reading, document.number))
+    }
+
+    /// The reason for which the gate of a factor leaves out a document about a name; none if it does not.
+    fn left_out(&self, factor: &str, code: &str, doc_id: &str, ctx: &Ctx) -> Result<Option<&'static str>> {
+        let params = self.config.find_factor(factor)?;
+        if params.within.is_none() && params.only.is_empty() {
+            return Ok(None);
+        }
+        let opened = self.open(factor)?;
+        let code = &opened.market.codes()[opened.code(code)?];
+        let (clean, links) = (self.project.clean(), self.project.links());
+        for part in 0..clean.files()?.len() {
+            ctx.check()?;
+            let ids = frames::read_parquet(&clean.path(part), Some(&["doc_id"]))?;
+            let Some(row) = texts_of(&ids, "doc_id")?.iter().position(|id| id == Some(doc_id)) else { continue };
+            if !codes_of(&links_of_part(&links.path(part))?, row as u32).contains(code) {
+                return Ok(None);
+            }
+            let gate = Gate::open(params.within.as_ref(), &params.only, &clean, &links, ctx)?;
+            let document = &clean_of_part(&clean.path(part))?[row];
+            return Ok(gate.admit(document, vec![code.clone()], (part, row)).err());
+        }
+        Ok(None)
     }
 
     /// The name of a security on a day; if the table has none for it, the first name of the security.

@@ -25,6 +25,7 @@ mod locks;
 mod models;
 #[cfg(target_os = "linux")]
 mod native;
+mod near_events;
 mod neighbours;
 mod network;
 mod onnx;

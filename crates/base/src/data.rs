@@ -59,9 +59,11 @@ pub struct Document {
     pub org: Option<String>,
     /// A report's rating as printed.
     pub rating: Option<String>,
+    /// Mark of a report that changes what its analysts said before (rating, target, forecast), as the source writes it.
+    pub revised: Option<String>,
     /// A label that came with the data.
     pub label: Option<String>,
-    /// Time of the event, if the source gives it.
+    /// Time of the event that the document tells of, if the source gives it.
     pub event_at: Option<NaiveDateTime>,
     /// Time at which the document became public. A date without a time is 23:59:59 of that date.
     pub published_at: NaiveDateTime,

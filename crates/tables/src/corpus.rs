@@ -73,7 +73,7 @@ fn is_numbered(file: &Path) -> bool {
 
 /// Documents as a frame, one row each; codes joined by commas, absent values null.
 pub fn documents_to_frame(docs: &[Document]) -> Result<DataFrame> {
-    frames::frame(vec![
+    let mut columns = vec![
         texts_column("doc_id", docs.iter().map(|d| Some(&d.doc_id))),
         texts_column("kind", docs.iter().map(|d| Some(d.kind.name()))),
         texts_column("codes", docs.iter().map(|d| Some(join_codes(&d.codes)))),
@@ -87,7 +87,12 @@ pub fn documents_to_frame(docs: &[Document]) -> Result<DataFrame> {
         times_column("event_at", docs.iter().map(|d| d.event_at))?,
         times_column("published_at", docs.iter().map(|d| Some(d.published_at)))?,
         times_column("ingested_at", docs.iter().map(|d| d.ingested_at))?,
-    ])
+    ];
+    // Few corpora have it, and parts without it stay as they are.
+    if docs.iter().any(|d| d.revised.is_some()) {
+        columns.push(texts_column("revised", docs.iter().map(|d| d.revised.as_ref())));
+    }
+    frames::frame(columns)
 }
 
 /// Reads back [`documents_to_frame`].
@@ -96,6 +101,7 @@ pub fn documents_from_frame(frame: &DataFrame) -> Result<Vec<Document>> {
     let [doc_id, kind, codes, title, body, source] =
         [text("doc_id")?, text("kind")?, text("codes")?, text("title")?, text("body")?, text("source")?];
     let [author, org, rating, label] = [text("author")?, text("org")?, text("rating")?, text("label")?];
+    let revised = frame.column("revised").ok().map(|column| column.str()).transpose()?;
     let event_at = times_of(frame, "event_at")?;
     let published_at = times_of(frame, "published_at")?;
     let ingested_at = times_of(frame, "ingested_at")?;
@@ -114,6 +120,7 @@ pub fn documents_from_frame(frame: &DataFrame) -> Result<Vec<Document>> {
                 author: option(&author, i),
                 org: option(&org, i),
                 rating: option(&rating, i),
+                revised: revised.and_then(|revised| option(revised, i)),
                 label: option(&label, i),
                 event_at: event_at[i],
                 published_at: published_at[i].context("a document without published_at")?,
@@ -207,6 +214,7 @@ mod tests {
             author: Some("张三".into()),
             org: Some("某证券".into()),
             rating: Some("买入".into()),
+            revised: Some("上调".into()),
             label: Some("1".into()),
             event_at: Some(time("2024-03-01 00:00:00")),
             published_at: time("2024-03-01 15:00:01"),
@@ -220,5 +228,8 @@ mod tests {
         parts.write(0, &mut documents_to_frame(&docs).unwrap()).unwrap();
         let read = frames::read_parquet(&parts.files().unwrap()[0], None).unwrap();
         assert_eq!(documents_from_frame(&read).unwrap(), docs);
+        let unmarked = documents_to_frame(&docs[1..]).unwrap();
+        assert!(unmarked.column("revised").is_err(), "where nothing is marked there is no column");
+        assert_eq!(documents_from_frame(&unmarked).unwrap(), docs[1..]);
     }
 }

@@ -134,24 +134,9 @@ pub fn clean_of_part(path: &Path) -> Result<Vec<CleanDocument>> {
 
 /// The clean documents of one part with empty titles and bodies, whose columns, most of the file, are not read.
 pub fn clean_of_part_without_text(path: &Path) -> Result<Vec<CleanDocument>> {
-    let columns = [
-        "doc_id",
-        "kind",
-        "codes",
-        "source",
-        "author",
-        "org",
-        "rating",
-        "label",
-        "event_at",
-        "published_at",
-        "ingested_at",
-        "text",
-        "first_mention",
-        "similarity",
-    ];
-    let mut frame = frames::read_parquet(path, Some(&columns))?;
-    for name in ["title", "body"] {
+    let texts = ["title", "body"];
+    let mut frame = frames::read_parquet_without(path, &texts)?;
+    for name in texts {
         let none = Column::full_null(name.into(), frame.height(), &DataType::String);
         frame.with_column(none)?;
     }

@@ -68,6 +68,7 @@ pub(super) fn document(fields: &MappedRow<'_>, number: u64, origin: &Origin<'_>)
         author: value("author"),
         org: value("org"),
         rating: value("rating"),
+        revised: value("revised"),
         label: text("label"),
         event_at: event_at.map(|m| m.time),
         published_at,

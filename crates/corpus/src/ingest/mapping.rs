@@ -149,6 +149,8 @@ const DOCUMENTS: &[(&str, &[&str])] = &[
     ),
     ("rating", &["rating", "emratingname", "评级", "投资评级", "最新评级", "评级名称"]),
     ("label", &["label", "labels", "category", "class", "sentiment", "标签", "类别", "情感"]),
+    // Vendors mark revisions in many ways: a column is read only if the configuration names it.
+    ("revised", &[]),
 ];
 
 const PRICES: &[(&str, &[&str])] = &[

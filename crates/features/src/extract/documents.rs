@@ -77,7 +77,7 @@ impl NumberedCorpus {
             for (row, (document, tokens)) in documents.iter().zip(tokens).enumerate() {
                 report.rows_in += 1;
                 let Some([title, body]) = tokens else {
-                    report.drop_rows("of a kind that is not read", 1);
+                    report.drop_rows(document.reason(), 1);
                     continue;
                 };
                 let (begin, title_length) = (written, title.len());

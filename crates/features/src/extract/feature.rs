@@ -12,6 +12,7 @@ use super::target::Target;
 use super::vintages::{Trainer, VintageParams, WindowFastText, WindowGlove};
 use inkstone_base::data::Kind;
 use inkstone_corpus::truncate::{Needs, Strategy};
+use inkstone_lab::factor::{Expression, Within};
 use inkstone_models::textnet::TextNetParams;
 use inkstone_models::{
     BayesParams, BoostParams, ClassParams, ClassWeight, EstimatorParams, InduceParams, LexiconParams, LinearParams,
@@ -78,6 +79,12 @@ pub struct Feature {
     pub model: Model,
     /// Kinds of documents that are read; empty: all.
     pub kinds: Vec<Kind>,
+    /// If given, documents are read only near an event of one of their securities.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub within: Option<Within>,
+    /// Condition of fields of a document, as `document.revised`: documents for which it is above 0 are read; empty: all.
+    #[serde(skip_serializing_if = "Expression::is_empty")]
+    pub only: Expression,
     /// The part of title and body that the model reads: `none`, `head:512`, `tail:512 -boilerplate`, `sections:256c@rating,summary` ([`Strategy`]);
     /// in tokens of the segmenter, for `onnx` in its own, or in characters.
     pub truncate: Strategy,

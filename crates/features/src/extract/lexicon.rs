@@ -18,7 +18,7 @@ use inkstone_text::{DictionaryEntry, Segmenter, TokenizerParams};
 pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &Ctx) -> Result<(Key, Report)> {
     let mut report = Report::new(&feature.name);
     let (lexicon, segmenter) = open(feature, inputs.tokenizer, inputs.base)?;
-    let reader = CorpusReader { feature, inputs, segmenter, ctx };
+    let reader = CorpusReader::with_segmenter(feature, inputs, segmenter, ctx)?;
     let dim = feature.columns().len();
     let params = SetParams::of_words(&reader).with("lexicon", lexicon.key());
     let writer = store.writer(&params.spec(feature, RowKind::Dense { dim }, lexicon.fitted_until()))?;

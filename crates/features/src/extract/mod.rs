@@ -16,6 +16,8 @@ mod documents;
 mod explain;
 mod feature;
 mod file;
+mod fields;
+mod gate;
 mod induced;
 mod inputs;
 mod lexicon;
@@ -54,6 +56,7 @@ pub use explain::{ExplainedBy, ExplainedInput, ExplainedSentence, ExplainedText,
 pub use feature::{Feature, Model};
 pub use file::{FileParams, check_file_columns};
 pub use inputs::{InputFeature, InputMeta, in_order_of_inputs};
+pub use gate::Gate;
 pub use lexicon::ToneWords;
 pub use reading::draw_of;
 pub use set::SetMeta;

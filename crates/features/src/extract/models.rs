@@ -31,7 +31,7 @@ pub(super) struct ModelEntry {
 }
 
 /// The settings of a feature that determine the rows of every model.
-pub(super) const EVERY_MODEL: [&str; 4] = ["model", "kinds", "truncate", "mask_names"];
+pub(super) const EVERY_MODEL: [&str; 6] = ["model", "kinds", "truncate", "mask_names", "within", "only"];
 
 /// Head of experiments on labels, for models whose rows do not depend on it.
 pub(super) const EXPERIMENT_HEAD: [&str; 2] = ["linear", "class_weight"];

@@ -99,10 +99,9 @@ pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &C
             let part = part?;
             let documents = part.documents.len() as u64;
             report.rows_in += documents;
-            report.drop_rows(
-                "of a kind that is not read",
-                part.text_of.iter().filter(|text| text.is_none()).count() as u64,
-            );
+            for (document, _) in part.documents.iter().zip(&part.text_of).filter(|(_, text)| text.is_none()) {
+                report.drop_rows(document.reason(), 1);
+            }
             order.push(part.key);
             let dim = columns.len();
             let cut = pieces(part.different(), feature, &encoder, &reader.segmenter, ctx)?;
@@ -189,7 +188,7 @@ pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &C
 
 /// The model of a feature.
 pub(super) fn open(reader: &CorpusReader<'_>) -> Result<Encoder> {
-    let CorpusReader { feature, inputs, segmenter, ctx } = reader;
+    let CorpusReader { feature, inputs, segmenter, ctx, .. } = reader;
     let runtime = inputs.onnx.load(inputs.base)?;
     let words = || Ok(WordCutter::Segmenter(Box::new(segmenter.clone())));
     let opening = Opening { runtime, device: inputs.onnx.device, threads: ctx.threads(), base: inputs.base };

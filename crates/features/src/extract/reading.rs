@@ -7,7 +7,7 @@ use chrono::NaiveDateTime;
 use rayon::prelude::*;
 
 use super::set::row_keys;
-use super::{Feature, Inputs, Model};
+use super::{Feature, Gate, Inputs, Model};
 use inkstone_base::code::Code;
 use inkstone_base::data::{Document, Key};
 use inkstone_base::job::Ctx;
@@ -25,10 +25,12 @@ pub(super) const MASKED: &str = "\u{25cc}";
 /// One document as a model reads it.
 #[derive(Clone)]
 pub(super) struct ReadDocument {
-    /// Key of `text`, and of everything that windows, sentences and draws add to it.
+    /// Key of `text`, and of everything that gate, windows, sentences and draws add to it.
     pub(super) key: Key,
-    /// `None` for a document of a kind that the feature does not read, and where truncation keeps nothing.
+    /// `None` for a document that the feature does not read, and where truncation keeps nothing.
     pub(super) text: Option<String>,
+    /// The reason for which the feature's gate does not admit the document.
+    pub(super) shut_out: Option<&'static str>,
     /// Bytes of `text` that are the title, the line break behind it not included.
     pub(super) title: usize,
     /// The text and weight of each window, where a strategy has windows; `text` is then the whole.
@@ -47,6 +49,11 @@ pub(super) struct ReadDocument {
 }
 
 impl ReadDocument {
+    /// The reason why a document without text is not read.
+    pub(super) fn reason(&self) -> &'static str {
+        self.shut_out.unwrap_or("of a kind that is not read")
+    }
+
     /// Title and body; `None` as for `text`.
     pub(super) fn fields(&self) -> Option<Fields<'_>> {
         let (title, body) = self.text.as_deref()?.split_at(self.title);
@@ -65,6 +72,7 @@ pub(super) struct CorpusReader<'a> {
     pub(super) feature: &'a Feature,
     pub(super) inputs: &'a Inputs<'a>,
     pub(super) segmenter: Segmenter,
+    pub(super) gate: Gate,
     pub(super) ctx: &'a Ctx,
 }
 
@@ -72,7 +80,19 @@ impl<'a> CorpusReader<'a> {
     /// A reader with the segmenter that `[tokenizer]` names.
     pub(super) fn new(feature: &'a Feature, inputs: &'a Inputs<'a>, ctx: &'a Ctx) -> Result<CorpusReader<'a>> {
         let segmenter = Segmenter::new(inputs.tokenizer, inputs.base)?;
-        Ok(CorpusReader { feature, inputs, segmenter, ctx })
+        CorpusReader::with_segmenter(feature, inputs, segmenter, ctx)
+    }
+
+    /// A reader with a segmenter of the feature's own.
+    pub(super) fn with_segmenter(
+        feature: &'a Feature,
+        inputs: &'a Inputs<'a>,
+        segmenter: Segmenter,
+        ctx: &'a Ctx,
+    ) -> Result<CorpusReader<'a>> {
+        let gate = Gate::open(feature.within.as_ref(), &feature.only, inputs.clean, inputs.links, ctx)
+            .with_context(|| format!("feature {:?}", feature.name))?;
+        Ok(CorpusReader { feature, inputs, segmenter, gate, ctx })
     }
 
     /// The documents of part `i`, in order.
@@ -109,7 +129,7 @@ impl<'a> CorpusReader<'a> {
             sentences.len(),
             docs.len()
         );
-        let reader = PartReader { corpus: self, links };
+        let reader = PartReader { corpus: self, part: i, links };
         Ok((reader, docs.into_iter().zip(sentences).collect()))
     }
 }
@@ -142,27 +162,35 @@ pub(super) fn dense_rows(
 /// Reads the documents of a part.
 struct PartReader<'a> {
     corpus: &'a CorpusReader<'a>,
+    /// Number of the part.
+    part: usize,
     links: Vec<Link>,
 }
 
 impl PartReader<'_> {
     fn read(&self, doc: CleanDocument, row: u32, sentences: Vec<Sentence>) -> ReadDocument {
         let document = &doc.document;
-        let feature = self.corpus.feature;
+        let CorpusReader { feature, gate, .. } = self.corpus;
+        let codes = codes_of(&self.links, row);
+        let shut_out = match gate.is_open() || !feature.reads(document.kind) {
+            true => None,
+            false => gate.admit(&doc, codes.clone(), (self.part, row as usize)).err(),
+        };
         let mut read = ReadDocument {
             key: Key::default(),
             text: None,
+            shut_out,
             title: 0,
             windows: Vec::new(),
             sentences,
             draw: draw_of(self.corpus.ctx.seed(), &document.doc_id),
             published_at: document.published_at,
-            codes: codes_of(&self.links, row),
+            codes,
             first_mention: doc.first_mention.clone(),
             doc_id: document.doc_id.clone(),
             target: feature.target.text_of(document).map(str::to_owned),
         };
-        if feature.reads(document.kind) {
+        if feature.reads(document.kind) && shut_out.is_none() {
             let names = [Field::Title, Field::Body].map(|field| name_spans(&self.links, row, field));
             let names = [&names[0][..], &names[1][..]];
             if feature.masks_names() {
@@ -174,7 +202,8 @@ impl PartReader<'_> {
         read
     }
 
-    /// Key of the text and, where the model itself applies the strategy, of everything that the strategy chooses by.
+    /// Key of the text, of whether the gate admits it and, where the model itself applies the strategy, of everything that the strategy
+    /// chooses by.
     fn key(&self, read: &ReadDocument) -> Key {
         let text = read.text.as_deref().unwrap_or_default().as_bytes();
         let mut chosen_by: Vec<u8> = Vec::new();
@@ -191,6 +220,10 @@ impl PartReader<'_> {
         }
         if matches!(self.corpus.feature.truncate.pick, Pick::Random(_)) && self.corpus.feature.model == Model::Onnx {
             chosen_by.extend_from_slice(&read.draw.to_le_bytes());
+        }
+        // A document without text has another row if it is read.
+        if read.shut_out.is_some() {
+            chosen_by.extend_from_slice(b"shut out");
         }
         if chosen_by.is_empty() { Key::of(text) } else { Key::of_parts([text, &chosen_by]) }
     }

@@ -193,7 +193,7 @@ impl Sampler<'_> {
     fn sample(&self, document: &ReadDocument) -> Result<Sample, &'static str> {
         let target = &self.feature.target;
         if document.text.is_none() {
-            return Err("of a kind that is not read");
+            return Err(document.reason());
         }
         let codes: Vec<usize> = document.codes.iter().filter_map(|code| self.market.index_of(code.as_str())).collect();
         if codes.is_empty() && !target.of.is_of_documents() {
@@ -297,6 +297,7 @@ mod tests {
         ReadDocument {
             key: Key::default(),
             text: Some("订单增加".into()),
+            shut_out: None,
             title: 0,
             windows: Vec::new(),
             sentences: Vec::new(),

@@ -162,9 +162,10 @@ pub(super) fn write_parts(
         }
         order.push(key);
         report.rows_in += count;
+        documents.iter().filter_map(|document| document.shut_out).for_each(|reason| report.drop_rows(reason, 1));
         Ok(reader.ctx.advance(count - if halved { count / 2 } else { 0 })?)
     })?;
-    report.rows_out = report.rows_in;
+    report.rows_out = report.rows_in - report.dropped_rows();
     Ok((order, kept))
 }
 

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context, Result, bail, ensure};
 
-use super::rating;
 use super::times::ModelTimes;
+use super::{Gate, fields};
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
 use inkstone_corpus::clean::{CleanDocument, clean_of_part, clean_of_part_without_text};
@@ -24,6 +24,8 @@ pub struct SignalSources<'a> {
     pub clean: &'a Parts,
     /// The links of the cleaned corpus.
     pub links: &'a Parts,
+    /// The gate of the factor.
+    pub gate: &'a Gate,
     /// Rule that gives a document its trading date.
     pub cutoff: Cutoff,
     /// Weights of sources; one that is not here weighs 1.
@@ -47,7 +49,8 @@ pub fn signals(plan: &Plan, sources: &SignalSources<'_>, market: &Market, ctx: &
     let columns = Columns::new(plan, sources.sets)?;
     let times: Vec<ModelTimes> = sources.sets.iter().map(|set| ModelTimes::read(set.header())).collect::<Result<_>>()?;
     // Texts are most of the bytes of a part, and read only to count their characters.
-    let reads_text = plan.readings.iter().any(|r| reads_length(&r.value) || reads_length(&r.weight));
+    let length = |node: &DocumentNode| node.has_field(DocumentField::Length);
+    let reads_text = sources.gate.reads_text() || plan.readings.iter().any(|r| length(&r.value) || length(&r.weight));
     let read = if reads_text { clean_of_part } else { clean_of_part_without_text };
     let used: Vec<Vec<usize>> = plan.readings.iter().map(features_of).collect();
     let parts = sources.clean.files()?.len();
@@ -81,14 +84,21 @@ pub fn signals(plan: &Plan, sources: &SignalSources<'_>, market: &Market, ctx: &
                     continue;
                 }
             };
-            let codes: Vec<u32> = codes_of(&links, row as u32)
-                .iter()
-                .filter_map(|code| market.index_of(code.as_str()).map(|code| code as u32))
-                .collect();
+            let mut codes = codes_of(&links, row as u32);
+            codes.retain(|code| market.index_of(code.as_str()).is_some());
             if codes.is_empty() {
                 report.drop_rows("about no security of the price table", 1);
                 continue;
             }
+            let codes = match sources.gate.admit(doc, codes, (part, row)) {
+                Ok(codes) => codes,
+                Err(reason) => {
+                    report.drop_rows(reason, 1);
+                    continue;
+                }
+            };
+            let codes: Vec<u32> =
+                codes.iter().filter_map(|code| market.index_of(code.as_str())).map(|code| code as u32).collect();
             let scored =
                 ScoredDocument { rows: &rows, row, doc, columns: &columns, source_weights: sources.source_weights };
             let mut refused = None;
@@ -118,6 +128,9 @@ pub fn signals(plan: &Plan, sources: &SignalSources<'_>, market: &Market, ctx: &
         ctx.advance(docs.len() as u64)?;
     }
     report.fact("signals", signals.len());
+    if let Some(events) = sources.gate.events() {
+        report.fact("events", events);
+    }
     Ok((signals, report))
 }
 
@@ -130,16 +143,6 @@ fn features_of(reading: &Reading) -> Vec<usize> {
     features.sort_unstable();
     features.dedup();
     features
-}
-
-/// True if the number of characters of a document enters.
-fn reads_length(node: &DocumentNode) -> bool {
-    match node {
-        DocumentNode::Field(field) => *field == DocumentField::Length,
-        DocumentNode::Number(_) | DocumentNode::Column { .. } => false,
-        DocumentNode::Binary(_, left, right) => reads_length(left) || reads_length(right),
-        DocumentNode::Single(_, inner) | DocumentNode::Clip(inner, ..) => reads_length(inner),
-    }
 }
 
 /// The columns that readings take: feature, name (none: the first), place in the rows of the feature's set.
@@ -186,39 +189,22 @@ impl ScoredDocument<'_> {
         if !(reading.kinds.is_empty() || reading.kinds.contains(&self.doc.document.kind)) {
             return Err("of a kind that is not counted");
         }
-        let value = self.number(&reading.value);
+        let column = |feature: usize, column: Option<&str>| self.column(feature, column);
+        let field = |field| fields::number(self.doc, field, self.source_weights);
+        let value = reading.value.value(&column, &field);
         if !value.is_finite() {
             return Err("without a value");
         }
-        let weight = self.number(&reading.weight);
+        let weight = reading.weight.value(&column, &field);
         if !weight.is_finite() || weight < 0.0 {
             return Err("without a weight of 0 or more");
         }
         Ok((value, weight))
     }
 
-    fn number(&self, node: &DocumentNode) -> f64 {
-        match node {
-            DocumentNode::Number(number) => *number,
-            DocumentNode::Column { feature, column } => {
-                let Values::Dense { dim, data } = &self.rows[*feature].values else { return f64::NAN };
-                f64::from(data[self.row * dim + self.columns.place(*feature, column.as_deref())])
-            }
-            DocumentNode::Field(field) => self.field(*field),
-            DocumentNode::Binary(op, left, right) => op.apply(self.number(left), self.number(right)),
-            DocumentNode::Single(function, inner) => function.apply(self.number(inner)),
-            DocumentNode::Clip(inner, low, high) => self.number(inner).clamp(*low, *high),
-        }
-    }
-
-    fn field(&self, field: DocumentField) -> f64 {
-        let document = &self.doc.document;
-        match field {
-            DocumentField::Rating => document.rating.as_deref().map_or(f64::NAN, rating::number),
-            DocumentField::Novelty => 1.0 - f64::from(self.doc.similarity),
-            DocumentField::Length => (document.title.chars().count() + document.body.chars().count()) as f64,
-            DocumentField::SourceWeight => self.source_weights.get(&document.source).copied().unwrap_or(1.0),
-        }
+    fn column(&self, feature: usize, column: Option<&str>) -> f64 {
+        let Values::Dense { dim, data } = &self.rows[feature].values else { return f64::NAN };
+        f64::from(data[self.row * dim + self.columns.place(feature, column)])
     }
 }
 

@@ -11,6 +11,7 @@ use inkstone_base::data::{Document, Kind};
 use inkstone_corpus::clean::{CleanDocument, clean_to_frame};
 use inkstone_corpus::link::{Field, Link, Via, links_to_frame};
 use inkstone_corpus::structure::{self, Measure};
+use inkstone_lab::factor::{Params, Plan, Within};
 use inkstone_models::{Preset, SvdParams, VectorizerParams};
 use inkstone_store::Values;
 use inkstone_text::DfLimit;
@@ -73,6 +74,7 @@ impl Corpus {
                 let document = Document {
                     doc_id: format!("t/{}", to_a_part * part + row),
                     kind,
+                    source: kind.name().into(),
                     title: title.into(),
                     body: body.into(),
                     published_at,
@@ -186,6 +188,101 @@ fn tone_reads_title_and_body_of_the_kinds_it_is_told_to() {
     assert_eq!((tones[0], tones[1], tones[2], tones[3]), (1.0, -1.0, 0.0, -1.0));
     let news = corpus.column(corpus.run(&Feature { kinds: vec![Kind::News], ..tone() }).0);
     assert_eq!(news.iter().map(|t| t.is_nan()).collect::<Vec<_>>(), [false, false, true, true]);
+}
+
+/// Near the news of the two days before.
+fn after_news() -> Feature {
+    let within = Some(Within { source: "news".into(), days: 2 });
+    Feature { within, ..tone() }
+}
+
+#[test]
+fn what_is_far_from_events_is_counted_and_has_no_row() {
+    let corpus = Corpus::new(4);
+    let (set, report) = corpus.run(&after_news());
+    // The first news comes after no other, and the third text is of no security.
+    let tones = corpus.column(set);
+    assert_eq!(tones.iter().map(|t| t.is_nan()).collect::<Vec<_>>(), [true, false, true, false]);
+    assert_eq!((report.rows_in, report.rows_out), (4, 2));
+    assert_eq!(report.dropped["not near an event of its security (within)"], 2);
+    let day_before = Feature { within: Some(Within { source: "news".into(), days: 1 }), ..tone() };
+    assert!(corpus.column(corpus.run(&day_before).0)[3].is_nan());
+    // What is not read is counted once, and teaches nothing.
+    let news = Feature { kinds: vec![Kind::Post, Kind::Report], model: Model::Surprise, ..after_news() };
+    let (_, report) = corpus.run(&news);
+    assert_eq!(report.dropped["of a kind that is not read"], 2);
+    assert_eq!(report.dropped["not near an event of its security (within)"], 1);
+    let tfidf = VectorizerParams { min_df: DfLimit::Count(1), ..VectorizerParams::default() };
+    let words = Feature { model: Model::Tfidf, tfidf, ..after_news() };
+    let header = corpus.store.set(&corpus.run(&words).0).unwrap().unwrap().header().clone();
+    let words = header.meta["vocabulary"].to_string();
+    assert!(words.contains("立案") && !words.contains("天气") && !words.contains("中标"), "{words}");
+    let found = corpus.with(None, |inputs| explain(&after_news(), None, inputs, None, (0, 0), &corpus.ctx)).unwrap();
+    assert!(
+        found.note.1.contains("source news has no event") && found.note.0.contains("来源 news"),
+        "{:?}",
+        found.note
+    );
+}
+
+#[test]
+fn an_event_that_was_delivered_late_computes_the_rows_that_it_admits() {
+    let corpus = Corpus::new(4);
+    let day = |day: u32| NaiveDate::from_ymd_opt(2024, 3, day).unwrap().and_hms_opt(10, 0, 0).unwrap();
+    let mut texts = [
+        (day(1), Kind::Post, "", "远山公司开会。"),
+        (day(9), Kind::News, "", "远山公司开会。"),
+        (day(2), Kind::Report, "", "远山公司业绩下滑。"),
+        (day(2), Kind::Report, "", ""),
+        (day(10), Kind::Report, "", "远山公司业绩下滑。"),
+    ];
+    corpus.put(&texts, 2);
+    let (before, _) = corpus.run(&after_news());
+    assert_eq!(corpus.column(before).iter().map(|t| t.is_nan()).collect::<Vec<_>>(), [true, true, true, true, false]);
+    // The first text turns out to be news: the report behind it, whose own text is what it was, is read now.
+    texts[0].1 = Kind::News;
+    corpus.put(&texts, 2);
+    let (after, report) = corpus.run(&after_news());
+    assert_eq!(corpus.column(after).iter().map(|t| t.is_nan()).collect::<Vec<_>>(), [true, true, false, true, false]);
+    assert_eq!((before, &report.facts["kept_from_before"]), (after, &3.into()), "two parts had the same rows");
+}
+
+#[test]
+fn a_factor_counts_the_documents_that_a_feature_with_the_same_gate_reads() {
+    let corpus = Corpus::new(0);
+    let day = |i: usize| NaiveDate::from_ymd_opt(2024, 3, 1 + i as u32).unwrap().and_hms_opt(10, 0, 0).unwrap();
+    let kinds = [Kind::News, Kind::Report, Kind::Report, Kind::Report, Kind::Post, Kind::News, Kind::Report];
+    let texts: Vec<_> =
+        kinds.iter().cycle().take(28).enumerate().map(|(i, kind)| (day(i), *kind, "远山", "订单增长。")).collect();
+    corpus.put(&texts, 3);
+    let mut prices = "date,code,close\n".to_owned();
+    (0..28).for_each(|i| prices += &format!("{},600001.SH,1\n", day(i).date()));
+    let market = Market::of_text(&prices, &[]).unwrap();
+    let documents = |feature: &Feature, params: &Params| {
+        let plan = Plan::new(params).unwrap();
+        let set = corpus.store.set(&corpus.run(feature).0).unwrap().unwrap();
+        let (clean, links) = (corpus.parts("clean"), corpus.parts("links"));
+        let gate = Gate::open(params.within.as_ref(), &params.only, &clean, &links, &corpus.ctx).unwrap();
+        let sources = SignalSources {
+            sets: &[set],
+            clean: &clean,
+            links: &links,
+            gate: &gate,
+            cutoff: Cutoff::Close,
+            source_weights: &params.source_weights,
+        };
+        let (signals, report) = signals(&plan, &sources, &market, &corpus.ctx).unwrap();
+        (signals.iter().map(|signal| signal.document).collect::<Vec<_>>(), report)
+    };
+    let plain = Params { expression: "tone".parse().unwrap(), ..Params::default() };
+    let only = "document.length - 6".parse().unwrap();
+    let gated = Params { within: after_news().within, only, ..plain.clone() };
+    let (by_feature, _) = documents(&Feature { only: gated.only.clone(), ..after_news() }, &plain);
+    let (by_factor, report) = documents(&tone(), &gated);
+    assert_eq!(by_feature, by_factor);
+    assert!((8..28).contains(&by_factor.len()), "{by_factor:?}");
+    assert_eq!((report.rows_in, report.rows_out), (28, by_factor.len() as u64));
+    assert_eq!(report.facts["events"], 8);
 }
 
 #[test]

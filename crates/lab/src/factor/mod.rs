@@ -11,6 +11,7 @@
 mod aggregate;
 mod evaluate;
 mod expression;
+mod gate;
 mod grid;
 mod params;
 #[cfg(test)]
@@ -30,6 +31,7 @@ use rayon::prelude::*;
 
 pub use expression::{DocumentField, DocumentNode, Reading, check_feature_name};
 pub use expression::{Expression, Function, Plan};
+pub use gate::Within;
 pub use params::{Aggregate, Control, Decay, Fill, LookbackUnit, Params, Standardise, Winsorise};
 pub use signals::{signals_from_frame, signals_to_frame};
 pub use table::Factor;

@@ -8,6 +8,7 @@ use anyhow::{Context, Result, bail, ensure};
 use serde::{Deserialize, Serialize};
 
 use super::expression::{Expression, Plan};
+use super::gate::Within;
 use inkstone_base::data::Kind;
 
 /// Parameters of a factor (`[[factor]]`).
@@ -19,6 +20,12 @@ pub struct Params {
     pub expression: Expression,
     /// Kinds of documents that count (default all).
     pub kinds: Vec<Kind>,
+    /// If given, a document counts for a security only near an event of it (default absent).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub within: Option<Within>,
+    /// Condition of fields of a document, as `document.revised`: documents for which it is above 0 count (default all).
+    #[serde(skip_serializing_if = "Expression::is_empty")]
+    pub only: Expression,
     /// Aggregate of several documents (default mean).
     pub aggregate: Aggregate,
     /// Days that a document counts for, the first included (default 5).
@@ -53,6 +60,8 @@ impl Default for Params {
             name: String::new(),
             expression: Expression::default(),
             kinds: Vec::new(),
+            within: None,
+            only: Expression::default(),
             aggregate: Aggregate::Mean,
             lookback: 5,
             lookback_unit: LookbackUnit::Trading,

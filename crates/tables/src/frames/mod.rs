@@ -42,6 +42,17 @@ pub fn read_parquet(path: &Path, columns: Option<&[&str]>) -> Result<DataFrame> 
     reader.finish().with_context(|| format!("{} is not a readable Parquet file", path.display()))
 }
 
+/// Reads all columns but those named of a Parquet file of ours.
+pub fn read_parquet_without(path: &Path, left_out: &[&str]) -> Result<DataFrame> {
+    let map = disk::sealed_bytes(path)?;
+    let unreadable = || format!("{} is not a readable Parquet file", path.display());
+    let mut reader = ParquetReader::new(Cursor::new(map));
+    let schema = reader.schema().with_context(unreadable)?;
+    let names = schema.iter_names().map(|name| name.to_string());
+    let columns: Vec<String> = names.filter(|name| !left_out.contains(&name.as_str())).collect();
+    reader.with_columns(Some(columns)).finish().with_context(unreadable)
+}
+
 /// Rows of a Parquet file of ours, by its footer alone.
 pub fn rows_of_parquet(path: &Path) -> Result<usize> {
     let map = disk::sealed_footer(path)?;

@@ -20,11 +20,13 @@ use std::ops::Range;
 use anyhow::{Context, Result};
 use serde::{Serialize, Serializer};
 
+use super::gate::NO_EVENT;
 use super::models::Explainer;
 use super::reading::{CorpusReader, MASKED, ReadDocument};
 use super::{Feature, Inputs, SetMeta, file, lexicon};
 use inkstone_base::job::Ctx;
 use inkstone_corpus::structure::Sentence;
+use inkstone_lab::factor::Within;
 use inkstone_store::{Set, Values};
 use inkstone_text::{Segmenter, sentences};
 
@@ -152,7 +154,7 @@ pub fn explain(
         }
         _ => Segmenter::new(inputs.tokenizer, inputs.base)?,
     };
-    let reader = CorpusReader { feature, inputs, segmenter, ctx };
+    let reader = CorpusReader::with_segmenter(feature, inputs, segmenter, ctx)?;
     let document = reader.document(place)?;
     let mut explained = ExplainedText {
         feature: feature.name.clone(),
@@ -163,10 +165,13 @@ pub fn explain(
         ..ExplainedText::default()
     };
     let Some(text) = document.text.as_deref() else {
-        explained.note = (
-            "这篇文档不在该特征读取的类型之内，或截断后没有内容。".into(),
-            "The feature does not read documents of this kind, or its strategy keeps nothing of this one.".into(),
-        );
+        explained.note = match document.shut_out {
+            Some(reason) => shut_out(reason, feature),
+            None => (
+                "这篇文档不在该特征读取的类型之内，或截断后没有内容。".into(),
+                "The feature does not read documents of this kind, or its strategy keeps nothing of this one.".into(),
+            ),
+        };
         return Ok(explained);
     };
     let texts = SplitText { text, title: document.title, ranges: sentences(text) };
@@ -201,6 +206,23 @@ pub fn explain(
     }
     explained.check();
     Ok(explained)
+}
+
+/// Why the gate of a feature does not admit a document: Chinese, English.
+fn shut_out(reason: &str, feature: &Feature) -> (String, String) {
+    match &feature.within {
+        Some(Within { source, days }) if reason == NO_EVENT => (
+            format!("该特征不读这篇文档：发布前 {days} 个自然日内，来源 {source} 没有同一证券的事件（within）。"),
+            format!(
+                "The feature does not read this document: source {source} has no event of its securities in the {days} natural days \
+                 before it (within)."
+            ),
+        ),
+        _ => (
+            format!("该特征不读这篇文档：不满足条件 {}（only）。", feature.only),
+            format!("The feature does not read this document: it does not meet the condition {} (only).", feature.only),
+        ),
+    }
 }
 
 /// One document's row of a feature set, so that the store need not stay open while a text is explained.

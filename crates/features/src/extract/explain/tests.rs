@@ -132,6 +132,7 @@ fn a_sentence_that_is_left_out_takes_its_bytes_with_it() {
     let reading = ReadDocument {
         key: Key::default(),
         text: Some(text.into()),
+        shut_out: None,
         title: 6,
         windows: Vec::new(),
         sentences: vec![sentence(0..6), sentence(7..13), sentence(13..22), sentence(22..28)],

@@ -4,7 +4,7 @@
 //! | name | what it is | of |
 //! |---|---|---|
 //! | `tone`, `tone.positive` | the first, or a named column of a feature | documents |
-//! | `document.rating` `.novelty` `.length` `.source_weight` | what is known of a document beside its features | documents |
+//! | `document.rating` `.novelty` `.length` `.source_weight` `.revised` | what is known of a document beside its features | documents |
 //! | `market.open` `.close` `.vwap` `.volume` `.cap` | prices in CNY, shares, capitalisation in CNY | days |
 //! | `factor.heat` | the processed values of a factor that stands earlier in the configuration | days |
 //!
@@ -14,6 +14,7 @@
 //!
 //! `mean(tone.positive - tone.negative, days = 20, decay = 0.95, kinds = news) - factor.heat / 2`
 
+mod document;
 mod function;
 mod parse;
 mod plan;
@@ -24,11 +25,10 @@ use std::str::FromStr;
 use anyhow::{Error, Result};
 use serde::{Deserialize, Serialize};
 
+pub use document::{DocumentField, DocumentNode};
 pub use function::Function;
-pub use plan::Plan;
-pub use plan::check_feature_name;
+pub use plan::{Plan, Reading, check_feature_name};
 pub(in crate::factor) use plan::{DayNode, MarketField, Window};
-pub use plan::{DocumentField, DocumentNode, Reading};
 
 /// A factor, or a part of one, as it was written.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

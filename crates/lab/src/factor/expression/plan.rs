@@ -2,7 +2,8 @@
 
 use anyhow::{Context, Result, bail, ensure};
 
-use super::{Function, Named, Node, Operator, RESERVED, Setting};
+use super::document::{DOCUMENT_FIELDS, DocumentField, DocumentNode};
+use super::{Expression, Function, Named, Node, Operator, RESERVED, Setting};
 use crate::factor::params::{Aggregate, Control, Decay, LookbackUnit, Params};
 use inkstone_base::data::Kind;
 
@@ -13,50 +14,6 @@ enum Level {
     Constant,
     Document,
     Day,
-}
-
-/// A number of a document.
-#[derive(Clone, Debug, PartialEq)]
-pub enum DocumentNode {
-    Number(f64),
-    /// A column (the first if none is named) of the plan's feature of this number.
-    Column {
-        feature: usize,
-        column: Option<String>,
-    },
-    /// A field of the document itself.
-    Field(DocumentField),
-    Binary(Operator, Box<DocumentNode>, Box<DocumentNode>),
-    Single(Function, Box<DocumentNode>),
-    /// Value pulled in to bounds.
-    Clip(Box<DocumentNode>, f64, f64),
-}
-
-impl DocumentNode {
-    /// Shows every column of a feature in it.
-    pub fn each_column(&self, see: &mut impl FnMut(usize, Option<&str>)) {
-        match self {
-            DocumentNode::Number(_) | DocumentNode::Field(_) => {}
-            DocumentNode::Column { feature, column } => see(*feature, column.as_deref()),
-            DocumentNode::Binary(_, left, right) => {
-                left.each_column(see);
-                right.each_column(see);
-            }
-            DocumentNode::Single(_, inner) | DocumentNode::Clip(inner, ..) => inner.each_column(see),
-        }
-    }
-}
-
-/// A field of a document beside its features.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DocumentField {
-    /// Rating from -2 (sell) to 2 (buy).
-    Rating,
-    /// 1 less its similarity to the first document of its story: 1 of a first mention, 0 of an exact repeat.
-    Novelty,
-    /// Number of characters.
-    Length,
-    SourceWeight,
 }
 
 /// A field of the market on a date.
@@ -73,13 +30,6 @@ pub(in crate::factor) enum MarketField {
 }
 
 /// Names and what they stand for.
-const DOCUMENT_FIELDS: [(&str, DocumentField); 4] = [
-    ("rating", DocumentField::Rating),
-    ("novelty", DocumentField::Novelty),
-    ("length", DocumentField::Length),
-    ("source_weight", DocumentField::SourceWeight),
-];
-
 const MARKET_FIELDS: [(&str, MarketField); 5] = [
     ("open", MarketField::Open),
     ("close", MarketField::Close),
@@ -197,6 +147,28 @@ impl Plan {
             (features, reading.first_only)
         };
         self.readings.iter().map(taken).collect()
+    }
+}
+
+impl Expression {
+    /// The number of a document that this is, for a condition: made of fields of documents alone. Fails on anything else, saying where.
+    pub fn of_document(&self) -> Result<DocumentNode> {
+        let own = DOCUMENT_FIELDS.iter().filter(|(_, field)| *field != DocumentField::SourceWeight);
+        let fields = own.map(|(name, _)| format!("document.{name}")).collect::<Vec<_>>().join(", ");
+        let params = Params::default();
+        let mut maker = Maker { params: &params, features: Vec::new(), factors: Vec::new(), readings: Vec::new() };
+        let part = maker.part(&self.root)?;
+        if let Some(feature) = maker.features.first() {
+            bail!("{feature:?} is no field of a document: a condition is made of {fields}");
+        }
+        match part {
+            Part::Document(node) if node.has_field(DocumentField::SourceWeight) => {
+                bail!("document.source_weight is a weight of factors, no field: a condition is made of {fields}")
+            }
+            Part::Document(node) => Ok(node),
+            Part::Constant(number) => bail!("{number} is the same for all documents: a condition is made of {fields}"),
+            Part::Day(_) => bail!("{:?} is a number of days: a condition is made of {fields}", self.text),
+        }
     }
 }
 
@@ -575,5 +547,26 @@ mod tests {
         assert!(error("mean(2)").contains("the same for all"));
         assert!(error("").contains("expression is missing"));
         assert!(check_feature_name("market").is_err() && check_feature_name("tone").is_ok());
+    }
+
+    #[test]
+    fn a_condition_is_made_of_fields_of_documents() {
+        let condition = |text: &str| text.parse::<Expression>().unwrap().of_document();
+        let node = condition("document.revised * (document.rating + 1)").unwrap();
+        let field = |field| if field == DocumentField::Revised { 1.0 } else { -2.0 };
+        assert_eq!(node.value(&|_, _| f64::NAN, &field), -1.0);
+        assert!(node.has_field(DocumentField::Rating) && !node.has_field(DocumentField::Length));
+        for (text, said) in [
+            ("document.revisd", "no \"revisd\"; there are: rating, novelty, length, source_weight, revised"),
+            ("tone.positive", "\"tone\" is no field of a document"),
+            ("revised", "made of document.rating"),
+            ("market.close", "is a number of days"),
+            ("mean(document.rating)", "is a number of days"),
+            ("2", "the same for all documents"),
+            ("document.source_weight - 1", "is a weight of factors"),
+        ] {
+            let error = format!("{:#}", condition(text).unwrap_err());
+            assert!(error.contains(said), "{text}: {error}");
+        }
     }
 }
