@@ -146,9 +146,12 @@ pub struct Experiment {
     /// The experiment to run; without this flag, all experiments of the configuration.
     #[arg(long, value_name = "NAME")]
     pub name: Option<String>,
-    /// Published strategies and lengths, instead of those of the configuration.
-    #[arg(long)]
-    pub preset: Option<inkstone_features::experiment::Preset>,
+    /// Write a published comparison into the configuration, with the features that it needs, and run it.
+    #[arg(long, conflicts_with = "name")]
+    pub preset: Option<crate::config::Preset>,
+    /// What judges the cells of a preset.
+    #[arg(long, requires = "preset", default_value = "factor")]
+    pub target: inkstone_features::experiment::Target,
 }
 
 /// Flags of `drift`.

@@ -1,5 +1,7 @@
-//! `experiment`: truncation strategies compared, in the workbench or as a batch.
+//! `experiment`: settings compared, in the workbench or as a batch.
 
+use std::io::Write;
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -10,30 +12,25 @@ use super::is_batch;
 use super::project::{Opened, batch_on};
 use super::workbench::open_ui;
 use crate::cli::{Experiment, Global};
+use crate::config::vary::{VariedFeature, put_over};
+use crate::config::{Config, Preset};
 use crate::headless::Summary;
 use crate::pipeline;
 use inkstone_base::data::Report;
 use inkstone_base::disk::{self, Room};
 use inkstone_base::job::Ctx;
-use inkstone_features::experiment::{Findings, Params, Preset};
+use inkstone_features::experiment::{Cell, Findings, Params, Settings, Target, shown};
 use inkstone_features::extract::Model;
 use inkstone_report::experiment_html;
 use inkstone_store::Reader;
-use inkstone_text::Segmenter;
+use inkstone_text::{Segmenter, TokenizerParams};
 use inkstone_tui::{Kept, Laboratory, Start, Truncated};
 
 /// Runs the experiments of a project.
 pub(super) fn run(args: &Experiment, global: &Global) -> Result<ExitCode> {
-    let preset = args.preset.filter(|preset| *preset != Preset::None);
-    let opened = Opened::read(&args.project.config, "experiment", global).and_then(|opened| {
-        opened.with(move |config| {
-            if let Some(preset) = preset {
-                config.experiment.iter_mut().for_each(|params| params.preset = preset);
-            }
-            Ok(())
-        })
-    });
-    let name = args.name.clone();
+    let preset = args.preset.map(|preset| add(preset, args.target, &args.project.config)).transpose();
+    let opened = preset.and_then(|_| Opened::read(&args.project.config, "experiment", global));
+    let name = args.preset.map(|preset| preset.name().to_owned()).or_else(|| args.name.clone());
     if !is_batch(global) {
         let opened = opened?;
         let run = opened.clone();
@@ -54,6 +51,19 @@ pub(super) fn run(args: &Experiment, global: &Global) -> Result<ExitCode> {
     }))
 }
 
+/// Writes the experiment of a preset into the configuration, unless it has one of that name.
+fn add(preset: Preset, target: Target, file: &Path) -> Result<()> {
+    let config = Config::read(file)?;
+    let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
+    if let Some(text) = preset.added_to(&text, &config, target)? {
+        // A link stays a link: its target is written.
+        let place = std::fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
+        disk::write_atomic(&place, |out| Ok(out.write_all(text.as_bytes())?))
+            .with_context(|| format!("cannot write the preset into {}", file.display()))?;
+    }
+    Ok(())
+}
+
 /// Runs experiments and writes the page of each among the exports. Returns reports, findings and the paths of the pages.
 fn experiments(opened: &Opened, name: Option<&str>, ctx: &Ctx) -> Result<(Vec<Report>, Vec<Findings>, Vec<String>)> {
     let config = &opened.config;
@@ -65,7 +75,7 @@ fn experiments(opened: &Opened, name: Option<&str>, ctx: &Ctx) -> Result<(Vec<Re
     for found in &findings {
         let path = exports.join("experiments").join(format!("{}.html", found.name));
         let page = experiment_html(found, &config.project.note)?;
-        disk::write_atomic(&path, |out| Ok(std::io::Write::write_all(out, page.as_bytes())?))
+        disk::write_atomic(&path, |out| Ok(out.write_all(page.as_bytes())?))
             .with_context(|| format!("cannot write {}", path.display()))?;
         pages.push(path.display().to_string());
     }
@@ -90,7 +100,7 @@ pub(super) fn laboratory(opened: &Opened, dictionary: Arc<Dictionary>) -> Option
     })
 }
 
-/// A document as the strategies of an experiment cut it. Tokens are words, or characters if strategies count these or if a contextual
+/// A document as the cells of an experiment read it. Tokens are words, or characters if strategies count these or if a contextual
 /// model has tokens of its own.
 fn truncated(opened: &Opened, params: &Params, number: usize, words: &Segmenter) -> Result<Option<Truncated>> {
     let config = &opened.config;
@@ -103,11 +113,22 @@ fn truncated(opened: &Opened, params: &Params, number: usize, words: &Segmenter)
         Err(error) => (None, Some(format!("{error:#}"))),
     };
     let mut strategies = Vec::with_capacity(found.cells.len());
+    let mut cuts: Vec<(TokenizerParams, Segmenter)> = vec![(config.tokenizer.clone(), words.clone())];
     for (number, cell) in found.cells.iter().enumerate() {
-        let strategy = match config.find_feature(&cell.feature).map(|feature| feature.model) {
-            Ok(Model::Onnx) => cell.strategy.in_characters(),
+        // Settings that the configuration has lost since are not shown.
+        let Some(varied) = varied(config, params, cell) else { continue };
+        let strategy = match varied.feature.model {
+            Model::Onnx => cell.strategy.in_characters(),
             _ => cell.strategy.clone(),
         };
+        let at = match cuts.iter().position(|(tokenizer, _)| *tokenizer == varied.tokenizer) {
+            Some(at) => at,
+            None => {
+                cuts.push((varied.tokenizer.clone(), Segmenter::new(&varied.tokenizer, &opened.base)?));
+                cuts.len() - 1
+            }
+        };
+        let words = &cuts[at].1;
         let (layout, views, tokens) = document.document.views(&strategy, words);
         let score = match (&store, cell.set) {
             (Some(store), Some(set)) => document.score(store, set)?,
@@ -122,4 +143,12 @@ fn truncated(opened: &Opened, params: &Params, number: usize, words: &Segmenter)
         strategies,
         without_scores,
     }))
+}
+
+/// A cell's feature and tokenizer by the configuration as it is now; none where it does not have the cell any more.
+fn varied(config: &Config, params: &Params, cell: &Cell) -> Option<VariedFeature> {
+    let feature = config.find_feature(&cell.feature).ok()?;
+    let values_of = |settings: &Settings| settings.values().map(shown).collect::<Vec<String>>();
+    let settings = params.combinations().ok()?.into_iter().find(|settings| values_of(settings) == cell.values)?;
+    put_over(feature, &config.tokenizer, &settings).ok()
 }

@@ -146,51 +146,10 @@ impl<'t> Checker<'t> {
         bail!("{count} problem{} in {}:\n{}", if count == 1 { "" } else { "s" }, self.file, lines.join("\n"));
     }
 
-    /// Every key is read on its own, so that one of a wrong type does not hide the next.
     fn table_as<T: DeserializeOwned + Serialize + Default>(&mut self, path: &str, table: Table) -> T {
-        let mut sound = Table::new();
-        let schema = serde_json::to_value(T::default()).unwrap_or_default();
-        for (key, value) in &table {
-            // What is out of bounds is judged no further.
-            let outside = bounds::problems(&format!("{path}.{key}"), value);
-            if !outside.is_empty() {
-                self.problems.extend(outside);
-                continue;
-            }
-            let mut single = Table::new();
-            single.insert(key.clone(), value.clone());
-            let mut ignored = Vec::new();
-            let read: Result<T, _> = {
-                let mut note = |p: serde_ignored::Path<'_>| ignored.push(p.to_string());
-                let inner = Value::Table(single);
-                serde_path_to_error::deserialize(serde_ignored::Deserializer::new(inner, &mut note))
-            };
-            for unknown in ignored {
-                let at = format!("{path}.{unknown}");
-                let message = match renamed(&at) {
-                    Some(message) => message.to_owned(),
-                    None => unknown_key(last_key(&unknown), keys_at(&schema, &unknown).into_iter(), "key"),
-                };
-                self.problems.push(Problem::new(at, message));
-            }
-            match read {
-                Ok(_) => drop(sound.insert(key.clone(), value.clone())),
-                Err(error) => {
-                    let inner = error.path().to_string();
-                    let at = if inner == "." { key.clone() } else { inner };
-                    self.problems.push(Problem::new(format!("{path}.{at}"), first_line(&error.inner().to_string())));
-                }
-            }
-        }
-        // What is sound is kept, so that the checks of meaning do not complain of its absence.
-        match Value::Table(sound).try_into() {
-            Ok(read) => read,
-            Err(error) => {
-                let error: toml::de::Error = error;
-                self.problems.push(Problem::new(path, first_line(error.message())));
-                T::default()
-            }
-        }
+        let (read, problems) = read_table(path, table);
+        self.problems.extend(problems);
+        read
     }
 
     /// The line of a key path, or of the deepest part of it that the text has.
@@ -220,6 +179,55 @@ impl<'t> Checker<'t> {
             }
         }
         line_of(self.text, offset)
+    }
+}
+
+/// Reads the table at `path`, with everything that is wrong in it. Every key is read on its own, so that one of a wrong type does not hide
+/// the next.
+pub(super) fn read_table<T: DeserializeOwned + Serialize + Default>(path: &str, table: Table) -> (T, Vec<Problem>) {
+    let mut problems = Vec::new();
+    let mut sound = Table::new();
+    let schema = serde_json::to_value(T::default()).unwrap_or_default();
+    for (key, value) in &table {
+        // What is out of bounds is judged no further.
+        let outside = bounds::problems(&format!("{path}.{key}"), value);
+        if !outside.is_empty() {
+            problems.extend(outside);
+            continue;
+        }
+        let mut single = Table::new();
+        single.insert(key.clone(), value.clone());
+        let mut ignored = Vec::new();
+        let read: Result<T, _> = {
+            let mut note = |p: serde_ignored::Path<'_>| ignored.push(p.to_string());
+            let inner = Value::Table(single);
+            serde_path_to_error::deserialize(serde_ignored::Deserializer::new(inner, &mut note))
+        };
+        for unknown in ignored {
+            let at = format!("{path}.{unknown}");
+            let message = match renamed(&at) {
+                Some(message) => message.to_owned(),
+                None => unknown_key(last_key(&unknown), keys_at(&schema, &unknown).into_iter(), "key"),
+            };
+            problems.push(Problem::new(at, message));
+        }
+        match read {
+            Ok(_) => drop(sound.insert(key.clone(), value.clone())),
+            Err(error) => {
+                let inner = error.path().to_string();
+                let at = if inner == "." { key.clone() } else { inner };
+                problems.push(Problem::new(format!("{path}.{at}"), first_line(&error.inner().to_string())));
+            }
+        }
+    }
+    // What is sound is kept, so that the checks of meaning do not complain of its absence.
+    match Value::Table(sound).try_into() {
+        Ok(read) => (read, problems),
+        Err(error) => {
+            let error: toml::de::Error = error;
+            problems.push(Problem::new(path, first_line(error.message())));
+            (T::default(), problems)
+        }
     }
 }
 

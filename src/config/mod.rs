@@ -7,7 +7,9 @@ pub mod bounds;
 mod check;
 pub mod edit;
 pub mod outline;
+mod preset;
 mod validate;
+pub mod vary;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -26,6 +28,7 @@ use inkstone_market::Cutoff;
 use inkstone_onnx::RuntimeParams;
 use inkstone_text::TokenizerParams;
 use inkstone_tui::{Depth, Shade};
+pub use preset::Preset;
 
 /// The commented file of all settings, as `inkstone init` writes it.
 pub const TEMPLATE: &str = include_str!("../../workbench.toml");

@@ -80,7 +80,7 @@ pub fn example(section: &str, taken: &[String]) -> Option<String> {
     let keys: &[&str] = match section {
         "feature" => &["name", "model"],
         "factor" => &["name", "expression"],
-        "experiment" => &["name", "target", "features", "strategies"],
+        "experiment" => &["name", "target", "features", "vary"],
         _ => return None,
     };
     let settings = settings();
@@ -115,7 +115,7 @@ fn is_invented(section: &str, key: &str, below: &str) -> bool {
                 || below == "onnx." && matches!(key, "model" | "fitted_until")
         }
         "factor" => matches!(key, "name" | "expression"),
-        "experiment" => matches!(key, "name" | "features" | "strategies" | "factor"),
+        "experiment" => matches!(key, "name" | "features" | "vary" | "baseline" | "factor"),
         _ => false,
     }
 }

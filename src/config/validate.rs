@@ -5,6 +5,7 @@ use std::path::{Component, Path};
 
 use super::Config;
 use super::check::Problem;
+use super::vary;
 use inkstone_base::disk;
 use inkstone_corpus::ingest::Table;
 use inkstone_features::extract::{Model, in_order_of_inputs};
@@ -153,6 +154,9 @@ pub(super) fn problems(config: &Config) -> Vec<Problem> {
         let unknown = experiment.features.iter().filter_map(|name| config.find_feature(name).err());
         let at = format!("experiment[{i}].features");
         problems.extend(unknown.map(|error| Problem::new(&at, error.to_string())));
+        let unfit = vary::problems(experiment, &config.feature, &config.tokenizer);
+        let at = |path: String| format!("experiment[{i}].vary.{path}");
+        problems.extend(unfit.into_iter().map(|(path, why)| Problem::new(at(path), why)));
     }
     for (section, result) in [
         ("clean", config.clean.check()),

@@ -44,6 +44,7 @@ use inkstone_store::{Set, Store};
 use inkstone_tables::corpus::Parts;
 use inkstone_tables::frames;
 use inkstone_tables::project::Project;
+use inkstone_text::TokenizerParams;
 pub use integrity::{check, repair};
 use output::Output;
 pub use results::{FactorResult, factor_result, factor_results, study, write_report};
@@ -83,7 +84,7 @@ fn check_folders(config: &Config, base: &Path, last: Stage) -> Result<()> {
 fn needs_structure(config: &Config) -> Needs {
     let asked =
         Needs { sentences: config.structure.enabled, salience: config.structure.salience.iter().copied().collect() };
-    let strategies = config.experiment.iter().flat_map(|experiment| experiment.grid().unwrap_or_default());
+    let strategies = config.experiment.iter().flat_map(|experiment| experiment.strategies().unwrap_or_default());
     let salience_of_experiments = strategies.map(|strategy| Needs { sentences: false, ..strategy.needs() });
     config.feature.iter().map(Feature::needs).chain(salience_of_experiments).fold(asked, Needs::and)
 }
@@ -359,7 +360,7 @@ impl<'a> Run<'a> {
             self.corpus,
             feature.needs().sentences.then_some(self.structure),
             learns,
-            self.files_named_in(feature)?,
+            self.files_named_in(feature, &self.config.tokenizer)?,
             self.ctx.seed(),
         )))
     }
@@ -380,9 +381,11 @@ impl<'a> Run<'a> {
     }
 
     /// Content hashes of the dictionaries, word lists and models that a feature reads beside the corpus.
-    fn files_named_in(&self, feature: &Feature) -> Result<Vec<Key>> {
-        let files = self.config.tokenizer.files().into_iter().chain(feature.lexicon.files());
-        let mut keys = files.map(|file| disk::hash_file(&self.base.join(file))).collect::<Result<Vec<Key>>>()?;
+    fn files_named_in(&self, feature: &Feature, tokenizer: &TokenizerParams) -> Result<Vec<Key>> {
+        let mut keys = self.files_of_words(tokenizer)?;
+        for file in feature.lexicon.files() {
+            keys.push(disk::hash_file(&self.base.join(file))?);
+        }
         if feature.model == Model::Onnx {
             keys.push(feature.onnx.files_key(self.base)?);
         }
@@ -391,6 +394,11 @@ impl<'a> Run<'a> {
             keys.push(files.with_context(|| format!("feature {:?}", feature.name))?);
         }
         Ok(keys)
+    }
+
+    /// Content hashes of the dictionaries and stop words of a tokenizer.
+    fn files_of_words(&self, tokenizer: &TokenizerParams) -> Result<Vec<Key>> {
+        tokenizer.files().into_iter().map(|file| disk::hash_file(&self.base.join(file))).collect()
     }
 }
 

@@ -24,4 +24,4 @@ pub(super) const LINT: u32 = 4;
 pub(super) const EXPORT: u32 = 3;
 pub(super) const REPORT: u32 = 3;
 /// Version of the cells of experiments.
-pub(super) const EXPERIMENT: u32 = 3;
+pub(super) const EXPERIMENT: u32 = 4;

@@ -1,4 +1,4 @@
-//! The truncation laboratory on the demo: what was planted is found, a stopped grid goes on, and bad asks are refused.
+//! Experiments on the demo: what was planted is found, a stopped grid goes on, and bad asks are refused.
 
 use std::fs;
 use std::path::Path;
@@ -10,11 +10,17 @@ use crate::{assert_says, edit, run};
 
 fn cell<'j>(found: &'j Value, strategy: &str) -> &'j Value {
     let cells = found["cells"].as_array().expect("findings have cells");
-    cells.iter().find(|cell| cell["strategy"] == strategy).unwrap_or_else(|| panic!("no {strategy} in {found:#}"))
+    cells.iter().find(|cell| cell["setting"] == strategy).unwrap_or_else(|| panic!("no {strategy} in {found:#}"))
 }
 
 fn figure(found: &Value, strategy: &str) -> f64 {
     cell(found, strategy)["figure"].as_f64().expect("a cell has a figure")
+}
+
+/// Stages of a run whose names begin so.
+fn stages_of(json: &Value, begins: &str) -> usize {
+    let stages = json["stages"].as_array().expect("a run has stages").iter();
+    stages.filter(|stage| stage["stage"].as_str().is_some_and(|name| name.starts_with(begins))).count()
 }
 
 fn experiment(folder: &Path, name: &str) -> Value {
@@ -59,12 +65,11 @@ fn a_stopped_grid_goes_on_with_the_cells_that_it_lacks() {
     assert_eq!(done.count(), 24, "the grid tells of every cell: {grid:#}");
     kept[..5].iter().for_each(|path| fs::remove_file(path).unwrap());
     let json = run(copy.path(), &["experiment", "--headless", "--name", "rating", "--threads", "1"]).finished();
-    let read =
-        json["stages"].as_array().unwrap().iter().filter(|s| s["stage"].as_str().unwrap().starts_with("words · "));
-    assert_eq!(read.count(), 5, "only what is missing is read again");
+    let read = stages_of(&json, "words · ");
+    assert_eq!(read, 5, "only what is missing is read again");
     let again = &json["experiments"][0];
     for (a, b) in first["cells"].as_array().unwrap().iter().zip(again["cells"].as_array().unwrap()) {
-        assert_eq!((&a["strategy"], &a["figure"], &a["against"]), (&b["strategy"], &b["figure"], &b["against"]));
+        assert_eq!((&a["setting"], &a["figure"], &a["against"]), (&b["setting"], &b["figure"], &b["against"]));
     }
 }
 
@@ -82,4 +87,130 @@ fn what_cannot_be_compared_is_refused_with_the_way_out() {
     assert_says(&refusal(&["--name", "rating"]), &["all", "rating \"other\"", "at least two classes"]);
     edit(&config, "features = [\"words\"]", "features = [\"learned\", \"placebo\", \"wrods\"]");
     assert_says(&refusal(&[]), &["no feature \"wrods\"", "words"]);
+}
+
+/// Three settings over one feature, judged by the ratings of reports. Their titles tell the rating away, and are dropped.
+const SETTINGS: &str = r#"
+[[experiment]]
+name = "settings"
+target = "rating"
+positive = ["买入", "增持"]
+features = ["words"]
+kinds = ["report"]
+unit = "characters"
+vary = { truncate = ["head:512c -title", "head:5c -title"], "tokenizer.mode" = ["jieba", "char"], model = ["tfidf", "bayes"], "lexicon.negation_window" = [4, 0] }
+draws = 500
+
+[[experiment]]
+name = "again"
+target = "rating"
+positive = ["买入", "增持"]
+features = ["words", "tone"]
+kinds = ["report"]
+vary = { truncate = ["head:512c -title"], "tokenizer.mode" = ["jieba", "char"] }
+draws = 200
+
+[[experiment]]
+name = "returns"
+features = ["tone"]
+factor = "tone"
+kinds = ["report"]
+vary = { "lexicon.negation_window" = [4, 0], truncate = ["head:512c -title", "head:5c -title"] }
+draws = 200
+"#;
+
+#[test]
+fn any_setting_is_compared_and_one_without_effect_has_p_1() {
+    let copy = third().copy();
+    let config = copy.path().join("workbench.toml");
+    fs::write(&config, fs::read_to_string(&config).unwrap() + SETTINGS).unwrap();
+    let json = run(copy.path(), &["experiment", "--headless", "--name", "settings"]).finished();
+    let found = &json["experiments"][0];
+    assert_eq!(found["vary"], serde_json::json!(["lexicon.negation_window", "model", "tokenizer.mode", "truncate"]));
+    assert_eq!(found["cells"].as_array().unwrap().len(), 16);
+    // The words of a text are counted once for each way of reading it: two tokenizers by two strategies.
+    assert_eq!(stages_of(&json, "words"), 4, "{:#}", json["stages"]);
+    let effect = |found: &Value, value: &str| {
+        let effects = found["effects"].as_array().unwrap();
+        effects
+            .iter()
+            .find(|effect| effect["value"] == value)
+            .unwrap_or_else(|| panic!("no {value} in {effects:?}"))
+            .clone()
+    };
+    // Five characters tell no rating.
+    let short = effect(found, "head:5c -title");
+    assert_eq!(short["cells"], 8);
+    assert!(short["against"]["interval"]["high"].as_f64().unwrap() < 0.0, "{short}");
+    assert!(short["against"]["p_adjusted"].as_f64().unwrap() < 0.05, "{short}");
+    // A lexicon says nothing to a model that has none.
+    let nothing = &effect(found, "0")["against"];
+    assert_eq!((&nothing["difference"], &nothing["p"]), (&serde_json::json!(0.0), &serde_json::json!(1.0)));
+    let pair = ["4", "0"].map(|window| {
+        let name = format!("negation_window={window} · model=bayes · mode=char · head:512c -title");
+        cell(found, &name)["figure"].clone()
+    });
+    assert_eq!(pair[0], pair[1]);
+    // What is worse beyond chance is not among those that may be the best.
+    let worst = found["cells"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .min_by(|a, b| a["figure"].as_f64().unwrap().total_cmp(&b["figure"].as_f64().unwrap()));
+    assert!(worst.unwrap()["p_best"].as_f64().unwrap() < 0.05, "{worst:?}");
+    let page = fs::read_to_string(copy.path().join("exports/experiments/settings.html")).unwrap();
+    assert_says(&page, &["id=\"effects\"", "<th scope=\"col\" class=\"text\">negation_window</th>"]);
+
+    let again = run(copy.path(), &["experiment", "--headless", "--name", "settings", "--threads", "1"]).finished();
+    assert_eq!((stages_of(&again, "words"), stages_of(&again, "audit")), (0, 0), "nothing is computed twice");
+    assert_eq!(again["experiments"][0]["cells"], found["cells"]);
+
+    // A lexicon's rows are dense; they are compared beside counts.
+    let mixed = experiment(copy.path(), "again");
+    assert_eq!(mixed["cells"].as_array().unwrap().len(), 4);
+    // Judged by returns, each cell is a trial, called by its settings.
+    let returns = experiment(copy.path(), "returns");
+    assert_eq!(returns["cells"].as_array().unwrap().len(), 4);
+    let short = effect(&returns, "head:5c -title");
+    assert!(short["against"]["difference"].as_f64().unwrap() < 0.0, "{short}");
+    let list = run(copy.path(), &["ledger", "list", "--headless"]).finished();
+    let name = "returns · tone · negation_window=0 · head:5c -title";
+    assert!(list["trials"].as_array().unwrap().iter().any(|trial| trial["factor"] == name), "{list:#}");
+}
+
+#[test]
+fn settings_that_lead_nowhere_are_refused_by_name() {
+    let copy = third().copy();
+    let config = copy.path().join("workbench.toml");
+    let plain = fs::read_to_string(&config).unwrap();
+    let refused = |vary: &str| {
+        let grid = format!("\n[[experiment]]\nname = \"layers\"\nfeatures = [\"words\"]\nvary = {vary}\n");
+        fs::write(&config, plain.clone() + &grid).unwrap();
+        run(copy.path(), &["experiment", "--headless"]).refusal()
+    };
+    assert_says(
+        &refused("{ \"onnx.layerz\" = [\"last\", \"first\"] }"),
+        &["experiment \"layers\"", "\"words\"", "onnx.layerz: unknown key; did you mean \"layers\"?"],
+    );
+    assert_says(&refused("{ \"backtest.delay\" = [1, 2] }"), &["vary reaches the keys of [[feature]]"]);
+    assert_says(&refused("{ \"tfidf.max_features\" = [10, -1] }"), &["-1 is out of bounds; write one from"]);
+    assert_says(&refused("{ model = [\"svm\", \"svm\"] }"), &["\"layers\"", "model has the value svm twice"]);
+    assert_says(&refused("{}"), &["\"layers\"", "nothing to compare it with"]);
+}
+
+#[test]
+fn a_preset_is_written_once_and_run() {
+    let copy = third().copy();
+    let config = copy.path().join("workbench.toml");
+    let before = fs::read_to_string(&config).unwrap();
+    let preset = ["experiment", "--headless", "--preset", "granularity", "--target", "rating"];
+    let json = run(copy.path(), &preset).finished();
+    let found = &json["experiments"][0];
+    assert_eq!((found["name"].as_str(), found["cells"].as_array().unwrap().len()), (Some("granularity"), 6));
+    let written = fs::read_to_string(&config).unwrap();
+    assert!(written.contains("name = \"granularity\"") && written.starts_with(&before[..200]), "{written}");
+    run(copy.path(), &preset).finished();
+    assert_eq!(fs::read_to_string(&config).unwrap(), written, "it is there already");
+    let refusal = run(copy.path(), &["experiment", "--headless", "--preset", "eras"]).refusal();
+    assert_says(&refusal, &["eras compares vectors", "--target rating"]);
 }

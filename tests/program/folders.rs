@@ -179,7 +179,7 @@ fn folders_named_by_flags_are_new_empty_or_of_the_program() {
 }
 
 const EXPERIMENT: &str = "\n[[experiment]]\nname = \"heads\"\ntarget = \"factor\"\nfeatures = [\"tone\"]\nunit = \"characters\"\n\
-    strategies = [\"head\"]\nlengths = [16, 64]\nhorizon = 1\n";
+    vary = { truncate = [\"head\"] }\nlengths = [16, 64]\nhorizon = 1\n";
 
 /// A project with an experiment, which needs more days than the other tests.
 fn laboratory() -> Desk {

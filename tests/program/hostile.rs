@@ -74,8 +74,9 @@ fn names_that_lead_elsewhere_are_refused_with_their_line() {
         let config = desk.folder().join("workbench.toml");
         edit(&config, "[[factor]]\nname = \"tone\"", &format!("[[factor]]\nname = \"{name}\""));
         assert_says(&desk.run().refusal(), &["workbench.toml:18: factor[0].name: "]);
-        let experiment =
-            format!("\n[[experiment]]\nname = \"{name}\"\nfeatures = [\"tone\"]\nstrategies = [\"head:64\"]\n");
+        let experiment = format!(
+            "\n[[experiment]]\nname = \"{name}\"\nfeatures = [\"tone\"]\nvary = {{ truncate = [\"head:64\"] }}\n"
+        );
         let desk = Desk::new();
         let config = desk.folder().join("workbench.toml");
         fs::write(&config, fs::read_to_string(&config).unwrap() + &experiment).unwrap();

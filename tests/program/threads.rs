@@ -81,8 +81,7 @@ target = "factor"
 features = ["tone"]
 factor = "tone"
 unit = "characters"
-strategies = ["head -title", "tail -title", "random -title"]
-baseline = "head -title"
+vary = { truncate = ["head -title", "tail -title", "random -title"] }
 lengths = [128]
 
 [backtest]

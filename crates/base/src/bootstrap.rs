@@ -1,9 +1,10 @@
-//! The moving-block bootstrap, and a correction for the number of comparisons.
+//! The moving-block bootstrap, a correction for the number of comparisons, and the cells that may be the best.
 //!
 //! Neighbouring days (and documents of one event) resemble each other, so whole blocks of neighbours are drawn (Kunsch 1989, Liu
 //! and Singh 1992). Every cell is computed on the same draws, so differences between cells are paired. Intervals are percentiles
 //! of the draws. A p-value is the share of draws that, centred on a difference of zero, differ as much. P-values of many differences are
-//! adjusted by the step-down of Romano and Wolf (2005).
+//! adjusted by the step-down of Romano and Wolf (2005). The cells that may be the best are the model confidence set of Hansen, Lunde and
+//! Nason (2011): a comparison with the best that counts that the best was chosen on the same observations.
 
 use std::ops::Range;
 
@@ -128,6 +129,46 @@ pub fn compare(
     comparisons
 }
 
+/// P-values of the model confidence set, by the statistic of the greatest distance below the mean of the cells left (T_max). A cell may be
+/// the best, at a confidence of 0.95, where its value is above 0.05; that of the highest figure is 1. Higher figures are better. None for
+/// a cell without a figure.
+pub fn confidence_set(figures: &[f64], draws: &[Vec<f64>]) -> Vec<Option<f64>> {
+    let mut left: Vec<usize> = (0..figures.len()).filter(|&cell| figures[cell].is_finite()).collect();
+    let mut found = vec![None; figures.len()];
+    // A draw without a figure (a class that was not drawn) tells nothing of its cell.
+    let error = |draw: &[f64], cell: usize| Some(draw[cell] - figures[cell]).filter(|e| e.is_finite()).unwrap_or(0.0);
+    let mut before = 0.0f64;
+    while !left.is_empty() {
+        let mean = |value: &dyn Fn(usize) -> f64| left.iter().map(|&cell| value(cell)).sum::<f64>() / left.len() as f64;
+        let average = mean(&|cell| figures[cell]);
+        let errors: Vec<Vec<f64>> = draws
+            .iter()
+            .map(|draw| {
+                let average = mean(&|cell| error(draw, cell));
+                left.iter().map(|&cell| average - error(draw, cell)).collect()
+            })
+            .collect();
+        let spread: Vec<f64> = (0..left.len())
+            .map(|k| (errors.iter().map(|draw| draw[k] * draw[k]).sum::<f64>() / draws.len() as f64).sqrt())
+            .collect();
+        let distance = |k: usize, value: f64| if spread[k] > 0.0 { value / spread[k] } else { 0.0 };
+        let below: Vec<f64> = (0..left.len()).map(|k| distance(k, average - figures[left[k]])).collect();
+        let worst = below.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let largest = |draw: &Vec<f64>| (0..draw.len()).map(|k| distance(k, draw[k])).fold(f64::NEG_INFINITY, f64::max);
+        let as_far = errors.iter().map(largest).filter(|far| *far >= worst).count();
+        before = before.max((1 + as_far) as f64 / (1 + draws.len()) as f64);
+        // Equal cells leave together; the last ones are the best.
+        let leaves: Vec<bool> = below.iter().map(|value| *value == worst).collect();
+        let last = leaves.iter().all(|leaves| *leaves);
+        left.iter().zip(&leaves).filter(|(_, leaves)| **leaves).for_each(|(&cell, _)| {
+            found[cell] = Some(if last { 1.0 } else { before });
+        });
+        let mut stays = leaves.iter().map(|leaves| !leaves);
+        left.retain(|_| stays.next().unwrap_or(false));
+    }
+    found
+}
+
 #[cfg(test)]
 mod tests {
     use rand_distr::{Distribution, StandardNormal};
@@ -221,5 +262,52 @@ mod tests {
         // A cell that never differs is no discovery.
         let same = compare(&[1.0, 1.0], &[vec![1.0, 1.0], vec![2.0, 2.0]], 0, &[1], 0.9);
         assert_eq!((same[0].difference, same[0].p_adjusted), (0.0, 1.0));
+    }
+
+    /// Losses, how often each observation was drawn, and the p-values of the Python package arch.
+    #[derive(Deserialize)]
+    struct ArchSet {
+        losses: Vec<Vec<f64>>,
+        times: Vec<Vec<u32>>,
+        p: Vec<f64>,
+    }
+
+    #[test]
+    fn the_confidence_set_is_that_of_arch() {
+        let reference: ArchSet =
+            serde_json::from_str(include_str!("../../../tests/reference/arch/confidence_set.json")).unwrap();
+        let cells = reference.losses[0].len();
+        let series: Vec<Vec<f64>> =
+            (0..cells).map(|cell| reference.losses.iter().map(|losses| -losses[cell]).collect()).collect();
+        let figures: Vec<f64> = series.iter().map(|values| mean(&vec![1; values.len()], values)).collect();
+        let draws: Vec<Vec<f64>> =
+            reference.times.iter().map(|times| series.iter().map(|values| mean(times, values)).collect()).collect();
+        let n = draws.len() as f64;
+        let ours = confidence_set(&figures, &draws);
+        for (ours, theirs) in ours.iter().zip(&reference.p) {
+            // arch gives the share of the draws alone; the observation itself counts here as one more.
+            let wanted = if *theirs == 1.0 { 1.0 } else { (1.0 + theirs * n) / (1.0 + n) };
+            assert!((ours.unwrap() - wanted).abs() < 1e-12, "{ours:?} {wanted}");
+        }
+    }
+
+    #[test]
+    fn the_set_of_the_best_leaves_out_what_is_worse_and_keeps_what_is_equal() {
+        let n = 300;
+        let good = noise(n, 5);
+        let close: Vec<f64> = good.iter().zip(noise(n, 6)).map(|(g, e)| g + 0.3 * e).collect();
+        let bad: Vec<f64> = good.iter().zip(noise(n, 7)).map(|(g, e)| g - 0.5 + 0.3 * e).collect();
+        let cells = [good.clone(), close, bad, good];
+        let figures: Vec<f64> = cells.iter().map(|v| crate::stats::mean(v.iter().copied())).collect();
+        let draws = draw(n, 3, 500, &ctx(2), |times| cells.iter().map(|v| mean(times, v)).collect()).unwrap();
+        let found = confidence_set(&figures, &draws);
+        let [first, second, third, fourth] = found[..] else { panic!() };
+        assert_eq!(first, fourth);
+        assert!(first.unwrap() > 0.05 && second.unwrap() > 0.05 && third.unwrap() < 0.01, "{found:?}");
+        assert_eq!(found.iter().flatten().copied().fold(0.0, f64::max), 1.0);
+        // Cells that never differ are all the best; one without a figure is none.
+        let same = confidence_set(&[0.5, 0.5, f64::NAN], &[vec![0.4, 0.4, 0.1], vec![0.6, 0.6, f64::NAN]]);
+        assert_eq!(same, [Some(1.0), Some(1.0), None]);
+        assert_eq!(confidence_set(&[], &[]), []);
     }
 }

@@ -52,7 +52,7 @@ pub fn differences_svg(findings: &Findings, language: Language) -> Result<Option
     let wide = |texts: &mut dyn Iterator<Item = String>, head: &str| -> i32 {
         texts.map(|text| svg::width(&text, TYPE)).fold(svg::width(head, TYPE), f64::max).ceil() as i32 + 12
     };
-    let left = wide(&mut rows.iter().map(|(cell, _)| label(findings, cell)), words::STRATEGY.to(language));
+    let left = wide(&mut rows.iter().map(|(cell, _)| label(findings, cell)), words::CELL.to(language));
     let middle = wide(&mut rows.iter().map(|(_, c)| signed(c.difference, DECIMALS)), heads[0]);
     let right = wide(&mut rows.iter().map(|(_, c)| probability(c.p_adjusted)), heads[1]);
     let legend = Legend::new(legend, left + PLOT + middle + right - 16);
@@ -61,7 +61,7 @@ pub fn differences_svg(findings: &Findings, language: Language) -> Result<Option
     let name = format!("{}: {}", words::DIFFERENCES.to(language), findings.name);
     let drawn = svg::picture(&name, (across as u32, (down + legend.height() + 8) as u32), |canvas| {
         let small = |h| svg::style(TYPE, DIM, h, VPos::Center);
-        svg::write(canvas, words::STRATEGY.to(language), (8, TOP / 2), small(HPos::Left))?;
+        svg::write(canvas, words::CELL.to(language), (8, TOP / 2), small(HPos::Left))?;
         let columns = [left + PLOT + middle, left + PLOT + middle + right];
         for (head, x) in heads.into_iter().zip(columns) {
             svg::write(canvas, head, (x, TOP / 2), small(HPos::Right))?;
@@ -135,11 +135,11 @@ mod tests {
     #[test]
     fn cells_are_sorted_by_difference_and_coloured_by_what_stands() {
         let findings = findings();
-        let names: Vec<String> = compared(&findings).iter().map(|(cell, _)| cell.strategy.to_string()).collect();
+        let names: Vec<String> = compared(&findings).iter().map(|(cell, _)| cell.setting.clone()).collect();
         assert_eq!(names, ["tail:512", "sections:512@rating,risk", "head:128", "middle:512"]);
         let svg = differences_svg(&findings, Language::En).unwrap().unwrap();
         let texts = texts(&svg);
-        for text in ["tail:512 · 语气", "+0.0220", "0.004", "sections:512@rating,risk · bert<&>", "may be chance"] {
+        for text in ["语气 · tail:512", "+0.0220", "0.004", "bert<&> · sections:512@rating,risk", "may be chance"] {
             assert!(texts.iter().any(|t| t == text), "{text} is not in {texts:?}");
         }
         // One bar each stands above and below, beside that of the legend.

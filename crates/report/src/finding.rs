@@ -2,9 +2,9 @@
 
 use super::words;
 use inkstone_base::bootstrap::{Comparison, Interval};
-use inkstone_base::figures::{number, probability, signed};
+use inkstone_base::figures::{number, percent, probability, signed};
 use inkstone_base::language::Language;
-use inkstone_features::experiment::{Cell, Findings};
+use inkstone_features::experiment::{Cell, Effect, Findings, TRUNCATE, cell_name, short};
 
 /// Decimals of figures and differences.
 pub const DECIMALS: usize = 4;
@@ -62,10 +62,19 @@ pub(crate) fn features(findings: &Findings) -> Vec<&str> {
     distinct(findings.cells.iter().map(|cell| cell.feature.as_str()))
 }
 
-/// Name of a cell: its strategy, and its feature where there are several.
+/// Name of a cell: its settings, and its feature where there are several.
 pub fn label(findings: &Findings, cell: &Cell) -> String {
-    let strategy = cell.strategy.to_string();
-    if features(findings).len() > 1 { format!("{strategy} · {}", cell.feature) } else { strategy }
+    let one_feature = features(findings).len() == 1 && !cell.setting.is_empty();
+    if one_feature { cell.setting.clone() } else { cell_name(&cell.feature, &cell.setting) }
+}
+
+/// A value with its setting: `layers=last:4`; a feature or a strategy of truncation alone.
+pub fn effect_label(findings: &Findings, effect: &Effect) -> String {
+    let varies = findings.vary.contains(&effect.setting) && effect.setting != TRUNCATE;
+    match varies {
+        true => format!("{}={}", short(&effect.setting, &findings.vary), effect.value),
+        false => effect.value.clone(),
+    }
 }
 
 /// An interval: `[0.0123, 0.0456]`; a dash where there is none.
@@ -131,14 +140,14 @@ pub fn finding(findings: &Findings, language: Language) -> String {
             let (name, base_name) = (name(best), name(base));
             if zh {
                 format!(
-                    "没有策略被证明优于基线 {base_name}（{measure} {}）：其余中数值最高的是 {name}，{}，{}，共比较 {compared} 个单元。",
+                    "没有单元被证明优于基线 {base_name}（{measure} {}）：其余中数值最高的是 {name}，{}，{}，共比较 {compared} 个单元。",
                     figure(base),
                     figure(best),
                     against(best),
                 )
             } else {
                 format!(
-                    "No strategy is shown to be better than the baseline {base_name} ({measure} {}): the highest of the others is {name} with {}, {}, of {compared} cells compared.",
+                    "No cell is shown to be better than the baseline {base_name} ({measure} {}): the highest of the others is {name} with {}, {}, of {compared} cells compared.",
                     figure(base),
                     figure(best),
                     against(best),
@@ -158,6 +167,15 @@ pub fn finding(findings: &Findings, language: Language) -> String {
             format!("{below} 个单元被证明不如基线。")
         } else {
             format!(" {below} {} shown to be worse than the baseline.", if below == 1 { "is" } else { "are" })
+        };
+    }
+    let in_set = there.iter().filter(|cell| findings.may_be_best(cell)).count();
+    if in_set > 0 {
+        let (all, sure) = (there.len(), percent(findings.confidence));
+        sentences += &if zh {
+            format!("以 {sure} 的置信度，{all} 个单元中有 {in_set} 个可能是最好的。")
+        } else {
+            format!(" With {sure} confidence, {in_set} of {all} cells may be the best.")
         };
     }
     sentences
@@ -183,16 +201,22 @@ mod tests {
         let sentences = finding(&found, Language::En);
         assert_eq!(
             sentences,
-            "tail:512 · 语气 is better than the baseline head:512 · 语气: RankIC 0.0520 [0.0420, 0.0620] against 0.0300, a difference of \
+            "语气 · tail:512 is better than the baseline 语气 · head:512: RankIC 0.0520 [0.0420, 0.0620] against 0.0300, a difference of \
              +0.0220 [0.0120, 0.0320], adjusted p 0.004, of 5 cells compared. 1 is shown to be worse than the baseline."
         );
         let sentences = finding(&found, Language::Zh);
         assert!(
-            sentences.starts_with("tail:512 · 语气 优于基线 head:512 · 语气：RankIC 0.0520")
+            sentences.starts_with("语气 · tail:512 优于基线 语气 · head:512：RankIC 0.0520")
                 && sentences.contains("校正 p 0.004"),
             "{sentences}"
         );
         assert!(sentences.ends_with("1 个单元被证明不如基线。"));
+        // The cells that may be the best are counted where that is known.
+        let mut found = found;
+        found.cells.iter_mut().for_each(|cell| cell.p_best = Some(if cell.figure > 0.03 { 0.4 } else { 0.01 }));
+        let sentences = finding(&found, Language::En);
+        assert!(sentences.ends_with(" With 95.0 % confidence, 3 of 5 cells may be the best."), "{sentences}");
+        assert!(finding(&found, Language::Zh).ends_with("5 个单元中有 3 个可能是最好的。"));
     }
 
     #[test]
@@ -201,19 +225,18 @@ mod tests {
         found.cells[2].against.as_mut().unwrap().p_adjusted = 0.051;
         let sentences = finding(&found, Language::En);
         assert!(
-            sentences
-                .starts_with("No strategy is shown to be better than the baseline head:512 · 语气 (RankIC 0.0300)"),
+            sentences.starts_with("No cell is shown to be better than the baseline 语气 · head:512 (RankIC 0.0300)"),
             "{sentences}"
         );
-        assert!(sentences.contains("the highest of the others is tail:512 · 语气 with 0.0520"), "{sentences}");
+        assert!(sentences.contains("the highest of the others is 语气 · tail:512 with 0.0520"), "{sentences}");
         // A lower figure that stands comes before a higher one that does not, and the higher one is told too.
         found.cells[1].against.as_mut().unwrap().p_adjusted = 0.01;
         found.cells[1].against.as_mut().unwrap().difference = 0.004;
         let sentences = finding(&found, Language::En);
-        assert!(sentences.starts_with("head:128 · 语气 is better"), "{sentences}");
+        assert!(sentences.starts_with("语气 · head:128 is better"), "{sentences}");
         assert!(
             sentences
-                .contains("The highest figure is that of tail:512 · 语气 (0.0520), but its difference may be chance."),
+                .contains("The highest figure is that of 语气 · tail:512 (0.0520), but its difference may be chance."),
             "{sentences}"
         );
     }

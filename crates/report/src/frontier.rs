@@ -46,7 +46,7 @@ impl Point<'_> {
     }
 }
 
-/// Families of strategies, in the order of the cells.
+/// Families of cells, in their order.
 pub(crate) fn families(findings: &Findings) -> Vec<&str> {
     distinct(findings.cells.iter().map(|cell| cell.family.as_str()))
 }
@@ -106,7 +106,9 @@ pub fn frontier_svg(findings: &Findings, language: Language) -> Result<Option<St
 /// Entries of the legend: families, features, lines.
 fn entries(findings: &Findings, language: Language) -> Vec<(Symbol, String)> {
     let mut entries: Vec<(Symbol, String)> = Vec::new();
-    for (i, family) in families(findings).into_iter().enumerate() {
+    // Where features alone are compared, each is a family.
+    let of_features = findings.vary.is_empty() && features(findings).len() > 1;
+    for (i, family) in families(findings).into_iter().enumerate().filter(|_| !of_features) {
         entries.push((Symbol::Bar(svg::series(i)), family.to_owned()));
     }
     for (i, feature) in features(findings).into_iter().enumerate() {
@@ -190,7 +192,7 @@ fn draw(canvas: &Canvas<'_>, findings: &Findings, points: &[Point<'_>], right: i
         let y = place(point.cost, point.ends()[1]).1;
         name_point(
             canvas,
-            &point.cell.strategy.to_string(),
+            if point.cell.setting.is_empty() { &point.cell.feature } else { &point.cell.setting },
             (x, y - 10),
             plot.start..plot.end,
             svg::series(point.family),
@@ -239,7 +241,7 @@ mod tests {
             "head:128",
             "tail:512",
             "bert<&>",
-            "baseline head:512 · 语气",
+            "baseline 语气 · head:512",
             "sections@rating,risk",
         ] {
             assert!(texts.iter().any(|t| t == text), "{text} is not in {texts:?}");

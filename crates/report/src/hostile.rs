@@ -46,14 +46,20 @@ fn evil_findings() -> Findings {
     findings.factor = Some((EVIL.to_owned(), 5));
     findings.classes = keys(findings.classes);
     findings.dropped = keys(findings.dropped);
+    findings.vary.iter_mut().for_each(evil);
+    for effect in &mut findings.effects {
+        [&mut effect.setting, &mut effect.value].into_iter().for_each(evil);
+    }
     for cell in &mut findings.cells {
         evil(&mut cell.feature);
         evil(&mut cell.family);
+        evil(&mut cell.setting);
+        cell.values.iter_mut().for_each(evil);
         evil(&mut cell.cost.device);
         cell.figures = std::mem::take(&mut cell.figures).into_iter().map(|(key, value)| (key + EVIL, value)).collect();
     }
     for skipped in &mut findings.skipped {
-        [&mut skipped.feature, &mut skipped.strategy, &mut skipped.reason].into_iter().for_each(evil);
+        [&mut skipped.feature, &mut skipped.setting, &mut skipped.reason].into_iter().for_each(evil);
     }
     findings
 }

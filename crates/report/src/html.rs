@@ -12,7 +12,7 @@ use inkstone_base::figures::probability;
 use inkstone_base::figures::{count, number, percent, signed};
 use inkstone_base::language::{Language, Word};
 use inkstone_corpus::structure::Section;
-use inkstone_features::experiment::{Cell, Findings, Target};
+use inkstone_features::experiment::{Cell, Effect, Findings, TRUNCATE, Target, short};
 
 /// The whole page of an experiment. `note` stands on top, for instance that the data is synthetic; an empty one is left out.
 pub fn experiment_html(findings: &Findings, note: &str) -> Result<String> {
@@ -27,6 +27,9 @@ pub fn experiment_html(findings: &Findings, note: &str) -> Result<String> {
     })?;
     let differences = differences.unwrap_or_else(|| paragraph(words::NO_DIFFERENCES));
     page += &section("differences", words::DIFFERENCES, &differences);
+    if !findings.effects.is_empty() {
+        page += &section("effects", words::EFFECTS, &effects(findings));
+    }
     page += &section("cells", words::CELLS, &cells(findings));
     page += &section("kept", words::KEPT, &kept(findings));
     page += &section("overlap", words::OVERLAP, &overlap(findings));
@@ -37,9 +40,9 @@ pub fn experiment_html(findings: &Findings, note: &str) -> Result<String> {
     let skipped: Vec<Vec<String>> = findings
         .skipped
         .iter()
-        .map(|cell| vec![word(&cell.feature), word(&cell.strategy), wrapped(&cell.reason)])
+        .map(|cell| vec![word(&cell.feature), word(&cell.setting), wrapped(&cell.reason)])
         .collect();
-    let heads = [(words::FEATURE, true), (words::STRATEGY, true), (words::REASON, true)];
+    let heads = [(words::FEATURE, true), (words::SETTING, true), (words::REASON, true)];
     page += &section("skipped", words::SKIPPED, &table(&heads, &skipped, words::NO_SKIPPED));
     page += &section("method", words::METHOD, &paragraph(words::METHOD_TEXT));
     Ok(page + &closed())
@@ -107,16 +110,18 @@ fn cells(findings: &Findings) -> String {
     names.sort_unstable();
     names.dedup();
     let measure = both_of(Language::ALL.map(|language| words::measure(findings, language)));
-    let mut heads = vec![
-        head_of(&both(words::FEATURE), true),
-        head_of(&both(words::STRATEGY), true),
+    let mut heads = vec![head_of(&both(words::FEATURE), true)];
+    heads.extend(findings.vary.iter().map(|path| head_of(&setting_head(path, findings), true)));
+    heads.extend([
         head_of(&both(words::TOKENS), false),
         head_of(&measure, false),
         head_of(&both(words::INTERVAL), false),
         head_of(&both(words::DIFFERENCE), false),
         head_of(&both(words::INTERVAL), false),
-    ];
-    heads.extend([words::P, words::P_ADJUSTED, words::ON_FRONTIER].map(|word| head_of(&both(word), false)));
+    ]);
+    heads.extend(
+        [words::P, words::P_ADJUSTED, words::P_BEST, words::ON_FRONTIER].map(|word| head_of(&both(word), false)),
+    );
     heads.extend(names.iter().map(|name| head_of(&text(further(name)), false)));
     heads.extend([words::SECONDS, words::NOTHING_KEPT].map(|word| head_of(&both(word), false)));
     heads.push(head_of(&both(words::DEVICE), true));
@@ -128,13 +133,13 @@ fn cells(findings: &Findings) -> String {
 fn cell_row(findings: &Findings, cell: &Cell, names: &[&str]) -> String {
     let standing = standing(findings, cell);
     let class = if standing == CellStanding::Baseline { " class=\"baseline\"" } else { "" };
-    let mut row = format!("<tr{class}>{}", word(&cell.feature));
     let tag = if standing == CellStanding::Baseline {
         format!(" <span class=\"tag\">{}</span>", both(words::BASELINE))
     } else {
         String::new()
     };
-    row += &format!("<td class=\"text\">{}{tag}</td>", text(&cell.strategy.to_string()));
+    let mut row = format!("<tr{class}><td class=\"text\">{}{tag}</td>", text(&cell.feature));
+    row.extend(cell.values.iter().map(|value| word(value)));
     row += &figure(&tokens(cell));
     row += &figure(&number(cell.figure, DECIMALS));
     row += &figure(&interval(cell.interval));
@@ -152,6 +157,8 @@ fn cell_row(findings: &Findings, cell: &Cell, names: &[&str]) -> String {
         }
         None => row += &figure("–").repeat(4),
     }
+    let may_be_best = if findings.may_be_best(cell) { " class=\"above\"" } else { "" };
+    row += &format!("<td{may_be_best}>{}</td>", cell.p_best.map_or("–".to_owned(), probability));
     row += &if cell.on_frontier { format!("<td>{}</td>", both(words::YES)) } else { figure("") };
     for name in names {
         row += &figure(&cell.figures.get(*name).map_or("–".to_owned(), |value| further_figure(*value)));
@@ -160,6 +167,49 @@ fn cell_row(findings: &Findings, cell: &Cell, names: &[&str]) -> String {
     row += &figure(&count(cell.cost.nothing_kept));
     row += &word(&cell.cost.device);
     row + "</tr>\n"
+}
+
+/// The head of a setting's column: its short name, and for strategies of truncation what they are.
+fn setting_head(path: &str, findings: &Findings) -> String {
+    if path == TRUNCATE { both(words::STRATEGY) } else { text(short(path, &findings.vary)) }
+}
+
+/// What each value of each setting does, setting by setting.
+fn effects(findings: &Findings) -> String {
+    let measure = both_of(Language::ALL.map(|language| words::measure(findings, language)));
+    let mut heads = vec![head_of(&both(words::SETTING), true), head_of(&both(words::VALUE), true)];
+    heads.extend([head_of(&both(words::CELL_COUNT), false), head_of(&measure, false)]);
+    heads.extend(
+        [words::DIFFERENCE, words::INTERVAL, words::P, words::P_ADJUSTED].map(|word| head_of(&both(word), false)),
+    );
+    let row = |effect: &Effect| {
+        let name = match effect.setting.as_str() {
+            "feature" => both(words::FEATURE),
+            path => setting_head(path, findings),
+        };
+        let mut row = format!("<tr><td class=\"text\">{name}</td>{}", word(&effect.value));
+        row += &figure(&count(effect.cells));
+        row += &figure(&number(effect.figure, DECIMALS));
+        row += &match &effect.against {
+            Some(against) => {
+                let stands = against.p_adjusted <= 1.0 - findings.confidence;
+                let class = match (stands, against.difference > 0.0) {
+                    (true, true) => " class=\"above\"",
+                    (true, false) => " class=\"below\"",
+                    (false, _) => "",
+                };
+                format!("<td{class}>{}</td>", signed(against.difference, DECIMALS))
+                    + &figure(&interval(against.interval))
+                    + &figure(&probability(against.p))
+                    + &figure(&probability(against.p_adjusted))
+            }
+            None => figure("–").repeat(4),
+        };
+        row + "</tr>\n"
+    };
+    let rows: Vec<String> = findings.effects.iter().map(row).collect();
+    let table = table_of(&heads, &rows, words::NO_FIGURES);
+    format!("{table}<p class=\"caption\">{}</p>\n", both(words::EFFECTS_CAPTION))
 }
 
 /// Whole numbers without decimals, others with as many as figures have.
@@ -176,7 +226,7 @@ fn kept(findings: &Findings) -> String {
     let has =
         |section: &Section| findings.cells.iter().any(|cell| cell.kept.iter().any(|share| share.section == *section));
     let sections: Vec<Section> = Section::ALL.into_iter().filter(has).collect();
-    let mut heads = vec![head_of(&both(words::FEATURE), true), head_of(&both(words::STRATEGY), true)];
+    let mut heads = vec![head_of(&both(words::FEATURE), true), head_of(&both(words::SETTING), true)];
     heads.extend(sections.iter().map(|section| head_of(&both(words::section(*section)), false)));
     let rows: Vec<String> = findings
         .cells
@@ -191,7 +241,7 @@ fn kept(findings: &Findings) -> String {
                 _ => figure("–"),
             };
             let shares: Vec<String> = sections.iter().map(share).collect();
-            format!("<tr>{}{}{}</tr>\n", word(&cell.feature), word(&cell.strategy.to_string()), shares.concat())
+            format!("<tr>{}{}{}</tr>\n", word(&cell.feature), word(&cell.setting), shares.concat())
         })
         .collect();
     let table = table_of(&heads, &rows, words::NO_SHARES);
@@ -216,7 +266,7 @@ fn overlap(findings: &Findings) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{findings, large, single};
+    use super::super::testing::{findings, grid, large, single};
     use super::*;
 
     #[test]
@@ -224,10 +274,10 @@ mod tests {
         let page = experiment_html(&findings(), "合成数据 <demo>").unwrap();
         for wanted in [
             "合成数据 &lt;demo&gt;",
-            "<title>长文 &lt;截断&gt; · 截断实验",
+            "<title>长文 &lt;截断&gt; · 对比实验",
             "语气 &amp; co",
-            "tail:512 · 语气 优于基线 head:512 · 语气",
-            "tail:512 · 语气 is better than the baseline",
+            "语气 · tail:512 优于基线 语气 · head:512",
+            "语气 · tail:512 is better than the baseline",
             "<td class=\"above\">+0.0220</td>",
             "<td class=\"below\">-0.0200</td>",
             "<td>[0.0420, 0.0620]</td>",
@@ -243,6 +293,20 @@ mod tests {
         assert!(!page.contains("<demo>") && !page.contains("bert<&>") && !page.contains("NaN"));
         assert_eq!(page, experiment_html(&findings(), "合成数据 <demo>").unwrap());
         assert_eq!(page.matches("<svg").count(), 4, "two charts in two languages");
+    }
+
+    #[test]
+    fn a_grid_has_a_column_a_setting_and_what_each_does() {
+        let page = experiment_html(&grid(), "").unwrap();
+        let section = |id: &str| {
+            let from = page.find(&format!("<section id=\"{id}\"")).unwrap_or_else(|| panic!("no section {id}"));
+            page[from..].split("</section>").next().unwrap().to_owned()
+        };
+        insta::assert_snapshot!("grid_sections", [section("finding"), section("effects"), section("cells")].join("\n"));
+        assert!(
+            !experiment_html(&findings(), "").unwrap().contains("id=\"effects\""),
+            "one setting is told by its cells"
+        );
     }
 
     #[test]
@@ -276,7 +340,7 @@ mod tests {
 
     #[test]
     fn tags_are_closed_in_order() {
-        for findings in [findings(), large(), single(), Findings::default()] {
+        for findings in [findings(), large(), single(), grid(), Findings::default()] {
             let page = experiment_html(&findings, "note").unwrap();
             let mut open: Vec<&str> = Vec::new();
             for tag in page.split('<').skip(1).map(|rest| rest.split('>').next().unwrap()) {

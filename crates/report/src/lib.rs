@@ -37,7 +37,7 @@ mod words;
 pub use differences::differences_svg;
 pub use factor::{FactorPage, factor_charts, factor_html};
 pub use finding::finding;
-pub use finding::{CellStanding, DECIMALS, interval, label, standing, tokens};
+pub use finding::{CellStanding, DECIMALS, effect_label, interval, label, standing, tokens};
 pub use frontier::frontier_svg;
 pub use html::experiment_html;
 pub use inkstone_base::language::Language;

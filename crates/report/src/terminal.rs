@@ -7,7 +7,9 @@ use std::fmt;
 
 use super::axis::Axis;
 use super::differences::compared;
-use super::finding::{CellStanding, DECIMALS, baseline, features, finding, interval, label, standing, tokens};
+use super::finding::{
+    CellStanding, DECIMALS, baseline, effect_label, features, finding, interval, label, standing, tokens,
+};
 use super::frontier::{self, Point, families, points};
 use super::spread::spread;
 use super::words;
@@ -15,7 +17,7 @@ use inkstone_base::figures::probability;
 use inkstone_base::figures::{count, number, percent, signed};
 use inkstone_base::language::{Language, Word};
 use inkstone_base::width::{self, Glyph};
-use inkstone_features::experiment::{Cell, Findings};
+use inkstone_features::experiment::{Cell, Effect, Findings, cell_name};
 
 /// Cells of the numbers left of the chart.
 const SCALE: usize = 8;
@@ -111,6 +113,10 @@ pub fn experiment_lines(findings: &Findings, width: usize, language: Language) -
         lines.push(StyledLine::default());
         lines.extend(table(findings, width, language));
     }
+    if !findings.effects.is_empty() {
+        lines.push(StyledLine::default());
+        lines.extend(effects(findings, width, language));
+    }
     let mut aside: Vec<String> = Vec::new();
     if findings.overlap.test_documents > 0 {
         aside.push(format!("{} {}", say(words::OVERLAP), percent(findings.overlap.share)));
@@ -123,7 +129,8 @@ pub fn experiment_lines(findings: &Findings, width: usize, language: Language) -
         lines.extend(wrapped(&aside.join(" · "), width, Tone::Dim));
     }
     for cell in &findings.skipped {
-        let text = format!("{}: {} · {}: {}", say(words::SKIPPED), cell.feature, cell.strategy, cell.reason);
+        let name = cell_name(&cell.feature, &cell.setting);
+        let text = format!("{}: {name}: {}", say(words::SKIPPED), cell.reason);
         lines.extend(wrapped(&text, width, Tone::Dim));
     }
     lines
@@ -294,7 +301,8 @@ pub fn frontier_legend(findings: &Findings, width: usize, language: Language) ->
                 .iter()
                 .any(|cell| cell.family == *family && cell.feature == *feature && cell.figure.is_finite())
             {
-                let text = if features.len() > 1 { format!("{family} · {feature}") } else { (*family).to_owned() };
+                let several = features.len() > 1 && family != feature;
+                let text = if several { format!("{feature} · {family}") } else { (*family).to_owned() };
                 entries.push((mark(findings, f, i), Tone::Series(i), text));
             }
         }
@@ -378,7 +386,7 @@ fn table(findings: &Findings, width: usize, language: Language) -> Vec<StyledLin
     }
     let name = least + room.min(longest.saturating_sub(least));
     let wide = |column: &Column| column.wide.max(width::width(column.head.to(language)));
-    let mut head = format!("  {} {}", width::left(words::STRATEGY.to(language), name), width::right(measure, figure));
+    let mut head = format!("  {} {}", width::left(words::CELL.to(language), name), width::right(measure, figure));
     for column in &columns {
         head = head + " " + &width::right(column.head.to(language), wide(column));
     }
@@ -414,11 +422,28 @@ fn table(findings: &Findings, width: usize, language: Language) -> Vec<StyledLin
     lines
 }
 
+/// What each value of each setting does, a line a value.
+fn effects(findings: &Findings, width: usize, language: Language) -> Vec<StyledLine> {
+    let named = findings.effects.iter().map(|effect| width::width(&effect_label(findings, effect))).max().unwrap_or(0);
+    let named = named.min(width.saturating_sub(40).max(8));
+    let line = |effect: &Effect| {
+        let mut text = width::left(&effect_label(findings, effect), named);
+        text += &format!(" {}", width::right(&number(effect.figure, DECIMALS), 8));
+        if let Some(against) = effect.against {
+            text += &format!(" {}", width::right(&signed(against.difference, DECIMALS), 8));
+            text += &format!(" {} {}", interval(against.interval), probability(against.p_adjusted));
+        }
+        StyledLine::new(width::cut(&text, width), Tone::Plain)
+    };
+    let head = StyledLine::new(width::cut(words::EFFECTS.to(language), width), Tone::Dim);
+    std::iter::once(head).chain(findings.effects.iter().map(line)).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::testing::{findings, large, single};
+    use super::super::testing::{findings, grid, large, single};
     use super::*;
 
     fn text(lines: &[StyledLine]) -> String {
@@ -440,7 +465,7 @@ mod tests {
         assert!(narrow.contains("+0.0220") && !narrow.contains("[0.0120"), "{narrow}");
         let first = narrow.lines().nth(1).unwrap();
         assert!(
-            first.contains("tail:512 · 语气") && first.ends_with('─'),
+            first.contains("语气 · tail:512") && first.ends_with('─'),
             "the best comes first, on the frontier: {first}"
         );
         assert!(narrow.lines().last().unwrap().contains('–'), "what has no figure comes last");
@@ -453,6 +478,9 @@ mod tests {
         {
             assert!(said.to_lowercase().contains(&wanted.to_lowercase()), "{wanted} is not in {said}");
         }
+        let said = text(&experiment_lines(&grid(), 100, Language::En));
+        let effect = said.lines().find(|line| line.starts_with("layers=last:4 ")).unwrap();
+        assert!(effect.contains("0.3450  +0.0400 [0.0300, 0.0500] 0.003"), "{effect}");
         assert!(frontier_chart(&Findings::default(), 80, 20, Language::Zh).is_empty());
         let said = text(&experiment_lines(&Findings::default(), 80, Language::En));
         assert!(said.contains("No cell has a figure"), "{said}");
@@ -462,8 +490,8 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_line_is_wider_than_the_terminal(columns in 40usize..200, rows in 0usize..40, which in 0usize..3, zh: bool) {
-            let findings = [findings, large, single][which]();
+        fn no_line_is_wider_than_the_terminal(columns in 40usize..200, rows in 0usize..40, which in 0usize..4, zh: bool) {
+            let findings = [findings, large, single, grid][which]();
             let language = if zh { Language::Zh } else { Language::En };
             let chart = frontier_chart(&findings, columns, rows, language);
             for line in chart.iter().chain(&experiment_lines(&findings, columns, language)) {

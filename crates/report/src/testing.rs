@@ -11,7 +11,7 @@ use inkstone_base::bootstrap::{Comparison, Interval};
 use inkstone_corpus::structure::Section;
 use inkstone_corpus::truncate::SectionShare;
 use inkstone_corpus::truncate::Strategy;
-use inkstone_features::experiment::{Cell, Findings, Overlap, OverlapRule, Skipped};
+use inkstone_features::experiment::{Cell, Effect, Findings, Overlap, OverlapRule, Skipped, TRUNCATE, Target};
 use inkstone_features::extract::Cost;
 
 /// A cell with an interval of 0.01 to both sides; `against` = the baseline's figure and the corrected p.
@@ -20,8 +20,9 @@ pub fn cell(feature: &str, strategy: &str, tokens: u64, figure: f64, against: Op
     let around = |value: f64| Interval { low: value - 0.01, high: value + 0.01 };
     Cell {
         feature: feature.to_owned(),
+        setting: strategy.to_string(),
+        values: vec![strategy.to_string()],
         family: strategy.family(),
-        limit: strategy.limit(2),
         strategy,
         figure,
         interval: around(figure),
@@ -71,6 +72,7 @@ pub fn findings() -> Findings {
         block: 6,
         draws: 2000,
         confidence: 0.95,
+        vary: vec![TRUNCATE.to_owned()],
         cells: vec![
             cell("语气", "head:512", 400, 0.03, None),
             cell("语气", "head:128", 126, 0.034, Some((0.03, 0.4))),
@@ -81,7 +83,8 @@ pub fn findings() -> Findings {
         ],
         skipped: vec![Skipped {
             feature: "bert<&>".to_owned(),
-            strategy: "none".to_owned(),
+            setting: "none".to_owned(),
+            values: vec!["none".to_owned()],
             reason: "a text of 900 tokens & more than 512 positions".to_owned(),
         }],
         overlap: Overlap {
@@ -124,7 +127,64 @@ pub fn large() -> Findings {
         measure: "macro_f1".to_owned(),
         classes: BTreeMap::from([("买入".to_owned(), 700), ("中性".to_owned(), 300)]),
         confidence: 0.95,
+        vary: vec![TRUNCATE.to_owned()],
         cells,
+        ..Findings::default()
+    })
+}
+
+/// Two settings of two features, with what each does: layers help, pooling does nothing.
+pub fn grid() -> Findings {
+    let figure = |layers: &str, feature: &str| {
+        0.30 + if layers == "last:4" { 0.04 } else { 0.0 } + if feature == "macbert" { 0.01 } else { 0.0 }
+    };
+    let mut cells = Vec::new();
+    for feature in ["bert", "macbert"] {
+        for layers in ["last", "last:4"] {
+            for pooling in ["cls", "mean"] {
+                let values = vec![layers.to_owned(), pooling.to_owned()];
+                let against = (!cells.is_empty()).then_some((0.30, if layers == "last" { 1.0 } else { 0.003 }));
+                cells.push(Cell {
+                    setting: format!("layers={layers} · pooling={pooling}"),
+                    values,
+                    family: format!("layers={layers}"),
+                    p_best: Some(if layers == "last:4" { 1.0 } else { 0.002 }),
+                    ..cell(feature, "head:128", 128, figure(layers, feature), against)
+                });
+            }
+        }
+    }
+    let effect = |setting: &str, value: &str, figure: f64, against: Option<(f64, f64)>| Effect {
+        setting: setting.to_owned(),
+        value: value.to_owned(),
+        cells: 4,
+        figure,
+        against: against.map(|(difference, p)| Comparison {
+            difference,
+            interval: Interval { low: difference - 0.01, high: difference + 0.01 },
+            p: p / 2.0,
+            p_adjusted: p,
+        }),
+    };
+    with_frontier(Findings {
+        name: "layers".to_owned(),
+        target: Target::Rating,
+        measure: "macro_f1".to_owned(),
+        documents: 600,
+        observations: 600,
+        block: 8,
+        draws: 2000,
+        confidence: 0.95,
+        vary: vec!["onnx.layers".to_owned(), "onnx.pooling".to_owned()],
+        cells,
+        effects: vec![
+            effect("feature", "bert", 0.32, None),
+            effect("feature", "macbert", 0.33, Some((0.01, 0.2))),
+            effect("onnx.layers", "last", 0.305, None),
+            effect("onnx.layers", "last:4", 0.345, Some((0.04, 0.003))),
+            effect("onnx.pooling", "cls", 0.325, None),
+            effect("onnx.pooling", "mean", 0.325, Some((0.0, 1.0))),
+        ],
         ..Findings::default()
     })
 }

@@ -19,7 +19,7 @@ pub type AllGrids = Arc<dyn Fn() -> Result<Vec<Grid>> + Send + Sync>;
 /// Document number so and so of an experiment, cut by its strategies; none when the experiment has no such document.
 pub type Truncator = Arc<dyn Fn(&str, usize) -> Result<Option<Truncated>> + Send + Sync>;
 
-/// The truncation laboratory as the workbench opens it. The functions are called on threads of their own.
+/// The experiments as the workbench opens them. The functions are called on threads of their own.
 #[derive(Clone)]
 pub struct Laboratory {
     pub findings: AllFindings,

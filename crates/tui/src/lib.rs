@@ -147,7 +147,7 @@ pub struct Workspace {
     pub unknown_library: Option<UnknownLibrary>,
     pub features: Option<FeatureBench>,
     pub ledger: Option<LedgerBench>,
-    /// The truncation laboratory; none where the configuration has no experiments.
+    /// The experiments; none where the configuration has no experiments.
     pub laboratory: Option<Laboratory>,
     /// The way from a factor to its documents and their words; none where there is no project behind it.
     pub tracing: Option<Tracing>,

@@ -13,7 +13,7 @@ use inkstone_base::data::Key;
 use inkstone_base::shell::quoted;
 use inkstone_corpus::structure::{Boilerplate, Salience, Sentence, ids_of, outline, read_list, sentences_of_part};
 use inkstone_corpus::truncate::Strategy;
-use inkstone_features::experiment::LengthUnit;
+use inkstone_features::experiment::{LengthUnit, TRUNCATE};
 use inkstone_features::extract::{Feature, Model, draw_of};
 use inkstone_market::{Calendar, dates_of};
 use inkstone_onnx::Output;
@@ -116,7 +116,8 @@ fn strategies(opened: &Opened) -> Vec<TextStrategy> {
         config.feature.iter().map(|feature| TextStrategy { text: feature.truncate.to_string(), characters: false });
     let of_experiments = config.experiment.iter().flat_map(|experiment| {
         let characters = experiment.unit == LengthUnit::Characters;
-        experiment.strategies.iter().map(move |text| TextStrategy { text: text.clone(), characters })
+        let varied = experiment.vary.get(TRUNCATE).into_iter().flatten();
+        varied.filter_map(move |value| Some(TextStrategy { text: value.as_str()?.to_owned(), characters }))
     });
     let mut strategies: Vec<TextStrategy> = Vec::new();
     for strategy in of_features.chain(of_experiments) {
@@ -239,7 +240,7 @@ mod tests {
         let again = Feature { name: "again".to_owned(), ..feature.clone() };
         config.feature = vec![feature, again];
         let head = |unit| inkstone_features::experiment::Params {
-            strategies: vec!["head".to_owned(), "tail:64".to_owned()],
+            vary: [(TRUNCATE.to_owned(), vec!["head".into(), "tail:64".into()])].into(),
             unit,
             ..inkstone_features::experiment::Params::default()
         };

@@ -1,5 +1,6 @@
-//! One cell of an experiment: a feature truncated by a strategy, and its observations.
+//! One cell of an experiment: a feature with settings put over it, and its observations.
 
+use std::rc::Rc;
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
@@ -7,14 +8,15 @@ use chrono::Utc;
 use rustc_hash::FxHashMap;
 use serde_json::json;
 
+use super::plan::PlannedCell;
 use super::{ExperimentRun, read_or_make};
 use crate::pipeline::factor_builder::FactorBuilder;
-use crate::pipeline::stage::derived_from;
+use crate::pipeline::stage::derived_name;
 use crate::pipeline::version;
 use inkstone_base::data::{Key, Report};
 use inkstone_corpus::structure::sentences_of_part;
 use inkstone_features::experiment::{DenseRows, Labelled, Observed, Target};
-use inkstone_features::extract::{self, Cost, Feature, Inputs, Model};
+use inkstone_features::extract::{self, Cost, Counts, Feature, Inputs, Model};
 use inkstone_lab::factor::Expression;
 use inkstone_lab::ledger::Trial;
 use inkstone_lab::{backtest, factor, ledger};
@@ -25,13 +27,13 @@ impl ExperimentRun<'_> {
     /// The observations of one cell, and the reports of the stages that ran for it.
     pub(super) fn cell(
         &self,
-        cell: &Feature,
+        planned: &PlannedCell,
         cost: &Cost,
         inputs: &Inputs<'_>,
         labels: Option<(&Labelled, &[Split])>,
     ) -> Result<(Observed, Vec<Report>)> {
         let ExperimentRun { run, params, .. } = self;
-        let config = run.config;
+        let (config, cell) = (run.config, &planned.varied.feature);
         let rules = match params.target {
             Target::Factor => {
                 let versions = [version::FACTOR, version::BACKTEST];
@@ -40,13 +42,13 @@ impl ExperimentRun<'_> {
             }
             Target::Label | Target::Rating => json!([labels.map(|(l, s)| label_key(l, s))]),
         };
-        let files = run.files_named_in(cell)?;
+        let files = run.files_named_in(cell, inputs.tokenizer)?;
         let key = Key::of_json(&(
             (version::EXPERIMENT, version::EXTRACT),
             "cell",
             cell,
             rules,
-            &config.tokenizer,
+            inputs.tokenizer,
             run.corpus,
             run.structure,
             files,
@@ -55,8 +57,8 @@ impl ExperimentRun<'_> {
         let mut reports = Vec::new();
         let path = self.folder().join("cells").join(format!("{}.json", key.hex()));
         let observed = read_or_make(&path, key, || match labels {
-            None => self.factor_cell(cell, cost, inputs, &mut reports),
-            Some((labelled, splits)) => self.label_cell(cell, cost, inputs, labelled, splits, &mut reports),
+            None => self.factor_cell(planned, cost, inputs, &mut reports),
+            Some((labelled, splits)) => self.label_cell(planned, cost, inputs, labelled, splits, &mut reports),
         })?;
         Ok((observed, reports))
     }
@@ -83,12 +85,12 @@ impl ExperimentRun<'_> {
 
     fn factor_cell(
         &self,
-        cell: &Feature,
+        planned: &PlannedCell,
         cost: &Cost,
         inputs: &Inputs<'_>,
         reports: &mut Vec<Report>,
     ) -> Result<Observed> {
-        let run = self.run;
+        let (run, cell) = (self.run, &planned.varied.feature);
         let market = inputs.market.context("factors need prices: add a [[source]] with table = \"prices\"")?;
         let (set, cost) = self.extracted(cell, cost, inputs, reports)?;
         let rules = self.factor_params()?;
@@ -96,7 +98,7 @@ impl ExperimentRun<'_> {
         // contextual model and names no column, the tone is meant.
         let bare = cell.model == Model::Onnx && matches!(rules.expression.only_feature(), Some((_, None)));
         let names = rules.expression.features().into_iter().map(|(name, _)| name.to_owned());
-        let read = names.filter(|_| !bare).find(|name| derived_from(&cell.name) == Some(name.as_str()));
+        let read = names.filter(|_| !bare).find(|name| *name == planned.of);
         let mut sets = run.sets.clone();
         let expression = match &read {
             Some(_) => rules.expression.clone(),
@@ -110,7 +112,7 @@ impl ExperimentRun<'_> {
         let inputs = [("factor".to_owned(), Key::of_json(&(set, &rules))), ("prices".to_owned(), run.prices)];
         let chosen = json!({"backtest": run.config.backtest, "factor": rules, "experiment": self.params.name});
         let mut trial = Trial::cell(&outcome, self.params.horizon, chosen, inputs.into());
-        trial.details.factor = format!("{} · {}", self.params.name, cell.name);
+        trial.details.factor = format!("{} · {}", self.params.name, planned.named.name());
         ledger::record_once(&run.project.ledger(), &trial, Utc::now())?;
         let series = outcome.ic.iter().find(|series| series.horizon == self.params.horizon);
         let series = series.context("the backtest has the horizon")?;
@@ -135,22 +137,41 @@ impl ExperimentRun<'_> {
 
     fn label_cell(
         &self,
-        cell: &Feature,
+        planned: &PlannedCell,
         cost: &Cost,
         inputs: &Inputs<'_>,
         labelled: &Labelled,
         splits: &[Split],
         reports: &mut Vec<Report>,
     ) -> Result<Observed> {
-        let ctx = self.run.ctx;
+        let (ctx, cell) = (self.run.ctx, &planned.varied.feature);
         if dense(cell.model) {
             let (set, cost) = self.extracted(cell, cost, inputs, reports)?;
             let rows = self.rows(set, labelled)?;
             let observed = self.called(cell, &rows, labelled, splits, cost)?;
-            self.store.remove(&set)?;
+            if !self.in_use.contains(&set) {
+                self.store.remove(&set)?;
+            }
             return Ok(observed);
         }
         let started = Instant::now();
+        let counts = self.counts(planned, inputs, reports)?;
+        let mut of_labelled = Csr::new(counts.counts.cols());
+        labelled.documents.iter().for_each(|&document| of_labelled.push_row(counts.counts.row(document).iter()));
+        let rows = FoldCounts { counts: &of_labelled, titles: &counts.titles, params: &cell.tfidf, ctx };
+        self.called(cell, &rows, labelled, splits, native_cost(cost, started))
+    }
+
+    /// The words that a cell counts; those of the cell before where it read alike.
+    fn counts(&self, planned: &PlannedCell, inputs: &Inputs<'_>, reports: &mut Vec<Report>) -> Result<Rc<Counts>> {
+        let (ctx, cell) = (self.run.ctx, &planned.varied.feature);
+        if let Some((reading, counts)) = &*self.counted.borrow()
+            && *reading == planned.reading
+        {
+            return Ok(counts.clone());
+        }
+        // What is not needed any more gives its memory back first.
+        self.counted.replace(None);
         let (counts, report) = ctx.stage(&cell.name, "docs", self.run.documents, || {
             let counts = extract::counts(cell, inputs, ctx)?;
             let read = counts.read.iter().filter(|read| **read).count() as u64;
@@ -159,10 +180,9 @@ impl ExperimentRun<'_> {
             Ok((counts, report))
         })?;
         reports.push(report);
-        let mut of_labelled = Csr::new(counts.counts.cols());
-        labelled.documents.iter().for_each(|&document| of_labelled.push_row(counts.counts.row(document).iter()));
-        let rows = FoldCounts { counts: &of_labelled, titles: &counts.titles, params: &cell.tfidf, ctx };
-        self.called(cell, &rows, labelled, splits, native_cost(cost, started))
+        let counts = Rc::new(counts);
+        self.counted.replace(Some((planned.reading, counts.clone())));
+        Ok(counts)
     }
 
     /// Calls the labels, and keeps the scores in the store.
@@ -183,7 +203,7 @@ impl ExperimentRun<'_> {
         });
         let called = labelled.call(rows, splits, &estimator, self.run.ctx)?;
         let spec = SetSpec {
-            name: cell.name.clone(),
+            name: derived_name(&cell.name, "scores"),
             kind: RowKind::Dense { dim: 1 },
             params: json!([
                 version::EXPERIMENT,
@@ -237,9 +257,19 @@ fn native_cost(kept: &Cost, started: Instant) -> Cost {
     }
 }
 
-/// True if a model's rows are dense and depend on their own document alone.
+/// True if a model's rows are dense and no return was seen for them.
 pub(super) fn dense(model: Model) -> bool {
-    matches!(model, Model::Lexicon | Model::File | Model::Onnx)
+    matches!(
+        model,
+        Model::Lexicon
+            | Model::Onnx
+            | Model::Lsa
+            | Model::Surprise
+            | Model::File
+            | Model::Word2vec
+            | Model::Glove
+            | Model::FastText
+    )
 }
 
 /// True if a model weighs words.

@@ -1,35 +1,41 @@
-//! Experiments: the same documents truncated by every strategy, through the stages of features and factors.
+//! Experiments: the same documents under every combination of settings, through the stages of features and factors.
 //!
-//! A cell is a feature that is truncated by the cell's strategy. Its observations are kept in a file, so that an experiment that was
-//! stopped continues with the cell that it was in. Contextual models that put rows together from windows read
-//! each window once for all cells.
+//! A cell is a feature with settings put over it. Its observations are kept in a file, so that an experiment that was stopped continues
+//! with the cell that it was in. Cells that read a text alike share what they count of it, and contextual models that put rows together
+//! from windows read each window once for all cells.
 
 mod cells;
 mod document;
 mod labels;
+mod plan;
 
+use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Context, Result, ensure};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::stage::{Stage, derived_from, derived_name};
-use super::{CorpusParts, Run, market, securities, version};
+use super::stage::Stage;
+use super::{CorpusParts, Run, feature_sets, market, securities, version};
 use crate::config::Config;
-use inkstone_base::data::{Key, Kind, Report};
+use inkstone_base::data::{Key, Report};
 use inkstone_base::disk;
 use inkstone_base::job::Ctx;
 use inkstone_corpus::truncate::{SectionShare, Strategy};
-use inkstone_features::experiment::{Cell, CellState, Findings, Grid, Params, Skipped, Target, conclude};
-use inkstone_features::extract::{self, Cost, Feature, Inputs, Model};
+use inkstone_features::experiment::{
+    Cell, CellState, Findings, Grid, GridCell, Params, Skipped, Target, conclude, family_of,
+};
+use inkstone_features::extract::{self, Cost, Counts, Inputs};
 use inkstone_lab::factor;
-use inkstone_onnx::Output;
 use inkstone_store::Store;
+use inkstone_text::TokenizerParams;
 
-use cells::{counted, dense};
 pub use document::{ExperimentDocument, experiment_document, score_of};
+use plan::PlannedCell;
 
 /// Runs the experiments of a configuration, or the one of this name, and gives the reports of the stages and the findings.
 pub fn experiments(
@@ -40,7 +46,7 @@ pub fn experiments(
 ) -> Result<(Vec<Report>, Vec<Findings>)> {
     ensure!(
         !config.experiment.is_empty(),
-        "the configuration has no [[experiment]]: add one with the features and strategies to compare"
+        "the configuration has no [[experiment]]: add one with the features to compare and the settings to vary (inkstone experiment --preset writes one)"
     );
     let chosen: Vec<&Params> = match name {
         Some(name) => vec![config.find_experiment(name)?],
@@ -53,10 +59,13 @@ pub fn experiments(
         run.market = Some(market(&run.project, &securities(&run.project)?)?);
     }
     let store = Store::open(&run.project.store())?;
+    let in_use = feature_sets(config, &run.project)?;
     let mut findings = Vec::new();
     for params in chosen {
         let shared = Mutex::new(Vec::new());
-        let experiment = ExperimentRun { run: &run, params, store: &store, shared: &shared };
+        let counted = RefCell::new(None);
+        let experiment =
+            ExperimentRun { run: &run, params, store: &store, shared: &shared, in_use: &in_use, counted: &counted };
         let (found, reports) = experiment.run().with_context(|| format!("experiment {:?}", params.name))?;
         for windows in shared.lock().unwrap_or_else(PoisonError::into_inner).iter() {
             store.remove(windows)?;
@@ -105,34 +114,31 @@ struct ExperimentRun<'a> {
     params: &'a Params,
     store: &'a Store,
     shared: &'a Mutex<Vec<Key>>,
+    /// Feature sets that the project or an earlier experiment needs.
+    in_use: &'a BTreeSet<Key>,
+    /// The words that the last cell counted, with the key of its reading.
+    counted: &'a RefCell<Option<(Key, Rc<Counts>)>>,
 }
+
+/// The cost of the documents under a strategy, and the share of each section that it keeps.
+type Audited = (Cost, Vec<SectionShare>);
 
 impl ExperimentRun<'_> {
     fn run(&self) -> Result<(Findings, Vec<Report>)> {
         let ExperimentRun { run, params, .. } = self;
         let (config, ctx) = (run.config, run.ctx);
         let parts = CorpusParts::new(&run.project);
-        let inputs = Inputs { shared: Some(self.shared), ..run.inputs(&parts, self.store) };
-        let grid = params.grid()?;
+        let inputs = |tokenizer| Inputs { shared: Some(self.shared), tokenizer, ..run.inputs(&parts, self.store) };
+        let plan = self.plan()?;
         let mut reports = Vec::new();
-        let counted_as = |feature: &Feature, strategy: &Strategy| match feature.model {
-            Model::Onnx => strategy.in_characters(),
-            _ => strategy.clone(),
-        };
-        let mut audited: Vec<Strategy> = grid.clone();
-        for name in &params.features {
-            let feature = config.find_feature(name)?;
-            for counted in grid.iter().map(|strategy| counted_as(feature, strategy)) {
-                if !audited.contains(&counted) {
-                    audited.push(counted);
-                }
-            }
-        }
-        let audit = self.audit(&audited, &inputs, &mut reports)?;
+        let asked: Vec<(&TokenizerParams, Strategy)> =
+            plan.iter().map(|cell| (&cell.varied.tokenizer, cell.audited())).collect();
+        let audit = self.audit(&asked, &inputs, &mut reports)?;
         let mut findings = Findings {
             name: params.name.clone(),
             target: params.target,
             documents: audit.first().map_or(0, |(cost, _)| cost.documents),
+            vary: self.paths(),
             ..Findings::default()
         };
         ensure!(findings.documents > 0, "no document is of the kinds that the experiment reads ({:?})", params.kinds);
@@ -149,7 +155,7 @@ impl ExperimentRun<'_> {
                 None
             }
             Target::Label | Target::Rating => {
-                let (labelled, overlap) = self.labelled(&inputs, &mut findings)?;
+                let (labelled, overlap) = self.labelled(&inputs(&config.tokenizer), &mut findings)?;
                 findings.measure = "macro_f1".to_owned();
                 findings.overlap = overlap;
                 Some(labelled)
@@ -160,70 +166,79 @@ impl ExperimentRun<'_> {
             Some(labelled) => labelled.splits(params, ctx.seed(), &mut report)?,
             None => Vec::new(),
         };
-        let mut observed = Vec::new();
-        let mut progress = Grid::new(&params.name, &findings.measure, &params.features, &grid);
-        for (column, name) in params.features.iter().enumerate() {
-            let feature = config.find_feature(name)?;
-            for (row, strategy) in grid.iter().enumerate() {
-                let number = column * grid.len() + row;
-                let counted = counted_as(feature, strategy);
-                let at = audited.iter().position(|audited| *audited == counted);
-                let (cost, sections) = &audit[at.context("each strategy was audited")?];
-                let cell = Feature {
-                    name: derived_name(name, strategy),
-                    truncate: strategy.clone(),
-                    kinds: self.kinds(feature),
-                    ..feature.clone()
-                };
-                let keeps = || {
-                    ensure!(
-                        cost.nothing_kept < cost.documents,
-                        "the strategy keeps nothing of any of the {} documents",
-                        cost.documents
-                    );
-                    Ok(())
-                };
-                if let Err(error) = cell.check().and_then(|()| self.suits(&cell)).and_then(|()| keeps()) {
-                    ensure!(
-                        !findings.cells.is_empty() || strategy != &grid[0],
-                        "feature {name:?} cannot be computed with the baseline {strategy}: {error:#}"
-                    );
-                    let reason = format!("{error:#}");
-                    progress.note(number, CellState::Skipped(reason.clone()), &self.folder())?;
-                    findings.skipped.push(Skipped { feature: name.clone(), strategy: strategy.to_string(), reason });
-                    continue;
-                }
-                progress.note(number, CellState::Running, &self.folder())?;
-                let labels = labelled.as_ref().map(|labelled| (labelled, splits.as_slice()));
-                let (made, stage) = self.cell(&cell, cost, &inputs, labels)?;
-                reports.extend(stage);
-                let figure = made.figures.get(&findings.measure).copied();
-                progress.note(number, CellState::Done(figure), &self.folder())?;
-                findings.cells.push(Cell {
-                    feature: name.clone(),
-                    strategy: strategy.clone(),
-                    family: strategy.family(),
-                    limit: strategy.limit(0),
-                    figures: made.figures.clone(),
-                    cost: made.cost.clone(),
-                    set: made.set,
-                    kept: sections.clone(),
-                    ..Cell::default()
-                });
-                observed.push(made);
+        let baseline = params.baseline()?;
+        let mut progress = Grid {
+            name: params.name.clone(),
+            measure: findings.measure.clone(),
+            vary: findings.vary.clone(),
+            cells: plan.iter().map(|cell| cell.named.clone()).collect(),
+        };
+        let mut observed = vec![None; plan.len()];
+        for number in order_of(&plan) {
+            let (planned, cost) = (&plan[number], &audit[number].0);
+            let cell = &planned.varied.feature;
+            let keeps = || {
+                ensure!(
+                    cost.nothing_kept < cost.documents,
+                    "the strategy keeps nothing of any of the {} documents",
+                    cost.documents
+                );
+                Ok(())
+            };
+            if let Err(error) = cell.check().and_then(|()| self.suits(cell)).and_then(|()| keeps()) {
+                ensure!(
+                    number != baseline,
+                    "the baseline {} cannot be computed: {error:#}. Name another with baseline = {{ ... }}, or order features otherwise",
+                    planned.named.name()
+                );
+                progress.note(number, CellState::Skipped(format!("{error:#}")), &self.folder())?;
+                continue;
             }
+            progress.note(number, CellState::Running, &self.folder())?;
+            let labels = labelled.as_ref().map(|labelled| (labelled, splits.as_slice()));
+            let (made, stages) = self.cell(planned, cost, &inputs(&planned.varied.tokenizer), labels)?;
+            reports.extend(stages);
+            let figure = made.figures.get(&findings.measure).copied();
+            progress.note(number, CellState::Done(figure), &self.folder())?;
+            observed[number] = Some(made);
+        }
+        let mut compared = Vec::new();
+        for (number, made) in observed.into_iter().enumerate() {
+            let GridCell { feature, setting, values, state, .. } = progress.cells[number].clone();
+            let Some(made) = made else {
+                let reason = if let CellState::Skipped(reason) = state { reason } else { String::new() };
+                findings.skipped.push(Skipped { feature, setting, values, reason });
+                continue;
+            };
+            if number == baseline {
+                findings.baseline = compared.len();
+            }
+            let strategy = plan[number].varied.feature.truncate.clone();
+            findings.cells.push(Cell {
+                family: family_of(&feature, &findings.vary, &values, &strategy),
+                feature,
+                setting,
+                values,
+                strategy,
+                figures: made.figures.clone(),
+                cost: made.cost.clone(),
+                set: made.set,
+                kept: audit[number].1.clone(),
+                ..Cell::default()
+            });
+            compared.push(made);
         }
         ensure!(
-            observed.len() > 1,
+            compared.len() > 1,
             "fewer than two cells could be computed, so there is nothing to compare: {:?}",
             findings.skipped
         );
-        let done = ctx.stage(&report.stage.clone(), "cells", Some(observed.len() as u64), || {
-            conclude(&mut findings, &observed, labelled.as_ref(), params, ctx)?;
-            ctx.advance(observed.len() as u64)?;
+        let done = ctx.stage(&report.stage.clone(), "cells", Some(compared.len() as u64), || {
+            conclude(&mut findings, &compared, labelled.as_ref(), params, ctx)?;
+            ctx.advance(compared.len() as u64)?;
             report.rows_in = (findings.cells.len() + findings.skipped.len()) as u64;
             report.rows_out = findings.cells.len() as u64;
-            report.drop_rows("cannot be read so", findings.skipped.len() as u64);
+            report.drop_rows("cannot be computed so", findings.skipped.len() as u64);
             report.fact("observations", findings.observations);
             Ok(report)
         })?;
@@ -235,30 +250,53 @@ impl ExperimentRun<'_> {
         self.run.project.experiment(&self.params.name)
     }
 
-    fn kinds(&self, feature: &Feature) -> Vec<Kind> {
-        if self.params.kinds.is_empty() { feature.kinds.clone() } else { self.params.kinds.clone() }
-    }
-
-    /// The tokens and sections that each strategy keeps of the documents.
-    fn audit(
+    /// The tokens and sections that are read of the documents, by each strategy in the words of its tokenizer.
+    fn audit<'t, 'i>(
         &self,
-        grid: &[Strategy],
-        inputs: &Inputs<'_>,
+        asked: &[(&'t TokenizerParams, Strategy)],
+        inputs: &impl Fn(&'t TokenizerParams) -> Inputs<'i>,
         reports: &mut Vec<Report>,
-    ) -> Result<Vec<(Cost, Vec<SectionShare>)>> {
+    ) -> Result<Vec<Audited>>
+    where
+        't: 'i,
+    {
         let ExperimentRun { run, params, .. } = self;
         let kinds = self.kinds(run.config.find_feature(&params.features[0])?);
         let versions = (version::EXPERIMENT, version::EXTRACT);
-        let key = (versions, "audit", grid, &kinds, &run.config.tokenizer, run.structure, run.ctx.seed());
+        let files = asked.iter().map(|(tokenizer, _)| run.files_of_words(tokenizer)).collect::<Result<Vec<_>>>()?;
+        let key = (versions, "audit", asked, &kinds, files, run.corpus, run.structure, run.ctx.seed());
         read_or_make(&self.folder().join("audit.json"), Key::of_json(&key), || {
-            let name = format!("strategies of {}", params.name);
-            let (audit, report) = run.ctx.stage(&name, "docs", run.documents, || {
-                let audit = extract::audit(grid, &kinds, inputs, run.ctx)?;
-                let documents = audit.first().map_or(0, |(cost, _)| cost.documents);
-                Ok((audit, Report { rows_in: documents, rows_out: documents, ..Report::new(&name) }))
+            let mut tokenizers: Vec<&'t TokenizerParams> = Vec::new();
+            for &(tokenizer, _) in asked {
+                if !tokenizers.contains(&tokenizer) {
+                    tokenizers.push(tokenizer);
+                }
+            }
+            let mut audited: Vec<Option<Audited>> = vec![None; asked.len()];
+            let name = format!("audit of {}", params.name);
+            let work = run.documents.map(|documents| documents * tokenizers.len() as u64);
+            let ((), report) = run.ctx.stage(&name, "docs", work, || {
+                let mut documents = 0;
+                for &tokenizer in &tokenizers {
+                    let mut strategies: Vec<Strategy> = Vec::new();
+                    for (_, strategy) in asked.iter().filter(|(other, _)| *other == tokenizer) {
+                        if !strategies.contains(strategy) {
+                            strategies.push(strategy.clone());
+                        }
+                    }
+                    let found = extract::audit(&strategies, &kinds, &inputs(tokenizer), run.ctx)?;
+                    documents = found.first().map_or(0, |(cost, _)| cost.documents);
+                    for (place, (_, strategy)) in
+                        audited.iter_mut().zip(asked).filter(|(_, (other, _))| *other == tokenizer)
+                    {
+                        let at = strategies.iter().position(|other| other == strategy);
+                        *place = at.map(|at| found[at].clone());
+                    }
+                }
+                Ok(((), Report { rows_in: documents, rows_out: documents, ..Report::new(&name) }))
             })?;
             reports.push(report);
-            Ok(audit)
+            audited.into_iter().collect::<Option<Vec<Audited>>>().context("each strategy was audited")
         })
     }
 
@@ -272,38 +310,12 @@ impl ExperimentRun<'_> {
         let found = config.factor.iter().find(reads_a_feature).cloned();
         Ok(found.unwrap_or_else(|| factor::Params { name: "default".to_owned(), ..factor::Params::default() }))
     }
+}
 
-    /// True if the expression of the factor whose rules are used names a column of a feature.
-    fn names_column(&self, feature: &str) -> Result<bool> {
-        let expression = self.factor_params()?.expression;
-        Ok(expression.features().into_iter().any(|(name, column)| name == feature && column.is_some()))
-    }
-
-    /// Fails if the values of a feature cannot be tested against the target.
-    fn suits(&self, cell: &Feature) -> Result<()> {
-        let model = cell.model;
-        match self.params.target {
-            Target::Factor => {
-                ensure!(
-                    !matches!(model, Model::Tfidf | Model::Lsa | Model::Word2vec | Model::Glove | Model::FastText),
-                    "the feature gives vectors, of which no factor can be made; take a model with a score, or target = \"label\""
-                );
-                ensure!(
-                    model != Model::File || self.names_column(derived_from(&cell.name).unwrap_or(&cell.name))?,
-                    "only its file says what columns the feature has; let factor name a factor whose expression names one of them, \
-                     or take target = \"label\""
-                );
-                ensure!(
-                    model != Model::Onnx || cell.onnx.output != Output::Embedding,
-                    "onnx.output = \"embedding\" gives vectors, of which no factor can be made; take \"scores\", or target = \"label\""
-                );
-            }
-            Target::Label | Target::Rating => ensure!(
-                dense(model) || counted(model),
-                "the values of the feature depend on returns or on earlier documents; for labels take a model of words (tfidf, logistic, \
-                 bayes, svm, boosted, ridge), lexicon, file or onnx"
-            ),
-        }
-        Ok(())
-    }
+/// The order in which cells are computed: those that read alike one after another, else as they are planned.
+fn order_of(plan: &[PlannedCell]) -> Vec<usize> {
+    let first = |reading: Key| plan.iter().position(|cell| cell.reading == reading);
+    let mut order: Vec<usize> = (0..plan.len()).collect();
+    order.sort_by_key(|&number| first(plan[number].reading));
+    order
 }

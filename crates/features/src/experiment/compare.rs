@@ -6,11 +6,13 @@ use anyhow::{Result, ensure};
 use chrono::NaiveDate;
 use serde::{Deserialize, Serialize};
 
+use super::effects::effects;
 use super::findings::{Cell, Findings, mark_frontier};
 use super::labels::{Labelled, macro_f1};
+use super::names::cell_name;
 use super::params::Params;
 use crate::extract::Cost;
-use inkstone_base::bootstrap::{block_length, compare, draw, interval};
+use inkstone_base::bootstrap::{block_length, compare, confidence_set, draw, interval};
 use inkstone_base::data::Key;
 use inkstone_base::job::Ctx;
 
@@ -30,8 +32,7 @@ pub struct Observed {
     pub called: Vec<Option<u32>>,
 }
 
-/// Compares the cells of `findings` by their observations; the first is the baseline. `labelled` are the documents of
-/// labels; none for factors.
+/// Compares the cells of `findings` with the baseline by their observations. `labelled` are the documents of labels; none for factors.
 pub fn conclude(
     findings: &mut Findings,
     observed: &[Observed],
@@ -47,14 +48,17 @@ pub fn conclude(
     findings.block = block_of(observations, labelled.is_none(), params);
     findings.draws = params.draws;
     findings.confidence = params.confidence;
-    findings.baseline = 0;
-    let compared: Vec<usize> = (1..figures.len()).collect();
-    let comparisons = compare(&figures, &draws, 0, &compared, params.confidence);
+    let base = findings.baseline;
+    let compared: Vec<usize> = (0..figures.len()).filter(|cell| *cell != base).collect();
+    let comparisons = compare(&figures, &draws, base, &compared, params.confidence);
+    let may_be_best = confidence_set(&figures, &draws);
     for (number, cell) in findings.cells.iter_mut().enumerate() {
         cell.figure = figures[number];
         cell.interval = interval(draws.iter().map(|draw| draw[number]), params.confidence);
-        cell.against = number.checked_sub(1).map(|at| comparisons[at]);
+        cell.against = compared.iter().position(|other| *other == number).map(|at| comparisons[at]);
+        cell.p_best = may_be_best[number];
     }
+    findings.effects = effects(&findings.vary, &findings.cells, base, &figures, &draws, params.confidence);
     mark_frontier(&mut findings.cells);
     Ok(())
 }
@@ -79,9 +83,8 @@ fn rank_ic_draws(observed: &[Observed], cells: &[Cell], params: &Params, ctx: &C
     }
     if dates.len() < LEAST {
         let fewest = observed.iter().zip(cells).min_by_key(|(cell, _)| dates_of(cell).len());
-        let (count, name) = fewest.map_or((0, String::new()), |(cell, at)| {
-            (dates_of(cell).len(), format!("{} · {}", at.feature, at.strategy))
-        });
+        let (count, name) =
+            fewest.map_or((0, String::new()), |(cell, at)| (dates_of(cell).len(), cell_name(&at.feature, &at.setting)));
         anyhow::bail!(
             "experiment {:?}: only {} dates have a RankIC in all cells, {LEAST} are needed; {name} has the fewest, {count}. Lower [backtest] min_names, lengthen the factor's lookback, or read more kinds of documents",
             params.name,
@@ -149,6 +152,13 @@ mod tests {
         assert_eq!(same.against.unwrap().difference, 0.0);
         let found = better.against.unwrap();
         assert!((found.difference - 0.05).abs() < 1e-12 && found.p_adjusted < 0.02, "{found:?}");
+        assert_eq!((base.p_best, better.p_best), (same.p_best, Some(1.0)));
+        assert!(base.p_best.unwrap() < 0.05, "{base:?}");
+        // Any cell can be the baseline.
+        findings.baseline = 2;
+        conclude(&mut findings, &observed, None, &params, &ctx).unwrap();
+        let against: Vec<Option<f64>> = findings.cells.iter().map(|cell| cell.against.map(|c| c.difference)).collect();
+        assert!(against[2].is_none() && (against[0].unwrap() + 0.05).abs() < 1e-12, "{against:?}");
         let short = [series(0, 0.0), series(85, 0.0), series(0, 0.0)];
         let error = conclude(&mut cells(3), &short, None, &params, &ctx).unwrap_err().to_string();
         assert!(error.contains("only 15 dates") && error.contains("fewest, 15"), "{error}");

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::audit::Overlap;
+use super::effects::Effect;
 use super::params::Target;
 use crate::extract::Cost;
 use inkstone_base::bootstrap::{Comparison, Interval};
@@ -33,32 +34,42 @@ pub struct Findings {
     pub confidence: f64,
     /// Number of the cell that the others are compared with.
     pub baseline: usize,
-    /// Cells, in the order of features, strategies and lengths.
+    /// Paths of the settings that vary, in order.
+    pub vary: Vec<String>,
+    /// Cells, in the order of features and combinations of settings.
     pub cells: Vec<Cell>,
+    /// What each value of each setting does to the figure; none where one thing alone varies.
+    pub effects: Vec<Effect>,
     pub skipped: Vec<Skipped>,
     pub overlap: Overlap,
 }
 
-/// One strategy at one length, read by one model.
+/// One combination of settings, put over one feature.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Cell {
     pub feature: String,
-    pub strategy: Strategy,
-    /// The strategy without its limit.
+    /// Its settings in one line: `layers=last:4 · pooling=cls`.
+    pub setting: String,
+    /// The value of each setting of [`Findings::vary`].
+    pub values: Vec<String>,
+    /// The colour of its kind on charts: its strategy of truncation without the limit where strategies vary, else the value of the first
+    /// setting, else its feature.
     pub family: String,
-    /// Tokens that a model sees at once at most, special ones included.
-    pub limit: Option<usize>,
+    /// The part of a text that its model reads.
+    pub strategy: Strategy,
     /// The figure that counts: mean RankIC, or macro F1.
     pub figure: f64,
     pub interval: Interval,
     /// Comparison with the baseline; none for the baseline itself.
     pub against: Option<Comparison>,
+    /// P-value of the model confidence set: the cell may be the best of all where it is above 1 less the confidence; none without a figure.
+    pub p_best: Option<f64>,
     /// True if no cheaper cell, and none as cheap, is better.
     pub on_frontier: bool,
     /// Further figures: `ic`, `icir`, `rank_ic_t`, `dates`; or `accuracy`, `auc`, `log_loss`.
     pub figures: BTreeMap<String, f64>,
     pub cost: Cost,
-    /// Share of each section that the strategy keeps.
+    /// Share of each section that is read.
     pub kept: Vec<SectionShare>,
     /// The feature set with the value of each document.
     pub set: Option<Key>,
@@ -68,8 +79,17 @@ pub struct Cell {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Skipped {
     pub feature: String,
-    pub strategy: String,
+    /// As [`Cell::setting`].
+    pub setting: String,
+    pub values: Vec<String>,
     pub reason: String,
+}
+
+impl Findings {
+    /// True if the cell may be the best of all: its figure is not below that of any other by more than chance.
+    pub fn may_be_best(&self, cell: &Cell) -> bool {
+        cell.p_best.is_some_and(|p| p > 1.0 - self.confidence)
+    }
 }
 
 /// Marks the cells than which no cheaper one, nor one as cheap, is better.

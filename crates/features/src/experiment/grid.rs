@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
+use super::names::{cell_name, setting_names};
 use inkstone_base::disk;
-use inkstone_corpus::truncate::Strategy;
 
 /// The cells of an experiment, while it runs and after.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -15,16 +15,37 @@ pub struct Grid {
     pub name: String,
     /// The figure of its cells: `rank_ic` or `macro_f1`.
     pub measure: String,
-    /// Cells in the order of features and strategies, in which they are read.
+    /// Paths of the settings that vary, in order.
+    pub vary: Vec<String>,
+    /// Cells in the order of features and combinations of settings.
     pub cells: Vec<GridCell>,
 }
 
-/// One strategy, read by one model.
+/// One combination of settings, put over one feature.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct GridCell {
     pub feature: String,
-    pub strategy: String,
+    /// Its settings in one line: `layers=last:4 · pooling=cls`.
+    pub setting: String,
+    /// The value of each setting of [`Grid::vary`].
+    pub values: Vec<String>,
+    /// The name that its stage has.
+    pub stage: String,
     pub state: CellState,
+}
+
+impl GridCell {
+    /// A cell that waits; `values` are those of the settings at `paths`.
+    pub fn new(feature: &str, paths: &[String], values: Vec<String>) -> GridCell {
+        let setting = setting_names(paths, &values);
+        let stage = cell_name(feature, &setting);
+        GridCell { feature: feature.to_owned(), setting, values, stage, state: CellState::Waiting }
+    }
+
+    /// Its feature and its settings.
+    pub fn name(&self) -> String {
+        cell_name(&self.feature, &self.setting)
+    }
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -41,17 +62,6 @@ pub enum CellState {
 }
 
 impl Grid {
-    /// A grid of which nothing has been read.
-    pub fn new(name: &str, measure: &str, features: &[String], strategies: &[Strategy]) -> Grid {
-        let cell = |feature: &String, strategy: &Strategy| GridCell {
-            feature: feature.clone(),
-            strategy: strategy.to_string(),
-            state: CellState::Waiting,
-        };
-        let cells = features.iter().flat_map(|feature| strategies.iter().map(move |strategy| cell(feature, strategy)));
-        Grid { name: name.to_owned(), measure: measure.to_owned(), cells: cells.collect() }
-    }
-
     /// Notes where the cell of this number stands, and writes the grid to the folder of the experiment.
     pub fn note(&mut self, number: usize, state: CellState, folder: &Path) -> Result<()> {
         self.cells.get_mut(number).context("the grid has the cell")?.state = state;
@@ -77,16 +87,18 @@ mod tests {
     fn a_grid_is_read_back_as_it_was_noted() {
         let dir = tempfile::tempdir().unwrap();
         assert_eq!(Grid::read(dir.path()).unwrap(), None);
-        let strategies = ["head:128", "tail:128"].map(|text| text.parse::<Strategy>().unwrap());
-        let features = ["tone".to_owned(), "bert".to_owned()];
-        let mut grid = Grid::new("long", "rank_ic", &features, &strategies);
+        let vary = vec!["truncate".to_owned()];
+        let cells = ["tone", "bert"].into_iter().flat_map(|feature| {
+            let cell = |strategy: &str| GridCell::new(feature, &["truncate".to_owned()], vec![strategy.to_owned()]);
+            ["head:128", "tail:128"].map(cell)
+        });
+        let mut grid = Grid { name: "long".into(), measure: "rank_ic".into(), cells: cells.collect(), vary };
         grid.note(1, CellState::Done(Some(0.25)), dir.path()).unwrap();
         grid.note(2, CellState::Skipped("too long".to_owned()), dir.path()).unwrap();
         assert!(grid.note(4, CellState::Running, dir.path()).is_err());
         assert_eq!(Grid::read(dir.path()).unwrap(), Some(grid.clone()));
         let states: Vec<&CellState> = grid.cells.iter().map(|cell| &cell.state).collect();
         assert_eq!(states[0], &CellState::Waiting);
-        assert_eq!((grid.cells[1].feature.as_str(), grid.cells[1].strategy.as_str()), ("tone", "tail:128"));
-        assert_eq!((grid.cells[2].feature.as_str(), grid.cells[2].strategy.as_str()), ("bert", "head:128"));
+        assert_eq!((grid.cells[1].name(), grid.cells[2].name()), ("tone · tail:128".into(), "bert · head:128".into()));
     }
 }

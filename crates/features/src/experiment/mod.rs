@@ -1,19 +1,23 @@
-//! Experiments on truncation: which part of a long text a model should read.
+//! Experiments: a grid of settings put over features, of which each combination is a cell.
 //!
-//! An experiment reads the same documents by every strategy of truncation at every length, with every model, and compares the RankIC of
-//! the factor or the macro F1 of labels. All cells are paired on the same days or documents, intervals are of a moving-block bootstrap,
-//! and differences are corrected for the number of comparisons. The frontier has the cells that no cheaper cell beats.
+//! All cells read the same documents and are judged by the RankIC of the factor or the macro F1 of labels. They are paired on the same
+//! days or documents, intervals are of a moving-block bootstrap, and differences are corrected for the number of comparisons. The frontier
+//! has the cells that no cheaper cell beats; a model confidence set the cells that may be the best.
 
 mod audit;
 mod compare;
+mod effects;
 mod findings;
 mod grid;
 mod labels;
+mod names;
 mod params;
 
 pub use audit::Overlap;
 pub use compare::{Observed, conclude};
+pub use effects::Effect;
 pub use findings::{Cell, Findings, Skipped};
 pub use grid::{CellState, Grid, GridCell};
 pub use labels::{DenseRows, Labelled};
-pub use params::{LengthUnit, OverlapRule, Params, Preset, Target};
+pub use names::{TRUNCATE, cell_name, family_of, setting_names, short, shown};
+pub use params::{LengthUnit, MOST_CELLS, OverlapRule, Params, Settings, Target};

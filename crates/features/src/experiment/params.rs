@@ -1,12 +1,23 @@
-//! The parameters of an experiment (`[[experiment]]`).
+//! The parameters of an experiment (`[[experiment]]`), and the grid of cells that they ask for.
 
-use anyhow::{Result, bail, ensure};
+use std::collections::BTreeMap;
+
+use anyhow::{Context, Result, bail, ensure};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::names::{TRUNCATE, shown};
 
 use inkstone_base::data::Kind;
 use inkstone_corpus::truncate::Strategy;
 
-/// The figure that judges strategies.
+/// Most cells of an experiment.
+pub const MOST_CELLS: usize = 500;
+
+/// A value for each setting that varies, by the path of the setting.
+pub type Settings = BTreeMap<String, Value>;
+
+/// The figure that judges cells.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum Target {
@@ -17,19 +28,6 @@ pub enum Target {
     Label,
     /// How well the reports' ratings are told.
     Rating,
-}
-
-/// Published grids.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
-#[serde(rename_all = "lowercase")]
-pub enum Preset {
-    /// The strategies and lengths as given.
-    #[default]
-    None,
-    /// Head, tail and head+tail (a quarter and three quarters, 128+382 of 512) at 256 and 512 tokens, as Sun et al. 2019 (How to
-    /// Fine-Tune BERT for Text Classification); the first 500 characters against segments of 500 and of 200, as Huatai's
-    /// reports on text factors.
-    Print,
 }
 
 /// Treatment of texts that training and test share.
@@ -62,22 +60,21 @@ pub struct Params {
     pub name: String,
     /// `factor` (default), `label` or `rating`.
     pub target: Target,
-    /// Names of the features whose models read what the strategies keep. Their own `truncate` is set aside.
+    /// Names of the features that the settings are put over.
     pub features: Vec<String>,
-    /// Kinds of documents that are read; empty: all.
+    /// Kinds of documents that are read; empty: those of each feature.
     pub kinds: Vec<Kind>,
-    /// `none` (default) or `print`.
-    pub preset: Preset,
-    /// Strategies. One with a limit (`head:512`) stands for itself, one without (`head`) is tried at all lengths.
-    pub strategies: Vec<String>,
-    /// Lengths of strategies that have no limit of their own.
+    /// Settings with the values that each takes: paths of a feature's table (`onnx.layers`, `truncate`, `model`), or `tokenizer.mode` and
+    /// its like. Every combination, put over every feature, is a cell.
+    pub vary: BTreeMap<String, Vec<Value>>,
+    /// Lengths of strategies of truncation that have no limit of their own: `truncate = ["head"]` stands for one at each length.
     pub lengths: Vec<usize>,
     /// Unit of lengths: `tokens` (default), those of the model with its special ones (of native models words), or
     /// `characters`, which are the same for all models.
     pub unit: LengthUnit,
-    /// The strategy that all others are compared with, read by the first feature; without a limit at the longest length. Default
-    /// `head`.
-    pub baseline: String,
+    /// The cell of the first feature that all others are compared with: a value for each setting that is named, the first value of the
+    /// others. A strategy without a limit is meant at the longest length.
+    pub baseline: Settings,
     /// For `factor`: the factor whose rules make values of documents (aggregation, decay, processing). Absent: the first one
     /// that is made of one of the features, else the default rules.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -115,22 +112,10 @@ impl Default for Params {
             target: Target::Factor,
             features: Vec::new(),
             kinds: Vec::new(),
-            preset: Preset::None,
-            strategies: [
-                "head",
-                "tail",
-                "head+tail@0.25",
-                "middle",
-                "random",
-                "head -boilerplate",
-                "sections",
-                "tfidf",
-            ]
-            .map(str::to_owned)
-            .to_vec(),
+            vary: BTreeMap::new(),
             lengths: vec![128, 256, 512],
             unit: LengthUnit::Tokens,
-            baseline: "head".to_owned(),
+            baseline: Settings::new(),
             factor: None,
             horizon: 5,
             positive: Vec::new(),
@@ -148,31 +133,79 @@ impl Default for Params {
 }
 
 impl Params {
-    /// The strategies of the grid, the baseline first.
-    pub fn grid(&self) -> Result<Vec<Strategy>> {
-        let longest = match self.preset {
-            Preset::None => self.lengths.iter().copied().max().into_iter().collect(),
-            Preset::Print => vec![512],
+    /// The settings that vary with their values, in the order of their paths; each strategy of truncation with its limit.
+    pub fn varied(&self) -> Result<Vec<(&str, Vec<Value>)>> {
+        let values = |(path, values): (&'_ String, &Vec<Value>)| match path.as_str() {
+            TRUNCATE => self.with_limits(values, &self.lengths),
+            _ => Ok(values.clone()),
         };
-        let mut grid = Strategy::at_lengths(&self.baseline, &longest, self.unit == LengthUnit::Characters)?;
-        let given = |texts: &[String], lengths: &[usize], grid: &mut Vec<Strategy>| -> Result<()> {
-            for text in texts {
-                for strategy in Strategy::at_lengths(text, lengths, self.unit == LengthUnit::Characters)? {
-                    if !grid.contains(&strategy) {
-                        grid.push(strategy);
-                    }
-                }
-            }
-            Ok(())
-        };
-        match self.preset {
-            Preset::None => given(&self.strategies, &self.lengths, &mut grid)?,
-            Preset::Print => {
-                given(&["head", "tail", "head+tail@0.25"].map(str::to_owned), &[256, 512], &mut grid)?;
-                given(&["head:500c", "windows:500/500c", "windows:200/200c"].map(str::to_owned), &[], &mut grid)?;
-            }
+        self.vary.iter().map(|setting| Ok((setting.0.as_str(), values(setting)?))).collect()
+    }
+
+    /// The settings of each cell of a feature: every combination of the values, that of the last setting changing first.
+    pub fn combinations(&self) -> Result<Vec<Settings>> {
+        let mut all = vec![Settings::new()];
+        for (path, values) in self.varied()? {
+            ensure!(all.len().saturating_mul(values.len()) <= MOST_CELLS, self.too_many());
+            let with = |before: &Settings, value: &Value| {
+                let mut settings = before.clone();
+                settings.insert(path.to_owned(), value.clone());
+                settings
+            };
+            all = all.iter().flat_map(|before| values.iter().map(move |value| with(before, value))).collect();
         }
-        Ok(grid)
+        Ok(all)
+    }
+
+    /// The number of the combination that all cells are compared with, in the first feature.
+    pub fn baseline(&self) -> Result<usize> {
+        let mut number = 0;
+        for (path, values) in self.varied()? {
+            let at = match self.baseline.get(path) {
+                None => 0,
+                Some(value) => {
+                    let value = match path {
+                        TRUNCATE => self.with_limits(std::slice::from_ref(value), self.longest())?.swap_remove(0),
+                        _ => value.clone(),
+                    };
+                    values.iter().position(|other| *other == value).with_context(|| {
+                        let known: Vec<String> = values.iter().map(shown).collect();
+                        format!("baseline: {path} = {} is not among its values: {}", shown(&value), known.join(", "))
+                    })?
+                }
+            };
+            number = number * values.len() + at;
+        }
+        Ok(number)
+    }
+
+    /// The strategies of truncation that are compared; none where `truncate` does not vary.
+    pub fn strategies(&self) -> Result<Vec<Strategy>> {
+        let varied = self.vary.get(TRUNCATE).map(Vec::as_slice).unwrap_or_default();
+        self.with_limits(varied, &self.lengths)?.iter().map(|value| shown(value).parse()).collect()
+    }
+
+    fn longest(&self) -> &[usize] {
+        let longest = (0..self.lengths.len()).max_by_key(|&at| self.lengths[at]);
+        longest.map_or(&[], |at| &self.lengths[at..=at])
+    }
+
+    /// Strategies of truncation as they are written in full, those without a limit at each of these lengths.
+    fn with_limits(&self, strategies: &[Value], lengths: &[usize]) -> Result<Vec<Value>> {
+        let mut full = Vec::new();
+        for strategy in strategies {
+            let text = strategy.as_str().with_context(|| format!("truncate = {strategy} is no text"))?;
+            let at_lengths = Strategy::at_lengths(text, lengths, self.unit == LengthUnit::Characters)?;
+            full.extend(at_lengths.iter().map(|strategy| Value::String(strategy.to_string())));
+        }
+        Ok(full)
+    }
+
+    fn too_many(&self) -> String {
+        format!(
+            "more than {MOST_CELLS} cells: every value of every setting is combined with all others. Vary fewer settings at a time, or \
+             share the values out to several [[experiment]]s"
+        )
     }
 
     /// Fails on parameters that make no sense, naming the key.
@@ -185,12 +218,9 @@ impl Params {
         );
         ensure!(
             !self.features.is_empty(),
-            "experiment {name:?}: features is empty; name the [[feature]]s whose models read"
+            "experiment {name:?}: features is empty; name the [[feature]]s that are compared"
         );
-        ensure!(
-            self.grid()?.len() > 1,
-            "experiment {name:?}: there is nothing to compare with the baseline; name strategies"
-        );
+        self.check_grid().with_context(|| format!("experiment {name:?}"))?;
         ensure!(self.folds >= 2, "experiment {name:?}: folds = {}; cross-validation needs at least 2", self.folds);
         ensure!(self.draws >= 100, "experiment {name:?}: draws = {}; intervals need at least 100", self.draws);
         ensure!(self.horizon > 0, "experiment {name:?}: horizon is 0 trading days; it is at least 1");
@@ -201,61 +231,124 @@ impl Params {
         }
         Ok(())
     }
+
+    /// Fails where the settings make no grid.
+    fn check_grid(&self) -> Result<()> {
+        let paths: Vec<&String> = self.vary.keys().collect();
+        for path in &paths {
+            ensure!(
+                !matches!(path.as_str(), "name" | "kinds"),
+                "vary cannot change {path}: all cells are of one feature and read the same documents (kinds = [...] of the experiment says which)"
+            );
+            let below = format!("{path}.");
+            if let Some(inner) = paths.iter().find(|other| other.starts_with(&below)) {
+                bail!("vary has {path} and {inner}, which is a part of it: name one of them");
+            }
+        }
+        if let Some(twice) = (1..self.features.len()).find(|&at| self.features[..at].contains(&self.features[at])) {
+            bail!("features has {:?} twice", self.features[twice]);
+        }
+        for (path, values) in self.varied()? {
+            ensure!(!values.is_empty(), "vary: {path} has no values");
+            if let Some(twice) = (1..values.len()).find(|&at| values[..at].contains(&values[at])) {
+                bail!("vary: {path} has the value {} twice", shown(&values[twice]));
+            }
+        }
+        if let Some(path) = self.baseline.keys().find(|path| !self.vary.contains_key(*path)) {
+            bail!("baseline has {path}, which does not vary");
+        }
+        self.baseline()?;
+        let cells = self.combinations()?.len() * self.features.len();
+        ensure!(
+            cells > 1,
+            "there is one cell, and nothing to compare it with: name two values of a setting in vary, or two features"
+        );
+        ensure!(cells <= MOST_CELLS, self.too_many());
+        Ok(())
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
-    #[test]
-    fn the_preset_is_the_comparison_in_print() {
-        let params = Params { preset: Preset::Print, ..Params::default() };
-        let grid: Vec<String> = params.grid().unwrap().iter().map(Strategy::to_string).collect();
-        assert_eq!(
-            grid,
-            [
-                "head:512",
-                "head:256",
-                "tail:256",
-                "tail:512",
-                "head+tail:256@0.25",
-                "head+tail:512@0.25",
-                "head:500c",
-                "windows:500/500c@mean",
-                "windows:200/200c@mean"
-            ]
-        );
-        // 510 tokens beside two special ones: 128 and 382.
-        let strategy = &params.grid().unwrap()[5];
-        assert_eq!(strategy.place().unwrap().apply(900, 2), [0..128, 518..900]);
+    fn varying(settings: Value) -> Params {
+        let vary = serde_json::from_value(settings).unwrap();
+        Params { name: "long".into(), features: vec!["tone".into()], vary, ..Params::default() }
     }
 
     #[test]
-    fn a_grid_has_each_strategy_once_and_the_baseline_first() {
-        let params = Params { strategies: vec!["tail".into(), "head".into(), "head:64".into()], ..Params::default() };
-        let grid: Vec<String> = params.grid().unwrap().iter().map(Strategy::to_string).collect();
-        assert_eq!(grid, ["head:512", "tail:128", "tail:256", "tail:512", "head:128", "head:256", "head:64"]);
+    fn every_combination_is_a_cell_and_the_last_setting_changes_first() {
+        let mut params = varying(json!({"onnx.pooling": ["cls", "mean"], "onnx.layers": ["last", "last:4"]}));
+        let cells: Vec<String> = params.combinations().unwrap().iter().map(|cell| json!(cell).to_string()).collect();
+        assert_eq!(
+            cells,
+            [
+                r#"{"onnx.layers":"last","onnx.pooling":"cls"}"#,
+                r#"{"onnx.layers":"last","onnx.pooling":"mean"}"#,
+                r#"{"onnx.layers":"last:4","onnx.pooling":"cls"}"#,
+                r#"{"onnx.layers":"last:4","onnx.pooling":"mean"}"#,
+            ]
+        );
+        assert_eq!(params.baseline().unwrap(), 0);
+        params.baseline = serde_json::from_value(json!({"onnx.pooling": "mean"})).unwrap();
+        assert_eq!(params.baseline().unwrap(), 1);
+        params.baseline.insert("onnx.layers".into(), json!("last:4"));
+        assert_eq!(params.baseline().unwrap(), 3);
+        params.check().unwrap();
+        // Features alone are a grid too.
+        let alone = Params { features: vec!["tone".into(), "bert".into()], ..varying(json!({})) };
+        alone.check().unwrap();
+        assert_eq!(alone.combinations().unwrap(), [Settings::new()]);
+    }
+
+    #[test]
+    fn a_strategy_without_a_limit_stands_for_one_at_each_length() {
+        let mut params = varying(json!({"truncate": ["tail", "head", "head:64"]}));
+        let grid: Vec<String> = params.strategies().unwrap().iter().map(Strategy::to_string).collect();
+        assert_eq!(grid, ["tail:128", "tail:256", "tail:512", "head:128", "head:256", "head:512", "head:64"]);
+        params.baseline = serde_json::from_value(json!({"truncate": "head"})).unwrap();
+        assert_eq!(params.baseline().unwrap(), 5, "the longest length");
+        assert_eq!(varying(json!({"model": ["svm"]})).strategies().unwrap(), []);
     }
 
     #[test]
     fn what_makes_no_sense_is_named() {
-        let sound = Params { name: "long".into(), features: vec!["tone".into()], ..Params::default() };
+        let sound = varying(json!({"truncate": ["head:64", "tail:64"]}));
         sound.check().unwrap();
-        let cases: [(&str, fn(&mut Params)); 8] = [
-            ("no name", |p| p.name.clear()),
-            ("slash", |p| p.name = "a/b".into()),
-            ("features is empty", |p| p.features.clear()),
-            ("nothing to compare", |p| p.strategies = vec!["head:512".into()]),
-            ("folds = 1", |p| p.folds = 1),
-            ("draws = 9", |p| p.draws = 9),
-            ("confidence = 1", |p| p.confidence = 1.0),
-            ("front", |p| p.strategies = vec!["front".into()]),
+        let many = json!({"a": (0..30).collect::<Vec<_>>(), "b": (0..30).collect::<Vec<_>>()});
+        let cases: [(&str, Params); 17] = [
+            ("no name", Params { name: String::new(), ..sound.clone() }),
+            ("slash", Params { name: "a/b".into(), ..sound.clone() }),
+            ("features is empty", Params { features: Vec::new(), ..sound.clone() }),
+            ("nothing to compare", varying(json!({}))),
+            ("nothing to compare", varying(json!({"truncate": ["head:512"]}))),
+            ("tone\" twice", Params { features: vec!["tone".into(), "tone".into()], ..sound.clone() }),
+            ("model has no values", varying(json!({"model": []}))),
+            ("model has the value svm twice", varying(json!({"model": ["svm", "bayes", "svm"]}))),
+            ("truncate has the value head:512 twice", varying(json!({"truncate": ["head", "head:512"]}))),
+            ("cannot change kinds", varying(json!({"kinds": [["news"], ["report"]]}))),
+            ("onnx and onnx.layers", varying(json!({"onnx": [{}], "onnx.layers": ["last", "last:4"]}))),
+            ("more than 500 cells", varying(many)),
+            ("front", varying(json!({"truncate": ["front", "head"]}))),
+            ("truncate = 5 is no text", varying(json!({"truncate": [5]}))),
+            ("folds = 1", Params { folds: 1, ..sound.clone() }),
+            ("draws = 9", Params { draws: 9, ..sound.clone() }),
+            ("confidence = 1", Params { confidence: 1.0, ..sound.clone() }),
         ];
-        for (words, spoil) in cases {
-            let mut params = sound.clone();
-            spoil(&mut params);
+        for (words, params) in cases {
             let error = format!("{:#}", params.check().unwrap_err());
             assert!(error.contains(words), "{words}: {error}");
+        }
+        for (baseline, words) in [
+            (json!({"model": "svm"}), "model, which does not vary"),
+            (json!({"truncate": "tail:8"}), "tail:8 is not among its values: head:64, tail:64"),
+        ] {
+            let params = Params { baseline: serde_json::from_value(baseline).unwrap(), ..sound.clone() };
+            let error = format!("{:#}", params.check().unwrap_err());
+            assert!(error.contains("\"long\"") && error.contains(words), "{error}");
         }
     }
 }

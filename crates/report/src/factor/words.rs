@@ -185,7 +185,7 @@ words! {
     NO_REFUSED: "没有被拒的值：每个值在收益开始之前都已可知。", "No value was refused: each was known before its return began.";
     NO_VERDICTS: "没有做未来函数检查，因此不能排除未来函数。", "The checks for look-ahead were not done, so look-ahead is not ruled out.";
     NO_LOOKS: "没有研究台账：不知道试验了多少次，p 值没有为此校正。", "There is no research ledger: the number of trials is not known, and p is not corrected for it.";
-    NO_EXPERIMENTS: "没有截断实验。", "There is no truncation experiment.";
+    NO_EXPERIMENTS: "没有对比实验。", "There is no experiment.";
     NO_MANIFEST: "没有清单。", "There is no manifest.";
 
     IC_CAPTION: "上：每根柱为一个月的 RankIC 均值（日期少时为逐日值），蓝为正，橙为负，不预设方向。下：RankIC 的累计和，每个持有期一条。单位：相关系数。", "Above: mean RankIC of each month (of each date where these are few), blue above zero and orange below; no sign is presumed. Below: the running sum of RankIC, a line per horizon. Unit: correlation.";

@@ -242,9 +242,9 @@ pub(crate) static COMMANDS: &[Command] = &[
 
     // Experiments
     command!("open-document", A::OpenDocument, ["enter"], "文档" "document", "看一篇文档：每个策略保留与丢弃的部分" "a document, as each strategy cuts it", EXPERIMENTS, |a| a.experiments.can_open(), true),
-    command!("view-cells", A::View, ["v"], "换视图" "view", "列表、网格、前沿轮换；宽屏上并列，换焦点" "list, grid, frontier; side by side where there is room", EXPERIMENTS, |a| a.experiments.has_views(), true),
-    command!("previous-strategy", A::PreviousStrategy, ["left", "h"], "前一策略" "before", "文档：前一个策略；网格：前一列" "in a document the strategy before, in the grid the column", EXPERIMENTS, |a| a.experiments.has_beside(), false),
-    command!("next-strategy", A::NextStrategy, ["right", "l"], "后一策略" "strategy", "文档：后一个策略；网格：后一列" "in a document the next strategy, in the grid the next column", EXPERIMENTS, |a| a.experiments.has_beside(), true),
+    command!("view-cells", A::View, ["v"], "换视图" "view", "列表、网格、前沿、效应轮换；宽屏上并列，换焦点" "list, grid, frontier, effects; side by side where there is room", EXPERIMENTS, |a| a.experiments.has_views(), true),
+    command!("previous-strategy", A::PreviousStrategy, ["left", "h"], "前一单元" "before", "文档：前一个单元；网格：前一列" "in a document the cell before, in the grid the column", EXPERIMENTS, |a| a.experiments.has_beside(), false),
+    command!("next-strategy", A::NextStrategy, ["right", "l"], "后一单元" "cell", "文档：后一个单元；网格：后一列" "in a document the next cell, in the grid the next column", EXPERIMENTS, |a| a.experiments.has_beside(), true),
     command!("next-experiment", A::Next, ["]", "n"], "下一个" "next", "下一个实验；文档中为下一篇" "the next experiment; in a document the next one", EXPERIMENTS, |a| a.experiments.has_next(), true),
     command!("previous-experiment", A::Previous, ["[", "p"], "上一个" "previous", "上一个实验；文档中为上一篇" "the experiment before; in a document the one before", EXPERIMENTS, |a| a.experiments.has_next(), false),
     command!("run-experiments", A::RunExperiments, ["r"], "运行实验" "run", "运行全部实验；已读过的窗口不会重读" "run the experiments; what was read is not read twice", EXPERIMENTS, |a| !a.jobs.busy_from(Page::Experiments) && a.workspace.laboratory.is_some(), true),
@@ -296,7 +296,7 @@ pub(crate) static COMMANDS: &[Command] = &[
     command!("show-models", A::Show(Page::Models), ["3"], "模型" "models", "模型页：训练、近邻、困惑度" "models: training, neighbours, perplexity", ALL, ALWAYS, false),
     command!("show-onnx", A::Show(Page::Onnx), ["4"], "ONNX" "onnx", "ONNX 页：模型、设备、填空" "contextual models, devices, fill-mask", ALL, ALWAYS, false),
     command!("show-features", A::Show(Page::Features), ["5"], "特征" "features", "特征页：特征集、覆盖、近邻" "feature sets: coverage, health, neighbours", ALL, ALWAYS, false),
-    command!("show-experiments", A::Show(Page::Experiments), ["6"], "实验" "experiments", "实验页：截断策略的比较" "experiments: strategies of truncation", ALL, ALWAYS, false),
+    command!("show-experiments", A::Show(Page::Experiments), ["6"], "实验" "experiments", "实验页：各种设置的比较" "experiments: settings compared", ALL, ALWAYS, false),
     command!("show-factor", A::Show(Page::Factor), ["7"], "因子" "factor", "因子页：检验与下钻" "the factor: its tests, and what is behind", ALL, ALWAYS, false),
     command!("show-ledger", A::Show(Page::Ledger), ["8"], "台账" "ledger", "台账页：每一次回测" "the ledger: every backtest that ran", ALL, ALWAYS, false),
     command!("show-jobs", A::Show(Page::Jobs), ["9"], "任务" "jobs", "任务页：进度、日志、拒收" "jobs: progress, log, rejects", ALL, ALWAYS, false),

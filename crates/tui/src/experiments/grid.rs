@@ -1,4 +1,4 @@
-//! The grid of an experiment as it fills: strategies down, models and lengths across.
+//! The grid of an experiment as it fills: the values of a setting down, features and the values of another across.
 
 use ratatui::Frame;
 use ratatui::layout::{Position, Rect};
@@ -12,10 +12,10 @@ use crate::app::App;
 use crate::jobs::JobEntry;
 use crate::list::Cursor;
 use crate::page::Page;
-use crate::{figures, look, width, words};
+use crate::{figures, look, width};
 use inkstone_base::job::StageState;
 use inkstone_corpus::truncate::Strategy;
-use inkstone_features::experiment::{Cell, CellState, Findings, Grid, GridCell};
+use inkstone_features::experiment::{CellState, Findings, Grid, GridCell, TRUNCATE, setting_names};
 use inkstone_report::DECIMALS;
 
 /// Cells of a column: a sign, a space, a figure, a space.
@@ -27,20 +27,42 @@ const HEADS: u16 = 2;
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct GridTable {
     pub(super) grid: Grid,
-    /// The labels of the rows: families of strategies, or whole strategies.
+    /// The labels of the rows: families of strategies, values of the first setting, or all settings of a cell.
     pub(super) rows: Vec<String>,
-    /// The model of each column, and the length where rows are families.
+    /// The feature of each column, and the length where rows are families, or the value of the second setting.
     pub(super) columns: Vec<(String, String)>,
     /// Numbers of the cells, row by row.
     pub(super) places: Vec<Vec<Option<usize>>>,
 }
 
 impl GridTable {
-    /// Lays a grid out: families of strategies by lengths, or, where two strategies would fall together or there is one length alone,
-    /// strategies as they are.
+    /// Lays a grid out: two settings as a matrix; strategies of truncation alone as families by lengths, unless two would fall together
+    /// or there is one length alone; features alone one below the other; all others as a list of cells.
     pub(super) fn new(grid: Grid) -> GridTable {
-        let by_strategy = |cell: &GridCell| (cell.strategy.clone(), String::new(), 0);
-        let by_length = |cell: &GridCell| match cell.strategy.parse::<Strategy>() {
+        if grid.vary.is_empty() {
+            let rows: Vec<String> = grid.cells.iter().map(|cell| cell.feature.clone()).collect();
+            let places = (0..rows.len()).map(|number| vec![Some(number)]).collect();
+            return GridTable { grid, rows, columns: vec![Default::default()], places };
+        }
+        let by_setting = |cell: &GridCell| (cell.setting.clone(), String::new(), 0);
+        if grid.vary.len() == 2 {
+            let mut seconds: Vec<&String> = Vec::new();
+            for cell in &grid.cells {
+                seconds.extend(cell.values.get(1).filter(|value| !seconds.contains(value)));
+            }
+            let by_both = |cell: &GridCell| match cell.values.as_slice() {
+                [first, second] => {
+                    let name = setting_names(&grid.vary[..1], std::slice::from_ref(first));
+                    (name, second.clone(), seconds.iter().position(|other| *other == second).unwrap_or(0))
+                }
+                _ => by_setting(cell),
+            };
+            return GridTable { grid: grid.clone(), ..GridTable::laid_out(&grid, by_both) };
+        }
+        if grid.vary.len() != 1 || grid.vary[0] != TRUNCATE {
+            return GridTable { grid: grid.clone(), ..GridTable::laid_out(&grid, by_setting) };
+        }
+        let by_length = |cell: &GridCell| match cell.setting.parse::<Strategy>() {
             Ok(strategy) => {
                 let limit = strategy.limit(0);
                 (
@@ -49,13 +71,13 @@ impl GridTable {
                     limit.unwrap_or(usize::MAX),
                 )
             }
-            Err(_) => by_strategy(cell),
+            Err(_) => by_setting(cell),
         };
         let table = GridTable::laid_out(&grid, by_length);
         let several =
             table.columns.iter().map(|(_, length)| length).collect::<std::collections::BTreeSet<_>>().len() > 1;
         let placed = table.places.iter().flatten().flatten().count();
-        let table = if several && placed == grid.cells.len() { table } else { GridTable::laid_out(&grid, by_strategy) };
+        let table = if several && placed == grid.cells.len() { table } else { GridTable::laid_out(&grid, by_setting) };
         GridTable { grid, ..table }
     }
 
@@ -94,8 +116,8 @@ impl GridTable {
         GridTable { grid: Grid::default(), rows, columns, places }
     }
 
-    pub(super) fn place_of(&self, feature: &str, strategy: &str) -> Option<(usize, usize)> {
-        let number = self.grid.cells.iter().position(|cell| cell.feature == feature && cell.strategy == strategy)?;
+    pub(super) fn place_of(&self, feature: &str, setting: &str) -> Option<(usize, usize)> {
+        let number = self.grid.cells.iter().position(|cell| cell.feature == feature && cell.setting == setting)?;
         let column = |row: &Vec<Option<usize>>| row.iter().position(|place| *place == Some(number));
         self.places.iter().enumerate().find_map(|(row, places)| Some((row, column(places)?)))
     }
@@ -121,18 +143,20 @@ impl GridTable {
 
 /// The grid that findings came of, for experiments that ran before grids were kept.
 pub(super) fn of_findings(findings: &Findings) -> Grid {
-    let cell = |cell: &Cell| GridCell {
-        feature: cell.feature.clone(),
-        strategy: cell.strategy.to_string(),
-        state: CellState::Done(Some(cell.figure).filter(|figure| figure.is_finite())),
+    let cell = |feature: &str, values: &[String], state: CellState| GridCell {
+        state,
+        ..GridCell::new(feature, &findings.vary, values.to_vec())
     };
-    let skipped = findings.skipped.iter().map(|skipped| GridCell {
-        feature: skipped.feature.clone(),
-        strategy: skipped.strategy.clone(),
-        state: CellState::Skipped(skipped.reason.clone()),
+    let done = findings.cells.iter().map(|done| {
+        let figure = Some(done.figure).filter(|figure| figure.is_finite());
+        cell(&done.feature, &done.values, CellState::Done(figure))
     });
-    let cells = findings.cells.iter().map(cell).chain(skipped).collect();
-    Grid { name: findings.name.clone(), measure: findings.measure.clone(), cells }
+    let skipped = findings
+        .skipped
+        .iter()
+        .map(|skipped| cell(&skipped.feature, &skipped.values, CellState::Skipped(skipped.reason.clone())));
+    let cells = done.chain(skipped).collect();
+    Grid { name: findings.name.clone(), measure: findings.measure.clone(), vary: findings.vary.clone(), cells }
 }
 
 /// Cells that the names of the rows take.
@@ -228,10 +252,7 @@ fn shown_of(app: &App, experiments: &Experiments, table: &GridTable, row: usize,
             // Once all were read, what counts is what was compared.
             let compared = experiments.findings().filter(|_| job(app).is_none());
             let found = compared.and_then(|findings| {
-                findings
-                    .cells
-                    .iter()
-                    .find(|other| other.feature == cell.feature && other.strategy.to_string() == cell.strategy)
+                findings.cells.iter().find(|other| other.feature == cell.feature && other.setting == cell.setting)
             });
             let figure = found.map_or(own.unwrap_or(f64::NAN), |found| found.figure);
             let sign = if found.is_some_and(|found| found.on_frontier) { "─" } else { "✓" };
@@ -243,8 +264,7 @@ fn shown_of(app: &App, experiments: &Experiments, table: &GridTable, row: usize,
 
 /// The progress of reading a cell, as its stage notes it.
 fn under_way(app: &App, cell: &GridCell) -> String {
-    let name = format!("{} · {}", cell.feature, cell.strategy);
-    let stage = job(app).and_then(|job| job.stages.iter().rfind(|stage| stage.name.contains(&name)));
+    let stage = job(app).and_then(|job| job.stages.iter().rfind(|stage| stage.name == cell.stage));
     let running = stage.filter(|stage| matches!(stage.state, StageState::Running));
     match running.and_then(|stage| Some((stage.done, stage.total.filter(|total| *total > 0)?))) {
         Some((done, total)) => format!("{:.0} %", 100.0 * done as f64 / total as f64),
@@ -268,7 +288,7 @@ fn tally(app: &App, table: &GridTable) -> String {
     }
     let running = cells.iter().find(|cell| cell.state == CellState::Running && job(app).is_some());
     if let Some(cell) = running {
-        text += &format!(" · {} {} · {}", app.say(own::READ_NOW), cell.feature, cell.strategy);
+        text += &format!(" · {} {}", app.say(own::READ_NOW), cell.name());
     }
     text
 }
@@ -278,14 +298,14 @@ fn about(app: &App, experiments: &Experiments, table: &GridTable) -> String {
     let is_running = |cell: &GridCell| cell.state == CellState::Running;
     let Some(cell) = table.at(experiments.row.at, experiments.column) else { return String::new() };
     match &cell.state {
-        CellState::Skipped(why) => format!("{} · {}: {why}", cell.strategy, cell.feature),
+        CellState::Skipped(why) => format!("{}: {why}", cell.name()),
         _ if job(app).is_some() && table.grid.cells.iter().any(is_running) => String::new(),
-        _ => format!("{} · {}", cell.strategy, cell.feature),
+        _ => cell.name(),
     }
 }
 
 pub(super) fn copied(table: &GridTable, language: inkstone_base::language::Language) -> crate::page::Table {
-    let mut header = vec![words::STRATEGY.to(language).to_owned()];
+    let mut header = vec![own::CELL.to(language).to_owned()];
     header.extend(table.columns.iter().map(|(feature, length)| format!("{feature} {length}").trim().to_owned()));
     let text = |row: usize, column: usize| match table.at(row, column).map(|cell| &cell.state) {
         Some(CellState::Done(Some(figure))) => figure.to_string(),
@@ -303,8 +323,34 @@ mod tests {
     use super::*;
 
     fn grid(strategies: &[&str]) -> Grid {
-        let strategies: Vec<Strategy> = strategies.iter().map(|text| text.parse().unwrap()).collect();
-        Grid::new("long", "rank_ic", &["tone".to_owned(), "bert".to_owned()], &strategies)
+        of(&["tone", "bert"], &[TRUNCATE], &strategies.iter().map(|text| vec![*text]).collect::<Vec<_>>())
+    }
+
+    fn of(features: &[&str], paths: &[&str], combinations: &[Vec<&str>]) -> Grid {
+        let vary: Vec<String> = paths.iter().map(|path| (*path).to_owned()).collect();
+        let mut cells = Vec::new();
+        for feature in features {
+            for values in combinations {
+                cells.push(GridCell::new(feature, &vary, values.iter().map(|value| (*value).to_owned()).collect()));
+            }
+        }
+        Grid { name: "long".into(), measure: "rank_ic".into(), vary, cells }
+    }
+
+    #[test]
+    fn two_settings_are_a_matrix_and_others_a_list() {
+        let pairs = [vec!["last", "mean"], vec!["last", "cls"], vec!["last:4", "mean"], vec!["last:4", "cls"]];
+        let matrix = GridTable::new(of(&["bert"], &["onnx.layers", "onnx.pooling"], &pairs));
+        assert_eq!(matrix.rows, ["layers=last", "layers=last:4"]);
+        assert_eq!(matrix.columns, [("bert".to_owned(), "mean".to_owned()), ("bert".to_owned(), "cls".to_owned())]);
+        assert_eq!(matrix.places, [[Some(0), Some(1)], [Some(2), Some(3)]]);
+        let one = GridTable::new(of(&["bert", "words"], &["model"], &[vec!["svm"], vec!["bayes"]]));
+        assert_eq!((one.rows, one.columns.len()), (vec!["model=svm".to_owned(), "model=bayes".to_owned()], 2));
+        let three = GridTable::new(of(&["bert"], &["a.x", "b", "c"], &[vec!["1", "2", "3"], vec!["1", "2", "4"]]));
+        assert_eq!(three.rows, ["x=1 · b=2 · c=3", "x=1 · b=2 · c=4"]);
+        let eras = GridTable::new(of(&["onehot", "lsa"], &[], &[vec![]]));
+        assert_eq!((eras.rows, eras.columns.len()), (vec!["onehot".to_owned(), "lsa".to_owned()], 1));
+        assert_eq!(eras.places, [[Some(0)], [Some(1)]]);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Draws an experiment: its finding, its cells, and the frontier.
+//! Draws an experiment: its finding, its cells, the frontier, and what each setting does.
 
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Position, Rect};
@@ -7,7 +7,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Paragraph, Wrap};
 
 use super::words as own;
-use super::{Experiments, View, grid, page};
+use super::{Experiments, View, effects, grid, page};
 use crate::app::App;
 use crate::jobs::{self, Phase};
 use crate::page::Page;
@@ -34,23 +34,30 @@ struct Panes {
     list: Option<Rect>,
     grid: Option<Rect>,
     frontier: Option<Rect>,
+    effects: Option<Rect>,
 }
 
-fn panes(page: Rect, view: View) -> Panes {
+/// The panes of a page; `effects` is the number of values whose effects are known.
+fn panes(page: Rect, view: View, effects: usize) -> Panes {
     let height = FINDING[usize::from(page.height >= TALL)];
     let [finding, below] = Layout::vertical([Constraint::Length(height), Constraint::Min(0)]).areas(page);
     if page.width >= SIDE_BY_SIDE && page.height >= TALL {
         let [list, right] = Layout::horizontal([Constraint::Percentage(52), Constraint::Min(0)]).areas(below);
         let [frontier, grid] = Layout::vertical([Constraint::Percentage(50), Constraint::Min(0)]).areas(right);
-        return Panes { finding, list: Some(list), grid: Some(grid), frontier: Some(frontier) };
+        // Its frame and the heads of its columns stand around the effects.
+        let tall = if effects > 0 { (effects as u16).saturating_add(3).min(list.height / 2) } else { 0 };
+        let [list, below_list] = Layout::vertical([Constraint::Min(0), Constraint::Length(tall)]).areas(list);
+        let effects = (tall > 0).then_some(below_list);
+        return Panes { finding, list: Some(list), grid: Some(grid), frontier: Some(frontier), effects };
     }
     let when = |wanted: View| (view == wanted).then_some(below);
-    Panes { finding, list: when(View::List), grid: when(View::Grid), frontier: when(View::Frontier) }
+    let [list, grid, frontier, effects] = [View::List, View::Grid, View::Frontier, View::Effects].map(when);
+    Panes { finding, list, grid, frontier, effects }
 }
 
 /// Lines that the list or the grid has room for.
-pub(super) fn rows(page: Rect, view: View) -> usize {
-    let panes = panes(page, view);
+pub(super) fn rows(page: Rect, view: View, effects: usize) -> usize {
+    let panes = panes(page, view, effects);
     match view {
         View::Grid => panes.grid.map_or(0, |area| grid::rows(look::inside(area))),
         _ => panes.list.map_or(0, |area| look::inside(area).height.saturating_sub(1) as usize),
@@ -63,7 +70,7 @@ pub(super) enum Clicked {
 }
 
 pub(super) fn place(experiments: &Experiments, at: Position, page: Rect) -> Option<Clicked> {
-    let panes = panes(page, experiments.view);
+    let panes = panes(page, experiments.view, experiments.effects());
     if let Some(inner) = panes.list.map(look::inside).filter(|inner| inner.contains(at)) {
         let row = at.y.checked_sub(inner.y + 1)?;
         return experiments.cursor.line_at(row.into(), experiments.order.len()).map(Clicked::Line);
@@ -94,8 +101,11 @@ pub(crate) fn draw(app: &App, frame: &mut Frame<'_>, area: Rect) {
 
 /// The names of the views; where one is seen at a time, the one that is shown stands out.
 pub(super) fn tabs<'a>(app: &App, experiments: &Experiments, of: Option<View>) -> Line<'a> {
-    let all = [(View::List, own::LIST), (View::Grid, own::GRID), (View::Frontier, own::FRONTIER)];
-    let seen = panes(page_area(app.size), experiments.view);
+    let mut all = vec![(View::List, own::LIST), (View::Grid, own::GRID), (View::Frontier, own::FRONTIER)];
+    if experiments.effects() > 0 {
+        all.push((View::Effects, own::EFFECTS));
+    }
+    let seen = panes(page_area(app.size), experiments.view, experiments.effects());
     let side_by_side = seen.list.is_some() && seen.grid.is_some();
     let mut spans = vec![Span::raw(" ")];
     for (view, name) in all.into_iter().filter(|(view, _)| !side_by_side || Some(*view) == of) {
@@ -132,7 +142,7 @@ fn state<'a>(app: &App) -> Option<Vec<Line<'a>>> {
 }
 
 fn draw_experiment(app: &App, experiments: &Experiments, frame: &mut Frame<'_>, area: Rect) {
-    let panes = panes(area, experiments.view);
+    let panes = panes(area, experiments.view, experiments.effects());
     let block = look::pane(title(app, experiments), false);
     let inner = block.inner(panes.finding);
     let findings = experiments.findings();
@@ -157,6 +167,9 @@ fn draw_experiment(app: &App, experiments: &Experiments, frame: &mut Frame<'_>, 
             Some(findings) => draw_frontier(app, experiments, findings, frame, area),
             None => draw_nothing(app, experiments, View::Frontier, own::NOT_COMPARED, frame, area),
         }
+    }
+    if let (Some(area), Some(findings)) = (panes.effects, findings) {
+        effects::draw(app, experiments, findings, frame, area);
     }
 }
 
@@ -193,7 +206,7 @@ fn title<'a>(app: &App, experiments: &Experiments) -> Line<'a> {
     Line::from(spans)
 }
 
-fn style(tone: Tone) -> Style {
+pub(super) fn style(tone: Tone) -> Style {
     match tone {
         Tone::Plain => look::PLAIN,
         Tone::Dim => look::DIM,
@@ -249,13 +262,14 @@ fn draw_list(
     let mut block = look::pane(tabs(app, experiments, Some(View::List)), focused)
         .title_top(Line::styled(position, look::DIM).right_aligned());
     if let Some(cell) = experiments.cell() {
-        block = block.title_bottom(Line::styled(format!(" {} ", cost(app, cell)), look::DIM));
+        block =
+            block.title_bottom(Line::styled(format!(" {} ", cost(app, cell, findings.may_be_best(cell))), look::DIM));
     }
     let inner = look::framed(block, frame, area);
     let columns = Columns::new(inner.width as usize);
     let heads = [words::FIGURE_DIFFERENCE, words::INTERVAL, words::TOKENS, words::P_ADJUSTED].map(|word| app.say(word));
     let measure = report::measure(findings, app.language);
-    let head = columns.line(app.say(words::STRATEGY), [measure, heads[0], heads[1], heads[2], heads[3]]);
+    let head = columns.line(app.say(own::CELL), [measure, heads[0], heads[1], heads[2], heads[3]]);
     let mut lines = vec![Line::styled(format!("  {head}"), look::DIM)];
     let shown =
         experiments.order.iter().enumerate().skip(experiments.cursor.top).take(inner.height.saturating_sub(1) as usize);
@@ -289,10 +303,13 @@ fn draw_list(
     frame.render_widget(Paragraph::new(lines), inner);
 }
 
-fn cost(app: &App, cell: &Cell) -> String {
+fn cost(app: &App, cell: &Cell, may_be_best: bool) -> String {
     let mut text = format!("{} s", figures::number(cell.cost.seconds, 1));
     if !cell.cost.device.is_empty() {
         text += &format!(" · {}", width::cut(&cell.cost.device, 12));
+    }
+    if may_be_best {
+        text += &format!(" · {}", app.say(own::MAY_BE_BEST));
     }
     if cell.cost.nothing_kept > 0 {
         text += &format!(" · {} {}", app.say(words::NOTHING_KEPT), figures::count(cell.cost.nothing_kept));

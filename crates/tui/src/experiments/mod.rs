@@ -1,6 +1,7 @@
-//! The page of experiments: the cells of an experiment as a list, as the grid that fills and with their frontier, and one document as
-//! strategies cut it.
+//! The page of experiments: the cells of an experiment as a list, as the grid that fills and with their frontier, what each setting does,
+//! and one document as the cells read it.
 
+mod effects;
 mod grid;
 mod list;
 mod open;
@@ -64,6 +65,7 @@ enum View {
     List,
     Grid,
     Frontier,
+    Effects,
 }
 
 /// The memory of the page in a session. Values that no longer fit are left out.
@@ -73,7 +75,7 @@ struct Memory {
     experiment: String,
     view: View,
     feature: String,
-    strategy: String,
+    setting: String,
     document: Option<usize>,
 }
 
@@ -94,7 +96,7 @@ impl Experiments {
         }
         let memory = self.memory.take_if(|_| found);
         let (name, cell) = match &memory {
-            Some(memory) => (Some(memory.experiment.clone()), Some((memory.feature.clone(), memory.strategy.clone()))),
+            Some(memory) => (Some(memory.experiment.clone()), Some((memory.feature.clone(), memory.setting.clone()))),
             None => (name, cell),
         };
         self.selected = self.names().iter().position(|there| Some(*there) == name.as_deref()).unwrap_or(0);
@@ -111,35 +113,35 @@ impl Experiments {
             .and_then(Errand::get)
             .and_then(|grids| grids.iter().find(|grid| Some(&grid.name) == name.as_ref()).cloned());
         self.table = kept.or_else(|| self.findings().map(grid::of_findings)).map(grid::GridTable::new);
-        if let Some((feature, strategy)) = cell {
-            self.mark(&feature, &strategy);
+        if let Some((feature, setting)) = cell {
+            self.mark(&feature, &setting);
         } else {
             self.mark_of_list();
         }
     }
 
     /// Marks a cell in the list and in the grid, wherever it stands.
-    fn mark(&mut self, feature: &str, strategy: &str) {
-        let is_it = |cell: &Cell| cell.feature == feature && cell.strategy.to_string() == strategy;
+    fn mark(&mut self, feature: &str, setting: &str) {
+        let is_it = |cell: &Cell| cell.feature == feature && cell.setting == setting;
         let at = self.findings().and_then(|all| self.order.iter().position(|number| is_it(&all.cells[*number])));
         self.cursor.at = at.unwrap_or(self.cursor.at);
-        let place = self.table.as_ref().and_then(|table| table.place_of(feature, strategy));
+        let place = self.table.as_ref().and_then(|table| table.place_of(feature, setting));
         (self.row.at, self.column) = place.unwrap_or((self.row.at, self.column));
     }
 
     /// Marks in the grid what is marked in the list.
     fn mark_of_list(&mut self) {
-        let marked = self.cell().map(|cell| (cell.feature.clone(), cell.strategy.to_string()));
-        if let Some((feature, strategy)) = marked {
-            self.mark(&feature, &strategy);
+        let marked = self.cell().map(|cell| (cell.feature.clone(), cell.setting.clone()));
+        if let Some((feature, setting)) = marked {
+            self.mark(&feature, &setting);
         }
     }
 
     /// The cell that is marked: of the grid, where there is one.
     fn marked(&self) -> Option<(String, String)> {
         let of_grid = self.table.as_ref().and_then(|table| table.at(self.row.at, self.column));
-        let of_grid = of_grid.map(|cell| (cell.feature.clone(), cell.strategy.clone()));
-        of_grid.or_else(|| self.cell().map(|cell| (cell.feature.clone(), cell.strategy.to_string())))
+        let of_grid = of_grid.map(|cell| (cell.feature.clone(), cell.setting.clone()));
+        of_grid.or_else(|| self.cell().map(|cell| (cell.feature.clone(), cell.setting.clone())))
     }
 
     /// The cell that the list marks.
@@ -171,6 +173,11 @@ impl Experiments {
     /// The findings of the experiment shown; none while it runs for the first time.
     fn findings(&self) -> Option<&Findings> {
         self.all().get(self.selected)
+    }
+
+    /// Values whose effects are known.
+    fn effects(&self) -> usize {
+        self.findings().map_or(0, |findings| findings.effects.len())
     }
 
     /// True if the cells of an experiment can be looked at in several ways.
@@ -228,14 +235,16 @@ impl Experiments {
                 Action::PreviousStrategy => Some(false),
                 _ => None,
             };
-            self.row.step(action, table.rows.len(), list::rows(page, View::Grid).max(1));
+            let rows = list::rows(page, View::Grid, self.effects()).max(1);
+            self.row.step(action, table.rows.len(), rows);
             self.column = table.column_near(self.row.at, self.column, beside);
-            if let Some((feature, strategy)) = self.marked() {
-                self.mark(&feature, &strategy);
+            if let Some((feature, setting)) = self.marked() {
+                self.mark(&feature, &setting);
             }
             return;
         }
-        self.cursor.step(action, self.order.len(), list::rows(page, View::List).max(1));
+        let rows = list::rows(page, View::List, self.effects()).max(1);
+        self.cursor.step(action, self.order.len(), rows);
         self.mark_of_list();
     }
 }
@@ -266,7 +275,8 @@ impl PageState for Experiments {
                 self.view = match self.view {
                     View::List => View::Grid,
                     View::Grid => View::Frontier,
-                    View::Frontier => View::List,
+                    View::Frontier if self.effects() > 0 => View::Effects,
+                    View::Frontier | View::Effects => View::List,
                 }
             }
             (Action::Back, Some(_)) => self.open = None,
@@ -302,9 +312,13 @@ impl PageState for Experiments {
         if desk.busy && self.next_grids.is_none() {
             self.ask_grids(false, desk);
         }
-        self.cursor.arrange(self.order.len(), list::rows(area, View::List));
+        if self.view == View::Effects && self.effects() == 0 {
+            self.view = View::List;
+        }
+        let effects = self.effects();
+        self.cursor.arrange(self.order.len(), list::rows(area, View::List, effects));
         let (rows, columns) = self.table.as_ref().map_or((0, 0), |table| (table.rows.len(), table.columns.len()));
-        self.row.arrange(rows, list::rows(area, View::Grid));
+        self.row.arrange(rows, list::rows(area, View::Grid, effects));
         self.column = self.column.min(columns.saturating_sub(1));
         let wanted = self.order.get(self.cursor.at).copied();
         if let Some(open) = &mut self.open {
@@ -335,8 +349,8 @@ impl PageState for Experiments {
             }
             Some(list::Clicked::Cell(row, column)) => {
                 (self.row.at, self.column) = (row, column);
-                if let Some((feature, strategy)) = self.marked() {
-                    self.mark(&feature, &strategy);
+                if let Some((feature, setting)) = self.marked() {
+                    self.mark(&feature, &setting);
                 }
             }
             None => {}
@@ -347,6 +361,7 @@ impl PageState for Experiments {
         match (&self.open, self.view) {
             (Some(open), _) => Some(page::copied(self.findings()?, open.truncated()?, desk.language)),
             (None, View::Grid) => Some(grid::copied(self.table.as_ref()?, desk.language)),
+            (None, View::Effects) => Some(effects::copied(self.findings()?, desk.language)),
             (None, View::List | View::Frontier) => Some(self.listed(self.findings()?, desk)),
         }
     }
@@ -362,12 +377,12 @@ impl PageState for Experiments {
     }
 
     fn remember(&self) -> Value {
-        let (feature, strategy) = self.marked().unwrap_or_default();
+        let (feature, setting) = self.marked().unwrap_or_default();
         let memory = Memory {
             experiment: self.name().unwrap_or_default().to_owned(),
             view: self.view,
             feature,
-            strategy,
+            setting,
             document: self.open.as_ref().map(|open| open.number),
         };
         serde_json::to_value(memory).unwrap_or_default()
@@ -384,33 +399,36 @@ impl Experiments {
     /// The list as it is copied.
     fn listed(&self, findings: &Findings, desk: &Desk<'_>) -> Table {
         let said = [
-            common::STRATEGY,
-            words::FEATURE,
             common::FIGURE_DIFFERENCE,
             words::LOW,
             words::HIGH,
             common::P_ADJUSTED,
+            words::MAY_BE_BEST,
             common::TOKENS,
             words::SECONDS,
         ];
-        let mut header: Vec<String> = said.map(|word| desk.say(word).to_owned()).to_vec();
-        header.insert(2, report::measure(findings, desk.language).to_owned());
+        let mut header = vec![desk.say(words::FEATURE).to_owned()];
+        header.extend(findings.vary.iter().cloned());
+        header.push(report::measure(findings, desk.language).to_owned());
+        header.extend(said.map(|word| desk.say(word).to_owned()));
         let row = |number: &usize| {
             let cell = &findings.cells[*number];
             let against = |figure: fn(&inkstone_base::bootstrap::Comparison) -> f64| {
                 exact(cell.against.as_ref().map_or(f64::NAN, figure))
             };
-            vec![
-                cell.strategy.to_string(),
-                cell.feature.clone(),
+            let mut row = vec![cell.feature.clone()];
+            row.extend(cell.values.iter().cloned());
+            row.extend([
                 exact(cell.figure),
                 against(|c| c.difference),
                 against(|c| c.interval.low),
                 against(|c| c.interval.high),
                 against(|c| c.p_adjusted),
+                exact(cell.p_best.unwrap_or(f64::NAN)),
                 exact(cell.cost.tokens_a_document()),
                 exact(cell.cost.seconds),
-            ]
+            ]);
+            row
         };
         Table { header, rows: self.order.iter().map(row).collect() }
     }

@@ -139,7 +139,7 @@ fn score(app: &App, kept: &Kept) -> String {
 
 /// The tokens that strategies keep of the document, for copying.
 pub(super) fn copied(findings: &Findings, truncated: &Truncated, language: Language) -> Table {
-    let header = [words::STRATEGY, super::words::KEEPS, words::TOKENS, words::WINDOWS, words::SCORE];
+    let header = [super::words::CELL, super::words::KEEPS, words::TOKENS, words::WINDOWS, words::SCORE];
     let row = |kept: &Kept| {
         let name = findings.cells.get(kept.cell).map(|cell| report::label(findings, cell)).unwrap_or_default();
         let score = exact(kept.score.unwrap_or(f64::NAN));

@@ -16,7 +16,7 @@ use inkstone_corpus::structure::{Salience, Section, Sentence};
 use inkstone_corpus::truncate::Layout;
 use inkstone_corpus::truncate::SectionShare;
 use inkstone_features::experiment::{CellState, Findings, Grid};
-use inkstone_report::testing::{findings, large};
+use inkstone_report::testing::{findings, grid, large};
 
 /// A report of a title, a body, a rating and a warning; sections with their text.
 const REPORT: [(Section, &str); 4] = [
@@ -132,7 +132,7 @@ fn views_are_gone_through_with_the_same_cell_marked() {
     let far = bench.screen(SMALL, "Gkhllll");
     assert!(far.contains("▶sections"), "{far}");
     let skipped = bench.screen(SMALL, "G");
-    assert!(skipped.contains("none · bert<&>: a text of 900 tokens"), "why a cell could not be read: {skipped}");
+    assert!(skipped.contains("bert<&> · none: a text of 900 tokens"), "why a cell could not be read: {skipped}");
     bench.press("k");
     assert!(bench.screen(SMALL, "vv").contains("2 / 6"), "sections of bert are the second best");
     // What the list cannot show is marked in the grid alone; the mouse does the same.
@@ -141,6 +141,27 @@ fn views_are_gone_through_with_the_same_cell_marked() {
     let line = all.lines().position(|line| line.contains("middle:512")).unwrap();
     bench.click(5, u16::try_from(line).unwrap());
     assert!(bench.picture(LARGE).contains("▶middle"), "{}", bench.picture(LARGE));
+}
+
+#[test]
+fn a_grid_of_two_settings_is_a_matrix_with_their_effects() {
+    let mut bench = bench(|w| w.laboratory = Some(laboratory(|| Ok(vec![grid()]))));
+    insta::assert_snapshot!("settings", bench.screen(SMALL, ""));
+    insta::assert_snapshot!("settings_matrix_english", bench.screen(SMALL, "Lv"));
+    insta::assert_snapshot!("settings_effects_english", bench.screen(SMALL, "vv"));
+    let effects = bench.app.at_desk(|desk| bench.app.state(Page::Experiments).table(desk).unwrap());
+    assert_eq!(
+        (effects.rows.len(), effects.rows[3][0].as_str(), effects.rows[3][2].as_str()),
+        (6, "layers=last:4", "0.04")
+    );
+    insta::assert_snapshot!("settings_effects", bench.screen(SMALL, "L"));
+    assert!(bench.screen(SMALL, "v").contains("[列表]"), "behind the effects comes the list again");
+    insta::assert_snapshot!("settings_large_english", bench.screen(LARGE, "L"));
+    for size in [(60, 16), (109, 20), LARGE, (300, 90), (1, 1)] {
+        for key in ["v", "j", "v", "v", "v", "l"] {
+            bench.screen(size, key);
+        }
+    }
 }
 
 #[test]
@@ -209,7 +230,7 @@ fn lists_are_copied_and_the_frontier_is_saved() {
     bench.settle();
     let copied = |bench: &Bench| bench.app.at_desk(|desk| bench.app.state(Page::Experiments).table(desk).unwrap());
     let list = copied(&bench);
-    assert_eq!((list.rows.len(), list.rows[0][0].as_str(), list.rows[0][2].as_str()), (6, "tail:512", "0.052"));
+    assert_eq!((list.rows.len(), list.rows[0][1].as_str(), list.rows[0][2].as_str()), (6, "tail:512", "0.052"));
     assert_eq!(list.rows[5][2], "", "no figure, no number");
     let (charts, command) = bench.app.at_desk(|desk| {
         let page = bench.app.state(Page::Experiments);
@@ -237,7 +258,7 @@ fn another_session_goes_where_the_last_one_was() {
     recall(&mut next, &kept);
     assert_eq!(next.screen(SMALL, ""), left);
     // What is not there any more is left out.
-    recall(&mut next, &serde_json::json!({"experiment": "gone", "view": "grid", "document": 1, "strategy": "head:7"}));
+    recall(&mut next, &serde_json::json!({"experiment": "gone", "view": "grid", "document": 1, "setting": "head:7"}));
     assert!(next.screen(SMALL, "").contains("[网格]"));
 }
 

@@ -8,6 +8,11 @@ words! {
     LIST: "列表", "list";
     GRID: "网格", "grid";
     FRONTIER: "前沿", "frontier";
+    EFFECTS: "效应", "effects";
+    CELL: "单元", "cell";
+    VALUE: "设置的取值", "value of a setting";
+    MAY_BE_BEST: "可能最优", "may be the best";
+    EFFECT_OVER: "对其余设置的所有组合取平均，每值单元数", "means over all else, cells of a value";
     UP_AXIS: "纵", "up";
     ACROSS_AXIS: "横 词元/篇（对数）", "across: tokens/document (log)";
     CELLS_DONE: "已完成", "done";

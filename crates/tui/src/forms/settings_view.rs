@@ -27,7 +27,7 @@ const NAMES: &[(&str, &str)] = &[
     ("backtest", "回测"),
     ("events", "事件研究"),
     ("lint", "未来函数检查"),
-    ("experiment", "截断实验"),
+    ("experiment", "对比实验"),
     ("export", "导出"),
     ("report", "报告"),
     ("onnx", "上下文模型"),

@@ -1,0 +1,195 @@
+//! Published comparisons, written into a configuration as an `[[experiment]]` with the features that it needs.
+
+use anyhow::{Context, Result, bail, ensure};
+use toml_edit::DocumentMut;
+
+use super::{Config, edit};
+use inkstone_features::experiment::Target;
+use inkstone_features::extract::{Feature, Model};
+
+/// A published comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Preset {
+    /// Which part of a text is read: head, tail, both, and segments.
+    Print,
+    /// Layers and pooling of the first feature with model = "onnx".
+    Layers,
+    /// Words, characters, and n-grams of both.
+    Granularity,
+    /// One-hot, TF-IDF, LSA, word2vec, GloVe, fastText, and BERT by CLS and by mean where a feature has model = "onnx".
+    Eras,
+}
+
+impl Preset {
+    /// The name of its experiment.
+    pub fn name(self) -> &'static str {
+        match self {
+            Preset::Print => "print",
+            Preset::Layers => "layers",
+            Preset::Granularity => "granularity",
+            Preset::Eras => "eras",
+        }
+    }
+
+    /// The text of a configuration with the comparison added to it; none if it has an experiment of that name.
+    pub fn added_to(self, text: &str, config: &Config, target: Target) -> Result<Option<String>> {
+        if config.find_experiment(self.name()).is_ok() {
+            return Ok(None);
+        }
+        let tables = self.tables(config, target)?;
+        let mut text = text.to_owned();
+        for section in ["feature", "experiment"] {
+            for table in tables_of(&tables, section)? {
+                text = edit::add(&text, section, &table)?;
+            }
+        }
+        let faults = Config::faults(&text);
+        ensure!(
+            faults.is_empty(),
+            "the preset {} does not fit this configuration: {}",
+            self.name(),
+            faults.iter().map(|fault| format!("{}: {}", fault.path, fault.message)).collect::<Vec<_>>().join("; ")
+        );
+        Ok(Some(text))
+    }
+
+    /// Its tables for a project and a target.
+    fn tables(self, config: &Config, target: Target) -> Result<String> {
+        let vectors = |what: &str| {
+            format!(
+                "{what} compares vectors, of which no factor is made without a head; add --target label or --target rating"
+            )
+        };
+        let factor = target == Target::Factor;
+        let target = serde_json::to_value(target)?;
+        let fill = |text: &str, feature: &str| {
+            let target = target.as_str().unwrap_or_default();
+            let head = if factor { "logistic" } else { "tfidf" };
+            text.replace("{target}", target).replace("{head}", head).replace("{feature}", feature)
+        };
+        Ok(match self {
+            Preset::Print => {
+                let reads_windows = |feature: &&Feature| matches!(feature.model, Model::Onnx | Model::Lexicon);
+                let feature = config.feature.iter().find(reads_windows);
+                let feature =
+                    feature.context("print cuts texts for a feature with model = \"onnx\" or \"lexicon\"; add one")?;
+                fill(include_str!("../../assets/presets/print.toml"), &feature.name)
+            }
+            Preset::Layers => {
+                ensure!(!factor, vectors("layers"));
+                let feature = contextual(config).context("layers varies a feature with model = \"onnx\"; add one")?;
+                fill(include_str!("../../assets/presets/layers.toml"), &feature.name)
+            }
+            Preset::Granularity => fill(include_str!("../../assets/presets/granularity.toml"), ""),
+            Preset::Eras => {
+                ensure!(!factor, vectors("eras"));
+                let text = fill(include_str!("../../assets/presets/eras.toml"), "");
+                match contextual(config) {
+                    Some(feature) => with_bert(&text, feature)?,
+                    None => text,
+                }
+            }
+        })
+    }
+}
+
+/// The first contextual model of a project.
+fn contextual(config: &Config) -> Option<&Feature> {
+    config.feature.iter().find(|feature| feature.model == Model::Onnx)
+}
+
+/// The eras with a contextual model at their end, by the vector of its first token and by the mean of all.
+fn with_bert(text: &str, feature: &Feature) -> Result<String> {
+    let mut eras: DocumentMut = text.parse()?;
+    let model = edit::quoted(&feature.onnx.model.display().to_string());
+    let until = feature.onnx.fitted_until.map(|day| format!(", fitted_until = \"{day}\"")).unwrap_or_default();
+    let mut bert = String::new();
+    for (name, pooling) in [("era_bert_cls", "cls"), ("era_bert_mean", "mean-text")] {
+        bert += &format!(
+            "[[feature]]\nname = \"{name}\"\nmodel = \"onnx\"\ntruncate = {}\nonnx = {{ model = {model}{until}, pooling = \"{pooling}\" }}\n\n",
+            edit::quoted(&feature.truncate.to_string()),
+        );
+        let experiment =
+            eras.get_mut("experiment").and_then(|item| item.get_mut(0)?.get_mut("features")?.as_array_mut());
+        experiment.context("the eras are an experiment")?.push(name);
+    }
+    Ok(bert + &eras.to_string())
+}
+
+/// The tables of a section, each as a text of its own.
+fn tables_of(text: &str, section: &str) -> Result<Vec<String>> {
+    let document: DocumentMut = text.parse()?;
+    let Some(item) = document.get(section) else { return Ok(Vec::new()) };
+    let Some(tables) = item.as_array_of_tables() else { bail!("{section} is written as [[{section}]]") };
+    Ok(tables.iter().map(|table| format!("[[{section}]]\n{}", table.to_string().trim_start())).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PROJECT: &str = "# mine\n[[feature]]\nname = \"bert\"\nmodel = \"onnx\"\ntruncate = \"head:64\"\n\
+        onnx = { model = \"model\", fitted_until = \"2022-12-31\", output = \"scores\" }\n";
+
+    fn added(preset: Preset, target: Target) -> Result<Config> {
+        let config = Config::parse("w", PROJECT)?;
+        let text = preset.added_to(PROJECT, &config, target)?.context("it is not there yet")?;
+        assert!(text.starts_with("# mine\n"));
+        let config = Config::parse("w", &text)?;
+        assert_eq!(preset.added_to(&text, &config, target)?, None, "it is added once");
+        Ok(config)
+    }
+
+    #[test]
+    fn each_preset_is_written_as_an_experiment_with_its_features() {
+        let eras = added(Preset::Eras, Target::Rating).unwrap();
+        let experiment = eras.find_experiment("eras").unwrap();
+        assert_eq!((experiment.target, experiment.features.len()), (Target::Rating, 8));
+        assert_eq!(eras.find_feature("era_bert_mean").unwrap().truncate.to_string(), "head:64");
+        assert!(eras.find_feature("era_bert_cls").unwrap().onnx.fitted_until.is_some());
+        let layers = added(Preset::Layers, Target::Label).unwrap();
+        let experiment = layers.find_experiment("layers").unwrap();
+        assert_eq!(
+            (experiment.features.as_slice(), experiment.combinations().unwrap().len()),
+            (&["bert".to_owned()][..], 12)
+        );
+        let print = added(Preset::Print, Target::Factor).unwrap();
+        let experiment = print.find_experiment("print").unwrap();
+        let strategies: Vec<String> = experiment.strategies().unwrap().iter().map(ToString::to_string).collect();
+        assert_eq!(
+            strategies,
+            [
+                "head:256",
+                "head:512",
+                "tail:256",
+                "tail:512",
+                "head+tail:256@0.25",
+                "head+tail:512@0.25",
+                "head:500c",
+                "windows:500/500c@mean",
+                "windows:200/200c@mean"
+            ]
+        );
+        assert_eq!(experiment.baseline().unwrap(), 1);
+        // 510 tokens beside two special ones: 128 and 382.
+        assert_eq!(experiment.strategies().unwrap()[5].place().unwrap().apply(900, 2), [0..128, 518..900]);
+        let granularity = added(Preset::Granularity, Target::Factor).unwrap();
+        assert_eq!(granularity.find_feature("granularity").unwrap().model, Model::Logistic);
+        assert_eq!(granularity.find_experiment("granularity").unwrap().combinations().unwrap().len(), 6);
+    }
+
+    #[test]
+    fn what_a_preset_lacks_is_named() {
+        for (preset, target, words) in
+            [(Preset::Eras, Target::Factor, "--target rating"), (Preset::Layers, Target::Factor, "--target rating")]
+        {
+            let error = format!("{:#}", added(preset, target).unwrap_err());
+            assert!(error.contains(words), "{error}");
+        }
+        let bare = Config::default();
+        let error = Preset::Layers.added_to("", &bare, Target::Label).unwrap_err().to_string();
+        assert!(error.contains("model = \"onnx\"; add one"), "{error}");
+        let eras = Preset::Eras.added_to("", &bare, Target::Label).unwrap().unwrap();
+        assert_eq!(Config::parse("w", &eras).unwrap().find_experiment("eras").unwrap().features.len(), 6);
+    }
+}
