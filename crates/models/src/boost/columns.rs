@@ -1,107 +1,169 @@
-//! The columns that trees get, and their values in bins.
+//! The columns that trees are grown on, and the choice of those that tell most of the goal.
 //!
 //! A column counts by the share of its variance that the classes explain (the correlation ratio, in the order of scikit-learn's
-//! `f_classif`), or by its squared correlation with the value (`f_regression`).
+//! `f_classif`), or by its squared correlation with the value (`f_regression`). A value that is not there counts as 0.
 
 use anyhow::{Result, ensure};
-use forust_ml::data::JaggedMatrix;
 use rayon::prelude::*;
 
 use super::BoostParams;
-use super::grow::BoostGoal;
-use crate::sparse::{Csr, Row};
+use super::goal::BoostGoal;
+use crate::sparse::Csr;
 
-/// Bins of a column: quantiles of the values that are there.
-const BINS: usize = 64;
+/// Features by column.
+pub(crate) trait Columns: Sync {
+    fn rows(&self) -> usize;
 
-/// The columns to use, ascending; `transposed` holds a column a row.
+    /// The number of columns.
+    fn len(&self) -> usize;
+
+    /// Adds the values of column `j` that are there to `column`, which is empty.
+    fn read(&self, j: usize, column: &mut Column);
+}
+
+/// The values of a column that are there: rows, ascending, and as many finite values.
+#[derive(Debug, Default)]
+pub(crate) struct Column {
+    pub(crate) rows: Vec<u32>,
+    pub(crate) values: Vec<f32>,
+}
+
+impl Column {
+    /// Takes the values of column `j` of `x`.
+    pub(super) fn fill(&mut self, x: &impl Columns, j: usize) {
+        self.rows.clear();
+        self.values.clear();
+        x.read(j, self);
+    }
+
+    fn iter(&self) -> impl Iterator<Item = (usize, f64)> {
+        self.rows.iter().zip(&self.values).map(|(&i, &v)| (i as usize, f64::from(v)))
+    }
+}
+
+/// The columns of sparse rows. A value of 0 is not there, as sparse input is to XGBoost.
+pub(super) struct SparseColumns {
+    /// A column a row.
+    transposed: Csr,
+}
+
+impl SparseColumns {
+    pub(super) fn new(x: &Csr) -> SparseColumns {
+        SparseColumns { transposed: x.transpose() }
+    }
+}
+
+impl Columns for SparseColumns {
+    fn rows(&self) -> usize {
+        self.transposed.cols()
+    }
+
+    fn len(&self) -> usize {
+        self.transposed.rows()
+    }
+
+    fn read(&self, j: usize, column: &mut Column) {
+        for (i, value) in self.transposed.row(j).iter().filter(|(_, value)| *value != 0.0) {
+            column.rows.push(i);
+            column.values.push(value);
+        }
+    }
+}
+
+/// A column that trees may use.
+pub(super) struct Chosen {
+    pub(super) column: u32,
+    /// Its values that are there.
+    pub(super) values: usize,
+}
+
+/// Chooses at most `max_features` columns, ascending. Left out are those that do not vary, and those with so few rows that no
+/// leaf of `min_leaf_weight` could be made of them.
 pub(super) fn choose(
-    transposed: &Csr,
+    x: &impl Columns,
     goal: &BoostGoal<'_>,
     weights: &[f64],
     params: &BoostParams,
-) -> Result<Vec<u32>> {
-    let rows = transposed.cols();
-    let merit = |j: usize| merit(transposed.row(j), goal, weights);
-    let merits: Vec<f64> = (0..transposed.rows()).into_par_iter().map(merit).collect();
-    // A column that does not vary tells nothing.
-    let mut columns: Vec<u32> = (0..merits.len() as u32).filter(|&j| merits[j as usize] > 0.0).collect();
-    ensure!(!columns.is_empty(), "no column tells anything of the goal: there is nothing that trees could split on");
-    if params.max_features > 0 && columns.len() > params.max_features {
-        columns.sort_by(|&a, &b| merits[b as usize].total_cmp(&merits[a as usize]).then(a.cmp(&b)));
-        columns.truncate(params.max_features);
-        columns.sort_unstable();
+) -> Result<Vec<Chosen>> {
+    struct Candidate {
+        chosen: Chosen,
+        merit: f64,
+        leaf_weight: f64,
     }
-    // A histogram for each node of a level, beside the binned cells themselves.
-    let nodes = 1usize << params.max_depth.min(16);
-    let bytes = 2 * rows * columns.len() + nodes * columns.len() * BINS * 8;
-    let needed = bytes.div_ceil(1 << 20);
-    ensure!(
-        needed <= params.memory_mb,
-        "boosted trees on {rows} rows and {} columns would take about {needed} MB, more than memory_mb = {}: lower \
-         max_features (now {}), lower max_depth, or raise memory_mb",
-        columns.len(),
-        params.memory_mb,
-        params.max_features
-    );
-    Ok(columns)
-}
-
-fn merit(column: Row<'_>, goal: &BoostGoal<'_>, weights: &[f64]) -> f64 {
-    let total: f64 = weights.iter().sum();
-    let sum = |f: &dyn Fn(usize, f64) -> f64| -> f64 {
-        column.iter().map(|(i, v)| weights[i as usize] * f(i as usize, f64::from(v))).sum()
+    let merit = Merit::new(goal, weights);
+    let candidate = |column: &mut Column, j: usize| {
+        column.fill(x, j);
+        let weight: f64 = column.rows.iter().map(|&i| weights[i as usize]).sum();
+        Candidate {
+            chosen: Chosen { column: j as u32, values: column.rows.len() },
+            merit: merit.merit(column),
+            // With room for rounding.
+            leaf_weight: weight * goal.highest_hessian() * (1.0 + 1e-6),
+        }
     };
-    let mean = sum(&|_, v| v) / total;
-    let squares = sum(&|_, v| v * v) - total * mean * mean;
-    if squares <= 1e-12 * total * mean * mean {
-        return 0.0;
+    let mut candidates: Vec<Candidate> =
+        (0..x.len()).into_par_iter().map_init(Column::default, candidate).filter(|c| c.merit > 0.0).collect();
+    ensure!(!candidates.is_empty(), "no column tells anything of the goal: there is nothing that trees could split on");
+    candidates.retain(|candidate| candidate.leaf_weight >= params.min_leaf_weight);
+    if params.max_features > 0 && candidates.len() > params.max_features {
+        candidates.sort_by(|a, b| b.merit.total_cmp(&a.merit).then(a.chosen.column.cmp(&b.chosen.column)));
+        candidates.truncate(params.max_features);
+        candidates.sort_unstable_by_key(|candidate| candidate.chosen.column);
     }
-    match goal {
-        BoostGoal::Value(y) => {
-            let y_mean = y.iter().zip(weights).map(|(y, s)| s * y).sum::<f64>() / total;
-            let y_squares: f64 = y.iter().zip(weights).map(|(y, s)| s * (y - y_mean).powi(2)).sum();
-            let together = sum(&|i, v| v * (y[i] - y_mean));
-            if y_squares > 0.0 { together * together / (squares * y_squares) } else { 0.0 }
-        }
-        BoostGoal::Class { class, classes } => {
-            let (mut sums, mut sizes) = (vec![0.0; *classes], vec![0.0; *classes]);
-            class.iter().zip(weights).for_each(|(&c, s)| sizes[c as usize] += s);
-            column.iter().for_each(|(i, v)| sums[class[i as usize] as usize] += weights[i as usize] * f64::from(v));
-            let between = sums.iter().zip(&sizes).filter(|(_, n)| **n > 0.0);
-            between.map(|(sum, n)| n * (sum / n - mean).powi(2)).sum::<f64>() / squares
-        }
-    }
+    Ok(candidates.into_iter().map(|candidate| candidate.chosen).collect())
 }
 
-/// Columns in bins, `[columns, rows]`: 0 is "not there", then by quantile. A value's bin is the number of cuts at or below it.
-pub(super) struct Binned {
-    pub(super) bins: Vec<u16>,
-    pub(super) cuts: JaggedMatrix<f64>,
+/// How much columns tell of a goal.
+struct Merit<'a> {
+    goal: &'a BoostGoal<'a>,
+    weights: &'a [f64],
+    /// The sum of the weights.
+    total: f64,
+    /// Of values: weighted mean, and sum of squares about it.
+    y_mean: f64,
+    y_squares: f64,
+    /// The weight of each class.
+    sizes: Vec<f64>,
 }
 
-pub(super) fn bin(transposed: &Csr, columns: &[u32]) -> Binned {
-    let rows = transposed.cols();
-    let cuts_of = |&j: &u32| {
-        let mut values: Vec<f64> = transposed.row(j as usize).values.iter().map(|&v| f64::from(v)).collect();
-        values.retain(|v| *v != 0.0);
-        values.sort_unstable_by(f64::total_cmp);
-        let distinct = values.chunk_by(|a, b| a == b).count();
-        let mut cuts = if distinct <= BINS {
-            values
-        } else {
-            (0..BINS).map(|b| values[b * values.len() / BINS]).collect::<Vec<f64>>()
-        };
-        cuts.dedup();
-        cuts.push(f64::MAX);
-        cuts
-    };
-    let cuts: Vec<Vec<f64>> = columns.par_iter().map(cuts_of).collect();
-    let mut bins = vec![0u16; rows * columns.len()];
-    bins.par_chunks_mut(rows.max(1)).zip(columns).zip(&cuts).for_each(|((out, &j), cuts)| {
-        for (i, v) in transposed.row(j as usize).iter().filter(|(_, v)| *v != 0.0) {
-            out[i as usize] = cuts.partition_point(|cut| *cut <= f64::from(v)) as u16;
+impl<'a> Merit<'a> {
+    fn new(goal: &'a BoostGoal<'a>, weights: &'a [f64]) -> Merit<'a> {
+        let total: f64 = weights.iter().sum();
+        let mut merit = Merit { goal, weights, total, y_mean: 0.0, y_squares: 0.0, sizes: Vec::new() };
+        match goal {
+            BoostGoal::Value(y) => {
+                merit.y_mean = y.iter().zip(weights).map(|(y, s)| s * y).sum::<f64>() / total;
+                merit.y_squares = y.iter().zip(weights).map(|(y, s)| s * (y - merit.y_mean).powi(2)).sum();
+            }
+            BoostGoal::Class { class, classes } => {
+                merit.sizes = vec![0.0; *classes];
+                class.iter().zip(weights).for_each(|(&c, s)| merit.sizes[c as usize] += s);
+            }
         }
-    });
-    Binned { bins, cuts: JaggedMatrix::from_vecs(&cuts) }
+        merit
+    }
+
+    /// 0 where the column does not vary.
+    fn merit(&self, column: &Column) -> f64 {
+        let Merit { weights, total, .. } = *self;
+        let sum = |f: &dyn Fn(usize, f64) -> f64| -> f64 { column.iter().map(|(i, v)| weights[i] * f(i, v)).sum() };
+        let mean = sum(&|_, v| v) / total;
+        let squares = sum(&|_, v| v * v) - total * mean * mean;
+        if squares <= 1e-12 * total * mean * mean {
+            return 0.0;
+        }
+        match self.goal {
+            BoostGoal::Value(_) if self.y_squares <= 0.0 => 0.0,
+            BoostGoal::Value(y) => {
+                let together = sum(&|i, v| v * (y[i] - self.y_mean));
+                together * together / (squares * self.y_squares)
+            }
+            BoostGoal::Class { class, classes } => {
+                let mut sums = vec![0.0; *classes];
+                column.iter().for_each(|(i, v)| sums[class[i] as usize] += weights[i] * v);
+                let between = sums.iter().zip(&self.sizes).filter(|(_, n)| **n > 0.0);
+                between.map(|(sum, n)| n * (sum / n - mean).powi(2)).sum::<f64>() / squares
+            }
+        }
+    }
 }

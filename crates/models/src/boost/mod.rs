@@ -1,24 +1,27 @@
-//! Gradient-boosted trees on sparse rows: trees grown by forust as XGBoost grows them, boosted here.
+//! Gradient-boosted trees, grown as XGBoost's `hist` grows them: second-order, level by level, on values in bins.
 //!
 //! Binary: log loss, one score, log-odds; more classes: softmax, one score and one tree a round for each; values: squared
-//! loss. Trees work on dense columns of two bytes a cell, so they get those columns that tell most of the goal (see
-//! `columns`), and memory is checked before anything is built. A column's value of 0 is "not there", as sparse input is
-//! to XGBoost: each split learns where such rows go. The same data gives the same trees on any number of threads.
+//! loss. A value that is not there (in sparse rows: 0) goes where the split has learned to send such rows. What trees take in memory
+//! is checked before anything is built. The same data gives the same trees on any number of threads.
 
+mod bins;
 mod columns;
+mod file;
+mod goal;
 mod grow;
+mod search;
+mod shap;
+mod tree;
 
 use std::fmt;
 
-use anyhow::{Result, ensure};
-use forust_ml::gradientbooster::{ContributionsMethod, GradientBooster};
-use forust_ml::tree::Tree;
 use rayon::prelude::*;
 
-pub(crate) use grow::BoostGoal;
+pub(crate) use goal::BoostGoal;
 pub(crate) use grow::grow;
 
 use super::sparse::{Csr, Row};
+use tree::{NodePart, Tree};
 
 params! {
     /// Parameters of boosted trees.
@@ -42,25 +45,42 @@ params! {
     }
 }
 
-/// Fitted trees: one booster an output.
+/// Fitted trees.
+#[derive(Clone, PartialEq)]
 pub struct Boosted {
     /// The columns that the trees use, ascending.
     columns: Vec<u32>,
-    boosters: Vec<GradientBooster>,
+    outputs: Vec<Output>,
+}
+
+/// The trees of one score.
+#[derive(Clone, Debug, PartialEq)]
+struct Output {
+    /// The score before the first tree.
+    base: f64,
+    trees: Vec<Tree>,
 }
 
 impl Boosted {
-    fn new(columns: Vec<u32>, outputs: Vec<(f64, Vec<Tree>)>) -> Boosted {
-        let booster = |(base_score, trees): (f64, Vec<Tree>)| {
-            let mut booster = GradientBooster::default().set_base_score(base_score).set_missing(0.0);
-            booster.trees = trees;
-            booster
-        };
-        Boosted { columns, boosters: outputs.into_iter().map(booster).collect() }
+    /// From trees that name columns by their place among `columns`, of which those that are not used are left out.
+    fn new(columns: &[u32], mut outputs: Vec<Output>) -> Boosted {
+        let mut splits: Vec<&mut u32> = Vec::new();
+        for node in outputs.iter_mut().flat_map(|output| &mut output.trees).flat_map(|tree| &mut tree.nodes) {
+            if let NodePart::Split { column, .. } = &mut node.part {
+                splits.push(column);
+            }
+        }
+        let mut places = vec![None; columns.len()];
+        splits.iter().for_each(|column| places[**column as usize] = Some(0));
+        let used = places.iter_mut().flatten();
+        used.zip(0..).for_each(|(place, i)| *place = i);
+        splits.into_iter().for_each(|column| *column = places[*column as usize].unwrap_or_default());
+        let used = columns.iter().zip(&places).filter(|(_, place)| place.is_some());
+        Boosted { columns: used.map(|(column, _)| *column).collect(), outputs }
     }
 
     pub fn outputs(&self) -> usize {
-        self.boosters.len()
+        self.outputs.len()
     }
 
     /// The columns that the trees use, ascending.
@@ -74,52 +94,46 @@ impl Boosted {
         let mut out = vec![0.0; x.rows() * k];
         out.par_chunks_mut(k).enumerate().for_each_init(
             || vec![0.0; self.columns.len()],
-            |dense, (i, out)| {
-                self.spread(x.row(i), dense);
-                for (out, booster) in out.iter_mut().zip(&self.boosters) {
-                    *out = booster.base_score + booster.trees.iter().map(|tree| leaf(tree, dense)).sum::<f64>();
+            |values, (i, out)| {
+                self.spread(x.row(i), values);
+                for (out, output) in out.iter_mut().zip(&self.outputs) {
+                    *out = output.base + output.trees.iter().map(|tree| tree.value(values)).sum::<f64>();
                 }
             },
         );
         out
     }
 
-    /// The contribution of each column to the score of one output, or to its lead over another: Shapley values over the trees
-    /// (Lundberg, Erion and Lee 2018). The first number is the mean score. A column that is not in the row can count too:
-    /// its absence is something that the trees have seen.
+    /// The contribution of each column to the score of one output, or to its lead over another: exact Shapley values over the
+    /// trees. The first number is the mean score. A column that is not in the row can count too: its absence is something that the
+    /// trees have seen.
     pub fn explain(&self, row: Row<'_>, output: usize, against: Option<usize>) -> (f64, Vec<(u32, f64)>) {
-        let mut dense = vec![0.0; self.columns.len()];
-        self.spread(row, &mut dense);
-        let data = forust_ml::Matrix::new(&dense, 1, dense.len());
-        let mut parts = self.boosters[output].predict_contributions(&data, ContributionsMethod::Shapley, false);
+        let mut values = vec![0.0; self.columns.len()];
+        self.spread(row, &mut values);
+        let (mut base, mut parts) = self.contributions(output, &values);
         if let Some(against) = against {
-            let other = self.boosters[against].predict_contributions(&data, ContributionsMethod::Shapley, false);
+            let (other_base, other) = self.contributions(against, &values);
+            base -= other_base;
             parts.iter_mut().zip(other).for_each(|(part, other)| *part -= other);
         }
-        let base = parts.pop().unwrap_or_default();
         let named = self.columns.iter().copied().zip(parts);
         (base, named.filter(|(_, part)| *part != 0.0).collect())
     }
 
-    /// As bytes of a model file.
-    pub fn to_bytes(&self) -> Result<Vec<u8>> {
-        let outputs: Vec<(f64, &Vec<Tree>)> = self.boosters.iter().map(|b| (b.base_score, &b.trees)).collect();
-        Ok(serde_json::to_vec(&(&self.columns, outputs))?)
+    /// The mean score of an output, and what each used column adds to it.
+    fn contributions(&self, output: usize, values: &[f32]) -> (f64, Vec<f64>) {
+        let Output { base, trees } = &self.outputs[output];
+        let mut parts = vec![0.0; self.columns.len()];
+        trees.iter().for_each(|tree| shap::contributions(tree, values, &mut parts));
+        (base + trees.iter().map(shap::mean).sum::<f64>(), parts)
     }
 
-    pub fn from_bytes(bytes: &[u8]) -> Result<Boosted> {
-        let (columns, outputs): (Vec<u32>, Vec<(f64, Vec<Tree>)>) = serde_json::from_slice(bytes)?;
-        for node in outputs.iter().flat_map(|(_, trees)| trees).flat_map(|tree| &tree.nodes) {
-            ensure!(node.is_leaf || node.split_feature < columns.len(), "a tree splits on a column that is not there");
-        }
-        Ok(Boosted::new(columns, outputs))
-    }
-
-    fn spread(&self, row: Row<'_>, dense: &mut [f64]) {
-        dense.fill(0.0);
-        for (j, value) in row.iter() {
+    /// A row's values in the columns that the trees use; NaN where there is none.
+    fn spread(&self, row: Row<'_>, values: &mut [f32]) {
+        values.fill(f32::NAN);
+        for (j, value) in row.iter().filter(|(_, value)| *value != 0.0) {
             if let Ok(at) = self.columns.binary_search(&j) {
-                dense[at] = f64::from(value);
+                values[at] = value;
             }
         }
     }
@@ -127,18 +141,9 @@ impl Boosted {
 
 impl fmt::Debug for Boosted {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let trees: Vec<usize> = self.boosters.iter().map(|booster| booster.trees.len()).collect();
+        let trees: Vec<usize> = self.outputs.iter().map(|output| output.trees.len()).collect();
         f.debug_struct("Boosted").field("columns", &self.columns.len()).field("trees", &trees).finish()
     }
-}
-
-/// The value of the leaf that a dense row reaches.
-fn leaf(tree: &Tree, dense: &[f64]) -> f64 {
-    let mut node = &tree.nodes[0];
-    while !node.is_leaf {
-        node = &tree.nodes[node.get_child_idx(&dense[node.split_feature], &0.0)];
-    }
-    f64::from(node.weight_value)
 }
 
 #[cfg(test)]

@@ -22,7 +22,7 @@ struct Plain {
 }
 
 impl Estimator {
-    /// Its sections: `estimator` (JSON), and `weights` `[columns, outputs]` with `intercepts` (f64) or `trees` (JSON).
+    /// Its sections: `estimator` (JSON), and `weights` `[columns, outputs]` with `intercepts` (f64) or `trees`.
     pub fn sections(&self) -> Result<Vec<(&'static str, Vec<u8>)>> {
         let plain = Plain {
             method: self.method,
@@ -37,7 +37,7 @@ impl Estimator {
                 sections.push(("weights", bytemuck::cast_slice(&map.weights).to_vec()));
                 sections.push(("intercepts", bytemuck::cast_slice(&map.intercepts).to_vec()));
             }
-            Scorer::Trees(trees) => sections.push(("trees", trees.to_bytes()?)),
+            Scorer::Trees(trees) => sections.push(("trees", trees.to_bytes())),
         }
         Ok(sections)
     }
@@ -47,7 +47,8 @@ impl Estimator {
         let plain: Plain = serde_json::from_slice(file.bytes("estimator")?)
             .context("the section estimator is damaged or of another version; train the model again")?;
         let scorer = if plain.method == Method::Boosted {
-            let trees = Boosted::from_bytes(file.bytes("trees")?).context("the section trees is damaged")?;
+            let trees = Boosted::from_bytes(file.bytes("trees")?)
+                .context("the trees of the model cannot be read; train the model again")?;
             ensure!(
                 trees.columns().last().is_none_or(|&j| (j as usize) < columns),
                 "the trees use a column beyond the {columns} of the features; train the model again"

@@ -142,8 +142,7 @@ fn parts_add_up_to_what_they_explain() {
                 let (base, parts) = model.explain(reference.x.row(i), 1, Some(0));
                 let sum: f64 = base + parts.iter().map(|(_, part)| part).sum::<f64>();
                 let expected = if k == 1 { scores[i] } else { scores[i * k + 1] - scores[i * k] };
-                let near = if params.method == Method::Boosted { 1e-5 } else { 1e-12 };
-                assert!((sum - expected).abs() < near, "{params:?}: {sum} against {expected}");
+                assert!((sum - expected).abs() < 1e-11, "{params:?}: {sum} against {expected}");
                 if k == 1 {
                     let (other, _) = model.explain(reference.x.row(i), 0, None);
                     assert_eq!(other, -base, "the other class is the other side of the same score");
@@ -178,7 +177,7 @@ fn values_are_learned_by_ridge_and_trees_alone() {
         assert!(report.r2.unwrap() > 0.6, "{params:?}: {report:?}");
         let (base, parts) = model.explain(reference.x.row(3), 0, None);
         let sum = base + parts.iter().map(|(_, part)| part).sum::<f64>();
-        assert!((sum - model.scores(&reference.x)[3]).abs() < 1e-4);
+        assert!((sum - model.scores(&reference.x)[3]).abs() < 1e-11);
     }
     let ctx = Ctx::new(1, 1).unwrap();
     for params in [method(Method::Logistic), method(Method::Svm)] {
