@@ -6,7 +6,7 @@ use anyhow::{Context, Result, ensure};
 
 use super::ExperimentRun;
 use crate::config::vary::{VariedFeature, put_over};
-use crate::pipeline::stage::derived_name;
+use crate::pipeline::stage::{derived_from, derived_name};
 use inkstone_base::data::{Key, Kind};
 use inkstone_corpus::truncate::Strategy;
 use inkstone_features::experiment::{GridCell, Settings, Target, setting_names, shown};
