@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result};
 use inkstone_base::job::Ctx;
-use inkstone_models::{Csr, EstimatorParams, Goal, Method, NpzWriter, fit_estimator};
+use inkstone_models::{Csr, Design, EstimatorParams, Goal, Method, NpzWriter, fit_estimator};
 use peer::Peer;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -56,6 +56,7 @@ fn main() -> Result<()> {
     writer.push(&x, [])?;
     writer.finish(None::<std::iter::Empty<&str>>)?;
     std::fs::write(&classes, class.iter().map(|c| format!("{c}\n")).collect::<String>())?;
+    let x = Design::from(x);
     let ctx = Ctx::new(0, 1)?;
     let mut peer = std::env::var("PYTHON")
         .ok()

@@ -15,5 +15,5 @@ pub use audit::Overlap;
 pub use compare::{Observed, conclude};
 pub use findings::{Cell, Findings, Skipped};
 pub use grid::{CellState, Grid, GridCell};
-pub use labels::{DenseRows, Labelled};
+pub use labels::Labelled;
 pub use params::{LengthUnit, OverlapRule, Params, Preset, Target};

@@ -11,7 +11,9 @@ use super::set::{SetMeta, SetParams, finish};
 use super::{Feature, Inputs};
 use inkstone_base::data::{Key, Report};
 use inkstone_base::job::Ctx;
-use inkstone_models::{Csr, Sample, SpilledCsr, TextRegression, WalkForward, fit_predict};
+use inkstone_models::{
+    Csr, FoldCounts, InputColumn, Sample, SpilledCsr, StackedRows, TextRegression, WalkForward, fit_predict,
+};
 use inkstone_store::Store;
 
 /// Samples and their word counts.
@@ -51,8 +53,9 @@ pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &C
     let reader = CorpusReader::new(feature, inputs, ctx)?;
     let CountedSamples { sampled, counts, words, titles } = CountedSamples::read(&reader, &mut report)?;
     let regression = regression_of(feature)?;
+    let rows = StackedRows::of_counts(FoldCounts { counts: &counts, titles: &titles, params: &feature.tfidf, ctx });
     let predictions = fit_folds(feature, inputs, ctx, |dates| {
-        fit_predict(&sampled.samples, &counts, &titles, dates, &feature.walk_forward, &regression, ctx)
+        fit_predict(&sampled.samples, &rows, dates, &feature.walk_forward, &regression, ctx)
     })?;
     let row = |i| predictions.score.get(i..=i).filter(|score| !score[0].is_nan());
     let (writer, order) = sampled.write(feature, SetParams::of_returns(&reader), row, store, &mut report, ctx)?;
@@ -104,14 +107,20 @@ pub(super) fn refit(reader: &CorpusReader<'_>, place: (usize, usize)) -> Result<
             ..feature.walk_forward.clone()
         };
         let regression = regression_of(feature)?;
-        let (found, _) = fit_predict(&samples, &counts, &table.titles, &dates[start..end], &walk, &regression, ctx)?;
+        let counted = |counts| FoldCounts { counts, titles: &table.titles, params: &feature.tfidf, ctx };
+        let rows = StackedRows::of_counts(counted(&counts));
+        let (found, _) = fit_predict(&samples, &rows, &dates[start..end], &walk, &regression, ctx)?;
         if let Some(Some(model)) = found.models.first() {
-            let row = table.counts.row(number);
-            let (intercept, parts) = model.explain(row);
+            let rows = StackedRows::of_counts(counted(&table.counts));
+            let (intercept, parts) = model.explain(&rows, number)?;
             let names = table.words_by_id();
-            let parts = parts.into_iter().map(|(id, part)| (names[id as usize].to_owned(), part)).collect();
+            let named = |(column, part): (InputColumn, f64)| match column {
+                InputColumn::Term(id) => Some((names[id as usize].to_owned(), part)),
+                InputColumn::Sparse { .. } | InputColumn::Dense(_) => None,
+            };
+            let parts = parts.into_iter().filter_map(named).collect();
             let test = (dates[fold.test.start], dates[fold.test.end - 1]);
-            return Ok(Some(Refitted { score: model.score(row), intercept, parts, test }));
+            return Ok(Some(Refitted { score: model.score(&rows, number)?, intercept, parts, test }));
         }
     }
     Ok(None)
@@ -122,7 +131,6 @@ fn regression_of(feature: &Feature) -> Result<TextRegression> {
         estimator: feature.estimator().context("the feature's model does not learn from returns")?,
         classes: feature.classes.clone(),
         label: feature.label_form,
-        tfidf: feature.tfidf.clone(),
         ..TextRegression::default()
     })
 }

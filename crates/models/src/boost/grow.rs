@@ -9,8 +9,8 @@ use forust_ml::splitter::MissingImputerSplitter;
 use forust_ml::tree::Tree;
 
 use super::{BoostParams, Boosted, columns, leaf};
+use crate::design::{Design, TwoWay};
 use crate::linear::to_probabilities;
-use crate::sparse::Csr;
 use inkstone_base::job::Ctx;
 
 /// The goal of boosting.
@@ -28,7 +28,7 @@ pub(crate) enum BoostGoal<'a> {
 
 /// Grows the trees. Call inside `Ctx::install`.
 pub(crate) fn grow(
-    x: &Csr,
+    x: &Design,
     goal: &BoostGoal<'_>,
     weights: Option<&[f64]>,
     params: &BoostParams,
@@ -44,9 +44,9 @@ pub(crate) fn grow(
     let ones = vec![1.0; x.rows()];
     let s = weights.unwrap_or(&ones);
     let base = base_scores(goal, s)?;
-    let transposed = x.transpose();
-    let columns = columns::choose(&transposed, goal, s, params)?;
-    let binned = columns::bin(&transposed, &columns);
+    let two = TwoWay::new(x);
+    let columns = columns::choose(&two, goal, s, params)?;
+    let binned = columns::bin(&two, &columns);
     let data = Matrix::new(&binned.bins, x.rows(), columns.len());
     let every: Vec<usize> = (0..columns.len()).collect();
     let splitter = MissingImputerSplitter {

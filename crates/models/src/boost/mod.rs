@@ -1,4 +1,4 @@
-//! Gradient-boosted trees on sparse rows: trees grown by forust as XGBoost grows them, boosted here.
+//! Gradient-boosted trees on rows of sparse and dense columns: trees grown by forust as XGBoost grows them, boosted here.
 //!
 //! Binary: log loss, one score, log-odds; more classes: softmax, one score and one tree a round for each; values: squared
 //! loss. Trees work on dense columns of two bytes a cell, so they get those columns that tell most of the goal (see
@@ -18,7 +18,7 @@ use rayon::prelude::*;
 pub(crate) use grow::BoostGoal;
 pub(crate) use grow::grow;
 
-use super::sparse::{Csr, Row};
+use super::design::{Design, DesignRow};
 
 params! {
     /// Parameters of boosted trees.
@@ -69,7 +69,7 @@ impl Boosted {
     }
 
     /// The scores of rows, `[rows, outputs]`. Call inside `Ctx::install`.
-    pub fn scores(&self, x: &Csr) -> Vec<f64> {
+    pub fn scores(&self, x: &Design) -> Vec<f64> {
         let k = self.outputs();
         let mut out = vec![0.0; x.rows() * k];
         out.par_chunks_mut(k).enumerate().for_each_init(
@@ -87,7 +87,7 @@ impl Boosted {
     /// The contribution of each column to the score of one output, or to its lead over another: Shapley values over the trees
     /// (Lundberg, Erion and Lee 2018). The first number is the mean score. A column that is not in the row can count too:
     /// its absence is something that the trees have seen.
-    pub fn explain(&self, row: Row<'_>, output: usize, against: Option<usize>) -> (f64, Vec<(u32, f64)>) {
+    pub fn explain(&self, row: DesignRow<'_>, output: usize, against: Option<usize>) -> (f64, Vec<(u32, f64)>) {
         let mut dense = vec![0.0; self.columns.len()];
         self.spread(row, &mut dense);
         let data = forust_ml::Matrix::new(&dense, 1, dense.len());
@@ -115,12 +115,16 @@ impl Boosted {
         Ok(Boosted::new(columns, outputs))
     }
 
-    fn spread(&self, row: Row<'_>, dense: &mut [f64]) {
+    fn spread(&self, row: DesignRow<'_>, dense: &mut [f64]) {
         dense.fill(0.0);
-        for (j, value) in row.iter() {
+        for (j, value) in row.sparse().iter() {
             if let Ok(at) = self.columns.binary_search(&j) {
                 dense[at] = f64::from(value);
             }
+        }
+        for (value, &j) in dense.iter_mut().zip(&self.columns).rev() {
+            let Some(of_column) = row.dense_value(j) else { break };
+            *value = of_column;
         }
     }
 }

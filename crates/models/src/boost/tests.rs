@@ -1,8 +1,9 @@
 use super::*;
+use crate::Csr;
 use crate::reference::{Reference, read};
 use inkstone_base::job::Ctx;
 
-fn grown(x: &Csr, goal: &BoostGoal<'_>, params: &BoostParams, threads: usize) -> Boosted {
+fn grown(x: &Design, goal: &BoostGoal<'_>, params: &BoostParams, threads: usize) -> Boosted {
     let ctx = Ctx::new(threads, 1).unwrap();
     ctx.install(|| grow(x, goal, None, params, &ctx)).unwrap()
 }
@@ -35,6 +36,7 @@ fn a_rule_of_two_columns_is_learned_where_no_line_would_do() {
         x.push_row(here.into_iter().filter(|(_, is)| *is).map(|(j, _)| (j, 0.25 * (1 + i % 4) as f32)));
         class.push(u32::from((a != b) ^ (i == 5)));
     }
+    let x = x.into();
     let params = BoostParams { trees: 40, ..BoostParams::default() };
     let trees = grown(&x, &BoostGoal::Class { class: &class, classes: 2 }, &params, 2);
     let scores = trees.scores(&x);
@@ -61,8 +63,9 @@ fn what_tells_nothing_and_what_is_too_large_are_refused() {
     let ctx = Ctx::new(1, 1).unwrap();
     let mut x = Csr::new(1);
     (0..4).for_each(|_| x.push_row([(0, 1.0)]));
+    let x = x.into();
     let goal = BoostGoal::Class { class: &[0, 1, 0, 1], classes: 2 };
-    let error_of = |x: &Csr, goal: &BoostGoal<'_>, params: &BoostParams| {
+    let error_of = |x: &Design, goal: &BoostGoal<'_>, params: &BoostParams| {
         grow(x, goal, None, params, &ctx).map(|_| ()).unwrap_err().to_string()
     };
     assert!(error_of(&x, &goal, &BoostParams::default()).contains("no column tells anything"));

@@ -14,7 +14,7 @@ use inkstone_base::disk::{self, Scratch};
 
 /// Numbers in memory, or in a file that is mapped.
 #[derive(Clone, Debug)]
-pub(super) enum Numbers<T> {
+pub(crate) enum Numbers<T> {
     Held(Vec<T>),
     /// None where there are no numbers.
     Mapped(Option<Arc<Mmap>>),
