@@ -12,7 +12,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result};
 use inkstone_base::job::Ctx;
-use inkstone_models::{Csr, EstimatorParams, Goal, Method, NpzWriter, fit_estimator};
+use inkstone_models::{Csr, Design, EstimatorParams, Goal, Method, NpzWriter, fit_estimator};
 use peer::Peer;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -67,6 +67,7 @@ fn main() -> Result<()> {
     writer.push(&x, [])?;
     writer.finish(None::<std::iter::Empty<&str>>)?;
     std::fs::write(&classes, class.iter().map(|c| format!("{c}\n")).collect::<String>())?;
+    let x = Design::from(x);
     let ctx = Ctx::new(0, 1)?;
     let threads = ctx.threads().to_string();
     let mut peer = std::env::var("PYTHON")

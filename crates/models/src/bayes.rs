@@ -7,8 +7,8 @@
 use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
 
+use super::design::Design;
 use super::linear::LinearMap;
-use super::sparse::Csr;
 
 /// The counts that speak for a class.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,7 +34,7 @@ defaults! {
 /// Fits which of `classes` each row of `x` is, by weight if `weights` are given. One output a class: its joint
 /// log-probability up to a constant of the row.
 pub fn naive_bayes(
-    x: &Csr,
+    x: &Design,
     class: &[u32],
     classes: usize,
     weights: Option<&[f64]>,
@@ -57,7 +57,7 @@ pub fn naive_bayes(
                 v >= 0.0,
                 "naive Bayes adds up counts, but row {i} has the value {v}; choose features without a sign"
             );
-            counts[j as usize * classes + c as usize] += s * f64::from(v);
+            counts[j as usize * classes + c as usize] += s * v;
         }
     }
     let total: f64 = priors.iter().sum();
@@ -86,6 +86,7 @@ pub fn naive_bayes(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Csr;
     use crate::linear::to_probabilities;
     use crate::reference::{Reference, farthest, read};
 
@@ -116,7 +117,7 @@ mod tests {
         let mut x = Csr::new(2);
         x.push_row([(0, 3.0), (1, 1.0)]);
         x.push_row([(1, 1.0)]);
-        let map = naive_bayes(&x, &[0, 1], 2, None, &BayesParams::default()).unwrap();
+        let map = naive_bayes(&x.into(), &[0, 1], 2, None, &BayesParams::default()).unwrap();
         let expected = [(4.0f64 / 6.0).ln(), (1.0f64 / 3.0).ln(), (2.0f64 / 6.0).ln(), (2.0f64 / 3.0).ln()];
         assert!(farthest(&map.weights, &expected) < 1e-15);
         assert_eq!(map.intercepts, [0.5f64.ln(); 2]);
@@ -127,6 +128,7 @@ mod tests {
         let mut x = Csr::new(1);
         x.push_row([(0, -1.0)]);
         x.push_row([(0, 1.0)]);
+        let x = x.into();
         let error_of = |params: &BayesParams, class: &[u32], classes| {
             naive_bayes(&x, class, classes, None, params).unwrap_err().to_string()
         };
@@ -137,7 +139,10 @@ mod tests {
         let mut x = Csr::new(1);
         (0..2).for_each(|_| x.push_row([(0, 1.0)]));
         assert!(
-            naive_bayes(&x, &[0, 0], 2, None, &BayesParams::default()).unwrap_err().to_string().contains("class 1")
+            naive_bayes(&x.into(), &[0, 0], 2, None, &BayesParams::default())
+                .unwrap_err()
+                .to_string()
+                .contains("class 1")
         );
     }
 }

@@ -31,6 +31,7 @@ mod boost;
 mod calibration;
 pub mod checkpoint;
 mod cooccurrence;
+mod design;
 mod estimate;
 mod explain;
 mod fasttext;
@@ -67,9 +68,10 @@ pub use bayes::{BayesForm, BayesParams, naive_bayes};
 pub use boost::{BoostParams, Boosted};
 pub use calibration::{CalibrationForm, Calibrator};
 pub use cooccurrence::{Cooccurrence, CooccurrenceParams, PairCounter, PairWeighting, Ppmi, PpmiParams};
+pub use design::{DenseRows, Design, DesignRow, InputColumn, SpilledDense, StackedRows};
 pub use estimate::{
-    ClassWeight, Estimator, EstimatorParams, FoldFeatures, Goal, Guess, Judgement, Link, Method, Task, calibrate,
-    fit_estimator, out_of_fold, search_penalty,
+    ClassWeight, Estimator, EstimatorParams, FoldFeatures, Goal, Guess, Judgement, Link, Measure, Method, Search,
+    SearchPoint, Task, calibrate, choose_point, fit_estimator, out_of_fold, search,
 };
 pub use explain::{Explanation, Part};
 pub use fasttext::{
@@ -104,14 +106,15 @@ pub use sestm::{
 pub use sparse::{Csr, Row, SpilledCsr};
 pub(crate) use svd::SparseRows;
 pub use svd::{RowsWriter, SvdParams};
-pub use validation::{FoldParams, FoldRows, FoldsBy, GridPoint, Split, choose_penalty, draw_folds};
+pub use validation::{FoldParams, FoldRows, FoldsBy, Split, draw_folds};
 pub use vectorize::{
     Analyzer, Fields, FoldCounts, Formula, Norm, Preset, TITLE_TEXT, TermCounts, Unit, Vectorizer, VectorizerParams,
     Weighting,
 };
 pub use vectors::{Training, VectorFormat, WordVectors, is_vectors, read_vectors};
 pub use walk_forward::{
-    ClassParams, Fold, FoldReport, LabelForm, Predictions, Sample, TextModel, TextRegression, WalkForward, fit_predict,
+    ChosenSettings, ClassParams, Fold, FoldReport, LabelForm, Predictions, Sample, TextModel, TextRegression,
+    WalkForward, fit_fold, fit_predict,
 };
 pub use word2vec::{Architecture, Corpus, DOCUMENT, Doc2vec, END, Objective, Word2vec, Word2vecParams};
 pub use words::WordLimits;

@@ -3,10 +3,11 @@
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use super::design::Design;
 use super::sparse::Csr;
 
 pub(crate) struct Reference {
-    pub x: Csr,
+    pub x: Design,
     pub class: Vec<u32>,
     pub up: Vec<bool>,
     pub weights: Vec<f64>,
@@ -23,7 +24,7 @@ impl Reference {
         }
         let binary: Vec<u32> = read(&all["binary"]);
         let up = binary.iter().map(|&c| c == 1).collect();
-        Reference { x, class: read(&all["class"]), up, weights: read(&all["weights"]), all }
+        Reference { x: x.into(), class: read(&all["class"]), up, weights: read(&all["weights"]), all }
     }
 
     pub(crate) fn binary(&self) -> Vec<u32> {

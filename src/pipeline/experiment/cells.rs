@@ -15,12 +15,12 @@ use crate::pipeline::stage::derived_name;
 use crate::pipeline::version;
 use inkstone_base::data::{Key, Report};
 use inkstone_corpus::structure::sentences_of_part;
-use inkstone_features::experiment::{DenseRows, Labelled, Observed, Target};
+use inkstone_features::experiment::{Labelled, Observed, Target};
 use inkstone_features::extract::{self, Cost, Counts, Feature, Inputs, Model};
 use inkstone_lab::factor::Expression;
 use inkstone_lab::ledger::Trial;
 use inkstone_lab::{backtest, factor, ledger};
-use inkstone_models::{Csr, EstimatorParams, FoldCounts, FoldFeatures, Method, Split};
+use inkstone_models::{Csr, DenseRows, EstimatorParams, FoldCounts, FoldFeatures, Method, Split, StackedRows};
 use inkstone_store::{RowKind, Rows, SetSpec, Values};
 
 impl ExperimentRun<'_> {
@@ -148,7 +148,7 @@ impl ExperimentRun<'_> {
         if dense(cell.model) {
             let (set, cost) = self.extracted(cell, cost, inputs, reports)?;
             let rows = self.rows(set, labelled)?;
-            let observed = self.called(cell, &rows, labelled, splits, cost)?;
+            let observed = self.called(cell, &StackedRows::of_dense(&rows), labelled, splits, cost)?;
             if !self.in_use.contains(&set) {
                 self.store.remove(&set)?;
             }
@@ -243,7 +243,7 @@ impl ExperimentRun<'_> {
             all.extend(data);
         }
         let rows = labelled.documents.iter().flat_map(|&at| all[at * width..(at + 1) * width].iter().copied());
-        Ok(DenseRows { dim: width, data: rows.collect() })
+        DenseRows::new(width, rows.collect())
     }
 }
 

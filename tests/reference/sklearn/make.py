@@ -5,8 +5,13 @@ from pathlib import Path
 
 import numpy as np
 import sklearn
+from sklearn.compose import ColumnTransformer
 from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, TfidfVectorizer
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.model_selection import GridSearchCV, KFold
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 HERE = Path(__file__).parent
 
@@ -138,35 +143,83 @@ def walk():
     push = lambda t: (t < 5).sum() - ((t >= 5) & (t < 10)).sum()
     labels = np.round([push(t) + rng.normal(scale=1.5) for t in texts], 4)
     docs = np.array([" ".join(f"{i:02}" for i in t) for t in texts])
-    scores = {"ridge": [None] * len(dates), "logistic": [None] * len(dates)}
+    # Columns beside the words, with few binary digits: sparse ones as they are, dense ones with other scales and with gaps.
+    sparse = np.where(rng.random((len(dates), 4)) < 0.3, rng.integers(1, 32, (len(dates), 4)) / 16, 0.0)
+    dense = rng.integers(-64, 64, (len(dates), 3)) / 16 * np.array([1, 8, 0.25]) + np.array([0, 40, -1])
+    dense[rng.random(dense.shape) < 0.1] = np.nan
+    dense[:, 0] += np.round(labels)
+    stacked = np.column_stack([docs.astype(object), sparse, dense])
+    inputs = {"words": [0], "dense": [5, 6, 7], "stacked": list(range(8))}
+    scores = {f"{kind}_{name}": [None] * len(dates) for kind in ("ridge", "logistic") for name in inputs}
     for start in range(20, days, 10):
         train = (dates >= start - 20) & (dates + 2 < start)
         test = np.flatnonzero((dates >= start) & (dates < start + 10))
         y = labels[train]
         low, high = np.quantile(y, [0.3, 0.7])
         outer = (y <= low) | (y >= high)
-        goals = {
-            "ridge": (docs[train], np.clip(y, *np.quantile(y, [0.01, 0.99])), Ridge(alpha=0.5, solver="cholesky")),
-            "logistic": (
-                docs[train][outer],
-                y[outer] >= high,
-                LogisticRegression(C=2.0, solver="newton-cholesky", tol=1e-12),
-            ),
-        }
-        for kind, (fit_docs, goal, model) in goals.items():
-            tfidf = TfidfVectorizer(min_df=2)
-            model.fit(tfidf.fit_transform(fit_docs).toarray(), goal)
-            rows = tfidf.transform(docs[test]).toarray()
-            got = model.predict(rows) if kind == "ridge" else model.decision_function(rows)
-            for i, score in zip(test, got):
-                scores[kind][i] = float(score)
+        for name, columns in inputs.items():
+            goals = {
+                "ridge": (stacked[train], np.clip(y, *np.quantile(y, [0.01, 0.99])), Ridge(alpha=0.5, solver="cholesky")),
+                "logistic": (
+                    stacked[train][outer],
+                    y[outer] >= high,
+                    LogisticRegression(C=2.0, solver="newton-cholesky", tol=1e-12),
+                ),
+            }
+            for kind, (fit_rows, goal, model) in goals.items():
+                model = Pipeline([("inputs", side_by_side(columns)), ("model", model)]).fit(fit_rows, goal)
+                got = model.predict(stacked[test]) if kind == "ridge" else model.decision_function(stacked[test])
+                for i, score in zip(test, got):
+                    scores[f"{kind}_{name}"][i] = float(score)
     return {
         "sklearn": sklearn.__version__,
         "dates": dates.tolist(),
         "texts": [t.tolist() for t in texts],
         "labels": labels.tolist(),
+        "sparse": sparse.tolist(),
+        "dense": [[None if np.isnan(v) else v for v in row] for row in dense.tolist()],
         **scores,
+        "search": searches(stacked, labels),
     }
+
+
+def side_by_side(columns):
+    """Words weighed by TF-IDF, sparse columns as they are, dense columns standardised, a gap counting as the mean."""
+    scaled = Pipeline([("scale", StandardScaler()), ("fill", SimpleImputer(strategy="constant", fill_value=0.0))])
+    parts = [
+        ("words", TfidfVectorizer(min_df=2), 0),
+        ("sparse", FunctionTransformer(lambda rows: rows.astype(float)), [c for c in columns if 1 <= c < 5]),
+        ("dense", scaled, [c for c in columns if c >= 5]),
+    ]
+    return ColumnTransformer([part for part in parts if part[2] == 0 and 0 in columns or part[2]], sparse_threshold=0.0)
+
+
+def searches(stacked, labels):
+    """Grids over all inputs; the folds are stretches of rows, and what is fitted is fitted in each."""
+    splits = list(KFold(4).split(stacked))
+    classes = labels > np.median(labels)
+    logistic = LogisticRegression(solver="saga", tol=1e-12, max_iter=1_000_000, random_state=0)
+    cases = [
+        (Ridge(solver="cholesky"), {"alpha": [0.1, 1.0, 10.0]}, labels, {"r2": "r2", "mse": "neg_mean_squared_error"}),
+        (
+            logistic,
+            {"C": [0.1, 1.0, 10.0], "l1_ratio": [0.0, 0.5]},
+            classes,
+            {"auc": "roc_auc", "accuracy": "accuracy", "f1": "f1_macro", "log_loss": "neg_log_loss"},
+        ),
+    ]
+    found = []
+    for model, grid, goal, measures in cases:
+        pipeline = Pipeline([("inputs", side_by_side(list(range(8)))), ("model", model)])
+        named = {f"model__{name}": values for name, values in grid.items()}
+        search = GridSearchCV(pipeline, named, cv=splits, scoring=measures, refit=False).fit(stacked, goal)
+        settings = [{name.removeprefix("model__"): v for name, v in p.items()} for p in search.cv_results_["params"]]
+        figures = {
+            name: [[search.cv_results_[f"split{k}_test_{name}"][at] for k in range(4)] for at in range(len(settings))]
+            for name in measures
+        }
+        found.append({"goal": goal.tolist(), "grid": grid, "settings": settings, "figures": figures})
+    return {"splits": [[train.tolist(), test.tolist()] for train, test in splits], "cases": found}
 
 
 for name, value in (("tfidf", tfidf()), ("vectorize", vectorize()), ("linear", linear()), ("walk", walk())):

@@ -10,7 +10,7 @@ use super::params::Params;
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
 use inkstone_models::{
-    ClassReport, Csr, EstimatorParams, FoldFeatures, FoldParams, FoldRows, FoldsBy, Goal, Split, area_under_curve,
+    ClassReport, EstimatorParams, FoldFeatures, FoldParams, FoldRows, FoldsBy, Goal, Split, area_under_curve,
     draw_folds, out_of_fold,
 };
 
@@ -141,49 +141,12 @@ pub(super) fn macro_f1(times: &[u32], class: &[u32], called: &[u32], classes: us
     inkstone_base::stats::mean((0..classes).filter(|&c| actual[c] + predicted[c] > 0.0).map(f1))
 }
 
-/// Dense rows, standardised by mean and deviation of the training rows. A missing value counts as the mean.
-pub struct DenseRows {
-    pub dim: usize,
-    /// `[rows, dim]`.
-    pub data: Vec<f32>,
-}
-
-impl FoldFeatures for DenseRows {
-    fn count(&self) -> usize {
-        self.data.len() / self.dim
-    }
-
-    fn fold(&self, split: &Split) -> Result<(Csr, Csr)> {
-        let value = |row: usize, column: usize| f64::from(self.data[row * self.dim + column]);
-        let scales: Vec<(f64, f64)> = (0..self.dim)
-            .map(|column| {
-                let there: Vec<f64> =
-                    split.train.iter().map(|&row| value(row, column)).filter(|v| v.is_finite()).collect();
-                let spread = inkstone_base::stats::variance(&there, 0).sqrt();
-                (inkstone_base::stats::mean(there.into_iter()), if spread > 0.0 { spread } else { 1.0 })
-            })
-            .collect();
-        let rows = |rows: &[usize]| {
-            let mut x = Csr::new(self.dim);
-            for &row in rows {
-                let scaled = scales.iter().enumerate().map(|(column, (mean, spread))| {
-                    let scaled = (value(row, column) - mean) / spread;
-                    (column as u32, if scaled.is_finite() { scaled as f32 } else { 0.0 })
-                });
-                x.push_row(scaled);
-            }
-            x
-        };
-        Ok((rows(&split.train), rows(&split.test)))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use chrono::NaiveDate;
 
     use super::*;
-    use inkstone_models::Method;
+    use inkstone_models::{DenseRows, Method, StackedRows};
 
     fn labelled(n: usize) -> Labelled {
         let day =
@@ -209,10 +172,14 @@ mod tests {
         let ctx = Ctx::new(2, 1).unwrap();
         let told: Vec<f32> = labelled.class.iter().map(|&c| 100.0 * c as f32).collect();
         let params = EstimatorParams { method: Method::Logistic, ..EstimatorParams::default() };
-        let called = labelled.call(&DenseRows { dim: 1, data: told }, &splits, &params, &ctx).unwrap();
+        let call = |values: Vec<f32>| {
+            let rows = DenseRows::new(1, values).unwrap();
+            labelled.call(&StackedRows::of_dense(&rows), &splits, &params, &ctx).unwrap()
+        };
+        let called = call(told);
         assert_eq!(called.figures["macro_f1"], 1.0);
         assert_eq!(called.figures["auc"], 1.0);
-        let nothing = labelled.call(&DenseRows { dim: 1, data: vec![f32::NAN; 60] }, &splits, &params, &ctx).unwrap();
+        let nothing = call(vec![f32::NAN; 60]);
         assert!(nothing.figures["macro_f1"] < 0.45, "where nothing is known the larger class is called");
     }
 

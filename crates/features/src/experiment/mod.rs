@@ -18,6 +18,6 @@ pub use compare::{Observed, conclude};
 pub use effects::Effect;
 pub use findings::{Cell, Findings, Skipped};
 pub use grid::{CellState, Grid, GridCell};
-pub use labels::{DenseRows, Labelled};
+pub use labels::Labelled;
 pub use names::{TRUNCATE, cell_name, family_of, setting_names, short, shown};
 pub use params::{LengthUnit, MOST_CELLS, OverlapRule, Params, Settings, Target};

@@ -8,7 +8,7 @@ use rayon::prelude::*;
 
 use super::BoostParams;
 use super::goal::BoostGoal;
-use crate::sparse::Csr;
+use crate::design::{ColumnReader, TwoWay};
 
 /// Features by column.
 pub(crate) trait Columns: Sync {
@@ -26,6 +26,7 @@ pub(crate) trait Columns: Sync {
 pub(crate) struct Column {
     pub(crate) rows: Vec<u32>,
     pub(crate) values: Vec<f32>,
+    reader: ColumnReader,
 }
 
 impl Column {
@@ -41,31 +42,29 @@ impl Column {
     }
 }
 
-/// The columns of sparse rows. A value of 0 is not there, as sparse input is to XGBoost.
-pub(super) struct SparseColumns {
-    /// A column a row.
-    transposed: Csr,
-}
-
-impl SparseColumns {
-    pub(super) fn new(x: &Csr) -> SparseColumns {
-        SparseColumns { transposed: x.transpose() }
-    }
-}
-
-impl Columns for SparseColumns {
+/// In the sparse part a value of 0 is not there, as sparse input is to XGBoost; in the dense part all values are there.
+impl Columns for TwoWay<'_> {
     fn rows(&self) -> usize {
-        self.transposed.cols()
+        self.x.rows()
     }
 
     fn len(&self) -> usize {
-        self.transposed.rows()
+        self.x.cols()
     }
 
     fn read(&self, j: usize, column: &mut Column) {
-        for (i, value) in self.transposed.row(j).iter().filter(|(_, value)| *value != 0.0) {
-            column.rows.push(i);
-            column.values.push(value);
+        let Column { rows, values, reader } = column;
+        match (j.checked_sub(self.transposed.rows()), self.x.dense()) {
+            (Some(j), Some(view)) => {
+                values.extend(reader.dense(view, j).iter().map(|&value| value as f32));
+                rows.extend(0..values.len() as u32);
+            }
+            _ => {
+                for (i, value) in self.transposed.row(j).iter().filter(|(_, value)| *value != 0.0) {
+                    rows.push(i);
+                    values.push(value);
+                }
+            }
         }
     }
 }

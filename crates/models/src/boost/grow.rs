@@ -3,22 +3,22 @@
 use anyhow::{Result, ensure};
 
 use super::bins::Binned;
-use super::columns::{Columns, SparseColumns};
+use super::columns::Columns;
 use super::goal::{BoostGoal, Derivatives};
 use super::tree::Grower;
 use super::{BoostParams, Boosted, Output};
-use crate::sparse::Csr;
+use crate::design::{Design, TwoWay};
 use inkstone_base::job::Ctx;
 
-/// Grows trees on sparse rows. Call inside `Ctx::install`.
+/// Grows trees. Call inside `Ctx::install`.
 pub(crate) fn grow(
-    x: &Csr,
+    x: &Design,
     goal: &BoostGoal<'_>,
     weights: Option<&[f64]>,
     params: &BoostParams,
     ctx: &Ctx,
 ) -> Result<Boosted> {
-    grow_on(SparseColumns::new(x), goal, weights, params, ctx)
+    grow_on(TwoWay::new(x), goal, weights, params, ctx)
 }
 
 /// Grows trees on columns, which are let go once they are in bins. Call inside `Ctx::install`.

@@ -20,7 +20,7 @@ use rayon::prelude::*;
 pub(crate) use goal::BoostGoal;
 pub(crate) use grow::grow;
 
-use super::sparse::{Csr, Row};
+use super::design::{Design, DesignRow};
 use tree::{NodePart, Tree};
 
 params! {
@@ -89,7 +89,7 @@ impl Boosted {
     }
 
     /// The scores of rows, `[rows, outputs]`. Call inside `Ctx::install`.
-    pub fn scores(&self, x: &Csr) -> Vec<f64> {
+    pub fn scores(&self, x: &Design) -> Vec<f64> {
         let k = self.outputs();
         let mut out = vec![0.0; x.rows() * k];
         out.par_chunks_mut(k).enumerate().for_each_init(
@@ -107,7 +107,7 @@ impl Boosted {
     /// The contribution of each column to the score of one output, or to its lead over another: exact Shapley values over the
     /// trees. The first number is the mean score. A column that is not in the row can count too: its absence is something that the
     /// trees have seen.
-    pub fn explain(&self, row: Row<'_>, output: usize, against: Option<usize>) -> (f64, Vec<(u32, f64)>) {
+    pub fn explain(&self, row: DesignRow<'_>, output: usize, against: Option<usize>) -> (f64, Vec<(u32, f64)>) {
         let mut values = vec![0.0; self.columns.len()];
         self.spread(row, &mut values);
         let (mut base, mut parts) = self.contributions(output, &values);
@@ -129,12 +129,16 @@ impl Boosted {
     }
 
     /// A row's values in the columns that the trees use; NaN where there is none.
-    fn spread(&self, row: Row<'_>, values: &mut [f32]) {
+    fn spread(&self, row: DesignRow<'_>, values: &mut [f32]) {
         values.fill(f32::NAN);
-        for (j, value) in row.iter().filter(|(_, value)| *value != 0.0) {
+        for (j, value) in row.sparse().iter().filter(|(_, value)| *value != 0.0) {
             if let Ok(at) = self.columns.binary_search(&j) {
                 values[at] = value;
             }
+        }
+        for (value, &j) in values.iter_mut().zip(&self.columns).rev() {
+            let Some(of_column) = row.dense_value(j) else { break };
+            *value = of_column as f32;
         }
     }
 }

@@ -1,12 +1,14 @@
 use serde_json::Value;
 
-use super::columns::{Column, Columns, SparseColumns, choose};
+use super::columns::{Column, Columns, choose};
 use super::grow::grow_on;
 use super::*;
+use crate::design::TwoWay;
+use crate::{Csr, Row};
 use crate::reference::{Reference, farthest, read};
 use inkstone_base::job::Ctx;
 
-fn grown(x: &Csr, goal: &BoostGoal<'_>, params: &BoostParams, threads: usize) -> Boosted {
+fn grown(x: &Design, goal: &BoostGoal<'_>, params: &BoostParams, threads: usize) -> Boosted {
     let ctx = Ctx::new(threads, 1).unwrap();
     ctx.install(|| grow(x, goal, None, params, &ctx)).unwrap()
 }
@@ -56,7 +58,7 @@ fn columns_are_chosen_in_the_order_of_scikit_learn() {
         order.sort_by(|&a, &b| merit[b as usize].total_cmp(&merit[a as usize]));
         for n in [1, 3, 7] {
             let params = BoostParams { max_features: n, ..BoostParams::default() };
-            let chosen = choose(&SparseColumns::new(&reference.x), &goal, &ones, &params).unwrap();
+            let chosen = choose(&TwoWay::new(&reference.x), &goal, &ones, &params).unwrap();
             let mut expected = order[..n].to_vec();
             expected.sort_unstable();
             assert_eq!(chosen.iter().map(|chosen| chosen.column).collect::<Vec<u32>>(), expected, "{name}");
@@ -73,7 +75,7 @@ fn columns_of_too_few_rows_for_a_leaf_are_left_out() {
     }
     let class: Vec<u32> = (0..20).map(|i| u32::from(i < 3)).collect();
     let goal = BoostGoal::Class { class: &class, classes: 2 };
-    let chosen = choose(&SparseColumns::new(&x), &goal, &[1.0; 20], &BoostParams::default()).unwrap();
+    let chosen = choose(&TwoWay::new(&x.into()), &goal, &[1.0; 20], &BoostParams::default()).unwrap();
     assert_eq!(chosen.iter().map(|chosen| (chosen.column, chosen.values)).collect::<Vec<_>>(), [(1, 4)]);
 }
 
@@ -88,14 +90,14 @@ fn a_rule_of_two_columns_is_learned_where_no_line_would_do() {
         class.push(u32::from((a != b) ^ (i == 5)));
     }
     let params = BoostParams { trees: 40, ..BoostParams::default() };
-    let trees = grown(&x, &BoostGoal::Class { class: &class, classes: 2 }, &params, 2);
+    let trees = grown(&x.clone().into(), &BoostGoal::Class { class: &class, classes: 2 }, &params, 2);
     let scores = trees.scores(&x);
     let right = scores.iter().zip(&class).filter(|(score, class)| (**score > 0.0) == (**class == 1)).count();
     assert!(right >= 119, "{right}");
 }
 
 /// Rows of which some columns have few values, some most; the first decides with others.
-fn mixed(rows: u32) -> (Csr, Vec<f64>) {
+fn mixed(rows: u32) -> (Design, Vec<f64>) {
     let mut x = Csr::new(12);
     let mut random = crate::random::Random::new([7, 0, 0]);
     let mut value = Vec::new();
@@ -107,7 +109,7 @@ fn mixed(rows: u32) -> (Csr, Vec<f64>) {
         value.push(of(0) * of(6) + of(3).abs() - of(10) + f64::from(random.unit()));
         x.push_row(row);
     }
-    (x, value)
+    (x.into(), value)
 }
 
 /// A tree grown with neither histograms nor lists: each split is looked for among all rows and values.
@@ -154,7 +156,7 @@ fn a_tree_is_that_of_a_search_through_all_rows() {
     let rounded: Vec<Vec<f32>> = (0..x.rows())
         .map(|i| {
             let mut row = vec![f32::NAN; x.cols()];
-            x.row(i).iter().for_each(|(j, v)| row[j as usize] = (v * 2.0).round() / 2.0);
+            x.row(i).iter().for_each(|(j, v)| row[j as usize] = ((v * 2.0).round() / 2.0) as f32);
             row
         })
         .collect();
@@ -224,7 +226,7 @@ fn damaged_trees_and_those_of_another_version_are_refused() {
             if let Ok(model) = Boosted::from_bytes(&bytes)
                 && model.outputs() > 0
             {
-                model.explain(row, 0, None);
+                model.explain(row.into(), 0, None);
             }
         }
     }
@@ -246,16 +248,16 @@ fn what_tells_nothing_and_what_is_too_large_are_refused() {
     let mut x = Csr::new(1);
     (0..4).for_each(|_| x.push_row([(0, 1.0)]));
     let goal = BoostGoal::Class { class: &[0, 1, 0, 1], classes: 2 };
-    let error_of = |x: &Csr, goal: &BoostGoal<'_>, params: &BoostParams| {
+    let error_of = |x: &Design, goal: &BoostGoal<'_>, params: &BoostParams| {
         grow(x, goal, None, params, &ctx).map(|_| ()).unwrap_err().to_string()
     };
-    assert!(error_of(&x, &goal, &BoostParams::default()).contains("no column tells anything"));
+    assert!(error_of(&x.clone().into(), &goal, &BoostParams::default()).contains("no column tells anything"));
     assert!(
-        error_of(&x, &goal, &BoostParams { learning_rate: 0.0, ..BoostParams::default() })
+        error_of(&x.clone().into(), &goal, &BoostParams { learning_rate: 0.0, ..BoostParams::default() })
             .contains("learning_rate = 0")
     );
     let nan = BoostGoal::Value(&[1.0, f64::NAN, 0.0, 2.0]);
-    assert!(error_of(&x, &nan, &BoostParams::default()).contains("finite target"));
+    assert!(error_of(&x.clone().into(), &nan, &BoostParams::default()).contains("finite target"));
     let reference = Reference::read();
     let goal = BoostGoal::Class { class: &reference.class, classes: 3 };
     let message = error_of(&reference.x, &goal, &BoostParams { memory_mb: 0, ..BoostParams::default() });

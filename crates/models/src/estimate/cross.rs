@@ -1,11 +1,12 @@
-//! Work that takes several fits: scores out of fold, calibration on them, and the choice of a penalty.
+//! Work that takes several fits: scores out of fold, and calibration on them.
 
 use anyhow::{Context, Result, ensure};
 
-use super::{Estimator, EstimatorParams, Goal, Method, fit_estimator};
+use super::{Estimator, EstimatorParams, Goal, fit_estimator};
 use crate::calibration::{CalibrationForm, Calibrator};
+use crate::design::Design;
 use crate::sparse::Csr;
-use crate::validation::{GridPoint, Split};
+use crate::validation::Split;
 use inkstone_base::job::Ctx;
 
 /// Rows that training and test parts can be had of. What is fitted to make them, such as a vocabulary, is fitted on the
@@ -14,7 +15,7 @@ pub trait FoldFeatures: Sync {
     fn count(&self) -> usize;
 
     /// The rows that train and those that test, with the same columns. Called inside [`Ctx::install`].
-    fn fold(&self, split: &Split) -> Result<(Csr, Csr)>;
+    fn fold(&self, split: &Split) -> Result<(Design, Design)>;
 }
 
 impl FoldFeatures for Csr {
@@ -22,13 +23,24 @@ impl FoldFeatures for Csr {
         self.rows()
     }
 
-    fn fold(&self, split: &Split) -> Result<(Csr, Csr)> {
+    fn fold(&self, split: &Split) -> Result<(Design, Design)> {
         let select = |rows: &[usize]| {
             let mut some = Csr::new(self.cols());
             rows.iter().for_each(|&i| some.push_row(self.row(i).iter()));
-            some
+            Design::from(some)
         };
         Ok((select(&split.train), select(&split.test)))
+    }
+}
+
+/// The scaling of the dense part stays that of all rows.
+impl FoldFeatures for Design {
+    fn count(&self) -> usize {
+        self.rows()
+    }
+
+    fn fold(&self, split: &Split) -> Result<(Design, Design)> {
+        Ok((self.select(&split.train), self.select(&split.test)))
     }
 }
 
@@ -91,37 +103,9 @@ pub fn calibrate(
     Ok(())
 }
 
-/// The out-of-fold score of each strength of the penalty. Call inside [`Ctx::install`].
-pub fn search_penalty(
-    x: &impl FoldFeatures,
-    goal: &Goal,
-    weights: Option<&[f64]>,
-    splits: &[Split],
-    params: &EstimatorParams,
-    alphas: &[f64],
-    ctx: &Ctx,
-) -> Result<Vec<GridPoint>> {
-    ensure!(
-        params.method != Method::Boosted,
-        "a grid of penalties is for linear models and naive Bayes, not for trees"
-    );
-    let mut figures = vec![Vec::with_capacity(splits.len()); alphas.len()];
-    for (at, split) in splits.iter().enumerate() {
-        let (trained, tested) = x.fold(split).with_context(|| format!("fold {} of {}", at + 1, splits.len()))?;
-        for (figures, &alpha) in figures.iter_mut().zip(alphas) {
-            let params = params.clone().with_penalty(alpha);
-            let model = fit_part(&trained, goal, weights, &split.train, &params, ctx)
-                .with_context(|| format!("fold {} of {}, alpha = {alpha}", at + 1, splits.len()))?;
-            figures.push(model.guess(&tested).judge(&goal.select(&split.test)).figure());
-            ctx.check()?;
-        }
-    }
-    Ok(alphas.iter().zip(figures).map(|(&alpha, figures)| GridPoint::new(alpha, figures)).collect())
-}
-
 /// Fits an estimator on the rows of a training part.
-fn fit_part(
-    trained: &Csr,
+pub(super) fn fit_part(
+    trained: &Design,
     goal: &Goal,
     weights: Option<&[f64]>,
     rows: &[usize],

@@ -8,14 +8,14 @@ use rayon::prelude::*;
 use super::{ClassWeight, Estimator, EstimatorParams, Goal, Link, Method, Scorer, Task};
 use crate::bayes::naive_bayes;
 use crate::boost::{BoostGoal, grow};
+use crate::design::Design;
 use crate::linear::{Convergence, Linear, LinearMap, elastic_net, logistic, ridge, softmax, svm};
-use crate::sparse::Csr;
 use inkstone_base::job::Ctx;
 
 /// Fits an estimator on rows, by weight if `weights` are given (one a row, none negative). Its scores are not calibrated;
 /// [`super::calibrate`] does that. Call inside [`Ctx::install`].
 pub fn fit_estimator(
-    x: &Csr,
+    x: &Design,
     goal: &Goal,
     weights: Option<&[f64]>,
     params: &EstimatorParams,
@@ -44,7 +44,7 @@ pub fn fit_estimator(
 }
 
 struct Fitter<'a> {
-    x: &'a Csr,
+    x: &'a Design,
     params: &'a EstimatorParams,
     ctx: &'a Ctx,
 }

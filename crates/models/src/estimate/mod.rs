@@ -1,24 +1,26 @@
-//! One estimator for all models that learn a goal from sparse rows: classes, sets of labels, or values.
+//! One estimator for all models that learn a goal from rows of features: classes, sets of labels, or values.
 //!
 //! Ridge, logistic regression (elastic net), naive Bayes, linear support vector machines and boosted trees give scores
 //! `[rows, outputs]`; what a score means is its [`Link`]. Two classes have one score, the log-odds (or margin) of the second.
-//! Label sets have one for each label, of itself against all else. `cross` has what needs several fits: calibration, figures
-//! out of fold, the choice of a penalty.
+//! Label sets have one for each label, of itself against all else. `cross` has what needs several fits: calibration and scores out of
+//! fold; `search` chooses among settings.
 
 mod cross;
 mod fit;
 mod goal;
 mod predict;
+mod search;
 mod store;
 
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-pub use cross::{FoldFeatures, calibrate, out_of_fold, search_penalty};
+pub use cross::{FoldFeatures, calibrate, out_of_fold};
 pub use fit::fit_estimator;
 pub use goal::Goal;
 pub use predict::{Guess, Judgement};
+pub use search::{Measure, Search, SearchPoint, choose_point, search};
 
 use super::bayes::BayesParams;
 use super::boost::{BoostParams, Boosted};
@@ -80,15 +82,6 @@ pub struct EstimatorParams {
     pub boosted: BoostParams,
     /// `none` (default) or `balanced`.
     pub class_weight: ClassWeight,
-}
-
-impl EstimatorParams {
-    /// With another strength of the penalty: alpha of linear models, the smoothing of naive Bayes.
-    pub fn with_penalty(mut self, alpha: f64) -> EstimatorParams {
-        self.linear.alpha = alpha;
-        self.bayes.smoothing = alpha;
-        self
-    }
 }
 
 /// The meaning of a score.

@@ -4,9 +4,9 @@ use serde::Serialize;
 
 use super::{Estimator, Goal, Link, Scorer, Task};
 use crate::calibration::Calibrator;
+use crate::design::{Design, DesignRow};
 use crate::linear::{log_sum_exp, to_probabilities};
 use crate::metrics::{ClassReport, LabelReport, ProbabilityReport, ValueReport, largest};
-use crate::sparse::{Csr, Row};
 
 /// The least probability, and the least distance from 1, that calibrated log-odds are taken of: steps can say 0 and 1.
 const LEAST: f64 = 1e-6;
@@ -43,7 +43,7 @@ pub enum Judgement {
 }
 
 impl Judgement {
-    /// The figure that penalties are chosen by, higher being better: accuracy, micro F1, minus the mean squared error.
+    /// The figure that stands for all, higher being better: accuracy, micro F1, minus the mean squared error.
     pub fn figure(&self) -> f64 {
         match self {
             Judgement::Classes { report, .. } => report.accuracy,
@@ -55,7 +55,7 @@ impl Judgement {
 
 impl Estimator {
     /// The scores of rows, `[rows, outputs]`, before calibration. Call inside `Ctx::install`.
-    pub fn scores(&self, x: &Csr) -> Vec<f64> {
+    pub fn scores(&self, x: &Design) -> Vec<f64> {
         match &self.scorer {
             Scorer::Linear(map) => map.scores(x),
             Scorer::Trees(trees) => trees.scores(x),
@@ -63,7 +63,7 @@ impl Estimator {
     }
 
     /// The predictions for rows. Call inside `Ctx::install`.
-    pub fn guess(&self, x: &Csr) -> Guess {
+    pub fn guess(&self, x: &Design) -> Guess {
         self.guess_from(&self.scores(x))
     }
 
@@ -175,7 +175,7 @@ impl Estimator {
     ///
     /// A sigmoid on one score keeps the sum a sum, so its parts are those of the calibrated log-odds; other calibrations are
     /// not taken apart, and the parts are those of the score below.
-    pub fn explain(&self, row: Row<'_>, of: usize, against: Option<usize>) -> (f64, Vec<(u32, f64)>) {
+    pub fn explain(&self, row: DesignRow<'_>, of: usize, against: Option<usize>) -> (f64, Vec<(u32, f64)>) {
         // Two classes have one score, that of the second.
         let (output, sign) = match (&self.task, self.outputs()) {
             (Task::Classes(_), 1) => (0, if of == 1 { 1.0 } else { -1.0 }),

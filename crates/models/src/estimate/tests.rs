@@ -1,6 +1,9 @@
+use std::collections::BTreeMap;
+
 use super::*;
+use crate::design::Design;
 use crate::reference::{Reference, farthest, read};
-use crate::{BayesForm, CalibrationForm, Csr, FoldParams, FoldRows, Split, choose_penalty, draw_folds};
+use crate::{BayesForm, CalibrationForm, Csr, FoldParams, FoldRows, Split, draw_folds};
 use inkstone_base::job::Ctx;
 
 fn names(n: usize) -> Vec<String> {
@@ -19,7 +22,7 @@ fn method(method: Method) -> EstimatorParams {
     EstimatorParams { method, ..EstimatorParams::default() }
 }
 
-fn fitted(x: &Csr, goal: &Goal, weights: Option<&[f64]>, params: &EstimatorParams, threads: usize) -> Estimator {
+fn fitted(x: &Design, goal: &Goal, weights: Option<&[f64]>, params: &EstimatorParams, threads: usize) -> Estimator {
     let ctx = Ctx::new(threads, 1).unwrap();
     ctx.install(|| fit_estimator(x, goal, weights, params, &ctx)).unwrap()
 }
@@ -218,7 +221,7 @@ fn labels_are_called_when_likelier_than_not() {
 fn what_cannot_be_learned_is_refused() {
     let reference = Reference::read();
     let ctx = Ctx::new(1, 1).unwrap();
-    let error_of = |x: &Csr, goal: &Goal, method_: Method| {
+    let error_of = |x: &Design, goal: &Goal, method_: Method| {
         let error = fit_estimator(x, goal, None, &method(method_), &ctx).map(|_| ()).unwrap_err();
         format!("{error:#}")
     };
@@ -227,7 +230,7 @@ fn what_cannot_be_learned_is_refused() {
     let absent = Goal::Classes { class: reference.binary(), names: names(3) };
     assert!(error_of(&reference.x, &absent, Method::Bayes).contains("class \"丙\" has 0 rows"));
     let empty = Goal::Classes { class: Vec::new(), names: names(2) };
-    assert!(error_of(&Csr::new(3), &empty, Method::Svm).contains("no rows"));
+    assert!(error_of(&Csr::new(3).into(), &empty, Method::Svm).contains("no rows"));
     let mut values = vec![0.5; 90];
     values[4] = f64::NAN;
     assert!(error_of(&reference.x, &Goal::Values(values), Method::Ridge).contains("row 4 has the value NaN"));
@@ -246,11 +249,56 @@ fn of_penalties_the_best_out_of_fold_is_chosen() {
     let goal = Goal::Values(read(&reference.all["order"]["value"]));
     let splits = draw_folds(&goal, &FoldRows::default(), &FoldParams::default(), 3).unwrap();
     let ctx = Ctx::new(2, 1).unwrap();
-    let alphas = [1.0, 1e9];
-    let points = ctx
-        .install(|| search_penalty(&reference.x, &goal, None, &splits, &method(Method::Ridge), &alphas, &ctx))
-        .unwrap();
+    let wanted = grid(&[("alpha", &[1.0, 1e9])]);
+    let points =
+        ctx.install(|| search(&reference.x, &goal, None, &splits, &method(Method::Ridge), &wanted, &ctx)).unwrap();
     assert!(points.iter().all(|point| point.scores.len() == 5));
     // A penalty that large leaves the mean alone.
-    assert!(points[0].mean > points[1].mean && choose_penalty(&points, false) == Some(0), "{points:?}");
+    assert!(points[0].mean > points[1].mean && choose_point(&points, false) == Some(0), "{points:?}");
+}
+
+fn grid(of: &[(&str, &[f64])]) -> Search {
+    Search {
+        grid: of.iter().map(|(name, values)| ((*name).to_owned(), values.to_vec())).collect(),
+        ..Search::default()
+    }
+}
+
+#[test]
+fn the_rule_of_one_standard_error_takes_the_stronger_penalty() {
+    let point = |name: &str, value: f64, scores: [f64; 3]| {
+        let mean = scores.iter().sum::<f64>() / 3.0;
+        let standard_error = (scores.iter().map(|s| (s - mean).powi(2)).sum::<f64>() / 2.0).sqrt() / 3f64.sqrt();
+        let settings = BTreeMap::from([(name.to_owned(), value)]);
+        SearchPoint { settings, mean, standard_error, scores: scores.to_vec() }
+    };
+    let of = |name: &str, values: [f64; 4]| {
+        let scores = [[0.7, 0.9, 0.8], [0.7, 0.8, 0.8], [0.6, 0.6, 0.6], [0.1; 3]];
+        values.into_iter().zip(scores).map(|(value, scores)| point(name, value, scores)).collect::<Vec<_>>()
+    };
+    for points in [of("alpha", [0.1, 1.0, 10.0, 0.01]), of("C", [10.0, 1.0, 0.1, 100.0])] {
+        assert_eq!((choose_point(&points, false), choose_point(&points, true)), (Some(0), Some(1)));
+    }
+    assert_eq!(choose_point(&[], false), None);
+    let equal = [point("trees", 2.0, [0.5; 3]), point("trees", 1.0, [0.5; 3])];
+    assert_eq!(choose_point(&equal, false), Some(1), "of equals the model that is held back more");
+    let unknown = [point("alpha", 1.0, [f64::NAN; 3])];
+    assert_eq!(choose_point(&unknown, false), None);
+}
+
+#[test]
+fn settings_that_a_method_does_not_have_are_refused() {
+    let refused = |of: Method, wanted: &Search| wanted.points(&method(of)).unwrap_err().to_string();
+    let message = refused(Method::Ridge, &grid(&[("C", &[1.0])]));
+    assert!(message.contains("ridge has no setting \"C\"") && message.contains("it has alpha"), "{message}");
+    assert!(refused(Method::Boosted, &grid(&[("trees", &[1.5])])).contains("trees = 1.5 must be a whole number"));
+    assert!(refused(Method::Svm, &grid(&[("C", &[1.0, 0.0])])).contains("C = 0 must be above 0"));
+    assert!(refused(Method::Svm, &grid(&[("C", &[1.0]), ("alpha", &[1.0])])).contains("C is 1/alpha"));
+    assert!(refused(Method::Svm, &grid(&[("C", &[])])).contains("no values of C"));
+    let many: Vec<f64> = (1..=40).map(f64::from).collect();
+    assert!(refused(Method::Boosted, &grid(&[("trees", &many), ("l2", &many)])).contains("more than 1000"));
+    let points = grid(&[("C", &[1.0, 2.0]), ("l1_ratio", &[0.0, 0.5])]).points(&method(Method::Logistic)).unwrap();
+    let of = |c, ratio| BTreeMap::from([("C".to_owned(), c), ("l1_ratio".to_owned(), ratio)]);
+    assert_eq!(points, [of(1.0, 0.0), of(1.0, 0.5), of(2.0, 0.0), of(2.0, 0.5)]);
+    assert_eq!(method(Method::Logistic).with_settings(&points[3]).unwrap().linear.alpha, 0.5);
 }

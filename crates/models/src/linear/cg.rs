@@ -1,14 +1,14 @@
-//! Conjugate gradients with a diagonal preconditioner, for symmetric positive definite systems given as a product.
+//! Conjugate gradients with a preconditioner, for symmetric positive definite systems given as a product.
 
 use anyhow::Result;
 
-/// Solves `A x = b` from x = 0. `apply(v, out)` writes A v; `diagonal` is that of A, all above 0.
+/// Solves `A x = b` from x = 0. `apply(v, out)` writes A v; `condition(r, z)` writes to z what solves a matrix near A for r.
 ///
 /// Stops when the residual's length is `tolerance` of b's, or after `max_iterations` products. Returns x, the products
 /// made and the relative residual.
 pub(super) fn solve(
     mut apply: impl FnMut(&[f64], &mut [f64]) -> Result<()>,
-    diagonal: &[f64],
+    condition: impl Fn(&[f64], &mut [f64]),
     b: &[f64],
     tolerance: f64,
     max_iterations: usize,
@@ -19,7 +19,8 @@ pub(super) fn solve(
         return Ok((x, 0, 0.0));
     }
     let mut residual = b.to_vec();
-    let mut z: Vec<f64> = residual.iter().zip(diagonal).map(|(r, d)| r / d).collect();
+    let mut z = vec![0.0; b.len()];
+    condition(&residual, &mut z);
     let mut direction = z.clone();
     let mut product = vec![0.0; b.len()];
     let mut rz = dot(&residual, &z);
@@ -30,9 +31,7 @@ pub(super) fn solve(
         let step = rz / dot(&direction, &product);
         add_scaled(&mut x, step, &direction);
         add_scaled(&mut residual, -step, &product);
-        for ((z, r), d) in z.iter_mut().zip(&residual).zip(diagonal) {
-            *z = r / d;
-        }
+        condition(&residual, &mut z);
         let next = dot(&residual, &z);
         let beta = next / rz;
         rz = next;
@@ -70,7 +69,8 @@ mod tests {
             out[1] = v[0] + 3.0 * v[1];
             Ok(())
         };
-        let (x, iterations, relative) = solve(apply, &[4.0, 3.0], &[1.0, 2.0], 1e-12, 10).unwrap();
+        let condition = |r: &[f64], z: &mut [f64]| z.copy_from_slice(&[r[0] / 4.0, r[1] / 3.0]);
+        let (x, iterations, relative) = solve(apply, condition, &[1.0, 2.0], 1e-12, 10).unwrap();
         assert!((x[0] - 1.0 / 11.0).abs() < 1e-12 && (x[1] - 7.0 / 11.0).abs() < 1e-12, "{x:?}");
         assert!(iterations <= 2 && relative <= 1e-12);
     }

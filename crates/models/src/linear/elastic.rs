@@ -11,10 +11,10 @@
 use anyhow::{Result, ensure};
 use rayon::prelude::*;
 
-use super::map::product;
 use super::softmax::totals;
 use super::{Convergence, LinearMap, LinearParams};
-use crate::sparse::{Csr, Row};
+use crate::design::{ColumnReader, Design, TwoWay};
+use crate::sparse::Row;
 use inkstone_base::job::Ctx;
 
 /// Newton steps at the most; ten are usual.
@@ -26,7 +26,7 @@ const ENOUGH: f64 = 0.01;
 /// Fits which of `classes` each row of `x` is. Two classes give one output, the log-odds of the second. Call inside
 /// [`Ctx::install`].
 pub fn elastic_net(
-    x: &Csr,
+    x: &Design,
     class: &[u32],
     classes: usize,
     weights: Option<&[f64]>,
@@ -64,8 +64,8 @@ pub fn elastic_net(
 
 /// The state of the fit.
 struct Fit<'a> {
-    x: &'a Csr,
-    transposed: Csr,
+    x: &'a Design,
+    two: TwoWay<'a>,
     class: &'a [u32],
     s: &'a [f64],
     /// Outputs: 1 for two classes.
@@ -82,7 +82,7 @@ struct Fit<'a> {
 }
 
 impl<'a> Fit<'a> {
-    fn new(x: &'a Csr, class: &'a [u32], s: &'a [f64], total: &[f64], params: &LinearParams) -> Fit<'a> {
+    fn new(x: &'a Design, class: &'a [u32], s: &'a [f64], total: &[f64], params: &LinearParams) -> Fit<'a> {
         let k = if total.len() == 2 { 1 } else { total.len() };
         let mut weights = vec![0.0; (x.cols() + 1) * k];
         let intercepts = &mut weights[x.cols() * k..];
@@ -92,8 +92,8 @@ impl<'a> Fit<'a> {
         }
         let margins = intercepts.repeat(x.rows());
         let (l1, l2) = (params.alpha * params.l1_ratio, params.alpha * (1.0 - params.l1_ratio));
-        let transposed = x.transpose();
-        let mut fit = Fit { x, transposed, class, s, k, l1, l2, weights, p: Vec::new(), value: f64::INFINITY, margins };
+        let two = TwoWay::new(x);
+        let mut fit = Fit { x, two, class, s, k, l1, l2, weights, p: Vec::new(), value: f64::INFINITY, margins };
         (fit.value, fit.p) = fit.at(&fit.margins);
         fit.value += fit.penalty(&fit.weights);
         fit
@@ -136,7 +136,7 @@ impl<'a> Fit<'a> {
         let pull = |(at, p): (usize, &f64)| self.s[at / k] * (p - self.is(at / k, at % k));
         let pull: Vec<f64> = self.p.iter().enumerate().map(pull).collect();
         let mut gradient = vec![0.0; (d + 1) * k];
-        product(&self.transposed, &pull, k, &mut gradient[..d * k]);
+        self.two.transposed_product(&pull, k, &mut gradient[..d * k]);
         gradient[..d * k].iter_mut().zip(&self.weights).for_each(|(g, w)| *g += self.l2 * w);
         for row in pull.chunks(k) {
             gradient[d * k..].iter_mut().zip(row).for_each(|(g, v)| *g += v);
@@ -159,7 +159,7 @@ impl<'a> Fit<'a> {
     fn advance(&mut self, gradient: &[f64], step: &[f64]) -> bool {
         let (d, k) = (self.x.cols(), self.k);
         let mut along = vec![0.0; self.margins.len()];
-        product(self.x, &step[..d * k], k, &mut along);
+        self.x.product(&step[..d * k], k, &mut along);
         along.chunks_mut(k).for_each(|row| row.iter_mut().zip(&step[d * k..]).for_each(|(a, b)| *a += b));
         let moved = |from: &[f64], by: &[f64], length: f64| -> Vec<f64> {
             from.iter().zip(by).map(|(a, b)| a + length * b).collect()
@@ -202,6 +202,7 @@ struct Model<'a> {
     gradient: &'a [f64],
     ctx: &'a Ctx,
     rows: RowModel,
+    reader: ColumnReader,
     /// Weights to be moved, class by class.
     active: Vec<usize>,
     /// Their curvatures.
@@ -243,8 +244,10 @@ impl<'a> Model<'a> {
             .flat_map(by_class)
             .filter(|&at| fit.weights[at] != 0.0 || off(gradient[at], fit.weights[at], fit.l1_of(at)) > 0.0)
             .collect();
-        let curvature = active.par_iter().map(|&at| rows.curvature(fit, at)).collect();
-        Ok(Model { fit, gradient, ctx, rows, active, curvature, step: vec![0.0; gradient.len()] })
+        let dense = rows.dense_curvatures(fit);
+        let curvature = active.par_iter().map(|&at| rows.curvature(fit, at, &dense)).collect();
+        let (reader, step) = (ColumnReader::default(), vec![0.0; gradient.len()]);
+        Ok(Model { fit, gradient, ctx, rows, reader, active, curvature, step })
     }
 
     /// Passes over the weights until the violation met on the way is below the goal; says how many passes.
@@ -263,51 +266,87 @@ impl<'a> Model<'a> {
         let mut violation = 0.0;
         for (&at, &curvature) in self.active.iter().zip(&self.curvature) {
             let l2 = if at < fit.x.cols() * fit.k { fit.l2 } else { 0.0 };
-            let slope = self.gradient[at] + l2 * self.step[at] + self.rows.pulled(fit, at);
+            let column = fit.column(at / fit.k, &mut self.reader);
+            let slope = self.gradient[at] + l2 * self.step[at] + self.rows.pulled(&column, at % fit.k);
             let (w, l1) = (fit.weights[at] + self.step[at], fit.l1_of(at));
             violation += off(slope, w, l1);
             let by = soft_step(slope, (curvature + l2).max(1e-12), w, l1);
             if by != 0.0 {
                 self.step[at] += by;
-                self.rows.shift(fit, at, by);
+                self.rows.shift(&column, at % fit.k, by);
             }
         }
         violation
     }
 }
 
+/// The values of a column.
+enum Column<'a> {
+    /// Of the sparse part: the rows in which it has one.
+    Sparse(Row<'a>),
+    /// Of the dense part: one a row.
+    Dense(&'a [f64]),
+    /// Of the intercept: 1 in all rows.
+    Ones,
+}
+
+impl Fit<'_> {
+    fn column<'c>(&'c self, j: usize, reader: &'c mut ColumnReader) -> Column<'c> {
+        let sparse = self.two.transposed.rows();
+        match self.x.dense() {
+            _ if j < sparse => Column::Sparse(self.two.transposed.row(j)),
+            Some(view) if j < self.x.cols() => Column::Dense(reader.dense(view, j - sparse)),
+            _ => Column::Ones,
+        }
+    }
+}
+
 impl RowModel {
-    /// The rows in which a weight's column has a value, None for the intercept, which has 1 in all; and the weight's output.
-    fn column<'f>(fit: &'f Fit<'_>, at: usize) -> (Option<Row<'f>>, usize) {
-        let (j, c) = (at / fit.k, at % fit.k);
-        ((j < fit.x.cols()).then(|| fit.transposed.row(j)), c)
+    /// The curvatures of the dense columns, `[columns, outputs]`.
+    fn dense_curvatures(&self, fit: &Fit<'_>) -> Vec<f64> {
+        let Some(view) = fit.x.dense() else { return Vec::new() };
+        let n = self.mean.len();
+        let curved = |at: usize| {
+            let cell = &self.cells[at % fit.k * n + at / fit.k];
+            cell.pull * (1.0 - cell.p)
+        };
+        let by: Vec<f64> = (0..n * fit.k).map(curved).collect();
+        let mut out = vec![0.0; view.dim() * fit.k];
+        view.squares(&by, fit.k, &mut out);
+        out
     }
 
-    fn curvature(&self, fit: &Fit<'_>, at: usize) -> f64 {
-        let (column, c) = RowModel::column(fit, at);
+    fn curvature(&self, fit: &Fit<'_>, at: usize, dense: &[f64]) -> f64 {
+        let (j, c) = (at / fit.k, at % fit.k);
         let cells = &self.cells[c * self.mean.len()..][..self.mean.len()];
         let curvature = |cell: &Cell| cell.pull * (1.0 - cell.p);
-        match column {
-            Some(column) => column.iter().map(|(i, v)| f64::from(v).powi(2) * curvature(&cells[i as usize])).sum(),
-            None => cells.iter().map(curvature).sum(),
+        let sparse = fit.two.transposed.rows();
+        if j < sparse {
+            let column = fit.two.transposed.row(j);
+            column.iter().map(|(i, v)| f64::from(v).powi(2) * curvature(&cells[i as usize])).sum()
+        } else if j < fit.x.cols() {
+            dense[at - sparse * fit.k]
+        } else {
+            cells.iter().map(curvature).sum()
         }
     }
 
-    /// By how much the step so far changes a weight's slope.
-    fn pulled(&self, fit: &Fit<'_>, at: usize) -> f64 {
-        let (column, c) = RowModel::column(fit, at);
+    /// By how much the step so far changes the slope of a column in output `c`.
+    fn pulled(&self, column: &Column<'_>, c: usize) -> f64 {
         let cells = &self.cells[c * self.mean.len()..][..self.mean.len()];
         let slope = |cell: &Cell, mean: f64| cell.pull * (cell.moved - mean);
         match column {
-            Some(column) => {
+            Column::Sparse(column) => {
                 column.iter().map(|(i, v)| f64::from(v) * slope(&cells[i as usize], self.mean[i as usize])).sum()
             }
-            None => cells.iter().zip(&self.mean).map(|(cell, &mean)| slope(cell, mean)).sum(),
+            Column::Dense(values) => {
+                values.iter().zip(cells).zip(&self.mean).map(|((v, cell), &mean)| v * slope(cell, mean)).sum()
+            }
+            Column::Ones => cells.iter().zip(&self.mean).map(|(cell, &mean)| slope(cell, mean)).sum(),
         }
     }
 
-    fn shift(&mut self, fit: &Fit<'_>, at: usize, by: f64) {
-        let (column, c) = RowModel::column(fit, at);
+    fn shift(&mut self, column: &Column<'_>, c: usize, by: f64) {
         let n = self.mean.len();
         let (cells, means) = (&mut self.cells[c * n..][..n], &mut self.mean);
         let shift = |cell: &mut Cell, mean: &mut f64, by: f64| {
@@ -315,12 +354,15 @@ impl RowModel {
             *mean += cell.p * by;
         };
         match column {
-            Some(column) => {
+            Column::Sparse(column) => {
                 column.iter().for_each(|(i, v)| {
                     shift(&mut cells[i as usize], &mut means[i as usize], by * f64::from(v));
                 });
             }
-            None => cells.iter_mut().zip(means).for_each(|(cell, mean)| shift(cell, mean, by)),
+            Column::Dense(values) => {
+                cells.iter_mut().zip(means).zip(*values).for_each(|((cell, mean), v)| shift(cell, mean, by * v));
+            }
+            Column::Ones => cells.iter_mut().zip(means).for_each(|(cell, mean)| shift(cell, mean, by)),
         }
     }
 }

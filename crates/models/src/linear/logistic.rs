@@ -4,12 +4,12 @@ use anyhow::{Result, ensure};
 
 use super::newton::{MarginLoss, minimise};
 use super::{Linear, LinearParams};
-use crate::sparse::Csr;
+use crate::design::Design;
 use inkstone_base::job::Ctx;
 
 /// Fits which rows of `x` are `up`, by weight if `weights` are given (one a row, none negative). Call inside
 /// [`Ctx::install`].
-pub fn logistic(x: &Csr, up: &[bool], weights: Option<&[f64]>, params: &LinearParams, ctx: &Ctx) -> Result<Linear> {
+pub fn logistic(x: &Design, up: &[bool], weights: Option<&[f64]>, params: &LinearParams, ctx: &Ctx) -> Result<Linear> {
     super::check(x, up.len(), weights, params)?;
     let ones = vec![1.0; x.rows()];
     let s = weights.unwrap_or(&ones);

@@ -3,7 +3,8 @@
 use rayon::prelude::*;
 
 use super::Linear;
-use crate::sparse::{Csr, Row};
+use crate::design::{Design, DesignRow};
+use crate::sparse::Csr;
 
 /// Rows that one task scores at the least.
 const ROWS_PER_TASK: usize = 256;
@@ -46,25 +47,25 @@ impl LinearMap {
     }
 
     /// The scores of rows, `[rows, outputs]`. Call inside `Ctx::install`.
-    pub fn scores(&self, x: &Csr) -> Vec<f64> {
+    pub fn scores(&self, x: &Design) -> Vec<f64> {
         let mut out = vec![0.0; x.rows() * self.outputs];
-        product(x, &self.weights, self.outputs, &mut out);
+        x.product(&self.weights, self.outputs, &mut out);
         out.chunks_mut(self.outputs).for_each(|row| row.iter_mut().zip(&self.intercepts).for_each(|(s, b)| *s += b));
         out
     }
 
     /// The contribution of each column of a row to the score of one output, or to its lead over another (`against`); the first
     /// number is what is there without any column.
-    pub fn explain(&self, row: Row<'_>, output: usize, against: Option<usize>) -> (f64, Vec<(u32, f64)>) {
+    pub fn explain(&self, row: DesignRow<'_>, output: usize, against: Option<usize>) -> (f64, Vec<(u32, f64)>) {
         let lead = |value: &dyn Fn(usize) -> f64| value(output) - against.map_or(0.0, value);
-        let part = |(j, value): (u32, f32)| (j, f64::from(value) * lead(&|k| self.weight(j, k)));
+        let part = |(j, value): (u32, f64)| (j, value * lead(&|k| self.weight(j, k)));
         (lead(&|k| self.intercepts[k]), row.iter().map(part).collect())
     }
 }
 
 /// The product of rows with weights `[columns, outputs]`, into `[rows, outputs]`; each element is summed by one thread in
 /// column order.
-pub(super) fn product(x: &Csr, weights: &[f64], outputs: usize, out: &mut [f64]) {
+pub(crate) fn product(x: &Csr, weights: &[f64], outputs: usize, out: &mut [f64]) {
     assert!(weights.len() >= x.cols() * outputs, "{} weights for {} columns", weights.len(), x.cols());
     out.par_chunks_mut(outputs).with_min_len(ROWS_PER_TASK).enumerate().for_each(|(i, out)| {
         out.fill(0.0);

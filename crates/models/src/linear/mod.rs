@@ -1,4 +1,4 @@
-//! Linear models on sparse rows: ridge regression, logistic regression of two or more classes with L2 penalty or elastic
+//! Linear models on rows of sparse and dense columns: ridge regression, logistic regression of two or more classes with L2 penalty or elastic
 //! net, and linear support vector machines.
 //!
 //! Objectives and intercept are scikit-learn's: ridge minimises `sum s (y - xw - b)^2 + alpha |w|^2` ([`ridge()`]),
@@ -11,6 +11,7 @@ mod elastic;
 mod logistic;
 mod map;
 mod newton;
+mod precondition;
 mod ridge;
 mod softmax;
 mod svm;
@@ -18,11 +19,12 @@ mod svm;
 use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
 
-use super::sparse::{Csr, Row};
+use super::design::{Design, DesignRow};
 
 pub use elastic::elastic_net;
 pub use logistic::logistic;
 pub use map::LinearMap;
+pub(crate) use map::product;
 pub use ridge::ridge;
 pub use softmax::softmax;
 pub(crate) use softmax::{log_sum_exp, to_probabilities};
@@ -63,28 +65,28 @@ pub struct Linear {
 
 impl Linear {
     /// The value for a row: ridge's estimate, or logistic's log-odds.
-    pub fn score(&self, row: Row<'_>) -> f64 {
+    pub fn score(&self, row: DesignRow<'_>) -> f64 {
         self.intercept + row.dot(&self.weights)
     }
 
     /// The values for all rows. Call inside `Ctx::install`.
-    pub fn scores(&self, x: &Csr) -> Vec<f64> {
-        let mut scores = x.dot(&self.weights);
+    pub fn scores(&self, x: &Design) -> Vec<f64> {
+        let mut scores = vec![0.0; x.rows()];
+        x.product(&self.weights, 1, &mut scores);
         scores.iter_mut().for_each(|score| *score += self.intercept);
         scores
     }
 
     /// The contribution of each column of a row to its value, the largest first. The sum plus the intercept is [`Linear::score`].
-    pub fn explain(&self, row: Row<'_>) -> Vec<(u32, f64)> {
-        let mut parts: Vec<(u32, f64)> =
-            row.iter().map(|(j, value)| (j, f64::from(value) * self.weights[j as usize])).collect();
+    pub fn explain(&self, row: DesignRow<'_>) -> Vec<(u32, f64)> {
+        let mut parts: Vec<(u32, f64)> = row.iter().map(|(j, value)| (j, value * self.weights[j as usize])).collect();
         parts.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()).then(a.0.cmp(&b.0)));
         parts
     }
 }
 
 /// Checks the input of all solvers.
-fn check(x: &Csr, targets: usize, weights: Option<&[f64]>, params: &LinearParams) -> Result<()> {
+fn check(x: &Design, targets: usize, weights: Option<&[f64]>, params: &LinearParams) -> Result<()> {
     ensure!(x.rows() == targets, "{} rows of features, but {targets} targets", x.rows());
     ensure!(x.rows() > 0, "a linear model cannot be fitted on no rows");
     ensure!(params.alpha > 0.0 && params.alpha.is_finite(), "alpha = {} must be a number above 0", params.alpha);
@@ -99,6 +101,7 @@ fn check(x: &Csr, targets: usize, weights: Option<&[f64]>, params: &LinearParams
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sparse::Csr;
     use inkstone_base::job::Ctx;
 
     #[derive(Deserialize)]
@@ -119,14 +122,14 @@ mod tests {
         intercept: f64,
     }
 
-    fn reference() -> (Reference, Csr) {
+    fn reference() -> (Reference, Design) {
         let reference: Reference =
             serde_json::from_str(include_str!("../../../../tests/reference/sklearn/linear.json")).unwrap();
         let mut x = Csr::new(reference.x[0].len());
         for row in &reference.x {
             x.push_row((0..).zip(row).filter(|(_, v)| **v != 0.0).map(|(j, v)| (j, *v)));
         }
-        (reference, x)
+        (reference, x.into())
     }
 
     fn assert_equal(model: &Linear, case: &Case) {
@@ -167,6 +170,7 @@ mod tests {
     fn separable_classes_and_few_iterations_end_without_failing() {
         let mut x = Csr::new(1);
         [-2.0, -1.0, 1.0, 2.0].iter().for_each(|&v| x.push_row([(0, v)]));
+        let x = x.into();
         let up = [false, false, true, true];
         let ctx = Ctx::new(1, 1).unwrap();
         let params = LinearParams { alpha: 1e-6, ..LinearParams::default() };

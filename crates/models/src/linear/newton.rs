@@ -1,12 +1,13 @@
 //! Newton's method for a loss of linear scores with an L2 penalty; each step is solved by conjugate gradients only as exactly as
-//! the distance to the optimum deserves (Dembo and Steihaug 1983), and shortened until the objective falls enough.
+//! the distance to the optimum deserves (Dembo and Steihaug 1983), and shortened until the objective falls enough. Dense columns are
+//! preconditioned by the Cholesky factor of their products at the start, where all rows have the same curvature.
 
 use anyhow::Result;
 
 use super::cg::{self, dot, norm};
-use super::map::product;
+use super::precondition::{DenseFactor, Preconditioner, squares};
 use super::{Convergence, LinearMap, LinearParams};
-use crate::sparse::Csr;
+use crate::design::{Design, TwoWay};
 use inkstone_base::job::Ctx;
 
 /// Newton steps at the most; a dozen is usual.
@@ -29,14 +30,14 @@ pub(super) trait MarginLoss {
 
 /// Minimises the loss of rows with weights `s` plus `alpha / 2 |W|^2`, from weights of 0 and these intercepts, one an output.
 pub(super) fn minimise(
-    x: &Csr,
+    x: &Design,
     s: &[f64],
     intercepts: &[f64],
     loss: &impl MarginLoss,
     params: &LinearParams,
     ctx: &Ctx,
 ) -> Result<(LinearMap, Convergence)> {
-    let transposed = x.transpose();
+    let two = TwoWay::new(x);
     let (n, d, k, alpha) = (x.rows(), x.cols(), intercepts.len(), params.alpha);
     let objective = |margins: &[f64], theta: &[f64]| {
         let weights = &theta[..d * k];
@@ -48,11 +49,12 @@ pub(super) fn minimise(
     let mut margins: Vec<f64> = intercepts.repeat(n);
     let mut value = objective(&margins, &theta);
     let mut start = None;
+    let mut factor = None;
     let mut convergence = Convergence::default();
     for _ in 0..MAX_STEPS {
         ctx.check()?;
         let p = loss.probabilities(&margins);
-        let gradient = gather(&transposed, &loss.gradient(&p), &theta, k, alpha);
+        let gradient = gather(&two, &loss.gradient(&p), &theta, k, alpha);
         let size = norm(&gradient);
         let first = *start.get_or_insert(size);
         convergence.gradient = if first > 0.0 { size / first } else { 0.0 };
@@ -61,23 +63,35 @@ pub(super) fn minimise(
             break;
         }
 
-        let diagonal = diagonal(&transposed, &p, s, k, alpha);
+        let curved: Vec<f64> = p.iter().enumerate().map(|(at, p)| s[at / k] * p * (1.0 - p)).collect();
+        let curvatures: Vec<f64> = (0..k).map(|c| curved[c..].iter().step_by(k).sum::<f64>()).collect();
+        if factor.is_none() && x.dense().is_some() {
+            // The penalty weighs as much beside the products as it does beside the mean curvature of a row.
+            let mean = curvatures.iter().sum::<f64>() / (k as f64 * s.iter().sum::<f64>());
+            factor = DenseFactor::new(x, s, None, alpha / mean.max(f64::MIN_POSITIVE), ctx)?;
+        }
+        let preconditioner = Preconditioner {
+            k,
+            diagonal: diagonal(&two, &curved, &curvatures, alpha, factor.is_some()),
+            dense: factor.as_ref().map(|factor| (factor, scales(&curvatures, s))),
+        };
+        let condition = |r: &[f64], z: &mut [f64]| preconditioner.apply(r, z);
         let mut u = vec![0.0; n * k];
         let apply = |v: &[f64], out: &mut [f64]| {
             ctx.check()?;
-            spread(x, v, k, &mut u);
+            spread(&two, v, k, &mut u);
             loss.curve(&p, &mut u);
-            out.copy_from_slice(&gather(&transposed, &u, v, k, alpha));
+            out.copy_from_slice(&gather(&two, &u, v, k, alpha));
             Ok(())
         };
         let downhill: Vec<f64> = gradient.iter().map(|g| -g).collect();
         let exactness = convergence.gradient.sqrt().min(0.1);
         let left = params.max_iterations - convergence.iterations;
-        let (step, products, _) = cg::solve(apply, &diagonal, &downhill, exactness, left)?;
+        let (step, products, _) = cg::solve(apply, condition, &downhill, exactness, left)?;
         convergence.iterations += products.max(1);
 
         let mut along = vec![0.0; n * k];
-        spread(x, &step, k, &mut along);
+        spread(&two, &step, k, &mut along);
         let slope = dot(&gradient, &step);
         let mut length = 1.0;
         loop {
@@ -99,17 +113,17 @@ pub(super) fn minimise(
 }
 
 /// The margins of rows under weights and intercepts, `[rows, outputs]`.
-fn spread(x: &Csr, theta: &[f64], k: usize, out: &mut [f64]) {
-    multiply(x, theta, k, out);
-    let intercepts = &theta[x.cols() * k..];
+fn spread(two: &TwoWay<'_>, theta: &[f64], k: usize, out: &mut [f64]) {
+    let (weights, intercepts) = theta.split_at(two.x.cols() * k);
+    two.product(weights, k, out);
     out.chunks_mut(k).for_each(|row| row.iter_mut().zip(intercepts).for_each(|(a, b)| *a += b));
 }
 
 /// The sums over rows of `by`, `[rows, outputs]`, for weights and intercepts, with the penalty's part for the weights.
-fn gather(transposed: &Csr, by: &[f64], theta: &[f64], k: usize, alpha: f64) -> Vec<f64> {
-    let weights = transposed.rows() * k;
+fn gather(two: &TwoWay<'_>, by: &[f64], theta: &[f64], k: usize, alpha: f64) -> Vec<f64> {
+    let weights = two.x.cols() * k;
     let mut out = vec![0.0; weights + k];
-    multiply(transposed, by, k, &mut out[..weights]);
+    two.transposed_product(by, k, &mut out[..weights]);
     out[..weights].iter_mut().zip(theta).for_each(|(out, w)| *out += alpha * w);
     for row in by.chunks(k) {
         out[weights..].iter_mut().zip(row).for_each(|(out, v)| *out += v);
@@ -117,25 +131,16 @@ fn gather(transposed: &Csr, by: &[f64], theta: &[f64], k: usize, alpha: f64) -> 
     out
 }
 
-fn multiply(x: &Csr, by: &[f64], k: usize, out: &mut [f64]) {
-    match k {
-        1 => x.dot_into(by, out),
-        _ => product(x, by, k, out),
-    }
+/// The diagonal of the Hessian, given the curvature of each row in each output, `[rows, outputs]`, and the sums of them.
+fn diagonal(two: &TwoWay<'_>, curved: &[f64], curvatures: &[f64], alpha: f64, factored: bool) -> Vec<f64> {
+    let mut out: Vec<f64> =
+        squares(two, curved, curvatures.len(), factored).into_iter().map(|square| alpha + square).collect();
+    out.extend(curvatures.iter().map(|curvature| curvature.max(f64::MIN_POSITIVE)));
+    out
 }
 
-/// The diagonal of the Hessian, by which conjugate gradients are preconditioned.
-fn diagonal(transposed: &Csr, p: &[f64], s: &[f64], k: usize, alpha: f64) -> Vec<f64> {
-    let curved: Vec<f64> = p.iter().enumerate().map(|(at, p)| s[at / k] * p * (1.0 - p)).collect();
-    let mut out = Vec::with_capacity((transposed.rows() + 1) * k);
-    for j in 0..transposed.rows() {
-        let row = transposed.row(j);
-        out.extend(
-            (0..k).map(|c| {
-                alpha + row.iter().map(|(i, v)| curved[i as usize * k + c] * f64::from(v).powi(2)).sum::<f64>()
-            }),
-        );
-    }
-    out.extend((0..k).map(|c| curved[c..].iter().step_by(k).sum::<f64>().max(f64::MIN_POSITIVE)));
-    out
+/// The curvature of an output, as a multiple of the row weights that the factor was made with.
+fn scales(curvatures: &[f64], s: &[f64]) -> Vec<f64> {
+    let total: f64 = s.iter().sum();
+    curvatures.iter().map(|curvature| (curvature / total).max(f64::MIN_POSITIVE)).collect()
 }

@@ -9,13 +9,13 @@ use anyhow::{Result, ensure};
 use super::cg::dot;
 use super::newton::{MarginLoss, minimise};
 use super::{Convergence, LinearMap, LinearParams};
-use crate::sparse::Csr;
+use crate::design::Design;
 use inkstone_base::job::Ctx;
 
 /// Fits which of `classes` each row of `x` is, by weight if `weights` are given (one a row, none negative). Call inside
 /// [`Ctx::install`].
 pub fn softmax(
-    x: &Csr,
+    x: &Design,
     class: &[u32],
     classes: usize,
     weights: Option<&[f64]>,

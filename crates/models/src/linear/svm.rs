@@ -11,7 +11,7 @@ use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
 use super::{Convergence, Linear, LinearParams};
-use crate::sparse::Csr;
+use crate::design::Design;
 use inkstone_base::job::Ctx;
 
 /// The cost of a row on the wrong side.
@@ -29,7 +29,7 @@ pub enum SvmLoss {
 /// Fits which rows of `x` are `up`. The gap between primal and dual objective, relative to the primal, ends below
 /// [`LinearParams::tolerance`].
 pub fn svm(
-    x: &Csr,
+    x: &Design,
     up: &[bool],
     weights: Option<&[f64]>,
     loss: SvmLoss,
@@ -47,7 +47,7 @@ pub fn svm(
         SvmLoss::SquaredHinge => (vec![f64::INFINITY; n], cost.iter().map(|c| 0.5 / c).collect()),
     };
     let sign: Vec<f64> = up.iter().map(|&up| if up { 1.0 } else { -1.0 }).collect();
-    let square = |i: usize| x.row(i).values.iter().map(|&v| f64::from(v).powi(2)).sum::<f64>() + 1.0;
+    let square = |i: usize| x.row(i).iter().map(|(_, v)| v.powi(2)).sum::<f64>() + 1.0;
     let diagonal: Vec<f64> = (0..n).map(|i| square(i) + softness[i]).collect();
 
     let mut dual = vec![0.0; n];
@@ -89,9 +89,7 @@ pub fn svm(
                 let next = (dual[i] - slope / diagonal[i]).clamp(0.0, bound[i]);
                 let by = (next - dual[i]) * sign[i];
                 dual[i] = next;
-                for (j, v) in row.iter() {
-                    w[j as usize] += by * f64::from(v);
-                }
+                row.add_to(by, &mut w);
                 b += by;
             }
             at += 1;
@@ -119,7 +117,7 @@ pub fn svm(
 
 /// Primal less dual objective, relative to the primal.
 fn gap(
-    x: &Csr,
+    x: &Design,
     sign: &[f64],
     cost: &[f64],
     softness: &[f64],
@@ -128,7 +126,9 @@ fn gap(
     loss: SvmLoss,
 ) -> f64 {
     let size = w.iter().map(|w| w * w).sum::<f64>() + b * b;
-    let short = x.dot(w).into_iter().zip(sign).map(|(m, t)| (1.0 - t * (m + b)).max(0.0));
+    let mut scores = vec![0.0; x.rows()];
+    x.product(w, 1, &mut scores);
+    let short = scores.into_iter().zip(sign).map(|(m, t)| (1.0 - t * (m + b)).max(0.0));
     let lost: f64 = match loss {
         SvmLoss::Hinge => short.zip(cost).map(|(short, c)| c * short).sum(),
         SvmLoss::SquaredHinge => short.zip(cost).map(|(short, c)| c * short * short).sum(),

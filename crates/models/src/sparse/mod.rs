@@ -8,7 +8,7 @@ mod spilled;
 
 use rayon::prelude::*;
 
-use spilled::Numbers;
+pub(crate) use spilled::Numbers;
 pub use spilled::SpilledCsr;
 
 /// Rows that one task computes at the least: below this the hand-over to another thread costs more than the sum.
@@ -39,7 +39,7 @@ impl<'a> Row<'a> {
     }
 
     /// Pairs of column and value.
-    pub fn iter(&self) -> impl Iterator<Item = (u32, f32)> + use<'a> {
+    pub fn iter(&self) -> impl Iterator<Item = (u32, f32)> + Clone + use<'a> {
         self.indices.iter().copied().zip(self.values.iter().copied())
     }
 }

@@ -14,7 +14,7 @@ use inkstone_base::disk::{self, Scratch};
 
 /// Numbers in memory, or in a file that is mapped.
 #[derive(Clone, Debug)]
-pub(super) enum Numbers<T> {
+pub(crate) enum Numbers<T> {
     Held(Vec<T>),
     /// None where there are no numbers.
     Mapped(Option<Arc<Mmap>>),
@@ -64,10 +64,22 @@ impl SpilledCsr {
         Ok(SpilledCsr { indptr: vec![0], indices: Scratch::within(folder)?, values: Scratch::within(folder)?, cols: 0 })
     }
 
+    /// Adds a row; its columns must ascend strictly.
+    pub fn push_row(&mut self, entries: impl IntoIterator<Item = (u32, f32)>) -> Result<()> {
+        let mut row = Csr::default();
+        row.push_row(entries);
+        self.push(&row)
+    }
+
     /// Adds a row that counts these token ids, which it sorts.
     pub fn push_counts(&mut self, ids: &mut [u32]) -> Result<()> {
         let mut row = Csr::default();
         row.push_counts(ids);
+        self.push(&row)
+    }
+
+    /// Adds a matrix of one row.
+    fn push(&mut self, row: &Csr) -> Result<()> {
         self.indices.write(bytemuck::cast_slice(row.indices()))?;
         self.values.write(bytemuck::cast_slice(row.values()))?;
         self.indptr.push(self.indptr[self.indptr.len() - 1] + row.indices().len());

@@ -4,14 +4,11 @@
 //! with the training rows purged whose label interval overlaps the fold's, and those that begin within the embargo after it
 //! (Lopez de Prado 2018, ch. 7). Groups are kept whole whatever the folds are drawn by.
 
-mod choose;
 mod draw;
 
 use anyhow::{Result, bail, ensure};
 use chrono::NaiveDateTime;
 use serde::{Deserialize, Serialize};
-
-pub use choose::{GridPoint, choose_penalty};
 
 use super::estimate::Goal;
 

@@ -84,17 +84,6 @@ fn purging_and_embargo_drop_what_they_should() {
     assert_eq!((split.train, split.purged), (vec![0], 5), "day 8 begins within the embargo");
 }
 
-#[test]
-fn the_rule_of_one_standard_error_takes_the_stronger_penalty() {
-    let point = |alpha, scores: [f64; 3]| GridPoint::new(alpha, scores.to_vec());
-    let points =
-        [point(0.1, [0.7, 0.9, 0.8]), point(1.0, [0.7, 0.8, 0.8]), point(10.0, [0.6, 0.6, 0.6]), point(0.01, [0.1; 3])];
-    assert_eq!((choose_penalty(&points, false), choose_penalty(&points, true)), (Some(0), Some(1)));
-    assert_eq!(choose_penalty(&[], false), None);
-    let equal = [point(1.0, [0.5; 3]), point(2.0, [0.5; 3])];
-    assert_eq!(choose_penalty(&equal, false), Some(1));
-}
-
 prop_compose! {
     fn rows_in_time()(
         rows in prop::collection::vec((0i64..400, 0i64..72, 0u64..30), 12..80)

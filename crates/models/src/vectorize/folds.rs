@@ -3,6 +3,7 @@
 use anyhow::Result;
 
 use super::{VectorizerParams, Weighting};
+use crate::design::Design;
 use crate::estimate::FoldFeatures;
 use crate::sparse::{Csr, Row};
 use crate::validation::Split;
@@ -14,6 +15,7 @@ const ROWS_PER_CHECK: usize = 1024;
 
 /// Token counts, a row a document, in an id space of all documents: ids only name the tokens. A fold takes its terms and their
 /// weights from the rows that train.
+#[derive(Clone, Copy)]
 pub struct FoldCounts<'a> {
     pub counts: &'a Csr,
     /// True for ids of words of titles, which are counted apart; empty: none.
@@ -27,9 +29,9 @@ impl FoldFeatures for FoldCounts<'_> {
         self.counts.rows()
     }
 
-    fn fold(&self, split: &Split) -> Result<(Csr, Csr)> {
+    fn fold(&self, split: &Split) -> Result<(Design, Design)> {
         let (terms, weighting) = choose_terms(self.counts, self.titles, &split.train, self.params, self.ctx)?;
-        let rows = |rows: &[usize]| weigh_rows(self.counts, rows, &terms, &weighting, self.ctx);
+        let rows = |rows: &[usize]| weigh_rows(self.counts, rows, &terms, &weighting, self.ctx).map(Design::from);
         Ok((rows(&split.train)?, rows(&split.test)?))
     }
 }
@@ -84,7 +86,7 @@ pub(crate) fn weigh_rows(counts: &Csr, rows: &[usize], terms: &[u32], weighting:
 }
 
 /// Weighs the kept counts of a row whose length is that of all its `counts`.
-pub(crate) fn weigh(weighting: &Weighting, mut kept: Vec<(u32, f32)>, counts: Row<'_>) -> Vec<(u32, f32)> {
+fn weigh(weighting: &Weighting, mut kept: Vec<(u32, f32)>, counts: Row<'_>) -> Vec<(u32, f32)> {
     weighting.apply(&mut kept, counts.values.iter().map(|&c| f64::from(c)).sum());
     kept
 }

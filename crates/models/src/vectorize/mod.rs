@@ -26,7 +26,7 @@ pub use analysis::{Analyzer, Fields};
 pub use counts::TermCounts;
 pub use fit::Vectorizer;
 pub use folds::FoldCounts;
-pub(super) use folds::{choose_terms, weigh, weigh_rows};
+pub(super) use folds::{choose_terms, weigh_rows};
 pub use params::{Formula, Norm, Preset, Unit, VectorizerParams};
 pub use terms::TITLE_TEXT;
 pub use weighting::Weighting;

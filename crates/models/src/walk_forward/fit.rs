@@ -1,18 +1,18 @@
-//! A walked text regression: fit the model of a fold on its training samples, score its test samples.
+//! A walked regression on stacked inputs: fit the model of a fold on its training samples, score its test samples.
 
 use anyhow::{Context, Result, ensure};
 use chrono::{NaiveDate, NaiveDateTime, TimeDelta};
-use rayon::prelude::*;
 
-use super::WalkForward;
-use super::text::{FoldReport, LabelForm, Predictions, Sample, TextRegression};
-use super::walk::{WalkStep, Walked, walk_folds};
+use super::{Fold, WalkForward};
+use super::text::{ChosenSettings, FoldReport, LabelForm, Predictions, Sample, TextRegression};
+use super::walk::{WalkStep, Walked, step_of, walk_folds};
 use crate::calibration::CalibrationForm;
-use crate::estimate::{Estimator, Goal, Method, calibrate, fit_estimator, out_of_fold};
+use crate::design::{Design, FittedInputs, InputColumn, StackedRows, StackedSubset};
+use crate::estimate::{
+    Estimator, EstimatorParams, Goal, Method, Search, calibrate, choose_point, fit_estimator, out_of_fold, search,
+};
 use crate::metrics::{area_under_curve, r_squared, rank_correlation};
-use crate::sparse::{Csr, Row};
-use crate::validation::{FoldParams, FoldRows, FoldsBy, draw_folds};
-use crate::vectorize::{Weighting, choose_terms, weigh, weigh_rows};
+use crate::validation::{FoldParams, FoldRows, FoldsBy, Split, draw_folds};
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
 use inkstone_base::stats::{average_ranks, quantile};
@@ -20,31 +20,20 @@ use inkstone_base::stats::{average_ranks, quantile};
 /// Terms shown at each end of a fold's weights.
 const SHOWN_TERMS: usize = 20;
 
-/// The model of one fold: the terms it chose, how it weighs them, and what it learned on them.
+/// The model of one fold: the inputs as they were fitted, and what it learned on them.
 #[derive(Clone, Debug)]
 pub struct TextModel {
-    /// The last moment of the data that the model saw, texts and labels.
+    /// The last moment of the data that the model saw, inputs and labels.
     pub fitted_until: NaiveDateTime,
-    /// The token id of each column, ascending.
-    pub terms: Vec<u32>,
-    /// The weighting of counts.
-    pub weighting: Weighting,
     /// The estimator that gives the score.
     pub estimator: Estimator,
+    inputs: FittedInputs,
 }
 
 impl TextModel {
-    /// The score of a row of token counts.
-    pub fn score(&self, counts: Row<'_>) -> f64 {
-        self.of_scores(&self.scores(counts))
-    }
-
-    /// The scores that the estimator gives a row of token counts.
-    fn scores(&self, counts: Row<'_>) -> Vec<f64> {
-        let mut row = Csr::new(self.terms.len());
-        let (columns, values) = self.features(counts);
-        row.push_row(columns.into_iter().zip(values));
-        self.estimator.scores(&row)
+    /// The token ids of the terms that the fold chose, ascending.
+    pub fn terms(&self) -> &[u32] {
+        &self.inputs.terms
     }
 
     /// The probability of each of these classes from a row's scores; NaN for one that the model does not know, and for all where scores
@@ -55,18 +44,28 @@ impl TextModel {
         classes.iter().map(|class| place(class).and_then(|at| known.get(at).copied()).unwrap_or(f64::NAN)).collect()
     }
 
-    /// The score without any word, and the contribution of each token id of a row, the largest first. They sum up to the score,
-    /// or to what isotonic calibration turns into it.
-    pub fn explain(&self, counts: Row<'_>) -> (f64, Vec<(u32, f64)>) {
-        let (columns, values) = self.features(counts);
+    /// The score of a row. `rows` has the inputs that the model was fitted on; call inside `Ctx::install`.
+    pub fn score(&self, rows: &StackedRows<'_>, row: usize) -> Result<f64> {
+        Ok(self.scores(&rows.design(&self.inputs, &[row])?)[0])
+    }
+
+    /// The score without any input, and the contribution of each column that has a part in the score of a row, the largest first. They
+    /// sum up to the score, or to what isotonic calibration turns into it.
+    pub fn explain(&self, rows: &StackedRows<'_>, row: usize) -> Result<(f64, Vec<(InputColumn, f64)>)> {
+        let x = rows.design(&self.inputs, &[row])?;
         let up = self.estimator.task.names().len().saturating_sub(1);
         let against = (up > 1).then_some(0);
-        let (base, parts) = self.estimator.explain(Row { indices: &columns, values: &values }, up, against);
-        (base, parts.into_iter().map(|(column, part)| (self.terms[column as usize], part)).collect())
+        let (base, parts) = self.estimator.explain(x.row(0), up, against);
+        Ok((base, parts.into_iter().map(|(column, part)| (self.inputs.column(column), part)).collect()))
+    }
+
+    /// The score of each row.
+    fn scores(&self, x: &Design) -> Vec<f64> {
+        self.estimator.scores(x).chunks(self.estimator.outputs()).map(|scores| self.score_of(scores)).collect()
     }
 
     /// The score of a row that the estimator gave these: the value, or the log-odds of the last class against the first.
-    fn of_scores(&self, scores: &[f64]) -> f64 {
+    fn score_of(&self, scores: &[f64]) -> f64 {
         match self.estimator.task.names().len() {
             0 => scores[0],
             classes => self.estimator.lead(scores, classes - 1, 0),
@@ -79,37 +78,29 @@ impl TextModel {
         let last = map.outputs - 1;
         let against = if last > 0 { Some(0) } else { None };
         let weight = |j: usize| map.weight(j as u32, last) - against.map_or(0.0, |k| map.weight(j as u32, k));
-        let weights: Vec<f64> = (0..self.terms.len()).map(weight).collect();
+        let weights: Vec<f64> = (0..self.terms().len()).map(weight).collect();
         let mut order: Vec<usize> = (0..weights.len()).collect();
         order.sort_by(|&a, &b| weights[b].total_cmp(&weights[a]).then(a.cmp(&b)));
-        let shown = |&j: &usize| (self.terms[j], weights[j] as f32);
+        let shown = |&j: &usize| (self.terms()[j], weights[j] as f32);
         let top = order.iter().take_while(|&&j| weights[j] > 0.0).take(SHOWN_TERMS).map(shown).collect();
         let bottom = order.iter().rev().take_while(|&&j| weights[j] < 0.0).take(SHOWN_TERMS).map(shown).collect();
         (top, bottom)
     }
-
-    fn features(&self, counts: Row<'_>) -> (Vec<u32>, Vec<f32>) {
-        let column = |id: u32| self.terms.binary_search(&id).ok();
-        let row = counts.iter().filter_map(|(id, count)| Some((column(id)? as u32, count)));
-        weigh(&self.weighting, row.collect(), counts).into_iter().unzip()
-    }
 }
 
-/// Fits and scores fold after fold. Row `i` of `counts` holds the token counts of sample `i`, in an id space of the
-/// whole corpus: ids only name the words, and no fold learns from rows that it does not train on. `dates` is the
-/// trading calendar. `titles` says which ids are words of titles, where they are counted apart; empty: none.
+/// Fits and scores fold after fold. Row `i` of each input is that of sample `i`. Token ids are of the whole corpus: they only name the
+/// words, and no fold learns from rows that it does not train on. `dates` is the trading calendar.
 ///
 /// The report counts samples without a score by reason and carries the folds. Progress is counted in folds.
 pub fn fit_predict(
     samples: &[Sample],
-    counts: &Csr,
-    titles: &[bool],
+    rows: &StackedRows<'_>,
     dates: &[NaiveDate],
     walk: &WalkForward,
     params: &TextRegression,
     ctx: &Ctx,
 ) -> Result<(Predictions, Report)> {
-    let data = Data { samples, counts, titles, params, walk, ctx };
+    let data = Data { samples, rows, params, walk, ctx };
     data.check()?;
     let mut score = vec![f32::NAN; samples.len()];
     let named = params.classes.with_probabilities();
@@ -117,9 +108,10 @@ pub fn fit_predict(
     let (walked, report) = walk_folds(samples, dates, walk, ctx, |step, report| {
         ctx.install(|| {
             let Some(model) = data.fit(step, report)? else { return Ok(None) };
-            for (&i, scores) in step.test.iter().zip(data.score(&model, &step.test, report)) {
-                score[i] = model.of_scores(&scores) as f32;
-                let found = if named.is_empty() { Vec::new() } else { model.probabilities(&scores, named) };
+            let scores = data.score(&model, &step.test, report)?;
+            for (&i, scores) in step.test.iter().zip(scores.chunks(model.estimator.outputs())) {
+                score[i] = model.score_of(scores) as f32;
+                let found = if named.is_empty() { Vec::new() } else { model.probabilities(scores, named) };
                 let row = &mut probabilities[i * named.len()..][..named.len()];
                 row.iter_mut().zip(found).for_each(|(place, p)| *place = p as f32);
             }
@@ -130,11 +122,26 @@ pub fn fit_predict(
     Ok((Predictions { score, probabilities, fold, models, folds }, report))
 }
 
+/// The model of one fold, fitted as [`fit_predict`] fits it; `None` where too few samples are left.
+pub fn fit_fold(
+    samples: &[Sample],
+    rows: &StackedRows<'_>,
+    dates: &[NaiveDate],
+    walk: &WalkForward,
+    fold: &Fold,
+    params: &TextRegression,
+    ctx: &Ctx,
+) -> Result<Option<TextModel>> {
+    let data = Data { samples, rows, params, walk, ctx };
+    data.check()?;
+    let Some(step) = step_of(samples, dates, walk, fold) else { return Ok(None) };
+    ctx.install(|| data.fit(&step, &mut FoldReport::default()))
+}
+
 /// The input of a walk.
 struct Data<'a> {
     samples: &'a [Sample],
-    counts: &'a Csr,
-    titles: &'a [bool],
+    rows: &'a StackedRows<'a>,
     params: &'a TextRegression,
     walk: &'a WalkForward,
     ctx: &'a Ctx,
@@ -142,13 +149,8 @@ struct Data<'a> {
 
 impl Data<'_> {
     fn check(&self) -> Result<()> {
-        let Data { samples, counts, params, .. } = *self;
-        ensure!(
-            samples.len() == counts.rows(),
-            "{} samples, but {} rows of token counts: one row a sample is needed",
-            samples.len(),
-            counts.rows()
-        );
+        let Data { samples, rows, params, .. } = *self;
+        rows.check(samples.len())?;
         ensure!((0.0..0.5).contains(&params.winsor), "winsor = {} must be at least 0 and below 0.5", params.winsor);
         params.classes.check()
     }
@@ -156,7 +158,7 @@ impl Data<'_> {
     /// Fits the model of a fold on its training samples, and notes in `report` what it saw; `None` when those that are
     /// left are too few.
     fn fit(&self, step: &WalkStep, report: &mut FoldReport) -> Result<Option<TextModel>> {
-        let Data { samples, counts, params, walk, ctx, .. } = *self;
+        let Data { samples, params, walk, ctx, .. } = *self;
         let labels: Vec<f64> = step.train.iter().map(|&i| samples[i].label).collect();
         report.missing = params.classes.missing(&labels);
         if params.classes.lacks_an_end(&report.missing) {
@@ -169,16 +171,22 @@ impl Data<'_> {
             return Ok(None);
         }
 
-        let (terms, weighting) = choose_terms(counts, self.titles, &train, &params.tfidf, ctx)?;
-        let x = weigh_rows(counts, &train, &terms, &weighting, ctx)?;
-
-        let mut estimator = fit_estimator(&x, &goal, None, &params.estimator, ctx)?;
-        if params.classes.calibrate != CalibrationForm::None && !estimator.task.names().is_empty() {
-            self.calibrate(&mut estimator, &x, &goal, &train).context("calibration within the training window")?;
+        let mut settings = params.estimator.clone();
+        if let Some(search) = &params.search {
+            let chosen = self.search(search, &goal, &train).context("the search within the training window")?;
+            settings = settings.with_settings(&chosen.settings)?;
+            report.search = Some(chosen);
         }
-        let model = TextModel { fitted_until: step.fitted_until, terms, weighting, estimator };
-        let scores = model.estimator.scores(&x);
-        let scores: Vec<f64> = scores.chunks(model.estimator.outputs()).map(|row| model.of_scores(row)).collect();
+        let inputs = self.rows.fit(&train)?;
+        let x = self.rows.design(&inputs, &train)?;
+
+        let mut estimator = fit_estimator(&x, &goal, None, &settings, ctx)?;
+        if params.classes.calibrate != CalibrationForm::None && !estimator.task.names().is_empty() {
+            self.calibrate(&mut estimator, &x, &goal, &train, &settings)
+                .context("calibration within the training window")?;
+        }
+        let model = TextModel { fitted_until: step.fitted_until, inputs, estimator };
+        let scores = model.scores(&x);
         report.in_sample = match &goal {
             Goal::Values(y) => r_squared(&scores, y),
             Goal::Classes { class, names } => {
@@ -190,42 +198,63 @@ impl Data<'_> {
             Goal::Labels { .. } => None,
         };
         report.convergence = model.estimator.worst_convergence();
-        report.vocabulary = model.terms.len();
+        report.vocabulary = model.terms().len();
         (report.top, report.bottom) = model.shown_terms();
         Ok(Some(model))
     }
 
-    /// Calibrates on scores out of fold; the folds are stretches of trading days, whose labels and groups are kept apart
-    /// as those of the walk are.
-    fn calibrate(&self, estimator: &mut Estimator, x: &Csr, goal: &Goal, train: &[usize]) -> Result<()> {
-        let Data { samples, params, walk, ctx, .. } = *self;
+    /// Folds within the training samples; labels and groups are kept apart as those of the walk are.
+    fn splits(&self, goal: &Goal, train: &[usize], folds: usize, by: FoldsBy) -> Result<Vec<Split>> {
+        let Data { samples, walk, ctx, .. } = *self;
         // Trading days stand for natural ones, so that the embargo counts them.
         let day = |index: usize| NaiveDateTime::default() + TimeDelta::days(index as i64);
         let rows = FoldRows {
             groups: train.iter().map(|&i| samples[i].group).collect(),
             spans: train.iter().map(|&i| (day(samples[i].date), day(samples[i].label_known))).collect(),
         };
-        let folds = FoldParams {
-            folds: params.classes.calibration_folds,
-            by: FoldsBy::Time,
-            embargo_days: u32::try_from(walk.embargo_days).unwrap_or(u32::MAX),
-        };
-        let splits = draw_folds(goal, &rows, &folds, ctx.seed())?;
-        let scores = out_of_fold(x, goal, None, &splits, &params.estimator, ctx)?;
+        let folds = FoldParams { folds, by, embargo_days: u32::try_from(walk.embargo_days).unwrap_or(u32::MAX) };
+        draw_folds(goal, &rows, &folds, ctx.seed())
+    }
+
+    /// Tries the settings of a search on folds of the training samples, for each of which the inputs are fitted anew.
+    fn search(&self, wanted: &Search, goal: &Goal, train: &[usize]) -> Result<ChosenSettings> {
+        let Data { params, ctx, .. } = *self;
+        let splits = self.splits(goal, train, wanted.folds, wanted.by)?;
+        let rows = StackedSubset { stack: self.rows, rows: train };
+        let mut points = search(&rows, goal, None, &splits, &params.estimator, wanted, ctx)?;
+        let best = choose_point(&points, false)
+            .context("no combination of settings has a figure in any fold: use fewer folds or another measure")?;
+        let tried = points.len();
+        Ok(ChosenSettings::new(points.swap_remove(best), tried))
+    }
+
+    /// Calibrates on scores out of fold; the folds are stretches of trading days.
+    fn calibrate(
+        &self,
+        estimator: &mut Estimator,
+        x: &Design,
+        goal: &Goal,
+        train: &[usize],
+        settings: &EstimatorParams,
+    ) -> Result<()> {
+        let Data { params, ctx, .. } = *self;
+        let splits = self.splits(goal, train, params.classes.calibration_folds, FoldsBy::Time)?;
+        let scores = out_of_fold(x, goal, None, &splits, settings, ctx)?;
         calibrate(estimator, goal, &scores, None, params.classes.calibrate)
     }
 
-    /// The estimator's scores of each test sample, with the figures noted in `report`.
-    fn score(&self, model: &TextModel, test: &[usize], report: &mut FoldReport) -> Vec<Vec<f64>> {
-        let scores: Vec<Vec<f64>> = test.par_iter().map(|&i| model.scores(self.counts.row(i))).collect();
+    /// The estimator's scores of the test samples, `[samples, outputs]`, with their figures noted in `report`.
+    fn score(&self, model: &TextModel, test: &[usize], report: &mut FoldReport) -> Result<Vec<f64>> {
+        let x = self.rows.design(&model.inputs, test)?;
+        let scores = model.estimator.scores(&x);
         report.test_rows = test.len();
-        let known = |&&i: &&usize| self.counts.row(i).indices.iter().any(|id| model.terms.binary_search(id).is_ok());
-        report.unseen = test.len() - test.iter().filter(known).count();
-        let labelled = test.iter().map(|&i| self.samples[i].label).zip(&scores).filter(|(label, _)| !label.is_nan());
-        let (labels, of_labelled): (Vec<f64>, Vec<f64>) =
-            labelled.map(|(label, scores)| (label, model.of_scores(scores))).unzip();
-        report.out_of_sample = rank_correlation(&of_labelled, &labels);
-        scores
+        report.unseen = (0..test.len()).filter(|&at| !x.has_value(at)).count();
+        let rows = scores.chunks(model.estimator.outputs());
+        let labelled = test.iter().map(|&i| self.samples[i].label).zip(rows).filter(|(label, _)| !label.is_nan());
+        let (labels, found): (Vec<f64>, Vec<f64>) =
+            labelled.map(|(label, scores)| (label, model.score_of(scores))).unzip();
+        report.out_of_sample = rank_correlation(&found, &labels);
+        Ok(scores)
     }
 }
 

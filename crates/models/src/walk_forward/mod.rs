@@ -14,8 +14,8 @@ use std::ops::Range;
 use anyhow::{Result, bail, ensure};
 use serde::{Deserialize, Serialize};
 
-pub use fit::{TextModel, fit_predict};
-pub use text::{ClassParams, FoldReport, LabelForm, Predictions, Sample, TextRegression};
+pub use fit::{TextModel, fit_fold, fit_predict};
+pub use text::{ChosenSettings, ClassParams, FoldReport, LabelForm, Predictions, Sample, TextRegression};
 pub(super) use walk::{Walked, walk_folds};
 
 defaults! {

@@ -1,8 +1,10 @@
-//! Input and output of a walk-forward text regression: samples and parameters in, scores and a report on each fold out.
+//! Input and output of a walk-forward regression: samples and parameters in, scores and a report on each fold out.
 //!
-//! A fold chooses its terms, weighs them ([`VectorizerParams`]) and fits a value (ridge, boosted trees) or a classifier. Classes are the
+//! A fold fits its inputs ([`crate::StackedRows`]) and on them a value (ridge, boosted trees) or a classifier. Classes are the
 //! outer parts of the labels (Huatai's event factors: 30 % down, 40 % left out or a class of their own, 30 % up), or labels with names.
 //! The score is the estimate of the value in the label's form, or the log-odds of the last class against the first.
+
+use std::collections::BTreeMap;
 
 use anyhow::{Result, ensure};
 use chrono::{NaiveDate, NaiveDateTime};
@@ -10,9 +12,8 @@ use serde::{Deserialize, Serialize};
 
 use super::fit::TextModel;
 use crate::calibration::CalibrationForm;
-use crate::estimate::{EstimatorParams, Method};
+use crate::estimate::{EstimatorParams, Method, Search, SearchPoint};
 use crate::linear::Convergence;
-use crate::vectorize::VectorizerParams;
 use inkstone_base::stats::quantile;
 
 /// One text about one security, with what it was followed by.
@@ -128,7 +129,7 @@ impl ClassParams {
 }
 
 defaults! {
-    /// Parameters of a text regression.
+    /// Parameters of a walked regression.
     pub struct TextRegression {
         /// The form in which ridge and boosted trees learn values. None: ridge learns them winsorised, boosted trees learn classes.
         label: Option<LabelForm> = None,
@@ -136,9 +137,11 @@ defaults! {
         winsor: f64 = 0.01,
         /// For classifiers: which labels make the classes.
         classes: ClassParams = ClassParams::default(),
-        tfidf: VectorizerParams = VectorizerParams::default(),
         /// The model, its penalty and solver.
         estimator: EstimatorParams = EstimatorParams { method: Method::Ridge, ..EstimatorParams::default() },
+        /// Settings of the model to be chosen in each fold, on folds of its training samples whose labels and groups are kept apart as
+        /// those of the walk are; none (default): those of `estimator`.
+        search: Option<Search> = None,
     }
 }
 
@@ -191,7 +194,7 @@ pub struct FoldReport {
     pub missing: Vec<String>,
     /// Terms.
     pub vocabulary: usize,
-    /// Scored samples none of whose words is a term: their score is the model's intercept, or 0.
+    /// Scored samples without any input (none of whose words is a term): their score is the model's intercept, or 0.
     pub unseen: usize,
     /// The last moment of the data that the model saw, texts and labels; `None` when the fold was passed over.
     pub fitted_until: Option<NaiveDateTime>,
@@ -206,4 +209,27 @@ pub struct FoldReport {
     pub top: Vec<(u32, f32)>,
     /// Terms with the lowest weights, the lowest first.
     pub bottom: Vec<(u32, f32)>,
+    /// The settings that the fold's search chose.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub search: Option<ChosenSettings>,
+}
+
+/// The outcome of a search.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ChosenSettings {
+    /// Values by the name of the setting.
+    pub settings: BTreeMap<String, f64>,
+    /// Mean of the measure over the folds of the search.
+    pub mean: f64,
+    /// Standard error of the mean.
+    pub standard_error: f64,
+    /// Combinations of settings that were tried.
+    pub tried: usize,
+}
+
+impl ChosenSettings {
+    pub(super) fn new(point: SearchPoint, tried: usize) -> ChosenSettings {
+        let SearchPoint { settings, mean, standard_error, .. } = point;
+        ChosenSettings { settings, mean, standard_error, tried }
+    }
 }

@@ -53,11 +53,9 @@ pub(crate) fn walk_folds<M>(
     let mut passed_over = vec![None; samples.len()];
     for (k, fold) in folds.iter().enumerate() {
         let (train, test, mut report) = admit(samples, dates, walk, fold);
-        // A model may leave out some of these, but it draws its cuts from the labels of all.
-        let seen = |&i: &usize| samples[i].known_at.max(dates[samples[i].label_known].and_time(CLOSE));
         let mut model = None;
         report.train_rows = train.len();
-        if let Some(fitted_until) = train.iter().map(seen).max().filter(|_| train.len() >= walk.min_train_rows) {
+        if let Some(fitted_until) = last_seen(samples, dates, walk, &train) {
             let step = WalkStep { train, test, fitted_until };
             model = fit(&step, &mut report)
                 .with_context(|| format!("fold {} (trained {} to {})", k + 1, report.train.0, report.train.1))?;
@@ -78,6 +76,19 @@ pub(crate) fn walk_folds<M>(
     }
     let report = report_of(samples, &folds, &walked, &passed_over);
     Ok((walked, report))
+}
+
+/// One fold of a walk; none where too few samples may train it.
+pub(super) fn step_of(samples: &[Sample], dates: &[NaiveDate], walk: &WalkForward, fold: &Fold) -> Option<WalkStep> {
+    let (train, test, _) = admit(samples, dates, walk, fold);
+    last_seen(samples, dates, walk, &train).map(|fitted_until| WalkStep { train, test, fitted_until })
+}
+
+/// The last moment of the samples that may train a fold, texts and labels; none where they are too few. A model may leave out some of
+/// these, but it draws its cuts from the labels of all.
+fn last_seen(samples: &[Sample], dates: &[NaiveDate], walk: &WalkForward, train: &[usize]) -> Option<NaiveDateTime> {
+    let seen = |&i: &usize| samples[i].known_at.max(dates[samples[i].label_known].and_time(CLOSE));
+    train.iter().map(seen).max().filter(|_| train.len() >= walk.min_train_rows)
 }
 
 fn check(samples: &[Sample], dates: &[NaiveDate]) -> Result<()> {

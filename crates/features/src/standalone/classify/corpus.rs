@@ -14,7 +14,7 @@ use super::super::lines::BLOCK;
 use super::super::{Line, Lines, Refused};
 use inkstone_base::job::Ctx;
 use inkstone_models::{
-    Analyzer, Csr, Fields, FoldFeatures, FoldRows, Goal, Split, TermCounts, Vectorizer, VectorizerParams,
+    Analyzer, Csr, Design, Fields, FoldFeatures, FoldRows, Goal, Split, TermCounts, Vectorizer, VectorizerParams,
 };
 
 /// The field of a line that is learned.
@@ -179,12 +179,12 @@ impl Corpus {
         rows: impl IntoParallelIterator<Item = usize, Iter: IndexedParallelIterator>,
         analyzer: &Analyzer,
         model: &Vectorizer,
-    ) -> Csr {
+    ) -> Design {
         let made: Vec<Vec<(u32, f32)>> =
             rows.into_par_iter().map(|i| model.transform(analyzer, self.documents[i].fields())).collect();
         let mut x = Csr::new(model.width());
         made.into_iter().for_each(|row| x.push_row(row));
-        x
+        x.into()
     }
 
     /// The last time of the documents, if they have times.
@@ -212,7 +212,7 @@ impl FoldFeatures for Folded<'_> {
         self.corpus.len()
     }
 
-    fn fold(&self, split: &Split) -> Result<(Csr, Csr)> {
+    fn fold(&self, split: &Split) -> Result<(Design, Design)> {
         let Folded { corpus, analyzer, params, ctx } = *self;
         let model = corpus.fit(split.train.iter().copied(), analyzer, params, ctx)?;
         let rows = |rows: &[usize]| corpus.rows(rows.to_vec(), analyzer, &model);

@@ -9,7 +9,7 @@ use super::super::{Columns, Cutter, EvalParams, Figures, Fitted, Line, Lines, Ro
 use super::{Classifier, Corpus, Learn};
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
-use inkstone_models::{Analyzer, Csr, Explanation, Link, Method, ModelFile, ModelHeader, Part, Row, Task};
+use inkstone_models::{Analyzer, Csr, Design, Explanation, Link, Method, ModelFile, ModelHeader, Part, Row, Task};
 
 /// A classifier of a file, and the analyzer that its documents are read with.
 pub(crate) fn open(file: &ModelFile, cutter: &Cutter) -> Result<Opened<Classifier, Analyzer>> {
@@ -28,7 +28,7 @@ impl Opened<Classifier, Analyzer> {
     }
 
     /// The class to explain, and the one that it is held against where classes share one softmax.
-    fn pair(&self, row: &Csr, of: Option<&str>) -> Result<(usize, Option<usize>)> {
+    fn pair(&self, row: &Design, of: Option<&str>) -> Result<(usize, Option<usize>)> {
         let estimator = &self.model.estimator;
         let guess = estimator.guess(row);
         let best = |skip: Option<usize>| {
@@ -99,7 +99,7 @@ impl Fitted for Opened<Classifier, Analyzer> {
     fn rows(&self, lines: &[Line<'_>]) -> Result<Rows> {
         let mut x = Csr::new(self.model.vectorizer.width());
         lines.iter().for_each(|line| x.push_row(self.row(line)));
-        let guess = self.model.estimator.guess(&x);
+        let guess = self.model.estimator.guess(&x.into());
         let label = |called: &Vec<u32>| {
             called.iter().map(|&c| self.names()[c as usize].as_str()).collect::<Vec<&str>>().join("|")
         };
@@ -114,9 +114,9 @@ impl Fitted for Opened<Classifier, Analyzer> {
         let row = self.row(line);
         let mut x = Csr::new(self.model.vectorizer.width());
         x.push_row(row.iter().copied());
-        let (of, against) = self.pair(&x, of)?;
+        let (of, against) = self.pair(&x.into(), of)?;
         let (indices, values): (Vec<u32>, Vec<f32>) = row.into_iter().unzip();
-        let (intercept, parts) = estimator.explain(Row { indices: &indices, values: &values }, of, against);
+        let (intercept, parts) = estimator.explain(Row { indices: &indices, values: &values }.into(), of, against);
         let part = |(column, value): (u32, f64)| {
             let here = indices.binary_search(&column).map_or(0.0, |at| f64::from(values[at]));
             let mut detail = vec![("tfidf", here)];

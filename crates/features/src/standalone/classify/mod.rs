@@ -7,6 +7,7 @@
 pub(super) mod corpus;
 mod fitted;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
@@ -22,9 +23,9 @@ use corpus::{Corpus, Folded};
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
 use inkstone_models::{
-    Analyzer, CalibrationForm, Estimator, EstimatorParams, FoldParams, Goal, GridPoint, Judgement, Method, ModelFile,
-    ModelHeader, Split, Vectorizer, VectorizerParams, calibrate, choose_penalty, draw_folds, fit_estimator,
-    out_of_fold, search_penalty, write_model,
+    Analyzer, CalibrationForm, Estimator, EstimatorParams, FoldParams, Goal, Judgement, Method, ModelFile, ModelHeader,
+    Search, Split, Vectorizer, VectorizerParams, calibrate, choose_point, draw_folds, fit_estimator, out_of_fold,
+    search, write_model,
 };
 
 const VERSION: u32 = 1;
@@ -123,13 +124,16 @@ pub fn train(lines: &mut Lines, cutter: &Cutter, params: &ClassifyParams, ctx: &
     let goal = &corpus.goal;
 
     if let (Some(splits), false) = (&splits, params.penalties.is_empty()) {
+        let name = if method == Method::Bayes { "smoothing" } else { "alpha" };
+        let wanted =
+            Search { grid: BTreeMap::from([(name.to_owned(), params.penalties.clone())]), ..Search::default() };
         let grid = ctx
-            .install(|| search_penalty(&folded, goal, None, splits, &params.estimator, &params.penalties, ctx))
+            .install(|| search(&folded, goal, None, splits, &params.estimator, &wanted, ctx))
             .context("the choice of the penalty")?;
-        let chosen = choose_penalty(&grid, params.one_standard_error).context("there are penalties to choose among")?;
-        params.estimator = params.estimator.clone().with_penalty(grid[chosen].alpha);
-        facts.fact("penalty", grid[chosen].alpha);
-        facts.fact("grid", &grid as &Vec<GridPoint>);
+        let chosen = choose_point(&grid, params.one_standard_error).context("no penalty has a figure in any fold")?;
+        params.estimator = params.estimator.clone().with_settings(&grid[chosen].settings)?;
+        facts.fact("penalty", grid[chosen].settings[name]);
+        facts.fact("grid", &grid);
     }
 
     let (vectorizer, mut estimator) = ctx.install(|| -> Result<(Vectorizer, Estimator)> {

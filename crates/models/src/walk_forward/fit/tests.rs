@@ -4,15 +4,17 @@ use chrono::{Days, TimeDelta};
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use serde::Deserialize;
 
 use super::super::text::ClassParams;
 use super::super::walk::CLOSE;
 use super::*;
 use crate::estimate::EstimatorParams;
 use crate::linear::LinearParams;
-use crate::vectorize::VectorizerParams;
+use crate::sparse::Csr;
+use crate::vectorize::{FoldCounts, VectorizerParams};
 use inkstone_text::DfLimit;
+
+mod stacked;
 
 const DAYS: usize = 60;
 const WORDS: u32 = 60;
@@ -46,10 +48,26 @@ impl Market {
         Market { dates, samples, texts }
     }
 
-    fn run(&self, walk: &WalkForward, params: &TextRegression, threads: usize) -> Result<(Predictions, Report)> {
+    fn counts(&self) -> Csr {
         let mut counts = Csr::new(WORDS as usize);
         self.texts.iter().for_each(|text| counts.push_counts(&mut text.clone()));
-        fit_predict(&self.samples, &counts, &[], &self.dates, walk, params, &Ctx::new(threads, 1)?)
+        counts
+    }
+
+    fn run(&self, walk: &WalkForward, params: &TextRegression, threads: usize) -> Result<(Predictions, Report)> {
+        self.run_with(&VectorizerParams::default(), walk, params, threads)
+    }
+
+    fn run_with(
+        &self,
+        tfidf: &VectorizerParams,
+        walk: &WalkForward,
+        params: &TextRegression,
+        threads: usize,
+    ) -> Result<(Predictions, Report)> {
+        let (counts, ctx) = (self.counts(), Ctx::new(threads, 1)?);
+        let rows = StackedRows::of_counts(FoldCounts { counts: &counts, titles: &[], params: tfidf, ctx: &ctx });
+        fit_predict(&self.samples, &rows, &self.dates, walk, params, &ctx)
     }
 }
 
@@ -97,43 +115,6 @@ fn a_planted_tone_is_found_and_shuffled_labels_hold_none() {
 }
 
 #[test]
-fn scores_equal_those_of_scikit_learn_fitted_window_by_window() {
-    #[derive(Deserialize)]
-    struct Reference {
-        dates: Vec<usize>,
-        texts: Vec<Vec<u32>>,
-        labels: Vec<f64>,
-        ridge: Vec<Option<f64>>,
-        logistic: Vec<Option<f64>>,
-    }
-    let reference: Reference =
-        serde_json::from_str(include_str!("../../../../../tests/reference/sklearn/walk.json")).unwrap();
-    let mut market = Market::new(1, 1);
-    market.dates.truncate(40);
-    market.samples = (0u64..)
-        .zip(reference.dates.iter().zip(&reference.labels))
-        .map(|(group, (&date, &label))| {
-            let known_at = market.dates[date].and_time(CLOSE) - TimeDelta::hours(2);
-            Sample { date, group, label, label_known: date + 2, known_at }
-        })
-        .collect();
-    market.texts = reference.texts;
-    let walk = WalkForward { train_days: 20, test_days: 10, min_train_rows: 1, ..WalkForward::default() };
-    let linear = LinearParams { alpha: 0.5, ..LinearParams::default() };
-    for (method, expected) in [(Method::Ridge, reference.ridge), (Method::Logistic, reference.logistic)] {
-        let mut params = classifier(method);
-        params.estimator.linear = linear.clone();
-        let (predictions, _) = market.run(&walk, &params, 2).unwrap();
-        for (i, (score, expected)) in predictions.score.iter().zip(expected).enumerate() {
-            match expected {
-                None => assert!(score.is_nan(), "sample {i}"),
-                Some(truth) => assert!((f64::from(*score) - truth).abs() < 1e-5, "{method:?} {i}: {score}, {truth}"),
-            }
-        }
-    }
-}
-
-#[test]
 fn a_label_trains_only_from_the_day_after_it_was_known() {
     // One sample a day, its label known two days later; the test window begins on day 25.
     let market = Market::new(1, 1);
@@ -172,22 +153,14 @@ fn an_event_never_stands_on_both_sides() {
 #[test]
 fn nothing_at_or_after_the_test_window_changes_its_scores() {
     let market = Market::new(5, 4);
-    let params = TextRegression {
-        tfidf: VectorizerParams { max_features: 30, ..VectorizerParams::default() },
-        ..TextRegression::default()
-    };
-    let of = |method| TextRegression {
-        estimator: EstimatorParams { method, ..EstimatorParams::default() },
-        ..params.clone()
-    };
+    let tfidf = VectorizerParams { max_features: 30, ..VectorizerParams::default() };
     let mut classes = Market::new(5, 4);
     named(&mut classes);
-    let mut of_classes = named_classifier(Method::Logistic);
-    of_classes.tfidf = params.tfidf.clone();
-    for params in [of(Method::Logistic), of(Method::Ridge), of(Method::Svm), of_classes] {
+    let of_returns = [Method::Logistic, Method::Ridge, Method::Svm].map(classifier);
+    for params in of_returns.into_iter().chain([named_classifier(Method::Logistic)]) {
         let has_classes = !params.classes.labels.is_empty();
         let market = if has_classes { &classes } else { &market };
-        let before = market.run(&walk(), &params, 2).unwrap().0;
+        let before = market.run_with(&tfidf, &walk(), &params, 2).unwrap().0;
         for start in [25, 35, 45] {
             let mut changed = Market::new(5, 4);
             if has_classes {
@@ -208,7 +181,7 @@ fn nothing_at_or_after_the_test_window_changes_its_scores() {
             // In the window itself each document's text may change no score but its own.
             let own = changed.samples.iter().position(|s| s.date == start).unwrap();
             changed.texts[own] = vec![0; 50];
-            let after = changed.run(&walk(), &params, 2).unwrap().0;
+            let after = changed.run_with(&tfidf, &walk(), &params, 2).unwrap().0;
             for (i, sample) in changed.samples.iter().enumerate().filter(|(i, _)| *i != own) {
                 if sample.date < window.end {
                     assert_eq!(before.score[i].to_bits(), after.score[i].to_bits(), "day {} of {start}", sample.date);
@@ -243,12 +216,14 @@ fn a_score_is_the_sum_of_what_its_words_add() {
         let (predictions, _) = market.run(&walk(), &params, 1).unwrap();
         let i = market.samples.len() - 1;
         let model = predictions.models[predictions.fold[i] as usize].as_ref().unwrap();
-        let mut counts = Csr::new(0);
-        counts.push_counts(&mut market.texts[i].clone());
-        let (base, parts) = model.explain(counts.row(0));
+        let (counts, tfidf, ctx) = (market.counts(), VectorizerParams::default(), Ctx::new(1, 1).unwrap());
+        let rows = StackedRows::of_counts(FoldCounts { counts: &counts, titles: &[], params: &tfidf, ctx: &ctx });
+        let (base, parts) = model.explain(&rows, i).unwrap();
         let sum: f64 = parts.iter().map(|(_, part)| part).sum();
         assert!((sum + base - f64::from(predictions.score[i])).abs() < 1e-5, "{params:?}");
-        assert!(parts.iter().all(|(id, _)| market.texts[i].contains(id)));
+        assert_eq!(model.score(&rows, i).unwrap() as f32, predictions.score[i]);
+        let here = |column: &InputColumn| matches!(column, InputColumn::Term(id) if market.texts[i].contains(id));
+        assert!(parts.iter().all(|(column, _)| here(column)));
     }
 }
 
@@ -393,14 +368,14 @@ fn the_outer_parts_train_a_logistic_model() {
     }
     let walk = WalkForward { min_train_rows: 1, ..walk() };
     let params = TextRegression {
-        tfidf: VectorizerParams { min_df: DfLimit::Count(1), ..VectorizerParams::default() },
         estimator: EstimatorParams {
             linear: LinearParams { alpha: 0.5, ..LinearParams::default() },
             ..EstimatorParams::default()
         },
         ..TextRegression::default()
     };
-    let first = &market.run(&walk, &params, 1).unwrap().0.folds[0];
+    let tfidf = VectorizerParams { min_df: DfLimit::Count(1), ..VectorizerParams::default() };
+    let first = &market.run_with(&tfidf, &walk, &params, 1).unwrap().0.folds[0];
     // The labels 0..=22 have their cuts at 6.6 and 15.4: seven below, nine between, seven above.
     assert_eq!((first.train_rows, first.middle), (14, 9));
     market.samples.iter_mut().for_each(|s| s.label = 1.0);
@@ -411,14 +386,14 @@ fn the_outer_parts_train_a_logistic_model() {
 #[test]
 fn words_of_titles_are_chosen_by_a_number_of_their_own() {
     let market = Market::new(1, 10);
-    let mut counts = Csr::new(WORDS as usize);
-    market.texts.iter().for_each(|text| counts.push_counts(&mut text.clone()));
+    let counts = market.counts();
     let titles: Vec<bool> = (0..WORDS).map(|id| id % 2 == 0).collect();
     let tfidf = VectorizerParams { title_features: 4, max_features: 7, ..VectorizerParams::default() };
-    let params = TextRegression { tfidf, ..TextRegression::default() };
     let ctx = Ctx::new(1, 1).unwrap();
-    let (found, _) = fit_predict(&market.samples, &counts, &titles, &market.dates, &walk(), &params, &ctx).unwrap();
-    let terms = &found.models[0].as_ref().unwrap().terms;
+    let rows = StackedRows::of_counts(FoldCounts { counts: &counts, titles: &titles, params: &tfidf, ctx: &ctx });
+    let params = TextRegression::default();
+    let (found, _) = fit_predict(&market.samples, &rows, &market.dates, &walk(), &params, &ctx).unwrap();
+    let terms = found.models[0].as_ref().unwrap().terms();
     assert_eq!(terms.iter().filter(|id| titles[**id as usize]).count(), 4);
     assert_eq!(terms.len(), 11);
 }
@@ -426,12 +401,11 @@ fn words_of_titles_are_chosen_by_a_number_of_their_own() {
 #[test]
 fn a_cancelled_walk_ends_as_cancelled() {
     let market = Market::new(1, 10);
-    let mut counts = Csr::new(WORDS as usize);
-    market.texts.iter().for_each(|text| counts.push_counts(&mut text.clone()));
-    let ctx = Ctx::new(1, 1).unwrap();
+    let (counts, tfidf, ctx) = (market.counts(), VectorizerParams::default(), Ctx::new(1, 1).unwrap());
     ctx.cancel();
-    let params = TextRegression::default();
-    let error = fit_predict(&market.samples, &counts, &[], &market.dates, &walk(), &params, &ctx).unwrap_err();
+    let rows = StackedRows::of_counts(FoldCounts { counts: &counts, titles: &[], params: &tfidf, ctx: &ctx });
+    let error =
+        fit_predict(&market.samples, &rows, &market.dates, &walk(), &TextRegression::default(), &ctx).unwrap_err();
     assert!(error.is::<inkstone_base::job::Cancelled>(), "{error:#}");
 }
 
