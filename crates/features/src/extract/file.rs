@@ -125,7 +125,7 @@ pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &C
         feature.truncate.to_string(),
         feature.file.path.display()
     );
-    let reader = CorpusReader { feature, inputs, segmenter, ctx };
+    let reader = CorpusReader::with_segmenter(feature, inputs, segmenter, ctx)?;
     let params = SetParams::of_words(&reader).with("model", feature.file.files_key(inputs.base)?);
     let writer = store.writer(&params.spec(feature, kind, Some(fitted_until)))?;
     let (mut order, mut kept) = (Vec::new(), 0);

@@ -179,7 +179,7 @@ impl InputRows {
             return Ok(has_row);
         }
         let folder = inputs.clean.folder();
-        let mut dense = SpilledDense::within(folder, self.columns.len())?;
+        let mut dense = SpilledDense::within(folder)?;
         let sparse = open.iter().filter(|input| input.columns.is_none());
         let mut sparse: Vec<SpilledCsr> = sparse.map(|_| SpilledCsr::within(folder)).collect::<Result<_>>()?;
         let mut batches: Vec<_> = open.iter().map(|input| input.set.batches()).collect();
@@ -206,7 +206,9 @@ impl InputRows {
                 is_empty &= row.iter().all(|value| !value.is_finite());
                 has_row[document] = !(is_empty && drops_empty);
                 if has_row[document] {
-                    dense.push_row(&row)?;
+                    if !row.is_empty() {
+                        dense.push_row(&row)?;
+                    }
                     let blocks = open.iter().zip(&rows).filter(|(input, _)| input.columns.is_none());
                     for ((_, rows), block) in blocks.zip(&mut sparse) {
                         block.push_row(rows.sparse_row(at))?;

@@ -8,8 +8,6 @@ mod gram;
 mod products;
 mod stacked;
 
-use rayon::prelude::*;
-
 use crate::linear::product;
 use crate::sparse::{Csr, Row};
 use dense::{DenseView, Scaling};
