@@ -199,7 +199,8 @@ pub(super) fn read_table<T: DeserializeOwned + Serialize + Default>(path: &str, 
         single.insert(key.clone(), value.clone());
         let mut ignored = Vec::new();
         let read: Result<T, _> = {
-            let mut note = |p: serde_ignored::Path<'_>| ignored.push(p.to_string());
+            // A table that may be absent adds a step `?` to the path.
+            let mut note = |p: serde_ignored::Path<'_>| ignored.push(p.to_string().replace(".?.", "."));
             let inner = Value::Table(single);
             serde_path_to_error::deserialize(serde_ignored::Deserializer::new(inner, &mut note))
         };
