@@ -291,7 +291,7 @@ fn named_classes_are_told_apart_with_a_probability_each() {
             (found / predictions.folds.len() as f64, predictions)
         };
         let (found, predictions) = mean(&market);
-        assert!(found > 0.45, "{method:?}: {found}");
+        assert!(found > 0.4, "{method:?}: {found}");
         assert!(mean(&shuffled).0.abs() < 0.15, "{method:?}");
         assert!(predictions.folds.iter().all(|fold| fold.middle == 0 && fold.missing.is_empty()));
         for (score, p) in predictions.score.iter().zip(predictions.probabilities.chunks(3)) {
@@ -337,7 +337,7 @@ fn trees_learn_values_where_a_form_is_given() {
     let mut params = named_classifier(Method::Boosted);
     (params.classes, params.label) = (ClassParams::default(), Some(LabelForm::Raw));
     let predictions = market.run(&walk(), &params, 2).unwrap().0;
-    assert!(predictions.folds.iter().all(|fold| fold.out_of_sample.unwrap() > 0.4 && fold.middle == 0));
+    assert!(predictions.folds.iter().all(|fold| fold.out_of_sample.unwrap() > 0.3 && fold.middle == 0));
     let model = predictions.models[0].as_ref().unwrap();
     assert!(model.estimator.task.names().is_empty());
 }
