@@ -30,16 +30,19 @@ fn scores_and_contributions_equal_those_of_xgboost() {
         let weights = case["weighted"].as_bool().unwrap().then_some(&reference.weights[..]);
         let model = ctx.install(|| grow(&reference.x, &goal, weights, &params, &ctx)).unwrap();
         let scores: Vec<Vec<f64>> = read(&case["scores"]);
-        let off = farthest(&model.scores(&reference.x), scores.iter().flatten());
+        let ours = model.scores(&reference.x);
+        let off = farthest(&ours, scores.iter().flatten());
         assert!(off < 1e-5, "{} {params:?}: scores off by {off}", case["goal"]);
         let expected: Vec<Vec<Vec<f64>>> = read(&case["parts"]);
         for (i, expected) in expected.iter().enumerate() {
             for (output, expected) in expected.iter().enumerate() {
-                let (base, parts) = model.explain(reference.x.row(i), output, None);
-                let mut ours = vec![0.0; reference.x.cols() + 1];
-                parts.into_iter().for_each(|(j, part)| ours[j as usize] = part);
-                ours[reference.x.cols()] = base;
-                let off = farthest(&ours, expected);
+                let (base, found) = model.explain(reference.x.row(i), output, None);
+                let mut parts = vec![0.0; reference.x.cols() + 1];
+                found.into_iter().for_each(|(j, part)| parts[j as usize] = part);
+                parts[reference.x.cols()] = base;
+                let sum: f64 = parts.iter().sum();
+                assert!((sum - ours[i * model.outputs() + output]).abs() < 1e-11, "contributions add up to the score");
+                let off = farthest(&parts, expected);
                 assert!(off < 1e-5, "{} {params:?}: contributions to row {i} off by {off}", case["goal"]);
             }
         }
