@@ -316,6 +316,7 @@ mod tests {
         written.name.clear();
         written.vectors = Default::default();
         (written.onnx.model, written.onnx.fitted_until) = Default::default();
+        written.embeddings.fitted_until = None;
         (written.mask_names, written.fit_until, written.word2vec.lr) = (None, None, None);
         assert_eq!(written, Feature::default());
     }

@@ -345,13 +345,18 @@ impl<'a> Run<'a> {
         )))
     }
 
-    /// Content hashes of the dictionaries, word lists and word vectors that a feature reads beside the corpus.
+    /// Keys of what a feature reads beside the corpus: dictionaries, word lists, word vectors, the feature that trains these.
     fn files_named_in(&self, feature: &Feature) -> Result<Vec<Key>> {
         let vectors = (feature.model == Model::Vectors).then_some(feature.vectors.file.as_path());
         let files = self.config.tokenizer.files().into_iter().chain(feature.lexicon.files()).chain(vectors);
         let mut keys = files.map(|file| disk::hash_file(&self.base.join(file))).collect::<Result<Vec<Key>>>()?;
         if feature.model == Model::Onnx {
             keys.push(feature.onnx.files_key(self.base)?);
+        }
+        let embeddings = feature.embeddings.key(&self.config.feature, self.base);
+        let embeddings = embeddings.with_context(|| format!("feature {:?}", feature.name))?;
+        if !embeddings.is_null() {
+            keys.push(Key::of_json(&embeddings));
         }
         Ok(keys)
     }
@@ -382,6 +387,7 @@ impl CorpusParts {
             tokenizer: &config.tokenizer,
             onnx: &config.onnx,
             base,
+            features: &config.feature,
             shared: None,
         }
     }

@@ -4,6 +4,7 @@ use anyhow::{Result, ensure};
 use chrono::NaiveDate;
 use serde::{Deserialize, Serialize};
 
+use super::embeddings::EmbeddingParams;
 use super::models::{ColumnNames, place_columns};
 use super::samples::Label;
 use super::surprise::SurpriseParams;
@@ -127,6 +128,8 @@ pub struct Feature {
     pub onnx: OnnxParams,
     /// For `word2vec`, `glove`, `fasttext` and `vectors`: how vectors of words become one of a document.
     pub pooling: PoolingParams,
+    /// For `textcnn` and `textrnn`: word vectors that the networks begin with.
+    pub embeddings: EmbeddingParams,
     /// For `textcnn` and `textrnn`: the network and its training. Its `kind` is the model's.
     pub textnet: TextNetParams,
 }
@@ -169,6 +172,11 @@ impl Feature {
             ColumnNames::InFile(possible) => possible(self, name),
             _ => self.columns().iter().any(|column| column == name),
         }
+    }
+
+    /// True if the model trains vintages of word vectors, which networks can begin with.
+    pub fn has_vintages(&self) -> bool {
+        self.trainer().is_some()
     }
 
     /// The trainer of a model that has vintages of word vectors.

@@ -13,6 +13,7 @@
 mod cost;
 mod counts;
 mod documents;
+mod embeddings;
 mod explain;
 mod feature;
 mod induced;
@@ -45,6 +46,7 @@ use anyhow::{Result, bail, ensure};
 
 pub use cost::Cost;
 pub use counts::{Counts, counts};
+pub use embeddings::EmbeddingParams;
 pub use explain::{ExplainedBy, ExplainedSentence, ExplainedText, ExplainedWord, KeptRow, explain};
 pub use feature::{Feature, Model};
 pub use lexicon::ToneWords;
@@ -91,6 +93,8 @@ pub struct Inputs<'a> {
     pub onnx: &'a RuntimeParams,
     /// Folder of relative paths.
     pub base: &'a Path,
+    /// All features of the project, for those that are made with another.
+    pub features: &'a [Feature],
     /// List of the sets of windows that several features share, which are therefore not removed; none: no feature shares windows.
     pub shared: Option<&'a Mutex<Vec<Key>>>,
 }

@@ -55,7 +55,7 @@ pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &C
         fit_predict(&sampled.samples, &counts, &titles, dates, &feature.walk_forward, &regression, ctx)
     })?;
     let row = |i| predictions.score.get(i..=i).filter(|score| !score[0].is_nan());
-    let (writer, order) = sampled.write(feature, SetParams::of_returns(&reader), row, store, &mut report, ctx)?;
+    let (writer, order) = sampled.write(feature, SetParams::of_returns(&reader), None, row, store, &mut report, ctx)?;
     report.fact("words", words.len());
     report.fact("folds", &predictions.folds);
     let folds = Some(predictions.folds);

@@ -6,7 +6,7 @@
 //! trains only folds that begin after it was known.
 
 use anyhow::{Result, bail, ensure};
-use chrono::NaiveDate;
+use chrono::{NaiveDate, NaiveDateTime};
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
@@ -96,17 +96,19 @@ impl SampledCorpus {
 
     /// Writes the rows of all parts, NaN where `row` gives none for a sample, and counts the others in the report. Returns the order of the
     /// batches.
+    #[allow(clippy::too_many_arguments, reason = "what identifies a set, its rows, and where they go")]
     pub(super) fn write<'r, 's>(
         &self,
         feature: &Feature,
         params: SetParams,
+        fitted_until: Option<NaiveDateTime>,
         row: impl Fn(usize) -> Option<&'r [f32]>,
         store: &'s Store,
         report: &mut Report,
         ctx: &Ctx,
     ) -> Result<(Writer<'s>, Vec<Key>)> {
         let dim = feature.columns().len();
-        let writer = store.writer(&params.spec(feature, RowKind::Dense { dim }, None))?;
+        let writer = store.writer(&params.spec(feature, RowKind::Dense { dim }, fitted_until))?;
         let mut rows = self.batches.empty_rows(dim);
         for (i, &(part, at)) in self.places.iter().enumerate() {
             if let Some(values) = row(i) {
@@ -200,8 +202,6 @@ fn abnormal_returns(market: &Market, label: &Label) -> Result<Panel> {
 
 #[cfg(test)]
 mod tests {
-    use chrono::NaiveDateTime;
-
     use super::*;
     use inkstone_base::code::Code;
     use inkstone_market::CLOSE;

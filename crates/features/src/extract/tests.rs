@@ -22,6 +22,8 @@ pub(super) struct Corpus {
     pub(super) ctx: Ctx,
     pub(super) tokenizer: TokenizerParams,
     pub(super) market: Option<Market>,
+    /// Features that others are made with.
+    pub(super) features: Vec<Feature>,
 }
 
 const TEXTS: [(&str, Kind, &str); 4] = [
@@ -37,7 +39,7 @@ impl Corpus {
         let dir = tempfile::tempdir().unwrap();
         let store = Store::open(&dir.path().join("store")).unwrap();
         let (ctx, tokenizer) = (Ctx::new(2, 1).unwrap(), TokenizerParams::default());
-        let corpus = Corpus { dir, store, ctx, tokenizer, market: None };
+        let corpus = Corpus { dir, store, ctx, tokenizer, market: None, features: Vec::new() };
         corpus.write(n);
         corpus
     }
@@ -114,6 +116,7 @@ impl Corpus {
             tokenizer: &self.tokenizer,
             onnx: &inkstone_onnx::testing::section(),
             base: self.dir.path(),
+            features: &self.features,
             shared,
         })
     }
