@@ -113,6 +113,7 @@ fn is_invented(section: &str, key: &str, below: &str) -> bool {
             matches!(key, "name" | "model") && below.is_empty()
                 || below == "file."
                 || below == "onnx." && matches!(key, "model" | "fitted_until")
+                || below == "embeddings." && key == "fitted_until"
         }
         "factor" => matches!(key, "name" | "expression"),
         "experiment" => matches!(key, "name" | "features" | "vary" | "baseline" | "factor"),

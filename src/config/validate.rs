@@ -119,6 +119,9 @@ pub(super) fn problems(config: &Config) -> Vec<Problem> {
         if let Err(error) = feature.check() {
             problems.push(Problem::new(format!("feature[{i}]"), format!("{error:#}")));
         }
+        if let Err(error) = feature.embeddings.feature_among(&config.feature) {
+            problems.push(Problem::new(format!("feature[{i}].embeddings"), format!("{error:#}")));
+        }
     }
     for (i, feature) in config.feature.iter().enumerate() {
         if let Err(error) = check_feature_name(&feature.name) {

@@ -380,7 +380,7 @@ impl<'a> Run<'a> {
         Ok(Some((feature.learns_on_words(), keys)))
     }
 
-    /// Content hashes of the dictionaries, word lists and models that a feature reads beside the corpus.
+    /// Keys of what a feature reads beside the corpus: dictionaries, word lists, models, the feature that trains its word vectors.
     fn files_named_in(&self, feature: &Feature, tokenizer: &TokenizerParams) -> Result<Vec<Key>> {
         let mut keys = self.files_of_words(tokenizer)?;
         for file in feature.lexicon.files() {
@@ -392,6 +392,11 @@ impl<'a> Run<'a> {
         if feature.model == Model::File {
             let files = feature.file.files_key(self.base);
             keys.push(files.with_context(|| format!("feature {:?}", feature.name))?);
+        }
+        let embeddings = feature.embeddings.key(&self.config.feature, self.base);
+        let embeddings = embeddings.with_context(|| format!("feature {:?}", feature.name))?;
+        if !embeddings.is_null() {
+            keys.push(Key::of_json(&embeddings));
         }
         Ok(keys)
     }
@@ -428,6 +433,7 @@ impl CorpusParts {
             onnx: &config.onnx,
             base,
             sets: None,
+            features: &config.feature,
             shared: None,
         }
     }

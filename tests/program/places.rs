@@ -23,14 +23,16 @@ file = { path = "own.vec" }
 [[feature]]
 name = "cnn"
 model = "textcnn"
+embeddings = { file = "own.vec", fitted_until = "2019-12-31" }
 walk_forward = { train_days = 120, test_days = 120, min_train_rows = 50 }
-textnet = { dim = 8, maps = 4, fit = { epochs = 2 } }
+textnet = { channels = "static", maps = 4, fit = { epochs = 2 } }
 
 [[feature]]
 name = "rnn"
 model = "textrnn"
+embeddings = { feature = "places" }
 walk_forward = { train_days = 120, test_days = 120, min_train_rows = 50 }
-textnet = { dim = 8, hidden = 4, max_tokens = 40, fit = { epochs = 2 } }
+textnet = { channels = "both", cell = "gru", hidden = 4, pool = "mean", max_tokens = 40, fit = { epochs = 2 } }
 "#;
 
 #[test]
@@ -68,6 +70,14 @@ fn vectors_and_networks_run_and_are_exported() {
             None => window["scored"] == 0,
         };
         assert!(windows.iter().all(|window| before(&window)), "{windows:?}");
+        let header = store.sets().unwrap().into_iter().find(|header| header.spec.name == "rnn").unwrap();
+        let (folds, networks) = (header.meta["folds"].as_array().unwrap(), header.meta["networks"].as_array().unwrap());
+        let fitted: Vec<_> = folds.iter().zip(networks).filter(|(_, network)| !network.is_null()).collect();
+        assert!(!fitted.is_empty(), "{folds:?}");
+        for (fold, network) in fitted {
+            let until = network["vectors_until"].as_str().unwrap();
+            assert!(until < fold["test"][0].as_str().unwrap() && until <= fold["fitted_until"].as_str().unwrap());
+        }
     }
 
     // The same bytes from nothing with more threads.
@@ -81,6 +91,13 @@ fn vectors_and_networks_run_and_are_exported() {
     let error = run(folder, &["run", "--headless"]).refusal();
     assert_says(&error, &["\"given\" has no column \"tone\"; it has c1, c2"]);
     edit(&config, "word2vec = { dim = 8,", "word2vec = { dim = 0,");
+    edit(&config, "embeddings = { feature = \"places\" }", "embeddings = { feature = \"given\" }");
     let error = run(folder, &["run", "--headless"]).refusal();
-    assert_says(&error, &["word2vec.dim: 0 is out of bounds; write one from 1 to 10000"]);
+    assert_says(
+        &error,
+        &[
+            "word2vec.dim: 0 is out of bounds; write one from 1 to 10000",
+            "embeddings.feature = \"given\" names no feature with model = word2vec, glove or fasttext",
+        ],
+    );
 }

@@ -149,6 +149,7 @@ pub const BOUNDS: &[Bound] = &[
     bound("feature.textnet.maps", 1.0, DIM),
     bound("feature.textnet.hidden", 1.0, DIM),
     bound("feature.textnet.dropout", 0.0, 1.0),
+    bound("feature.textnet.l2", 0.0, WEIGHT),
     bound("feature.textnet.max_tokens", 1.0, 1_000_000.0),
     bound("feature.textnet.fit.epochs", 1.0, PASSES),
     bound("feature.textnet.fit.batch", 1.0, 1_000_000.0),

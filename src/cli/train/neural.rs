@@ -6,9 +6,10 @@ use clap::Args;
 
 use super::{Files, VectorFiles};
 use crate::config::bounds::flag;
+use inkstone_features::standalone::classify::Learn;
 use inkstone_models::WordLimits;
 use inkstone_models::neural::{FitParams, LanguageParams, WindowParams};
-use inkstone_models::textnet::{Pool, TextNetParams};
+use inkstone_models::textnet::{Cell, Channels, Pool, Reads, TextNetParams};
 
 /// Flags that all neural language models take.
 #[derive(Clone, Debug, Args)]
@@ -93,18 +94,22 @@ pub struct Cw {
     pub lr: f64,
 }
 
-/// Flags of `train textcnn` and `textrnn`, which take JSON lines with "label".
+/// Flags of `train textcnn` and `textrnn`, which take JSON lines with "label" or "labels".
 #[derive(Clone, Debug, Args)]
 #[command(mut_arg("batch", |arg| arg.default_value("50")))]
 pub struct NetClasses {
     #[command(flatten)]
     pub files: Files,
+    /// Target: label (one class) or labels (any number; parts of a label between | count as such).
+    /// Default: the first of labels, label that a line has.
+    #[arg(long, value_name = "FIELD")]
+    pub learn: Option<Learn>,
     /// Word vectors to begin with: a model of this program, or word2vec's text or binary format.
     #[arg(long, value_name = "FILE")]
     pub pretrained: Option<PathBuf>,
-    /// Leave the pretrained vectors as they are.
-    #[arg(long = "static")]
-    pub fixed: bool,
+    /// What training does with the pretrained vectors: tuned (changes them), static (keeps them) or both (two vectors a word, one of each).
+    #[arg(long, value_enum, default_value_t)]
+    pub channels: Channels,
     /// Values of a word vector. Default: those of the pretrained vectors, else 100.
     #[arg(long, value_name = "N", value_parser = flag::<usize>("feature.textnet.dim"))]
     pub dim: Option<usize>,
@@ -120,6 +125,9 @@ pub struct NetClasses {
     /// Share of the features that is dropped in training.
     #[arg(long, value_name = "SHARE", default_value_t = TextNetParams::default().dropout, value_parser = flag::<f64>("feature.textnet.dropout"))]
     pub dropout: f64,
+    /// L2 penalty of all weights but word vectors.
+    #[arg(long, value_name = "X", default_value_t = TextNetParams::default().l2, value_parser = flag::<f64>("feature.textnet.l2"))]
+    pub l2: f64,
     #[command(flatten)]
     pub fit: FitParams,
 }
@@ -135,6 +143,9 @@ pub struct TextCnn {
     /// Filters of each width.
     #[arg(long, value_name = "N", default_value_t = TextNetParams::default().maps, value_parser = flag::<usize>("feature.textnet.maps"))]
     pub maps: usize,
+    /// What of a filter tells the class: max (its largest value over the text) or mean.
+    #[arg(long, value_enum, default_value_t)]
+    pub pool: Pool,
 }
 
 /// Flags of `train textrnn`.
@@ -142,10 +153,16 @@ pub struct TextCnn {
 pub struct TextRnn {
     #[command(flatten)]
     pub classes: NetClasses,
-    /// Units of each direction.
+    /// Unit of the layers: lstm or gru.
+    #[arg(long, value_enum, default_value_t)]
+    pub cell: Cell,
+    /// How each layer reads, from the words up: both (directions) or forward; one to three layers.
+    #[arg(long, value_name = "READS,READS", value_delimiter = ',', default_value = "both")]
+    pub layers: Vec<Reads>,
+    /// Units of each direction of a layer.
     #[arg(long, value_name = "N", default_value_t = TextNetParams::default().hidden, value_parser = flag::<usize>("feature.textnet.hidden"))]
     pub hidden: usize,
-    /// Part of the states that tells the class: max (the largest of each unit over the text) or last.
+    /// Part of the last layer's states that tells the class: max (the largest of each unit over the text), mean or last.
     #[arg(long, value_enum, default_value_t)]
     pub pool: Pool,
 }

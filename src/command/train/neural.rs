@@ -65,14 +65,21 @@ pub(super) fn textcnn(args: &TextCnn, ctx: &Ctx) -> Result<Summary> {
         kind: TextNetKind::TextCnn,
         widths: args.widths.clone(),
         maps: args.maps,
+        pool: args.pool,
         ..TextNetParams::default()
     };
     classes(&args.classes, params, ctx)
 }
 
 pub(super) fn textrnn(args: &TextRnn, ctx: &Ctx) -> Result<Summary> {
-    let params =
-        TextNetParams { kind: TextNetKind::TextRnn, hidden: args.hidden, pool: args.pool, ..TextNetParams::default() };
+    let params = TextNetParams {
+        kind: TextNetKind::TextRnn,
+        cell: args.cell,
+        layers: args.layers.clone(),
+        hidden: args.hidden,
+        pool: args.pool,
+        ..TextNetParams::default()
+    };
     classes(&args.classes, params, ctx)
 }
 
@@ -83,15 +90,18 @@ fn classes(args: &NetClasses, params: TextNetParams, ctx: &Ctx) -> Result<Summar
         dim: args.dim.or(given).unwrap_or(params.dim),
         dropout: args.dropout,
         max_tokens: args.max_tokens,
-        fixed: args.fixed,
+        l2: args.l2,
+        channels: args.channels,
         fit: args.fit.clone(),
         ..params
     };
     let words = WordLimits { min_count: args.min_count, max_words: args.max_words };
     let (mut lines, cutter) = open(&args.files.corpus)?;
     let (kind, output) = (params.kind.name(), &args.files.output);
-    let train =
-        || textnet::train(&mut lines, &cutter, words, &params, pretrained.as_ref(), output, ctx).map(|r| ((), r));
+    let train = || {
+        let pretrained = pretrained.as_ref();
+        textnet::train(&mut lines, &cutter, args.learn, words, &params, pretrained, output, ctx).map(|r| ((), r))
+    };
     let ((), report) = staged(ctx, "train", train)?;
     Ok(trained_with_figures(kind, output, report))
 }

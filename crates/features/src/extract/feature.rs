@@ -5,8 +5,9 @@ use chrono::NaiveDate;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::models::{ColumnNames, EVERY_MODEL, EXPERIMENT_HEAD, place_columns};
+use super::embeddings::EmbeddingParams;
 use super::file::FileParams;
+use super::models::{ColumnNames, EVERY_MODEL, EXPERIMENT_HEAD, place_columns};
 use super::surprise::SurpriseParams;
 use super::target::Target;
 use super::vintages::{Trainer, VintageParams, WindowFastText, WindowGlove};
@@ -137,6 +138,8 @@ pub struct Feature {
     pub onnx: OnnxParams,
     /// For `word2vec`, `glove` and `fasttext`: how vectors of words become one of a document.
     pub pooling: PoolingParams,
+    /// For `textcnn` and `textrnn`: word vectors that the networks begin with.
+    pub embeddings: EmbeddingParams,
     /// For `textcnn` and `textrnn`: the network and its training. Its `kind` is the model's.
     pub textnet: TextNetParams,
 }
@@ -223,6 +226,11 @@ impl Feature {
             ColumnNames::InFile(possible) => possible(self, name),
             _ => self.columns().iter().any(|column| column == name),
         }
+    }
+
+    /// True if the model trains vintages of word vectors, which networks can begin with.
+    pub fn has_vintages(&self) -> bool {
+        self.trainer().is_some()
     }
 
     /// The trainer of a model that has vintages of word vectors.

@@ -13,6 +13,7 @@
 mod cost;
 mod counts;
 mod documents;
+mod embeddings;
 mod explain;
 mod feature;
 mod file;
@@ -52,6 +53,7 @@ use anyhow::{Result, bail, ensure};
 
 pub use cost::Cost;
 pub use counts::{Counts, counts};
+pub use embeddings::EmbeddingParams;
 pub use explain::{ExplainedBy, ExplainedInput, ExplainedSentence, ExplainedText, ExplainedWord, KeptRow, explain};
 pub use feature::{Feature, Model};
 pub use file::{FileParams, check_file_columns};
@@ -103,6 +105,8 @@ pub struct Inputs<'a> {
     pub base: &'a Path,
     /// The sets of features that were computed before; needed by models that learn on the rows of other features.
     pub sets: Option<FeatureSets<'a>>,
+    /// All features of the project, for those that are made with another.
+    pub features: &'a [Feature],
     /// List of the sets of windows that several features share, which are therefore not removed; none: no feature shares windows.
     pub shared: Option<&'a Mutex<Vec<Key>>>,
 }

@@ -76,7 +76,7 @@ impl Model {
             masks_names: false,
             combines_windows: false,
             method: None,
-            settings: &["words", "walk_forward", "target", "classes", "textnet"],
+            settings: &["words", "walk_forward", "target", "classes", "textnet", "embeddings"],
             check: textnet::check,
         };
         let estimator = |method, settings| ModelEntry {

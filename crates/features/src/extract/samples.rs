@@ -105,6 +105,7 @@ impl SampledCorpus {
 
     /// Writes the rows of all parts, NaN where `row` gives none for a sample, and counts the others in the report. Returns the order of the
     /// batches.
+    #[allow(clippy::too_many_arguments, reason = "what identifies a set, its rows, and where they go")]
     pub(super) fn write<'r, 's>(
         &self,
         feature: &Feature,

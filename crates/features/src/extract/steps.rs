@@ -60,16 +60,26 @@ impl Steps {
     /// The steps that have documents; `places` are in the order of their times.
     pub(super) fn over<'p>(self, places: &'p [DocumentPlace]) -> impl Iterator<Item = Step<'p>> {
         places.chunk_by(move |a, b| self.step(a.time) == self.step(b.time)).map(move |documents| {
-            let begin = self.begin(self.step(documents[0].time));
-            let end = places.partition_point(|place| place.time < begin);
-            // A window that reaches beyond the calendar has all days before.
-            let first = begin.checked_sub_days(Days::new(u64::from(self.window_days)));
-            let first = match first {
-                Some(first) if self.window_days > 0 => places.partition_point(|place| place.time < first),
-                _ => 0,
-            };
-            Step { begin, window: &places[first..end], documents }
+            let (begin, window) = self.window_before(places, documents[0].time);
+            Step { begin, window, documents }
         })
+    }
+
+    /// First midnight of the step that a moment falls into, and the documents that its model is fitted on.
+    pub(super) fn window_before(
+        self,
+        places: &[DocumentPlace],
+        time: NaiveDateTime,
+    ) -> (NaiveDateTime, &[DocumentPlace]) {
+        let begin = self.begin(self.step(time));
+        let end = places.partition_point(|place| place.time < begin);
+        // A window that reaches beyond the calendar has all days before.
+        let first = begin.checked_sub_days(Days::new(u64::from(self.window_days)));
+        let first = match first {
+            Some(first) if self.window_days > 0 => places.partition_point(|place| place.time < first),
+            _ => 0,
+        };
+        (begin, &places[first..end])
     }
 
     /// True if so many documents suffice to fit a model.

@@ -25,6 +25,8 @@ pub(super) struct Corpus {
     pub(super) market: Option<Market>,
     /// The sets that features may learn on.
     pub(super) sets: BTreeMap<String, Key>,
+    /// Features that others are made with.
+    pub(super) features: Vec<Feature>,
 }
 
 const TEXTS: [(&str, Kind, &str); 4] = [
@@ -40,7 +42,8 @@ impl Corpus {
         let dir = tempfile::tempdir().unwrap();
         let store = Store::open(&dir.path().join("store")).unwrap();
         let (ctx, tokenizer) = (Ctx::new(2, 1).unwrap(), TokenizerParams::default());
-        let corpus = Corpus { dir, store, ctx, tokenizer, market: None, sets: BTreeMap::new() };
+        let (market, sets, features) = (None, BTreeMap::new(), Vec::new());
+        let corpus = Corpus { dir, store, ctx, tokenizer, market, sets, features };
         corpus.write(n);
         corpus
     }
@@ -130,6 +133,7 @@ impl Corpus {
             onnx: &inkstone_onnx::testing::section(),
             base: self.dir.path(),
             sets: Some(FeatureSets { store: &self.store, ids: &self.sets }),
+            features: &self.features,
             shared,
         })
     }

@@ -5,6 +5,7 @@
 use anyhow::{Context, Result, ensure};
 
 use super::documents::WordNumbers;
+use super::embeddings::Embeddings;
 use super::feature::name_keys;
 use super::reading::{CorpusReader, ReadDocument};
 use super::samples::{SampledCorpus, fit_folds, score_rows, some_fold_fitted};
@@ -14,27 +15,37 @@ use inkstone_base::data::{Key, Report};
 use inkstone_base::disk::{self, Scratch};
 use inkstone_base::job::Ctx;
 use inkstone_models::CalibrationForm;
-use inkstone_models::textnet::{NumberedTexts, TextNetKind, TextNetParams, net_walk};
+use inkstone_models::textnet::{Channels, NumberedTexts, TextNetKind, TextNetParams, VectorsOfFold, net_walk};
 use inkstone_store::Store;
+
+/// Version of the arithmetic of networks; rows of another version are not taken up.
+const VERSION: u32 = 2;
 
 /// Fails where the settings of a feature do not suit a network.
 pub(super) fn check(feature: &Feature) -> Result<()> {
     let (kind, params) = (feature.model, &feature.textnet);
-    params.check().map_err(|error| name_keys("textnet", &error))?;
+    network(feature).check().map_err(|error| name_keys("textnet", &error))?;
     ensure!(
         params.kind == TextNetKind::default() || kind == Model::TextRnn,
         "textnet.kind is {}, and the feature's model another; leave it out",
         params.kind.name()
     );
+    feature.embeddings.check()?;
     ensure!(
-        !params.fixed,
-        "textnet.fixed keeps given word vectors, and a feature's networks begin with none; leave it out"
+        params.channels == Channels::Tuned || feature.embeddings.are_given(),
+        "textnet.channels = static and both keep given word vectors: give them with embeddings.feature or embeddings.file"
     );
     ensure!(
         feature.classes.calibrate == CalibrationForm::None,
         "classes.calibrate is for logistic, bayes, svm and boosted; leave it out"
     );
     Ok(())
+}
+
+/// The network's settings; its kind is the model's.
+fn network(feature: &Feature) -> TextNetParams {
+    let kind = if feature.model == Model::TextRnn { TextNetKind::TextRnn } else { TextNetKind::TextCnn };
+    TextNetParams { kind, ..feature.textnet.clone() }
 }
 
 pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &Ctx) -> Result<(Key, Report)> {
@@ -57,18 +68,36 @@ pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &C
     let (map, words) = (scratch.map()?, words.into_words());
     let texts = NumberedTexts { numbers: disk::numbers(map.as_ref()), ends: &ends, words: &words };
 
-    let kind = if feature.model == Model::TextRnn { TextNetKind::TextRnn } else { TextNetKind::TextCnn };
-    let params = TextNetParams { kind, ..feature.textnet.clone() };
+    let named = || format!("feature {:?}", feature.name);
+    let embeddings = Embeddings::new(feature, inputs, &reader.segmenter, ctx).with_context(named)?;
+    let mut params = network(feature);
+    // The vectors say how many values they have.
+    params.dim = embeddings.dim().unwrap_or(params.dim);
+    let of_fold = |day| embeddings.of_fold(day);
     let walked = fit_folds(feature, inputs, ctx, |dates| {
         let (walk, classes) = (&feature.walk_forward, &feature.classes);
-        net_walk(&sampled.samples, &texts, dates, walk, &feature.words, classes, &params, ctx)
+        let given = embeddings.dim().map(|_| &of_fold as VectorsOfFold<'_>);
+        net_walk(&sampled.samples, &texts, dates, walk, &feature.words, classes, &params, given, ctx)
     })?;
+    if let Some(enough) = walked.folds.iter().find(|fold| fold.train_rows >= feature.walk_forward.min_train_rows) {
+        ensure!(
+            !feature.embeddings.has_feature() || walked.folds.iter().any(|fold| fold.fitted_until.is_some()),
+            "{} learns nothing: before none of its training windows (the first with enough documents ends on {}) feature {:?} has a vintage \
+             of word vectors: lower its vintages.min_train_documents or words.min_count, or lengthen train_days",
+            named(),
+            enough.train.1,
+            feature.embeddings.feature
+        );
+    }
     some_fold_fitted(feature, &walked.folds)?;
 
     let (dim, rows) = (feature.columns().len(), score_rows(&walked.scores, &walked.probabilities));
     let row = |i: usize| rows.get(dim * i..dim * (i + 1)).filter(|row| !row[0].is_nan());
-    let params = SetParams::of_returns(&reader).with("seed", ctx.seed());
-    let (writer, order) = sampled.write(feature, params, None, row, store, &mut report, ctx)?;
+    let mut params = SetParams::of_returns(&reader).with("seed", ctx.seed()).with("networks", VERSION);
+    if feature.embeddings.are_given() {
+        params = params.with("embeddings", feature.embeddings.key(inputs.features, inputs.base)?);
+    }
+    let (writer, order) = sampled.write(feature, params, embeddings.seen_until(), row, store, &mut report, ctx)?;
     report.fact("words", words.len());
     report.fact("folds", &walked.folds);
     let networks = Some(serde_json::to_value(walked.nets)?);
@@ -82,11 +111,11 @@ mod tests {
 
     use super::*;
     use crate::extract::tests::Corpus;
-    use crate::extract::{Model, Target};
+    use crate::extract::{EmbeddingParams, Model, Target, VintageParams};
     use inkstone_base::data::Kind;
     use inkstone_market::Market;
     use inkstone_models::neural::FitParams;
-    use inkstone_models::{ClassParams, WalkForward, WordLimits};
+    use inkstone_models::{ClassParams, WalkForward, Word2vecParams, WordLimits};
 
     type Text = (NaiveDateTime, Kind, &'static str, &'static str);
 
@@ -136,11 +165,38 @@ mod tests {
     }
 
     fn scores(texts: &[Text], torn: u64, model: Model, threads: usize) -> (Vec<f32>, Report) {
+        scores_of(&feature(model), texts, torn, threads)
+    }
+
+    fn scores_of(feature: &Feature, texts: &[Text], torn: u64, threads: usize) -> (Vec<f32>, Report) {
         let mut corpus = Corpus::new(0);
         (corpus.ctx, corpus.market) = (Ctx::new(threads, 1).unwrap(), Some(market(torn)));
+        corpus.features = vec![vectors()];
         corpus.put(texts, 20);
-        let (set, report) = corpus.run(&feature(model));
+        let (set, report) = corpus.run(feature);
         (corpus.rows(set).into_iter().map(|row| row[0]).collect(), report)
+    }
+
+    /// Vintages of word vectors for networks to begin with.
+    fn vectors() -> Feature {
+        Feature {
+            name: "w2v".into(),
+            model: Model::Word2vec,
+            words: WordLimits { min_count: 2, max_words: 0 },
+            vintages: VintageParams { refit_days: 7, min_train_documents: 20, ..VintageParams::default() },
+            word2vec: Word2vecParams { dim: 3, epochs: 2, ..Word2vecParams::default() },
+            ..Feature::default()
+        }
+    }
+
+    /// A network that begins with these vectors beside tuned ones.
+    fn begun(model: Model) -> Feature {
+        let base = feature(model);
+        Feature {
+            embeddings: EmbeddingParams { feature: "w2v".into(), ..EmbeddingParams::default() },
+            textnet: TextNetParams { channels: Channels::Both, ..base.textnet.clone() },
+            ..base
+        }
     }
 
     fn bits(scores: &[f32]) -> Vec<u32> {
@@ -173,6 +229,93 @@ mod tests {
                 assert_ne!(bits(&torn[kept as usize..]), bits(&whole[kept as usize..]));
             }
         }
+    }
+
+    #[test]
+    fn networks_begin_with_the_vintage_before_each_fold() {
+        for model in [Model::TextCnn, Model::TextRnn] {
+            let (whole, report) = scores_of(&begun(model), &texts(), DAYS, 2);
+            assert_eq!(report.rows_out, 50);
+            assert_ne!(bits(&whole), bits(&scores(&texts(), DAYS, model, 2).0), "the vectors are used");
+            for threads in [1, 8] {
+                assert_eq!(bits(&scores_of(&begun(model), &texts(), DAYS, threads).0), bits(&whole), "{threads}");
+            }
+            for kept in [55u64, 70] {
+                let mut other = texts();
+                other[kept as usize..].iter_mut().for_each(|text| text.3 = "海外火灾停产，保险赔付核定，停产。");
+                let torn = scores_of(&begun(model), &other, kept, 2).0;
+                assert_eq!(bits(&torn[..kept as usize]), bits(&whole[..kept as usize]), "{model:?}, {kept}");
+            }
+            let networks: Vec<serde_json::Value> = {
+                let mut corpus = Corpus::new(0);
+                (corpus.market, corpus.features) = (Some(market(DAYS)), vec![vectors()]);
+                corpus.put(&texts(), 20);
+                let (set, _) = corpus.run(&begun(model));
+                let meta = SetMeta::read(corpus.store.set(&set).unwrap().unwrap().header()).unwrap();
+                let folds = meta.folds.unwrap().into_iter().map(|fold| fold.test.0.to_string());
+                let networks = meta.networks.unwrap();
+                for (first, network) in folds.zip(networks.as_array().unwrap()) {
+                    let until = network["vectors_until"].as_str().unwrap();
+                    assert!(until < first.as_str(), "vectors until {until} in a fold that tests from {first} on");
+                    assert!(network["given_words"].as_u64().unwrap() >= 4, "{network}");
+                }
+                networks.as_array().unwrap().clone()
+            };
+            assert_eq!(networks.len(), 5);
+            assert!(networks.windows(2).all(|two| two[0]["vectors_until"] <= two[1]["vectors_until"]));
+            assert_ne!(networks[0]["vectors_until"], networks[4]["vectors_until"], "later folds have later vintages");
+        }
+    }
+
+    #[test]
+    fn vectors_of_a_file_are_known_from_the_end_of_their_text_on() {
+        let mut corpus = Corpus::new(0);
+        corpus.market = Some(market(DAYS));
+        corpus.put(&texts(), 20);
+        std::fs::write(corpus.dir.path().join("v.vec"), "2 3\n增加 1 0 0.5\n减少 -1 0.5 0\n").unwrap();
+        let mut feature = feature(Model::TextCnn);
+        feature.embeddings.file = "v.vec".into();
+        let error = format!("{:#}", corpus.try_run(&feature).unwrap_err());
+        assert!(error.contains("v.vec does not say how far") && error.contains("embeddings.fitted_until"), "{error}");
+        feature.embeddings.fitted_until = Some(day(44));
+        let (set, _) = corpus.run(&feature);
+        let header = corpus.store.set(&set).unwrap().unwrap().header().clone();
+        assert_eq!(header.spec.fitted_until, day(44).and_hms_opt(23, 59, 59));
+        let networks = SetMeta::read(&header).unwrap().networks.unwrap();
+        assert_eq!(networks[0]["given_words"], 2);
+        std::fs::write(corpus.dir.path().join("v.vec"), "2 3\n增加 1 0 0\n减少 -1 0.5 0\n").unwrap();
+        assert_ne!(corpus.run(&feature).0, set, "other vectors make another set");
+    }
+
+    #[test]
+    fn embeddings_that_cannot_be_had_are_told() {
+        let mut corpus = Corpus::new(0);
+        corpus.market = Some(market(DAYS));
+        corpus.put(&texts(), 20);
+        corpus.features = vec![Feature { name: "tone".into(), ..Feature::default() }];
+        let error = |corpus: &Corpus, feature: &Feature| format!("{:#}", corpus.try_run(feature).unwrap_err());
+        let begun = begun(Model::TextRnn);
+        let said = error(&corpus, &begun);
+        assert!(
+            said.contains("embeddings.feature = \"w2v\" names no feature") && said.contains("there is none"),
+            "{said}"
+        );
+        let mut late = vectors();
+        late.vintages.min_train_documents = 500;
+        corpus.features.push(late);
+        let said = error(&corpus, &begun);
+        assert!(
+            said.contains("feature \"w2v\" has a vintage") && said.contains("vintages.min_train_documents"),
+            "{said}"
+        );
+        let mut both = begun.clone();
+        both.embeddings.file = "v.vec".into();
+        assert!(error(&corpus, &both).contains("names both a feature (\"w2v\") and a file (v.vec)"));
+        let mut none = begun.clone();
+        none.embeddings = EmbeddingParams::default();
+        assert!(error(&corpus, &none).contains("give them with embeddings.feature or embeddings.file"));
+        none.embeddings.fitted_until = Some(day(3));
+        assert!(error(&corpus, &none).contains("no embeddings.file is named"));
     }
 
     #[test]

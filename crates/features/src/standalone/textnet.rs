@@ -1,4 +1,4 @@
-//! TextCNN and TextRNN on plain files: lines with a label in, a model file out; and what `eval`, `embed` and `explain` make of it.
+//! TextCNN and TextRNN on plain files: lines with a label or labels in, a model file out; and what `eval`, `embed` and `explain` make of it.
 //!
 //! A text is its title and its text, every token as written: order matters here. Documents are held in memory as numbers of words.
 
@@ -20,7 +20,9 @@ use inkstone_base::data::{Key, Report};
 use inkstone_base::job::Ctx;
 use inkstone_models::checkpoint::Checkpoint;
 use inkstone_models::textnet::{Examples, TextNet, TextNetKind, TextNetParams};
-use inkstone_models::{ClassReport, Explanation, Fields, Goal, ModelHeader, Part, WordLimits, WordVectors};
+use inkstone_models::{
+    ClassReport, Explanation, Fields, Goal, LabelReport, ModelHeader, Part, WordLimits, WordVectors,
+};
 
 /// Documents that a thread takes at once.
 const CHUNK: usize = 64;
@@ -30,12 +32,15 @@ pub(crate) fn is_kind(kind: &str) -> bool {
     TextNetKind::of_file(kind).is_some()
 }
 
-/// Trains a classifier on all lines with a label and writes it to `output`. An interrupted training leaves a checkpoint beside it,
+/// Trains a classifier on all lines with what is to be learned (`learn`, or the first of labels and label that a line has) and writes it
+/// to `output`. An interrupted training leaves a checkpoint beside it,
 /// from which the same training goes on. The report has `documents`, `tokens`, `vocabulary`, `fitted_until`, `classes` (documents of
 /// each), `parameters`, `epochs`, and with given vectors the number of words that have one, `pretrained_words`.
+#[allow(clippy::too_many_arguments, reason = "input, output, and what is learned how")]
 pub fn train(
     lines: &mut Lines,
     cutter: &Cutter,
+    learn: Option<Learn>,
     vocabulary: WordLimits,
     params: &TextNetParams,
     pretrained: Option<&WordVectors>,
@@ -43,20 +48,20 @@ pub fn train(
     ctx: &Ctx,
 ) -> Result<Report> {
     params.check()?;
-    let corpus = Corpus::read(lines, Some(Learn::Label), false, ctx)?;
+    let corpus = Corpus::read(lines, learn, false, ctx)?;
     corpus.goal.check()?;
-    let Goal::Classes { class, names } = &corpus.goal else { bail!("a label is one class") };
+    let names = corpus.goal.names().to_vec();
     let (words, tokens, documents) = numbered(&corpus.fields(), cutter, vocabulary, params.max_tokens, ctx)?;
-    let known = pretrained.map(|vectors| words.iter().filter(|word| vectors.number(word).is_some()).count());
+    let known = pretrained.map(|vectors| vectors.known(&words));
     let what = json!({
-        "network": params, "seed": ctx.seed(), "words": words, "classes": names, "class": class,
+        "network": params, "seed": ctx.seed(), "words": words, "goal": corpus.goal,
         "text": Key::of(bytemuck::cast_slice(&documents.concat())), "ends": documents.iter().map(Vec::len).collect::<Vec<_>>(),
         "pretrained": pretrained.map(|vectors| Key::of(bytemuck::cast_slice(vectors.values()))),
     });
     let checkpoint = Checkpoint::new(output, &what)?;
     let vocabulary = words.len();
-    let examples = Examples { documents, class: class.clone() };
-    let model = TextNet::train(&examples, words, names.clone(), pretrained, params, Some(&checkpoint), ctx)?;
+    let examples = Examples { documents, goal: corpus.goal.clone() };
+    let model = TextNet::train(&examples, words, pretrained, params, Some(&checkpoint), ctx)?;
     let fitted_until = last_seen(corpus.last_time(), pretrained);
     model.save(output, cutter.spec(), corpus.len() as u64, fitted_until)?;
     checkpoint.remove()?;
@@ -65,7 +70,7 @@ pub fn train(
     report.fact("tokens", tokens);
     report.fact("vocabulary", vocabulary);
     report.fact("fitted_until", fitted_until);
-    let sizes = names.iter().cloned().zip(corpus.goal.sizes().into_iter().map(Value::from));
+    let sizes = names.into_iter().zip(corpus.goal.sizes().into_iter().map(Value::from));
     report.fact("classes", sizes.collect::<serde_json::Map<String, Value>>());
     report.fact("parameters", model.parameters());
     report.fact("epochs", model.epochs());
@@ -121,10 +126,12 @@ impl Opened<TextNet> {
         self.model.probabilities(&documents)
     }
 
-    /// The likeliest class of each row; the first of equals.
-    fn called(&self, probabilities: &[f64]) -> Vec<u32> {
-        let row = |p: &[f64]| (0..p.len()).rev().max_by(|&a, &b| p[a].total_cmp(&p[b])).unwrap_or(0) as u32;
-        probabilities.chunks(self.model.classes().len()).map(row).collect()
+    /// Of each row its labels, those likelier than not, or its class, the likeliest; the first of equals.
+    fn called(&self, probabilities: &[f64]) -> Vec<Vec<u32>> {
+        let labels = |p: &[f64]| (0..).zip(p).filter(|(_, p)| **p > 0.5).map(|(label, _)| label).collect();
+        let class = |p: &[f64]| vec![(0..p.len()).rev().max_by(|&a, &b| p[a].total_cmp(&p[b])).unwrap_or(0) as u32];
+        let rows = probabilities.chunks(self.model.names().len());
+        if self.model.has_labels() { rows.map(labels).collect() } else { rows.map(class).collect() }
     }
 }
 
@@ -134,7 +141,7 @@ impl Fitted for Opened<TextNet> {
     }
 
     fn columns(&self) -> Result<Columns> {
-        let numbers = self.model.classes().iter().map(|name| format!("p:{name}")).collect();
+        let numbers = self.model.names().iter().map(|name| format!("p:{name}")).collect();
         Ok(Columns::Table { text: Some("label".to_owned()), numbers })
     }
 
@@ -142,29 +149,34 @@ impl Fitted for Opened<TextNet> {
         // One by one: documents that are computed together move one another's last digits.
         let rows = lines.iter().map(|line| self.probabilities(&[fields(line)]));
         let numbers = rows.collect::<Result<Vec<Vec<f64>>>>()?.concat();
-        let name = |class: u32| self.model.classes()[class as usize].clone();
-        Ok(Rows::Table { texts: self.called(&numbers).into_iter().map(name).collect(), numbers })
+        let name = |&number: &u32| self.model.names()[number as usize].as_str();
+        let label = |called: Vec<u32>| called.iter().map(name).collect::<Vec<&str>>().join("|");
+        Ok(Rows::Table { texts: self.called(&numbers).into_iter().map(label).collect(), numbers })
     }
 
     fn explain(&self, line: &Line<'_>, of: Option<&str>) -> Result<Explanation> {
-        let classes = self.model.classes();
+        let names = self.model.names();
         let of = of.map(|name| {
-            classes
+            names
                 .iter()
                 .position(|known| known == name)
-                .with_context(|| format!("the model knows no class {name:?}; it knows {}", classes.join(", ")))
+                .with_context(|| format!("the model knows no class {name:?}; it knows {}", names.join(", ")))
         });
         let fields = fields(line);
         let tokens = tokens(&fields, &self.cutter);
         let found = self.model.reasons(&self.model.document(&tokens), of.transpose()?)?;
-        let (name, other) = (&classes[found.of], &classes[found.against]);
+        let name = &names[found.of];
+        let (of, score) = match found.against.map(|other| &names[other]) {
+            Some(other) => (format!("{name} over {other}"), format!("ln(p({name}) / p({other}))")),
+            None => (name.clone(), format!("ln(p({name}) / (1 - p({name})))")),
+        };
         let part = |(token, &value): (&str, &f64)| Part { token: token.to_owned(), value, detail: Vec::new() };
         let terms: Vec<Part> = tokens.into_iter().zip(&found.parts).map(part).collect();
         Ok(Explanation {
-            of: Some(format!("{name} over {other}")),
+            of: Some(of),
             formula: format!(
-                "ln(p({name}) / p({other})); a token's part = gradient of it by the token's vector x that vector; the \
-                 intercept is what no token gave to first order"
+                "{score}; a token's part = gradient of it by the token's vector x that vector; the intercept is what no token gave to \
+                 first order"
             ),
             score: found.score,
             intercept: found.score - found.parts.iter().sum::<f64>(),
@@ -175,9 +187,9 @@ impl Fitted for Opened<TextNet> {
 
     fn evaluate(&self, lines: &mut Lines, params: &EvalParams, ctx: &Ctx) -> Result<(Figures, Report)> {
         params.no_table(&self.header.kind)?;
-        let corpus = Corpus::read_for(lines, Learn::Label, self.model.classes(), ctx)
-            .context("the model is measured on lines with a label")?;
-        let Goal::Classes { class, names } = &corpus.goal else { bail!("a label is one class") };
+        let (learn, name) = if self.model.has_labels() { (Learn::Labels, "labels") } else { (Learn::Label, "a label") };
+        let corpus = Corpus::read_for(lines, learn, self.model.names(), ctx)
+            .with_context(|| format!("the model is measured on lines with {name}"))?;
         let read = corpus.fields();
         let parts = ctx.install(|| {
             let parts = read.par_chunks(CHUNK).map(|part| {
@@ -186,9 +198,14 @@ impl Fitted for Opened<TextNet> {
             });
             parts.collect::<Result<Vec<Vec<f64>>>>()
         })?;
-        let report = ClassReport::new(class, &self.called(&parts.concat()), names);
+        let called = self.called(&parts.concat());
+        let report = match &corpus.goal {
+            Goal::Classes { class, names } => json!(ClassReport::new(class, &called.concat(), names)),
+            Goal::Labels { labels, names } => json!(LabelReport::new(labels, &called, names)),
+            Goal::Values(_) => bail!("a network of classes or labels is not measured on values"),
+        };
         let mut figures = Figures::new();
-        if let Value::Object(report) = serde_json::to_value(report)? {
+        if let Value::Object(report) = report {
             figures.extend(report);
         }
         Ok((figures, lines.finish()?))
@@ -221,7 +238,7 @@ mod tests {
     fn trained(text: String, params: &TextNetParams, pretrained: Option<&WordVectors>, dir: &Path) -> Result<Report> {
         let cutter = Cutter::new(CutSpec::new(LineFormat::Jsonl, TokenizerParams::default()), Path::new("")).unwrap();
         let (vocabulary, ctx) = (WordLimits { min_count: 2, max_words: 0 }, Ctx::new(2, 1).unwrap());
-        train(&mut lines(text), &cutter, vocabulary, params, pretrained, &dir.join("m"), &ctx)
+        train(&mut lines(text), &cutter, None, vocabulary, params, pretrained, &dir.join("m"), &ctx)
     }
 
     fn small(kind: TextNetKind) -> TextNetParams {

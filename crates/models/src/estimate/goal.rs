@@ -1,8 +1,9 @@
 //! The goal of an estimator: one class a row, a set of labels a row, or a value a row.
 
 use anyhow::{Result, bail, ensure};
+use serde::Serialize;
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub enum Goal {
     /// One class a row.
     Classes {

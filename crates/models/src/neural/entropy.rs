@@ -72,7 +72,7 @@ pub(crate) fn log_sum(scores: &[f32]) -> f32 {
 /// e^x for x up to 88, to a unit or two of the last place, without a branch so that loops over it become vector instructions:
 /// 2^n e^r with |r| at most ln 2 / 2, and the polynomial of Cephes for e^r. NaN stays NaN; below e^-87 it is as if e^-87.
 #[inline(always)]
-fn exp(x: f32) -> f32 {
+pub(crate) fn exp(x: f32) -> f32 {
     // `clamp` keeps NaN.
     let x = x.clamp(-87.0, 88.0);
     let n = (x * std::f32::consts::LOG2_E).round_ties_even();

@@ -1,6 +1,6 @@
 //! The training loop of all networks: epochs of batches, held-out text that says when to stop, checkpoints.
 //!
-//! A batch is cut into pieces whose size does not depend on the threads; each piece has a graph of its own, and gradients are
+//! A batch is cut into pieces whose size does not depend on the threads; each piece is computed by itself, and gradients are
 //! summed in the order of the pieces. All random draws come from the seed, the epoch and the batch, so that a run that was
 //! interrupted ends with the bytes of one that was not.
 
@@ -66,8 +66,12 @@ pub struct EpochFigures {
 
 /// A network that can be trained.
 pub(crate) trait Network: Sync {
-    /// The input of one graph.
+    /// The part of a batch that is computed at once.
     type Piece: Send + Sync;
+    /// The weights as pieces are computed with them.
+    type Ready<'w>: Sync
+    where
+        Self: 'w;
 
     /// Batches of an epoch.
     fn batches(&self) -> usize;
@@ -84,14 +88,34 @@ pub(crate) trait Network: Sync {
     /// By weight the rows that pieces read; none for all.
     fn reads(&self, pieces: &[Self::Piece]) -> Vec<Option<Vec<u32>>>;
 
-    /// The sum of the losses of a piece, and what it gives on to the next batch.
-    fn loss(&self, leaves: &Leaves, piece: &Self::Piece) -> Result<(Tensor, Vec<f32>)>;
+    /// Makes the weights ready; pieces read these rows of them.
+    fn ready<'w>(&'w self, weights: &'w Weights, rows: &'w [Option<Vec<u32>>]) -> Result<Self::Ready<'w>>;
+
+    /// The loss of a piece with its gradients.
+    fn gradients(&self, ready: &Self::Ready<'_>, piece: &Self::Piece) -> Result<PieceGradients>;
 
     /// Examples of a piece.
     fn size(&self, piece: &Self::Piece) -> usize;
 
     /// Mean loss of a held-out example, if any are held out.
     fn held_out(&self, weights: &Weights, ctx: &Ctx) -> Result<Option<f64>>;
+}
+
+/// What a piece gives.
+pub(crate) struct PieceGradients {
+    /// The sum of the losses of its examples.
+    pub loss: f64,
+    /// By weight, of the rows that the batch reads; empty where the loss does not depend on it.
+    pub by_weight: Vec<Vec<f32>>,
+    /// What it gives on to the next batch.
+    pub carried: Vec<f32>,
+}
+
+impl PieceGradients {
+    /// Of a graph of candle.
+    pub(crate) fn of_graph(leaves: &Leaves, (loss, carried): (Tensor, Vec<f32>)) -> Result<PieceGradients> {
+        Ok(PieceGradients { loss: f64::from(loss.to_scalar::<f32>()?), by_weight: leaves.gradients(&loss)?, carried })
+    }
 }
 
 /// The state of training after an epoch.
@@ -200,17 +224,20 @@ fn epoch<N: Network>(network: &N, state: &mut FitState, params: &FitParams, ctx:
         let mut rng = draws(ctx.seed(), number, batch);
         let pieces = network.batch(&order, batch, std::mem::take(&mut carried), &mut rng);
         let examples: usize = pieces.iter().map(|piece| network.size(piece)).sum();
-        let leaves = state.weights.leaves(network.reads(&pieces))?;
-        let done = ctx.install(|| {
-            let pieces = pieces.par_iter().map(|piece| -> Result<(f64, Vec<Vec<f32>>, Vec<f32>)> {
-                ctx.check()?;
-                let (loss, carried) = network.loss(&leaves, piece)?;
-                Ok((f64::from(loss.to_scalar::<f32>()?), leaves.gradients(&loss)?, carried))
-            });
-            pieces.collect::<Result<Vec<_>>>()
-        })?;
-        let loss: f64 = done.iter().map(|(loss, ..)| loss).sum();
-        let (gradients, on): (Vec<Vec<Vec<f32>>>, Vec<Vec<f32>>) = done.into_iter().map(|(_, g, c)| (g, c)).unzip();
+        let rows = network.reads(&pieces);
+        let done = {
+            let ready = network.ready(&state.weights, &rows)?;
+            ctx.install(|| {
+                let pieces = pieces.par_iter().map(|piece| {
+                    ctx.check()?;
+                    network.gradients(&ready, piece)
+                });
+                pieces.collect::<Result<Vec<PieceGradients>>>()
+            })?
+        };
+        let loss: f64 = done.iter().map(|piece| piece.loss).sum();
+        let (gradients, on): (Vec<Vec<Vec<f32>>>, Vec<Vec<f32>>) =
+            done.into_iter().map(|piece| (piece.by_weight, piece.carried)).unzip();
         carried = on;
         ctx.install(|| {
             let mut gradient = summed(gradients, 1.0 / examples as f32);
@@ -227,7 +254,7 @@ fn epoch<N: Network>(network: &N, state: &mut FitState, params: &FitParams, ctx:
                 let by = (params.clip / length) as f32;
                 gradient.iter_mut().for_each(|values| values.iter_mut().for_each(|v| *v *= by));
             }
-            state.weights.step(&leaves, &gradient, state.lr as f32);
+            state.weights.step(&rows, &gradient, state.lr as f32);
             Ok(())
         })?;
         sum += loss;

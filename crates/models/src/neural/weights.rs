@@ -27,13 +27,15 @@ pub(crate) struct Weight {
     pub values: Vec<f32>,
     /// True if training leaves it as it is.
     pub fixed: bool,
+    /// Share of the values that is added to their gradient: an L2 penalty.
+    pub decay: f32,
     moments: [Vec<f32>; 2],
 }
 
 impl Weight {
     /// Takes numbers, `[rows, dim]` row by row.
     pub(crate) fn new(name: &'static str, dim: usize, values: Vec<f32>) -> Weight {
-        Weight { name, dim, values, fixed: false, moments: [Vec::new(), Vec::new()] }
+        Weight { name, dim, values, fixed: false, decay: 0.0, moments: [Vec::new(), Vec::new()] }
     }
 
     pub(crate) fn zeros(name: &'static str, rows: usize, dim: usize) -> Weight {
@@ -84,15 +86,20 @@ impl Weights {
         self.all.iter().filter(|weight| !weight.fixed).map(|weight| weight.values.len()).sum()
     }
 
+    /// The values by number.
+    pub(crate) fn values(&self) -> Vec<&[f32]> {
+        self.all.iter().map(|weight| &weight.values[..]).collect()
+    }
+
     /// The sections of a model file.
     pub(crate) fn sections(&self) -> Vec<(&'static str, &[u8])> {
         self.all.iter().map(|weight| (weight.name, bytemuck::cast_slice(&weight.values))).collect()
     }
 
     /// For a graph that gradients are wanted of: by weight the ascending rows that it reads, or none for all.
-    pub(crate) fn leaves(&self, rows: Vec<Option<Vec<u32>>>) -> Result<Leaves> {
-        let leaf = |(weight, rows): (&Weight, Option<Vec<u32>>)| -> Result<Leaf> {
-            let values = match &rows {
+    pub(crate) fn leaves(&self, rows: &[Option<Vec<u32>>]) -> Result<Leaves> {
+        let leaf = |(weight, rows): (&Weight, &Option<Vec<u32>>)| -> Result<Leaf> {
+            let values = match rows {
                 None => weight.values.clone(),
                 Some(rows) => {
                     let row = |&row: &u32| &weight.values[row as usize * weight.dim..][..weight.dim];
@@ -104,7 +111,7 @@ impl Weights {
                 true => Tensor::from_vec(values, shape, &Device::Cpu)?,
                 false => Var::from_vec(values, shape, &Device::Cpu)?.into_inner(),
             };
-            Ok(Leaf { tensor, rows })
+            Ok(Leaf { tensor, rows: rows.clone() })
         };
         Ok(Leaves(self.all.iter().zip(rows).map(leaf).collect::<Result<_>>()?))
     }
@@ -118,18 +125,19 @@ impl Weights {
         Ok(Leaves(self.all.iter().map(leaf).collect::<Result<_>>()?))
     }
 
-    /// One step of Adam down these gradients, which are as the leaves are; those of nothing are left out.
-    pub(crate) fn step(&mut self, leaves: &Leaves, gradients: &[Vec<f32>], rate: f32) {
+    /// One step of Adam down these gradients, which are by weight of these ascending rows, or of all; those of nothing are left out.
+    pub(crate) fn step(&mut self, rows: &[Option<Vec<u32>>], gradients: &[Vec<f32>], rate: f32) {
         self.steps += 1;
         let [first, second] = BETA;
         // The corrections for moments that began at zero.
         let size = rate * (1.0 - second.powi(self.steps)).sqrt() / (1.0 - first.powi(self.steps));
-        let read = self.all.iter_mut().zip(&leaves.0).zip(gradients);
-        for ((weight, leaf), gradient) in read.filter(|((weight, _), gradient)| !weight.fixed && !gradient.is_empty()) {
-            let Weight { dim, values, moments, .. } = weight;
+        let read = self.all.iter_mut().zip(rows).zip(gradients);
+        for ((weight, rows), gradient) in read.filter(|((weight, _), gradient)| !weight.fixed && !gradient.is_empty()) {
+            let Weight { dim, values, moments, decay, .. } = weight;
             moments.iter_mut().for_each(|moment| moment.resize(values.len(), 0.0));
             let [means, squares] = moments;
             let numbers = |x: &mut f32, m: &mut f32, v: &mut f32, g: f32| {
+                let g = g + *decay * *x;
                 *m += (1.0 - first) * (g - *m);
                 *v += (1.0 - second) * (g * g - *v);
                 *x -= size * *m / (v.sqrt() + EPSILON);
@@ -137,7 +145,7 @@ impl Weights {
             let row = |((x, m), v): ((&mut [f32], &mut [f32]), &mut [f32]), g: &[f32]| {
                 x.iter_mut().zip(m).zip(v).zip(g).for_each(|(((x, m), v), &g)| numbers(x, m, v, g));
             };
-            match &leaf.rows {
+            match rows {
                 None => {
                     let length = ROWS * *dim;
                     let parts = values.par_chunks_mut(length).zip(means.par_chunks_mut(length));
@@ -254,12 +262,13 @@ mod tests {
     #[test]
     fn a_step_touches_the_rows_that_were_read_and_goes_down_by_the_rate() {
         let mut weights = Weights::new(vec![Weight::new("w", 2, vec![1.0; 6]), Weight::new("b", 1, vec![0.5])]);
-        let leaves = weights.leaves(vec![Some(vec![0, 2]), None]).unwrap();
+        let read = [Some(vec![0, 2]), None];
+        let leaves = weights.leaves(&read).unwrap();
         let rows = leaves.rows(0, &[2, 2]).unwrap();
         let loss = (rows.sum_all().unwrap() + leaves.matrix(1).sum_all().unwrap()).unwrap();
         let gradients = leaves.gradients(&loss).unwrap();
         assert_eq!(gradients, [vec![0.0, 0.0, 2.0, 2.0], vec![1.0]]);
-        weights.step(&leaves, &gradients, 0.1);
+        weights.step(&read, &gradients, 0.1);
         // The first step of Adam is the rate, whatever the size of the gradient.
         let expected = [1.0, 1.0, 1.0, 1.0, 0.9, 0.9];
         assert!(weights.all[0].values.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-5), "{weights:?}");

@@ -9,7 +9,7 @@ use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::fit::{EpochFigures, FitParams, Network, fit};
+use super::fit::{EpochFigures, FitParams, Network, PieceGradients, fit};
 use super::relu;
 use super::weights::{Leaves, Weight, Weights, distinct};
 use crate::checkpoint::Checkpoint;
@@ -102,8 +102,24 @@ impl Windows<'_> {
     }
 }
 
+impl Windows<'_> {
+    /// The sum of the losses of a piece, and what it gives on to the next batch.
+    fn loss(&self, leaves: &Leaves, piece: &WindowPiece) -> Result<(Tensor, Vec<f32>)> {
+        let (width, n) = (self.params.width(), self.size(piece));
+        let x = leaves.rows(VECTORS, &piece.words)?.reshape((2 * n, width * self.params.dim))?;
+        let inner = x.matmul(&leaves.matrix(HIDDEN).t()?)?.broadcast_add(leaves.matrix(BIAS))?.tanh()?;
+        let scores = inner.matmul(&leaves.matrix(SCORE).t()?)?;
+        let margin = (scores.narrow(0, n, n)? - scores.narrow(0, 0, n)?)?;
+        Ok((relu(&(margin + 1.0)?)?.sum_all()?, Vec::new()))
+    }
+}
+
 impl Network for Windows<'_> {
     type Piece = WindowPiece;
+    type Ready<'w>
+        = Leaves
+    where
+        Self: 'w;
 
     fn batches(&self) -> usize {
         self.length()
@@ -143,13 +159,12 @@ impl Network for Windows<'_> {
         vec![Some(distinct(pieces.iter().flat_map(|piece| piece.words.iter().copied()))), None, None, None]
     }
 
-    fn loss(&self, leaves: &Leaves, piece: &WindowPiece) -> Result<(Tensor, Vec<f32>)> {
-        let (width, n) = (self.params.width(), self.size(piece));
-        let x = leaves.rows(VECTORS, &piece.words)?.reshape((2 * n, width * self.params.dim))?;
-        let inner = x.matmul(&leaves.matrix(HIDDEN).t()?)?.broadcast_add(leaves.matrix(BIAS))?.tanh()?;
-        let scores = inner.matmul(&leaves.matrix(SCORE).t()?)?;
-        let margin = (scores.narrow(0, n, n)? - scores.narrow(0, 0, n)?)?;
-        Ok((relu(&(margin + 1.0)?)?.sum_all()?, Vec::new()))
+    fn ready<'w>(&'w self, weights: &'w Weights, rows: &'w [Option<Vec<u32>>]) -> Result<Leaves> {
+        weights.leaves(rows)
+    }
+
+    fn gradients(&self, leaves: &Leaves, piece: &WindowPiece) -> Result<PieceGradients> {
+        PieceGradients::of_graph(leaves, self.loss(leaves, piece)?)
     }
 
     fn size(&self, piece: &WindowPiece) -> usize {

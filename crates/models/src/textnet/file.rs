@@ -2,13 +2,17 @@
 
 use std::path::Path;
 
-use anyhow::{Result, bail};
+use anyhow::{Result, bail, ensure};
 use chrono::NaiveDateTime;
 use serde::Serialize;
 
-use super::{TextNet, TextNetKind, TextNetParams};
+use super::{Outputs, TextNet, TextNetKind, TextNetParams};
 use crate::neural::file::{Saved, read_settings, read_weights};
 use crate::{ModelFile, pack_strings};
+
+/// The section of the names of classes, and that of labels.
+const CLASSES: &str = "class_names";
+const LABELS: &str = "label_names";
 
 impl TextNetKind {
     /// The network that files of this kind hold.
@@ -28,8 +32,9 @@ impl TextNet {
     ) -> Result<()> {
         let TextNet { params, weights, epochs, .. } = self;
         let words = pack_strings(self.words.iter().map(AsRef::as_ref));
-        let classes = pack_strings(self.classes.iter().map(AsRef::as_ref));
-        let sections = [("words", &words[..]), ("class_names", &classes[..])];
+        let names = pack_strings(self.names.iter().map(AsRef::as_ref));
+        let section = if self.has_labels() { LABELS } else { CLASSES };
+        let sections = [("words", &words[..]), (section, &names[..])];
         Saved { kind: params.kind.name(), params, weights, epochs }.write(path, cut, documents, fitted_until, &sections)
     }
 
@@ -40,8 +45,11 @@ impl TextNet {
         let (params, epochs): (TextNetParams, _) = read_settings(file, kind.name())?;
         params.check()?;
         let words: Vec<Box<str>> = file.strings("words")?.into_iter().map(Box::from).collect();
-        let classes: Vec<String> = file.strings("class_names")?.into_iter().map(str::to_owned).collect();
-        let weights = read_weights(file, params.shapes(words.len(), classes.len()))?;
-        TextNet::from_parts(params, words, classes, weights, epochs)
+        let (section, outputs) =
+            if file.bytes(LABELS).is_ok() { (LABELS, Outputs::Labels) } else { (CLASSES, Outputs::Classes) };
+        let names: Vec<String> = file.strings(section)?.into_iter().map(str::to_owned).collect();
+        ensure!(!names.is_empty(), "a {} model without classes; train it again", kind.name());
+        let weights = read_weights(file, params.shapes(words.len(), names.len()))?;
+        Ok(TextNet::from_parts(params, words, (names, outputs), weights, epochs))
     }
 }

@@ -2,35 +2,44 @@
 //!
 //! | kind | paper | features of a text |
 //! |---|---|---|
-//! | `textcnn` | Kim 2014 | for each width w and filter F: the largest over all windows of w words of relu(F x + b) |
-//! | `textrnn` | bidirectional LSTM (Hochreiter and Schmidhuber 1997; Graves and Schmidhuber 2005) | the states of both directions: the largest of each unit over the text, or the last |
+//! | `textcnn` | Kim 2014 | for each width w and filter F, over all windows of w words: the largest relu(F x + b), or the mean |
+//! | `textrnn` | LSTM (Hochreiter and Schmidhuber 1997) or GRU (Cho et al. 2014), layers of one or both directions (Graves and Schmidhuber 2005) | of each unit of the last layer: the largest state over the text, the mean, or the last |
 //!
-//! x are the vectors of the words, learned from chance or from given ones. The probabilities of the classes are the softmax of C f + c;
-//! in training, features f are dropped by chance (`dropout`) and the others grow by as much. Words outside the vocabulary share one
-//! vector. What stands beyond the end of a text has no influence, whatever it is computed beside.
+//! x are the vectors of the words, learned from chance or from given ones, which are tuned, kept, or both side by side. The probabilities of
+//! the classes are the softmax of C f + c; where a text has any number of labels, that of each label is the sigmoid. In training, features
+//! f are dropped by chance (`dropout`) and the others grow by as much. Words outside the vocabulary share one vector. Nothing is computed
+//! beyond the end of a text, and a text has the same bits whatever it is computed beside.
+//!
+//! Networks are computed forward and backward here, without a library: see `kernel`, `convolution` and `recurrent`.
 
 mod batches;
+mod convolution;
 mod file;
-mod layers;
+mod kernel;
+mod loss;
+mod net;
+mod params;
+mod recurrent;
+mod stack;
 #[cfg(test)]
 mod tests;
 mod walk;
 
-use anyhow::{Result, ensure};
-use candle_core::{Tensor, Var};
+use anyhow::{Result, bail, ensure};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rustc_hash::FxHashMap;
-use serde::{Deserialize, Serialize};
 
-use super::WordVectors;
 use super::checkpoint::Checkpoint;
+use super::neural::EpochFigures;
 use super::neural::fit::fit;
-use super::neural::weights::{Leaves, Weight, Weights};
-use super::neural::{EpochFigures, FitParams};
+use super::neural::weights::{Weight, Weights};
+use super::{Goal, WordVectors};
 use batches::{TextBatches, TextPiece};
 use inkstone_base::job::Ctx;
-pub use walk::{NetFold, NetWalk, NumberedTexts, net_walk};
+use net::Net;
+pub use params::{Cell, Channels, Pool, Reads, TextNetKind, TextNetParams};
+pub use walk::{GivenVectors, NetFold, NetWalk, NumberedTexts, VectorsOfFold, net_walk};
 
 /// The weights by number.
 const VECTORS: usize = 0;
@@ -39,147 +48,58 @@ const INNER: usize = 2;
 
 /// Bound of the vectors of words that no given ones have, as Kim's.
 const START: f32 = 0.25;
-/// Names of the filters of each width, as many as there can be.
-const FILTERS: [&str; 6] = ["filters1", "filters2", "filters3", "filters4", "filters5", "filters6"];
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum TextNetKind {
-    /// Filters over windows of words.
-    #[default]
-    TextCnn,
-    /// A bidirectional LSTM.
-    TextRnn,
-}
-
-impl TextNetKind {
-    pub const ALL: [TextNetKind; 2] = [TextNetKind::TextCnn, TextNetKind::TextRnn];
-
-    /// The name in `train` and in model files.
-    pub fn name(self) -> &'static str {
-        match self {
-            TextNetKind::TextCnn => "textcnn",
-            TextNetKind::TextRnn => "textrnn",
-        }
-    }
-}
-
-/// The part of the LSTM's states that becomes features.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
-#[serde(rename_all = "lowercase")]
-pub enum Pool {
-    /// The largest value of each unit over the text.
-    #[default]
-    Max,
-    /// The last state of each direction.
-    Last,
-}
-
-defaults! {
-    /// Parameters of a classifier of texts.
-    pub struct TextNetParams {
-        kind: TextNetKind = TextNetKind::TextCnn,
-        /// Values of a word vector.
-        dim: usize = 100,
-        /// For `textcnn`: words of a window, one for each kind of filter.
-        widths: Vec<usize> = vec![3, 4, 5],
-        /// For `textcnn`: filters of each width.
-        maps: usize = 100,
-        /// For `textrnn`: units of each direction.
-        hidden: usize = 100,
-        /// For `textrnn`: what becomes features.
-        pool: Pool = Pool::Max,
-        /// Share of the features that is dropped in training.
-        dropout: f64 = 0.5,
-        /// Tokens read of a text at the most, the first ones.
-        max_tokens: usize = 256,
-        /// True if word vectors stay as they were given.
-        fixed: bool = false,
-        /// Training. The held-out documents are evenly spread over the text.
-        fit: FitParams = FitParams { epochs: 10, batch: 50, held_out_share: 0.1, ..FitParams::default() },
-    }
-}
-
-impl TextNetParams {
-    /// Fails when a setting cannot work.
-    pub fn check(&self) -> Result<()> {
-        ensure!(self.dim > 0, "--dim 0 leaves no word vector; give 1 or more");
-        let widths = &self.widths;
-        ensure!(
-            (1..=FILTERS.len()).contains(&widths.len()) && widths.iter().all(|width| (1..=20).contains(width)),
-            "--widths {widths:?} must be one to {} numbers from 1 to 20",
-            FILTERS.len()
-        );
-        ensure!(self.maps > 0 && self.hidden > 0, "--maps 0 and --hidden 0 leave no features; give 1 or more");
-        ensure!((0.0..1.0).contains(&self.dropout), "--dropout {} must be 0 or more and below 1", self.dropout);
-        ensure!(self.max_tokens > 0, "--max-tokens 0 leaves no text; give 1 or more");
-        self.fit.check()
-    }
-
-    fn features(&self) -> usize {
-        match self.kind {
-            TextNetKind::TextCnn => self.widths.len() * self.maps,
-            TextNetKind::TextRnn => 2 * self.hidden,
-        }
-    }
-
-    /// Tokens that a text is lengthened to, so that each filter has a window.
-    fn least(&self) -> usize {
-        match self.kind {
-            TextNetKind::TextCnn => self.widths.iter().copied().max().unwrap_or(1),
-            TextNetKind::TextRnn => 1,
-        }
-    }
-
-    /// Names and shapes of the weights.
-    fn shapes(&self, words: usize, classes: usize) -> Vec<(&'static str, usize, usize)> {
-        let (m, h) = (self.dim, self.hidden);
-        let mut shapes = vec![("vectors", words + 1, m), ("classes", classes, self.features() + 1)];
-        match self.kind {
-            TextNetKind::TextCnn => {
-                shapes.extend(self.widths.iter().zip(FILTERS).map(|(width, name)| (name, self.maps, width * m)));
-                shapes.push(("filter_bias", self.widths.len(), self.maps));
-            }
-            TextNetKind::TextRnn => shapes.extend([
-                ("forward_words", 4 * h, m),
-                ("forward_state", 4 * h, h),
-                ("forward_bias", 1, 4 * h),
-                ("backward_words", 4 * h, m),
-                ("backward_state", 4 * h, h),
-                ("backward_bias", 1, 4 * h),
-            ]),
-        }
-        shapes
-    }
+/// What the outputs of a network are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Outputs {
+    /// One softmax: a text is of one class.
+    Classes,
+    /// A sigmoid each: a text has any number of labels.
+    Labels,
 }
 
 pub struct TextNet {
     params: TextNetParams,
     words: Vec<Box<str>>,
     numbers: FxHashMap<Box<str>, u32>,
-    classes: Vec<String>,
+    names: Vec<String>,
+    outputs: Outputs,
     weights: Weights,
-    leaves: Leaves,
+    net: Net<f32>,
     epochs: Vec<EpochFigures>,
 }
 
-/// Why a text has its class: the class, the best other one, what each of its tokens gave to ln(p / p of the other), and that.
+/// Why a text has its class: what each of its tokens gave to ln(p / p of the other), or of a label to ln(p / (1 - p)).
 pub struct TextReasons {
-    /// Number of the class.
+    /// Number of the class or label.
     pub of: usize,
-    /// Number of the class that it is held against.
-    pub against: usize,
+    /// Number of the class that it is held against; none of a label.
+    pub against: Option<usize>,
     /// Gradient times vector, a value a token as far as the text was read.
     pub parts: Vec<f64>,
-    /// ln(p(of) / p(against)).
     pub score: f64,
 }
 
-/// Documents as numbers of words, and their classes.
+/// Documents as numbers of words, and their classes or labels.
 pub struct Examples {
     pub documents: Vec<Vec<u32>>,
-    pub class: Vec<u32>,
+    pub goal: Goal,
+}
+
+impl Examples {
+    fn outputs(&self) -> Result<Outputs> {
+        match &self.goal {
+            Goal::Classes { names, .. } => {
+                ensure!(names.len() > 1, "there is one class ({names:?}): a classifier needs two or more");
+                Ok(Outputs::Classes)
+            }
+            Goal::Labels { names, .. } => {
+                ensure!(!names.is_empty(), "no document has a label: a classifier needs one or more");
+                Ok(Outputs::Labels)
+            }
+            Goal::Values(_) => bail!("a network tells classes or labels apart: values are for ridge and boosted"),
+        }
+    }
 }
 
 impl TextNet {
@@ -188,15 +108,17 @@ impl TextNet {
     pub fn train(
         examples: &Examples,
         words: Vec<Box<str>>,
-        classes: Vec<String>,
         vectors: Option<&WordVectors>,
         params: &TextNetParams,
         checkpoint: Option<&Checkpoint>,
         ctx: &Ctx,
     ) -> Result<TextNet> {
         params.check()?;
-        ensure!(classes.len() > 1, "there is one class ({classes:?}): a classifier needs two or more");
-        ensure!(!params.fixed || vectors.is_some(), "--static keeps given word vectors; give them with --pretrained");
+        let outputs = examples.outputs()?;
+        ensure!(
+            params.channels == Channels::Tuned || vectors.is_some(),
+            "--channels static and both keep given word vectors; give them with --pretrained"
+        );
         if let Some(vectors) = vectors {
             ensure!(
                 vectors.dim() == params.dim,
@@ -205,27 +127,33 @@ impl TextNet {
                 params.dim
             );
         }
-        let weights = start(&words, classes.len(), vectors, params, ctx.seed());
-        let batches = TextBatches::new(params, examples);
+        let names = examples.goal.names().to_vec();
+        let weights = start(&words, names.len(), vectors, params, ctx.seed());
+        let batches = TextBatches::new(params, examples, outputs);
         let (weights, epochs) = fit(&batches, weights, &params.fit, checkpoint, ctx)?;
-        TextNet::from_parts(params.clone(), words, classes, weights, epochs)
+        Ok(TextNet::from_parts(params.clone(), words, (names, outputs), weights, epochs))
     }
 
     fn from_parts(
         params: TextNetParams,
         words: Vec<Box<str>>,
-        classes: Vec<String>,
+        (names, outputs): (Vec<String>, Outputs),
         weights: Weights,
         epochs: Vec<EpochFigures>,
-    ) -> Result<TextNet> {
+    ) -> TextNet {
         let numbers = words.iter().cloned().zip(0..).collect();
-        let leaves = weights.constants()?;
-        Ok(TextNet { params, words, numbers, classes, weights, leaves, epochs })
+        let net = Net::new(&params, &weights.values());
+        TextNet { params, words, numbers, names, outputs, weights, net, epochs }
     }
 
-    /// Names of the classes, in the order of their probabilities.
-    pub fn classes(&self) -> &[String] {
-        &self.classes
+    /// Names of the classes or labels, in the order of their probabilities.
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// True if a text has any number of labels, false if it is of one class.
+    pub fn has_labels(&self) -> bool {
+        self.outputs == Outputs::Labels
     }
 
     /// Number of learned parameters.
@@ -244,83 +172,92 @@ impl TextNet {
         tokens.iter().take(self.params.max_tokens).map(number).collect()
     }
 
-    /// The probabilities of the classes, `[documents, classes]` row by row.
+    /// The probabilities of the classes or labels, `[documents, names]` row by row.
     pub fn probabilities(&self, documents: &[Vec<u32>]) -> Result<Vec<f64>> {
-        let mut all = Vec::with_capacity(documents.len() * self.classes.len());
+        let mut all = Vec::with_capacity(documents.len() * self.names.len());
         for part in documents.chunks(batches::PIECE) {
             let piece = TextPiece::plain(&self.params, part.iter().map(Vec::as_slice));
-            let scores = layers::scores(&self.params, &self.leaves, &piece, &layers::embed(&self.leaves, &piece)?)?;
-            for row in scores.to_vec2::<f32>()? {
-                let log_sum = f64::from(super::neural::entropy::log_sum(&row));
-                all.extend(row.into_iter().map(|score| (f64::from(score) - log_sum).exp()));
+            let pass = self.net.forward(&channels(&self.params, &self.weights.values()), &piece);
+            for scores in pass.scores.chunks(self.names.len()) {
+                all.extend(loss::probabilities(self.outputs, scores));
             }
         }
         Ok(all)
     }
 
-    /// The contribution of each token of a text to a class (default: the likeliest), held against the likeliest other one.
+    /// The contribution of each token of a text to a class or label (default: the likeliest); a class is held against the likeliest other.
     pub fn reasons(&self, document: &[u32], of: Option<usize>) -> Result<TextReasons> {
         let piece = TextPiece::plain(&self.params, std::iter::once(document));
-        let x = Var::from_tensor(&layers::embed(&self.leaves, &piece)?)?;
-        let scores = layers::scores(&self.params, &self.leaves, &piece, &x)?.squeeze(0)?;
-        let values = scores.to_vec1::<f32>()?;
+        let pass = self.net.forward(&channels(&self.params, &self.weights.values()), &piece);
+        let scores = &pass.scores;
         let best = |skip: Option<usize>| {
-            let others = (0..values.len()).filter(|c| Some(*c) != skip);
-            others.max_by(|&a, &b| values[a].total_cmp(&values[b]).then(b.cmp(&a))).unwrap_or(0)
+            let others = (0..scores.len()).filter(|c| Some(*c) != skip);
+            others.max_by(|&a, &b| scores[a].total_cmp(&scores[b]).then(b.cmp(&a))).unwrap_or(0)
         };
         let of = of.unwrap_or_else(|| best(None));
-        let against = best(Some(of));
-        let score = (scores.get(of)? - scores.get(against)?)?;
-        let gradients = score.backward()?;
-        let parts = match gradients.get(&x) {
-            Some(gradient) => (gradient * x.as_tensor())?.sum(2)?.squeeze(0)?.to_vec1::<f32>()?,
-            None => vec![0.0; document.len()],
-        };
-        let parts = parts.into_iter().take(document.len()).map(f64::from).collect();
-        Ok(TextReasons { of, against, parts, score: f64::from(score.to_scalar::<f32>()?) })
+        let against = (self.outputs == Outputs::Classes).then(|| best(Some(of)));
+        let mut by_scores = vec![0.0; scores.len()];
+        by_scores[of] = 1.0;
+        let mut score = scores[of];
+        if let Some(against) = against {
+            by_scores[against] = -1.0;
+            score -= scores[against];
+        }
+        let back = self.net.backward(&pass, &piece, &by_scores, true);
+        Ok(TextReasons { of, against, parts: self.net.parts(&pass, &back), score: f64::from(score) })
+    }
+}
+
+/// The word vectors of each channel among the weights.
+fn channels<'w, T>(params: &TextNetParams, values: &[&'w [T]]) -> Vec<&'w [T]> {
+    match params.channels {
+        Channels::Tuned | Channels::Static => vec![values[VECTORS]],
+        Channels::Both => vec![values[VECTORS], values[values.len() - 1]],
     }
 }
 
 /// The weights that training begins with.
 fn start(
     words: &[Box<str>],
-    classes: usize,
+    outputs: usize,
     vectors: Option<&WordVectors>,
     params: &TextNetParams,
     seed: u64,
 ) -> Weights {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
-    let weight = |(number, (name, rows, dim)): (usize, (&'static str, usize, usize))| {
-        if number == VECTORS {
-            let mut weight = Weight::uniform(name, rows, dim, START, &mut rng);
-            for (word, row) in words.iter().zip(weight.values.chunks_mut(dim)) {
-                if let Some(given) = vectors.and_then(|vectors| vectors.vector(word)) {
-                    row.copy_from_slice(given);
+    let mut all = Vec::<Weight>::new();
+    for (name, rows, dim) in params.shapes(words.len(), outputs) {
+        let mut weight = match name {
+            "vectors" => {
+                let mut weight = Weight::uniform(name, rows, dim, START, &mut rng);
+                for (word, row) in words.iter().zip(weight.values.chunks_mut(dim)) {
+                    if let Some(given) = vectors.and_then(|vectors| vectors.vector(word)) {
+                        row.copy_from_slice(given);
+                    }
                 }
+                weight.fixed = params.channels == Channels::Static;
+                weight
             }
-            weight.fixed = params.fixed;
-            return weight;
-        }
-        if name.ends_with("bias") {
-            let mut bias = Weight::zeros(name, rows, dim);
-            if params.kind == TextNetKind::TextRnn {
-                // The gate that forgets begins open (Jozefowicz, Zaremba and Sutskever 2015).
-                bias.values[params.hidden..2 * params.hidden].fill(1.0);
+            // Both channels begin with the same vectors.
+            params::STATIC => {
+                let mut kept = Weight::new(name, dim, all[VECTORS].values.clone());
+                kept.fixed = true;
+                kept
             }
-            return bias;
+            name if name.ends_with("bias") => {
+                let mut bias = Weight::zeros(name, rows, dim);
+                if params.kind == TextNetKind::TextRnn && params.cell == Cell::Lstm {
+                    // The gate that forgets begins open (Jozefowicz, Zaremba and Sutskever 2015).
+                    bias.values[params.hidden..2 * params.hidden].fill(1.0);
+                }
+                bias
+            }
+            name => Weight::glorot(name, rows, dim, &mut rng),
+        };
+        if !matches!(name, "vectors" | params::STATIC) {
+            weight.decay = params.l2 as f32;
         }
-        Weight::glorot(name, rows, dim, &mut rng)
-    };
-    Weights::new(params.shapes(words.len(), classes).into_iter().enumerate().map(weight).collect())
-}
-
-/// A tensor cut along its first dimension. Halves of halves: candle's gradient of a part is as large as the whole.
-fn steps(x: &Tensor, out: &mut Vec<Tensor>) -> Result<()> {
-    let n = x.dim(0)?;
-    if n == 1 {
-        out.push(x.squeeze(0)?);
-        return Ok(());
+        all.push(weight);
     }
-    steps(&x.narrow(0, 0, n / 2)?, out)?;
-    steps(&x.narrow(0, n / 2, n - n / 2)?, out)
+    Weights::new(all)
 }

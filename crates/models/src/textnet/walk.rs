@@ -3,8 +3,10 @@
 //! The classes are those of the walked classifiers: the outer parts of the labels of a window, or labels with names. The score of a text
 //! is the log-odds of the last class against the first. Training documents of a fold are held in memory as far as the network reads them.
 
+use std::sync::Arc;
+
 use anyhow::{Result, ensure};
-use chrono::NaiveDate;
+use chrono::{NaiveDate, NaiveDateTime};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -13,6 +15,7 @@ use crate::metrics::{area_under_curve, rank_correlation};
 use crate::neural::EpochFigures;
 use crate::walk_forward::{ClassParams, FoldReport, Sample, WalkForward, Walked, walk_folds};
 use crate::words::WordLimits;
+use crate::{Goal, WordVectors};
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
 
@@ -32,9 +35,26 @@ impl NumberedTexts<'_> {
     }
 }
 
+/// Word vectors that the network of a fold begins with.
+#[derive(Clone)]
+pub struct GivenVectors {
+    pub vectors: Arc<WordVectors>,
+    /// Last time of the text that they were trained on.
+    pub seen_until: NaiveDateTime,
+}
+
+/// Gives the word vectors of a fold by its last training day; none where too little text was there before that day.
+pub type VectorsOfFold<'a> = &'a dyn Fn(NaiveDate) -> Result<Option<GivenVectors>>;
+
 /// The network of a fold.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NetFold {
+    /// Words that have a given vector; none where no vectors are given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub given_words: Option<usize>,
+    /// Last time of the text that the given vectors were trained on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub vectors_until: Option<NaiveDateTime>,
     /// Numbers that were learned.
     pub parameters: usize,
     /// Figures of the epochs; the held-out documents are training documents.
@@ -56,7 +76,7 @@ pub struct NetWalk {
 }
 
 /// Trains and scores fold after fold.
-#[allow(clippy::too_many_arguments, reason = "texts, calendar and four sets of parameters")]
+#[allow(clippy::too_many_arguments, reason = "texts, calendar, vectors and four sets of parameters")]
 pub fn net_walk(
     samples: &[Sample],
     texts: &NumberedTexts<'_>,
@@ -65,6 +85,7 @@ pub fn net_walk(
     limits: &WordLimits,
     classes: &ClassParams,
     params: &TextNetParams,
+    given: Option<VectorsOfFold<'_>>,
     ctx: &Ctx,
 ) -> Result<(NetWalk, Report)> {
     params.check()?;
@@ -85,14 +106,22 @@ pub fn net_walk(
         if train.len() < walk.min_train_rows {
             return Ok(None);
         }
+        let given = match given {
+            None => None,
+            Some(given) => match given(report.train.1)? {
+                None => return Ok(None),
+                given => given,
+            },
+        };
         let vocabulary = Known::new(texts, &train, limits, ctx)?;
         report.vocabulary = vocabulary.words.len();
         let documents = train.iter().map(|&i| vocabulary.document(texts.text(i), params.max_tokens)).collect();
-        let examples = Examples { documents, class };
         let up = names.len() - 1;
         let places: Vec<Option<usize>> =
             named.iter().map(|class| names.iter().position(|name| name == class)).collect();
-        let net = TextNet::train(&examples, vocabulary.words.clone(), names, None, params, None, ctx)?;
+        let examples = Examples { documents, goal: Goal::Classes { class: class.clone(), names } };
+        let vectors = given.as_ref().map(|given| &*given.vectors);
+        let net = TextNet::train(&examples, vocabulary.words.clone(), vectors, params, None, ctx)?;
 
         // A text is scored alone: what it is computed beside would show in the last bits.
         let tested = ctx.install(|| {
@@ -108,15 +137,23 @@ pub fn net_walk(
         let labelled = step.test.iter().zip(&tested).map(|(&i, (found, _))| (samples[i].label, lead(found, up)));
         let (labels, of_labelled): (Vec<f64>, Vec<f64>) = labelled.filter(|(label, _)| !label.is_nan()).unzip();
         report.out_of_sample = rank_correlation(&of_labelled, &labels);
-        report.in_sample = in_sample(&net, &examples, up, ctx)?;
+        report.in_sample = in_sample(&net, &examples.documents, &class, up, ctx)?;
         for (&i, (found, _)) in step.test.iter().zip(&tested) {
             scores[i] = lead(found, up) as f32;
             let row = &mut probabilities[i * named.len()..][..named.len()];
             row.iter_mut().zip(&places).for_each(|(p, place)| *p = place.map_or(f32::NAN, |place| found[place] as f32));
         }
-        Ok(Some(NetFold { parameters: net.parameters(), epochs: net.epochs().to_vec() }))
+        Ok(Some(NetFold {
+            given_words: vectors.map(|vectors| vectors.known(&vocabulary.words)),
+            vectors_until: given.as_ref().map(|given| given.seen_until),
+            parameters: net.parameters(),
+            epochs: net.epochs().to_vec(),
+        }))
     })?;
-    let Walked { models, folds, .. } = walked;
+    let Walked { models, mut folds, .. } = walked;
+    for (fold, net) in folds.iter_mut().zip(&models) {
+        fold.fitted_until = fold.fitted_until.max(net.as_ref().and_then(|net| net.vectors_until));
+    }
     Ok((NetWalk { scores, probabilities, nets: models, folds }, report))
 }
 
@@ -127,16 +164,16 @@ fn lead(probabilities: &[f64], up: usize) -> f64 {
 }
 
 /// The area under the curve of the last class against the first on the training documents.
-fn in_sample(net: &TextNet, examples: &Examples, up: usize, ctx: &Ctx) -> Result<Option<f64>> {
+fn in_sample(net: &TextNet, documents: &[Vec<u32>], class: &[u32], up: usize, ctx: &Ctx) -> Result<Option<f64>> {
     let probabilities = ctx.install(|| {
         let piece = |documents: &[Vec<u32>]| {
             ctx.check()?;
             net.probabilities(documents)
         };
-        examples.documents.par_chunks(batches::PIECE).map(piece).collect::<Result<Vec<Vec<f64>>>>()
+        documents.par_chunks(batches::PIECE).map(piece).collect::<Result<Vec<Vec<f64>>>>()
     })?;
     let probabilities = probabilities.concat();
-    let scores = probabilities.chunks(up + 1).zip(&examples.class).map(|(p, class)| (lead(p, up), *class as usize));
+    let scores = probabilities.chunks(up + 1).zip(class).map(|(p, class)| (lead(p, up), *class as usize));
     let (scores, is_up): (Vec<f64>, Vec<bool>) =
         scores.filter(|(_, class)| *class == 0 || *class == up).map(|(score, class)| (score, class == up)).unzip();
     Ok(area_under_curve(&scores, &is_up))

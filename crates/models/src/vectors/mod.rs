@@ -91,6 +91,11 @@ impl WordVectors {
         self.number(word).map(|number| self.row(number))
     }
 
+    /// How many of some words have a vector.
+    pub fn known(&self, words: &[Box<str>]) -> usize {
+        words.iter().filter(|word| self.number(word).is_some()).count()
+    }
+
     /// The mean of the vectors of a document's known words, `[dim]`; zeros when it has none.
     pub fn mean(&self, tokens: &[&str]) -> Vec<f32> {
         let mut sum = vec![0.0f64; self.dim];

@@ -7,6 +7,7 @@
 //! Columns: `c1`, `c2`, ..., the document's place; `words`, how many of its words are known (0: the place is the origin and says nothing).
 //! Memory is that of a part, the vocabulary, two vintages, and some bytes a document.
 
+mod earlier;
 mod rows;
 #[cfg(test)]
 mod tests;
@@ -32,6 +33,7 @@ use inkstone_text::Segmenter;
 use rows::WaitingRows;
 use window::WindowText;
 
+pub(super) use earlier::EarlierVintages;
 pub(super) use trainer::Trainer;
 pub use trainer::{WindowFastText, WindowGlove};
 

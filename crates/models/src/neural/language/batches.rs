@@ -11,7 +11,7 @@ use rand_chacha::ChaCha8Rng;
 use super::features::{of_contexts, output, step};
 use super::{LanguageKind, LanguageParams, score};
 use crate::neural::entropy::cross_entropy;
-use crate::neural::fit::Network;
+use crate::neural::fit::{Network, PieceGradients};
 use crate::neural::sampled::{Sampler, sampled_loss};
 use crate::neural::weights::{Leaves, Weights, distinct};
 use inkstone_base::job::Ctx;
@@ -106,8 +106,35 @@ pub(super) fn context_of(before: &[u32], length: usize, end: u32, out: &mut Vec<
     out.extend(&before[before.len() - words..]);
 }
 
+impl LanguageNet<'_> {
+    /// The sum of the losses of a piece, and what it gives on to the next batch.
+    fn loss(&self, leaves: &Leaves, piece: &LanguagePiece) -> Result<(Tensor, Vec<f32>)> {
+        if !self.recurrent() {
+            let features = of_contexts(self.params, leaves, &piece.contexts)?;
+            return Ok((self.loss_of(leaves, &features, piece)?, Vec::new()));
+        }
+        let streams = piece.streams;
+        let mut state = match piece.state.is_empty() {
+            true => leaves.constant(&vec![0.0; streams * self.params.hidden], (streams, self.params.hidden))?,
+            false => leaves.constant(&piece.state, (streams, self.params.hidden))?,
+        };
+        let mut states = Vec::with_capacity(self.params.bptt);
+        for words in piece.contexts.chunks(streams) {
+            state = step(leaves, &state, words, self.end)?;
+            states.push(state.clone());
+        }
+        let features = leaves.with_one(&Tensor::cat(&states, 0)?)?;
+        let carried = state.detach().to_dtype(candle_core::DType::F32)?.flatten_all()?.to_vec1()?;
+        Ok((self.loss_of(leaves, &features, piece)?, carried))
+    }
+}
+
 impl Network for LanguageNet<'_> {
     type Piece = LanguagePiece;
+    type Ready<'w>
+        = Leaves
+    where
+        Self: 'w;
 
     fn batches(&self) -> usize {
         if self.recurrent() { self.length().div_ceil(self.params.bptt) } else { self.length() }
@@ -154,24 +181,12 @@ impl Network for LanguageNet<'_> {
         [words, output].into_iter().chain(std::iter::repeat_n(None, shapes - 2)).collect()
     }
 
-    fn loss(&self, leaves: &Leaves, piece: &LanguagePiece) -> Result<(Tensor, Vec<f32>)> {
-        if !self.recurrent() {
-            let features = of_contexts(self.params, leaves, &piece.contexts)?;
-            return Ok((self.loss_of(leaves, &features, piece)?, Vec::new()));
-        }
-        let streams = piece.streams;
-        let mut state = match piece.state.is_empty() {
-            true => leaves.constant(&vec![0.0; streams * self.params.hidden], (streams, self.params.hidden))?,
-            false => leaves.constant(&piece.state, (streams, self.params.hidden))?,
-        };
-        let mut states = Vec::with_capacity(self.params.bptt);
-        for words in piece.contexts.chunks(streams) {
-            state = step(leaves, &state, words, self.end)?;
-            states.push(state.clone());
-        }
-        let features = leaves.with_one(&Tensor::cat(&states, 0)?)?;
-        let carried = state.detach().to_dtype(candle_core::DType::F32)?.flatten_all()?.to_vec1()?;
-        Ok((self.loss_of(leaves, &features, piece)?, carried))
+    fn ready<'w>(&'w self, weights: &'w Weights, rows: &'w [Option<Vec<u32>>]) -> Result<Leaves> {
+        weights.leaves(rows)
+    }
+
+    fn gradients(&self, leaves: &Leaves, piece: &LanguagePiece) -> Result<PieceGradients> {
+        PieceGradients::of_graph(leaves, self.loss(leaves, piece)?)
     }
 
     fn size(&self, piece: &LanguagePiece) -> usize {

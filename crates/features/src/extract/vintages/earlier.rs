@@ -1,0 +1,90 @@
+//! The vintages of a feature as another one takes them: the word vectors that were trained before a day.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::{Context, Result};
+use chrono::{NaiveDate, NaiveDateTime, NaiveTime};
+
+use super::super::documents::NumberedCorpus;
+use super::super::reading::CorpusReader;
+use super::super::{Feature, Inputs};
+use super::terms;
+use super::trainer::Trainer;
+use super::window::WindowText;
+use crate::stage_result;
+use inkstone_base::data::Report;
+use inkstone_base::job::Ctx;
+use inkstone_models::Fields;
+use inkstone_models::textnet::GivenVectors;
+
+/// The vintages of a feature, each trained when it is asked for.
+pub(in super::super) struct EarlierVintages<'a> {
+    feature: &'a Feature,
+    trainer: Trainer,
+    corpus: NumberedCorpus,
+    /// Folder of scratch files.
+    folder: &'a Path,
+    ctx: &'a Ctx,
+    /// By first midnight of the step; none where too little text is before it.
+    trained: RefCell<BTreeMap<NaiveDateTime, Option<GivenVectors>>>,
+}
+
+impl<'a> EarlierVintages<'a> {
+    /// Reads the corpus as the feature reads it.
+    pub(in super::super) fn new(
+        feature: &'a Feature,
+        inputs: &'a Inputs<'a>,
+        ctx: &'a Ctx,
+    ) -> Result<EarlierVintages<'a>> {
+        let named = || format!("feature {:?}", feature.name);
+        let trainer = feature.trainer().with_context(|| format!("{} trains no word vectors", named()))?;
+        feature.check().with_context(named)?;
+        let reader = CorpusReader::new(feature, inputs, ctx)?;
+        let corpus = stage_result(ctx, &format!("read {}", feature.name), "docs", None, || {
+            let mut report = Report::new("read");
+            let cut = |_: &str, fields: Fields<'_>| terms(&reader.segmenter, fields);
+            let corpus = NumberedCorpus::read(&reader, cut, &mut report)?;
+            report.rows_out = corpus.places.len() as u64;
+            Ok((corpus, report))
+        })?;
+        let folder = inputs.clean.folder();
+        Ok(EarlierVintages { feature, trainer, corpus, folder, ctx, trained: RefCell::default() })
+    }
+
+    /// Values of a vector.
+    pub(in super::super) fn dim(&self) -> usize {
+        self.trainer.dim()
+    }
+
+    /// The vectors of the vintage that values the documents of a day, which were trained on earlier days alone.
+    pub(in super::super) fn before(&self, day: NaiveDate) -> Result<Option<GivenVectors>> {
+        let steps = self.feature.vintages.steps();
+        let (begin, window) = steps.window_before(&self.corpus.places, day.and_time(NaiveTime::MIN));
+        if let Some(known) = self.trained.borrow().get(&begin) {
+            return Ok(known.clone());
+        }
+        let mut made = None;
+        if let Some(last) = window.last().filter(|_| steps.suffice(window.len())) {
+            let text = WindowText::read(&self.corpus, window, &self.feature.words, self.folder, self.ctx)?;
+            if text.words.len() > self.trainer.dim().max(1) {
+                let passes = self.trainer.passes();
+                let total = passes.map(|passes| text.kept_tokens() * passes);
+                let name = format!("train {}", self.feature.name);
+                let vectors = stage_result(self.ctx, &name, self.trainer.unit(), total, || {
+                    let mut report = Report::new("train");
+                    report.rows_in = window.len() as u64;
+                    report.rows_out = report.rows_in;
+                    Ok((text.train(&self.trainer, self.folder, self.ctx)?, report))
+                });
+                let vectors = vectors
+                    .with_context(|| format!("the vintage of {} of feature {:?}", begin.date(), self.feature.name))?;
+                made = Some(GivenVectors { vectors: Arc::new(vectors), seen_until: last.time });
+            }
+        }
+        self.trained.borrow_mut().insert(begin, made.clone());
+        Ok(made)
+    }
+}

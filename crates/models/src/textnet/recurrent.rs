@@ -1,0 +1,315 @@
+//! One direction of a recurrent layer, forward and backward: an LSTM (Hochreiter and Schmidhuber 1997) or a GRU (Cho et al. 2014, in
+//! the form of cuDNN and PyTorch, whose reset gate acts after the product with the state).
+//!
+//! Tokens lie by time, and within a time by the length of their texts, longest first: the texts that are still read are the first ones,
+//! and nothing is computed beyond the end of a text. With x the input of a token and h, c what the token before has left:
+//!
+//! | cell | gates | state |
+//! |---|---|---|
+//! | LSTM | i, f, o = sigmoid(W x + U h + b), g = tanh(W x + U h + b) | c' = f c + i g, h' = o tanh(c') |
+//! | GRU | r, z = sigmoid(W x + U h + b), q = U h + b, n = tanh(W x + b + r q) | h' = (1 - z) n + z h |
+//!
+//! The gates of a token are `4 x hidden` numbers: i, f, g, o, or n, r, z, q. W leads to all of an LSTM's, U too; of a GRU's, W leads to the
+//! first three and U to the last three, and their rows are in this order.
+
+use super::Cell;
+use super::kernel::{Left, Packed, Real, add_product, sigmoid, tanh};
+use inkstone_base::simd::wide;
+
+/// Stands for no row.
+const NONE: usize = usize::MAX;
+
+/// The rows of tokens by time.
+pub(super) struct Times {
+    /// First row of each time, and the number of rows.
+    starts: Vec<usize>,
+}
+
+impl Times {
+    /// Of texts of these lengths; `counts` must be those of the tokens at each time, descending.
+    pub(super) fn new(counts: impl Iterator<Item = usize>) -> Times {
+        let mut starts = vec![0];
+        counts.for_each(|count| starts.push(starts[starts.len() - 1] + count));
+        Times { starts }
+    }
+
+    fn count(&self) -> usize {
+        self.starts.len() - 1
+    }
+
+    pub(super) fn rows(&self) -> usize {
+        self.starts[self.count()]
+    }
+
+    /// First row of a time.
+    pub(super) fn start(&self, time: usize) -> usize {
+        self.starts[time]
+    }
+
+    /// Texts that have a token at a time.
+    fn active(&self, time: usize) -> usize {
+        self.starts[time + 1] - self.starts[time]
+    }
+
+    /// The times in the order of reading, each with the one read before it.
+    fn order(&self, backward: bool) -> impl DoubleEndedIterator<Item = (usize, Option<usize>)> {
+        let last = self.count();
+        (0..last).map(move |step| match backward {
+            false => (step, step.checked_sub(1)),
+            true => (last - 1 - step, (step > 0).then(|| last - step)),
+        })
+    }
+
+    /// The texts that have a token at both times.
+    fn both(&self, time: usize, before: Option<usize>) -> usize {
+        before.map_or(0, |before| self.active(time).min(self.active(before)))
+    }
+}
+
+/// The weights of one direction.
+pub(super) struct Direction<T> {
+    cell: Cell,
+    hidden: usize,
+    inputs: usize,
+    backward: bool,
+    /// W and U transposed, then as they are.
+    words: [Packed<T>; 2],
+    state: [Packed<T>; 2],
+    bias: Vec<T>,
+}
+
+/// What one direction has computed of the tokens of a piece.
+pub(super) struct States<T> {
+    /// `[rows, hidden]`.
+    pub(super) states: Vec<T>,
+    /// `[rows, 4 x hidden]`.
+    gates: Vec<T>,
+    /// c of an LSTM, `[rows, hidden]`; empty for a GRU.
+    cells: Vec<T>,
+}
+
+/// The gradients of W, U and b.
+pub(super) struct DirectionGradient<T> {
+    pub(super) words: Vec<T>,
+    pub(super) state: Vec<T>,
+    pub(super) bias: Vec<T>,
+}
+
+impl<T: Real> Direction<T> {
+    /// `words` is W, `[gates x hidden, inputs]`, `state` is U, `[gates x hidden, hidden]`, `bias` b, `[4 x hidden]`.
+    pub(super) fn new(cell: Cell, backward: bool, inputs: usize, words: &[T], state: &[T], bias: &[T]) -> Direction<T> {
+        let hidden = bias.len() / 4;
+        let words = [Packed::transposed(words, inputs), Packed::of(words, inputs)];
+        let state = [Packed::transposed(state, hidden), Packed::of(state, hidden)];
+        Direction { cell, hidden, inputs, backward, words, state, bias: bias.to_vec() }
+    }
+
+    /// First of the gates that U leads to.
+    fn first(&self) -> usize {
+        match self.cell {
+            Cell::Lstm => 0,
+            Cell::Gru => self.hidden,
+        }
+    }
+
+    /// Reads tokens, `[rows, inputs]`.
+    pub(super) fn forward(&self, x: &[T], times: &Times) -> States<T> {
+        let (hidden, rows, wide_row) = (self.hidden, times.rows(), 4 * self.hidden);
+        let mut gates = self.bias.repeat(rows);
+        let left = Left { values: x, rows, at: |i| i * self.inputs, step: 1 };
+        add_product(&left, &self.words[0], &mut gates, wide_row);
+        let mut states = vec![T::default(); rows * hidden];
+        let mut cells = if self.cell == Cell::Lstm { states.clone() } else { Vec::new() };
+        let mut before_here = vec![T::default(); hidden];
+        for (time, before) in times.order(self.backward) {
+            let (start, both) = (times.start(time), times.both(time, before));
+            let begin = before.map_or(0, |before| times.start(before));
+            let left = Left { values: &states, rows: both, at: |i| (begin + i) * hidden, step: 1 };
+            add_product(&left, &self.state[0], &mut gates[start * wide_row + self.first()..], wide_row);
+            for i in 0..times.active(time) {
+                let memory = if self.cell == Cell::Lstm { &cells } else { &states };
+                match i < both {
+                    true => before_here.copy_from_slice(&memory[(begin + i) * hidden..][..hidden]),
+                    false => before_here.fill(T::default()),
+                }
+                let gates = &mut gates[(start + i) * wide_row..][..wide_row];
+                let state = &mut states[(start + i) * hidden..][..hidden];
+                match self.cell {
+                    Cell::Lstm => lstm(gates, &before_here, &mut cells[(start + i) * hidden..][..hidden], state),
+                    Cell::Gru => gru(gates, &before_here, state),
+                }
+            }
+        }
+        States { states, gates, cells }
+    }
+
+    /// Goes back through tokens: `above` is the gradient by the states, `[rows, hidden]`, which that by later states is added to. Adds the
+    /// gradient by the tokens to `dx`, `[rows, inputs]`, where one is wanted.
+    pub(super) fn backward(
+        &self,
+        x: &[T],
+        times: &Times,
+        done: &States<T>,
+        mut above: Vec<T>,
+        dx: Option<&mut [T]>,
+    ) -> DirectionGradient<T> {
+        let (hidden, rows, wide_row) = (self.hidden, times.rows(), 4 * self.hidden);
+        let States { states, gates, cells } = done;
+        let mut slopes = vec![T::default(); rows * wide_row];
+        let mut memory_above = vec![T::default(); cells.len()];
+        let mut previous = vec![NONE; rows];
+        let zeros = vec![T::default(); hidden];
+        let mut passed = vec![T::default(); hidden];
+        for (time, before) in times.order(self.backward).rev() {
+            let (start, both) = (times.start(time), times.both(time, before));
+            let begin = before.map_or(0, |before| times.start(before));
+            for i in 0..times.active(time) {
+                let row = start + i;
+                let memory = if self.cell == Cell::Lstm { cells } else { states };
+                let left = if i < both { &memory[(begin + i) * hidden..][..hidden] } else { &zeros };
+                let gates = &gates[row * wide_row..][..wide_row];
+                let slopes = &mut slopes[row * wide_row..][..wide_row];
+                let above_here = &above[row * hidden..][..hidden];
+                match self.cell {
+                    Cell::Lstm => {
+                        let (cell, above_cell) =
+                            (&cells[row * hidden..][..hidden], &memory_above[row * hidden..][..hidden]);
+                        lstm_slopes(gates, left, cell, above_here, above_cell, slopes, &mut passed);
+                    }
+                    Cell::Gru => gru_slopes(gates, left, above_here, slopes, &mut passed),
+                }
+                if i < both {
+                    previous[row] = begin + i;
+                    let to = if self.cell == Cell::Lstm { &mut memory_above } else { &mut above };
+                    to[(begin + i) * hidden..][..hidden].iter_mut().zip(&passed).for_each(|(to, &by)| *to += by);
+                }
+            }
+            let first = start * wide_row + self.first();
+            let left = Left { values: &slopes, rows: both, at: |i| first + i * wide_row, step: 1 };
+            add_product(&left, &self.state[1], &mut above[begin * hidden..], hidden);
+        }
+        let down = |first: usize, count: usize, right: &Packed<T>, columns: usize| {
+            let mut gradient = vec![T::default(); count * columns];
+            let left = Left { values: &slopes, rows: count, at: |i| first + i, step: wide_row };
+            add_product(&left, right, &mut gradient, columns);
+            gradient
+        };
+        let gates_of = wide_row - self.first();
+        let words = down(0, gates_of, &Packed::of(x, self.inputs), self.inputs);
+        let before = |row: usize, j: usize| match previous[row] {
+            NONE => T::default(),
+            row => states[row * hidden + j],
+        };
+        let state = down(self.first(), gates_of, &Packed::new(rows, hidden, before), hidden);
+        let mut bias = vec![T::default(); wide_row];
+        for slopes in slopes.chunks(wide_row) {
+            bias.iter_mut().zip(slopes).for_each(|(sum, &slope)| *sum += slope);
+        }
+        if let Some(dx) = dx {
+            let left = Left { values: &slopes, rows, at: |i| i * wide_row, step: 1 };
+            add_product(&left, &self.words[1], dx, self.inputs);
+        }
+        DirectionGradient { words, state, bias }
+    }
+}
+
+/// Splits the gates of a token.
+#[inline(always)]
+fn parts<T>(gates: &[T], hidden: usize) -> [&[T]; 4] {
+    [0, 1, 2, 3].map(|gate| &gates[gate * hidden..][..hidden])
+}
+
+#[inline(always)]
+fn parts_mut<T>(gates: &mut [T], hidden: usize) -> [&mut [T]; 4] {
+    let (left, right) = gates.split_at_mut(2 * hidden);
+    let ((a, b), (c, d)) = (left.split_at_mut(hidden), right.split_at_mut(hidden));
+    // Loops over slices whose lengths are plainly alike become vector instructions.
+    [&mut a[..hidden], &mut b[..hidden], &mut c[..hidden], &mut d[..hidden]]
+}
+
+/// Makes the sums of a token its gates, and its cell and state of those.
+fn lstm<T: Real>(gates: &mut [T], before: &[T], cell: &mut [T], state: &mut [T]) {
+    wide(
+        #[inline(always)]
+        || {
+            let hidden = state.len();
+            let (before, cell) = (&before[..hidden], &mut cell[..hidden]);
+            let [enter, keep, new, show] = parts_mut(gates, hidden);
+            for j in 0..hidden {
+                (enter[j], keep[j], show[j]) = (sigmoid(enter[j]), sigmoid(keep[j]), sigmoid(show[j]));
+                new[j] = tanh(new[j]);
+                cell[j] = keep[j] * before[j] + enter[j] * new[j];
+                state[j] = show[j] * tanh(cell[j]);
+            }
+        },
+    );
+}
+
+fn gru<T: Real>(gates: &mut [T], before: &[T], state: &mut [T]) {
+    wide(
+        #[inline(always)]
+        || {
+            let hidden = state.len();
+            let before = &before[..hidden];
+            let [new, reset, keep, inner] = parts_mut(gates, hidden);
+            for j in 0..hidden {
+                (reset[j], keep[j]) = (sigmoid(reset[j]), sigmoid(keep[j]));
+                new[j] = tanh(new[j] + reset[j] * inner[j]);
+                state[j] = new[j] + keep[j] * (before[j] - new[j]);
+            }
+        },
+    );
+}
+
+/// The gradients of a token's sums, and in `passed` that of the cell before.
+fn lstm_slopes<T: Real>(
+    gates: &[T],
+    before: &[T],
+    cell: &[T],
+    above: &[T],
+    above_cell: &[T],
+    slopes: &mut [T],
+    passed: &mut [T],
+) {
+    wide(
+        #[inline(always)]
+        || {
+            let hidden = passed.len();
+            let one = T::from_f64(1.0);
+            let [enter, keep, new, show] = parts(gates, hidden);
+            let [to_enter, to_keep, to_new, to_show] = parts_mut(slopes, hidden);
+            let (before, cell, above, above_cell) =
+                (&before[..hidden], &cell[..hidden], &above[..hidden], &above_cell[..hidden]);
+            for j in 0..hidden {
+                let shown = tanh(cell[j]);
+                to_show[j] = above[j] * shown * show[j] * (one - show[j]);
+                let by_cell = above_cell[j] + above[j] * show[j] * (one - shown * shown);
+                to_enter[j] = by_cell * new[j] * enter[j] * (one - enter[j]);
+                to_keep[j] = by_cell * before[j] * keep[j] * (one - keep[j]);
+                to_new[j] = by_cell * enter[j] * (one - new[j] * new[j]);
+                passed[j] = by_cell * keep[j];
+            }
+        },
+    );
+}
+
+/// The gradients of a token's sums, and in `passed` that of the state before as far as the gate z lets it through.
+fn gru_slopes<T: Real>(gates: &[T], before: &[T], above: &[T], slopes: &mut [T], passed: &mut [T]) {
+    wide(
+        #[inline(always)]
+        || {
+            let hidden = passed.len();
+            let one = T::from_f64(1.0);
+            let [new, reset, keep, inner] = parts(gates, hidden);
+            let [to_new, to_reset, to_keep, to_inner] = parts_mut(slopes, hidden);
+            let (before, above) = (&before[..hidden], &above[..hidden]);
+            for j in 0..hidden {
+                to_keep[j] = above[j] * (before[j] - new[j]) * keep[j] * (one - keep[j]);
+                to_new[j] = above[j] * (one - keep[j]) * (one - new[j] * new[j]);
+                to_reset[j] = to_new[j] * inner[j] * reset[j] * (one - reset[j]);
+                to_inner[j] = to_new[j] * reset[j];
+                passed[j] = above[j] * keep[j];
+            }
+        },
+    );
+}
