@@ -106,7 +106,8 @@ impl State {
         if self.stage(id).is_some_and(|stage| stage.key == key) {
             return Ok(());
         }
-        let same = self.finished.iter().find(|stage| stage.key == key && stage.made.is_some() && stage.files.is_empty());
+        let same =
+            self.finished.iter().find(|stage| stage.key == key && stage.made.is_some() && stage.files.is_empty());
         let Some(same) = same.cloned() else { return Ok(()) };
         self.finished.retain(|stage| stage.id != *id);
         let report = Report { stage: id.to_string(), ..same.report.clone() };

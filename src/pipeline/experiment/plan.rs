@@ -92,10 +92,7 @@ impl ExperimentRun<'_> {
         match self.params.target {
             Target::Factor => {
                 ensure!(
-                    !matches!(
-                        model,
-                        Model::Tfidf | Model::Lsa | Model::Word2vec | Model::Glove | Model::FastText
-                    ),
+                    !matches!(model, Model::Tfidf | Model::Lsa | Model::Word2vec | Model::Glove | Model::FastText),
                     "the feature gives vectors, of which no factor can be made; take a model with a score, or target = \"label\""
                 );
                 ensure!(

@@ -221,7 +221,8 @@ impl InputRows {
             self.dense = Some(dense.finish()?);
         }
         let numbers = (0..open.len()).filter(|&number| open[number].columns.is_none());
-        self.sparse = numbers.zip(sparse).map(|(number, block)| Ok((number, block.finish()?))).collect::<Result<_>>()?;
+        self.sparse =
+            numbers.zip(sparse).map(|(number, block)| Ok((number, block.finish()?))).collect::<Result<_>>()?;
         Ok(has_row)
     }
 
@@ -237,7 +238,7 @@ mod tests {
 
     use super::*;
     use crate::extract::Model;
-    use crate::extract::samples::Label;
+    use crate::extract::Target;
     use crate::extract::tests::Corpus;
     use inkstone_base::data::Kind;
     use inkstone_market::Market;
@@ -290,7 +291,8 @@ mod tests {
     fn corpus(torn: u64) -> Corpus {
         let mut corpus = Corpus::new(0);
         let text = |t: u64| {
-            let body = if t < torn { BODIES[usize::from(!is_good(t))] } else { "海外火灾停产，保险赔付核定。" };
+            let body =
+                if t < torn { BODIES[usize::from(!is_good(t))] } else { "海外火灾停产，保险赔付核定。" };
             (day(t).and_hms_opt(10, 0, 0).unwrap(), Kind::News, "远山", body)
         };
         let texts: Vec<(NaiveDateTime, Kind, &str, &str)> = (0..DAYS).map(text).collect();
@@ -311,7 +313,7 @@ mod tests {
     fn learned(model: Model, inputs: &[&str]) -> Feature {
         Feature {
             model,
-            label: Label { horizon: 1, ..Label::default() },
+            target: Target { horizon: 1, ..Target::default() },
             walk_forward: WalkForward { train_days: 40, test_days: 10, min_train_rows: 20, ..WalkForward::default() },
             ..feature("head", inputs)
         }

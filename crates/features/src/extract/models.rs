@@ -150,9 +150,7 @@ impl Model {
                 check: |feature| feature.surprise.check(),
                 ..of_texts
             },
-            Model::Word2vec => {
-                vintages(|feature| feature.word2vec.dim, &["words", "vintages", "pooling", "word2vec"])
-            }
+            Model::Word2vec => vintages(|feature| feature.word2vec.dim, &["words", "vintages", "pooling", "word2vec"]),
             Model::Glove => vintages(|feature| feature.glove.dim, &["words", "vintages", "pooling", "glove"]),
             Model::FastText => vintages(|feature| feature.fasttext.dim, &["words", "vintages", "pooling", "fasttext"]),
             Model::File => ModelEntry {

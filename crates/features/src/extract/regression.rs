@@ -7,16 +7,14 @@ use chrono::NaiveDate;
 use rustc_hash::FxHashMap;
 
 use super::counts::{TermNumbers, analyzer, terms_of};
+use super::inputs::{InputFeature, InputRows};
 use super::reading::{CorpusReader, ReadDocument};
 use super::samples::{SampledCorpus, fit_folds, score_rows};
 use super::set::{SetMeta, SetParams, finish};
-use super::inputs::{InputFeature, InputRows};
 use super::{Feature, Inputs};
 use inkstone_base::data::{Key, Report};
 use inkstone_base::job::Ctx;
-use inkstone_models::{
-    Csr, FoldCounts, InputColumn, SpilledCsr, StackedRows, TextRegression, fit_fold, fit_predict,
-};
+use inkstone_models::{Csr, FoldCounts, InputColumn, SpilledCsr, StackedRows, TextRegression, fit_fold, fit_predict};
 use inkstone_store::Store;
 
 /// Samples and their word counts.

@@ -47,7 +47,8 @@ pub fn signals(plan: &Plan, sources: &SignalSources<'_>, market: &Market, ctx: &
         sources.sets.len()
     );
     let columns = Columns::new(plan, sources.sets)?;
-    let times: Vec<ModelTimes> = sources.sets.iter().map(|set| ModelTimes::read(set.header())).collect::<Result<_>>()?;
+    let times: Vec<ModelTimes> =
+        sources.sets.iter().map(|set| ModelTimes::read(set.header())).collect::<Result<_>>()?;
     // Texts are most of the bytes of a part, and read only to count their characters.
     let length = |node: &DocumentNode| node.has_field(DocumentField::Length);
     let reads_text = sources.gate.reads_text() || plan.readings.iter().any(|r| length(&r.value) || length(&r.weight));
@@ -112,8 +113,11 @@ pub fn signals(plan: &Plan, sources: &SignalSources<'_>, market: &Market, ctx: &
                     }
                 };
                 let day = market.dates()[date];
-                let known_at =
-                    used.iter().map(|&feature| times[feature].known_at(published_at, day)).max().unwrap_or(published_at);
+                let known_at = used
+                    .iter()
+                    .map(|&feature| times[feature].known_at(published_at, day))
+                    .max()
+                    .unwrap_or(published_at);
                 let first = doc.is_first();
                 let (date, reading) = (date as u32, number as u32);
                 let signal = |&code: &u32| Signal { code, date, known_at, value, weight, first, document, reading };

@@ -54,7 +54,12 @@ pub(crate) struct ProjectModel {
 
 /// Makes a model ready for the documents of a project, whose `tokenizer` cuts them where the file does not say how its text was cut:
 /// files of other tools, and models trained on lines of tokens. Dictionaries are read relative to `base`.
-pub(crate) fn open_for_project(path: &Path, tokenizer: &TokenizerParams, base: &Path, ctx: &Ctx) -> Result<ProjectModel> {
+pub(crate) fn open_for_project(
+    path: &Path,
+    tokenizer: &TokenizerParams,
+    base: &Path,
+    ctx: &Ctx,
+) -> Result<ProjectModel> {
     let by_project = || CutSpec::new(LineFormat::Jsonl, tokenizer.clone());
     let (mut segmenter, mut own_cut) = (None, false);
     let model = match own_file(path)? {

@@ -4,8 +4,8 @@ use super::columns::{Column, Columns, choose};
 use super::grow::grow_on;
 use super::*;
 use crate::design::TwoWay;
-use crate::{Csr, Row};
 use crate::reference::{Reference, farthest, read};
+use crate::{Csr, Row};
 use inkstone_base::job::Ctx;
 
 fn grown(x: &Design, goal: &BoostGoal<'_>, params: &BoostParams, threads: usize) -> Boosted {

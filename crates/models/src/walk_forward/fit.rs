@@ -3,9 +3,9 @@
 use anyhow::{Context, Result, ensure};
 use chrono::{NaiveDate, NaiveDateTime, TimeDelta};
 
-use super::{Fold, WalkForward};
 use super::text::{ChosenSettings, FoldReport, LabelForm, Predictions, Sample, TextRegression};
 use super::walk::{WalkStep, Walked, step_of, walk_folds};
+use super::{Fold, WalkForward};
 use crate::calibration::CalibrationForm;
 use crate::design::{Design, FittedInputs, InputColumn, StackedRows, StackedSubset};
 use crate::estimate::{

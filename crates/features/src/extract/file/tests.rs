@@ -147,8 +147,8 @@ fn rows_are_those_of_plain_files_cut_as_in_training() {
         assert_eq!(report.facts["model"], "logistic");
         let texts: Vec<(&str, &str)> = TEXTS.iter().map(|&(_, title, body)| (title, body)).collect();
         assert_eq!(bits(&corpus.rows(set).concat()), bits(&plain(&corpus, "tone.model", &texts)));
-        let columns = &corpus.store.set(&set).unwrap().unwrap().header().meta["columns"];
-        assert_eq!(*columns, serde_json::json!(["log_odds:down", "log_odds:up", "p:down", "p:up"]));
+        let columns = corpus.store.set(&set).unwrap().unwrap().header().meta["columns"].clone();
+        assert_eq!(columns, serde_json::json!(["log_odds:down", "log_odds:up", "p:down", "p:up"]));
     }
     // Part of a document, other kinds, and hidden names.
     let rows = |change: fn(&mut Feature)| {

@@ -27,8 +27,8 @@ use serde::{Deserialize, Serialize};
 
 pub use document::{DocumentField, DocumentNode};
 pub use function::Function;
-pub use plan::{Plan, Reading, check_feature_name};
 pub(in crate::factor) use plan::{DayNode, MarketField, Window};
+pub use plan::{Plan, Reading, check_feature_name};
 
 /// A factor, or a part of one, as it was written.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
