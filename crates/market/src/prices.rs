@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 use chrono::NaiveDate;
-use polars::prelude::DataFrame;
+use polars_core::prelude::DataFrame;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 

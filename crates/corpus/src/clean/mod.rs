@@ -14,7 +14,7 @@ mod normalise;
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
-use polars::prelude::{Column, DataFrame, DataType, IntoColumn, NamedFrom, Series};
+use polars_core::prelude::{Column, DataFrame, DataType, IntoColumn, NamedFrom, Series};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 

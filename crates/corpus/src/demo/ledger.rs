@@ -5,8 +5,9 @@ use std::io::BufWriter;
 
 use anyhow::{Context, Result};
 use chrono::{NaiveDateTime, NaiveTime};
-use polars::io::parquet::write::BatchedWriter;
-use polars::prelude::{Column, DataFrame, IntoColumn, NamedFrom, ParquetWriter, Series};
+use polars_core::prelude::{Column, DataFrame, IntoColumn, NamedFrom, Series};
+use polars_io::parquet::write::BatchedWriter;
+use polars_io::prelude::ParquetWriter;
 
 use super::calendar::clock;
 use super::prices::Planting;

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::Result;
 use chrono::{NaiveDateTime, NaiveTime};
-use polars::prelude::DataFrame;
+use polars_core::prelude::DataFrame;
 use rustc_hash::FxHashSet;
 
 use crate::ingest::mapped_row::MappedRow;

@@ -7,7 +7,8 @@ use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 use chrono::{DateTime, Days, NaiveDate};
-use polars::prelude::{AnyValue, Column, DataFrame, DataType, ParquetReader, SerReader, TimeUnit};
+use polars_core::prelude::{AnyValue, Column, DataFrame, DataType, TimeUnit};
+use polars_io::prelude::{ParquetReader, SerReader};
 use rayon::prelude::*;
 use rustc_hash::FxHashSet;
 
@@ -227,7 +228,7 @@ fn date_of(days: i32) -> Option<NaiveDate> {
 mod tests {
     use super::*;
     use inkstone_tables::frames;
-    use polars::prelude::{IntoColumn, IntoSeries, NamedFrom, Series, TimeZone};
+    use polars_core::prelude::{IntoColumn, IntoSeries, NamedFrom, Series, TimeZone};
 
     #[test]
     fn every_type_becomes_the_text_of_a_csv() {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use anyhow::{Result, ensure};
 use chrono::{Datelike, NaiveDate};
-use polars::prelude::{DataFrame, IntoColumn, NamedFrom, Series};
+use polars_core::prelude::{DataFrame, IntoColumn, NamedFrom, Series};
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::{Value, json};
 

@@ -18,7 +18,7 @@ use std::ops::Range;
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use polars::prelude::{Column, DataFrame, IntoColumn, NamedFrom, Series};
+use polars_core::prelude::{Column, DataFrame, IntoColumn, NamedFrom, Series};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
 use chrono::{DateTime, NaiveDateTime};
-use polars::prelude::{DataFrame, IntoColumn, NamedFrom, Series};
+use polars_core::prelude::{DataFrame, IntoColumn, NamedFrom, Series};
 
 use super::grid::Grid;
 use inkstone_base::code::Code;

@@ -1,7 +1,7 @@
 //! Planted leaks are named, and an honest factor passes.
 
 use chrono::TimeDelta;
-use polars::prelude::DataType;
+use polars_core::prelude::DataType;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::StandardNormal;

@@ -351,7 +351,7 @@ impl<'b> Walk<'b> {
 
 #[cfg(test)]
 mod tests {
-    use polars::prelude::{DataFrame, IntoColumn, NamedFrom, Series};
+    use polars_core::prelude::{DataFrame, IntoColumn, NamedFrom, Series};
 
     use super::*;
     use crate::frames;

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context, Result};
-use polars::prelude::DataFrame;
+use polars_core::prelude::DataFrame;
 
 use super::layout::{Layout, lay_out};
 use super::load::{FIRST, Index};

@@ -9,7 +9,7 @@ use std::time::SystemTime;
 
 use anyhow::{Context, Result, ensure};
 use chrono::NaiveDateTime;
-use polars::prelude::DataFrame;
+use polars_core::prelude::DataFrame;
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use rustc_hash::FxHasher;
 

@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::sync::Arc;
 
 use crossterm::event::KeyCode;
-use polars::prelude::{IntoColumn, NamedFrom, Series};
+use polars_core::prelude::{IntoColumn, NamedFrom, Series};
 use ratatui::layout::Position;
 use tempfile::TempDir;
 
