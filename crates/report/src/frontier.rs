@@ -225,7 +225,8 @@ fn name_point(
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{findings, large, single, texts};
+    use super::super::markup::texts;
+    use super::super::testing::{findings, large, single};
     use super::*;
 
     #[test]

@@ -7,7 +7,8 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::factor::testing::Made;
-use super::testing::{self, shape};
+use super::markup::{shape, texts};
+use super::testing;
 use super::{FactorPage, differences_svg, experiment_html, factor_html, frontier_svg};
 use inkstone_base::language::Language;
 use inkstone_features::experiment::Findings;
@@ -88,7 +89,7 @@ fn an_experiment_of_evil_names_has_the_elements_of_any_other() {
     for language in Language::ALL {
         for svg in [frontier_svg(&evil, language), differences_svg(&evil, language)] {
             // Refuses what is not well formed, and more than one picture.
-            testing::texts(&svg.unwrap().unwrap());
+            texts(&svg.unwrap().unwrap());
         }
     }
 }

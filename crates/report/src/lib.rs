@@ -24,12 +24,14 @@ mod frontier;
 mod hostile;
 mod html;
 mod legend;
+#[cfg(test)]
+mod markup;
 mod page;
 mod png;
 mod spread;
 mod svg;
 mod terminal;
-#[cfg(any(test, feature = "testing"))]
+#[doc(hidden)]
 pub mod testing;
 mod verdict;
 mod words;

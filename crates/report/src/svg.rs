@@ -206,7 +206,7 @@ mod tests {
         let text =
             picture(name, (80, 40), |canvas| write(canvas, name, (1, 20), style(TYPE, INK, HPos::Left, VPos::Center)))
                 .unwrap();
-        let read = super::super::testing::texts(&text);
+        let read = super::super::markup::texts(&text);
         assert_eq!(read, ["<&\"'>␛[0m␀ \u{fffd}砚"]);
         assert!(text.contains("Noto Sans CJK SC"));
     }

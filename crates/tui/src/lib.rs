@@ -7,15 +7,8 @@
 //! Useful for: looking at artefacts and starting a run. Not for: deciding anything. The pipeline is handed in as a
 //! [`Runner`], cutting and marking as functions, so this module knows no stage and no configuration.
 
-#![cfg_attr(
-    not(any(test, feature = "testing")),
-    allow(unreachable_pub, reason = "tests of the program reach these by way of `testing`")
-)]
-
 mod app;
 mod bars;
-#[cfg(any(test, feature = "testing"))]
-#[cfg_attr(not(test), allow(dead_code, reason = "tests of this crate use the rest"))]
 mod bench;
 mod commands;
 mod copy;
@@ -54,7 +47,7 @@ mod session;
 mod states;
 mod suspend;
 mod terminal;
-#[cfg(any(test, feature = "testing"))]
+#[doc(hidden)]
 pub mod testing;
 mod text;
 mod theme;

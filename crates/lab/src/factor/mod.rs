@@ -62,7 +62,7 @@ pub struct Signal {
 
 impl Signal {
     /// A signal of the first document of a story in the first reading, with weight 1.
-    #[cfg(any(test, feature = "testing"))]
+    #[cfg(test)]
     pub fn of(code: u32, date: u32, known_at: NaiveDateTime, value: f64) -> Signal {
         Signal { code, date, known_at, value, weight: 1.0, first: true, document: 0, reading: 0 }
     }

@@ -2,7 +2,7 @@ use serde_json::Value;
 
 use super::testing::Made;
 use super::*;
-use crate::testing::{texts, within};
+use crate::markup::{texts, within};
 use inkstone_lab::backtest::{IcSeries, LongShort, Portfolio};
 
 const NOTHING: &Value = &Value::Null;

@@ -334,8 +334,8 @@ impl Log {
         self.seek_anew();
     }
 
-    #[cfg(any(test, feature = "testing"))]
-    pub fn lines(&self) -> &[LogLine] {
+    #[cfg(test)]
+    pub(crate) fn lines(&self) -> &[LogLine] {
         &self.lines
     }
 }
