@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 
 use super::dictionary::Dictionary;
 use super::is_batch;
-use super::project::{Opened, batch_on};
+use super::project::{OpenProject, batch_on};
 use super::workbench::open_ui;
 use crate::cli::{Experiment, Global};
 use crate::headless::Summary;
@@ -25,7 +25,7 @@ use inkstone_tui::{Kept, Laboratory, Start, Truncated};
 /// Runs the experiments of a project.
 pub(super) fn run(args: &Experiment, global: &Global) -> Result<ExitCode> {
     let preset = args.preset.filter(|preset| *preset != Preset::None);
-    let opened = Opened::read(&args.project.config, "experiment", global).and_then(|opened| {
+    let opened = OpenProject::read(&args.project.config, "experiment", global).and_then(|opened| {
         opened.with(move |config| {
             if let Some(preset) = preset {
                 config.experiment.iter_mut().for_each(|params| params.preset = preset);
@@ -55,7 +55,11 @@ pub(super) fn run(args: &Experiment, global: &Global) -> Result<ExitCode> {
 }
 
 /// Runs experiments and writes the page of each among the exports. Returns reports, findings and the paths of the pages.
-fn experiments(opened: &Opened, name: Option<&str>, ctx: &Ctx) -> Result<(Vec<Report>, Vec<Findings>, Vec<String>)> {
+fn experiments(
+    opened: &OpenProject,
+    name: Option<&str>,
+    ctx: &Ctx,
+) -> Result<(Vec<Report>, Vec<Findings>, Vec<String>)> {
     let config = &opened.config;
     disk::is_ours(&opened.base.join(&config.project.exports), Room::Exports)?;
     let (reports, findings) = pipeline::experiments(config, &opened.base, name, ctx)?;
@@ -73,7 +77,7 @@ fn experiments(opened: &Opened, name: Option<&str>, ctx: &Ctx) -> Result<(Vec<Re
 }
 
 /// The functions of the page of experiments; none if the configuration has no experiments.
-pub(super) fn laboratory(opened: &Opened, dictionary: Arc<Dictionary>) -> Option<Laboratory> {
+pub(super) fn laboratory(opened: &OpenProject, dictionary: Arc<Dictionary>) -> Option<Laboratory> {
     if opened.config.experiment.is_empty() {
         return None;
     }
@@ -92,7 +96,7 @@ pub(super) fn laboratory(opened: &Opened, dictionary: Arc<Dictionary>) -> Option
 
 /// A document as the strategies of an experiment cut it. Tokens are words, or characters if strategies count these or if a contextual
 /// model has tokens of its own.
-fn truncated(opened: &Opened, params: &Params, number: usize, words: &Segmenter) -> Result<Option<Truncated>> {
+fn truncated(opened: &OpenProject, params: &Params, number: usize, words: &Segmenter) -> Result<Option<Truncated>> {
     let config = &opened.config;
     let project = opened.project();
     let found = pipeline::findings(config, &project).into_iter().find(|found| found.name == params.name);

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::factor::testing::Made;
 use super::markup::{shape, texts};
 use super::testing;
-use super::{FactorPage, differences_svg, experiment_html, factor_html, frontier_svg};
+use super::{FactorReport, differences_svg, experiment_html, factor_html, frontier_svg};
 use inkstone_base::language::Language;
 use inkstone_features::experiment::Findings;
 
@@ -107,7 +107,7 @@ fn a_factor_of_evil_names_has_the_elements_of_any_other() {
     };
     assert!(evil.outcome.factor.contains("<script>"));
     let plain = factor_html(&made.page()).unwrap();
-    let page = factor_html(&FactorPage { note: EVIL, ..evil.page() }).unwrap();
+    let page = factor_html(&FactorReport { note: EVIL, ..evil.page() }).unwrap();
     let new: Vec<_> = shape(&page).difference(&shape(&plain)).cloned().collect();
     assert!(new.is_empty(), "{new:?}");
     assert!(!page.contains("<script") && !page.contains("<img") && !page.contains("<iframe"));

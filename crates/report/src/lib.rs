@@ -37,7 +37,7 @@ mod verdict;
 mod words;
 
 pub use differences::differences_svg;
-pub use factor::{FactorPage, factor_charts, factor_html};
+pub use factor::{FactorReport, factor_charts, factor_html};
 pub use finding::finding;
 pub use finding::{CellStanding, DECIMALS, interval, label, standing, tokens};
 pub use frontier::frontier_svg;
@@ -46,7 +46,7 @@ pub use inkstone_base::language::Language;
 pub use png::png;
 pub use terminal::wrapped;
 pub use terminal::{
-    StyledLine, StyledText, Tone, best_first, experiment_lines, frontier_chart, frontier_legend, mark_of,
+    StyledLine, StyledText, TextTone, best_first, experiment_lines, frontier_chart, frontier_legend, mark_of,
 };
 pub use verdict::{check_name, standing_name, verdict_sentences, verdicts_json};
 pub use words::{measure, section};

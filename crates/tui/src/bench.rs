@@ -16,7 +16,7 @@ use tempfile::TempDir;
 use super::app::App;
 use super::commands::sequence;
 use super::event::Event;
-use super::{Cut, Language, Mark, Meaning, Start, Workspace, view, width};
+use super::{Language, Mark, Meaning, Start, TokenUnit, Workspace, view, width};
 use inkstone_tables::project::Project;
 
 #[cfg(test)]
@@ -65,7 +65,7 @@ impl Bench {
             start: Start::Browse,
             threads: 1,
             seed: 1,
-            tokeniser: Arc::new(|text, cut| Ok(cut_in_pieces(text, if cut == Cut::Characters { 1 } else { 2 }))),
+            tokeniser: Arc::new(|text, cut| Ok(cut_in_pieces(text, if cut == TokenUnit::Characters { 1 } else { 2 }))),
             marker: Some(Arc::new(|_, _, document| Ok(names_in(&document.body)))),
             reports: Arc::new(Vec::new),
             text: None,

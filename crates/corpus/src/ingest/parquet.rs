@@ -12,7 +12,7 @@ use polars_io::prelude::{ParquetReader, SerReader};
 use rayon::prelude::*;
 use rustc_hash::FxHashSet;
 
-use crate::ingest::reader::{BATCH_BYTES, Cells, Fault, Row};
+use crate::ingest::reader::{BATCH_BYTES, Cells, RowFault, SourceRow};
 use crate::ingest::reason;
 use inkstone_base::disk::Snapshot;
 use inkstone_base::limits;
@@ -51,7 +51,7 @@ impl ParquetRows {
     }
 
     /// The next rows, as many as hold no more text than a batch may, but one at the least; empty at the end.
-    pub(super) fn next_batch(&mut self, used: &[bool]) -> Result<Vec<Row>> {
+    pub(super) fn next_batch(&mut self, used: &[bool]) -> Result<Vec<SourceRow>> {
         if self.sizes.is_empty() {
             // Not both of them at once.
             self.decoded = DataFrame::empty();
@@ -77,15 +77,15 @@ impl ParquetRows {
             .map(|(name, used)| if *used { texts_of(frame.column(name)?, &whole).map(Some) } else { Ok(None) })
             .collect::<Result<_>>()
             .with_context(|| self.path())?;
-        let row = |i: usize| -> Row {
+        let row = |i: usize| -> SourceRow {
             let number = (self.given + i + 1) as u64;
             if whole[i] {
                 let cells: Cells = texts.iter().map(|column| column.as_ref().and_then(|c| c[i].clone())).collect();
-                return Row { number, bytes: Vec::new(), cells: Ok(cells) };
+                return SourceRow { number, bytes: Vec::new(), cells: Ok(cells) };
             }
             let (column, text) = longest(&frame, i);
             let bytes = text.as_bytes()[..text.len().min(limits::RECORD_KEPT)].to_vec();
-            Row { number, bytes, cells: Err(Fault::new(column, reason::RECORD_TOO_LONG, text)) }
+            SourceRow { number, bytes, cells: Err(RowFault::new(column, reason::RECORD_TOO_LONG, text)) }
         };
         let rows = (0..height).map(row).collect();
         self.given += height;
@@ -300,7 +300,8 @@ mod tests {
             if batch.is_empty() {
                 break;
             }
-            let held = |row: &Row| row.cells.as_ref().map_or(0, |cells| cells.iter().flatten().map(String::len).sum());
+            let held =
+                |row: &SourceRow| row.cells.as_ref().map_or(0, |cells| cells.iter().flatten().map(String::len).sum());
             assert!(batch.iter().map(held).sum::<usize>() <= 2 * BATCH_BYTES);
             read.extend(batch);
         }

@@ -92,7 +92,7 @@ impl Desk {
         all
     }
 
-    pub(super) fn log(&self) -> Log {
+    pub(super) fn log(&self) -> IngestLog {
         disk::read_json(&self.project().ingest_log()).unwrap()
     }
 }

@@ -17,7 +17,7 @@ const LEAST_COMMON: usize = 20;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Kind {
+pub enum EntryKind {
     Backtest,
     /// A cell of an experiment that was judged by returns.
     Cell,
@@ -26,7 +26,7 @@ pub enum Kind {
 /// A backtest that ran, to be recorded.
 #[derive(Clone, Debug)]
 pub struct Trial {
-    pub kind: Kind,
+    pub kind: EntryKind,
     /// Two-sided p of the mean RankIC at the horizon that counts; NaN where there is none.
     pub p: f64,
     /// Trading days per year that annual figures are stated with.
@@ -45,7 +45,7 @@ pub struct Details {
     /// Content hashes of what went in, by name: `prices`, `factor`, `corpus`.
     pub inputs: BTreeMap<String, Key>,
     pub version: String,
-    pub figures: Figures,
+    pub figures: EntryFigures,
     /// Daily returns of the long-short portfolio after costs; none where no portfolio was held.
     #[serde(skip)]
     pub returns: Option<Series>,
@@ -54,7 +54,7 @@ pub struct Details {
 /// The figures of a backtest that its entry keeps.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(from = "StoredFigures")]
-pub struct Figures {
+pub struct EntryFigures {
     /// Summary of the RankIC by horizon in trading days.
     pub rank_ic: BTreeMap<usize, IcSummary>,
     /// The long-short portfolio after costs.
@@ -84,11 +84,11 @@ fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D:
     nan(deserializer).map(Some)
 }
 
-impl From<StoredFigures> for Figures {
-    fn from(stored: StoredFigures) -> Figures {
+impl From<StoredFigures> for EntryFigures {
+    fn from(stored: StoredFigures) -> EntryFigures {
         let StoredFigures { rank_ic, long_short, turnover, new_names, lookahead } = stored;
         let (turnover, new_names) = new_names.map_or((f64::NAN, turnover), |new_names| (turnover, new_names));
-        Figures { rank_ic, long_short, turnover, new_names, lookahead }
+        EntryFigures { rank_ic, long_short, turnover, new_names, lookahead }
     }
 }
 
@@ -106,7 +106,7 @@ pub struct Entry {
     /// Number of the entry, from 1 on. Deletions have numbers too.
     pub number: u64,
     pub when: DateTime<Utc>,
-    pub kind: Kind,
+    pub kind: EntryKind,
     /// The key of the trial: hash of its parameters and of the factor and prices. Entries of one key are repetitions.
     pub trial: Key,
     /// The first entry of the trials whose returns resemble these.
@@ -148,18 +148,24 @@ impl Trial {
     /// RankIC at the first horizon.
     pub fn backtest(outcome: &Outcome, parameters: Value, inputs: BTreeMap<String, Key>) -> Trial {
         let horizon = outcome.ic.first().map_or(0, |series| series.horizon);
-        Trial::new(Kind::Backtest, outcome, horizon, parameters, inputs)
+        Trial::new(EntryKind::Backtest, outcome, horizon, parameters, inputs)
     }
 
     /// A cell of an experiment, which is judged by the RankIC at its horizon. Cells that are judged by labels see no returns: they are no
     /// looks at the market.
     pub fn cell(outcome: &Outcome, horizon: usize, parameters: Value, inputs: BTreeMap<String, Key>) -> Trial {
-        Trial::new(Kind::Cell, outcome, horizon, parameters, inputs)
+        Trial::new(EntryKind::Cell, outcome, horizon, parameters, inputs)
     }
 
-    fn new(kind: Kind, outcome: &Outcome, horizon: usize, parameters: Value, inputs: BTreeMap<String, Key>) -> Trial {
+    fn new(
+        kind: EntryKind,
+        outcome: &Outcome,
+        horizon: usize,
+        parameters: Value,
+        inputs: BTreeMap<String, Key>,
+    ) -> Trial {
         let counts = outcome.ic.iter().find(|series| series.horizon == horizon);
-        let figures = Figures {
+        let figures = EntryFigures {
             rank_ic: outcome.ic.iter().map(|series| (series.horizon, series.rank_ic_summary)).collect(),
             long_short: outcome.long_short.total,
             turnover: outcome.long_short.mean_turnover(),
@@ -314,7 +320,7 @@ mod tests {
         renamed.details.factor = "another name".into();
         renamed.details.inputs.insert("corpus".into(), Key::of(b"another corpus that gave the same table"));
         assert_eq!(one.key(), renamed.key());
-        let cell = Trial { kind: Kind::Cell, ..one.clone() };
+        let cell = Trial { kind: EntryKind::Cell, ..one.clone() };
         assert_ne!(one.key(), cell.key());
     }
 

@@ -4,11 +4,11 @@ use chrono::NaiveDate;
 use plotters::style::text_anchor::{HPos, VPos};
 use plotters::style::{Color, RGBColor};
 
-use super::lines::{Lines, span};
+use super::lines::{Curves, span};
 use super::plot::{Across, FOOT, HEAD, Plot, range, short};
 use super::series::bars;
 use super::sheet::{ACROSS, LEFT, Sheet};
-use super::{Chart, FactorPage, notes, titled, words};
+use super::{Chart, FactorReport, notes, titled, words};
 use crate::legend::Symbol;
 use crate::svg::{self, ABOVE, BASELINE, BELOW, DIM, GRID, INK, NOT_SHOWN, TYPE};
 use inkstone_base::language::Language;
@@ -20,7 +20,7 @@ pub(super) const COVERAGE: Chart = Chart { stem: "coverage", none: words::NO_COV
 /// RankIC among some of the names.
 pub(super) const SAMPLES: Chart = Chart { stem: "samples", none: words::NO_SAMPLES, sheet: samples };
 
-fn coverage<'a>(page: &FactorPage<'a>, language: Language) -> Option<Sheet<'a>> {
+fn coverage<'a>(page: &FactorReport<'a>, language: Language) -> Option<Sheet<'a>> {
     const HIGH: i32 = 170;
     let coverage = &page.outcome.coverage;
     let means = |names: &[u32]| {
@@ -37,7 +37,7 @@ fn coverage<'a>(page: &FactorPage<'a>, language: Language) -> Option<Sheet<'a>> 
             (Symbol::Bar(ABOVE), words::WITH_VALUE.to(language).to_owned()),
             (Symbol::Bar(NOT_SHOWN), words::TRADED.to(language).to_owned()),
         ],
-        down: Lines::down(HIGH),
+        down: Curves::down(HIGH),
         paint: Box::new(move |canvas, top| {
             let values = range(names.iter().chain(&universe).map(|bar| bar.2), Some(0.0));
             let sides = (top + HEAD, top + HEAD + HIGH);
@@ -62,7 +62,7 @@ enum SampleRow {
     Sample(String, IcSummary),
 }
 
-fn samples<'a>(page: &FactorPage<'a>, language: Language) -> Option<Sheet<'a>> {
+fn samples<'a>(page: &FactorReport<'a>, language: Language) -> Option<Sheet<'a>> {
     const ROW: i32 = 22;
     let outcome = page.outcome;
     let mut rows = Vec::new();

@@ -19,7 +19,7 @@ use serde_json::Value;
 pub(crate) use list::draw;
 
 use super::commands::Action;
-use super::desk::{Desk, Order, Work};
+use super::desk::{Desk, PageRequest, Work};
 use super::errand::Errand;
 use super::list::Cursor;
 use super::page::{Chart, PageState, Table, exact};
@@ -34,7 +34,7 @@ const AGAIN: Duration = Duration::from_millis(700);
 const LOOK: Duration = Duration::from_millis(50);
 
 #[derive(Default)]
-pub struct Experiments {
+pub struct ExperimentsPage {
     /// The content shown, and what was asked for anew.
     loaded: Option<Errand<Vec<Findings>>>,
     coming: Option<Errand<Vec<Findings>>>,
@@ -77,7 +77,7 @@ struct Memory {
     document: Option<usize>,
 }
 
-impl Experiments {
+impl ExperimentsPage {
     /// Takes in findings and grids; the experiment that was shown stays the one shown.
     fn take(&mut self) {
         let (name, cell) = (self.name().map(str::to_owned), self.marked());
@@ -240,7 +240,7 @@ impl Experiments {
     }
 }
 
-impl PageState for Experiments {
+impl PageState for ExperimentsPage {
     fn reload(&mut self, desk: &Desk<'_>) {
         let Some(laboratory) = &desk.workspace.laboratory else { return };
         let find = laboratory.findings.clone();
@@ -255,7 +255,7 @@ impl PageState for Experiments {
                 let name = desk.say(common::EXPERIMENTS).to_owned();
                 let run = laboratory.run.clone();
                 let command = desk.headless("experiment", "");
-                desk.order(Order::Start(Work { name, command, writes: true, run }));
+                desk.order(PageRequest::Start(Work { name, command, writes: true, run }));
                 if self.findings().is_none() {
                     // Until all cells were read there is only the grid to look at.
                     self.view = View::Grid;
@@ -275,7 +275,7 @@ impl PageState for Experiments {
                 let (number, strategy) = (open.number, open.strategy);
                 let to = if action == Action::Next { number + 1 } else { number.wrapping_sub(1) };
                 if to >= documents {
-                    return desk.order(Order::Say(desk.say(common::NO_OTHER_DOCUMENT).to_owned()));
+                    return desk.order(PageRequest::Say(desk.say(common::NO_OTHER_DOCUMENT).to_owned()));
                 }
                 self.show(to, strategy, desk);
             }
@@ -380,7 +380,7 @@ impl PageState for Experiments {
     }
 }
 
-impl Experiments {
+impl ExperimentsPage {
     /// The list as it is copied.
     fn listed(&self, findings: &Findings, desk: &Desk<'_>) -> Table {
         let said = [

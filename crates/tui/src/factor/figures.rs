@@ -6,9 +6,9 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Paragraph, Wrap};
 
-use super::picture::{Horizon, Picture};
+use super::picture::{BacktestPicture, Horizon};
 use super::words as own;
-use super::{Factor, Judgement};
+use super::{FactorPage, Judgement};
 use crate::app::App;
 use crate::words::{self, Word};
 use crate::{figures, look, width};
@@ -53,8 +53,8 @@ fn figure_line<'a>(figures: Vec<[Span<'a>; 2]>, columns: usize) -> Line<'a> {
 
 pub(super) fn draw_figures(
     app: &App,
-    factor: &Factor,
-    picture: &Picture,
+    factor: &FactorPage,
+    picture: &BacktestPicture,
     frame: &mut Frame<'_>,
     [area, beside]: [Rect; 2],
 ) {
@@ -142,7 +142,7 @@ fn judged<'a>(app: &App, judgement: &Judgement) -> Vec<[Span<'a>; 2]> {
 }
 
 /// The figures of the quantile whose bar is marked.
-pub(super) fn bar_line<'a>(app: &App, factor: &Factor, horizon: &Horizon, columns: usize) -> Line<'a> {
+pub(super) fn bar_line<'a>(app: &App, factor: &FactorPage, horizon: &Horizon, columns: usize) -> Line<'a> {
     let bar = factor.bar();
     let mean = 100.0 * value_at(&horizon.layers, bar);
     let mut figures = vec![
@@ -160,8 +160,8 @@ pub(super) fn bar_line<'a>(app: &App, factor: &Factor, horizon: &Horizon, column
 /// The values at the date of the cursor; before it was moved, how to move it.
 pub(super) fn cursor_line<'a>(
     app: &App,
-    factor: &Factor,
-    picture: &Picture,
+    factor: &FactorPage,
+    picture: &BacktestPicture,
     at: Option<NaiveDate>,
     columns: usize,
 ) -> Line<'a> {

@@ -5,7 +5,8 @@ use ratatui::layout::Rect;
 
 use super::value::{Editing, numbered, plain, quoted, section_of};
 use super::{
-    Change, FormBench, Group, PAGE, SettingEntry, Sheet, Sourcing, SourcingStep, is_below, motion, settings_view, words,
+    Change, FormBench, PAGE, SettingEntry, SettingGroup, Sheet, Sourcing, SourcingStep, is_below, motion,
+    settings_view, words,
 };
 use crate::commands::Action;
 use crate::errand::{Errand, Messenger};
@@ -13,7 +14,7 @@ use crate::list::Cursor;
 use inkstone_base::language::Word;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Outcome {
+pub(crate) enum FormOutcome {
     Stay,
     Leave,
     /// The other language is wanted.
@@ -138,7 +139,7 @@ impl Settings {
         saved
     }
 
-    pub(super) fn group(&self) -> Option<&Group> {
+    pub(super) fn group(&self) -> Option<&SettingGroup> {
         self.sheet.as_ref()?.groups.get(self.groups.at)
     }
 
@@ -176,7 +177,7 @@ impl Settings {
         self.said = Some(Message::Fault(fault));
     }
 
-    pub(crate) fn key(&mut self, key: &KeyEvent) -> Outcome {
+    pub(crate) fn key(&mut self, key: &KeyEvent) -> FormOutcome {
         if let Some(sourcing) = &mut self.sourcing {
             match sourcing.key(key) {
                 SourcingStep::Stay => {}
@@ -186,25 +187,25 @@ impl Settings {
                     self.change(&Change::Source(source), words::ADDED);
                 }
             }
-            return Outcome::Stay;
+            return FormOutcome::Stay;
         }
         if self.editing.is_some() {
             self.key_of_field(key);
-            return Outcome::Stay;
+            return FormOutcome::Stay;
         }
         let leaving = std::mem::take(&mut self.leaving);
         self.said = None;
         if let Some(action) = motion(key.code) {
             self.step(action);
-            return Outcome::Stay;
+            return FormOutcome::Stay;
         }
         match key.code {
             KeyCode::Esc | KeyCode::Left | KeyCode::Char('h') if self.in_keys => self.in_keys = false,
             KeyCode::Esc | KeyCode::Char('q' | ',') if self.is_changed() && !leaving => {
                 (self.leaving, self.said) = (true, Some(Message::Bad(words::LEAVE_UNSAVED)));
             }
-            KeyCode::Esc | KeyCode::Char('q' | ',') => return Outcome::Leave,
-            KeyCode::Char('L') => return Outcome::Language,
+            KeyCode::Esc | KeyCode::Char('q' | ',') => return FormOutcome::Leave,
+            KeyCode::Char('L') => return FormOutcome::Language,
             KeyCode::Tab => self.in_keys = !self.in_keys && !self.entries().is_empty(),
             KeyCode::Enter | KeyCode::Right | KeyCode::Char('l') if !self.in_keys => {
                 self.in_keys = !self.entries().is_empty();
@@ -229,7 +230,7 @@ impl Settings {
             KeyCode::Char('s') => self.save(),
             _ => {}
         }
-        Outcome::Stay
+        FormOutcome::Stay
     }
 
     fn step(&mut self, action: Action) {
@@ -356,7 +357,7 @@ impl Settings {
     fn add(&mut self) {
         let Some(section) = self.group().map(|group| section_of(&group.path).to_owned()) else { return };
         let sheet = self.sheet.as_ref();
-        let sisters = |group: &&Group| section_of(&group.path) == section;
+        let sisters = |group: &&SettingGroup| section_of(&group.path) == section;
         if section == "source" {
             let names = sheet.map_or(Vec::new(), |sheet| {
                 sheet.groups.iter().filter(sisters).filter_map(|group| group.name.clone()).collect()
@@ -380,7 +381,7 @@ impl Settings {
         if let Some(fault) = sheet.faults.first() {
             self.said = Some(Message::Bad(words::MEND_FIRST));
             // To the first key that is wrong.
-            let longest = |group: &(usize, &Group)| group.1.path.len();
+            let longest = |group: &(usize, &SettingGroup)| group.1.path.len();
             let groups = sheet.groups.iter().enumerate().filter(|(_, group)| is_below(&fault.path, &group.path));
             if let Some((at, group)) = groups.max_by_key(longest) {
                 (self.groups.at, self.in_keys) = (at, true);

@@ -7,7 +7,7 @@ use ratatui::widgets::{Clear, Paragraph};
 
 use super::settings::{Message, Settings};
 use super::value::{plain, section_of};
-use super::{Group, SettingEntry, draw_field, key_line, words, wrapped};
+use super::{SettingEntry, SettingGroup, draw_field, key_line, words, wrapped};
 use crate::list::{self, Column};
 use crate::{Language, look, width};
 use inkstone_base::language::Word;
@@ -105,7 +105,7 @@ impl Settings {
         frame.render_widget(key_line(&list, keys.width.into()), keys);
     }
 
-    fn draw_groups(&self, groups: &[Group], language: Language, frame: &mut Frame<'_>, area: Rect) {
+    fn draw_groups(&self, groups: &[SettingGroup], language: Language, frame: &mut Frame<'_>, area: Rect) {
         let title = words::SECTIONS.to(language);
         let place = format!(" {} / {} ", (self.groups.at + 1).min(groups.len()), groups.len());
         let block = look::pane(format!(" {title} "), !self.in_keys).title_bottom(place);

@@ -9,7 +9,7 @@ use super::state::Models;
 use super::view::megabytes;
 use super::words;
 use crate::app::App;
-use crate::commands::{Action, COMMANDS, Key};
+use crate::commands::{Action, COMMANDS, KeyPress};
 use crate::{figures, look, width};
 
 /// Heights of a little bar.
@@ -96,7 +96,8 @@ fn tools<'a>(app: &App, card: &ModelCard) -> Line<'a> {
     let mut spans = vec![Span::styled(format!("{}  ", app.say(words::ASK_IT)), look::DIM)];
     for tool in &card.tools {
         let command = COMMANDS.iter().find(|command| command.action == action(*tool));
-        let key = command.and_then(|command| app.keymap.keys(command).first()).map(Key::to_string).unwrap_or_default();
+        let key =
+            command.and_then(|command| app.keymap.keys(command).first()).map(KeyPress::to_string).unwrap_or_default();
         spans.extend([Span::styled(key, look::KEY), Span::raw(format!(" {}  ", app.say(words::tool(*tool))))]);
     }
     Line::from(spans)

@@ -3,7 +3,7 @@
 use chrono::{NaiveDate, NaiveDateTime};
 
 use super::bench::{ArgumentFault, ModelBench, ModelCard};
-use super::settings::{KINDS, ModelKind, Setting, Takes};
+use super::settings::{KINDS, ModelKind, ModelSetting, Takes};
 use super::words;
 use crate::errand::Errand;
 use crate::field::Field;
@@ -170,7 +170,7 @@ impl Form {
             FormRow::Until => ("until", words::UNTIL_FIELD, &self.until),
             FormRow::Output => ("output", words::OUTPUT, &self.output),
             FormRow::Setting(number) => {
-                let Setting { flag, about, .. } = &self.kind().settings[number];
+                let ModelSetting { flag, about, .. } = &self.kind().settings[number];
                 (flag, *about, self.value(number))
             }
         }
@@ -237,7 +237,7 @@ impl Form {
         }
         pair("output", self.output.text().trim());
         let mut switches = Vec::new();
-        for (number, Setting { flag, default, takes, .. }) in self.kind().settings.iter().enumerate() {
+        for (number, ModelSetting { flag, default, takes, .. }) in self.kind().settings.iter().enumerate() {
             let value = self.value(number).text().trim();
             match takes {
                 Takes::Switch([_, given]) if value == *given => switches.push(format!("--{flag}")),

@@ -7,10 +7,10 @@ use inkstone_base::language::{Language, Word};
 pub(super) struct ModelKind {
     /// Its name behind `inkstone train`.
     pub(super) name: &'static str,
-    pub(super) settings: &'static [Setting],
+    pub(super) settings: &'static [ModelSetting],
 }
 
-pub(super) struct Setting {
+pub(super) struct ModelSetting {
     /// Its flag without dashes.
     pub(super) flag: &'static str,
     pub(super) about: Word,
@@ -39,22 +39,22 @@ pub(super) enum Takes {
     Share,
 }
 
-const fn setting(flag: &'static str, about: Word, default: &'static str, takes: Takes) -> Setting {
-    Setting { flag, about, default, proposed: default, takes }
+const fn setting(flag: &'static str, about: Word, default: &'static str, takes: Takes) -> ModelSetting {
+    ModelSetting { flag, about, default, proposed: default, takes }
 }
 
-const DIM: Setting = setting("dim", words::W_DIM, "100", Takes::Whole(1, 10_000));
-const MIN_COUNT: Setting = setting("min-count", words::W_MIN_COUNT, "5", Takes::Whole(1, 1_000_000_000));
-const NEGATIVE: Setting = setting("negative", words::W_NEGATIVE, "5", Takes::Whole(1, 1000));
-const MIN_DF: Setting = setting("min-df", words::W_MIN_DF, "2", Takes::Share);
-const MAX_DF: Setting = setting("max-df", words::W_MAX_DF, "1.0", Takes::Share);
-const NGRAM_RANGE: Setting = setting("ngram-range", words::W_NGRAM_RANGE, "1,1", Takes::Range);
+const DIM: ModelSetting = setting("dim", words::W_DIM, "100", Takes::Whole(1, 10_000));
+const MIN_COUNT: ModelSetting = setting("min-count", words::W_MIN_COUNT, "5", Takes::Whole(1, 1_000_000_000));
+const NEGATIVE: ModelSetting = setting("negative", words::W_NEGATIVE, "5", Takes::Whole(1, 1000));
+const MIN_DF: ModelSetting = setting("min-df", words::W_MIN_DF, "2", Takes::Share);
+const MAX_DF: ModelSetting = setting("max-df", words::W_MAX_DF, "1.0", Takes::Share);
+const NGRAM_RANGE: ModelSetting = setting("ngram-range", words::W_NGRAM_RANGE, "1,1", Takes::Range);
 
-const fn window(default: &'static str) -> Setting {
+const fn window(default: &'static str) -> ModelSetting {
     setting("window", words::W_WINDOW, default, Takes::Whole(1, 1000))
 }
 
-const fn epochs(default: &'static str) -> Setting {
+const fn epochs(default: &'static str) -> ModelSetting {
     setting("epochs", words::W_EPOCHS, default, Takes::Whole(1, 10_000))
 }
 
@@ -85,7 +85,7 @@ pub(super) const KINDS: [ModelKind; 7] = [
             MIN_COUNT,
             // The command's own are for words of letters; Chinese words have two characters.
             Setting { proposed: "1", ..setting("minn", words::W_MINN, "3", Takes::Whole(0, 20)) },
-            Setting { proposed: "3", ..setting("maxn", words::W_MAXN, "6", Takes::Whole(0, 20)) },
+            ModelSetting { proposed: "3", ..setting("maxn", words::W_MAXN, "6", Takes::Whole(0, 20)) },
         ],
     },
     ModelKind {
@@ -119,7 +119,7 @@ pub(super) const KINDS: [ModelKind; 7] = [
     ModelKind { name: "lsa", settings: &[DIM, NGRAM_RANGE, MIN_DF, MAX_DF] },
 ];
 
-impl Setting {
+impl ModelSetting {
     pub(super) fn fault(&self, text: &str, language: Language) -> Option<String> {
         let say = |word: Word| word.to(language).to_owned();
         let counts = |least: usize| {

@@ -7,7 +7,7 @@ use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::Line;
 use ratatui::widgets::{Paragraph, Wrap};
 
-use super::{Onnx, Pane, words};
+use super::{OnnxPage, Pane, words};
 use crate::app::App;
 use crate::desk::Desk;
 use crate::errand::Errand;
@@ -21,7 +21,7 @@ use inkstone_onnx::{Metered, Round, Until};
 pub(super) const LENGTHS: [Option<usize>; 5] = [None, Some(32), Some(128), Some(256), Some(512)];
 
 /// A measurement of one model.
-pub(super) struct Measured {
+pub(super) struct MeasuredModel {
     /// The number of tokens of the texts; none for texts of the corpus.
     pub(super) length: Option<usize>,
     /// Rounds as they come, written by the thread that measures.
@@ -32,7 +32,7 @@ pub(super) struct Measured {
     pub(super) whole: Option<Errand<Metered>>,
 }
 
-impl Measured {
+impl MeasuredModel {
     pub(super) fn look(&mut self) {
         if let Some(whole) = &mut self.whole {
             whole.look();
@@ -52,12 +52,12 @@ impl Measured {
     }
 }
 
-impl Onnx {
+impl OnnxPage {
     /// Measures the model that is marked; one that is measured already is stopped.
     pub(super) fn start_measuring(&mut self, desk: &Desk<'_>) {
         let Some((bench, listed)) = desk.workspace.onnx.clone().zip(self.marked().cloned()) else { return };
         (self.pane, self.inside) = (Pane::Meters, true);
-        self.measured.values_mut().for_each(Measured::stop);
+        self.measured.values_mut().for_each(MeasuredModel::stop);
         let (file, length) = (listed.file.clone(), LENGTHS[self.length]);
         let coming = Arc::new(Mutex::new(Vec::new()));
         let (rounds, events) = (coming.clone(), desk.events.clone());
@@ -68,10 +68,10 @@ impl Onnx {
                 let _ = events.send(Event::Back);
             })
         });
-        self.measured.insert(file, Measured { length, coming, rounds: Vec::new(), whole: Some(whole) });
+        self.measured.insert(file, MeasuredModel { length, coming, rounds: Vec::new(), whole: Some(whole) });
     }
 
-    fn measurement(&self) -> Option<&Measured> {
+    fn measurement(&self) -> Option<&MeasuredModel> {
         self.measured.get(&self.marked()?.file)
     }
 }
@@ -140,7 +140,7 @@ fn shown(round: &Round) -> [String; 5] {
     ]
 }
 
-fn state_of(app: &App, measured: &Measured) -> (String, ratatui::style::Style) {
+fn state_of(app: &App, measured: &MeasuredModel) -> (String, ratatui::style::Style) {
     let texts = sample(app, measured.length);
     let Some(whole) = &measured.whole else {
         return (format!("■ {} · {texts}", app.say(words::STOPPED)), look::NOTE);
@@ -163,7 +163,7 @@ fn state_of(app: &App, measured: &Measured) -> (String, ratatui::style::Style) {
 }
 
 /// The same to be copied.
-pub(super) fn table(onnx: &Onnx, desk: &Desk<'_>) -> Option<Table> {
+pub(super) fn table(onnx: &OnnxPage, desk: &Desk<'_>) -> Option<Table> {
     let measured = onnx.measurement()?;
     let columns = [words::BATCH, words::TEXTS_RATE, words::TOKENS_RATE, words::BATCH_TIME, words::RESIDENT];
     let row = |round: &Round| {

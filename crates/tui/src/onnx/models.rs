@@ -7,7 +7,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Paragraph, Wrap};
 
 use super::view::{BRIEF, list_areas};
-use super::{Onnx, words};
+use super::{OnnxPage, words};
 use crate::app::App;
 use crate::desk::Desk;
 use crate::list::{self, Column};
@@ -217,7 +217,7 @@ fn draw_particulars(app: &App, listed: &Listed, frame: &mut Frame<'_>, area: Rec
 }
 
 /// The models to be copied, with what there is no room for on the screen.
-pub(super) fn table(onnx: &Onnx, desk: &Desk<'_>) -> Table {
+pub(super) fn table(onnx: &OnnxPage, desk: &Desk<'_>) -> Table {
     let header = [
         words::MODEL,
         words::CAN,

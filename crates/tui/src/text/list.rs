@@ -5,9 +5,9 @@ use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Paragraph, Wrap};
 
-use super::shown::Shown;
+use super::shown::ShownText;
 use super::strategies::{BUDGETS, StrategyRow};
-use super::{Focus, Text, Typing, TypingFor, view, words};
+use super::{Focus, TextPage, Typing, TypingFor, view, words};
 use crate::app::App;
 use crate::errand::Errand;
 use crate::field;
@@ -24,7 +24,7 @@ pub(super) fn rows(pane: Rect) -> usize {
     list::rows(view::inside(pane))
 }
 
-pub(super) fn draw(app: &App, page: &Text, shown: &Shown, frame: &mut Frame<'_>, pane: Rect) {
+pub(super) fn draw(app: &App, page: &TextPage, shown: &ShownText, frame: &mut Frame<'_>, pane: Rect) {
     let counted = app.workspace.text.as_ref().and_then(|bench| bench.tokenisers.get(page.tokeniser));
     let counted = counted.map_or("", |tokeniser| &tokeniser.name);
     let place = format!("{}/{}", page.strategy.at + 1, shown.listed.len());

@@ -5,8 +5,8 @@ use ratatui::layout::{Constraint, Layout, Position, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
-use super::shown::Shown;
-use super::{Focus, Text, cuts, lines, view, words};
+use super::shown::ShownText;
+use super::{Focus, TextPage, cuts, lines, view, words};
 use crate::app::App;
 use crate::corpus::PieceKind;
 use crate::{figures, look, sentences, width};
@@ -36,7 +36,7 @@ pub(super) fn strip_at(pane: Rect, tokeniser: usize, count: usize, at: Position)
     strips(pane, tokeniser, count).into_iter().find(|(_, area)| area.contains(at)).map(|found| found.0)
 }
 
-pub(super) fn draw(app: &App, page: &Text, shown: &Shown, frame: &mut Frame<'_>, pane: Rect) {
+pub(super) fn draw(app: &App, page: &TextPage, shown: &ShownText, frame: &mut Frame<'_>, pane: Rect) {
     let Some(bench) = &app.workspace.text else { return };
     let count = bench.tokenisers.len();
     let name = bench.tokenisers.get(page.tokeniser).map_or("", |tokeniser| &tokeniser.name);
@@ -59,8 +59,8 @@ pub(super) fn draw(app: &App, page: &Text, shown: &Shown, frame: &mut Frame<'_>,
 /// The strip of a tokeniser, from a byte of the text on.
 fn draw_strip(
     app: &App,
-    page: &Text,
-    shown: &Shown,
+    page: &TextPage,
+    shown: &ShownText,
     (tokeniser, from): (usize, usize),
     frame: &mut Frame<'_>,
     area: Rect,
@@ -118,7 +118,7 @@ fn place(count: usize, sharing: std::ops::Range<usize>) -> String {
 }
 
 /// The lines about the token under the cursor.
-fn under<'a>(app: &App, shown: &Shown, columns: usize) -> [Line<'a>; 2] {
+fn under<'a>(app: &App, shown: &ShownText, columns: usize) -> [Line<'a>; 2] {
     let Some(under) = &shown.under else { return [Line::default(), Line::default()] };
     let range = |range: &std::ops::Range<usize>| {
         format!("{}..{}", figures::count(range.start as u64), figures::count(range.end as u64))

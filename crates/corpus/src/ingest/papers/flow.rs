@@ -16,7 +16,7 @@ const LINK: (char, char) = ('\u{1}', '\u{2}');
 
 /// The lines that flowed.
 #[derive(Debug, Default)]
-pub(super) struct Text {
+pub(super) struct FlowedText {
     pub(super) body: String,
 }
 
@@ -185,14 +185,14 @@ impl Flow {
     }
 
     /// Everything that flowed, or the main part when there is enough of it.
-    pub(super) fn finish(mut self) -> Text {
+    pub(super) fn finish(mut self) -> FlowedText {
         while !self.open.is_empty() {
             self.close_innermost();
         }
         self.close_link();
         let (main, whole) = (judged(&self.main), judged(&self.whole));
         let enough = main.chars().count() >= MAIN.min(whole.chars().count().div_ceil(2)).max(1);
-        Text { body: if enough { main } else { whole } }
+        FlowedText { body: if enough { main } else { whole } }
     }
 }
 
