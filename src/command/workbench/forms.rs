@@ -138,7 +138,7 @@ fn group(
             value: value(&setting.key),
             default: setting.default.clone(),
             example: setting.example.clone(),
-            said: bounded(setting),
+            description: bounded(setting),
             choices: setting.choices.clone(),
             // Parameters of other models than the feature's.
             aside: setting.section == "feature" && setting.key.split_once('.').is_some_and(|(table, _)| table != model),

@@ -148,9 +148,9 @@ impl IngestLog {
     }
 
     /// The rows of all files that pass `of`, as a report.
-    pub(super) fn report(&self, stage: &str, of: impl Fn(&FileEntry) -> bool) -> Report {
+    pub(super) fn report(&self, stage: &str, chosen: impl Fn(&FileEntry) -> bool) -> Report {
         let mut report = Report::new(stage);
-        for file in self.files.iter().filter(|f| of(f)) {
+        for file in self.files.iter().filter(|f| chosen(f)) {
             report.rows_in += file.rows_in;
             report.rows_out += file.rows_out;
             file.dropped.iter().for_each(|(reason, n)| report.drop_rows(reason, *n));
@@ -161,10 +161,10 @@ impl IngestLog {
     /// Counts of one kind over all files.
     pub(super) fn total<'a>(
         &'a self,
-        of: impl Fn(&'a FileEntry) -> &'a BTreeMap<String, u64>,
+        chosen: impl Fn(&'a FileEntry) -> &'a BTreeMap<String, u64>,
     ) -> BTreeMap<String, u64> {
         let mut total = BTreeMap::new();
-        for (name, n) in self.files.iter().flat_map(|f| of(f).iter()) {
+        for (name, n) in self.files.iter().flat_map(|f| chosen(f).iter()) {
             *total.entry(name.clone()).or_default() += n;
         }
         total

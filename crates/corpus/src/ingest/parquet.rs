@@ -67,19 +67,19 @@ impl ParquetRows {
             Some(*sum)
         });
         let height = sums.take_while(|&sum| sum <= BATCH_BYTES).count().max(1);
-        let whole: Vec<bool> = self.sizes.drain(..height).map(|size| size <= limits::RECORD).collect();
+        let short_enough: Vec<bool> = self.sizes.drain(..height).map(|size| size <= limits::RECORD).collect();
         let frame = self.decoded.head(Some(height));
         self.decoded = self.decoded.slice(height as i64, self.sizes.len());
         let texts: Vec<Option<Vec<Option<String>>>> = self
             .columns
             .par_iter()
             .zip(used)
-            .map(|(name, used)| if *used { texts_of(frame.column(name)?, &whole).map(Some) } else { Ok(None) })
+            .map(|(name, used)| if *used { texts_of(frame.column(name)?, &short_enough).map(Some) } else { Ok(None) })
             .collect::<Result<_>>()
             .with_context(|| self.path())?;
         let row = |i: usize| -> SourceRow {
             let number = (self.given + i + 1) as u64;
-            if whole[i] {
+            if short_enough[i] {
                 let cells: Cells = texts.iter().map(|column| column.as_ref().and_then(|c| c[i].clone())).collect();
                 return SourceRow { number, bytes: Vec::new(), cells: Ok(cells) };
             }
@@ -177,11 +177,11 @@ fn longest(frame: &DataFrame, row: usize) -> (&str, &str) {
 }
 
 /// The texts of a column, but of those rows that are `whole` alone.
-fn texts_of(column: &Column, whole: &[bool]) -> Result<Vec<Option<String>>> {
+fn texts_of(column: &Column, short_enough: &[bool]) -> Result<Vec<Option<String>>> {
     Ok(match column.dtype() {
         DataType::String => {
-            let texts = column.str()?.iter().zip(whole);
-            texts.map(|(text, whole)| text.filter(|_| *whole).map(str::to_owned)).collect()
+            let texts = column.str()?.iter().zip(short_enough);
+            texts.map(|(text, short_enough)| text.filter(|_| *short_enough).map(str::to_owned)).collect()
         }
         DataType::Date => {
             let days = column.cast(&DataType::Int32)?;
@@ -199,8 +199,8 @@ fn texts_of(column: &Column, whole: &[bool]) -> Result<Vec<Option<String>>> {
             ticks.i64()?.iter().map(|t| t.and_then(text)).collect()
         }
         _ => {
-            let texts = (0..column.len()).zip(whole);
-            texts.map(|(i, whole)| Ok(if *whole { text_of(&column.get(i)?) } else { None })).collect::<Result<_>>()?
+            let texts = (0..column.len()).zip(short_enough);
+            texts.map(|(i, short_enough)| Ok(if *short_enough { text_of(&column.get(i)?) } else { None })).collect::<Result<_>>()?
         }
     })
 }

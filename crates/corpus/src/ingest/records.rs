@@ -80,7 +80,7 @@ pub(super) struct RecordStream<R> {
     opened: bool,
     closed: bool,
     offset: u64,
-    whole: bool,
+    complete: bool,
 }
 
 enum Scan {
@@ -105,7 +105,7 @@ impl<R: Read> RecordStream<R> {
             opened: false,
             closed: false,
             offset,
-            whole: true,
+            complete: true,
         }
     }
 
@@ -116,7 +116,7 @@ impl<R: Read> RecordStream<R> {
 
     /// Byte of the file at which reading may go on when more is appended: behind the last record, if a line end followed it.
     pub(super) fn resume_at(&self) -> Option<u64> {
-        (self.whole && self.cut != RecordLayout::Elements).then_some(self.offset)
+        (self.complete && self.cut != RecordLayout::Elements).then_some(self.offset)
     }
 
     /// The next record; `None` at the end.
@@ -279,7 +279,7 @@ impl<R: Read> RecordStream<R> {
                     let end = rest.iter().position(|b| *b == b'\n');
                     self.offset += self.charset.original_len(&rest[..end.map_or(rest.len(), |end| end + 1)]);
                     self.start += end.map_or(rest.len(), |end| end + 1);
-                    self.whole = end.is_some();
+                    self.complete = end.is_some();
                     if end.is_some() || self.eof {
                         break;
                     }
@@ -328,7 +328,7 @@ impl<R: Read> RecordStream<R> {
         let bytes = self.buffer[self.start..self.start + length].to_vec();
         self.start += length;
         self.offset += self.charset.original_len(&bytes);
-        self.whole = bytes.ends_with(b"\n");
+        self.complete = bytes.ends_with(b"\n");
         RawRecord { bytes, broken }
     }
 

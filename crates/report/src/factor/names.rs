@@ -66,8 +66,8 @@ fn samples<'a>(page: &FactorReport<'a>, language: Language) -> Option<Sheet<'a>>
     const ROW: i32 = 22;
     let outcome = page.outcome;
     let mut rows = Vec::new();
-    let whole = outcome.ic.first().map(|series| series.rank_ic_summary).filter(|s| s.mean.is_finite());
-    rows.extend(whole.map(|summary| SampleRow::Sample(words::ALL_NAMES.to(language).to_owned(), summary)));
+    let all_names = outcome.ic.first().map(|series| series.rank_ic_summary).filter(|s| s.mean.is_finite());
+    rows.extend(all_names.map(|summary| SampleRow::Sample(words::ALL_NAMES.to(language).to_owned(), summary)));
     let there = |sample: &&inkstone_lab::backtest::Sample| sample.rank_ic.first().is_some_and(|s| s.mean.is_finite());
     let samples: Vec<&inkstone_lab::backtest::Sample> = outcome.samples.iter().filter(there).collect();
     for kind in samples.chunk_by(|a, b| a.by == b.by) {
@@ -106,11 +106,11 @@ fn samples<'a>(page: &FactorReport<'a>, language: Language) -> Option<Sheet<'a>>
             plot.frame_across(canvas)?;
             let place = |value: f64| plot.place(value, 0.0).0;
             svg::line(canvas, vec![(place(0.0), top), (place(0.0), top + high)], DIM.stroke_width(1))?;
-            if let Some(whole) = whole {
-                svg::dashes(canvas, place(whole.mean), [top, top + high], true, BASELINE)?;
+            if let Some(all_names) = all_names {
+                svg::dashes(canvas, place(all_names.mean), [top, top + high], true, BASELINE)?;
             }
-            let text = |said: &str, at, color: RGBColor, h| {
-                svg::write(canvas, said, at, svg::style(TYPE, color, h, VPos::Center))
+            let text = |text: &str, at, color: RGBColor, h| {
+                svg::write(canvas, text, at, svg::style(TYPE, color, h, VPos::Center))
             };
             for (i, row) in rows.iter().enumerate() {
                 let y = top + ROW * i as i32 + ROW / 2;

@@ -97,7 +97,7 @@ pub(crate) fn lay_out(text: &DocumentText, width: usize) -> LineLayout {
             end -= 1;
         }
         // Whole paragraphs if there are any, else all lines but the last one, which goes on.
-        let whole = end == body.len() || body[at..end].contains('\n');
+        let paragraphs = end == body.len() || body[at..end].contains('\n');
         if let Some(newline) = body[at..end].rfind('\n').filter(|_| end < body.len()) {
             end = at + newline + 1;
         }
@@ -105,7 +105,7 @@ pub(crate) fn lay_out(text: &DocumentText, width: usize) -> LineLayout {
         let chunk_end = end;
         let place = |glyph: usize| glyphs.get(glyph).map_or(chunk_end, |glyph| glyph.at);
         let mut wrapped = width::wrap(&glyphs, width.max(2));
-        if !whole && wrapped.len() > 1 {
+        if !paragraphs && wrapped.len() > 1 {
             end = wrapped.pop().map_or(end, |last| place(last.start));
         }
         // The offsets fit, as the length of the body does.

@@ -383,7 +383,7 @@ impl PageState for ExperimentsPage {
 impl ExperimentsPage {
     /// The list as it is copied.
     fn listed(&self, findings: &Findings, desk: &Desk<'_>) -> Table {
-        let said = [
+        let titles = [
             common::STRATEGY,
             words::FEATURE,
             common::FIGURE_DIFFERENCE,
@@ -393,7 +393,7 @@ impl ExperimentsPage {
             common::TOKENS,
             words::SECONDS,
         ];
-        let mut header: Vec<String> = said.map(|word| desk.say(word).to_owned()).to_vec();
+        let mut header: Vec<String> = titles.map(|word| desk.say(word).to_owned()).to_vec();
         header.insert(2, report::measure(findings, desk.language).to_owned());
         let row = |number: &usize| {
             let cell = &findings.cells[*number];

@@ -96,7 +96,7 @@ pub struct SettingEntry {
     /// An example of what has no default.
     pub example: Option<String>,
     /// The description in Chinese (may be empty) and in English.
-    pub said: [String; 2],
+    pub description: [String; 2],
     /// The texts that it may be, where they are known.
     pub choices: Vec<String>,
     /// True if it is shown only with all the others: it matters to other models than the section's.

@@ -45,7 +45,7 @@ pub(crate) struct Settings {
     pub(super) groups: Cursor,
     pub(super) keys: Cursor,
     pub(super) editing: Option<Editing>,
-    pub(super) said: Option<Message>,
+    pub(super) message: Option<Message>,
     /// True if keys that matter to other models are shown.
     pub(super) all: bool,
     /// True if the next Esc drops what was changed.
@@ -71,7 +71,7 @@ impl Settings {
             groups: Cursor::default(),
             keys: Cursor::default(),
             editing: None,
-            said: None,
+            message: None,
             all: false,
             leaving: false,
             sourcing: None,
@@ -124,10 +124,10 @@ impl Settings {
                 self.on_disk.clone_from(&sheet.text);
                 // What was before is now a change of what is in the file.
                 self.past.iter_mut().for_each(|past| past.stood = sheet.stood);
-                (self.sheet, self.said) = (Some(sheet), Some(Message::Good(words::SAVED)));
+                (self.sheet, self.message) = (Some(sheet), Some(Message::Good(words::SAVED)));
                 saved = true;
             }
-            Some(Err(fault)) => self.said = Some(Message::Fault(fault)),
+            Some(Err(fault)) => self.message = Some(Message::Fault(fault)),
             None => {}
         }
         if let Some(sourcing) = &mut self.sourcing {
@@ -174,7 +174,7 @@ impl Settings {
 
     /// Says what went wrong with what was saved.
     pub(crate) fn tell(&mut self, fault: String) {
-        self.said = Some(Message::Fault(fault));
+        self.message = Some(Message::Fault(fault));
     }
 
     pub(crate) fn key(&mut self, key: &KeyEvent) -> FormOutcome {
@@ -194,7 +194,7 @@ impl Settings {
             return FormOutcome::Stay;
         }
         let leaving = std::mem::take(&mut self.leaving);
-        self.said = None;
+        self.message = None;
         if let Some(action) = motion(key.code) {
             self.step(action);
             return FormOutcome::Stay;
@@ -202,7 +202,7 @@ impl Settings {
         match key.code {
             KeyCode::Esc | KeyCode::Left | KeyCode::Char('h') if self.in_keys => self.in_keys = false,
             KeyCode::Esc | KeyCode::Char('q' | ',') if self.is_changed() && !leaving => {
-                (self.leaving, self.said) = (true, Some(Message::Bad(words::LEAVE_UNSAVED)));
+                (self.leaving, self.message) = (true, Some(Message::Bad(words::LEAVE_UNSAVED)));
             }
             KeyCode::Esc | KeyCode::Char('q' | ',') => return FormOutcome::Leave,
             KeyCode::Char('L') => return FormOutcome::Language,
@@ -213,7 +213,7 @@ impl Settings {
             KeyCode::Enter | KeyCode::Delete | KeyCode::Char(' ' | 'e' | 'd' | 'a' | 'D' | 'u' | 's')
                 if self.read_only =>
             {
-                self.said = Some(Message::Bad(words::READ_ONLY));
+                self.message = Some(Message::Bad(words::READ_ONLY));
             }
             KeyCode::Enter | KeyCode::Char(' ') => self.edit(true),
             KeyCode::Char('e') => self.edit(false),
@@ -249,12 +249,12 @@ impl Settings {
         let Some(sheet) = &self.sheet else { return false };
         match (self.bench.change)(sheet, change) {
             Ok(changed) => {
-                self.said = Some(Message::Good(done));
+                self.message = Some(Message::Good(done));
                 self.past.extend(self.sheet.replace(changed));
                 true
             }
             Err(error) => {
-                self.said = Some(Message::Fault(format!("{error:#}")));
+                self.message = Some(Message::Fault(format!("{error:#}")));
                 false
             }
         }
@@ -294,7 +294,7 @@ impl Settings {
                 true
             }
             Err(faults) => {
-                self.said = Some(Message::Fault(faults.join(" · ")));
+                self.message = Some(Message::Fault(faults.join(" · ")));
                 false
             }
         }
@@ -319,7 +319,7 @@ impl Settings {
                 if let Some((_, path)) = self.entry()
                     && self.set(path, value)
                 {
-                    (self.editing, self.said) = (None, None);
+                    (self.editing, self.message) = (None, None);
                 }
                 self.check_typed();
             }
@@ -379,7 +379,7 @@ impl Settings {
     fn save(&mut self) {
         let Some(sheet) = self.sheet.clone().filter(|_| self.saving.is_none()) else { return };
         if let Some(fault) = sheet.faults.first() {
-            self.said = Some(Message::Bad(words::MEND_FIRST));
+            self.message = Some(Message::Bad(words::MEND_FIRST));
             // To the first key that is wrong.
             let longest = |group: &(usize, &SettingGroup)| group.1.path.len();
             let groups = sheet.groups.iter().enumerate().filter(|(_, group)| is_below(&fault.path, &group.path));

@@ -197,7 +197,7 @@ impl Settings {
                 add(format!("✗ {} {fault}", say(words::NOT_TAKEN)), look::BAD);
             }
         }
-        match &self.said {
+        match &self.message {
             Some(Message::Good(word)) => add(say(*word).to_owned(), look::NOTE),
             Some(Message::Bad(word)) => add(say(*word).to_owned(), look::BAD),
             Some(Message::Fault(fault)) if self.editing.is_none() => add(format!("✗ {fault}"), look::BAD),
@@ -229,11 +229,11 @@ impl Settings {
 /// can have.
 fn about(entry: &SettingEntry, language: Language) -> Vec<String> {
     let say = |word: Word| word.to(language);
-    let [chinese, english] = &entry.said;
-    let said = if language == Language::Zh && !chinese.is_empty() { chinese } else { english };
+    let [chinese, english] = &entry.description;
+    let description = if language == Language::Zh && !chinese.is_empty() { chinese } else { english };
     let mut lines = Vec::new();
-    if !said.is_empty() {
-        lines.push(said.clone());
+    if !description.is_empty() {
+        lines.push(description.clone());
     }
     if !entry.choices.is_empty() {
         lines.push(format!("{}: {}", say(words::CHOICES), entry.choices.join(" | ")));

@@ -155,13 +155,13 @@ fn draw_bars(
 
 fn draw_unknown(app: &App, models: &Models, word: &str, alike: &[String], frame: &mut Frame<'_>, area: Rect) {
     let word = width::cut(word, 30);
-    let said = Line::styled(format!("✗ {}: {word}", app.say(words::UNKNOWN_WORD)), look::BAD);
+    let message = Line::styled(format!("✗ {}: {word}", app.say(words::UNKNOWN_WORD)), look::BAD);
     if alike.is_empty() {
-        let lines = vec![said, Line::raw(app.say(words::NOTHING_ALIKE))];
+        let lines = vec![message, Line::raw(app.say(words::NOTHING_ALIKE))];
         return frame.render_widget(Paragraph::new(lines).wrap(Wrap { trim: false }), area);
     }
     let [head, list] = Layout::vertical([Constraint::Length(1), Constraint::Min(0)]).areas(area);
-    frame.render_widget(said, head);
+    frame.render_widget(message, head);
     let columns = [Column::number("#", 4), Column::text(app.say(words::ALIKE), 0)];
     let line = |at: usize| (vec![(at + 1).to_string(), alike[at].clone()], Style::new());
     list::draw(&columns, alike.len(), models.result, line, frame, list);

@@ -29,25 +29,25 @@ pub(super) struct MeasuredModel {
     /// The rounds that are shown.
     pub(super) rounds: Vec<Round>,
     /// None once the user has stopped it.
-    pub(super) whole: Option<Errand<Metered>>,
+    pub(super) errand: Option<Errand<Metered>>,
 }
 
 impl MeasuredModel {
     pub(super) fn look(&mut self) {
-        if let Some(whole) = &mut self.whole {
-            whole.look();
+        if let Some(errand) = &mut self.errand {
+            errand.look();
             self.rounds.clone_from(&self.coming.lock().unwrap_or_else(PoisonError::into_inner));
         }
     }
 
     pub(super) fn waiting(&self) -> bool {
-        self.whole.as_ref().is_some_and(Errand::waiting)
+        self.errand.as_ref().is_some_and(Errand::waiting)
     }
 
     /// Ends it, if it is under way.
     pub(super) fn stop(&mut self) {
         if self.waiting() {
-            self.whole = None;
+            self.errand = None;
         }
     }
 }
@@ -61,14 +61,14 @@ impl OnnxPage {
         let (file, length) = (listed.file.clone(), LENGTHS[self.length]);
         let coming = Arc::new(Mutex::new(Vec::new()));
         let (rounds, events) = (coming.clone(), desk.events.clone());
-        let whole = desk.errand("measure", move |ctx| {
+        let errand = desk.errand("measure", move |ctx| {
             (bench.measure)(&listed, length, ctx, &mut |round| {
                 rounds.lock().unwrap_or_else(PoisonError::into_inner).push(round.clone());
                 // Nobody looks any more once the workbench is closed.
                 let _ = events.send(Event::Back);
             })
         });
-        self.measured.insert(file, MeasuredModel { length, coming, rounds: Vec::new(), whole: Some(whole) });
+        self.measured.insert(file, MeasuredModel { length, coming, rounds: Vec::new(), errand: Some(errand) });
     }
 
     fn measurement(&self) -> Option<&MeasuredModel> {
@@ -117,7 +117,7 @@ pub(super) fn draw(app: &App, frame: &mut Frame<'_>, area: Rect) {
     let (text, style) = state_of(app, measured);
     let text = if LENGTHS[app.onnx.length] == measured.length { text } else { format!("{text} · m → {next}") };
     // A fault has the room of the table, as long as that is empty.
-    if measured.whole.as_ref().is_some_and(|whole| whole.fault().is_some()) {
+    if measured.errand.as_ref().is_some_and(|errand| errand.fault().is_some()) {
         return frame.render_widget(Paragraph::new(Line::styled(text, style)).wrap(Wrap { trim: true }), table);
     }
     frame.render_widget(Line::styled(width::cut(&text, state.width as usize), style), state);
@@ -142,13 +142,13 @@ fn shown(round: &Round) -> [String; 5] {
 
 fn state_of(app: &App, measured: &MeasuredModel) -> (String, ratatui::style::Style) {
     let texts = sample(app, measured.length);
-    let Some(whole) = &measured.whole else {
+    let Some(errand) = &measured.errand else {
         return (format!("■ {} · {texts}", app.say(words::STOPPED)), look::NOTE);
     };
-    if let Some(fault) = whole.fault() {
+    if let Some(fault) = errand.fault() {
         return (format!("✗ {fault}"), look::BAD);
     }
-    let Some(metered) = whole.get() else {
+    let Some(metered) = errand.get() else {
         return (format!("▶ {} · {texts}", app.say(words::MEASURING)), look::NOTE);
     };
     let until = app.say(match metered.until {

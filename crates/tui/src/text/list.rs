@@ -37,8 +37,8 @@ pub(super) fn draw(app: &App, page: &TextPage, shown: &ShownText, frame: &mut Fr
     );
     let rows = shown.kept.as_ref().and_then(Errand::get);
     let mut block = look::pane(title, page.focus == Focus::Strategies);
-    if let Some(said) = rows.and_then(|rows| rows.get(page.strategy.at)).and_then(|row| selected(app, row)) {
-        block = block.title_bottom(Line::styled(width::cut(&said, pane.width.saturating_sub(4) as usize), look::DIM));
+    if let Some(parts) = rows.and_then(|rows| rows.get(page.strategy.at)).and_then(|row| selected(app, row)) {
+        block = block.title_bottom(Line::styled(width::cut(&parts, pane.width.saturating_sub(4) as usize), look::DIM));
     }
     let inner = look::framed(block, frame, pane);
     if let Some(typing) = page.typing.as_ref().filter(|typing| typing.what == TypingFor::Strategy) {
@@ -94,8 +94,8 @@ fn selected(app: &App, row: &StrategyRow) -> Option<String> {
     let windows = row.kept.as_ref().map(|kept| kept.windows).filter(|windows| *windows > 1);
     let windows = windows.map(|windows| format!("{} {}", figures::count(windows as u64), app.say(words::WINDOWS)));
     let score = row.score.as_ref().map(|score| format!("{} {}", app.say(words::SCORE_OF), score.feature));
-    let said: Vec<String> = windows.into_iter().chain(score).collect();
-    (!said.is_empty()).then(|| format!(" {} ", said.join(" · ")))
+    let parts: Vec<String> = windows.into_iter().chain(score).collect();
+    (!parts.is_empty()).then(|| format!(" {} ", parts.join(" · ")))
 }
 
 /// The sections that are kept; one that is kept in part with its share.

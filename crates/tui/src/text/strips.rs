@@ -134,22 +134,22 @@ fn under<'a>(app: &App, shown: &ShownText, columns: usize) -> [Line<'a>; 2] {
     let long = under.bytes.len().min(400);
     let written = &shown.text()[under.bytes.start..shown.text().floor_char_boundary(under.bytes.start + long)];
     let token = width::cut(written, columns.saturating_sub(width::width(&places) + 1));
-    let mut said = Vec::new();
+    let mut facts = Vec::new();
     let described = &under.described;
     if let Some(tag) = &described.tag {
-        said.push(format!("{} {tag}", app.say(words::TAG)));
+        facts.push(format!("{} {tag}", app.say(words::TAG)));
     }
     if let Some(known) = described.known {
-        said.push(app.say(if known { words::IN_DICTIONARY } else { words::NOT_IN_DICTIONARY }).to_owned());
+        facts.push(app.say(if known { words::IN_DICTIONARY } else { words::NOT_IN_DICTIONARY }).to_owned());
     }
     if let Some(id) = under.id {
-        said.push(format!("{} {id}", app.say(words::ID)));
+        facts.push(format!("{} {id}", app.say(words::ID)));
     }
     if let Some(written) = &described.written {
-        said.push(format!("{} {written}", app.say(words::WRITTEN)));
+        facts.push(format!("{} {written}", app.say(words::WRITTEN)));
     }
-    said.push(app.say(words::TIMES_HERE).replace("{}", &figures::count(under.times as u64)));
-    let known = width::cut(&format!(" {}", said.join(" · ")), columns);
+    facts.push(app.say(words::TIMES_HERE).replace("{}", &figures::count(under.times as u64)));
+    let known = width::cut(&format!(" {}", facts.join(" · ")), columns);
     [
         Line::from(vec![Span::raw(" "), Span::styled(token, look::KEY), Span::styled(places, look::DIM)]),
         Line::styled(known, look::DIM),

@@ -33,7 +33,7 @@ enum OpenElement {
 pub(super) struct Flow {
     /// Open elements with the text inside so far.
     open: Vec<(OpenElement, String)>,
-    whole: String,
+    page: String,
     main: String,
     linked: bool,
     space: bool,
@@ -41,7 +41,7 @@ pub(super) struct Flow {
 
 impl Flow {
     fn out(&mut self) -> &mut String {
-        self.open.last_mut().map_or(&mut self.whole, |(_, text)| text)
+        self.open.last_mut().map_or(&mut self.page, |(_, text)| text)
     }
 
     /// Text with white space as it comes; a run of it is one space, or none between Han characters.
@@ -190,9 +190,9 @@ impl Flow {
             self.close_innermost();
         }
         self.close_link();
-        let (main, whole) = (judged(&self.main), judged(&self.whole));
-        let enough = main.chars().count() >= MAIN.min(whole.chars().count().div_ceil(2)).max(1);
-        FlowedText { body: if enough { main } else { whole } }
+        let (main, page) = (judged(&self.main), judged(&self.page));
+        let enough = main.chars().count() >= MAIN.min(page.chars().count().div_ceil(2)).max(1);
+        FlowedText { body: if enough { main } else { page } }
     }
 }
 

@@ -154,8 +154,8 @@ impl Drill {
                 let Some(tracing) = &desk.workspace.tracing else { return };
                 let (find, factor, date) = (tracing.documents.clone(), self.factor.clone(), names.day());
                 let (code, called) = (name.code.clone(), name.name.clone());
-                let of = code.clone();
-                let asked = desk.errand("documents of a name", move |ctx| find(&factor, date, &of, ctx));
+                let wanted = code.clone();
+                let asked = desk.errand("documents of a name", move |ctx| find(&factor, date, &wanted, ctx));
                 self.documents = Some(Documents::new(code, called, asked));
             }
             DrillLevel::Documents => {

@@ -111,8 +111,8 @@ impl Names {
 
     pub(super) fn table(&self, desk: &Desk<'_>) -> Option<Table> {
         let date = self.asked.get()?;
-        let said = [words::CODE, words::NAME, words::WORTH, words::RAW, words::DOCUMENTS_SHORT, words::FIRST];
-        let mut header: Vec<String> = said.map(|word| desk.say(word).to_owned()).to_vec();
+        let titles = [words::CODE, words::NAME, words::WORTH, words::RAW, words::DOCUMENTS_SHORT, words::FIRST];
+        let mut header: Vec<String> = titles.map(|word| desk.say(word).to_owned()).to_vec();
         header.push("Q".to_owned());
         header.extend(date.horizons.iter().map(|days| format!("{}{days}d", desk.say(words::RETURN))));
         header.extend([words::KNOWN_AT, words::TOP_DOCUMENT].map(|word| desk.say(word).to_owned()));

@@ -143,8 +143,8 @@ pub(super) fn draw_tokens(app: &App, sentences: &Sentences, tokens: &WordWeights
         ];
         return frame.render_widget(Paragraph::new(lines).wrap(Wrap { trim: false }), inner);
     }
-    let said = [own::WORD, own::WEIGHT_OF_WORD, own::SHARE, own::NEGATED, own::DEGREE, own::TIMES];
-    let [word, weight, share, negated, degree, times] = said.map(|title| app.say(title));
+    let titles = [own::WORD, own::WEIGHT_OF_WORD, own::SHARE, own::NEGATED, own::DEGREE, own::TIMES];
+    let [word, weight, share, negated, degree, times] = titles.map(|title| app.say(title));
     let (word, share) = (format!(" {word}"), format!("{share} %"));
     let columns = [
         Column::text(&word, 17),

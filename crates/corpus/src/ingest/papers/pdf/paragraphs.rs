@@ -62,17 +62,17 @@ fn rows(fragments: &[Fragment]) -> Vec<BaselineRow> {
         }
     }
     let rows: Vec<BaselineRow> = groups.into_iter().filter_map(row).collect();
-    let mut whole: Vec<BaselineRow> = Vec::with_capacity(rows.len());
+    let mut joined: Vec<BaselineRow> = Vec::with_capacity(rows.len());
     for row in rows {
-        whole.push(row);
-        if let [.., above, cells, below] = whole.as_slice()
+        joined.push(row);
+        if let [.., above, cells, below] = joined.as_slice()
             && let Some(row) = of_two_lines(above, cells, below)
         {
-            whole.truncate(whole.len() - 3);
-            whole.push(row);
+            joined.truncate(joined.len() - 3);
+            joined.push(row);
         }
     }
-    whole
+    joined
 }
 
 /// A row of cells of which the first takes two lines, so that the others stand between these.
