@@ -22,7 +22,7 @@ use super::field::Field;
 use super::instance::Instance;
 use super::jobs::JobsPage;
 use super::ledger::LedgerPage;
-use super::models::Models;
+use super::models::ModelsPage;
 use super::onnx::OnnxPage;
 use super::over::Overlays;
 use super::page::{Chart, Page, PageState, Table};
@@ -66,7 +66,7 @@ pub struct App {
     pub(crate) dialog: Option<Dialog>,
     pub corpus: CorpusPage,
     pub text: TextPage,
-    pub models: Models,
+    pub models: ModelsPage,
     pub onnx: OnnxPage,
     pub features: FeaturesPage,
     pub experiments: ExperimentsPage,
@@ -142,7 +142,7 @@ impl App {
             dialog: None,
             corpus: CorpusPage::default(),
             text: TextPage::default(),
-            models: Models::default(),
+            models: ModelsPage::default(),
             onnx: OnnxPage::default(),
             features: FeaturesPage::default(),
             experiments: ExperimentsPage::default(),

@@ -5,7 +5,7 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
 use super::bench::{ModelCard, Tool};
-use super::state::Models;
+use super::state::ModelsPage;
 use super::view::megabytes;
 use super::words;
 use crate::app::App;
@@ -17,7 +17,7 @@ const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█']
 /// Passes whose losses are drawn.
 const PASSES: usize = 48;
 
-pub(super) fn draw(app: &App, models: &Models, frame: &mut Frame<'_>, area: Rect) {
+pub(super) fn draw(app: &App, models: &ModelsPage, frame: &mut Frame<'_>, area: Rect) {
     let Some(card) = models.card() else { return frame.render_widget(look::pane("", false), area) };
     let room = (area.width as usize).saturating_sub(4);
     let block = look::pane(format!(" {} ", width::cut(&card.name, room)), false);

@@ -73,8 +73,14 @@ impl Form {
     /// Fills in what is still empty: settings, the project's corpus, a name that no model has.
     pub(super) fn propose(&mut self, bench: &ModelBench, cards: &[ModelCard]) {
         if self.values.is_empty() {
-            let fields = |kind: &ModelKind| kind.settings.iter().map(|setting| Field::new(setting.proposed)).collect();
-            self.values = KINDS.iter().map(fields).collect();
+            let value = |kind: &ModelKind, setting: &ModelSetting| match (setting.proposed, setting.takes) {
+                (Some(proposed), _) => proposed.to_owned(),
+                (None, Takes::Switch([without, _])) => without.to_owned(),
+                (None, _) => (bench.default)(kind.name, setting.flag),
+            };
+            let values =
+                |kind: &ModelKind| kind.settings.iter().map(|setting| Field::new(value(kind, setting))).collect();
+            self.values = KINDS.iter().map(values).collect();
         }
         if self.input.text().is_empty() {
             self.input = Field::new(&*bench.corpus);
@@ -237,12 +243,12 @@ impl Form {
         }
         pair("output", self.output.text().trim());
         let mut switches = Vec::new();
-        for (number, ModelSetting { flag, default, takes, .. }) in self.kind().settings.iter().enumerate() {
+        for (number, ModelSetting { flag, takes, .. }) in self.kind().settings.iter().enumerate() {
             let value = self.value(number).text().trim();
             match takes {
                 Takes::Switch([_, given]) if value == *given => switches.push(format!("--{flag}")),
                 Takes::Switch(_) => {}
-                _ if value == *default => {}
+                _ if value == (bench.default)(self.kind().name, flag) => {}
                 _ => pair(flag, value),
             }
         }

@@ -40,7 +40,7 @@ struct ModelAnswer {
 }
 
 #[derive(Default)]
-pub struct Models {
+pub struct ModelsPage {
     pub(super) list: Option<Errand<Vec<ModelCard>>>,
     /// The files as last listed: they stay while a new list is on its way.
     pub(super) cards: Vec<ModelCard>,
@@ -60,7 +60,7 @@ pub struct Models {
     pub(super) wanted: Option<PathBuf>,
 }
 
-impl Models {
+impl ModelsPage {
     pub(super) fn card(&self) -> Option<&ModelCard> {
         self.cards.get(self.cursor.at)
     }
@@ -250,7 +250,7 @@ impl Models {
 }
 
 #[cfg(test)]
-impl Models {
+impl ModelsPage {
     /// Losses that the training told so far.
     pub(crate) fn losses_seen(&self) -> usize {
         self.course.as_ref().map_or(0, |course| course.curve.len())

@@ -2,11 +2,11 @@
 
 use super::bench::ModelBench;
 use super::course::{Course, End};
-use super::state::{Below, Models};
+use super::state::{Below, ModelsPage};
 use super::{asked, words};
 use crate::desk::{Desk, PageRequest, Work};
 
-impl Models {
+impl ModelsPage {
     /// Opens the form, or shows the training that is under way.
     pub(super) fn open_training(&mut self, desk: &Desk<'_>) {
         let Some(bench) = &desk.workspace.models else { return };
