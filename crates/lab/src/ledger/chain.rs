@@ -53,7 +53,7 @@ enum LedgerEvent {
     Deleted {
         entries: Vec<u64>,
         reason: String,
-        /// Hash of the attached returns of these entries; none where there are none, and in deletions of versions that kept none.
+        /// Hash of the attached returns of these entries; none where there are none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         returns: Option<Key>,
     },

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context, Result, ensure};
 use chrono::{DateTime, Datelike, NaiveDate, Utc};
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::sharpe::Moments;
@@ -53,43 +53,19 @@ pub struct Details {
 
 /// The figures of a backtest that its entry keeps.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(from = "StoredFigures")]
 pub struct EntryFigures {
     /// Summary of the RankIC by horizon in trading days.
     pub rank_ic: BTreeMap<usize, IcSummary>,
     /// The long-short portfolio after costs.
     pub long_short: PortfolioFigures,
-    /// Mean one-way turnover a day of the long-short portfolio; NaN in entries of versions that kept only `new_names`.
+    /// Mean one-way turnover a day of the long-short portfolio.
+    #[serde(deserialize_with = "nan")]
     pub turnover: f64,
     /// Mean share of names new to the top and bottom quantile.
+    #[serde(deserialize_with = "nan")]
     pub new_names: f64,
     /// True if values were paired with returns that had begun before they were known.
     pub lookahead: bool,
-}
-
-/// Figures as they are kept. Before there was `new_names`, its value was kept as `turnover`.
-#[derive(Deserialize)]
-struct StoredFigures {
-    rank_ic: BTreeMap<usize, IcSummary>,
-    long_short: PortfolioFigures,
-    #[serde(deserialize_with = "nan")]
-    turnover: f64,
-    #[serde(default, deserialize_with = "present")]
-    new_names: Option<f64>,
-    lookahead: bool,
-}
-
-/// A number that is there; a missing one is NaN.
-fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
-    nan(deserializer).map(Some)
-}
-
-impl From<StoredFigures> for EntryFigures {
-    fn from(stored: StoredFigures) -> EntryFigures {
-        let StoredFigures { rank_ic, long_short, turnover, new_names, lookahead } = stored;
-        let (turnover, new_names) = new_names.map_or((f64::NAN, turnover), |new_names| (turnover, new_names));
-        EntryFigures { rank_ic, long_short, turnover, new_names, lookahead }
-    }
 }
 
 /// A series of daily values.
@@ -331,12 +307,6 @@ mod tests {
         assert_eq!((&read.returns, &read.factor), (&details.returns, &details.factor));
         assert_eq!(read.figures.rank_ic[&1].mean, details.figures.rank_ic[&1].mean);
         assert!(read.figures.turnover.is_nan() && read.figures.new_names == 0.25);
-        // An entry of before: its turnover was the share of new names.
-        let mut old = serde_json::to_value(&details).unwrap();
-        old["figures"]["turnover"] = json!(0.125);
-        old["figures"].as_object_mut().unwrap().remove("new_names");
-        let old: Details = serde_json::from_value(old).unwrap();
-        assert!(old.figures.turnover.is_nan() && old.figures.new_names == 0.125);
         let without = Details { returns: None, ..details };
         assert_eq!(Details::unpack(&without.pack()).unwrap().returns, None);
         assert!(Details::unpack(&without.pack()[..20]).is_err());
