@@ -90,6 +90,7 @@ impl Market {
     }
 
     /// The market of a price table that is written as CSV text, for tests.
+    #[doc(hidden)]
     pub fn of_text(prices: &str, securities: &[Security]) -> Result<Market> {
         Market::from_frame(&read_delimited(prices.as_bytes(), b',')?, securities)
     }

@@ -102,6 +102,7 @@ impl CleanDocument {
 
 /// Clean documents as a frame: the columns of documents, then `text`, `first_mention`, `similarity`. For tests of the
 /// stages after this one, which itself writes part by part.
+#[doc(hidden)]
 pub fn clean_to_frame(docs: &[CleanDocument]) -> Result<DataFrame> {
     let documents: Vec<Document> = docs.iter().map(|d| d.document.clone()).collect();
     let texts: Vec<Key> = docs.iter().map(|d| d.text).collect();
