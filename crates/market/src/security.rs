@@ -1,7 +1,7 @@
 //! The dated table of securities: names, industries and listing dates, each row with the span of days it holds for.
 
 use anyhow::{Context, Result};
-use chrono::{Days, NaiveDate};
+use chrono::NaiveDate;
 use polars_core::prelude::{Column, DataFrame, DataType, IntoColumn, NamedFrom, Series, StringChunked};
 use serde::{Deserialize, Serialize};
 

@@ -27,7 +27,7 @@ pub struct Overlays {
 impl Overlays {
     /// Nothing lies over the pages; the tour is offered after the first run of the demo.
     pub fn new(workspace: &Workspace, tested: bool) -> Overlays {
-        Overlays { offer: workspace.start == Start::RunThenFactor && !tested, ..Over::default() }
+        Overlays { offer: workspace.start == Start::RunThenFactor && !tested, ..Overlays::default() }
     }
 
     pub fn waiting(&self) -> bool {

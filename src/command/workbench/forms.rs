@@ -112,7 +112,7 @@ fn sheet_of(text: String, stood: Option<Key>, settings: &[outline::Setting]) -> 
             continue;
         }
         let items = table.get(section).and_then(toml::Value::as_array).map_or(&[][..], Vec::as_slice);
-        groups.push(SettingGroup { path: section.to_owned(), count: Some(items.len()), ..Group::default() });
+        groups.push(SettingGroup { path: section.to_owned(), count: Some(items.len()), ..SettingGroup::default() });
         for (number, item) in items.iter().enumerate() {
             let written = item.as_table();
             let name = written.and_then(|table| table.get("name")?.as_str()).map(str::to_owned);

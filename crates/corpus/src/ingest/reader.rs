@@ -46,7 +46,7 @@ pub(super) struct RowFault {
 impl RowFault {
     pub(super) fn new(column: impl Into<String>, reason: impl Into<String>, value: &str) -> RowFault {
         // The value is there to be recognised; the whole row is kept beside it.
-        Fault { column: column.into(), reason: reason.into(), value: value.chars().take(200).collect(), until: None }
+        RowFault { column: column.into(), reason: reason.into(), value: value.chars().take(200).collect(), until: None }
     }
 }
 

@@ -212,7 +212,7 @@ impl<'a> IngestRun<'a> {
         let kept: Vec<Option<usize>> = tasks.iter().map(|t| t.known).collect();
         let rejects = self.compose_rejects(&outcomes, &kept)?;
         let files = outcomes.into_iter().map(|o| o.entry).collect();
-        let mut log = IngestLog { version: VERSION, files, tables: self.log.tables.clone(), ..Log::default() };
+        let mut log = IngestLog { version: VERSION, files, tables: self.log.tables.clone(), ..IngestLog::default() };
         if let Err(error) = self.check_losses(&log) {
             // The rejects say why; nothing else of this run is kept, and what was read waits for the next one.
             std::fs::rename(&rejects, self.project.rejects())?;

@@ -75,7 +75,7 @@ pub(super) fn trial_of(name: &str, returns: &[f64]) -> Trial {
             parameters: json!({"factor": name, "quantiles": 5}),
             inputs: [("factor".to_owned(), Key::of(name.as_bytes())), ("prices".to_owned(), Key::of(b"prices"))].into(),
             version: "0.0.0".to_owned(),
-            figures: EntryFigures { rank_ic, turnover: f64::NAN, new_names: 0.25, ..Figures::default() },
+            figures: EntryFigures { rank_ic, turnover: f64::NAN, new_names: 0.25, ..EntryFigures::default() },
             returns: Series::of(&dates, returns),
         },
     }

@@ -88,7 +88,7 @@ enum Focus {
 
 impl FactorPage {
     pub fn at(selected: usize) -> FactorPage {
-        FactorPage { selected, ..Factor::default() }
+        FactorPage { selected, ..FactorPage::default() }
     }
 
     fn ask(&mut self, desk: &Desk<'_>) {
@@ -394,7 +394,7 @@ impl PageState for FactorPage {
 
     fn charts(&self, desk: &Desk<'_>) -> Vec<Chart> {
         let Some(picture) = self.picture().filter(|_| self.is_front()) else { return Vec::new() };
-        let page = FactorPage {
+        let page = FactorReport {
             outcome: &picture.outcome,
             events: picture.events.as_ref(),
             verdicts: picture.verdicts.as_deref().unwrap_or_default(),

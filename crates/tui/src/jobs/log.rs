@@ -29,7 +29,7 @@ const LINES: usize = 20_000;
 const LONGEST: usize = 2000;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct LogLine {
+pub(crate) struct LogLine {
     /// On the clock of this machine.
     pub at: NaiveDateTime,
     #[serde(flatten)]

@@ -40,7 +40,7 @@ turns! {
     pub(crate) enum Pane {
         #[default]
         Stages = "stages",
-        JobLog = "log",
+        Log = "log",
         /// Rows that ingest set aside, alone on the page.
         Rejects = "rejects",
     }

@@ -110,7 +110,7 @@ fn logged() -> Vec<LogLine> {
             job: job(),
             stage: "securities".to_owned(),
             unchanged: true,
-            ..Stage::default()
+            ..StageFigures::default()
         })),
         Happening::Paused { job: job() },
         Happening::WentOn { job: job() },

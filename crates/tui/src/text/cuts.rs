@@ -64,7 +64,7 @@ pub(super) fn strip(
         document: Document { body: text[from..end].to_owned(), ..Document::default() },
         tokens: inside.map(clipped).collect(),
         marks: vec![Mark { range: marked, meaning: Meaning::Name }],
-        ..Text::default()
+        ..DocumentText::default()
     };
     let layout = corpus::lay_out(&window, width.max(2));
     let pieces = |number| Some(corpus::line(&window, layout.line(number)?, &[], None).pieces);
