@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::factor::testing::Made;
-use super::markup::{shape, texts};
+use super::markup::{self, shape};
 use super::testing;
 use super::{FactorReport, differences_svg, experiment_html, factor_html, frontier_svg};
 use inkstone_base::language::Language;
@@ -89,7 +89,7 @@ fn an_experiment_of_evil_names_has_the_elements_of_any_other() {
     for language in Language::ALL {
         for svg in [frontier_svg(&evil, language), differences_svg(&evil, language)] {
             // Refuses what is not well formed, and more than one picture.
-            texts(&svg.unwrap().unwrap());
+            markup::texts(&svg.unwrap().unwrap());
         }
     }
 }

@@ -200,7 +200,9 @@ fn texts_of(column: &Column, short_enough: &[bool]) -> Result<Vec<Option<String>
         }
         _ => {
             let texts = (0..column.len()).zip(short_enough);
-            texts.map(|(i, short_enough)| Ok(if *short_enough { text_of(&column.get(i)?) } else { None })).collect::<Result<_>>()?
+            texts
+                .map(|(i, short_enough)| Ok(if *short_enough { text_of(&column.get(i)?) } else { None }))
+                .collect::<Result<_>>()?
         }
     })
 }

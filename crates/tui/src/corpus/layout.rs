@@ -217,7 +217,11 @@ mod tests {
             start..at
         });
         let tokens = tokens.collect();
-        DocumentText { document: Document { body: body.into(), ..Document::default() }, tokens, ..DocumentText::default() }
+        DocumentText {
+            document: Document { body: body.into(), ..Document::default() },
+            tokens,
+            ..DocumentText::default()
+        }
     }
 
     fn marked(body: &str, marks: &[(Range<usize>, Meaning)]) -> DocumentText {
