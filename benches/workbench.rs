@@ -32,7 +32,7 @@ mod terminal {
     use inkstone_base::data::{Document, Key, Kind};
     use inkstone_tables::corpus::{PART_ROWS, documents_to_frame};
     use inkstone_tables::project::Project;
-    use polars::prelude::{Column, IntoColumn, NamedFrom, Series};
+    use polars_core::prelude::{Column, IntoColumn, NamedFrom, Series};
     use pty_process::Size;
     use pty_process::blocking::{Command, Pty, open};
     use rand::prelude::IndexedRandom;

@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::Result;
 use encoding_rs::{BIG5, Encoding, GB18030, UTF_8};
 use inkstone_tables::frames;
-use polars::prelude::{IntoColumn, NamedFrom, Series};
+use polars_core::prelude::{IntoColumn, NamedFrom, Series};
 use serde_json::Value;
 
 const FIELDS: [&str; 6] = ["id", "title", "body", "codes", "published_at", "org"];

@@ -9,7 +9,7 @@ use anyhow::Result;
 use serde_json::{Value, json};
 
 use super::is_batch;
-use super::project::{Opened, summary};
+use super::project::{OpenProject, summary};
 use super::workbench::workspace as workspace_of;
 use crate::cli::{Demo, Global};
 use crate::config::Config;
@@ -75,7 +75,7 @@ pub(super) fn workspace(args: &Demo, global: &Global) -> Result<Workspace> {
 }
 
 /// The demo's configuration, what its market is made of, and the folder of its data.
-fn open(args: &Demo, global: &Global) -> Result<(Opened, Params, PathBuf)> {
+fn open(args: &Demo, global: &Global) -> Result<(OpenProject, Params, PathBuf)> {
     let defaults = Params::default();
     let params = Params { scale: args.scale, seed: global.seed.unwrap_or(defaults.seed) };
     let path = args.dir.join("workbench.toml");
@@ -84,7 +84,7 @@ fn open(args: &Demo, global: &Global) -> Result<(Opened, Params, PathBuf)> {
     if !path.exists() {
         disk::write_atomic(&path, |out| Ok(out.write_all(CONFIG.as_bytes())?))?;
     }
-    let mut opened = Opened::read(&path, "demo", global)?;
+    let mut opened = OpenProject::read(&path, "demo", global)?;
     let seed = global.seed.map_or(String::new(), |seed| format!(" --seed {seed}"));
     opened.command = format!("inkstone demo --scale {} --dir {}{seed} --headless", args.scale, args.dir.display());
     Ok((opened, params, args.dir.join("data")))
@@ -92,7 +92,7 @@ fn open(args: &Demo, global: &Global) -> Result<(Opened, Params, PathBuf)> {
 
 /// Writes the files of the demonstration model. If this machine has no library that runs it, the features that need it and the factors
 /// made of them are left out, with the reason and the command that installs one: nothing is fetched unasked.
-fn ready_models(opened: &mut Opened, dir: &Path, ctx: &Ctx) -> Result<Option<String>> {
+fn ready_models(opened: &mut OpenProject, dir: &Path, ctx: &Ctx) -> Result<Option<String>> {
     for (name, bytes) in MODEL {
         let path = dir.join("model").join(name);
         if !std::fs::read(&path).is_ok_and(|there| there == bytes) {
@@ -127,7 +127,7 @@ fn ready_models(opened: &mut Opened, dir: &Path, ctx: &Ctx) -> Result<Option<Str
     Ok(Some(reason))
 }
 
-fn generate_and_run(opened: &Opened, data: &Path, params: &Params, ctx: &Ctx) -> Result<(Truth, Vec<Report>)> {
+fn generate_and_run(opened: &OpenProject, data: &Path, params: &Params, ctx: &Ctx) -> Result<(Truth, Vec<Report>)> {
     let truth_path = data.join("truth.json");
     let standing = truth_path.exists().then(|| disk::read_unsealed_json::<Truth>(&truth_path).ok()).flatten();
     disk::sweep(data)?;

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use anyhow::Result;
 
 use super::lazy::Lazy;
-use super::project::Opened;
+use super::project::OpenProject;
 use inkstone_text::{Cut as JiebaCut, Mode, Segmenter, TokenizerParams};
-use inkstone_tui::{Cut, Tokeniser};
+use inkstone_tui::{TokenUnit, Tokeniser};
 
 pub(super) struct Dictionary {
     params: TokenizerParams,
@@ -17,7 +17,7 @@ pub(super) struct Dictionary {
 }
 
 impl Dictionary {
-    pub(super) fn new(opened: &Opened) -> Dictionary {
+    pub(super) fn new(opened: &OpenProject) -> Dictionary {
         let (params, base) = (opened.config.tokenizer.clone(), opened.base.clone());
         Dictionary { params, base, segmenter: Lazy::default() }
     }
@@ -32,8 +32,8 @@ impl Dictionary {
 pub(super) fn tokeniser(dictionary: Arc<Dictionary>) -> Tokeniser {
     Arc::new(move |text, cut| {
         let mode = match cut {
-            Cut::Characters => Mode::Char,
-            Cut::Words => Mode::Jieba,
+            TokenUnit::Characters => Mode::Char,
+            TokenUnit::Words => Mode::Jieba,
         };
         let tokens = dictionary.segmenter()?.recut(mode, JiebaCut::Precise).tokens(text);
         Ok(tokens.into_iter().map(|token| token.start..token.end).collect())

@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 
 use super::dictionary::Dictionary;
 use super::is_batch;
-use super::project::{Opened, batch_on};
+use super::project::{OpenProject, batch_on};
 use super::workbench::open_ui;
 use crate::cli::{Experiment, Global};
 use crate::config::vary::{VariedFeature, put_over};
@@ -29,7 +29,7 @@ use inkstone_tui::{Kept, Laboratory, Start, Truncated};
 /// Runs the experiments of a project.
 pub(super) fn run(args: &Experiment, global: &Global) -> Result<ExitCode> {
     let preset = args.preset.map(|preset| add(preset, args.target, &args.project.config)).transpose();
-    let opened = preset.and_then(|_| Opened::read(&args.project.config, "experiment", global));
+    let opened = preset.and_then(|_| OpenProject::read(&args.project.config, "experiment", global));
     let name = args.preset.map(|preset| preset.name().to_owned()).or_else(|| args.name.clone());
     if !is_batch(global) {
         let opened = opened?;
@@ -65,7 +65,11 @@ fn add(preset: Preset, target: Target, file: &Path) -> Result<()> {
 }
 
 /// Runs experiments and writes the page of each among the exports. Returns reports, findings and the paths of the pages.
-fn experiments(opened: &Opened, name: Option<&str>, ctx: &Ctx) -> Result<(Vec<Report>, Vec<Findings>, Vec<String>)> {
+fn experiments(
+    opened: &OpenProject,
+    name: Option<&str>,
+    ctx: &Ctx,
+) -> Result<(Vec<Report>, Vec<Findings>, Vec<String>)> {
     let config = &opened.config;
     disk::is_ours(&opened.base.join(&config.project.exports), Room::Exports)?;
     let (reports, findings) = pipeline::experiments(config, &opened.base, name, ctx)?;
@@ -83,7 +87,7 @@ fn experiments(opened: &Opened, name: Option<&str>, ctx: &Ctx) -> Result<(Vec<Re
 }
 
 /// The functions of the page of experiments; none if the configuration has no experiments.
-pub(super) fn laboratory(opened: &Opened, dictionary: Arc<Dictionary>) -> Option<Laboratory> {
+pub(super) fn laboratory(opened: &OpenProject, dictionary: Arc<Dictionary>) -> Option<Laboratory> {
     if opened.config.experiment.is_empty() {
         return None;
     }
@@ -102,7 +106,7 @@ pub(super) fn laboratory(opened: &Opened, dictionary: Arc<Dictionary>) -> Option
 
 /// A document as the cells of an experiment read it. Tokens are words, or characters if strategies count these or if a contextual
 /// model has tokens of its own.
-fn truncated(opened: &Opened, params: &Params, number: usize, words: &Segmenter) -> Result<Option<Truncated>> {
+fn truncated(opened: &OpenProject, params: &Params, number: usize, words: &Segmenter) -> Result<Option<Truncated>> {
     let config = &opened.config;
     let project = opened.project();
     let found = pipeline::findings(config, &project).into_iter().find(|found| found.name == params.name);

@@ -23,7 +23,7 @@ use inkstone_lab::factor::Factor;
 use inkstone_lab::ledger::{self, Trial};
 use inkstone_lab::lint::{self, Masked, Subject};
 use inkstone_market::Market;
-use inkstone_report::{FactorPage, factor_html, verdicts_json};
+use inkstone_report::{FactorReport, factor_html, verdicts_json};
 use inkstone_tables::project::Project;
 use inkstone_text::subword::Subword;
 use inkstone_text::{
@@ -146,7 +146,7 @@ fn ledger_of(args: &Backtest) -> Result<PathBuf> {
 
 /// The files beside the tables: the page, the event study, the verdicts.
 fn extras(result: &FactorResult, provenance: &Provenance) -> Result<Vec<Extra>> {
-    let page = FactorPage {
+    let page = FactorReport {
         outcome: &result.outcome,
         events: result.events.as_ref(),
         verdicts: &result.verdicts,

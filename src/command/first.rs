@@ -7,7 +7,7 @@ use std::sync::Arc;
 use anyhow::{Result, bail, ensure};
 
 use super::demo;
-use super::project::Opened;
+use super::project::OpenProject;
 use super::workbench::{forms, language, workspace};
 use crate::cli::{DEMO_FOLDER, Demo, Global};
 use crate::config::Language;
@@ -32,7 +32,7 @@ pub(super) fn run(path: &Path, global: &Global) -> Result<ExitCode> {
                 bail!("{}: {}", fault.path, fault.message);
             }
             (to_begin.save)(&sheet)?;
-            workspace(&Opened::read(&file, "run", &flags)?, Start::Browse, &flags, None)
+            workspace(&OpenProject::read(&file, "run", &flags)?, Start::Browse, &flags, None)
         }),
         forms,
         language: language(Language::Auto, global.lang.as_deref())?,

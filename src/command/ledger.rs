@@ -16,7 +16,7 @@ use crate::headless::Summary;
 use crate::pipeline;
 use inkstone_base::figures::{count, number, signed};
 use inkstone_base::width::{left, right, shown as shown_text};
-use inkstone_lab::ledger::{Book, BookTrial, Entry, Ledger, Looks, Tally};
+use inkstone_lab::ledger::{Book, BookTrial, Entry, Ledger, Looks, TrialTally};
 use inkstone_tables::project::Project;
 
 /// Cells of the names in the table.
@@ -27,7 +27,7 @@ const NAME: usize = 28;
 struct TrialRow {
     id: u64,
     when: String,
-    kind: inkstone_lab::ledger::Kind,
+    kind: inkstone_lab::ledger::EntryKind,
     /// None where it was deleted.
     factor: Option<String>,
     lookahead: bool,
@@ -102,7 +102,7 @@ fn act(action: &LedgerAction, ledger: &mut Ledger) -> Result<Summary> {
         LedgerAction::Show { id } => {
             let entry = ledger.entry(*id)?;
             summary.set("entry", shown(entry)?);
-            summary.set("looks", Tally::new(ledger).looks(entry.trial));
+            summary.set("looks", TrialTally::new(ledger).looks(entry.trial));
         }
         LedgerAction::Delete { id, reason } => {
             summary.set("deletion", ledger.delete(id, reason, Utc::now())?);

@@ -28,7 +28,7 @@ type Flags = Arc<dyn Fn(&mut Config) -> Result<()> + Send + Sync>;
 
 /// A configuration that was read, with the flags of the command line put over it.
 #[derive(Clone)]
-pub(super) struct Opened {
+pub(super) struct OpenProject {
     pub(super) config: Config,
     /// The configuration's file.
     pub(super) path: PathBuf,
@@ -39,8 +39,8 @@ pub(super) struct Opened {
     flags: Flags,
 }
 
-impl Opened {
-    pub(super) fn read(path: &Path, command: &str, global: &Global) -> Result<Opened> {
+impl OpenProject {
+    pub(super) fn read(path: &Path, command: &str, global: &Global) -> Result<OpenProject> {
         let (threads, seed, trust) = (global.threads, global.seed, global.trust);
         let flags: Flags = Arc::new(move |config| {
             config.project.threads = threads.unwrap_or(config.project.threads);
@@ -53,14 +53,14 @@ impl Opened {
         let base = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let trusted = if trust { " --trust" } else { "" };
         let command = format!("inkstone {command} -c {} --headless{trusted}", quoted(&path.display().to_string()));
-        Ok(Opened { config, path: path.to_owned(), base: base.to_owned(), command, flags })
+        Ok(OpenProject { config, path: path.to_owned(), base: base.to_owned(), command, flags })
     }
 
     /// A configuration that is in no file.
     #[cfg(test)]
-    pub(super) fn from_config(config: Config, base: &Path) -> Opened {
+    pub(super) fn from_config(config: Config, base: &Path) -> OpenProject {
         let flags: Flags = Arc::new(|_| Ok(()));
-        Opened { config, path: base.join("workbench.toml"), base: base.to_owned(), command: String::new(), flags }
+        OpenProject { config, path: base.join("workbench.toml"), base: base.to_owned(), command: String::new(), flags }
     }
 
     /// The flags that name the configuration on the command line.
@@ -72,7 +72,7 @@ impl Opened {
     pub(super) fn with(
         mut self,
         further: impl Fn(&mut Config) -> Result<()> + Send + Sync + 'static,
-    ) -> Result<Opened> {
+    ) -> Result<OpenProject> {
         further(&mut self.config)?;
         let flags = self.flags.clone();
         self.flags = Arc::new(move |config| {
@@ -83,10 +83,10 @@ impl Opened {
     }
 
     /// Reads the file again, which an editor may have changed since, and puts the flags over it.
-    pub(super) fn again(&self) -> Result<Opened> {
+    pub(super) fn again(&self) -> Result<OpenProject> {
         let mut config = Config::read(&self.path)?;
         (self.flags)(&mut config)?;
-        Ok(Opened { config, ..self.clone() })
+        Ok(OpenProject { config, ..self.clone() })
     }
 
     pub(super) fn project(&self) -> Project {
@@ -149,27 +149,27 @@ pub(super) fn browse(path: &Path, global: &Global) -> Result<ExitCode> {
         "there is no {} here. To see the whole product on synthetic data: inkstone demo. To start a project: inkstone init",
         path.display()
     );
-    let opened = Opened::read(path, "run", global)?;
+    let opened = OpenProject::read(path, "run", global)?;
     ensure!(!is_batch(global), "the workbench needs a terminal; to run as a batch: {}", opened.command);
     open_ui(&opened, Start::Browse, global, None)
 }
 
 /// Runs the stages up to `last`, in the workbench or as a batch.
 pub(super) fn run(name: &str, path: &Path, last: Stage, global: &Global) -> Result<ExitCode> {
-    front(name, Opened::read(path, name, global), last, global)
+    front(name, OpenProject::read(path, name, global), last, global)
 }
 
 /// Runs the stages up to the backtests with the flags of `backtest` put over the configuration.
 pub(super) fn backtest(args: &Backtest, global: &Global) -> Result<ExitCode> {
     let flags = args.clone();
-    let opened = Opened::read(&args.project.config, "backtest", global)
+    let opened = OpenProject::read(&args.project.config, "backtest", global)
         .and_then(|opened| opened.with(move |config| super::files::apply(&flags, &mut config.backtest)));
     front("backtest", opened, Stage::Backtest, global)
 }
 
 /// Compares two forms of a feature's model.
 pub(super) fn drift(args: &Drift, global: &Global) -> Result<ExitCode> {
-    let opened = Opened::read(&args.project.config, "drift", global)?;
+    let opened = OpenProject::read(&args.project.config, "drift", global)?;
     Ok(headless::run_under("drift", opened.ctx(), |ctx| {
         let _held = opened.writing("drift")?;
         let drifted = pipeline::drift(&opened.config, &opened.base, &args.feature, &args.against, ctx)?;
@@ -180,7 +180,7 @@ pub(super) fn drift(args: &Drift, global: &Global) -> Result<ExitCode> {
     }))
 }
 
-fn front(name: &str, opened: Result<Opened>, last: Stage, global: &Global) -> Result<ExitCode> {
+fn front(name: &str, opened: Result<OpenProject>, last: Stage, global: &Global) -> Result<ExitCode> {
     if !is_batch(global) {
         let opened = opened?;
         let run = opened.clone();
@@ -198,15 +198,15 @@ fn front(name: &str, opened: Result<Opened>, last: Stage, global: &Global) -> Re
 /// Runs a command on a project as a batch. A broken configuration, too, is answered by one JSON object.
 pub(super) fn batch_on(
     name: &str,
-    opened: Result<Opened>,
-    work: impl FnOnce(Opened, &Ctx) -> Result<Summary>,
+    opened: Result<OpenProject>,
+    work: impl FnOnce(OpenProject, &Ctx) -> Result<Summary>,
 ) -> ExitCode {
-    let ctx = opened.as_ref().map_or_else(|_| Ctx::new(1, 1), Opened::ctx);
+    let ctx = opened.as_ref().map_or_else(|_| Ctx::new(1, 1), OpenProject::ctx);
     headless::run_under(name, ctx, |ctx| work(opened?, ctx))
 }
 
 /// The summary of a run: every stage's report and, once tested, every factor's figures.
-pub(super) fn summary(opened: &Opened, reports: Vec<Report>, last: Stage) -> Result<Summary> {
+pub(super) fn summary(opened: &OpenProject, reports: Vec<Report>, last: Stage) -> Result<Summary> {
     let mut summary = Summary::default();
     let config = &opened.config;
     summary.set("project", &config.project.name);

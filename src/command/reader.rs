@@ -7,9 +7,9 @@ use std::time::SystemTime;
 use anyhow::{Context, Result};
 
 use super::lazy::Lazy;
-use super::project::Opened;
+use super::project::OpenProject;
 use inkstone_base::data::Document;
-use inkstone_corpus::link::{Field, links_of_part, name_spans};
+use inkstone_corpus::link::{TextField, links_of_part, name_spans};
 use inkstone_corpus::structure::{Sentence, sentences_of_part};
 use inkstone_features::extract::{Feature, Model, ToneWords};
 use inkstone_tables::corpus::Parts;
@@ -19,7 +19,7 @@ use inkstone_tui::{Mark, Marker, Meaning};
 
 /// Marks names by the project's links, tone words by its first lexicon feature, if it has one, and boilerplate by the structure of its
 /// documents, if it was asked for.
-pub(super) fn marker(opened: &Opened, project: &Project) -> Marker {
+pub(super) fn marker(opened: &OpenProject, project: &Project) -> Marker {
     let config = &opened.config;
     let tone = config.feature.iter().find(|f| f.model == Model::Lexicon).map(|feature| ToneMarks {
         feature: feature.clone(),
@@ -33,7 +33,7 @@ pub(super) fn marker(opened: &Opened, project: &Project) -> Marker {
         let links = links.part(part)?;
         let structure = structure.part(part)?;
         let sentences = structure.get(row).map_or(&[][..], Vec::as_slice);
-        let [title, body] = [Field::Title, Field::Body].map(|field| name_spans(&links, row as u32, field));
+        let [title, body] = [TextField::Title, TextField::Body].map(|field| name_spans(&links, row as u32, field));
         let tone = tone.as_ref().map(|tone| Ok::<_, anyhow::Error>(tone.words()?.in_body(document, [&title, &body])));
         let tone = tone.transpose()?.unwrap_or_default();
         let names = body.into_iter().map(|range| Mark { range, meaning: Meaning::Name });

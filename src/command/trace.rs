@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result};
 
-use super::project::{Opened, batch_on};
+use super::project::{OpenProject, batch_on};
 use crate::cli::{Global, Trace};
 use crate::headless::Summary;
 use crate::pipeline::{self, Tracer};
@@ -15,7 +15,7 @@ use inkstone_tui::{Judgement, JudgementOf, Tracing};
 
 /// Gives the dates of a quantile, or the names of a date and, if asked for, the documents and sentences behind one name.
 pub(super) fn run(args: &Trace, global: &Global) -> Result<ExitCode> {
-    let opened = Opened::read(&args.project.config, "trace", global);
+    let opened = OpenProject::read(&args.project.config, "trace", global);
     Ok(batch_on("trace", opened, |opened, ctx| {
         let tracer = Tracer::new(&opened.config, &opened.base);
         let mut summary = Summary::default();
@@ -44,7 +44,7 @@ pub(super) fn run(args: &Trace, global: &Global) -> Result<ExitCode> {
 }
 
 /// The functions by which the workbench traces a factor.
-pub(super) fn tracing(opened: &Opened) -> Tracing {
+pub(super) fn tracing(opened: &OpenProject) -> Tracing {
     let tracer = Arc::new(Tracer::new(&opened.config, &opened.base));
     let [days, names, documents, sentences] = [tracer.clone(), tracer.clone(), tracer.clone(), tracer];
     Tracing {
@@ -56,7 +56,7 @@ pub(super) fn tracing(opened: &Opened) -> Tracing {
 }
 
 /// The results of linter and ledger on a factor, as the workbench shows them.
-pub(super) fn judgement(opened: &Opened) -> JudgementOf {
+pub(super) fn judgement(opened: &OpenProject) -> JudgementOf {
     let opened = opened.clone();
     Arc::new(move |factor| {
         let Some(result) = pipeline::factor_result(&opened.config, &opened.base, factor)? else { return Ok(None) };

@@ -8,7 +8,7 @@ use chrono::{NaiveDate, NaiveDateTime, TimeDelta};
 
 use inkstone_base::data::Kind;
 use inkstone_features::extract::SetMeta;
-use inkstone_lab::lint::{Document, FittedModel};
+use inkstone_lab::lint::{DocumentEvidence, FittedModel};
 use inkstone_market::{AUCTION, CLOSE, Cutoff, Market};
 use inkstone_models::FoldReport;
 use inkstone_store::Set;
@@ -27,7 +27,7 @@ pub(super) struct FeatureEvidence<'a> {
 
 /// The documents of a corpus in its order, and the models that gave their values.
 pub(super) struct LintEvidence {
-    pub(super) documents: Vec<Document>,
+    pub(super) documents: Vec<DocumentEvidence>,
     pub(super) models: Vec<FittedModel>,
 }
 
@@ -55,7 +55,7 @@ impl LintEvidence {
                 let kind = names.get(row).and_then(Kind::parse).with_context(unreadable)?;
                 let story = if reads(kind) { firsts.get(row).unwrap_or(id).to_owned() } else { format!("\0{id}") };
                 let next = stories.len() as u32;
-                documents.push(Document {
+                documents.push(DocumentEvidence {
                     id: id.to_owned(),
                     kind,
                     published_at: published[row].with_context(unreadable)?,

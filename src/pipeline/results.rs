@@ -28,7 +28,7 @@ use inkstone_lab::ledger::{self, Looks};
 use inkstone_lab::lint;
 use inkstone_lab::lint::{Masked, Subject, TextReading, Texts, Verdict};
 use inkstone_market::Market;
-use inkstone_report::{FactorPage, factor_charts, factor_html, png};
+use inkstone_report::{FactorReport, factor_charts, factor_html, png};
 use inkstone_store::Store;
 use inkstone_tables::frames;
 use inkstone_tables::project::Project;
@@ -194,7 +194,7 @@ impl Run<'_> {
             let id = StageId::Report(name.clone());
             let key = Key::of_json(&(version::REPORT, &config.report, &manifest, &result.looks, &experiments));
             let stage = self.plan(id, key, "files");
-            let page = FactorPage {
+            let page = FactorReport {
                 outcome: &result.outcome,
                 events: result.events.as_ref(),
                 verdicts: &result.verdicts,
@@ -259,7 +259,7 @@ fn lint_factor(
 }
 
 /// Writes the page of a factor and its charts into a folder.
-pub fn write_report(page: &FactorPage<'_>, folder: &Path, charts: &[ChartFormat], ctx: &Ctx) -> Result<Report> {
+pub fn write_report(page: &FactorReport<'_>, folder: &Path, charts: &[ChartFormat], ctx: &Ctx) -> Result<Report> {
     let mut report = Report::new("report");
     disk::make_dir(folder)?;
     let write = |file: &str, bytes: &[u8]| disk::write_atomic(&folder.join(file), |out| Ok(out.write_all(bytes)?));

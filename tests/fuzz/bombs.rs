@@ -6,7 +6,8 @@ use flate2::Compression;
 use flate2::write::{DeflateEncoder, ZlibEncoder};
 use inkstone_corpus::ingest::papers::{Limits, Paper, Refused, read_file};
 use inkstone_corpus::ingest::{Source, read_raw, reason};
-use polars::prelude::{DataFrame, IntoColumn, NamedFrom, ParquetCompression, ParquetWriter, Series};
+use polars_core::prelude::{DataFrame, IntoColumn, NamedFrom, Series};
+use polars_io::prelude::{ParquetCompression, ParquetWriter};
 use zip::CompressionMethod;
 
 use crate::makers::{archive, zlib};

@@ -5,9 +5,8 @@ use std::io::{Cursor, Write};
 
 use flate2::Compression;
 use flate2::write::{DeflateEncoder, ZlibEncoder};
-use polars::prelude::{
-    Column, DataFrame, DataType, IntoColumn, IntoSeries, NamedFrom, ParquetCompression, ParquetWriter, Series, TimeUnit,
-};
+use polars_core::prelude::{Column, DataFrame, DataType, IntoColumn, IntoSeries, NamedFrom, Series, TimeUnit};
+use polars_io::prelude::{ParquetCompression, ParquetWriter};
 use rand::{Rng, RngExt};
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};

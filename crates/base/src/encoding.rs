@@ -296,8 +296,8 @@ fn sample(file: &mut (impl Read + Seek)) -> Result<Vec<Vec<u8>>> {
     let utf16 = samples.iter().any(|s| s.contains(&0));
     let last = samples.len() - 1;
     for (i, sample) in samples.iter_mut().enumerate() {
-        let whole = size <= WINDOW as u64;
-        if whole || utf16 {
+        let covered = size <= WINDOW as u64;
+        if covered || utf16 {
             continue;
         }
         if i > 0

@@ -82,7 +82,7 @@ impl Meter {
     }
 }
 
-struct Stage {
+struct JobStage {
     name: String,
     unit: &'static str,
     total: Option<u64>,
@@ -127,7 +127,7 @@ impl Clock {
 /// The progress of a run, shared between the work and the front that shows it.
 #[derive(Clone, Default)]
 pub struct Progress {
-    stages: Arc<Mutex<Vec<Stage>>>,
+    stages: Arc<Mutex<Vec<JobStage>>>,
     clock: Arc<Mutex<Clock>>,
 }
 
@@ -135,7 +135,7 @@ impl Progress {
     /// All stages so far, in the order they began.
     pub fn stages(&self) -> Vec<StageProgress> {
         let worked = self.worked();
-        let snapshot = |s: &Stage| StageProgress {
+        let snapshot = |s: &JobStage| StageProgress {
             name: s.name.clone(),
             unit: s.unit,
             done: s.meter.done.load(Ordering::Relaxed),
@@ -152,7 +152,7 @@ impl Progress {
         self.clock().worked()
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<Stage>> {
+    fn lock(&self) -> MutexGuard<'_, Vec<JobStage>> {
         self.stages.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -163,7 +163,7 @@ impl Progress {
     fn begin(&self, name: &str, unit: &'static str, total: Option<u64>) -> Arc<Meter> {
         let meter = Arc::new(Meter::default());
         let state = StageState::Running;
-        let stage = Stage {
+        let stage = JobStage {
             name: name.to_owned(),
             unit,
             total,

@@ -11,7 +11,7 @@ const VARIABLE: &str = "INKSTONE_SIMD";
 
 /// The vectors that the loops use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd)]
-enum Level {
+enum VectorLevel {
     /// Those that every processor of this architecture has.
     Base,
     /// 256 bits.
@@ -23,32 +23,32 @@ enum Level {
 }
 
 /// All levels with their names, from narrow to wide.
-const LEVELS: &[(Level, &str)] = &[
-    (Level::Base, "base"),
+const LEVELS: &[(VectorLevel, &str)] = &[
+    (VectorLevel::Base, "base"),
     #[cfg(target_arch = "x86_64")]
-    (Level::Avx2, "avx2"),
+    (VectorLevel::Avx2, "avx2"),
     #[cfg(target_arch = "x86_64")]
-    (Level::Avx512, "avx512"),
+    (VectorLevel::Avx512, "avx512"),
 ];
 
 /// The level of this process: the one that is forced, else the widest.
-static LEVEL: LazyLock<Level> = LazyLock::new(|| forced().ok().flatten().unwrap_or_else(widest));
+static LEVEL: LazyLock<VectorLevel> = LazyLock::new(|| forced().ok().flatten().unwrap_or_else(widest));
 
 /// The widest level that the processor has.
-fn widest() -> Level {
+fn widest() -> VectorLevel {
     #[cfg(target_arch = "x86_64")]
     if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
         let wide = is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512vl");
-        return if wide { Level::Avx512 } else { Level::Avx2 };
+        return if wide { VectorLevel::Avx512 } else { VectorLevel::Avx2 };
     }
-    Level::Base
+    VectorLevel::Base
 }
 
 /// The level that the environment forces. Fails where it is none, or one that the processor lacks.
-fn forced() -> Result<Option<Level>> {
+fn forced() -> Result<Option<VectorLevel>> {
     let Some(name) = std::env::var_os(VARIABLE).filter(|name| !name.is_empty()) else { return Ok(None) };
     let name = name.to_string_lossy();
-    let names = |levels: &[(Level, &str)]| levels.iter().map(|(_, name)| *name).collect::<Vec<_>>().join(", ");
+    let names = |levels: &[(VectorLevel, &str)]| levels.iter().map(|(_, name)| *name).collect::<Vec<_>>().join(", ");
     let Some((level, _)) = LEVELS.iter().find(|(_, known)| *known == name) else {
         bail!("{VARIABLE} is {name:?}, which is no level of vectors here: {}", names(LEVELS));
     };
@@ -75,13 +75,13 @@ pub fn in_words() -> String {
 #[allow(unsafe_code)]
 pub fn wide<R>(f: impl FnOnce() -> R) -> R {
     match *LEVEL {
-        Level::Base => f(),
+        VectorLevel::Base => f(),
         // SAFETY: the level is at most the widest that was found on this processor.
         #[cfg(target_arch = "x86_64")]
-        Level::Avx2 => unsafe { avx2(f) },
+        VectorLevel::Avx2 => unsafe { avx2(f) },
         // SAFETY: as above.
         #[cfg(target_arch = "x86_64")]
-        Level::Avx512 => unsafe { avx512(f) },
+        VectorLevel::Avx512 => unsafe { avx512(f) },
     }
 }
 

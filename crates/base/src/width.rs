@@ -114,13 +114,13 @@ impl<W: Write> Screened<W> {
 impl<W: Write> Write for Screened<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.begun.extend_from_slice(bytes);
-        let whole = match std::str::from_utf8(&self.begun) {
+        let complete = match std::str::from_utf8(&self.begun) {
             Err(error) if error.error_len().is_none() => error.valid_up_to(),
             _ => self.begun.len(),
         };
-        let text = String::from_utf8_lossy(&self.begun[..whole]);
+        let text = String::from_utf8_lossy(&self.begun[..complete]);
         self.out.write_all(shown(&text).as_bytes())?;
-        self.begun.drain(..whole);
+        self.begun.drain(..complete);
         Ok(bytes.len())
     }
 

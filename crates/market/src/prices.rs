@@ -9,17 +9,16 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 use chrono::NaiveDate;
-use polars::prelude::DataFrame;
+use polars_core::prelude::DataFrame;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
-use crate::table::{CODE_NAMES, DATE_NAMES, codes, dates, find, numbers, read_table, require};
+use crate::table::{CODE_NAMES, DATE_NAMES, codes, dates, find, numbers, read_delimited, read_table, require};
 use crate::{Board, Calendar, Panel, Security};
 use inkstone_base::code::Code;
 
 /// The price at which a position is entered and left.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum Price {
     /// The opening price, struck at 09:25 by the auction that begins at 09:15.
@@ -88,6 +87,12 @@ impl Market {
     pub fn read(prices: &Path, securities: &[Security]) -> Result<Market> {
         let frame = read_table(prices)?;
         Market::from_frame(&frame, securities).with_context(|| format!("the price table {}", prices.display()))
+    }
+
+    /// The market of a price table that is written as CSV text, for tests.
+    #[doc(hidden)]
+    pub fn of_text(prices: &str, securities: &[Security]) -> Result<Market> {
+        Market::from_frame(&read_delimited(prices.as_bytes(), b',')?, securities)
     }
 
     /// The market of a price table, one row per date and code in any order, and of the dated securities (none is fine:
@@ -323,17 +328,6 @@ impl Market {
 
     fn span(&self, t: usize, i: usize) -> Option<&Span> {
         self.names[i].spans.iter().find(|span| span.from <= t && t < span.to)
-    }
-}
-
-#[cfg(any(test, feature = "testing"))]
-impl Market {
-    /// The market of a price table written as CSV text.
-    pub fn of_text(prices: &str, securities: &[Security]) -> Result<Market> {
-        let dir = tempfile::tempdir()?;
-        let path = dir.path().join("prices.csv");
-        std::fs::write(&path, prices)?;
-        Market::read(&path, securities)
     }
 }
 

@@ -1,8 +1,8 @@
 //! The dated table of securities: names, industries and listing dates, each row with the span of days it holds for.
 
 use anyhow::{Context, Result};
-use chrono::{Days, NaiveDate};
-use polars::prelude::{Column, DataFrame, DataType, IntoColumn, NamedFrom, Series, StringChunked};
+use chrono::NaiveDate;
+use polars_core::prelude::{Column, DataFrame, DataType, IntoColumn, NamedFrom, Series, StringChunked};
 use serde::{Deserialize, Serialize};
 
 use inkstone_base::code::Code;
@@ -113,26 +113,14 @@ pub fn securities_from_frame(frame: &DataFrame) -> Result<Vec<Security>> {
 
 /// A column of dates.
 pub fn dates_column(name: &str, dates: impl Iterator<Item = Option<NaiveDate>>) -> Result<Column> {
-    let days: Vec<Option<i32>> = dates.map(|d| d.map(days_since_epoch)).collect();
+    let days: Vec<Option<i32>> = dates.map(|d| d.map(|d| d.to_epoch_days())).collect();
     Ok(Series::new(name.into(), days).cast(&DataType::Date)?.into_column())
 }
 
 /// Reads back [`dates_column`]; a column of times gives their dates.
 pub fn dates_of(frame: &DataFrame, name: &str) -> Result<Vec<Option<NaiveDate>>> {
     let days = column(frame, name)?.cast(&DataType::Date)?.cast(&DataType::Int32)?;
-    Ok(days.i32()?.iter().map(|d| d.and_then(date_of_days)).collect())
-}
-
-fn days_since_epoch(date: NaiveDate) -> i32 {
-    date.signed_duration_since(NaiveDate::default()).num_days() as i32
-}
-
-fn date_of_days(days: i32) -> Option<NaiveDate> {
-    if days >= 0 {
-        NaiveDate::default().checked_add_days(Days::new(days as u64))
-    } else {
-        NaiveDate::default().checked_sub_days(Days::new(days.unsigned_abs() as u64))
-    }
+    Ok(days.i32()?.iter().map(|d| d.and_then(NaiveDate::from_epoch_days)).collect())
 }
 
 #[cfg(test)]

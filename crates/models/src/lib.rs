@@ -94,9 +94,7 @@ pub use metrics::{
 };
 pub use nearest::{Nearest, Neighbour, cosine, unit};
 pub use newwords::{GramCounter, Grams, NewWord, NewWordParams, Places, Selection, select};
-#[cfg(any(test, feature = "testing"))]
-pub use npz::read_npz;
-pub use npz::{NpzWriter, npy_header};
+pub use npz::{NpzWriter, npy_header, read_npz};
 pub use pooling::{PooledText, Pooling, PoolingForm, PoolingParams};
 pub use projection::{Tsne, neighbours_kept, pca, tsne};
 pub use sestm::{

@@ -132,7 +132,6 @@ impl<W: Write + Seek> Archive<W> {
 }
 
 /// Reads a matrix of [`NpzWriter`] with fewer than 2^31 values.
-#[cfg(any(test, feature = "testing"))]
 pub fn read_npz(path: &Path) -> Result<Csr> {
     use std::io::Read;
     let mut zip = zip::ZipArchive::new(std::fs::File::open(path)?)?;

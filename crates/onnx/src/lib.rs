@@ -57,7 +57,7 @@ mod session;
 mod task;
 mod windows;
 
-#[cfg(any(test, feature = "testing"))]
+#[doc(hidden)]
 pub mod testing;
 #[cfg(test)]
 mod tests;

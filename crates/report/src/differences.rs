@@ -129,7 +129,8 @@ fn range(rows: &[Compared<'_>]) -> (f64, f64) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{findings, large, single, texts};
+    use super::super::markup::texts;
+    use super::super::testing::{findings, large, single};
     use super::*;
 
     #[test]

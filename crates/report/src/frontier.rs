@@ -227,7 +227,8 @@ fn name_point(
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{findings, large, single, texts};
+    use super::super::markup::texts;
+    use super::super::testing::{findings, large, single};
     use super::*;
 
     #[test]

@@ -7,8 +7,9 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::factor::testing::Made;
-use super::testing::{self, shape};
-use super::{FactorPage, differences_svg, experiment_html, factor_html, frontier_svg};
+use super::markup::{self, shape};
+use super::testing;
+use super::{FactorReport, differences_svg, experiment_html, factor_html, frontier_svg};
 use inkstone_base::language::Language;
 use inkstone_features::experiment::Findings;
 
@@ -94,7 +95,7 @@ fn an_experiment_of_evil_names_has_the_elements_of_any_other() {
     for language in Language::ALL {
         for svg in [frontier_svg(&evil, language), differences_svg(&evil, language)] {
             // Refuses what is not well formed, and more than one picture.
-            testing::texts(&svg.unwrap().unwrap());
+            markup::texts(&svg.unwrap().unwrap());
         }
     }
 }
@@ -112,7 +113,7 @@ fn a_factor_of_evil_names_has_the_elements_of_any_other() {
     };
     assert!(evil.outcome.factor.contains("<script>"));
     let plain = factor_html(&made.page()).unwrap();
-    let page = factor_html(&FactorPage { note: EVIL, ..evil.page() }).unwrap();
+    let page = factor_html(&FactorReport { note: EVIL, ..evil.page() }).unwrap();
     let new: Vec<_> = shape(&page).difference(&shape(&plain)).cloned().collect();
     assert!(new.is_empty(), "{new:?}");
     assert!(!page.contains("<script") && !page.contains("<img") && !page.contains("<iframe"));

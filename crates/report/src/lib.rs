@@ -24,18 +24,20 @@ mod frontier;
 mod hostile;
 mod html;
 mod legend;
+#[cfg(test)]
+mod markup;
 mod page;
 mod png;
 mod spread;
 mod svg;
 mod terminal;
-#[cfg(any(test, feature = "testing"))]
+#[doc(hidden)]
 pub mod testing;
 mod verdict;
 mod words;
 
 pub use differences::differences_svg;
-pub use factor::{FactorPage, factor_charts, factor_html};
+pub use factor::{FactorReport, factor_charts, factor_html};
 pub use finding::finding;
 pub use finding::{CellStanding, DECIMALS, effect_label, interval, label, standing, tokens};
 pub use frontier::frontier_svg;
@@ -44,7 +46,7 @@ pub use inkstone_base::language::Language;
 pub use png::png;
 pub use terminal::wrapped;
 pub use terminal::{
-    StyledLine, StyledText, Tone, best_first, experiment_lines, frontier_chart, frontier_legend, mark_of,
+    StyledLine, StyledText, TextTone, best_first, experiment_lines, frontier_chart, frontier_legend, mark_of,
 };
 pub use verdict::{check_name, standing_name, verdict_sentences, verdicts_json};
 pub use words::{measure, section};

@@ -45,7 +45,7 @@ const FONTS: &str = "system-ui, -apple-system, Segoe UI, PingFang SC, Hiragino S
 pub(crate) const TYPE: f64 = 12.0;
 
 /// A place on a picture: pixels to the right and down.
-pub(crate) type Place = (i32, i32);
+pub(crate) type Pixel = (i32, i32);
 
 /// Canvas of text and lines.
 pub(crate) type Canvas<'a> = DrawingArea<SVGBackend<'a>, Shift>;
@@ -109,7 +109,7 @@ pub(crate) fn style(size: f64, color: RGBColor, h: HPos, v: VPos) -> TextStyle<'
 }
 
 /// Writes a text.
-pub(crate) fn write(canvas: &Canvas<'_>, text: &str, at: Place, style: TextStyle<'static>) -> Result<()> {
+pub(crate) fn write(canvas: &Canvas<'_>, text: &str, at: Pixel, style: TextStyle<'static>) -> Result<()> {
     canvas.draw(&Text::new(printable(text), at, style)).map_err(failed)
 }
 
@@ -122,12 +122,12 @@ pub(crate) fn write_over(canvas: &Canvas<'_>, text: &str, left: i32, middle: i32
 }
 
 /// Draws a line through these places.
-pub(crate) fn line(canvas: &Canvas<'_>, through: Vec<Place>, style: ShapeStyle) -> Result<()> {
+pub(crate) fn line(canvas: &Canvas<'_>, through: Vec<Pixel>, style: ShapeStyle) -> Result<()> {
     canvas.draw(&PathElement::new(through, style)).map_err(failed)
 }
 
 /// Fills a block between two corners.
-pub(crate) fn block(canvas: &Canvas<'_>, corner: Place, opposite: Place, color: RGBColor) -> Result<()> {
+pub(crate) fn block(canvas: &Canvas<'_>, corner: Pixel, opposite: Pixel, color: RGBColor) -> Result<()> {
     canvas.draw(&Rectangle::new([corner, opposite], color.filled())).map_err(failed)
 }
 
@@ -143,7 +143,7 @@ pub(crate) fn dashes(canvas: &Canvas<'_>, at: i32, ends: [i32; 2], upright: bool
 }
 
 /// Fills what these places enclose, so that what is behind shines through.
-pub(crate) fn area(canvas: &Canvas<'_>, corners: Vec<Place>, color: RGBColor, share: f64) -> Result<()> {
+pub(crate) fn area(canvas: &Canvas<'_>, corners: Vec<Pixel>, color: RGBColor, share: f64) -> Result<()> {
     canvas.draw(&Polygon::new(corners, color.mix(share).filled())).map_err(failed)
 }
 
@@ -161,9 +161,9 @@ pub(crate) fn whisker(canvas: &Canvas<'_>, at: i32, ends: [i32; 2], upright: boo
 pub(crate) const MARKS: usize = 6;
 
 /// Draws mark number `kind` around a place: circle, square, triangle, diamond, triangle on its head, cross; then again.
-pub(crate) fn mark(canvas: &Canvas<'_>, kind: usize, (x, y): Place, color: RGBColor) -> Result<()> {
+pub(crate) fn mark(canvas: &Canvas<'_>, kind: usize, (x, y): Pixel, color: RGBColor) -> Result<()> {
     let polygon = |points: &[(i32, i32)]| {
-        let points: Vec<Place> = points.iter().map(|(dx, dy)| (x + dx, y + dy)).collect();
+        let points: Vec<Pixel> = points.iter().map(|(dx, dy)| (x + dx, y + dy)).collect();
         canvas.draw(&Polygon::new(points, color.filled()))
     };
     let drawn = match kind % MARKS {
@@ -206,7 +206,7 @@ mod tests {
         let text =
             picture(name, (80, 40), |canvas| write(canvas, name, (1, 20), style(TYPE, INK, HPos::Left, VPos::Center)))
                 .unwrap();
-        let read = super::super::testing::texts(&text);
+        let read = super::super::markup::texts(&text);
         assert_eq!(read, ["<&\"'>␛[0m␀ \u{fffd}砚"]);
         assert!(text.contains("Noto Sans CJK SC"));
     }

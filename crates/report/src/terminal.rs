@@ -28,7 +28,7 @@ const MARKS: &str = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ•";
 
 /// Role of a piece of text, by which it gets a colour.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Tone {
+pub enum TextTone {
     /// Ordinary text.
     #[default]
     Plain,
@@ -53,7 +53,7 @@ pub enum Tone {
 pub struct StyledText {
     /// The text, without line breaks and control characters.
     pub text: String,
-    pub tone: Tone,
+    pub tone: TextTone,
 }
 
 /// A line of text; shown (`Display`) without its tones and without spaces at its end.
@@ -61,7 +61,7 @@ pub struct StyledText {
 pub struct StyledLine(pub Vec<StyledText>);
 
 impl StyledLine {
-    fn push(&mut self, text: impl Into<String>, tone: Tone) {
+    fn push(&mut self, text: impl Into<String>, tone: TextTone) {
         let text = text.into();
         match self.0.last_mut().filter(|last| last.tone == tone) {
             Some(last) => last.text += &text,
@@ -69,7 +69,7 @@ impl StyledLine {
         }
     }
 
-    fn new(text: impl Into<String>, tone: Tone) -> StyledLine {
+    fn new(text: impl Into<String>, tone: TextTone) -> StyledLine {
         StyledLine(vec![StyledText { text: text.into(), tone }])
     }
 }
@@ -87,7 +87,7 @@ pub fn experiment_lines(findings: &Findings, width: usize, language: Language) -
     let say = |word: Word| word.to(language);
     let mut lines = vec![StyledLine::new(
         width::cut(&format!("{} {}", say(words::EXPERIMENT), findings.name), width),
-        Tone::Strong,
+        TextTone::Strong,
     )];
     let mut asked = vec![
         say(words::target(findings.target)).to_owned(),
@@ -100,9 +100,9 @@ pub fn experiment_lines(findings: &Findings, width: usize, language: Language) -
     if let Some((factor, horizon)) = &findings.factor {
         asked.insert(1, format!("{} {factor} · {} {horizon}", say(words::FACTOR), say(words::HORIZON)));
     }
-    lines.extend(wrapped(&asked.join(" · "), width, Tone::Dim));
+    lines.extend(wrapped(&asked.join(" · "), width, TextTone::Dim));
     lines.push(StyledLine::default());
-    lines.extend(wrapped(&finding(findings, language), width, Tone::Plain));
+    lines.extend(wrapped(&finding(findings, language), width, TextTone::Plain));
     let chart = frontier_chart(findings, width, ROWS, language);
     if !chart.is_empty() {
         lines.push(StyledLine::default());
@@ -126,18 +126,18 @@ pub fn experiment_lines(findings: &Findings, width: usize, language: Language) -
     }
     if !aside.is_empty() {
         lines.push(StyledLine::default());
-        lines.extend(wrapped(&aside.join(" · "), width, Tone::Dim));
+        lines.extend(wrapped(&aside.join(" · "), width, TextTone::Dim));
     }
     for cell in &findings.skipped {
         let name = cell_name(&cell.feature, &cell.setting);
         let text = format!("{}: {name}: {}", say(words::SKIPPED), cell.reason);
-        lines.extend(wrapped(&text, width, Tone::Dim));
+        lines.extend(wrapped(&text, width, TextTone::Dim));
     }
     lines
 }
 
 /// A text in lines of at most this many cells.
-pub fn wrapped(text: &str, width: usize, tone: Tone) -> Vec<StyledLine> {
+pub fn wrapped(text: &str, width: usize, tone: TextTone) -> Vec<StyledLine> {
     let glyphs: Vec<Glyph<'_>> = width::glyphs(text).collect();
     let line = |range: std::ops::Range<usize>| glyphs[range].iter().map(|glyph| &*glyph.text).collect::<String>();
     // A space that was between two words is none at the beginning of a line.
@@ -152,10 +152,10 @@ fn mark(findings: &Findings, feature: usize, family: usize) -> char {
 }
 
 /// Mark of a cell on the chart, and the tone of its family.
-pub fn mark_of(findings: &Findings, cell: &Cell) -> (char, Tone) {
+pub fn mark_of(findings: &Findings, cell: &Cell) -> (char, TextTone) {
     let number = |names: &[&str], name: &str| names.iter().position(|n| *n == name).unwrap_or_default();
     let (feature, family) = (number(&features(findings), &cell.feature), number(&families(findings), &cell.family));
-    (mark(findings, feature, family), Tone::Series(family))
+    (mark(findings, feature, family), TextTone::Series(family))
 }
 
 /// The frontier as a chart of `rows` rows with its scales. Empty where no cell has a figure or there is no room.
@@ -164,7 +164,7 @@ pub fn frontier_chart(findings: &Findings, width: usize, rows: usize, language: 
     if points.is_empty() || width < SCALE + 12 || rows < 5 {
         return Vec::new();
     }
-    let mut lines = vec![StyledLine::new(width::cut(words::measure(findings, language), width), Tone::Dim)];
+    let mut lines = vec![StyledLine::new(width::cut(words::measure(findings, language), width), TextTone::Dim)];
     let plot = CharacterPlot::new(&points, width - SCALE - 1, rows - 3);
     let cells = plot.cells(findings, &points);
     let (ticks, decimals) = (plot.figures.ticks(), plot.figures.decimals());
@@ -172,8 +172,8 @@ pub fn frontier_chart(findings: &Findings, width: usize, rows: usize, language: 
     for (row, cells) in cells.into_iter().enumerate() {
         let mut line = StyledLine::default();
         match at_rows.iter().position(|at| *at == row) {
-            Some(at) => line.push(width::right(&format!("{:.decimals$}", ticks[at]), SCALE) + "┤", Tone::Dim),
-            None => line.push(" ".repeat(SCALE) + "│", Tone::Dim),
+            Some(at) => line.push(width::right(&format!("{:.decimals$}", ticks[at]), SCALE) + "┤", TextTone::Dim),
+            None => line.push(" ".repeat(SCALE) + "│", TextTone::Dim),
         }
         for (c, tone) in cells {
             line.push(c, tone);
@@ -210,10 +210,10 @@ impl CharacterPlot {
     }
 
     /// The field, row by row.
-    fn cells(&self, findings: &Findings, points: &[Point<'_>]) -> Vec<Vec<(char, Tone)>> {
-        let mut field = vec![vec![(' ', Tone::Plain); self.columns]; self.rows];
+    fn cells(&self, findings: &Findings, points: &[Point<'_>]) -> Vec<Vec<(char, TextTone)>> {
+        let mut field = vec![vec![(' ', TextTone::Plain); self.columns]; self.rows];
         if let Some(cell) = baseline(findings).filter(|cell| cell.figure.is_finite()) {
-            field[self.row(cell.figure)].fill(('┄', Tone::Baseline));
+            field[self.row(cell.figure)].fill(('┄', TextTone::Baseline));
         }
         let wanted: Vec<f64> = points.iter().map(|point| self.column(point.cost)).collect();
         let columns = spread(&wanted, 2.0, 0.0, (self.columns - 1) as f64);
@@ -229,7 +229,7 @@ impl CharacterPlot {
                     } else {
                         '│'
                     },
-                    Tone::Dim,
+                    TextTone::Dim,
                 );
             }
         }
@@ -241,17 +241,17 @@ impl CharacterPlot {
             .collect();
         for (i, &(x, y)) in on.iter().enumerate() {
             let (end, above) = on.get(i + 1).copied().unwrap_or((self.columns, y));
-            field[y][x..end].fill(('─', Tone::Frontier));
+            field[y][x..end].fill(('─', TextTone::Frontier));
             if end < self.columns && above < y {
-                field[y][end] = ('╯', Tone::Frontier);
-                field[above..y].iter_mut().for_each(|row| row[end] = ('│', Tone::Frontier));
+                field[y][end] = ('╯', TextTone::Frontier);
+                field[above..y].iter_mut().for_each(|row| row[end] = ('│', TextTone::Frontier));
             }
         }
         // Marks of the frontier last, so that no other covers them where there is little room.
         for wanted in [false, true] {
             for (point, &x) in points.iter().zip(&columns).filter(|(point, _)| point.cell.on_frontier == wanted) {
                 let mark = mark(findings, point.feature, point.family);
-                field[self.row(point.cell.figure)][x] = (mark, Tone::Series(point.family));
+                field[self.row(point.cell.figure)][x] = (mark, TextTone::Series(point.family));
             }
         }
         field
@@ -278,8 +278,8 @@ impl CharacterPlot {
         }
         let axis: String = axis.into_iter().collect();
         [
-            StyledLine::new(format!("{}└{axis}", " ".repeat(SCALE)), Tone::Dim),
-            StyledLine::new(width::cut(&numbers, width), Tone::Dim),
+            StyledLine::new(format!("{}└{axis}", " ".repeat(SCALE)), TextTone::Dim),
+            StyledLine::new(width::cut(&numbers, width), TextTone::Dim),
         ]
     }
 }
@@ -287,12 +287,12 @@ impl CharacterPlot {
 /// Meaning of the marks and lines of the chart, in as many lines as it takes.
 pub fn frontier_legend(findings: &Findings, width: usize, language: Language) -> Vec<StyledLine> {
     let (families, features) = (families(findings), features(findings));
-    let mut entries: Vec<(char, Tone, String)> =
-        vec![('─', Tone::Frontier, words::ON_FRONTIER.to(language).to_owned())];
+    let mut entries: Vec<(char, TextTone, String)> =
+        vec![('─', TextTone::Frontier, words::ON_FRONTIER.to(language).to_owned())];
     if let Some(cell) = baseline(findings) {
         let text =
             format!("{} {} {}", words::BASELINE.to(language), label(findings, cell), number(cell.figure, DECIMALS));
-        entries.push(('┄', Tone::Baseline, text));
+        entries.push(('┄', TextTone::Baseline, text));
     }
     for (f, feature) in features.iter().enumerate() {
         for (i, family) in families.iter().enumerate() {
@@ -303,7 +303,7 @@ pub fn frontier_legend(findings: &Findings, width: usize, language: Language) ->
             {
                 let several = features.len() > 1 && family != feature;
                 let text = if several { format!("{feature} · {family}") } else { (*family).to_owned() };
-                entries.push((mark(findings, f, i), Tone::Series(i), text));
+                entries.push((mark(findings, f, i), TextTone::Series(i), text));
             }
         }
     }
@@ -318,44 +318,44 @@ pub fn frontier_legend(findings: &Findings, width: usize, language: Language) ->
         }
         let line = lines.last_mut().expect("there is a line from the beginning");
         if used > 0 {
-            line.push("   ", Tone::Plain);
+            line.push("   ", TextTone::Plain);
             used += 3;
         }
         line.push(mark, tone);
-        line.push(format!(" {text}"), Tone::Plain);
+        line.push(format!(" {text}"), TextTone::Plain);
         used += wide;
     }
     lines
 }
 
 /// A column of the table: its head, cells across, and what stands in it.
-struct Column {
+struct TableColumn {
     head: Word,
     wide: usize,
     text: fn(&Cell) -> String,
 }
 
 /// Columns in the order in which they are given up where there is no room for them, the dearest first.
-const COLUMNS: [Column; 7] = [
-    Column {
+const COLUMNS: [TableColumn; 7] = [
+    TableColumn {
         head: words::DIFFERENCE,
         wide: 8,
         text: |cell| cell.against.map_or("–".to_owned(), |c| signed(c.difference, DECIMALS)),
     },
-    Column { head: words::TOKENS, wide: 10, text: tokens },
-    Column {
+    TableColumn { head: words::TOKENS, wide: 10, text: tokens },
+    TableColumn {
         head: words::P_ADJUSTED,
         wide: 10,
         text: |cell| cell.against.map_or("–".to_owned(), |c| probability(c.p_adjusted)),
     },
-    Column {
+    TableColumn {
         head: words::INTERVAL,
         wide: 19,
         text: |cell| cell.against.map_or("–".to_owned(), |c| interval(c.interval)),
     },
-    Column { head: words::SECONDS, wide: 8, text: |cell| number(cell.cost.seconds, 1) },
-    Column { head: words::P, wide: 7, text: |cell| cell.against.map_or("–".to_owned(), |c| probability(c.p)) },
-    Column { head: words::DEVICE, wide: 8, text: |cell| cell.cost.device.clone() },
+    TableColumn { head: words::SECONDS, wide: 8, text: |cell| number(cell.cost.seconds, 1) },
+    TableColumn { head: words::P, wide: 7, text: |cell| cell.against.map_or("–".to_owned(), |c| probability(c.p)) },
+    TableColumn { head: words::DEVICE, wide: 8, text: |cell| cell.cost.device.clone() },
 ];
 
 /// Numbers of the cells, that of the highest figure first; those without a figure last.
@@ -375,7 +375,7 @@ fn table(findings: &Findings, width: usize, language: Language) -> Vec<StyledLin
     // Beside the name stand its mark, the figure and the sign of the frontier.
     let least = longest.min(28).min(width.saturating_sub(5 + figure));
     let mut room = width.saturating_sub(least + 5 + figure);
-    let mut columns: Vec<&Column> = Vec::new();
+    let mut columns: Vec<&TableColumn> = Vec::new();
     for column in &COLUMNS {
         let wide = column.wide.max(width::width(column.head.to(language))) + 1;
         if wide > room {
@@ -385,39 +385,39 @@ fn table(findings: &Findings, width: usize, language: Language) -> Vec<StyledLin
         columns.push(column);
     }
     let name = least + room.min(longest.saturating_sub(least));
-    let wide = |column: &Column| column.wide.max(width::width(column.head.to(language)));
+    let wide = |column: &TableColumn| column.wide.max(width::width(column.head.to(language)));
     let mut head = format!("  {} {}", width::left(words::CELL.to(language), name), width::right(measure, figure));
     for column in &columns {
         head = head + " " + &width::right(column.head.to(language), wide(column));
     }
-    let mut lines = vec![StyledLine::new(head, Tone::Dim)];
+    let mut lines = vec![StyledLine::new(head, TextTone::Dim)];
     for cell in best_first(findings).into_iter().map(|number| &findings.cells[number]) {
         let standing = standing(findings, cell);
         let tone = match standing {
-            CellStanding::Baseline => Tone::Baseline,
-            CellStanding::Above => Tone::Above,
-            CellStanding::Below => Tone::Below,
-            CellStanding::NotShown => Tone::Plain,
+            CellStanding::Baseline => TextTone::Baseline,
+            CellStanding::Above => TextTone::Above,
+            CellStanding::Below => TextTone::Below,
+            CellStanding::NotShown => TextTone::Plain,
         };
         let mut line = StyledLine::default();
         let (mark, series) = mark_of(findings, cell);
         line.push(mark, series);
-        line.push(" ", Tone::Plain);
+        line.push(" ", TextTone::Plain);
         line.push(width::left(&label(findings, cell), name), tone);
-        line.push(" ", Tone::Plain);
+        line.push(" ", TextTone::Plain);
         line.push(width::right(&number(cell.figure, DECIMALS), figure), tone);
         for column in &columns {
-            let tone = if column.head == words::DIFFERENCE { tone } else { Tone::Plain };
-            line.push(" ", Tone::Plain);
+            let tone = if column.head == words::DIFFERENCE { tone } else { TextTone::Plain };
+            line.push(" ", TextTone::Plain);
             line.push(width::right(&(column.text)(cell), wide(column)), tone);
         }
         if cell.on_frontier {
-            line.push(" ─", Tone::Frontier);
+            line.push(" ─", TextTone::Frontier);
         }
         lines.push(line);
     }
     if compared(findings).is_empty() {
-        lines.push(StyledLine::new(width::cut(words::NO_DIFFERENCES.to(language), width), Tone::Dim));
+        lines.push(StyledLine::new(width::cut(words::NO_DIFFERENCES.to(language), width), TextTone::Dim));
     }
     lines
 }

@@ -114,7 +114,6 @@ impl Copy {
         })
     }
 
-    #[cfg(any(test, feature = "testing"))]
     pub(super) fn forget(&mut self, key: &[u8]) {
         self.frames.retain(|known, _| known != key);
         self.rewrite().unwrap();

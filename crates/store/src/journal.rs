@@ -211,7 +211,7 @@ impl Journal {
     }
 
     /// Replaces or removes the bytes under a number, in both copies, for tests.
-    #[cfg(any(test, feature = "testing"))]
+    #[doc(hidden)]
     pub fn tamper(&mut self, kind: u8, number: u64, content: Option<&[u8]>) {
         let key = if kind == b'l' { LAST.to_vec() } else { address(kind, number).to_vec() };
         match content {

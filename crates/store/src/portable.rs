@@ -10,11 +10,12 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
-use polars::io::parquet::read::FileMetadata;
-use polars::prelude::{
-    Column, DataFrame, DataType, Float32Type, IntoColumn, KeyValueMetadata, ListBuilderTrait, ListChunked,
-    ListPrimitiveChunkedBuilder, NamedFrom, PolarsNumericType, Schema, SerReader, Series, UInt32Type,
+use polars_core::prelude::{
+    Column, DataFrame, DataType, Float32Type, IntoColumn, ListBuilderTrait, ListChunked, ListPrimitiveChunkedBuilder,
+    NamedFrom, PolarsNumericType, Schema, Series, UInt32Type,
 };
+use polars_io::parquet::read::FileMetadata;
+use polars_io::prelude::{KeyValueMetadata, SerReader};
 use serde::{Deserialize, Serialize};
 
 use super::layout::{BatchEntry, BatchRecord, Header};

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use chrono::{DateTime, NaiveDateTime};
-use polars::prelude::{
+use polars_core::prelude::{
     Column, DataFrame, DataType, IntoColumn, NamedFrom, PolarsResult, Series, StringChunked, TimeUnit,
 };
 

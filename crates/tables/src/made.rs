@@ -50,7 +50,7 @@ pub fn truncate(parts: &Parts, n: usize) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use polars::prelude::{IntoColumn, NamedFrom, Series};
+    use polars_core::prelude::{IntoColumn, NamedFrom, Series};
 
     use super::*;
 

@@ -125,14 +125,14 @@ inkstone_base::as_text!(Truncation);
 ///
 /// Overlapping tokens (the full and search cuts) count one by one, and the parts never overlap.
 pub fn truncate_text(text: &str, segmenter: &Segmenter, truncation: &Truncation, specials: usize) -> Vec<Range<usize>> {
-    let whole = || Vec::from_iter((!text.is_empty()).then_some(0..text.len()));
+    let all = || Vec::from_iter((!text.is_empty()).then_some(0..text.len()));
     if *truncation == Truncation::None {
-        return whole();
+        return all();
     }
     let tokens = segmenter.tokens(text);
     let kept = truncation.apply(tokens.len(), specials);
     if kept[0].len() == tokens.len() {
-        return whole();
+        return all();
     }
     let mut parts: Vec<Range<usize>> = Vec::new();
     for tokens in kept.into_iter().map(|range| &tokens[range]).filter(|tokens| !tokens.is_empty()) {

@@ -115,7 +115,7 @@ pub struct Frequency {
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Tally {
+struct WordTally {
     frequency: Frequency,
     /// Number of the last document counted, from 1, so that a document counts once.
     last: u64,
@@ -124,7 +124,7 @@ struct Tally {
 /// Counts of words over a stream of documents, which are not kept.
 #[derive(Clone, Debug, Default)]
 pub struct Counter {
-    words: FxHashMap<Box<str>, Tally>,
+    words: FxHashMap<Box<str>, WordTally>,
     documents: u64,
     last_seen: Option<NaiveDateTime>,
 }

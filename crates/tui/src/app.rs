@@ -11,23 +11,23 @@ use anyhow::Result;
 use ratatui::layout::{Position, Rect};
 
 use super::commands::{Action, Keymap, Palette, leads_there};
-use super::corpus::Corpus;
-use super::desk::{Desk, Order};
+use super::corpus::CorpusPage;
+use super::desk::{Desk, PageRequest};
 use super::errand::Errand;
 use super::event::{Event, Intent, intent};
-use super::experiments::Experiments;
-use super::factor::Factor;
-use super::features::Features;
+use super::experiments::ExperimentsPage;
+use super::factor::FactorPage;
+use super::features::FeaturesPage;
 use super::field::Field;
 use super::instance::Instance;
-use super::jobs::Jobs;
-use super::ledger::Ledger;
-use super::models::Models;
-use super::onnx::Onnx;
-use super::over::Over;
+use super::jobs::JobsPage;
+use super::ledger::LedgerPage;
+use super::models::ModelsPage;
+use super::onnx::OnnxPage;
+use super::over::Overlays;
 use super::page::{Chart, Page, PageState, Table};
-use super::reading::{Answer, Reading, Request};
-use super::text::Text;
+use super::reading::{Answer, ReadingThread, Request};
+use super::text::TextPage;
 use super::theme::Theme;
 use super::words::{self, Word};
 use super::{Language, Start, Workspace, copy, picture, view};
@@ -38,7 +38,7 @@ pub(crate) enum Dialog {
     /// All keys, from this line on.
     Help(usize),
     /// A question to answer with yes or no.
-    Question(Question),
+    Question(PendingQuestion),
     /// Commands by a few letters.
     Palette(Palette),
     /// The configuration's keys.
@@ -46,7 +46,7 @@ pub(crate) enum Dialog {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Question {
+pub(crate) enum PendingQuestion {
     /// Stop this job?
     Cancel(u64),
     /// Stop all jobs and leave?
@@ -64,19 +64,19 @@ pub struct App {
     pub page: Page,
     pub size: Rect,
     pub(crate) dialog: Option<Dialog>,
-    pub corpus: Corpus,
-    pub text: Text,
-    pub models: Models,
-    pub onnx: Onnx,
-    pub features: Features,
-    pub experiments: Experiments,
-    pub factor: Factor,
-    pub ledger: Ledger,
-    pub jobs: Jobs,
+    pub corpus: CorpusPage,
+    pub text: TextPage,
+    pub models: ModelsPage,
+    pub onnx: OnnxPage,
+    pub features: FeaturesPage,
+    pub experiments: ExperimentsPage,
+    pub factor: FactorPage,
+    pub ledger: LedgerPage,
+    pub jobs: JobsPage,
     /// True if this workbench may write.
     pub instance: Instance,
     /// The settings, the tour, and the workspace on its way.
-    pub over: Over,
+    pub over: Overlays,
     /// The effect of the last key, if the screen does not show it otherwise.
     pub notice: Option<String>,
     /// Pictures on their way to files, and what to say of it.
@@ -91,7 +91,7 @@ pub struct App {
     /// The last fault of the scribe.
     fault: Option<String>,
     quit: bool,
-    pub(super) reading: Reading,
+    pub(super) reading: ReadingThread,
     pub(super) events: Sender<Event>,
 }
 
@@ -126,7 +126,7 @@ impl App {
 
     fn build(workspace: Workspace, size: (u16, u16), events: Sender<Event>, instance: Option<Instance>) -> Result<App> {
         let keymap = Keymap::new(&workspace.keys)?;
-        let reading = Reading::start(&workspace, events.clone())?;
+        let reading = ReadingThread::start(&workspace, events.clone())?;
         let tested = workspace.factors.iter().position(|name| workspace.project.backtest(name).exists());
         let page = match (workspace.start, tested) {
             (Start::Run | Start::RunThenFactor, _) => Page::Jobs,
@@ -140,17 +140,17 @@ impl App {
             page,
             size: Rect::new(0, 0, size.0, size.1),
             dialog: None,
-            corpus: Corpus::default(),
-            text: Text::default(),
-            models: Models::default(),
-            onnx: Onnx::default(),
-            features: Features::default(),
-            experiments: Experiments::default(),
-            factor: Factor::at(tested.unwrap_or(0)),
-            ledger: Ledger::default(),
-            jobs: Jobs::default(),
+            corpus: CorpusPage::default(),
+            text: TextPage::default(),
+            models: ModelsPage::default(),
+            onnx: OnnxPage::default(),
+            features: FeaturesPage::default(),
+            experiments: ExperimentsPage::default(),
+            factor: FactorPage::at(tested.unwrap_or(0)),
+            ledger: LedgerPage::default(),
+            jobs: JobsPage::default(),
             instance: Instance::default(),
-            over: Over::new(&workspace, tested.is_some()),
+            over: Overlays::new(&workspace, tested.is_some()),
             notice: None,
             saving: None,
             clipboard: None,
@@ -217,21 +217,21 @@ impl App {
         [self.jobs.busy(), self.instance.why().is_some()]
     }
 
-    fn obey(&mut self, order: Order, from: Page) {
+    fn obey(&mut self, order: PageRequest, from: Page) {
         match order {
-            Order::Say(text) => self.notice = Some(text),
-            Order::Copy(text) => {
+            PageRequest::Say(text) => self.notice = Some(text),
+            PageRequest::Copy(text) => {
                 let first = text.lines().next().unwrap_or_default();
                 self.notice = Some(format!("{}: {first}", self.say(words::COPIED)));
                 self.clipboard = Some(text);
             }
-            Order::Start(work) => {
+            PageRequest::Start(work) => {
                 self.begin(work, from);
             }
-            Order::AskToWrite => {
+            PageRequest::AskToWrite => {
                 self.may_write();
             }
-            Order::Read(part, row) => {
+            PageRequest::Read(part, row) => {
                 self.text.read(part, row);
                 self.features.follow(part, row);
                 self.page = Page::Text;
@@ -330,11 +330,11 @@ impl App {
             Intent::Choose => self.choose(),
             Intent::Click(at) => self.click(at),
             Intent::Interrupt => match self.dialog {
-                Some(Dialog::Question(Question::Library)) => self.answer(false),
+                Some(Dialog::Question(PendingQuestion::Library)) => self.answer(false),
                 // The second Ctrl-C is a yes to what the first one asked.
                 Some(Dialog::Question(_)) => self.answer(true),
                 _ => match self.jobs.target(false).map(|job| job.id) {
-                    Some(id) => self.dialog = Some(Dialog::Question(Question::Cancel(id))),
+                    Some(id) => self.dialog = Some(Dialog::Question(PendingQuestion::Cancel(id))),
                     None => self.quit = true,
                 },
             },
@@ -405,7 +405,7 @@ impl App {
             Action::Start => self.start(),
             Action::Cancel => self.cancel(),
             Action::Pause => self.pause(),
-            Action::Copy => self.obey(Order::Copy(self.command()), self.page),
+            Action::Copy => self.obey(PageRequest::Copy(self.command()), self.page),
             Action::CopyTable | Action::CopyMarkdown => {
                 let Some(table) = self.table() else { return };
                 let text = if action == Action::CopyTable {
@@ -413,7 +413,7 @@ impl App {
                 } else {
                     copy::markdown(&table)
                 };
-                self.obey(Order::Copy(text), self.page);
+                self.obey(PageRequest::Copy(text), self.page);
             }
             Action::Settings => self.open_settings(),
             Action::Tour => self.tour(Some(0)),
@@ -428,7 +428,7 @@ impl App {
                 self.language_chosen = true;
             }
             Action::Help => self.dialog = Some(Dialog::Help(0)),
-            Action::Quit if self.jobs.busy() => self.dialog = Some(Dialog::Question(Question::Quit)),
+            Action::Quit if self.jobs.busy() => self.dialog = Some(Dialog::Question(PendingQuestion::Quit)),
             Action::Quit => self.quit = true,
             _ => {
                 let area = view::page_area(self.size);

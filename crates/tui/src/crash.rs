@@ -32,10 +32,10 @@ pub struct Whereabouts {
 
 /// Notes what the workbench goes through. Clones share what is noted.
 #[derive(Clone, Default)]
-pub struct Recorder(Arc<Mutex<Record>>);
+pub struct Recorder(Arc<Mutex<CrashRecord>>);
 
 #[derive(Default)]
-struct Record {
+struct CrashRecord {
     /// The folder of reports; none before a project is open.
     folder: Option<PathBuf>,
     page: &'static str,
@@ -87,7 +87,7 @@ impl Recorder {
     pub fn report(&self, message: &str, backtrace: &Backtrace) -> Result<PathBuf> {
         // A panic within `note` holds the lock; a report without events is better than none.
         let text = self.0.try_lock().ok().map(|record| (written(&record, message, backtrace), record.folder.clone()));
-        let (text, folder) = text.unwrap_or_else(|| (written(&Record::default(), message, backtrace), None));
+        let (text, folder) = text.unwrap_or_else(|| (written(&CrashRecord::default(), message, backtrace), None));
         let name = format!("crash-{}-", Local::now().format("%Y%m%d-%H%M%S"));
         let save = |folder: &Path| {
             let cannot = || format!("cannot write a report in {}", folder.display());
@@ -110,11 +110,11 @@ fn key_text(key: &KeyEvent, typing: bool) -> String {
     let held = key.modifiers & (KeyModifiers::CONTROL | KeyModifiers::ALT);
     match key.code {
         KeyCode::Char(_) if typing && held.is_empty() => "a character was typed".to_owned(),
-        code => format!("key {}", crate::commands::Key::from(&KeyEvent::new(code, held))),
+        code => format!("key {}", crate::commands::KeyPress::from(&KeyEvent::new(code, held))),
     }
 }
 
-fn written(record: &Record, message: &str, backtrace: &Backtrace) -> String {
+fn written(record: &CrashRecord, message: &str, backtrace: &Backtrace) -> String {
     let mut text = String::new();
     let (width, height) = record.size;
     // Nothing fails that is written to memory.

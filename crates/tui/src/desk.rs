@@ -7,13 +7,13 @@ use anyhow::Result;
 
 use super::errand::Errand;
 use super::event::Event;
-use super::reading::Reading;
+use super::reading::ReadingThread;
 use super::{Language, Runner, Workspace};
 use inkstone_base::job::Ctx;
 use inkstone_base::language::Word;
 
 /// A request of a page to the workbench.
-pub enum Order {
+pub enum PageRequest {
     /// Say this on the line of status until the next key.
     Say(String),
     /// Put this text into the clipboard, and say so.
@@ -42,30 +42,30 @@ pub struct Desk<'a> {
     pub workspace: &'a Workspace,
     pub language: Language,
     /// The thread that reads the corpus and the artefacts.
-    pub reading: &'a Reading,
+    pub reading: &'a ReadingThread,
     /// The channel on which finished errands report.
     pub events: &'a Sender<Event>,
     /// True if a job is under way or waits.
     pub busy: bool,
     /// True if this workbench only reads: what writes is not to be begun.
     pub read_only: bool,
-    orders: &'a RefCell<Vec<Order>>,
+    orders: &'a RefCell<Vec<PageRequest>>,
 }
 
 impl<'a> Desk<'a> {
     pub fn new(
         workspace: &'a Workspace,
         language: Language,
-        reading: &'a Reading,
+        reading: &'a ReadingThread,
         events: &'a Sender<Event>,
         [busy, read_only]: [bool; 2],
-        orders: &'a RefCell<Vec<Order>>,
+        orders: &'a RefCell<Vec<PageRequest>>,
     ) -> Desk<'a> {
         Desk { workspace, language, reading, events, busy, read_only, orders }
     }
 
     /// Asks something of the workbench; it is done as soon as the page has ended what it does.
-    pub fn order(&self, order: Order) {
+    pub fn order(&self, order: PageRequest) {
         self.orders.borrow_mut().push(order);
     }
 

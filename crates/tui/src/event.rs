@@ -3,7 +3,7 @@
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::Position;
 
-use super::app::{App, Dialog, Question};
+use super::app::{App, Dialog, PendingQuestion};
 use super::commands::Action;
 use super::reading::Answer;
 use super::tour;
@@ -96,7 +96,7 @@ fn of_key(app: &App, key: &KeyEvent) -> Option<Intent> {
     }
     match app.dialog {
         // What runs the code of others is not agreed to by the key that is always pressed.
-        Some(Dialog::Question(Question::Library)) if key.code == KeyCode::Enter => None,
+        Some(Dialog::Question(PendingQuestion::Library)) if key.code == KeyCode::Enter => None,
         Some(Dialog::Question(_)) => match key.code {
             KeyCode::Char('y' | 'Y') | KeyCode::Enter => Some(Intent::Answer(true)),
             KeyCode::Char('n' | 'N' | 'q') | KeyCode::Esc => Some(Intent::Answer(false)),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use anyhow::bail;
-use polars::prelude::{IntoColumn, NamedFrom, Series};
+use polars_core::prelude::{IntoColumn, NamedFrom, Series};
 use tempfile::TempDir;
 
 use super::bench::{Bench, LARGE, SMALL, filled, outcome};

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use anyhow::Result;
 
 use super::Runner;
-use inkstone_corpus::truncate::{Layout, SectionCounts, SectionShare, View};
+use inkstone_corpus::truncate::{Layout, SectionCounts, SectionShare, TokenView};
 use inkstone_features::experiment::{Findings, Grid};
 
 /// The findings of all experiments, in the order of the configuration; those that were not run yet are left out.
@@ -64,8 +64,8 @@ pub struct Kept {
 
 impl Kept {
     /// The part of a document that the views of a cell's strategy keep; `tokens` are the bytes of each token of the layout.
-    pub fn new(cell: usize, layout: &Layout, views: &[View], tokens: &[Range<usize>]) -> Kept {
-        let kept = View::union(views);
+    pub fn new(cell: usize, layout: &Layout, views: &[TokenView], tokens: &[Range<usize>]) -> Kept {
+        let kept = TokenView::union(views);
         let mut sections = SectionCounts::default();
         sections.add(layout, views);
         Kept {

@@ -7,15 +7,8 @@
 //! Useful for: looking at artefacts and starting a run. Not for: deciding anything. The pipeline is handed in as a
 //! [`Runner`], cutting and marking as functions, so this module knows no stage and no configuration.
 
-#![cfg_attr(
-    not(any(test, feature = "testing")),
-    allow(unreachable_pub, reason = "tests of the program reach these by way of `testing`")
-)]
-
 mod app;
 mod bars;
-#[cfg(any(test, feature = "testing"))]
-#[cfg_attr(not(test), allow(dead_code, reason = "tests of this crate use the rest"))]
 mod bench;
 mod commands;
 mod copy;
@@ -54,7 +47,7 @@ mod session;
 mod states;
 mod suspend;
 mod terminal;
-#[cfg(any(test, feature = "testing"))]
+#[doc(hidden)]
 pub mod testing;
 mod text;
 mod theme;
@@ -83,7 +76,9 @@ pub use factor::{DaysOf, DocumentsOf, Judgement, JudgementOf, NamesOf, Sentences
 pub use features::{
     FeatureBench, FeatureHealthOf, FeatureListing, FeatureListingOf, FeatureNeighboursOf, FeatureSet, FeatureState,
 };
-pub use forms::{Change, ChangeSheet, Fault, FormBench, Group, ReadSheet, SaveSheet, SettingEntry, Sheet, TrySource};
+pub use forms::{
+    Change, ChangeSheet, FormBench, ReadSheet, SaveSheet, SettingEntry, SettingFault, SettingGroup, Sheet, TrySource,
+};
 pub use inkstone_base::language::Language;
 pub use laboratory::{AllFindings, AllGrids, Kept, Laboratory, Truncated, Truncator};
 pub use ledger::LedgerBench;
@@ -107,7 +102,7 @@ pub type Runner = Arc<dyn Fn(&Ctx) -> Result<Vec<Report>> + Send + Sync>;
 pub type StageRunner = Arc<dyn Fn(&str, &Ctx) -> Result<Vec<Report>> + Send + Sync>;
 
 /// Cuts a text into tokens: byte ranges into it, half-open, ascending, on character boundaries. Fails where its dictionary cannot be read.
-pub type Tokeniser = Arc<dyn Fn(&str, Cut) -> Result<Vec<Range<usize>>> + Send + Sync>;
+pub type Tokeniser = Arc<dyn Fn(&str, TokenUnit) -> Result<Vec<Range<usize>>> + Send + Sync>;
 
 /// Marks passages of a cleaned document's body. Takes the part, the row in that part, and the document there.
 pub type Marker = Arc<dyn Fn(usize, usize, &Document) -> Result<Vec<Mark>> + Send + Sync>;
@@ -206,7 +201,7 @@ pub enum Start {
 
 /// The unit of tokens in the reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cut {
+pub enum TokenUnit {
     Characters,
     /// Words by jieba.
     Words,

@@ -8,14 +8,14 @@ use ratatui::layout::Rect;
 use super::app::{App, Dialog};
 use super::commands::Keymap;
 use super::errand::{Errand, Messenger};
-use super::forms::{Outcome, Settings, words as form_words};
-use super::reading::Reading;
+use super::forms::{FormOutcome, Settings, words as form_words};
+use super::reading::ReadingThread;
 use super::{Language, Start, Workspace, tour, view};
 use inkstone_base::data::Key;
 
 /// State of what lies over the pages.
 #[derive(Default)]
-pub struct Over {
+pub struct Overlays {
     settings: Option<Settings>,
     /// The workspace of a configuration that may have changed; none in it where it has not.
     reopening: Option<Errand<Option<Workspace>>>,
@@ -24,10 +24,10 @@ pub struct Over {
     offer: bool,
 }
 
-impl Over {
+impl Overlays {
     /// Nothing lies over the pages; the tour is offered after the first run of the demo.
-    pub fn new(workspace: &Workspace, tested: bool) -> Over {
-        Over { offer: workspace.start == Start::RunThenFactor && !tested, ..Over::default() }
+    pub fn new(workspace: &Workspace, tested: bool) -> Overlays {
+        Overlays { offer: workspace.start == Start::RunThenFactor && !tested, ..Overlays::default() }
     }
 
     pub fn waiting(&self) -> bool {
@@ -52,9 +52,9 @@ impl App {
     pub(crate) fn form_key(&mut self, key: &KeyEvent) {
         let Some(settings) = &mut self.over.settings else { return };
         match settings.key(key) {
-            Outcome::Stay => {}
-            Outcome::Leave => (self.over.settings, self.dialog) = (None, None),
-            Outcome::Language => {
+            FormOutcome::Stay => {}
+            FormOutcome::Leave => (self.over.settings, self.dialog) = (None, None),
+            FormOutcome::Language => {
                 self.language = if self.language == Language::Zh { Language::En } else { Language::Zh };
             }
         }
@@ -121,7 +121,7 @@ impl App {
     /// Works with another workspace from now on; page and language stay, and so does a run that is under way.
     fn swap(&mut self, workspace: Workspace) -> anyhow::Result<()> {
         let keymap = Keymap::new(&workspace.keys)?;
-        let reading = Reading::start(&workspace, self.events.clone())?;
+        let reading = ReadingThread::start(&workspace, self.events.clone())?;
         (self.keymap, self.reading, self.workspace) = (keymap, reading, workspace);
         self.reload();
         self.ask_for_library();

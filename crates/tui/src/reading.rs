@@ -17,7 +17,7 @@ use super::event::Event;
 use inkstone_base::data::Report;
 use inkstone_base::disk;
 use inkstone_base::job::{Ctx, Job, panic_text};
-use inkstone_corpus::ingest::Log;
+use inkstone_corpus::ingest::IngestLog;
 use inkstone_tables::project::Project;
 
 /// Rejects that the screen lists; the rest is counted.
@@ -62,19 +62,19 @@ pub struct Rejects {
 }
 
 /// The reading thread. It ends when this is dropped.
-pub struct Reading {
+pub struct ReadingThread {
     /// Held so that dropping this ends the thread.
     _job: Job<()>,
     requests: Sender<Request>,
 }
 
-impl Reading {
-    pub fn start(workspace: &Workspace, events: Sender<Event>) -> Result<Reading> {
+impl ReadingThread {
+    pub fn start(workspace: &Workspace, events: Sender<Event>) -> Result<ReadingThread> {
         let (requests, queue) = channel();
         let workspace = workspace.clone();
         let job =
             Job::spawn("screen reading", Ctx::new(1, 0)?, move |ctx| answer_all(&workspace, &queue, &events, ctx))?;
-        Ok(Reading { _job: job, requests })
+        Ok(ReadingThread { _job: job, requests })
     }
 
     /// Asks for something; the answer comes as an event.
@@ -127,7 +127,7 @@ fn rejects(project: &Project) -> Result<Rejects> {
         return Ok(rejects);
     }
     // Without the log the rows are guessed at; they are still worth showing.
-    let log: Option<Log> = disk::read_json(&project.ingest_log()).ok();
+    let log: Option<IngestLog> = disk::read_json(&project.ingest_log()).ok();
     let files = log.iter().flat_map(|log| &log.files);
     let encodings: BTreeMap<&str, &str> =
         files.filter_map(|f| Some((f.path.as_str(), f.encoding.as_ref()?.name.as_str()))).collect();

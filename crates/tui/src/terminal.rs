@@ -44,12 +44,12 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Shows the workbench until the user leaves.
 pub(crate) fn show(workspace: Workspace) -> Result<()> {
-    Stage::take(workspace.mouse)?.work(workspace)
+    OpenTerminal::take(workspace.mouse)?.work(workspace)
 }
 
 /// Shows what can be done without a project, then the workbench on what the user chose.
 pub(crate) fn welcome(bench: WelcomeBench) -> Result<()> {
-    let mut stage = Stage::take(false)?;
+    let mut stage = OpenTerminal::take(false)?;
     let mut welcome = Welcome::new(bench, stage.size()?, stage.sender.clone());
     stage.play(&mut welcome)?;
     match welcome.into_opened() {
@@ -102,7 +102,7 @@ impl Scene for App {
 }
 
 /// The terminal with what is drawn on it, and the one channel that everything arrives through.
-struct Stage {
+struct OpenTerminal {
     terminal: Terminal<CrosstermBackend<Stdout>>,
     sender: Sender<Event>,
     events: Receiver<Event>,
@@ -115,8 +115,8 @@ struct Stage {
     hearing: Hearing,
 }
 
-impl Stage {
-    fn take(mouse: bool) -> Result<Stage> {
+impl OpenTerminal {
+    fn take(mouse: bool) -> Result<OpenTerminal> {
         let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
             .into_iter()
             .find_map(|name| std::env::var(name).ok().filter(|v| !v.is_empty()));
@@ -131,7 +131,7 @@ impl Stage {
         let hearing = signals::on_end(move |_| drop(end.send(Event::End)))?;
         let asked = StopRequests::listen().context("cannot listen to signals")?;
         let keys = Keys::listen(sender.clone(), asked.clone())?;
-        Ok(Stage { terminal, sender, events, keys, screen, recorder, asked, hearing })
+        Ok(OpenTerminal { terminal, sender, events, keys, screen, recorder, asked, hearing })
     }
 
     fn size(&self) -> Result<(u16, u16)> {
@@ -147,7 +147,7 @@ impl Stage {
         let (width, height) = self.size()?;
         self.terminal.resize(Rect::new(0, 0, width, height)).context("cannot draw on this terminal")?;
         let played = catch_unwind(AssertUnwindSafe(|| self.play(&mut app)));
-        let Stage { keys, screen, hearing: _hearing, .. } = self;
+        let OpenTerminal { keys, screen, hearing: _hearing, .. } = self;
         drop(keys);
         drop(screen);
         let Ok(result) = played else {

@@ -12,7 +12,7 @@ use super::{look, sentences, view};
 use inkstone_base::language::Word;
 
 /// A step: its page and what there is to say.
-pub(crate) struct Step {
+pub(crate) struct TourStep {
     pub page: Page,
     text: Word,
 }
@@ -24,12 +24,12 @@ pub(crate) const OFFER: Word =
 const NAME: Word = Word("导览", "Tour");
 const NEXT: Word = Word("Enter → 下一步 · ← 上一步 · Esc 结束", "Enter → next · ← back · Esc ends");
 
-const fn step(page: Page, chinese: &'static str, english: &'static str) -> Step {
-    Step { page, text: Word(chinese, english) }
+const fn step(page: Page, chinese: &'static str, english: &'static str) -> TourStep {
+    TourStep { page, text: Word(chinese, english) }
 }
 
 /// The steps, in the order of the data.
-pub(crate) static STEPS: [Step; 8] = [
+pub(crate) static STEPS: [TourStep; 8] = [
     step(
         Page::Corpus,
         "这里是全部文档：发布时间、证券代码、类型、标题，旁边是正文。“重”表示它重复了更早的一篇。试试 / 输入“业绩”搜索，t 换一种切词。",

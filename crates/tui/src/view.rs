@@ -6,8 +6,8 @@ use ratatui::layout::{Constraint, Layout, Position, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Clear, Paragraph, Wrap};
 
-use super::app::{App, Dialog, Question};
-use super::commands::{Action, COMMANDS, Command, Key, Palette, leads_there};
+use super::app::{App, Dialog, PendingQuestion};
+use super::commands::{Action, COMMANDS, Command, KeyPress, Palette, leads_there};
 use super::narrow::narrow;
 use super::page::Page;
 use super::words;
@@ -275,7 +275,7 @@ fn draw_palette(app: &App, palette: &Palette, frame: &mut Frame<'_>, screen: Rec
     let lines = rows.map(|(at, place)| {
         let command = &COMMANDS[*place];
         let here = command.pages.contains(&app.page);
-        let key = app.keymap.keys(command).first().map(Key::to_string).unwrap_or_default();
+        let key = app.keymap.keys(command).first().map(KeyPress::to_string).unwrap_or_default();
         // A command of another page says which.
         let page = if here { None } else { leads_there(command) };
         let name = match page {
@@ -311,7 +311,7 @@ fn draw_help(app: &App, top: usize, frame: &mut Frame<'_>, screen: Rect) {
         .skip(top)
         .take(help_room(screen))
         .map(|command| {
-            let keys: Vec<String> = app.keymap.keys(command).iter().map(Key::to_string).collect();
+            let keys: Vec<String> = app.keymap.keys(command).iter().map(KeyPress::to_string).collect();
             let style = if (command.enabled)(app) { look::PLAIN } else { look::DIM };
             Line::from(vec![
                 Span::styled(format!(" {}  ", width::left(&keys.join(" "), 14)), look::KEY),
@@ -325,20 +325,20 @@ fn draw_help(app: &App, top: usize, frame: &mut Frame<'_>, screen: Rect) {
     frame.render_widget(Paragraph::new(lines).block(block), area);
 }
 
-fn draw_question(app: &App, question: Question, frame: &mut Frame<'_>, screen: Rect) {
+fn draw_question(app: &App, question: PendingQuestion, frame: &mut Frame<'_>, screen: Rect) {
     let library = app.workspace.unknown_library.as_ref();
     let (title, text) = match question {
-        Question::Cancel(id) => (app.jobs.job(id).map(|job| job.name.as_str()), jobs::words::ASK_CANCEL),
-        Question::Quit => (None, jobs::words::ASK_QUIT),
-        Question::Library if library.is_some_and(|library| library.changed) => {
+        PendingQuestion::Cancel(id) => (app.jobs.job(id).map(|job| job.name.as_str()), jobs::words::ASK_CANCEL),
+        PendingQuestion::Quit => (None, jobs::words::ASK_QUIT),
+        PendingQuestion::Library if library.is_some_and(|library| library.changed) => {
             (Some("ONNX Runtime"), words::ASK_CHANGED_LIBRARY)
         }
-        Question::Library => (Some("ONNX Runtime"), words::ASK_LIBRARY),
+        PendingQuestion::Library => (Some("ONNX Runtime"), words::ASK_LIBRARY),
     };
     let title = title.map(|name| format!(" {} ", width::cut(name, 40))).unwrap_or_default();
     let mut lines = vec![Line::raw(app.say(text)), Line::styled(app.say(words::YES_NO), look::KEY)];
     let mut height = 6;
-    if let Some(library) = library.filter(|_| question == Question::Library) {
+    if let Some(library) = library.filter(|_| question == PendingQuestion::Library) {
         // The end of a path says more than its beginning.
         let path = library.file.display().to_string();
         let lost = width::width(&path).saturating_sub(3 * 52);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result};
 use serde_json::Value;
 
-use crate::command::project::Opened;
+use crate::command::project::OpenProject;
 use crate::pipeline::{self, FeatureStatus, StageId, derived_from};
 use inkstone_base::data::Key;
 use inkstone_base::job::Ctx;
@@ -17,7 +17,7 @@ use inkstone_tables::project::Project;
 use inkstone_tui::{FeatureBench, FeatureListing, FeatureSet, FeatureState};
 
 /// The functions of the page, made of the configuration of a project.
-pub(super) fn bench(opened: &Opened) -> Option<FeatureBench> {
+pub(super) fn bench(opened: &OpenProject) -> Option<FeatureBench> {
     let project = opened.project();
     let (of_listing, of_health, of_neighbours) = (project.clone(), project.clone(), project);
     let configured = opened.clone();
@@ -49,7 +49,7 @@ struct StoreContents {
     fault: Option<String>,
 }
 
-fn listing(opened: &Opened, project: &Project, ctx: &Ctx) -> Result<FeatureListing> {
+fn listing(opened: &OpenProject, project: &Project, ctx: &Ctx) -> Result<FeatureListing> {
     let statuses = pipeline::feature_statuses(&opened.config, &opened.base, ctx)?;
     let mut contents = StoreContents::default();
     if project.store().exists() {

@@ -15,7 +15,7 @@ use crate::config::{Config, TEMPLATE, bounds, edit, outline};
 use inkstone_base::data::Key;
 use inkstone_base::disk;
 use inkstone_corpus::ingest;
-use inkstone_tui::{Change, Fault, FormBench, Group, SettingEntry, Sheet};
+use inkstone_tui::{Change, FormBench, SettingEntry, SettingFault, SettingGroup, Sheet};
 
 /// The forms on a configuration, which need not exist yet.
 pub(crate) fn bench(file: &Path) -> FormBench {
@@ -65,7 +65,7 @@ fn changed(sheet: &Sheet, change: &Change) -> Result<String> {
         Change::Set(path, value) => edit::set(text, path, value),
         Change::Unset(path) => edit::unset(text, path),
         Change::Example(section) => {
-            let in_section = |group: &&Group| group.path.starts_with(&format!("{section}["));
+            let in_section = |group: &&SettingGroup| group.path.starts_with(&format!("{section}["));
             let taken: Vec<String> =
                 sheet.groups.iter().filter(in_section).filter_map(|group| group.name.clone()).collect();
             let block = outline::example(section, &taken);
@@ -96,7 +96,8 @@ fn save(file: &Path, sheet: &Sheet, settings: &[outline::Setting]) -> Result<She
 
 fn sheet_of(text: String, stood: Option<Key>, settings: &[outline::Setting]) -> Sheet {
     let faults = Config::faults(&text).into_iter();
-    let faults = faults.map(|fault| Fault { line: fault.line, path: fault.path, message: fault.message }).collect();
+    let faults =
+        faults.map(|fault| SettingFault { line: fault.line, path: fault.path, message: fault.message }).collect();
     let table: toml::Table = toml::from_str(&text).unwrap_or_default();
     let values = edit::Written::read(&text).ok();
     let value = |path: &str| values.as_ref()?.get(path).map(str::to_owned);
@@ -111,7 +112,7 @@ fn sheet_of(text: String, stood: Option<Key>, settings: &[outline::Setting]) -> 
             continue;
         }
         let items = table.get(section).and_then(toml::Value::as_array).map_or(&[][..], Vec::as_slice);
-        groups.push(Group { path: section.to_owned(), count: Some(items.len()), ..Group::default() });
+        groups.push(SettingGroup { path: section.to_owned(), count: Some(items.len()), ..SettingGroup::default() });
         for (number, item) in items.iter().enumerate() {
             let written = item.as_table();
             let name = written.and_then(|table| table.get("name")?.as_str()).map(str::to_owned);
@@ -127,7 +128,7 @@ fn group(
     keys: &[&outline::Setting],
     written: Option<&toml::Table>,
     value: impl Fn(&str) -> Option<String>,
-) -> Group {
+) -> SettingGroup {
     let value = |key: &str| value(&format!("{path}.{key}"));
     let model = written.and_then(|table| table.get("model")?.as_str()).unwrap_or_default();
     let mut entries: Vec<SettingEntry> = keys
@@ -137,7 +138,7 @@ fn group(
             value: value(&setting.key),
             default: setting.default.clone(),
             example: setting.example.clone(),
-            said: bounded(setting),
+            description: bounded(setting),
             choices: setting.choices.clone(),
             // Parameters of other models than the feature's.
             aside: setting.section == "feature" && setting.key.split_once('.').is_some_and(|(table, _)| table != model),
@@ -155,7 +156,7 @@ fn group(
             entries.push(SettingEntry { key, value, ..SettingEntry::default() });
         }
     }
-    Group { path, name, count: None, entries }
+    SettingGroup { path, name, count: None, entries }
 }
 
 /// The sentences of a key, in Chinese and English, with the bounds of its number.

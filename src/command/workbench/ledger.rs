@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use chrono::Utc;
 
-use crate::command::project::Opened;
+use crate::command::project::OpenProject;
 use inkstone_lab::ledger::{Book, Ledger};
 use inkstone_tui::LedgerBench;
 
 /// The functions of the page, made of the configuration of a project.
-pub(super) fn bench(opened: &Opened) -> Option<LedgerBench> {
+pub(super) fn bench(opened: &OpenProject) -> Option<LedgerBench> {
     let path = opened.project().ledger();
     let read = path.clone();
     Some(LedgerBench {

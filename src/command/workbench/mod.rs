@@ -16,7 +16,7 @@ use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
 
 use super::dictionary::{Dictionary, tokeniser};
-use super::project::Opened;
+use super::project::OpenProject;
 use super::reader::marker;
 use crate::cli::{Global, Picture};
 use crate::config::{Ambiguous, Language};
@@ -33,7 +33,7 @@ const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Opens the workbench on a project; `runner` is the whole pipeline unless given.
 pub(in crate::command) fn open_ui(
-    opened: &Opened,
+    opened: &OpenProject,
     start: Start,
     global: &Global,
     runner: Option<tui::Runner>,
@@ -51,7 +51,7 @@ pub(in crate::command) fn keys(global: &Global) -> Result<ExitCode> {
 
 /// Draws a page without a terminal and writes the picture.
 pub(in crate::command) fn picture(args: &Picture, global: &Global) -> Result<Summary> {
-    let opened = Opened::read(&args.project.config, "run", global)?;
+    let opened = OpenProject::read(&args.project.config, "run", global)?;
     // Nobody sits before a picture who could be asked: what is not agreed to is not loaded.
     let workspace = Workspace { unknown_library: None, ..workspace(&opened, Start::Browse, global, None)? };
     let drawn = tui::picture(workspace, args.size, &args.keys, PATIENCE)?;
@@ -70,7 +70,7 @@ pub(in crate::command) fn picture(args: &Picture, global: &Global) -> Result<Sum
 
 /// The workspace of a project; `runner` is the whole pipeline unless given.
 pub(in crate::command) fn workspace(
-    opened: &Opened,
+    opened: &OpenProject,
     start: Start,
     global: &Global,
     runner: Option<tui::Runner>,

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 
-use crate::command::project::Opened;
+use crate::command::project::OpenProject;
 use inkstone_base::disk;
 use inkstone_base::job::Ctx;
 use inkstone_features::extract::Model;
@@ -24,7 +24,7 @@ const LIMIT: Duration = Duration::from_secs(20);
 const DOCUMENTS: usize = 256;
 
 /// The functions of the page, made of the configuration of a project.
-pub(super) fn bench(opened: &Opened) -> Option<OnnxBench> {
+pub(super) fn bench(opened: &OpenProject) -> Option<OnnxBench> {
     let (config, base) = (&opened.config, opened.base.clone());
     let features = config.feature.iter().filter(|feature| feature.model == Model::Onnx);
     let features: Vec<(String, OnnxParams)> = features.map(|f| (f.name.clone(), f.onnx.clone())).collect();
@@ -50,7 +50,7 @@ pub(super) fn bench(opened: &Opened) -> Option<OnnxBench> {
 }
 
 /// The library that the configuration names, where the user has not agreed to it.
-pub(super) fn unknown_library(opened: &Opened) -> Result<Option<UnknownLibrary>> {
+pub(super) fn unknown_library(opened: &OpenProject) -> Result<Option<UnknownLibrary>> {
     let Some(library) = opened.config.onnx.library.as_ref().filter(|_| !opened.config.onnx.trusted) else {
         return Ok(None);
     };
@@ -66,7 +66,7 @@ pub(super) fn unknown_library(opened: &Opened) -> Result<Option<UnknownLibrary>>
 #[derive(Clone)]
 struct ModelRuntime {
     tokenizer: TokenizerParams,
-    opened: Opened,
+    opened: OpenProject,
 }
 
 impl ModelRuntime {
@@ -109,7 +109,7 @@ mod tests {
     use inkstone_tables::corpus::documents_to_frame;
 
     /// A project with the demonstration model as a feature, and no documents.
-    fn project() -> (tempfile::TempDir, Opened) {
+    fn project() -> (tempfile::TempDir, OpenProject) {
         let folder = tempfile::tempdir().unwrap();
         let model = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/model");
         fs::create_dir(folder.path().join("model")).unwrap();
@@ -124,7 +124,7 @@ mod tests {
         let file = folder.path().join("workbench.toml");
         fs::write(&file, written).unwrap();
         let global = Global { headless: true, threads: Some(1), seed: None, lang: None, trust: false };
-        let opened = Opened::read(&file, "run", &global).unwrap();
+        let opened = OpenProject::read(&file, "run", &global).unwrap();
         (folder, opened)
     }
 

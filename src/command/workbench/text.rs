@@ -7,7 +7,7 @@ use anyhow::Result;
 
 use crate::command::dictionary::Dictionary;
 use crate::command::lazy::Lazy;
-use crate::command::project::Opened;
+use crate::command::project::OpenProject;
 use crate::pipeline;
 use inkstone_base::data::Key;
 use inkstone_base::shell::quoted;
@@ -28,7 +28,7 @@ use inkstone_tui::{About, Described, Score, TextBench, TextCut, TextStrategy, Te
 const LONGEST_WORD: usize = 64;
 
 /// The functions of the page, made of the configuration of a project.
-pub(super) fn bench(opened: &Opened, dictionary: Arc<Dictionary>) -> TextBench {
+pub(super) fn bench(opened: &OpenProject, dictionary: Arc<Dictionary>) -> TextBench {
     let [about_of, scores_of] = [opened.clone(), opened.clone()];
     TextBench {
         tokenisers: tokenisers(opened, dictionary),
@@ -39,7 +39,7 @@ pub(super) fn bench(opened: &Opened, dictionary: Arc<Dictionary>) -> TextBench {
 }
 
 /// Characters, jieba with and without unknown words, and the pieces of each contextual model.
-fn tokenisers(opened: &Opened, dictionary: Arc<Dictionary>) -> Vec<TextCut> {
+fn tokenisers(opened: &OpenProject, dictionary: Arc<Dictionary>) -> Vec<TextCut> {
     let config = &opened.config;
     let mut flags = String::from("--mode jieba");
     for file in &config.tokenizer.dictionaries {
@@ -110,7 +110,7 @@ fn piece_cut(name: &str, path: &Path) -> TextCut {
 }
 
 /// The strategies of all features and experiments, each once.
-fn strategies(opened: &Opened) -> Vec<TextStrategy> {
+fn strategies(opened: &OpenProject) -> Vec<TextStrategy> {
     let config = &opened.config;
     let of_features =
         config.feature.iter().map(|feature| TextStrategy { text: feature.truncate.to_string(), characters: false });
@@ -129,7 +129,7 @@ fn strategies(opened: &Opened) -> Vec<TextStrategy> {
 }
 
 /// Sections and boilerplate as the project found them, or else sections by their headings alone; and the first day of trading.
-fn about(opened: &Opened, subject: &TextSubject) -> Result<About> {
+fn about(opened: &OpenProject, subject: &TextSubject) -> Result<About> {
     let config = &opened.config;
     let project = opened.project();
     let document = &subject.document;
@@ -178,7 +178,7 @@ fn sections_by_headings(subject: &TextSubject) -> Result<Vec<Sentence>> {
     stretches.collect()
 }
 
-fn tradable(opened: &Opened, project: &Project, subject: &TextSubject) -> Result<Tradable> {
+fn tradable(opened: &OpenProject, project: &Project, subject: &TextSubject) -> Result<Tradable> {
     if !project.prices().exists() {
         return Ok(Tradable::Unknown);
     }
@@ -200,7 +200,7 @@ fn gives_a_score(feature: &Feature) -> bool {
 
 /// Scores of a document by models that read it truncated by these strategies: by the first such feature of the project, else by the
 /// first such cell of an experiment.
-fn scores(opened: &Opened, (part, row): (usize, usize), strategies: &[Strategy]) -> Result<Vec<Option<Score>>> {
+fn scores(opened: &OpenProject, (part, row): (usize, usize), strategies: &[Strategy]) -> Result<Vec<Option<Score>>> {
     let config = &opened.config;
     let project = opened.project();
     let features = config.feature.iter().filter(|feature| gives_a_score(feature));
@@ -232,7 +232,7 @@ mod tests {
     use inkstone_base::job::Ctx;
     use inkstone_corpus::structure::Section;
 
-    fn opened(base: &Path) -> Opened {
+    fn opened(base: &Path) -> OpenProject {
         let mut config = Config::default();
         config.tokenizer.dictionaries = vec!["my words.txt".into()];
         let mut feature = Feature { name: "bert".to_owned(), model: Model::Onnx, ..Feature::default() };
@@ -246,7 +246,7 @@ mod tests {
         };
         config.experiment = vec![head(LengthUnit::Tokens), head(LengthUnit::Tokens), head(LengthUnit::Characters)];
         std::fs::write(base.join("my words.txt"), "启澜生物 9 nt\n").unwrap();
-        Opened::from_config(config, base)
+        OpenProject::from_config(config, base)
     }
 
     #[test]

@@ -33,7 +33,7 @@ pub fn write_json(path: &Path, value: &impl Serialize) -> Result<()> {
 }
 
 /// Writes sealed JSON in any format, for tests.
-#[cfg_attr(not(any(test, feature = "testing")), allow(unreachable_pub, reason = "tests of other crates ask for it"))]
+#[doc(hidden)]
 pub fn write_json_of(path: &Path, value: &impl Serialize, format: u32) -> Result<()> {
     let text = sealed(&serde_json::to_string_pretty(value)?, format);
     write_atomic(path, |out| Ok(out.write_all(text.as_bytes())?))

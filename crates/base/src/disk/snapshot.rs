@@ -19,9 +19,9 @@ const IN_MEMORY: u64 = 64 << 20;
 
 /// The bytes that a file had when it was read. What others do to the file afterwards changes nothing of them. Clones share them.
 #[derive(Clone)]
-pub struct Snapshot(Arc<Bytes>);
+pub struct Snapshot(Arc<SnapshotBytes>);
 
-enum Bytes {
+enum SnapshotBytes {
     Memory(Vec<u8>),
     /// A file without a name, in the system's folder of temporary files.
     Copy(Mmap),
@@ -40,7 +40,7 @@ fn snapshot_within(path: &Path, in_memory: u64) -> Result<Snapshot> {
         let mut bytes = Vec::with_capacity(length as usize);
         // A file that grows meanwhile ends where it ended.
         file.take(length).read_to_end(&mut bytes).with_context(cannot)?;
-        return Ok(Snapshot(Arc::new(Bytes::Memory(bytes))));
+        return Ok(Snapshot(Arc::new(SnapshotBytes::Memory(bytes))));
     }
     let cannot = || {
         format!(
@@ -51,7 +51,7 @@ fn snapshot_within(path: &Path, in_memory: u64) -> Result<Snapshot> {
     };
     let mut copy = tempfile::tempfile().with_context(cannot)?;
     std::io::copy(&mut file, &mut copy).and_then(|_| copy.rewind()).with_context(cannot)?;
-    Ok(Snapshot(Arc::new(Bytes::Copy(map_file(&copy).with_context(cannot)?))))
+    Ok(Snapshot(Arc::new(SnapshotBytes::Copy(map_file(&copy).with_context(cannot)?))))
 }
 
 impl Deref for Snapshot {
@@ -59,8 +59,8 @@ impl Deref for Snapshot {
 
     fn deref(&self) -> &[u8] {
         match &*self.0 {
-            Bytes::Memory(bytes) => bytes,
-            Bytes::Copy(map) => map,
+            SnapshotBytes::Memory(bytes) => bytes,
+            SnapshotBytes::Copy(map) => map,
         }
     }
 }
@@ -84,7 +84,7 @@ mod tests {
         for in_memory in [IN_MEMORY, 0] {
             std::fs::write(&path, &bytes).unwrap();
             let taken = snapshot_within(&path, in_memory).unwrap();
-            assert_eq!(matches!(&*taken.0, Bytes::Memory(_)), in_memory > 0);
+            assert_eq!(matches!(&*taken.0, SnapshotBytes::Memory(_)), in_memory > 0);
             // A file that is mapped ends the process here.
             File::options().write(true).open(&path).unwrap().set_len(0).unwrap();
             std::fs::write(&path, "other").unwrap();

@@ -63,14 +63,14 @@ pub(super) fn key_of_text(doc: &Document) -> Key {
 
 /// All documents' traces, in the order of the parts.
 #[derive(Default)]
-pub(super) struct Corpus {
+pub(super) struct Traces {
     traces: Vec<Trace>,
     /// All ids in one text, and the end of each: a third of the memory of as many strings.
     ids: String,
     id_ends: Vec<usize>,
 }
 
-impl Corpus {
+impl Traces {
     pub(super) fn push(&mut self, doc_id: &str, trace: Trace) {
         self.ids.push_str(doc_id);
         self.id_ends.push(self.ids.len());
@@ -96,7 +96,7 @@ pub(super) struct Mark {
 }
 
 /// Marks every document of the corpus, in the order of its rows.
-pub(super) fn mark(corpus: &Corpus, params: &Params, ctx: &Ctx) -> Result<Vec<Mark>> {
+pub(super) fn mark(corpus: &Traces, params: &Params, ctx: &Ctx) -> Result<Vec<Mark>> {
     let mut order: Vec<u32> = (0..corpus.traces.len() as u32).collect();
     order.sort_by(|&a, &b| {
         let time = corpus.trace(a).at.cmp(&corpus.trace(b).at);
@@ -126,7 +126,7 @@ pub(super) fn mark(corpus: &Corpus, params: &Params, ctx: &Ctx) -> Result<Vec<Ma
 }
 
 /// Writes the counts of repeats into the stage's report.
-pub(super) fn tell(corpus: &Corpus, marks: &[Mark], report: &mut Report) {
+pub(super) fn tell(corpus: &Traces, marks: &[Mark], report: &mut Report) {
     let mut sizes: FxHashMap<u32, u64> = FxHashMap::default();
     let (mut exact, mut near) = (0u64, 0u64);
     for (doc, mark) in marks.iter().enumerate() {
@@ -194,7 +194,7 @@ impl FirstMentions {
         }
     }
 
-    fn find(&self, corpus: &Corpus, trace: &Trace, params: &Params) -> Option<Mark> {
+    fn find(&self, corpus: &Traces, trace: &Trace, params: &Params) -> Option<Mark> {
         let exact = self.by_letters.get(&trace.letters).filter(|&&number| number >= self.forgotten);
         if let Some(&number) = exact {
             return Some(Mark { first: self.entry(number).doc, similarity: 1.0 });
@@ -237,9 +237,9 @@ mod tests {
 
     const HOUR: i64 = 3600;
 
-    fn corpus(texts: &[(i64, String)]) -> Corpus {
+    fn corpus(texts: &[(i64, String)]) -> Traces {
         let sketcher = Sketcher::new(5);
-        let mut corpus = Corpus::default();
+        let mut corpus = Traces::default();
         for (i, (at, text)) in texts.iter().enumerate() {
             let published_at = DateTime::from_timestamp(*at, 0).unwrap().naive_utc();
             let document = Document { body: text.clone(), published_at, ..Document::default() };

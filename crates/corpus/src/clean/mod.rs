@@ -14,7 +14,7 @@ mod normalise;
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
-use polars::prelude::{Column, DataFrame, DataType, IntoColumn, NamedFrom, Series};
+use polars_core::prelude::{Column, DataFrame, DataType, IntoColumn, NamedFrom, Series};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -25,7 +25,7 @@ use inkstone_tables::corpus::{Parts, column, documents_from_frame, documents_to_
 use inkstone_tables::frames;
 use inkstone_tables::made;
 
-use duplicates::{Corpus, Trace};
+use duplicates::{Trace, Traces};
 pub(crate) use markup::BLOCKS;
 use minhash::Sketcher;
 pub use normalise::{normalise, normalise_line};
@@ -102,7 +102,7 @@ impl CleanDocument {
 
 /// Clean documents as a frame: the columns of documents, then `text`, `first_mention`, `similarity`. For tests of the
 /// stages after this one, which itself writes part by part.
-#[cfg(any(test, feature = "testing"))]
+#[doc(hidden)]
 pub fn clean_to_frame(docs: &[CleanDocument]) -> Result<DataFrame> {
     let documents: Vec<Document> = docs.iter().map(|d| d.document.clone()).collect();
     let texts: Vec<Key> = docs.iter().map(|d| d.text).collect();
@@ -147,7 +147,7 @@ pub fn clean_of_part_without_text(path: &Path) -> Result<Vec<CleanDocument>> {
 /// the first.
 pub fn repeats<'d>(docs: impl Iterator<Item = &'d Document>, params: &Params, ctx: &Ctx) -> Result<Vec<(usize, f32)>> {
     let sketcher = Sketcher::new(params.shingle);
-    let mut corpus = Corpus::default();
+    let mut corpus = Traces::default();
     for doc in docs {
         ctx.check()?;
         corpus.push(&doc.doc_id, Trace::new(doc, &sketcher));
@@ -165,7 +165,7 @@ pub fn run(documents: &Parts, out: &Parts, params: &Params, ctx: &Ctx) -> Result
     params.check()?;
     let files = documents.files()?;
     let sketcher = Sketcher::new(params.shingle);
-    let mut corpus = Corpus::default();
+    let mut corpus = Traces::default();
     let (mut bytes_in, mut bytes_out) = (0, 0);
     let mut read = Vec::with_capacity(files.len());
     for file in &files {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use chrono::Datelike;
 use encoding_rs::GB18030;
-use polars::prelude::{Column, IntoColumn, NamedFrom, Series};
+use polars_core::prelude::{Column, IntoColumn, NamedFrom, Series};
 use serde_json::json;
 
 use super::story::{Story, World};

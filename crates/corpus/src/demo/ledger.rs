@@ -5,12 +5,13 @@ use std::io::BufWriter;
 
 use anyhow::{Context, Result};
 use chrono::{NaiveDateTime, NaiveTime};
-use polars::io::parquet::write::BatchedWriter;
-use polars::prelude::{Column, DataFrame, IntoColumn, NamedFrom, ParquetWriter, Series};
+use polars_core::prelude::{Column, DataFrame, IntoColumn, NamedFrom, Series};
+use polars_io::parquet::write::BatchedWriter;
+use polars_io::prelude::ParquetWriter;
 
 use super::calendar::clock;
 use super::prices::Planting;
-use super::rank::Sums;
+use super::rank::DailySums;
 use super::story::{Story, World};
 use super::truth::{Effect, Truth};
 use inkstone_tables::corpus::times_column;
@@ -22,23 +23,23 @@ const BATCH: usize = 1 << 15;
 type Out<'f> = &'f mut BufWriter<File>;
 
 /// Counts and signals of the documents written so far.
-pub(super) struct Ledger<'w, 'f> {
+pub(super) struct TruthLedger<'w, 'f> {
     world: &'w World,
     effect: Effect,
     pub(super) planting: Planting,
-    pub(super) tones: Sums,
-    pub(super) placebo: Sums,
+    pub(super) tones: DailySums,
+    pub(super) placebo: DailySums,
     pub(super) documents: u64,
     pub(super) reposts: u64,
     pub(super) about_two: u64,
     pub(super) market_wide: u64,
     pub(super) shocks: u64,
-    rows: Vec<Row>,
+    rows: Vec<TruthRow>,
     writer: Option<BatchedWriter<Out<'f>>>,
     out: Option<Out<'f>>,
 }
 
-struct Row {
+struct TruthRow {
     doc_id: String,
     code: Option<String>,
     published_at: NaiveDateTime,
@@ -49,16 +50,16 @@ struct Row {
     repost_of: Option<String>,
 }
 
-impl<'w, 'f> Ledger<'w, 'f> {
+impl<'w, 'f> TruthLedger<'w, 'f> {
     /// A ledger whose table of tones goes to `out`.
-    pub(super) fn new(world: &'w World, effect: Effect, out: Out<'f>) -> Ledger<'w, 'f> {
+    pub(super) fn new(world: &'w World, effect: Effect, out: Out<'f>) -> TruthLedger<'w, 'f> {
         let (days, width) = (world.calendar.len(), world.companies.len());
-        Ledger {
+        TruthLedger {
             world,
             effect,
             planting: Planting::new(days, width),
-            tones: Sums::new(days, width),
-            placebo: Sums::new(days, width),
+            tones: DailySums::new(days, width),
+            placebo: DailySums::new(days, width),
             documents: 0,
             reposts: 0,
             about_two: 0,
@@ -88,7 +89,7 @@ impl<'w, 'f> Ledger<'w, 'f> {
                 self.placebo.add(day, i, f64::from(story.placebo));
             }
         }
-        let row = |code: Option<String>| Row {
+        let row = |code: Option<String>| TruthRow {
             doc_id: format!("{source}/{}", story.id),
             code,
             published_at: story.time,
@@ -142,8 +143,8 @@ fn opening() -> NaiveTime {
     clock(9, 30)
 }
 
-fn frame(rows: &[Row]) -> Result<DataFrame> {
-    let text = |name: &str, get: &dyn Fn(&Row) -> Option<&str>| -> Column {
+fn frame(rows: &[TruthRow]) -> Result<DataFrame> {
+    let text = |name: &str, get: &dyn Fn(&TruthRow) -> Option<&str>| -> Column {
         Series::new(name.into(), rows.iter().map(get).collect::<Vec<_>>()).into_column()
     };
     frames::frame(vec![

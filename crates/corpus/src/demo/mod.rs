@@ -39,7 +39,7 @@ use inkstone_base::data::{Key, Report};
 use inkstone_base::disk;
 use inkstone_base::job::Ctx;
 use inkstone_market::Security;
-use ledger::Ledger;
+use ledger::TruthLedger;
 use news::Wires;
 use reports::Desks;
 use story::World;
@@ -115,7 +115,7 @@ pub fn generate(dir: &Path, params: &Params, ctx: &Ctx) -> Result<(Truth, Report
     };
     let mut measured = None;
     disk::write_atomic(&dir.join("truth_tone.parquet"), |out| {
-        let mut ledger = Ledger::new(&world, effect(), out);
+        let mut ledger = TruthLedger::new(&world, effect(), out);
         truth.sources = documents(dir, &world, scale, &mut ledger, ctx)?;
         ledger.finish()?;
         ledger.count(&mut truth);
@@ -124,7 +124,7 @@ pub fn generate(dir: &Path, params: &Params, ctx: &Ctx) -> Result<(Truth, Report
         let path = dir.join("prices.csv");
         truth.securities = prices::write(&path, &world.companies, &world.calendar, &limits, &walk, seed, ctx)?;
         drop(walk);
-        let Ledger { planting, tones, placebo, .. } = &ledger;
+        let TruthLedger { planting, tones, placebo, .. } = &ledger;
         measured = Some(rank::planted(&world.companies, &limits, planting, tones, placebo, seed, ctx)?);
         Ok(())
     })?;
@@ -164,7 +164,7 @@ fn documents(
     dir: &Path,
     world: &World,
     scale: f64,
-    ledger: &mut Ledger<'_, '_>,
+    ledger: &mut TruthLedger<'_, '_>,
     ctx: &Ctx,
 ) -> Result<BTreeMap<String, SourceTruth>> {
     let first = NaiveDate::from_ymd_opt(2023, 1, 1).context("a date of the calendar")?;

@@ -28,7 +28,7 @@ const PLACEBO: f64 = 0.5;
 const SHOCKS: f64 = 0.25;
 
 /// A kind of event, with the weights of its signs.
-struct Event {
+struct EventKind {
     name: String,
     weight: f64,
     signs: Vec<(char, f64)>,
@@ -37,7 +37,7 @@ struct Event {
 /// The wires, asked for one calendar day after the other.
 pub(super) struct Wires<'w> {
     world: &'w World,
-    events: Vec<Event>,
+    events: Vec<EventKind>,
     /// First stories on each calendar day.
     plan: Vec<usize>,
     first: NaiveDate,
@@ -229,7 +229,7 @@ impl<'w> Wires<'w> {
     }
 }
 
-fn event(line: &str) -> Result<Event> {
+fn event(line: &str) -> Result<EventKind> {
     let bad = || format!("news.txt, 事件: {line:?} is not `name weight sign+weight ...`");
     let mut words = line.split_whitespace();
     let name = words.next().with_context(bad)?.to_owned();
@@ -238,7 +238,7 @@ fn event(line: &str) -> Result<Event> {
         let sign = word.chars().next().filter(|c| "+-0".contains(*c)).with_context(bad)?;
         Ok((sign, word[1..].parse().with_context(bad)?))
     };
-    Ok(Event { name, weight, signs: words.map(sign).collect::<Result<_>>()? })
+    Ok(EventKind { name, weight, signs: words.map(sign).collect::<Result<_>>()? })
 }
 
 fn weighted<'a, T>(items: &'a [T], weight: impl Fn(&T) -> f64, rng: &mut ChaCha8Rng) -> &'a T {

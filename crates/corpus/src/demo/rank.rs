@@ -20,15 +20,15 @@ pub(super) const DECAY: f64 = 0.7;
 pub(super) const FEWEST: usize = 5;
 
 /// Sums and counts of something that documents carry, by day and company.
-pub(super) struct Sums {
+pub(super) struct DailySums {
     width: usize,
     sum: Vec<f32>,
     count: Vec<u16>,
 }
 
-impl Sums {
-    pub(super) fn new(days: usize, width: usize) -> Sums {
-        Sums { width, sum: vec![0.0; days * width], count: vec![0; days * width] }
+impl DailySums {
+    pub(super) fn new(days: usize, width: usize) -> DailySums {
+        DailySums { width, sum: vec![0.0; days * width], count: vec![0; days * width] }
     }
 
     pub(super) fn add(&mut self, day: usize, company: usize, value: f64) {
@@ -119,8 +119,8 @@ pub(super) fn planted(
     companies: &[Company],
     limits: &[f32],
     planting: &Planting,
-    tones: &Sums,
-    placebo: &Sums,
+    tones: &DailySums,
+    placebo: &DailySums,
     seed: u64,
     ctx: &Ctx,
 ) -> Result<[Planted; 4]> {
@@ -171,7 +171,7 @@ mod tests {
 
     #[test]
     fn the_factor_is_a_decayed_mean_and_absent_without_news() {
-        let mut sums = Sums::new(7, 1);
+        let mut sums = DailySums::new(7, 1);
         sums.add(0, 0, 1.0);
         sums.add(1, 0, -1.0);
         sums.add(1, 0, 0.0);

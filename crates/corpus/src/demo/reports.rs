@@ -11,7 +11,7 @@ use rand_chacha::ChaCha8Rng;
 use super::grammar::Draft;
 use super::news::between;
 use super::rng::{Stream, pick, rng};
-use super::scene::Setting;
+use super::scene::Surroundings;
 use super::story::{Story, World, spread};
 use inkstone_base::data::Kind;
 
@@ -124,7 +124,7 @@ impl<'w> Desks<'w> {
     fn opinion(
         &self,
         sign: char,
-        setting: &Setting<'_>,
+        setting: &Surroundings<'_>,
         rng: &mut ChaCha8Rng,
         draft: &mut Draft,
     ) -> Result<Vec<String>> {
@@ -152,7 +152,7 @@ impl<'w> Desks<'w> {
     fn filling(
         &self,
         goal: usize,
-        setting: &Setting<'_>,
+        setting: &Surroundings<'_>,
         rng: &mut ChaCha8Rng,
         draft: &mut Draft,
     ) -> Result<Vec<String>> {
@@ -177,7 +177,7 @@ impl<'w> Desks<'w> {
     }
 
     /// Forecast, table, risks and disclaimers: words of every report, bad words among them, that say nothing.
-    fn closing(&self, setting: &Setting<'_>, rng: &mut ChaCha8Rng, draft: &mut Draft) -> Result<Vec<String>> {
+    fn closing(&self, setting: &Surroundings<'_>, rng: &mut ChaCha8Rng, draft: &mut Draft) -> Result<Vec<String>> {
         let grammar = &self.world.grammar;
         let mut paragraphs = Vec::new();
         grammar.write("预测", setting, rng, draft)?;
@@ -194,7 +194,7 @@ impl<'w> Desks<'w> {
 }
 
 /// A table as it looks once a PDF was turned into text.
-fn table(setting: &Setting<'_>, rng: &mut ChaCha8Rng) -> String {
+fn table(setting: &Surroundings<'_>, rng: &mut ChaCha8Rng) -> String {
     let year = setting.time.year();
     let mut text = format!("单位：百万元 {}A {}E {}E {}E", year - 1, year, year + 1, year + 2);
     let mut revenue = setting.company.map_or(2.0e9, |c| c.revenue) / 1.0e6;

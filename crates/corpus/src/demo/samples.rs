@@ -10,7 +10,7 @@ use inkstone_tables::frames;
 
 const FIELDS: [&str; 6] = ["id", "title", "body", "codes", "published_at", "org"];
 
-type Rows = Vec<Vec<String>>;
+type SampleRows = Vec<Vec<String>>;
 
 fn sample(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../datasets/samples").join(name)
@@ -23,16 +23,16 @@ fn text(name: &str, encoding: &'static Encoding) -> String {
     text.into_owned()
 }
 
-fn json_rows(rows: &[Value]) -> Rows {
+fn json_rows(rows: &[Value]) -> SampleRows {
     rows.iter().map(|r| FIELDS.iter().map(|f| r[f].as_str().unwrap().to_owned()).collect()).collect()
 }
 
-fn lines(name: &str) -> Rows {
+fn lines(name: &str) -> SampleRows {
     let rows: Vec<Value> = text(name, UTF_8).lines().map(|l| serde_json::from_str(l).unwrap()).collect();
     json_rows(&rows)
 }
 
-fn delimited(name: &str, encoding: &'static Encoding, delimiter: u8) -> Rows {
+fn delimited(name: &str, encoding: &'static Encoding, delimiter: u8) -> SampleRows {
     let text = text(name, encoding);
     let mut reader = csv::ReaderBuilder::new().delimiter(delimiter).from_reader(text.as_bytes());
     assert_eq!(reader.headers().unwrap(), FIELDS.as_slice());
@@ -51,7 +51,7 @@ fn every_format_holds_the_same_rows() {
     assert_eq!(delimited("news_big5.csv", BIG5, b','), lines("news_traditional.jsonl"));
     let objects: Vec<Value> = disk::read_unsealed_json(&sample("news_objects.json")).unwrap();
     assert_eq!(json_rows(&objects), rows);
-    assert_eq!(disk::read_unsealed_json::<Rows>(&sample("news_arrays.json")).unwrap(), rows);
+    assert_eq!(disk::read_unsealed_json::<SampleRows>(&sample("news_arrays.json")).unwrap(), rows);
     let frame = frames::read_foreign_parquet(&sample("news.parquet"), None).unwrap();
     for (i, field) in FIELDS.iter().enumerate() {
         let column: Vec<&str> = frame.column(field).unwrap().str().unwrap().iter().flatten().collect();

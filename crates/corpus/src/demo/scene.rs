@@ -12,7 +12,7 @@ use super::grammar::Scene;
 use super::rng::pick;
 
 /// A document's surroundings. `company` is absent from news of the whole market.
-pub(super) struct Setting<'a> {
+pub(super) struct Surroundings<'a> {
     pub(super) names: &'a NameVocabulary,
     pub(super) placebo: &'a [&'a str],
     pub(super) company: Option<&'a Company>,
@@ -33,7 +33,7 @@ pub(super) struct Setting<'a> {
 /// Variables whose value in the title the body repeats.
 const REPEATED: [&str; 11] = ["金额", "小额", "比例", "大比例", "万股", "股价", "人名", "机构", "地区", "罚金", "每股"];
 
-impl Setting<'_> {
+impl Surroundings<'_> {
     fn name(&self) -> &str {
         self.company.map_or("", |c| &c.span_at(self.day).name)
     }
@@ -122,7 +122,7 @@ impl Setting<'_> {
     }
 }
 
-impl Scene for Setting<'_> {
+impl Scene for Surroundings<'_> {
     fn fill(&self, variable: &str, rng: &mut ChaCha8Rng, out: &mut String) -> bool {
         let mut repeated = self.repeated.borrow_mut();
         if !self.in_title.get()

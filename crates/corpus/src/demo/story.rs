@@ -12,7 +12,7 @@ use super::calendar::Calendar;
 use super::companies::{self, Company, NameVocabulary};
 use super::grammar::{Draft, Grammar};
 use super::rng::pick;
-use super::scene::Setting;
+use super::scene::Surroundings;
 use inkstone_base::data::Kind;
 
 /// The vocabulary files; their text is part of the generator's hash.
@@ -99,10 +99,10 @@ impl World {
         time: NaiveDateTime,
         medium: &'a str,
         rng: &mut ChaCha8Rng,
-    ) -> Setting<'a> {
+    ) -> Surroundings<'a> {
         let company = about.map(|i| &self.companies[i]);
         let product = company.map_or("", |c| pick(rng, &self.names.industries[c.industry].products).as_str());
-        Setting {
+        Surroundings {
             names: &self.names,
             placebo: &self.placebo,
             company,
@@ -127,7 +127,7 @@ impl World {
         &self,
         rule: &str,
         n: usize,
-        setting: &Setting<'_>,
+        setting: &Surroundings<'_>,
         rng: &mut ChaCha8Rng,
         draft: &mut Draft,
         mut put: impl FnMut(&mut Draft),

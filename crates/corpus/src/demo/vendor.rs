@@ -70,33 +70,37 @@ impl WireFormat {
         if self == WireFormat::Utf16Tsv { time.with_second(0).unwrap_or(time) } else { time }
     }
 
-    fn faults(self) -> &'static [Fault] {
+    fn faults(self) -> &'static [PlantedFault] {
         match self {
             WireFormat::GbCsv | WireFormat::BomCsv => &[
-                Fault::ImpossibleTime,
-                Fault::FieldCount,
-                Fault::BrokenBytes,
-                Fault::EmptyText,
-                Fault::DuplicateId,
-                Fault::FutureTime,
+                PlantedFault::ImpossibleTime,
+                PlantedFault::FieldCount,
+                PlantedFault::BrokenBytes,
+                PlantedFault::EmptyText,
+                PlantedFault::DuplicateId,
+                PlantedFault::FutureTime,
             ],
             WireFormat::Jsonl => &[
-                Fault::BrokenRecord,
-                Fault::ImpossibleTime,
-                Fault::DuplicateId,
-                Fault::BrokenBytes,
-                Fault::EmptyText,
-                Fault::FutureTime,
+                PlantedFault::BrokenRecord,
+                PlantedFault::ImpossibleTime,
+                PlantedFault::DuplicateId,
+                PlantedFault::BrokenBytes,
+                PlantedFault::EmptyText,
+                PlantedFault::FutureTime,
             ],
-            WireFormat::Utf16Tsv => {
-                &[Fault::EmptyText, Fault::ImpossibleTime, Fault::DuplicateId, Fault::FieldCount, Fault::FutureTime]
-            }
+            WireFormat::Utf16Tsv => &[
+                PlantedFault::EmptyText,
+                PlantedFault::ImpossibleTime,
+                PlantedFault::DuplicateId,
+                PlantedFault::FieldCount,
+                PlantedFault::FutureTime,
+            ],
         }
     }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Fault {
+enum PlantedFault {
     ImpossibleTime,
     FutureTime,
     FieldCount,
@@ -106,18 +110,18 @@ enum Fault {
     DuplicateId,
 }
 
-impl Fault {
+impl PlantedFault {
     /// The reason that ingest must give.
     fn reason(self, shape: WireFormat) -> String {
         let reason = match self {
-            Fault::ImpossibleTime => reason::NO_SUCH_TIME,
-            Fault::FutureTime => reason::FUTURE_TIME,
-            Fault::FieldCount => reason::FIELD_COUNT,
-            Fault::BrokenBytes if shape == WireFormat::GbCsv => return reason::not_in(GB18030.name()),
-            Fault::BrokenBytes => return reason::not_in(UTF_8.name()),
-            Fault::BrokenRecord => reason::JSON_CUT_SHORT,
-            Fault::EmptyText => reason::EMPTY_TEXT,
-            Fault::DuplicateId => reason::DUPLICATE_ID,
+            PlantedFault::ImpossibleTime => reason::NO_SUCH_TIME,
+            PlantedFault::FutureTime => reason::FUTURE_TIME,
+            PlantedFault::FieldCount => reason::FIELD_COUNT,
+            PlantedFault::BrokenBytes if shape == WireFormat::GbCsv => return reason::not_in(GB18030.name()),
+            PlantedFault::BrokenBytes => return reason::not_in(UTF_8.name()),
+            PlantedFault::BrokenRecord => reason::JSON_CUT_SHORT,
+            PlantedFault::EmptyText => reason::EMPTY_TEXT,
+            PlantedFault::DuplicateId => reason::DUPLICATE_ID,
         };
         reason.to_owned()
     }
@@ -174,8 +178,8 @@ impl Wire {
         let spoilt = Story { id: format!("B{:06}", self.bad), ..story.clone() };
         let time = self.time(story.time);
         let row = match fault {
-            Fault::DuplicateId => self.row(story, &time, &title, &body, &codes),
-            Fault::ImpossibleTime => {
+            PlantedFault::DuplicateId => self.row(story, &time, &title, &body, &codes),
+            PlantedFault::ImpossibleTime => {
                 let day = format!("{}年2月30日 9时61分", story.time.year());
                 let time = match self.shape {
                     WireFormat::GbCsv => format!("{}/2/30 9:05:00", story.time.year()),
@@ -185,18 +189,18 @@ impl Wire {
                 };
                 self.row(&spoilt, &time, &title, &body, &codes)
             }
-            Fault::FutureTime => {
+            PlantedFault::FutureTime => {
                 let later = story.time.with_month(1).and_then(|t| t.with_day(5)).and_then(|t| t.with_year(2099));
                 self.row(&spoilt, &self.time(later.unwrap_or(story.time)), &title, &body, &codes)
             }
-            Fault::EmptyText => self.row(&spoilt, &time, "", "", &codes),
-            Fault::BrokenBytes => self.row(&spoilt, &time, &title, &format!("{body}{BROKEN}（完）"), &codes),
-            Fault::BrokenRecord => {
+            PlantedFault::EmptyText => self.row(&spoilt, &time, "", "", &codes),
+            PlantedFault::BrokenBytes => self.row(&spoilt, &time, &title, &format!("{body}{BROKEN}（完）"), &codes),
+            PlantedFault::BrokenRecord => {
                 let row = self.row(&spoilt, &time, &title, &body, &codes);
                 let half: String = row.chars().take(row.chars().count() / 2).collect();
                 half + "\n"
             }
-            Fault::FieldCount => {
+            PlantedFault::FieldCount => {
                 let separator = if self.shape == WireFormat::Utf16Tsv { '\t' } else { ',' };
                 let row = self.row(&spoilt, &time, &title, &body, &codes);
                 format!("{}{separator}多出的一栏\n", row.trim_end())

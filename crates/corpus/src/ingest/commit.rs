@@ -12,7 +12,7 @@ use std::path::{Component, Path, PathBuf};
 use anyhow::{Context, Result, bail, ensure};
 use serde::{Deserialize, Serialize};
 
-use crate::ingest::log::Log;
+use crate::ingest::log::IngestLog;
 use inkstone_base::data::Key;
 use inkstone_base::disk::{self, Damage, Flaw};
 use inkstone_tables::project::Project;
@@ -63,26 +63,26 @@ pub(super) enum PartSource {
 /// The changes of a run. In its file all paths are relative to the project's folder, so that a plan leads nowhere else, and holds after
 /// the folder was moved.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Plan {
+pub(super) struct CommitPlan {
     /// The parts of the new corpus, in order.
     pub(super) pieces: Vec<PartSource>,
     /// Further files: from where, to where.
     pub(super) files: Vec<(PathBuf, PathBuf)>,
     /// Files that go.
     pub(super) gone: Vec<PathBuf>,
-    pub(super) log: Log,
+    pub(super) log: IngestLog,
     gathered: bool,
 }
 
-impl Plan {
+impl CommitPlan {
     /// Fails where a path is not below the project's folder.
     pub(super) fn new(
         project: &Project,
         pieces: Vec<PartSource>,
         files: Vec<(PathBuf, PathBuf)>,
         gone: Vec<PathBuf>,
-        log: Log,
-    ) -> Result<Plan> {
+        log: IngestLog,
+    ) -> Result<CommitPlan> {
         let below = |path: PathBuf| -> Result<PathBuf> {
             let path =
                 path.strip_prefix(project.dir()).with_context(|| format!("{} is no project file", path.display()));
@@ -92,7 +92,7 @@ impl Plan {
             PartSource::Kept(part) => Ok(PartSource::Kept(part)),
             PartSource::Staged(path) => below(path).map(PartSource::Staged),
         };
-        Ok(Plan {
+        Ok(CommitPlan {
             pieces: pieces.into_iter().map(piece).collect::<Result<_>>()?,
             files: files.into_iter().map(|(from, to)| Ok((below(from)?, below(to)?))).collect::<Result<_>>()?,
             gone: gone.into_iter().map(below).collect::<Result<_>>()?,
@@ -183,7 +183,7 @@ pub(super) fn finish_interrupted(project: &Project) -> Result<()> {
     let staging = Staging::new(project);
     // The log is written last but one; a plan whose log stands is finished but for its staging folder.
     match disk::damage_of(&staging.plan(), None)? {
-        None => disk::read_json::<Plan>(&staging.plan())?.carry_out(project, &staging),
+        None => disk::read_json::<CommitPlan>(&staging.plan())?.carry_out(project, &staging),
         Some(Damage { flaw: Flaw::Missing, .. }) => Ok(()),
         Some(newer @ Damage { flaw: Flaw::Newer(_), .. }) => bail!(newer),
         // Parts that were moved are not those of the log, which shows by their seals: they are read again.

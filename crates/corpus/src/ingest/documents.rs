@@ -5,11 +5,11 @@ use std::path::Path;
 
 use anyhow::Result;
 use chrono::{NaiveDateTime, NaiveTime};
-use polars::prelude::DataFrame;
+use polars_core::prelude::DataFrame;
 use rustc_hash::FxHashSet;
 
 use crate::ingest::mapped_row::MappedRow;
-use crate::ingest::reader::Fault;
+use crate::ingest::reader::RowFault;
 use crate::ingest::reason;
 use crate::ingest::source::Source;
 use crate::ingest::times::Moment;
@@ -35,7 +35,11 @@ pub(super) struct Origin<'a> {
 }
 
 /// Makes a document of a row. Optional values that cannot be read are left out and noted; the row is kept.
-pub(super) fn document(fields: &MappedRow<'_>, number: u64, origin: &Origin<'_>) -> Result<(Document, Notes), Fault> {
+pub(super) fn document(
+    fields: &MappedRow<'_>,
+    number: u64,
+    origin: &Origin<'_>,
+) -> Result<(Document, Notes), RowFault> {
     let text = |field: &str| fields.text(field).map(|t| t.into_owned());
     let value = |field: &str| fields.value(field).map(|t| t.into_owned());
     let (title, body) = (text("title").unwrap_or_default(), text("body").unwrap_or_default());

@@ -17,15 +17,15 @@ use inkstone_base::job::Ctx;
 use inkstone_tables::corpus::PART_ROWS;
 
 /// A unit of reading: a file, or up to [`PART_ROWS`] files of one source that are one document each.
-pub(super) struct Unit<'a> {
+pub(super) struct ReadUnit<'a> {
     pub(super) source: &'a Source,
     /// Path relative to the base, with `/`.
     pub(super) path: String,
-    pub(super) content: Files,
+    pub(super) content: UnitFiles,
 }
 
 /// The files of a unit.
-pub(super) enum Files {
+pub(super) enum UnitFiles {
     /// One file with many rows.
     Table(PathBuf),
     /// Files that are a row each.
@@ -80,7 +80,7 @@ impl Stamp {
 }
 
 /// The units of all sources, in the order of the corpus, and the files of folders that are in no known format.
-pub(super) fn find<'a>(sources: &'a [Source], base: &Path) -> Result<(Vec<Unit<'a>>, Vec<String>)> {
+pub(super) fn find<'a>(sources: &'a [Source], base: &Path) -> Result<(Vec<ReadUnit<'a>>, Vec<String>)> {
     let (mut units, mut passed_over) = (Vec::new(), Vec::new());
     for source in sources {
         let (files, root, skipped) = files_of(source, base)?;
@@ -101,7 +101,7 @@ pub(super) fn find<'a>(sources: &'a [Source], base: &Path) -> Result<(Vec<Unit<'
             bail!("[[source]] {:?}: no file to read at {:?}{}", source.name, source.path, hint(source));
         }
         for path in others {
-            units.push(Unit { source, path: shown(&path, base), content: Files::Table(path) });
+            units.push(ReadUnit { source, path: shown(&path, base), content: UnitFiles::Table(path) });
         }
         let root = root.unwrap_or_else(|| base.to_path_buf());
         let paper = |(path, format): &(PathBuf, Format)| {
@@ -113,7 +113,7 @@ pub(super) fn find<'a>(sources: &'a [Source], base: &Path) -> Result<(Vec<Unit<'
         for (i, chunk) in papers.chunks(PART_ROWS).enumerate() {
             let files = chunk.iter().map(paper).collect();
             let path = format!("{} (documents {})", source.path, i + 1);
-            units.push(Unit { source, path, content: Files::Papers(files) });
+            units.push(ReadUnit { source, path, content: UnitFiles::Papers(files) });
         }
     }
     Ok((units, passed_over))
@@ -190,12 +190,12 @@ pub(super) fn shown(path: &Path, base: &Path) -> String {
         .replacen("//", "/", 1)
 }
 
-impl Unit<'_> {
+impl ReadUnit<'_> {
     /// The file that a row stands in.
     pub(super) fn file_of(&self, row: u64, base: &Path) -> String {
         match &self.content {
-            Files::Papers(files) => shown(&files[row as usize - 1].path, base),
-            Files::Table(_) => self.path.clone(),
+            UnitFiles::Papers(files) => shown(&files[row as usize - 1].path, base),
+            UnitFiles::Table(_) => self.path.clone(),
         }
     }
 
@@ -204,7 +204,7 @@ impl Unit<'_> {
         let hash = |path: &Path, length: u64| hash_of(path, length, ctx);
         let mut size = 0;
         let path = match &self.content {
-            Files::Papers(files) => {
+            UnitFiles::Papers(files) => {
                 let mut hashes = Vec::new();
                 for file in files {
                     size += length_of(&file.path)?;
@@ -213,7 +213,7 @@ impl Unit<'_> {
                 let members = hashes.iter().map(|(_, hash)| *hash).collect();
                 return Ok(Content { size, hash: Key::of_json(&hashes), grown: false, members, stamp: None });
             }
-            Files::Table(path) => path,
+            UnitFiles::Table(path) => path,
         };
         let stamp = Stamp::read(path)?;
         size += length_of(path)?;
@@ -224,10 +224,10 @@ impl Unit<'_> {
         Ok(Content { size, hash: hash(path, size)?, grown, members: Vec::new(), stamp })
     }
 
-    /// Fails when a table is no longer, or no longer begins with, what [`Unit::content`] saw: its rows may be of both. One that has
+    /// Fails when a table is no longer, or no longer begins with, what [`ReadUnit::content`] saw: its rows may be of both. One that has
     /// grown meanwhile is read on by the next run.
     pub(super) fn check_unchanged(&self, seen: &Content, ctx: &Ctx) -> Result<()> {
-        let Files::Table(path) = &self.content else { return Ok(()) };
+        let UnitFiles::Table(path) = &self.content else { return Ok(()) };
         if seen.stamp.is_some() && Stamp::read(path)? == seen.stamp {
             return Ok(());
         }
@@ -285,7 +285,7 @@ mod tests {
         let long_ago = SystemTime::now() - Duration::from_secs(86_400);
         opened(&path).set_modified(long_ago).unwrap();
         let source = source("news", "news.csv");
-        let unit = Unit { source: &source, path: "news.csv".into(), content: Files::Table(path.clone()) };
+        let unit = ReadUnit { source: &source, path: "news.csv".into(), content: UnitFiles::Table(path.clone()) };
         let seen = unit.content(None, &ctx).unwrap();
         unit.check_unchanged(&seen, &ctx).unwrap();
         // As long, and as old, as before: `rsync -t` does this, and so does whoever writes twice within one tick of a coarse clock.

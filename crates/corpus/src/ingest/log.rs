@@ -20,7 +20,7 @@ pub(super) const VERSION: u32 = 4;
 
 /// Everything that ingest has read, in the order of the corpus.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct Log {
+pub struct IngestLog {
     /// Version of the reading rules.
     pub version: u32,
     /// The files, in the order of their parts.
@@ -124,33 +124,33 @@ impl FileEntry {
 
 /// Files that a project was read from, with their content hashes.
 pub fn sources(project: &Project) -> Result<Vec<(String, Key)>> {
-    Ok(Log::load(&project.ingest_log())?.files.into_iter().map(|file| (file.path, file.hash)).collect())
+    Ok(IngestLog::load(&project.ingest_log())?.files.into_iter().map(|file| (file.path, file.hash)).collect())
 }
 
-impl Log {
+impl IngestLog {
     /// The log at `path`; an empty one when there is none, or when another version of the rules wrote it.
-    pub(super) fn load(path: &Path) -> Result<Log> {
+    pub(super) fn load(path: &Path) -> Result<IngestLog> {
         if !path.exists() {
-            return Ok(Log::default());
+            return Ok(IngestLog::default());
         }
         // A log of another version may have another shape: it is read as not there.
         let value: Value = disk::read_json(path)?;
         if value.get("version").and_then(Value::as_u64) != Some(VERSION.into()) {
-            return Ok(Log::default());
+            return Ok(IngestLog::default());
         }
         Ok(serde_json::from_value(value)?)
     }
 
     /// True if it describes the same corpus, facts of the run left aside.
-    pub(super) fn is_as(&self, other: &Log) -> bool {
-        let key = |log: &Log| Key::of_json(&(log.version, &log.files, log.rejects, &log.tables));
+    pub(super) fn is_as(&self, other: &IngestLog) -> bool {
+        let key = |log: &IngestLog| Key::of_json(&(log.version, &log.files, log.rejects, &log.tables));
         key(self) == key(other)
     }
 
     /// The rows of all files that pass `of`, as a report.
-    pub(super) fn report(&self, stage: &str, of: impl Fn(&FileEntry) -> bool) -> Report {
+    pub(super) fn report(&self, stage: &str, chosen: impl Fn(&FileEntry) -> bool) -> Report {
         let mut report = Report::new(stage);
-        for file in self.files.iter().filter(|f| of(f)) {
+        for file in self.files.iter().filter(|f| chosen(f)) {
             report.rows_in += file.rows_in;
             report.rows_out += file.rows_out;
             file.dropped.iter().for_each(|(reason, n)| report.drop_rows(reason, *n));
@@ -161,10 +161,10 @@ impl Log {
     /// Counts of one kind over all files.
     pub(super) fn total<'a>(
         &'a self,
-        of: impl Fn(&'a FileEntry) -> &'a BTreeMap<String, u64>,
+        chosen: impl Fn(&'a FileEntry) -> &'a BTreeMap<String, u64>,
     ) -> BTreeMap<String, u64> {
         let mut total = BTreeMap::new();
-        for (name, n) in self.files.iter().flat_map(|f| of(f).iter()) {
+        for (name, n) in self.files.iter().flat_map(|f| chosen(f).iter()) {
             *total.entry(name.clone()).or_default() += n;
         }
         total

@@ -5,19 +5,19 @@ use std::borrow::Cow;
 use chrono::NaiveDateTime;
 
 use crate::ingest::mapping::{FieldRule, Mapping};
-use crate::ingest::reader::{Cells, Fault};
+use crate::ingest::reader::{Cells, RowFault};
 use crate::ingest::reason;
 use crate::ingest::times::{self, Moment, TimeFormat};
 
 /// Rules by which the rows of one file are read.
-pub(super) struct Rules<'a> {
+pub(super) struct RowRules<'a> {
     pub(super) mapping: &'a Mapping,
     pub(super) time_format: &'a TimeFormat,
     /// Times after this one are impossible.
     pub(super) latest: NaiveDateTime,
 }
 
-impl<'a> Rules<'a> {
+impl<'a> RowRules<'a> {
     pub(super) fn row(&'a self, cells: &'a Cells) -> MappedRow<'a> {
         MappedRow { rules: self, cells }
     }
@@ -25,7 +25,7 @@ impl<'a> Rules<'a> {
 
 /// One row.
 pub(super) struct MappedRow<'a> {
-    rules: &'a Rules<'a>,
+    rules: &'a RowRules<'a>,
     cells: &'a Cells,
 }
 
@@ -56,7 +56,7 @@ impl MappedRow<'_> {
         self.text(field).filter(|text| !is_nothing(text))
     }
 
-    pub(super) fn time(&self, field: &str) -> Result<Option<Moment>, Fault> {
+    pub(super) fn time(&self, field: &str) -> Result<Option<Moment>, RowFault> {
         let Some(text) = self.value(field) else { return Ok(None) };
         let parsed = match self.rules.mapping.pick(field) {
             FieldRule::Two(i, j) => {
@@ -68,7 +68,7 @@ impl MappedRow<'_> {
             Err(error) => Err(self.fault(field, error.reason(), &text)),
             Ok(moment) if self.begins(moment) > self.rules.latest => {
                 let fault = self.fault(field, reason::FUTURE_TIME, &text);
-                Err(Fault { until: Some(self.begins(moment)), ..fault })
+                Err(RowFault { until: Some(self.begins(moment)), ..fault })
             }
             Ok(moment) => Ok(Some(moment)),
         }
@@ -80,7 +80,7 @@ impl MappedRow<'_> {
     }
 
     /// The number of a field, times its factor; `None` when it is absent or not finite.
-    pub(super) fn number(&self, field: &str) -> Result<Option<f64>, Fault> {
+    pub(super) fn number(&self, field: &str) -> Result<Option<f64>, RowFault> {
         let Some(text) = self.value(field) else { return Ok(None) };
         let factor = if let FieldRule::Cell(_, factor) = self.rules.mapping.pick(field) { *factor } else { 1.0 };
         let plain = text.replace([',', '，'], "");
@@ -91,8 +91,8 @@ impl MappedRow<'_> {
         }
     }
 
-    pub(super) fn fault(&self, field: &str, reason: &str, value: &str) -> Fault {
-        Fault::new(self.rules.mapping.column_of(field), reason, value)
+    pub(super) fn fault(&self, field: &str, reason: &str, value: &str) -> RowFault {
+        RowFault::new(self.rules.mapping.column_of(field), reason, value)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Ingest: files of any common shape and encoding become typed tables, and what cannot be read is set aside with its reason.
 //!
 //! [`run()`] reads the files of every [`Source`] and writes the corpus ([`Project::documents`]), the price table, the table of
-//! securities, the rows it set aside ([`Project::rejects`]) and a log of what it read ([`Log`]). It streams: memory is bounded
+//! securities, the rows it set aside ([`Project::rejects`]) and a log of what it read ([`IngestLog`]). It streams: memory is bounded
 //! by a batch of records, whatever the size of a file (prices, securities and Excel's sheets are held whole; of prices 90 bytes a row). Files that are
 //! one document each ([`papers`]) are rows, up to 4,096 of them one file of the log. Row numbers
 //! count records from 1, the header not included; times are Shanghai wall-clock times.
@@ -48,8 +48,8 @@ use serde::{Deserialize, Serialize};
 
 pub use commit::is_interrupted;
 pub use inkstone_base::encoding::Encoded;
-pub use log::{FileEntry, Log, sources};
-pub use preview::{Field, Preview, preview};
+pub use log::{FileEntry, IngestLog, sources};
+pub use preview::{FieldPreview, Preview, preview};
 pub use raw::{RawFile, RawRow, cut_rows, read_raw};
 pub use rejects::Reject;
 pub use run::run;

@@ -7,11 +7,12 @@ use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 use chrono::{DateTime, Days, NaiveDate};
-use polars::prelude::{AnyValue, Column, DataFrame, DataType, ParquetReader, SerReader, TimeUnit};
+use polars_core::prelude::{AnyValue, Column, DataFrame, DataType, TimeUnit};
+use polars_io::prelude::{ParquetReader, SerReader};
 use rayon::prelude::*;
 use rustc_hash::FxHashSet;
 
-use crate::ingest::reader::{BATCH_BYTES, Cells, Fault, Row};
+use crate::ingest::reader::{BATCH_BYTES, Cells, RowFault, SourceRow};
 use crate::ingest::reason;
 use inkstone_base::disk::Snapshot;
 use inkstone_base::limits;
@@ -50,7 +51,7 @@ impl ParquetRows {
     }
 
     /// The next rows, as many as hold no more text than a batch may, but one at the least; empty at the end.
-    pub(super) fn next_batch(&mut self, used: &[bool]) -> Result<Vec<Row>> {
+    pub(super) fn next_batch(&mut self, used: &[bool]) -> Result<Vec<SourceRow>> {
         if self.sizes.is_empty() {
             // Not both of them at once.
             self.decoded = DataFrame::empty();
@@ -66,25 +67,25 @@ impl ParquetRows {
             Some(*sum)
         });
         let height = sums.take_while(|&sum| sum <= BATCH_BYTES).count().max(1);
-        let whole: Vec<bool> = self.sizes.drain(..height).map(|size| size <= limits::RECORD).collect();
+        let short_enough: Vec<bool> = self.sizes.drain(..height).map(|size| size <= limits::RECORD).collect();
         let frame = self.decoded.head(Some(height));
         self.decoded = self.decoded.slice(height as i64, self.sizes.len());
         let texts: Vec<Option<Vec<Option<String>>>> = self
             .columns
             .par_iter()
             .zip(used)
-            .map(|(name, used)| if *used { texts_of(frame.column(name)?, &whole).map(Some) } else { Ok(None) })
+            .map(|(name, used)| if *used { texts_of(frame.column(name)?, &short_enough).map(Some) } else { Ok(None) })
             .collect::<Result<_>>()
             .with_context(|| self.path())?;
-        let row = |i: usize| -> Row {
+        let row = |i: usize| -> SourceRow {
             let number = (self.given + i + 1) as u64;
-            if whole[i] {
+            if short_enough[i] {
                 let cells: Cells = texts.iter().map(|column| column.as_ref().and_then(|c| c[i].clone())).collect();
-                return Row { number, bytes: Vec::new(), cells: Ok(cells) };
+                return SourceRow { number, bytes: Vec::new(), cells: Ok(cells) };
             }
             let (column, text) = longest(&frame, i);
             let bytes = text.as_bytes()[..text.len().min(limits::RECORD_KEPT)].to_vec();
-            Row { number, bytes, cells: Err(Fault::new(column, reason::RECORD_TOO_LONG, text)) }
+            SourceRow { number, bytes, cells: Err(RowFault::new(column, reason::RECORD_TOO_LONG, text)) }
         };
         let rows = (0..height).map(row).collect();
         self.given += height;
@@ -176,11 +177,11 @@ fn longest(frame: &DataFrame, row: usize) -> (&str, &str) {
 }
 
 /// The texts of a column, but of those rows that are `whole` alone.
-fn texts_of(column: &Column, whole: &[bool]) -> Result<Vec<Option<String>>> {
+fn texts_of(column: &Column, short_enough: &[bool]) -> Result<Vec<Option<String>>> {
     Ok(match column.dtype() {
         DataType::String => {
-            let texts = column.str()?.iter().zip(whole);
-            texts.map(|(text, whole)| text.filter(|_| *whole).map(str::to_owned)).collect()
+            let texts = column.str()?.iter().zip(short_enough);
+            texts.map(|(text, short_enough)| text.filter(|_| *short_enough).map(str::to_owned)).collect()
         }
         DataType::Date => {
             let days = column.cast(&DataType::Int32)?;
@@ -198,8 +199,10 @@ fn texts_of(column: &Column, whole: &[bool]) -> Result<Vec<Option<String>>> {
             ticks.i64()?.iter().map(|t| t.and_then(text)).collect()
         }
         _ => {
-            let texts = (0..column.len()).zip(whole);
-            texts.map(|(i, whole)| Ok(if *whole { text_of(&column.get(i)?) } else { None })).collect::<Result<_>>()?
+            let texts = (0..column.len()).zip(short_enough);
+            texts
+                .map(|(i, short_enough)| Ok(if *short_enough { text_of(&column.get(i)?) } else { None }))
+                .collect::<Result<_>>()?
         }
     })
 }
@@ -227,7 +230,7 @@ fn date_of(days: i32) -> Option<NaiveDate> {
 mod tests {
     use super::*;
     use inkstone_tables::frames;
-    use polars::prelude::{IntoColumn, IntoSeries, NamedFrom, Series, TimeZone};
+    use polars_core::prelude::{IntoColumn, IntoSeries, NamedFrom, Series, TimeZone};
 
     #[test]
     fn every_type_becomes_the_text_of_a_csv() {
@@ -299,7 +302,8 @@ mod tests {
             if batch.is_empty() {
                 break;
             }
-            let held = |row: &Row| row.cells.as_ref().map_or(0, |cells| cells.iter().flatten().map(String::len).sum());
+            let held =
+                |row: &SourceRow| row.cells.as_ref().map_or(0, |cells| cells.iter().flatten().map(String::len).sum());
             assert!(batch.iter().map(held).sum::<usize>() <= 2 * BATCH_BYTES);
             read.extend(batch);
         }

@@ -7,11 +7,11 @@ use anyhow::{Context, Result};
 use chrono::Utc;
 
 use crate::ingest::documents::{self, Origin};
-use crate::ingest::files::{self, Files};
-use crate::ingest::mapped_row::{MappedRow, Rules};
+use crate::ingest::files::{self, UnitFiles};
+use crate::ingest::mapped_row::{MappedRow, RowRules};
 use crate::ingest::mapping::{self, Mapping};
-use crate::ingest::papers::{Kept, Reading};
-use crate::ingest::reader::{self, Fault, Opened, Row};
+use crate::ingest::papers::{Kept, PaperSettings};
+use crate::ingest::reader::{self, OpenFile, RowFault, SourceRow};
 use crate::ingest::source::{Format, Source, Table};
 use crate::ingest::times::{self, TimeFormat};
 use crate::ingest::{Encoded, Params, prices, reason, securities};
@@ -27,7 +27,7 @@ const EXAMPLES: usize = 8;
 
 /// A field of the source's table, and what feeds it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Field {
+pub struct FieldPreview {
     pub name: &'static str,
     /// The column, as the log of ingest describes it; none where nothing feeds it.
     pub column: Option<String>,
@@ -50,7 +50,7 @@ pub struct Preview {
     /// The first rows, a cell for each column; none where there is no value. Of long cells the beginning.
     pub rows: Vec<Vec<Option<String>>>,
     /// All fields of the table.
-    pub fields: Vec<Field>,
+    pub fields: Vec<FieldPreview>,
     /// Fields that are missing for any row to be read; empty when the rows were tried.
     pub missing: Vec<String>,
     pub tried: usize,
@@ -71,25 +71,26 @@ pub fn preview(source: &Source, params: &Params, base: &Path, ctx: &Ctx) -> Resu
     // What is read of documents that are files is kept for the real run elsewhere; here it is forgotten.
     let scratch = tempfile::tempdir().context("cannot make a temporary folder")?;
     let first: Vec<_> = match &unit.content {
-        Files::Papers(files) => files.iter().take(SHOWN).cloned().collect(),
-        Files::Table(_) => Vec::new(),
+        UnitFiles::Papers(files) => files.iter().take(SHOWN).cloned().collect(),
+        UnitFiles::Table(_) => Vec::new(),
     };
     let mut opened = match &unit.content {
-        Files::Papers(_) => {
+        UnitFiles::Papers(_) => {
             let (declared, time_format) = (reader::declared(source), source.time_format.as_deref());
             let kept = Kept::new(scratch.path());
-            Opened::papers(&first, Reading { declared, time_format, limits: params.limits(), kept, ctx })
+            OpenFile::papers(&first, PaperSettings { declared, time_format, limits: params.limits(), kept, ctx })
         }
-        Files::Table(path) => Opened::open(path, source, None)?,
+        UnitFiles::Table(path) => OpenFile::open(path, source, None)?,
     };
     let (mapping, missing) = Mapping::settle(source, &opened.columns)?;
     let described = mapping.describe();
-    let field = |name| Field { name, column: described.get(name).cloned() };
+    let field = |name| FieldPreview { name, column: described.get(name).cloned() };
     let mut rows = ctx.install(|| opened.next_batch(&vec![true; opened.columns.len()]))?;
     ctx.check()?;
     rows.truncate(TRIED);
     let cell = |text: &String| text.chars().take(CELL).collect();
-    let cells = |row: &Row| row.cells.as_ref().ok().map(|cells| cells.iter().map(|c| c.as_ref().map(cell)).collect());
+    let cells =
+        |row: &SourceRow| row.cells.as_ref().ok().map(|cells| cells.iter().map(|c| c.as_ref().map(cell)).collect());
     let mut seen = Preview {
         file: if let Some(file) = first.first() { files::shown(&file.path, base) } else { unit.path.clone() },
         files: units.len(),
@@ -108,10 +109,10 @@ pub fn preview(source: &Source, params: &Params, base: &Path, ctx: &Ctx) -> Resu
     Ok(seen)
 }
 
-fn try_rows(rows: &[Row], mapping: &Mapping, source: &Source, params: &Params, seen: &mut Preview) -> Result<()> {
+fn try_rows(rows: &[SourceRow], mapping: &Mapping, source: &Source, params: &Params, seen: &mut Preview) -> Result<()> {
     let time_format = TimeFormat::from_setting(source.time_format.as_deref())?;
     let latest = params.latest.unwrap_or_else(|| (Utc::now() + chrono::Duration::hours(8)).naive_utc());
-    let rules = Rules { mapping, time_format: &time_format, latest };
+    let rules = RowRules { mapping, time_format: &time_format, latest };
     let default_time = source.published_at_default.as_deref().and_then(|t| times::parse(t).ok()).map(|m| m.time);
     let (mut ids, used) = (BTreeSet::new(), mapping.used());
     for row in rows {
@@ -145,13 +146,13 @@ fn convert(
     origin: &Origin<'_>,
     ids: &mut BTreeSet<String>,
     seen: &mut Preview,
-) -> Result<(), Fault> {
+) -> Result<(), RowFault> {
     match origin.source.table {
         Table::Documents => {
             let (document, notes) = documents::document(fields, number, origin)?;
             let form = notes.time.map_or("published_at_default".to_owned(), |moment| moment.shape.to_string());
             if !ids.insert(document.doc_id.clone()) {
-                return Err(Fault::new("doc_id", reason::DUPLICATE_ID, &document.doc_id));
+                return Err(RowFault::new("doc_id", reason::DUPLICATE_ID, &document.doc_id));
             }
             *seen.times.entry(form).or_default() += 1;
         }

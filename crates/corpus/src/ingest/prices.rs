@@ -5,12 +5,12 @@ use std::path::PathBuf;
 
 use anyhow::{Result, ensure};
 use chrono::{Datelike, NaiveDate};
-use polars::prelude::{DataFrame, IntoColumn, NamedFrom, Series};
+use polars_core::prelude::{DataFrame, IntoColumn, NamedFrom, Series};
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::{Value, json};
 
 use crate::ingest::mapped_row::MappedRow;
-use crate::ingest::reader::Fault;
+use crate::ingest::reader::RowFault;
 use inkstone_base::code::Code;
 use inkstone_base::disk::{self, Scratch};
 use inkstone_market::{PRICE_COLUMNS, dates_column};
@@ -27,7 +27,7 @@ pub(super) struct Price {
     values: [f64; VALUES],
 }
 
-pub(super) fn price(fields: &MappedRow<'_>) -> Result<Price, Fault> {
+pub(super) fn price(fields: &MappedRow<'_>) -> Result<Price, RowFault> {
     let moment = fields.time("date")?.ok_or_else(|| fields.fault("date", "no date", ""))?;
     let text = fields.value("code").ok_or_else(|| fields.fault("code", "no code", ""))?;
     let code = Code::parse(&text).ok_or_else(|| fields.fault("code", "not a security code", &text))?;
@@ -63,7 +63,7 @@ pub(super) fn price(fields: &MappedRow<'_>) -> Result<Price, Fault> {
 const MOST_ROWS: usize = 50_000_000;
 
 /// A row as it waits on the disk: its key, and the bits of its values.
-type Row = [u64; 1 + VALUES];
+type PriceRow = [u64; 1 + VALUES];
 
 /// All prices read so far. In memory are the keys alone, date above code, by which a second price of a day is noticed.
 pub(super) struct Prices {
@@ -95,7 +95,7 @@ impl Prices {
              securities and years that the study is about",
             self.most_rows
         );
-        let mut row: Row = [key; 1 + VALUES];
+        let mut row: PriceRow = [key; 1 + VALUES];
         row[1..].iter_mut().zip(price.values).for_each(|(bits, value)| *bits = value.to_bits());
         let rows = match &mut self.rows {
             Some(rows) => rows,
@@ -115,7 +115,7 @@ impl Prices {
         codes.iter().enumerate().for_each(|(i, (_, number))| rank[*number as usize] = i as u32);
         let codes: Vec<Code> = codes.into_iter().map(|(code, _)| code).collect();
         let map = rows.map(Scratch::map).transpose()?.flatten();
-        let rows: &[Row] = disk::numbers(map.as_ref());
+        let rows: &[PriceRow] = disk::numbers(map.as_ref());
         let by_rank = |key: u64| key >> 32 << 32 | u64::from(rank[key as u32 as usize]);
         let mut order: Vec<(u64, u32)> = (0..).zip(rows).map(|(i, row)| (by_rank(row[0]), i)).collect();
         order.sort_unstable();
@@ -152,7 +152,7 @@ fn date_of(key: u64) -> Option<NaiveDate> {
 }
 
 /// The rows of keys by rank, in that order.
-fn frame(order: &[(u64, u32)], rows: &[Row], codes: &[Code]) -> Result<DataFrame> {
+fn frame(order: &[(u64, u32)], rows: &[PriceRow], codes: &[Code]) -> Result<DataFrame> {
     let names = order.iter().map(|(key, _)| Some(codes[*key as u32 as usize].as_str()));
     let dates = order.iter().map(|(key, _)| date_of(*key));
     let mut columns = vec![dates_column("date", dates)?, texts_column("code", names)];

@@ -6,8 +6,8 @@ use std::path::Path;
 use anyhow::{Context, Result};
 
 use crate::ingest::Encoded;
-use crate::ingest::reader::Opened;
-use crate::ingest::records::{RecordLayout, Records};
+use crate::ingest::reader::OpenFile;
+use crate::ingest::records::{RecordLayout, RecordStream};
 use crate::ingest::source::Source;
 use inkstone_base::encoding::Charset;
 use inkstone_base::job::Ctx;
@@ -32,7 +32,7 @@ pub struct RawFile {
 
 /// Reads a table whole, as ingest does before it maps columns to fields.
 pub fn read_raw(path: &Path, source: &Source, ctx: &Ctx) -> Result<RawFile> {
-    let mut opened = Opened::open(path, source, None)?;
+    let mut opened = OpenFile::open(path, source, None)?;
     let used = vec![true; opened.columns.len()];
     let mut rows = Vec::new();
     loop {
@@ -56,7 +56,7 @@ pub fn cut_rows(
     width: usize,
 ) -> Result<Vec<(Vec<u8>, Option<&'static str>)>> {
     let charset = Charset::for_label(encoding).with_context(|| format!("{encoding:?} is no encoding that is read"))?;
-    let mut records = Records::new(input, RecordLayout::Rows(delimiter), charset, 0);
+    let mut records = RecordStream::new(input, RecordLayout::Rows(delimiter), charset, 0);
     records.expect_width(width);
     let next = || records.next().transpose();
     let rows = std::iter::from_fn(next).map(|record| record.map(|r| (r.bytes, r.broken.map(|broken| broken.reason()))));

@@ -10,13 +10,13 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::ingest::documents::{self, Ids, NoteCounts, Origin, PartWriter};
-use crate::ingest::files::{Content, Files, Unit};
+use crate::ingest::files::{Content, ReadUnit, UnitFiles};
 use crate::ingest::log::FileEntry;
-use crate::ingest::mapped_row::{MappedRow, Rules};
+use crate::ingest::mapped_row::{MappedRow, RowRules};
 use crate::ingest::mapping::Mapping;
-use crate::ingest::papers::{Kept, Limits, Reading};
+use crate::ingest::papers::{Kept, Limits, PaperSettings};
 use crate::ingest::prices::{self, Prices};
-use crate::ingest::reader::{self, Fault, Opened, Resume, Row};
+use crate::ingest::reader::{self, OpenFile, Resume, RowFault, SourceRow};
 use crate::ingest::reason;
 use crate::ingest::rejects::Reject;
 use crate::ingest::securities::{self, Securities};
@@ -28,7 +28,7 @@ use inkstone_tables::corpus::{self, PART_ROWS};
 use inkstone_tables::frames;
 use inkstone_tables::project::Project;
 
-pub(super) struct Setting<'a> {
+pub(super) struct ReadSetting<'a> {
     pub(super) base: &'a Path,
     /// Times after this one are impossible.
     pub(super) latest: NaiveDateTime,
@@ -83,10 +83,10 @@ impl Staged {
 }
 
 fn new_entry(
-    unit: &Unit<'_>,
+    unit: &ReadUnit<'_>,
     content: &Content,
-    setting: &Setting<'_>,
-    opened: &Opened<'_>,
+    setting: &ReadSetting<'_>,
+    opened: &OpenFile<'_>,
     mapping: &Mapping,
 ) -> FileEntry {
     FileEntry {
@@ -100,13 +100,13 @@ fn new_entry(
 
 /// Reads documents into `folder`; of a file that has grown (`known`), only the new ones.
 pub(super) fn read_documents(
-    unit: &Unit<'_>,
+    unit: &ReadUnit<'_>,
     content: &Content,
     known: Option<&FileEntry>,
     ids: &mut Ids,
     folder: &Path,
     project: &Project,
-    setting: &Setting<'_>,
+    setting: &ReadSetting<'_>,
 ) -> Result<Staged> {
     let resume = known.and_then(FileEntry::resume);
     let default_time = unit.source.published_at_default.as_deref().and_then(|t| times::parse(t).ok()).map(|m| m.time);
@@ -118,9 +118,9 @@ pub(super) fn read_documents(
     let mut parts = PartWriter::new(folder, pending)?;
     let mut counts = NoteCounts::default();
     let convert = |fields: &MappedRow<'_>, number: u64| documents::document(fields, number, &origin);
-    let take = |(document, notes): (Document, documents::Notes)| -> Result<Option<Fault>> {
+    let take = |(document, notes): (Document, documents::Notes)| -> Result<Option<RowFault>> {
         if !ids.take(&document.doc_id) {
-            return Ok(Some(Fault::new("doc_id", reason::DUPLICATE_ID, &document.doc_id)));
+            return Ok(Some(RowFault::new("doc_id", reason::DUPLICATE_ID, &document.doc_id)));
         }
         counts.add(notes);
         parts.push(document)?;
@@ -170,59 +170,60 @@ fn tail_of(known: &FileEntry, project: &Project) -> Result<(usize, Vec<Document>
 }
 
 pub(super) fn read_prices(
-    unit: &Unit<'_>,
+    unit: &ReadUnit<'_>,
     content: &Content,
     into: &mut Prices,
     rejects: &Path,
-    setting: &Setting<'_>,
+    setting: &ReadSetting<'_>,
 ) -> Result<FileEntry> {
     let take = |price: prices::Price| {
         let twice = into.take(price).with_context(|| unit.path.clone())?;
-        Ok(twice.map(|key| Fault::new("date, code", "duplicate date and code", &key)))
+        Ok(twice.map(|key| RowFault::new("date, code", "duplicate date and code", &key)))
     };
     read_unit(unit, content, None, rejects, setting, |fields, _| prices::price(fields), take)
 }
 
 pub(super) fn read_securities(
-    unit: &Unit<'_>,
+    unit: &ReadUnit<'_>,
     content: &Content,
     into: &mut Securities,
     rejects: &Path,
-    setting: &Setting<'_>,
+    setting: &ReadSetting<'_>,
 ) -> Result<FileEntry> {
     let take = |security: inkstone_market::Security| {
-        Ok(into.take(security).err().map(|key| Fault::new("code, from", "duplicate code and first day", &key)))
+        Ok(into.take(security).err().map(|key| RowFault::new("code, from", "duplicate code and first day", &key)))
     };
     read_unit(unit, content, None, rejects, setting, |fields, _| securities::security(fields), take)
 }
 
 /// Reads all rows of a unit; `take` gives a fault for a row that is good in itself but cannot be kept.
 fn read_unit<T: Send>(
-    unit: &Unit<'_>,
+    unit: &ReadUnit<'_>,
     content: &Content,
     resume: Option<&Resume>,
     rejects: &Path,
-    setting: &Setting<'_>,
-    convert: impl Fn(&MappedRow<'_>, u64) -> Result<T, Fault> + Sync,
-    mut take: impl FnMut(T) -> Result<Option<Fault>>,
+    setting: &ReadSetting<'_>,
+    convert: impl Fn(&MappedRow<'_>, u64) -> Result<T, RowFault> + Sync,
+    mut take: impl FnMut(T) -> Result<Option<RowFault>>,
 ) -> Result<FileEntry> {
     let ctx = setting.ctx;
     let mut opened = match &unit.content {
-        Files::Papers(files) => {
+        UnitFiles::Papers(files) => {
             let (declared, time_format) = (reader::declared(unit.source), unit.source.time_format.as_deref());
-            let reading = Reading { declared, time_format, limits: setting.limits, kept: setting.kept.clone(), ctx };
-            Opened::papers(files, reading)
+            let reading =
+                PaperSettings { declared, time_format, limits: setting.limits, kept: setting.kept.clone(), ctx };
+            OpenFile::papers(files, reading)
         }
-        Files::Table(path) => Opened::open(path, unit.source, resume)?,
+        UnitFiles::Table(path) => OpenFile::open(path, unit.source, resume)?,
     };
     let mapping = Mapping::resolve(unit.source, &opened.columns).with_context(|| unit.path.clone())?;
     let mut entry = new_entry(unit, content, setting, &opened, &mapping);
     let time_format = TimeFormat::from_setting(unit.source.time_format.as_deref())?;
-    let rules = Rules { mapping: &mapping, time_format: &time_format, latest: setting.latest };
+    let rules = RowRules { mapping: &mapping, time_format: &time_format, latest: setting.latest };
     let used = mapping.used();
-    let convert_all = |opened: &mut Opened<'_>| -> Result<Vec<(Row, Result<T, Fault>)>> {
+    let convert_all = |opened: &mut OpenFile<'_>| -> Result<Vec<(SourceRow, Result<T, RowFault>)>> {
         let rows = ctx.install(|| opened.next_batch(&used))?;
-        let convert = |row: Row| {
+        let convert = |row: SourceRow| {
             let result = match &row.cells {
                 Ok(cells) => convert(&rules.row(cells), row.number),
                 Err(fault) => Err(fault.clone()),

@@ -1,7 +1,7 @@
 //! Opens a file of any format and gives its rows in batches, each row as the text of its cells.
 //!
 //! The sequential part cuts the stream into records; decoding and splitting run on all threads. Cells are aligned with the
-//! columns that [`Opened::columns`] lists; `None` is an absent value.
+//! columns that [`OpenFile::columns`] lists; `None` is an absent value.
 
 use std::cell::LazyCell;
 use std::collections::BTreeMap;
@@ -17,10 +17,10 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::ingest::fields::split_row;
-use crate::ingest::papers::{PaperFile, PaperRows, Reading};
+use crate::ingest::papers::{PaperFile, PaperRows, PaperSettings};
 use crate::ingest::parquet::ParquetRows;
 use crate::ingest::reason;
-use crate::ingest::records::{Record, RecordLayout, Records};
+use crate::ingest::records::{RawRecord, RecordLayout, RecordStream};
 use crate::ingest::sheets::SheetRows;
 use crate::ingest::source::{Format, Source};
 use inkstone_base::encoding::{self, Charset, Encoded, Utf16Reader};
@@ -35,7 +35,7 @@ const JSON_SAMPLE: usize = 500;
 
 /// Why a row cannot be used.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Fault {
+pub(super) struct RowFault {
     pub(super) column: String,
     pub(super) reason: String,
     pub(super) value: String,
@@ -43,10 +43,10 @@ pub(super) struct Fault {
     pub(super) until: Option<NaiveDateTime>,
 }
 
-impl Fault {
-    pub(super) fn new(column: impl Into<String>, reason: impl Into<String>, value: &str) -> Fault {
+impl RowFault {
+    pub(super) fn new(column: impl Into<String>, reason: impl Into<String>, value: &str) -> RowFault {
         // The value is there to be recognised; the whole row is kept beside it.
-        Fault { column: column.into(), reason: reason.into(), value: value.chars().take(200).collect(), until: None }
+        RowFault { column: column.into(), reason: reason.into(), value: value.chars().take(200).collect(), until: None }
     }
 }
 
@@ -55,9 +55,9 @@ pub(super) type Cells = Vec<Option<String>>;
 /// One row: its number from 1, its cells or its fault, and the bytes it was cut from (none for Excel and files of one
 /// document but text; of Parquet the beginning of a row that is too long).
 #[derive(Debug)]
-pub(super) struct Row {
+pub(super) struct SourceRow {
     pub(super) number: u64,
-    pub(super) cells: Result<Cells, Fault>,
+    pub(super) cells: Result<Cells, RowFault>,
     pub(super) bytes: Vec<u8>,
 }
 
@@ -70,14 +70,14 @@ pub(super) struct Resume {
 }
 
 /// An open file.
-pub(super) struct Opened<'a> {
+pub(super) struct OpenFile<'a> {
     pub(super) columns: Vec<String>,
     pub(super) format: Format,
     pub(super) encoded: Option<Encoded>,
-    rows: Rows<'a>,
+    rows: RowReader<'a>,
 }
 
-enum Rows<'a> {
+enum RowReader<'a> {
     Bytes(ByteRows),
     Parquet(ParquetRows),
     Sheet(SheetRows),
@@ -108,18 +108,18 @@ pub(super) fn format_of(path: &Path, source: &Source) -> Result<Format> {
     })
 }
 
-impl<'a> Opened<'a> {
+impl<'a> OpenFile<'a> {
     /// Opens one file, from its beginning or from where an earlier run stopped.
-    pub(super) fn open(path: &Path, source: &Source, resume: Option<&Resume>) -> Result<Opened<'a>> {
+    pub(super) fn open(path: &Path, source: &Source, resume: Option<&Resume>) -> Result<OpenFile<'a>> {
         let format = format_of(path, source)?;
         if format == Format::Parquet {
             let rows = ParquetRows::open(path)?;
             check_columns(rows.columns().len()).with_context(|| path.display().to_string())?;
-            return Ok(Opened { columns: rows.columns(), format, encoded: None, rows: Rows::Parquet(rows) });
+            return Ok(OpenFile { columns: rows.columns(), format, encoded: None, rows: RowReader::Parquet(rows) });
         }
         if format == Format::Xlsx {
             let rows = SheetRows::open(path, source.sheet.as_deref())?;
-            return Ok(Opened { columns: rows.columns(), format, encoded: None, rows: Rows::Sheet(rows) });
+            return Ok(OpenFile { columns: rows.columns(), format, encoded: None, rows: RowReader::Sheet(rows) });
         }
         let mut file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
         let encoded = match resume {
@@ -135,31 +135,31 @@ impl<'a> Opened<'a> {
             opened.rows.number = resume.rows;
             opened.rows.expect_width();
         }
-        Ok(Opened { encoded: Some(encoded), ..opened.into_opened() })
+        Ok(OpenFile { encoded: Some(encoded), ..opened.into_opened() })
     }
 
     /// Opens many files of one document as one, a row each.
-    pub(super) fn papers(files: &'a [PaperFile], reading: Reading<'a>) -> Opened<'a> {
+    pub(super) fn papers(files: &'a [PaperFile], reading: PaperSettings<'a>) -> OpenFile<'a> {
         let columns = PaperRows::COLUMNS.iter().map(|c| (*c).to_owned()).collect();
         let first = files.first().map_or(Format::Txt, |f| f.format);
         let format = if files.iter().all(|f| f.format == first) { first } else { Format::Auto };
-        Opened { columns, format, encoded: None, rows: Rows::Papers(PaperRows::new(files, reading)) }
+        OpenFile { columns, format, encoded: None, rows: RowReader::Papers(PaperRows::new(files, reading)) }
     }
 
     /// The next rows, empty at the end; only the cells in `used` are decoded. To be called inside the thread pool.
-    pub(super) fn next_batch(&mut self, used: &[bool]) -> Result<Vec<Row>> {
+    pub(super) fn next_batch(&mut self, used: &[bool]) -> Result<Vec<SourceRow>> {
         match &mut self.rows {
-            Rows::Bytes(rows) => rows.next_batch(&self.columns, used),
-            Rows::Parquet(rows) => rows.next_batch(used),
-            Rows::Sheet(rows) => Ok(rows.next_batch(used)),
-            Rows::Papers(rows) => rows.next_batch(),
+            RowReader::Bytes(rows) => rows.next_batch(&self.columns, used),
+            RowReader::Parquet(rows) => rows.next_batch(used),
+            RowReader::Sheet(rows) => Ok(rows.next_batch(used)),
+            RowReader::Papers(rows) => rows.next_batch(),
         }
     }
 
     /// The bytes of the file that a row was cut from; of Parquet and Excel, which have none, the row's cells as JSON.
-    pub(super) fn original(&self, row: &Row) -> Vec<u8> {
+    pub(super) fn original(&self, row: &SourceRow) -> Vec<u8> {
         match (&self.rows, &self.encoded, &row.cells) {
-            (Rows::Parquet(_) | Rows::Sheet(_), _, Ok(cells)) => {
+            (RowReader::Parquet(_) | RowReader::Sheet(_), _, Ok(cells)) => {
                 let shown =
                     self.columns.iter().zip(cells).filter_map(|(c, v)| Some((c.clone(), Value::from(v.clone()?))));
                 Value::Object(shown.collect()).to_string().into_bytes()
@@ -172,7 +172,7 @@ impl<'a> Opened<'a> {
     /// Character between the cells of a row, in text formats.
     pub(super) fn delimiter(&self) -> Option<char> {
         match &self.rows {
-            Rows::Bytes(ByteRows { layout: Layout { cut: RecordLayout::Rows(delimiter), .. }, .. }) => {
+            RowReader::Bytes(ByteRows { layout: FileLayout { cut: RecordLayout::Rows(delimiter), .. }, .. }) => {
                 Some(char::from(*delimiter))
             }
             _ => None,
@@ -182,7 +182,7 @@ impl<'a> Opened<'a> {
     /// Byte at which reading may go on when the file grows.
     pub(super) fn resume_at(&self) -> Option<u64> {
         match &self.rows {
-            Rows::Bytes(rows) => rows.records.resume_at(),
+            RowReader::Bytes(rows) => rows.records.resume_at(),
             _ => None,
         }
     }
@@ -190,7 +190,7 @@ impl<'a> Opened<'a> {
     /// Places at which the times of publication of documents that are files were found, counted.
     pub(super) fn dates(&self) -> Vec<(String, u64)> {
         match &self.rows {
-            Rows::Papers(rows) => rows.dates(),
+            RowReader::Papers(rows) => rows.dates(),
             _ => Vec::new(),
         }
     }
@@ -198,7 +198,7 @@ impl<'a> Opened<'a> {
     /// Encodings of the files, counted.
     pub(super) fn encodings(&self) -> Vec<(String, u64)> {
         match (&self.rows, &self.encoded) {
-            (Rows::Papers(rows), _) => rows.encodings(),
+            (RowReader::Papers(rows), _) => rows.encodings(),
             (_, Some(encoded)) => vec![(encoded.name.clone(), 1)],
             _ => Vec::new(),
         }
@@ -214,18 +214,18 @@ pub(super) fn declared(source: &Source) -> Option<Charset> {
     Charset::for_label(label)
 }
 
-type Bytes = Box<dyn Read + Send>;
+type ByteStream = Box<dyn Read + Send>;
 
-fn records_from(file: &File, cut: RecordLayout, charset: Charset, offset: u64) -> Result<Records<Bytes>> {
+fn records_from(file: &File, cut: RecordLayout, charset: Charset, offset: u64) -> Result<RecordStream<ByteStream>> {
     let mut file = file.try_clone()?;
     file.seek(SeekFrom::Start(offset))?;
-    let input: Bytes = if charset.is_utf16() { Box::new(Utf16Reader::new(file, charset)) } else { Box::new(file) };
-    Ok(Records::new(input, cut, charset, offset))
+    let input: ByteStream = if charset.is_utf16() { Box::new(Utf16Reader::new(file, charset)) } else { Box::new(file) };
+    Ok(RecordStream::new(input, cut, charset, offset))
 }
 
 /// Layout of the records of a file.
 #[derive(Clone, Copy)]
-struct Layout {
+struct FileLayout {
     cut: RecordLayout,
     charset: Charset,
     width: usize,
@@ -233,10 +233,10 @@ struct Layout {
 
 /// Rows of a text format.
 struct ByteRows {
-    records: Records<Bytes>,
-    layout: Layout,
+    records: RecordStream<ByteStream>,
+    layout: FileLayout,
     /// A first record that turned out to be data.
-    first_row: Option<Record>,
+    first_row: Option<RawRecord>,
     number: u64,
 }
 
@@ -248,8 +248,8 @@ struct OpenedBytes {
 }
 
 impl OpenedBytes {
-    fn into_opened<'a>(self) -> Opened<'a> {
-        Opened { columns: self.columns, format: self.format, encoded: None, rows: Rows::Bytes(self.rows) }
+    fn into_opened<'a>(self) -> OpenFile<'a> {
+        OpenFile { columns: self.columns, format: self.format, encoded: None, rows: RowReader::Bytes(self.rows) }
     }
 }
 
@@ -276,8 +276,12 @@ impl ByteRows {
                 names.iter().map(|n| charset.decode(n).map(|n| n.trim().to_owned())).collect();
             let names = names.context("the header row is not in the file's encoding")?;
             check_columns(names.len())?;
-            let mut rows =
-                ByteRows { records, layout: Layout { cut, charset, width: names.len() }, first_row: None, number: 0 };
+            let mut rows = ByteRows {
+                records,
+                layout: FileLayout { cut, charset, width: names.len() },
+                first_row: None,
+                number: 0,
+            };
             rows.expect_width();
             // A mapping by position alone says that there is no header.
             let positions: Vec<String> = (0..names.len()).map(|i| i.to_string()).collect();
@@ -297,7 +301,7 @@ impl ByteRows {
         }
         let columns = json_columns(fresh(cut)?, charset)?;
         let format = if cut == RecordLayout::Elements { Format::Json } else { Format::Jsonl };
-        let layout = Layout { cut, charset, width: columns.len() };
+        let layout = FileLayout { cut, charset, width: columns.len() };
         let rows = ByteRows { records: fresh(cut)?, layout, first_row: None, number: 0 };
         Ok(OpenedBytes { rows, columns, format })
     }
@@ -308,7 +312,7 @@ impl ByteRows {
         }
     }
 
-    fn next_batch(&mut self, columns: &[String], used: &[bool]) -> Result<Vec<Row>> {
+    fn next_batch(&mut self, columns: &[String], used: &[bool]) -> Result<Vec<SourceRow>> {
         let (mut batch, mut bytes) = (Vec::new(), 0);
         while batch.len() < BATCH_ROWS && bytes < BATCH_BYTES {
             let next = match self.first_row.take() {
@@ -321,27 +325,27 @@ impl ByteRows {
             batch.push((self.number, record));
         }
         let layout = self.layout;
-        let row = |(number, record): (u64, Record)| {
+        let row = |(number, record): (u64, RawRecord)| {
             let cells = layout.cells(&record, columns, used);
-            Row { number, cells, bytes: record.bytes }
+            SourceRow { number, cells, bytes: record.bytes }
         };
         Ok(batch.into_par_iter().map(row).collect())
     }
 }
 
-impl Layout {
-    fn cells(self, record: &Record, columns: &[String], used: &[bool]) -> Result<Cells, Fault> {
+impl FileLayout {
+    fn cells(self, record: &RawRecord, columns: &[String], used: &[bool]) -> Result<Cells, RowFault> {
         if let Some(broken) = record.broken {
-            return Err(Fault::new("", broken.reason(), &self.charset.decode_lossy(&record.bytes)));
+            return Err(RowFault::new("", broken.reason(), &self.charset.decode_lossy(&record.bytes)));
         }
         let undecodable = |column: &str, bytes: &[u8]| {
-            Fault::new(column, reason::not_in(self.charset.name()), &self.charset.decode_lossy(bytes))
+            RowFault::new(column, reason::not_in(self.charset.name()), &self.charset.decode_lossy(bytes))
         };
         let RecordLayout::Rows(delimiter) = self.cut else {
             let text = self.charset.decode(&record.bytes).ok_or_else(|| undecodable("", &record.bytes))?;
             // Without its line end, which would make a string that is cut short look ill-formed.
             let value: Value =
-                serde_json::from_str(text.trim_end()).map_err(|e| Fault::new("", not_json(&e), &text))?;
+                serde_json::from_str(text.trim_end()).map_err(|e| RowFault::new("", not_json(&e), &text))?;
             let written = LazyCell::new(|| serde_json::from_str::<&RawValue>(text.trim_end()).ok());
             let cell = |name: &str| match find(&value, name)? {
                 // The number read is near the one that is written; ids are told apart by their digits.
@@ -352,16 +356,20 @@ impl Layout {
                 Value::Object(_) | Value::Array(_) => {
                     Ok(columns.iter().zip(used).map(|(c, used)| if *used { cell(c) } else { None }).collect())
                 }
-                _ => Err(Fault::new("", "neither a JSON object nor an array", &text)),
+                _ => Err(RowFault::new("", "neither a JSON object nor an array", &text)),
             };
         };
         let fields = split_row(&record.bytes, delimiter, self.charset.is_wide());
         let surplus = fields.iter().skip(self.width).any(|f| !f.is_empty());
         if fields.len() < self.width || surplus {
             let value = self.charset.decode_lossy(&record.bytes);
-            return Err(Fault::new("", reason::FIELD_COUNT, &format!("{} for {}: {value}", fields.len(), self.width)));
+            return Err(RowFault::new(
+                "",
+                reason::FIELD_COUNT,
+                &format!("{} for {}: {value}", fields.len(), self.width),
+            ));
         }
-        let cell = |((field, column), used): ((&Vec<u8>, &String), &bool)| -> Result<Option<String>, Fault> {
+        let cell = |((field, column), used): ((&Vec<u8>, &String), &bool)| -> Result<Option<String>, RowFault> {
             if !used || field.is_empty() {
                 return Ok(None);
             }
@@ -399,7 +407,7 @@ fn not_json(error: &serde_json::Error) -> &'static str {
 }
 
 /// The names that the first elements have, in the order of their first appearance.
-fn json_columns(mut records: Records<Bytes>, charset: Charset) -> Result<Vec<String>> {
+fn json_columns(mut records: RecordStream<ByteStream>, charset: Charset) -> Result<Vec<String>> {
     let mut names = ColumnNames::default();
     for _ in 0..JSON_SAMPLE {
         let Some(record) = records.next()? else { break };

@@ -4,7 +4,7 @@
 //! closing quote belongs to the field. Rows end with LF or CRLF; empty rows are passed over. A well-formed row is one record
 //! with all of its lines, whatever the number of its fields.
 //!
-//! A bad quote costs its own row only, as one fault. A quote is bad when it does not close within [`Records::limit`] bytes, when
+//! A bad quote costs its own row only, as one fault. A quote is bad when it does not close within [`RecordStream::limit`] bytes, when
 //! something follows the closing one and the row then spans lines or lacks fields, or when the row has not the header's number of
 //! fields and one of its further lines has it. The fault then is the line that the row began on, with the lines
 //! behind it that have too few fields to be rows of their own (the rest of a text whose quoting went wrong).
@@ -60,13 +60,13 @@ impl Broken {
 
 /// One record: its bytes with the line end, and its fault.
 #[derive(Debug)]
-pub(super) struct Record {
+pub(super) struct RawRecord {
     pub(super) bytes: Vec<u8>,
     pub(super) broken: Option<Broken>,
 }
 
 /// The records of a stream.
-pub(super) struct Records<R> {
+pub(super) struct RecordStream<R> {
     input: R,
     cut: RecordLayout,
     charset: Charset,
@@ -80,7 +80,7 @@ pub(super) struct Records<R> {
     opened: bool,
     closed: bool,
     offset: u64,
-    whole: bool,
+    complete: bool,
 }
 
 enum Scan {
@@ -90,10 +90,10 @@ enum Scan {
     More,
 }
 
-impl<R: Read> Records<R> {
+impl<R: Read> RecordStream<R> {
     /// Cuts `input`, which begins at byte `offset` of its file.
-    pub(super) fn new(input: R, cut: RecordLayout, charset: Charset, offset: u64) -> Records<R> {
-        Records {
+    pub(super) fn new(input: R, cut: RecordLayout, charset: Charset, offset: u64) -> RecordStream<R> {
+        RecordStream {
             input,
             cut,
             charset,
@@ -105,7 +105,7 @@ impl<R: Read> Records<R> {
             opened: false,
             closed: false,
             offset,
-            whole: true,
+            complete: true,
         }
     }
 
@@ -116,11 +116,11 @@ impl<R: Read> Records<R> {
 
     /// Byte of the file at which reading may go on when more is appended: behind the last record, if a line end followed it.
     pub(super) fn resume_at(&self) -> Option<u64> {
-        (self.whole && self.cut != RecordLayout::Elements).then_some(self.offset)
+        (self.complete && self.cut != RecordLayout::Elements).then_some(self.offset)
     }
 
     /// The next record; `None` at the end.
-    pub(super) fn next(&mut self) -> io::Result<Option<Record>> {
+    pub(super) fn next(&mut self) -> io::Result<Option<RawRecord>> {
         if self.cut == RecordLayout::Elements {
             return self.next_element();
         }
@@ -189,7 +189,7 @@ impl<R: Read> Records<R> {
     }
 
     /// The array's next element.
-    fn next_element(&mut self) -> io::Result<Option<Record>> {
+    fn next_element(&mut self) -> io::Result<Option<RawRecord>> {
         loop {
             let rest = &self.buffer[self.start..];
             let blank = rest.iter().take_while(|b| b.is_ascii_whitespace() || (**b == b',' && self.opened)).count();
@@ -202,7 +202,7 @@ impl<R: Read> Records<R> {
                 }
                 let broken = (!self.closed).then_some(Broken::CutShort);
                 (self.opened, self.closed) = (true, true);
-                return Ok(broken.map(|broken| Record { bytes: Vec::new(), broken: Some(broken) }));
+                return Ok(broken.map(|broken| RawRecord { bytes: Vec::new(), broken: Some(broken) }));
             };
             match first {
                 b'[' if !self.opened => {
@@ -228,10 +228,10 @@ impl<R: Read> Records<R> {
     }
 
     /// Gives the beginning of an element that is too long, and goes on behind it.
-    fn long_element(&mut self) -> io::Result<Record> {
+    fn long_element(&mut self) -> io::Result<RawRecord> {
         let rest = &self.buffer[self.start..];
         let record =
-            Record { bytes: rest[..rest.len().min(limits::RECORD_KEPT)].to_vec(), broken: Some(Broken::TooLong) };
+            RawRecord { bytes: rest[..rest.len().min(limits::RECORD_KEPT)].to_vec(), broken: Some(Broken::TooLong) };
         let mut element = Element::default();
         loop {
             let rest = &self.buffer[self.start..];
@@ -249,7 +249,7 @@ impl<R: Read> Records<R> {
     }
 
     /// Gives the beginning of the rest of the file, as far as it is in memory, as a fault, and ends.
-    fn stop(&mut self, broken: Broken) -> io::Result<Option<Record>> {
+    fn stop(&mut self, broken: Broken) -> io::Result<Option<RawRecord>> {
         let mut record = self.take(self.buffer.len() - self.start, Some(broken));
         record.bytes.truncate(limits::RECORD_KEPT);
         (self.eof, self.opened, self.closed) = (true, true, true);
@@ -257,7 +257,7 @@ impl<R: Read> Records<R> {
     }
 
     /// Gives the line on which a broken record began, with the bytes that were torn off it, and goes on behind it.
-    fn faulty_line(&mut self, broken: Broken) -> io::Result<Record> {
+    fn faulty_line(&mut self, broken: Broken) -> io::Result<RawRecord> {
         let rest = &self.buffer[self.start..];
         match rest.iter().position(|b| *b == b'\n') {
             Some(end) => {
@@ -279,7 +279,7 @@ impl<R: Read> Records<R> {
                     let end = rest.iter().position(|b| *b == b'\n');
                     self.offset += self.charset.original_len(&rest[..end.map_or(rest.len(), |end| end + 1)]);
                     self.start += end.map_or(rest.len(), |end| end + 1);
-                    self.whole = end.is_some();
+                    self.complete = end.is_some();
                     if end.is_some() || self.eof {
                         break;
                     }
@@ -324,12 +324,12 @@ impl<R: Read> Records<R> {
         }
     }
 
-    fn take(&mut self, length: usize, broken: Option<Broken>) -> Record {
+    fn take(&mut self, length: usize, broken: Option<Broken>) -> RawRecord {
         let bytes = self.buffer[self.start..self.start + length].to_vec();
         self.start += length;
         self.offset += self.charset.original_len(&bytes);
-        self.whole = bytes.ends_with(b"\n");
-        Record { bytes, broken }
+        self.complete = bytes.ends_with(b"\n");
+        RawRecord { bytes, broken }
     }
 
     fn read_more(&mut self) -> io::Result<()> {
@@ -406,7 +406,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn cut(bytes: &[u8], cut: RecordLayout, charset: Charset, limit: usize) -> Vec<(String, Option<Broken>)> {
-        let mut records = Records::new(bytes, cut, charset, 0);
+        let mut records = RecordStream::new(bytes, cut, charset, 0);
         records.limit = limit;
         let mut all = Vec::new();
         while let Some(record) = records.next().unwrap() {
@@ -439,8 +439,12 @@ mod tests {
 
     #[test]
     fn a_stray_quote_that_a_later_one_closes_costs_its_line_only() {
-        let mut records =
-            Records::new("1,\"a,x\n2,b,y\n3,\"c\",z\n4,d,w\n".as_bytes(), RecordLayout::Rows(b','), Charset::Utf8, 0);
+        let mut records = RecordStream::new(
+            "1,\"a,x\n2,b,y\n3,\"c\",z\n4,d,w\n".as_bytes(),
+            RecordLayout::Rows(b','),
+            Charset::Utf8,
+            0,
+        );
         records.expect_width(3);
         let mut good = Vec::new();
         while let Some(record) = records.next().unwrap() {
@@ -453,7 +457,7 @@ mod tests {
 
     /// The rows of a file with the header's `width`: their text, and their fault.
     fn rows(text: &str, width: usize) -> Vec<(String, Option<Broken>)> {
-        let mut records = Records::new(text.as_bytes(), RecordLayout::Rows(b','), Charset::Utf8, 0);
+        let mut records = RecordStream::new(text.as_bytes(), RecordLayout::Rows(b','), Charset::Utf8, 0);
         records.expect_width(width);
         let mut all = Vec::new();
         while let Some(record) = records.next().unwrap() {
@@ -544,7 +548,7 @@ mod tests {
                 if kind == RecordLayout::Elements { (b"[1,\"", b"\",2]") } else { (b"1\n", b"\n2") };
             let length = 32 * limits::RECORD as u64;
             let stream = first.chain(io::repeat(b'x').take(length)).chain(last);
-            let mut records = Records::new(stream, kind, Charset::Utf8, 0);
+            let mut records = RecordStream::new(stream, kind, Charset::Utf8, 0);
             let mut lengths = Vec::new();
             while let Some(record) = records.next().unwrap() {
                 lengths.push((record.bytes.len(), record.broken));
@@ -562,7 +566,7 @@ mod tests {
                 Charset::Utf16Le => Box::new(inkstone_base::encoding::Utf16Reader::new(bytes, charset)),
                 _ => Box::new(bytes),
             };
-            let mut records = Records::new(input, RecordLayout::Lines, charset, 2);
+            let mut records = RecordStream::new(input, RecordLayout::Lines, charset, 2);
             while records.next().unwrap().is_some() {}
             records.resume_at()
         };
@@ -580,7 +584,7 @@ mod tests {
                 writer.write_record(row).unwrap();
             }
             let bytes = writer.into_inner().unwrap();
-            let mut records = Records::new(bytes.as_slice(), RecordLayout::Rows(b','), Charset::Utf8, 0);
+            let mut records = RecordStream::new(bytes.as_slice(), RecordLayout::Rows(b','), Charset::Utf8, 0);
             let mut read = Vec::new();
             while let Some(record) = records.next().unwrap() {
                 prop_assert_eq!(record.broken, None);

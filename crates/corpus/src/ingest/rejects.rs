@@ -9,7 +9,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
 
-use crate::ingest::reader::Fault;
+use crate::ingest::reader::RowFault;
 
 /// A row that was set aside.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -30,7 +30,7 @@ pub struct Reject {
 }
 
 impl Reject {
-    pub(super) fn new(source: &str, file: &str, row: u64, fault: Fault, bytes: &[u8]) -> Reject {
+    pub(super) fn new(source: &str, file: &str, row: u64, fault: RowFault, bytes: &[u8]) -> Reject {
         Reject {
             source: source.to_owned(),
             file: file.to_owned(),
@@ -50,17 +50,17 @@ impl Reject {
 }
 
 /// Copies rejects line by line from a file in which those of each source file stand together.
-pub(super) struct Lines {
+pub(super) struct RejectLines {
     input: Option<BufReader<File>>,
     line: Vec<u8>,
 }
 
-impl Lines {
+impl RejectLines {
     /// Opens a rejects file; an absent one has no lines.
-    pub(super) fn open(path: &Path) -> Result<Lines> {
+    pub(super) fn open(path: &Path) -> Result<RejectLines> {
         let open = || File::open(path).with_context(|| format!("cannot open {}", path.display()));
         let input = if path.exists() { Some(BufReader::new(open()?)) } else { None };
-        Ok(Lines { input, line: Vec::new() })
+        Ok(RejectLines { input, line: Vec::new() })
     }
 
     /// Passes over `skip` lines, then copies `count`.

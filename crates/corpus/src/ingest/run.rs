@@ -8,15 +8,15 @@ use chrono::{NaiveDate, NaiveDateTime, Utc};
 use serde_json::Value;
 
 use crate::ingest::Params;
-use crate::ingest::commit::{self, PartSource, Plan, Staging};
+use crate::ingest::commit::{self, CommitPlan, PartSource, Staging};
 use crate::ingest::documents::{self, Ids};
-use crate::ingest::files::{self, Content, Files, Unit};
-use crate::ingest::log::{FileEntry, Log, VERSION};
+use crate::ingest::files::{self, Content, ReadUnit, UnitFiles};
+use crate::ingest::log::{FileEntry, IngestLog, VERSION};
 use crate::ingest::papers::Kept;
 use crate::ingest::prices::{self, Prices};
-use crate::ingest::read::{self, Setting, Staged};
+use crate::ingest::read::{self, ReadSetting, Staged};
 use crate::ingest::reason;
-use crate::ingest::rejects::Lines;
+use crate::ingest::rejects::RejectLines;
 use crate::ingest::securities::Securities;
 use crate::ingest::source::{Source, Table};
 use crate::ingest::standing::Standing;
@@ -64,7 +64,7 @@ pub(super) fn run_at(
         "[ingest] max_garbled = {} is not a share between 0 and 1",
         params.max_garbled
     );
-    let run = Run {
+    let run = IngestRun {
         kept: Kept::new(&project.extracted()),
         params,
         base,
@@ -104,8 +104,8 @@ enum FileWork {
 }
 
 /// A file with the work to be done for it.
-struct Task<'a> {
-    unit: Unit<'a>,
+struct FileTask<'a> {
+    unit: ReadUnit<'a>,
     content: Content,
     settings: Key,
     /// Number of its entry in the old log.
@@ -114,7 +114,7 @@ struct Task<'a> {
 }
 
 /// A file whose rows are in the new corpus, and where its parts are.
-struct Outcome {
+struct IngestedFile {
     entry: FileEntry,
     pieces: Vec<PartSource>,
     /// Rejects: number of lines of the old file that stay, and path of a new file.
@@ -122,7 +122,7 @@ struct Outcome {
     new_rejects: Option<PathBuf>,
 }
 
-struct Run<'a> {
+struct IngestRun<'a> {
     params: &'a Params,
     base: &'a Path,
     project: &'a Project,
@@ -130,19 +130,19 @@ struct Run<'a> {
     latest: NaiveDateTime,
     staging: Staging,
     kept: Kept,
-    log: Log,
+    log: IngestLog,
     /// Numbers of the log's files of which something is damaged.
     again: BTreeSet<usize>,
 }
 
-impl<'a> Run<'a> {
+impl<'a> IngestRun<'a> {
     /// Compares the files with the log.
-    fn compare<'b>(&self, units: Vec<Unit<'b>>) -> Result<Vec<Task<'b>>> {
+    fn compare<'b>(&self, units: Vec<ReadUnit<'b>>) -> Result<Vec<FileTask<'b>>> {
         let number_of: BTreeMap<(&str, &str), usize> =
             self.log.files.iter().enumerate().map(|(i, f)| ((f.source.as_str(), f.path.as_str()), i)).collect();
         let mut tasks = Vec::new();
         for unit in units {
-            let limits = matches!(unit.content, Files::Papers(_)).then(|| self.params.limits());
+            let limits = matches!(unit.content, UnitFiles::Papers(_)).then(|| self.params.limits());
             let settings = Key::of_json(&(VERSION, unit.source, self.params.latest, limits));
             let known = number_of.get(&(unit.source.name.as_str(), unit.path.as_str())).copied();
             let stands = |entry: &FileEntry| entry.settings == settings && !entry.is_due(self.latest);
@@ -155,7 +155,7 @@ impl<'a> Run<'a> {
                 Some(entry) if content.grown && entry.table == Table::Documents => FileWork::Grown,
                 _ => FileWork::Fresh,
             };
-            tasks.push(Task { unit, content, settings, known, state });
+            tasks.push(FileTask { unit, content, settings, known, state });
         }
         // Prices and securities are one table each: when one of their files changes, all are read.
         for table in [Table::Prices, Table::Securities] {
@@ -182,7 +182,7 @@ impl<'a> Run<'a> {
         Ok(tasks)
     }
 
-    fn read_and_commit(&self, tasks: Vec<Task<'_>>, removed: usize, passed_over: &[String]) -> Result<Report> {
+    fn read_and_commit(&self, tasks: Vec<FileTask<'_>>, removed: usize, passed_over: &[String]) -> Result<Report> {
         let mut ids = Ids::default();
         for task in tasks.iter().filter(|t| t.state != FileWork::Fresh) {
             for part in task.known.map(|i| self.parts_of(i)).into_iter().flatten() {
@@ -212,7 +212,7 @@ impl<'a> Run<'a> {
         let kept: Vec<Option<usize>> = tasks.iter().map(|t| t.known).collect();
         let rejects = self.compose_rejects(&outcomes, &kept)?;
         let files = outcomes.into_iter().map(|o| o.entry).collect();
-        let mut log = Log { version: VERSION, files, tables: self.log.tables.clone(), ..Log::default() };
+        let mut log = IngestLog { version: VERSION, files, tables: self.log.tables.clone(), ..IngestLog::default() };
         if let Err(error) = self.check_losses(&log) {
             // The rejects say why; nothing else of this run is kept, and what was read waits for the next one.
             std::fs::rename(&rejects, self.project.rejects())?;
@@ -243,16 +243,16 @@ impl<'a> Run<'a> {
         }
         let mut report = log.report("ingest", |_| true);
         report.facts = log.facts.clone();
-        Plan::new(self.project, pieces, files, gone, log)?.commit(self.project, &self.staging)?;
+        CommitPlan::new(self.project, pieces, files, gone, log)?.commit(self.project, &self.staging)?;
         self.prune_kept(&tasks)?;
         Ok(report)
     }
 
     /// Forgets the rows of files that are gone.
-    fn prune_kept(&self, tasks: &[Task<'_>]) -> Result<()> {
+    fn prune_kept(&self, tasks: &[FileTask<'_>]) -> Result<()> {
         let mut keys = BTreeSet::new();
         for task in tasks {
-            let Files::Papers(files) = &task.unit.content else { continue };
+            let UnitFiles::Papers(files) = &task.unit.content else { continue };
             for (file, content) in files.iter().zip(&task.content.members) {
                 let key = Kept::key(*content, file.format, &file.name(), &self.params.limits());
                 keys.extend(key.map(|key| key.hex()));
@@ -266,29 +266,29 @@ impl<'a> Run<'a> {
         entry.first_part..entry.first_part + entry.parts
     }
 
-    fn kept(&self, known: usize) -> Outcome {
+    fn kept(&self, known: usize) -> IngestedFile {
         let entry = self.log.files[known].clone();
         let pieces = self.parts_of(known).map(PartSource::Kept).collect();
-        Outcome { kept_rejects: entry.rejects(), entry, pieces, new_rejects: None }
+        IngestedFile { kept_rejects: entry.rejects(), entry, pieces, new_rejects: None }
     }
 
     /// An empty file among others has no rows; alone, it is an error.
-    fn empty(&self, task: &Task<'_>) -> Outcome {
+    fn empty(&self, task: &FileTask<'_>) -> IngestedFile {
         let unit = &task.unit;
         let entry =
             FileEntry::empty(&unit.source.name, &unit.path, unit.source.table, task.content.hash, task.settings);
-        Outcome { entry, pieces: Vec::new(), kept_rejects: 0, new_rejects: None }
+        IngestedFile { entry, pieces: Vec::new(), kept_rejects: 0, new_rejects: None }
     }
 
     fn read(
         &self,
-        task: &Task<'_>,
+        task: &FileTask<'_>,
         ids: &mut Ids,
         prices: &mut Prices,
         securities: &mut Securities,
-    ) -> Result<Outcome> {
+    ) -> Result<IngestedFile> {
         let unit = &task.unit;
-        let setting = Setting {
+        let setting = ReadSetting {
             base: self.base,
             latest: self.latest,
             settings: task.settings,
@@ -304,7 +304,7 @@ impl<'a> Run<'a> {
             Table::Securities => Some(read::read_securities(unit, &task.content, securities, &rejects, &setting)?),
         };
         if let Some(entry) = table_entry {
-            return Ok(Outcome { entry, pieces: Vec::new(), kept_rejects: 0, new_rejects: Some(rejects) });
+            return Ok(IngestedFile { entry, pieces: Vec::new(), kept_rejects: 0, new_rejects: Some(rejects) });
         }
         let grown = task.known.filter(|_| task.state == FileWork::Grown);
         let known = grown.map(|i| &self.log.files[i]);
@@ -315,13 +315,13 @@ impl<'a> Run<'a> {
         let stays = grown.map(|i| self.parts_of(i)).into_iter().flatten().take(staged.kept_parts).map(PartSource::Kept);
         let parts = corpus::Parts::new(&folder);
         let pieces = stays.chain((0..staged.parts).map(|i| PartSource::Staged(parts.path(i)))).collect();
-        Ok(Outcome { entry: staged.entry, pieces, kept_rejects: staged.kept_rejects, new_rejects: Some(rejects) })
+        Ok(IngestedFile { entry: staged.entry, pieces, kept_rejects: staged.kept_rejects, new_rejects: Some(rejects) })
     }
 
     /// Staged rows of this file from an interrupted run, if they would be read the same way now.
     fn staged_before(
         &self,
-        task: &Task<'_>,
+        task: &FileTask<'_>,
         known: Option<&FileEntry>,
         ids: &mut Ids,
         folder: &Path,
@@ -356,17 +356,17 @@ impl<'a> Run<'a> {
     }
 
     /// Writes the rejects of all files, in the files' order.
-    fn compose_rejects(&self, outcomes: &[Outcome], known: &[Option<usize>]) -> Result<PathBuf> {
+    fn compose_rejects(&self, outcomes: &[IngestedFile], known: &[Option<usize>]) -> Result<PathBuf> {
         let mut starts = vec![0u64];
         self.log.files.iter().for_each(|f| starts.push(starts[starts.len() - 1] + f.rejects()));
         let path = self.staging.file("rejects.jsonl");
         disk::write_atomic(&path, |out| {
-            let (mut old, mut at) = (Lines::open(&self.project.rejects())?, 0);
+            let (mut old, mut at) = (RejectLines::open(&self.project.rejects())?, 0);
             for (outcome, known) in outcomes.iter().zip(known) {
                 if let Some(i) = known.filter(|_| outcome.kept_rejects > 0) {
                     if starts[i] < at {
                         // The order of the files has changed: begin at the top again.
-                        (old, at) = (Lines::open(&self.project.rejects())?, 0);
+                        (old, at) = (RejectLines::open(&self.project.rejects())?, 0);
                     }
                     old.copy(starts[i] - at, outcome.kept_rejects, out)?;
                     at = starts[i] + outcome.kept_rejects;
@@ -381,7 +381,7 @@ impl<'a> Run<'a> {
     }
 
     /// Each source by itself, so that a large good one does not hide a small bad one.
-    fn check_losses(&self, log: &Log) -> Result<()> {
+    fn check_losses(&self, log: &IngestLog) -> Result<()> {
         let mut sources: Vec<&str> = log.files.iter().map(|f| f.source.as_str()).collect();
         sources.dedup();
         for source in sources {
@@ -393,8 +393,8 @@ impl<'a> Run<'a> {
 
     fn note_facts(
         &self,
-        log: &mut Log,
-        tasks: &[Task<'_>],
+        log: &mut IngestLog,
+        tasks: &[FileTask<'_>],
         pieces: &[PartSource],
         files: &[(PathBuf, PathBuf)],
         removed: usize,

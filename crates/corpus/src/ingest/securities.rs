@@ -8,18 +8,18 @@ use anyhow::Result;
 use chrono::NaiveDate;
 
 use crate::ingest::mapped_row::MappedRow;
-use crate::ingest::reader::Fault;
+use crate::ingest::reader::RowFault;
 use inkstone_base::code::Code;
 use inkstone_market::{Security, securities_to_frame};
 use inkstone_tables::frames;
 
 /// Makes a security of a row. Without a column `st`, the name's mark tells (`*ST`, `ST`, `S*ST`, `SST`).
-pub(super) fn security(fields: &MappedRow<'_>) -> Result<Security, Fault> {
+pub(super) fn security(fields: &MappedRow<'_>) -> Result<Security, RowFault> {
     let text = |field: &str| fields.value(field).map(|t| t.into_owned());
     let written = text("code").ok_or_else(|| fields.fault("code", "no code", ""))?;
     let code = Code::parse(&written).ok_or_else(|| fields.fault("code", "not a security code", &written))?;
     let name = text("name").ok_or_else(|| fields.fault("name", "no name", ""))?;
-    let day = |field: &str| -> Result<Option<NaiveDate>, Fault> { Ok(fields.time(field)?.map(|m| m.time.date())) };
+    let day = |field: &str| -> Result<Option<NaiveDate>, RowFault> { Ok(fields.time(field)?.map(|m| m.time.date())) };
     let (from, to) = (day("from")?, day("to")?);
     if from.zip(to).is_some_and(|(from, to)| from >= to) {
         return Err(fields.fault("to", "ends before it begins", &text("to").unwrap_or_default()));

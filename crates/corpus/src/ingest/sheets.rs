@@ -17,7 +17,7 @@ use anyhow::{Context, Result, bail, ensure};
 use calamine::{Data, DataRef, ExcelDateTime, Reader, Xls, Xlsx};
 use chrono::{Duration, NaiveDate};
 
-use crate::ingest::reader::{Cells, Row};
+use crate::ingest::reader::{Cells, SourceRow};
 use inkstone_base::job;
 use inkstone_base::limits;
 
@@ -64,11 +64,11 @@ impl SheetRows {
     }
 
     /// The next rows, empty at the end; only the cells in `used` are written out.
-    pub(super) fn next_batch(&mut self, used: &[bool]) -> Vec<Row> {
+    pub(super) fn next_batch(&mut self, used: &[bool]) -> Vec<SourceRow> {
         let row = |(number, cells): (u64, Vec<Data>)| {
             let text = |(i, used): (usize, &bool)| if *used { cells.get(i).and_then(text_of) } else { None };
             let cells: Cells = used.iter().enumerate().map(text).collect();
-            Row { number, cells: Ok(cells), bytes: Vec::new() }
+            SourceRow { number, cells: Ok(cells), bytes: Vec::new() }
         };
         self.rows.by_ref().take(BATCH_ROWS).map(row).collect()
     }
@@ -103,7 +103,7 @@ impl Held {
 }
 
 /// The cells of a sheet by row, as far to the right as each row goes.
-struct Grid {
+struct SheetGrid {
     rows: BTreeMap<u32, Vec<Data>>,
     /// The first column with a cell, and the number of columns up to the last.
     left: u32,
@@ -114,9 +114,9 @@ struct Grid {
     last: u32,
 }
 
-impl Grid {
-    fn new(held: Held) -> Grid {
-        Grid { rows: BTreeMap::new(), left: 0, width: 0, cells: 0, held, last: 0 }
+impl SheetGrid {
+    fn new(held: Held) -> SheetGrid {
+        SheetGrid { rows: BTreeMap::new(), left: 0, width: 0, cells: 0, held, last: 0 }
     }
 
     /// Puts a cell in its place, as long as no limit is passed.
@@ -148,7 +148,7 @@ impl Grid {
     }
 }
 
-fn grid_of(path: &Path, sheet: Option<&str>) -> Result<Grid> {
+fn grid_of(path: &Path, sheet: Option<&str>) -> Result<SheetGrid> {
     let mut file = File::open(path)?;
     let mut mark = [0; 4];
     let marked = file.read_exact(&mut mark).is_ok();
@@ -157,7 +157,7 @@ fn grid_of(path: &Path, sheet: Option<&str>) -> Result<Grid> {
     let mut held = Held::new(file.metadata()?.len());
     if mark == COMPOUND {
         legacy::check(&file, &mut held)?;
-        let mut grid = Grid::new(Held::new(held.limit));
+        let mut grid = SheetGrid::new(Held::new(held.limit));
         file.seek(SeekFrom::Start(0))?;
         let old = Xls::new(BufReader::new(file));
         let mut workbook = old.context("a workbook that is encrypted (save it without a password) or no .xls")?;
@@ -170,7 +170,7 @@ fn grid_of(path: &Path, sheet: Option<&str>) -> Result<Grid> {
         return Ok(grid);
     }
     packed::check(&file, &mut held)?;
-    let mut grid = Grid::new(held);
+    let mut grid = SheetGrid::new(held);
     file.seek(SeekFrom::Start(0))?;
     let mut workbook: Xlsx<_> = Xlsx::new(BufReader::new(file)).context("no .xlsx workbook")?;
     let name = name_of(&workbook.sheet_names(), sheet)?;

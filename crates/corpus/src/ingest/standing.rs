@@ -8,7 +8,7 @@ use anyhow::{Result, bail};
 use rayon::prelude::*;
 
 use crate::ingest::commit::is_interrupted;
-use crate::ingest::log::Log;
+use crate::ingest::log::IngestLog;
 use crate::ingest::source::{Source, Table};
 use inkstone_base::data::Key;
 use inkstone_base::disk::{self, Damage, Flaw};
@@ -18,7 +18,7 @@ use inkstone_tables::project::Project;
 /// The log, with the files that do not agree with it.
 pub(super) struct Standing {
     /// An empty one where it cannot be trusted: everything is read again.
-    pub(super) log: Log,
+    pub(super) log: IngestLog,
     pub(super) damaged: Vec<Damage>,
     /// Numbers of the log's files that have to be read again.
     pub(super) again: BTreeSet<usize>,
@@ -30,8 +30,9 @@ impl Standing {
     /// Reads every byte that ingest has left. A log that is damaged, or that another version wrote, is as good as none; one of a newer
     /// format is an error.
     pub(super) fn read(project: &Project, ctx: &Ctx) -> Result<Standing> {
-        let none = |damaged| Standing { log: Log::default(), damaged, again: BTreeSet::new(), lost: BTreeSet::new() };
-        let log = match Log::load(&project.ingest_log()) {
+        let none =
+            |damaged| Standing { log: IngestLog::default(), damaged, again: BTreeSet::new(), lost: BTreeSet::new() };
+        let log = match IngestLog::load(&project.ingest_log()) {
             Ok(log) => log,
             Err(error) => match error.downcast::<Damage>()? {
                 newer @ Damage { flaw: Flaw::Newer(_), .. } => bail!(newer),
@@ -58,7 +59,7 @@ impl Standing {
         Ok(Standing { log, ..standing })
     }
 
-    fn look_at_parts(&mut self, log: &Log, project: &Project, ctx: &Ctx) -> Result<()> {
+    fn look_at_parts(&mut self, log: &IngestLog, project: &Project, ctx: &Ctx) -> Result<()> {
         let parts = project.documents();
         let of_file = |(i, file): (usize, &super::log::FileEntry)| -> Vec<(usize, PathBuf, Key)> {
             file.seals.iter().zip(file.first_part..).map(|(seal, part)| (i, parts.path(part), *seal)).collect()
@@ -80,7 +81,7 @@ impl Standing {
         Ok(())
     }
 
-    fn look_at_tables(&mut self, log: &Log, project: &Project) -> Result<()> {
+    fn look_at_tables(&mut self, log: &IngestLog, project: &Project) -> Result<()> {
         for (table, path) in [(Table::Prices, project.prices()), (Table::Securities, project.securities())] {
             let mine = |i: &usize| log.files[*i].table == table;
             let files: Vec<usize> = (0..log.files.len()).filter(mine).collect();

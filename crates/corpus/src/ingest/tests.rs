@@ -92,7 +92,7 @@ impl Desk {
         all
     }
 
-    pub(super) fn log(&self) -> Log {
+    pub(super) fn log(&self) -> IngestLog {
         disk::read_json(&self.project().ingest_log()).unwrap()
     }
 }
@@ -151,7 +151,7 @@ fn every_format_gives_the_same_documents() {
         json!({"id": "2", "title": "对外投资", "content": "建设“新”产线\n第二段", "codes": [], "date": 20240304}),
     ];
     let lines: String = rows.iter().map(|r| format!("{r}\n")).collect();
-    let mut frame = polars::df!(
+    let mut frame = polars_core::df!(
         "id" => ["1", "2"], "title" => ["业绩预告", "对外投资"], "content" => ["净利润增长", "建设“新”产线\n第二段"],
         "codes" => ["600000;609", ""], "date" => ["2024-03-01 15:00:00", "20240304"]
     )
@@ -552,7 +552,7 @@ fn files_that_cannot_be_read_are_named_with_the_way_out() {
     assert!(message.contains("columns.csv: columns are missing: title or body, published_at"), "{message}");
     let message = error("object.json", b"[1, 2", &|s| s.published_at_default = Some("2024-01-01".into()));
     assert!(message.contains("columns are missing: title or body"), "{message}");
-    let mut frame = polars::df!("title" => ["甲"; 100], "date" => ["2024-03-01"; 100]).unwrap();
+    let mut frame = polars_core::df!("title" => ["甲"; 100], "date" => ["2024-03-01"; 100]).unwrap();
     let whole = desk.dir.path().join("whole.parquet");
     frames::write_parquet(&whole, &mut frame).unwrap();
     let bytes = fs::read(&whole).unwrap();

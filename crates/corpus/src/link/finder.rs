@@ -24,7 +24,7 @@ use inkstone_base::data::{Document, Kind};
 use inkstone_market::Security;
 
 use super::names::{NameTable, Pattern, PatternKind, Rank};
-use super::{Field, Link, Params, Via};
+use super::{Link, Params, TextField, Via};
 
 /// Words which, right behind a name, show that a company is meant.
 const COMPANY_WORDS: [&str; 12] = [
@@ -86,7 +86,7 @@ pub(super) struct Finder {
 
 /// A match that the text around it and the day allow.
 struct Hit<'a> {
-    field: Field,
+    field: TextField,
     start: usize,
     end: usize,
     codes: Vec<u32>,
@@ -117,8 +117,8 @@ impl Finder {
 
     /// The links of the document in `row` of its part.
     pub(super) fn find(&self, row: u32, document: &Document) -> FoundLinks {
-        let mut hits = self.hits(Field::Title, &document.title, document);
-        hits.extend(self.hits(Field::Body, &document.body, document));
+        let mut hits = self.hits(TextField::Title, &document.title, document);
+        hits.extend(self.hits(TextField::Body, &document.body, document));
         let given: BTreeSet<u32> = document.codes.iter().filter_map(|c| self.names.number_of.get(c).copied()).collect();
         let speakers: BTreeSet<u32> = hits.iter().filter(|h| h.speaks).flat_map(|h| h.codes.iter().copied()).collect();
         let named = hits.len();
@@ -127,7 +127,7 @@ impl Finder {
         // Securities that the document speaks of without doubt.
         let certain = hits.iter().filter(|h| !h.doubtful && h.codes.len() == 1).map(|h| h.codes[0]);
         let sure: BTreeSet<u32> = given.iter().copied().chain(certain).collect();
-        let link = |code: &Code, field: Field, start: usize, end: usize, via: Via, ambiguous: bool| Link {
+        let link = |code: &Code, field: TextField, start: usize, end: usize, via: Via, ambiguous: bool| Link {
             row,
             code: code.clone(),
             field,
@@ -137,7 +137,7 @@ impl Finder {
             ambiguous,
         };
         let mut found = FoundLinks { sources, ..FoundLinks::default() };
-        found.links.extend(document.codes.iter().map(|code| link(code, Field::Title, 0, 0, Via::Given, false)));
+        found.links.extend(document.codes.iter().map(|code| link(code, TextField::Title, 0, 0, Via::Given, false)));
         for hit in hits {
             let known: Vec<u32> = hit.codes.iter().copied().filter(|c| sure.contains(c)).collect();
             let meant = if known.len() == 1 { &known } else { &hit.codes };
@@ -156,7 +156,7 @@ impl Finder {
     }
 
     /// The allowed matches of a field: leftmost, then longest, none inside another.
-    fn hits<'a>(&self, field: Field, text: &'a str, document: &Document) -> Vec<Hit<'a>> {
+    fn hits<'a>(&self, field: TextField, text: &'a str, document: &Document) -> Vec<Hit<'a>> {
         let day = document.published_at.date();
         let matches = self.automaton.find_overlapping_iter(text);
         let mut allowed: Vec<Hit<'a>> = matches
@@ -191,7 +191,7 @@ impl Finder {
         allowed
     }
 
-    fn code_hit<'a>(&self, field: Field, place: Mention<'a>, pattern: &Pattern, day: NaiveDate) -> Option<Hit<'a>> {
+    fn code_hit<'a>(&self, field: TextField, place: Mention<'a>, pattern: &Pattern, day: NaiveDate) -> Option<Hit<'a>> {
         let (place, exchange) = place.as_code()?;
         let (_, mut codes) = self.names.meaning(pattern, day)?;
         if let Some(exchange) = exchange {
@@ -494,7 +494,7 @@ mod tests {
             for link in &links {
                 prop_assert!(body.get(link.start as usize..link.end as usize).is_some_and(|s| !s.is_empty()));
             }
-            let spans = super::super::name_spans(&links, 3, Field::Body);
+            let spans = super::super::name_spans(&links, 3, TextField::Body);
             prop_assert!(spans.windows(2).all(|w| w[0].end <= w[1].start));
             let masked = super::super::mask(&body, &spans, "[公司]");
             prop_assert_eq!(masked.matches("[公司]").count(), spans.len());

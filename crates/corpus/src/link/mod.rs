@@ -18,7 +18,7 @@ use std::ops::Range;
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use polars::prelude::{Column, DataFrame, IntoColumn, NamedFrom, Series};
+use polars_core::prelude::{Column, DataFrame, IntoColumn, NamedFrom, Series};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -89,17 +89,17 @@ impl Via {
 /// A text field of a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Field {
+pub enum TextField {
     Title,
     Body,
 }
 
-impl Field {
+impl TextField {
     /// The name used in tables.
     pub fn name(self) -> &'static str {
         match self {
-            Field::Title => "title",
-            Field::Body => "body",
+            TextField::Title => "title",
+            TextField::Body => "body",
         }
     }
 }
@@ -111,7 +111,7 @@ pub struct Link {
     pub row: u32,
     pub code: Code,
     /// Field of the mention; the title for given codes.
-    pub field: Field,
+    pub field: TextField,
     /// First byte of the mention; equal to `end` for given codes.
     pub start: u32,
     /// Byte after the mention.
@@ -128,10 +128,10 @@ pub fn run(clean: &Parts, securities: &[Security], out: &Parts, params: &Params,
     let files = clean.files()?;
     let rules = Key::of_json(&(VERSION, securities, params));
     let mut report = Report::new("link");
-    let (mut counts, mut kept) = (Counts::default(), 0u64);
+    let (mut counts, mut kept) = (LinkCounts::default(), 0u64);
     for (part, file) in files.iter().enumerate() {
         let key = Key::of_json(&(rules, disk::hash_file(file)?));
-        if let Some(counted) = made::stands::<Counts>(out, part, key) {
+        if let Some(counted) = made::stands::<LinkCounts>(out, part, key) {
             ctx.advance(counted.documents)?;
             counts.merge(&counted);
             kept += 1;
@@ -148,7 +148,7 @@ pub fn run(clean: &Parts, securities: &[Security], out: &Parts, params: &Params,
                 .collect::<Result<_>>()
         })?;
         let mut links = Vec::new();
-        let mut counted = Counts::default();
+        let mut counted = LinkCounts::default();
         for found in found {
             counted.add(&found);
             links.extend(found.links);
@@ -167,7 +167,7 @@ pub fn run(clean: &Parts, securities: &[Security], out: &Parts, params: &Params,
 
 /// Numbers of the stage's report.
 #[derive(Default, Serialize, Deserialize)]
-struct Counts {
+struct LinkCounts {
     documents: u64,
     linked: u64,
     by_via: BTreeMap<Via, u64>,
@@ -176,7 +176,7 @@ struct Counts {
     sources: u64,
 }
 
-impl Counts {
+impl LinkCounts {
     fn add(&mut self, found: &FoundLinks) {
         self.documents += 1;
         self.linked += u64::from(found.links.iter().any(|l| !l.ambiguous));
@@ -192,7 +192,7 @@ impl Counts {
         }
     }
 
-    fn merge(&mut self, other: &Counts) {
+    fn merge(&mut self, other: &LinkCounts) {
         let add = |to: &mut BTreeMap<String, u64>, from: &BTreeMap<String, u64>| {
             from.iter().for_each(|(name, n)| *to.entry(name.clone()).or_default() += n);
         };
@@ -254,7 +254,7 @@ fn links_from_frame(frame: &DataFrame) -> Result<Vec<Link>> {
                 Some(Link {
                     row: row.get(i)?,
                     code: Code::canonical(code.get(i)?),
-                    field: [Field::Title, Field::Body].into_iter().find(|f| field.get(i) == Some(f.name()))?,
+                    field: [TextField::Title, TextField::Body].into_iter().find(|f| field.get(i) == Some(f.name()))?,
                     start: start.get(i)?,
                     end: end.get(i)?,
                     via: Via::ALL.into_iter().find(|v| via.get(i) == Some(v.name()))?,
@@ -284,7 +284,7 @@ pub fn codes_of(links: &[Link], row: u32) -> Vec<Code> {
 
 /// Mentions of securities, by name or code, in a field of the document in `row`, ambiguous ones included:
 /// byte ranges, ascending, apart from each other.
-pub fn name_spans(links: &[Link], row: u32, field: Field) -> Vec<Range<usize>> {
+pub fn name_spans(links: &[Link], row: u32, field: TextField) -> Vec<Range<usize>> {
     let mut spans: Vec<Range<usize>> = of_row(links, row)
         .iter()
         .filter(|l| l.field == field && l.start < l.end)
@@ -330,7 +330,7 @@ mod tests {
     fn link(row: u32, code: &str, span: Range<u32>, ambiguous: bool) -> Link {
         let (start, end) = (span.start, span.end);
         let via = if start == end { Via::Given } else { Via::Name };
-        Link { row, code: Code::canonical(code), field: Field::Title, start, end, via, ambiguous }
+        Link { row, code: Code::canonical(code), field: TextField::Title, start, end, via, ambiguous }
     }
 
     #[test]
@@ -345,10 +345,10 @@ mod tests {
         ];
         assert_eq!(codes_of(&links, 1), [Code::canonical("600001.SH")]);
         assert_eq!(codes_of(&links, 2), []);
-        let spans = name_spans(&links, 1, Field::Title);
+        let spans = name_spans(&links, 1, TextField::Title);
         assert_eq!(spans, [0..12, 15..27]);
         assert_eq!(mask(title, &spans, "[公司]"), "[公司]与[公司]");
-        assert!(name_spans(&links, 0, Field::Title).is_empty());
+        assert!(name_spans(&links, 0, TextField::Title).is_empty());
     }
 
     #[test]

@@ -30,7 +30,7 @@ use inkstone_base::limits;
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-struct Written {
+struct DecisionFile {
     accepted: BTreeSet<String>,
     refused: BTreeSet<String>,
     add: Vec<WrittenAdd>,
@@ -99,7 +99,7 @@ impl Decisions {
     }
 
     fn parse(text: &str) -> Result<Decisions> {
-        let written: Written = toml::from_str(text)?;
+        let written: DecisionFile = toml::from_str(text)?;
         if let Some(both) = written.accepted.intersection(&written.refused).next() {
             bail!("{both:?} is both accepted and refused: take it out of one list");
         }

@@ -15,7 +15,7 @@ use crate::clean::CleanDocument;
 use inkstone_base::data::{Document, Report};
 
 /// A sentence of the list: its form, and its publisher if it is boilerplate of one.
-type Known = (u64, Option<u32>);
+type KnownSentence = (u64, Option<u32>);
 
 /// Marks documents, and gathers the list on the way.
 pub(super) struct Marker<'p> {
@@ -25,20 +25,20 @@ pub(super) struct Marker<'p> {
     /// Sentences that the user added, by form without names.
     texts: FxHashMap<u64, Vec<usize>>,
     /// Sentences that stood first in a document, by part and row.
-    firsts: FxHashMap<(u32, u32), Vec<Known>>,
+    firsts: FxHashMap<(u32, u32), Vec<KnownSentence>>,
     /// The sentences of the list as they stood first.
-    as_written: FxHashMap<Known, String>,
+    as_written: FxHashMap<KnownSentence, String>,
 }
 
 /// A document's sentences, and the sentences of the list that stood first in it.
 pub(super) struct Marked {
     pub(super) sentences: Vec<Sentence>,
-    pub(super) firsts: Vec<(Known, String)>,
+    pub(super) firsts: Vec<(KnownSentence, String)>,
 }
 
 impl<'p> Marker<'p> {
     pub(super) fn new(mut learned: Learned, decisions: Decisions, params: &'p Params) -> Marker<'p> {
-        let mut firsts: FxHashMap<(u32, u32), Vec<Known>> = FxHashMap::default();
+        let mut firsts: FxHashMap<(u32, u32), Vec<KnownSentence>> = FxHashMap::default();
         let mut note = |entry: &mut RecurringSentence, publisher: Option<(u32, &str)>, hash: u64| {
             entry.refused = decisions.refused.contains(&id_of(publisher.map(|p| p.1), hash));
             let known = (hash, publisher.map(|p| p.0));
@@ -112,7 +112,7 @@ impl<'p> Marker<'p> {
     }
 
     /// Takes sentences of the list as they stood first.
-    pub(super) fn note(&mut self, firsts: Vec<(Known, String)>) {
+    pub(super) fn note(&mut self, firsts: Vec<(KnownSentence, String)>) {
         self.as_written.extend(firsts);
     }
 

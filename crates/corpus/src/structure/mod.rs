@@ -46,7 +46,7 @@ use form::{Former, names_of};
 use learn::{Gathered, told_apart};
 use mark::{Marked, Marker};
 use outline::outlined;
-use past::{Measurer, Records};
+use past::{Measurer, SentenceRecords};
 
 pub use decisions::Decisions;
 pub use list::{Boilerplate, Status, decide, read_list};
@@ -80,12 +80,12 @@ pub fn run(
     let scratch = || Scratch::within(out.folder());
     let mut gathered = Gathered::new(scratch()?);
     let mut records = match Measurer::new(params, tokenizer, base)? {
-        Some(measurer) => Some(Records::new(measurer, scratch()?)),
+        Some(measurer) => Some(SentenceRecords::new(measurer, scratch()?)),
         None => None,
     };
     for (part, file) in (0..).zip(&files) {
         let docs = clean_of_part(file)?;
-        let measurer = records.as_ref().map(Records::measurer);
+        let measurer = records.as_ref().map(SentenceRecords::measurer);
         let found = each(&docs, 0, ctx, |_, doc| Ok(gather(doc, params, measurer)))?;
         for (row, (doc, (hashes, record))) in (0..).zip(docs.iter().zip(found)) {
             let time = doc.document.published_at;
@@ -103,7 +103,7 @@ pub fn run(
         None => None,
     };
     let mut marker = Marker::new(learned, decisions, params);
-    let mut counts = Counts::default();
+    let mut counts = StructureCounts::default();
     for (part, file) in (0..).zip(&files) {
         let docs = clean_of_part(file)?;
         let first = counts.documents as usize;
@@ -191,14 +191,14 @@ fn gather(doc: &CleanDocument, params: &Params, measurer: Option<&Measurer>) -> 
 
 /// Numbers of the stage's report.
 #[derive(Default)]
-struct Counts {
+struct StructureCounts {
     documents: u64,
     sections: BTreeMap<Section, u64>,
     /// Sentences and boilerplate by publisher.
     publishers: BTreeMap<String, (u64, u64)>,
 }
 
-impl Counts {
+impl StructureCounts {
     fn add(&mut self, publisher: &str, sentences: &[Sentence]) {
         self.documents += 1;
         if !self.publishers.contains_key(publisher) {

@@ -135,7 +135,7 @@ fn mixed(mut hash: u64) -> u32 {
 }
 
 /// The records of the corpus while they are gathered, in the order of the parts.
-pub(super) struct Records {
+pub(super) struct SentenceRecords {
     measurer: Measurer,
     scratch: Scratch,
     /// Of each document: its time, and where its record begins.
@@ -144,9 +144,9 @@ pub(super) struct Records {
     shingles: u64,
 }
 
-impl Records {
-    pub(super) fn new(measurer: Measurer, scratch: Scratch) -> Records {
-        Records { measurer, scratch, places: Vec::new(), written: 0, shingles: 0 }
+impl SentenceRecords {
+    pub(super) fn new(measurer: Measurer, scratch: Scratch) -> SentenceRecords {
+        SentenceRecords { measurer, scratch, places: Vec::new(), written: 0, shingles: 0 }
     }
 
     pub(super) fn measurer(&self) -> &Measurer {
@@ -162,8 +162,8 @@ impl Records {
     }
 
     /// Measures all documents in the order of their times. `results` takes 12 bytes a sentence.
-    pub(super) fn measure(self, mut results: Scratch, ctx: &Ctx) -> Result<Measured> {
-        let Records { measurer, scratch, places, written, shingles, .. } = self;
+    pub(super) fn measure(self, mut results: Scratch, ctx: &Ctx) -> Result<MeasuredSentences> {
+        let SentenceRecords { measurer, scratch, places, written, shingles, .. } = self;
         let map = scratch.map()?;
         let records: &[u32] = disk::numbers(map.as_ref());
         let record = |i: usize| {
@@ -191,19 +191,19 @@ impl Records {
             }
         }
         let collisions = measurer.novelty.then(|| past.occupied(measurer.novelty_days));
-        Ok(Measured { results: results.map()?, begins, collisions })
+        Ok(MeasuredSentences { results: results.map()?, begins, collisions })
     }
 }
 
 /// The figures of all sentences.
-pub(super) struct Measured {
+pub(super) struct MeasuredSentences {
     results: Option<Mmap>,
     begins: Vec<u64>,
     /// Probability at the end of the corpus that a new shingle is taken for a known one.
     pub(super) collisions: Option<f64>,
 }
 
-impl Measured {
+impl MeasuredSentences {
     /// The figures of a document, which is known by its number in the order of the parts.
     pub(super) fn salience(&self, document: usize, sentence: usize) -> Salience {
         let all: &[[f32; 3]] = disk::numbers(self.results.as_ref());

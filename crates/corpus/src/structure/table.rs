@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
-use polars::prelude::{Column, DataFrame, IntoColumn, NamedFrom, Series};
+use polars_core::prelude::{Column, DataFrame, IntoColumn, NamedFrom, Series};
 
 use super::{Measure, Section};
 use inkstone_tables::corpus::{column, texts_column, texts_of};

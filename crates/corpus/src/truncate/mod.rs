@@ -39,7 +39,7 @@ use inkstone_text::Truncation;
 pub use keep::KeptText;
 pub use layout::{Layout, Passage};
 pub use over::combine;
-pub use pick::View;
+pub use pick::TokenView;
 pub use sections::{SectionCounts, SectionShare};
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

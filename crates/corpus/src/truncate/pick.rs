@@ -11,14 +11,14 @@ use inkstone_text::Truncation;
 
 /// The tokens of a document that a model sees at once.
 #[derive(Clone, Debug, PartialEq)]
-pub struct View {
+pub struct TokenView {
     /// Ranges of numbers of tokens, which ascend and do not touch.
     pub tokens: Vec<Range<usize>>,
     /// Sum over the tokens of the TF-IDF salience of their sentences.
     pub weight: f64,
 }
 
-impl View {
+impl TokenView {
     pub fn len(&self) -> usize {
         self.tokens.iter().map(ExactSizeIterator::len).sum()
     }
@@ -33,7 +33,7 @@ impl View {
     }
 
     /// Ranges of numbers of the tokens that any of the views keeps, which ascend and do not touch.
-    pub fn union(views: &[View]) -> Vec<Range<usize>> {
+    pub fn union(views: &[TokenView]) -> Vec<Range<usize>> {
         joined(views.iter().flat_map(|view| view.tokens.clone()).collect())
     }
 }
@@ -41,7 +41,7 @@ impl View {
 impl Strategy {
     /// The views of a document: one, or one for each window; none where nothing is left. `specials` = special tokens that the model adds
     /// to each view, `draw` = the random number of seed and document.
-    pub fn views(&self, layout: &Layout, specials: usize, draw: u64) -> Vec<View> {
+    pub fn views(&self, layout: &Layout, specials: usize, draw: u64) -> Vec<TokenView> {
         let is_title = |passage: &&Passage| passage.section == Section::Title;
         let dropped = |passage: &&Passage| {
             self.drop_boilerplate && passage.is_boilerplate() || self.drop_title && is_title(passage)
@@ -79,9 +79,9 @@ impl Strategy {
         let view = |mut tokens: Vec<Range<usize>>| {
             tokens.extend_from_slice(&title);
             let tokens = joined(tokens);
-            View { weight: weight(layout, &tokens), tokens }
+            TokenView { weight: weight(layout, &tokens), tokens }
         };
-        let mut views: Vec<View> = picked.into_iter().map(view).filter(|view| !view.is_empty()).collect();
+        let mut views: Vec<TokenView> = picked.into_iter().map(view).filter(|view| !view.is_empty()).collect();
         if views.is_empty() && !title.is_empty() {
             views.push(view(Vec::new()));
         }

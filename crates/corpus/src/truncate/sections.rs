@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Layout, View};
+use super::{Layout, TokenView};
 use crate::structure::Section;
 
 /// Tokens of a section, in all and kept.
@@ -23,8 +23,8 @@ pub struct SectionCounts {
 
 impl SectionCounts {
     /// Counts a document. Tokens of several windows count once.
-    pub fn add(&mut self, layout: &Layout, views: &[View]) {
-        let ranges = View::union(views);
+    pub fn add(&mut self, layout: &Layout, views: &[TokenView]) {
+        let ranges = TokenView::union(views);
         for passage in layout.passages() {
             let at = Section::ALL.iter().position(|section| *section == passage.section).unwrap_or_default();
             let (start, end) = (passage.tokens.start, passage.tokens.end);

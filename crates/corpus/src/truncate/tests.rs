@@ -204,7 +204,7 @@ proptest! {
     ) {
         prop_assume!(!strategy.drop_boilerplate && !strategy.drop_title);
         let views = strategy.views(&layout, specials, draw);
-        let seen: usize = views.iter().map(View::len).sum();
+        let seen: usize = views.iter().map(TokenView::len).sum();
         match strategy.limit(specials) {
             None => prop_assert_eq!(seen, layout.tokens()),
             Some(limit) if strategy.over().is_none() => {

@@ -10,7 +10,7 @@ use super::cost::Cost;
 use super::reading::{ReadDocument, join};
 use inkstone_base::data::Key;
 use inkstone_base::job::Ctx;
-use inkstone_corpus::truncate::{Layout, Over, Pick, Strategy, View, combine};
+use inkstone_corpus::truncate::{Layout, Over, Pick, Strategy, TokenView, combine};
 use inkstone_onnx::Encoder;
 use inkstone_text::Segmenter;
 
@@ -94,7 +94,7 @@ pub(super) fn pieces<'t>(
 }
 
 /// A view by the windows that hold its tokens, each weighing as many as are kept of it. `starts` = first bytes of the windows.
-fn put_together(view: &View, tokens: &[Range<usize>], starts: &[usize], first: usize) -> PiecedView {
+fn put_together(view: &TokenView, tokens: &[Range<usize>], starts: &[usize], first: usize) -> PiecedView {
     let mut shares: Vec<(usize, f64)> = Vec::new();
     for token in view.tokens.iter().cloned().flatten() {
         let unit = starts.partition_point(|&start| start <= tokens[token].start).saturating_sub(1) + first;
@@ -114,7 +114,7 @@ fn joined(text: &str, kept: &[Range<usize>]) -> String {
 }
 
 impl Pieces<'_> {
-    fn piece(&mut self, text: &str, view: &View, tokens: &[Range<usize>]) -> PiecedView {
+    fn piece(&mut self, text: &str, view: &TokenView, tokens: &[Range<usize>]) -> PiecedView {
         let number = self.pieces.len();
         self.pieces.push(Cow::Owned(joined(text, &view.bytes(tokens))));
         PiecedView { pieces: vec![(number, 1.0)], weight: view.weight }

@@ -12,7 +12,7 @@ use inkstone_base::code::Code;
 use inkstone_base::data::{Document, Key};
 use inkstone_base::job::Ctx;
 use inkstone_corpus::clean::{CleanDocument, clean_of_part};
-use inkstone_corpus::link::{Field, Link, codes_of, links_of_part, mask, name_spans};
+use inkstone_corpus::link::{Link, TextField, codes_of, links_of_part, mask, name_spans};
 use inkstone_corpus::structure::{Sentence, sentences_of_part};
 use inkstone_corpus::truncate::{Pick, combine};
 use inkstone_models::Fields;
@@ -191,7 +191,7 @@ impl PartReader<'_> {
             target: feature.target.text_of(document).map(str::to_owned),
         };
         if feature.reads(document.kind) && shut_out.is_none() {
-            let names = [Field::Title, Field::Body].map(|field| name_spans(&self.links, row, field));
+            let names = [TextField::Title, TextField::Body].map(|field| name_spans(&self.links, row, field));
             let names = [&names[0][..], &names[1][..]];
             if feature.masks_names() {
                 shift(&mut read.sentences, document.title.len(), names);

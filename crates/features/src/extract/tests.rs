@@ -9,7 +9,7 @@ use super::*;
 use inkstone_base::code::Code;
 use inkstone_base::data::{Document, Kind};
 use inkstone_corpus::clean::{CleanDocument, clean_to_frame};
-use inkstone_corpus::link::{Field, Link, Via, links_to_frame};
+use inkstone_corpus::link::{Link, TextField, Via, links_to_frame};
 use inkstone_corpus::structure::{self, Measure};
 use inkstone_lab::factor::{Params, Plan, Within};
 use inkstone_models::{Preset, SvdParams, VectorizerParams};
@@ -84,7 +84,7 @@ impl Corpus {
                     label: labels.get(to_a_part * part + row).cloned().flatten(),
                     ..Document::default()
                 };
-                for (field, text) in [(Field::Title, title), (Field::Body, body)] {
+                for (field, text) in [(TextField::Title, title), (TextField::Body, body)] {
                     if let Some(start) = text.find("远山") {
                         let (start, end) = (start as u32, (start + "远山".len()) as u32);
                         let code = Code::canonical("600001.SH");

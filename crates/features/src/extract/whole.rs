@@ -14,7 +14,7 @@ use inkstone_base::job::Ctx;
 use inkstone_corpus::clean::{CleanDocument, clean_of_part};
 use inkstone_corpus::link::{codes_of, links_of_part};
 use inkstone_corpus::structure::{Sentence, sentences_of_part};
-use inkstone_corpus::truncate::{Layout, SectionCounts, SectionShare, Strategy, View};
+use inkstone_corpus::truncate::{Layout, SectionCounts, SectionShare, Strategy, TokenView};
 use inkstone_tables::corpus::Parts;
 use inkstone_text::{Cut, Mode, Segmenter};
 
@@ -46,7 +46,7 @@ pub fn read_whole(clean: &Parts, links: &Parts, sentences: &Parts, i: usize, see
 impl WholeDocument {
     /// Applies a strategy, in tokens of `words`, or in characters where the strategy counts these. Returns the layout, its views, and
     /// the bytes of each token.
-    pub fn views(&self, strategy: &Strategy, words: &Segmenter) -> (Layout, Vec<View>, Vec<Range<usize>>) {
+    pub fn views(&self, strategy: &Strategy, words: &Segmenter) -> (Layout, Vec<TokenView>, Vec<Range<usize>>) {
         let tokens: Vec<_> =
             strategy.counter(words).tokens(&self.text).iter().map(|token| token.start..token.end).collect();
         let layout = Layout::new(tokens.iter().map(|token| token.start), &self.sentences);

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context, Result, ensure};
 use chrono::NaiveDateTime;
-use polars::prelude::{DataFrame, StringChunked};
+use polars_core::prelude::{DataFrame, StringChunked};
 use rustc_hash::FxHashMap;
 
 use inkstone_base::job::Ctx;

@@ -1,6 +1,6 @@
 use anyhow::Result;
 use chrono::NaiveDate;
-use polars::prelude::{IntoColumn, NamedFrom, Series};
+use polars_core::prelude::{IntoColumn, NamedFrom, Series};
 use serde_json::json;
 
 use super::*;

@@ -15,8 +15,9 @@ use std::io::{BufWriter, Seek, SeekFrom, Write};
 use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
-use polars::io::parquet::write::BatchedWriter;
-use polars::prelude::{Column, IntoColumn, NamedFrom, ParquetWriter, Series};
+use polars_core::prelude::{Column, IntoColumn, NamedFrom, Series};
+use polars_io::parquet::write::BatchedWriter;
+use polars_io::prelude::ParquetWriter;
 
 use super::{Columns, Rows};
 use inkstone_base::disk::{self, Formulas};
@@ -351,7 +352,7 @@ mod tests {
         assert!(error.contains("256 KB") && error.contains("--max-features"), "{error}");
     }
 
-    fn shape(frame: &polars::prelude::DataFrame) -> (usize, Vec<String>) {
+    fn shape(frame: &polars_core::prelude::DataFrame) -> (usize, Vec<String>) {
         (frame.height(), frame.get_column_names().iter().map(ToString::to_string).collect())
     }
 

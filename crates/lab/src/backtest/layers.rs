@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use rayon::prelude::*;
 
 use crate::backtest::cross::Cross;
-use crate::backtest::preset::Cut;
+use crate::backtest::preset::QuantileCut;
 use crate::backtest::{Layers, Params, Stability};
 use inkstone_base::job::Ctx;
 use inkstone_base::stats::{average_ranks, complete, mean, pearson, quantile, std};
@@ -14,10 +14,10 @@ use inkstone_market::Market;
 /// Quantile of each name of a cross, from 1 (lowest); 0 for none. `None`: the date cannot be cut by the rules of the preset.
 pub(super) fn assign(cross: &Cross, market: &Market, params: &Params) -> Option<Vec<u16>> {
     match params.rules().cut {
-        Cut::Ranks if params.within_industry => Some(within_industries(cross, market, params.quantiles)),
-        Cut::Ranks => Some(cut(&average_ranks(&cross.values), params.quantiles)),
-        Cut::Values => qcut(&cross.values, params.quantiles),
-        Cut::Groups => {
+        QuantileCut::Ranks if params.within_industry => Some(within_industries(cross, market, params.quantiles)),
+        QuantileCut::Ranks => Some(cut(&average_ranks(&cross.values), params.quantiles)),
+        QuantileCut::Values => qcut(&cross.values, params.quantiles),
+        QuantileCut::Groups => {
             // Qlib groups rows of scores and labels: a name without a label is in none.
             let labelled: Vec<usize> = (0..cross.names.len()).filter(|&k| cross.has_return(k)).collect();
             let values: Vec<f64> = labelled.iter().map(|&k| cross.values[k]).collect();
@@ -150,7 +150,7 @@ fn date_means(cross: &Cross, returns: &[f64], market: &Market, params: &Params) 
 /// Top minus bottom quantile of these returns of one date.
 pub(super) fn spread(cross: &Cross, returns: &[f64], market: &Market, params: &Params) -> f64 {
     let rules = params.rules();
-    let spread = if rules.cut == Cut::Groups {
+    let spread = if rules.cut == QuantileCut::Groups {
         // `nlargest` and `nsmallest` of the names with a label, ties in the order of the table.
         let (values, returns) = complete(&cross.values, returns);
         let size = (values.len() as f64 * (1.0 / params.quantiles as f64)) as usize;

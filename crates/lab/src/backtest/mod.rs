@@ -41,7 +41,7 @@ pub use outcome::{
 };
 pub use params::{Params, Weights};
 pub use preset::Preset;
-pub use quick::{Ranked, Rows};
+pub use quick::{Ranked, RankedValues};
 
 use crate::backtest::cross::{Prices, pair};
 use crate::backtest::layers::{layers, stability};

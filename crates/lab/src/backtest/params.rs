@@ -5,7 +5,7 @@ use chrono::{NaiveDateTime, NaiveTime};
 use serde::{Deserialize, Serialize};
 
 use super::outcome::Alignment;
-use super::preset::{Preset, Rules};
+use super::preset::{Preset, PresetRules};
 use inkstone_base::code::Code;
 use inkstone_market::{AUCTION, CLOSE, LimitRule, Market, OPEN, Price};
 
@@ -201,7 +201,7 @@ impl Params {
     }
 
     /// The choices of the preset.
-    pub(super) fn rules(&self) -> &'static Rules {
+    pub(super) fn rules(&self) -> &'static PresetRules {
         self.preset.rules()
     }
 

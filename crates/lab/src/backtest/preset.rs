@@ -22,7 +22,7 @@ pub enum Preset {
 }
 
 /// Choices that a preset makes.
-pub(super) struct Rules {
+pub(super) struct PresetRules {
     /// Trading days from the factor's date to the trade, if the parameters give none.
     pub delay: i32,
     /// Price of the trade, if the parameters give none.
@@ -41,7 +41,7 @@ pub(super) struct Rules {
     pub outlier: Option<f64>,
     /// True if a value is dropped when any horizon has no return, and not only when all have none.
     pub whole_rows: bool,
-    pub cut: Cut,
+    pub cut: QuantileCut,
     /// True if the spread is halved, since its two legs need twice the capital.
     pub halves_spread: bool,
     /// True if annual returns and falls are of sums of returns, not of compounded ones.
@@ -52,7 +52,7 @@ pub(super) struct Rules {
 
 /// A way to cut the names of a date into quantiles.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Cut {
+pub(super) enum QuantileCut {
     /// By edges of the average ranks, within industries if the parameters say so.
     Ranks,
     /// By edges of the values (`pandas.qcut`); a date without distinct edges is left out.
@@ -61,7 +61,7 @@ pub(super) enum Cut {
     Groups,
 }
 
-const DEFAULT: Rules = Rules {
+const DEFAULT: PresetRules = PresetRules {
     delay: 1,
     price: Price::Open,
     demean: false,
@@ -71,13 +71,13 @@ const DEFAULT: Rules = Rules {
     fills_prices: true,
     outlier: None,
     whole_rows: false,
-    cut: Cut::Ranks,
+    cut: QuantileCut::Ranks,
     halves_spread: false,
     adds_up: false,
     python_slices: false,
 };
 
-const ALPHALENS: Rules = Rules {
+const ALPHALENS: PresetRules = PresetRules {
     delay: 0,
     price: Price::Close,
     demean: true,
@@ -86,17 +86,17 @@ const ALPHALENS: Rules = Rules {
     gated: false,
     outlier: Some(20.0),
     whole_rows: true,
-    cut: Cut::Values,
+    cut: QuantileCut::Values,
     halves_spread: true,
     ..DEFAULT
 };
 
-const QLIB: Rules = Rules {
+const QLIB: PresetRules = PresetRules {
     price: Price::Close,
     every_date: true,
     gated: false,
     fills_prices: false,
-    cut: Cut::Groups,
+    cut: QuantileCut::Groups,
     halves_spread: true,
     adds_up: true,
     python_slices: true,
@@ -104,7 +104,7 @@ const QLIB: Rules = Rules {
 };
 
 impl Preset {
-    pub(super) fn rules(self) -> &'static Rules {
+    pub(super) fn rules(self) -> &'static PresetRules {
         match self {
             Preset::Default => &DEFAULT,
             Preset::Alphalens => &ALPHALENS,

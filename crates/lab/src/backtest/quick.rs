@@ -12,7 +12,7 @@ use chrono::NaiveDateTime;
 use rayon::prelude::*;
 
 use crate::backtest::cross::Prices;
-use crate::backtest::preset::Cut;
+use crate::backtest::preset::QuantileCut;
 use crate::backtest::{Params, layers};
 use crate::factor::Factor;
 use inkstone_base::job::Ctx;
@@ -43,7 +43,7 @@ pub struct Ranked<'a> {
 }
 
 /// The values of a factor, ranked by date.
-pub struct Rows<'a> {
+pub struct RankedValues<'a> {
     factor: &'a Factor,
     orders: Vec<RankOrder>,
 }
@@ -79,16 +79,16 @@ impl<'a> Ranked<'a> {
     }
 
     /// The values that a backtest would use: those that were known in time, or all if look-ahead is allowed.
-    pub fn rows<'f>(&self, factor: &'f Factor, ctx: &Ctx) -> Result<Rows<'f>> {
+    pub fn rows<'f>(&self, factor: &'f Factor, ctx: &Ctx) -> Result<RankedValues<'f>> {
         self.rows_where(factor, self.params.uses_late_values(), ctx)
     }
 
     /// All values, also those that were known too late.
-    pub(crate) fn all_rows<'f>(&self, factor: &'f Factor, ctx: &Ctx) -> Result<Rows<'f>> {
+    pub(crate) fn all_rows<'f>(&self, factor: &'f Factor, ctx: &Ctx) -> Result<RankedValues<'f>> {
         self.rows_where(factor, true, ctx)
     }
 
-    fn rows_where<'f>(&self, factor: &'f Factor, late: bool, ctx: &Ctx) -> Result<Rows<'f>> {
+    fn rows_where<'f>(&self, factor: &'f Factor, late: bool, ctx: &Ctx) -> Result<RankedValues<'f>> {
         factor.check_axes(self.market)?;
         let row = |t: usize| {
             ctx.check()?;
@@ -98,11 +98,11 @@ impl<'a> Ranked<'a> {
             Ok(ordered(factor.values.row(t).iter().enumerate().map(value)))
         };
         let orders = ctx.install(|| (0..self.market.dates().len()).into_par_iter().map(row).collect::<Result<_>>())?;
-        Ok(Rows { factor, orders })
+        Ok(RankedValues { factor, orders })
     }
 
     /// RankIC by date, NaN where there is none.
-    pub fn series(&self, rows: &Rows, ctx: &Ctx) -> Result<Vec<f64>> {
+    pub fn series(&self, rows: &RankedValues, ctx: &Ctx) -> Result<Vec<f64>> {
         let date = |scratch: &mut Scratch, t: usize| {
             ctx.check()?;
             Ok(self.rank_ic(rows, t, t, scratch))
@@ -113,7 +113,7 @@ impl<'a> Ranked<'a> {
 
     /// RankIC by date when the values of the dates in `span` stand `shift` dates later, those at the end at the
     /// beginning. On one thread: draws run beside each other.
-    pub fn shifted(&self, rows: &Rows, span: &Range<usize>, shift: usize) -> Vec<f64> {
+    pub fn shifted(&self, rows: &RankedValues, span: &Range<usize>, shift: usize) -> Vec<f64> {
         let mut scratch = Scratch::new(self.market.codes().len());
         let n = span.len();
         let from = |t: usize| span.start + (t - span.start + n - shift % n) % n;
@@ -121,7 +121,7 @@ impl<'a> Ranked<'a> {
     }
 
     /// RankIC of the values of date `from` with the returns of date `to`.
-    fn rank_ic(&self, rows: &Rows, from: usize, to: usize, scratch: &mut Scratch) -> f64 {
+    fn rank_ic(&self, rows: &RankedValues, from: usize, to: usize, scratch: &mut Scratch) -> f64 {
         let (values, returns) = (&rows.orders[from], &self.days[to]);
         let Scratch { places, x, y } = scratch;
         places.fill(ABSENT);
@@ -146,7 +146,7 @@ impl<'a> Ranked<'a> {
                 *place = ABSENT;
             }
         }
-        if self.params.rules().cut == Cut::Values {
+        if self.params.rules().cut == QuantileCut::Values {
             let row = rows.factor.values.row(from);
             let values: Vec<f64> = (0..row.len()).filter(|&i| places[i] != ABSENT).map(|i| row[i]).collect();
             if layers::qcut(&values, self.params.quantiles).is_none() {
@@ -159,7 +159,7 @@ impl<'a> Ranked<'a> {
     }
 }
 
-impl Rows<'_> {
+impl RankedValues<'_> {
     /// From the first to the last date with a value; empty without any.
     pub fn span(&self) -> Range<usize> {
         let there = |order: &RankOrder| !order.is_empty();

@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use crate::backtest::correlation::summarise;
 use crate::backtest::cross::Cross;
 use crate::backtest::layers::{assign, cut, spread};
-use crate::backtest::preset::Cut;
+use crate::backtest::preset::QuantileCut;
 use crate::backtest::{ByHorizon, Params, Sample};
 use crate::factor::Factor;
 use inkstone_base::job::Ctx;
@@ -144,7 +144,7 @@ impl Sorted {
                 return None;
             }
             let mut part = cross.part(places);
-            let quantiles = match params.rules().cut == Cut::Ranks && !params.within_industry {
+            let quantiles = match params.rules().cut == QuantileCut::Ranks && !params.within_industry {
                 true => Some(cut(&places.iter().map(|&k| all[k]).collect::<Vec<f64>>(), params.quantiles)),
                 false => assign(&part, market, params),
             };

@@ -10,9 +10,10 @@ use std::sync::Arc;
 use anyhow::{Result, bail};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use polars::prelude::{CompatLevel, DataFrame, DataType, IpcWriter, KeyValueMetadata, SchemaExt, SerWriter};
 use polars_arrow::datatypes::Metadata;
 use polars_arrow::io::ipc::write::{default_ipc_fields, schema_to_bytes};
+use polars_core::prelude::{CompatLevel, DataFrame, DataType, SchemaExt};
+use polars_io::prelude::{IpcWriter, KeyValueMetadata, SerWriter};
 use serde_json::{Value, json};
 
 use inkstone_tables::frames;

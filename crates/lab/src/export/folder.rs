@@ -15,13 +15,12 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use polars::prelude::{Column, CsvWriter, DataFrame, IntoColumn, NamedFrom, SerWriter, Series};
+use polars_core::prelude::DataFrame;
 use walkdir::WalkDir;
 
-use super::{FileEntry, Format, Manifest, arrow};
+use super::{FileEntry, Format, Manifest, arrow, csv};
 use inkstone_base::disk::{self, Damage, Formulas, MARKER, Room};
 use inkstone_base::lock::{self, Attempt, Lock};
-use inkstone_tables::frames;
 
 const MANIFEST: &str = "manifest.json";
 
@@ -74,13 +73,7 @@ impl Folder {
                 disk::seal_parquet(out, |out| arrow::write_parquet(out, table, index))
             }),
             Format::Arrow => self.file(&format!("{path}.arrow"), rows, |out| arrow::write_arrow(out, table, index)),
-            Format::Csv => self.file(&format!("{path}.csv"), rows, |out| {
-                let mut writer = CsvWriter::new(out).include_bom(bom).with_datetime_format(Some("%Y-%m-%d".into()));
-                match formulas {
-                    Formulas::Keep => Ok(writer.finish(table)?),
-                    Formulas::Quote => Ok(writer.finish(&mut quoted(table)?)?),
-                }
-            }),
+            Format::Csv => self.file(&format!("{path}.csv"), rows, |out| csv::write(out, table, bom, formulas)),
         }
     }
 
@@ -296,22 +289,6 @@ fn carry(from: &Path, to: &Path, below: &Path, known: &BTreeSet<String>) -> Resu
 /// A path below an export as the manifest has it.
 fn path_in_export(path: &Path) -> String {
     path.to_string_lossy().replace('\\', "/")
-}
-
-/// A table whose texts and names of columns no spreadsheet computes.
-fn quoted(table: &DataFrame) -> Result<DataFrame> {
-    let quote = |column: &Column| -> Result<Column> {
-        let mut column = column.clone();
-        if let Ok(texts) = column.str() {
-            let texts: Vec<_> =
-                texts.iter().map(|text| text.map(|text| Formulas::Quote.field(text).into_owned())).collect();
-            column = Series::new(column.name().clone(), texts).into_column();
-        }
-        let name = Formulas::Quote.field(column.name()).into_owned();
-        column.rename(name.into());
-        Ok(column)
-    };
-    frames::frame(table.columns().iter().map(quote).collect::<Result<_>>()?)
 }
 
 fn rename(from: &Path, to: &Path) -> Result<()> {

@@ -21,6 +21,7 @@
 
 mod arrow;
 mod codes;
+mod csv;
 mod difference;
 mod folder;
 mod manifest;

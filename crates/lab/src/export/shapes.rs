@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use anyhow::Result;
 use chrono::{NaiveDate, NaiveTime};
-use polars::prelude::{Column, DataFrame, IntoColumn, NamedFrom, Series};
+use polars_core::prelude::{Column, DataFrame, IntoColumn, NamedFrom, Series};
 
 use super::{CodeStyle, ExportFactor};
 use inkstone_base::code::Code;

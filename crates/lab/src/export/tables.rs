@@ -21,7 +21,7 @@
 //! whether values were used that were not known in time.
 
 use anyhow::Result;
-use polars::prelude::{Column, DataFrame, IntoColumn, NamedFrom, Series};
+use polars_core::prelude::{Column, DataFrame, IntoColumn, NamedFrom, Series};
 
 use super::shapes::option;
 use crate::backtest::{IcSummary, Outcome, PortfolioFigures, Sample, YearFigures};

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use chrono::NaiveDate;
-use polars::prelude::{DataFrame, IpcReader, ParquetReader, SerReader};
+use polars_core::prelude::DataFrame;
+use polars_io::prelude::{IpcReader, ParquetReader, SerReader};
 use serde_json::{Value, json};
 
 use super::*;

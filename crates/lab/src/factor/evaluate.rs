@@ -8,8 +8,8 @@ use anyhow::Result;
 use chrono::{NaiveDate, NaiveTime};
 use rayon::prelude::*;
 
-use super::expression::{DayNode, Function, MarketField, Window};
-use super::grid::Grid;
+use super::expression::{DayNode, Function, MarketField, RollingWindow};
+use super::grid::DayGrid;
 use super::{Aggregate, Factor, LookbackUnit, aggregate, process};
 use inkstone_base::job::Ctx;
 use inkstone_market::{AUCTION, CLOSE, Cutoff, Market, OPEN, Price};
@@ -19,21 +19,21 @@ pub(super) struct World<'a> {
     pub(super) market: &'a Market,
     pub(super) cutoff: Cutoff,
     /// Aggregated documents, by reading of the plan.
-    pub(super) readings: &'a [Grid],
+    pub(super) readings: &'a [DayGrid],
     pub(super) factors: &'a [&'a Factor],
 }
 
 /// A number for all cells, or one for each.
 enum Computed {
     Number(f64),
-    Grid(Grid),
+    Grid(DayGrid),
 }
 
-pub(super) fn evaluate(node: &DayNode, world: &World<'_>, ctx: &Ctx) -> Result<Grid> {
+pub(super) fn evaluate(node: &DayNode, world: &World<'_>, ctx: &Ctx) -> Result<DayGrid> {
     Ok(match compute(node, world, ctx)? {
         Computed::Grid(grid) => grid,
         // A bare number is one for every name that traded, known when it is known that it did.
-        Computed::Number(number) => world.filled(Grid::empty(world.market), number),
+        Computed::Number(number) => world.filled(DayGrid::empty(world.market), number),
     })
 }
 
@@ -57,7 +57,7 @@ fn compute(node: &DayNode, world: &World<'_>, ctx: &Ctx) -> Result<Computed> {
         DayNode::Lag(days, inner) => lag(&grid(inner)?, *days, world.market),
         DayNode::Across(function, inner) => across(grid(inner)?, *function, ctx)?,
         DayNode::Residual(inner, on) => {
-            let on: Vec<Grid> = on.iter().map(grid).collect::<Result<_>>()?;
+            let on: Vec<DayGrid> = on.iter().map(grid).collect::<Result<_>>()?;
             residual(grid(inner)?, &on, ctx)?
         }
         DayNode::Fill(number, inner) => world.filled(grid(inner)?, *number),
@@ -65,7 +65,7 @@ fn compute(node: &DayNode, world: &World<'_>, ctx: &Ctx) -> Result<Computed> {
 }
 
 impl World<'_> {
-    fn of_market(&self, field: MarketField) -> Result<Grid> {
+    fn of_market(&self, field: MarketField) -> Result<DayGrid> {
         let market = self.market;
         let price = |price| market.price(price);
         let (panel, time) = match field {
@@ -74,7 +74,7 @@ impl World<'_> {
             MarketField::Vwap => (Some(price(Price::Vwap)?), CLOSE),
             MarketField::Volume | MarketField::Cap => (None, CLOSE),
         };
-        let mut grid = Grid::empty(market);
+        let mut grid = DayGrid::empty(market);
         for t in 0..grid.days() {
             let known = seconds(market.dates()[t], time);
             for i in 0..grid.width {
@@ -89,8 +89,8 @@ impl World<'_> {
         Ok(grid)
     }
 
-    fn of_factor(&self, factor: &Factor) -> Grid {
-        let mut grid = Grid::empty(self.market);
+    fn of_factor(&self, factor: &Factor) -> DayGrid {
+        let mut grid = DayGrid::empty(self.market);
         for t in 0..grid.days() {
             for i in 0..grid.width {
                 let cell = t * grid.width + i;
@@ -105,7 +105,7 @@ impl World<'_> {
     }
 
     /// A number for the names that traded and have none.
-    fn filled(&self, mut grid: Grid, number: f64) -> Grid {
+    fn filled(&self, mut grid: DayGrid, number: f64) -> DayGrid {
         for t in 0..grid.days() {
             let known = day_is_over(self.market, self.cutoff, t);
             for i in 0..grid.width {
@@ -137,10 +137,16 @@ pub(super) fn seconds(date: NaiveDate, time: NaiveTime) -> i64 {
 }
 
 /// Aggregate of the days of a look-back that have a number, from the first to the last day of each name's life.
-fn rolling(grid: &Grid, aggregate: Aggregate, window: Window, world: &World<'_>, ctx: &Ctx) -> Result<Grid> {
+fn rolling(
+    grid: &DayGrid,
+    aggregate: Aggregate,
+    window: RollingWindow,
+    world: &World<'_>,
+    ctx: &Ctx,
+) -> Result<DayGrid> {
     let market = world.market;
     let dates = market.dates();
-    let mut made = Grid::empty(market);
+    let mut made = DayGrid::empty(market);
     let width = made.width;
     let rows: Vec<Vec<(f64, i64, u32)>> = ctx.install(|| {
         let row = |t: usize| {
@@ -180,8 +186,8 @@ fn rolling(grid: &Grid, aggregate: Aggregate, window: Window, world: &World<'_>,
     Ok(made)
 }
 
-fn lag(grid: &Grid, days: usize, market: &Market) -> Grid {
-    let mut made = Grid::empty(market);
+fn lag(grid: &DayGrid, days: usize, market: &Market) -> DayGrid {
+    let mut made = DayGrid::empty(market);
     let shift = days * grid.width;
     for cell in shift..grid.values.len() {
         let lives = market.life(cell % grid.width).is_some_and(|(_, last)| cell / grid.width <= last);
@@ -194,7 +200,7 @@ fn lag(grid: &Grid, days: usize, market: &Market) -> Grid {
 }
 
 /// Each date's names set against one another.
-fn across(mut grid: Grid, function: Function, ctx: &Ctx) -> Result<Grid> {
+fn across(mut grid: DayGrid, function: Function, ctx: &Ctx) -> Result<DayGrid> {
     by_date(&mut grid, ctx, |row, _| {
         let names: Vec<usize> = (0..row.len()).filter(|&i| row[i].is_finite()).collect();
         let mut x: Vec<f64> = names.iter().map(|&i| row[i]).collect();
@@ -209,7 +215,7 @@ fn across(mut grid: Grid, function: Function, ctx: &Ctx) -> Result<Grid> {
 }
 
 /// Residuals of least squares with an intercept over each date's names.
-fn residual(mut grid: Grid, on: &[Grid], ctx: &Ctx) -> Result<Grid> {
+fn residual(mut grid: DayGrid, on: &[DayGrid], ctx: &Ctx) -> Result<DayGrid> {
     for other in on {
         grid = grid.join(other, |value, other| if other.is_finite() { value } else { f64::NAN });
     }
@@ -224,7 +230,7 @@ fn residual(mut grid: Grid, on: &[Grid], ctx: &Ctx) -> Result<Grid> {
 }
 
 /// Replaces the numbers of each date, which then are known when the last of them is.
-fn by_date(grid: &mut Grid, ctx: &Ctx, replace: impl Fn(&[f64], usize) -> Vec<(usize, f64)> + Sync) -> Result<()> {
+fn by_date(grid: &mut DayGrid, ctx: &Ctx, replace: impl Fn(&[f64], usize) -> Vec<(usize, f64)> + Sync) -> Result<()> {
     let rows: Vec<Vec<(usize, f64)>> = ctx.install(|| {
         let row = |t: usize| {
             ctx.check()?;

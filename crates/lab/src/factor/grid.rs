@@ -4,7 +4,7 @@ use inkstone_market::Market;
 
 /// Numbers of days, `[dates, codes]` row-major; NaN where there is none.
 #[derive(Clone, Debug)]
-pub(super) struct Grid {
+pub(super) struct DayGrid {
     pub(super) values: Vec<f64>,
     /// Seconds since 1970 of the Shanghai wall clock; meaningless where there is no number.
     pub(super) known: Vec<i64>,
@@ -13,11 +13,11 @@ pub(super) struct Grid {
     pub(super) width: usize,
 }
 
-impl Grid {
-    pub(super) fn empty(market: &Market) -> Grid {
+impl DayGrid {
+    pub(super) fn empty(market: &Market) -> DayGrid {
         let (days, width) = (market.dates().len(), market.codes().len());
         let cells = days * width;
-        Grid { values: vec![f64::NAN; cells], known: vec![i64::MIN; cells], documents: vec![0; cells], width }
+        DayGrid { values: vec![f64::NAN; cells], known: vec![i64::MIN; cells], documents: vec![0; cells], width }
     }
 
     pub(super) fn days(&self) -> usize {
@@ -36,13 +36,13 @@ impl Grid {
     }
 
     /// Each number changed by itself.
-    pub(super) fn map(mut self, change: impl Fn(f64) -> f64) -> Grid {
+    pub(super) fn map(mut self, change: impl Fn(f64) -> f64) -> DayGrid {
         self.values.iter_mut().for_each(|value| *value = change(*value));
         self
     }
 
     /// Two numbers made one, known when both are.
-    pub(super) fn join(mut self, other: &Grid, combine: impl Fn(f64, f64) -> f64) -> Grid {
+    pub(super) fn join(mut self, other: &DayGrid, combine: impl Fn(f64, f64) -> f64) -> DayGrid {
         for (cell, value) in self.values.iter_mut().enumerate() {
             *value = combine(*value, other.values[cell]);
             self.known[cell] = self.known[cell].max(other.known[cell]);

@@ -38,7 +38,7 @@ pub use table::Factor;
 pub use trace::{Contribution, ReadingTrace, TracedCell, TracedDate, TracedDay, TracedDocument, TracedName};
 
 use evaluate::{World, day_is_over, evaluate, seconds};
-use grid::Grid;
+use grid::DayGrid;
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
 use inkstone_market::{CLOSE, Cutoff, Market, Panel};
@@ -64,7 +64,7 @@ pub struct Signal {
 
 impl Signal {
     /// A signal of the first document of a story in the first reading, with weight 1.
-    #[cfg(any(test, feature = "testing"))]
+    #[cfg(test)]
     pub fn of(code: u32, date: u32, known_at: NaiveDateTime, value: f64) -> Signal {
         Signal { code, date, known_at, value, weight: 1.0, first: true, document: 0, reading: 0 }
     }
@@ -108,7 +108,7 @@ pub fn build(plan: &Plan, inputs: &Inputs<'_>, params: &Params, ctx: &Ctx) -> Re
     report.rows_out = report.rows_in - report.dropped_rows();
     let world = World { market, cutoff: inputs.cutoff, readings: &readings, factors: inputs.factors };
     let value = evaluate(&plan.value, &world, ctx).with_context(|| format!("factor {:?}", params.name))?;
-    let controls: Vec<(&str, Grid)> = plan
+    let controls: Vec<(&str, DayGrid)> = plan
         .controls
         .iter()
         .map(|(text, node)| Ok((text.as_str(), evaluate(node, &world, ctx)?)))
@@ -136,7 +136,7 @@ fn aggregate_documents<'a>(
     market: &Market,
     report: &mut Report,
     ctx: &Ctx,
-) -> Result<Grid> {
+) -> Result<DayGrid> {
     let (days, width) = (market.dates().len(), market.codes().len());
     let mut by_code: Vec<Vec<Signal>> = vec![Vec::new(); width];
     for signal in signals {
@@ -165,7 +165,7 @@ fn aggregate_documents<'a>(
         };
         by_code.into_par_iter().enumerate().map(column).collect::<Result<_>>()
     })?;
-    let mut grid = Grid::empty(market);
+    let mut grid = DayGrid::empty(market);
     for (i, column) in columns.into_iter().enumerate() {
         for cell in column {
             let place = cell.date * width + i;
@@ -180,14 +180,14 @@ fn aggregate_documents<'a>(
 /// Processes every date of a factor; gives what there was to note, counted.
 fn process_dates(
     factor: &mut Factor,
-    controls: &[(&str, Grid)],
+    controls: &[(&str, DayGrid)],
     inputs: &Inputs<'_>,
     params: &Params,
     ctx: &Ctx,
 ) -> Result<BTreeMap<String, u64>> {
     let market = inputs.market;
     let days = market.dates().len();
-    let controls: Vec<(&str, &Grid)> = controls.iter().map(|(name, grid)| (*name, grid)).collect();
+    let controls: Vec<(&str, &DayGrid)> = controls.iter().map(|(name, grid)| (*name, grid)).collect();
     let processed: Vec<process::DateRow> = ctx.install(|| {
         let row = |t: usize| {
             ctx.check()?;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::grid::Grid;
+use super::grid::DayGrid;
 use crate::factor::{Control, Fill, Params, Standardise, Winsorise};
 use inkstone_base::stats::{average_ranks, mean, quantile, variance};
 use inkstone_market::Market;
@@ -16,7 +16,7 @@ pub(super) struct DateRow {
 }
 
 /// Processes the raw values of date `t`, `[codes]`, NaN where there is none. `controls` are regressed out beside industry and size.
-pub(super) fn row(raw: &[f64], t: usize, market: &Market, params: &Params, controls: &[(&str, &Grid)]) -> DateRow {
+pub(super) fn row(raw: &[f64], t: usize, market: &Market, params: &Params, controls: &[(&str, &DayGrid)]) -> DateRow {
     let mut row = DateRow { values: vec![f64::NAN; raw.len()], notes: Vec::new(), filled: false };
     let mut names: Vec<usize> = (0..raw.len()).filter(|&i| raw[i].is_finite()).collect();
     let mut x: Vec<f64> = names.iter().map(|&i| raw[i]).collect();

@@ -4,7 +4,7 @@
 //! document in the corpus.
 
 use anyhow::{Context, Result, ensure};
-use polars::prelude::{DataFrame, IntoColumn, NamedFrom, Series};
+use polars_core::prelude::{DataFrame, IntoColumn, NamedFrom, Series};
 
 use super::Signal;
 use inkstone_tables::corpus::{column, times_column, times_of};

@@ -4,9 +4,9 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
 use chrono::{DateTime, NaiveDateTime};
-use polars::prelude::{DataFrame, IntoColumn, NamedFrom, Series};
+use polars_core::prelude::{DataFrame, IntoColumn, NamedFrom, Series};
 
-use super::grid::Grid;
+use super::grid::DayGrid;
 use inkstone_base::code::Code;
 use inkstone_base::data::Report;
 use inkstone_market::table::{CODE_NAMES, DATE_NAMES, codes, dates, find, numbers, read_table, require, times};
@@ -61,7 +61,7 @@ impl Factor {
     }
 
     /// A factor of what was computed, not processed yet.
-    pub(super) fn of_grid(name: &str, market: &Market, grid: Grid) -> Factor {
+    pub(super) fn of_grid(name: &str, market: &Market, grid: DayGrid) -> Factor {
         let raw = Panel::from_values(market.dates().clone(), market.codes().clone(), grid.values);
         Factor { name: name.to_owned(), values: raw.clone(), raw, known_at: grid.known, documents: grid.documents }
     }

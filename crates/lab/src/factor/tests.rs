@@ -98,9 +98,9 @@ fn no_news_is_nan_and_a_table_of_strangers_is_refused() {
     assert!(factor.values.at(1, 1).is_nan(), "one name is no cross-section");
     assert_eq!(report.facts["values_on_dates_with_too_few_names"], 1);
     let strangers = inkstone_tables::frames::frame(vec![
-        polars::prelude::Column::new("date".into(), ["2024-01-02"]),
-        polars::prelude::Column::new("code".into(), ["AAPL"]),
-        polars::prelude::Column::new("value".into(), [1.0]),
+        polars_core::prelude::Column::new("date".into(), ["2024-01-02"]),
+        polars_core::prelude::Column::new("code".into(), ["AAPL"]),
+        polars_core::prelude::Column::new("value".into(), [1.0]),
     ])
     .unwrap();
     let error = Factor::from_frame(&strangers, "f", &market).unwrap_err().to_string();

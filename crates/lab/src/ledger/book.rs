@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::{Counted, Entry, Ledger, Looks, Tally};
+use super::{Counted, Entry, Ledger, Looks, TrialTally};
 use crate::backtest::{IcSummary, Params};
 use inkstone_base::data::Key;
 
@@ -36,7 +36,7 @@ pub struct BookTrial {
 
 impl Book {
     pub fn new(ledger: &Ledger) -> Result<Book> {
-        let tally = Tally::new(ledger);
+        let tally = TrialTally::new(ledger);
         let trial = |counted: &Counted<'_>| {
             let entry = counted.kept.unwrap_or(counted.entry).clone();
             let same = ledger.entries().iter().filter(|other| other.trial == entry.trial);

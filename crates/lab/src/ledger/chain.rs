@@ -13,7 +13,7 @@ use anyhow::{Context, Result, bail, ensure};
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
-use super::entry::{Deletion, Details, Entry, Kind, Series, Trial};
+use super::entry::{Deletion, Details, Entry, EntryKind, Series, Trial};
 use super::sharpe::Moments;
 use crate::backtest::nan;
 use inkstone_base::data::Key;
@@ -43,17 +43,17 @@ struct LedgerLine {
     /// Hash of the line before; the zero key in the first.
     previous: Key,
     when: DateTime<Utc>,
-    event: Event,
+    event: LedgerEvent,
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Event {
+enum LedgerEvent {
     Ran(Ran),
     Deleted {
         entries: Vec<u64>,
         reason: String,
-        /// Hash of the attached returns of these entries; none where there are none, and in deletions of versions that kept none.
+        /// Hash of the attached returns of these entries; none where there are none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         returns: Option<Key>,
     },
@@ -61,7 +61,7 @@ enum Event {
 
 #[derive(Clone, Copy, Serialize, Deserialize)]
 struct Ran {
-    kind: Kind,
+    kind: EntryKind,
     trial: Key,
     group: u64,
     moments: Option<Moments>,
@@ -136,7 +136,7 @@ impl Ledger {
             p: trial.p,
             details: Key::of(&packed),
         };
-        let line = LedgerLine { previous: self.seal, when, event: Event::Ran(ran) };
+        let line = LedgerLine { previous: self.seal, when, event: LedgerEvent::Ran(ran) };
         let number = self.append(&line, Some(&packed), &[])?;
         self.entries.push(entry(number, when, ran, self.seal, Some(trial.details.clone())));
         Ok(number)
@@ -160,7 +160,7 @@ impl Ledger {
         let packed = Series::pack_all(gone.filter_map(|entry| Some((entry.number, entry.returns()?))));
         let packed = (!packed.is_empty()).then_some(packed);
         let returns = packed.as_deref().map(Key::of);
-        let event = Event::Deleted { entries: numbers.clone(), reason: reason.to_owned(), returns };
+        let event = LedgerEvent::Deleted { entries: numbers.clone(), reason: reason.to_owned(), returns };
         let number = self.append(&LedgerLine { previous: self.seal, when, event }, packed.as_deref(), &numbers)?;
         let deletion = Deletion { number, when, reason: reason.to_owned() };
         for entry in self.entries.iter_mut().filter(|entry| numbers.binary_search(&entry.number).is_ok()) {
@@ -239,11 +239,11 @@ impl Ledger {
             }
             previous = Some(seal);
             match line.event {
-                Event::Ran(ran) => {
+                LedgerEvent::Ran(ran) => {
                     hashes.push(ran.details);
                     self.entries.push(entry(number, line.when, ran, seal, None));
                 }
-                Event::Deleted { entries, reason, returns } => {
+                LedgerEvent::Deleted { entries, reason, returns } => {
                     if let Some(hash) = returns {
                         match self.attached(number, hash, Series::unpack_all)? {
                             Ok(series) => left.extend(series),

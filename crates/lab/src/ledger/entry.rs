@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context, Result, ensure};
 use chrono::{DateTime, Datelike, NaiveDate, Utc};
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::sharpe::Moments;
@@ -17,7 +17,7 @@ const LEAST_COMMON: usize = 20;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Kind {
+pub enum EntryKind {
     Backtest,
     /// A cell of an experiment that was judged by returns.
     Cell,
@@ -26,7 +26,7 @@ pub enum Kind {
 /// A backtest that ran, to be recorded.
 #[derive(Clone, Debug)]
 pub struct Trial {
-    pub kind: Kind,
+    pub kind: EntryKind,
     /// Two-sided p of the mean RankIC at the horizon that counts; NaN where there is none.
     pub p: f64,
     /// Trading days per year that annual figures are stated with.
@@ -45,7 +45,7 @@ pub struct Details {
     /// Content hashes of what went in, by name: `prices`, `factor`, `corpus`.
     pub inputs: BTreeMap<String, Key>,
     pub version: String,
-    pub figures: Figures,
+    pub figures: EntryFigures,
     /// Daily returns of the long-short portfolio after costs; none where no portfolio was held.
     #[serde(skip)]
     pub returns: Option<Series>,
@@ -53,43 +53,19 @@ pub struct Details {
 
 /// The figures of a backtest that its entry keeps.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(from = "StoredFigures")]
-pub struct Figures {
+pub struct EntryFigures {
     /// Summary of the RankIC by horizon in trading days.
     pub rank_ic: BTreeMap<usize, IcSummary>,
     /// The long-short portfolio after costs.
     pub long_short: PortfolioFigures,
-    /// Mean one-way turnover a day of the long-short portfolio; NaN in entries of versions that kept only `new_names`.
+    /// Mean one-way turnover a day of the long-short portfolio.
+    #[serde(deserialize_with = "nan")]
     pub turnover: f64,
     /// Mean share of names new to the top and bottom quantile.
+    #[serde(deserialize_with = "nan")]
     pub new_names: f64,
     /// True if values were paired with returns that had begun before they were known.
     pub lookahead: bool,
-}
-
-/// Figures as they are kept. Before there was `new_names`, its value was kept as `turnover`.
-#[derive(Deserialize)]
-struct StoredFigures {
-    rank_ic: BTreeMap<usize, IcSummary>,
-    long_short: PortfolioFigures,
-    #[serde(deserialize_with = "nan")]
-    turnover: f64,
-    #[serde(default, deserialize_with = "present")]
-    new_names: Option<f64>,
-    lookahead: bool,
-}
-
-/// A number that is there; a missing one is NaN.
-fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
-    nan(deserializer).map(Some)
-}
-
-impl From<StoredFigures> for Figures {
-    fn from(stored: StoredFigures) -> Figures {
-        let StoredFigures { rank_ic, long_short, turnover, new_names, lookahead } = stored;
-        let (turnover, new_names) = new_names.map_or((f64::NAN, turnover), |new_names| (turnover, new_names));
-        Figures { rank_ic, long_short, turnover, new_names, lookahead }
-    }
 }
 
 /// A series of daily values.
@@ -106,7 +82,7 @@ pub struct Entry {
     /// Number of the entry, from 1 on. Deletions have numbers too.
     pub number: u64,
     pub when: DateTime<Utc>,
-    pub kind: Kind,
+    pub kind: EntryKind,
     /// The key of the trial: hash of its parameters and of the factor and prices. Entries of one key are repetitions.
     pub trial: Key,
     /// The first entry of the trials whose returns resemble these.
@@ -148,18 +124,24 @@ impl Trial {
     /// RankIC at the first horizon.
     pub fn backtest(outcome: &Outcome, parameters: Value, inputs: BTreeMap<String, Key>) -> Trial {
         let horizon = outcome.ic.first().map_or(0, |series| series.horizon);
-        Trial::new(Kind::Backtest, outcome, horizon, parameters, inputs)
+        Trial::new(EntryKind::Backtest, outcome, horizon, parameters, inputs)
     }
 
     /// A cell of an experiment, which is judged by the RankIC at its horizon. Cells that are judged by labels see no returns: they are no
     /// looks at the market.
     pub fn cell(outcome: &Outcome, horizon: usize, parameters: Value, inputs: BTreeMap<String, Key>) -> Trial {
-        Trial::new(Kind::Cell, outcome, horizon, parameters, inputs)
+        Trial::new(EntryKind::Cell, outcome, horizon, parameters, inputs)
     }
 
-    fn new(kind: Kind, outcome: &Outcome, horizon: usize, parameters: Value, inputs: BTreeMap<String, Key>) -> Trial {
+    fn new(
+        kind: EntryKind,
+        outcome: &Outcome,
+        horizon: usize,
+        parameters: Value,
+        inputs: BTreeMap<String, Key>,
+    ) -> Trial {
         let counts = outcome.ic.iter().find(|series| series.horizon == horizon);
-        let figures = Figures {
+        let figures = EntryFigures {
             rank_ic: outcome.ic.iter().map(|series| (series.horizon, series.rank_ic_summary)).collect(),
             long_short: outcome.long_short.total,
             turnover: outcome.long_short.mean_turnover(),
@@ -314,7 +296,7 @@ mod tests {
         renamed.details.factor = "another name".into();
         renamed.details.inputs.insert("corpus".into(), Key::of(b"another corpus that gave the same table"));
         assert_eq!(one.key(), renamed.key());
-        let cell = Trial { kind: Kind::Cell, ..one.clone() };
+        let cell = Trial { kind: EntryKind::Cell, ..one.clone() };
         assert_ne!(one.key(), cell.key());
     }
 
@@ -325,12 +307,6 @@ mod tests {
         assert_eq!((&read.returns, &read.factor), (&details.returns, &details.factor));
         assert_eq!(read.figures.rank_ic[&1].mean, details.figures.rank_ic[&1].mean);
         assert!(read.figures.turnover.is_nan() && read.figures.new_names == 0.25);
-        // An entry of before: its turnover was the share of new names.
-        let mut old = serde_json::to_value(&details).unwrap();
-        old["figures"]["turnover"] = json!(0.125);
-        old["figures"].as_object_mut().unwrap().remove("new_names");
-        let old: Details = serde_json::from_value(old).unwrap();
-        assert!(old.figures.turnover.is_nan() && old.figures.new_names == 0.125);
         let without = Details { returns: None, ..details };
         assert_eq!(Details::unpack(&without.pack()).unwrap().returns, None);
         assert!(Details::unpack(&without.pack()[..20]).is_err());

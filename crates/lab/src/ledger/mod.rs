@@ -30,10 +30,10 @@ use inkstone_base::disk::{self, Room};
 pub use book::{Book, BookTrial};
 pub use chain::Ledger;
 pub use discovery::{benjamini_hochberg, benjamini_yekutieli};
-pub use entry::{Deletion, Details, Entry, Figures, Kind, Series, Trial};
+pub use entry::{Deletion, Details, Entry, EntryFigures, EntryKind, Series, Trial};
 pub use overfitting::{Overfitting, overfitting};
 pub use sharpe::{Moments, expected_maximum};
-pub use tally::{Counted, Tally};
+pub use tally::{Counted, TrialTally};
 
 /// Significance of a result after all trials on the same market, which are all trials of its ledger.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -139,7 +139,7 @@ pub fn record_once(path: &Path, trial: &Trial, when: DateTime<Utc>) -> Result<Lo
 }
 
 fn worth(ledger: &Ledger, trial: &Trial) -> Result<Looks> {
-    Tally::new(ledger).looks(trial.key()).context("what was recorded is in the ledger")
+    TrialTally::new(ledger).looks(trial.key()).context("what was recorded is in the ledger")
 }
 
 /// The standing of trials in the ledger, in their order; none for a trial that was never recorded. Nothing is written.
@@ -148,6 +148,6 @@ pub fn looks(path: &Path, trials: &[Key]) -> Result<Vec<Option<Looks>>> {
         return Ok(vec![None; trials.len()]);
     }
     let ledger = Ledger::read(path)?;
-    let tally = Tally::new(&ledger);
+    let tally = TrialTally::new(&ledger);
     Ok(trials.iter().map(|trial| tally.looks(*trial)).collect())
 }

@@ -7,7 +7,7 @@ use rand_distr::{Distribution, StandardNormal};
 use serde::Deserialize;
 use serde_json::json;
 
-use super::entry::{Details, Figures, Kind, Series, Trial};
+use super::entry::{Details, EntryFigures, EntryKind, Series, Trial};
 use crate::backtest::IcSummary;
 use inkstone_base::data::Key;
 
@@ -67,7 +67,7 @@ pub(super) fn trial_of(name: &str, returns: &[f64]) -> Trial {
     let dates: Vec<NaiveDate> = (0..returns.len() as u64).map(|n| first + Days::new(n)).collect();
     let rank_ic = [(1, IcSummary { n: returns.len(), mean: 0.02, ..IcSummary::default() })].into();
     Trial {
-        kind: Kind::Backtest,
+        kind: EntryKind::Backtest,
         p: 0.5,
         days_per_year: 242,
         details: Details {
@@ -75,7 +75,7 @@ pub(super) fn trial_of(name: &str, returns: &[f64]) -> Trial {
             parameters: json!({"factor": name, "quantiles": 5}),
             inputs: [("factor".to_owned(), Key::of(name.as_bytes())), ("prices".to_owned(), Key::of(b"prices"))].into(),
             version: "0.0.0".to_owned(),
-            figures: Figures { rank_ic, turnover: f64::NAN, new_names: 0.25, ..Figures::default() },
+            figures: EntryFigures { rank_ic, turnover: f64::NAN, new_names: 0.25, ..EntryFigures::default() },
             returns: Series::of(&dates, returns),
         },
     }

@@ -22,7 +22,7 @@ const CONFIDENCE: f64 = 0.95;
 const MOST_OVERFITTING: usize = 200;
 
 /// The trials of a ledger.
-pub struct Tally<'a> {
+pub struct TrialTally<'a> {
     trials: Vec<Counted<'a>>,
     runs: u64,
     deleted: u64,
@@ -43,9 +43,9 @@ pub struct Counted<'a> {
     returns: Option<&'a Series>,
 }
 
-impl<'a> Tally<'a> {
+impl<'a> TrialTally<'a> {
     /// Counts the trials of a ledger.
-    pub fn new(ledger: &'a Ledger) -> Tally<'a> {
+    pub fn new(ledger: &'a Ledger) -> TrialTally<'a> {
         let missing = ledger.missing();
         let mut trials: Vec<Counted<'a>> = Vec::new();
         let mut places: BTreeMap<Key, usize> = BTreeMap::new();
@@ -68,7 +68,7 @@ impl<'a> Tally<'a> {
             };
             past.look(at, entry);
         }
-        Tally {
+        TrialTally {
             runs: ledger.entries().len() as u64 + missing,
             deleted: ledger.entries().iter().filter(|entry| entry.deleted.is_some()).count() as u64,
             missing,

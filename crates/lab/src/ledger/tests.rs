@@ -29,7 +29,7 @@ fn journal(dir: &tempfile::TempDir) -> Journal {
 }
 
 fn looks_of(ledger: &Ledger, trial: &Trial) -> Looks {
-    Tally::new(ledger).looks(trial.key()).unwrap()
+    TrialTally::new(ledger).looks(trial.key()).unwrap()
 }
 
 #[test]
@@ -79,7 +79,7 @@ fn a_test_that_is_done_again_after_a_kill_is_noted_once() {
 fn the_best_of_a_hundred_without_skill_is_seen_through_and_skill_is_seen() {
     let dir = tempfile::tempdir().unwrap();
     let mut ledger = filled(&dir, (0..100).map(|seed| trial(seed, 484)));
-    let tally = Tally::new(&ledger);
+    let tally = TrialTally::new(&ledger);
     let standings: Vec<Looks> = (0..100).map(|seed| tally.standing(trial(seed, 484).key()).unwrap()).collect();
     let best = standings.iter().max_by(|a, b| a.sharpe.total_cmp(&b.sharpe)).unwrap();
     assert!(best.sharpe > 1.2 && best.probabilistic_sharpe > 0.95, "looked at alone it is a find: {best:?}");
@@ -216,7 +216,7 @@ fn nothing_that_is_added_or_deleted_makes_an_earlier_result_look_better() {
                 *before = now;
             }
             // By themselves the estimates would fall.
-            let sharpes = Tally::new(&ledger)
+            let sharpes = TrialTally::new(&ledger)
                 .trials()
                 .iter()
                 .filter_map(|t| t.entry.moments)
@@ -289,7 +289,7 @@ fn deleting_needs_a_reason_and_an_entry_that_is_there() {
     ledger.record(&trial(1, 100), hour(3)).unwrap();
     let looks = looks_of(&ledger, &trial(1, 100));
     assert_eq!((looks.trials, looks.runs, looks.deleted, looks.entry), (1, 2, 1, 3));
-    assert_eq!(Tally::new(&ledger).trials()[0].kept.map(|entry| entry.number), Some(3));
+    assert_eq!(TrialTally::new(&ledger).trials()[0].kept.map(|entry| entry.number), Some(3));
 }
 
 #[test]
@@ -357,7 +357,7 @@ fn details_that_went_without_a_deletion_and_a_lost_note_are_noticed() {
 #[test]
 fn a_trial_without_a_portfolio_is_a_look_without_a_sharpe_ratio() {
     let dir = tempfile::tempdir().unwrap();
-    let mut cell = Trial { kind: Kind::Cell, ..trial(50, 300) };
+    let mut cell = Trial { kind: EntryKind::Cell, ..trial(50, 300) };
     cell.details.returns = None;
     let mut ledger = filled(&dir, [cell.clone(), trial(1, 300)]);
     let own = looks_of(&ledger, &cell);
@@ -389,7 +389,7 @@ fn two_runs_that_record_at_once_wait_for_each_other() {
     });
     let ledger = Ledger::open(&path).unwrap();
     assert_eq!((ledger.entries().len(), ledger.problems().len()), (20, 0));
-    assert_eq!(Tally::new(&ledger).trials().len(), 20);
+    assert_eq!(TrialTally::new(&ledger).trials().len(), 20);
 }
 
 #[test]

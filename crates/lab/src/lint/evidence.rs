@@ -12,7 +12,7 @@ pub struct Texts<'a> {
     /// All signals that the factor was built of.
     pub signals: &'a [Signal],
     /// The documents, in the order in which signals number them. Those without a signal count as text that models were trained on.
-    pub documents: &'a [Document],
+    pub documents: &'a [DocumentEvidence],
     /// The fitted models that gave the values; none where values come from fixed lists.
     pub models: &'a [FittedModel],
     pub cutoff: Cutoff,
@@ -25,14 +25,14 @@ pub struct Texts<'a> {
 /// One reading of the documents by the factor.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TextReading {
-    /// The features whose numbers it takes, by their places in [`Document::models`].
+    /// The features whose numbers it takes, by their places in [`DocumentEvidence::models`].
     pub features: Vec<usize>,
     /// True if the reading counts the first document of a story alone.
     pub first_only: bool,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct Document {
+pub struct DocumentEvidence {
     /// The `doc_id`.
     pub id: String,
     pub kind: Kind,
@@ -55,7 +55,7 @@ pub struct FittedModel {
 
 impl Texts<'_> {
     /// The signals that the factor counts, each with its document.
-    pub(super) fn counted(&self) -> impl Iterator<Item = (&Signal, &Document)> {
+    pub(super) fn counted(&self) -> impl Iterator<Item = (&Signal, &DocumentEvidence)> {
         let both = self.signals.iter().map(|signal| (signal, &self.documents[signal.document as usize]));
         both.filter(|(signal, _)| {
             signal.value.is_finite() && (signal.first || !self.readings[signal.reading as usize].first_only)
@@ -66,7 +66,7 @@ impl Texts<'_> {
     pub(super) fn models<'t>(
         &'t self,
         signal: &Signal,
-        document: &'t Document,
+        document: &'t DocumentEvidence,
     ) -> impl Iterator<Item = &'t FittedModel> {
         let features = &self.readings[signal.reading as usize].features;
         let number = |feature: &usize| document.models.get(*feature).copied().flatten();
@@ -82,7 +82,8 @@ impl Texts<'_> {
         if let Some(signal) = self.signals.iter().find(|signal| signal.reading as usize >= readings) {
             bail!("a signal is of reading {}, but there are {readings} readings", signal.reading);
         }
-        let beyond = |document: &&Document| document.models.iter().flatten().any(|model| *model as usize >= models);
+        let beyond =
+            |document: &&DocumentEvidence| document.models.iter().flatten().any(|model| *model as usize >= models);
         if let Some(document) = self.documents.iter().find(beyond) {
             bail!("document {:?} names a model that is not there; {models} models are", document.id);
         }
@@ -102,7 +103,7 @@ mod tests {
     #[test]
     fn each_reading_answers_for_its_own_features_and_repeats() {
         let at = |day| NaiveDate::from_ymd_opt(2024, 1, day).unwrap().and_hms_opt(9, 0, 0).unwrap();
-        let documents = [Document {
+        let documents = [DocumentEvidence {
             id: "news/0".into(),
             kind: Kind::News,
             published_at: at(5),

@@ -37,7 +37,7 @@ pub enum Finding {
     NoMaskedFactor,
     /// The two factors have no dates in common.
     NoCommonDates,
-    Overlap(Overlap),
+    Overlap(TrainingOverlap),
     Survivors(Survivors),
     /// No document has a time of ingestion.
     NoIngestionTimes(Ingestion),
@@ -267,7 +267,7 @@ pub struct MaskedNamesContext {
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Overlap {
+pub struct TrainingOverlap {
     /// Documents whose model was trained on texts of the corpus.
     pub documents: u64,
     /// Documents that trained the model that scored them, and those of which a near duplicate did.

@@ -37,7 +37,7 @@ use anyhow::Result;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
-pub use evidence::{Document, FittedModel, TextReading, Texts};
+pub use evidence::{DocumentEvidence, FittedModel, TextReading, Texts};
 pub use finding::Finding;
 pub use params::Params;
 

@@ -8,7 +8,7 @@
 use chrono::NaiveDateTime;
 use rustc_hash::FxHashMap;
 
-use crate::lint::finding::{Overlap, SharedTexts};
+use crate::lint::finding::{SharedTexts, TrainingOverlap};
 use crate::lint::{Check, Finding, FittedModel, Params, Standing, Subject, Verdict, no_documents};
 
 pub(super) fn check(subject: &Subject<'_>, params: &Params) -> Verdict {
@@ -48,7 +48,8 @@ pub(super) fn check(subject: &Subject<'_>, params: &Params) -> Verdict {
             story += 1;
         }
     }
-    let finding = |shared| Finding::Overlap(Overlap { documents: tested, shared, of_unknown_training: unknown });
+    let finding =
+        |shared| Finding::Overlap(TrainingOverlap { documents: tested, shared, of_unknown_training: unknown });
     let limit = Some(params.max_overlap);
     if tested == 0 {
         return match unknown {

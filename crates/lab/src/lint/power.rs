@@ -3,7 +3,7 @@
 use anyhow::Result;
 use statrs::distribution::{ContinuousCDF, Normal};
 
-use crate::backtest::{self, Ranked, Rows};
+use crate::backtest::{self, Ranked, RankedValues};
 use crate::factor::Factor;
 use crate::lint::finding::{Draws, Loss, Trade};
 use crate::lint::{Params, Standing, Subject};
@@ -16,7 +16,7 @@ pub(super) struct Power<'a> {
     /// The returns of the backtest's alignment.
     pub ranked: Ranked<'a>,
     /// The values that the backtest uses.
-    pub rows: Rows<'a>,
+    pub rows: RankedValues<'a>,
     /// RankIC by date, NaN where there is none.
     pub series: Vec<f64>,
     pub mean: Mean,

@@ -14,7 +14,7 @@ use chrono::{NaiveDate, NaiveDateTime, TimeDelta};
 use crate::factor::Signal;
 use crate::lint::finding::{Ingestion, IngestionDays, LateWithoutPower, Restated};
 use crate::lint::power::Power;
-use crate::lint::{Check, Document, Finding, Params, Standing, Subject, Verdict, no_documents};
+use crate::lint::{Check, DocumentEvidence, Finding, Params, Standing, Subject, Verdict, no_documents};
 use inkstone_base::job::Ctx;
 
 /// Days within which all documents are ingested when an archive is loaded at once.
@@ -23,7 +23,8 @@ const LOAD_DAYS: i64 = 2;
 pub(super) fn check(subject: &Subject<'_>, power: &Power<'_>, params: &Params, ctx: &Ctx) -> Result<Verdict> {
     let Some(texts) = &subject.texts else { return Ok(no_documents(Check::Restated)) };
     let limit = TimeDelta::days(i64::from(params.restated_days));
-    let is_late = |document: &Document| document.ingested_at.is_some_and(|at| at - document.published_at > limit);
+    let is_late =
+        |document: &DocumentEvidence| document.ingested_at.is_some_and(|at| at - document.published_at > limit);
     let (mut signals, mut known, mut late) = (0u64, 0u64, 0u64);
     let mut loads: BTreeMap<NaiveDate, u64> = BTreeMap::new();
     let (mut published, mut ingested): (Option<(_, _)>, Option<(_, _)>) = (None, None);

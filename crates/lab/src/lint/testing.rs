@@ -7,7 +7,7 @@ use rand_distr::StandardNormal;
 
 use crate::backtest;
 use crate::factor::{self, Aggregate, Factor, Signal, Standardise, Winsorise};
-use crate::lint::{Document, FittedModel, Masked, Subject, TextReading, Texts};
+use crate::lint::{DocumentEvidence, FittedModel, Masked, Subject, TextReading, Texts};
 use inkstone_base::data::Kind;
 use inkstone_base::job::Ctx;
 use inkstone_market::{Cutoff, Market};
@@ -74,7 +74,7 @@ pub(super) struct World {
     pub factor: factor::Params,
     pub backtest: backtest::Params,
     pub signals: Vec<Signal>,
-    pub documents: Vec<Document>,
+    pub documents: Vec<DocumentEvidence>,
     pub models: Vec<FittedModel>,
     pub masked: Option<Vec<Signal>>,
     pub times_assumed: bool,
@@ -211,8 +211,13 @@ impl World {
     }
 }
 
-fn document(story: u32, kind: Kind, published_at: NaiveDateTime, ingested_at: Option<NaiveDateTime>) -> Document {
-    Document { id: format!("posts/{story}"), kind, published_at, ingested_at, story, models: vec![Some(0)] }
+fn document(
+    story: u32,
+    kind: Kind,
+    published_at: NaiveDateTime,
+    ingested_at: Option<NaiveDateTime>,
+) -> DocumentEvidence {
+    DocumentEvidence { id: format!("posts/{story}"), kind, published_at, ingested_at, story, models: vec![Some(0)] }
 }
 
 /// Weekdays from January 2021.

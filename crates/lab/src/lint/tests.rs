@@ -1,7 +1,7 @@
 //! Planted leaks are named, and an honest factor passes.
 
 use chrono::TimeDelta;
-use polars::prelude::DataType;
+use polars_core::prelude::DataType;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::StandardNormal;
@@ -9,7 +9,9 @@ use rand_distr::StandardNormal;
 use crate::backtest;
 use crate::factor::{self, Factor, Signal};
 use crate::lint::testing::{Plan, World};
-use crate::lint::{Check, Document, Finding, Masked, Params, Standing, Subject, TextReading, Texts, Verdict, run};
+use crate::lint::{
+    Check, DocumentEvidence, Finding, Masked, Params, Standing, Subject, TextReading, Texts, Verdict, run,
+};
 use inkstone_base::data::Kind;
 use inkstone_base::job::Ctx;
 use inkstone_corpus::demo;
@@ -246,7 +248,7 @@ fn the_demo_reports_what_had_happened_and_its_placebo_has_nothing_to_break() {
             let Ok(date) = market.calendar().trade_date(published_at, Cutoff::Close) else { continue };
             let Some(code) = codes.get(row).and_then(|code| market.index_of(code)) else { continue };
             let document = documents.len() as u32;
-            documents.push(Document {
+            documents.push(DocumentEvidence {
                 id: ids.get(row).unwrap().to_owned(),
                 kind: Kind::News,
                 published_at,

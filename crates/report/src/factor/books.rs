@@ -2,11 +2,11 @@
 
 use plotters::style::RGBColor;
 
-use super::lines::{Lines, NamedCurve, span};
+use super::lines::{Curves, NamedCurve, span};
 use super::plot::{Across, HEAD, Plot, range};
 use super::series::{bars, curve, falls, growth};
 use super::sheet::{ACROSS, LEFT, Sheet};
-use super::{Chart, FactorPage, notes, titled, words};
+use super::{Chart, FactorReport, notes, titled, words};
 use crate::svg::{self, ABOVE, BELOW, DIM};
 use inkstone_base::language::{Language, Word};
 
@@ -27,12 +27,12 @@ fn grown(name: &str, dates: &[chrono::NaiveDate], returns: &[f64], color: RGBCol
     NamedCurve { name: name.to_owned(), curve: curve(dates, &growth(returns)), color, thick }
 }
 
-fn lines(lines: Vec<NamedCurve>, unit: Word, language: Language) -> Lines {
+fn lines(lines: Vec<NamedCurve>, unit: Word, language: Language) -> Curves {
     let lines = lines.into_iter().filter(|line| !line.curve.is_empty()).collect();
-    Lines { lines, unit: unit.to(language).to_owned(), base: 1.0 }
+    Curves { lines, unit: unit.to(language).to_owned(), base: 1.0 }
 }
 
-fn long_short<'a>(page: &FactorPage<'a>, language: Language) -> Option<Sheet<'a>> {
+fn long_short<'a>(page: &FactorReport<'a>, language: Language) -> Option<Sheet<'a>> {
     const HIGH: i32 = 230;
     const LOW: i32 = 110;
     let book = &page.outcome.long_short;
@@ -47,11 +47,11 @@ fn long_short<'a>(page: &FactorPage<'a>, language: Language) -> Option<Sheet<'a>
         title: titled(page, words::LONG_SHORT, language),
         notes: notes(page, words::LONG_SHORT_CAPTION, language),
         legend: Vec::new(),
-        down: Lines::down(HIGH) + Lines::down(LOW),
+        down: Curves::down(HIGH) + Curves::down(LOW),
         paint: Box::new(move |canvas, top| {
-            let right = Lines::right(&[&wealth]);
+            let right = Curves::right(&[&wealth]);
             wealth.paint(canvas, top, HIGH, right, ends)?;
-            let top = top + Lines::down(HIGH) + HEAD;
+            let top = top + Curves::down(HIGH) + HEAD;
             let values = range(fall.iter().map(|point| point.1), Some(0.0));
             let plot = Plot::new((LEFT, right), (top, top + LOW), Across::dates(ends.0, ends.1), values);
             plot.scales(canvas, words::FALL.to(language), 0.0)?;
@@ -61,7 +61,7 @@ fn long_short<'a>(page: &FactorPage<'a>, language: Language) -> Option<Sheet<'a>
     })
 }
 
-fn legs<'a>(page: &FactorPage<'a>, language: Language) -> Option<Sheet<'a>> {
+fn legs<'a>(page: &FactorReport<'a>, language: Language) -> Option<Sheet<'a>> {
     const HIGH: i32 = 220;
     let book = &page.outcome.long_short;
     let line = |word: Word, returns, color| grown(word.to(language), &book.dates, returns, color, 2);
@@ -73,12 +73,12 @@ fn legs<'a>(page: &FactorPage<'a>, language: Language) -> Option<Sheet<'a>> {
         title: titled(page, words::LEGS, language),
         notes: notes(page, words::LEGS_CAPTION, language),
         legend: Vec::new(),
-        down: Lines::down(HIGH),
-        paint: Box::new(move |canvas, top| legs.paint(canvas, top, HIGH, Lines::right(&[&legs]), ends).map(|_| ())),
+        down: Curves::down(HIGH),
+        paint: Box::new(move |canvas, top| legs.paint(canvas, top, HIGH, Curves::right(&[&legs]), ends).map(|_| ())),
     })
 }
 
-fn turnover<'a>(page: &FactorPage<'a>, language: Language) -> Option<Sheet<'a>> {
+fn turnover<'a>(page: &FactorReport<'a>, language: Language) -> Option<Sheet<'a>> {
     const HIGH: i32 = 150;
     let book = &page.outcome.long_short;
     let shares: Vec<f64> = book.turnover.iter().map(|share| 100.0 * share).collect();
@@ -88,7 +88,7 @@ fn turnover<'a>(page: &FactorPage<'a>, language: Language) -> Option<Sheet<'a>> 
         title: titled(page, words::TURNOVER_BY_MONTH, language),
         notes: notes(page, words::TURNOVER_CAPTION, language),
         legend: Vec::new(),
-        down: Lines::down(HIGH),
+        down: Curves::down(HIGH),
         paint: Box::new(move |canvas, top| {
             let values = range(bars.iter().map(|bar| bar.2), Some(0.0));
             let sides = (top + HEAD, top + HEAD + HIGH);
@@ -99,7 +99,7 @@ fn turnover<'a>(page: &FactorPage<'a>, language: Language) -> Option<Sheet<'a>> 
     })
 }
 
-fn portfolios<'a>(page: &FactorPage<'a>, language: Language) -> Option<Sheet<'a>> {
+fn portfolios<'a>(page: &FactorReport<'a>, language: Language) -> Option<Sheet<'a>> {
     const HIGH: i32 = 260;
     const LOW: i32 = 170;
     let (books, benchmark) = (&page.outcome.portfolios, page.outcome.benchmark.as_ref());
@@ -120,17 +120,17 @@ fn portfolios<'a>(page: &FactorPage<'a>, language: Language) -> Option<Sheet<'a>
     let excess = lines(excess, words::EXCESS_WEALTH, language);
     let dates = books.iter().map(|book| &book.dates).chain(benchmark.map(|benchmark| &benchmark.dates));
     let ends = span(dates.flatten())?;
-    let second = if excess.lines.is_empty() { 0 } else { Lines::down(LOW) };
+    let second = if excess.lines.is_empty() { 0 } else { Curves::down(LOW) };
     Some(Sheet {
         title: titled(page, words::PORTFOLIOS, language),
         notes: notes(page, words::PORTFOLIOS_CAPTION, language),
         legend: Vec::new(),
-        down: Lines::down(HIGH) + second,
+        down: Curves::down(HIGH) + second,
         paint: Box::new(move |canvas, top| {
-            let right = Lines::right(&[&wealth, &excess]);
+            let right = Curves::right(&[&wealth, &excess]);
             wealth.paint(canvas, top, HIGH, right, ends)?;
             if second > 0 {
-                excess.paint(canvas, top + Lines::down(HIGH), LOW, right, ends)?;
+                excess.paint(canvas, top + Curves::down(HIGH), LOW, right, ends)?;
             }
             Ok(())
         }),

@@ -5,7 +5,7 @@ use plotters::style::Color;
 use super::plot::{Across, FOOT, HEAD, Plot, range, room};
 use super::series::Curve;
 use super::sheet::{ACROSS, LEFT, Sheet};
-use super::{Chart, FactorPage, layers, titled, words};
+use super::{Chart, FactorReport, layers, titled, words};
 use crate::svg::{self, DIM};
 use inkstone_base::figures::count;
 use inkstone_base::language::Language;
@@ -43,7 +43,7 @@ fn group(group: &EventGroup, language: Language) -> Group {
     }
 }
 
-fn events<'a>(page: &FactorPage<'a>, language: Language) -> Option<Sheet<'a>> {
+fn events<'a>(page: &FactorReport<'a>, language: Language) -> Option<Sheet<'a>> {
     const HIGH: i32 = 300;
     let study = page.events?;
     let groups: Vec<Group> = study.groups.iter().map(|g| group(g, language)).collect();

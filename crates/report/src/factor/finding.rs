@@ -3,7 +3,7 @@
 //! The sign is stated as it is. A result that may be chance is called so, after all trials if the ledger has them. For a factor that looks
 //! ahead, or that the linter failed, the paragraphs hold only the figures and the reason why they are no evidence.
 
-use super::{FactorPage, words};
+use super::{FactorReport, words};
 use crate::verdict::check_name;
 use inkstone_base::figures::{count, number, percent, probability, rank_ic, ratio};
 use inkstone_base::language::Language;
@@ -26,7 +26,7 @@ pub(super) enum Trust {
 }
 
 /// Trust by the RankIC at the first horizon and by the checks.
-pub(super) fn trust(page: &FactorPage<'_>) -> Trust {
+pub(super) fn trust(page: &FactorReport<'_>) -> Trust {
     if page.outcome.lookahead || page.verdicts.iter().any(|verdict| verdict.standing == Standing::Failed) {
         return Trust::None;
     }
@@ -36,13 +36,13 @@ pub(super) fn trust(page: &FactorPage<'_>) -> Trust {
 }
 
 /// The first horizon with the summary of its RankIC, if there is one.
-pub(super) fn first(page: &FactorPage<'_>) -> Option<(usize, IcSummary)> {
+pub(super) fn first(page: &FactorReport<'_>) -> Option<(usize, IcSummary)> {
     let series = page.outcome.ic.first()?;
     Some((series.horizon, series.rank_ic_summary)).filter(|(_, summary)| summary.mean.is_finite())
 }
 
 /// The finding in paragraphs: the conclusion, the figures, their significance after all trials, and the checks.
-pub(super) fn finding(page: &FactorPage<'_>, language: Language) -> Vec<String> {
+pub(super) fn finding(page: &FactorReport<'_>, language: Language) -> Vec<String> {
     let mut first_of_all: Vec<String> = Vec::new();
     first_of_all.extend(page.outcome.lookahead.then(|| words::LOOKAHEAD.to(language).to_owned()));
     first_of_all.extend(failed(page, language));
@@ -60,7 +60,7 @@ pub(super) fn finding(page: &FactorPage<'_>, language: Language) -> Vec<String> 
     paragraphs.into_iter().map(joined).filter(|paragraph| !paragraph.is_empty()).collect()
 }
 
-fn refused(page: &FactorPage<'_>, language: Language) -> Option<String> {
+fn refused(page: &FactorReport<'_>, language: Language) -> Option<String> {
     let refused = page.outcome.refused.values;
     (refused > 0 && !page.outcome.lookahead).then(|| match language {
         Language::Zh => format!("有 {} 个值在收益开始之前还不可知，已被拒绝。", count(refused)),
@@ -68,7 +68,7 @@ fn refused(page: &FactorPage<'_>, language: Language) -> Option<String> {
     })
 }
 
-fn failed(page: &FactorPage<'_>, language: Language) -> Option<String> {
+fn failed(page: &FactorReport<'_>, language: Language) -> Option<String> {
     let failed = page.verdicts.iter().filter(|verdict| verdict.standing == Standing::Failed);
     let names: Vec<&str> = failed.map(|verdict| check_name(verdict.check).to(language)).collect();
     (!names.is_empty()).then(|| match language {
@@ -111,7 +111,7 @@ fn correlation(horizon: usize, summary: &IcSummary, language: Language) -> Strin
     }
 }
 
-fn book(page: &FactorPage<'_>, language: Language) -> String {
+fn book(page: &FactorReport<'_>, language: Language) -> String {
     let LongShort { dates, total, .. } = &page.outcome.long_short;
     if dates.is_empty() || !total.annual_return.is_finite() {
         return words::NO_BOOK.to(language).to_owned();
@@ -127,7 +127,7 @@ fn book(page: &FactorPage<'_>, language: Language) -> String {
 }
 
 /// Source of the return before costs.
-fn legs(page: &FactorPage<'_>, language: Language) -> Option<String> {
+fn legs(page: &FactorReport<'_>, language: Language) -> Option<String> {
     let (book, days) = (&page.outcome.long_short, f64::from(page.outcome.days_per_year));
     let [long, short] = [&book.long, &book.short].map(|leg| days * mean(leg.iter().copied()));
     let (long, short) = (Some(percent(long)).filter(|_| long.is_finite())?, percent(short));
@@ -139,7 +139,7 @@ fn legs(page: &FactorPage<'_>, language: Language) -> Option<String> {
     })
 }
 
-fn looks(page: &FactorPage<'_>, language: Language) -> String {
+fn looks(page: &FactorReport<'_>, language: Language) -> String {
     let Some(looks) = page.looks else { return words::NO_LOOKS.to(language).to_owned() };
     let (trials, deflated) = (count(looks.trials), probability(looks.deflated_sharpe));
     let (best, q) = (number(looks.expected_best, 2), probability(looks.q));
@@ -155,7 +155,7 @@ fn looks(page: &FactorPage<'_>, language: Language) -> String {
 }
 
 /// Conclusion; none where nothing was found.
-fn judgement(page: &FactorPage<'_>, language: Language) -> Option<String> {
+fn judgement(page: &FactorReport<'_>, language: Language) -> Option<String> {
     let zh = language == Language::Zh;
     let trust = trust(page);
     if trust == Trust::None {
@@ -200,7 +200,7 @@ fn judgement(page: &FactorPage<'_>, language: Language) -> Option<String> {
     Some(sentences.join(if zh { "" } else { " " }))
 }
 
-fn linted(page: &FactorPage<'_>, language: Language) -> String {
+fn linted(page: &FactorReport<'_>, language: Language) -> String {
     if page.verdicts.is_empty() {
         return words::NO_VERDICTS.to(language).to_owned();
     }

@@ -5,13 +5,13 @@ use anyhow::Result;
 use super::finding::{Trust, finding, trust};
 use super::manifest::manifest;
 use super::tables::{self, SectionPart};
-use super::{Chart, FactorPage, books, events, ic, layers, names, words};
+use super::{Chart, FactorReport, books, events, ic, layers, names, words};
 use crate::html::frontier_picture;
 use crate::page::{both, both_of, closed, each, each_picture, opened, paragraph, section, text};
 use inkstone_base::language::{Language, Word};
 
 /// The whole page of a factor.
-pub fn factor_html(page: &FactorPage<'_>) -> Result<String> {
+pub fn factor_html(page: &FactorReport<'_>) -> Result<String> {
     let chart = |chart| chart_of(page, chart);
     let mut portfolios = vec![chart(&books::PORTFOLIOS)?, tables::books(page)];
     portfolios.extend(tables::portfolio_years(page));
@@ -67,7 +67,7 @@ fn shout() -> String {
 
 /// Charts and tables of a section, each table with what is to be known of its figures: loudly that they look ahead, if they do, and
 /// which return a value is paired with. What is not there is said once.
-fn part(page: &FactorPage<'_>, pieces: Vec<SectionPart>) -> String {
+fn part(page: &FactorReport<'_>, pieces: Vec<SectionPart>) -> String {
     let alignment = Language::ALL.map(|language| words::alignment(page.outcome, language));
     let caption = match alignment[0].is_empty() {
         true => String::new(),
@@ -90,7 +90,7 @@ fn part(page: &FactorPage<'_>, pieces: Vec<SectionPart>) -> String {
     html
 }
 
-fn finding_paragraphs(page: &FactorPage<'_>) -> String {
+fn finding_paragraphs(page: &FactorReport<'_>) -> String {
     let class = if trust(page) == Trust::None { "finding bad" } else { "finding" };
     let paragraphs = each(|language| {
         finding(page, language).iter().map(|paragraph| format!("<p>{}</p>", text(paragraph))).collect()
@@ -98,7 +98,7 @@ fn finding_paragraphs(page: &FactorPage<'_>) -> String {
     format!("<div class=\"{class}\">{paragraphs}</div>\n")
 }
 
-fn chart_of(page: &FactorPage<'_>, chart: &Chart) -> Result<SectionPart> {
+fn chart_of(page: &FactorReport<'_>, chart: &Chart) -> Result<SectionPart> {
     let picture = each_picture(|language| {
         let Some(sheet) = (chart.sheet)(page, language) else { return Ok(None) };
         Ok(Some((sheet.svg(page.outcome.lookahead, false, language)?, sheet.caption(language))))
@@ -106,7 +106,7 @@ fn chart_of(page: &FactorPage<'_>, chart: &Chart) -> Result<SectionPart> {
     Ok(picture.map_or(SectionPart::Nothing(chart.none), SectionPart::Chart))
 }
 
-fn frontiers(page: &FactorPage<'_>) -> Result<String> {
+fn frontiers(page: &FactorReport<'_>) -> Result<String> {
     if page.experiments.is_empty() {
         return Ok(paragraph(words::NO_EXPERIMENTS));
     }

@@ -2,11 +2,11 @@
 
 use plotters::style::RGBColor;
 
-use super::lines::{Lines, NamedCurve, span};
+use super::lines::{Curves, NamedCurve, span};
 use super::plot::{Across, FOOT, HEAD, Plot, range};
 use super::series::{bars, curve, sums};
 use super::sheet::{ACROSS, LEFT, Sheet};
-use super::{Chart, FactorPage, notes, titled, words};
+use super::{Chart, FactorReport, notes, titled, words};
 use crate::legend::Symbol;
 use crate::svg::{self, ABOVE, BELOW, INK};
 use inkstone_base::language::Language;
@@ -22,7 +22,7 @@ fn of_sign(value: f64) -> RGBColor {
     if value < 0.0 { BELOW } else { ABOVE }
 }
 
-fn rank_ic<'a>(page: &FactorPage<'a>, language: Language) -> Option<Sheet<'a>> {
+fn rank_ic<'a>(page: &FactorReport<'a>, language: Language) -> Option<Sheet<'a>> {
     const HIGH: i32 = 180;
     const LOW: i32 = 130;
     let all = &page.outcome.ic;
@@ -36,31 +36,31 @@ fn rank_ic<'a>(page: &FactorPage<'a>, language: Language) -> Option<Sheet<'a>> {
         color: svg::series(i),
         thick: 2,
     };
-    let sums = Lines {
+    let sums = Curves {
         lines: all.iter().enumerate().map(line).collect(),
         unit: words::SUM_OF_RANK_IC.to(language).to_owned(),
         base: 0.0,
     };
     let unit = if monthly { words::BY_MONTH } else { words::RANK_IC };
     let unit = format!("{} · {}", unit.to(language), words::days(first.horizon, language));
-    let right = Lines::right(&[&sums]);
+    let right = Curves::right(&[&sums]);
     Some(Sheet {
         title: titled(page, words::RANK_IC, language),
         notes: notes(page, words::IC_CAPTION, language),
         legend: Vec::new(),
-        down: Lines::down(HIGH) + Lines::down(LOW),
+        down: Curves::down(HIGH) + Curves::down(LOW),
         paint: Box::new(move |canvas, top| {
             let values = range(bars.iter().map(|bar| bar.2), Some(0.0));
             let sides = (top + HEAD, top + HEAD + HIGH);
             let plot = Plot::new((LEFT, right), sides, Across::dates(ends.0, ends.1), values);
             plot.scales(canvas, &unit, 0.0)?;
             plot.bars(canvas, &bars, of_sign)?;
-            sums.paint(canvas, top + Lines::down(HIGH), LOW, right, ends).map(|_| ())
+            sums.paint(canvas, top + Curves::down(HIGH), LOW, right, ends).map(|_| ())
         }),
     })
 }
 
-fn decay<'a>(page: &FactorPage<'a>, language: Language) -> Option<Sheet<'a>> {
+fn decay<'a>(page: &FactorReport<'a>, language: Language) -> Option<Sheet<'a>> {
     const HIGH: i32 = 220;
     let decay = &page.outcome.decay;
     let bars: Vec<(usize, f64)> =

@@ -2,11 +2,11 @@
 
 use plotters::style::{Color, RGBColor};
 
-use super::lines::{Lines, NamedCurve, span};
+use super::lines::{Curves, NamedCurve, span};
 use super::plot::{Across, HEAD, Plot, range};
 use super::series::curve;
 use super::sheet::{ACROSS, Sheet};
-use super::{Chart, FactorPage, notes, titled, words};
+use super::{Chart, FactorReport, notes, titled, words};
 use crate::svg::{self, ABOVE, BELOW, INK};
 use inkstone_base::language::Language;
 use inkstone_lab::backtest::LayerReturns;
@@ -31,7 +31,7 @@ pub(super) fn shade(number: usize, quantiles: usize) -> RGBColor {
     RGBColor(mix(from.0, to.0), mix(from.1, to.1), mix(from.2, to.2))
 }
 
-fn wealth<'a>(page: &FactorPage<'a>, language: Language) -> Option<Sheet<'a>> {
+fn wealth<'a>(page: &FactorReport<'a>, language: Language) -> Option<Sheet<'a>> {
     const HIGH: i32 = 300;
     let layers = &page.outcome.layers;
     let quantiles = layers.wealth.len();
@@ -44,20 +44,20 @@ fn wealth<'a>(page: &FactorPage<'a>, language: Language) -> Option<Sheet<'a>> {
     };
     let lines: Vec<NamedCurve> = layers.wealth.iter().enumerate().map(line).filter(|l| !l.curve.is_empty()).collect();
     let ends = span(layers.dates.iter()).filter(|_| !lines.is_empty())?;
-    let lines = Lines { lines, unit: words::WEALTH.to(language).to_owned(), base: 1.0 };
+    let lines = Curves { lines, unit: words::WEALTH.to(language).to_owned(), base: 1.0 };
     Some(Sheet {
         title: titled(page, words::LAYERS_WEALTH, language),
         notes: notes(page, words::WEALTH_CAPTION, language),
         legend: Vec::new(),
-        down: Lines::down(HIGH),
-        paint: Box::new(move |canvas, top| lines.paint(canvas, top, HIGH, Lines::right(&[&lines]), ends).map(|_| ())),
+        down: Curves::down(HIGH),
+        paint: Box::new(move |canvas, top| lines.paint(canvas, top, HIGH, Curves::right(&[&lines]), ends).map(|_| ())),
     })
 }
 
 /// Mean returns at one horizon in per cent: of each layer, with the half width of its interval.
 type Means = (usize, Vec<(f64, f64)>);
 
-fn means<'a>(page: &FactorPage<'a>, language: Language) -> Option<Sheet<'a>> {
+fn means<'a>(page: &FactorReport<'a>, language: Language) -> Option<Sheet<'a>> {
     const HIGH: i32 = 170;
     const MOST: usize = 3;
     let layers = &page.outcome.layers;
@@ -78,12 +78,12 @@ fn means<'a>(page: &FactorPage<'a>, language: Language) -> Option<Sheet<'a>> {
         title: titled(page, words::LAYERS_MEAN, language),
         notes,
         legend: Vec::new(),
-        down: rows * Lines::down(HIGH),
+        down: rows * Curves::down(HIGH),
         paint: Box::new(move |canvas, top| {
             let wide = ACROSS / columns as i32;
             for (i, (horizon, means)) in horizons.iter().enumerate() {
                 let (column, row) = ((i % MOST) as i32, (i / MOST) as i32);
-                let top = top + row * Lines::down(HIGH) + HEAD;
+                let top = top + row * Curves::down(HIGH) + HEAD;
                 let sides = (column * wide + 60, (column + 1) * wide - 14);
                 let whisker = |m: &(f64, f64)| if m.1.is_finite() { [m.0 - m.1, m.0 + m.1] } else { [m.0; 2] };
                 let values = range(means.iter().flat_map(whisker), Some(0.0));

@@ -20,7 +20,7 @@ pub(super) struct NamedCurve {
 }
 
 /// Curves on one scale.
-pub(super) struct Lines {
+pub(super) struct Curves {
     /// The curves; drawn in this order.
     pub(super) lines: Vec<NamedCurve>,
     /// Name of the scale.
@@ -29,14 +29,14 @@ pub(super) struct Lines {
     pub(super) base: f64,
 }
 
-impl Lines {
+impl Curves {
     /// Pixels of the plot with its scales, for one this high.
     pub(super) fn down(high: i32) -> i32 {
         HEAD + high + FOOT
     }
 
     /// The right side of a plot that leaves room for the names of these curves.
-    pub(super) fn right(several: &[&Lines]) -> i32 {
+    pub(super) fn right(several: &[&Curves]) -> i32 {
         let names = several.iter().flat_map(|lines| &lines.lines).map(|line| line.name.as_str());
         ACROSS - room(names).max(20)
     }

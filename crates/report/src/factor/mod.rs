@@ -38,7 +38,7 @@ pub use html::factor_html;
 
 /// Inputs of a report on a factor.
 #[derive(Clone, Copy, Debug)]
-pub struct FactorPage<'a> {
+pub struct FactorReport<'a> {
     pub outcome: &'a Outcome,
     /// Returns around documents, if that was looked at.
     pub events: Option<&'a EventStudy>,
@@ -61,7 +61,7 @@ struct Chart {
     /// Text in place of a chart without data.
     none: Word,
     /// Makes it ready; none where there is nothing to draw.
-    sheet: for<'a> fn(&FactorPage<'a>, Language) -> Option<Sheet<'a>>,
+    sheet: for<'a> fn(&FactorReport<'a>, Language) -> Option<Sheet<'a>>,
 }
 
 /// Every chart but the frontiers, in the order of the page.
@@ -81,7 +81,7 @@ const CHARTS: [&Chart; 11] = [
 
 /// The charts as SVG files that stand alone, in one language: the stem of a file's name, and the SVG. What has nothing to show is
 /// left out; [`crate::png()`] makes bitmaps of them.
-pub fn factor_charts(page: &FactorPage<'_>, language: Language) -> Result<Vec<(String, String)>> {
+pub fn factor_charts(page: &FactorReport<'_>, language: Language) -> Result<Vec<(String, String)>> {
     let mut charts = Vec::with_capacity(CHARTS.len() + page.experiments.len());
     for chart in CHARTS {
         if let Some(sheet) = (chart.sheet)(page, language) {
@@ -98,12 +98,12 @@ pub fn factor_charts(page: &FactorPage<'_>, language: Language) -> Result<Vec<(S
 }
 
 /// A chart's title with the factor's name.
-fn titled(page: &FactorPage<'_>, title: Word, language: Language) -> String {
+fn titled(page: &FactorReport<'_>, title: Word, language: Language) -> String {
     format!("{} · {}", page.outcome.factor, title.to(language))
 }
 
 /// Caption of a chart: its content, and the return that a value is paired with.
-fn notes(page: &FactorPage<'_>, caption: Word, language: Language) -> Vec<String> {
+fn notes(page: &FactorReport<'_>, caption: Word, language: Language) -> Vec<String> {
     let notes = [caption.to(language).to_owned(), words::alignment(page.outcome, language)];
     notes.into_iter().filter(|note| !note.is_empty()).collect()
 }

@@ -4,11 +4,11 @@ use chrono::NaiveDate;
 use plotters::style::text_anchor::{HPos, VPos};
 use plotters::style::{Color, RGBColor};
 
-use super::lines::{Lines, span};
+use super::lines::{Curves, span};
 use super::plot::{Across, FOOT, HEAD, Plot, range, short};
 use super::series::bars;
 use super::sheet::{ACROSS, LEFT, Sheet};
-use super::{Chart, FactorPage, notes, titled, words};
+use super::{Chart, FactorReport, notes, titled, words};
 use crate::legend::Symbol;
 use crate::svg::{self, ABOVE, BASELINE, BELOW, DIM, GRID, INK, NOT_SHOWN, TYPE};
 use inkstone_base::language::Language;
@@ -20,7 +20,7 @@ pub(super) const COVERAGE: Chart = Chart { stem: "coverage", none: words::NO_COV
 /// RankIC among some of the names.
 pub(super) const SAMPLES: Chart = Chart { stem: "samples", none: words::NO_SAMPLES, sheet: samples };
 
-fn coverage<'a>(page: &FactorPage<'a>, language: Language) -> Option<Sheet<'a>> {
+fn coverage<'a>(page: &FactorReport<'a>, language: Language) -> Option<Sheet<'a>> {
     const HIGH: i32 = 170;
     let coverage = &page.outcome.coverage;
     let means = |names: &[u32]| {
@@ -37,7 +37,7 @@ fn coverage<'a>(page: &FactorPage<'a>, language: Language) -> Option<Sheet<'a>> 
             (Symbol::Bar(ABOVE), words::WITH_VALUE.to(language).to_owned()),
             (Symbol::Bar(NOT_SHOWN), words::TRADED.to(language).to_owned()),
         ],
-        down: Lines::down(HIGH),
+        down: Curves::down(HIGH),
         paint: Box::new(move |canvas, top| {
             let values = range(names.iter().chain(&universe).map(|bar| bar.2), Some(0.0));
             let sides = (top + HEAD, top + HEAD + HIGH);
@@ -62,12 +62,12 @@ enum SampleRow {
     Sample(String, IcSummary),
 }
 
-fn samples<'a>(page: &FactorPage<'a>, language: Language) -> Option<Sheet<'a>> {
+fn samples<'a>(page: &FactorReport<'a>, language: Language) -> Option<Sheet<'a>> {
     const ROW: i32 = 22;
     let outcome = page.outcome;
     let mut rows = Vec::new();
-    let whole = outcome.ic.first().map(|series| series.rank_ic_summary).filter(|s| s.mean.is_finite());
-    rows.extend(whole.map(|summary| SampleRow::Sample(words::ALL_NAMES.to(language).to_owned(), summary)));
+    let all_names = outcome.ic.first().map(|series| series.rank_ic_summary).filter(|s| s.mean.is_finite());
+    rows.extend(all_names.map(|summary| SampleRow::Sample(words::ALL_NAMES.to(language).to_owned(), summary)));
     let there = |sample: &&inkstone_lab::backtest::Sample| sample.rank_ic.first().is_some_and(|s| s.mean.is_finite());
     let samples: Vec<&inkstone_lab::backtest::Sample> = outcome.samples.iter().filter(there).collect();
     for kind in samples.chunk_by(|a, b| a.by == b.by) {
@@ -106,11 +106,11 @@ fn samples<'a>(page: &FactorPage<'a>, language: Language) -> Option<Sheet<'a>> {
             plot.frame_across(canvas)?;
             let place = |value: f64| plot.place(value, 0.0).0;
             svg::line(canvas, vec![(place(0.0), top), (place(0.0), top + high)], DIM.stroke_width(1))?;
-            if let Some(whole) = whole {
-                svg::dashes(canvas, place(whole.mean), [top, top + high], true, BASELINE)?;
+            if let Some(all_names) = all_names {
+                svg::dashes(canvas, place(all_names.mean), [top, top + high], true, BASELINE)?;
             }
-            let text = |said: &str, at, color: RGBColor, h| {
-                svg::write(canvas, said, at, svg::style(TYPE, color, h, VPos::Center))
+            let text = |text: &str, at, color: RGBColor, h| {
+                svg::write(canvas, text, at, svg::style(TYPE, color, h, VPos::Center))
             };
             for (i, row) in rows.iter().enumerate() {
                 let y = top + ROW * i as i32 + ROW / 2;

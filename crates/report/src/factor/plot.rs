@@ -8,7 +8,7 @@ use plotters::style::{Color, RGBColor};
 use super::series::{Bar, Curve, day, thinned};
 use crate::axis::Axis;
 use crate::spread::spread;
-use crate::svg::{self, Canvas, DIM, GRID, Place, TYPE};
+use crate::svg::{self, Canvas, DIM, GRID, Pixel, TYPE};
 use inkstone_base::width::cut;
 
 /// Pixels above a plot, for the name of its scale.
@@ -95,7 +95,7 @@ impl Plot {
     }
 
     /// Pixels of a point.
-    pub(super) fn place(&self, x: f64, y: f64) -> Place {
+    pub(super) fn place(&self, x: f64, y: f64) -> Pixel {
         let (low, high) = self.across.ends;
         let along = (x - low) / (high - low) * f64::from(self.right - self.left);
         let up = self.down.share(y) * f64::from(self.bottom - self.top);
@@ -150,7 +150,7 @@ impl Plot {
 
     /// Draws a curve, with no more points than can be seen.
     pub(super) fn curve(&self, canvas: &Canvas<'_>, curve: &Curve, color: RGBColor, thick: u32) -> Result<()> {
-        let mut places: Vec<Place> = thinned(curve).into_iter().map(|(x, y)| self.place(x, y)).collect();
+        let mut places: Vec<Pixel> = thinned(curve).into_iter().map(|(x, y)| self.place(x, y)).collect();
         places.dedup();
         match places.as_slice() {
             [] => Ok(()),
@@ -163,7 +163,7 @@ impl Plot {
     pub(super) fn under(&self, canvas: &Canvas<'_>, curve: &Curve, level: f64, color: RGBColor) -> Result<()> {
         let curve = thinned(curve);
         let [Some(first), Some(last)] = [curve.first(), curve.last()] else { return Ok(()) };
-        let mut corners: Vec<Place> = curve.iter().map(|(x, y)| self.place(*x, *y)).collect();
+        let mut corners: Vec<Pixel> = curve.iter().map(|(x, y)| self.place(*x, *y)).collect();
         corners.extend([self.place(last.0, level), self.place(first.0, level)]);
         corners.dedup();
         if corners.len() > 2 { svg::area(canvas, corners, color, 0.3) } else { Ok(()) }

@@ -1,7 +1,7 @@
 //! The tables of the report: figures by horizon, layer, portfolio, year, sample and event, and what was ordered and refused.
 
 use super::finding::first;
-use super::{FactorPage, names, words};
+use super::{FactorReport, names, words};
 use crate::DECIMALS;
 use crate::page::{both, both_of, each, figure, head_of, pairs, paragraph, table, table_of, text, word, wrapped};
 use crate::verdict::{check_name, standing_name, verdict_sentences};
@@ -36,7 +36,7 @@ fn field<S: AsRef<str>>(say: impl Fn(Language) -> S) -> String {
 }
 
 /// The figures that are looked for first.
-pub(super) fn headline(page: &FactorPage<'_>) -> SectionPart {
+pub(super) fn headline(page: &FactorReport<'_>) -> SectionPart {
     let outcome = page.outcome;
     let mut rows: Vec<(Word, String)> = Vec::new();
     if let Some((horizon, summary)) = first(page) {
@@ -71,14 +71,14 @@ pub(super) fn headline(page: &FactorPage<'_>) -> SectionPart {
 }
 
 /// Sign and name of the worst standing.
-fn linted(page: &FactorPage<'_>) -> (&'static str, Word) {
+fn linted(page: &FactorReport<'_>) -> (&'static str, Word) {
     let has = |standing| page.verdicts.iter().any(|verdict| verdict.standing == standing);
     let worst = [Standing::Failed, Standing::Warned, Standing::Passed].into_iter().find(|standing| has(*standing));
     standing_name(worst.unwrap_or(Standing::Skipped))
 }
 
 /// Moments and tests of both coefficients at each horizon.
-pub(super) fn correlations(page: &FactorPage<'_>) -> SectionPart {
+pub(super) fn correlations(page: &FactorReport<'_>) -> SectionPart {
     let row = |horizon: usize, kind: Word, s: &IcSummary| {
         let mut row =
             vec![field(|language| words::days(horizon, language)), format!("<td class=\"text\">{}</td>", both(kind))];
@@ -114,7 +114,7 @@ pub(super) fn correlations(page: &FactorPage<'_>) -> SectionPart {
 }
 
 /// Mean returns of the layers with their standard errors, a column per horizon, and the top less the bottom.
-pub(super) fn layers(page: &FactorPage<'_>) -> SectionPart {
+pub(super) fn layers(page: &FactorReport<'_>) -> SectionPart {
     let layers = page.outcome.layers.by_horizon();
     let quantiles = layers.iter().map(|(_, returns)| returns.mean.len()).max().unwrap_or(0);
     if quantiles == 0 {
@@ -162,7 +162,7 @@ const BOOK_HEADS: [(Word, bool); 6] = [
 ];
 
 /// Figures of every portfolio over all dates: after costs, and less the benchmark.
-pub(super) fn books(page: &FactorPage<'_>) -> SectionPart {
+pub(super) fn books(page: &FactorReport<'_>) -> SectionPart {
     let outcome = page.outcome;
     let kind = |word: Word| format!("<td class=\"text\">{}</td>", both(word));
     let mut rows = Vec::new();
@@ -204,12 +204,12 @@ fn by_year(years: &[inkstone_lab::backtest::YearFigures]) -> SectionPart {
 }
 
 /// Figures of the long-short portfolio after costs by calendar year.
-pub(super) fn long_short_years(page: &FactorPage<'_>) -> SectionPart {
+pub(super) fn long_short_years(page: &FactorReport<'_>) -> SectionPart {
     by_year(&page.outcome.long_short.by_year)
 }
 
 /// Figures of the other portfolios by year, a folded table each; none without portfolios.
-pub(super) fn portfolio_years(page: &FactorPage<'_>) -> Option<SectionPart> {
+pub(super) fn portfolio_years(page: &FactorReport<'_>) -> Option<SectionPart> {
     let folded = |book: &inkstone_lab::backtest::Portfolio| {
         let SectionPart::Table(table) = by_year(&book.by_year) else { return None };
         let name = Language::ALL
@@ -222,7 +222,7 @@ pub(super) fn portfolio_years(page: &FactorPage<'_>) -> Option<SectionPart> {
 }
 
 /// RankIC and spread among some of the names, a row per sample and horizon.
-pub(super) fn samples(page: &FactorPage<'_>) -> SectionPart {
+pub(super) fn samples(page: &FactorReport<'_>) -> SectionPart {
     let outcome = page.outcome;
     let mut rows = Vec::new();
     for sample in &outcome.samples {
@@ -259,7 +259,7 @@ pub(super) fn samples(page: &FactorPage<'_>) -> SectionPart {
 }
 
 /// Persistence of ranks and layers.
-pub(super) fn stability(page: &FactorPage<'_>) -> SectionPart {
+pub(super) fn stability(page: &FactorReport<'_>) -> SectionPart {
     let row = |stability: &inkstone_lab::backtest::Stability| {
         let end = |value: Option<&f64>| figure(&percent(value.copied().unwrap_or(f64::NAN)));
         vec![
@@ -280,7 +280,7 @@ pub(super) fn stability(page: &FactorPage<'_>) -> SectionPart {
 }
 
 /// Orders, filled orders, reasons for the others, and capacity.
-pub(super) fn execution(page: &FactorPage<'_>) -> SectionPart {
+pub(super) fn execution(page: &FactorReport<'_>) -> SectionPart {
     let (execution, capacity) = (&page.outcome.execution, &page.outcome.capacity);
     let filled = match execution.orders {
         0 => count(execution.filled),
@@ -323,7 +323,7 @@ fn yuan(amount: f64) -> String {
 }
 
 /// Values that were not known in time, with a few of them.
-pub(super) fn refused(page: &FactorPage<'_>) -> SectionPart {
+pub(super) fn refused(page: &FactorReport<'_>) -> SectionPart {
     let refused = &page.outcome.refused;
     if refused.values == 0 {
         return SectionPart::Nothing(words::NO_REFUSED);
@@ -349,7 +349,7 @@ pub(super) fn refused(page: &FactorPage<'_>) -> SectionPart {
 }
 
 /// Significance of the result after all trials.
-pub(super) fn looks(page: &FactorPage<'_>) -> SectionPart {
+pub(super) fn looks(page: &FactorReport<'_>) -> SectionPart {
     let Some(looks) = page.looks else { return SectionPart::Nothing(words::NO_LOOKS) };
     let Looks { trials, runs, deleted, sharpe, expected_best, .. } = looks;
     SectionPart::Table(pairs(&[
@@ -367,7 +367,7 @@ pub(super) fn looks(page: &FactorPage<'_>) -> SectionPart {
 }
 
 /// The verdicts of the linter, the worst first, each with a sign beside its colour.
-pub(super) fn verdicts(page: &FactorPage<'_>) -> SectionPart {
+pub(super) fn verdicts(page: &FactorReport<'_>) -> SectionPart {
     let mut verdicts: Vec<_> = page.verdicts.iter().collect();
     let rank = |standing| match standing {
         Standing::Failed => 0,
@@ -424,7 +424,7 @@ fn quantity(value: f64) -> String {
 }
 
 /// Tests of the event study by group and part of the window, how it was done, and what was set aside.
-pub(super) fn events(page: &FactorPage<'_>) -> SectionPart {
+pub(super) fn events(page: &FactorReport<'_>) -> SectionPart {
     let Some(study) = page.events else { return SectionPart::Nothing(words::NO_EVENTS) };
     let asked = pairs(&[
         (words::MODEL, both(words::model(study.model))),

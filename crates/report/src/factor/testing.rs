@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use chrono::{Datelike, NaiveDate, NaiveTime, Weekday};
 use serde_json::{Value, json};
 
-use super::FactorPage;
+use super::FactorReport;
 use super::series::{falls, growth};
 use inkstone_base::stats::{mean, std};
 use inkstone_features::experiment::Findings;
@@ -57,8 +57,8 @@ impl Made {
     }
 
     /// The page of all of it.
-    pub(crate) fn page(&self) -> FactorPage<'_> {
-        FactorPage {
+    pub(crate) fn page(&self) -> FactorReport<'_> {
+        FactorReport {
             outcome: &self.outcome,
             events: Some(&self.events),
             verdicts: &self.verdicts,

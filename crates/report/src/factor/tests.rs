@@ -2,13 +2,13 @@ use serde_json::Value;
 
 use super::testing::Made;
 use super::*;
-use crate::testing::{texts, within};
+use crate::markup::{texts, within};
 use inkstone_lab::backtest::{IcSeries, LongShort, Portfolio};
 
 const NOTHING: &Value = &Value::Null;
 
-fn bare(outcome: &Outcome) -> FactorPage<'_> {
-    FactorPage { outcome, events: None, verdicts: &[], looks: None, experiments: &[], manifest: NOTHING, note: "" }
+fn bare(outcome: &Outcome) -> FactorReport<'_> {
+    FactorReport { outcome, events: None, verdicts: &[], looks: None, experiments: &[], manifest: NOTHING, note: "" }
 }
 
 /// Fails where a page would send for something, or a browser would have to guess what is closed where.

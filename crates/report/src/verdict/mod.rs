@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 
 use inkstone_base::language::Word;
 use inkstone_lab::lint::finding::{
-    Draws, FutureVocabulary, Ingestion, KnownBefore, MaskedNames, NoPower, Overlap, Restated, SameDayGap, SharedTexts,
-    ShuffledDates, ShuffledText, Survivors, Trade, TradeDate,
+    Draws, FutureVocabulary, Ingestion, KnownBefore, MaskedNames, NoPower, Restated, SameDayGap, SharedTexts,
+    ShuffledDates, ShuffledText, Survivors, Trade, TradeDate, TrainingOverlap,
 };
 use inkstone_lab::lint::{Check, Finding, Standing, Verdict};
 
@@ -412,7 +412,7 @@ fn masked_names(finding: &MaskedNames, standing: Standing) -> [String; 2] {
     joined(figures, meaning)
 }
 
-fn overlap(finding: &Overlap, standing: Standing) -> [String; 2] {
+fn overlap(finding: &TrainingOverlap, standing: Standing) -> [String; 2] {
     let (tested, unknown) = (finding.documents, finding.of_unknown_training);
     let Some(SharedTexts { in_training: own, story_in_training: story }) = &finding.shared else {
         return match unknown {

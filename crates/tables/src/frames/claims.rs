@@ -57,13 +57,13 @@ fn page_types(path: &[i16]) -> FieldTypes {
 /// The claims of a Parquet file: its groups of rows.
 #[derive(Debug, Default)]
 pub struct Claims {
-    groups: Vec<Group>,
+    groups: Vec<RowGroup>,
     /// Bytes of a value of fixed length at the most.
     width: u64,
 }
 
 #[derive(Debug, Default)]
-struct Group {
+struct RowGroup {
     rows: u64,
     chunks: Vec<Chunk>,
 }
@@ -79,12 +79,12 @@ struct Chunk {
     dictionary: Option<i64>,
     /// Bytes that its dictionary unpacks to.
     entries: u64,
-    pages: Vec<Page>,
+    pages: Vec<ParquetPage>,
 }
 
 /// A page of values.
 #[derive(Clone, Copy, Debug)]
-struct Page {
+struct ParquetPage {
     values: u64,
     /// Bytes that it unpacks to.
     bytes: u64,
@@ -127,24 +127,24 @@ impl Claims {
 
 /// The claims of a footer, without the pages.
 fn claims(footer: &[u8]) -> Result<Claims> {
-    let (mut claims, mut group, mut chunk) = (Claims::default(), Group::default(), Chunk::default());
+    let (mut claims, mut group, mut chunk) = (Claims::default(), RowGroup::default(), Chunk::default());
     let mut structures = 0;
     let mut walk = Walk { bytes: footer, at: 0, types: footer_types };
     walk.structure(&mut Vec::new(), &mut |path, event| {
         // Groups of rows, their columns, the metadata of these, whose fields may come in any order.
         match (path, &event) {
-            ([2, 2], Event::Number(number)) => claims.width = claims.width.max(u64::try_from(*number)?),
-            ([4, 3], Event::Number(number)) => group.rows = u64::try_from(*number)?,
-            ([4, 1, 3, 3], Event::Text(name)) if chunk.column.is_empty() => chunk.column = name.to_vec(),
-            ([4, 1, 3, 5], Event::Number(number)) => chunk.values = *number,
-            ([4, 1, 3, 7], Event::Number(number)) => chunk.length = *number,
-            ([4, 1, 3, 9], Event::Number(number)) => chunk.data = *number,
-            ([4, 1, 3, 11], Event::Number(number)) => chunk.dictionary = Some(*number),
-            ([4, 1, 3], Event::End) => group.chunks.push(std::mem::take(&mut chunk)),
-            ([4], Event::End) => claims.groups.push(std::mem::take(&mut group)),
+            ([2, 2], ThriftEvent::Number(number)) => claims.width = claims.width.max(u64::try_from(*number)?),
+            ([4, 3], ThriftEvent::Number(number)) => group.rows = u64::try_from(*number)?,
+            ([4, 1, 3, 3], ThriftEvent::Text(name)) if chunk.column.is_empty() => chunk.column = name.to_vec(),
+            ([4, 1, 3, 5], ThriftEvent::Number(number)) => chunk.values = *number,
+            ([4, 1, 3, 7], ThriftEvent::Number(number)) => chunk.length = *number,
+            ([4, 1, 3, 9], ThriftEvent::Number(number)) => chunk.data = *number,
+            ([4, 1, 3, 11], ThriftEvent::Number(number)) => chunk.dictionary = Some(*number),
+            ([4, 1, 3], ThriftEvent::End) => group.chunks.push(std::mem::take(&mut chunk)),
+            ([4], ThriftEvent::End) => claims.groups.push(std::mem::take(&mut group)),
             _ => {}
         }
-        structures += usize::from(matches!(event, Event::End));
+        structures += usize::from(matches!(event, ThriftEvent::End));
         ensure!(structures <= STRUCTURES + footer.len() / STRUCTURE, "more than {structures} structures");
         Ok(())
     })?;
@@ -166,7 +166,7 @@ impl Chunk {
         while left > 0 && walk.at < walk.bytes.len() {
             let (mut packed, mut unpacked, mut values, mut entries, mut encoding) = (0, 0, 0, 0, 0);
             walk.structure(&mut Vec::new(), &mut |path, event| {
-                let Event::Number(number) = event else { return Ok(()) };
+                let ThriftEvent::Number(number) = event else { return Ok(()) };
                 let claim = match path {
                     [2] => &mut unpacked,
                     [3] => &mut packed,
@@ -189,7 +189,7 @@ impl Chunk {
                 0 => self.entries = self.entries.saturating_add(unpacked as u64 + VALUE * entries as u64),
                 _ => {
                     let delta = encoding == DELTA_TEXTS;
-                    self.pages.push(Page { values: values as u64, bytes: unpacked as u64, delta });
+                    self.pages.push(ParquetPage { values: values as u64, bytes: unpacked as u64, delta });
                 }
             }
         }
@@ -219,7 +219,7 @@ impl Chunk {
 }
 
 /// A value or an end, met on the way through structures of Thrift.
-enum Event<'b> {
+enum ThriftEvent<'b> {
     /// A whole number.
     Number(i64),
     /// Bytes, most of them a text.
@@ -272,14 +272,14 @@ impl<'b> Walk<'b> {
     fn structure(
         &mut self,
         path: &mut Vec<i16>,
-        visit: &mut impl FnMut(&[i16], Event<'b>) -> Result<()>,
+        visit: &mut impl FnMut(&[i16], ThriftEvent<'b>) -> Result<()>,
     ) -> Result<()> {
         ensure!(path.len() < DEPTH, "structures are nested more than {DEPTH} deep");
         let mut field = 0i16;
         loop {
             let head = self.byte()?;
             if head == 0 {
-                return visit(path, Event::End);
+                return visit(path, ThriftEvent::End);
             }
             field = match i16::from(head >> 4) {
                 0 => i16::try_from(self.integer()?)?,
@@ -319,19 +319,19 @@ impl<'b> Walk<'b> {
         &mut self,
         kind: u8,
         path: &mut Vec<i16>,
-        visit: &mut impl FnMut(&[i16], Event<'b>) -> Result<()>,
+        visit: &mut impl FnMut(&[i16], ThriftEvent<'b>) -> Result<()>,
     ) -> Result<()> {
         match kind {
             1..=3 => self.skip(1),
             4..=6 => {
                 let number = self.integer()?;
-                visit(path, Event::Number(number))
+                visit(path, ThriftEvent::Number(number))
             }
             7 => self.skip(8),
             8 => {
                 let (length, start) = (self.varint()?, self.at);
                 self.skip(length)?;
-                visit(path, Event::Text(&self.bytes[start..self.at]))
+                visit(path, ThriftEvent::Text(&self.bytes[start..self.at]))
             }
             9 | 10 => {
                 let head = self.byte()?;
@@ -351,7 +351,7 @@ impl<'b> Walk<'b> {
 
 #[cfg(test)]
 mod tests {
-    use polars::prelude::{DataFrame, IntoColumn, NamedFrom, Series};
+    use polars_core::prelude::{DataFrame, IntoColumn, NamedFrom, Series};
 
     use super::*;
     use crate::frames;
@@ -459,7 +459,7 @@ mod tests {
 
     #[test]
     fn texts_that_begin_as_others_do_may_each_be_as_long_as_their_page() {
-        let page = Page { values: 1000, bytes: 1 << 20, delta: true };
+        let page = ParquetPage { values: 1000, bytes: 1 << 20, delta: true };
         let chunk = Chunk { values: 1000, pages: vec![page], ..Chunk::default() };
         assert_eq!(chunk.bytes_of(&(10..20), 1000, 0), 1000 / 8 + 10 * ((1 << 20) + VALUE));
         assert_eq!(Chunk { values: 1001, ..chunk }.bytes_of(&(10..20), 1000, 64) >> 20, 1000, "a list, all of it");

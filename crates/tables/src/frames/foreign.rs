@@ -4,7 +4,8 @@ use std::io::Cursor;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, ensure};
-use polars::prelude::{DataFrame, ParallelStrategy, ParquetReader, PolarsResult, SerReader};
+use polars_core::prelude::{DataFrame, PolarsResult};
+use polars_io::prelude::{ParallelStrategy, ParquetReader, SerReader};
 
 use super::claims::Claims;
 use inkstone_base::disk::{self, Snapshot, snapshot};
@@ -71,7 +72,7 @@ pub fn read_foreign_parquet(path: &Path, columns: Option<&[&str]>) -> Result<Dat
 mod tests {
     use std::fs::File;
 
-    use polars::prelude::{IntoColumn, NamedFrom, Series};
+    use polars_core::prelude::{IntoColumn, NamedFrom, Series};
 
     use super::*;
     use crate::frames;

@@ -9,7 +9,8 @@ use std::io::{Cursor, Write};
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use polars::prelude::{Column, DataFrame, ParquetReader, ParquetWriter, SerReader};
+use polars_core::prelude::{Column, DataFrame};
+use polars_io::prelude::{ParquetReader, ParquetWriter, SerReader};
 
 pub use claims::Claims;
 pub use foreign::{ForeignParquet, read_foreign_parquet};

@@ -1,7 +1,8 @@
 use std::fs::{self, File};
 use std::path::Path;
 
-use polars::prelude::{DataFrame, IntoColumn, NamedFrom, ParquetReader, SerReader, Series};
+use polars_core::prelude::{DataFrame, IntoColumn, NamedFrom, Series};
+use polars_io::prelude::{ParquetReader, SerReader};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 /// Role of a special token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Role {
+pub(super) enum SpecialRole {
     Unknown,
     Pad,
     Mask,
@@ -16,28 +16,28 @@ pub(super) enum Role {
     Separate,
 }
 
-impl Role {
+impl SpecialRole {
     /// Key in `special_tokens_map.json` and `tokenizer_config.json`.
     fn key(self) -> &'static str {
         match self {
-            Role::Unknown => "unk_token",
-            Role::Pad => "pad_token",
-            Role::Mask => "mask_token",
-            Role::End => "eos_token",
-            Role::Classify => "cls_token",
-            Role::Separate => "sep_token",
+            SpecialRole::Unknown => "unk_token",
+            SpecialRole::Pad => "pad_token",
+            SpecialRole::Mask => "mask_token",
+            SpecialRole::End => "eos_token",
+            SpecialRole::Classify => "cls_token",
+            SpecialRole::Separate => "sep_token",
         }
     }
 
     /// Spellings in usual vocabularies.
     fn usual(self) -> &'static [&'static str] {
         match self {
-            Role::Unknown => &["[UNK]", "<unk>", "<UNK>"],
-            Role::Pad => &["[PAD]", "<pad>", "<PAD>", "<|pad|>", "<|endoftext|>"],
-            Role::Mask => &["[MASK]", "<mask>", "<MASK>"],
-            Role::End => &["</s>", "<|endoftext|>", "<eos>", "[EOS]", "</S>", "<eod>", "[SEP]"],
-            Role::Classify => &["[CLS]", "<cls>", "<s>"],
-            Role::Separate => &["[SEP]", "<sep>", "</s>"],
+            SpecialRole::Unknown => &["[UNK]", "<unk>", "<UNK>"],
+            SpecialRole::Pad => &["[PAD]", "<pad>", "<PAD>", "<|pad|>", "<|endoftext|>"],
+            SpecialRole::Mask => &["[MASK]", "<mask>", "<MASK>"],
+            SpecialRole::End => &["</s>", "<|endoftext|>", "<eos>", "[EOS]", "</S>", "<eod>", "[SEP]"],
+            SpecialRole::Classify => &["[CLS]", "<cls>", "<s>"],
+            SpecialRole::Separate => &["[SEP]", "<sep>", "</s>"],
         }
     }
 }
@@ -61,7 +61,7 @@ impl SideFiles {
     }
 
     /// Name of a special token in the files, if they have one.
-    pub(super) fn name(&self, role: Role) -> Option<&str> {
+    pub(super) fn name(&self, role: SpecialRole) -> Option<&str> {
         [&self.specials, &self.tokenizer].into_iter().find_map(|file| {
             let token = &file[role.key()];
             token.as_str().or_else(|| token["content"].as_str())
@@ -69,12 +69,12 @@ impl SideFiles {
     }
 
     /// The number of a special token: as the files name it, or as it is usually written.
-    pub(super) fn token(&self, role: Role, id: impl Fn(&str) -> Option<u32>) -> Option<u32> {
+    pub(super) fn token(&self, role: SpecialRole, id: impl Fn(&str) -> Option<u32>) -> Option<u32> {
         self.name(role).and_then(&id).or_else(|| role.usual().iter().find_map(|name| id(name)))
     }
 
     /// The special token as the files name it, or as it is usually written, if the vocabulary has it.
-    pub(super) fn token_name(&self, role: Role, has: impl Fn(&str) -> bool) -> Option<&str> {
+    pub(super) fn token_name(&self, role: SpecialRole, has: impl Fn(&str) -> bool) -> Option<&str> {
         self.name(role).filter(|name| has(name)).or_else(|| role.usual().iter().copied().find(|name| has(name)))
     }
 

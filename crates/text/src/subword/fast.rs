@@ -18,7 +18,7 @@ use super::Pieces;
 
 /// Role of a character in the cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum CharacterRole {
     /// Not in the table: the crate cuts its word.
     Other,
     /// Separates words and is dropped.
@@ -45,7 +45,7 @@ const IDEOGRAPHS: [RangeInclusive<u32>; 2] = [0x3400..=0x4DBF, 0x4E00..=0x9FFF];
 
 /// The cutter of one vocabulary.
 pub(super) struct Fast {
-    table: Vec<Kind>,
+    table: Vec<CharacterRole>,
     /// Pieces that begin a word.
     first: FxHashMap<Box<str>, u32>,
     /// Pieces that go on with one, without their mark.
@@ -77,7 +77,7 @@ impl Fast {
         let mark = model["continuing_subword_prefix"].as_str().unwrap_or("##");
         let max_chars = model["max_input_chars_per_word"].as_u64().unwrap_or(100) as usize;
         let mut fast = Fast {
-            table: vec![Kind::Other; 0x1_0000],
+            table: vec![CharacterRole::Other; 0x1_0000],
             first: FxHashMap::default(),
             next: FxHashMap::default(),
             longest: 0,
@@ -99,13 +99,14 @@ impl Fast {
         }
         for range in IDEOGRAPHS {
             let alone = match fast.ask(tokenizer, *range.start())? {
-                Kind::Alone(_) => true,
-                Kind::Part(_) => false,
+                CharacterRole::Alone(_) => true,
+                CharacterRole::Part(_) => false,
                 _ => continue,
             };
             for code in range {
                 let c = char::from_u32(code).expect("no surrogate is an ideograph");
-                fast.table[code as usize] = if alone { Kind::Alone(fast.alone(c)) } else { Kind::Part(c) };
+                fast.table[code as usize] =
+                    if alone { CharacterRole::Alone(fast.alone(c)) } else { CharacterRole::Part(c) };
             }
         }
         let contents: Vec<&str> = added.iter().filter_map(|token| token["content"].as_str()).collect();
@@ -122,7 +123,7 @@ impl Fast {
 
     /// True if words end before and after a character, whatever its neighbours.
     pub(super) fn separates(&self, c: char) -> bool {
-        matches!(self.kind(c), Kind::Space | Kind::Alone(_))
+        matches!(self.kind(c), CharacterRole::Space | CharacterRole::Alone(_))
     }
 
     /// Cuts a text without marks. `slow` cuts a part of it that begins at a byte.
@@ -140,18 +141,18 @@ impl Fast {
         for (at, c) in text.char_indices() {
             let kind = self.kind(c);
             match kind {
-                Kind::Part(as_written) => word.push(as_written),
-                Kind::Other => {
+                CharacterRole::Part(as_written) => word.push(as_written),
+                CharacterRole::Other => {
                     other = true;
                     // Keeps the place of what began the word; the crate reads the text itself.
                     word.push(c);
                 }
-                Kind::Space | Kind::Alone(_) => {
+                CharacterRole::Space | CharacterRole::Alone(_) => {
                     if !word.is_empty() {
                         self.end_word(text, start..at, &mut word, &mut other, pieces, &slow)?;
                     }
                     start = at + c.len_utf8();
-                    if let Kind::Alone(id) = kind {
+                    if let CharacterRole::Alone(id) = kind {
                         pieces.push(id, at as u32..start as u32);
                     }
                 }
@@ -208,8 +209,8 @@ impl Fast {
         }
     }
 
-    fn kind(&self, c: char) -> Kind {
-        self.table.get(c as usize).copied().unwrap_or(Kind::Other)
+    fn kind(&self, c: char) -> CharacterRole {
+        self.table.get(c as usize).copied().unwrap_or(CharacterRole::Other)
     }
 
     fn alone(&self, c: char) -> u32 {
@@ -218,10 +219,10 @@ impl Fast {
     }
 
     /// The role that the tokenizer's own normaliser and splitter give a character inside a word.
-    fn ask(&self, tokenizer: &Tokenizer, code: u32) -> Result<Kind> {
-        let Some(c) = char::from_u32(code) else { return Ok(Kind::Other) };
+    fn ask(&self, tokenizer: &Tokenizer, code: u32) -> Result<CharacterRole> {
+        let Some(c) = char::from_u32(code) else { return Ok(CharacterRole::Other) };
         let (Some(normalizer), Some(splitter)) = (tokenizer.get_normalizer(), tokenizer.get_pre_tokenizer()) else {
-            return Ok(Kind::Other);
+            return Ok(CharacterRole::Other);
         };
         let failed = |e: tokenizers::Error| anyhow!("its normaliser fails on {c:?}: {e}");
         let mut normalized = NormalizedString::from(format!("a{c}a"));
@@ -233,19 +234,19 @@ impl Fast {
         let end = 1 + c.len_utf8();
         ensure!(!words.is_empty(), "its normaliser leaves nothing of a{c}a");
         Ok(match words[..] {
-            [("a", (0, 1)), ("a", place)] if place == (end, end + 1) => Kind::Space,
+            [("a", (0, 1)), ("a", place)] if place == (end, end + 1) => CharacterRole::Space,
             [("a", (0, 1)), (word, place), ("a", _)] if place == (1, end) => {
                 let mut chars = word.chars();
                 match (chars.next(), chars.next()) {
-                    (Some(only), None) => Kind::Alone(self.alone(only)),
-                    _ => Kind::Other,
+                    (Some(only), None) => CharacterRole::Alone(self.alone(only)),
+                    _ => CharacterRole::Other,
                 }
             }
             [(word, _)] => match word.chars().collect::<Vec<_>>()[..] {
-                ['a', part, 'a'] if part.len_utf8() == c.len_utf8() => Kind::Part(part),
-                _ => Kind::Other,
+                ['a', part, 'a'] if part.len_utf8() == c.len_utf8() => CharacterRole::Part(part),
+                _ => CharacterRole::Other,
             },
-            _ => Kind::Other,
+            _ => CharacterRole::Other,
         })
     }
 }

@@ -29,7 +29,7 @@ use anyhow::{Context, Result, anyhow, ensure};
 use serde_json::Value;
 use tokenizers::Tokenizer;
 
-use beside::Role;
+use beside::SpecialRole;
 use fast::Fast;
 use inkstone_base::data::Key;
 use open::Definition;
@@ -148,12 +148,12 @@ impl Subword {
         let seams = Seams::new(&definition.json, &tokenizer, fast.is_some())?;
         let size = tokenizer.get_vocab(true).values().max().map_or(0, |id| *id as usize + 1);
         ensure!(size > 0, "its vocabulary is empty; export the tokenizer again");
-        let token = |role: Role| definition.beside.token(role, |name| tokenizer.token_to_id(name));
+        let token = |role: SpecialRole| definition.beside.token(role, |name| tokenizer.token_to_id(name));
         let mut subword = Subword {
             unknown,
-            pad: token(Role::Pad),
-            mask: token(Role::Mask),
-            end: token(Role::End),
+            pad: token(SpecialRole::Pad),
+            mask: token(SpecialRole::Mask),
+            end: token(SpecialRole::End),
             close_gaps: definition.json["decoder"]["type"] == "WordPiece",
             key: Key::of(json.as_bytes()),
             around: Around::default(),

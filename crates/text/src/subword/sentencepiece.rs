@@ -27,15 +27,15 @@ enum Sort {
 }
 
 #[derive(Clone, Debug)]
-struct Piece {
+struct VocabularyPiece {
     text: String,
     score: f64,
     sort: Sort,
 }
 
 #[derive(Clone, Debug)]
-struct Model {
-    pieces: Vec<Piece>,
+struct PieceModel {
+    pieces: Vec<VocabularyPiece>,
     /// 1 unigram, 2 pairs, 3 words, 4 characters.
     kind: u64,
     bytes: bool,
@@ -117,7 +117,7 @@ pub(super) fn definition(bytes: &[u8], file: &Path, beside: &SideFiles) -> Resul
     }))
 }
 
-fn family(model: &Model, file: &Path, beside: &SideFiles) -> Result<Family> {
+fn family(model: &PieceModel, file: &Path, beside: &SideFiles) -> Result<Family> {
     let has = |name: &str| model.pieces.iter().any(|piece| piece.text == name);
     let known = match beside.family().as_deref() {
         Some("albert") => Some(Family::Albert),
@@ -150,12 +150,12 @@ fn family(model: &Model, file: &Path, beside: &SideFiles) -> Result<Family> {
 }
 
 /// Pieces in the numbering of the family.
-fn family_pieces(model: &Model, family: Family, beside: &SideFiles) -> Vec<Piece> {
-    let control = |name: &str| Piece { text: name.to_owned(), score: 0.0, sort: Sort::Control };
+fn family_pieces(model: &PieceModel, family: Family, beside: &SideFiles) -> Vec<VocabularyPiece> {
+    let control = |name: &str| VocabularyPiece { text: name.to_owned(), score: 0.0, sort: Sort::Control };
     let mut pieces = model.pieces.clone();
     match family {
         Family::XlmRoberta => {
-            let unknown = Piece { sort: Sort::Unknown, ..control("<unk>") };
+            let unknown = VocabularyPiece { sort: Sort::Unknown, ..control("<unk>") };
             let first = [control("<s>"), control("<pad>"), control("</s>"), unknown];
             pieces = first.into_iter().chain(pieces.into_iter().skip(3)).chain([control("<mask>")]).collect();
         }
@@ -178,7 +178,7 @@ fn family_pieces(model: &Model, family: Family, beside: &SideFiles) -> Vec<Piece
     pieces
 }
 
-fn normalizer(model: &Model, family: Family, beside: &SideFiles) -> Value {
+fn normalizer(model: &PieceModel, family: Family, beside: &SideFiles) -> Value {
     let replace = |pattern: Value, content: &str| json!({"type": "Replace", "pattern": pattern, "content": content});
     let mut steps = Vec::new();
     if matches!(family, Family::Albert | Family::Xlnet) {
@@ -234,13 +234,13 @@ fn around(family: Family, number: impl Fn(&str) -> Option<usize>) -> Result<Valu
     Ok(json!({"type": "TemplateProcessing", "single": template, "pair": template, "special_tokens": tokens}))
 }
 
-fn unigram(pieces: &[Piece], unknown: usize, model: &Model) -> Value {
+fn unigram(pieces: &[VocabularyPiece], unknown: usize, model: &PieceModel) -> Value {
     let vocabulary: Vec<Value> = pieces.iter().map(|piece| json!([piece.text, piece.score])).collect();
     json!({"type": "Unigram", "unk_id": unknown, "vocab": vocabulary, "byte_fallback": model.bytes})
 }
 
 /// Merges are not in the file: every way to put a piece together from two is one, the better piece first.
-fn pairs(pieces: &[Piece], unknown: usize, model: &Model) -> Value {
+fn pairs(pieces: &[VocabularyPiece], unknown: usize, model: &PieceModel) -> Value {
     let numbers: HashMap<&str, usize> =
         pieces.iter().enumerate().map(|(id, piece)| (piece.text.as_str(), id)).collect();
     let mut merges: Vec<(f64, usize, usize, &str, &str)> = Vec::new();
@@ -271,19 +271,19 @@ fn pairs(pieces: &[Piece], unknown: usize, model: &Model) -> Value {
 }
 
 /// A field of a message: a number, or bytes.
-enum Field<'a> {
+enum MessageField<'a> {
     Number(u64),
     Bytes(&'a [u8]),
     Float(f32),
 }
 
 /// Calls back for every field of a message of protocol buffers.
-fn fields<'a>(mut bytes: &'a [u8], mut found: impl FnMut(u64, Field<'a>) -> Result<()>) -> Result<()> {
+fn fields<'a>(mut bytes: &'a [u8], mut found: impl FnMut(u64, MessageField<'a>) -> Result<()>) -> Result<()> {
     let cut = || anyhow!("it is not a SentencePiece model, or was cut off: copy or download it again");
     while !bytes.is_empty() {
         let tag = varint(&mut bytes).ok_or_else(cut)?;
         let field = match tag & 7 {
-            0 => Field::Number(varint(&mut bytes).ok_or_else(cut)?),
+            0 => MessageField::Number(varint(&mut bytes).ok_or_else(cut)?),
             1 => {
                 let (_, rest) = bytes.split_at_checked(8).ok_or_else(cut)?;
                 bytes = rest;
@@ -293,12 +293,12 @@ fn fields<'a>(mut bytes: &'a [u8], mut found: impl FnMut(u64, Field<'a>) -> Resu
                 let length = varint(&mut bytes).and_then(|length| usize::try_from(length).ok()).ok_or_else(cut)?;
                 let (value, rest) = bytes.split_at_checked(length).ok_or_else(cut)?;
                 bytes = rest;
-                Field::Bytes(value)
+                MessageField::Bytes(value)
             }
             5 => {
                 let (value, rest) = bytes.split_first_chunk::<4>().ok_or_else(cut)?;
                 bytes = rest;
-                Field::Float(f32::from_le_bytes(*value))
+                MessageField::Float(f32::from_le_bytes(*value))
             }
             _ => return Err(cut()),
         };
@@ -320,8 +320,8 @@ fn varint(bytes: &mut &[u8]) -> Option<u64> {
     None
 }
 
-fn read(bytes: &[u8]) -> Result<Model> {
-    let mut model = Model {
+fn read(bytes: &[u8]) -> Result<PieceModel> {
+    let mut model = PieceModel {
         pieces: Vec::new(),
         kind: 1,
         bytes: false,
@@ -333,22 +333,22 @@ fn read(bytes: &[u8]) -> Result<Model> {
     };
     fields(bytes, |number, field| {
         match (number, field) {
-            (1, Field::Bytes(piece)) => model.pieces.push(read_piece(piece)?),
-            (2, Field::Bytes(trainer)) => fields(trainer, |number, field| {
+            (1, MessageField::Bytes(piece)) => model.pieces.push(read_piece(piece)?),
+            (2, MessageField::Bytes(trainer)) => fields(trainer, |number, field| {
                 match (number, field) {
-                    (3, Field::Number(kind)) => model.kind = kind,
-                    (24, Field::Number(suffix)) => model.suffix = suffix != 0,
-                    (35, Field::Number(bytes)) => model.bytes = bytes != 0,
+                    (3, MessageField::Number(kind)) => model.kind = kind,
+                    (24, MessageField::Number(suffix)) => model.suffix = suffix != 0,
+                    (35, MessageField::Number(bytes)) => model.bytes = bytes != 0,
                     _ => {}
                 }
                 Ok(())
             })?,
-            (3, Field::Bytes(normalizer)) => fields(normalizer, |number, field| {
+            (3, MessageField::Bytes(normalizer)) => fields(normalizer, |number, field| {
                 match (number, field) {
-                    (2, Field::Bytes(map)) => model.charsmap = map.to_vec(),
-                    (3, Field::Number(yes)) => model.dummy_prefix = yes != 0,
-                    (4, Field::Number(yes)) => model.fewer_spaces = yes != 0,
-                    (5, Field::Number(yes)) => model.escape = yes != 0,
+                    (2, MessageField::Bytes(map)) => model.charsmap = map.to_vec(),
+                    (3, MessageField::Number(yes)) => model.dummy_prefix = yes != 0,
+                    (4, MessageField::Number(yes)) => model.fewer_spaces = yes != 0,
+                    (5, MessageField::Number(yes)) => model.escape = yes != 0,
                     _ => {}
                 }
                 Ok(())
@@ -361,17 +361,17 @@ fn read(bytes: &[u8]) -> Result<Model> {
     Ok(model)
 }
 
-fn read_piece(bytes: &[u8]) -> Result<Piece> {
-    let mut piece = Piece { text: String::new(), score: 0.0, sort: Sort::Normal };
+fn read_piece(bytes: &[u8]) -> Result<VocabularyPiece> {
+    let mut piece = VocabularyPiece { text: String::new(), score: 0.0, sort: Sort::Normal };
     fields(bytes, |number, field| {
         match (number, field) {
-            (1, Field::Bytes(text)) => {
+            (1, MessageField::Bytes(text)) => {
                 piece.text = std::str::from_utf8(text)
                     .map_err(|_| anyhow!("it is not a SentencePiece model: a piece is not UTF-8"))?
                     .to_owned();
             }
-            (2, Field::Float(score)) => piece.score = f64::from(score),
-            (3, Field::Number(sort)) => {
+            (2, MessageField::Float(score)) => piece.score = f64::from(score),
+            (3, MessageField::Number(sort)) => {
                 piece.sort = match sort {
                     2 => Sort::Unknown,
                     3 => Sort::Control,

@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Map, Value, json};
 
-use super::beside::{Role, SideFiles};
+use super::beside::{SideFiles, SpecialRole};
 use super::open::Definition;
 
 /// The definition of BERT's word pieces by its `vocab.txt`: control characters dropped, Chinese characters apart, lower case and no
@@ -13,18 +13,19 @@ use super::open::Definition;
 pub(super) fn word_pieces(bytes: &[u8], beside: &SideFiles) -> Result<Value> {
     let vocabulary = lines(bytes)?;
     let has = |name: &str| vocabulary.contains_key(name);
-    let Some(unknown) = beside.token_name(Role::Unknown, has) else {
+    let Some(unknown) = beside.token_name(SpecialRole::Unknown, has) else {
         bail!("it has no unknown token: [UNK] is on no line. It is no vocabulary of BERT, or was cut off");
     };
     let lower = beside.flag("do_lower_case").unwrap_or(true);
-    let around = match (beside.token_name(Role::Classify, has), beside.token_name(Role::Separate, has)) {
+    let around = match (beside.token_name(SpecialRole::Classify, has), beside.token_name(SpecialRole::Separate, has)) {
         (Some(first), Some(last)) => around(&vocabulary, first, last),
         _ => Value::Null,
     };
-    let mut names: Vec<&str> = [Role::Unknown, Role::Separate, Role::Pad, Role::Classify, Role::Mask]
-        .into_iter()
-        .filter_map(|role| beside.token_name(role, has))
-        .collect();
+    let mut names: Vec<&str> =
+        [SpecialRole::Unknown, SpecialRole::Separate, SpecialRole::Pad, SpecialRole::Classify, SpecialRole::Mask]
+            .into_iter()
+            .filter_map(|role| beside.token_name(role, has))
+            .collect();
     names.sort_by_key(|name| vocabulary[*name].as_u64());
     names.dedup();
     let added: Vec<Value> = names.into_iter().map(|name| added(name, vocabulary[name].clone(), true)).collect();

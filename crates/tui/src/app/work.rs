@@ -1,6 +1,6 @@
 //! The workbench and its jobs: started, held, stopped, looked at.
 
-use super::{App, Dialog, Question};
+use super::{App, Dialog, PendingQuestion};
 use crate::Start;
 use crate::desk::Work;
 use crate::jobs::{JobEntry, Phase, words};
@@ -26,10 +26,10 @@ impl App {
     pub(super) fn answer(&mut self, yes: bool) {
         let Some(Dialog::Question(question)) = self.dialog.take() else { return };
         match question {
-            Question::Library => self.answer_for_library(yes),
+            PendingQuestion::Library => self.answer_for_library(yes),
             _ if !yes => {}
-            Question::Cancel(id) => self.jobs.cancel(id),
-            Question::Quit => {
+            PendingQuestion::Cancel(id) => self.jobs.cancel(id),
+            PendingQuestion::Quit => {
                 self.jobs.cancel_all();
                 self.quit = true;
             }
@@ -39,7 +39,7 @@ impl App {
     /// Asks whether the library that the configuration names may be loaded, where that is not known.
     pub(crate) fn ask_for_library(&mut self) {
         if self.workspace.unknown_library.is_some() {
-            self.dialog = Some(Dialog::Question(Question::Library));
+            self.dialog = Some(Dialog::Question(PendingQuestion::Library));
         }
     }
 
@@ -64,7 +64,7 @@ impl App {
             self.notice = Some(format!("{}: {}", job.name, self.say(words::REMOVED)));
             self.jobs.cancel(id);
         } else {
-            self.dialog = Some(Dialog::Question(Question::Cancel(id)));
+            self.dialog = Some(Dialog::Question(PendingQuestion::Cancel(id)));
         }
     }
 
@@ -117,8 +117,10 @@ impl App {
         if !ended.is_empty() {
             // A question about a job that has ended meanwhile needs no answer.
             let answered = match &self.dialog {
-                Some(Dialog::Question(Question::Cancel(id))) => !self.jobs.job(*id).is_some_and(JobEntry::is_open),
-                Some(Dialog::Question(Question::Quit)) => !self.jobs.busy(),
+                Some(Dialog::Question(PendingQuestion::Cancel(id))) => {
+                    !self.jobs.job(*id).is_some_and(JobEntry::is_open)
+                }
+                Some(Dialog::Question(PendingQuestion::Quit)) => !self.jobs.busy(),
                 _ => false,
             };
             if answered {

@@ -1,7 +1,7 @@
 //! The table of commands as a page of documentation.
 
 use super::COMMANDS;
-use super::Key;
+use super::KeyPress;
 use crate::page::Page;
 use inkstone_base::language::{Language, Word};
 
@@ -27,7 +27,7 @@ pub(crate) fn markdown(language: Language) -> String {
                 None => command.pages.len() == all,
             })
             .map(|command| {
-                let keys = command.keys.iter().filter_map(|key| Key::parse(key).ok());
+                let keys = command.keys.iter().filter_map(|key| KeyPress::parse(key).ok());
                 let keys: Vec<String> = keys.map(|key| format!("`{key}`")).collect();
                 format!("| {} | `{}` | {} |\n", keys.join(" "), command.id, command.help.to(language))
             })

@@ -11,7 +11,7 @@ use crate::page::Page;
 
 /// A key with what is held down beside it. Shift is part of a letter and of [`KeyCode::BackTab`], and nowhere else looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Key {
+pub(crate) struct KeyPress {
     code: KeyCode,
     held: KeyModifiers,
 }
@@ -36,9 +36,9 @@ const NAMED: &[(&str, KeyCode, &str)] = &[
     ("end", KeyCode::End, "End"),
 ];
 
-impl Key {
+impl KeyPress {
     /// Reads `enter`, `ctrl-p`, `alt-x`, `f5`, `G`. Fails with the names there are.
-    pub(crate) fn parse(text: &str) -> Result<Key> {
+    pub(crate) fn parse(text: &str) -> Result<KeyPress> {
         let mut held = KeyModifiers::NONE;
         let mut name = text;
         while let Some((before, rest)) = name.split_once('-').filter(|(_, rest)| !rest.is_empty()) {
@@ -65,7 +65,7 @@ impl Key {
                 }
             },
         };
-        Ok(Key { code, held })
+        Ok(KeyPress { code, held })
     }
 }
 
@@ -76,8 +76,8 @@ pub fn sequence(text: &str) -> Result<Vec<KeyEvent>> {
     while let Some(first) = rest.chars().next() {
         let named = rest.strip_prefix('<').and_then(|inside| Some(&inside[..inside.find('>')?]));
         let (key, length) = match named {
-            Some(name) => (Key::parse(name)?, name.len() + 2),
-            None => (Key { code: KeyCode::Char(first), held: KeyModifiers::NONE }, first.len_utf8()),
+            Some(name) => (KeyPress::parse(name)?, name.len() + 2),
+            None => (KeyPress { code: KeyCode::Char(first), held: KeyModifiers::NONE }, first.len_utf8()),
         };
         keys.push(KeyEvent::new(key.code, key.held));
         rest = &rest[length..];
@@ -85,13 +85,13 @@ pub fn sequence(text: &str) -> Result<Vec<KeyEvent>> {
     Ok(keys)
 }
 
-impl From<&KeyEvent> for Key {
-    fn from(event: &KeyEvent) -> Key {
-        Key { code: event.code, held: event.modifiers & (KeyModifiers::CONTROL | KeyModifiers::ALT) }
+impl From<&KeyEvent> for KeyPress {
+    fn from(event: &KeyEvent) -> KeyPress {
+        KeyPress { code: event.code, held: event.modifiers & (KeyModifiers::CONTROL | KeyModifiers::ALT) }
     }
 }
 
-impl fmt::Display for Key {
+impl fmt::Display for KeyPress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (modifier, name) in [(KeyModifiers::CONTROL, "Ctrl-"), (KeyModifiers::ALT, "Alt-")] {
             if self.held.contains(modifier) {
@@ -108,7 +108,7 @@ impl fmt::Display for Key {
 
 /// The keys of every command: those of the table, or those that the configuration gives instead.
 #[derive(Clone, Debug)]
-pub(crate) struct Keymap(Vec<Vec<Key>>);
+pub(crate) struct Keymap(Vec<Vec<KeyPress>>);
 
 impl Keymap {
     /// The table with `changes` put over it: by the name of a command, its keys. Fails where a name is not known, a key is none, or
@@ -129,7 +129,7 @@ impl Keymap {
                 changed.map_or_else(|| command.keys.to_vec(), |keys| keys.iter().map(String::as_str).collect());
             let mut keys = Vec::new();
             for text in written {
-                match Key::parse(text) {
+                match KeyPress::parse(text) {
                     Ok(key) => keys.push(key),
                     Err(error) => faults.push(format!("ui.keys.{}: {error}", command.id)),
                 }
@@ -137,7 +137,7 @@ impl Keymap {
             keymap.push(keys);
         }
         for page in Page::ALL {
-            let mut seen: Vec<(Key, &str)> = Vec::new();
+            let mut seen: Vec<(KeyPress, &str)> = Vec::new();
             for (command, keys) in COMMANDS.iter().zip(&keymap).filter(|(command, _)| command.pages.contains(&page)) {
                 for key in keys {
                     match seen.iter().find(|(other, _)| other == key) {
@@ -157,15 +157,15 @@ impl Keymap {
     }
 
     /// The keys of a command of the table, the one to show first.
-    pub(crate) fn keys(&self, command: &Command) -> &[Key] {
+    pub(crate) fn keys(&self, command: &Command) -> &[KeyPress] {
         let at = COMMANDS.iter().position(|other| std::ptr::eq(other, command));
         at.and_then(|at| self.0.get(at)).map_or(&[], Vec::as_slice)
     }
 
     /// The command that a key is bound to on a page.
     pub(crate) fn command(&self, page: Page, key: &KeyEvent) -> Option<&'static Command> {
-        let key = Key::from(key);
-        let bound = |(command, keys): &(&Command, &Vec<Key>)| command.pages.contains(&page) && keys.contains(&key);
+        let key = KeyPress::from(key);
+        let bound = |(command, keys): &(&Command, &Vec<KeyPress>)| command.pages.contains(&page) && keys.contains(&key);
         COMMANDS.iter().zip(&self.0).find(bound).map(|(command, _)| command)
     }
 }
@@ -179,9 +179,9 @@ mod tests {
         for (text, shown) in
             [("enter", "Enter"), ("Ctrl-p", "Ctrl-p"), ("alt-left", "Alt-←"), ("G", "G"), ("-", "-"), ("F5", "F5")]
         {
-            assert_eq!(Key::parse(text).unwrap().to_string(), shown, "{text}");
+            assert_eq!(KeyPress::parse(text).unwrap().to_string(), shown, "{text}");
         }
-        let error = Key::parse("entr").unwrap_err().to_string();
+        let error = KeyPress::parse("entr").unwrap_err().to_string();
         assert!(error.contains("\"entr\" is no key") && error.contains("pgdn"), "{error}");
     }
 

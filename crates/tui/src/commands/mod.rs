@@ -5,7 +5,7 @@ mod keys;
 mod palette;
 
 pub(crate) use docs::markdown;
-pub(crate) use keys::Key;
+pub(crate) use keys::KeyPress;
 pub(crate) use keys::Keymap;
 pub use keys::sequence;
 pub(crate) use palette::{Palette, leads_there};

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use ratatui::layout::Rect;
 
-use super::catalogue::Slot;
+use super::catalogue::PartSlot;
 use super::document::{Library, Wanted};
 use super::load::Loading;
-use super::{Corpus, layout, reader_view};
+use super::{CorpusPage, layout, reader_view};
 use crate::desk::Desk;
 
-impl Corpus {
+impl CorpusPage {
     /// Takes in the files of the corpus, and has those read that are new.
     pub(super) fn take_files(&mut self, desk: &Desk<'_>) {
         let Some(errand) = &mut self.listing_files else { return };
@@ -62,7 +62,7 @@ impl Corpus {
         let Some(loading) = &self.loading else { return };
         let lines = self.cursor.top..self.cursor.top + rows;
         let mut parts = lines.filter_map(|line| self.catalogue.place(self.number(line)?)).map(|place| place.0);
-        let wanted = parts.find(|part| matches!(self.catalogue.slot(*part), Slot::Unread));
+        let wanted = parts.find(|part| matches!(self.catalogue.slot(*part), PartSlot::Unread));
         if let Some(part) = wanted {
             loading.want(part);
         }

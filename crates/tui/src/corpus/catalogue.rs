@@ -12,7 +12,7 @@ use inkstone_base::data::Kind;
 
 /// The columns of one part.
 #[derive(Debug, Default)]
-pub(crate) struct Part {
+pub(crate) struct CataloguePart {
     /// Microseconds since 1970 of when each became public, Shanghai time.
     times: Vec<i64>,
     kinds: Vec<Kind>,
@@ -46,7 +46,7 @@ pub(crate) struct CatalogueRow<'a> {
 /// A part while it is gathered.
 #[derive(Default)]
 pub(crate) struct Gathering {
-    part: Part,
+    part: CataloguePart,
     known: FxHashMap<Box<str>, u32>,
 }
 
@@ -82,7 +82,7 @@ impl Gathering {
     }
 
     /// The part, without room to spare.
-    pub(super) fn end(self) -> Part {
+    pub(super) fn end(self) -> CataloguePart {
         let mut part = self.part;
         part.times.shrink_to_fit();
         part.kinds.shrink_to_fit();
@@ -96,7 +96,7 @@ impl Gathering {
     }
 }
 
-impl Part {
+impl CataloguePart {
     pub(crate) fn len(&self) -> usize {
         self.times.len()
     }
@@ -133,13 +133,13 @@ impl Part {
         &self.titles
     }
 
-    /// The bytes of a title in [`Part::titles`].
+    /// The bytes of a title in [`CataloguePart::titles`].
     pub(crate) fn title(&self, i: usize) -> Range<usize> {
         let start = if i == 0 { 0 } else { self.ends[i - 1] as usize + 1 };
         start..self.ends[i] as usize
     }
 
-    /// The document whose title stands at this byte of [`Part::titles`].
+    /// The document whose title stands at this byte of [`CataloguePart::titles`].
     pub(crate) fn row_at(&self, byte: usize) -> usize {
         self.ends.partition_point(|end| (*end as usize) < byte)
     }
@@ -155,10 +155,10 @@ impl Part {
 }
 
 #[derive(Clone, Debug, Default)]
-pub(crate) enum Slot {
+pub(crate) enum PartSlot {
     #[default]
     Unread,
-    Read(Arc<Part>),
+    Read(Arc<CataloguePart>),
     /// The reason why it cannot be read.
     Damaged(Arc<str>),
 }
@@ -166,7 +166,7 @@ pub(crate) enum Slot {
 /// All parts.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Catalogue {
-    slots: Vec<Slot>,
+    slots: Vec<PartSlot>,
     /// Number of the first row of each part, and the number of all rows at the end.
     starts: Vec<u32>,
     read: usize,
@@ -180,7 +180,7 @@ impl Catalogue {
             let last = starts.last().copied().unwrap_or(0);
             starts.push(last.saturating_add(u32::try_from(rows).unwrap_or(u32::MAX)));
         }
-        Catalogue { slots: vec![Slot::Unread; starts.len() - 1], starts, read: 0 }
+        Catalogue { slots: vec![PartSlot::Unread; starts.len() - 1], starts, read: 0 }
     }
 
     /// Documents in all, read or not.
@@ -190,7 +190,7 @@ impl Catalogue {
 
     pub(crate) fn documents_read(&self) -> usize {
         let rows = |part: usize| (self.starts[part + 1] - self.starts[part]) as usize;
-        (0..self.slots.len()).filter(|part| !matches!(self.slots[*part], Slot::Unread)).map(rows).sum()
+        (0..self.slots.len()).filter(|part| !matches!(self.slots[*part], PartSlot::Unread)).map(rows).sum()
     }
 
     pub(crate) fn parts(&self) -> usize {
@@ -207,27 +207,27 @@ impl Catalogue {
         self.read == self.slots.len()
     }
 
-    pub(crate) fn slot(&self, part: usize) -> &Slot {
-        self.slots.get(part).unwrap_or(&Slot::Unread)
+    pub(crate) fn slot(&self, part: usize) -> &PartSlot {
+        self.slots.get(part).unwrap_or(&PartSlot::Unread)
     }
 
     pub(crate) fn faults(&self) -> impl Iterator<Item = &str> {
         self.slots.iter().filter_map(|slot| match slot {
-            Slot::Damaged(fault) => Some(&**fault),
+            PartSlot::Damaged(fault) => Some(&**fault),
             _ => None,
         })
     }
 
     /// Takes in a part. One with another number of rows than its footer told is damaged.
-    pub(crate) fn take(&mut self, part: usize, slot: Slot) {
+    pub(crate) fn take(&mut self, part: usize, slot: PartSlot) {
         let rows = (self.starts[part + 1] - self.starts[part]) as usize;
         let slot = match slot {
-            Slot::Read(read) if read.len() != rows => {
-                Slot::Damaged(format!("part {part}: {} rows where its footer says {rows}", read.len()).into())
+            PartSlot::Read(read) if read.len() != rows => {
+                PartSlot::Damaged(format!("part {part}: {} rows where its footer says {rows}", read.len()).into())
             }
             slot => slot,
         };
-        if matches!(self.slots[part], Slot::Unread) {
+        if matches!(self.slots[part], PartSlot::Unread) {
             self.read += 1;
         }
         self.slots[part] = slot;
@@ -254,14 +254,14 @@ impl Catalogue {
     pub(crate) fn row(&self, n: usize) -> Option<CatalogueRow<'_>> {
         let (part, row) = self.place(n)?;
         match &self.slots[part] {
-            Slot::Read(part) => Some(part.row(row)),
+            PartSlot::Read(part) => Some(part.row(row)),
             _ => None,
         }
     }
 
-    pub(crate) fn read_parts(&self) -> impl Iterator<Item = (usize, &Part)> {
+    pub(crate) fn read_parts(&self) -> impl Iterator<Item = (usize, &CataloguePart)> {
         self.slots.iter().enumerate().filter_map(|(i, slot)| match slot {
-            Slot::Read(part) => Some((i, &**part)),
+            PartSlot::Read(part) => Some((i, &**part)),
             _ => None,
         })
     }
@@ -299,7 +299,7 @@ pub(super) mod tests {
                 assert!(part.push(CatalogueRow { time, codes, kind, title, repeats: first.is_some() }, id, first));
                 id += 1;
             }
-            catalogue.take(i, Slot::Read(Arc::new(part.end())));
+            catalogue.take(i, PartSlot::Read(Arc::new(part.end())));
         }
         catalogue
     }
@@ -322,7 +322,7 @@ pub(super) mod tests {
             (Some((2, 0)), Some(2), None)
         );
         assert_eq!(catalogue.first_mentions().into_iter().collect::<Vec<_>>(), [(1, 0)]);
-        let Slot::Read(part) = catalogue.slot(0) else { panic!("it was read") };
+        let PartSlot::Read(part) = catalogue.slot(0) else { panic!("it was read") };
         assert_eq!([0, 3, 4].map(|byte| part.row_at(byte)), [0, 0, 1]);
     }
 
@@ -333,9 +333,9 @@ pub(super) mod tests {
         let mut part = Gathering::default();
         assert!(part.push(CatalogueRow { time: 0, codes: "", kind: Kind::News, title: "二", repeats: false }, 1, None));
         let part = Arc::new(part.end());
-        catalogue.take(1, Slot::Read(part.clone()));
+        catalogue.take(1, PartSlot::Read(part.clone()));
         assert_eq!((catalogue.row(2).map(|row| row.title), catalogue.documents_read()), (Some("二"), 1));
-        catalogue.take(0, Slot::Read(part));
+        catalogue.take(0, PartSlot::Read(part));
         assert_eq!(catalogue.row(0), None);
         assert_eq!(catalogue.faults().collect::<Vec<_>>(), ["part 0: 1 rows where its footer says 2"]);
         assert!(catalogue.is_complete());

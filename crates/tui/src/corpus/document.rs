@@ -4,13 +4,13 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context, Result};
-use polars::prelude::DataFrame;
+use polars_core::prelude::DataFrame;
 
-use super::layout::{Layout, lay_out};
+use super::layout::{LineLayout, lay_out};
 use super::load::{FIRST, Index};
 use super::search::Pattern;
 use crate::reading::guarded;
-use crate::{Cut, Mark, Marker, Meaning, Tokeniser};
+use crate::{Mark, Marker, Meaning, TokenUnit, Tokeniser};
 use inkstone_base::data::Document;
 use inkstone_base::job::Ctx;
 use inkstone_tables::corpus;
@@ -24,14 +24,14 @@ pub(crate) struct Wanted {
     /// Part and row.
     pub place: (usize, usize),
     /// The unit of the tokens; `None` leaves the body whole.
-    pub cut: Option<Cut>,
+    pub cut: Option<TokenUnit>,
     pub width: usize,
     pub pattern: Option<Pattern>,
 }
 
 /// One document, cut and marked.
 #[derive(Debug, Default)]
-pub(crate) struct Text {
+pub(crate) struct DocumentText {
     pub document: Document,
     /// Characters of its body.
     pub characters: usize,
@@ -46,10 +46,10 @@ pub(crate) struct Text {
 
 /// A document as the reader shows it.
 #[derive(Clone, Debug)]
-pub(super) struct Shown {
+pub(super) struct ShownDocument {
     pub wanted: Wanted,
-    pub text: Arc<Text>,
-    pub layout: Arc<Layout>,
+    pub text: Arc<DocumentText>,
+    pub layout: Arc<LineLayout>,
     /// Passages of the body that the search found, ascending.
     pub hits: Arc<Vec<Range<usize>>>,
 }
@@ -68,7 +68,7 @@ pub(super) struct Library {
 
 impl Library {
     /// Reads what is wanted; what `old` has of it already is taken from there.
-    pub(super) fn read(&self, wanted: Wanted, old: Option<Shown>, ctx: &Ctx) -> Result<Shown> {
+    pub(super) fn read(&self, wanted: Wanted, old: Option<ShownDocument>, ctx: &Ctx) -> Result<ShownDocument> {
         let source = |wanted: &Wanted| (wanted.list, wanted.place, wanted.cut);
         let same = old.as_ref().filter(|old| source(&old.wanted) == source(&wanted));
         let text = match same {
@@ -85,10 +85,10 @@ impl Library {
             (None, Some(pattern)) => Arc::new(pattern.places(&text.document.body)),
             (None, None) => Arc::default(),
         };
-        Ok(Shown { wanted, text, layout, hits })
+        Ok(ShownDocument { wanted, text, layout, hits })
     }
 
-    fn text(&self, wanted: &Wanted) -> Result<Text> {
+    fn text(&self, wanted: &Wanted) -> Result<DocumentText> {
         let (part, row) = wanted.place;
         let frame = self.part(part)?;
         let frame = frame.slice(i64::try_from(row)?, 1);
@@ -112,7 +112,7 @@ impl Library {
             false => None,
         };
         let (first, characters) = (first.map(str::to_owned), document.body.chars().count());
-        Ok(Text { document, characters, first, tokens, marks, fault })
+        Ok(DocumentText { document, characters, first, tokens, marks, fault })
     }
 
     fn part(&self, part: usize) -> Result<DataFrame> {

@@ -9,7 +9,7 @@ use std::ops::Range;
 use chrono::{Datelike, Days, Months, NaiveDate, NaiveTime};
 use regex::{Regex, RegexBuilder};
 
-use super::catalogue::Part;
+use super::catalogue::CataloguePart;
 use crate::pinyin::Initials;
 use inkstone_base::data::Kind;
 
@@ -38,7 +38,7 @@ enum Test {
 
 /// The reasons why a filter cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Fault {
+pub(super) struct FilterFault {
     /// The character where it stands, counted from 1.
     pub at: usize,
     pub what: Complaint,
@@ -69,7 +69,7 @@ pub fn read_filter(line: &str) -> Result<(), usize> {
 }
 
 impl Filter {
-    pub(super) fn parse(line: &str) -> Result<Filter, Fault> {
+    pub(super) fn parse(line: &str) -> Result<Filter, FilterFault> {
         let conditions = words(line).into_iter().map(condition).collect::<Result<_, _>>()?;
         Ok(Filter { conditions })
     }
@@ -79,7 +79,7 @@ impl Filter {
     }
 
     /// For each document of a part whether it passes.
-    pub(crate) fn passing(&self, part: &Part) -> Vec<bool> {
+    pub(crate) fn passing(&self, part: &CataloguePart) -> Vec<bool> {
         let mut passing = vec![true; part.len()];
         let mut holds = Vec::new();
         for condition in &self.conditions {
@@ -94,7 +94,7 @@ impl Filter {
 
 impl Test {
     /// Marks the documents for which it holds.
-    fn mark(&self, part: &Part, holds: &mut [bool]) {
+    fn mark(&self, part: &CataloguePart, holds: &mut [bool]) {
         match self {
             Test::Kinds(kinds) => {
                 holds.iter_mut().zip(part.kinds()).for_each(|(hold, kind)| *hold = kinds.contains(kind));
@@ -119,14 +119,14 @@ impl Test {
     }
 }
 
-fn mark_codes(code: &Regex, part: &Part, holds: &mut [bool]) {
+fn mark_codes(code: &Regex, part: &CataloguePart, holds: &mut [bool]) {
     let (names, codes) = part.codes();
     let found: Vec<bool> = names.iter().map(|name| code.is_match(name)).collect();
     holds.iter_mut().zip(codes).for_each(|(hold, code)| *hold |= found[*code as usize]);
 }
 
 /// Titles stand behind each other with line breaks between them, which no word has: all are searched at once.
-fn mark_titles(word: &Regex, part: &Part, holds: &mut [bool]) {
+fn mark_titles(word: &Regex, part: &CataloguePart, holds: &mut [bool]) {
     let mut at = 0;
     while let Some(found) = word.find_at(part.titles(), at) {
         let row = part.row_at(found.start());
@@ -136,7 +136,7 @@ fn mark_titles(word: &Regex, part: &Part, holds: &mut [bool]) {
 }
 
 /// A word of the line.
-struct Written {
+struct FilterWord {
     text: String,
     /// The character where it begins, counted from 1.
     at: usize,
@@ -144,8 +144,8 @@ struct Written {
     plain: usize,
 }
 
-fn words(line: &str) -> Vec<Written> {
-    let mut words: Vec<Written> = Vec::new();
+fn words(line: &str) -> Vec<FilterWord> {
+    let mut words: Vec<FilterWord> = Vec::new();
     let (mut within, mut quoted) = (false, false);
     for (at, one) in line.chars().enumerate() {
         if one.is_whitespace() && !quoted {
@@ -153,7 +153,7 @@ fn words(line: &str) -> Vec<Written> {
             continue;
         }
         if !within {
-            words.push(Written { text: String::new(), at: at + 1, plain: usize::MAX });
+            words.push(FilterWord { text: String::new(), at: at + 1, plain: usize::MAX });
             within = true;
         }
         let Some(word) = words.last_mut() else { continue };
@@ -168,8 +168,8 @@ fn words(line: &str) -> Vec<Written> {
     words
 }
 
-fn condition(word: Written) -> Result<Condition, Fault> {
-    let fault = |skipped: usize, what| Err(Fault { at: word.at + skipped, what });
+fn condition(word: FilterWord) -> Result<Condition, FilterFault> {
+    let fault = |skipped: usize, what| Err(FilterFault { at: word.at + skipped, what });
     let negated = word.plain > 0 && word.text.len() > 1 && word.text.starts_with('-');
     let skipped = usize::from(negated);
     let text = &word.text[skipped..];
@@ -289,7 +289,7 @@ fn period(text: &str) -> Option<(NaiveDate, NaiveDate)> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::catalogue::{Slot, tests::catalogue};
+    use super::super::catalogue::{PartSlot, tests::catalogue};
     use super::*;
 
     fn at(day: &str) -> i64 {
@@ -305,7 +305,7 @@ mod tests {
             (at("2024-04-01"), "", Kind::Post, "怎么看 600517", None),
             (at("2024-04-02"), "688001.SH", Kind::News, "", Some(1)),
         ]]);
-        let Slot::Read(part) = catalogue.slot(0) else { panic!("it was read") };
+        let PartSlot::Read(part) = catalogue.slot(0) else { panic!("it was read") };
         let filter = Filter::parse(line).unwrap();
         filter.passing(part).into_iter().enumerate().filter_map(|(i, passes)| passes.then_some(i)).collect()
     }
@@ -349,12 +349,15 @@ mod tests {
     fn what_cannot_be_read_is_named_with_its_place() {
         let fault = |line: &str| Filter::parse(line).unwrap_err();
         let text = |text: &str| text.to_owned();
-        assert_eq!(fault("回购 knd:report"), Fault { at: 4, what: Complaint::NoCondition(text("knd")) });
-        assert_eq!(fault("回购 -kind:"), Fault { at: 5, what: Complaint::NoValue(text("kind")) });
-        assert_eq!(fault("kind:news,x"), Fault { at: 6, what: Complaint::NoKind(text("x")) });
-        assert_eq!(fault("2024-13"), Fault { at: 1, what: Complaint::NoTime(text("2024-13")) });
-        assert_eq!(fault("time:yesterday"), Fault { at: 6, what: Complaint::NoTime(text("yesterday")) });
-        assert_eq!(fault("2024-03..2024-01"), Fault { at: 1, what: Complaint::EmptyTime(text("2024-03..2024-01")) });
+        assert_eq!(fault("回购 knd:report"), FilterFault { at: 4, what: Complaint::NoCondition(text("knd")) });
+        assert_eq!(fault("回购 -kind:"), FilterFault { at: 5, what: Complaint::NoValue(text("kind")) });
+        assert_eq!(fault("kind:news,x"), FilterFault { at: 6, what: Complaint::NoKind(text("x")) });
+        assert_eq!(fault("2024-13"), FilterFault { at: 1, what: Complaint::NoTime(text("2024-13")) });
+        assert_eq!(fault("time:yesterday"), FilterFault { at: 6, what: Complaint::NoTime(text("yesterday")) });
+        assert_eq!(
+            fault("2024-03..2024-01"),
+            FilterFault { at: 1, what: Complaint::EmptyTime(text("2024-03..2024-01")) }
+        );
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use ratatui::style::{Modifier, Style};
 
-use super::document::Text;
+use super::document::DocumentText;
 use crate::look;
 use crate::width::{self, Glyph};
 use crate::{Mark, Meaning};
@@ -32,9 +32,9 @@ pub(super) const BAD: &str = "⁻";
 
 /// Lines as bytes of the body.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Layout(Vec<Range<u32>>);
+pub(crate) struct LineLayout(Vec<Range<u32>>);
 
-impl Layout {
+impl LineLayout {
     pub(crate) fn len(&self) -> usize {
         self.0.len()
     }
@@ -87,9 +87,9 @@ pub(crate) struct BodyLine {
 }
 
 /// Wraps the body to lines of `width` cells, the signs of its marks and the strokes between its tokens among them.
-pub(crate) fn lay_out(text: &Text, width: usize) -> Layout {
+pub(crate) fn lay_out(text: &DocumentText, width: usize) -> LineLayout {
     let body = &text.document.body;
-    let mut lines = Layout::default();
+    let mut lines = LineLayout::default();
     let mut at = 0;
     while at < body.len() && u32::try_from(body.len()).is_ok() {
         let mut end = (at + CHUNK).min(body.len());
@@ -97,7 +97,7 @@ pub(crate) fn lay_out(text: &Text, width: usize) -> Layout {
             end -= 1;
         }
         // Whole paragraphs if there are any, else all lines but the last one, which goes on.
-        let whole = end == body.len() || body[at..end].contains('\n');
+        let paragraphs = end == body.len() || body[at..end].contains('\n');
         if let Some(newline) = body[at..end].rfind('\n').filter(|_| end < body.len()) {
             end = at + newline + 1;
         }
@@ -105,7 +105,7 @@ pub(crate) fn lay_out(text: &Text, width: usize) -> Layout {
         let chunk_end = end;
         let place = |glyph: usize| glyphs.get(glyph).map_or(chunk_end, |glyph| glyph.at);
         let mut wrapped = width::wrap(&glyphs, width.max(2));
-        if !whole && wrapped.len() > 1 {
+        if !paragraphs && wrapped.len() > 1 {
             end = wrapped.pop().map_or(end, |last| place(last.start));
         }
         // The offsets fit, as the length of the body does.
@@ -119,7 +119,7 @@ pub(crate) fn lay_out(text: &Text, width: usize) -> Layout {
 }
 
 /// A line in its colours; `hits` are the passages that the search found, and `here` the one that was jumped to.
-pub(crate) fn line(text: &Text, bytes: Range<usize>, hits: &[Range<usize>], here: Option<usize>) -> BodyLine {
+pub(crate) fn line(text: &DocumentText, bytes: Range<usize>, hits: &[Range<usize>], here: Option<usize>) -> BodyLine {
     let first = hits.partition_point(|hit| hit.end <= bytes.start);
     let hits = || (first..).zip(&hits[first..]).take_while(|(_, hit)| hit.start < bytes.end);
     let boiled = text.marks.iter().filter(|mark| mark.meaning == Meaning::Boilerplate);
@@ -138,7 +138,7 @@ pub(crate) fn line(text: &Text, bytes: Range<usize>, hits: &[Range<usize>], here
 
 /// The glyphs of some bytes of the body with what they are: a stroke where a token ends and the next begins without a gap, and the signs
 /// of marks as part of the glyphs where these begin and end.
-fn signed(text: &Text, bytes: Range<usize>) -> impl Iterator<Item = (Glyph<'_>, PieceKind)> {
+fn signed(text: &DocumentText, bytes: Range<usize>) -> impl Iterator<Item = (Glyph<'_>, PieceKind)> {
     let piece = &text.document.body[bytes.clone()];
     // Boilerplate is signed at the left; it encloses other marks, which tell more.
     let of_words = |mark: &&Mark| mark.meaning != Meaning::Boilerplate;
@@ -209,7 +209,7 @@ mod tests {
     use super::*;
     use inkstone_base::data::Document;
 
-    fn text(body: &str, tokens: &[&str]) -> Text {
+    fn text(body: &str, tokens: &[&str]) -> DocumentText {
         let mut at = 0;
         let tokens = tokens.iter().map(|t| {
             let start = at + body[at..].find(t).unwrap();
@@ -217,20 +217,24 @@ mod tests {
             start..at
         });
         let tokens = tokens.collect();
-        Text { document: Document { body: body.into(), ..Document::default() }, tokens, ..Text::default() }
+        DocumentText {
+            document: Document { body: body.into(), ..Document::default() },
+            tokens,
+            ..DocumentText::default()
+        }
     }
 
-    fn marked(body: &str, marks: &[(Range<usize>, Meaning)]) -> Text {
+    fn marked(body: &str, marks: &[(Range<usize>, Meaning)]) -> DocumentText {
         let marks = marks.iter().map(|(range, meaning)| Mark { range: range.clone(), meaning: *meaning });
-        Text { marks: marks.collect(), ..text(body, &[]) }
+        DocumentText { marks: marks.collect(), ..text(body, &[]) }
     }
 
-    fn lines(text: &Text, width: usize) -> Vec<BodyLine> {
+    fn lines(text: &DocumentText, width: usize) -> Vec<BodyLine> {
         let layout = lay_out(text, width);
         (0..layout.len()).map(|i| line(text, layout.line(i).unwrap(), &[], None)).collect()
     }
 
-    fn plain(text: &Text, width: usize) -> Vec<String> {
+    fn plain(text: &DocumentText, width: usize) -> Vec<String> {
         lines(text, width).iter().map(|line| line.pieces.iter().map(|piece| piece.0.as_str()).collect()).collect()
     }
 

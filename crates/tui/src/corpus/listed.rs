@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::catalogue::Catalogue;
 use super::listing::{Listing, Recipe};
-use super::order::{By, Order, Ranks};
+use super::order::{By, Ranks, SortOrder};
 use crate::desk::Desk;
 use crate::errand::Errand;
 
@@ -29,7 +29,7 @@ pub(crate) struct Wish {
     pub filter: String,
     /// Number of the search; none without one.
     pub search: Option<u64>,
-    pub order: Order,
+    pub order: SortOrder,
     pub folded: bool,
     pub open: BTreeSet<u32>,
 }
@@ -37,7 +37,7 @@ pub(crate) struct Wish {
 impl Wish {
     /// True if all documents are listed in the order of the corpus, which takes no list.
     fn is_plain(&self) -> bool {
-        let plain = Order { by: By::Corpus, descending: false };
+        let plain = SortOrder { by: By::Corpus, descending: false };
         self.filter.trim().is_empty() && self.search.is_none() && self.order == plain && !self.folded
     }
 }

@@ -7,9 +7,9 @@ use anyhow::Result;
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::catalogue::{Catalogue, Slot};
+use super::catalogue::{Catalogue, PartSlot};
 use super::filter::Filter;
-use super::order::{Order, Ranks};
+use super::order::{Ranks, SortOrder};
 use inkstone_base::job::Ctx;
 
 #[derive(Clone, Debug, Default)]
@@ -17,7 +17,7 @@ pub(crate) struct Recipe {
     pub filter: Filter,
     /// Documents found by the search, ascending; none without one.
     pub found: Option<Arc<Vec<u32>>>,
-    pub order: Order,
+    pub order: SortOrder,
     /// True if repeats are folded into what they repeat.
     pub folded: bool,
     /// The documents whose repeats are unfolded.
@@ -60,7 +60,7 @@ fn passing(catalogue: &Catalogue, recipe: &Recipe, ctx: &Ctx) -> Result<Vec<u32>
     let found = recipe.found.as_ref().map(|found| found.as_slice());
     let of_part = |i: usize| -> Result<Vec<u32>> {
         ctx.check()?;
-        let Slot::Read(part) = catalogue.slot(i) else { return Ok(Vec::new()) };
+        let PartSlot::Read(part) = catalogue.slot(i) else { return Ok(Vec::new()) };
         let start = catalogue.start(i);
         let numbers = start..start + part.len() as u32;
         let found = found.map(|found| {
@@ -149,7 +149,7 @@ mod tests {
 
     #[test]
     fn filter_search_and_order_work_together() {
-        let order = Order { by: By::Time, descending: false };
+        let order = SortOrder { by: By::Time, descending: false };
         assert_eq!(listed(&Recipe { order, ..Recipe::default() }).rows, [2, 1, 0, 3]);
         let filter = Filter::parse("kind:news").unwrap();
         assert_eq!(listed(&Recipe { order, filter: filter.clone(), ..Recipe::default() }).rows, [1, 0]);
@@ -165,7 +165,7 @@ mod tests {
         let listing = listed(&folded);
         assert_eq!(listing.rows, [0, 3], "the first mention stands in a later part than what repeats it");
         assert_eq!(listing.counts.into_iter().collect::<Vec<_>>(), [(3, 3)]);
-        let order = Order { by: By::Time, descending: true };
+        let order = SortOrder { by: By::Time, descending: true };
         let listing = listed(&Recipe { order, open: BTreeSet::from([3]), ..folded.clone() });
         assert_eq!(listing.rows, [3, 1, 2, 0]);
         assert_eq!((listing.line_of(2), listing.below.len()), (Some(2), 2));

@@ -9,11 +9,11 @@ use std::time::SystemTime;
 
 use anyhow::{Context, Result, ensure};
 use chrono::NaiveDateTime;
-use polars::prelude::DataFrame;
+use polars_core::prelude::DataFrame;
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use rustc_hash::FxHasher;
 
-use super::catalogue::{Catalogue, CatalogueRow, Gathering, Part, Slot};
+use super::catalogue::{Catalogue, CataloguePart, CatalogueRow, Gathering, PartSlot};
 use crate::desk::Desk;
 use crate::errand::Errand;
 use crate::event::Event;
@@ -74,8 +74,8 @@ impl Index {
         for (i, file) in self.files.iter().enumerate() {
             let kept = old.filter(|(index, _)| index.files.get(i) == Some(file)).map(|(_, old)| old.slot(i));
             match (&file.rows, kept) {
-                (Err(fault), _) => catalogue.take(i, Slot::Damaged(fault.as_str().into())),
-                (Ok(_), Some(Slot::Read(part))) => catalogue.take(i, Slot::Read(part.clone())),
+                (Err(fault), _) => catalogue.take(i, PartSlot::Damaged(fault.as_str().into())),
+                (Ok(_), Some(PartSlot::Read(part))) => catalogue.take(i, PartSlot::Read(part.clone())),
                 (Ok(_), _) => {}
             }
         }
@@ -90,7 +90,7 @@ impl Index {
 
 /// Parts on their way into the catalogue.
 pub(crate) struct Loading {
-    parts: Receiver<(usize, Slot)>,
+    parts: Receiver<(usize, PartSlot)>,
     /// The part to be read next, as it is in sight.
     wanted: Arc<AtomicUsize>,
     errand: Errand<()>,
@@ -103,7 +103,7 @@ impl Loading {
         let wanted = Arc::new(AtomicUsize::new(NONE));
         let events = desk.events.clone();
         let mut left: Vec<bool> =
-            (0..catalogue.parts()).map(|part| matches!(catalogue.slot(part), Slot::Unread)).collect();
+            (0..catalogue.parts()).map(|part| matches!(catalogue.slot(part), PartSlot::Unread)).collect();
         let asked = wanted.clone();
         let errand = desk.errand("read the table", move |ctx| {
             let mut first = 0;
@@ -119,10 +119,10 @@ impl Loading {
                 }
                 left[part] = false;
                 let slot = match part_of(&index, part) {
-                    Ok(read) => Slot::Read(Arc::new(read)),
+                    Ok(read) => PartSlot::Read(Arc::new(read)),
                     Err(error) => {
                         let path = index.path(part).unwrap_or(Path::new(""));
-                        Slot::Damaged(without_folder(chain(error), path).into())
+                        PartSlot::Damaged(without_folder(chain(error), path).into())
                     }
                 };
                 // Nobody is left to hear it when the page asks for another corpus.
@@ -150,8 +150,8 @@ impl Loading {
         if ended && !catalogue.is_complete() {
             let fault = self.errand.fault().unwrap_or("the thread that reads the table has ended");
             for part in 0..catalogue.parts() {
-                if matches!(catalogue.slot(part), Slot::Unread) {
-                    catalogue.take(part, Slot::Damaged(fault.into()));
+                if matches!(catalogue.slot(part), PartSlot::Unread) {
+                    catalogue.take(part, PartSlot::Damaged(fault.into()));
                 }
             }
         }
@@ -165,7 +165,7 @@ fn without_folder(fault: String, path: &Path) -> String {
     folder.filter(|folder| folder.len() > 1).map_or(fault.clone(), |folder| fault.replace(&folder, ""))
 }
 
-fn part_of(index: &Index, part: usize) -> Result<Part> {
+fn part_of(index: &Index, part: usize) -> Result<CataloguePart> {
     let path = index.path(part)?;
     let mut columns = vec!["doc_id", "published_at", "codes", "kind", "title"];
     columns.extend(index.cleaned.then_some(FIRST));
@@ -173,7 +173,7 @@ fn part_of(index: &Index, part: usize) -> Result<Part> {
         .with_context(|| format!("in {}", path.display()))
 }
 
-fn columns_of(frame: &DataFrame, cleaned: bool) -> Result<Part> {
+fn columns_of(frame: &DataFrame, cleaned: bool) -> Result<CataloguePart> {
     let text = |name: &str| Ok::<_, anyhow::Error>(corpus::column(frame, name)?.str()?.clone());
     let [ids, codes, kinds, titles] = [text("doc_id")?, text("codes")?, text("kind")?, text("title")?];
     let first = if cleaned { Some(text(FIRST)?) } else { None };

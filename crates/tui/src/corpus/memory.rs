@@ -4,10 +4,10 @@ use serde_json::{Value, json};
 
 use super::filter::Filter;
 use super::order::By;
-use super::{Corpus, Cut, Field, Order};
+use super::{CorpusPage, Field, SortOrder, TokenUnit};
 
-pub(super) fn kept(corpus: &Corpus) -> Value {
-    let cut = corpus.cut.map(|cut| if cut == Cut::Characters { "characters" } else { "words" });
+pub(super) fn kept(corpus: &CorpusPage) -> Value {
+    let cut = corpus.cut.map(|cut| if cut == TokenUnit::Characters { "characters" } else { "words" });
     json!({
         "filter": corpus.filter.text(),
         "search": corpus.query.text(),
@@ -20,7 +20,7 @@ pub(super) fn kept(corpus: &Corpus) -> Value {
 }
 
 /// Restores the place of an earlier session. Values that can no longer be read are left out.
-pub(super) fn recall(corpus: &mut Corpus, memory: &Value) {
+pub(super) fn recall(corpus: &mut CorpusPage, memory: &Value) {
     let text = |name: &str| memory.get(name).and_then(Value::as_str).unwrap_or_default();
     let is = |name: &str| memory.get(name).and_then(Value::as_bool).unwrap_or_default();
     if let Ok(filter) = Filter::parse(text("filter")) {
@@ -28,11 +28,11 @@ pub(super) fn recall(corpus: &mut Corpus, memory: &Value) {
         (corpus.filtering, corpus.filtering_by) = (filter, text("filter").to_owned());
     }
     corpus.query = Field::new(text("search"));
-    corpus.order = Order { by: By::named(&memory["sort"]).unwrap_or_default(), descending: is("descending") };
+    corpus.order = SortOrder { by: By::named(&memory["sort"]).unwrap_or_default(), descending: is("descending") };
     corpus.folded = is("folded");
     corpus.cut = match text("cut") {
-        "characters" => Some(Cut::Characters),
-        "words" => Some(Cut::Words),
+        "characters" => Some(TokenUnit::Characters),
+        "words" => Some(TokenUnit::Words),
         _ => None,
     };
     corpus.go_to = memory.get("place").and_then(|place| serde_json::from_value(place.clone()).ok());

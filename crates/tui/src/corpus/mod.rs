@@ -27,23 +27,23 @@ use std::sync::Arc;
 use ratatui::layout::{Position, Rect};
 use serde_json::Value;
 
-pub(crate) use document::Text;
+pub(crate) use document::DocumentText;
 pub use filter::read_filter;
 pub(crate) use layout::lay_out;
 pub(crate) use layout::{PieceKind, line};
 pub(crate) use load::Index;
 pub(crate) use view::draw;
 
-use self::catalogue::{Catalogue, Slot};
+use self::catalogue::{Catalogue, PartSlot};
 use self::document::Shelf;
-use self::filter::{Fault, Filter};
+use self::filter::{Filter, FilterFault};
 use self::listed::{DocumentList, ListState, Wish};
 use self::listing::Recipe;
 use self::load::Loading;
-use self::order::Order;
-use self::reader::Reader;
+use self::order::SortOrder;
+use self::reader::DocumentReader;
 use self::search::{Pattern, Search};
-use super::Cut;
+use super::TokenUnit;
 use super::commands::Action;
 use super::desk::{self, Desk};
 use super::errand::Errand;
@@ -53,7 +53,7 @@ use super::look;
 use super::page::{PageState, Table};
 
 #[derive(Default)]
-pub struct Corpus {
+pub struct CorpusPage {
     /// Number of the list of files: what speaks of an earlier one speaks of another corpus.
     list: u64,
     index: Option<Result<Arc<Index>, String>>,
@@ -66,7 +66,7 @@ pub struct Corpus {
     filtering: Filter,
     /// The text that `filtering` was read from.
     filtering_by: String,
-    filter_fault: Option<Fault>,
+    filter_fault: Option<FilterFault>,
     query: Field,
     query_fault: Option<(usize, String)>,
     search: Option<Search>,
@@ -74,7 +74,7 @@ pub struct Corpus {
     searches: u64,
     typing: Option<Typing>,
 
-    order: Order,
+    order: SortOrder,
     folded: bool,
     open: BTreeSet<u32>,
     listed: DocumentList,
@@ -85,8 +85,8 @@ pub struct Corpus {
     go_to: Option<(usize, usize)>,
 
     focus: Focus,
-    cut: Option<Cut>,
-    reader: Reader,
+    cut: Option<TokenUnit>,
+    reader: DocumentReader,
     shelf: Shelf,
 }
 
@@ -104,7 +104,7 @@ enum Typing {
     Search,
 }
 
-impl Corpus {
+impl CorpusPage {
     pub(crate) fn has_documents(&self) -> bool {
         self.catalogue.len() > 0
     }
@@ -156,7 +156,7 @@ impl Corpus {
     fn fault_here(&self) -> Option<&str> {
         let place = self.number(self.cursor.at).and_then(|n| self.catalogue.place(n))?;
         match self.catalogue.slot(place.0) {
-            Slot::Damaged(fault) => Some(fault),
+            PartSlot::Damaged(fault) => Some(fault),
             _ => None,
         }
     }
@@ -222,7 +222,7 @@ impl Corpus {
         (self.search, self.query_fault, self.query) = (None, None, Field::default());
     }
 
-    fn sort_by(&mut self, order: Order) {
+    fn sort_by(&mut self, order: SortOrder) {
         (self.order, self.to_top) = (order, true);
     }
 
@@ -237,7 +237,7 @@ impl Corpus {
     }
 }
 
-impl PageState for Corpus {
+impl PageState for CorpusPage {
     fn reload(&mut self, desk: &Desk<'_>) {
         let project = desk.workspace.project.clone();
         self.listing_files = Some(desk.errand("list the corpus", move |ctx| Index::list(&project, ctx)));
@@ -257,28 +257,28 @@ impl PageState for Corpus {
             }
             Action::Cut => {
                 self.cut = match self.cut {
-                    None => Some(Cut::Characters),
-                    Some(Cut::Characters) => Some(Cut::Words),
-                    Some(Cut::Words) => None,
+                    None => Some(TokenUnit::Characters),
+                    Some(TokenUnit::Characters) => Some(TokenUnit::Words),
+                    Some(TokenUnit::Words) => None,
                 }
             }
             Action::Search => (self.focus, self.typing) = (Focus::Table, Some(Typing::Search)),
             Action::Filter => {
                 (self.focus, self.typing) = (Focus::Table, Some(Typing::Filter(self.filter.text().to_owned())));
             }
-            Action::SortTable => self.sort_by(Order { by: self.order.by.next(), descending: false }),
-            Action::TurnOrder => self.sort_by(Order { descending: !self.order.descending, ..self.order }),
+            Action::SortTable => self.sort_by(SortOrder { by: self.order.by.next(), descending: false }),
+            Action::TurnOrder => self.sort_by(SortOrder { descending: !self.order.descending, ..self.order }),
             Action::Fold => {
                 self.folded = !self.folded;
                 self.open.clear();
             }
             Action::Unfold => self.unfold(),
             Action::NextHit | Action::PreviousHit if !self.reader.jump(action == Action::NextHit, lines) => {
-                desk.order(desk::Order::Say(desk.say(words::NO_HIT).to_owned()));
+                desk.order(desk::PageRequest::Say(desk.say(words::NO_HIT).to_owned()));
             }
             Action::OnTextPage => {
                 if let Some((part, row)) = self.number(self.cursor.at).and_then(|n| self.catalogue.place(n)) {
-                    desk.order(desk::Order::Read(part, row));
+                    desk.order(desk::PageRequest::Read(part, row));
                 }
             }
             _ if self.focus == Focus::Table => self.cursor.step(action, self.len(), rows),
@@ -369,7 +369,7 @@ impl PageState for Corpus {
             self.focus = Focus::Table;
             if let Some(by) = view::column_at(table, at) {
                 let descending = by == self.order.by && !self.order.descending;
-                self.sort_by(Order { by, descending });
+                self.sort_by(SortOrder { by, descending });
             } else {
                 let count = self.len();
                 self.cursor.click(at, look::inside(table), count);

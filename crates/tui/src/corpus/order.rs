@@ -30,7 +30,7 @@ turns! {
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Order {
+pub(super) struct SortOrder {
     pub by: By,
     pub descending: bool,
 }
@@ -56,7 +56,7 @@ impl Ranks {
     }
 
     /// The documents in this order. Call it inside the threads that it may use.
-    pub(super) fn sort(&self, rows: Vec<u32>, order: Order, catalogue: &Catalogue) -> Vec<u32> {
+    pub(super) fn sort(&self, rows: Vec<u32>, order: SortOrder, catalogue: &Catalogue) -> Vec<u32> {
         let ranks = match order.by {
             By::Corpus if !order.descending => return rows,
             By::Corpus => None,
@@ -80,7 +80,7 @@ impl Ranks {
 /// A rank for each document of the catalogue, given for the documents that have been read.
 fn ranks_of<'c>(
     catalogue: &'c Catalogue,
-    of_part: impl Fn(&'c super::catalogue::Part, &mut dyn FnMut(u32)),
+    of_part: impl Fn(&'c super::catalogue::CataloguePart, &mut dyn FnMut(u32)),
 ) -> Vec<u32> {
     let mut ranks = vec![0; catalogue.len()];
     for (i, part) in catalogue.read_parts() {
@@ -232,7 +232,7 @@ mod tests {
         let all: Vec<u32> = (0..50_000).collect();
         for by in By::ALL {
             for descending in [false, true] {
-                let sorted = ranks.sort(all.clone(), Order { by, descending }, &catalogue);
+                let sorted = ranks.sort(all.clone(), SortOrder { by, descending }, &catalogue);
                 let mut expected = all.clone();
                 expected.sort_by(|a, b| {
                     let rows = [a, b].map(|n| catalogue.row(*n as usize).unwrap());
@@ -256,8 +256,11 @@ mod tests {
         let long = "回购".repeat(20_000);
         let texts: Vec<String> = (0..60).map(|i| format!("{long}{}", i % 3)).collect();
         let rows: Vec<_> = texts.iter().map(|title| (0, "", Kind::News, title.as_str(), None)).collect();
-        let sorted =
-            Ranks::default().sort((0..60).collect(), Order { by: By::Title, descending: false }, &catalogue(&[&rows]));
+        let sorted = Ranks::default().sort(
+            (0..60).collect(),
+            SortOrder { by: By::Title, descending: false },
+            &catalogue(&[&rows]),
+        );
         assert_eq!(sorted, (0..3).flat_map(|r| (0..20).map(move |i| i * 3 + r)).collect::<Vec<u32>>());
     }
 }

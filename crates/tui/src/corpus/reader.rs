@@ -2,16 +2,16 @@
 
 use std::ops::Range;
 
-use super::document::{Library, Shown, Wanted};
+use super::document::{Library, ShownDocument, Wanted};
 use super::layout::{self, BodyLine};
 use crate::desk::Desk;
 use crate::errand::Errand;
 
 #[derive(Default)]
-pub(super) struct Reader {
+pub(super) struct DocumentReader {
     /// The document, or what it could not be read for.
-    shown: Option<Result<Shown, (Wanted, String)>>,
-    asked: Option<Errand<Shown>>,
+    shown: Option<Result<ShownDocument, (Wanted, String)>>,
+    asked: Option<Errand<ShownDocument>>,
     asked_for: Option<Wanted>,
     /// The first line in sight.
     pub scroll: usize,
@@ -19,9 +19,9 @@ pub(super) struct Reader {
     hit: Option<usize>,
 }
 
-impl Reader {
+impl DocumentReader {
     /// The document, as long as it is not known to be another one.
-    pub(super) fn shown(&self) -> Option<&Shown> {
+    pub(super) fn shown(&self) -> Option<&ShownDocument> {
         self.shown.as_ref()?.as_ref().ok()
     }
 
@@ -73,7 +73,7 @@ impl Reader {
         desk: &Desk<'_>,
     ) {
         let Some(wanted) = wanted else {
-            *self = Reader::default();
+            *self = DocumentReader::default();
             return;
         };
         if let Some(errand) = &mut self.asked
@@ -106,7 +106,7 @@ impl Reader {
         self.scroll = self.scroll.min(self.lines().saturating_sub(height));
     }
 
-    fn take(&mut self, shown: Shown, height: usize) {
+    fn take(&mut self, shown: ShownDocument, height: usize) {
         let document = |wanted: &Wanted| (wanted.list, wanted.place);
         let old = self.shown().filter(|old| document(&old.wanted) == document(&shown.wanted));
         let searched_anew = old.is_none_or(|old| old.wanted.pattern != shown.wanted.pattern);

@@ -5,12 +5,12 @@ use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
-use super::document::Text;
+use super::document::DocumentText;
 use super::layout::{BAD, BOILERPLATE, GOOD, HIT, NAME, PieceKind};
-use super::{Corpus, Focus, words as own};
+use super::{CorpusPage, Focus, words as own};
 use crate::app::App;
 use crate::words;
-use crate::{Cut, Meaning, figures, look, width};
+use crate::{Meaning, TokenUnit, figures, look, width};
 
 /// Lines that say what document it is.
 const HEAD: u16 = 1;
@@ -20,7 +20,7 @@ pub(super) fn room(reader: Rect) -> usize {
     reader.height.saturating_sub(2 + HEAD) as usize
 }
 
-pub(super) fn draw(app: &App, corpus: &Corpus, frame: &mut Frame<'_>, area: Rect) {
+pub(super) fn draw(app: &App, corpus: &CorpusPage, frame: &mut Frame<'_>, area: Rect) {
     let focused = corpus.focus == Focus::Reader;
     let reader = &corpus.reader;
     let Some(shown) = reader.shown() else {
@@ -59,18 +59,18 @@ pub(super) fn draw(app: &App, corpus: &Corpus, frame: &mut Frame<'_>, area: Rect
     frame.render_widget(Paragraph::new(lines), body);
 }
 
-fn title<'a>(app: &App, text: &'a Text) -> &'a str {
+fn title<'a>(app: &App, text: &'a DocumentText) -> &'a str {
     if text.document.title.is_empty() { app.say(own::NO_TITLE) } else { &text.document.title }
 }
 
 /// When it was published, what it is, how long, what it repeats, and by whom.
-fn about(app: &App, corpus: &Corpus, text: &Text) -> String {
+fn about(app: &App, corpus: &CorpusPage, text: &DocumentText) -> String {
     let document = &text.document;
     let tokens = figures::count(text.tokens.len() as u64);
     let size = match corpus.reader.shown().and_then(|shown| shown.wanted.cut) {
         None => format!("{} {}", figures::count(text.characters as u64), app.say(words::CHARACTERS)),
-        Some(Cut::Characters) => format!("{} {tokens}", app.say(words::CUT_CHARACTERS)),
-        Some(Cut::Words) => format!("{} {tokens}", app.say(words::CUT_WORDS)),
+        Some(TokenUnit::Characters) => format!("{} {tokens}", app.say(words::CUT_CHARACTERS)),
+        Some(TokenUnit::Words) => format!("{} {tokens}", app.say(words::CUT_WORDS)),
     };
     let by = [document.org.as_deref(), document.author.as_deref(), document.rating.as_deref()];
     let by: String = by.into_iter().flatten().filter(|s| !s.is_empty()).map(|s| format!(" · {s}")).collect();
@@ -80,7 +80,7 @@ fn about(app: &App, corpus: &Corpus, text: &Text) -> String {
 }
 
 /// The legend of the signs and colours that the document has, as far as so many cells have room.
-fn legend(app: &App, text: &Text, hits: bool, cells: usize) -> Line<'static> {
+fn legend(app: &App, text: &DocumentText, hits: bool, cells: usize) -> Line<'static> {
     let has = |meaning| text.marks.iter().any(|mark| mark.meaning == meaning);
     let style = |meaning| PieceKind::Marked(meaning).style(app.workspace.red_up);
     let mut entries: Vec<Span<'static>> = Vec::new();

@@ -4,11 +4,11 @@ use std::fmt::Write;
 use std::sync::Arc;
 
 use crossterm::event::KeyCode;
-use polars::prelude::{IntoColumn, NamedFrom, Series};
+use polars_core::prelude::{IntoColumn, NamedFrom, Series};
 use ratatui::layout::Position;
 use tempfile::TempDir;
 
-use super::catalogue::Slot;
+use super::catalogue::PartSlot;
 use crate::app::App;
 use crate::bench::{Bench, LARGE, SMALL, cut_in_pieces, empty, filled};
 use crate::event::Event;
@@ -205,7 +205,7 @@ fn a_session_leaves_its_place_to_the_next() {
     let mut bench = Bench::open(&dir, |_| ());
     bench.app.corpus.recall(&memory);
     let area = view::page_area(bench.app.size);
-    let mut corpus = super::Corpus::default();
+    let mut corpus = super::CorpusPage::default();
     corpus.recall(&memory);
     bench.app.at_desk(|desk| {
         corpus.reload(desk);
@@ -215,7 +215,7 @@ fn a_session_leaves_its_place_to_the_next() {
     let after = bench.screen(SMALL, "1");
     assert_eq!(after.lines().take(21).collect::<Vec<_>>(), before.lines().take(21).collect::<Vec<_>>());
     assert!(after.contains("1 / 1 (9)"), "{after}");
-    let mut corpus = super::Corpus::default();
+    let mut corpus = super::CorpusPage::default();
     corpus.recall(&serde_json::json!({"filter": "knd:x", "sort": 7, "place": "x", "search": "re:("}));
     assert_eq!(corpus.remember()["filter"], "");
 }
@@ -271,7 +271,7 @@ fn a_run_that_changes_one_part_has_that_one_read_again() {
     let mut bench = Bench::open(&dir, |_| ());
     bench.press("1Gk");
     let first = |bench: &Bench| match bench.app.corpus.catalogue.slot(0) {
-        Slot::Read(part) => Arc::as_ptr(part),
+        PartSlot::Read(part) => Arc::as_ptr(part),
         _ => panic!("it was read"),
     };
     let before = first(&bench);

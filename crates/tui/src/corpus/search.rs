@@ -10,7 +10,7 @@ use anyhow::{Context, Result};
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use regex::{Regex, RegexBuilder};
 
-use super::catalogue::{Catalogue, Slot};
+use super::catalogue::{Catalogue, PartSlot};
 use super::filter::Filter;
 use super::load::Index;
 use crate::desk::Desk;
@@ -81,7 +81,7 @@ fn place_of(error: &regex::Error) -> (usize, String) {
 }
 
 /// The hits in one part.
-struct Piece {
+struct PartHits {
     hits: Vec<u32>,
     fault: Option<String>,
 }
@@ -96,7 +96,7 @@ pub(super) struct Search {
     pub parts: usize,
     /// The first fault: a part that could not be read.
     pub fault: Option<String>,
-    pieces: Receiver<Piece>,
+    pieces: Receiver<PartHits>,
     errand: Errand<()>,
 }
 
@@ -120,8 +120,8 @@ impl Search {
                 let found: Vec<Result<Vec<u32>>> = ctx.install(|| some.par_iter().map(look).collect());
                 for result in found {
                     let piece = match result {
-                        Ok(hits) => Piece { hits, fault: None },
-                        Err(error) => Piece { hits: Vec::new(), fault: Some(chain(error)) },
+                        Ok(hits) => PartHits { hits, fault: None },
+                        Err(error) => PartHits { hits: Vec::new(), fault: Some(chain(error)) },
                     };
                     if sender.send(piece).is_err() {
                         return Ok(());
@@ -139,7 +139,7 @@ impl Search {
     /// Takes in what has been found since.
     pub(super) fn look(&mut self) {
         self.errand.look();
-        let new: Vec<Piece> = self.pieces.try_iter().collect();
+        let new: Vec<PartHits> = self.pieces.try_iter().collect();
         self.done += new.len();
         if new.iter().any(|piece| !piece.hits.is_empty()) {
             let hits = Arc::make_mut(&mut self.hits);
@@ -162,9 +162,9 @@ fn look_through(
     catalogue: &Catalogue,
 ) -> Result<Vec<u32>> {
     let passes = match catalogue.slot(part) {
-        Slot::Damaged(fault) => anyhow::bail!("{fault}"),
-        Slot::Read(read) if !filter.is_empty() => Some(filter.passing(read)),
-        Slot::Read(_) | Slot::Unread => None,
+        PartSlot::Damaged(fault) => anyhow::bail!("{fault}"),
+        PartSlot::Read(read) if !filter.is_empty() => Some(filter.passing(read)),
+        PartSlot::Read(_) | PartSlot::Unread => None,
     };
     if passes.as_ref().is_some_and(|passes| !passes.contains(&true)) {
         return Ok(Vec::new());

@@ -6,12 +6,12 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Paragraph, Wrap};
 
-use super::catalogue::{CatalogueRow, Slot};
+use super::catalogue::{CatalogueRow, PartSlot};
 use super::load::time_of;
 use super::order::By;
-use super::{Corpus, Focus, Typing, reader_view, words as own};
+use super::{CorpusPage, Focus, Typing, reader_view, words as own};
 use crate::app::App;
-use crate::desk::{Desk, Order};
+use crate::desk::{Desk, PageRequest};
 use crate::field::{self, Field};
 use crate::page::Table;
 use crate::words;
@@ -65,7 +65,7 @@ pub(crate) fn draw(app: &App, frame: &mut Frame<'_>, page: Rect) {
     reader_view::draw(app, corpus, frame, reader);
 }
 
-fn draw_table(app: &App, corpus: &Corpus, frame: &mut Frame<'_>, area: Rect) {
+fn draw_table(app: &App, corpus: &CorpusPage, frame: &mut Frame<'_>, area: Rect) {
     let cells = area.width.saturating_sub(2) as usize;
     let asked = asked(app, corpus, cells);
     let top = width::cut(&title(app, corpus), cells);
@@ -91,12 +91,12 @@ fn draw_table(app: &App, corpus: &Corpus, frame: &mut Frame<'_>, area: Rect) {
     }
 }
 
-fn arrow(corpus: &Corpus) -> &'static str {
+fn arrow(corpus: &CorpusPage) -> &'static str {
     if corpus.order.descending { "↓" } else { "↑" }
 }
 
 /// The title of the list: number of documents, order and folding.
-fn title(app: &App, corpus: &Corpus) -> String {
+fn title(app: &App, corpus: &CorpusPage) -> String {
     let count = |n: usize| figures::count(n as u64);
     let catalogue = &corpus.catalogue;
     let mut position = format!("{} / {}", count((corpus.cursor.at + 1).min(corpus.len())), count(corpus.len()));
@@ -114,7 +114,7 @@ fn title(app: &App, corpus: &Corpus) -> String {
     if damaged > 0 {
         pieces.push(format!("{damaged} {}", app.say(own::DAMAGED)));
     }
-    if corpus.order != super::Order::default() {
+    if corpus.order != super::SortOrder::default() {
         pieces.push(format!("{}{}", app.say(own::order(corpus.order.by)), arrow(corpus)));
     }
     if corpus.folded {
@@ -130,7 +130,7 @@ struct LowerEdge {
     cursor: Option<usize>,
 }
 
-fn asked(app: &App, corpus: &Corpus, cells: usize) -> LowerEdge {
+fn asked(app: &App, corpus: &CorpusPage, cells: usize) -> LowerEdge {
     let filter_state = match (&corpus.filter_fault, corpus.filter.text().is_empty()) {
         (Some(fault), _) => Span::styled(own::complaint(app.language, fault), look::BAD),
         (None, true) => Span::styled(app.say(own::FILTER_HINT), look::DIM),
@@ -177,7 +177,7 @@ fn found(app: &App, n: usize) -> String {
     format!("{} {}", figures::count(n as u64), app.say(own::HITS))
 }
 
-fn search_state(app: &App, corpus: &Corpus) -> Span<'static> {
+fn search_state(app: &App, corpus: &CorpusPage) -> Span<'static> {
     if let Some((at, fault)) = &corpus.query_fault {
         return Span::styled(own::at(app.language, *at, fault), look::BAD);
     }
@@ -207,18 +207,18 @@ fn line(cells: &[String; 5], total: usize) -> String {
 }
 
 /// A line of the table, and how it looks.
-fn row(app: &App, corpus: &Corpus, at: usize, total: usize) -> (String, Style) {
+fn row(app: &App, corpus: &CorpusPage, at: usize, total: usize) -> (String, Style) {
     let Some(number) = corpus.number(at) else { return (String::new(), look::PLAIN) };
     if let Some(row) = corpus.catalogue.row(number) {
         return (line(&cells(app, corpus, number, row), total), look::PLAIN);
     }
     match corpus.catalogue.place(number).map(|(part, _)| corpus.catalogue.slot(part)) {
-        Some(Slot::Damaged(fault)) => (width::left(fault, total), look::BAD),
+        Some(PartSlot::Damaged(fault)) => (width::left(fault, total), look::BAD),
         _ => ("…".to_owned(), look::DIM),
     }
 }
 
-fn cells(app: &App, corpus: &Corpus, number: usize, row: CatalogueRow<'_>) -> [String; 5] {
+fn cells(app: &App, corpus: &CorpusPage, number: usize, row: CatalogueRow<'_>) -> [String; 5] {
     let mut codes = row.codes.split(',').filter(|c| !c.is_empty());
     let first = codes.next().unwrap_or("–");
     let more = codes.count();
@@ -235,18 +235,18 @@ fn cells(app: &App, corpus: &Corpus, number: usize, row: CatalogueRow<'_>) -> [S
     [time, codes, app.say(words::kind(row.kind)).to_owned(), repeats, title]
 }
 
-fn count_of(corpus: &Corpus, number: usize) -> Option<u32> {
+fn count_of(corpus: &CorpusPage, number: usize) -> Option<u32> {
     let listing = corpus.listed.now.as_ref()?;
     listing.counts.get(&u32::try_from(number).ok()?).copied()
 }
 
-fn is_below(corpus: &Corpus, number: usize) -> bool {
+fn is_below(corpus: &CorpusPage, number: usize) -> bool {
     let listing = corpus.listed.now.as_ref();
     listing.zip(u32::try_from(number).ok()).is_some_and(|(listing, number)| listing.below.contains(&number))
 }
 
 /// The rows from the first line in sight on, for copying.
-pub(super) fn table(corpus: &Corpus, desk: &Desk<'_>) -> Table {
+pub(super) fn table(corpus: &CorpusPage, desk: &Desk<'_>) -> Table {
     let header = COLUMNS.map(|by| desk.say(own::order(by)).to_owned()).to_vec();
     let numbers = (corpus.cursor.top..corpus.len()).take(COPIED).filter_map(|line| corpus.number(line));
     let rows = numbers.filter_map(|number| {
@@ -259,7 +259,7 @@ pub(super) fn table(corpus: &Corpus, desk: &Desk<'_>) -> Table {
         Some(vec![time, row.codes.to_owned(), row.kind.name().to_owned(), repeats, row.title.to_owned()])
     });
     if corpus.len() - corpus.cursor.top > COPIED {
-        desk.order(Order::Say(desk.say(own::TABLE_CUT).to_owned()));
+        desk.order(PageRequest::Say(desk.say(own::TABLE_CUT).to_owned()));
     }
     Table { header, rows: rows.collect() }
 }

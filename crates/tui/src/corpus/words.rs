@@ -1,6 +1,6 @@
 //! The texts of the corpus page, in Chinese and English.
 
-use super::filter::{Complaint, Fault};
+use super::filter::{Complaint, FilterFault};
 use super::order::By;
 use crate::words::{CODE, KIND, TIME, TITLE};
 use inkstone_base::language::{Language, Word};
@@ -46,7 +46,7 @@ pub(super) fn at(language: Language, at: usize, what: &str) -> String {
     }
 }
 
-pub(crate) fn complaint(language: Language, fault: &Fault) -> String {
+pub(crate) fn complaint(language: Language, fault: &FilterFault) -> String {
     let what = match (&fault.what, language) {
         (Complaint::NoCondition(name), Language::Zh) => {
             format!("没有条件“{name}”；可用 kind code time title，含冒号的词请加引号")

@@ -7,7 +7,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
 use super::words as own;
-use super::{Experiments, list};
+use super::{ExperimentsPage, list};
 use crate::app::App;
 use crate::jobs::JobEntry;
 use crate::list::Cursor;
@@ -193,7 +193,7 @@ pub(super) fn place_at(
 }
 
 /// Draws the grid; `focused` for the bright border.
-pub(super) fn draw(app: &App, experiments: &Experiments, focused: bool, frame: &mut Frame<'_>, area: Rect) {
+pub(super) fn draw(app: &App, experiments: &ExperimentsPage, focused: bool, frame: &mut Frame<'_>, area: Rect) {
     let Some(table) = &experiments.table else {
         let block = look::pane(list::tabs(app, experiments, Some(super::View::Grid)), focused);
         return look::message(app.say(own::NO_GRID), block, frame, area);
@@ -240,7 +240,7 @@ fn job(app: &App) -> Option<&JobEntry> {
 }
 
 /// A cell in a sign and a figure.
-fn shown_of(app: &App, experiments: &Experiments, table: &GridTable, row: usize, column: usize) -> (String, Style) {
+fn shown_of(app: &App, experiments: &ExperimentsPage, table: &GridTable, row: usize, column: usize) -> (String, Style) {
     let Some(cell) = table.at(row, column) else { return (String::new(), look::DIM) };
     match &cell.state {
         CellState::Waiting => ("·".to_owned(), look::DIM),
@@ -294,7 +294,7 @@ fn tally(app: &App, table: &GridTable) -> String {
 }
 
 /// The cell that is marked, and why it could not be read; nothing where another one is being read, which the tally names.
-fn about(app: &App, experiments: &Experiments, table: &GridTable) -> String {
+fn about(app: &App, experiments: &ExperimentsPage, table: &GridTable) -> String {
     let is_running = |cell: &GridCell| cell.state == CellState::Running;
     let Some(cell) = table.at(experiments.row.at, experiments.column) else { return String::new() };
     match &cell.state {

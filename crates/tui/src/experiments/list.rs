@@ -7,7 +7,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Paragraph, Wrap};
 
 use super::words as own;
-use super::{Experiments, View, effects, grid, page};
+use super::{ExperimentsPage, View, effects, grid, page};
 use crate::app::App;
 use crate::jobs::{self, Phase};
 use crate::page::Page;
@@ -15,7 +15,7 @@ use crate::view::page_area;
 use crate::{figures, look, width, words};
 use inkstone_features::experiment::{Cell, Findings};
 use inkstone_report as report;
-use inkstone_report::{CellStanding, DECIMALS, Tone};
+use inkstone_report::{CellStanding, DECIMALS, TextTone};
 
 /// Lines of the finding with its frame, and where there is room for more.
 const FINDING: [u16; 2] = [5, 7];
@@ -69,7 +69,7 @@ pub(super) enum Clicked {
     Cell(usize, usize),
 }
 
-pub(super) fn place(experiments: &Experiments, at: Position, page: Rect) -> Option<Clicked> {
+pub(super) fn place(experiments: &ExperimentsPage, at: Position, page: Rect) -> Option<Clicked> {
     let panes = panes(page, experiments.view, experiments.effects());
     if let Some(inner) = panes.list.map(look::inside).filter(|inner| inner.contains(at)) {
         let row = at.y.checked_sub(inner.y + 1)?;
@@ -100,7 +100,7 @@ pub(crate) fn draw(app: &App, frame: &mut Frame<'_>, area: Rect) {
 }
 
 /// The names of the views; where one is seen at a time, the one that is shown stands out.
-pub(super) fn tabs<'a>(app: &App, experiments: &Experiments, of: Option<View>) -> Line<'a> {
+pub(super) fn tabs<'a>(app: &App, experiments: &ExperimentsPage, of: Option<View>) -> Line<'a> {
     let mut all = vec![(View::List, own::LIST), (View::Grid, own::GRID), (View::Frontier, own::FRONTIER)];
     if experiments.effects() > 0 {
         all.push((View::Effects, own::EFFECTS));
@@ -141,7 +141,7 @@ fn state<'a>(app: &App) -> Option<Vec<Line<'a>>> {
     }
 }
 
-fn draw_experiment(app: &App, experiments: &Experiments, frame: &mut Frame<'_>, area: Rect) {
+fn draw_experiment(app: &App, experiments: &ExperimentsPage, frame: &mut Frame<'_>, area: Rect) {
     let panes = panes(area, experiments.view, experiments.effects());
     let block = look::pane(title(app, experiments), false);
     let inner = block.inner(panes.finding);
@@ -173,7 +173,14 @@ fn draw_experiment(app: &App, experiments: &Experiments, frame: &mut Frame<'_>, 
     }
 }
 
-fn draw_nothing(app: &App, experiments: &Experiments, view: View, why: words::Word, frame: &mut Frame<'_>, area: Rect) {
+fn draw_nothing(
+    app: &App,
+    experiments: &ExperimentsPage,
+    view: View,
+    why: words::Word,
+    frame: &mut Frame<'_>,
+    area: Rect,
+) {
     let block = look::pane(tabs(app, experiments, Some(view)), experiments.view == view);
     look::message(app.say(why), block, frame, area);
 }
@@ -181,7 +188,8 @@ fn draw_nothing(app: &App, experiments: &Experiments, view: View, why: words::Wo
 /// A text in the lines of an area; where it is longer, the last one says so.
 fn clipped<'a>(text: &str, area: Rect) -> Vec<Line<'a>> {
     let (width, height) = (area.width as usize, area.height as usize);
-    let mut lines: Vec<String> = report::wrapped(text, width, Tone::Plain).iter().map(ToString::to_string).collect();
+    let mut lines: Vec<String> =
+        report::wrapped(text, width, TextTone::Plain).iter().map(ToString::to_string).collect();
     if lines.len() > height {
         lines.truncate(height);
         if let Some(last) = lines.last_mut() {
@@ -191,7 +199,7 @@ fn clipped<'a>(text: &str, area: Rect) -> Vec<Line<'a>> {
     lines.into_iter().map(Line::raw).collect()
 }
 
-fn title<'a>(app: &App, experiments: &Experiments) -> Line<'a> {
+fn title<'a>(app: &App, experiments: &ExperimentsPage) -> Line<'a> {
     let mut spans = vec![Span::raw(format!(" {} ", app.say(words::EXPERIMENT)))];
     let count = experiments.names().len();
     if count > 1 {
@@ -206,19 +214,19 @@ fn title<'a>(app: &App, experiments: &Experiments) -> Line<'a> {
     Line::from(spans)
 }
 
-pub(super) fn style(tone: Tone) -> Style {
+pub(super) fn style(tone: TextTone) -> Style {
     match tone {
-        Tone::Plain => look::PLAIN,
-        Tone::Dim => look::DIM,
-        Tone::Strong | Tone::Frontier => look::STRONG,
-        Tone::Baseline | Tone::Below => look::NOTE,
-        Tone::Above => look::KEY,
-        Tone::Series(family) => Style::new().fg(SERIES[family % SERIES.len()]).patch(look::STRONG),
+        TextTone::Plain => look::PLAIN,
+        TextTone::Dim => look::DIM,
+        TextTone::Strong | TextTone::Frontier => look::STRONG,
+        TextTone::Baseline | TextTone::Below => look::NOTE,
+        TextTone::Above => look::KEY,
+        TextTone::Series(family) => Style::new().fg(SERIES[family % SERIES.len()]).patch(look::STRONG),
     }
 }
 
 /// Cells of the columns behind the name: figure, difference, and as the width permits its interval, tokens, corrected p.
-struct Columns {
+struct FindingColumns {
     name: usize,
     interval: bool,
     p: bool,
@@ -227,13 +235,13 @@ struct Columns {
 /// Cells of a figure, a difference, an interval, a number of tokens and a probability, each with a space before it.
 const WIDE: [usize; 5] = [9, 9, 20, 7, 8];
 
-impl Columns {
-    fn new(total: usize) -> Columns {
+impl FindingColumns {
+    fn new(total: usize) -> FindingColumns {
         let least = 2 + 12 + WIDE[0] + WIDE[1] + WIDE[3];
         let p = total >= least + WIDE[4] + 8;
         let interval = total >= least + WIDE[4] + WIDE[2];
         let taken = 2 + WIDE[0] + WIDE[1] + WIDE[3] + if p { WIDE[4] } else { 0 } + if interval { WIDE[2] } else { 0 };
-        Columns { name: total.saturating_sub(taken), interval, p }
+        FindingColumns { name: total.saturating_sub(taken), interval, p }
     }
 
     fn line(&self, name: &str, [figure, difference, interval, tokens, p]: [&str; 5]) -> String {
@@ -252,7 +260,7 @@ impl Columns {
 
 fn draw_list(
     app: &App,
-    experiments: &Experiments,
+    experiments: &ExperimentsPage,
     findings: &Findings,
     focused: bool,
     frame: &mut Frame<'_>,
@@ -266,7 +274,7 @@ fn draw_list(
             block.title_bottom(Line::styled(format!(" {} ", cost(app, cell, findings.may_be_best(cell))), look::DIM));
     }
     let inner = look::framed(block, frame, area);
-    let columns = Columns::new(inner.width as usize);
+    let columns = FindingColumns::new(inner.width as usize);
     let heads = [words::FIGURE_DIFFERENCE, words::INTERVAL, words::TOKENS, words::P_ADJUSTED].map(|word| app.say(word));
     let measure = report::measure(findings, app.language);
     let head = columns.line(app.say(own::CELL), [measure, heads[0], heads[1], heads[2], heads[3]]);
@@ -287,8 +295,8 @@ fn draw_list(
         let fields = [figure.as_str(), &difference, &interval, &report::tokens(cell), &p];
         let line = columns.line(&report::label(findings, cell), fields);
         let tone = match report::standing(findings, cell) {
-            CellStanding::Baseline => style(Tone::Baseline),
-            CellStanding::Above => style(Tone::Above),
+            CellStanding::Baseline => style(TextTone::Baseline),
+            CellStanding::Above => style(TextTone::Above),
             CellStanding::Below => look::DIM,
             CellStanding::NotShown => look::PLAIN,
         };
@@ -317,7 +325,7 @@ fn cost(app: &App, cell: &Cell, may_be_best: bool) -> String {
     text
 }
 
-fn draw_frontier(app: &App, experiments: &Experiments, findings: &Findings, frame: &mut Frame<'_>, area: Rect) {
+fn draw_frontier(app: &App, experiments: &ExperimentsPage, findings: &Findings, frame: &mut Frame<'_>, area: Rect) {
     let measure = report::measure(findings, app.language);
     let axes = format!(" {} {measure} · {} ", app.say(own::UP_AXIS), app.say(own::ACROSS_AXIS));
     let mut block = look::pane(tabs(app, experiments, Some(View::Frontier)), experiments.view == View::Frontier)

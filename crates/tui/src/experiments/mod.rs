@@ -20,7 +20,7 @@ use serde_json::Value;
 pub(crate) use list::draw;
 
 use super::commands::Action;
-use super::desk::{Desk, Order, Work};
+use super::desk::{Desk, PageRequest, Work};
 use super::errand::Errand;
 use super::list::Cursor;
 use super::page::{Chart, PageState, Table, exact};
@@ -35,7 +35,7 @@ const AGAIN: Duration = Duration::from_millis(700);
 const LOOK: Duration = Duration::from_millis(50);
 
 #[derive(Default)]
-pub struct Experiments {
+pub struct ExperimentsPage {
     /// The content shown, and what was asked for anew.
     loaded: Option<Errand<Vec<Findings>>>,
     coming: Option<Errand<Vec<Findings>>>,
@@ -79,7 +79,7 @@ struct Memory {
     document: Option<usize>,
 }
 
-impl Experiments {
+impl ExperimentsPage {
     /// Takes in findings and grids; the experiment that was shown stays the one shown.
     fn take(&mut self) {
         let (name, cell) = (self.name().map(str::to_owned), self.marked());
@@ -249,7 +249,7 @@ impl Experiments {
     }
 }
 
-impl PageState for Experiments {
+impl PageState for ExperimentsPage {
     fn reload(&mut self, desk: &Desk<'_>) {
         let Some(laboratory) = &desk.workspace.laboratory else { return };
         let find = laboratory.findings.clone();
@@ -264,7 +264,7 @@ impl PageState for Experiments {
                 let name = desk.say(common::EXPERIMENTS).to_owned();
                 let run = laboratory.run.clone();
                 let command = desk.headless("experiment", "");
-                desk.order(Order::Start(Work { name, command, writes: true, run }));
+                desk.order(PageRequest::Start(Work { name, command, writes: true, run }));
                 if self.findings().is_none() {
                     // Until all cells were read there is only the grid to look at.
                     self.view = View::Grid;
@@ -285,7 +285,7 @@ impl PageState for Experiments {
                 let (number, strategy) = (open.number, open.strategy);
                 let to = if action == Action::Next { number + 1 } else { number.wrapping_sub(1) };
                 if to >= documents {
-                    return desk.order(Order::Say(desk.say(common::NO_OTHER_DOCUMENT).to_owned()));
+                    return desk.order(PageRequest::Say(desk.say(common::NO_OTHER_DOCUMENT).to_owned()));
                 }
                 self.show(to, strategy, desk);
             }
@@ -395,10 +395,10 @@ impl PageState for Experiments {
     }
 }
 
-impl Experiments {
+impl ExperimentsPage {
     /// The list as it is copied.
     fn listed(&self, findings: &Findings, desk: &Desk<'_>) -> Table {
-        let said = [
+        let titles = [
             common::FIGURE_DIFFERENCE,
             words::LOW,
             words::HIGH,
@@ -410,7 +410,7 @@ impl Experiments {
         let mut header = vec![desk.say(words::FEATURE).to_owned()];
         header.extend(findings.vary.iter().cloned());
         header.push(report::measure(findings, desk.language).to_owned());
-        header.extend(said.map(|word| desk.say(word).to_owned()));
+        header.extend(titles.map(|word| desk.say(word).to_owned()));
         let row = |number: &usize| {
             let cell = &findings.cells[*number];
             let against = |figure: fn(&inkstone_base::bootstrap::Comparison) -> f64| {

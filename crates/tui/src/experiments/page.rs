@@ -6,7 +6,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
 use super::open::Open;
-use super::text::{self, Share, TextLine};
+use super::text::{self, KeptEnd, TextLine};
 use crate::app::App;
 use crate::page::{Table, exact};
 use crate::{Kept, Truncated, figures, look, width, words};
@@ -71,20 +71,27 @@ pub(super) fn draw(app: &App, findings: &Findings, open: &Open, frame: &mut Fram
     let areas = Layout::horizontal(vec![Constraint::Length(page.width / columns as u16); columns]).split(below);
     for (number, area) in (first..).zip(areas.iter()) {
         let place = format!(" {}/{} ", number + 1, strategies.len());
-        let column = Column { kept: &strategies[number], place, focused: number == selected };
+        let column = StrategyColumn { kept: &strategies[number], place, focused: number == selected };
         draw_column(app, findings, open, &column, frame, *area);
     }
 }
 
-struct Column<'a> {
+struct StrategyColumn<'a> {
     kept: &'a Kept,
     /// Which of the strategies it is.
     place: String,
     focused: bool,
 }
 
-fn draw_column(app: &App, findings: &Findings, open: &Open, column: &Column<'_>, frame: &mut Frame<'_>, area: Rect) {
-    let Column { kept, place, focused } = column;
+fn draw_column(
+    app: &App,
+    findings: &Findings,
+    open: &Open,
+    column: &StrategyColumn<'_>,
+    frame: &mut Frame<'_>,
+    area: Rect,
+) {
+    let StrategyColumn { kept, place, focused } = column;
     let name = findings.cells.get(kept.cell).map(|cell| report::label(findings, cell)).unwrap_or_default();
     let room = (area.width as usize).saturating_sub(4 + width::width(place));
     let block = look::pane(format!(" {} ", width::cut(&name, room)), *focused)
@@ -114,9 +121,9 @@ fn draw_column(app: &App, findings: &Findings, open: &Open, column: &Column<'_>,
 /// A line of text after a sign of how much of it is kept, for screens that have no colours.
 fn text_line<'a>(line: &TextLine, kept: &Kept) -> Line<'a> {
     let sign = match text::share(line, &kept.ranges) {
-        Share::Whole => Span::styled("┃", look::KEY),
-        Share::Part => Span::styled("╏", look::KEY),
-        Share::None => Span::raw(" "),
+        KeptEnd::Whole => Span::styled("┃", look::KEY),
+        KeptEnd::Part => Span::styled("╏", look::KEY),
+        KeptEnd::None => Span::raw(" "),
     };
     let pieces = text::pieces(line, &kept.ranges).into_iter();
     let pieces = pieces.map(|(text, kept)| Span::styled(text, if kept { look::PLAIN } else { look::DIM }));

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::{Result, bail};
 
-use super::Experiments;
+use super::ExperimentsPage;
 use crate::bench::{Bench, LARGE, SMALL, empty};
 use crate::page::{Page, PageState};
 use crate::{Kept, Laboratory, Language, Truncated, Workspace};
@@ -264,7 +264,7 @@ fn another_session_goes_where_the_last_one_was() {
 
 /// The page of another session in which this was kept.
 fn recall(bench: &mut Bench, memory: &serde_json::Value) {
-    let mut page = Experiments::default();
+    let mut page = ExperimentsPage::default();
     page.recall(memory);
     bench.app.at_desk(|desk| page.reload(desk));
     bench.app.experiments = page;

@@ -9,7 +9,7 @@ pub(crate) type TextLine = Vec<(String, usize)>;
 
 /// The part of a line that is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Share {
+pub(crate) enum KeptEnd {
     Whole,
     Part,
     None,
@@ -42,12 +42,12 @@ pub(super) fn pieces(line: &TextLine, kept: &[Range<usize>]) -> Vec<(String, boo
 }
 
 /// The part of a line that is kept; spaces do not count.
-pub(crate) fn share(line: &TextLine, kept: &[Range<usize>]) -> Share {
+pub(crate) fn share(line: &TextLine, kept: &[Range<usize>]) -> KeptEnd {
     let mut there = line.iter().filter(|(text, _)| !text.trim().is_empty()).map(|(_, at)| holds(kept, *at));
     match (there.clone().any(|kept| kept), there.all(|kept| kept)) {
-        (false, _) => Share::None,
-        (true, true) => Share::Whole,
-        (true, false) => Share::Part,
+        (false, _) => KeptEnd::None,
+        (true, true) => KeptEnd::Whole,
+        (true, false) => KeptEnd::Part,
     }
 }
 
@@ -71,10 +71,10 @@ mod tests {
         assert_eq!(texts[0], [("公", false), ("司发布", true)]);
         assert_eq!(texts[1], [("公告", false)]);
         assert_eq!(texts[2], [("风险提", true)]);
-        let shares: Vec<Share> = lines.iter().map(|line| share(line, &kept)).collect();
-        assert_eq!(shares[..3], [Share::Part, Share::None, Share::Whole]);
-        assert_eq!(share(&lines[0], &[0..40]), Share::Whole);
-        assert_eq!(share(&Vec::new(), &[0..40]), Share::None);
+        let shares: Vec<KeptEnd> = lines.iter().map(|line| share(line, &kept)).collect();
+        assert_eq!(shares[..3], [KeptEnd::Part, KeptEnd::None, KeptEnd::Whole]);
+        assert_eq!(share(&lines[0], &[0..40]), KeptEnd::Whole);
+        assert_eq!(share(&Vec::new(), &[0..40]), KeptEnd::None);
     }
 
     #[test]

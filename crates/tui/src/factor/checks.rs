@@ -6,7 +6,7 @@ use ratatui::style::Style;
 use ratatui::text::Line;
 
 use super::drill::mark;
-use super::picture::Picture;
+use super::picture::BacktestPicture;
 use super::words as own;
 use crate::app::App;
 use crate::commands::Action;
@@ -82,7 +82,7 @@ fn style(standing: Standing) -> Style {
     }
 }
 
-pub(super) fn draw(app: &App, checks: &Checks, picture: &Picture, frame: &mut Frame<'_>, page: Rect) {
+pub(super) fn draw(app: &App, checks: &Checks, picture: &BacktestPicture, frame: &mut Frame<'_>, page: Rect) {
     let [crumbs, area, below] = panes(page);
     let crumb = format!(" {} {} › {}", app.say(words::FACTOR), picture.outcome.factor, app.say(own::CHECKS));
     frame.render_widget(Line::styled(crumb, look::DIM), crumbs);

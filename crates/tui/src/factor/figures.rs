@@ -6,9 +6,9 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Paragraph, Wrap};
 
-use super::picture::{Horizon, Picture};
+use super::picture::{BacktestPicture, Horizon};
 use super::words as own;
-use super::{Factor, Judgement};
+use super::{FactorPage, Judgement};
 use crate::app::App;
 use crate::words::{self, Word};
 use crate::{figures, look, width};
@@ -53,8 +53,8 @@ fn figure_line<'a>(figures: Vec<[Span<'a>; 2]>, columns: usize) -> Line<'a> {
 
 pub(super) fn draw_figures(
     app: &App,
-    factor: &Factor,
-    picture: &Picture,
+    factor: &FactorPage,
+    picture: &BacktestPicture,
     frame: &mut Frame<'_>,
     [area, beside]: [Rect; 2],
 ) {
@@ -113,7 +113,7 @@ pub(super) fn draw_figures(
 
 /// The verdict of linter and ledger: `未来函数检查 9/10  已试验 17 → DSR 0.83`.
 fn judged<'a>(app: &App, judgement: &Judgement) -> Vec<[Span<'a>; 2]> {
-    let mut said = Vec::new();
+    let mut facts = Vec::new();
     let plain = |name: Word| Span::styled(format!("{} ", app.say(name)), look::DIM);
     if judgement.checks > 0 {
         let (sign, style) = match judgement {
@@ -122,10 +122,10 @@ fn judged<'a>(app: &App, judgement: &Judgement) -> Vec<[Span<'a>; 2]> {
             Judgement { failed, .. } => (format!(" ✗{failed}"), look::BAD),
         };
         let tally = format!("{}/{}{sign}  ", judgement.passed, judgement.checks);
-        said.push([plain(words::LOOK_AHEAD_CHECK), Span::styled(tally, style)]);
+        facts.push([plain(words::LOOK_AHEAD_CHECK), Span::styled(tally, style)]);
     } else {
         let undone = format!("{}  ", app.say(own::UNLINTED));
-        said.push([plain(words::LOOK_AHEAD_CHECK), Span::styled(undone, look::NOTE)]);
+        facts.push([plain(words::LOOK_AHEAD_CHECK), Span::styled(undone, look::NOTE)]);
     }
     if judgement.trials > 0 {
         let tried = match app.language {
@@ -133,16 +133,16 @@ fn judged<'a>(app: &App, judgement: &Judgement) -> Vec<[Span<'a>; 2]> {
             Language::En => format!("{} times", figures::count(judgement.trials)),
         };
         let worth = format!("{tried} → DSR {}  ", figures::probability(judgement.deflated_sharpe));
-        said.push([plain(words::TRIED), Span::styled(worth, look::STRONG)]);
+        facts.push([plain(words::TRIED), Span::styled(worth, look::STRONG)]);
     }
     if judgement.ledger_changed {
-        said.push([Span::raw(""), Span::styled(app.say(words::LEDGER_CHANGED), look::BAD)]);
+        facts.push([Span::raw(""), Span::styled(app.say(words::LEDGER_CHANGED), look::BAD)]);
     }
-    said
+    facts
 }
 
 /// The figures of the quantile whose bar is marked.
-pub(super) fn bar_line<'a>(app: &App, factor: &Factor, horizon: &Horizon, columns: usize) -> Line<'a> {
+pub(super) fn bar_line<'a>(app: &App, factor: &FactorPage, horizon: &Horizon, columns: usize) -> Line<'a> {
     let bar = factor.bar();
     let mean = 100.0 * value_at(&horizon.layers, bar);
     let mut figures = vec![
@@ -160,8 +160,8 @@ pub(super) fn bar_line<'a>(app: &App, factor: &Factor, horizon: &Horizon, column
 /// The values at the date of the cursor; before it was moved, how to move it.
 pub(super) fn cursor_line<'a>(
     app: &App,
-    factor: &Factor,
-    picture: &Picture,
+    factor: &FactorPage,
+    picture: &BacktestPicture,
     at: Option<NaiveDate>,
     columns: usize,
 ) -> Line<'a> {

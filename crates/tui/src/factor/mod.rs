@@ -23,7 +23,7 @@ pub use tracing::{DaysOf, DocumentsOf, Judgement, JudgementOf, NamesOf, Sentence
 pub(crate) use view::draw;
 
 use super::commands::Action;
-use super::desk::{Desk, Order, Work};
+use super::desk::{Desk, PageRequest, Work};
 use super::errand::Errand;
 use super::page::{Chart, PageState, Table};
 use checks::Checks;
@@ -31,18 +31,18 @@ use drill::Drill;
 use inkstone_base::job::Ctx;
 use inkstone_base::language::Word;
 use inkstone_base::shell::quoted;
-use inkstone_report::{FactorPage, factor_charts};
+use inkstone_report::{FactorReport, factor_charts};
 use memory::{Memory, Way};
-use picture::Picture;
+use picture::BacktestPicture;
 
 /// Trading days of a month, the step of the page keys.
 const MONTH: usize = 21;
 
 /// The backtest of a factor; none inside: there is none.
-type PictureErrand = Errand<Option<Box<Picture>>>;
+type PictureErrand = Errand<Option<Box<BacktestPicture>>>;
 
 #[derive(Default)]
-pub struct Factor {
+pub struct FactorPage {
     selected: usize,
     name: Option<String>,
     /// The content shown, and what was asked for anew.
@@ -86,9 +86,9 @@ enum Focus {
     Layers,
 }
 
-impl Factor {
-    pub fn at(selected: usize) -> Factor {
-        Factor { selected, ..Factor::default() }
+impl FactorPage {
+    pub fn at(selected: usize) -> FactorPage {
+        FactorPage { selected, ..FactorPage::default() }
     }
 
     fn ask(&mut self, desk: &Desk<'_>) {
@@ -97,7 +97,7 @@ impl Factor {
         self.name = factors.get(self.selected).cloned();
         self.coming = self.name.clone().map(|name| {
             let workspace = desk.workspace.clone();
-            desk.errand("a backtest", move |_| Picture::read(&workspace, &name))
+            desk.errand("a backtest", move |_| BacktestPicture::read(&workspace, &name))
         });
     }
 
@@ -159,7 +159,7 @@ impl Factor {
         self.bar.map_or(last, |bar| bar.min(last))
     }
 
-    fn picture(&self) -> Option<&Picture> {
+    fn picture(&self) -> Option<&BacktestPicture> {
         self.loaded.as_ref()?.get()?.as_deref()
     }
 
@@ -298,11 +298,16 @@ impl Factor {
     /// Starts the pipeline up to a stage.
     fn start(&self, stage: &'static str, name: Word, desk: &Desk<'_>) {
         let Some(run) = desk.workspace.stages.clone() else {
-            return desk.order(Order::Say(desk.say(words::NO_STAGES).to_owned()));
+            return desk.order(PageRequest::Say(desk.say(words::NO_STAGES).to_owned()));
         };
         let (name, command) = (desk.say(name).to_owned(), desk.headless(stage, ""));
-        desk.order(Order::Say(format!("{name}: {}", desk.say(words::STARTED))));
-        desk.order(Order::Start(Work { name, command, writes: true, run: Arc::new(move |ctx: &Ctx| run(stage, ctx)) }));
+        desk.order(PageRequest::Say(format!("{name}: {}", desk.say(words::STARTED))));
+        desk.order(PageRequest::Start(Work {
+            name,
+            command,
+            writes: true,
+            run: Arc::new(move |ctx: &Ctx| run(stage, ctx)),
+        }));
     }
 
     fn click_front(&mut self, at: Position, page: Rect) {
@@ -321,7 +326,7 @@ impl Factor {
     }
 }
 
-impl PageState for Factor {
+impl PageState for FactorPage {
     fn reload(&mut self, desk: &Desk<'_>) {
         let remembered = self.memory.as_ref().and_then(|memory| memory.factor.as_ref());
         let at = remembered.and_then(|name| desk.workspace.factors.iter().position(|factor| factor == name));
@@ -389,7 +394,7 @@ impl PageState for Factor {
 
     fn charts(&self, desk: &Desk<'_>) -> Vec<Chart> {
         let Some(picture) = self.picture().filter(|_| self.is_front()) else { return Vec::new() };
-        let page = FactorPage {
+        let page = FactorReport {
             outcome: &picture.outcome,
             events: picture.events.as_ref(),
             verdicts: picture.verdicts.as_deref().unwrap_or_default(),

@@ -13,7 +13,7 @@ use inkstone_lab::lint::{Verdict, read_verdicts};
 
 /// A backtest and what is drawn of it.
 #[derive(Debug)]
-pub(super) struct Picture {
+pub(super) struct BacktestPicture {
     pub outcome: Outcome,
     /// By horizon, as in the outcome.
     pub horizons: Vec<Horizon>,
@@ -68,8 +68,8 @@ impl CalendarStep {
     }
 }
 
-impl Picture {
-    pub(super) fn new(outcome: Outcome) -> Picture {
+impl BacktestPicture {
+    pub(super) fn new(outcome: Outcome) -> BacktestPicture {
         let layers = outcome.layers.by_horizon();
         let horizons: Vec<Horizon> = outcome
             .ic
@@ -93,11 +93,11 @@ impl Picture {
         dates.sort_unstable();
         dates.dedup();
         let (judgement, verdicts, events) = (None, Ok(Vec::new()), None);
-        Picture { outcome, horizons, wealth, drawdown, coverage, dates, judgement, verdicts, events }
+        BacktestPicture { outcome, horizons, wealth, drawdown, coverage, dates, judgement, verdicts, events }
     }
 
     /// Reads what there is of a factor; none before its backtest.
-    pub(super) fn read(workspace: &Workspace, name: &str) -> Result<Option<Box<Picture>>> {
+    pub(super) fn read(workspace: &Workspace, name: &str) -> Result<Option<Box<BacktestPicture>>> {
         let project = &workspace.project;
         if !project.backtest(name).exists() {
             return Ok(None);
@@ -106,8 +106,8 @@ impl Picture {
         let judgement = workspace.judgement.as_ref().and_then(|judge| judge(name).ok().flatten());
         let verdicts = read_verdicts(&project.lint(name)).map_err(|error| format!("{error:#}"));
         let events = read_if_there::<Option<EventStudy>>(&project.events(name)).ok().flatten().flatten();
-        let picture = Picture::new(disk::read_json::<Outcome>(&project.backtest(name))?);
-        Ok(Some(Box::new(Picture { judgement, verdicts, events, ..picture })))
+        let picture = BacktestPicture::new(disk::read_json::<Outcome>(&project.backtest(name))?);
+        Ok(Some(Box::new(BacktestPicture { judgement, verdicts, events, ..picture })))
     }
 
     /// The dates on which there are names with a value, ascending.

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use anyhow::{Result, bail};
 use chrono::NaiveDate;
 
-use super::{Factor, Judgement};
+use super::{FactorPage, Judgement};
 use crate::bench::{Bench, LARGE, SMALL, empty, filled, outcome};
 use crate::page::{Page, PageState};
 use crate::{Judgement as Judged, Workspace};
@@ -189,7 +189,7 @@ fn the_mouse_goes_to_a_date_to_a_bar_and_to_a_line() {
 
 /// The page of another session in which this was kept.
 fn recalled(bench: &mut Bench, memory: &serde_json::Value) {
-    let mut page = Factor::default();
+    let mut page = FactorPage::default();
     page.recall(memory);
     bench.app.at_desk(|desk| page.reload(desk));
     bench.app.factor = page;

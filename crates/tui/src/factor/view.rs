@@ -9,9 +9,9 @@ use ratatui::widgets::{Block, Paragraph};
 
 use super::charts::{Axes, Bars, Curve, bar_at, bars_that_fit, date_at, draw_bars, draw_curves, points};
 use super::figures::{bar_line, cursor_line, draw_figures, title};
-use super::picture::{CalendarStep, Horizon, Picture, fitting_means};
+use super::picture::{BacktestPicture, CalendarStep, Horizon, fitting_means};
 use super::words as own;
-use super::{Factor, Focus, LayerChart, checks, drill};
+use super::{FactorPage, Focus, LayerChart, checks, drill};
 use crate::app::App;
 use crate::desk::Desk;
 use crate::page::{Table, exact};
@@ -36,7 +36,7 @@ struct Regions {
     cursor: Rect,
 }
 
-fn regions(picture: &Picture, page: Rect) -> Regions {
+fn regions(picture: &BacktestPicture, page: Rect) -> Regions {
     let years = if page.height >= TALL { picture.outcome.long_short.by_year.len().min(6) as u16 + 3 } else { 0 };
     let wide = page.width >= WIDE;
     let [warning, head, charts, years, cursor] = Layout::vertical([
@@ -64,7 +64,7 @@ pub(super) enum Clicked {
 }
 
 pub(super) fn place(
-    picture: &Picture,
+    picture: &BacktestPicture,
     horizon: &Horizon,
     chart: LayerChart,
     at: Position,
@@ -166,8 +166,8 @@ fn draw_sum(app: &App, horizon: &Horizon, at: Option<NaiveDate>, frame: &mut Fra
 
 fn draw_layers(
     app: &App,
-    factor: &Factor,
-    picture: &Picture,
+    factor: &FactorPage,
+    picture: &BacktestPicture,
     horizon: &Horizon,
     at: Option<NaiveDate>,
     frame: &mut Frame<'_>,
@@ -233,7 +233,7 @@ fn layer_style(layer: usize, count: usize, red_up: bool) -> Style {
     }
 }
 
-fn draw_spread(app: &App, picture: &Picture, at: Option<NaiveDate>, frame: &mut Frame<'_>, area: Rect) {
+fn draw_spread(app: &App, picture: &BacktestPicture, at: Option<NaiveDate>, frame: &mut Frame<'_>, area: Rect) {
     let book = &picture.outcome.long_short;
     let end = picture.wealth.last().copied().unwrap_or(f64::NAN);
     let fall = format!("{} {}", app.say(words::DRAWDOWN), figures::percent(book.total.max_drawdown));
@@ -259,7 +259,7 @@ fn draw_spread(app: &App, picture: &Picture, at: Option<NaiveDate>, frame: &mut 
 const YEARS: [Word; 7] =
     [words::YEAR, words::ANNUAL, words::VOLATILITY, words::SHARPE, words::DRAWDOWN, words::CALMAR, words::HIT_RATE];
 
-fn draw_years(app: &App, picture: &Picture, frame: &mut Frame<'_>, area: Rect) {
+fn draw_years(app: &App, picture: &BacktestPicture, frame: &mut Frame<'_>, area: Rect) {
     let line = |cells: [String; 7]| cells.map(|cell| width::right(&cell, 12)).join(" ");
     let mut lines = vec![Line::styled(line(YEARS.map(|name| app.say(name).to_owned())), look::DIM)];
     let years = &picture.outcome.long_short.by_year;
@@ -278,7 +278,7 @@ fn draw_years(app: &App, picture: &Picture, frame: &mut Frame<'_>, area: Rect) {
 }
 
 /// The figures of the years, as they are copied.
-pub(super) fn years(picture: &Picture, desk: &Desk<'_>) -> Table {
+pub(super) fn years(picture: &BacktestPicture, desk: &Desk<'_>) -> Table {
     let book = &picture.outcome.long_short;
     let row = |name: String, f: &inkstone_lab::backtest::PortfolioFigures| {
         let figures = [f.annual_return, f.volatility, f.sharpe, f.max_drawdown, f.calmar, f.hit_rate];

@@ -24,7 +24,7 @@ pub use listing::{
 pub(crate) use view::draw;
 
 use super::commands::Action;
-use super::desk::{Desk, Order};
+use super::desk::{Desk, PageRequest};
 use super::errand::Errand;
 use super::event::Event;
 use super::field::Field;
@@ -58,14 +58,14 @@ turns! {
 }
 
 /// A reading of a set that is under way or has ended.
-struct Reading<T> {
+struct SetReading<T> {
     set: Key,
     errand: Errand<T>,
     done: Arc<AtomicU64>,
     total: u64,
 }
 
-impl<T: Send + 'static> Reading<T> {
+impl<T: Send + 'static> SetReading<T> {
     /// Starts the reading. The screen follows the number of rows read of `total`.
     fn start(
         desk: &Desk<'_>,
@@ -73,7 +73,7 @@ impl<T: Send + 'static> Reading<T> {
         set: Key,
         total: u64,
         work: impl FnOnce(&Key, &dyn Fn(u64), &Ctx) -> Result<T> + Send + 'static,
-    ) -> Reading<T> {
+    ) -> SetReading<T> {
         let done = Arc::new(AtomicU64::new(0));
         let (counter, events) = (done.clone(), desk.events.clone());
         let errand = desk.errand(name, move |ctx| {
@@ -88,11 +88,11 @@ impl<T: Send + 'static> Reading<T> {
             };
             work(&set, &progress, ctx)
         });
-        Reading { set, errand, done, total }
+        SetReading { set, errand, done, total }
     }
 }
 
-impl<T> Reading<T> {
+impl<T> SetReading<T> {
     /// Rows read, and rows in all.
     fn progress(&self) -> (u64, u64) {
         (self.done.load(Ordering::Relaxed), self.total)
@@ -100,7 +100,7 @@ impl<T> Reading<T> {
 }
 
 #[derive(Default)]
-pub struct Features {
+pub struct FeaturesPage {
     asked: Option<Errand<FeatureListing>>,
     /// The last listing that came; it stands while another is asked for.
     listing: Option<FeatureListing>,
@@ -111,13 +111,13 @@ pub struct Features {
     view: View,
     /// True if the user has been here: only then are sets read that he moves to.
     visited: bool,
-    health: Option<Reading<Health>>,
+    health: Option<SetReading<Health>>,
     columns: Cursor,
     near: NearPane,
     batches: Cursor,
 }
 
-impl Features {
+impl FeaturesPage {
     /// The document that is being read on the text page: neighbours are those of it from now on.
     pub fn follow(&mut self, part: usize, row: usize) {
         self.near.follow((part, row));
@@ -155,7 +155,7 @@ impl Features {
             View::Health => {
                 self.columns = Cursor::default();
                 let work = move |set: &Key, progress: &dyn Fn(u64), ctx: &Ctx| (bench.health)(set, progress, ctx);
-                self.health = Some(Reading::start(desk, "health of a feature set", set, rows, work));
+                self.health = Some(SetReading::start(desk, "health of a feature set", set, rows, work));
             }
             View::Near => self.near.read(desk, &bench, set, rows),
         }
@@ -205,7 +205,7 @@ impl Features {
     }
 }
 
-impl PageState for Features {
+impl PageState for FeaturesPage {
     fn reload(&mut self, desk: &Desk<'_>) {
         let Some(bench) = &desk.workspace.features else { return };
         self.wanted = self.wanted.take().or_else(|| self.selected().map(|set| set.name.clone()));
@@ -230,7 +230,7 @@ impl PageState for Features {
                 let set = self.readable().map(|(set, _)| set);
                 let chosen = if self.view == View::Near { self.near.choose(set) } else { None };
                 if let Some((part, row)) = chosen {
-                    desk.order(Order::Read(part, row));
+                    desk.order(PageRequest::Read(part, row));
                 }
                 self.forget_faults();
                 self.read(desk);

@@ -1,6 +1,6 @@
 //! The pane of neighbours: which document is asked for, what lies near to it, and the search for another one.
 
-use super::Reading;
+use super::SetReading;
 use super::listing::FeatureBench;
 use crate::desk::Desk;
 use crate::errand::Errand;
@@ -24,7 +24,7 @@ pub(super) struct NearPane {
     /// True if later documents count as neighbours.
     pub(super) any_time: bool,
     /// The neighbours, and what was asked to find them.
-    pub(super) reading: Option<(Query, Reading<Neighbours>)>,
+    pub(super) reading: Option<(Query, SetReading<Neighbours>)>,
     pub(super) cursor: Cursor,
     /// Words that are being typed.
     pub(super) field: Option<Field>,
@@ -47,7 +47,7 @@ impl NearPane {
         Query { place: self.place, measure: self.measure, past_only: !self.any_time, most: MOST }
     }
 
-    pub(super) fn neighbours(&self, set: Key) -> Option<&Reading<Neighbours>> {
+    pub(super) fn neighbours(&self, set: Key) -> Option<&SetReading<Neighbours>> {
         self.reading.as_ref().filter(|(query, reading)| reading.set == set && *query == self.query()).map(|(_, r)| r)
     }
 
@@ -55,7 +55,7 @@ impl NearPane {
         let (query, find, asked) = (self.query(), bench.neighbours.clone(), self.query());
         let work = move |set: &Key, progress: &dyn Fn(u64), ctx: &Ctx| find(set, &asked, progress, ctx);
         self.cursor = Cursor::default();
-        self.reading = Some((query, Reading::start(desk, "neighbours", set, rows, work)));
+        self.reading = Some((query, SetReading::start(desk, "neighbours", set, rows, work)));
     }
 
     /// Drops errands that failed, so that they are tried again.

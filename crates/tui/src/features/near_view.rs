@@ -5,7 +5,7 @@ use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
-use super::Features;
+use super::FeaturesPage;
 use super::listing::FeatureSet;
 use super::view::draw_outstanding;
 use super::words as w;
@@ -170,7 +170,7 @@ fn title(app: &App, document: &Document) -> String {
     if document.title.trim().is_empty() { app.say(w::NO_TITLE).to_owned() } else { document.title.clone() }
 }
 
-pub(super) fn table(state: &Features, desk: &Desk<'_>) -> Option<Table> {
+pub(super) fn table(state: &FeaturesPage, desk: &Desk<'_>) -> Option<Table> {
     let neighbours = state.near.neighbours(state.selected()?.id?)?.errand.get()?;
     let header = [measure(state.near.measure), w::PUBLISHED, w::CODE, w::TITLE];
     let row = |found: &inkstone_features::inspect::Near| {

@@ -342,7 +342,7 @@ fn the_list_can_be_copied_and_the_place_is_remembered() {
     assert_eq!(table.rows[0][4], "news/0");
     assert_eq!(bench.app.command(), "inkstone store stats -c workbench.toml --headless");
     let memory = state.remember();
-    let mut other = super::Features::default();
+    let mut other = super::FeaturesPage::default();
     crate::page::PageState::recall(&mut other, &memory);
     assert_eq!((other.view, other.near.measure, other.near.any_time), (super::View::Near, Measure::Euclid, true));
     assert_eq!(other.wanted.as_deref(), Some("words"));
@@ -362,7 +362,7 @@ fn a_click_marks_a_set_and_a_line_below() {
         let (language, events) = (bench.app.language, std::sync::mpsc::channel().0);
         let orders = std::cell::RefCell::new(Vec::new());
         let workspace = bench.app.workspace.clone();
-        let reading = crate::reading::Reading::start(&workspace, events.clone()).unwrap();
+        let reading = crate::reading::ReadingThread::start(&workspace, events.clone()).unwrap();
         let desk = crate::desk::Desk::new(&workspace, language, &reading, &events, [false; 2], &orders);
         crate::page::PageState::click(&mut bench.app.features, at, area, &desk);
     };

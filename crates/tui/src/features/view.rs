@@ -8,7 +8,7 @@ use ratatui::widgets::Paragraph;
 
 use super::listing::{FeatureListing, FeatureSet, FeatureState};
 use super::words as w;
-use super::{Features, Focus, Reading, View, health, near_view};
+use super::{FeaturesPage, Focus, SetReading, View, health, near_view};
 use crate::app::App;
 use crate::desk::Desk;
 use crate::errand::Errand;
@@ -26,19 +26,19 @@ const WIDE: u16 = 110;
 const FACTS: u16 = 4;
 
 /// The list of sets, and the pane below.
-fn panes(state: &Features, page: Rect) -> [Rect; 2] {
+fn panes(state: &FeaturesPage, page: Rect) -> [Rect; 2] {
     let wanted = u16::try_from(state.count()).unwrap_or(u16::MAX).saturating_add(3);
     let above = wanted.clamp(6, (page.height * 9 / 20).max(6));
     Layout::vertical([Constraint::Length(above), Constraint::Min(0)]).areas(page)
 }
 
 /// The inside of the list of sets.
-pub(super) fn list_above(state: &Features, page: Rect) -> Rect {
+pub(super) fn list_above(state: &FeaturesPage, page: Rect) -> Rect {
     look::inside(panes(state, page)[0])
 }
 
 /// The list in the pane below, its line of titles with it.
-pub(super) fn list_below(state: &Features, page: Rect) -> Rect {
+pub(super) fn list_below(state: &FeaturesPage, page: Rect) -> Rect {
     let inner = look::inside(panes(state, page)[1]);
     match state.view {
         View::Health => health::areas(inner)[1],
@@ -192,7 +192,7 @@ fn draw_below(app: &App, listing: &FeatureListing, frame: &mut Frame<'_>, area: 
 pub(super) fn draw_outstanding<T>(
     app: &App,
     name: &str,
-    reading: &Reading<T>,
+    reading: &SetReading<T>,
     frame: &mut Frame<'_>,
     inner: Rect,
 ) -> bool {
@@ -275,7 +275,7 @@ pub(super) fn bytes(count: u64) -> String {
 }
 
 /// The list with the keys, for copying.
-pub(super) fn table(state: &Features, desk: &Desk<'_>) -> Option<Table> {
+pub(super) fn table(state: &FeaturesPage, desk: &Desk<'_>) -> Option<Table> {
     let listing = state.listing.as_ref()?;
     let table = |header: &[Word], rows| Some(Table::new(desk.language, header, rows));
     let option = |number: Option<u64>| number.map_or_else(String::new, |number| number.to_string());

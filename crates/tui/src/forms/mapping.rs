@@ -65,7 +65,7 @@ pub(super) struct Mapping {
     /// The reason why the file cannot be looked at.
     pub(super) fault: Option<String>,
     /// The faults of the last action.
-    pub(super) said: Vec<String>,
+    pub(super) problems: Vec<String>,
     pub(super) cursor: Cursor,
     pub(super) editing: Option<Field>,
     /// True if the source cannot be taken yet, and the user has tried.
@@ -99,7 +99,7 @@ impl Mapping {
             asked,
             seen: None,
             fault: None,
-            said: Vec::new(),
+            problems: Vec::new(),
             cursor: Cursor::default(),
             editing: None,
             refused: None,
@@ -194,7 +194,7 @@ impl Mapping {
         let part = self.part();
         if let Some(field) = &mut self.editing {
             match key.code {
-                KeyCode::Esc => (self.editing, self.said) = (None, Vec::new()),
+                KeyCode::Esc => (self.editing, self.problems) = (None, Vec::new()),
                 KeyCode::Enter => {
                     let text = field.text().trim().to_owned();
                     self.give(part, &text);
@@ -213,7 +213,7 @@ impl Mapping {
             KeyCode::Right | KeyCode::Char('l' | ' ') => self.turn(part, 1),
             KeyCode::Left | KeyCode::Char('h') => self.turn(part, -1),
             KeyCode::Enter => {
-                self.said.clear();
+                self.problems.clear();
                 self.editing = Some(Field::new(self.given(part).unwrap_or_default()));
             }
             KeyCode::Char('s') => return self.take(),
@@ -224,15 +224,15 @@ impl Mapping {
 
     /// The source, when its rows can be read.
     fn take(&mut self) -> Mapped {
-        self.said = self.draft.problems();
+        self.problems = self.draft.problems();
         if self.taken.contains(&self.draft.name) {
-            self.said.push(format!("[[source]] {:?}: another source has this name", self.draft.name));
+            self.problems.push(format!("[[source]] {:?}: another source has this name", self.draft.name));
         }
         let lacking = self.seen.as_ref().is_none_or(|seen| !seen.missing.is_empty());
         self.refused = match () {
             () if self.asked.waiting() => Some(words::STILL_TRYING),
             () if self.fault.is_some() || lacking => Some(words::SEE_RESULT),
-            () if !self.said.is_empty() => Some(words::NOT_YET),
+            () if !self.problems.is_empty() => Some(words::NOT_YET),
             () => return Mapped::Done(Box::new(self.draft.clone())),
         };
         Mapped::Stay
@@ -268,7 +268,7 @@ impl Mapping {
                 }
             }
         }
-        self.said.clear();
+        self.problems.clear();
         self.ask();
     }
 
@@ -304,8 +304,8 @@ impl Mapping {
         let problems = fault.map_or_else(|| draft.problems(), |fault| vec![fault]);
         // What was wrong before this line was typed is no reason to refuse it.
         let known = self.draft.problems();
-        self.said = problems.into_iter().filter(|problem| !known.contains(problem)).collect();
-        if self.said.is_empty() {
+        self.problems = problems.into_iter().filter(|problem| !known.contains(problem)).collect();
+        if self.problems.is_empty() {
             (self.draft, self.editing) = (draft, None);
             self.ask();
         }

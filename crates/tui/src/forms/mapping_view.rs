@@ -73,13 +73,13 @@ impl Mapping {
             Some(field) => {
                 let [first, rest] = Layout::vertical([Constraint::Length(1), Constraint::Min(0)]).areas(about);
                 draw_field("›", field, frame, first);
-                let said = self.said.join(" · ");
-                frame.render_widget(Paragraph::new(in_lines(&said, cells, look::BAD)), rest);
+                let problems = self.problems.join(" · ");
+                frame.render_widget(Paragraph::new(in_lines(&problems, cells, look::BAD)), rest);
             }
             None => {
-                let (text, style) = match (&self.refused, self.said.is_empty()) {
+                let (text, style) = match (&self.refused, self.problems.is_empty()) {
                     (Some(word), true) => (say(*word).to_owned(), look::BAD),
-                    (Some(word), false) => (format!("{} {}", say(*word), self.said.join(" · ")), look::BAD),
+                    (Some(word), false) => (format!("{} {}", say(*word), self.problems.join(" · ")), look::BAD),
                     (None, _) => (say(words::of_part(self.part(), self.field_name(self.part()))).to_owned(), look::DIM),
                 };
                 frame.render_widget(Paragraph::new(in_lines(&text, cells, style)), about);

@@ -31,7 +31,7 @@ use inkstone_base::data::Key;
 use inkstone_base::job::Ctx;
 use inkstone_corpus::ingest::{Preview, Source};
 
-pub(crate) use settings::{Outcome, Settings};
+pub(crate) use settings::{FormOutcome, Settings};
 pub(crate) use sourcing::Sourcing;
 pub(crate) use sourcing::SourcingStep;
 
@@ -68,13 +68,13 @@ pub struct Sheet {
     pub text: String,
     /// The hash of the file that was read; none if there was no file.
     pub stood: Option<Key>,
-    pub groups: Vec<Group>,
+    pub groups: Vec<SettingGroup>,
     /// Everything wrong with it.
-    pub faults: Vec<Fault>,
+    pub faults: Vec<SettingFault>,
 }
 
 #[derive(Clone, Debug, Default)]
-pub struct Group {
+pub struct SettingGroup {
     /// Its path: `backtest`, `source[0]`; of a section that may stand several times, and is no one of them, its name.
     pub path: String,
     /// The name that it gives itself (`[[source]] name`).
@@ -96,7 +96,7 @@ pub struct SettingEntry {
     /// An example of what has no default.
     pub example: Option<String>,
     /// The description in Chinese (may be empty) and in English.
-    pub said: [String; 2],
+    pub description: [String; 2],
     /// The texts that it may be, where they are known.
     pub choices: Vec<String>,
     /// True if it is shown only with all the others: it matters to other models than the section's.
@@ -105,7 +105,7 @@ pub struct SettingEntry {
 
 /// Something wrong with a configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault {
+pub struct SettingFault {
     /// Line of the text, from 1.
     pub line: usize,
     /// Path of the key; empty where the text cannot be read at all.

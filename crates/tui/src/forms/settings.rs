@@ -5,7 +5,8 @@ use ratatui::layout::Rect;
 
 use super::value::{Editing, numbered, plain, quoted, section_of};
 use super::{
-    Change, FormBench, Group, PAGE, SettingEntry, Sheet, Sourcing, SourcingStep, is_below, motion, settings_view, words,
+    Change, FormBench, PAGE, SettingEntry, SettingGroup, Sheet, Sourcing, SourcingStep, is_below, motion,
+    settings_view, words,
 };
 use crate::commands::Action;
 use crate::errand::{Errand, Messenger};
@@ -13,7 +14,7 @@ use crate::list::Cursor;
 use inkstone_base::language::Word;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Outcome {
+pub(crate) enum FormOutcome {
     Stay,
     Leave,
     /// The other language is wanted.
@@ -44,7 +45,7 @@ pub(crate) struct Settings {
     pub(super) groups: Cursor,
     pub(super) keys: Cursor,
     pub(super) editing: Option<Editing>,
-    pub(super) said: Option<Message>,
+    pub(super) message: Option<Message>,
     /// True if keys that matter to other models are shown.
     pub(super) all: bool,
     /// True if the next Esc drops what was changed.
@@ -70,7 +71,7 @@ impl Settings {
             groups: Cursor::default(),
             keys: Cursor::default(),
             editing: None,
-            said: None,
+            message: None,
             all: false,
             leaving: false,
             sourcing: None,
@@ -123,10 +124,10 @@ impl Settings {
                 self.on_disk.clone_from(&sheet.text);
                 // What was before is now a change of what is in the file.
                 self.past.iter_mut().for_each(|past| past.stood = sheet.stood);
-                (self.sheet, self.said) = (Some(sheet), Some(Message::Good(words::SAVED)));
+                (self.sheet, self.message) = (Some(sheet), Some(Message::Good(words::SAVED)));
                 saved = true;
             }
-            Some(Err(fault)) => self.said = Some(Message::Fault(fault)),
+            Some(Err(fault)) => self.message = Some(Message::Fault(fault)),
             None => {}
         }
         if let Some(sourcing) = &mut self.sourcing {
@@ -138,7 +139,7 @@ impl Settings {
         saved
     }
 
-    pub(super) fn group(&self) -> Option<&Group> {
+    pub(super) fn group(&self) -> Option<&SettingGroup> {
         self.sheet.as_ref()?.groups.get(self.groups.at)
     }
 
@@ -173,10 +174,10 @@ impl Settings {
 
     /// Says what went wrong with what was saved.
     pub(crate) fn tell(&mut self, fault: String) {
-        self.said = Some(Message::Fault(fault));
+        self.message = Some(Message::Fault(fault));
     }
 
-    pub(crate) fn key(&mut self, key: &KeyEvent) -> Outcome {
+    pub(crate) fn key(&mut self, key: &KeyEvent) -> FormOutcome {
         if let Some(sourcing) = &mut self.sourcing {
             match sourcing.key(key) {
                 SourcingStep::Stay => {}
@@ -186,25 +187,25 @@ impl Settings {
                     self.change(&Change::Source(source), words::ADDED);
                 }
             }
-            return Outcome::Stay;
+            return FormOutcome::Stay;
         }
         if self.editing.is_some() {
             self.key_of_field(key);
-            return Outcome::Stay;
+            return FormOutcome::Stay;
         }
         let leaving = std::mem::take(&mut self.leaving);
-        self.said = None;
+        self.message = None;
         if let Some(action) = motion(key.code) {
             self.step(action);
-            return Outcome::Stay;
+            return FormOutcome::Stay;
         }
         match key.code {
             KeyCode::Esc | KeyCode::Left | KeyCode::Char('h') if self.in_keys => self.in_keys = false,
             KeyCode::Esc | KeyCode::Char('q' | ',') if self.is_changed() && !leaving => {
-                (self.leaving, self.said) = (true, Some(Message::Bad(words::LEAVE_UNSAVED)));
+                (self.leaving, self.message) = (true, Some(Message::Bad(words::LEAVE_UNSAVED)));
             }
-            KeyCode::Esc | KeyCode::Char('q' | ',') => return Outcome::Leave,
-            KeyCode::Char('L') => return Outcome::Language,
+            KeyCode::Esc | KeyCode::Char('q' | ',') => return FormOutcome::Leave,
+            KeyCode::Char('L') => return FormOutcome::Language,
             KeyCode::Tab => self.in_keys = !self.in_keys && !self.entries().is_empty(),
             KeyCode::Enter | KeyCode::Right | KeyCode::Char('l') if !self.in_keys => {
                 self.in_keys = !self.entries().is_empty();
@@ -212,7 +213,7 @@ impl Settings {
             KeyCode::Enter | KeyCode::Delete | KeyCode::Char(' ' | 'e' | 'd' | 'a' | 'D' | 'u' | 's')
                 if self.read_only =>
             {
-                self.said = Some(Message::Bad(words::READ_ONLY));
+                self.message = Some(Message::Bad(words::READ_ONLY));
             }
             KeyCode::Enter | KeyCode::Char(' ') => self.edit(true),
             KeyCode::Char('e') => self.edit(false),
@@ -229,7 +230,7 @@ impl Settings {
             KeyCode::Char('s') => self.save(),
             _ => {}
         }
-        Outcome::Stay
+        FormOutcome::Stay
     }
 
     fn step(&mut self, action: Action) {
@@ -248,12 +249,12 @@ impl Settings {
         let Some(sheet) = &self.sheet else { return false };
         match (self.bench.change)(sheet, change) {
             Ok(changed) => {
-                self.said = Some(Message::Good(done));
+                self.message = Some(Message::Good(done));
                 self.past.extend(self.sheet.replace(changed));
                 true
             }
             Err(error) => {
-                self.said = Some(Message::Fault(format!("{error:#}")));
+                self.message = Some(Message::Fault(format!("{error:#}")));
                 false
             }
         }
@@ -293,7 +294,7 @@ impl Settings {
                 true
             }
             Err(faults) => {
-                self.said = Some(Message::Fault(faults.join(" · ")));
+                self.message = Some(Message::Fault(faults.join(" · ")));
                 false
             }
         }
@@ -318,7 +319,7 @@ impl Settings {
                 if let Some((_, path)) = self.entry()
                     && self.set(path, value)
                 {
-                    (self.editing, self.said) = (None, None);
+                    (self.editing, self.message) = (None, None);
                 }
                 self.check_typed();
             }
@@ -356,7 +357,7 @@ impl Settings {
     fn add(&mut self) {
         let Some(section) = self.group().map(|group| section_of(&group.path).to_owned()) else { return };
         let sheet = self.sheet.as_ref();
-        let sisters = |group: &&Group| section_of(&group.path) == section;
+        let sisters = |group: &&SettingGroup| section_of(&group.path) == section;
         if section == "source" {
             let names = sheet.map_or(Vec::new(), |sheet| {
                 sheet.groups.iter().filter(sisters).filter_map(|group| group.name.clone()).collect()
@@ -378,9 +379,9 @@ impl Settings {
     fn save(&mut self) {
         let Some(sheet) = self.sheet.clone().filter(|_| self.saving.is_none()) else { return };
         if let Some(fault) = sheet.faults.first() {
-            self.said = Some(Message::Bad(words::MEND_FIRST));
+            self.message = Some(Message::Bad(words::MEND_FIRST));
             // To the first key that is wrong.
-            let longest = |group: &(usize, &Group)| group.1.path.len();
+            let longest = |group: &(usize, &SettingGroup)| group.1.path.len();
             let groups = sheet.groups.iter().enumerate().filter(|(_, group)| is_below(&fault.path, &group.path));
             if let Some((at, group)) = groups.max_by_key(longest) {
                 (self.groups.at, self.in_keys) = (at, true);

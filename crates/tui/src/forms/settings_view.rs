@@ -7,7 +7,7 @@ use ratatui::widgets::{Clear, Paragraph};
 
 use super::settings::{Message, Settings};
 use super::value::{plain, section_of};
-use super::{Group, SettingEntry, draw_field, key_line, words, wrapped};
+use super::{SettingEntry, SettingGroup, draw_field, key_line, words, wrapped};
 use crate::list::{self, Column};
 use crate::{Language, look, width};
 use inkstone_base::language::Word;
@@ -105,7 +105,7 @@ impl Settings {
         frame.render_widget(key_line(&list, keys.width.into()), keys);
     }
 
-    fn draw_groups(&self, groups: &[Group], language: Language, frame: &mut Frame<'_>, area: Rect) {
+    fn draw_groups(&self, groups: &[SettingGroup], language: Language, frame: &mut Frame<'_>, area: Rect) {
         let title = words::SECTIONS.to(language);
         let place = format!(" {} / {} ", (self.groups.at + 1).min(groups.len()), groups.len());
         let block = look::pane(format!(" {title} "), !self.in_keys).title_bottom(place);
@@ -197,7 +197,7 @@ impl Settings {
                 add(format!("✗ {} {fault}", say(words::NOT_TAKEN)), look::BAD);
             }
         }
-        match &self.said {
+        match &self.message {
             Some(Message::Good(word)) => add(say(*word).to_owned(), look::NOTE),
             Some(Message::Bad(word)) => add(say(*word).to_owned(), look::BAD),
             Some(Message::Fault(fault)) if self.editing.is_none() => add(format!("✗ {fault}"), look::BAD),
@@ -229,11 +229,11 @@ impl Settings {
 /// can have.
 fn about(entry: &SettingEntry, language: Language) -> Vec<String> {
     let say = |word: Word| word.to(language);
-    let [chinese, english] = &entry.said;
-    let said = if language == Language::Zh && !chinese.is_empty() { chinese } else { english };
+    let [chinese, english] = &entry.description;
+    let description = if language == Language::Zh && !chinese.is_empty() { chinese } else { english };
     let mut lines = Vec::new();
-    if !said.is_empty() {
-        lines.push(said.clone());
+    if !description.is_empty() {
+        lines.push(description.clone());
     }
     if !entry.choices.is_empty() {
         lines.push(format!("{}: {}", say(words::CHOICES), entry.choices.join(" | ")));

@@ -29,7 +29,7 @@ const LINES: usize = 20_000;
 const LONGEST: usize = 2000;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct LogLine {
+pub(crate) struct LogLine {
     /// On the clock of this machine.
     pub at: NaiveDateTime,
     #[serde(flatten)]
@@ -61,7 +61,7 @@ pub enum Happening {
         job: String,
     },
     /// A stage ended well.
-    Stage(Box<Stage>),
+    Stage(Box<StageFigures>),
     Done {
         job: String,
         seconds: f64,
@@ -85,7 +85,7 @@ pub enum Happening {
 /// A stage that ended well: its figures.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Stage {
+pub struct StageFigures {
     pub job: String,
     pub stage: String,
     pub rows_in: u64,
@@ -97,9 +97,9 @@ pub struct Stage {
     pub note: String,
 }
 
-impl Stage {
-    pub fn new(job: &str, report: &Report, note: String) -> Stage {
-        Stage {
+impl StageFigures {
+    pub fn new(job: &str, report: &Report, note: String) -> StageFigures {
+        StageFigures {
             job: job.to_owned(),
             stage: report.stage.clone(),
             rows_in: report.rows_in,
@@ -201,7 +201,7 @@ impl Happening {
 
 /// The log as the page shows it.
 #[derive(Default)]
-pub struct Log {
+pub struct JobLog {
     lines: Vec<LogLine>,
     /// Lines of earlier sessions, on their way.
     earlier: Option<Errand<Vec<LogLine>>>,
@@ -218,7 +218,7 @@ pub struct Log {
     scribe: Option<Scribe>,
 }
 
-impl Log {
+impl JobLog {
     /// Writes what comes into the project's folder as well.
     pub fn keep(&mut self, scribe: Scribe) {
         self.scribe = Some(scribe);
@@ -334,8 +334,8 @@ impl Log {
         self.seek_anew();
     }
 
-    #[cfg(any(test, feature = "testing"))]
-    pub fn lines(&self) -> &[LogLine] {
+    #[cfg(test)]
+    pub(crate) fn lines(&self) -> &[LogLine] {
         &self.lines
     }
 }
@@ -377,7 +377,7 @@ mod tests {
         report.drop_rows("no such date", 20);
         let events = [
             Happening::Opened { version: "0.1.0".to_owned(), read_only: true },
-            Happening::Stage(Box::new(Stage::new("流水线", &report, String::new()))),
+            Happening::Stage(Box::new(StageFigures::new("流水线", &report, String::new()))),
             Happening::Failed { job: "流水线".to_owned(), seconds: 6.5, error: "no space 𠮷".to_owned() },
             Happening::Closed,
         ];

@@ -6,7 +6,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Paragraph, Wrap};
 
 use super::log::when;
-use super::{Jobs, view, words};
+use super::{JobsPage, view, words};
 use crate::app::App;
 use crate::field;
 use crate::page::Table;
@@ -18,19 +18,19 @@ use inkstone_base::language::Language;
 const WHOLE: u16 = 3;
 
 /// Lines of the list that a page has room for.
-pub(super) fn rows(jobs: &Jobs, page: Rect) -> usize {
+pub(super) fn rows(jobs: &JobsPage, page: Rect) -> usize {
     let [_, below] = view::split(jobs, page);
     usize::from(below.height.saturating_sub(2 + WHOLE))
 }
 
 /// The line of the list at this place.
-pub(super) fn line_at(jobs: &Jobs, at: Position, area: Rect) -> Option<usize> {
+pub(super) fn line_at(jobs: &JobsPage, at: Position, area: Rect) -> Option<usize> {
     let rows = usize::from(area.height.saturating_sub(2 + WHOLE));
     let row = usize::from(at.y.checked_sub(area.y + 1)?);
     jobs.log.cursor().line_at(row, jobs.log.listed.len()).filter(|_| row < rows)
 }
 
-pub(super) fn draw(app: &App, jobs: &Jobs, frame: &mut Frame<'_>, area: Rect) {
+pub(super) fn draw(app: &App, jobs: &JobsPage, frame: &mut Frame<'_>, area: Rect) {
     let log = &jobs.log;
     let count = |n: usize| figures::count(n as u64);
     let cursor = log.cursor();
@@ -93,7 +93,7 @@ pub(super) fn draw(app: &App, jobs: &Jobs, frame: &mut Frame<'_>, area: Rect) {
 }
 
 /// The lines that are listed.
-pub(super) fn table(jobs: &Jobs, language: Language) -> Table {
+pub(super) fn table(jobs: &JobsPage, language: Language) -> Table {
     let log = &jobs.log;
     let lines = (0..log.listed.len()).filter_map(|at| log.line(at));
     let rows = lines.map(|line| vec![when(line), line.event.text(language)]).collect();

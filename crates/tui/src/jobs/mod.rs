@@ -16,7 +16,7 @@ pub(crate) mod words;
 pub(crate) use entry::JobEntry;
 pub(crate) use entry::Phase;
 pub(crate) use log::Happening;
-pub(crate) use log::Log;
+pub(crate) use log::JobLog;
 pub(crate) use view::{draw, state, word};
 
 use ratatui::layout::{Position, Rect};
@@ -47,7 +47,7 @@ turns! {
 }
 
 #[derive(Default)]
-pub struct Jobs {
+pub struct JobsPage {
     list: Vec<JobEntry>,
     next: u64,
     /// The job that is looked at; `None`: the one under way, else the newest.
@@ -58,7 +58,7 @@ pub struct Jobs {
     stage: Option<usize>,
     pub(crate) pane: Pane,
     rejects: Option<RejectList>,
-    pub log: Log,
+    pub log: JobLog,
     /// Lines of the particulars that are above the sight.
     scroll: usize,
     rows: usize,
@@ -76,7 +76,7 @@ pub struct Ended {
     pub(crate) phase: Phase,
 }
 
-impl Jobs {
+impl JobsPage {
     pub fn busy(&self) -> bool {
         self.list.iter().any(JobEntry::is_open)
     }
@@ -190,7 +190,7 @@ impl Jobs {
         for job in &mut self.list {
             let over = job.look();
             for (report, note) in job.news() {
-                self.log.note(Happening::Stage(Box::new(log::Stage::new(&job.name, &report, note))));
+                self.log.note(Happening::Stage(Box::new(log::StageFigures::new(&job.name, &report, note))));
             }
             if over {
                 self.log.note(how_it_ended(job));
@@ -291,7 +291,7 @@ fn how_it_ended(job: &JobEntry) -> Happening {
     }
 }
 
-impl PageState for Jobs {
+impl PageState for JobsPage {
     fn reload(&mut self, desk: &Desk<'_>) {
         self.log.read_earlier(desk);
     }

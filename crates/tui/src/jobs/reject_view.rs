@@ -4,7 +4,7 @@ use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Position, Rect};
 use ratatui::text::Line;
 
-use super::Jobs;
+use super::JobsPage;
 use crate::app::App;
 use crate::list::{self, Column, Cursor};
 use crate::page::Table;
@@ -26,19 +26,19 @@ fn first(cursor: usize, rows: usize) -> usize {
     (cursor + 1).saturating_sub(rows)
 }
 
-fn read(jobs: &Jobs) -> Option<&Rejects> {
+fn read(jobs: &JobsPage) -> Option<&Rejects> {
     jobs.rejects.as_ref()?.rejects.as_ref()?.as_ref().ok()
 }
 
 /// The reject whose line is at this place.
-pub(super) fn line_at(jobs: &Jobs, at: Position, page: Rect) -> Option<usize> {
+pub(super) fn line_at(jobs: &JobsPage, at: Position, page: Rect) -> Option<usize> {
     let (list, rows) = (jobs.rejects.as_ref()?, room(page));
     let row = usize::from(at.y.checked_sub(page.y + 2)?);
     let line = first(list.cursor, rows) + row;
     Some(line).filter(|line| row < rows && read(jobs).is_some_and(|rejects| *line < rejects.rows.len()))
 }
 
-pub(super) fn table(jobs: &Jobs, language: Language) -> Option<Table> {
+pub(super) fn table(jobs: &JobsPage, language: Language) -> Option<Table> {
     let header = [words::FILE, words::ROW, words::COLUMN, words::REASON, words::VALUE];
     let cell = |text: &Option<String>| text.clone().unwrap_or_default();
     let row = |reject: &Reject| {
@@ -51,7 +51,7 @@ pub(super) fn table(jobs: &Jobs, language: Language) -> Option<Table> {
     })
 }
 
-pub(super) fn draw(app: &App, jobs: &Jobs, frame: &mut Frame<'_>, page: Rect) {
+pub(super) fn draw(app: &App, jobs: &JobsPage, frame: &mut Frame<'_>, page: Rect) {
     let Some(list) = &jobs.rejects else { return };
     let rejects = match &list.rejects {
         None => Err(Line::styled(app.say(words::READING), look::DIM)),

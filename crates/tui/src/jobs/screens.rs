@@ -8,7 +8,7 @@ use chrono::{NaiveDate, NaiveDateTime};
 use crossterm::event::{KeyCode, KeyEvent};
 use tempfile::TempDir;
 
-use super::log::{LogLine, Stage};
+use super::log::{LogLine, StageFigures};
 use super::{Happening, JobEntry, Pane, Phase};
 use crate::bench::{Bench, LARGE, SMALL, SOON, empty, filled};
 use crate::desk::Work;
@@ -105,12 +105,12 @@ fn logged() -> Vec<LogLine> {
     let events = [
         Happening::Opened { version: "0.1.0".to_owned(), read_only: false },
         Happening::Started { job: job(), command: "inkstone run --headless".to_owned() },
-        Happening::Stage(Box::new(Stage::new(&job(), &ingest_report(), String::new()))),
-        Happening::Stage(Box::new(Stage {
+        Happening::Stage(Box::new(StageFigures::new(&job(), &ingest_report(), String::new()))),
+        Happening::Stage(Box::new(StageFigures {
             job: job(),
             stage: "securities".to_owned(),
             unchanged: true,
-            ..Stage::default()
+            ..StageFigures::default()
         })),
         Happening::Paused { job: job() },
         Happening::WentOn { job: job() },

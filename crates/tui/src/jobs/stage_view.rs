@@ -7,9 +7,9 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 use serde_json::Value;
 
-use super::{JobEntry, Jobs, Phase, view, words};
+use super::{JobEntry, JobsPage, Phase, view, words};
 use crate::app::App;
-use crate::commands::Key;
+use crate::commands::KeyPress;
 use crate::page::{Page, Table};
 use crate::words as common;
 use crate::words::Word;
@@ -22,7 +22,7 @@ use inkstone_base::language::Language;
 const MOST: usize = 2000;
 
 /// The stages, and what is said of one of them.
-fn split(jobs: &Jobs, area: Rect) -> [Rect; 2] {
+fn split(jobs: &JobsPage, area: Rect) -> [Rect; 2] {
     let wanted = u16::try_from(jobs.stages().len()).unwrap_or(u16::MAX).saturating_add(3);
     // The particulars need a few lines, more of them when something has gone wrong.
     let left =
@@ -32,25 +32,25 @@ fn split(jobs: &Jobs, area: Rect) -> [Rect; 2] {
 }
 
 /// The first stage that is in sight of so many rows.
-fn first_stage(jobs: &Jobs, rows: usize) -> usize {
+fn first_stage(jobs: &JobsPage, rows: usize) -> usize {
     (jobs.selected_stage() + 1).saturating_sub(rows.max(1))
 }
 
 /// The stage whose line is at this place.
-pub(super) fn line_at(jobs: &Jobs, at: Position, area: Rect) -> Option<usize> {
+pub(super) fn line_at(jobs: &JobsPage, at: Position, area: Rect) -> Option<usize> {
     let [stages, _] = split(jobs, area);
     let rows = usize::from(stages.height.saturating_sub(3));
     let row = usize::from(at.y.checked_sub(stages.y + 2)?);
     Some(first_stage(jobs, rows) + row).filter(|stage| row < rows && *stage < jobs.stages().len())
 }
 
-pub(super) fn draw(app: &App, jobs: &Jobs, frame: &mut Frame<'_>, area: Rect) {
+pub(super) fn draw(app: &App, jobs: &JobsPage, frame: &mut Frame<'_>, area: Rect) {
     let [above, below] = split(jobs, area);
     draw_stages(app, jobs, frame, above);
     draw_particulars(app, jobs, frame, below);
 }
 
-fn title<'a>(app: &App, jobs: &Jobs) -> Line<'a> {
+fn title<'a>(app: &App, jobs: &JobsPage) -> Line<'a> {
     let Some(job) = jobs.selected() else {
         return Line::from(vec![
             Span::raw(format!(" {} · ", app.say(common::PIPELINE))),
@@ -94,7 +94,7 @@ fn rows(stage: &StageProgress) -> String {
     }
 }
 
-fn draw_stages(app: &App, jobs: &Jobs, frame: &mut Frame<'_>, area: Rect) {
+fn draw_stages(app: &App, jobs: &JobsPage, frame: &mut Frame<'_>, area: Rect) {
     let block = look::pane(title(app, jobs), true);
     let inner = block.inner(area);
     let stages = jobs.stages();
@@ -179,7 +179,7 @@ pub(super) fn bar(share: Option<f64>, millis: u128, columns: usize) -> String {
 }
 
 /// Draws the selected stage: its losses by reason and its findings, or the error of the job.
-fn draw_particulars(app: &App, jobs: &Jobs, frame: &mut Frame<'_>, area: Rect) {
+fn draw_particulars(app: &App, jobs: &JobsPage, frame: &mut Frame<'_>, area: Rect) {
     let mut lines: Vec<Line<'_>> = match jobs.selected() {
         Some(job) => about_job(app, job, usize::from(area.width.saturating_sub(2))),
         None => vec![Line::styled(app.say(common::AFTER_LAST_RUN), look::DIM)],
@@ -246,7 +246,7 @@ fn way_out(app: &App, job: &JobEntry, error: &str) -> String {
         common::AFTER_FAILURE
     } else {
         let page = crate::commands::shows(job.from).and_then(|command| app.keymap.keys(command).first());
-        return format!("{} {}", app.say(words::OUT_PAGE), page.map(Key::to_string).unwrap_or_default());
+        return format!("{} {}", app.say(words::OUT_PAGE), page.map(KeyPress::to_string).unwrap_or_default());
     };
     app.say(word).to_owned()
 }
@@ -288,7 +288,7 @@ fn fact(value: &Value) -> String {
 }
 
 /// The stages as a table: counts and seconds, unrounded.
-pub(super) fn table(jobs: &Jobs, language: Language) -> Table {
+pub(super) fn table(jobs: &JobsPage, language: Language) -> Table {
     let header = [common::STAGE, common::IN, common::OUT, common::DROPPED, words::SECONDS];
     let row = |stage: &StageProgress| {
         let [rows_in, out, dropped] = match &stage.state {

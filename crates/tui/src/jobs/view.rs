@@ -6,7 +6,7 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
-use super::{JobEntry, Jobs, Pane, Phase, log_view, reject_view, stage_view, words};
+use super::{JobEntry, JobsPage, Pane, Phase, log_view, reject_view, stage_view, words};
 use crate::app::App;
 use crate::words as common;
 use crate::words::Word;
@@ -24,7 +24,7 @@ pub(super) enum Clicked {
 }
 
 /// The list of jobs, and what is below it.
-pub(super) fn split(jobs: &Jobs, page: Rect) -> [Rect; 2] {
+pub(super) fn split(jobs: &JobsPage, page: Rect) -> [Rect; 2] {
     let most = if page.height >= TALL { 10 } else { 4 };
     let rows = match jobs.list.len() {
         0 => 0,
@@ -34,14 +34,14 @@ pub(super) fn split(jobs: &Jobs, page: Rect) -> [Rect; 2] {
 }
 
 /// The first job of the list that is in sight of so many rows.
-fn first_job(jobs: &Jobs, rows: usize) -> usize {
+fn first_job(jobs: &JobsPage, rows: usize) -> usize {
     let selected = jobs.selected().and_then(|job| jobs.list.iter().position(|other| other.id == job.id));
     // Without a reason to look elsewhere, the newest.
     let last = jobs.list.len().saturating_sub(rows);
     selected.unwrap_or(0).min(last)
 }
 
-pub(super) fn line_at(jobs: &Jobs, at: Position, page: Rect) -> Option<Clicked> {
+pub(super) fn line_at(jobs: &JobsPage, at: Position, page: Rect) -> Option<Clicked> {
     if jobs.pane == Pane::Rejects {
         return reject_view::line_at(jobs, at, page).map(Clicked::Reject);
     }
@@ -98,7 +98,7 @@ pub(super) fn standing(phase: &Phase) -> (&'static str, Word, Style) {
     }
 }
 
-fn draw_list(app: &App, jobs: &Jobs, frame: &mut Frame<'_>, area: Rect) {
+fn draw_list(app: &App, jobs: &JobsPage, frame: &mut Frame<'_>, area: Rect) {
     let count = |is: fn(&JobEntry) -> bool| jobs.list.iter().filter(|job| is(job)).count();
     let parts = [
         (count(JobEntry::is_under_way), words::ACTIVE),
@@ -114,14 +114,14 @@ fn draw_list(app: &App, jobs: &Jobs, frame: &mut Frame<'_>, area: Rect) {
     let top = first_job(jobs, rows);
     let selected = jobs.selected().map(|job| job.id);
     let names = jobs.list.iter().map(|job| width::width(&job.name)).max().unwrap_or(0);
-    let columns = Columns::new(usize::from(inner.width), names);
+    let columns = JobColumns::new(usize::from(inner.width), names);
     let lines = jobs.list.iter().skip(top).take(rows);
     let lines = lines.map(|job| columns.line(app, job, Some(job.id) == selected));
     frame.render_widget(Paragraph::new(lines.collect::<Vec<_>>()), inner);
 }
 
 /// Cells of the name, the bar and the stage of a line of the list.
-struct Columns {
+struct JobColumns {
     name: usize,
     bar: usize,
     stage: usize,
@@ -130,13 +130,13 @@ struct Columns {
 /// Cells of the sign, the share, the state, the time at work and the time left, with the gaps between all columns.
 const FIXED: usize = 2 + 4 + 9 + 8 + 8 + 6;
 
-impl Columns {
-    fn new(total: usize, names: usize) -> Columns {
+impl JobColumns {
+    fn new(total: usize, names: usize) -> JobColumns {
         let left = total.saturating_sub(FIXED);
         let name = names.clamp(8, left / 2);
         let stage = (left - name) * 2 / 5;
         let bar = (left - name - stage).min(40);
-        Columns { name, bar, stage: left - name - bar }
+        JobColumns { name, bar, stage: left - name - bar }
     }
 
     fn line<'a>(&self, app: &App, job: &JobEntry, selected: bool) -> Line<'a> {

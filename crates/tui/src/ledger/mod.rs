@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 pub(crate) use view::draw;
 
 use super::commands::Action;
-use super::desk::{Desk, Order};
+use super::desk::{Desk, PageRequest};
 use super::errand::Errand;
 use super::field::Field;
 use super::list::{self, Cursor};
@@ -72,7 +72,7 @@ struct Deletion {
 }
 
 #[derive(Default)]
-pub struct Ledger {
+pub struct LedgerPage {
     asked: Option<Errand<Option<Shelf>>>,
     /// The ledger as it was last read; it stands while it is read anew. None inside: there is none.
     shelf: Option<Option<Shelf>>,
@@ -92,7 +92,7 @@ pub struct Ledger {
     deletion: Option<Deletion>,
 }
 
-impl Ledger {
+impl LedgerPage {
     pub(crate) fn has_trials(&self) -> bool {
         self.shelf().is_some_and(|shelf| !shelf.book.trials.is_empty())
     }
@@ -143,12 +143,12 @@ impl Ledger {
 
     fn delete(&mut self, desk: &Desk<'_>) {
         if desk.read_only {
-            return desk.order(Order::AskToWrite);
+            return desk.order(PageRequest::AskToWrite);
         }
         let (Some(bench), Some(deletion)) = (desk.workspace.ledger.clone(), &mut self.deletion) else { return };
         let reason = deletion.reason.text().trim().to_owned();
         if reason.is_empty() {
-            return desk.order(Order::Say(desk.say(w::NEEDS_REASON).to_owned()));
+            return desk.order(PageRequest::Say(desk.say(w::NEEDS_REASON).to_owned()));
         }
         let entry = deletion.entry;
         deletion.errand =
@@ -160,13 +160,13 @@ impl Ledger {
         let Some(deletion) = &mut self.deletion else { return };
         let Some(shelf) = Errand::take_new(&mut deletion.errand) else { return };
         let (entry, trials) = (deletion.entry, figures::count(shelf.book.totals.trials));
-        desk.order(Order::Say(format!("#{entry} {} {trials} {}", desk.say(w::IS_DELETED), desk.say(w::TRIALS))));
+        desk.order(PageRequest::Say(format!("#{entry} {} {trials} {}", desk.say(w::IS_DELETED), desk.say(w::TRIALS))));
         self.deletion = None;
         self.take(Some(shelf));
     }
 }
 
-impl PageState for Ledger {
+impl PageState for LedgerPage {
     fn reload(&mut self, desk: &Desk<'_>) {
         let Some(bench) = desk.workspace.ledger.clone() else { return };
         self.asked = Some(desk.errand("ledger", move |ctx| Ok((bench.read)(ctx)?.map(Shelf::new))));
@@ -183,7 +183,7 @@ impl PageState for Ledger {
             }
             Action::LedgerFilter => (self.filtering, self.focus) = (true, Focus::List),
             // The ledger of a project that another process has is not this workbench's to change.
-            Action::LedgerDelete if desk.read_only => desk.order(Order::AskToWrite),
+            Action::LedgerDelete if desk.read_only => desk.order(PageRequest::AskToWrite),
             Action::LedgerDelete => self.ask_for_reason(),
             Action::Back if self.deletion.is_some() => self.deletion = None,
             Action::Back if self.focus == Focus::Below => self.focus = Focus::List,

@@ -16,7 +16,7 @@ use crate::bench::{Bench, LARGE, SMALL, empty};
 use crate::page::{Page, PageState};
 use inkstone_base::data::Key;
 use inkstone_lab::backtest::{IcSummary, PortfolioFigures};
-use inkstone_lab::ledger::{Book, Details, Figures, Kind, Ledger, Series, Trial};
+use inkstone_lab::ledger::{Book, Details, EntryFigures, EntryKind, Ledger, Series, Trial};
 use inkstone_tables::project::Project;
 
 /// Daily returns with this drift, from 2 January 2023 on.
@@ -52,7 +52,7 @@ fn trial(name: &str, seed: u64, drift: f64) -> Trial {
         hit_rate: 0.55,
     };
     Trial {
-        kind: if seed.is_multiple_of(4) { Kind::Cell } else { Kind::Backtest },
+        kind: if seed.is_multiple_of(4) { EntryKind::Cell } else { EntryKind::Backtest },
         p,
         days_per_year: 242,
         details: Details {
@@ -63,7 +63,7 @@ fn trial(name: &str, seed: u64, drift: f64) -> Trial {
             }),
             inputs: [("factor", name), ("prices", "prices")].map(|(k, v)| (k.to_owned(), Key::of(v.as_bytes()))).into(),
             version: "0.1.0".to_owned(),
-            figures: Figures {
+            figures: EntryFigures {
                 rank_ic: [(1, summary(320, mean, p)), (5, summary(316, 0.8 * mean, 0.2))].into(),
                 long_short,
                 turnover: 0.243,
@@ -325,7 +325,7 @@ fn the_place_is_remembered() {
     let (_dir, mut bench) = full();
     bench.press("8jjsv/o<enter>");
     let memory = bench.app.state(Page::Ledger).remember();
-    let mut other = super::Ledger::default();
+    let mut other = super::LedgerPage::default();
     other.recall(&memory);
     assert_eq!((other.view, other.filter.text(), other.by.id()), (View::Worth, "o", "sharpe"));
     assert_eq!(other.wanted, bench.app.ledger.selected().map(|trial| trial.entry.number));

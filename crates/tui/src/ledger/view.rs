@@ -7,7 +7,7 @@ use ratatui::widgets::Paragraph;
 
 use super::shelf::Shelf;
 use super::words as w;
-use super::{Deletion, Focus, Ledger, View, particulars, worth};
+use super::{Deletion, Focus, LedgerPage, View, particulars, worth};
 use crate::app::App;
 use crate::desk::Desk;
 use crate::errand::Errand;
@@ -17,7 +17,7 @@ use crate::page::{Table, exact};
 use crate::words::Word;
 use crate::{figures, look, sentences, width};
 use inkstone_base::language::Language;
-use inkstone_lab::ledger::{BookTrial, Kind};
+use inkstone_lab::ledger::{BookTrial, EntryKind};
 use inkstone_market::Price;
 
 /// Columns and rows from which all panes stand side by side.
@@ -53,7 +53,7 @@ pub(super) fn view_at(view: View, at: Position, page: Rect) -> View {
 }
 
 /// The last line to which the pane below can be scrolled.
-pub(super) fn last_scroll(state: &Ledger, page: Rect, desk: &Desk<'_>) -> usize {
+pub(super) fn last_scroll(state: &LedgerPage, page: Rect, desk: &Desk<'_>) -> usize {
     let below = panes(page)[1];
     let area = match state.view {
         _ if !is_large(page) => below,
@@ -243,10 +243,10 @@ fn cells(language: Language, trial: &BookTrial, time: &str) -> [String; 13] {
     ]
 }
 
-pub(super) fn kind(kind: Kind) -> Word {
+pub(super) fn kind(kind: EntryKind) -> Word {
     match kind {
-        Kind::Backtest => w::BACKTEST,
-        Kind::Cell => w::CELL,
+        EntryKind::Backtest => w::BACKTEST,
+        EntryKind::Cell => w::CELL,
     }
 }
 

@@ -32,6 +32,8 @@ pub struct ModelBench {
     pub check: CheckTraining,
     /// Trains; the arguments are those behind `inkstone train`.
     pub train: TrainModel,
+    /// The default of a flag of `inkstone train KIND`, given without dashes, as it is typed.
+    pub default: fn(kind: &str, flag: &str) -> String,
     /// The cleaned documents of the project, as `--input` takes them.
     pub corpus: String,
     /// Arguments that cut text as the project cuts it.

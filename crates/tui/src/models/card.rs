@@ -5,11 +5,11 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
 use super::bench::{ModelCard, Tool};
-use super::state::Models;
+use super::state::ModelsPage;
 use super::view::megabytes;
 use super::words;
 use crate::app::App;
-use crate::commands::{Action, COMMANDS, Key};
+use crate::commands::{Action, COMMANDS, KeyPress};
 use crate::{figures, look, width};
 
 /// Heights of a little bar.
@@ -17,7 +17,7 @@ const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█']
 /// Passes whose losses are drawn.
 const PASSES: usize = 48;
 
-pub(super) fn draw(app: &App, models: &Models, frame: &mut Frame<'_>, area: Rect) {
+pub(super) fn draw(app: &App, models: &ModelsPage, frame: &mut Frame<'_>, area: Rect) {
     let Some(card) = models.card() else { return frame.render_widget(look::pane("", false), area) };
     let room = (area.width as usize).saturating_sub(4);
     let block = look::pane(format!(" {} ", width::cut(&card.name, room)), false);
@@ -96,7 +96,8 @@ fn tools<'a>(app: &App, card: &ModelCard) -> Line<'a> {
     let mut spans = vec![Span::styled(format!("{}  ", app.say(words::ASK_IT)), look::DIM)];
     for tool in &card.tools {
         let command = COMMANDS.iter().find(|command| command.action == action(*tool));
-        let key = command.and_then(|command| app.keymap.keys(command).first()).map(Key::to_string).unwrap_or_default();
+        let key =
+            command.and_then(|command| app.keymap.keys(command).first()).map(KeyPress::to_string).unwrap_or_default();
         spans.extend([Span::styled(key, look::KEY), Span::raw(format!(" {}  ", app.say(words::tool(*tool))))]);
     }
     Line::from(spans)

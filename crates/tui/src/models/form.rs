@@ -3,7 +3,7 @@
 use chrono::{NaiveDate, NaiveDateTime};
 
 use super::bench::{ArgumentFault, ModelBench, ModelCard};
-use super::settings::{KINDS, ModelKind, Setting, Takes};
+use super::settings::{KINDS, ModelKind, ModelSetting, Takes};
 use super::words;
 use crate::errand::Errand;
 use crate::field::Field;
@@ -73,8 +73,14 @@ impl Form {
     /// Fills in what is still empty: settings, the project's corpus, a name that no model has.
     pub(super) fn propose(&mut self, bench: &ModelBench, cards: &[ModelCard]) {
         if self.values.is_empty() {
-            let fields = |kind: &ModelKind| kind.settings.iter().map(|setting| Field::new(setting.proposed)).collect();
-            self.values = KINDS.iter().map(fields).collect();
+            let value = |kind: &ModelKind, setting: &ModelSetting| match (setting.proposed, setting.takes) {
+                (Some(proposed), _) => proposed.to_owned(),
+                (None, Takes::Switch([without, _])) => without.to_owned(),
+                (None, _) => (bench.default)(kind.name, setting.flag),
+            };
+            let values =
+                |kind: &ModelKind| kind.settings.iter().map(|setting| Field::new(value(kind, setting))).collect();
+            self.values = KINDS.iter().map(values).collect();
         }
         if self.input.text().is_empty() {
             self.input = Field::new(&*bench.corpus);
@@ -170,7 +176,7 @@ impl Form {
             FormRow::Until => ("until", words::UNTIL_FIELD, &self.until),
             FormRow::Output => ("output", words::OUTPUT, &self.output),
             FormRow::Setting(number) => {
-                let Setting { flag, about, .. } = &self.kind().settings[number];
+                let ModelSetting { flag, about, .. } = &self.kind().settings[number];
                 (flag, *about, self.value(number))
             }
         }
@@ -237,12 +243,12 @@ impl Form {
         }
         pair("output", self.output.text().trim());
         let mut switches = Vec::new();
-        for (number, Setting { flag, default, takes, .. }) in self.kind().settings.iter().enumerate() {
+        for (number, ModelSetting { flag, takes, .. }) in self.kind().settings.iter().enumerate() {
             let value = self.value(number).text().trim();
             match takes {
                 Takes::Switch([_, given]) if value == *given => switches.push(format!("--{flag}")),
                 Takes::Switch(_) => {}
-                _ if value == *default => {}
+                _ if value == (bench.default)(self.kind().name, flag) => {}
                 _ => pair(flag, value),
             }
         }

@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::asked;
 use super::bench::Tool;
 use super::form::FormRow;
-use super::state::{Below, Models};
+use super::state::{Below, ModelsPage};
 use super::view::{self, Panes};
 use crate::commands::Action;
 use crate::desk::Desk;
@@ -17,7 +17,7 @@ use crate::page::{Chart, PageState, Table};
 /// The token for the end of a text.
 pub(super) const END: &str = "</s>";
 
-impl Models {
+impl ModelsPage {
     /// Enter: the next step of whatever is below the list.
     fn go(&mut self, desk: &Desk<'_>) {
         match self.below {
@@ -86,7 +86,7 @@ impl Models {
     }
 }
 
-impl PageState for Models {
+impl PageState for ModelsPage {
     fn reload(&mut self, desk: &Desk<'_>) {
         self.look_at_course();
         if let Some(bench) = &desk.workspace.models {

@@ -27,5 +27,5 @@ pub use bench::{
     Answer, ArgumentFault, AskModel, CheckTraining, ListModels, ModelBench, ModelCard, OpenModel, Plane, Question,
     Surprised, Tool, TrainModel,
 };
-pub(crate) use state::Models;
+pub(crate) use state::ModelsPage;
 pub(crate) use view::draw;

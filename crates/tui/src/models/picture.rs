@@ -39,7 +39,7 @@ pub(super) fn draw_form(app: &App, form: &Form, frame: &mut Frame<'_>, area: Rec
         let (column, last) = (lines.x as usize + 2 + NAME + cursor, lines.right().saturating_sub(1));
         field::put_cursor(column, last, u16::try_from(row).unwrap_or(u16::MAX), frame);
     }
-    let said = match form.whole_fault() {
+    let message = match form.whole_fault() {
         Some(fault) => Line::styled(width::cut(&format!("✗ {fault}"), wide), look::BAD),
         None if form.checked.as_ref().is_some_and(|checked| checked.waiting()) => {
             Line::styled(app.say(words::CHECKING), look::DIM)
@@ -47,7 +47,7 @@ pub(super) fn draw_form(app: &App, form: &Form, frame: &mut Frame<'_>, area: Rec
         None if app.busy() => Line::styled(app.say(words::JOB_BUSY), look::NOTE),
         None => Line::default(),
     };
-    frame.render_widget(said, below);
+    frame.render_widget(message, below);
 }
 
 /// A line: its name, what it holds, and what it means or what is wrong with it.
@@ -65,7 +65,7 @@ fn line<'a>(app: &App, form: &Form, (at, row): (usize, FormRow), value: usize, w
         _ => field.text().to_owned(),
     };
     let rest = wide.saturating_sub(2 + NAME + value + 1);
-    let (said, style) = match form.fault(row, app.language) {
+    let (message, style) = match form.fault(row, app.language) {
         Some(fault) => (format!("✗ {fault}"), look::BAD),
         None => {
             let corpus = app.workspace.models.as_ref().map(|bench| bench.corpus.as_str());
@@ -87,7 +87,7 @@ fn line<'a>(app: &App, form: &Form, (at, row): (usize, FormRow), value: usize, w
         Span::styled(mark, look::KEY),
         Span::styled(width::left(name, NAME), look::STRONG),
         Span::styled(width::left(&held, value), of_value),
-        Span::styled(format!(" {}", width::cut(&said, rest)), style),
+        Span::styled(format!(" {}", width::cut(&message, rest)), style),
     ])
 }
 

@@ -20,7 +20,7 @@ const DOTS: [[u32; 2]; 4] = [[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x
 
 /// A cell of the screen.
 #[derive(Clone, Debug, PartialEq)]
-enum Cell<'p> {
+enum PlaneCell<'p> {
     Empty,
     Dots(u32),
     /// A piece of a name, the number of the word with it.
@@ -32,11 +32,11 @@ enum Cell<'p> {
 pub(super) fn draw(plane: &Plane, frame: &mut Frame<'_>, area: Rect) {
     let lines = screen(plane, area.width as usize, area.height as usize).into_iter().map(|row| {
         let spans = row.into_iter().filter_map(|cell| match cell {
-            Cell::Empty => Some(Span::raw(" ")),
-            Cell::Dots(bits) => Some(Span::styled(char::from_u32(BRAILLE + bits)?.to_string(), look::KEY)),
-            Cell::Name(text, 0) => Some(Span::styled(text.into_owned(), look::STRONG.patch(look::NOTE))),
-            Cell::Name(text, _) => Some(Span::styled(text.into_owned(), Style::new())),
-            Cell::Taken => None,
+            PlaneCell::Empty => Some(Span::raw(" ")),
+            PlaneCell::Dots(bits) => Some(Span::styled(char::from_u32(BRAILLE + bits)?.to_string(), look::KEY)),
+            PlaneCell::Name(text, 0) => Some(Span::styled(text.into_owned(), look::STRONG.patch(look::NOTE))),
+            PlaneCell::Name(text, _) => Some(Span::styled(text.into_owned(), Style::new())),
+            PlaneCell::Taken => None,
         });
         Line::from_iter(spans)
     });
@@ -44,8 +44,8 @@ pub(super) fn draw(plane: &Plane, frame: &mut Frame<'_>, area: Rect) {
 }
 
 /// The cells, row by row. Dots first, then names in the order of the words, each beside its dot where there is room.
-fn screen(plane: &Plane, columns: usize, rows: usize) -> Vec<Vec<Cell<'_>>> {
-    let mut cells = vec![vec![Cell::Empty; columns]; rows];
+fn screen(plane: &Plane, columns: usize, rows: usize) -> Vec<Vec<PlaneCell<'_>>> {
+    let mut cells = vec![vec![PlaneCell::Empty; columns]; rows];
     if columns == 0 || rows == 0 || plane.points.is_empty() {
         return cells;
     }
@@ -53,7 +53,7 @@ fn screen(plane: &Plane, columns: usize, rows: usize) -> Vec<Vec<Cell<'_>>> {
     for (x, y) in places.iter().flatten() {
         let cell = &mut cells[y / 4][x / 2];
         let bit = DOTS[y % 4][x % 2];
-        *cell = Cell::Dots(if let Cell::Dots(bits) = cell { *bits | bit } else { bit });
+        *cell = PlaneCell::Dots(if let PlaneCell::Dots(bits) = cell { *bits | bit } else { bit });
     }
     for (number, ((word, _), place)) in plane.points.iter().zip(&places).enumerate() {
         let Some((x, y)) = place else { continue };
@@ -66,16 +66,16 @@ fn screen(plane: &Plane, columns: usize, rows: usize) -> Vec<Vec<Cell<'_>>> {
         let free = |start: &usize| {
             let from = if *start == column + 1 { *start } else { start.saturating_sub(1) };
             let to = if *start == column + 1 { (start + wide + 1).min(columns) } else { start + wide };
-            cells[row][from..to].iter().all(|cell| *cell == Cell::Empty)
+            cells[row][from..to].iter().all(|cell| *cell == PlaneCell::Empty)
         };
         if let Some(start) = [right, left].into_iter().flatten().find(free) {
             let mut at = start;
             let glyphs: Vec<(String, usize)> =
                 width::glyphs(&name).map(|glyph| (glyph.text.into_owned(), glyph.width)).collect();
             for (text, wide) in glyphs {
-                cells[row][at] = Cell::Name(text.into(), number);
+                cells[row][at] = PlaneCell::Name(text.into(), number);
                 for taken in &mut cells[row][at + 1..at + wide.max(1)] {
-                    *taken = Cell::Taken;
+                    *taken = PlaneCell::Taken;
                 }
                 at += wide.max(1);
             }
@@ -112,11 +112,11 @@ mod tests {
     use super::*;
 
     fn text(plane: &Plane, columns: usize, rows: usize) -> Vec<String> {
-        let piece = |cell: Cell<'_>| match cell {
-            Cell::Empty => " ".to_owned(),
-            Cell::Dots(bits) => char::from_u32(BRAILLE + bits).unwrap().to_string(),
-            Cell::Name(text, _) => text.into_owned(),
-            Cell::Taken => String::new(),
+        let piece = |cell: PlaneCell<'_>| match cell {
+            PlaneCell::Empty => " ".to_owned(),
+            PlaneCell::Dots(bits) => char::from_u32(BRAILLE + bits).unwrap().to_string(),
+            PlaneCell::Name(text, _) => text.into_owned(),
+            PlaneCell::Taken => String::new(),
         };
         screen(plane, columns, rows).into_iter().map(|row| row.into_iter().map(piece).collect()).collect()
     }

@@ -9,7 +9,7 @@ use ratatui::widgets::{Paragraph, Wrap};
 use super::asked::FREQUENT;
 use super::bench::{Answer, Tool};
 use super::keys::END;
-use super::state::Models;
+use super::state::ModelsPage;
 use super::view::ABOVE_RESULTS;
 use super::{heat, plane, words};
 use crate::app::App;
@@ -18,7 +18,7 @@ use crate::list::{self, Column};
 use crate::{bars, figures, look, width};
 use inkstone_base::language::Word;
 
-pub(super) fn draw(app: &App, models: &Models, tool: Tool, frame: &mut Frame<'_>, area: Rect) {
+pub(super) fn draw(app: &App, models: &ModelsPage, tool: Tool, frame: &mut Frame<'_>, area: Rect) {
     let model = models.card().map(|card| card.name.as_str()).unwrap_or_default();
     let name = app.say(words::tool(tool));
     let room = (area.width as usize).saturating_sub(width::width(name) + 8);
@@ -39,7 +39,7 @@ pub(super) fn draw(app: &App, models: &Models, tool: Tool, frame: &mut Frame<'_>
 }
 
 /// The text typed, with the cursor of the terminal in it.
-fn draw_field(app: &App, models: &Models, tool: Tool, frame: &mut Frame<'_>, area: Rect) {
+fn draw_field(app: &App, models: &ModelsPage, tool: Tool, frame: &mut Frame<'_>, area: Rect) {
     let before = match tool {
         Tool::Nearest => app.say(words::WORD).to_owned(),
         Tool::Analogy => "A B C".to_owned(),
@@ -65,7 +65,7 @@ fn draw_field(app: &App, models: &Models, tool: Tool, frame: &mut Frame<'_>, are
 }
 
 /// The line of the lower frame: what an answer rests on, or what Enter does.
-fn below(app: &App, models: &Models, wide: usize) -> Option<String> {
+fn below(app: &App, models: &ModelsPage, wide: usize) -> Option<String> {
     let text = match models.answer()? {
         Answer::Near { made, words: found } => {
             let mut text = if found.is_empty() { String::new() } else { app.say(words::GO_ON_NEAREST).to_owned() };
@@ -98,7 +98,7 @@ fn below(app: &App, models: &Models, wide: usize) -> Option<String> {
     (!text.is_empty()).then(|| width::cut(&text, wide))
 }
 
-fn draw_answer(app: &App, models: &Models, answer: &Answer, frame: &mut Frame<'_>, area: Rect) {
+fn draw_answer(app: &App, models: &ModelsPage, answer: &Answer, frame: &mut Frame<'_>, area: Rect) {
     match answer {
         Answer::Near { words: found, .. } if found.is_empty() => {
             frame.render_widget(Line::raw(app.say(words::NOTHING_NEAR)), area);
@@ -130,7 +130,7 @@ fn draw_answer(app: &App, models: &Models, answer: &Answer, frame: &mut Frame<'_
 /// Words with a number and a bar of its share of the largest.
 fn draw_bars(
     app: &App,
-    models: &Models,
+    models: &ModelsPage,
     number: Word,
     count: usize,
     row: &dyn Fn(usize) -> (String, String, f64),
@@ -153,15 +153,15 @@ fn draw_bars(
     list::draw(&columns, count, models.result, line, frame, area);
 }
 
-fn draw_unknown(app: &App, models: &Models, word: &str, alike: &[String], frame: &mut Frame<'_>, area: Rect) {
+fn draw_unknown(app: &App, models: &ModelsPage, word: &str, alike: &[String], frame: &mut Frame<'_>, area: Rect) {
     let word = width::cut(word, 30);
-    let said = Line::styled(format!("✗ {}: {word}", app.say(words::UNKNOWN_WORD)), look::BAD);
+    let message = Line::styled(format!("✗ {}: {word}", app.say(words::UNKNOWN_WORD)), look::BAD);
     if alike.is_empty() {
-        let lines = vec![said, Line::raw(app.say(words::NOTHING_ALIKE))];
+        let lines = vec![message, Line::raw(app.say(words::NOTHING_ALIKE))];
         return frame.render_widget(Paragraph::new(lines).wrap(Wrap { trim: false }), area);
     }
     let [head, list] = Layout::vertical([Constraint::Length(1), Constraint::Min(0)]).areas(area);
-    frame.render_widget(said, head);
+    frame.render_widget(message, head);
     let columns = [Column::number("#", 4), Column::text(app.say(words::ALIKE), 0)];
     let line = |at: usize| (vec![(at + 1).to_string(), alike[at].clone()], Style::new());
     list::draw(&columns, alike.len(), models.result, line, frame, list);

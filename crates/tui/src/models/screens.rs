@@ -233,7 +233,7 @@ fn a_session_goes_on_where_the_last_one_was() {
     let mut bench = models(cards(), counts());
     bench.press("jjjn/回购<enter>");
     let memory = bench.app.models.remember();
-    let mut models = super::Models::default();
+    let mut models = super::ModelsPage::default();
     models.recall(&memory);
     assert_eq!(models.remember()["texts"][0], "回购");
     models.recall(&serde_json::json!({"model": 7, "texts": ["a\u{1b}[2J", 3]}));

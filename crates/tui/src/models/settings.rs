@@ -7,17 +7,15 @@ use inkstone_base::language::{Language, Word};
 pub(super) struct ModelKind {
     /// Its name behind `inkstone train`.
     pub(super) name: &'static str,
-    pub(super) settings: &'static [Setting],
+    pub(super) settings: &'static [ModelSetting],
 }
 
-pub(super) struct Setting {
+pub(super) struct ModelSetting {
     /// Its flag without dashes.
     pub(super) flag: &'static str,
     pub(super) about: Word,
-    /// The default of the command line.
-    pub(super) default: &'static str,
-    /// The value that the form begins with.
-    pub(super) proposed: &'static str,
+    /// The value that the form begins with; none if that is the default of the command line.
+    pub(super) proposed: Option<&'static str>,
     pub(super) takes: Takes,
 }
 
@@ -39,24 +37,18 @@ pub(super) enum Takes {
     Share,
 }
 
-const fn setting(flag: &'static str, about: Word, default: &'static str, takes: Takes) -> Setting {
-    Setting { flag, about, default, proposed: default, takes }
+const fn setting(flag: &'static str, about: Word, takes: Takes) -> ModelSetting {
+    ModelSetting { flag, about, proposed: None, takes }
 }
 
-const DIM: Setting = setting("dim", words::W_DIM, "100", Takes::Whole(1, 10_000));
-const MIN_COUNT: Setting = setting("min-count", words::W_MIN_COUNT, "5", Takes::Whole(1, 1_000_000_000));
-const NEGATIVE: Setting = setting("negative", words::W_NEGATIVE, "5", Takes::Whole(1, 1000));
-const MIN_DF: Setting = setting("min-df", words::W_MIN_DF, "2", Takes::Share);
-const MAX_DF: Setting = setting("max-df", words::W_MAX_DF, "1.0", Takes::Share);
-const NGRAM_RANGE: Setting = setting("ngram-range", words::W_NGRAM_RANGE, "1,1", Takes::Range);
-
-const fn window(default: &'static str) -> Setting {
-    setting("window", words::W_WINDOW, default, Takes::Whole(1, 1000))
-}
-
-const fn epochs(default: &'static str) -> Setting {
-    setting("epochs", words::W_EPOCHS, default, Takes::Whole(1, 10_000))
-}
+const DIM: ModelSetting = setting("dim", words::W_DIM, Takes::Whole(1, 10_000));
+const WINDOW: ModelSetting = setting("window", words::W_WINDOW, Takes::Whole(1, 1000));
+const EPOCHS: ModelSetting = setting("epochs", words::W_EPOCHS, Takes::Whole(1, 10_000));
+const MIN_COUNT: ModelSetting = setting("min-count", words::W_MIN_COUNT, Takes::Whole(1, 1_000_000_000));
+const NEGATIVE: ModelSetting = setting("negative", words::W_NEGATIVE, Takes::Whole(1, 1000));
+const MIN_DF: ModelSetting = setting("min-df", words::W_MIN_DF, Takes::Share);
+const MAX_DF: ModelSetting = setting("max-df", words::W_MAX_DF, Takes::Share);
+const NGRAM_RANGE: ModelSetting = setting("ngram-range", words::W_NGRAM_RANGE, Takes::Range);
 
 const SMOOTHINGS: [&str; 5] = ["kneser-ney", "katz", "jelinek-mercer", "add-k", "mle"];
 
@@ -65,46 +57,40 @@ pub(super) const KINDS: [ModelKind; 7] = [
     ModelKind {
         name: "word2vec",
         settings: &[
-            setting("sg", words::W_ARCHITECTURE, "cbow", Takes::Switch(["cbow", "skip-gram"])),
+            setting("sg", words::W_ARCHITECTURE, Takes::Switch(["cbow", "skip-gram"])),
             DIM,
-            window("5"),
+            WINDOW,
             NEGATIVE,
-            epochs("5"),
+            EPOCHS,
             MIN_COUNT,
-            setting("sample", words::W_SAMPLE, "0.001", Takes::Number(0.0, 1.0)),
+            setting("sample", words::W_SAMPLE, Takes::Number(0.0, 1.0)),
         ],
     },
     ModelKind {
         name: "fasttext",
         settings: &[
-            setting("cbow", words::W_ARCHITECTURE, "skip-gram", Takes::Switch(["skip-gram", "cbow"])),
+            setting("cbow", words::W_ARCHITECTURE, Takes::Switch(["skip-gram", "cbow"])),
             DIM,
-            window("5"),
+            WINDOW,
             NEGATIVE,
-            epochs("5"),
+            EPOCHS,
             MIN_COUNT,
             // The command's own are for words of letters; Chinese words have two characters.
-            Setting { proposed: "1", ..setting("minn", words::W_MINN, "3", Takes::Whole(0, 20)) },
-            Setting { proposed: "3", ..setting("maxn", words::W_MAXN, "6", Takes::Whole(0, 20)) },
+            ModelSetting { proposed: Some("1"), ..setting("minn", words::W_MINN, Takes::Whole(0, 20)) },
+            ModelSetting { proposed: Some("3"), ..setting("maxn", words::W_MAXN, Takes::Whole(0, 20)) },
         ],
     },
     ModelKind {
         name: "glove",
-        settings: &[
-            DIM,
-            window("15"),
-            epochs("15"),
-            MIN_COUNT,
-            setting("x-max", words::W_X_MAX, "100", Takes::Number(0.0, 1e12)),
-        ],
+        settings: &[DIM, WINDOW, EPOCHS, MIN_COUNT, setting("x-max", words::W_X_MAX, Takes::Number(0.0, 1e12))],
     },
-    ModelKind { name: "ppmi", settings: &[DIM, window("5"), MIN_COUNT] },
+    ModelKind { name: "ppmi", settings: &[DIM, WINDOW, MIN_COUNT] },
     ModelKind {
         name: "ngram",
         settings: &[
-            setting("order", words::W_ORDER, "3", Takes::Whole(1, 6)),
-            setting("smoothing", words::W_SMOOTHING, "kneser-ney", Takes::One(&SMOOTHINGS)),
-            setting("prune", words::W_PRUNE, "", Takes::Limits),
+            setting("order", words::W_ORDER, Takes::Whole(1, 6)),
+            setting("smoothing", words::W_SMOOTHING, Takes::One(&SMOOTHINGS)),
+            setting("prune", words::W_PRUNE, Takes::Limits),
         ],
     },
     ModelKind {
@@ -113,13 +99,13 @@ pub(super) const KINDS: [ModelKind; 7] = [
             NGRAM_RANGE,
             MIN_DF,
             MAX_DF,
-            setting("max-features", words::W_MAX_FEATURES, "0", Takes::Whole(0, u64::MAX)),
+            setting("max-features", words::W_MAX_FEATURES, Takes::Whole(0, u64::MAX)),
         ],
     },
     ModelKind { name: "lsa", settings: &[DIM, NGRAM_RANGE, MIN_DF, MAX_DF] },
 ];
 
-impl Setting {
+impl ModelSetting {
     pub(super) fn fault(&self, text: &str, language: Language) -> Option<String> {
         let say = |word: Word| word.to(language).to_owned();
         let counts = |least: usize| {

@@ -10,7 +10,7 @@ use super::bench::{Answer, AskModel, ModelBench, ModelCard, Question, Tool};
 use super::course::Course;
 use super::form::Form;
 use super::{view, words};
-use crate::desk::{Desk, Order};
+use crate::desk::{Desk, PageRequest};
 use crate::errand::Errand;
 use crate::field::Field;
 use crate::list::Cursor;
@@ -40,7 +40,7 @@ struct ModelAnswer {
 }
 
 #[derive(Default)]
-pub struct Models {
+pub struct ModelsPage {
     pub(super) list: Option<Errand<Vec<ModelCard>>>,
     /// The files as last listed: they stay while a new list is on its way.
     pub(super) cards: Vec<ModelCard>,
@@ -60,7 +60,7 @@ pub struct Models {
     pub(super) wanted: Option<PathBuf>,
 }
 
-impl Models {
+impl ModelsPage {
     pub(super) fn card(&self) -> Option<&ModelCard> {
         self.cards.get(self.cursor.at)
     }
@@ -173,7 +173,7 @@ impl Models {
                 self.asked = None;
                 return;
             }
-            Err(why) => return desk.order(Order::Say(desk.say(why).to_owned())),
+            Err(why) => return desk.order(PageRequest::Say(desk.say(why).to_owned())),
         };
         let path = card.path.clone();
         let known = self.opened.as_ref().filter(|(of, _)| *of == path).map(|(_, model)| model.clone());
@@ -230,7 +230,7 @@ impl Models {
         let field = self.text_mut(tool);
         if let Some((end, _)) = field.text().char_indices().nth(LONGEST) {
             *field = Field::new(&field.text()[..end]);
-            desk.order(Order::Say(desk.say(words::TOO_LONG).to_owned()));
+            desk.order(PageRequest::Say(desk.say(words::TOO_LONG).to_owned()));
         }
     }
 
@@ -250,7 +250,7 @@ impl Models {
 }
 
 #[cfg(test)]
-impl Models {
+impl ModelsPage {
     /// Losses that the training told so far.
     pub(crate) fn losses_seen(&self) -> usize {
         self.course.as_ref().map_or(0, |course| course.curve.len())

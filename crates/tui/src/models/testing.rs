@@ -140,6 +140,23 @@ fn check(args: &[String]) -> Vec<ArgumentFault> {
     faults
 }
 
+fn default(kind: &str, flag: &str) -> &'static str {
+    match (kind, flag) {
+        (_, "dim" | "x-max") => "100",
+        ("glove", "window" | "epochs") => "15",
+        (_, "window" | "epochs" | "negative" | "min-count") => "5",
+        (_, "sample") => "0.001",
+        (_, "minn" | "order") => "3",
+        (_, "maxn") => "6",
+        (_, "smoothing") => "kneser-ney",
+        (_, "ngram-range") => "1,1",
+        (_, "min-df") => "2",
+        (_, "max-df") => "1.0",
+        (_, "max-features") => "0",
+        _ => "",
+    }
+}
+
 /// Works with these files, and trains by `work`.
 pub(super) fn bench(cards: Vec<ModelCard>, work: Runner) -> ModelBench {
     ModelBench {
@@ -147,6 +164,7 @@ pub(super) fn bench(cards: Vec<ModelCard>, work: Runner) -> ModelBench {
         open: Arc::new(|path, _| open(path)),
         check: Arc::new(check),
         train: Arc::new(move |_| work.clone()),
+        default: |kind, flag| default(kind, flag).to_owned(),
         corpus: ".inkstone/clean".to_owned(),
         cutting: vec!["--dict".to_owned(), "words.txt".to_owned()],
         folder: "models".to_owned(),

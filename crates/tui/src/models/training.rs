@@ -2,11 +2,11 @@
 
 use super::bench::ModelBench;
 use super::course::{Course, End};
-use super::state::{Below, Models};
+use super::state::{Below, ModelsPage};
 use super::{asked, words};
-use crate::desk::{Desk, Order, Work};
+use crate::desk::{Desk, PageRequest, Work};
 
-impl Models {
+impl ModelsPage {
     /// Opens the form, or shows the training that is under way.
     pub(super) fn open_training(&mut self, desk: &Desk<'_>) {
         let Some(bench) = &desk.workspace.models else { return };
@@ -38,7 +38,7 @@ impl Models {
     /// Starts the training as soon as the form has been looked through.
     pub(super) fn start_when_checked(&mut self, desk: &Desk<'_>) {
         if desk.read_only {
-            return desk.order(Order::AskToWrite);
+            return desk.order(PageRequest::AskToWrite);
         }
         self.form.start = true;
         self.check(desk);
@@ -51,7 +51,7 @@ impl Models {
         self.form.start = false;
         if let Some(at) = self.form.first_fault(desk.language) {
             self.form.cursor.at = at;
-            return desk.order(Order::Say(desk.say(words::CANNOT_START).to_owned()));
+            return desk.order(PageRequest::Say(desk.say(words::CANNOT_START).to_owned()));
         }
         if self.form.whole_fault().is_none() {
             self.start(bench, desk);
@@ -64,7 +64,7 @@ impl Models {
         let (kind, output) = (self.form.kind().name, self.form.output().trim().to_owned());
         let (course, run) = Course::new(kind, output.clone(), command.clone(), (bench.train)(args));
         let name = format!("{} {kind}", desk.say(words::TRAIN));
-        desk.order(Order::Start(Work { name, command, writes: true, run }));
+        desk.order(PageRequest::Start(Work { name, command, writes: true, run }));
         self.wanted = Some(output.into());
         self.course = Some(course);
         self.below = Below::Course;

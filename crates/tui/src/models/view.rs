@@ -5,7 +5,7 @@ use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
 
 use super::bench::{ModelCard, Surprised};
-use super::state::{Below, Models};
+use super::state::{Below, ModelsPage};
 use super::{card, heat, picture, results, words};
 use crate::app::App;
 use crate::list::{self, Column};
@@ -101,7 +101,7 @@ pub(crate) fn draw(app: &App, frame: &mut Frame<'_>, page: Rect) {
     }
 }
 
-fn list_title<'a>(app: &App, models: &Models) -> Line<'a> {
+fn list_title<'a>(app: &App, models: &ModelsPage) -> Line<'a> {
     let mut spans = vec![Span::raw(format!(" {}", app.say(app.page.name())))];
     if !models.cards.is_empty() {
         spans.push(Span::raw(format!(" · {} / {}", models.cursor.at + 1, models.cards.len())));
@@ -115,7 +115,7 @@ fn list_title<'a>(app: &App, models: &Models) -> Line<'a> {
     Line::from(spans)
 }
 
-fn draw_list(app: &App, models: &Models, frame: &mut Frame<'_>, area: Rect) {
+fn draw_list(app: &App, models: &ModelsPage, frame: &mut Frame<'_>, area: Rect) {
     let inner = look::framed(look::pane(list_title(app, models), models.below == Below::Card), frame, area);
     let columns = [
         Column::text(app.say(words::NAME), 0),

@@ -8,7 +8,7 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Paragraph, Wrap};
 
-use super::{Onnx, words};
+use super::{OnnxPage, words};
 use crate::app::App;
 use crate::desk::Desk;
 use crate::errand::Errand;
@@ -81,7 +81,7 @@ pub(super) fn question(text: &str, found: &Description) -> Result<Question, Word
     })
 }
 
-impl Onnx {
+impl OnnxPage {
     /// The question to the marked model.
     pub(super) fn asked(&self) -> Option<&Asked> {
         self.asked.as_ref().filter(|asked| self.marked().is_some_and(|listed| listed.file == asked.file))
@@ -92,7 +92,7 @@ impl Onnx {
     }
 }
 
-pub(super) fn count(onnx: &Onnx) -> usize {
+pub(super) fn count(onnx: &OnnxPage) -> usize {
     match onnx.answer().map(|answered| &answered.reply) {
         Some(Reply::Fill(masks)) => masks.iter().map(Vec::len).max().unwrap_or(0),
         Some(Reply::Classify(classes)) => classes.len(),
@@ -220,7 +220,7 @@ fn probability(name: &str, p: f64, label: usize, cells: usize, best: bool) -> Ve
 }
 
 /// The answer to be copied.
-pub(super) fn table(onnx: &Onnx, desk: &Desk<'_>) -> Option<Table> {
+pub(super) fn table(onnx: &OnnxPage, desk: &Desk<'_>) -> Option<Table> {
     let table = |header: &[Word], rows| Table::new(desk.language, header, rows);
     Some(match &onnx.answer()?.reply {
         Reply::Fill(masks) => {

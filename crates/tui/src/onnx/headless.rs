@@ -1,12 +1,12 @@
 //! The commands that do what the page shows without a screen.
 
-use super::{Onnx, OnnxBench, Pane};
+use super::{OnnxBench, OnnxPage, Pane};
 use inkstone_base::shell::quoted;
 use inkstone_onnx::runtime::MEND;
 use inkstone_onnx::{Device, Head, Listed, OnnxParams, Output, Question};
 
 /// The command of what is shown: what mends the machine where there is no library; else of the model that is marked.
-pub(super) fn command(onnx: &Onnx, bench: &OnnxBench) -> String {
+pub(super) fn command(onnx: &OnnxPage, bench: &OnnxBench) -> String {
     if let Some(Err(_)) = onnx.machine().map(|machine| &machine.library) {
         return MEND.to_owned();
     }

@@ -50,18 +50,18 @@ pub(super) fn draw(app: &App, frame: &mut Frame<'_>, area: Rect) {
 /// The processor, what the configuration asks for, and CUDA with its devices or what it lacks.
 fn devices(app: &App, machine: &Machine) -> String {
     let set = app.workspace.onnx.as_ref().map_or(String::new(), |bench| bench.place.device.to_string());
-    let mut said = format!("cpu {} {} · {} {set}", machine.cores, app.say(words::CORES), app.say(words::SET_TO));
+    let mut line = format!("cpu {} {} · {} {set}", machine.cores, app.say(words::CORES), app.say(words::SET_TO));
     let names = machine.devices.iter().enumerate().map(|(number, name)| format!("cuda:{number} {name}"));
     let names: Vec<String> = names.collect();
     match &machine.cuda_lacks {
-        Some(lacks) if lacks.is_empty() => said += &format!(" · ✓ CUDA {}", names.join(", ")),
+        Some(lacks) if lacks.is_empty() => line += &format!(" · ✓ CUDA {}", names.join(", ")),
         Some(lacks) => {
             let mend = machine.mend().map_or(String::new(), |mend| format!(" → {mend}"));
             let names = if names.is_empty() { String::new() } else { format!(" {}", names.join(", ")) };
-            said += &format!(" · ✗ CUDA{names}{mend} · {} {}", app.say(words::LACKS), lacks.join(", "));
+            line += &format!(" · ✗ CUDA{names}{mend} · {} {}", app.say(words::LACKS), lacks.join(", "));
         }
         None if names.is_empty() => {}
-        None => said += &format!(" · {}", names.join(", ")),
+        None => line += &format!(" · {}", names.join(", ")),
     }
-    said
+    line
 }

@@ -7,7 +7,7 @@ use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::Line;
 use ratatui::widgets::{Paragraph, Wrap};
 
-use super::{Onnx, Pane, words};
+use super::{OnnxPage, Pane, words};
 use crate::app::App;
 use crate::desk::Desk;
 use crate::errand::Errand;
@@ -21,7 +21,7 @@ use inkstone_onnx::{Metered, Round, Until};
 pub(super) const LENGTHS: [Option<usize>; 5] = [None, Some(32), Some(128), Some(256), Some(512)];
 
 /// A measurement of one model.
-pub(super) struct Measured {
+pub(super) struct MeasuredModel {
     /// The number of tokens of the texts; none for texts of the corpus.
     pub(super) length: Option<usize>,
     /// Rounds as they come, written by the thread that measures.
@@ -29,49 +29,49 @@ pub(super) struct Measured {
     /// The rounds that are shown.
     pub(super) rounds: Vec<Round>,
     /// None once the user has stopped it.
-    pub(super) whole: Option<Errand<Metered>>,
+    pub(super) errand: Option<Errand<Metered>>,
 }
 
-impl Measured {
+impl MeasuredModel {
     pub(super) fn look(&mut self) {
-        if let Some(whole) = &mut self.whole {
-            whole.look();
+        if let Some(errand) = &mut self.errand {
+            errand.look();
             self.rounds.clone_from(&self.coming.lock().unwrap_or_else(PoisonError::into_inner));
         }
     }
 
     pub(super) fn waiting(&self) -> bool {
-        self.whole.as_ref().is_some_and(Errand::waiting)
+        self.errand.as_ref().is_some_and(Errand::waiting)
     }
 
     /// Ends it, if it is under way.
     pub(super) fn stop(&mut self) {
         if self.waiting() {
-            self.whole = None;
+            self.errand = None;
         }
     }
 }
 
-impl Onnx {
+impl OnnxPage {
     /// Measures the model that is marked; one that is measured already is stopped.
     pub(super) fn start_measuring(&mut self, desk: &Desk<'_>) {
         let Some((bench, listed)) = desk.workspace.onnx.clone().zip(self.marked().cloned()) else { return };
         (self.pane, self.inside) = (Pane::Meters, true);
-        self.measured.values_mut().for_each(Measured::stop);
+        self.measured.values_mut().for_each(MeasuredModel::stop);
         let (file, length) = (listed.file.clone(), LENGTHS[self.length]);
         let coming = Arc::new(Mutex::new(Vec::new()));
         let (rounds, events) = (coming.clone(), desk.events.clone());
-        let whole = desk.errand("measure", move |ctx| {
+        let errand = desk.errand("measure", move |ctx| {
             (bench.measure)(&listed, length, ctx, &mut |round| {
                 rounds.lock().unwrap_or_else(PoisonError::into_inner).push(round.clone());
                 // Nobody looks any more once the workbench is closed.
                 let _ = events.send(Event::Back);
             })
         });
-        self.measured.insert(file, Measured { length, coming, rounds: Vec::new(), whole: Some(whole) });
+        self.measured.insert(file, MeasuredModel { length, coming, rounds: Vec::new(), errand: Some(errand) });
     }
 
-    fn measurement(&self) -> Option<&Measured> {
+    fn measurement(&self) -> Option<&MeasuredModel> {
         self.measured.get(&self.marked()?.file)
     }
 }
@@ -117,7 +117,7 @@ pub(super) fn draw(app: &App, frame: &mut Frame<'_>, area: Rect) {
     let (text, style) = state_of(app, measured);
     let text = if LENGTHS[app.onnx.length] == measured.length { text } else { format!("{text} · m → {next}") };
     // A fault has the room of the table, as long as that is empty.
-    if measured.whole.as_ref().is_some_and(|whole| whole.fault().is_some()) {
+    if measured.errand.as_ref().is_some_and(|errand| errand.fault().is_some()) {
         return frame.render_widget(Paragraph::new(Line::styled(text, style)).wrap(Wrap { trim: true }), table);
     }
     frame.render_widget(Line::styled(width::cut(&text, state.width as usize), style), state);
@@ -140,15 +140,15 @@ fn shown(round: &Round) -> [String; 5] {
     ]
 }
 
-fn state_of(app: &App, measured: &Measured) -> (String, ratatui::style::Style) {
+fn state_of(app: &App, measured: &MeasuredModel) -> (String, ratatui::style::Style) {
     let texts = sample(app, measured.length);
-    let Some(whole) = &measured.whole else {
+    let Some(errand) = &measured.errand else {
         return (format!("■ {} · {texts}", app.say(words::STOPPED)), look::NOTE);
     };
-    if let Some(fault) = whole.fault() {
+    if let Some(fault) = errand.fault() {
         return (format!("✗ {fault}"), look::BAD);
     }
-    let Some(metered) = whole.get() else {
+    let Some(metered) = errand.get() else {
         return (format!("▶ {} · {texts}", app.say(words::MEASURING)), look::NOTE);
     };
     let until = app.say(match metered.until {
@@ -163,7 +163,7 @@ fn state_of(app: &App, measured: &Measured) -> (String, ratatui::style::Style) {
 }
 
 /// The same to be copied.
-pub(super) fn table(onnx: &Onnx, desk: &Desk<'_>) -> Option<Table> {
+pub(super) fn table(onnx: &OnnxPage, desk: &Desk<'_>) -> Option<Table> {
     let measured = onnx.measurement()?;
     let columns = [words::BATCH, words::TEXTS_RATE, words::TOKENS_RATE, words::BATCH_TIME, words::RESIDENT];
     let row = |round: &Round| {

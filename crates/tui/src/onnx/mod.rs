@@ -34,7 +34,7 @@ use ask::Asked;
 use inkstone_base::job::Ctx;
 use inkstone_onnx::runtime::Machine;
 use inkstone_onnx::{Answered, Head, Listed, Metered, Question, Round, RuntimeParams};
-use meters::{LENGTHS, Measured};
+use meters::{LENGTHS, MeasuredModel};
 
 /// Tells what this machine has for models.
 pub type MachineOf = Arc<dyn Fn() -> Machine + Send + Sync>;
@@ -74,7 +74,7 @@ turns! {
 }
 
 #[derive(Default)]
-pub struct Onnx {
+pub struct OnnxPage {
     /// True if the models have to be listed, or listed again.
     stale: bool,
     machine: Option<Errand<Machine>>,
@@ -91,7 +91,7 @@ pub struct Onnx {
     /// Which text is measured with.
     length: usize,
     /// Measurements by the file of the model.
-    measured: BTreeMap<PathBuf, Measured>,
+    measured: BTreeMap<PathBuf, MeasuredModel>,
     asked: Option<Asked>,
     field: Option<Field>,
     typed: String,
@@ -99,7 +99,7 @@ pub struct Onnx {
     wanted: Option<String>,
 }
 
-impl Onnx {
+impl OnnxPage {
     fn models(&self) -> &[Listed] {
         self.models.as_ref().and_then(Errand::get).map_or(&[], Vec::as_slice)
     }
@@ -117,7 +117,7 @@ impl Onnx {
     }
 
     fn measuring(&self) -> bool {
-        self.measured.values().any(Measured::waiting)
+        self.measured.values().any(MeasuredModel::waiting)
     }
 
     fn lacks_library(&self) -> bool {
@@ -184,7 +184,7 @@ impl Onnx {
     }
 }
 
-impl PageState for Onnx {
+impl PageState for OnnxPage {
     fn reload(&mut self, _desk: &Desk<'_>) {
         self.stale = true;
     }
@@ -217,7 +217,7 @@ impl PageState for Onnx {
                 (self.pane, self.inside) = (Pane::Ask, true);
                 self.field = Some(Field::new(self.typed.clone()));
             }
-            Action::Back if self.measuring() => self.measured.values_mut().for_each(Measured::stop),
+            Action::Back if self.measuring() => self.measured.values_mut().for_each(MeasuredModel::stop),
             Action::Back => self.inside = false,
             _ if self.inside => {
                 let (count, room) = self.lines(area);
@@ -253,7 +253,7 @@ impl PageState for Onnx {
         if let Some(hashes) = &mut self.hashes {
             hashes.look();
         }
-        self.measured.values_mut().for_each(Measured::look);
+        self.measured.values_mut().for_each(MeasuredModel::look);
         if let Some(Ok(reply)) = self.asked.as_mut().map(|asked| &mut asked.reply) {
             reply.look();
         }

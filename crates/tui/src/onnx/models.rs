@@ -7,7 +7,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Paragraph, Wrap};
 
 use super::view::{BRIEF, list_areas};
-use super::{Onnx, words};
+use super::{OnnxPage, words};
 use crate::app::App;
 use crate::desk::Desk;
 use crate::list::{self, Column};
@@ -100,8 +100,8 @@ fn cells(listed: &Listed, language: Language) -> [String; 8] {
     let uses = listed.uses.len().to_string();
     let Ok(found) = &listed.found else {
         let none = String::new;
-        let said = words::UNREADABLE.to(language).to_owned();
-        return [listed.shown.clone(), said, none(), none(), none(), none(), none(), uses];
+        let unreadable = words::UNREADABLE.to(language).to_owned();
+        return [listed.shown.clone(), unreadable, none(), none(), none(), none(), none(), uses];
     };
     let or_none = |number: Option<usize>| number.map_or("–".to_owned(), |number| figures::count(number as u64));
     let vocabulary = found.vocabulary.as_ref().and_then(|vocabulary| vocabulary.as_ref().ok());
@@ -143,7 +143,7 @@ fn particulars(app: &App, listed: &Listed, found: &Description) -> Vec<(Word, St
     let uses = if uses.is_empty() { app.say(words::NOT_USED).to_owned() } else { uses };
     let opset = found.header.opset.map_or(String::new(), |opset| format!(" · opset {opset}"));
     let or_none = |number: Option<usize>| number.map_or("–".to_owned(), |number| figures::count(number as u64));
-    let mut said = vec![
+    let mut lines = vec![
         plain(words::PATH, listed.file.display().to_string()),
         plain(words::FAMILY, format!("{family}{layers} · {} {}", app.say(words::HIDDEN), or_none(found.hidden()))),
         plain(
@@ -161,15 +161,15 @@ fn particulars(app: &App, listed: &Listed, found: &Description) -> Vec<(Word, St
                 .mask
                 .as_deref()
                 .map_or(String::new(), |mask| format!(" · {} {mask}", app.say(words::MASK_NUMBER)));
-            said.insert(4, plain(words::VOCABULARY, format!("{}{mask}", figures::count(vocabulary.size as u64))));
+            lines.insert(4, plain(words::VOCABULARY, format!("{}{mask}", figures::count(vocabulary.size as u64))));
         }
-        Some(Err(error)) => said.insert(4, (words::TOKENIZER, format!("✗ {error}"), look::BAD)),
+        Some(Err(error)) => lines.insert(4, (words::TOKENIZER, format!("✗ {error}"), look::BAD)),
         None => {}
     }
     if !found.labels.is_empty() {
-        said.insert(5.min(said.len()), plain(words::LABELS, found.labels.join(" ")));
+        lines.insert(5.min(lines.len()), plain(words::LABELS, found.labels.join(" ")));
     }
-    said
+    lines
 }
 
 /// The beginning of a hash; the whole of it is in the table that is copied.
@@ -217,7 +217,7 @@ fn draw_particulars(app: &App, listed: &Listed, frame: &mut Frame<'_>, area: Rec
 }
 
 /// The models to be copied, with what there is no room for on the screen.
-pub(super) fn table(onnx: &Onnx, desk: &Desk<'_>) -> Table {
+pub(super) fn table(onnx: &OnnxPage, desk: &Desk<'_>) -> Table {
     let header = [
         words::MODEL,
         words::CAN,

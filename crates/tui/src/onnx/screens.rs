@@ -261,7 +261,7 @@ fn the_next_session_begins_where_this_one_was() {
     bench.press("/公司|股东<enter>");
     let memory = bench.app.onnx.remember();
     let mut bench = self::bench(|_| ());
-    let mut again = super::Onnx::default();
+    let mut again = super::OnnxPage::default();
     again.recall(&memory);
     assert_eq!(again.remember(), memory, "what is not there yet is not forgotten");
     bench.app.at_desk(|desk| again.reload(desk));
@@ -269,7 +269,7 @@ fn the_next_session_begins_where_this_one_was() {
     let screen = bench.screen(SMALL, "");
     assert!(screen.contains("2 / 6"), "{screen}");
     assert_eq!((bench.app.onnx.typed.as_str(), bench.app.onnx.length), ("公司|股东", 2));
-    let mut odd = super::Onnx::default();
+    let mut odd = super::OnnxPage::default();
     odd.recall(&serde_json::json!({"view": 7, "length": 99, "model": null}));
     assert_eq!((odd.pane, odd.length), (Pane::Tensors, 0));
 }

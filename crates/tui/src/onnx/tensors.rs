@@ -3,7 +3,7 @@
 use ratatui::Frame;
 use ratatui::layout::Rect;
 
-use super::{Onnx, words};
+use super::{OnnxPage, words};
 use crate::app::App;
 use crate::desk::Desk;
 use crate::list::{self, Column};
@@ -12,13 +12,13 @@ use crate::{Language, look};
 use inkstone_onnx::TensorInfo;
 
 /// Inputs, then outputs.
-fn tensors(onnx: &Onnx) -> impl Iterator<Item = (bool, &TensorInfo)> {
+fn tensors(onnx: &OnnxPage) -> impl Iterator<Item = (bool, &TensorInfo)> {
     let header = onnx.marked().and_then(|listed| listed.found.as_ref().ok()).map(|found| &found.header);
     let inputs = header.into_iter().flat_map(|header| &header.inputs).map(|info| (true, info));
     inputs.chain(header.into_iter().flat_map(|header| &header.outputs).map(|info| (false, info)))
 }
 
-pub(super) fn count(onnx: &Onnx) -> usize {
+pub(super) fn count(onnx: &OnnxPage) -> usize {
     tensors(onnx).count()
 }
 
@@ -43,7 +43,7 @@ pub(super) fn draw(app: &App, frame: &mut Frame<'_>, area: Rect) {
 }
 
 /// The same to be copied.
-pub(super) fn table(onnx: &Onnx, desk: &Desk<'_>) -> Option<Table> {
+pub(super) fn table(onnx: &OnnxPage, desk: &Desk<'_>) -> Option<Table> {
     let header = ["", desk.say(words::NAME), desk.say(words::ELEMENT), desk.say(words::SHAPE)];
     let rows: Vec<_> = tensors(onnx).map(|tensor| cells(tensor, desk.language)).collect();
     (!rows.is_empty()).then(|| Table { header: header.map(str::to_owned).to_vec(), rows })

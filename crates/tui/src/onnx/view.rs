@@ -5,7 +5,7 @@ use ratatui::layout::{Constraint, Layout, Margin, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Paragraph, Wrap};
 
-use super::{Onnx, Pane, ask, machine, meters, models, tensors, words};
+use super::{OnnxPage, Pane, ask, machine, meters, models, tensors, words};
 use crate::app::App;
 use crate::{list, look};
 
@@ -19,7 +19,7 @@ pub(super) const BRIEF: u16 = 2;
 const FULL: u16 = 13;
 
 /// The lines about the machine, the list with its particulars, and the view.
-fn areas(onnx: &Onnx, page: Rect) -> [Rect; 3] {
+fn areas(onnx: &OnnxPage, page: Rect) -> [Rect; 3] {
     let machine = if onnx.lacks_library() { 4 } else { 2 };
     let [machine, rest] = Layout::vertical([Constraint::Length(machine), Constraint::Min(0)]).areas(page);
     let [list, pane] = if page.width >= WIDE {
@@ -34,17 +34,17 @@ fn areas(onnx: &Onnx, page: Rect) -> [Rect; 3] {
 }
 
 /// The areas of the list and of the view.
-pub(super) fn panes(onnx: &Onnx, page: Rect) -> (Rect, Rect) {
+pub(super) fn panes(onnx: &OnnxPage, page: Rect) -> (Rect, Rect) {
     let [_, list, pane] = areas(onnx, page);
     (list, pane)
 }
 
-pub(super) fn inner(onnx: &Onnx, page: Rect) -> Rect {
+pub(super) fn inner(onnx: &OnnxPage, page: Rect) -> Rect {
     panes(onnx, page).1.inner(Margin::new(1, 1))
 }
 
 /// The list and, below it, the particulars of the model that is marked.
-pub(super) fn list_areas(onnx: &Onnx, list: Rect) -> [Rect; 2] {
+pub(super) fn list_areas(onnx: &OnnxPage, list: Rect) -> [Rect; 2] {
     let inside = list.inner(Margin::new(1, 1));
     let lines = match (list.width < WIDE / 2 || inside.width >= 70, onnx.inside) {
         (true, true) => 0,
@@ -55,7 +55,7 @@ pub(super) fn list_areas(onnx: &Onnx, list: Rect) -> [Rect; 2] {
 }
 
 /// Models that the list has room for.
-pub(super) fn list_rows(onnx: &Onnx, page: Rect) -> usize {
+pub(super) fn list_rows(onnx: &OnnxPage, page: Rect) -> usize {
     list::rows(list_areas(onnx, panes(onnx, page).0)[0])
 }
 

@@ -3,12 +3,12 @@
 use std::ops::Range;
 
 use super::bench::Tokens;
-use crate::corpus::{self, PieceKind, Text};
+use crate::corpus::{self, DocumentText, PieceKind};
 use crate::{Mark, Meaning};
 use inkstone_base::data::Document;
 
 /// A line: pieces of text and what each of them is.
-pub(super) type Pieces = Vec<(String, PieceKind)>;
+pub(super) type MarkedLine = Vec<(String, PieceKind)>;
 
 /// Bytes of a token, at the most, that are looked at around the cursor.
 const LONGEST: usize = 4096;
@@ -47,7 +47,7 @@ pub(super) fn strip(
     from: usize,
     cursor: &Range<usize>,
     (width, rows): (usize, usize),
-) -> Vec<Pieces> {
+) -> Vec<MarkedLine> {
     let from = text.floor_char_boundary(from.min(cursor.start));
     let cursor = cursor.start..cursor.end.min(cursor.start + LONGEST);
     // No line of tokens takes more than four bytes a cell, save for what takes no room at all.
@@ -60,16 +60,16 @@ pub(super) fn strip(
         (Some(first), Some(last)) => clipped(first).start..clipped(last).end,
         _ => 0..0,
     };
-    let window = Text {
+    let window = DocumentText {
         document: Document { body: text[from..end].to_owned(), ..Document::default() },
         tokens: inside.map(clipped).collect(),
         marks: vec![Mark { range: marked, meaning: Meaning::Name }],
-        ..Text::default()
+        ..DocumentText::default()
     };
     let layout = corpus::lay_out(&window, width.max(2));
     let pieces = |number| Some(corpus::line(&window, layout.line(number)?, &[], None).pieces);
-    let mut lines: Vec<Pieces> = (0..layout.len()).filter_map(pieces).collect();
-    let is_marked = |line: &Pieces| line.iter().any(|(_, sort)| matches!(sort, PieceKind::Marked(_)));
+    let mut lines: Vec<MarkedLine> = (0..layout.len()).filter_map(pieces).collect();
+    let is_marked = |line: &MarkedLine| line.iter().any(|(_, sort)| matches!(sort, PieceKind::Marked(_)));
     let last = lines.iter().rposition(is_marked).unwrap_or(0);
     let first = lines.iter().position(is_marked).unwrap_or(0);
     // The beginning of what is marked stays in sight, its end where there is room.
@@ -87,11 +87,11 @@ mod tests {
         Tokens { ranges: ranges.to_vec(), ids: Vec::new(), specials: 0 }
     }
 
-    fn plain(lines: &[Pieces]) -> Vec<String> {
+    fn plain(lines: &[MarkedLine]) -> Vec<String> {
         lines.iter().map(|line| line.iter().map(|piece| piece.0.as_str()).collect()).collect()
     }
 
-    fn marked(lines: &[Pieces]) -> String {
+    fn marked(lines: &[MarkedLine]) -> String {
         let pieces = lines.iter().flatten().filter(|piece| matches!(piece.1, PieceKind::Marked(_)));
         pieces.map(|piece| piece.0.as_str()).collect::<Vec<_>>().join(",")
     }

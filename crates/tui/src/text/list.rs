@@ -5,9 +5,9 @@ use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Paragraph, Wrap};
 
-use super::shown::Shown;
+use super::shown::ShownText;
 use super::strategies::{BUDGETS, StrategyRow};
-use super::{Focus, Text, Typing, TypingFor, view, words};
+use super::{Focus, TextPage, Typing, TypingFor, view, words};
 use crate::app::App;
 use crate::errand::Errand;
 use crate::field;
@@ -24,7 +24,7 @@ pub(super) fn rows(pane: Rect) -> usize {
     list::rows(view::inside(pane))
 }
 
-pub(super) fn draw(app: &App, page: &Text, shown: &Shown, frame: &mut Frame<'_>, pane: Rect) {
+pub(super) fn draw(app: &App, page: &TextPage, shown: &ShownText, frame: &mut Frame<'_>, pane: Rect) {
     let counted = app.workspace.text.as_ref().and_then(|bench| bench.tokenisers.get(page.tokeniser));
     let counted = counted.map_or("", |tokeniser| &tokeniser.name);
     let place = format!("{}/{}", page.strategy.at + 1, shown.listed.len());
@@ -37,8 +37,8 @@ pub(super) fn draw(app: &App, page: &Text, shown: &Shown, frame: &mut Frame<'_>,
     );
     let rows = shown.kept.as_ref().and_then(Errand::get);
     let mut block = look::pane(title, page.focus == Focus::Strategies);
-    if let Some(said) = rows.and_then(|rows| rows.get(page.strategy.at)).and_then(|row| selected(app, row)) {
-        block = block.title_bottom(Line::styled(width::cut(&said, pane.width.saturating_sub(4) as usize), look::DIM));
+    if let Some(parts) = rows.and_then(|rows| rows.get(page.strategy.at)).and_then(|row| selected(app, row)) {
+        block = block.title_bottom(Line::styled(width::cut(&parts, pane.width.saturating_sub(4) as usize), look::DIM));
     }
     let inner = look::framed(block, frame, pane);
     if let Some(typing) = page.typing.as_ref().filter(|typing| typing.what == TypingFor::Strategy) {
@@ -94,8 +94,8 @@ fn selected(app: &App, row: &StrategyRow) -> Option<String> {
     let windows = row.kept.as_ref().map(|kept| kept.windows).filter(|windows| *windows > 1);
     let windows = windows.map(|windows| format!("{} {}", figures::count(windows as u64), app.say(words::WINDOWS)));
     let score = row.score.as_ref().map(|score| format!("{} {}", app.say(words::SCORE_OF), score.feature));
-    let said: Vec<String> = windows.into_iter().chain(score).collect();
-    (!said.is_empty()).then(|| format!(" {} ", said.join(" · ")))
+    let parts: Vec<String> = windows.into_iter().chain(score).collect();
+    (!parts.is_empty()).then(|| format!(" {} ", parts.join(" · ")))
 }
 
 /// The sections that are kept; one that is kept in part with its share.

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::source::Goal;
 use super::strategies::{self, BUDGETS};
-use super::{Focus, Text};
+use super::{Focus, TextPage};
 
 #[derive(Default, Serialize, Deserialize)]
 #[serde(default)]
@@ -25,7 +25,7 @@ struct Memory {
 }
 
 /// The memory of the page. Text that the user typed is not kept.
-pub(super) fn kept(page: &Text) -> Value {
+pub(super) fn kept(page: &TextPage) -> Value {
     let shown = page.shown.as_ref();
     let goal = page.before.as_ref().unwrap_or(&page.goal);
     let place = match (goal, shown.and_then(|shown| shown.place)) {
@@ -45,7 +45,7 @@ pub(super) fn kept(page: &Text) -> Value {
 }
 
 /// Restores the place of an earlier session. Values that cannot be read change nothing.
-pub(super) fn put_back(page: &mut Text, memory: &Value) {
+pub(super) fn put_back(page: &mut TextPage, memory: &Value) {
     let Ok(memory) = serde_json::from_value::<Memory>(memory.clone()) else { return };
     if let Some((part, row)) = memory.place {
         (page.goal, page.at) = (Goal::Place(part, row), memory.at);

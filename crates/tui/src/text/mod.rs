@@ -29,25 +29,25 @@ pub use bench::{
 };
 pub(crate) use view::draw;
 
-use self::shown::Shown;
+use self::shown::ShownText;
 use self::source::{FoundText, Goal};
 use self::strategies::{BUDGETS, From, ListedStrategy};
 use super::commands::Action;
-use super::desk::{Desk, Order};
+use super::desk::{Desk, PageRequest};
 use super::errand::Errand;
 use super::field::Field;
 use super::list::Cursor;
 use super::page::{PageState, Table};
 
 #[derive(Default)]
-pub struct Text {
+pub struct TextPage {
     goal: Goal,
     /// The content shown again when the user's own text is left.
     before: Option<Goal>,
     /// True if the goal is still to be read.
     stale: bool,
     asked: Option<Errand<Option<FoundText>>>,
-    shown: Option<Shown>,
+    shown: Option<ShownText>,
     /// Tokens of texts that were left before they had come. Nothing new is cut before these have ended, so that however fast somebody
     /// goes through a corpus, no more threads are at work than there are tokenisers.
     left: Vec<Errand<Arc<Tokens>>>,
@@ -89,7 +89,7 @@ enum TypingFor {
     Strategy,
 }
 
-impl Text {
+impl TextPage {
     /// Reads this document of the corpus: part and row.
     pub fn read(&mut self, part: usize, row: usize) {
         self.go(Goal::Place(part, row));
@@ -133,7 +133,7 @@ impl Text {
         let to = if forward { from.checked_add(1) } else { from.checked_sub(1) };
         match to.filter(|to| *to < shown.count) {
             Some(to) => self.go(Goal::Number(to)),
-            None => desk.order(Order::Say(desk.say(super::words::NO_OTHER_DOCUMENT).to_owned())),
+            None => desk.order(PageRequest::Say(desk.say(super::words::NO_OTHER_DOCUMENT).to_owned())),
         }
     }
 
@@ -152,7 +152,7 @@ impl Text {
         match listed.iter().position(|listed| listed.strategy == strategy) {
             Some(there) => {
                 self.strategy.at = there;
-                desk.order(Order::Say(format!("{strategy}: {}", desk.say(words::ALREADY))));
+                desk.order(PageRequest::Say(format!("{strategy}: {}", desk.say(words::ALREADY))));
             }
             None => {
                 self.own.push(text.trim().to_owned());
@@ -181,7 +181,7 @@ impl Text {
     }
 }
 
-impl PageState for Text {
+impl PageState for TextPage {
     fn reload(&mut self, _desk: &Desk<'_>) {
         self.at = self.shown.as_ref().map_or(self.at, |shown| shown.at);
         self.stale = true;
@@ -235,7 +235,7 @@ impl PageState for Text {
         if self.asked.as_mut().is_some_and(Errand::look) {
             // The text of before stays in sight until the new one comes; an old error would be taken for the new one's.
             let found = self.asked.as_mut().and_then(|asked| asked.get_mut()).and_then(Option::take);
-            let shown = found.map(|found| Shown::new(found, self.at));
+            let shown = found.map(|found| ShownText::new(found, self.at));
             if let Some(before) = std::mem::replace(&mut self.shown, shown) {
                 self.left.extend(before.cuts);
             }

@@ -164,7 +164,7 @@ fn what_is_under_way_is_told_and_keeps_nobody_waiting() {
     bench.press_at_once("2");
     let until = Instant::now() + SOON;
     let others_are_there =
-        |text: &Text| text.shown.as_ref().is_some_and(|shown| [0, 2].iter().all(|of| shown.tokens(*of).is_some()));
+        |text: &TextPage| text.shown.as_ref().is_some_and(|shown| [0, 2].iter().all(|of| shown.tokens(*of).is_some()));
     while !others_are_there(&bench.app.text) {
         assert!(Instant::now() < until, "a document never came");
         std::thread::sleep(Duration::from_millis(1));
@@ -278,12 +278,12 @@ fn position_and_choices_are_found_again() {
     bench.press("]mllatail:7<enter>tt");
     let memory = bench.app.text.remember();
     let mut again = open(&dir, |_| ());
-    again.app.text = Text::default();
+    again.app.text = TextPage::default();
     again.app.text.recall(&memory);
     again.app.text.stale = true;
     assert_eq!(again.screen(LARGE, ""), bench.screen(LARGE, ""));
     assert_eq!(again.app.text.remember(), memory);
-    let mut other = Text::default();
+    let mut other = TextPage::default();
     other.recall(&serde_json::json!({"place": "nowhere", "budget": 3}));
     assert_eq!(other.goal, Goal::default(), "what cannot be read is left out");
 }

@@ -15,7 +15,7 @@ use inkstone_corpus::structure::Sentence;
 /// Bytes of a text that is wrapped at once; a longer one is wrapped on a thread of its own.
 const SHORT: usize = 32 << 10;
 
-pub(super) struct Shown {
+pub(super) struct ShownText {
     pub(super) subject: Arc<TextSubject>,
     pub(super) about: Arc<About>,
     pub(super) fault: Option<String>,
@@ -55,11 +55,11 @@ pub(super) struct Under {
     pub(super) times: usize,
 }
 
-impl Shown {
-    pub(super) fn new(found: FoundText, at: usize) -> Shown {
+impl ShownText {
+    pub(super) fn new(found: FoundText, at: usize) -> ShownText {
         let FoundText { subject, about, fault, place, number, count } = found;
         let subject = Arc::new(subject);
-        Shown {
+        ShownText {
             characters: subject.text.chars().count() - usize::from(place.is_some()),
             cuts: Vec::new(),
             at: subject.text.floor_char_boundary(at),

@@ -5,8 +5,8 @@ use ratatui::layout::{Constraint, Layout, Position, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
-use super::shown::Shown;
-use super::{Focus, Text, cuts, lines, view, words};
+use super::shown::ShownText;
+use super::{Focus, TextPage, cuts, lines, view, words};
 use crate::app::App;
 use crate::corpus::PieceKind;
 use crate::{figures, look, sentences, width};
@@ -36,7 +36,7 @@ pub(super) fn strip_at(pane: Rect, tokeniser: usize, count: usize, at: Position)
     strips(pane, tokeniser, count).into_iter().find(|(_, area)| area.contains(at)).map(|found| found.0)
 }
 
-pub(super) fn draw(app: &App, page: &Text, shown: &Shown, frame: &mut Frame<'_>, pane: Rect) {
+pub(super) fn draw(app: &App, page: &TextPage, shown: &ShownText, frame: &mut Frame<'_>, pane: Rect) {
     let Some(bench) = &app.workspace.text else { return };
     let count = bench.tokenisers.len();
     let name = bench.tokenisers.get(page.tokeniser).map_or("", |tokeniser| &tokeniser.name);
@@ -59,8 +59,8 @@ pub(super) fn draw(app: &App, page: &Text, shown: &Shown, frame: &mut Frame<'_>,
 /// The strip of a tokeniser, from a byte of the text on.
 fn draw_strip(
     app: &App,
-    page: &Text,
-    shown: &Shown,
+    page: &TextPage,
+    shown: &ShownText,
     (tokeniser, from): (usize, usize),
     frame: &mut Frame<'_>,
     area: Rect,
@@ -118,7 +118,7 @@ fn place(count: usize, sharing: std::ops::Range<usize>) -> String {
 }
 
 /// The lines about the token under the cursor.
-fn under<'a>(app: &App, shown: &Shown, columns: usize) -> [Line<'a>; 2] {
+fn under<'a>(app: &App, shown: &ShownText, columns: usize) -> [Line<'a>; 2] {
     let Some(under) = &shown.under else { return [Line::default(), Line::default()] };
     let range = |range: &std::ops::Range<usize>| {
         format!("{}..{}", figures::count(range.start as u64), figures::count(range.end as u64))
@@ -134,22 +134,22 @@ fn under<'a>(app: &App, shown: &Shown, columns: usize) -> [Line<'a>; 2] {
     let long = under.bytes.len().min(400);
     let written = &shown.text()[under.bytes.start..shown.text().floor_char_boundary(under.bytes.start + long)];
     let token = width::cut(written, columns.saturating_sub(width::width(&places) + 1));
-    let mut said = Vec::new();
+    let mut facts = Vec::new();
     let described = &under.described;
     if let Some(tag) = &described.tag {
-        said.push(format!("{} {tag}", app.say(words::TAG)));
+        facts.push(format!("{} {tag}", app.say(words::TAG)));
     }
     if let Some(known) = described.known {
-        said.push(app.say(if known { words::IN_DICTIONARY } else { words::NOT_IN_DICTIONARY }).to_owned());
+        facts.push(app.say(if known { words::IN_DICTIONARY } else { words::NOT_IN_DICTIONARY }).to_owned());
     }
     if let Some(id) = under.id {
-        said.push(format!("{} {id}", app.say(words::ID)));
+        facts.push(format!("{} {id}", app.say(words::ID)));
     }
     if let Some(written) = &described.written {
-        said.push(format!("{} {written}", app.say(words::WRITTEN)));
+        facts.push(format!("{} {written}", app.say(words::WRITTEN)));
     }
-    said.push(app.say(words::TIMES_HERE).replace("{}", &figures::count(under.times as u64)));
-    let known = width::cut(&format!(" {}", said.join(" · ")), columns);
+    facts.push(app.say(words::TIMES_HERE).replace("{}", &figures::count(under.times as u64)));
+    let known = width::cut(&format!(" {}", facts.join(" · ")), columns);
     [
         Line::from(vec![Span::raw(" "), Span::styled(token, look::KEY), Span::styled(places, look::DIM)]),
         Line::styled(known, look::DIM),

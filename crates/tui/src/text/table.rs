@@ -1,6 +1,6 @@
 //! The lists of the page, for copying.
 
-use super::shown::Shown;
+use super::shown::ShownText;
 use super::words;
 use crate::desk::Desk;
 use crate::errand::Errand;
@@ -8,7 +8,7 @@ use crate::page::Table;
 use crate::words as shared;
 
 /// The tokens of a tokeniser with their places; offsets are half-open.
-pub(super) fn of_tokens(shown: &Shown, tokeniser: usize, desk: &Desk<'_>) -> Option<Table> {
+pub(super) fn of_tokens(shown: &ShownText, tokeniser: usize, desk: &Desk<'_>) -> Option<Table> {
     let tokens = shown.tokens(tokeniser)?;
     let mut header =
         vec![words::TOKEN, words::START_BYTE, words::END_BYTE, words::START_CHARACTER, words::END_CHARACTER];
@@ -30,7 +30,7 @@ pub(super) fn of_tokens(shown: &Shown, tokeniser: usize, desk: &Desk<'_>) -> Opt
     Some(Table::new(desk.language, &header, rows))
 }
 
-pub(super) fn of_strategies(shown: &Shown, desk: &Desk<'_>) -> Option<Table> {
+pub(super) fn of_strategies(shown: &ShownText, desk: &Desk<'_>) -> Option<Table> {
     let rows = shown.kept.as_ref().and_then(Errand::get)?;
     let header = [
         shared::STRATEGY,

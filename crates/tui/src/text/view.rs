@@ -7,11 +7,11 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Clear, Paragraph, Wrap};
 
 use super::bench::Tradable;
-use super::shown::Shown;
-use super::{Focus, Text, Typing, TypingFor, lines, list, strips, words};
+use super::shown::ShownText;
+use super::{Focus, TextPage, Typing, TypingFor, lines, list, strips, words};
 use crate::app::App;
 use crate::errand::Errand;
-use crate::experiments::text::{Share, holds, share};
+use crate::experiments::text::{KeptEnd, holds, share};
 use crate::field;
 use crate::words as shared;
 use crate::{Kept, figures, look, width};
@@ -32,7 +32,7 @@ pub(super) struct Panes {
     pub(super) list: Rect,
 }
 
-pub(super) fn panes(area: Rect, page: &Text) -> Panes {
+pub(super) fn panes(area: Rect, page: &TextPage) -> Panes {
     if area.width >= WIDE {
         let strategies = page.shown.as_ref().map_or(0, |shown| shown.listed.len());
         let most = (area.height * 2 / 5).max(5);
@@ -85,7 +85,7 @@ pub(crate) fn draw(app: &App, frame: &mut Frame<'_>, area: Rect) {
     }
 }
 
-fn draw_text(app: &App, page: &Text, shown: &Shown, frame: &mut Frame<'_>, pane: Rect) {
+fn draw_text(app: &App, page: &TextPage, shown: &ShownText, frame: &mut Frame<'_>, pane: Rect) {
     let all = shown.lines().len();
     let rows = text_rows(pane);
     let seen = format!(" {}/{} ", figures::count((shown.top + rows).min(all) as u64), figures::count(all as u64));
@@ -120,7 +120,7 @@ fn draw_text(app: &App, page: &Text, shown: &Shown, frame: &mut Frame<'_>, pane:
 /// A line of text behind two signs: how much of it is kept, and whether it is boilerplate.
 fn text_line<'a>(
     app: &App,
-    shown: &'a Shown,
+    shown: &'a ShownText,
     kept: Option<&Kept>,
     line: &std::ops::Range<usize>,
     columns: usize,
@@ -129,9 +129,9 @@ fn text_line<'a>(
     let glyphs: Vec<(String, usize)> =
         lines::glyphs(shown.text(), line).map(|(glyph, at)| (glyph.text.into_owned(), at)).collect();
     let sign = match kept.map(|kept| share(&glyphs, &kept.ranges)) {
-        Some(Share::Whole) => "┃",
-        Some(Share::Part) => "╏",
-        Some(Share::None) | None => " ",
+        Some(KeptEnd::Whole) => "┃",
+        Some(KeptEnd::Part) => "╏",
+        Some(KeptEnd::None) | None => " ",
     };
     let is_boilerplate = |at: usize| shown.sentence_at(at).is_some_and(goes_as_boilerplate);
     let boilerplate = glyphs.iter().any(|(text, at)| !text.trim().is_empty() && is_boilerplate(*at));
@@ -171,7 +171,7 @@ fn goes_as_boilerplate(sentence: &Sentence) -> bool {
 }
 
 /// The reason why a sentence is dropped as boilerplate, and how many documents have it where that is known.
-fn reason(app: &App, shown: &Shown, at: usize) -> Option<String> {
+fn reason(app: &App, shown: &ShownText, at: usize) -> Option<String> {
     let sentence = shown.sentence_at(at).filter(|sentence| goes_as_boilerplate(sentence))?;
     if !sentence.boilerplate {
         return Some(app.say(report::section(sentence.section)).to_owned());
@@ -183,7 +183,7 @@ fn reason(app: &App, shown: &Shown, at: usize) -> Option<String> {
 }
 
 /// The line about the text: its kind, title, length, time of publication and first trading day.
-fn head(app: &App, shown: &Shown, room: usize) -> String {
+fn head(app: &App, shown: &ShownText, room: usize) -> String {
     let document = &shown.subject.document;
     let size = format!("{} {}", figures::count(shown.characters as u64), app.say(words::CHARACTERS_AT));
     if shown.place.is_none() {
@@ -209,7 +209,7 @@ fn head(app: &App, shown: &Shown, room: usize) -> String {
 
 /// The line about the cursor: its section, and why that may be dropped; or a fault in reading the
 /// text.
-fn foot<'a>(app: &App, shown: &Shown, room: usize) -> Line<'a> {
+fn foot<'a>(app: &App, shown: &ShownText, room: usize) -> Line<'a> {
     if let Some(fault) = &shown.fault {
         return Line::styled(width::cut(&format!(" {fault} "), room), look::BAD);
     }
@@ -220,7 +220,7 @@ fn foot<'a>(app: &App, shown: &Shown, room: usize) -> Line<'a> {
 }
 
 /// Draws the line of text that is typed over the top of an area.
-fn draw_field(app: &App, page: &Text, frame: &mut Frame<'_>, area: Rect) {
+fn draw_field(app: &App, page: &TextPage, frame: &mut Frame<'_>, area: Rect) {
     let Some(Typing { field, .. }) = page.typing.as_ref().filter(|typing| typing.what == TypingFor::Text) else {
         return;
     };

@@ -93,7 +93,6 @@ impl Welcome {
         self.opened
     }
 
-    #[cfg(any(test, feature = "testing"))]
     pub fn waiting(&self) -> bool {
         self.opening.is_some() || self.sourcing.as_ref().is_some_and(Sourcing::waiting)
     }

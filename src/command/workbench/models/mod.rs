@@ -9,11 +9,11 @@ mod training;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::command::project::Opened;
+use crate::command::project::OpenProject;
 use inkstone_tui::ModelBench;
 
 /// The functions of the page, made of the configuration of a project.
-pub(super) fn bench(opened: &Opened) -> Option<ModelBench> {
+pub(super) fn bench(opened: &OpenProject) -> Option<ModelBench> {
     let project = opened.project();
     let base = opened.base.clone();
     let dictionaries = &opened.config.tokenizer.dictionaries;
@@ -27,6 +27,7 @@ pub(super) fn bench(opened: &Opened) -> Option<ModelBench> {
         open: Arc::new(answers::open),
         check: Arc::new(training::check),
         train: Arc::new(training::train),
+        default: training::default,
     })
 }
 

@@ -146,3 +146,24 @@ fn files_that_are_no_models_are_passed_over_and_broken_ones_told() {
     assert!(cards[1].fault.as_ref().unwrap().contains("cut short") && cards[1].tools.is_empty());
     assert_eq!((cards[2].words, cards[2].dim, cards[2].fitted_until), (Some(2), Some(3), None));
 }
+
+#[test]
+fn the_form_begins_with_the_defaults_of_the_command_line() {
+    for (kind, flag, default) in [
+        ("word2vec", "dim", "100"),
+        ("word2vec", "sample", "0.001"),
+        ("fasttext", "maxn", "6"),
+        ("glove", "window", "15"),
+        ("glove", "x-max", "100"),
+        ("ngram", "order", "3"),
+        ("ngram", "smoothing", "kneser-ney"),
+        ("ngram", "prune", ""),
+        ("tfidf", "ngram-range", "1,1"),
+        ("tfidf", "max-features", "0"),
+        ("lsa", "dim", "100"),
+        ("lsa", "min-df", "2"),
+        ("lsa", "max-df", "1.0"),
+    ] {
+        assert_eq!(training::default(kind, flag), default, "{kind} --{flag}");
+    }
+}

@@ -1,11 +1,11 @@
 //! Training from the workbench, with the arguments of `inkstone train`, which clap reads.
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use anyhow::{Context, Result, anyhow, bail};
 use clap::error::{ContextKind, ContextValue};
-use clap::{Parser, ValueEnum};
+use clap::{CommandFactory, Parser, ValueEnum};
 use serde_json::Value;
 
 use crate::cli::{Cli, Command, Train};
@@ -14,6 +14,7 @@ use inkstone_base::data::Report;
 use inkstone_base::disk;
 use inkstone_base::job::Ctx;
 use inkstone_features::standalone::LineFormat;
+use inkstone_models::VectorizerParams;
 use inkstone_tables::corpus::Parts;
 use inkstone_tui::{ArgumentFault, Runner};
 
@@ -46,6 +47,29 @@ pub(super) fn check(args: &[String]) -> Vec<ArgumentFault> {
         _ => {}
     }
     faults
+}
+
+/// The default of a flag of `inkstone train KIND`, as it is typed; empty if it has none.
+pub(super) fn default(kind: &str, flag: &str) -> String {
+    let terms = VectorizerParams::default();
+    match flag {
+        // clap knows none for these: a flag that is left out leaves the choice to the model.
+        "ngram-range" => format!("{},{}", terms.ngram_range.0, terms.ngram_range.1),
+        "min-df" => terms.min_df.to_string(),
+        "max-df" => terms.max_df.to_string(),
+        "max-features" => terms.max_features.to_string(),
+        _ => {
+            static COMMANDS: LazyLock<clap::Command> = LazyLock::new(|| {
+                let mut commands = Cli::command();
+                commands.build();
+                commands
+            });
+            let train = COMMANDS.find_subcommand("train").and_then(|train| train.find_subcommand(kind));
+            let given = train.and_then(|train| train.get_arguments().find(|arg| arg.get_long() == Some(flag)));
+            let defaults = given.map(clap::Arg::get_default_values).unwrap_or_default();
+            defaults.iter().map(|value| value.to_string_lossy()).collect::<Vec<_>>().join(",")
+        }
+    }
 }
 
 /// True if the lines of a file can have times.

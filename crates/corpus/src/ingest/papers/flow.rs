@@ -16,7 +16,7 @@ const LINK: (char, char) = ('\u{1}', '\u{2}');
 
 /// The lines that flowed.
 #[derive(Debug, Default)]
-pub(super) struct Text {
+pub(super) struct FlowedText {
     pub(super) body: String,
 }
 
@@ -33,7 +33,7 @@ enum OpenElement {
 pub(super) struct Flow {
     /// Open elements with the text inside so far.
     open: Vec<(OpenElement, String)>,
-    whole: String,
+    page: String,
     main: String,
     linked: bool,
     space: bool,
@@ -41,7 +41,7 @@ pub(super) struct Flow {
 
 impl Flow {
     fn out(&mut self) -> &mut String {
-        self.open.last_mut().map_or(&mut self.whole, |(_, text)| text)
+        self.open.last_mut().map_or(&mut self.page, |(_, text)| text)
     }
 
     /// Text with white space as it comes; a run of it is one space, or none between Han characters.
@@ -185,14 +185,14 @@ impl Flow {
     }
 
     /// Everything that flowed, or the main part when there is enough of it.
-    pub(super) fn finish(mut self) -> Text {
+    pub(super) fn finish(mut self) -> FlowedText {
         while !self.open.is_empty() {
             self.close_innermost();
         }
         self.close_link();
-        let (main, whole) = (judged(&self.main), judged(&self.whole));
-        let enough = main.chars().count() >= MAIN.min(whole.chars().count().div_ceil(2)).max(1);
-        Text { body: if enough { main } else { whole } }
+        let (main, page) = (judged(&self.main), judged(&self.page));
+        let enough = main.chars().count() >= MAIN.min(page.chars().count().div_ceil(2)).max(1);
+        FlowedText { body: if enough { main } else { page } }
     }
 }
 

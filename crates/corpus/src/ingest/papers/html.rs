@@ -12,7 +12,7 @@ use html5gum::{DefaultEmitter, StartTag, Token, Tokenizer};
 use regex::Regex;
 
 use super::dates::{self, Dated, Origin};
-use super::flow::{Flow, Text};
+use super::flow::{Flow, FlowedText};
 use super::quality::Census;
 use super::{Limits, Paper, Refused};
 use crate::clean::BLOCKS;
@@ -97,10 +97,10 @@ pub(super) fn read(bytes: &[u8], name: &str, declared: Option<Charset>, limits: 
         return Err(Refused::new(reason::RECORD_TOO_LONG, ""));
     }
     let (html, encoding) = decode(bytes, declared)?;
-    let mut page = Page::read(&html, true);
+    let mut page = HtmlPage::read(&html, true);
     if page.text.body.is_empty() {
         // An element around the text that is never closed would hide all that follows.
-        page = Page::read(&html, false);
+        page = HtmlPage::read(&html, false);
     }
     let title = [&page.social_title, &page.heading, &page.title].into_iter().find(|t| !t.is_empty()).cloned();
     let title = title.unwrap_or_default();
@@ -146,19 +146,19 @@ fn decode(bytes: &[u8], declared: Option<Charset>) -> Result<(String, String), R
 }
 
 #[derive(Default)]
-struct Page {
+struct HtmlPage {
     title: String,
     heading: String,
     social_title: String,
     author: Option<String>,
     published: Vec<String>,
-    text: Text,
+    text: FlowedText,
 }
 
-impl Page {
+impl HtmlPage {
     /// Reads a page, with or without what stands around its main text.
-    fn read(html: &str, main_only: bool) -> Page {
-        let mut page = Page::default();
+    fn read(html: &str, main_only: bool) -> HtmlPage {
+        let mut page = HtmlPage::default();
         let mut flow = Flow::default();
         let mut hidden: Option<(String, usize)> = None;
         let mut captured: Option<(&'static str, String)> = None;

@@ -34,7 +34,7 @@ use inkstone_base::limits;
 pub use dates::{Dated, Origin};
 pub(super) use kept::Kept;
 pub use quality::Quality;
-pub(super) use rows::{PaperFile, PaperRows, Reading};
+pub(super) use rows::{PaperFile, PaperRows, PaperSettings};
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Limits {

@@ -9,7 +9,7 @@ use rayon::prelude::*;
 
 use super::kept::Kept;
 use super::{Limits, Origin, Paper, Published, Refused, Stopped, bytes_of, written};
-use crate::ingest::reader::{Cells, Fault, Row};
+use crate::ingest::reader::{Cells, RowFault, SourceRow};
 use crate::ingest::reason;
 use crate::ingest::source::Format;
 use inkstone_base::data::Key;
@@ -36,7 +36,7 @@ impl PaperFile {
 }
 
 /// Settings for reading the files of a source.
-pub(in crate::ingest) struct Reading<'a> {
+pub(in crate::ingest) struct PaperSettings<'a> {
     pub(in crate::ingest) declared: Option<Charset>,
     /// The source's `time_format`.
     pub(in crate::ingest) time_format: Option<&'a str>,
@@ -49,7 +49,7 @@ pub(in crate::ingest) struct Reading<'a> {
 /// A list of files read as rows.
 pub(in crate::ingest) struct PaperRows<'a> {
     files: &'a [PaperFile],
-    reading: Reading<'a>,
+    reading: PaperSettings<'a>,
     given: usize,
     encodings: BTreeMap<String, u64>,
     dates: BTreeMap<String, u64>,
@@ -60,7 +60,7 @@ impl<'a> PaperRows<'a> {
     pub(in crate::ingest) const COLUMNS: [&'static str; 9] =
         ["id", "title", "body", "published_at", "codes", "author", "org", "rating", "file"];
 
-    pub(in crate::ingest) fn new(files: &'a [PaperFile], reading: Reading<'a>) -> PaperRows<'a> {
+    pub(in crate::ingest) fn new(files: &'a [PaperFile], reading: PaperSettings<'a>) -> PaperRows<'a> {
         PaperRows { files, reading, given: 0, encodings: BTreeMap::new(), dates: BTreeMap::new() }
     }
 
@@ -74,7 +74,7 @@ impl<'a> PaperRows<'a> {
         self.dates.iter().map(|(name, n)| (name.clone(), *n)).collect()
     }
 
-    pub(in crate::ingest) fn next_batch(&mut self) -> Result<Vec<Row>> {
+    pub(in crate::ingest) fn next_batch(&mut self) -> Result<Vec<SourceRow>> {
         let first = self.given;
         let mut bytes = 0;
         let mut end = first;
@@ -83,7 +83,7 @@ impl<'a> PaperRows<'a> {
             end += 1;
         }
         let reading = &self.reading;
-        let read: Vec<(Row, Noted)> = self.files[first..end]
+        let read: Vec<(SourceRow, Noted)> = self.files[first..end]
             .par_iter()
             .enumerate()
             .map(|(i, file)| reading.row(file, (first + i + 1) as u64))
@@ -105,8 +105,8 @@ struct Noted {
     origin: Option<Origin>,
 }
 
-impl Reading<'_> {
-    fn row(&self, file: &PaperFile, number: u64) -> Result<(Row, Noted)> {
+impl PaperSettings<'_> {
+    fn row(&self, file: &PaperFile, number: u64) -> Result<(SourceRow, Noted)> {
         let (paper, bytes) = self.paper(file)?;
         Ok(match paper {
             Ok(paper) => {
@@ -130,13 +130,13 @@ impl Reading<'_> {
                     file_name,
                 ];
                 let origin = published.origin();
-                (Row { number, cells: Ok(cells), bytes }, Noted { encoding: paper.encoding, origin })
+                (SourceRow { number, cells: Ok(cells), bytes }, Noted { encoding: paper.encoding, origin })
             }
             Err(refused) => {
                 let column = if refused.reason.starts_with(reason::NOT_IN) { "body" } else { "" };
                 let value = if refused.value.is_empty() { &file.id } else { &refused.value };
-                let fault = Fault::new(column, refused.reason, value);
-                (Row { number, cells: Err(fault), bytes }, Noted { encoding: None, origin: None })
+                let fault = RowFault::new(column, refused.reason, value);
+                (SourceRow { number, cells: Err(fault), bytes }, Noted { encoding: None, origin: None })
             }
         })
     }

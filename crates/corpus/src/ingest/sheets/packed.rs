@@ -30,7 +30,7 @@ pub(super) fn check(file: &File, held: &mut Held) -> Result<()> {
             () => 0,
         };
         let xml = name.ends_with(".xml") || name.ends_with(".rels");
-        let (mut pieces, mut claim) = (Pieces::default(), Claim::default());
+        let (mut pieces, mut claim) = (LongestPiece::default(), Claim::default());
         while let Ok(n @ 1..) = part.read(&mut buffer) {
             unpacked += n as u64;
             ensure!(unpacked <= limits::WORKBOOK, "it unpacks to more than {} MB; {CSV}", limits::WORKBOOK >> 20);
@@ -52,7 +52,7 @@ pub(super) fn check(file: &File, held: &mut Held) -> Result<()> {
 
 /// The longest piece of XML between its marks, which the reader holds as one.
 #[derive(Default)]
-struct Pieces {
+struct LongestPiece {
     longest: usize,
     length: usize,
     /// End of the piece; any `<` or `>` ends a tag or a text.
@@ -61,7 +61,7 @@ struct Pieces {
     last: u64,
 }
 
-impl Pieces {
+impl LongestPiece {
     fn add(&mut self, bytes: &[u8]) {
         for byte in bytes {
             self.last = self.last << 8 | u64::from(*byte);
@@ -126,7 +126,7 @@ mod tests {
     #[test]
     fn pieces_end_where_the_reader_ends_them() {
         let longest = |xml: &str| {
-            let mut pieces = Pieces::default();
+            let mut pieces = LongestPiece::default();
             xml.as_bytes().chunks(3).for_each(|chunk| pieces.add(chunk));
             pieces.longest
         };

@@ -10,7 +10,7 @@ mod tests;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
-use polars::prelude::{Column, IntoColumn, NamedFrom, Series};
+use polars_core::prelude::{Column, IntoColumn, NamedFrom, Series};
 use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
 

@@ -11,12 +11,12 @@ use inkstone_market::Board;
 /// The number of shares of an order at most, by its board; `shares` is positive.
 fn round_down(shares: f64, board: Option<Board>) -> f64 {
     // Weights that drifted give back their whole number of shares but for rounding.
-    let whole = (shares + 1e-6).floor();
+    let shares_held = (shares + 1e-6).floor();
     match board {
-        Some(Board::Star) if whole < 200.0 => 0.0,
-        Some(Board::Bse) if whole < 100.0 => 0.0,
-        Some(Board::Star | Board::Bse) => whole,
-        Some(Board::Main | Board::Chinext) | None => (whole / 100.0).floor() * 100.0,
+        Some(Board::Star) if shares_held < 200.0 => 0.0,
+        Some(Board::Bse) if shares_held < 100.0 => 0.0,
+        Some(Board::Star | Board::Bse) => shares_held,
+        Some(Board::Main | Board::Chinext) | None => (shares_held / 100.0).floor() * 100.0,
     }
 }
 

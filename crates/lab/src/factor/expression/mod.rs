@@ -27,7 +27,7 @@ use serde::{Deserialize, Serialize};
 
 pub use document::{DocumentField, DocumentNode};
 pub use function::Function;
-pub(in crate::factor) use plan::{DayNode, MarketField, Window};
+pub(in crate::factor) use plan::{DayNode, MarketField, RollingWindow};
 pub use plan::{Plan, Reading, check_feature_name};
 
 /// A factor, or a part of one, as it was written.
@@ -45,20 +45,20 @@ enum Node {
     Name { room: String, column: Option<String>, at: usize },
     Negative(Box<Node>),
     Binary { op: Operator, left: Box<Node>, right: Box<Node>, at: usize },
-    Call { function: Function, arguments: Vec<Node>, options: Vec<Named>, at: usize },
+    Call { function: Function, arguments: Vec<Node>, options: Vec<NamedArgument>, at: usize },
 }
 
 /// `name = value` in a call.
 #[derive(Clone, Debug, PartialEq)]
-struct Named {
+struct NamedArgument {
     name: String,
-    value: Setting,
+    value: OptionValue,
     at: usize,
 }
 
 /// The value of an option.
 #[derive(Clone, Debug, PartialEq)]
-enum Setting {
+enum OptionValue {
     Number(f64),
     Words(Vec<String>),
     Expression(Node),
@@ -155,7 +155,7 @@ impl Node {
             Node::Call { arguments, options, .. } => {
                 arguments.iter().for_each(|argument| argument.each_name(see));
                 for option in options {
-                    if let Setting::Expression(inner) = &option.value {
+                    if let OptionValue::Expression(inner) = &option.value {
                         inner.each_name(see);
                     }
                 }

@@ -6,7 +6,7 @@ use std::vec::IntoIter;
 use anyhow::{Result, bail, ensure};
 
 use super::function::FUNCTIONS;
-use super::{Function, Named, Node, Operator, Setting};
+use super::{Function, NamedArgument, Node, Operator, OptionValue};
 
 /// Parentheses and calls may stand within one another this deep.
 const DEEPEST: usize = 64;
@@ -208,27 +208,27 @@ impl Parser {
     }
 
     /// `name = value`, where that is what comes next.
-    fn option(&mut self) -> Result<Option<Named>> {
+    fn option(&mut self) -> Result<Option<NamedArgument>> {
         let mut ahead = self.tokens.clone();
         let (Some((Token::Name(name), at)), Some((Token::Mark('='), _))) = (ahead.next(), ahead.next()) else {
             return Ok(None);
         };
         self.tokens = ahead;
         let value = match name.as_str() {
-            "weight" => Setting::Expression(self.sum()?),
+            "weight" => OptionValue::Expression(self.sum()?),
             _ => match self.next() {
-                (Token::Number(number), _) => Setting::Number(number),
+                (Token::Number(number), _) => OptionValue::Number(number),
                 (Token::Name(word), _) => {
                     let mut words = vec![word];
                     while self.takes('+') {
                         words.push(self.column()?);
                     }
-                    Setting::Words(words)
+                    OptionValue::Words(words)
                 }
                 (token, at) => bail!("{} at sign {at}: expected the value of {name}", token.shown()),
             },
         };
-        Ok(Some(Named { name, value, at }))
+        Ok(Some(NamedArgument { name, value, at }))
     }
 }
 
@@ -266,9 +266,9 @@ mod tests {
             panic!("a call");
         };
         assert_eq!(arguments.len(), 1);
-        assert_eq!(options[0].value, Setting::Number(20.0));
-        assert_eq!(options[2].value, Setting::Words(vec!["news".into(), "report".into()]));
-        assert!(matches!(options[3].value, Setting::Expression(Node::Binary { .. })));
+        assert_eq!(options[0].value, OptionValue::Number(20.0));
+        assert_eq!(options[2].value, OptionValue::Words(vec!["news".into(), "report".into()]));
+        assert!(matches!(options[3].value, OptionValue::Expression(Node::Binary { .. })));
     }
 
     #[test]

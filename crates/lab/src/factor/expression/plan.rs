@@ -3,13 +3,13 @@
 use anyhow::{Context, Result, bail, ensure};
 
 use super::document::{DOCUMENT_FIELDS, DocumentField, DocumentNode};
-use super::{Expression, Function, Named, Node, Operator, RESERVED, Setting};
+use super::{Expression, Function, NamedArgument, Node, Operator, RESERVED, OptionValue};
 use crate::factor::params::{Aggregate, Control, Decay, LookbackUnit, Params};
 use inkstone_base::data::Kind;
 
 /// Things for each of which a part of an expression has a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Level {
+enum PartLevel {
     /// One number for all.
     Constant,
     Document,
@@ -40,7 +40,7 @@ const MARKET_FIELDS: [(&str, MarketField); 5] = [
 
 /// A look-back and how much each day of it weighs.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Window {
+pub struct RollingWindow {
     /// Days, that of the value included.
     pub days: usize,
     pub unit: LookbackUnit,
@@ -53,7 +53,7 @@ pub struct Reading {
     pub value: DocumentNode,
     pub weight: DocumentNode,
     pub aggregate: Aggregate,
-    pub window: Window,
+    pub window: RollingWindow,
     /// Kinds that count; empty: all.
     pub kinds: Vec<Kind>,
     /// True if only the first document of a story counts.
@@ -74,7 +74,7 @@ pub(in crate::factor) enum DayNode {
     /// Value pulled in to bounds.
     Clip(Box<DayNode>, f64, f64),
     /// Aggregate over the days of a look-back.
-    Rolling(Aggregate, Window, Box<DayNode>),
+    Rolling(Aggregate, RollingWindow, Box<DayNode>),
     /// The value so many trading days before.
     Lag(usize, Box<DayNode>),
     /// Among the names of the date: ranks, z-scores or differences to the mean.
@@ -180,18 +180,18 @@ struct Maker<'a> {
 }
 
 /// A part of the tree made ready, at the lowest level that it can be.
-enum Part {
+enum PlanPart {
     Constant(f64),
     Document(DocumentNode),
     Day(DayNode),
 }
 
-impl Part {
-    fn level(&self) -> Level {
+impl PlanPart {
+    fn level(&self) -> PartLevel {
         match self {
-            Part::Constant(_) => Level::Constant,
-            Part::Document(_) => Level::Document,
-            Part::Day(_) => Level::Day,
+            PlanPart::Constant(_) => PartLevel::Constant,
+            PlanPart::Document(_) => PartLevel::Document,
+            PlanPart::Day(_) => PartLevel::Day,
         }
     }
 }
@@ -215,13 +215,13 @@ fn field<T: Copy>(fields: &[(&str, T)], room: &str, column: Option<&str>, at: us
 }
 
 impl Maker<'_> {
-    fn part(&mut self, node: &Node) -> Result<Part> {
+    fn part(&mut self, node: &Node) -> Result<PlanPart> {
         match node {
-            Node::Number(number) => Ok(Part::Constant(*number)),
+            Node::Number(number) => Ok(PlanPart::Constant(*number)),
             Node::Name { room, column, at } => self.name(room, column.as_deref(), *at),
             Node::Negative(inner) => {
                 let inner = self.part(inner)?;
-                combined(Operator::Times, Part::Constant(-1.0), inner, 0)
+                combined(Operator::Times, PlanPart::Constant(-1.0), inner, 0)
             }
             Node::Binary { op, left, right, at } => {
                 let (left, right) = (self.part(left)?, self.part(right)?);
@@ -234,15 +234,15 @@ impl Maker<'_> {
         }
     }
 
-    fn name(&mut self, room: &str, column: Option<&str>, at: usize) -> Result<Part> {
+    fn name(&mut self, room: &str, column: Option<&str>, at: usize) -> Result<PlanPart> {
         Ok(match room {
-            "document" => Part::Document(DocumentNode::Field(field(&DOCUMENT_FIELDS, room, column, at)?)),
-            "market" => Part::Day(DayNode::Market(field(&MARKET_FIELDS, room, column, at)?)),
+            "document" => PlanPart::Document(DocumentNode::Field(field(&DOCUMENT_FIELDS, room, column, at)?)),
+            "market" => PlanPart::Day(DayNode::Market(field(&MARKET_FIELDS, room, column, at)?)),
             "factor" => {
                 let name = column.with_context(|| format!("factor at sign {at}: name one, as in factor.heat"))?;
-                Part::Day(DayNode::Factor(number_of(&mut self.factors, name)))
+                PlanPart::Day(DayNode::Factor(number_of(&mut self.factors, name)))
             }
-            feature => Part::Document(DocumentNode::Column {
+            feature => PlanPart::Document(DocumentNode::Column {
                 feature: number_of(&mut self.features, feature),
                 column: column.map(str::to_owned),
             }),
@@ -255,11 +255,11 @@ impl Maker<'_> {
         self.as_days(part)
     }
 
-    fn as_days(&mut self, part: Part) -> Result<DayNode> {
+    fn as_days(&mut self, part: PlanPart) -> Result<DayNode> {
         Ok(match part {
-            Part::Constant(number) => DayNode::Number(number),
-            Part::Day(node) => node,
-            Part::Document(value) => {
+            PlanPart::Constant(number) => DayNode::Number(number),
+            PlanPart::Day(node) => node,
+            PlanPart::Document(value) => {
                 let reading = self.reading(value, self.params.aggregate, &[])?;
                 self.add(reading)
             }
@@ -274,7 +274,7 @@ impl Maker<'_> {
         DayNode::Documents(number)
     }
 
-    fn call(&mut self, function: Function, arguments: &[Node], options: &[Named]) -> Result<Part> {
+    fn call(&mut self, function: Function, arguments: &[Node], options: &[NamedArgument]) -> Result<PlanPart> {
         if let Function::Aggregate(aggregate) = function {
             return self.aggregation(aggregate, arguments, options);
         }
@@ -284,9 +284,9 @@ impl Maker<'_> {
         if function.is_single() {
             let [argument] = arguments else { bail!("it takes one number, not {}", arguments.len()) };
             return Ok(match self.part(argument)? {
-                Part::Constant(number) => Part::Constant(function.apply(number)),
-                Part::Document(node) => Part::Document(DocumentNode::Single(function, Box::new(node))),
-                Part::Day(node) => Part::Day(DayNode::Single(function, Box::new(node))),
+                PlanPart::Constant(number) => PlanPart::Constant(function.apply(number)),
+                PlanPart::Document(node) => PlanPart::Document(DocumentNode::Single(function, Box::new(node))),
+                PlanPart::Day(node) => PlanPart::Day(DayNode::Single(function, Box::new(node))),
             });
         }
         let days = match function {
@@ -296,9 +296,9 @@ impl Maker<'_> {
                 };
                 ensure!(low <= high, "its lower bound {low} lies above its upper {high}");
                 return Ok(match self.part(argument)? {
-                    Part::Constant(number) => Part::Constant(number.clamp(*low, *high)),
-                    Part::Document(node) => Part::Document(DocumentNode::Clip(Box::new(node), *low, *high)),
-                    Part::Day(node) => Part::Day(DayNode::Clip(Box::new(node), *low, *high)),
+                    PlanPart::Constant(number) => PlanPart::Constant(number.clamp(*low, *high)),
+                    PlanPart::Document(node) => PlanPart::Document(DocumentNode::Clip(Box::new(node), *low, *high)),
+                    PlanPart::Day(node) => PlanPart::Day(DayNode::Clip(Box::new(node), *low, *high)),
                 });
             }
             Function::Lag | Function::Delta => {
@@ -332,26 +332,28 @@ impl Maker<'_> {
                 DayNode::Across(function, Box::new(self.days(argument)?))
             }
         };
-        Ok(Part::Day(days))
+        Ok(PlanPart::Day(days))
     }
 
-    fn aggregation(&mut self, aggregate: Aggregate, arguments: &[Node], options: &[Named]) -> Result<Part> {
+    fn aggregation(&mut self, aggregate: Aggregate, arguments: &[Node], options: &[NamedArgument]) -> Result<PlanPart> {
         let part = match arguments {
-            [] if aggregate == Aggregate::Count => Part::Document(DocumentNode::Number(1.0)),
+            [] if aggregate == Aggregate::Count => PlanPart::Document(DocumentNode::Number(1.0)),
             [argument] => self.part(argument)?,
             _ => bail!("it takes one number, not {}", arguments.len()),
         };
-        Ok(Part::Day(match part {
-            Part::Constant(number) if aggregate == Aggregate::Count => {
+        Ok(PlanPart::Day(match part {
+            PlanPart::Constant(number) if aggregate == Aggregate::Count => {
                 let reading = self.reading(DocumentNode::Number(number), aggregate, options)?;
                 self.add(reading)
             }
-            Part::Constant(number) => bail!("{number} is the same for all documents: there is nothing to aggregate"),
-            Part::Document(value) => {
+            PlanPart::Constant(number) => {
+                bail!("{number} is the same for all documents: there is nothing to aggregate")
+            }
+            PlanPart::Document(value) => {
                 let reading = self.reading(value, aggregate, options)?;
                 self.add(reading)
             }
-            Part::Day(node) => {
+            PlanPart::Day(node) => {
                 let window = self.rolling(aggregate, options)?;
                 DayNode::Rolling(aggregate, window, Box::new(node))
             }
@@ -359,8 +361,8 @@ impl Maker<'_> {
     }
 
     /// A look-back over days: its length must be said.
-    fn rolling(&self, aggregate: Aggregate, options: &[Named]) -> Result<Window> {
-        let mut window = Window { days: 0, unit: LookbackUnit::Trading, decay: Decay::None };
+    fn rolling(&self, aggregate: Aggregate, options: &[NamedArgument]) -> Result<RollingWindow> {
+        let mut window = RollingWindow { days: 0, unit: LookbackUnit::Trading, decay: Decay::None };
         for option in options {
             if !set_window(&mut window, option)? {
                 bail!(
@@ -376,13 +378,13 @@ impl Maker<'_> {
         Ok(window)
     }
 
-    fn reading(&mut self, value: DocumentNode, aggregate: Aggregate, options: &[Named]) -> Result<Reading> {
+    fn reading(&mut self, value: DocumentNode, aggregate: Aggregate, options: &[NamedArgument]) -> Result<Reading> {
         let params = self.params;
         let mut reading = Reading {
             value,
             weight: DocumentNode::Number(1.0),
             aggregate,
-            window: Window { days: params.lookback, unit: params.lookback_unit, decay: params.decay },
+            window: RollingWindow { days: params.lookback, unit: params.lookback_unit, decay: params.decay },
             kinds: params.kinds.clone(),
             first_only: params.first_only,
         };
@@ -393,17 +395,17 @@ impl Maker<'_> {
         for option in options {
             match (option.name.as_str(), &option.value) {
                 _ if set_window(&mut reading.window, option)? => {}
-                ("kinds", Setting::Words(words)) => {
+                ("kinds", OptionValue::Words(words)) => {
                     let kind = |word: &String| {
                         serde_json::from_value(serde_json::Value::String(word.clone()))
                             .with_context(|| format!("{word:?} is no kind; there are: news report announcement post"))
                     };
                     reading.kinds = words.iter().map(kind).collect::<Result<_>>()?;
                 }
-                ("first", Setting::Words(words)) if matches!(words[0].as_str(), "true" | "false") => {
+                ("first", OptionValue::Words(words)) if matches!(words[0].as_str(), "true" | "false") => {
                     reading.first_only = words[0] == "true";
                 }
-                ("weight", Setting::Expression(node)) => weighed = Some(node),
+                ("weight", OptionValue::Expression(node)) => weighed = Some(node),
                 (name, _) => bail!(
                     "{name:?} at sign {} is no option, or not of such a value; there are: days, natural_days, decay, kinds, \
                      first, weight",
@@ -414,9 +416,9 @@ impl Maker<'_> {
         if let Some(node) = weighed {
             ensure!(aggregate.weighs(), "it takes one document, so a weight has no effect");
             reading.weight = match self.part(node).context("in weight")? {
-                Part::Constant(number) => DocumentNode::Number(number),
-                Part::Document(node) => node,
-                Part::Day(_) => bail!("a weight is of documents, not of days"),
+                PlanPart::Constant(number) => DocumentNode::Number(number),
+                PlanPart::Document(node) => node,
+                PlanPart::Day(_) => bail!("a weight is of documents, not of days"),
             };
         }
         check_decay(aggregate, reading.window.decay)?;
@@ -425,20 +427,20 @@ impl Maker<'_> {
 }
 
 /// Puts an option of the look-back in; whether it was one.
-fn set_window(window: &mut Window, option: &Named) -> Result<bool> {
+fn set_window(window: &mut RollingWindow, option: &NamedArgument) -> Result<bool> {
     match (option.name.as_str(), &option.value) {
-        ("days", Setting::Number(days)) => {
+        ("days", OptionValue::Number(days)) => {
             (window.days, window.unit) = (whole(*days, "days")?, LookbackUnit::Trading);
         }
-        ("natural_days", Setting::Number(days)) => {
+        ("natural_days", OptionValue::Number(days)) => {
             (window.days, window.unit) = (whole(*days, "natural_days")?, LookbackUnit::Natural);
         }
-        ("decay", Setting::Number(rate)) => {
+        ("decay", OptionValue::Number(rate)) => {
             ensure!(*rate > 0.0 && *rate <= 1.0, "decay = {rate}: a rate a day lies above 0 and is at most 1");
             window.decay = Decay::Exponential(*rate);
         }
-        ("decay", Setting::Words(words)) if words == &["linear"] => window.decay = Decay::Linear,
-        ("decay", Setting::Words(words)) if words == &["none"] => window.decay = Decay::None,
+        ("decay", OptionValue::Words(words)) if words == &["linear"] => window.decay = Decay::Linear,
+        ("decay", OptionValue::Words(words)) if words == &["none"] => window.decay = Decay::None,
         _ => return Ok(false),
     }
     Ok(true)
@@ -457,27 +459,29 @@ fn whole(number: f64, what: &str) -> Result<usize> {
     Ok(number as usize)
 }
 
-fn combined(op: Operator, left: Part, right: Part, at: usize) -> Result<Part> {
-    let document = |part: Part| match part {
-        Part::Constant(number) => Box::new(DocumentNode::Number(number)),
-        Part::Document(node) => Box::new(node),
-        Part::Day(_) => unreachable!("levels were compared"),
+fn combined(op: Operator, left: PlanPart, right: PlanPart, at: usize) -> Result<PlanPart> {
+    let document = |part: PlanPart| match part {
+        PlanPart::Constant(number) => Box::new(DocumentNode::Number(number)),
+        PlanPart::Document(node) => Box::new(node),
+        PlanPart::Day(_) => unreachable!("levels were compared"),
     };
-    let day = |part: Part| match part {
-        Part::Constant(number) => Box::new(DayNode::Number(number)),
-        Part::Day(node) => Box::new(node),
-        Part::Document(_) => unreachable!("levels were compared"),
+    let day = |part: PlanPart| match part {
+        PlanPart::Constant(number) => Box::new(DayNode::Number(number)),
+        PlanPart::Day(node) => Box::new(node),
+        PlanPart::Document(_) => unreachable!("levels were compared"),
     };
     Ok(match (left.level(), right.level()) {
-        (Level::Constant, Level::Constant) => {
-            let (Part::Constant(left), Part::Constant(right)) = (left, right) else { unreachable!("levels say so") };
-            Part::Constant(op.apply(left, right))
+        (PartLevel::Constant, PartLevel::Constant) => {
+            let (PlanPart::Constant(left), PlanPart::Constant(right)) = (left, right) else {
+                unreachable!("levels say so")
+            };
+            PlanPart::Constant(op.apply(left, right))
         }
-        (Level::Document | Level::Constant, Level::Document | Level::Constant) => {
-            Part::Document(DocumentNode::Binary(op, document(left), document(right)))
+        (PartLevel::Document | PartLevel::Constant, PartLevel::Document | PartLevel::Constant) => {
+            PlanPart::Document(DocumentNode::Binary(op, document(left), document(right)))
         }
-        (Level::Day | Level::Constant, Level::Day | Level::Constant) => {
-            Part::Day(DayNode::Binary(op, day(left), day(right)))
+        (PartLevel::Day | PartLevel::Constant, PartLevel::Day | PartLevel::Constant) => {
+            PlanPart::Day(DayNode::Binary(op, day(left), day(right)))
         }
         _ => bail!(
             "the operator at sign {at} stands between a number of documents and one of days: aggregate the former, as in mean(x)"

@@ -7,7 +7,7 @@ use ratatui::widgets::{Paragraph, Wrap};
 
 use super::days::Days;
 use super::documents::Documents;
-use super::names::{Names, Order};
+use super::names::{NameOrder, Names};
 use super::view::{draw_waiting, mark, panes};
 use crate::app::App;
 use crate::factor::charts::signed_bar;
@@ -81,9 +81,9 @@ pub(super) fn draw_names(app: &App, names: &Names, frame: &mut Frame<'_>, page: 
     };
     let quantile = if names.quantile > 0 { format!(" · Q{}", names.quantile) } else { String::new() };
     let order = app.say(match names.order {
-        Order::Value => words::BY_VALUE,
-        Order::Return => words::BY_RETURN,
-        Order::Documents => words::BY_DOCUMENTS,
+        NameOrder::Value => words::BY_VALUE,
+        NameOrder::Return => words::BY_RETURN,
+        NameOrder::Documents => words::BY_DOCUMENTS,
     });
     let count = figures::count(names.listed.len() as u64);
     let title = format!(" {}{quantile} · {count} {} · {order} ", date.date, app.say(words::NAMES_UNIT));

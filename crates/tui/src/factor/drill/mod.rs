@@ -43,7 +43,7 @@ pub(super) struct Drill {
 
 /// The level reached on the way down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Level {
+pub(super) enum DrillLevel {
     Days,
     Names,
     Documents,
@@ -78,13 +78,13 @@ impl Drill {
         Drill { way: Some(way), ..self }
     }
 
-    pub(super) fn level(&self) -> Level {
+    pub(super) fn level(&self) -> DrillLevel {
         match self {
-            Drill { tokens: Some(_), .. } => Level::Tokens,
-            Drill { sentences: Some(_), .. } => Level::Sentences,
-            Drill { documents: Some(_), .. } => Level::Documents,
-            Drill { names: Some(_), .. } => Level::Names,
-            _ => Level::Days,
+            Drill { tokens: Some(_), .. } => DrillLevel::Tokens,
+            Drill { sentences: Some(_), .. } => DrillLevel::Sentences,
+            Drill { documents: Some(_), .. } => DrillLevel::Documents,
+            Drill { names: Some(_), .. } => DrillLevel::Names,
+            _ => DrillLevel::Days,
         }
     }
 
@@ -113,32 +113,32 @@ impl Drill {
 
     /// True if a holding period makes a difference to what is shown, and the list can be put in another order.
     pub(super) fn lists_returns(&self) -> bool {
-        matches!(self.level(), Level::Days | Level::Names)
+        matches!(self.level(), DrillLevel::Days | DrillLevel::Names)
     }
 
     /// True if the stocks can be limited to one quantile: those of a quantile already are.
     pub(super) fn can_filter(&self) -> bool {
-        self.level() == Level::Names && self.days.is_none()
+        self.level() == DrillLevel::Names && self.days.is_none()
     }
 
     /// True if there is another date, or another column of the explanation, beside what is shown.
     pub(super) fn has_beside(&self) -> bool {
-        matches!(self.level(), Level::Names | Level::Sentences)
+        matches!(self.level(), DrillLevel::Names | DrillLevel::Sentences)
     }
 
     pub(super) fn can_open(&self) -> bool {
         match self.level() {
-            Level::Days => self.days.as_ref().is_some_and(|days| days.marked().is_some()),
-            Level::Names => self.names.as_ref().is_some_and(|names| names.marked().is_some()),
-            Level::Documents => self.documents.as_ref().is_some_and(|documents| documents.marked().is_some()),
-            Level::Sentences => self.sentences.as_ref().is_some_and(|sentences| sentences.sentence().is_some()),
-            Level::Tokens => false,
+            DrillLevel::Days => self.days.as_ref().is_some_and(|days| days.marked().is_some()),
+            DrillLevel::Names => self.names.as_ref().is_some_and(|names| names.marked().is_some()),
+            DrillLevel::Documents => self.documents.as_ref().is_some_and(|documents| documents.marked().is_some()),
+            DrillLevel::Sentences => self.sentences.as_ref().is_some_and(|sentences| sentences.sentence().is_some()),
+            DrillLevel::Tokens => false,
         }
     }
 
     pub(super) fn down(&mut self, desk: &Desk<'_>) {
         match self.level() {
-            Level::Days => {
+            DrillLevel::Days => {
                 let Some((days, day)) = self.days.as_ref().and_then(|days| Some((days, days.marked()?))) else {
                     return;
                 };
@@ -147,18 +147,18 @@ impl Drill {
                 let Some(asked) = self.ask_names(day.date, desk) else { return };
                 self.names = Some(Names::new(dates, at, quantile, asked));
             }
-            Level::Names => {
+            DrillLevel::Names => {
                 let Some((names, name)) = self.names.as_ref().and_then(|names| Some((names, names.marked()?))) else {
                     return;
                 };
                 let Some(tracing) = &desk.workspace.tracing else { return };
                 let (find, factor, date) = (tracing.documents.clone(), self.factor.clone(), names.day());
                 let (code, called) = (name.code.clone(), name.name.clone());
-                let of = code.clone();
-                let asked = desk.errand("documents of a name", move |ctx| find(&factor, date, &of, ctx));
+                let wanted = code.clone();
+                let asked = desk.errand("documents of a name", move |ctx| find(&factor, date, &wanted, ctx));
                 self.documents = Some(Documents::new(code, called, asked));
             }
-            Level::Documents => {
+            DrillLevel::Documents => {
                 let marked = self.documents.as_ref().and_then(Documents::marked);
                 let Some(((cell, document), tracing)) = marked.zip(desk.workspace.tracing.as_ref()) else { return };
                 let (find, factor) = (tracing.sentences.clone(), self.factor.clone());
@@ -167,11 +167,11 @@ impl Drill {
                 let asked = desk.errand("sentences of a document", move |ctx| find(&factor, reading, number, ctx));
                 self.sentences = Some(Sentences::new(kind, id, asked));
             }
-            Level::Sentences => {
+            DrillLevel::Sentences => {
                 let sentence = self.sentences.as_ref().and_then(Sentences::sentence);
                 self.tokens = sentence.map(WordWeights::new);
             }
-            Level::Tokens => {}
+            DrillLevel::Tokens => {}
         }
     }
 
@@ -179,14 +179,14 @@ impl Drill {
     pub(super) fn up(&mut self) -> bool {
         self.way = None;
         match self.level() {
-            Level::Tokens => self.tokens = None,
-            Level::Sentences => self.sentences = None,
-            Level::Documents => self.documents = None,
-            Level::Names => {
+            DrillLevel::Tokens => self.tokens = None,
+            DrillLevel::Sentences => self.sentences = None,
+            DrillLevel::Documents => self.documents = None,
+            DrillLevel::Names => {
                 let Some((days, names)) = self.days.as_mut().zip(self.names.take()) else { return false };
                 days.mark(names.day());
             }
-            Level::Days => return false,
+            DrillLevel::Days => return false,
         }
         true
     }
@@ -195,8 +195,8 @@ impl Drill {
     pub(super) fn aside(&mut self, on: bool, desk: &Desk<'_>) {
         self.way = None;
         match self.level() {
-            Level::Sentences => self.sentences.iter_mut().for_each(|sentences| sentences.aside(on)),
-            Level::Names => {
+            DrillLevel::Sentences => self.sentences.iter_mut().for_each(|sentences| sentences.aside(on)),
+            DrillLevel::Names => {
                 let beside = self.names.as_ref().and_then(|names| names.beside(on));
                 let Some((at, date)) = beside else { return };
                 let asked = self.ask_names(date, desk);
@@ -213,22 +213,22 @@ impl Drill {
         self.way = None;
         let rows = view::rows(page).max(1);
         match (self.level(), action) {
-            (Level::Days, Action::Sort) => self.days.iter_mut().for_each(|days| days.sort_by_next(horizon)),
-            (Level::Names, Action::Sort) => self.names.iter_mut().for_each(|names| names.sort_by_next(horizon)),
-            (Level::Names, Action::Quantile) if self.days.is_none() => {
+            (DrillLevel::Days, Action::Sort) => self.days.iter_mut().for_each(|days| days.sort_by_next(horizon)),
+            (DrillLevel::Names, Action::Sort) => self.names.iter_mut().for_each(|names| names.sort_by_next(horizon)),
+            (DrillLevel::Names, Action::Quantile) if self.days.is_none() => {
                 self.names.iter_mut().for_each(|names| names.next_quantile(horizon));
             }
-            (Level::Days, action) => self.days.iter_mut().for_each(|days| days.step(action, rows)),
-            (Level::Names, action) => self.names.iter_mut().for_each(|names| names.step(action, rows)),
-            (Level::Documents, action) => self.documents.iter_mut().for_each(|all| all.step(action, rows)),
-            (Level::Sentences, action) => self.sentences.iter_mut().for_each(|all| all.step(action, page)),
-            (Level::Tokens, action) => self.tokens.iter_mut().for_each(|tokens| tokens.step(action, rows)),
+            (DrillLevel::Days, action) => self.days.iter_mut().for_each(|days| days.step(action, rows)),
+            (DrillLevel::Names, action) => self.names.iter_mut().for_each(|names| names.step(action, rows)),
+            (DrillLevel::Documents, action) => self.documents.iter_mut().for_each(|all| all.step(action, rows)),
+            (DrillLevel::Sentences, action) => self.sentences.iter_mut().for_each(|all| all.step(action, page)),
+            (DrillLevel::Tokens, action) => self.tokens.iter_mut().for_each(|tokens| tokens.step(action, rows)),
         }
     }
 
     pub(super) fn click(&mut self, at: Position, page: Rect) {
         self.way = None;
-        if self.level() == Level::Sentences {
+        if self.level() == DrillLevel::Sentences {
             return self.sentences.iter_mut().for_each(|sentences| sentences.click(at, page));
         }
         let (cursor, count) = match self {
@@ -286,8 +286,8 @@ impl Drill {
         }
         let Some(way) = self.way.take() else { return };
         let found = match (self.level(), &mut self.days, &mut self.names) {
-            (Level::Days, Some(days), _) => way.date.is_some_and(|date| days.mark(date)),
-            (Level::Names, _, Some(names)) => way.code.as_ref().is_some_and(|code| names.mark(code)),
+            (DrillLevel::Days, Some(days), _) => way.date.is_some_and(|date| days.mark(date)),
+            (DrillLevel::Names, _, Some(names)) => way.code.as_ref().is_some_and(|code| names.mark(code)),
             _ => false,
         };
         if found {
@@ -299,11 +299,11 @@ impl Drill {
     /// The list of the level, for copying.
     pub(super) fn table(&self, desk: &Desk<'_>) -> Option<Table> {
         match self.level() {
-            Level::Days => self.days.as_ref()?.table(desk),
-            Level::Names => self.names.as_ref()?.table(desk),
-            Level::Documents => self.documents.as_ref()?.table(desk),
-            Level::Sentences => self.sentences.as_ref()?.table(desk),
-            Level::Tokens => self.tokens.as_ref()?.table(self.sentences.as_ref()?.sentence()?, desk),
+            DrillLevel::Days => self.days.as_ref()?.table(desk),
+            DrillLevel::Names => self.names.as_ref()?.table(desk),
+            DrillLevel::Documents => self.documents.as_ref()?.table(desk),
+            DrillLevel::Sentences => self.sentences.as_ref()?.table(desk),
+            DrillLevel::Tokens => self.tokens.as_ref()?.table(self.sentences.as_ref()?.sentence()?, desk),
         }
     }
 

@@ -12,7 +12,7 @@ use inkstone_lab::factor::{TracedDate, TracedName};
 
 /// The orders of the stocks of a date, each with the largest first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Order {
+pub(super) enum NameOrder {
     #[default]
     Value,
     Return,
@@ -24,7 +24,7 @@ pub(super) struct Names {
     dates: Vec<NaiveDate>,
     date: usize,
     pub(super) asked: Errand<TracedDate>,
-    pub(super) order: Order,
+    pub(super) order: NameOrder,
     /// The quantile that is shown; 0 for all.
     pub(super) quantile: u16,
     /// Places among the names of the date, in the order in which they are listed.
@@ -35,7 +35,7 @@ pub(super) struct Names {
 impl Names {
     /// The names of one of these dates; `quantile` 0 is all of them.
     pub(super) fn new(dates: Vec<NaiveDate>, date: usize, quantile: u16, asked: Errand<TracedDate>) -> Names {
-        let (order, listed, cursor) = (Order::Value, Vec::new(), Cursor::default());
+        let (order, listed, cursor) = (NameOrder::Value, Vec::new(), Cursor::default());
         Names { dates, date, asked, order, quantile, listed, cursor }
     }
 
@@ -68,9 +68,9 @@ impl Names {
 
     pub(super) fn sort_by_next(&mut self, horizon: usize) {
         self.order = match self.order {
-            Order::Value => Order::Return,
-            Order::Return => Order::Documents,
-            Order::Documents => Order::Value,
+            NameOrder::Value => NameOrder::Return,
+            NameOrder::Return => NameOrder::Documents,
+            NameOrder::Documents => NameOrder::Value,
         };
         self.cursor = Cursor::default();
         self.sort(horizon);
@@ -93,9 +93,9 @@ impl Names {
         let number = |place: &usize| {
             let name = &date.names[*place];
             match self.order {
-                Order::Value => name.value,
-                Order::Return => name.returns.get(horizon).copied().unwrap_or(f64::NAN),
-                Order::Documents => name.documents as f64,
+                NameOrder::Value => name.value,
+                NameOrder::Return => name.returns.get(horizon).copied().unwrap_or(f64::NAN),
+                NameOrder::Documents => name.documents as f64,
             }
         };
         let shown = |place: &usize| self.quantile == 0 || date.names[*place].quantile == self.quantile;
@@ -111,8 +111,8 @@ impl Names {
 
     pub(super) fn table(&self, desk: &Desk<'_>) -> Option<Table> {
         let date = self.asked.get()?;
-        let said = [words::CODE, words::NAME, words::WORTH, words::RAW, words::DOCUMENTS_SHORT, words::FIRST];
-        let mut header: Vec<String> = said.map(|word| desk.say(word).to_owned()).to_vec();
+        let titles = [words::CODE, words::NAME, words::WORTH, words::RAW, words::DOCUMENTS_SHORT, words::FIRST];
+        let mut header: Vec<String> = titles.map(|word| desk.say(word).to_owned()).to_vec();
         header.push("Q".to_owned());
         header.extend(date.horizons.iter().map(|days| format!("{}{days}d", desk.say(words::RETURN))));
         header.extend([words::KNOWN_AT, words::TOP_DOCUMENT].map(|word| desk.say(word).to_owned()));

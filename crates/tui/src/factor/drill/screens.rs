@@ -7,7 +7,7 @@ use anyhow::{Result, bail};
 use chrono::{NaiveDate, NaiveDateTime};
 
 use crate::bench::{Bench, LARGE, SMALL, filled};
-use crate::factor::Factor;
+use crate::factor::FactorPage;
 use crate::page::{Page, PageState};
 use crate::{Judgement, Tracing, Workspace};
 use inkstone_base::data::Kind;
@@ -180,7 +180,7 @@ fn with_tracing(workspace: &mut Workspace) {
 /// The page as a session finds it in which this was kept.
 fn recalled(memory: &serde_json::Value) -> Bench {
     let mut bench = bench(|_| ());
-    let mut page = Factor::default();
+    let mut page = FactorPage::default();
     page.recall(memory);
     bench.app.at_desk(|desk| page.reload(desk));
     bench.app.factor = page;

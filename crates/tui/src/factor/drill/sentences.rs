@@ -14,7 +14,7 @@ use inkstone_base::width::{self, Glyph};
 use inkstone_features::extract::{ExplainedSentence, ExplainedText};
 
 /// A line of a sentence: what is drawn, and what the word that it belongs to gave; 0 for none.
-pub(super) struct Piece {
+pub(super) struct SentenceLine {
     pub(super) sentence: usize,
     /// True if the sentence begins here.
     pub(super) first: bool,
@@ -29,7 +29,7 @@ pub(super) struct Sentences {
     pub(super) column: usize,
     /// The sentence that is looked at.
     pub(super) at: usize,
-    pub(super) lines: Vec<Piece>,
+    pub(super) lines: Vec<SentenceLine>,
     laid_out: Option<(usize, usize)>,
     pub(super) top: usize,
 }
@@ -99,7 +99,7 @@ impl Sentences {
             self.laid_out = Some((width, self.column));
         }
         let rows = view::text_rows(page).max(1);
-        let marked = |line: &Piece| line.sentence == self.at;
+        let marked = |line: &SentenceLine| line.sentence == self.at;
         let first = self.lines.iter().position(marked).unwrap_or(0);
         let last = self.lines.iter().rposition(marked).unwrap_or(0);
         // Its end is in sight, and before that its beginning.
@@ -108,7 +108,7 @@ impl Sentences {
 }
 
 /// The lines of a sentence, at most `width` cells each.
-fn lay_out(number: usize, sentence: &ExplainedSentence, width: usize) -> Vec<Piece> {
+fn lay_out(number: usize, sentence: &ExplainedSentence, width: usize) -> Vec<SentenceLine> {
     let glyphs: Vec<Glyph<'_>> = width::glyphs(&sentence.text).collect();
     // The word that gave most colours what several hold.
     let given = |at: usize| {
@@ -118,7 +118,7 @@ fn lay_out(number: usize, sentence: &ExplainedSentence, width: usize) -> Vec<Pie
     };
     let lines = width::wrap(&glyphs, width.max(2)).into_iter().enumerate();
     lines
-        .map(|(line, range)| Piece {
+        .map(|(line, range)| SentenceLine {
             sentence: number,
             first: line == 0,
             glyphs: glyphs[range].iter().map(|glyph| (glyph.text.to_string(), given(glyph.at))).collect(),

@@ -6,7 +6,7 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Paragraph, Wrap};
 
-use super::sentences::{Piece, Sentences};
+use super::sentences::{SentenceLine, Sentences};
 use super::tokens::{self, WordWeights};
 use super::view::{MARGIN, draw_waiting, mark, panes, text_panes};
 use crate::app::App;
@@ -53,7 +53,7 @@ fn rest_of(app: &App, explained: &ExplainedText) -> String {
 }
 
 /// A line of a text after what its sentence gave, words in the colours of gain and loss.
-fn text_line<'a>(app: &App, sentences: &Sentences, explained: &ExplainedText, line: &'a Piece) -> Line<'a> {
+fn text_line<'a>(app: &App, sentences: &Sentences, explained: &ExplainedText, line: &'a SentenceLine) -> Line<'a> {
     let red_up = app.workspace.red_up;
     let marked = line.sentence == sentences.at;
     let value = explained.sentences.get(line.sentence).map_or(f64::NAN, |sentence| sentence.value);
@@ -157,8 +157,8 @@ pub(super) fn draw_tokens(app: &App, sentences: &Sentences, tokens: &WordWeights
         ];
         return frame.render_widget(Paragraph::new(lines).wrap(Wrap { trim: false }), inner);
     }
-    let said = [own::WORD, own::WEIGHT_OF_WORD, own::SHARE, own::NEGATED, own::DEGREE, own::TIMES];
-    let [word, weight, share, negated, degree, times] = said.map(|title| app.say(title));
+    let titles = [own::WORD, own::WEIGHT_OF_WORD, own::SHARE, own::NEGATED, own::DEGREE, own::TIMES];
+    let [word, weight, share, negated, degree, times] = titles.map(|title| app.say(title));
     let (word, share) = (format!(" {word}"), format!("{share} %"));
     let columns = [
         Column::text(&word, 17),

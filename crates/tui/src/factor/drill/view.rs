@@ -4,7 +4,7 @@ use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Position, Rect};
 use ratatui::text::{Line, Span};
 
-use super::{Drill, Level, lists, text};
+use super::{Drill, DrillLevel, lists, text};
 use crate::app::App;
 use crate::errand::Errand;
 use crate::{list, look, width, words};
@@ -55,13 +55,15 @@ pub(in crate::factor) fn draw(app: &App, drill: &Drill, frame: &mut Frame<'_>, p
     let [crumbs, ..] = panes(page);
     frame.render_widget(breadcrumbs(app, drill, crumbs.width as usize), crumbs);
     match (drill.level(), drill) {
-        (Level::Days, Drill { days: Some(days), .. }) => lists::draw_days(app, days, frame, page),
-        (Level::Names, Drill { names: Some(names), .. }) => lists::draw_names(app, names, frame, page),
-        (Level::Documents, Drill { documents: Some(documents), .. }) => {
+        (DrillLevel::Days, Drill { days: Some(days), .. }) => lists::draw_days(app, days, frame, page),
+        (DrillLevel::Names, Drill { names: Some(names), .. }) => lists::draw_names(app, names, frame, page),
+        (DrillLevel::Documents, Drill { documents: Some(documents), .. }) => {
             lists::draw_documents(app, documents, frame, page);
         }
-        (Level::Sentences, Drill { sentences: Some(sentences), .. }) => text::draw_text(app, sentences, frame, page),
-        (Level::Tokens, Drill { sentences: Some(sentences), tokens: Some(tokens), .. }) => {
+        (DrillLevel::Sentences, Drill { sentences: Some(sentences), .. }) => {
+            text::draw_text(app, sentences, frame, page)
+        }
+        (DrillLevel::Tokens, Drill { sentences: Some(sentences), tokens: Some(tokens), .. }) => {
             text::draw_tokens(app, sentences, tokens, frame, page);
         }
         _ => {}

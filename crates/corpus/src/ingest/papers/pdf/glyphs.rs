@@ -19,7 +19,7 @@ use hayro_interpret::{
 
 use rustc_hash::FxHashSet;
 
-use super::measure::{Harm, Measure};
+use super::measure::{Harm, PdfMeasure};
 use inkstone_base::limits;
 
 /// One glyph that can be seen.
@@ -37,7 +37,7 @@ pub(super) struct Glyph {
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Page {
+pub(super) struct GlyphPage {
     pub(super) width: f32,
     pub(super) height: f32,
     /// In the order of drawing.
@@ -85,7 +85,7 @@ impl File {
     }
 
     /// Counts the glyphs and pictures that its pages will draw.
-    pub(super) fn rehearse(&self, measure: &mut Measure<'_>) -> Result<(), Harm> {
+    pub(super) fn rehearse(&self, measure: &mut PdfMeasure<'_>) -> Result<(), Harm> {
         measure.rehearse(&self.0)
     }
 
@@ -110,7 +110,7 @@ impl File {
     /// The content of each page, one after the other; `cancelled` is asked while a page is read. Fonts are read once a file.
     ///
     /// Unwinds with a [`Stop`] out of a file that draws without end or when the work is cancelled.
-    pub(super) fn each_page(&self, cancelled: &dyn Fn() -> bool, mut take: impl FnMut(Page)) {
+    pub(super) fn each_page(&self, cancelled: &dyn Fn() -> bool, mut take: impl FnMut(GlyphPage)) {
         let (cache, mut drawn) = (InterpreterCache::new(), 0);
         for page in self.0.pages().iter() {
             if cancelled() {
@@ -137,7 +137,7 @@ fn page_of<'a>(
     cache: &InterpreterCache<'a>,
     drawn: &mut usize,
     cancelled: &dyn Fn() -> bool,
-) -> Page {
+) -> GlyphPage {
     let (width, height) = page.render_dimensions();
     let settings = InterpreterSettings { render_content: RenderContent::PAGE, ..InterpreterSettings::default() };
     let bounds = Rect::new(0.0, 0.0, width.into(), height.into());
@@ -178,7 +178,7 @@ impl Sight<'_> {
     }
 
     /// The glyphs of the direction that most of them have, on a page that is turned so that they are level.
-    fn level(self, width: f32, height: f32) -> Page {
+    fn level(self, width: f32, height: f32) -> GlyphPage {
         let quarter = |p: &Placed| {
             let (x, y) = p.along;
             // A line that leans by more than one in twenty belongs to no direction.
@@ -211,7 +211,7 @@ impl Sight<'_> {
         let level = self.placed.into_iter().filter(|p| quarter(p) == Some(most)).filter_map(glyph);
         let mut seen = DrawnGlyphs::default();
         let glyphs = level.filter(|g| seen.is_new(g)).collect();
-        Page { width, height, glyphs, images: self.images }
+        GlyphPage { width, height, glyphs, images: self.images }
     }
 }
 

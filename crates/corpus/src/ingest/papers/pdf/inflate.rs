@@ -1,7 +1,7 @@
 //! Deflate read as leniently as the PDF interpreter reads it, but to a limit: faults of checksums, lengths and codes end a block
 //! or are passed over, and what came before them counts.
 
-use super::unpack::Over;
+use super::unpack::UnpackedTooMuch;
 
 /// Base length and extra bits of the length codes from 257 on.
 const LENGTHS: [(u16, u8); 29] = [
@@ -39,7 +39,7 @@ const LENGTHS: [(u16, u8); 29] = [
 const ORDER: [usize; 19] = [16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15];
 
 /// Unpacks at most `limit` bytes.
-pub(super) fn inflate(data: &[u8], limit: usize) -> Result<Vec<u8>, Over> {
+pub(super) fn inflate(data: &[u8], limit: usize) -> Result<Vec<u8>, UnpackedTooMuch> {
     let headed = matches!(data, [cmf, flg, ..]
         if cmf & 0x0f == 8 && (u16::from(*cmf) << 8 | u16::from(*flg)).is_multiple_of(31) && flg & 0x20 == 0);
     let mut bits = Bits { data: if headed { &data[2..] } else { data }, at: 0, held: 0, count: 0 };
@@ -54,7 +54,7 @@ pub(super) fn inflate(data: &[u8], limit: usize) -> Result<Vec<u8>, Over> {
 }
 
 /// Reads a block; `Some(true)` when another one follows, `None` when the data end or make no sense.
-fn block(bits: &mut Bits<'_>, out: &mut Vec<u8>, limit: usize) -> Result<Option<bool>, Over> {
+fn block(bits: &mut Bits<'_>, out: &mut Vec<u8>, limit: usize) -> Result<Option<bool>, UnpackedTooMuch> {
     let Some(head) = bits.take(3) else { return Ok(None) };
     let more = head & 1 == 0;
     let (literals, distances) = match head >> 1 {
@@ -70,7 +70,7 @@ fn block(bits: &mut Bits<'_>, out: &mut Vec<u8>, limit: usize) -> Result<Option<
         let Some(symbol) = bits.symbol(&literals) else { return Ok(None) };
         if symbol < 256 {
             if out.len() == limit {
-                return Err(Over);
+                return Err(UnpackedTooMuch);
             }
             out.push(symbol as u8);
             continue;
@@ -83,7 +83,7 @@ fn block(bits: &mut Bits<'_>, out: &mut Vec<u8>, limit: usize) -> Result<Option<
             continue;
         }
         if limit - out.len() < length {
-            return Err(Over);
+            return Err(UnpackedTooMuch);
         }
         for _ in 0..length {
             out.push(out[out.len() - distance]);
@@ -91,7 +91,7 @@ fn block(bits: &mut Bits<'_>, out: &mut Vec<u8>, limit: usize) -> Result<Option<
     }
 }
 
-fn stored(bits: &mut Bits<'_>, out: &mut Vec<u8>, limit: usize) -> Result<Option<()>, Over> {
+fn stored(bits: &mut Bits<'_>, out: &mut Vec<u8>, limit: usize) -> Result<Option<()>, UnpackedTooMuch> {
     (bits.held, bits.count) = (0, 0);
     let Some(&[low, high, _, _]) = bits.data.get(bits.at..bits.at + 4) else { return Ok(None) };
     bits.at += 4;
@@ -99,7 +99,7 @@ fn stored(bits: &mut Bits<'_>, out: &mut Vec<u8>, limit: usize) -> Result<Option
     let end = (bits.at + length).min(bits.data.len());
     let piece = &bits.data[bits.at..end];
     if limit - out.len() < piece.len() {
-        return Err(Over);
+        return Err(UnpackedTooMuch);
     }
     out.extend_from_slice(piece);
     bits.at = end;

@@ -19,7 +19,7 @@ use hayro_interpret::hayro_syntax::page::{Page, Resources};
 use hayro_interpret::hayro_syntax::{Filter, Pdf};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::unpack::{Over, is_blank, unpack};
+use super::unpack::{UnpackedTooMuch, is_blank, unpack};
 use crate::ingest::reason;
 use inkstone_base::limits;
 
@@ -48,14 +48,14 @@ pub(super) enum Harm {
     Odd(&'static str),
 }
 
-impl From<Over> for Harm {
-    fn from(_: Over) -> Harm {
+impl From<UnpackedTooMuch> for Harm {
+    fn from(_: UnpackedTooMuch) -> Harm {
         Harm::TooLarge
     }
 }
 
 /// The counts of a file so far.
-pub(super) struct Measure<'c> {
+pub(super) struct PdfMeasure<'c> {
     cancelled: &'c dyn Fn() -> bool,
     /// Bytes that may still be unpacked.
     left: usize,
@@ -76,14 +76,14 @@ struct Lying {
     objects: bool,
 }
 
-impl<'c> Measure<'c> {
+impl<'c> PdfMeasure<'c> {
     /// Looks over the bytes of a file, and overwrites its pictures.
-    pub(super) fn look_over(bytes: &mut [u8], cancelled: &'c dyn Fn() -> bool) -> Result<Measure<'c>, Harm> {
+    pub(super) fn look_over(bytes: &mut [u8], cancelled: &'c dyn Fn() -> bool) -> Result<PdfMeasure<'c>, Harm> {
         let left = usize::try_from(limits::unpacked(bytes.len() as u64)).unwrap_or(usize::MAX);
         let encrypted = names(bytes).any(|(_, name)| *name == *b"Encrypt");
         check_columns(bytes)?;
         let (placed, decrypted) = (FxHashMap::default(), FxHashMap::default());
-        let mut measure = Measure { cancelled, left, placed, decrypted, encrypted };
+        let mut measure = PdfMeasure { cancelled, left, placed, decrypted, encrypted };
         let (mut at, mut streams) = (0, Vec::<Range<usize>>::new());
         while let Some(found) = find(bytes, b"obj", at) {
             measure.go_on()?;

@@ -20,7 +20,7 @@ use self::fragments::Fragment;
 pub(super) use self::title::sensible as sensible_title;
 
 use self::glyphs::{Closed, DocumentInfo, File, Stop};
-use self::measure::{Harm, Measure};
+use self::measure::{Harm, PdfMeasure};
 use super::dates;
 use super::quality::{Census, Quality};
 use super::{Limits, Paper, Refused, Stopped};
@@ -88,7 +88,7 @@ impl From<Harm> for Unread {
 }
 
 fn drawn(mut bytes: Vec<u8>, limits: &Limits, cancelled: &dyn Fn() -> bool) -> Result<Drawn, Unread> {
-    let mut measure = Measure::look_over(&mut bytes, cancelled)?;
+    let mut measure = PdfMeasure::look_over(&mut bytes, cancelled)?;
     let file = File::open(bytes).map_err(|closed| match closed {
         Closed::Encrypted => Refused::new(reason::ENCRYPTED, ""),
         Closed::UnknownEncryption => Refused::new(reason::ENCRYPTED, "by an algorithm that is not known here"),

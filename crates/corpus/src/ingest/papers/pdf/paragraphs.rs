@@ -29,7 +29,7 @@ const NEIGHBOURS: usize = 8;
 
 /// Fragments on one baseline.
 #[derive(Clone, Debug)]
-struct Row {
+struct BaselineRow {
     text: String,
     x0: f32,
     x1: f32,
@@ -53,7 +53,7 @@ pub(super) fn lines(fragments: &[Fragment]) -> Vec<String> {
     lines
 }
 
-fn rows(fragments: &[Fragment]) -> Vec<Row> {
+fn rows(fragments: &[Fragment]) -> Vec<BaselineRow> {
     let mut groups: Vec<Vec<&Fragment>> = Vec::new();
     for fragment in fragments {
         match groups.last_mut() {
@@ -61,22 +61,22 @@ fn rows(fragments: &[Fragment]) -> Vec<Row> {
             _ => groups.push(vec![fragment]),
         }
     }
-    let rows: Vec<Row> = groups.into_iter().filter_map(row).collect();
-    let mut whole: Vec<Row> = Vec::with_capacity(rows.len());
+    let rows: Vec<BaselineRow> = groups.into_iter().filter_map(row).collect();
+    let mut joined: Vec<BaselineRow> = Vec::with_capacity(rows.len());
     for row in rows {
-        whole.push(row);
-        if let [.., above, cells, below] = whole.as_slice()
+        joined.push(row);
+        if let [.., above, cells, below] = joined.as_slice()
             && let Some(row) = of_two_lines(above, cells, below)
         {
-            whole.truncate(whole.len() - 3);
-            whole.push(row);
+            joined.truncate(joined.len() - 3);
+            joined.push(row);
         }
     }
-    whole
+    joined
 }
 
 /// A row of cells of which the first takes two lines, so that the others stand between these.
-fn of_two_lines(above: &Row, cells: &Row, below: &Row) -> Option<Row> {
+fn of_two_lines(above: &BaselineRow, cells: &BaselineRow, below: &BaselineRow) -> Option<BaselineRow> {
     let centred =
         (above.x0 + above.x1 - below.x0 - below.x1).abs() < 2.0 * above.size || (above.x0 - below.x0).abs() < 1.0;
     let close = below.y - above.y < 1.9 * above.size && cells.y > above.y && cells.y < below.y;
@@ -84,11 +84,11 @@ fn of_two_lines(above: &Row, cells: &Row, below: &Row) -> Option<Row> {
     (above.prose && below.prose && same_size(above, below) && centred && close && beside).then(|| {
         let mut text = above.text.clone();
         join(&mut text, &below.text);
-        Row { text: format!("{text} {}", cells.text), x0: above.x0, ..cells.clone() }
+        BaselineRow { text: format!("{text} {}", cells.text), x0: above.x0, ..cells.clone() }
     })
 }
 
-fn row(mut group: Vec<&Fragment>) -> Option<Row> {
+fn row(mut group: Vec<&Fragment>) -> Option<BaselineRow> {
     group.sort_by(|a, b| a.x0.total_cmp(&b.x0));
     let texts: Vec<String> = group.iter().map(|f| readable(&f.text)).collect();
     // The text behind a bullet is what the next line is aligned with.
@@ -97,7 +97,7 @@ fn row(mut group: Vec<&Fragment>) -> Option<Row> {
     let text = texts.into_iter().filter(|t| !t.is_empty()).collect::<Vec<_>>().join(" ");
     let x1 = body.iter().map(|f| f.x1).fold(f32::MIN, f32::max);
     let Fragment { x0, y, size, .. } = *body[0];
-    (!text.is_empty()).then_some(Row { text, x0, x1, y, size, prose: body.len() == 1 })
+    (!text.is_empty()).then_some(BaselineRow { text, x0, x1, y, size, prose: body.len() == 1 })
 }
 
 /// The text without signs of symbol fonts, of which only a bullet at the beginning means something.
@@ -113,20 +113,21 @@ fn readable(text: &str) -> String {
 }
 
 /// The usual distance of baselines in running text, in ems of its lines.
-fn pitch_of(rows: &[Row]) -> f32 {
-    let alike =
-        |w: &&[Row]| w[0].prose && w[1].prose && same_size(&w[0], &w[1]) && (w[0].x0 - w[1].x0).abs() < w[0].size;
+fn pitch_of(rows: &[BaselineRow]) -> f32 {
+    let alike = |w: &&[BaselineRow]| {
+        w[0].prose && w[1].prose && same_size(&w[0], &w[1]) && (w[0].x0 - w[1].x0).abs() < w[0].size
+    };
     let mut steps: Vec<f32> = rows.windows(2).filter(alike).map(|w| (w[1].y - w[0].y) / w[0].size).collect();
     steps.sort_by(f32::total_cmp);
     steps.get(steps.len() / 2).copied().unwrap_or(1.5)
 }
 
-fn same_size(a: &Row, b: &Row) -> bool {
+fn same_size(a: &BaselineRow, b: &BaselineRow) -> bool {
     (a.size - b.size).abs() <= 0.12 * a.size.max(b.size)
 }
 
 /// True if row `i` goes on in the next one.
-fn goes_on(rows: &[Row], i: usize, pitch: f32) -> bool {
+fn goes_on(rows: &[BaselineRow], i: usize, pitch: f32) -> bool {
     let (row, next) = (&rows[i], &rows[i + 1]);
     let near = next.y - row.y <= (1.3 * pitch).min(2.6) * row.size;
     let indent = next.x0 - row.x0;
@@ -137,7 +138,7 @@ fn goes_on(rows: &[Row], i: usize, pitch: f32) -> bool {
         return false;
     }
     let around = rows[i.saturating_sub(NEIGHBOURS)..rows.len().min(i + NEIGHBOURS + 1)].iter();
-    let beside: Vec<&Row> = around.filter(|r| r.prose && same_size(r, row)).collect();
+    let beside: Vec<&BaselineRow> = around.filter(|r| r.prose && same_size(r, row)).collect();
     let edge = beside.iter().map(|r| r.x1).fold(f32::MIN, f32::max);
     let slack = 1.3 * row.size;
     let full = beside.iter().filter(|r| r.x1 >= edge - slack).count();

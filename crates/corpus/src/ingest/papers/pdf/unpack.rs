@@ -12,13 +12,13 @@ use super::inflate::inflate;
 
 /// More bytes than the limit.
 #[derive(Debug)]
-pub(super) struct Over;
+pub(super) struct UnpackedTooMuch;
 
 /// The largest code of LZW, and one more.
 const LZW_CODES: usize = 4096;
 
 /// Unpacks a stream by `filters`, the first one first; also gives the bytes that all steps hold together.
-pub(super) fn unpack(data: &[u8], filters: &[Filter], limit: usize) -> Result<(Vec<u8>, usize), Over> {
+pub(super) fn unpack(data: &[u8], filters: &[Filter], limit: usize) -> Result<(Vec<u8>, usize), UnpackedTooMuch> {
     let Some((filter, rest)) = filters.split_first() else { return Ok((Vec::new(), 0)) };
     let mut most = (Vec::new(), 0);
     for out in undone(*filter, data, limit)? {
@@ -38,7 +38,7 @@ pub(super) fn unpack(data: &[u8], filters: &[Filter], limit: usize) -> Result<(V
 }
 
 /// All that a filter may make of some bytes: LZW has two ways, of which the file's settings choose one.
-fn undone(filter: Filter, data: &[u8], limit: usize) -> Result<Vec<Vec<u8>>, Over> {
+fn undone(filter: Filter, data: &[u8], limit: usize) -> Result<Vec<Vec<u8>>, UnpackedTooMuch> {
     Ok(match filter {
         Filter::FlateDecode => vec![flate(data, limit)?],
         Filter::LzwDecode => vec![lzw(data, 0, limit)?, lzw(data, 1, limit)?],
@@ -51,7 +51,7 @@ fn undone(filter: Filter, data: &[u8], limit: usize) -> Result<Vec<Vec<u8>>, Ove
 }
 
 /// Zlib, else deflate without its head, else as much as a lenient reader makes of it.
-fn flate(data: &[u8], limit: usize) -> Result<Vec<u8>, Over> {
+fn flate(data: &[u8], limit: usize) -> Result<Vec<u8>, UnpackedTooMuch> {
     if let Some(out) = strictly(ZlibDecoder::new(data), limit)? {
         return Ok(out);
     }
@@ -62,17 +62,17 @@ fn flate(data: &[u8], limit: usize) -> Result<Vec<u8>, Over> {
 }
 
 /// All that a reader gives, or nothing where it fails.
-fn strictly(from: impl Read, limit: usize) -> Result<Option<Vec<u8>>, Over> {
+fn strictly(from: impl Read, limit: usize) -> Result<Option<Vec<u8>>, UnpackedTooMuch> {
     let mut out = Vec::new();
     let read = from.take(limit as u64 + 1).read_to_end(&mut out);
     if out.len() > limit {
-        return Err(Over);
+        return Err(UnpackedTooMuch);
     }
     Ok(read.ok().map(|_| out))
 }
 
 /// `early` is 1 where codes grow by a bit one code early.
-fn lzw(data: &[u8], early: usize, limit: usize) -> Result<Vec<u8>, Over> {
+fn lzw(data: &[u8], early: usize, limit: usize) -> Result<Vec<u8>, UnpackedTooMuch> {
     // Entries of the table as pieces of what has been written: where one begins, and its length.
     let (mut table, mut out) = (Vec::<(usize, usize)>::new(), Vec::<u8>::new());
     let (mut held, mut count, mut last) = (0u32, 0u32, None::<(usize, usize)>);
@@ -100,7 +100,7 @@ fn lzw(data: &[u8], early: usize, limit: usize) -> Result<Vec<u8>, Over> {
             }
             257 => return Ok(out),
             ..256 if limit > start => out.push(code as u8),
-            ..256 => return Err(Over),
+            ..256 => return Err(UnpackedTooMuch),
             _ => {
                 let (from, length) = match (table.get(code - 258), last) {
                     (Some(entry), _) => *entry,
@@ -108,7 +108,7 @@ fn lzw(data: &[u8], early: usize, limit: usize) -> Result<Vec<u8>, Over> {
                     _ => return Ok(out),
                 };
                 if limit - start < length {
-                    return Err(Over);
+                    return Err(UnpackedTooMuch);
                 }
                 (0..length).for_each(|i| out.push(out[from + i]));
             }
@@ -123,7 +123,7 @@ fn lzw(data: &[u8], early: usize, limit: usize) -> Result<Vec<u8>, Over> {
     }
 }
 
-fn run_length(data: &[u8], limit: usize) -> Result<Vec<u8>, Over> {
+fn run_length(data: &[u8], limit: usize) -> Result<Vec<u8>, UnpackedTooMuch> {
     let (mut out, mut rest) = (Vec::new(), data);
     while let [length, tail @ ..] = rest
         && *length != 128
@@ -136,7 +136,7 @@ fn run_length(data: &[u8], limit: usize) -> Result<Vec<u8>, Over> {
             break;
         }
         if limit - out.len() < piece * times {
-            return Err(Over);
+            return Err(UnpackedTooMuch);
         }
         (0..times).for_each(|_| out.extend_from_slice(&tail[..piece]));
         rest = &tail[piece..];
@@ -144,7 +144,7 @@ fn run_length(data: &[u8], limit: usize) -> Result<Vec<u8>, Over> {
     Ok(out)
 }
 
-fn ascii_85(data: &[u8], limit: usize) -> Result<Vec<u8>, Over> {
+fn ascii_85(data: &[u8], limit: usize) -> Result<Vec<u8>, UnpackedTooMuch> {
     // Four bytes of five digits, and one less than the digits of a group that breaks off.
     let flush = |group: &mut Vec<u32>, out: &mut Vec<u8>| {
         let digits = (0..5).map(|i| group.get(i).copied().unwrap_or(84));
@@ -166,14 +166,14 @@ fn ascii_85(data: &[u8], limit: usize) -> Result<Vec<u8>, Over> {
             flush(&mut group, &mut out);
         }
         if out.len() > limit {
-            return Err(Over);
+            return Err(UnpackedTooMuch);
         }
     }
     flush(&mut group, &mut out);
-    if out.len() > limit { Err(Over) } else { Ok(out) }
+    if out.len() > limit { Err(UnpackedTooMuch) } else { Ok(out) }
 }
 
-fn ascii_hex(data: &[u8], limit: usize) -> Result<Vec<u8>, Over> {
+fn ascii_hex(data: &[u8], limit: usize) -> Result<Vec<u8>, UnpackedTooMuch> {
     let digits = data.iter().filter(|byte| !is_blank(**byte)).map_while(|byte| char::from(*byte).to_digit(16));
     let (mut out, mut high) = (Vec::new(), None);
     for digit in digits.map(|digit| digit as u8) {
@@ -182,11 +182,11 @@ fn ascii_hex(data: &[u8], limit: usize) -> Result<Vec<u8>, Over> {
             None => high = Some(digit),
         }
         if out.len() > limit {
-            return Err(Over);
+            return Err(UnpackedTooMuch);
         }
     }
     out.extend(high.map(|high| high << 4));
-    if out.len() > limit { Err(Over) } else { Ok(out) }
+    if out.len() > limit { Err(UnpackedTooMuch) } else { Ok(out) }
 }
 
 pub(super) fn is_blank(byte: u8) -> bool {
