@@ -1,10 +1,13 @@
 //! The `tokenize` command: plain text in, tokens out, a line a document.
 //!
-//! Lines are read a mebibyte at a time, cut on all threads, and written in their order; memory stays at a few times that.
+//! Lines are read a mebibyte at a time, cut on all threads, and written in their order. While some are cut, those before them are
+//! written and those after them read. Memory stays at a few times that.
 //! Output line `n` always belongs to input line `n`: a line that cannot be read becomes an empty line and is reported.
 
 use std::io::{BufRead, Write};
 use std::ops::Range;
+use std::panic::resume_unwind;
+use std::thread;
 
 use anyhow::{Context, Result, ensure};
 use rayon::prelude::*;
@@ -106,7 +109,7 @@ const BATCH: usize = 32;
 const NAMED: usize = 20;
 
 /// Cuts each line of `input` into tokens and writes them to `output`. With a `counter` the words written are counted as well,
-/// a line a document.
+/// a line a document. Not to be called on a thread of `ctx`, all of whose threads it takes.
 pub fn tokenize_stream(
     mut input: impl BufRead,
     mut output: impl Write,
@@ -118,22 +121,36 @@ pub fn tokenize_stream(
     ensure!(!params.separator.contains(['\n', '\r']), "a separator cannot hold a line break: a line is a document");
     let mut report = Report::new("tokenize");
     let (mut bytes, mut tokens, mut broken) = (0u64, 0u64, Vec::new());
-    let mut chunk = Chunk::default();
-    while chunk.fill(&mut input, CHUNK).with_context(|| format!("cannot read line {}", report.rows_in + 1))? {
+    let counted = counter.is_some();
+    let (mut chunk, mut next) = (Chunk::default(), Chunk::default());
+    // The text of lines that are cut and not yet written.
+    let mut texts: Vec<String> = Vec::new();
+    let mut more = read(&mut input, &mut chunk, 1)?;
+    while more {
         let lines = chunk.lines();
-        let mut batches = ctx.install(|| {
-            let batches = lines.par_chunks(BATCH).map(|lines| {
-                ctx.advance(lines.len() as u64)?;
-                cut_lines(lines, cutting, params, counter.is_some())
-            });
-            batches.collect::<Result<Vec<_>>>()
+        let (batches, in_and_out) = thread::scope(|scope| {
+            let cut = thread::Builder::new()
+                .spawn_scoped(scope, || {
+                    let batches = lines.par_chunks(BATCH).map(|lines| {
+                        ctx.advance(lines.len() as u64)?;
+                        cut_lines(lines, cutting, params, counted)
+                    });
+                    ctx.install(|| batches.collect::<Result<Vec<_>>>())
+                })
+                .context("cannot start a thread")?;
+            let after = report.rows_in + lines.len() as u64 + 1;
+            let in_and_out = write(&mut output, &texts).map(|()| read(&mut input, &mut next, after));
+            Ok::<_, anyhow::Error>((cut.join().unwrap_or_else(|panic| resume_unwind(panic)), in_and_out))
         })?;
+        let next_is_read = in_and_out?;
+        let mut batches = batches?;
         if let Some(counter) = &mut counter {
             let counts = || batches.par_iter_mut().filter_map(|batch| batch.counts.take()).reduce_with(merged);
             ctx.install(counts).into_iter().for_each(|counts| counter.merge(counts));
         }
+        texts.clear();
         for (batch, lines) in batches.into_iter().zip(lines.chunks(BATCH)) {
-            output.write_all(batch.text.as_bytes()).context("cannot write")?;
+            texts.push(batch.text);
             tokens += batch.tokens;
             for (i, reason) in batch.broken {
                 broken.push(report.rows_in + 1 + i as u64);
@@ -142,7 +159,15 @@ pub fn tokenize_stream(
             report.rows_in += lines.len() as u64;
         }
         bytes += chunk.bytes_read() as u64;
+        if next_is_read.is_err() {
+            // What was cut is written, though nothing after it can be read.
+            write(&mut output, &texts)?;
+            output.flush().context("cannot write")?;
+        }
+        more = next_is_read?;
+        std::mem::swap(&mut chunk, &mut next);
     }
+    write(&mut output, &texts)?;
     output.flush().context("cannot write")?;
     report.rows_out = report.rows_in - broken.len() as u64;
     report.fact("bytes", bytes);
@@ -152,6 +177,15 @@ pub fn tokenize_stream(
         report.fact("broken_lines", broken);
     }
     Ok(report)
+}
+
+/// Reads the next lines, of which `first` is the number of the first; false at the end of the input.
+fn read(input: &mut impl BufRead, chunk: &mut Chunk, first: u64) -> Result<bool> {
+    chunk.fill(input, CHUNK).with_context(|| format!("cannot read line {first}"))
+}
+
+fn write(output: &mut impl Write, texts: &[String]) -> Result<()> {
+    texts.iter().try_for_each(|text| output.write_all(text.as_bytes())).context("cannot write")
 }
 
 /// Some lines as they are written.
@@ -327,6 +361,29 @@ mod tests {
         let one = count(text.as_bytes(), &TokenizeParams::default(), 1);
         assert_eq!(one.words.iter().find(|(word, _)| word.as_ref() == "期").unwrap().1.documents, 20_000);
         assert_eq!(count(text.as_bytes(), &TokenizeParams::default(), 3), one);
+    }
+
+    #[test]
+    fn what_was_read_before_a_failure_is_written() {
+        struct Failing;
+        impl std::io::Read for Failing {
+            fn read(&mut self, _: &mut [u8]) -> std::io::Result<usize> {
+                Err(std::io::Error::other("the disk is gone"))
+            }
+        }
+        let segmenter =
+            Segmenter::new(&TokenizerParams { mode: Mode::Char, ..TokenizerParams::default() }, Path::new("."))
+                .unwrap();
+        let text = "公司回购\n".repeat(1 + CHUNK / 13);
+        let input = std::io::BufReader::new(std::io::Read::chain(text.as_bytes(), Failing));
+        let mut out = Vec::new();
+        let ctx = Ctx::new(2, 1).unwrap();
+        let params = TokenizeParams::default();
+        let error =
+            tokenize_stream(input, &mut out, Cutting::Words(&segmenter), &params, None, &ctx).unwrap_err().to_string();
+        let lines = 1 + CHUNK / 13;
+        assert_eq!(error, format!("cannot read line {}", lines + 1));
+        assert_eq!(String::from_utf8(out).unwrap(), "公 司 回 购\n".repeat(lines));
     }
 
     #[test]

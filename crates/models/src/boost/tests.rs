@@ -105,11 +105,14 @@ fn mixed(rows: u32) -> (Design, Vec<f64>) {
     let mut random = crate::random::Random::new([7, 0, 0]);
     let mut value = Vec::new();
     for _ in 0..rows {
-        let row: Vec<(u32, f32)> = (0..12)
-            .filter_map(|j| (random.below(12) > j).then(|| (j, (random.unit() * 300.0).round() / 16.0 - 4.0)))
-            .collect();
-        let of = |j: u32| row.iter().find(|(i, _)| *i == j).map_or(-1.0, |(_, v)| f64::from(*v));
-        value.push(of(0) * of(6) + of(3).abs() - of(10) + f64::from(random.unit()));
+        let mut row: Vec<(u32, f32)> = Vec::new();
+        for j in 0..12 {
+            if random.below(12) > j {
+                row.push((j, (random.unit() * 300.0).round() / 16.0 - 4.0));
+            }
+        }
+        let at = |j: u32| row.iter().find(|(i, _)| *i == j).map_or(-1.0, |(_, v)| f64::from(*v));
+        value.push(at(0) * at(6) + at(3).abs() - at(10) + f64::from(random.unit()));
         x.push_row(row);
     }
     (x.into(), value)
