@@ -66,7 +66,7 @@ pub fn drift(config: &Config, base: &Path, feature: &str, against: &Path, ctx: &
     let store = Store::open(&run.project.store())?;
     let own = run.sets[feature];
     let parts = CorpusParts::new(&run.project);
-    let inputs = run.inputs(&parts);
+    let inputs = run.inputs(&parts, &store);
     let name = format!("{} again", StageId::Extract(feature.to_owned()));
     let (again, _) = ctx.stage(&name, "docs", run.documents, || extract::run(&other, &inputs, &store, ctx))?;
     let compared = compare(&run, named, [own, again], &store);

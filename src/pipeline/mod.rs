@@ -289,7 +289,9 @@ impl<'a> Run<'a> {
             None => false,
         };
         let parts = CorpusParts::new(&self.project);
-        let inputs = self.inputs(&parts, store);
+        let (corpus, market, prices) = (self.corpus, self.market.as_ref(), self.prices);
+        let sets = Some(FeatureSets { store, ids: &self.sets });
+        let inputs = Inputs { corpus, market, prices, sets, ..parts.inputs(self.config, self.base) };
         let stage = PlannedStage { rows_are_there, total: self.documents, ..self.plan(id, key, "docs") };
         let wanted = if feature.model == Model::File { self.columns_in_factors(feature) } else { Vec::new() };
         let work = || {

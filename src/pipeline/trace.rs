@@ -23,7 +23,7 @@ use inkstone_base::job::Ctx;
 use inkstone_base::stats::mean;
 use inkstone_corpus::clean::clean_of_part;
 use inkstone_corpus::link::{codes_of, links_of_part};
-use inkstone_features::extract::{self, ExplainedText, Gate, Inputs, KeptRow, explain};
+use inkstone_features::extract::{self, ExplainedText, FeatureSets, Gate, Inputs, KeptRow, explain};
 use inkstone_lab::backtest;
 use inkstone_lab::factor::{
     Aggregate, Factor, Plan, Signal, TracedCell, TracedDate, TracedDay, TracedDocument, TracedName,
@@ -223,7 +223,14 @@ impl Tracer {
         let place = opened.place(document)?;
         let columns = opened.plan.columns_of(reading.wrapping_sub(1));
         let parts = CorpusParts::new(&self.project);
-        let inputs = Inputs { market: Some(&opened.market), ..parts.inputs(&self.config, &self.base) };
+        let store = Reader::open(&self.project.store()).ok();
+        let state = State::read(&self.project)?;
+        let made = |feature: &extract::Feature| {
+            Some((feature.name.clone(), state.made(&StageId::Extract(feature.name.clone()))?))
+        };
+        let ids = self.config.feature.iter().filter_map(made).collect();
+        let sets = store.as_ref().map(|store| FeatureSets { store, ids: &ids });
+        let inputs = Inputs { market: Some(&opened.market), sets, ..parts.inputs(&self.config, &self.base) };
         let columns: Vec<_> = columns
             .into_iter()
             .map(|(name, column)| Ok((self.config.find_feature(name)?, column, self.kept(name, place))))

@@ -433,9 +433,9 @@ fn effects(findings: &Findings, width: usize, language: Language) -> Vec<StyledL
             text += &format!(" {}", width::right(&signed(against.difference, DECIMALS), 8));
             text += &format!(" {} {}", interval(against.interval), probability(against.p_adjusted));
         }
-        StyledLine::new(width::cut(&text, width), Tone::Plain)
+        StyledLine::new(width::cut(&text, width), TextTone::Plain)
     };
-    let head = StyledLine::new(width::cut(words::EFFECTS.to(language), width), Tone::Dim);
+    let head = StyledLine::new(width::cut(words::EFFECTS.to(language), width), TextTone::Dim);
     std::iter::once(head).chain(findings.effects.iter().map(line)).collect()
 }
 

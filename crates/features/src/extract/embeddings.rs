@@ -91,7 +91,7 @@ impl EmbeddingParams {
         let file = self.has_file().then(|| disk::hash_file(&base.join(&self.file))).transpose()?;
         Ok(match (file, self.feature_among(features)?) {
             (None, None) => Value::Null,
-            (file, feature) => json!({ "file": file, "feature": feature }),
+            (file, feature) => json!({ "file": file, "feature": feature.map(Feature::identity) }),
         })
     }
 

@@ -13,7 +13,7 @@ fn source() -> DenseRows {
         let base = ((i * 7919 + 13) % 211) as f32 / 16.0;
         match j {
             4 => 3.25,
-            _ if (i * 31 + j * 17) % 23 == 0 => f32::NAN,
+            _ if (i * 31 + j * 17).is_multiple_of(23) => f32::NAN,
             _ => (base + ((i * (j + 3) * 104_729) % 509) as f32 / 32.0) * 10f32.powi(j as i32 % 5 - 2) + j as f32,
         }
     };

@@ -6,20 +6,20 @@ use ratatui::text::Line;
 use ratatui::widgets::Paragraph;
 
 use super::words as own;
-use super::{Experiments, View, list};
+use super::{ExperimentsPage, View, list};
 use crate::app::App;
 use crate::page::{Table, exact};
 use crate::{figures, look, width, words};
 use inkstone_base::language::Language;
 use inkstone_features::experiment::{Effect, Findings};
 use inkstone_report as report;
-use inkstone_report::{DECIMALS, Tone};
+use inkstone_report::{DECIMALS, TextTone};
 
 /// Cells of a mean, a difference, an interval and a probability, each with a space before it.
 const WIDE: [usize; 4] = [9, 9, 20, 8];
 
 /// Draws the table; an interval where there is room for it.
-pub(super) fn draw(app: &App, experiments: &Experiments, findings: &Findings, frame: &mut Frame<'_>, area: Rect) {
+pub(super) fn draw(app: &App, experiments: &ExperimentsPage, findings: &Findings, frame: &mut Frame<'_>, area: Rect) {
     let cells = findings.effects.iter().map(|effect| effect.cells).max().unwrap_or(0);
     let over = format!(" {} {} ", app.say(own::EFFECT_OVER), figures::count(cells));
     let over = width::cut(&over, (area.width as usize).saturating_sub(36));
@@ -47,10 +47,10 @@ pub(super) fn draw(app: &App, experiments: &Experiments, findings: &Findings, fr
         });
         let [difference, interval, p] = shown.unwrap_or_else(|| ["–"; 3].map(str::to_owned));
         let style = match effect.against {
-            None => list::style(Tone::Baseline),
+            None => list::style(TextTone::Baseline),
             Some(c) if c.p_adjusted > 1.0 - findings.confidence => look::PLAIN,
-            Some(c) if c.difference > 0.0 => list::style(Tone::Above),
-            Some(_) => list::style(Tone::Below),
+            Some(c) if c.difference > 0.0 => list::style(TextTone::Above),
+            Some(_) => list::style(TextTone::Below),
         };
         let mean = figures::number(effect.figure, DECIMALS);
         lines.push(Line::styled(

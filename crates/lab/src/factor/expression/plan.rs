@@ -3,7 +3,7 @@
 use anyhow::{Context, Result, bail, ensure};
 
 use super::document::{DOCUMENT_FIELDS, DocumentField, DocumentNode};
-use super::{Expression, Function, NamedArgument, Node, Operator, RESERVED, OptionValue};
+use super::{Expression, Function, NamedArgument, Node, Operator, OptionValue, RESERVED};
 use crate::factor::params::{Aggregate, Control, Decay, LookbackUnit, Params};
 use inkstone_base::data::Kind;
 
@@ -162,12 +162,14 @@ impl Expression {
             bail!("{feature:?} is no field of a document: a condition is made of {fields}");
         }
         match part {
-            Part::Document(node) if node.has_field(DocumentField::SourceWeight) => {
+            PlanPart::Document(node) if node.has_field(DocumentField::SourceWeight) => {
                 bail!("document.source_weight is a weight of factors, no field: a condition is made of {fields}")
             }
-            Part::Document(node) => Ok(node),
-            Part::Constant(number) => bail!("{number} is the same for all documents: a condition is made of {fields}"),
-            Part::Day(_) => bail!("{:?} is a number of days: a condition is made of {fields}", self.text),
+            PlanPart::Document(node) => Ok(node),
+            PlanPart::Constant(number) => {
+                bail!("{number} is the same for all documents: a condition is made of {fields}")
+            }
+            PlanPart::Day(_) => bail!("{:?} is a number of days: a condition is made of {fields}", self.text),
         }
     }
 }

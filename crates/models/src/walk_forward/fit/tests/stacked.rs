@@ -264,7 +264,7 @@ fn a_search_in_each_fold_chooses_among_settings_and_is_noted() {
 
 #[test]
 fn inputs_that_do_not_fit_together_are_refused() {
-    let (market, inputs) = planted(8, 3);
+    let (market, inputs) = planted(8, 6);
     let refused = |rows: &StackedRows<'_>, params: &TextRegression| {
         format!("{:#}", fit_predict(&market.samples, rows, &market.dates, &walk(), params, &inputs.ctx).unwrap_err())
     };
@@ -272,7 +272,7 @@ fn inputs_that_do_not_fit_together_are_refused() {
     assert!(refused(&StackedRows::default(), &ridge).contains("no inputs"));
     let short = DenseRows::new(2, vec![0.0; 4]).unwrap();
     let message = refused(&StackedRows { dense: Some(&short), ..inputs.stacked() }, &ridge);
-    assert!(message.contains("180 samples, but 2 rows of the dense rows"), "{message}");
+    assert!(message.contains("360 samples, but 2 rows of the dense rows"), "{message}");
     let message = refused(&inputs.stacked(), &classifier(Method::Bayes));
     assert!(message.contains("naive Bayes adds up counts") && message.contains("without a sign"), "{message}");
     let split = Split { train: vec![0, 1], test: vec![2], ..Split::default() };
