@@ -391,7 +391,7 @@ fn a_run_that_was_killed_while_it_committed_is_finished() {
         let staged_rejects = desk.put("project/ingest-staging/rejects.jsonl", &rejects);
         let pieces = vec![commit::PartSource::Staged(staged), commit::PartSource::Kept(0), commit::PartSource::Kept(1)];
         let files = vec![(staged_rejects, project.rejects())];
-        let plan = commit::Plan::new(&project, pieces, files, Vec::new(), new_log.clone()).unwrap();
+        let plan = commit::CommitPlan::new(&project, pieces, files, Vec::new(), new_log.clone()).unwrap();
         disk::write_json(&staging.file("plan.json"), &plan).unwrap();
         if steps > 0 {
             // The first moves were made before the kill.
@@ -418,7 +418,8 @@ fn a_plan_that_leads_out_of_the_project_is_not_carried_out() {
     let (project, theirs) = (desk.project(), desk.put("thesis.txt", "mine"));
     let staging = commit::Staging::new(&project);
     let plan = |gone: &str| {
-        let plan = commit::Plan::new(&project, Vec::new(), Vec::new(), vec![project.prices()], desk.log()).unwrap();
+        let plan =
+            commit::CommitPlan::new(&project, Vec::new(), Vec::new(), vec![project.prices()], desk.log()).unwrap();
         let mut text = serde_json::to_value(&plan).unwrap();
         text["gone"] = serde_json::json!([gone]);
         disk::write_json(&staging.file("plan.json"), &text).unwrap();
@@ -430,7 +431,7 @@ fn a_plan_that_leads_out_of_the_project_is_not_carried_out() {
         assert_eq!(fs::read(&theirs).unwrap(), b"mine");
         assert!(!desk.documents().is_empty());
     }
-    assert!(commit::Plan::new(&project, Vec::new(), Vec::new(), vec![theirs], desk.log()).is_err());
+    assert!(commit::CommitPlan::new(&project, Vec::new(), Vec::new(), vec![theirs], desk.log()).is_err());
 }
 
 #[test]

@@ -149,7 +149,7 @@ mod tests {
     use super::*;
     use inkstone_base::data::Document;
     use inkstone_corpus::clean::clean_to_frame;
-    use inkstone_corpus::link::{Field, Link, Via, links_to_frame};
+    use inkstone_corpus::link::{Link, TextField, Via, links_to_frame};
 
     const CODES: [&str; 3] = ["600001.SH", "600002.SH", "600003.SH"];
 
@@ -171,7 +171,7 @@ mod tests {
         let (clean, links) = (Parts::new(dir.path().join("clean")), Parts::new(dir.path().join("links")));
         for (part, docs) in docs.chunks(2).enumerate() {
             let link = |(row, code): (usize, &Code)| {
-                let (field, via) = (Field::Title, Via::Given);
+                let (field, via) = (TextField::Title, Via::Given);
                 Link { row: row as u32, code: code.clone(), field, start: 0, end: 0, via, ambiguous: false }
             };
             let codes = docs.iter().enumerate().flat_map(|(row, doc)| doc.document.codes.iter().map(move |c| (row, c)));

@@ -262,7 +262,9 @@ mod tests {
                 networks.as_array().unwrap().clone()
             };
             assert_eq!(networks.len(), 5);
-            assert!(networks.windows(2).all(|two| two[0]["vectors_until"] <= two[1]["vectors_until"]));
+            assert!(
+                networks.windows(2).all(|two| two[0]["vectors_until"].as_str() <= two[1]["vectors_until"].as_str())
+            );
             assert_ne!(networks[0]["vectors_until"], networks[4]["vectors_until"], "later folds have later vintages");
         }
     }

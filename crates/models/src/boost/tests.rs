@@ -94,7 +94,7 @@ fn a_rule_of_two_columns_is_learned_where_no_line_would_do() {
     }
     let params = BoostParams { trees: 40, ..BoostParams::default() };
     let trees = grown(&x.clone().into(), &BoostGoal::Class { class: &class, classes: 2 }, &params, 2);
-    let scores = trees.scores(&x);
+    let scores = trees.scores(&x.clone().into());
     let right = scores.iter().zip(&class).filter(|(score, class)| (**score > 0.0) == (**class == 1)).count();
     assert!(right >= 119, "{right}");
 }

@@ -203,7 +203,6 @@ fn text_that_cannot_be_learned_from_is_told() {
     assert!(check(|f| (f.model, f.fasttext.dim) = (Model::FastText, 0)).contains("fasttext: "));
     assert!(check(|f| f.model = Model::File).contains("file.path is missing"));
     assert!(check(|f| (f.model, f.textnet.dropout) = (Model::TextCnn, 1.0)).contains("textnet: dropout 1"));
-    assert!(check(|f| (f.model, f.textnet.fixed) = (Model::TextRnn, true)).contains("textnet.fixed"));
     let kind = check(|f| (f.model, f.textnet.kind) = (Model::TextCnn, TextNetKind::TextRnn));
     assert!(kind.contains("textnet.kind is textrnn"), "{kind}");
 }

@@ -108,7 +108,7 @@ pub(super) fn context_of(before: &[u32], length: usize, end: u32, out: &mut Vec<
 
 impl LanguageNet<'_> {
     /// The sum of the losses of a piece, and what it gives on to the next batch.
-    fn loss(&self, leaves: &Leaves, piece: &LanguagePiece) -> Result<(Tensor, Vec<f32>)> {
+    pub(super) fn loss(&self, leaves: &Leaves, piece: &LanguagePiece) -> Result<(Tensor, Vec<f32>)> {
         if !self.recurrent() {
             let features = of_contexts(self.params, leaves, &piece.contexts)?;
             return Ok((self.loss_of(leaves, &features, piece)?, Vec::new()));
