@@ -51,8 +51,10 @@ pub fn unset(text: &str, path: &str) -> Result<String> {
     let Some(span) = Written::read(text)?.span(path)? else { return Ok(text.to_owned()) };
     let start = text[..span.start].rfind('\n').map_or(0, |at| at + 1);
     let (_, key) = path.rsplit_once('.').unwrap_or(("", path));
-    let alone = text[start..span.start].trim_end().strip_suffix('=').is_some_and(|name| name.trim() == key);
-    if !alone {
+    let end = text[span.end..].find('\n').map_or(text.len(), |at| span.end + at);
+    let begins_line = text[start..span.start].trim_end().strip_suffix('=').is_some_and(|name| name.trim() == key);
+    let behind = text[span.end..end].trim_start_matches(',').trim();
+    if !(begins_line && (behind.is_empty() || behind.starts_with('#'))) {
         // Inside an inline table a comment has no place.
         let (table, key) = path.rsplit_once('.').with_context(|| format!("{path} is not a key of a table"))?;
         let mut document = document(text)?;
@@ -66,7 +68,6 @@ pub fn unset(text: &str, path: &str) -> Result<String> {
         at.as_table_like_mut().with_context(|| format!("{path}: {table} is not a table"))?.remove(key);
         return checked(lines_as_in(text, document.to_string()));
     }
-    let end = text[span.end..].find('\n').map_or(text.len(), |at| span.end + at);
     let mut lines = String::new();
     for line in text[start..end].split_inclusive('\n') {
         lines += EXAMPLE;

@@ -90,6 +90,7 @@ impl Vectorizer {
     /// `length` among its own parameters.
     pub fn within(file: &ModelFile) -> Result<Vectorizer> {
         let params: VectorizerParams = file.param("vectorizer")?;
+        params.check().context("the settings of the vectorizer are damaged; train the model again")?;
         let names: Vec<Box<str>> = file.strings("terms")?.into_iter().map(Box::from).collect();
         let df = file.numbers::<u64>("df")?.to_vec();
         let (units, spelling) = (file.strings("units")?, file.numbers::<u32>("spelling")?);
