@@ -55,11 +55,6 @@ impl Preset {
 
     /// Its tables for a project and a target.
     fn tables(self, config: &Config, target: Target) -> Result<String> {
-        let vectors = |what: &str| {
-            format!(
-                "{what} compares vectors, of which no factor is made without a head; add --target label or --target rating"
-            )
-        };
         let factor = target == Target::Factor;
         let target = serde_json::to_value(target)?;
         let fill = |text: &str, feature: &str| {
@@ -76,16 +71,21 @@ impl Preset {
                 fill(include_str!("../../assets/presets/print.toml"), &feature.name)
             }
             Preset::Layers => {
-                ensure!(!factor, vectors("layers"));
+                ensure!(
+                    !factor,
+                    "layers compares vectors, of which no factor is made without a head; add --target label or --target rating"
+                );
                 let feature = contextual(config).context("layers varies a feature with model = \"onnx\"; add one")?;
                 fill(include_str!("../../assets/presets/layers.toml"), &feature.name)
             }
             Preset::Granularity => fill(include_str!("../../assets/presets/granularity.toml"), ""),
             Preset::Eras => {
-                ensure!(!factor, vectors("eras"));
-                let text = fill(include_str!("../../assets/presets/eras.toml"), "");
+                let text = match factor {
+                    true => include_str!("../../assets/presets/eras_factor.toml").to_owned(),
+                    false => fill(include_str!("../../assets/presets/eras.toml"), ""),
+                };
                 match contextual(config) {
-                    Some(feature) => with_bert(&text, feature)?,
+                    Some(feature) => with_bert(&text, feature, factor)?,
                     None => text,
                 }
             }
@@ -98,15 +98,20 @@ fn contextual(config: &Config) -> Option<&Feature> {
     config.feature.iter().find(|feature| feature.model == Model::Onnx)
 }
 
-/// The eras with a contextual model at their end, by the vector of its first token and by the mean of all.
-fn with_bert(text: &str, feature: &Feature) -> Result<String> {
+/// The eras with a contextual model at their end, by the vector of its first token and by the mean of all; learned by a head of their own
+/// if they are to make factors.
+fn with_bert(text: &str, feature: &Feature, factor: bool) -> Result<String> {
     let mut eras: DocumentMut = text.parse()?;
     let model = edit::quoted(&feature.onnx.model.display().to_string());
     let until = feature.onnx.fitted_until.map(|day| format!(", fitted_until = \"{day}\"")).unwrap_or_default();
     let mut bert = String::new();
     for (name, pooling) in [("era_bert_cls", "cls"), ("era_bert_mean", "mean-text")] {
+        let rows = if factor { format!("{name}_rows") } else { name.to_owned() };
+        if factor {
+            bert += &format!("[[feature]]\nname = \"{name}\"\nmodel = \"logistic\"\ninputs = [\"{rows}\"]\n\n");
+        }
         bert += &format!(
-            "[[feature]]\nname = \"{name}\"\nmodel = \"onnx\"\ntruncate = {}\nonnx = {{ model = {model}{until}, pooling = \"{pooling}\" }}\n\n",
+            "[[feature]]\nname = \"{rows}\"\nmodel = \"onnx\"\ntruncate = {}\nonnx = {{ model = {model}{until}, pooling = \"{pooling}\" }}\n\n",
             edit::quoted(&feature.truncate.to_string()),
         );
         let experiment =
@@ -147,6 +152,11 @@ mod tests {
         assert_eq!((experiment.target, experiment.features.len()), (Target::Rating, 8));
         assert_eq!(eras.find_feature("era_bert_mean").unwrap().truncate.to_string(), "head:64");
         assert!(eras.find_feature("era_bert_cls").unwrap().onnx.fitted_until.is_some());
+        let of_factor = added(Preset::Eras, Target::Factor).unwrap();
+        let experiment = of_factor.find_experiment("eras").unwrap();
+        let heads = experiment.features.iter().map(|name| of_factor.find_feature(name).unwrap());
+        assert!(heads.clone().all(Feature::learns) && heads.count() == 8);
+        assert_eq!(of_factor.find_feature("era_bert_cls").unwrap().inputs, ["era_bert_cls_rows"]);
         let layers = added(Preset::Layers, Target::Label).unwrap();
         let experiment = layers.find_experiment("layers").unwrap();
         assert_eq!(
@@ -180,12 +190,8 @@ mod tests {
 
     #[test]
     fn what_a_preset_lacks_is_named() {
-        for (preset, target, words) in
-            [(Preset::Eras, Target::Factor, "--target rating"), (Preset::Layers, Target::Factor, "--target rating")]
-        {
-            let error = format!("{:#}", added(preset, target).unwrap_err());
-            assert!(error.contains(words), "{error}");
-        }
+        let error = format!("{:#}", added(Preset::Layers, Target::Factor).unwrap_err());
+        assert!(error.contains("--target rating"), "{error}");
         let bare = Config::default();
         let error = Preset::Layers.added_to("", &bare, Target::Label).unwrap_err().to_string();
         assert!(error.contains("model = \"onnx\"; add one"), "{error}");

@@ -16,7 +16,10 @@ pub(super) fn check(bytes: &[u8]) {
         let written = edit::Written::read(&changed).expect("an edit leaves TOML");
         // Lines end as those of the file do.
         let value = value.trim().replace("\r\n", "\n");
-        assert!(written.get(path).is_some_and(|found| found.replace("\r\n", "\n") == value), "{path} = {value} in {changed:?}");
+        assert!(
+            written.get(path).is_some_and(|found| found.replace("\r\n", "\n") == value),
+            "{path} = {value} in {changed:?}"
+        );
         assert_eq!(edit::set(&changed, path, value).expect("an edit can be repeated"), changed);
         let out = edit::unset(&changed, path).expect("what was set can be taken out");
         assert_eq!(edit::Written::read(&out).expect("an edit leaves TOML").get(path), None, "{path} in {out:?}");
