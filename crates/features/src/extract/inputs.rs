@@ -284,7 +284,7 @@ mod tests {
 
     /// True if the text of a day is good news.
     fn is_good(t: u64) -> bool {
-        (t * 7 + t / 5) % 3 == 0
+        (t * 7 + t / 5).is_multiple_of(3)
     }
 
     /// A corpus of one text a day, whose news comes true two days later; from day `torn` on texts and prices are others.

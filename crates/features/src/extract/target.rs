@@ -268,20 +268,20 @@ impl Target {
 /// The targets of the documents of a corpus.
 pub(super) enum TargetValues<'a> {
     /// By trading day and security.
-    OfMarket(Panel),
+    Market(Panel),
     /// Of the documents: the names of the classes where labels are classes.
-    OfLabels(&'a [String]),
-    OfNumbers,
-    OfRatings,
+    Labels(&'a [String]),
+    Numbers,
+    Ratings,
 }
 
 impl<'a> TargetValues<'a> {
     pub(super) fn new(feature: &'a Feature, market: &Market) -> Result<TargetValues<'a>> {
         Ok(match feature.target.of {
-            TargetOf::Label => TargetValues::OfLabels(&feature.classes.labels),
-            TargetOf::Number => TargetValues::OfNumbers,
-            TargetOf::Rating => TargetValues::OfRatings,
-            _ => TargetValues::OfMarket(market_values(&feature.target, market)?),
+            TargetOf::Label => TargetValues::Labels(&feature.classes.labels),
+            TargetOf::Number => TargetValues::Numbers,
+            TargetOf::Rating => TargetValues::Ratings,
+            _ => TargetValues::Market(market_values(&feature.target, market)?),
         })
     }
 
@@ -289,16 +289,16 @@ impl<'a> TargetValues<'a> {
     pub(super) fn value(&self, document: &ReadDocument, date: usize, securities: &[usize]) -> f64 {
         let text = document.target.as_deref().map(str::trim);
         match self {
-            TargetValues::OfMarket(panel) => {
+            TargetValues::Market(panel) => {
                 mean(securities.iter().map(|&i| panel.at(date, i)).filter(|value| value.is_finite()))
             }
-            TargetValues::OfLabels(names) => {
+            TargetValues::Labels(names) => {
                 text.and_then(|text| names.iter().position(|name| name == text)).map_or(f64::NAN, |class| class as f64)
             }
-            TargetValues::OfNumbers => {
+            TargetValues::Numbers => {
                 text.and_then(|text| text.parse().ok()).filter(|number: &f64| number.is_finite()).unwrap_or(f64::NAN)
             }
-            TargetValues::OfRatings => text.map_or(f64::NAN, rating::number),
+            TargetValues::Ratings => text.map_or(f64::NAN, rating::number),
         }
     }
 }
