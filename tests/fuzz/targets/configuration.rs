@@ -15,11 +15,9 @@ pub(super) fn check(bytes: &[u8]) {
     if let Some(changed) = plain.then(|| edit::set(text, path, value).ok()).flatten() {
         let written = edit::Written::read(&changed).expect("an edit leaves TOML");
         // Lines end as those of the file do.
-        let value = value.trim().replace("\r\n", "\n");
-        assert!(
-            written.get(path).is_some_and(|found| found.replace("\r\n", "\n") == value),
-            "{path} = {value} in {changed:?}"
-        );
+        let lines = |text: &str| text.trim().replace("\r\n", "\n");
+        let found = written.get(path).map(lines);
+        assert!(found.is_some_and(|found| found == lines(value)), "{path} = {value} in {changed:?}");
         assert_eq!(edit::set(&changed, path, value).expect("an edit can be repeated"), changed);
         let out = edit::unset(&changed, path).expect("what was set can be taken out");
         assert_eq!(edit::Written::read(&out).expect("an edit leaves TOML").get(path), None, "{path} in {out:?}");
