@@ -116,7 +116,7 @@ pub(super) fn problems(config: &Config) -> Vec<Problem> {
         names_in(section, &names, &mut problems);
     }
     for (i, feature) in config.feature.iter().enumerate() {
-        if let Err(error) = feature.check() {
+        if let Err(error) = feature.check().and_then(|()| feature.check_settings()) {
             problems.push(Problem::new(format!("feature[{i}]"), format!("{error:#}")));
         }
         if let Err(error) = feature.embeddings.feature_among(&config.feature) {

@@ -170,7 +170,6 @@ impl Feature {
             "truncate = {:?}: rows of windows are put together for lexicon, file and onnx alone; other models read all of a text as it is",
             self.truncate.to_string()
         );
-        self.check_settings()?;
         if self.learns() {
             self.classes.check().map_err(|error| name_keys("classes", &error))?;
             self.target.check(self)?;
@@ -178,8 +177,8 @@ impl Feature {
         (self.model.entry().check)(self)
     }
 
-    /// Fails where a setting is given that the model does not read.
-    fn check_settings(&self) -> Result<()> {
+    /// Fails where a setting is given that the model does not read. Cells of experiments may have some: those of the model that they vary.
+    pub fn check_settings(&self) -> Result<()> {
         let entry = self.model.entry();
         ensure!(
             self.inputs.is_empty() || entry.method.is_some(),
@@ -187,7 +186,7 @@ impl Feature {
             json!(self.model)
         );
         let (given, defaults) = (json!(self), json!(Feature::default()));
-        let head = if entry.combines_windows { &EXPERIMENT_HEAD[..] } else { &[] };
+        let head = if entry.learns_from_returns { &[][..] } else { &EXPERIMENT_HEAD[..] };
         let read = ["name", "inputs"].iter().chain(&EVERY_MODEL).chain(entry.settings).chain(head);
         let read: Vec<&str> = read.copied().collect();
         let settings = given.as_object().into_iter().flatten();

@@ -375,9 +375,10 @@ mod tests {
         let mut other = feature("tone", &[]);
         other.tfidf.min_df = DfLimit::Count(7);
         assert_eq!(other.identity(), feature("tone", &[]).identity());
-        let error = other.check().unwrap_err().to_string();
+        let error = other.check_settings().unwrap_err().to_string();
         assert!(error.contains("tfidf is not for model = \"lexicon\"") && error.contains("reads lexicon"), "{error}");
-        let error = Feature { inputs: vec!["tone".into()], ..feature("tone", &[]) }.check().unwrap_err().to_string();
+        let error =
+            Feature { inputs: vec!["tone".into()], ..feature("tone", &[]) }.check_settings().unwrap_err().to_string();
         assert!(error.contains("inputs are for ridge, logistic, bayes, svm and boosted"), "{error}");
     }
 }
