@@ -377,7 +377,9 @@ fn a_corpus_without_the_target_is_refused_by_name() {
     assert!(error.contains("classes.labels = [\"差\", \"好\"]") && error.contains("\"中性\" ("), "{error}");
     // Networks say which label their windows lack.
     let ends = ClassParams { labels: ["下跌", "利好"].map(str::to_owned).to_vec(), ..ClassParams::default() };
-    let error = error_of(&labelled(planted), &Feature { classes: ends, ..classifier(Model::TextCnn) });
+    let mut network = Feature { classes: ends, ..classifier(Model::TextCnn) };
+    network.walk_forward.min_train_rows = 5;
+    let error = error_of(&labelled(planted), &network);
     assert!(error.contains("no document with the label \"下跌\""), "{error}");
     let mut without_prices = labelled(planted);
     without_prices.market = None;
