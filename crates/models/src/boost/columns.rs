@@ -42,7 +42,7 @@ impl Column {
     }
 }
 
-/// In the sparse part a value of 0 is not there, as sparse input is to XGBoost; in the dense part all values are there.
+/// A value of 0 is not there: in the sparse part as sparse input is to XGBoost, in the dense part a missing value, which counts as the mean.
 impl Columns for TwoWay<'_> {
     fn rows(&self) -> usize {
         self.x.rows()
@@ -56,8 +56,10 @@ impl Columns for TwoWay<'_> {
         let Column { rows, values, reader } = column;
         match (j.checked_sub(self.transposed.rows()), self.x.dense()) {
             (Some(j), Some(view)) => {
-                values.extend(reader.dense(view, j).iter().map(|&value| value as f32));
-                rows.extend(0..values.len() as u32);
+                for (i, &value) in (0..).zip(reader.dense(view, j)).filter(|(_, value)| **value != 0.0) {
+                    rows.push(i);
+                    values.push(value as f32);
+                }
             }
             _ => {
                 for (i, value) in self.transposed.row(j).iter().filter(|(_, value)| *value != 0.0) {

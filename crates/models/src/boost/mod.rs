@@ -137,8 +137,8 @@ impl Boosted {
             }
         }
         for (value, &j) in values.iter_mut().zip(&self.columns).rev() {
-            let Some(of_column) = row.dense_value(j) else { break };
-            *value = of_column as f32;
+            let Some(found) = row.dense_value(j) else { break };
+            *value = if found == 0.0 { f32::NAN } else { found as f32 };
         }
     }
 }

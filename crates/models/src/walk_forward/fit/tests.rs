@@ -236,7 +236,7 @@ fn every_classifier_finds_a_planted_tone_with_two_classes_or_three() {
         {
             let mut params = classifier(method);
             params.classes = ClassParams { middle, calibrate, ..ClassParams::default() };
-            params.estimator.boosted.trees = 25;
+            params.estimator.boosted.trees = 50;
             params.estimator.boosted.max_depth = 3;
             params.estimator.linear.tolerance = 1e-4;
             let (predictions, _) = market.run(&walk(), &params, 2).unwrap();
