@@ -279,6 +279,23 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
+    /// Computes the features that these features learn on, and all that those need.
+    fn extract_inputs_of<'n>(&mut self, names: impl Iterator<Item = &'n String>, store: &Store) -> Result<()> {
+        let mut needed: BTreeSet<&str> = BTreeSet::new();
+        let mut open: Vec<&str> = names.map(String::as_str).collect();
+        while let Some(name) = open.pop() {
+            let inputs = self.config.find_feature(name)?.input_features().map(|input| input.feature);
+            open.extend(inputs.filter(|input| needed.insert(input)));
+        }
+        for feature in in_order_of_inputs(&self.config.feature)? {
+            if needed.contains(feature.name.as_str()) {
+                let set = self.extract_one(feature, store)?;
+                self.sets.insert(feature.name.clone(), set);
+            }
+        }
+        Ok(())
+    }
+
     fn extract_one(&mut self, feature: &Feature, store: &Store) -> Result<Key> {
         let key = self.extract_key(feature)?;
         let id = StageId::Extract(feature.name.clone());

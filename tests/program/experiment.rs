@@ -172,7 +172,10 @@ fn any_setting_is_compared_and_one_without_effect_has_p_1() {
     let returns = experiment(copy.path(), "returns");
     assert_eq!(returns["cells"].as_array().unwrap().len(), 4);
     let short = effect(&returns, "head:5c -title");
-    assert!(short["against"]["difference"].as_f64().unwrap() < 0.0, "{short}");
+    let against = |figure: &str| short["against"][figure].as_f64().unwrap();
+    let interval = ["low", "high"].map(|end| short["against"]["interval"][end].as_f64().unwrap());
+    assert!(interval[0] < against("difference") && against("difference") < interval[1], "{short}");
+    assert!((0.0..=1.0).contains(&against("p")) && against("p") <= against("p_adjusted"), "{short}");
     let list = run(copy.path(), &["ledger", "list", "--headless"]).finished();
     let name = "returns · tone · negation_window=0 · head:5c -title";
     assert!(list["trials"].as_array().unwrap().iter().any(|trial| trial["factor"] == name), "{list:#}");
@@ -211,6 +214,6 @@ fn a_preset_is_written_once_and_run() {
     assert!(written.contains("name = \"granularity\"") && written.starts_with(&before[..200]), "{written}");
     run(copy.path(), &preset).finished();
     assert_eq!(fs::read_to_string(&config).unwrap(), written, "it is there already");
-    let refusal = run(copy.path(), &["experiment", "--headless", "--preset", "eras"]).refusal();
-    assert_says(&refusal, &["eras compares vectors", "--target rating"]);
+    let refusal = run(copy.path(), &["experiment", "--headless", "--preset", "layers"]).refusal();
+    assert_says(&refusal, &["layers compares vectors", "--target rating"]);
 }

@@ -46,7 +46,7 @@ impl ExperimentRun<'_> {
         let key = Key::of_json(&(
             (version::EXPERIMENT, version::EXTRACT),
             "cell",
-            cell,
+            (cell, run.input_keys(cell)?),
             rules,
             inputs.tokenizer,
             run.corpus,

@@ -59,6 +59,7 @@ pub fn experiments(
         run.market = Some(market(&run.project, &securities(&run.project)?)?);
     }
     let store = Store::open(&run.project.store())?;
+    run.extract_inputs_of(chosen.iter().flat_map(|params| &params.features), &store)?;
     let in_use = feature_sets(config, &run.project)?;
     let mut findings = Vec::new();
     for params in chosen {

@@ -105,11 +105,18 @@ impl ExperimentRun<'_> {
                     "onnx.output = \"embedding\" gives vectors, of which no factor can be made; take \"scores\", or target = \"label\""
                 );
             }
-            Target::Label | Target::Rating => ensure!(
-                dense(model) || counted(model),
-                "the values of the feature depend on returns; for labels take a model of words (tfidf, logistic, bayes, svm, boosted, \
-                 ridge), of vectors (lsa, word2vec, glove, fasttext, file, onnx), lexicon or surprise"
-            ),
+            Target::Label | Target::Rating => {
+                ensure!(
+                    dense(model) || counted(model),
+                    "the values of the feature depend on returns; for labels take a model of words (tfidf, logistic, bayes, svm, \
+                     boosted, ridge), of vectors (lsa, word2vec, glove, fasttext, file, onnx), lexicon or surprise"
+                );
+                ensure!(
+                    cell.inputs.is_empty(),
+                    "labels are learned on the rows of a feature itself: name {} in features, or take target = \"factor\"",
+                    cell.inputs.join(", ")
+                );
+            }
         }
         Ok(())
     }

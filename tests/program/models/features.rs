@@ -197,7 +197,7 @@ fn a_value_of_a_model_that_saw_later_text_is_refused() {
     let desk = desk();
     // Fitted on texts of January to March 2024, the last of them later than the news.
     classifier(&desk, "2024", &[]);
-    assert_says(&desk.run().refusal(), &["cnn", "were not known before", "was known at 2024-03-28 14:30:00"]);
+    assert_says(&desk.run().refusal(), &["were not known before", "was known at 2024-03-28 14:30:00"]);
     // A day that is stated cannot be earlier than what the file says.
     edit(&desk.folder().join("workbench.toml"), "\"tone.model\"", "\"tone.model\", fitted_until = \"2023-12-31\"");
     assert_says(&desk.run().refusal(), &["was trained on text until 2024-03-28 14:30:00", "leave it out"]);
