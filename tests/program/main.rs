@@ -19,6 +19,7 @@ mod folders;
 #[cfg(unix)]
 mod fronts;
 mod hostile;
+mod inputs;
 mod labels;
 mod laboratory;
 mod locks;

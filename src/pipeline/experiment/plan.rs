@@ -57,7 +57,9 @@ impl ExperimentRun<'_> {
         varied.feature.name = name_of(feature, settings, changes, &varied.feature.kinds)?;
         let cell = &varied.feature;
         let named = GridCell { stage: cell.name.clone(), ..GridCell::new(&feature.name, &self.paths(), values) };
-        let reading = Key::of_json(&(&cell.kinds, &cell.truncate, cell.masks_names(), &cell.tfidf, &varied.tokenizer));
+        let gate = (&cell.within, &cell.only);
+        let reading = (&cell.kinds, &cell.truncate, gate, cell.masks_names(), &cell.tfidf, &varied.tokenizer);
+        let reading = Key::of_json(&reading);
         Ok(PlannedCell { of: feature.name.clone(), named, reading, varied })
     }
 

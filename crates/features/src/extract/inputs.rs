@@ -63,6 +63,11 @@ fn add_after_inputs<'a>(
         "features learn on each other in a circle: {}; take one out of its inputs",
         path.join(" → ")
     );
+    ensure!(
+        !feature.inputs.iter().any(|input| input == WORDS) || features.iter().all(|other| other.name != WORDS),
+        "feature {:?} learns on {WORDS}, the words of the text, and a feature has this name too: give that one another",
+        feature.name
+    );
     for input in feature.input_features() {
         let Some(read) = features.iter().find(|other| other.name == input.feature) else {
             let others: Vec<&str> = features.iter().map(|f| f.name.as_str()).filter(|n| *n != feature.name).collect();
