@@ -69,7 +69,7 @@ fn a_head_on_other_features_makes_a_factor_and_is_explained_by_them() {
         let table = fs::read_to_string(copy.path().join(format!("exports/wide/{name}.csv"))).unwrap();
         let mut rows = table.lines().map(|line| line.split(',').collect::<Vec<&str>>());
         let codes = rows.next().unwrap();
-        let last = rows.filter(|row| row[1..].iter().any(|value| !value.is_empty())).next_back().unwrap();
+        let last = rows.rfind(|row| row[1..].iter().any(|value| !value.is_empty())).unwrap();
         let place = 1 + last[1..].iter().position(|value| !value.is_empty()).unwrap();
         let flags = ["trace", name, "--date", last[0], "--code", codes[place]];
         let traced = run(copy.path(), &flags).finished();
