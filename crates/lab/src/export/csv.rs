@@ -94,7 +94,7 @@ mod tests {
             String::from_utf8(out).unwrap(),
             "\u{feff}date,time,\"a \"\"name\"\"\",real,count,flag\n\
              2024-03-01,2024-03-01,\"a,b\",-2.0,1,true\n\
-             ,,\"\",1e300,-2,false\n\
+             ,,\"\",1e+300,-2,false\n\
              ,,,-inf,3,true\n\
              ,,\"\"\"甲\"\"\n乙\",0.30000000000000004,4,true\n\
              ,,丙,,9223372036854775807,true\n"
