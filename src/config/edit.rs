@@ -20,7 +20,7 @@ type PathStep<'p> = (&'p str, Option<usize>);
 
 /// Puts `value`, a TOML value, at `path`. Tables on the way are made.
 pub fn set(text: &str, path: &str, value: &str) -> Result<String> {
-    let value = &lines_as_in(text, value.trim().replace("\r\n", "\n"));
+    let value = &lines_as_in(text, value.trim().replace('\r', ""));
     // The parser would skip a byte order mark, which no later value of a file may have.
     let parsed = value.parse::<Value>().ok().filter(|_| !value.starts_with('\u{feff}'));
     let parsed = parsed.with_context(|| format!("{value:?} is not a TOML value"))?;

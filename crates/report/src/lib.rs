@@ -5,12 +5,12 @@
 //!
 //! ```
 //! use inkstone_lab::backtest::Outcome;
-//! use inkstone_report::{FactorPage, factor_html};
+//! use inkstone_report::{FactorReport, factor_html};
 //!
 //! let outcome = Outcome { factor: "tone".to_owned(), ..Outcome::default() };
 //! let manifest = &serde_json::Value::Null;
 //! let page =
-//!     FactorPage { outcome: &outcome, events: None, verdicts: &[], looks: None, experiments: &[], manifest, note: "" };
+//!     FactorReport { outcome: &outcome, events: None, verdicts: &[], looks: None, experiments: &[], manifest, note: "" };
 //! assert!(factor_html(&page)?.starts_with("<!doctype html>"));
 //! # anyhow::Ok(())
 //! ```

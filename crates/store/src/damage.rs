@@ -267,12 +267,12 @@ fn ids_digests_and_bytes_are_those_of_the_format() {
         format!("{} {sum:08x}", file.strip_prefix(&rows).unwrap().display())
     });
     let expected = [
-        "782e311cc636e8d211c8fd58749dabab/2d3adedff11b61f14c886e35afa03673-61125ce6e92de52b912c1473794eab38.rows 0b7627be",
-        "782e311cc636e8d211c8fd58749dabab/48fc721fbbc172e0925fa27af1671de2-b45d84d3c0157f39d83c667a17261ac2.rows b929f957",
-        "782e311cc636e8d211c8fd58749dabab/header 4a6d6be9",
-        "f9b15ae1ab7f0f80e615c957e7e7e51e/2d3adedff11b61f14c886e35afa03673-dd1e95cb8a27fb669dfc59cba2f23c06.rows 8c026f79",
-        "f9b15ae1ab7f0f80e615c957e7e7e51e/48fc721fbbc172e0925fa27af1671de2-a0529e83913c3d2cb93a1022944d951a.rows 5cdcc187",
-        "f9b15ae1ab7f0f80e615c957e7e7e51e/header b5f8006a",
+        "3bf6dda701432c014f42a595671d45ff/2d3adedff11b61f14c886e35afa03673-61125ce6e92de52b912c1473794eab38.rows c45f13f6",
+        "3bf6dda701432c014f42a595671d45ff/48fc721fbbc172e0925fa27af1671de2-b45d84d3c0157f39d83c667a17261ac2.rows 7600cd1f",
+        "3bf6dda701432c014f42a595671d45ff/header ae5138f6",
+        "610c71b92212c34c8a7c487f4121fb49/2d3adedff11b61f14c886e35afa03673-dd1e95cb8a27fb669dfc59cba2f23c06.rows 9d88f93b",
+        "610c71b92212c34c8a7c487f4121fb49/48fc721fbbc172e0925fa27af1671de2-a0529e83913c3d2cb93a1022944d951a.rows 4d5657c5",
+        "610c71b92212c34c8a7c487f4121fb49/header e835835a",
     ];
     assert_eq!(files.collect::<Vec<_>>(), expected);
 }
@@ -282,7 +282,7 @@ fn a_store_of_another_format_is_refused_and_left_alone() {
     let dir = tempfile::tempdir().unwrap();
     let sets = sets_of(dir.path());
     let current = dir.path().join("current");
-    for format in [0, 1, 3] {
+    for format in [0, 2, 4] {
         std::fs::write(&current, format!("format {format}\ndb-000001\n")).unwrap();
         let before = files_below(dir.path());
         let reader = Reader::new(dir.path());
@@ -294,13 +294,13 @@ fn a_store_of_another_format_is_refused_and_left_alone() {
         ];
         for refused in refused {
             let refused = refused.unwrap().to_string();
-            for part in [&*format!("is of format {format}, and this version reads format 2"), "remove that folder"] {
+            for part in [&*format!("is of format {format}, and this version reads format 3"), "remove that folder"] {
                 assert!(refused.contains(part), "{refused}");
             }
         }
         assert_eq!(files_below(dir.path()), before);
     }
-    std::fs::write(&current, "format 2\ndb-000001\n").unwrap();
+    std::fs::write(&current, "format 3\ndb-000001\n").unwrap();
     let store = Store::open(dir.path()).unwrap();
     assert!(sets.iter().all(|(spec, rows)| read_all(&store, &spec.id()).iter().eq(rows.values())));
 }

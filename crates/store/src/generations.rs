@@ -16,7 +16,7 @@ use inkstone_base::disk;
 use inkstone_base::lock::{self, Attempt, Lock, take_within};
 
 /// Format of the stores that this version writes and reads.
-const FORMAT: u32 = 2;
+const FORMAT: u32 = 3;
 
 /// A store's folder, held for as long as this lives.
 pub(super) struct Generations {

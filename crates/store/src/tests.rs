@@ -258,7 +258,7 @@ fn compaction_gives_back_what_was_overwritten_and_keeps_what_is_wanted() {
     let dir = tempfile::tempdir().unwrap();
     let mut store = Store::open(dir.path()).unwrap();
     let kept = spec("kept", RowKind::Dense { dim: 256 });
-    let other = spec("other", RowKind::Dense { dim: 256 });
+    let other = SetSpec { params: serde_json::json!({"dim": 5}), ..spec("other", RowKind::Dense { dim: 256 }) };
     let order = [key("batch", 0), key("batch", 1)];
     for round in 0..20 {
         for spec in [&kept, &other] {

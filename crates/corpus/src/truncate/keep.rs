@@ -11,7 +11,7 @@ use inkstone_text::{Cut, Mode, Segmenter, truncate_text};
 pub struct KeptText {
     /// Bytes kept: half-open, ascending, apart, on character boundaries.
     pub bytes: Vec<Range<usize>>,
-    /// Weight of the part among the windows of its text, as [`View::weight`](super::View::weight).
+    /// Weight of the part among the windows of its text, as [`TokenView::weight`](super::TokenView::weight).
     pub weight: f64,
 }
 
