@@ -105,19 +105,20 @@ fn main() -> Result<()> {
 
 /// Name, peer, parameters.
 fn contenders() -> Vec<(&'static str, &'static str, EstimatorParams)> {
-    let of = |method| EstimatorParams { method, ..EstimatorParams::default() };
-    let (mut logistic, mut elastic, mut svm) = (of(Method::Logistic), of(Method::Logistic), of(Method::Svm));
+    let params = |method| EstimatorParams { method, ..EstimatorParams::default() };
+    let (mut logistic, mut elastic, mut svm) =
+        (params(Method::Logistic), params(Method::Logistic), params(Method::Svm));
     logistic.linear.tolerance = 1e-5;
     elastic.linear.tolerance = 1e-4;
     elastic.linear.l1_ratio = 0.5;
     svm.linear.tolerance = 1e-4;
-    let mut boosted = of(Method::Boosted);
+    let mut boosted = params(Method::Boosted);
     boosted.boosted.trees = 20;
     boosted.boosted.max_features = 0;
     vec![
         ("logistic", "scikit-learn", logistic),
         ("elastic", "scikit-learn", elastic),
-        ("bayes", "scikit-learn", of(Method::Bayes)),
+        ("bayes", "scikit-learn", params(Method::Bayes)),
         ("svm", "scikit-learn", svm),
         ("boosted", "xgboost", boosted.clone()),
         ("boosted", "lightgbm", boosted),

@@ -149,7 +149,7 @@ pub struct Experiment {
     /// Write a published comparison into the configuration, with the features that it needs, and run it.
     #[arg(long, conflicts_with = "name")]
     pub preset: Option<crate::config::Preset>,
-    /// What judges the cells of a preset.
+    /// Figure that judges the cells of a preset.
     #[arg(long, requires = "preset", default_value = "factor")]
     pub target: inkstone_features::experiment::Target,
 }

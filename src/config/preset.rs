@@ -53,7 +53,7 @@ impl Preset {
         Ok(Some(text))
     }
 
-    /// Its tables for a project and a target.
+    /// Tables of the preset as TOML, for a project and a target.
     fn tables(self, config: &Config, target: Target) -> Result<String> {
         let factor = target == Target::Factor;
         let target = serde_json::to_value(target)?;

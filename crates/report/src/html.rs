@@ -174,7 +174,7 @@ fn setting_head(path: &str, findings: &Findings) -> String {
     if path == TRUNCATE { both(words::STRATEGY) } else { text(short(path, &findings.vary)) }
 }
 
-/// What each value of each setting does, setting by setting.
+/// Table of the effect of each value of each setting.
 fn effects(findings: &Findings) -> String {
     let measure = both_of(Language::ALL.map(|language| words::measure(findings, language)));
     let mut heads = vec![head_of(&both(words::SETTING), true), head_of(&both(words::VALUE), true)];

@@ -1,4 +1,4 @@
-//! What tests read of pages and charts.
+//! Helpers of tests that read pages and charts.
 
 use std::collections::BTreeSet;
 

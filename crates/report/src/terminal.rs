@@ -422,7 +422,7 @@ fn table(findings: &Findings, width: usize, language: Language) -> Vec<StyledLin
     lines
 }
 
-/// What each value of each setting does, a line a value.
+/// Effects of settings on the figure, one line for each value.
 fn effects(findings: &Findings, width: usize, language: Language) -> Vec<StyledLine> {
     let named = findings.effects.iter().map(|effect| width::width(&effect_label(findings, effect))).max().unwrap_or(0);
     let named = named.min(width.saturating_sub(40).max(8));

@@ -107,7 +107,7 @@ pub struct NetClasses {
     /// Word vectors to begin with: a model of this program, or word2vec's text or binary format.
     #[arg(long, value_name = "FILE")]
     pub pretrained: Option<PathBuf>,
-    /// What training does with the pretrained vectors: tuned (changes them), static (keeps them) or both (two vectors a word, one of each).
+    /// Treatment of the pretrained vectors in training: tuned (changes them), static (keeps them) or both (two vectors a word, one of each).
     #[arg(long, value_enum, default_value_t)]
     pub channels: Channels,
     /// Values of a word vector. Default: those of the pretrained vectors, else 100.
@@ -143,7 +143,7 @@ pub struct TextCnn {
     /// Filters of each width.
     #[arg(long, value_name = "N", default_value_t = TextNetParams::default().maps, value_parser = flag::<usize>("feature.textnet.maps"))]
     pub maps: usize,
-    /// What of a filter tells the class: max (its largest value over the text) or mean.
+    /// Pooling of a filter over the text: max (its largest value over the text) or mean.
     #[arg(long, value_enum, default_value_t)]
     pub pool: Pool,
 }

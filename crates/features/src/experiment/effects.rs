@@ -10,7 +10,7 @@ use inkstone_base::bootstrap::{Comparison, compare};
 /// The setting that stands for the feature of a cell.
 const FEATURE: &str = "feature";
 
-/// What one value of a setting does, whatever the others are.
+/// Effect of one value of a setting on the figure, averaged over the other settings.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Effect {
     /// Path of the setting; `feature` for which feature it is.

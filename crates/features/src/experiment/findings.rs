@@ -38,7 +38,7 @@ pub struct Findings {
     pub vary: Vec<String>,
     /// Cells, in the order of features and combinations of settings.
     pub cells: Vec<Cell>,
-    /// What each value of each setting does to the figure; none where one thing alone varies.
+    /// Effect of each value of each setting on the figure; empty where a single setting varies.
     pub effects: Vec<Effect>,
     pub skipped: Vec<Skipped>,
     pub overlap: Overlap,
@@ -48,7 +48,7 @@ pub struct Findings {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Cell {
     pub feature: String,
-    /// Its settings in one line: `layers=last:4 · pooling=cls`.
+    /// Settings of the cell in one line: `layers=last:4 · pooling=cls`.
     pub setting: String,
     /// The value of each setting of [`Findings::vary`].
     pub values: Vec<String>,

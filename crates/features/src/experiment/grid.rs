@@ -25,7 +25,7 @@ pub struct Grid {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct GridCell {
     pub feature: String,
-    /// Its settings in one line: `layers=last:4 · pooling=cls`.
+    /// Settings of the cell in one line: `layers=last:4 · pooling=cls`.
     pub setting: String,
     /// The value of each setting of [`Grid::vary`].
     pub values: Vec<String>,
@@ -42,7 +42,7 @@ impl GridCell {
         GridCell { feature: feature.to_owned(), setting, values, stage, state: CellState::Waiting }
     }
 
-    /// Its feature and its settings.
+    /// Feature and settings of the cell.
     pub fn name(&self) -> String {
         cell_name(&self.feature, &self.setting)
     }

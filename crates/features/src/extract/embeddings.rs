@@ -86,7 +86,7 @@ impl EmbeddingParams {
         Ok(Some(found))
     }
 
-    /// What the vectors depend on, as part of a key: null where none are given.
+    /// Key of the source of the vectors, as JSON; null where no vectors are given.
     pub fn key(&self, features: &[Feature], base: &Path) -> Result<Value> {
         let file = self.has_file().then(|| disk::hash_file(&base.join(&self.file))).transpose()?;
         Ok(match (file, self.feature_among(features)?) {
@@ -132,9 +132,9 @@ impl EmbeddingParams {
 pub(super) enum Embeddings<'a> {
     /// None: the networks begin by chance.
     None,
-    /// Those of a file for all folds.
+    /// Vectors of a file, the same for all folds.
     File(GivenVectors),
-    /// Those of a feature, by fold.
+    /// Vectors of a feature, by fold.
     Vintages(Box<EarlierVintages<'a>>),
 }
 

@@ -156,7 +156,7 @@ pub(super) fn some_fold_fitted(feature: &Feature, folds: &[FoldReport]) -> Resul
     if folds.iter().any(|fold| fold.fitted_until.is_some()) {
         return Ok(());
     }
-    let of = feature.target.of.name();
+    let target = feature.target.of.name();
     let windows_without = |label: &String| folds.iter().filter(|fold| fold.missing.contains(label)).count();
     let ends = [feature.classes.labels.first(), feature.classes.labels.last()].into_iter().flatten();
     if let Some(label) = ends.max_by_key(|label| windows_without(label)).filter(|label| windows_without(label) > 0) {
@@ -171,8 +171,8 @@ pub(super) fn some_fold_fitted(feature: &Feature, folds: &[FoldReport]) -> Resul
     let most = folds.iter().map(|fold| fold.train_rows).max().unwrap_or(0);
     let unlabelled: usize = folds.iter().map(|fold| fold.unlabelled).sum();
     bail!(
-        "feature {:?} learns nothing: of {} training windows none has walk_forward.min_train_rows = {} documents with a {of}, the \
-         fullest has {most} ({unlabelled} documents without a {of} over all windows); lengthen train_days, lower \
+        "feature {:?} learns nothing: of {} training windows none has walk_forward.min_train_rows = {} documents with a {target}, the \
+         fullest has {most} ({unlabelled} documents without a {target} over all windows); lengthen train_days, lower \
          min_train_rows, or see that {} (target)",
         feature.name,
         folds.len(),
@@ -240,9 +240,9 @@ impl GivenTargets {
 
     /// Says why no document has the target, and the way out.
     fn lacking(&self, feature: &Feature) -> String {
-        let of = feature.target.of;
-        let field = if of == TargetOf::Rating { "rating" } else { "label" };
-        let start = format!("feature {:?} learns a {} (target.of)", feature.name, of.name());
+        let kind = feature.target.of;
+        let field = if kind == TargetOf::Rating { "rating" } else { "label" };
+        let start = format!("feature {:?} learns a {} (target.of)", feature.name, kind.name());
         if self.documents == 0 {
             return format!(
                 "{start}, but no document has a {field}: name its column in the [[source]] of the documents, [source.columns] {field} = \
@@ -250,7 +250,7 @@ impl GivenTargets {
             );
         }
         let texts: Vec<String> = self.texts.iter().map(|(text, n)| format!("{text:?} ({n})")).collect();
-        let wanted = match of {
+        let wanted = match kind {
             TargetOf::Label => format!("one of classes.labels = {:?}", feature.classes.labels),
             TargetOf::Number => "a number (of = \"label\" learns classes)".to_owned(),
             _ => "a rating that is known here".to_owned(),

@@ -45,7 +45,7 @@ pub struct Target {
     pub price: Price,
     /// Trading days that return, volatility or volume lasts, at least 1; 2 for a volatility.
     pub horizon: usize,
-    /// What return, volatility or volume is taken less of.
+    /// Value that is subtracted from a return, volatility or volume.
     pub excess: Excess,
     /// The form in which `ridge`, `induced` and `boosted` learn values. Absent: winsorised; `boosted` learns classes.
     pub form: Option<LabelForm>,
@@ -102,7 +102,7 @@ impl TargetOf {
     }
 }
 
-/// What the target of a security is taken less of.
+/// Value that is subtracted from the target of a security.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Excess {
@@ -221,7 +221,7 @@ impl Target {
         Ok(())
     }
 
-    /// What is learned, for reports.
+    /// The target in words, for reports.
     pub(super) fn describe(&self) -> String {
         if self.of.is_of_documents() {
             let days = if self.latency_days == 1 { "day" } else { "days" };
@@ -393,7 +393,7 @@ fn price<'m>(target: &Target, market: &'m Market) -> Result<&'m Panel> {
     })
 }
 
-/// What is taken off the values of a day.
+/// Values that are subtracted from the targets of a day.
 enum Less {
     Nothing,
     MarketMean,

@@ -23,7 +23,7 @@ pub(super) struct Binned {
 }
 
 pub(super) struct BinnedColumn {
-    /// Its place among the features.
+    /// Number of the column among the features.
     pub(super) column: u32,
     /// Ascending; the bins are one more.
     cuts: Vec<f32>,

@@ -74,7 +74,7 @@ impl Columns for TwoWay<'_> {
 /// A column that trees may use.
 pub(super) struct Chosen {
     pub(super) column: u32,
-    /// Its values that are there.
+    /// Number of rows that have a value of the column.
     pub(super) values: usize,
 }
 

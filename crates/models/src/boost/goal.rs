@@ -1,4 +1,4 @@
-//! What trees learn: base scores, and the first and second derivatives of the loss in each score.
+//! Goals of boosting: base scores, and the first and second derivatives of the loss in each score.
 //!
 //! As in XGBoost: squared loss for values, log loss for two classes, softmax for more, whose second derivative is taken twice.
 

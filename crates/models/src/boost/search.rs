@@ -30,7 +30,7 @@ pub(super) const CLOSED: u32 = u32::MAX;
 pub(super) struct Case {
     pub(super) gradient: f32,
     pub(super) hessian: f32,
-    /// Its node's place in the level, or [`CLOSED`].
+    /// Number of the row's node in the level, or [`CLOSED`].
     pub(super) node: u32,
 }
 
@@ -87,9 +87,9 @@ impl Cell {
 /// A node of the level whose splits are looked for. Siblings stand side by side.
 #[derive(Clone, Debug)]
 pub(super) struct LevelNode {
-    /// Its place in the tree.
+    /// Number of the node in the tree.
     pub(super) id: usize,
-    /// Its parent's place in the level above.
+    /// Number of the parent in the level above.
     pub(super) parent: usize,
     /// Where its rows stand in the order of rows by node; they ascend.
     pub(super) rows: Range<usize>,
@@ -119,7 +119,7 @@ fn improve(best: &mut Option<Split>, split: Split) {
     }
 }
 
-/// What a leaf must have, and what a split gains.
+/// Least weight of a leaf, and gain of a split.
 #[derive(Clone, Copy, Debug)]
 struct Rule {
     l2: f64,

@@ -1,6 +1,6 @@
 //! Exact Shapley values of trees (Lundberg, Erion and Lee 2018, algorithm 2), as `pred_contribs` of XGBoost gives them.
 //!
-//! What a tree says without a column is the mean of both children, each by the rows that the tree saw there (its cover).
+//! Where a column is left out, a split gives the mean of its two children, each weighted by the training rows that reached it (its cover).
 
 use super::tree::{NodePart, Tree};
 

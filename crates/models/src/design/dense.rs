@@ -56,7 +56,7 @@ pub struct SpilledDense {
 }
 
 impl SpilledDense {
-    /// Begins without rows; the scratch file is made in `folder`.
+    /// A writer without rows. It makes its scratch file in `folder`.
     pub fn within(folder: &Path) -> Result<SpilledDense> {
         Ok(SpilledDense { dim: None, rows: 0, data: Scratch::within(folder)? })
     }

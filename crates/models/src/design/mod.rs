@@ -110,7 +110,7 @@ impl<'a> DesignRow<'a> {
         stored.chain(scaled)
     }
 
-    /// What the sparse part stores.
+    /// The stored values of the sparse part.
     pub(crate) fn sparse(&self) -> Row<'a> {
         self.sparse
     }

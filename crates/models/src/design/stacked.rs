@@ -33,7 +33,7 @@ pub enum InputColumn {
     Term(u32),
     /// A column of a sparse block.
     Sparse {
-        /// Its place in [`StackedRows::sparse`].
+        /// Number of the block in [`StackedRows::sparse`].
         block: usize,
         column: u32,
     },
@@ -41,7 +41,7 @@ pub enum InputColumn {
     Dense(u32),
 }
 
-/// What was fitted to the rows that train.
+/// Terms, weights and scales that were fitted to the training rows.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FittedInputs {
     /// The token id of each column of terms, ascending.

@@ -51,18 +51,18 @@ fn fitted(x: &Design, goal: &Goal, params: &EstimatorParams) -> Estimator {
 fn every_model_learns_from_a_view_what_it_learns_from_stored_cells() {
     let (x, stored) = both(&source(), &block());
     let values = Goal::Values((0..ROWS).map(|i| x.row(i).iter().map(|(j, v)| v / f64::from(j + 1)).sum()).collect());
-    let of = |method: Method| EstimatorParams { method, ..EstimatorParams::default() };
-    let mut elastic = of(Method::Logistic);
+    let params = |method: Method| EstimatorParams { method, ..EstimatorParams::default() };
+    let mut elastic = params(Method::Logistic);
     elastic.linear.l1_ratio = 0.5;
-    let mut svm = of(Method::Svm);
+    let mut svm = params(Method::Svm);
     (svm.linear.tolerance, svm.linear.max_iterations) = (1e-7, 100_000);
-    let mut boosted = of(Method::Boosted);
+    let mut boosted = params(Method::Boosted);
     boosted.boosted = BoostParams { trees: 10, max_depth: 3, ..BoostParams::default() };
     let (two, three) = (classes(&x, 2), classes(&x, 3));
     for (params, goal, near) in [
-        (&of(Method::Ridge), &values, 1e-5),
-        (&of(Method::Logistic), &two, 1e-5),
-        (&of(Method::Logistic), &three, 1e-5),
+        (&params(Method::Ridge), &values, 1e-5),
+        (&params(Method::Logistic), &two, 1e-5),
+        (&params(Method::Logistic), &three, 1e-5),
         (&elastic, &two, 1e-5),
         (&elastic, &three, 1e-5),
         (&svm, &two, 1e-2),

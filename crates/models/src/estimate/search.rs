@@ -37,7 +37,7 @@ pub enum Measure {
 }
 
 impl Measure {
-    /// Its name in settings.
+    /// Name of the measure in settings.
     pub fn name(self) -> &'static str {
         match self {
             Measure::Auc => "auc",
@@ -179,7 +179,7 @@ impl EstimatorParams {
         );
         for (name, &value) in settings {
             ensure!(value.is_finite(), "{name} = {value} must be a number");
-            let whole = || {
+            let whole_number = || {
                 ensure!(value >= 0.0 && value.fract() == 0.0, "{name} = {value} must be a whole number, 0 or above");
                 Ok(value as usize)
             };
@@ -191,9 +191,9 @@ impl EstimatorParams {
                 }
                 (Method::Logistic, "l1_ratio") => self.linear.l1_ratio = value,
                 (Method::Bayes, "smoothing") => self.bayes.smoothing = value,
-                (Method::Boosted, "trees") => self.boosted.trees = whole()?,
-                (Method::Boosted, "max_depth") => self.boosted.max_depth = whole()?,
-                (Method::Boosted, "max_features") => self.boosted.max_features = whole()?,
+                (Method::Boosted, "trees") => self.boosted.trees = whole_number()?,
+                (Method::Boosted, "max_depth") => self.boosted.max_depth = whole_number()?,
+                (Method::Boosted, "max_features") => self.boosted.max_features = whole_number()?,
                 (Method::Boosted, "learning_rate") => self.boosted.learning_rate = value,
                 (Method::Boosted, "min_leaf_weight") => self.boosted.min_leaf_weight = value,
                 (Method::Boosted, "l2") => self.boosted.l2 = value,
@@ -214,7 +214,7 @@ impl EstimatorParams {
     }
 }
 
-/// What each combination reached out of fold, in the order of [`Search::points`]. The features are fitted once a fold. Call inside
+/// Out-of-fold figures of each combination of settings, in the order of [`Search::points`]. The features are fitted once a fold. Call inside
 /// [`Ctx::install`].
 pub fn search(
     x: &impl FoldFeatures,

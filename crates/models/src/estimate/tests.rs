@@ -272,11 +272,11 @@ fn the_rule_of_one_standard_error_takes_the_stronger_penalty() {
         let settings = BTreeMap::from([(name.to_owned(), value)]);
         SearchPoint { settings, mean, standard_error, scores: scores.to_vec() }
     };
-    let of = |name: &str, values: [f64; 4]| {
+    let points_of = |name: &str, values: [f64; 4]| {
         let scores = [[0.7, 0.9, 0.8], [0.7, 0.8, 0.8], [0.6, 0.6, 0.6], [0.1; 3]];
         values.into_iter().zip(scores).map(|(value, scores)| point(name, value, scores)).collect::<Vec<_>>()
     };
-    for points in [of("alpha", [0.1, 1.0, 10.0, 0.01]), of("C", [10.0, 1.0, 0.1, 100.0])] {
+    for points in [points_of("alpha", [0.1, 1.0, 10.0, 0.01]), points_of("C", [10.0, 1.0, 0.1, 100.0])] {
         assert_eq!((choose_point(&points, false), choose_point(&points, true)), (Some(0), Some(1)));
     }
     assert_eq!(choose_point(&[], false), None);
@@ -298,7 +298,7 @@ fn settings_that_a_method_does_not_have_are_refused() {
     let many: Vec<f64> = (1..=40).map(f64::from).collect();
     assert!(refused(Method::Boosted, &grid(&[("trees", &many), ("l2", &many)])).contains("more than 1000"));
     let points = grid(&[("C", &[1.0, 2.0]), ("l1_ratio", &[0.0, 0.5])]).points(&method(Method::Logistic)).unwrap();
-    let of = |c, ratio| BTreeMap::from([("C".to_owned(), c), ("l1_ratio".to_owned(), ratio)]);
-    assert_eq!(points, [of(1.0, 0.0), of(1.0, 0.5), of(2.0, 0.0), of(2.0, 0.5)]);
+    let point = |c, ratio| BTreeMap::from([("C".to_owned(), c), ("l1_ratio".to_owned(), ratio)]);
+    assert_eq!(points, [point(1.0, 0.0), point(1.0, 0.5), point(2.0, 0.0), point(2.0, 0.5)]);
     assert_eq!(method(Method::Logistic).with_settings(&points[3]).unwrap().linear.alpha, 0.5);
 }

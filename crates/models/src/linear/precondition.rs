@@ -1,4 +1,4 @@
-//! What conjugate gradients are preconditioned by: the diagonal, and for dense columns the Cholesky factor of their products.
+//! Preconditioners of conjugate gradients: the diagonal, and for dense columns the Cholesky factor of their products.
 //!
 //! With the factor a few steps solve what would take hundreds, since columns of vectors are correlated. It is that of a matrix near
 //! the one to be solved, and need not be exact: the solver's own products are.

@@ -101,13 +101,13 @@ pub(crate) trait Network: Sync {
     fn held_out(&self, weights: &Weights, ctx: &Ctx) -> Result<Option<f64>>;
 }
 
-/// What a piece gives.
+/// Loss and gradients of a piece of a batch.
 pub(crate) struct PieceGradients {
     /// The sum of the losses of its examples.
     pub loss: f64,
     /// By weight, of the rows that the batch reads; empty where the loss does not depend on it.
     pub by_weight: Vec<Vec<f32>>,
-    /// What it gives on to the next batch.
+    /// State that the next batch begins with.
     pub carried: Vec<f32>,
 }
 

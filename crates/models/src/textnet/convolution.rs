@@ -34,7 +34,7 @@ fn windows(length: usize, width: usize) -> usize {
     if length == 0 { 0 } else { length.saturating_sub(width) + 1 }
 }
 
-/// What filters have computed of the texts of a piece.
+/// Values of the filters on the texts of a piece.
 pub(super) struct Maps<T> {
     /// First row and number of tokens of each text.
     texts: Vec<(usize, usize)>,

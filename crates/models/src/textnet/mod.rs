@@ -49,7 +49,7 @@ const INNER: usize = 2;
 /// Bound of the vectors of words that no given ones have, as Kim's.
 const START: f32 = 0.25;
 
-/// What the outputs of a network are.
+/// Meaning of the outputs of a network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Outputs {
     /// One softmax: a text is of one class.
@@ -186,7 +186,7 @@ impl TextNet {
     }
 
     /// The contribution of each token of a text to a class or label (default: the likeliest); a class is held against the likeliest other.
-    pub fn reasons(&self, document: &[u32], of: Option<usize>) -> Result<TextReasons> {
+    pub fn reasons(&self, document: &[u32], output: Option<usize>) -> Result<TextReasons> {
         let piece = TextPiece::plain(&self.params, std::iter::once(document));
         let pass = self.net.forward(&channels(&self.params, &self.weights.values()), &piece);
         let scores = &pass.scores;
@@ -194,17 +194,17 @@ impl TextNet {
             let others = (0..scores.len()).filter(|c| Some(*c) != skip);
             others.max_by(|&a, &b| scores[a].total_cmp(&scores[b]).then(b.cmp(&a))).unwrap_or(0)
         };
-        let of = of.unwrap_or_else(|| best(None));
-        let against = (self.outputs == Outputs::Classes).then(|| best(Some(of)));
+        let output = output.unwrap_or_else(|| best(None));
+        let against = (self.outputs == Outputs::Classes).then(|| best(Some(output)));
         let mut by_scores = vec![0.0; scores.len()];
-        by_scores[of] = 1.0;
-        let mut score = scores[of];
+        by_scores[output] = 1.0;
+        let mut score = scores[output];
         if let Some(against) = against {
             by_scores[against] = -1.0;
             score -= scores[against];
         }
         let back = self.net.backward(&pass, &piece, &by_scores, true);
-        Ok(TextReasons { of, against, parts: self.net.parts(&pass, &back), score: f64::from(score) })
+        Ok(TextReasons { of: output, against, parts: self.net.parts(&pass, &back), score: f64::from(score) })
     }
 }
 

@@ -22,7 +22,7 @@ enum Inner<T> {
     Layers(Stack<T>),
 }
 
-/// What a network has computed of a piece.
+/// Values of a network on a piece, which the backward pass reads.
 pub(super) struct Pass<T> {
     /// The vectors of the tokens, `[rows, channels x dim]`.
     x: Vec<T>,

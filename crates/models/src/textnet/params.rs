@@ -83,7 +83,7 @@ impl Reads {
     }
 }
 
-/// What training does with given word vectors (Kim 2014: non-static, static, multichannel).
+/// Treatment of given word vectors in training (Kim 2014: non-static, static, multichannel).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 #[serde(rename_all = "lowercase")]
@@ -119,7 +119,7 @@ defaults! {
         layers: Vec<Reads> = vec![Reads::Both],
         /// For `textrnn`: units of each direction of a layer.
         hidden: usize = 100,
-        /// What becomes features: `max`, `mean`, or for `textrnn` `last`.
+        /// Pooling over the text: `max`, `mean`, or for `textrnn` `last`.
         pool: Pool = Pool::Max,
         /// Share of the features that is dropped in training.
         dropout: f64 = 0.5,
@@ -127,7 +127,7 @@ defaults! {
         l2: f64 = 0.0,
         /// Tokens read of a text at the most, the first ones.
         max_tokens: usize = 256,
-        /// What training does with given word vectors: `tuned`, `static` or `both`.
+        /// Treatment of given word vectors in training: `tuned`, `static` or `both`.
         channels: Channels = Channels::Tuned,
         /// Training. The held-out documents are evenly spread over the text.
         fit: FitParams = FitParams { epochs: 10, batch: 50, held_out_share: 0.1, ..FitParams::default() },

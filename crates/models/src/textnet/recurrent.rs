@@ -78,7 +78,7 @@ pub(super) struct Direction<T> {
     bias: Vec<T>,
 }
 
-/// What one direction has computed of the tokens of a piece.
+/// Gates and states of one direction on the tokens of a piece.
 pub(super) struct States<T> {
     /// `[rows, hidden]`.
     pub(super) states: Vec<T>,

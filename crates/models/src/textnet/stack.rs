@@ -31,7 +31,7 @@ impl Reading {
     }
 }
 
-/// What the layers have computed of the tokens of a piece.
+/// Values of the layers on the tokens of a piece.
 pub(super) struct StackPass<T> {
     /// The input of each layer but the first, the states of the layer below side by side.
     inputs: Vec<Vec<T>>,

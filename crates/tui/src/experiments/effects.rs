@@ -1,4 +1,4 @@
-//! What each value of each setting does, as a table.
+//! Table of the effect of each value of each setting.
 
 use ratatui::Frame;
 use ratatui::layout::Rect;
@@ -64,8 +64,8 @@ pub(super) fn draw(app: &App, experiments: &ExperimentsPage, findings: &Findings
 /// The table as it is copied.
 pub(super) fn copied(findings: &Findings, language: Language) -> Table {
     let mut header = vec![own::VALUE.to(language).to_owned(), report::measure(findings, language).to_owned()];
-    let said = [words::FIGURE_DIFFERENCE, own::LOW, own::HIGH, words::P_ADJUSTED];
-    header.extend(said.map(|word| word.to(language).to_owned()));
+    let figures = [words::FIGURE_DIFFERENCE, own::LOW, own::HIGH, words::P_ADJUSTED];
+    header.extend(figures.map(|word| word.to(language).to_owned()));
     let row = |effect: &Effect| {
         let against = |figure: fn(&inkstone_base::bootstrap::Comparison) -> f64| {
             exact(effect.against.as_ref().map_or(f64::NAN, figure))

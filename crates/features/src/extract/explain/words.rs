@@ -259,11 +259,11 @@ pub(super) fn file_words(
     let line = whole_line(document).context("a document that is read has text")?;
     let value = f64::from(numbers(model.rows(std::slice::from_ref(&line))?)?[place]);
     // A component is named by its column, a class stands behind the kind of its column: p:up.
-    let of = match &columns {
+    let output_name = match &columns {
         Columns::Dense(_) => Some(column.as_str()),
         Columns::Sparse { .. } | Columns::Table { .. } => column.split_once(':').map(|(_, class)| class),
     };
-    let found = model.explain(&line, of)?;
+    let found = model.explain(&line, output_name)?;
     texts.fill(placed(&found.terms, texts, &reader.segmenter), explained);
     explained.by = ExplainedBy::Words;
     (explained.score, explained.intercept, explained.formula) = (found.score, found.intercept, found.formula);
