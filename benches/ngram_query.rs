@@ -97,9 +97,9 @@ fn query(program: &Path, model: &Path, text: &Path) -> Result<f64> {
         .stdin(File::open(text)?)
         .stdout(Stdio::null())
         .output()?;
-    let said = String::from_utf8_lossy(&run.stderr);
-    let user = said.split("user:").nth(1).and_then(|rest| rest.split_whitespace().next()?.parse().ok());
-    user.with_context(|| format!("query did not say how long it took: {said}"))
+    let message = String::from_utf8_lossy(&run.stderr);
+    let user = message.split("user:").nth(1).and_then(|rest| rest.split_whitespace().next()?.parse().ok());
+    user.with_context(|| format!("query did not say how long it took: {message}"))
 }
 
 /// Seconds of the processor that this thread has taken.

@@ -1,4 +1,4 @@
-//! What a document costs as a corpus grows: the real program, stage by stage, on demo markets of several sizes.
+//! Cost of a document as a corpus grows: the real program, stage by stage, on demo markets of several sizes.
 //!
 //! `cargo bench --bench scale [-- SCALE...] [--dir DIR] [--program FILE]` takes scales 1, 3 and 10 unless told otherwise (1 is 9,500
 //! documents; 100 takes ten minutes on two cores and some 12 GB of disk). Each stage is a process of its own with two threads. CPU
@@ -51,7 +51,7 @@ mod linux {
         program: PathBuf,
     }
 
-    /// What a process took.
+    /// Time and memory of a process.
     #[derive(Clone, Copy, Default)]
     struct Usage {
         cpu: f64,

@@ -36,7 +36,7 @@ for _ in sys.stdin:
     print(time.perf_counter() - began, rows.nnz, rows.sum(), flush=True)
 ";
 
-/// What a run gave: seconds, values stored, and their sum.
+/// Result of a run: seconds, stored values, and their sum.
 type Run = (f64, u64, f64);
 
 fn main() -> Result<()> {

@@ -133,7 +133,7 @@ mod terminal {
         pty: Arc<Pty>,
         child: Killed,
         pieces: Receiver<Vec<u8>>,
-        /// What came without its end: a piece may end within a character or an escape sequence.
+        /// Output whose end has not come: a piece may end within a character or an escape sequence.
         rest: Vec<u8>,
         cells: Vec<Vec<String>>,
         cursor: (usize, usize),

@@ -5,13 +5,13 @@ use super::TEMPLATE;
 /// A key of the template.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Setting {
-    /// Its section: `backtest`, `feature`.
+    /// Section: `backtest`, `feature`.
     pub section: String,
     /// True if the section may occur several times.
     pub repeated: bool,
     /// The key below the section: `delay`, `columns.title`, `walk_forward.test_days`.
     pub key: String,
-    /// Its default as it is written, if it has one.
+    /// Default as it is written, if there is one.
     pub default: Option<String>,
     /// An example, if it has no default.
     pub example: Option<String>,
@@ -19,7 +19,7 @@ pub struct Setting {
     pub english: String,
     /// The sentence in Chinese; empty if the template has only the English one.
     pub chinese: String,
-    /// Its possible values, if the template lists them.
+    /// Possible values, if the template lists them.
     pub choices: Vec<String>,
 }
 

@@ -19,7 +19,7 @@ use inkstone_tables::frames;
 pub(super) struct FeatureEvidence<'a> {
     /// Kinds of documents that it reads; none for all.
     pub(super) kinds: &'a [Kind],
-    /// Its rows, with the models that gave them; none if it has not been computed.
+    /// Rows of the feature, with the models that gave them; none if it has not been computed.
     pub(super) set: Option<Set<'a>>,
     /// True if its model learned from other texts than the corpus.
     pub(super) external: bool,

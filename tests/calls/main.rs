@@ -1,5 +1,5 @@
-//! What the program asks of the system, call by call: what a loss of power leaves of its files at any moment, and what becomes of it
-//! when any one of its calls fails.
+//! System calls of the program: the state of its files after a loss of power at any moment, and the outcome of a run in which any
+//! one call fails.
 //!
 //! `cargo test` tries a sample. `INKSTONE_TEST_SEED=N` draws another one; `INKSTONE_TEST_EVERY=1` tries
 //! everything, which takes hours; `INKSTONE_TEST_ORDERED=1` takes the file system to be ext4 instead of anything that POSIX allows.

@@ -35,9 +35,9 @@ fn refused(bytes: &[u8], name: &str) -> (String, String) {
 }
 
 /// A document that is read says something.
-pub(crate) fn reads(bytes: &[u8], name: &str, said: &str) {
+pub(crate) fn reads(bytes: &[u8], name: &str, message: &str) {
     let paper = read(bytes, name).unwrap_or_else(|refused| panic!("{name}: {refused:?}: {}", bytes.escape_ascii()));
-    assert!(paper.title.contains(said) || paper.body.contains(said), "{paper:?}");
+    assert!(paper.title.contains(message) || paper.body.contains(message), "{paper:?}");
 }
 
 /// A table that is read has rows.
@@ -219,8 +219,8 @@ fn a_parquet_file_unpacks_as_much_as_the_memory_holds() {
     // Pages that hold all of them.
     let together = parquet(&texts, 4);
     assert!(together.len() < MB);
-    let said = unread(&together, "bomb.parquet");
-    assert!(said.contains("bomb.parquet: row 1 lies in pages of 172 MB"), "{said}");
+    let message = unread(&together, "bomb.parquet");
+    assert!(message.contains("bomb.parquet: row 1 lies in pages of 172 MB"), "{message}");
 }
 
 #[test]
@@ -251,8 +251,8 @@ fn a_packed_document_is_refused_before_it_is_unpacked() {
         format!("<worksheet><sheetData>{rows}</sheetData></worksheet>").into_bytes()
     };
     rows(&workbook(b"<sst></sst>", &cells(100_000)), "a.xlsx");
-    let said = unread(&workbook(b"<sst></sst>", &cells(1_000_000)), "bomb.xlsx");
-    assert!(said.contains("bomb.xlsx") && said.contains("MB of memory; save the sheet as CSV"), "{said}");
+    let message = unread(&workbook(b"<sst></sst>", &cells(1_000_000)), "bomb.xlsx");
+    assert!(message.contains("bomb.xlsx") && message.contains("MB of memory; save the sheet as CSV"), "{message}");
     let texts = [b"<sst>".as_slice(), &b"<si><t>x</t></si>".repeat(4 * MB), b"</sst>"].concat();
     assert!(unread(&workbook(&texts, &cells(1)), "bomb.xlsx").contains("MB of memory"));
     let claim = unread(&workbook(b"<sst uniqueCount='9000000000'></sst>", &cells(1)), "bomb.xlsx");

@@ -181,7 +181,7 @@ fn configurations_with_problems() {
     }
 }
 
-/// Whether a line reads as expected, `...` standing for anything.
+/// True if a line reads as expected; `...` stands for anything.
 fn matches(line: &str, expected: &str) -> bool {
     let mut rest = line;
     let mut parts = expected.split("...");

@@ -29,7 +29,7 @@ const PROJECTS: usize = 4 * KILLS / 2 / CHAIN;
 /// Kills aimed at a stage that those were not enough for, at the most.
 const AIMED: usize = 30;
 const RUN: [&str; 8] = ["demo", "--headless", "--scale", SCALE, "--dir", ".", "--threads", "2"];
-/// What comes before everything that the state knows of: the market is made.
+/// The stage before all stages that the state knows: the market is made.
 const GENERATE: &str = "generate";
 /// How often a run is looked at.
 const LOOK: Duration = Duration::from_millis(2);
@@ -96,7 +96,7 @@ fn room(stage: &str) -> &str {
     stage.split(' ').next().unwrap_or(stage)
 }
 
-/// Whether a child ended by itself within this time.
+/// True if a child ended by itself within this time.
 fn ends_within(child: &mut Child, time: Duration) -> bool {
     let until = Instant::now() + time;
     loop {
@@ -165,7 +165,7 @@ fn left(usual: &Undisturbed, folder: &Path) -> BTreeMap<String, u64> {
     left
 }
 
-/// What the kills of some projects met.
+/// Counts of the kills in some projects.
 #[derive(Default)]
 struct Met {
     /// Kills by room.

@@ -234,9 +234,9 @@ fn a_project_of_a_newer_format_is_refused_and_left_alone() {
         fs::write(&path, of_format(&text, FORMAT + 1)).unwrap();
         assert!(fs::read_to_string(&path).unwrap().contains(&newer));
         let before = files_below(&desk.folder().join(".inkstone"));
-        let said =
+        let message =
             ["newer version", &format!("format {}; this one reads format {FORMAT}", FORMAT + 1), "use that version"];
-        assert_says(&desk.run().refusal(), &said);
+        assert_says(&desk.run().refusal(), &message);
         let mut after = files_below(&desk.folder().join(".inkstone"));
         // Who tried is noted.
         after.insert("lock".to_owned(), before["lock"].clone());

@@ -1,4 +1,4 @@
-//! What the machine may do to a run: a full disk, a folder that cannot be written, limits, signals, readers that are gone. Each time the
+//! Faults of the machine in a run: a full disk, a folder that cannot be written, limits, signals, readers that are gone. Each time the
 //! program says what happened and the way out, and the next run goes on to the same bytes.
 
 use std::fs::{self, File};

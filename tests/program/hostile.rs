@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::desk::{Desk, news};
 use crate::{Ran, assert_says, edit, run, run_on};
 
-/// What terminals obey: colours, a cleared screen, the clipboard, a title, C1 forms of the same, text that runs backwards.
+/// Sequences that terminals obey: colours, a cleared screen, the clipboard, a title, C1 forms of the same, text that runs backwards.
 const OBEYED: &str =
     "\u{1b}[2J\u{1b}]52;c;ZXZpbA==\u{7}\u{1b}]0;evil\u{7}\u{9b}31m\u{90}q\u{9c}\u{202e}\u{2066}\u{200b}\u{8}\u{7f}";
 

@@ -58,7 +58,7 @@ use serde_json::Value;
 
 use inkstone_testing::not_tried;
 
-/// What a run of the program left behind.
+/// Exit code and output of a run of the program.
 struct Ran {
     code: Option<i32>,
     stdout: Vec<u8>,

@@ -1,6 +1,6 @@
 //! The program speaks with no other machine: it cannot, it does not, and neither do its pages.
 //!
-//! What `doctor --fix` starts, uv or pip, does reach other machines; the program itself does not there either.
+//! `doctor --fix` starts uv or pip, which reach other machines; the program itself does not.
 
 use std::fs;
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use html5gum::{Token, Tokenizer};
 
 use crate::demo;
 
-/// What a program needs of the C library before it can reach another machine.
+/// Functions of the C library that a program needs to reach another machine.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 const REACHING: [&str; 8] =
     ["accept", "accept4", "bind", "connect", "getaddrinfo", "gethostbyname", "listen", "socket"];
@@ -216,7 +216,7 @@ fn whatever_a_page_can_load_is_seen() {
     }
 }
 
-/// What a browser would load from elsewhere when it shows a page.
+/// Addresses that a browser would load from elsewhere when it shows a page.
 fn loaded(page: &str) -> Vec<String> {
     const SCRIPTS: [&str; 7] =
         ["fetch", "XMLHttpRequest", "WebSocket", "EventSource", "sendBeacon", "import", "new Image"];
@@ -262,13 +262,13 @@ fn loaded(page: &str) -> Vec<String> {
     found
 }
 
-/// Whether an address leaves the folder of the page: it names a protocol other than `data:`, or a host.
+/// True if an address leaves the folder of the page: it names a protocol other than `data:`, or a host.
 fn elsewhere(address: &str) -> bool {
     let address = address.trim_start().to_ascii_lowercase();
     address.starts_with("//") || (address.contains("://") && !address.starts_with("data:"))
 }
 
-/// Whether a style takes something from elsewhere.
+/// True if a style loads something from elsewhere.
 fn urls(style: &str) -> bool {
     style.split("url(").skip(1).any(|rest| elsewhere(rest.trim_start_matches([' ', '\'', '"'])))
 }

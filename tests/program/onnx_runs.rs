@@ -23,9 +23,9 @@ fn project() -> TempDir {
     let words = ["营业收入", "净利润", "订单", "毛利率", "现金流", "费用", "份额", "产能"];
     let mut news = String::from("doc_id,published_at,title,body,codes\n");
     for i in 0..DOCUMENTS {
-        let said =
+        let sentence =
             |j: usize| format!("公司{}同比增长{}%，", words[(i * 7 + j * 3) % words.len()], (i * 13 + j * 29) % 97);
-        let body: String = (0..16 + i % 9).map(said).collect();
+        let body: String = (0..16 + i % 9).map(sentence).collect();
         news += &format!("d{i},2024-03-{:02} 10:00:00,第{i}号公告,\"{body}\",600001.SH\n", 1 + i % 28);
     }
     fs::write(folder.path().join("news.csv"), news).unwrap();
@@ -55,9 +55,9 @@ fn bits(folder: &Path) -> Vec<u32> {
 fn under_way(folder: &Path) -> (Child, BufReader<std::process::ChildStderr>) {
     let mut child = inkstone(folder, &EXTRACT).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut stderr = BufReader::new(child.stderr.take().unwrap());
-    let mut said = String::new();
-    while !said.contains("\nlink ") {
-        assert!(stderr.read_line(&mut said).unwrap() > 0, "it ended too soon:\n{said}");
+    let mut message = String::new();
+    while !message.contains("\nlink ") {
+        assert!(stderr.read_line(&mut message).unwrap() > 0, "it ended too soon:\n{message}");
     }
     std::thread::sleep(Duration::from_millis(700));
     (child, stderr)
@@ -100,11 +100,11 @@ fn ctrl_c_ends_a_run_and_keeps_its_windows() {
     let folder = project();
     let (child, mut stderr) = under_way(folder.path());
     assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
-    let mut said = String::new();
-    stderr.read_to_string(&mut said).unwrap();
+    let mut message = String::new();
+    stderr.read_to_string(&mut message).unwrap();
     let ran = Ran::of(child.wait_with_output().unwrap());
     let json = ran.json();
-    assert_eq!((ran.code, json["status"].as_str()), (Some(130), Some("cancelled")), "{json:#}\n{said}");
+    assert_eq!((ran.code, json["status"].as_str()), (Some(130), Some("cancelled")), "{json:#}\n{message}");
     let json = run(folder.path(), &EXTRACT).finished();
     assert!(facts(&json)["windows_kept_from_before"].as_u64().unwrap() > 0, "{json:#}");
 }

@@ -170,12 +170,12 @@ fn backtest_refuses_what_the_table_says_was_known_too_late() {
 fn presets_state_their_own_alignment() {
     let folder = tempfile::tempdir().unwrap();
     tables(folder.path());
-    let said = |preset: &str| {
+    let message = |preset: &str| {
         let json = run(folder.path(), &[&BACKTEST[..], &["--preset", preset, "--quantiles", "2"]].concat()).finished();
         json["factors"][0]["alignment"].as_str().unwrap().to_owned()
     };
-    assert_says(&said("alphalens"), &["close of the same day t", "LOOK-AHEAD"]);
-    assert_says(&said("qlib"), &["close of day t+1", "known before 15:00"]);
+    assert_says(&message("alphalens"), &["close of the same day t", "LOOK-AHEAD"]);
+    assert_says(&message("qlib"), &["close of day t+1", "known before 15:00"]);
 }
 
 #[test]

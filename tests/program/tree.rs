@@ -59,7 +59,7 @@ fn heavy_crates_enter_by_one_door() {
     }
 }
 
-/// What each crate may use of the others, the lowest first. Cargo forbids circles; this table forbids arrows that nobody meant.
+/// The crates that each crate may use, the lowest first. Cargo forbids circles; this table forbids dependencies that nobody meant.
 const CRATES: [(&str, &[&str]); 13] = [
     ("testing", &[]),
     ("base", &[]),

@@ -28,7 +28,7 @@ pub struct Explanation {
 pub struct Part {
     /// The token, n-gram or word.
     pub token: String,
-    /// Its part of the score.
+    /// Contribution to the score.
     pub value: f64,
     /// The numbers that its part was computed from, under the names of the formula.
     #[serde(serialize_with = "as_map")]

@@ -142,7 +142,7 @@ impl ModelFile {
         &self.stored.header
     }
 
-    /// Its parameters, read as `T`.
+    /// Parameters of the model, read as `T`.
     pub fn params<T: serde::de::DeserializeOwned>(&self) -> Result<T> {
         serde_json::from_value(self.header().params.clone())
             .with_context(|| format!("{}: the parameters are not those of this version", self.path.display()))

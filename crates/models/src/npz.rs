@@ -46,7 +46,7 @@ pub struct NpzWriter {
 }
 
 impl NpzWriter {
-    /// Begins a matrix of `cols` columns.
+    /// A matrix of `cols` columns, without rows.
     pub fn create(path: &Path, cols: usize) -> Result<NpzWriter> {
         ensure!(i32::try_from(cols).is_ok(), "{cols} columns are more than an npz of int32 columns can have");
         Ok(NpzWriter {

@@ -68,7 +68,7 @@ fn damage(folder: &Path, rng: &mut ChaCha8Rng, spared: impl Fn(&Path) -> bool) -
     format!("{} {what} at {at}", file.strip_prefix(folder).unwrap().display())
 }
 
-/// What a run does: computes the batches that are not there and finishes. Returns how many it computed.
+/// A run: computes the missing batches and finishes. Returns how many it computed.
 fn run(store: &Store, spec: &SetSpec, rows: &BTreeMap<Key, Rows>) -> usize {
     let writer = store.writer(spec).unwrap();
     let mut computed = 0;

@@ -304,7 +304,7 @@ fn a_removed_set_leaves_nothing() {
 
 const BATCHES: usize = 48;
 
-/// What a run does: computes the batches that are not there, and finishes. Announces each batch; returns how many it
+/// A run: computes the missing batches and finishes. Announces each batch; returns how many it
 /// computed.
 fn run_to_the_end(path: &Path, mut announce: impl FnMut(usize)) -> usize {
     let store = Store::open(path).unwrap();

@@ -245,7 +245,7 @@ pub fn keys(language: Language) -> String {
 /// A page of the workbench as it would be drawn.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Picture {
-    /// Its letters, a line a row.
+    /// Letters of the screen, one line for each row.
     pub text: String,
     /// The same in the colours of the theme.
     pub svg: String,

@@ -320,8 +320,8 @@ fn a_terminal_of_wide_signs_is_given_none_that_are_ambiguous() {
 fn pictures_of_the_screen_are_saved() {
     let dir = filled();
     let mut bench = Bench::open(&dir, |_| ());
-    let said = bench.screen(LARGE, "9S");
-    assert!(said.contains("已存到"), "{said}");
+    let message = bench.screen(LARGE, "9S");
+    assert!(message.contains("已存到"), "{message}");
     let svg = std::fs::read_to_string(dir.path().join("pictures/jobs.svg")).unwrap();
     assert!(svg.contains(">") && svg.contains("任务"), "{svg}");
 }

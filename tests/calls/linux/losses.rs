@@ -1,6 +1,6 @@
 //! The states that a loss of power may leave of a record.
 //!
-//! What a file system promises is read as narrowly as POSIX does: the bytes of a file are on the disk once `fsync` or `fdatasync` of that
+//! File systems keep only the promises of POSIX: the bytes of a file are on the disk once `fsync` or `fdatasync` of that
 //! file has returned, a name once `fsync` of its folder has (of a file that is moved, of either folder). Until then each change may be
 //! there or not, whatever came before and after it: ext4, xfs and btrfs each do some of this. `sync_file_range` promises nothing. A change
 //! of names is whole: a file that is renamed has one name, the old or the new one.

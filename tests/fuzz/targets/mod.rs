@@ -1,4 +1,4 @@
-//! What is checked of every reader of bytes, whatever the bytes: one function a target, and the memory that it may take.
+//! Properties of every reader that hold for any bytes: one function for each target, and the memory that it may take.
 //!
 //! cargo-fuzz calls them with bytes that it makes up, `tests/fuzz_replay.rs` with what was kept. A body holds a property, not
 //! only that nothing panics, and makes nothing that outlives it.
@@ -57,7 +57,7 @@ const PATTERNS: Limit = Limit { peak: (8 * MB, 64), total: (64 * MB, 2_000) };
 const TABLE: Limit = Limit { peak: (16 * MB, 200), total: (64 * MB, 20_000) };
 /// Models: they are held as they are opened, saved and opened again, and asked; the first one brings a dictionary of 50 MB.
 const MODEL: Limit = Limit { peak: (64 * MB, 200), total: (256 * MB, 20_000) };
-/// What is packed unpacks to a thousand times its size at the most before its own limits end it: 96 MB and its size.
+/// Packed files: one may unpack to a thousand times its size, until the limit of its reader (96 MB and its size) ends it.
 const PACKED: Limit = Limit { peak: (8 * MB, 4_000), total: (64 * MB, 20_000) };
 
 const MB: usize = 1 << 20;

@@ -48,7 +48,7 @@ fn tiles(text: &str, ranges: impl Iterator<Item = Range<usize>>, blank: fn(char)
     assert!(text[end..].chars().all(blank), "{:?} is lost of {text:?}", &text[end..]);
 }
 
-/// What is no part of any token: white space, control and format characters without a width.
+/// Characters that are no part of any token: white space, control and format characters without a width.
 fn invisible(c: char) -> bool {
     let zero_width = matches!(c, '\u{AD}' | '\u{200B}'..='\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2060}'..='\u{2064}' | '\u{FEFF}');
     c.is_whitespace() || c.is_control() || zero_width

@@ -1,4 +1,4 @@
-//! What goes with models: ARPA files, sampling, neighbours, keywords, new words, and lists of tone words.
+//! Commands beside training: ARPA files, sampling, neighbours, keywords, new words, and lists of tone words.
 
 use std::fs;
 use std::path::Path;
@@ -46,14 +46,14 @@ fn a_damaged_arpa_file_names_the_line() {
     let text = fs::read_to_string(folder.path().join("lm.arpa")).unwrap();
     let lines: Vec<&str> = text.lines().collect();
     let damaged = lines.iter().position(|line| *line == "\\2-grams:").unwrap() + 1;
-    let said = |lines: &[&str]| {
+    let refusal = |lines: &[&str]| {
         fs::write(folder.path().join("lm.arpa"), lines.join("\n")).unwrap();
         run(folder.path(), &["eval", "--model", "lm.arpa", "--input", "news.tok"]).refusal()
     };
     let mut wrong = lines.clone();
     wrong[damaged] = "half\ta line";
-    assert_says(&said(&wrong), &["lm.arpa", &format!("line {}", damaged + 1), "was expected"]);
-    assert_says(&said(&lines[..damaged + 2]), &["lm.arpa", "line ", "the file ends"]);
+    assert_says(&refusal(&wrong), &["lm.arpa", &format!("line {}", damaged + 1), "was expected"]);
+    assert_says(&refusal(&lines[..damaged + 2]), &["lm.arpa", "line ", "the file ends"]);
 }
 
 #[test]

@@ -21,7 +21,7 @@ use crate::{Ran, assert_says, run, run_on};
 
 /// How a model is called in these tests.
 struct Case {
-    /// Its name, as in `train NAME`.
+    /// Name of the model, as in `train NAME`.
     name: &'static str,
     /// Flags of its training, besides input and output.
     flags: &'static [&'static str],

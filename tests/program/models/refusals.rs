@@ -1,4 +1,4 @@
-//! What cannot be fitted or read is refused with the way out, and leaves nothing behind.
+//! Input that cannot be fitted or read is refused with the way out, and leaves nothing behind.
 
 use std::fs;
 use std::process::Command;

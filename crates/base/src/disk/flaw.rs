@@ -9,7 +9,7 @@ use super::FORMAT;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flaw {
     Missing,
-    /// Its end is missing.
+    /// The end of the file is missing.
     CutShort,
     /// Bytes have changed since they were written.
     Altered,

@@ -45,7 +45,7 @@ pub struct Pending {
 }
 
 impl Pending {
-    /// Begins a file. Folders on the way are made.
+    /// Creates a file, and the folders on its path.
     pub fn create(path: &Path) -> Result<Pending> {
         let parent = folder_of(path);
         make_dir(parent)?;
@@ -236,12 +236,12 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// Begins a scratch file in the folder of `path`, which is on a disk large enough for what will be written there.
+    /// Creates a scratch file in the folder of `path`, which is on a disk large enough for what will be written there.
     pub fn beside(path: &Path) -> Result<Scratch> {
         Scratch::within(folder_of(path))
     }
 
-    /// Begins a scratch file in a folder.
+    /// Creates a scratch file in a folder.
     pub fn within(folder: &Path) -> Result<Scratch> {
         make_dir(folder)?;
         let file = tempfile::tempfile_in(folder)

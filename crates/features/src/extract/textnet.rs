@@ -136,7 +136,7 @@ mod tests {
         (0..DAYS).map(|t| (day(t).and_hms_opt(10, 0, 0).unwrap(), Kind::News, "远山", BODIES[said(t)])).collect()
     }
 
-    /// What a text says comes true two days later; from day `torn` on prices do as they like.
+    /// Texts foretell the return of two days later; from day `torn` on, prices are random.
     fn market(torn: u64) -> Market {
         let mut prices = "date,code,open,close,vwap\n".to_owned();
         let mut price = 100.0;

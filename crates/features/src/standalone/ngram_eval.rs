@@ -173,7 +173,7 @@ mod tests {
     use super::*;
     use crate::standalone::open_model;
 
-    /// What KenLM says of documents by model: log10 probability, order and whether the word is unknown, token by token.
+    /// Scores of KenLM for documents by model: log10 probability, order and whether the word is unknown, token by token.
     #[derive(Deserialize)]
     struct Reference {
         documents: Vec<String>,

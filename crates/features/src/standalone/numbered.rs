@@ -36,7 +36,7 @@ const LEFT_OUT: u32 = u32::MAX - 2;
 /// The tokens of a document that become numbers, and the treatment of words that are not kept.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Reading<'a> {
-    /// Its terms, title and text apart; words that are not kept are not there.
+    /// Numbers of the terms, title and text apart; words outside the vocabulary are left out.
     Terms,
     /// The same, after phrases have become words.
     Phrases(&'a PhraseParams),

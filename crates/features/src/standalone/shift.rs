@@ -122,9 +122,9 @@ mod tests {
         assert_eq!((found[0].from_previous, found[0].count), (None, Some(9)));
         let named = shifts(vec![first.clone(), second.clone()], &["注册".into()], &ctx).unwrap();
         assert_eq!(named.len(), 2);
-        let said = |models, words: &[String]| shifts(models, words, &ctx).unwrap_err().to_string();
-        assert!(said(vec![second.clone(), first.clone()], &[]).contains("from the earliest to the latest"));
-        assert!(said(vec![first.clone()], &[]).contains("two models or more"));
-        assert!(said(vec![first, second], &["月亮".into()]).contains("月亮"));
+        let refusal = |models, words: &[String]| shifts(models, words, &ctx).unwrap_err().to_string();
+        assert!(refusal(vec![second.clone(), first.clone()], &[]).contains("from the earliest to the latest"));
+        assert!(refusal(vec![first.clone()], &[]).contains("two models or more"));
+        assert!(refusal(vec![first, second], &["月亮".into()]).contains("月亮"));
     }
 }

@@ -375,19 +375,19 @@ mod tests {
     #[test]
     fn what_cannot_be_fitted_is_told_with_the_way_out() {
         let ctx = Ctx::new(2, 1).unwrap();
-        let said = |text: &str, params: &VectorizerParams| {
+        let refusal = |text: &str, params: &VectorizerParams| {
             let (mut lines, cutter) = open(text.to_owned(), LineFormat::Tokens);
             train(&mut lines, &cutter, params, &ctx).map_or_else(|error| format!("{error:#}"), |_| String::new())
         };
         let tfidf = VectorizerParams::default();
-        assert!(said("", &tfidf).contains("the input is empty"));
-        assert!(said("\n \n", &tfidf).contains("no words to choose from in 2 documents"));
-        assert!(said("增长 回购\n", &tfidf).contains("lower min_df"));
-        assert_eq!(said("增长 回购\n", &params(Preset::Tfidf)), "", "one document is enough when min_df allows it");
+        assert!(refusal("", &tfidf).contains("the input is empty"));
+        assert!(refusal("\n \n", &tfidf).contains("no words to choose from in 2 documents"));
+        assert!(refusal("增长 回购\n", &tfidf).contains("lower min_df"));
+        assert_eq!(refusal("增长 回购\n", &params(Preset::Tfidf)), "", "one document is enough when min_df allows it");
         assert!(
-            said("增长\n", &VectorizerParams { ngram_range: (3, 3), ..tfidf }).contains("too short for the n-grams")
+            refusal("增长\n", &VectorizerParams { ngram_range: (3, 3), ..tfidf }).contains("too short for the n-grams")
         );
-        assert!(said("增长\n", &params(Preset::EventWords)).contains("lines of tokens have no parts of speech"));
+        assert!(refusal("增长\n", &params(Preset::EventWords)).contains("lines of tokens have no parts of speech"));
     }
 
     #[test]

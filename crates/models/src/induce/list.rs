@@ -17,7 +17,7 @@ pub struct InducedWord {
     pub weight: f64,
     /// The test statistic: t or z.
     pub statistic: f64,
-    /// Its two-sided p value.
+    /// Two-sided p value.
     pub p: f64,
     /// Documents with the word; for seeds, how often it stands near one. 0 for a seed itself.
     pub count: u64,

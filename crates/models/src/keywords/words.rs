@@ -78,7 +78,7 @@ impl<'t> Candidates<'t> {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Keyword<'w> {
     pub word: &'w str,
-    /// Its part of speech; empty when nothing is known of it.
+    /// Part of speech; empty where it is unknown.
     pub tag: &'w str,
     /// Occurrences of a word as a candidate.
     pub count: u64,

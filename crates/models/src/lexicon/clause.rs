@@ -115,7 +115,7 @@ pub(super) fn weigh(
 enum Fate {
     /// It stands as it is.
     Kept,
-    /// Its news is told by another word.
+    /// Another word tells the news of this one.
     Spent,
     /// It is called off.
     Turned,

@@ -38,11 +38,11 @@ pub(super) struct Shaped {
 /// A usable line.
 #[derive(Debug, PartialEq)]
 pub(super) struct Listed {
-    /// Its number, from 1.
+    /// Number of the line, from 1.
     pub(super) number: usize,
     /// As written; blanks in it part the words of a phrase.
     pub(super) word: String,
-    /// Its weight, with the sign of the polarity column where there is one.
+    /// Weight of the word, with the sign of the polarity column where there is one.
     pub(super) weight: Option<f32>,
 }
 

@@ -19,7 +19,7 @@ const NAMED: usize = 20;
 pub struct ListReport {
     pub file: PathBuf,
     pub encoding: &'static str,
-    /// Its shape, in words.
+    /// Shape of the list, in words.
     pub shape: &'static str,
     pub words: usize,
     /// Lines set aside, by reason.

@@ -20,7 +20,7 @@ const ROWS: usize = 64;
 
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Weight {
-    /// Its section's name in files.
+    /// Name of the section in files.
     pub name: &'static str,
     pub dim: usize,
     /// `[rows, dim]`, row by row.

@@ -13,7 +13,7 @@ use inkstone_base::job::{Cancelled, Ctx};
 /// A frequent n-gram.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Gram {
-    /// Its characters, with zeros after them.
+    /// Characters of the word, with zeros after them.
     pub(super) key: Place,
     pub(super) count: u64,
     /// Entropy of the characters before it; NaN for one that ends within a run of letters.
@@ -23,7 +23,7 @@ pub(super) struct Gram {
 }
 
 impl Gram {
-    /// Its characters.
+    /// Characters of the word.
     pub(super) fn len(&self) -> usize {
         LONGEST.min((Place::BITS - self.key.trailing_zeros()).div_ceil(16) as usize)
     }

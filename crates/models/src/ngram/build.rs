@@ -26,7 +26,7 @@ pub(super) struct Builder {
 pub(super) struct Twice(pub(super) u32);
 
 impl Builder {
-    /// Begins with the unigrams by word id, each with log10 of its probability and back-off weight. `total`: n-grams to come.
+    /// A builder with the unigrams by word id, each with log10 of its probability and back-off weight. `total`: n-grams to come.
     pub(super) fn new(unigrams: impl ExactSizeIterator<Item = (f32, f32)>, total: usize) -> Result<Builder> {
         let n = unigrams.len();
         let room = ROOT as usize / 4 * 3;

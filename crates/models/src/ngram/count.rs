@@ -80,7 +80,7 @@ impl Counter {
         })
     }
 
-    /// Begins a block of documents; blocks can be coded side by side.
+    /// A new block of documents; blocks can be coded side by side.
     pub fn coder(&self) -> Coder<'_> {
         Coder::new(&self.interner)
     }

@@ -141,7 +141,7 @@ impl<'a> Index<'a> {
         self.found(self.look(state, word))
     }
 
-    /// Begins to look for a word after a context.
+    /// Prepares the search for a word after a context.
     #[inline]
     pub(super) fn look(&self, state: State, word: u32) -> Look {
         if state.place == ROOT {

@@ -16,7 +16,7 @@ pub struct LevelView<'a> {
 }
 
 impl Ngram {
-    /// Its numbers by level, the single words first.
+    /// Numbers of the n-gram by level, the single words first.
     pub fn levels(&self) -> Vec<LevelView<'_>> {
         let levels = self.trie.levels.iter().enumerate();
         levels

@@ -112,7 +112,7 @@ impl LanguageModel {
         &self.header
     }
 
-    /// Its parts.
+    /// Parts of the model.
     pub fn view(&self) -> View<'_> {
         let view = match &self.parts {
             Parts::Memory { text, ends, table, entries, orders } => View::new(text, ends, table, entries, orders),

@@ -35,7 +35,7 @@ pub(super) struct Records<'r> {
 }
 
 impl Writer {
-    /// Begins a run in a file without a name, which the system removes when nothing holds it any more.
+    /// A run in a file without a name, which the system removes when nothing holds it any more.
     pub(super) fn new(folder: &Path, order: usize) -> Result<Writer> {
         disk::make_dir(folder)?;
         let file = tempfile::tempfile_in(folder).with_context(|| {

@@ -36,7 +36,7 @@ impl Default for SampleParams {
 /// A document that was drawn.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Sample {
-    /// Its tokens, with spaces between them.
+    /// Tokens of the text, with spaces between them.
     pub tokens: String,
     /// log10 of its probability under the model as it is, its end included if it has one.
     pub log10_prob: f64,

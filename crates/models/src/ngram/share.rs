@@ -41,7 +41,7 @@ pub(super) struct ShareBuilder {
 }
 
 impl ShareBuilder {
-    /// Begins the share of the first words from `start` on.
+    /// A share of the first words from `start` on.
     pub(super) fn new(start: u32, order: usize) -> ShareBuilder {
         let share = Share { first_child: Vec::new(), levels: vec![SharedLevel::default(); order - 1] };
         ShareBuilder { start, share }

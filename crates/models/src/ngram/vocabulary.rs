@@ -45,7 +45,7 @@ impl<'a> Vocabulary<'a> {
         (whole && !table.is_empty()).then_some(Vocabulary { text, ends, table })
     }
 
-    /// Its parts: the words' bytes, the end of each, and the table of their ids.
+    /// Parts of the vocabulary: the bytes of the words, the end of each, and the table of their ids.
     pub(super) fn parts(&self) -> (&'a [u8], &'a [u64], &'a [TableSlot]) {
         (self.text, self.ends, self.table)
     }

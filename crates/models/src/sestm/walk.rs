@@ -31,7 +31,7 @@ pub struct SestmWalk {
 /// The model of one fold.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SestmFold {
-    /// Its words and topics.
+    /// Words and topics of the fold.
     pub topics: Topics,
     /// The data of the estimation.
     pub fit: SestmFit,

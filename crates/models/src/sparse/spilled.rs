@@ -59,7 +59,7 @@ pub struct SpilledCsr {
 }
 
 impl SpilledCsr {
-    /// Begins a matrix without rows; its scratch files are made in `folder`.
+    /// A matrix without rows; its scratch files are made in `folder`.
     pub fn within(folder: &Path) -> Result<SpilledCsr> {
         Ok(SpilledCsr { indptr: vec![0], indices: Scratch::within(folder)?, values: Scratch::within(folder)?, cols: 0 })
     }

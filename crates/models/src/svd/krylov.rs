@@ -142,7 +142,7 @@ impl Basis {
     /// Leaves of a block what is new to the basis, orthonormal, zeros where nothing is; gives the products of the basis with the
     /// block, and which columns are new.
     ///
-    /// What is not orthogonal in the last two blocks grows with each block by as much as the new part is shorter than the whole
+    /// The loss of orthogonality to the last two blocks grows with each block by the ratio of its length to that of its new part
     /// (Simon 1984); when it has grown to [`LOST`], this block and the next are cleaned by a second pass.
     fn take_new(&mut self, block: &mut Slice) -> (Vec<Tile>, [bool; LANES]) {
         let before = lengths(block);

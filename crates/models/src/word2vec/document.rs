@@ -67,7 +67,7 @@ impl Doc2vec {
         self.numbers.contains_key(word)
     }
 
-    /// Its words and their vectors `[words, dim]`; none where documents alone predicted.
+    /// Words and their vectors `[words, dim]`; none where documents alone predicted.
     pub fn words(&self) -> Option<(&[Box<str>], Vec<f32>)> {
         (self.params.architecture == Architecture::Dm).then(|| (&*self.words, self.inputs.to_values()))
     }

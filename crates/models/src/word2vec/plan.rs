@@ -66,7 +66,7 @@ impl Rules {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Input {
     pub(super) row: u32,
-    /// Its share of the word that it stands for.
+    /// Share of the word that it stands for.
     pub(super) share: f32,
 }
 

@@ -84,8 +84,8 @@ mod tests {
         assert!(devices(&folder.path().join("no driver")).is_empty());
         for (place, name) in [("0000:c1:00.0", "NVIDIA L4"), ("0000:18:00.0", "NVIDIA H100 80GB HBM3")] {
             std::fs::create_dir(folder.path().join(place)).unwrap();
-            let said = format!("Model: \t\t {name}\nIRQ:   \t\t 221\nGPU UUID: \t GPU-0\n");
-            std::fs::write(folder.path().join(place).join("information"), said).unwrap();
+            let message = format!("Model: \t\t {name}\nIRQ:   \t\t 221\nGPU UUID: \t GPU-0\n");
+            std::fs::write(folder.path().join(place).join("information"), message).unwrap();
         }
         std::fs::create_dir(folder.path().join("0000:ff:00.0")).unwrap();
         assert_eq!(devices(folder.path()), ["NVIDIA H100 80GB HBM3", "NVIDIA L4"]);

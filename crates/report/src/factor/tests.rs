@@ -83,13 +83,16 @@ fn charts_stand_alone_with_title_unit_and_alignment() {
         assert_eq!((stems[0], stems[11]), ("rank_ic", "frontier_1"));
         for (stem, svg) in &charts[..11] {
             within(stem, svg);
-            let said = texts(svg).concat();
+            let message = texts(svg).concat();
             let alignment = match stem.as_str() {
                 "events" => words::expected(&made.events, language),
                 _ => words::alignment(made.page().outcome, language),
             };
-            assert!(said.contains("语气 <tone> · "), "{stem} has no title");
-            assert!(said.replace(' ', "").contains(&alignment.replace(' ', "")), "{stem} says no alignment: {said}");
+            assert!(message.contains("语气 <tone> · "), "{stem} has no title");
+            assert!(
+                message.replace(' ', "").contains(&alignment.replace(' ', "")),
+                "{stem} says no alignment: {message}"
+            );
         }
         assert_eq!(charts, factor_charts(&made.page(), language).unwrap());
     }
@@ -108,7 +111,7 @@ fn a_factor_that_looks_ahead_says_so_on_every_chart_and_table() {
     }
     let html = factor_html(&page).unwrap();
     sound(&html);
-    assert!(html.find("class=\"shout\"") < html.find("<nav"), "it is the first thing said");
+    assert!(html.find("class=\"shout\"") < html.find("<nav"), "it is the first thing shown");
     let end = html.find("id=\"frontier\"").unwrap();
     for (at, _) in html.match_indices("<table>").filter(|(at, _)| *at < end) {
         let [section, shout] = ["<section", "class=\"shout\""].map(|what| html[..at].rfind(what).unwrap());
@@ -143,7 +146,7 @@ fn nothing_is_drawn_of_nothing_and_every_gap_is_named() {
         words::NO_CAPACITY,
     ] {
         for language in Language::ALL {
-            assert!(html.contains(&crate::page::text(none.to(language))), "{} is not said", none.1);
+            assert!(html.contains(&crate::page::text(none.to(language))), "{} is not shown", none.1);
         }
     }
 }

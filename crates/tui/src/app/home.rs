@@ -67,7 +67,7 @@ impl App {
         }
     }
 
-    /// Begins to write log and session, where they are this workbench's own.
+    /// Starts writing the log and the session, where they belong to this workbench.
     pub(super) fn keep_session(&mut self) -> Result<()> {
         if self.instance.keeps_session() && self.jobs.log.scribe().is_none() {
             let project = &self.workspace.project;

@@ -138,7 +138,7 @@ pub enum Action {
 
 /// A row of the table.
 pub(crate) struct Command {
-    /// Its name in the configuration and in the palette.
+    /// Name in the configuration and in the palette.
     pub id: &'static str,
     pub action: Action,
     /// Keys that do it unless the configuration gives others, the one to show first; written as in the configuration.

@@ -34,7 +34,7 @@ pub(crate) struct CataloguePart {
 pub(crate) struct CatalogueRow<'a> {
     /// When it became public: microseconds since 1970, Shanghai time.
     pub time: i64,
-    /// Its codes, joined by commas.
+    /// Codes of the document, joined by commas.
     pub codes: &'a str,
     /// News, report, announcement or post.
     pub kind: Kind,

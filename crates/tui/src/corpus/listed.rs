@@ -110,7 +110,7 @@ impl DocumentList {
         changed
     }
 
-    /// Begins ranks anew where those there are are of another corpus, or of less of it; true where they were.
+    /// Clears the ranks where they belong to another corpus, or to less of it; true where it did.
     fn rank(&mut self, state: &ListState) -> bool {
         let stale = (self.ranks.0, self.ranks.1) != (state.wish.list, state.read);
         if stale {

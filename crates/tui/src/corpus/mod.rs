@@ -203,7 +203,7 @@ impl CorpusPage {
         }
     }
 
-    /// Begins the search anew; dropping the search before it ends it.
+    /// Starts a new search; dropping the search before it ends it.
     fn search_anew(&mut self, desk: &Desk<'_>) {
         let pattern = match Pattern::parse(self.query.text()) {
             Ok(pattern) => pattern,

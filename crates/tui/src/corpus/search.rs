@@ -60,7 +60,7 @@ impl Pattern {
         Ok(Some(Pattern { text: text.to_owned(), regex }))
     }
 
-    /// Its places in a text, at most [`MARKED`].
+    /// Ranges of the query in a text, at most [`MARKED`].
     pub(super) fn places(&self, text: &str) -> Vec<Range<usize>> {
         let found = self.regex.find_iter(text).map(|found| found.range());
         found.filter(|range| !range.is_empty()).take(MARKED).collect()

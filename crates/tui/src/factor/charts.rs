@@ -148,7 +148,7 @@ pub(crate) fn signed_bar(value: f64, largest: f64, cells: usize) -> String {
 
 /// A curve over dates.
 pub(super) struct Curve {
-    /// Its name in the legend; empty for none.
+    /// Name in the legend; empty for none.
     pub name: String,
     /// Day number and value.
     pub points: Vec<(f64, f64)>,

@@ -40,7 +40,7 @@ pub(super) struct Horizon {
     pub dates: Vec<NaiveDate>,
     /// Rank correlation by date.
     pub rank_ic: Vec<f64>,
-    /// Its sum up to each date; a date without one adds nothing.
+    /// Cumulative sum of the series by date; a date without a value adds nothing.
     pub sum: Vec<f64>,
     pub summary: IcSummary,
     /// Mean return by quantile, where the layers have this horizon, and its standard error.

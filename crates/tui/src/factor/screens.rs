@@ -142,8 +142,8 @@ fn checks_that_were_not_done_are_started_and_those_that_cannot_be_read_are_told(
 #[test]
 fn export_and_report_are_started_as_jobs() {
     let (mut bench, started) = linted(|_| ());
-    let said = bench.screen(SMALL, "e");
-    assert!(said.contains("导出因子与回测表"), "{said}");
+    let message = bench.screen(SMALL, "e");
+    assert!(message.contains("导出因子与回测表"), "{message}");
     bench.finish();
     bench.press("R");
     bench.finish();

@@ -64,7 +64,7 @@ pub struct FeatureSet {
     /// The model of its `[[feature]]`, which makes its rows.
     pub model: String,
     pub state: FeatureState,
-    /// Its id in the store; none where there is none.
+    /// Id of the set in the store; none where there is no set.
     pub id: Option<Key>,
     /// The shape of its rows; none while the store is held.
     pub kind: Option<RowKind>,
@@ -78,7 +78,7 @@ pub struct FeatureSet {
     pub fitted_until: Option<NaiveDateTime>,
     /// Walk-forward models of it; 0 where one made all rows, or none.
     pub folds: usize,
-    /// Its batches, one for each part of the corpus.
+    /// Batches of the set, one for each part of the corpus.
     pub batches: Vec<BatchEntry>,
     /// Seconds that the run took to make it.
     pub seconds: Option<f64>,

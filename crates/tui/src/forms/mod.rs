@@ -75,7 +75,7 @@ pub struct Sheet {
 
 #[derive(Clone, Debug, Default)]
 pub struct SettingGroup {
-    /// Its path: `backtest`, `source[0]`; of a section that may stand several times, and is no one of them, its name.
+    /// Path of the section: `backtest`, `source[0]`; for a table that may stand several times, its name alone.
     pub path: String,
     /// The name that it gives itself (`[[source]] name`).
     pub name: Option<String>,

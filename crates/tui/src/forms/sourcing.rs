@@ -31,7 +31,7 @@ pub(crate) struct Sourcing {
 }
 
 impl Sourcing {
-    /// Begins in the folder of the configuration.
+    /// Opens in the folder of the configuration.
     pub(crate) fn open(bench: &FormBench, taken: Vec<String>, messenger: &Messenger) -> Sourcing {
         let picker = Picker::open(&bench.folder, messenger.clone());
         Sourcing { bench: bench.clone(), messenger: messenger.clone(), taken, picker, mapping: None }

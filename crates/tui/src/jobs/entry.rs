@@ -96,7 +96,7 @@ impl JobEntry {
         self.stages.iter().rfind(at_work).or(self.stages.last())
     }
 
-    /// Begins it on a thread of its own. One that writes holds the project's lock meanwhile.
+    /// Starts the job on a thread of its own. A job that writes holds the lock of the project meanwhile.
     pub(super) fn begin(&mut self, workspace: &Workspace) {
         let Some(run) = self.run.take() else { return };
         let name = self.name.clone();

@@ -133,7 +133,7 @@ impl JobsPage {
         waiting
     }
 
-    /// Begins what waits and may begin.
+    /// Starts the waiting jobs that may start.
     fn go_on(&mut self, workspace: &Workspace) {
         for at in 0..self.list.len() {
             let kept = self.list[at].writes() && self.list.iter().any(JobEntry::keeps_others);

@@ -250,7 +250,7 @@ pub(super) fn kind(kind: EntryKind) -> Word {
     }
 }
 
-/// Its name, or why there is none.
+/// Name of the entry, or the reason why it has none.
 pub(super) fn called(language: Language, trial: &BookTrial) -> String {
     match (&trial.entry.details, &trial.entry.deleted) {
         (Some(details), _) if details.figures.lookahead => format!("⚠ {}", details.factor),

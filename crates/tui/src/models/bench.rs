@@ -45,7 +45,7 @@ pub struct ModelBench {
 /// An argument that cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ArgumentFault {
-    /// Its flag without dashes; empty where it is none of them alone.
+    /// Flag of the setting without dashes; empty where several flags make it.
     pub flag: String,
     /// The reason and the way out.
     pub why: String,
@@ -56,7 +56,7 @@ pub struct ArgumentFault {
 pub struct ModelCard {
     /// The file, as commands take it.
     pub path: PathBuf,
-    /// Its name as the list shows it, from the folder of the configuration on.
+    /// Name in the list: the path from the folder of the configuration.
     pub name: String,
     /// `word2vec`, `ngram`, ...
     pub kind: String,

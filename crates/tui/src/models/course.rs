@@ -16,7 +16,7 @@ pub(super) enum End {
     Done,
     /// With this chain of errors.
     Failed(String),
-    /// Its thread never began, or broke off without a word.
+    /// The thread never started, or ended without a report.
     Lost,
     Cancelled,
 }

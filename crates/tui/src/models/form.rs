@@ -143,7 +143,7 @@ impl Form {
         }
     }
 
-    /// Begins to type into the marked line; false where it has no text.
+    /// Starts editing the marked line; false where it has no text.
     pub(super) fn type_in(&mut self) -> bool {
         let row = self.row();
         self.before = self.field(row).map(|field| field.clone());

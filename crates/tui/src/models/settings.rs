@@ -5,13 +5,13 @@ use inkstone_base::language::{Language, Word};
 
 /// A kind of model that can be trained on plain text.
 pub(super) struct ModelKind {
-    /// Its name behind `inkstone train`.
+    /// Name after `inkstone train`.
     pub(super) name: &'static str,
     pub(super) settings: &'static [ModelSetting],
 }
 
 pub(super) struct ModelSetting {
-    /// Its flag without dashes.
+    /// Flag without dashes.
     pub(super) flag: &'static str,
     pub(super) about: Word,
     /// The value that the form begins with; none if that is the default of the command line.

@@ -65,7 +65,7 @@ pub struct Tokens {
 pub struct Described {
     /// As the vocabulary writes it, where that is not what the text says (`##ing`).
     pub written: Option<String>,
-    /// Its part of speech in jieba's tags.
+    /// Part of speech in the tags of jieba.
     pub tag: Option<String>,
     /// True if the dictionary has it; none where there is no dictionary.
     pub known: Option<bool>,
@@ -94,7 +94,7 @@ pub struct TextSubject {
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct About {
-    /// Its sentences, or longer stretches of one section, in order.
+    /// Sentences, or longer stretches of one section, in order.
     pub sentences: Vec<Sentence>,
     /// Boilerplate of the list that the corpus taught: where, and how many documents have it. Ascending.
     pub boilerplate: Vec<(Range<usize>, u32)>,

@@ -78,7 +78,7 @@ enum Focus {
 struct Typing {
     field: Field,
     what: TypingFor,
-    /// Its fault: the reason, and the texts that are allowed.
+    /// Fault of the setting: the reason, and the values that are allowed.
     fault: Option<(String, String)>,
 }
 

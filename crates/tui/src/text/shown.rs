@@ -45,7 +45,7 @@ pub(super) struct ShownText {
 pub(super) struct Under {
     tokeniser: usize,
     at: usize,
-    /// Its number among the tokens, from 0.
+    /// Number among the tokens, from 0.
     pub(super) token: usize,
     pub(super) bytes: Range<usize>,
     pub(super) characters: Range<usize>,

@@ -33,7 +33,7 @@ pub(super) struct FoundText {
     pub(super) fault: Option<String>,
     /// Part and row, for whoever comes back to it.
     pub(super) place: Option<(usize, usize)>,
-    /// Its number in the corpus, from 0.
+    /// Number of the document in the corpus, from 0.
     pub(super) number: usize,
     /// Documents of the corpus.
     pub(super) count: usize,

@@ -139,19 +139,22 @@ fn json_lines_give_labels_by_their_fields() {
 
 #[test]
 fn bad_input_is_refused_with_the_way_out() {
-    let said = refusal("大盘 上涨\n国债 下行\n", &small());
-    assert!(said.contains("no line has a label") && said.contains("__label__"), "{said}");
-    let said = refusal("__label__a 大盘\n__label__a 国债\n", &small());
-    assert!(said.contains("1 of 1 labels") && said.contains("--min-count-label"), "{said}");
+    let message = refusal("大盘 上涨\n国债 下行\n", &small());
+    assert!(message.contains("no line has a label") && message.contains("__label__"), "{message}");
+    let message = refusal("__label__a 大盘\n__label__a 国债\n", &small());
+    assert!(message.contains("1 of 1 labels") && message.contains("--min-count-label"), "{message}");
     let rare = FastTextParams { min_count: 10, ..small() };
-    let said = refusal("__label__a 大盘\n__label__b 国债\n", &rare);
-    assert!(said.contains("none of 2 words occurs at least 10 times") && said.contains("--min-count"), "{said}");
+    let message = refusal("__label__a 大盘\n__label__b 国债\n", &rare);
+    assert!(
+        message.contains("none of 2 words occurs at least 10 times") && message.contains("--min-count"),
+        "{message}"
+    );
     // The one word that is kept stands where no label is.
     let rare = FastTextParams { min_count: 4, ..small() };
-    let said = refusal("__label__a\n__label__b\n涨 涨 涨 涨\n", &rare);
-    assert!(said.contains("no document has a label and a word") && said.contains("--min-count"), "{said}");
-    let said = refusal(&text("train"), &FastTextParams { lr: 1e30, ..small() });
-    assert!(said.contains("astray in epoch 1 of 20") && said.contains("--lr"), "{said}");
+    let message = refusal("__label__a\n__label__b\n涨 涨 涨 涨\n", &rare);
+    assert!(message.contains("no document has a label and a word") && message.contains("--min-count"), "{message}");
+    let message = refusal(&text("train"), &FastTextParams { lr: 1e30, ..small() });
+    assert!(message.contains("astray in epoch 1 of 20") && message.contains("--lr"), "{message}");
     for (params, flag) in [
         (FastTextParams { dim: 0, ..small() }, "--dim"),
         (FastTextParams { epochs: 0, ..small() }, "--epochs"),
@@ -159,8 +162,8 @@ fn bad_input_is_refused_with_the_way_out() {
         (FastTextParams { bucket: 0, ..small() }, "--bucket"),
         (FastTextParams { lr: f32::NAN, ..small() }, "--lr"),
     ] {
-        let said = refusal(&text("train"), &params);
-        assert!(said.contains(flag), "{flag}: {said}");
+        let message = refusal(&text("train"), &params);
+        assert!(message.contains(flag), "{flag}: {message}");
     }
 }
 
@@ -191,8 +194,8 @@ fn training_begins_with_vectors_of_the_same_dimension() {
         let mut lines = Lines::new(Cursor::new(text("train")), LineFormat::Tokens);
         train_supervised(&mut lines, &cutter(), &small(), Some(&vectors), None, &dir.path().join("m"), &ctx)
     };
-    let said = train(5).err().unwrap().to_string();
-    assert!(said.contains("5 values and the model 6") && said.contains("--dim 5"), "{said}");
+    let message = train(5).err().unwrap().to_string();
+    assert!(message.contains("5 values and the model 6") && message.contains("--dim 5"), "{message}");
     let ((model, _), _) = train(6).unwrap();
     // A word that training never met keeps its vector.
     assert_eq!(model.word_vector("陌生"), [0.25; 6]);
@@ -241,8 +244,8 @@ fn words_of_one_topic_come_to_lie_together() {
     let mut lines = Lines::new(Cursor::new("涨\n涨\n"), LineFormat::Tokens);
     let ctx = Ctx::new(1, 1).unwrap();
     let params = FastTextParams { min_count: 1, ..FastTextParams::default() };
-    let said = train_words(&mut lines, &cutter(), &params, &dir.path().join("m"), &ctx).err().unwrap().to_string();
-    assert!(said.contains("1 of 1 words") && said.contains("--min-count"), "{said}");
+    let message = train_words(&mut lines, &cutter(), &params, &dir.path().join("m"), &ctx).err().unwrap().to_string();
+    assert!(message.contains("1 of 1 words") && message.contains("--min-count"), "{message}");
 }
 
 #[test]

@@ -72,20 +72,20 @@ fn any_number_of_threads_gives_the_same_bytes_and_so_does_spilling() {
 
 #[test]
 fn what_cannot_be_trained_says_why() {
-    let said = |text: &str, params: &GloveParams| {
+    let refusal = |text: &str, params: &GloveParams| {
         format!("{:#}", trained(text, &counting(), params, 1).map(|_| ()).unwrap_err())
     };
     let params = GloveParams::default();
-    assert!(said("", &params).contains("the input is empty"));
-    assert!(said("增长 增长 增长", &params).contains("word vectors need two"));
-    assert!(said("增长\n减持", &params).contains("no two words stand near each other"));
-    let fast = said(&corpus(), &GloveParams { lr: 1e30, ..GloveParams::default() });
+    assert!(refusal("", &params).contains("the input is empty"));
+    assert!(refusal("增长 增长 增长", &params).contains("word vectors need two"));
+    assert!(refusal("增长\n减持", &params).contains("no two words stand near each other"));
+    let fast = refusal(&corpus(), &GloveParams { lr: 1e30, ..GloveParams::default() });
     assert!(fast.contains("epoch 1") && fast.contains("--lr"), "{fast}");
     for (wrong, name) in [
         (GloveParams { dim: 0, ..GloveParams::default() }, "--dim"),
         (GloveParams { epochs: 0, ..GloveParams::default() }, "--epochs"),
         (GloveParams { lr: 0.0, ..GloveParams::default() }, "--lr"),
     ] {
-        assert!(said(&corpus(), &wrong).contains(name), "{name}");
+        assert!(refusal(&corpus(), &wrong).contains(name), "{name}");
     }
 }

@@ -90,13 +90,13 @@ fn the_file_is_read_back_and_threads_change_nothing() {
 
 #[test]
 fn parameters_without_sense_are_refused() {
-    let said = |params: PoolingParams| {
+    let refusal = |params: PoolingParams| {
         let dir = tempfile::tempdir().unwrap();
         let mut lines = Lines::new(Cursor::new(TEXT), LineFormat::Tokens);
         let ctx = Ctx::new(1, 1).unwrap();
         let trained = train(&mut lines, &cutter(), vectors(), &params, &dir.path().join("m"), &ctx);
         trained.map(|_| ()).unwrap_err().to_string()
     };
-    assert!(said(PoolingParams { a: 0.0, ..PoolingParams::default() }).contains("--a"));
-    assert!(said(PoolingParams { components: 2, ..PoolingParams::default() }).contains("--components below 2"));
+    assert!(refusal(PoolingParams { a: 0.0, ..PoolingParams::default() }).contains("--a"));
+    assert!(refusal(PoolingParams { components: 2, ..PoolingParams::default() }).contains("--components below 2"));
 }

@@ -144,23 +144,23 @@ fn what_cannot_be_counted_says_why_and_what_to_do() {
     let dir = tempfile::tempdir().unwrap();
     let beside = dir.path().join("m");
     let ctx = Ctx::new(1, 1).unwrap();
-    let said = |docs: &[&str], counting: &CooccurrenceParams, params: &PpmiParams| {
+    let refusal = |docs: &[&str], counting: &CooccurrenceParams, params: &PpmiParams| {
         let docs: Vec<String> = docs.iter().map(|doc| doc.to_string()).collect();
         train(&mut lines(&docs), &cutter(), counting, params, &beside, None, &ctx).map(|_| ()).unwrap_err().to_string()
     };
-    assert!(said(&[], &counting(), &params()).contains("the input is empty"));
-    let rare = said(&["增长 回购 减持"], &CooccurrenceParams::default(), &params());
+    assert!(refusal(&[], &counting(), &params()).contains("the input is empty"));
+    let rare = refusal(&["增长 回购 减持"], &CooccurrenceParams::default(), &params());
     assert!(rare.contains("at least 5 times in 1 documents") && rare.contains("--min-count"), "{rare}");
-    let few = said(&["增长 回购 减持"], &counting(), &params());
+    let few = refusal(&["增长 回购 减持"], &counting(), &params());
     assert!(few.contains("4 dimensions") && few.contains("3 words with 3 contexts"), "{few}");
-    let apart = said(&["增长", "回购", "减持", "问询", "中标"], &counting(), &params());
+    let apart = refusal(&["增长", "回购", "减持", "问询", "中标"], &counting(), &params());
     assert!(apart.contains("nothing but zeros"), "{apart}");
     for (wrong, name) in [
         (PpmiParams { neg: 0.5, ..params() }, "neg = 0.5"),
         (PpmiParams { cds: 0.0, ..params() }, "cds = 0"),
         (PpmiParams { eig: -1.0, ..params() }, "eig = -1"),
     ] {
-        assert!(said(&["增长 回购 减持"], &counting(), &wrong).contains(name));
+        assert!(refusal(&["增长 回购 减持"], &counting(), &wrong).contains(name));
     }
     assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
 }

@@ -103,7 +103,7 @@ fn sum(counts: &[u32]) -> f64 {
 }
 
 impl Estimate {
-    /// Begins with the probabilities of single words.
+    /// Smoothing with the probabilities of single words as its first level.
     fn of_words(mut probability: Vec<f32>) -> Estimate {
         probability[BEGIN as usize] = 1.0;
         Estimate { probability: vec![probability], backoff: Vec::new() }

@@ -13,7 +13,7 @@ use inkstone_lab::factor::TracedDay;
 pub(super) struct Days {
     /// The quantile, from 1, the lowest.
     pub(super) quantile: u16,
-    /// Its dates, ascending.
+    /// Dates of the factor, ascending.
     pub(super) asked: Errand<Vec<TracedDay>>,
     /// True if the highest return stands first, and not the latest date.
     pub(super) by_return: bool,
