@@ -321,7 +321,7 @@ mod tests {
         (written.onnx.model, written.onnx.fitted_until) = Default::default();
         written.embeddings.fitted_until = None;
         (written.mask_names, written.fit_until, written.word2vec.lr) = (None, None, None);
-        written.target.form = None;
+        (written.target.form, written.search.measure) = (None, None);
         written.within = None;
         assert_eq!(written, Feature::default());
     }

@@ -13,6 +13,7 @@ mod documents;
 #[cfg(unix)]
 mod durable;
 mod experiment;
+mod fadt;
 #[cfg(unix)]
 mod faults;
 mod folders;

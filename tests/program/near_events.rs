@@ -71,7 +71,7 @@ min_names = 1
 "#;
 
 /// The documents of a project with their codes, in order.
-fn documents(folder: &Path) -> Vec<(Document, Vec<String>)> {
+pub(crate) fn documents(folder: &Path) -> Vec<(Document, Vec<String>)> {
     let project = Project::new(folder.join(".inkstone"));
     let mut documents = Vec::new();
     for part in 0..project.clean().files().unwrap().len() {

@@ -144,6 +144,8 @@ pub const BOUNDS: &[Bound] = &[
     bound("feature.boosted.l2", 0.0, WEIGHT),
     bound("feature.boosted.max_features", 0.0, COUNT),
     bound("feature.boosted.memory_mb", 1.0, MEMORY),
+    bound("feature.search.grid.*", 0.0, WEIGHT),
+    bound("feature.search.folds", 2.0, 1_000.0),
     bound("feature.textnet.dim", 1.0, DIM),
     bound("feature.textnet.widths", 1.0, 1_000.0),
     bound("feature.textnet.maps", 1.0, DIM),
@@ -238,8 +240,9 @@ pub fn bound_of(path: &str) -> Option<&'static Bound> {
         }
     }
     let named = |key: &str| BOUNDS.iter().find(|bound| bound.key == key);
-    // Below `source_weights` keys are names of the user's.
-    named(&key).or_else(|| named(&format!("{}.*", key.get(.."factor.source_weights".len())?)))
+    // Keys below a key with `.*` are names of any form.
+    let above = |bound: &&Bound| bound.key.strip_suffix('*').is_some_and(|above| key.starts_with(above));
+    named(&key).or_else(|| BOUNDS.iter().find(above))
 }
 
 /// A parser of a flag that sets the same thing as this key, within the same bound.

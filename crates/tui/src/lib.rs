@@ -75,6 +75,7 @@ pub use corpus::read_filter;
 pub use factor::{DaysOf, DocumentsOf, Judgement, JudgementOf, NamesOf, SentencesOf, Tracing};
 pub use features::{
     FeatureBench, FeatureHealthOf, FeatureListing, FeatureListingOf, FeatureNeighboursOf, FeatureSet, FeatureState,
+    SearchSummary,
 };
 pub use forms::{
     Change, ChangeSheet, FormBench, ReadSheet, SaveSheet, SettingEntry, SettingFault, SettingGroup, Sheet, TrySource,

@@ -12,9 +12,10 @@ use inkstone_base::data::Key;
 use inkstone_base::job::Ctx;
 use inkstone_features::extract::SetMeta;
 use inkstone_features::inspect;
+use inkstone_models::FoldReport;
 use inkstone_store::{Header, Reader, Set, Stats};
 use inkstone_tables::project::Project;
-use inkstone_tui::{FeatureBench, FeatureListing, FeatureSet, FeatureState};
+use inkstone_tui::{FeatureBench, FeatureListing, FeatureSet, FeatureState, SearchSummary};
 
 /// The functions of the page, made of the configuration of a project.
 pub(super) fn bench(opened: &OpenProject) -> Option<FeatureBench> {
@@ -125,6 +126,7 @@ fn empty(name: &str, model: &str, state: FeatureState) -> FeatureSet {
         bytes: None,
         fitted_until: None,
         folds: 0,
+        search: None,
         batches: Vec::new(),
         seconds: None,
         dropped: Vec::new(),
@@ -134,6 +136,7 @@ fn empty(name: &str, model: &str, state: FeatureState) -> FeatureSet {
 fn with_header(set: FeatureSet, header: &Header) -> FeatureSet {
     // Models that are walked forward note each fold, models of past documents each step.
     let SetMeta { folds, windows, .. } = SetMeta::read(header).unwrap_or_default();
+    let search = searched(folds.iter().flatten());
     let folds = folds.into_iter().flatten().map(|fold| fold.fitted_until);
     let fits: Vec<_> = folds.chain(windows.into_iter().flatten().map(|step| step.fitted_until)).collect();
     FeatureSet {
@@ -143,7 +146,23 @@ fn with_header(set: FeatureSet, header: &Header) -> FeatureSet {
         bytes: Some(header.bytes()),
         fitted_until: fits.iter().flatten().copied().chain(header.spec.fitted_until).max(),
         folds: fits.len(),
+        search,
         batches: header.batches.clone(),
         ..set
     }
+}
+
+/// What the searches of a set's folds chose; none where no fold searched.
+fn searched<'f>(folds: impl Iterator<Item = &'f FoldReport>) -> Option<SearchSummary> {
+    let searches: Vec<_> = folds.filter_map(|fold| fold.search.as_ref()).collect();
+    let first = searches.first()?;
+    let mut counted: BTreeMap<String, usize> = BTreeMap::new();
+    for search in &searches {
+        let settings: Vec<String> = search.settings.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        *counted.entry(settings.join(", ")).or_default() += 1;
+    }
+    let mut chosen: Vec<(String, usize)> = counted.into_iter().collect();
+    chosen.sort_by(|a, b| b.1.cmp(&a.1));
+    let mean = inkstone_base::stats::mean(searches.iter().map(|search| search.mean));
+    Some(SearchSummary { chosen, measure: first.measure.name(), mean, tried: first.tried })
 }

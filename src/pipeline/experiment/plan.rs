@@ -118,6 +118,10 @@ impl ExperimentRun<'_> {
                     "labels are learned on the rows of a feature itself: name {} in features, or take target = \"factor\"",
                     cell.inputs.join(", ")
                 );
+                ensure!(
+                    cell.search.is_off(),
+                    "search chooses settings in the training windows of a walk, and labels are judged in folds: vary the settings                      themselves, such as \"linear.alpha\", or take target = \"factor\""
+                );
             }
         }
         Ok(())

@@ -2,7 +2,8 @@
 
 pip install pandas==3.1.1 numpy==2.4.6. `targets.csv`: prices and volumes of 7 codes on 40 weekdays, volume 0 on days without trade;
 the first three codes are of industry a until day 25 and of b from then on, the next three of b, and the last has none. `targets.json`:
-by target the values of each date and code, null where there is none. A row names of, delay, price, horizon and excess.
+by target the values of each date and code, null where there is none. A row names of, delay, price, horizon, excess and ranked_by_day:
+rank(pct=True) among the codes of the date, moved by half a rank so that the mean of a date is 0.
 """
 import json
 
@@ -60,7 +61,12 @@ for of, delay, price, horizon in [
     ("volume", 1, "open", 1), ("volume", 0, "open", 3), ("volume", -2, "open", 2),
 ]:
     for excess in ["none", "market", "industry", codes[1]]:
-        values = less(measure(of, delay, price, horizon), excess)
-        values = [[None if not np.isfinite(v) else float(v) for v in row] for row in values.to_numpy()]
-        rows.append(dict(of=of, delay=delay, price=price, horizon=horizon, excess=excess, values=values))
+        plain = less(measure(of, delay, price, horizon), excess)
+        there = plain.count(axis=1)
+        ranks = plain.rank(axis=1, pct=True, method="average").sub(0.5 / there, axis=0) - 0.5
+        # What is the same for all codes of a date changes no rank.
+        forms = [(False, plain), (True, ranks)] if excess in ["none", "industry"] else [(False, plain)]
+        for ranked, values in forms:
+            values = [[None if not np.isfinite(v) else float(v) for v in row] for row in values.to_numpy()]
+            rows.append(dict(of=of, delay=delay, price=price, horizon=horizon, excess=excess, ranked_by_day=ranked, values=values))
 json.dump(rows, open("targets.json", "w"))

@@ -1,6 +1,6 @@
 //! One `[[feature]]`: its model, what it reads, and the parameters of all models, each as its model has them.
 
-use anyhow::{Result, ensure};
+use anyhow::{Result, anyhow, ensure};
 use chrono::NaiveDate;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -11,14 +11,15 @@ use super::models::{ColumnNames, EVERY_MODEL, EXPERIMENT_HEAD, place_columns};
 use super::surprise::SurpriseParams;
 use super::target::Target;
 use super::vintages::{Trainer, VintageParams, WindowFastText, WindowGlove};
+use inkstone_base::bounds::bound_of;
 use inkstone_base::data::Kind;
 use inkstone_corpus::truncate::{Needs, Strategy};
 use inkstone_lab::factor::{Expression, Within};
 use inkstone_models::textnet::TextNetParams;
 use inkstone_models::{
     BayesParams, BoostParams, ClassParams, ClassWeight, EstimatorParams, InduceParams, LexiconParams, LinearParams,
-    PoolingParams, SestmParams, SvdParams, SvmLoss, VectorizerParams, WalkForward, Word2vecParams, WordLimits,
-    component_names,
+    Method, PoolingParams, Search, SestmParams, SvdParams, SvmLoss, VectorizerParams, WalkForward, Word2vecParams,
+    WordLimits, component_names,
 };
 use inkstone_onnx::OnnxParams;
 
@@ -119,6 +120,8 @@ pub struct Feature {
     pub svm_loss: SvmLoss,
     pub bayes: BayesParams,
     pub boosted: BoostParams,
+    /// For `ridge`, `logistic`, `bayes`, `svm` and `boosted`: settings that each training window chooses for itself.
+    pub search: Search,
     /// For `sestm`: screening and penalty.
     pub sestm: SestmParams,
     /// For `induced`: which words enter the lexicon.
@@ -174,7 +177,34 @@ impl Feature {
             self.classes.check().map_err(|error| name_keys("classes", &error))?;
             self.target.check(self)?;
         }
+        if let Some(estimator) = self.estimator() {
+            self.check_search(&estimator).map_err(|error| anyhow!("search: {error:#}"))?;
+        }
         (self.model.entry().check)(self)
+    }
+
+    /// Fails where the search has a setting or a value that the model cannot have, or a measure of another target.
+    fn check_search(&self, estimator: &EstimatorParams) -> Result<()> {
+        let search = &self.search;
+        ensure!(
+            !search.is_off() || *search == Search::default(),
+            "grid is empty, so nothing is searched; write the values to choose among, as grid = {{ {} }}, or leave the search out",
+            match estimator.method {
+                Method::Ridge => "alpha = [1.0, 10.0]",
+                Method::Logistic | Method::Svm => "C = [0.1, 1.0, 10.0]",
+                Method::Bayes => "smoothing = [0.1, 1.0]",
+                Method::Boosted => "max_depth = [3, 6]",
+            }
+        );
+        search.check(estimator, estimator.method == Method::Ridge || self.target.form.is_some())?;
+        let sections = ["linear", "bayes", "boosted"];
+        for (name, values) in &search.grid {
+            let bound = || sections.iter().find_map(|section| bound_of(&format!("feature.{section}.{name}")));
+            let Some(bound) = bound() else { continue };
+            let refused = values.iter().find_map(|value| bound.refuses(*value, &value.to_string()));
+            ensure!(refused.is_none(), "grid.{name}: {}", refused.unwrap_or_default());
+        }
+        Ok(())
     }
 
     /// Fails where a setting is given that the model does not read. Cells of experiments may have some: those of the model that they vary.
@@ -209,6 +239,15 @@ impl Feature {
         if let Some(settings) = settings.as_object_mut() {
             settings.retain(|setting, _| EVERY_MODEL.contains(&setting.as_str()) || read.contains(&setting.as_str()));
             settings["mask_names"] = json!(self.masks_names());
+            // These came later: sets that were made without them keep their identity.
+            if self.search.is_off() {
+                settings.remove("search");
+            }
+            if let Some(target) = settings.get_mut("target").and_then(Value::as_object_mut)
+                && !self.target.ranked_by_day
+            {
+                target.remove("ranked_by_day");
+            }
         }
         settings
     }
@@ -278,5 +317,5 @@ pub(super) fn name_keys(section: &str, error: &anyhow::Error) -> anyhow::Error {
         let (flag, rest) = part.split_at(if i == 0 { 0 } else { end });
         flag.replace('-', "_") + rest
     };
-    anyhow::anyhow!("{section}: {}", message.split("--").enumerate().map(key).collect::<String>())
+    anyhow!("{section}: {}", message.split("--").enumerate().map(key).collect::<String>())
 }

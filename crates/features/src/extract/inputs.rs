@@ -239,6 +239,8 @@ impl InputRows {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use chrono::{Days, NaiveDate, NaiveDateTime};
 
     use super::*;
@@ -247,7 +249,7 @@ mod tests {
     use crate::extract::tests::Corpus;
     use inkstone_base::data::Kind;
     use inkstone_market::Market;
-    use inkstone_models::WalkForward;
+    use inkstone_models::{FoldReport, LabelForm, Measure, Search, WalkForward};
     use inkstone_text::DfLimit;
 
     fn feature(name: &str, inputs: &[&str]) -> Feature {
@@ -352,6 +354,94 @@ mod tests {
                 assert_ne!(bits(&torn[60..]), bits(&intact[60..]));
             }
         }
+    }
+
+    /// A search of each method on other features and words, among values that differ much.
+    fn searched(model: Model) -> Feature {
+        let (setting, values) = match model {
+            Model::Ridge => ("alpha", vec![0.1, 10.0, 1e6]),
+            Model::Boosted => ("trees", vec![2.0, 20.0]),
+            Model::Bayes => ("smoothing", vec![0.01, 100.0]),
+            _ => ("C", vec![1e-4, 0.1, 10.0]),
+        };
+        let inputs = if model == Model::Bayes { &["words"][..] } else { &["words", "tone"] };
+        let search = Search { grid: BTreeMap::from([(setting.to_owned(), values)]), folds: 3, ..Search::default() };
+        Feature { search, ..learned(model, inputs) }
+    }
+
+    #[test]
+    fn a_search_is_noted_in_each_fold_and_no_later_day_changes_its_choice() {
+        for model in [Model::Ridge, Model::Logistic, Model::Svm, Model::Bayes, Model::Boosted] {
+            let features = [feature("tone", &[]), searched(model)];
+            let read = |torn: u64| {
+                let mut corpus = corpus(torn);
+                let (scores, set) = scores(&mut corpus, &features);
+                let header = corpus.store.set(&set).unwrap().unwrap().header().clone();
+                let bits = scores.iter().map(|score| score.to_bits()).collect::<Vec<_>>();
+                (bits, SetMeta::read(&header).unwrap().folds.unwrap())
+            };
+            let ((intact, folds), (torn, later)) = (read(DAYS), read(60));
+            assert_eq!(folds.len(), 5);
+            let tried: usize = features[1].search.grid.values().map(Vec::len).product();
+            for fold in &folds {
+                let search = fold.search.as_ref().unwrap();
+                assert!(search.tried == tried && search.mean.is_finite(), "{model:?} {search:?}");
+            }
+            // The folds that test days 40 to 49, 50 to 59 and 60 to 69 are trained on days before 60.
+            let chosen = |folds: &[FoldReport]| folds[..3].iter().map(|fold| fold.search.clone()).collect::<Vec<_>>();
+            assert_eq!(chosen(&folds), chosen(&later), "{model:?}");
+            assert_eq!(intact[..60], torn[..60], "{model:?}");
+            assert_ne!(folds[4].search, later[4].search, "{model:?}: the last window holds other days");
+        }
+    }
+
+    #[test]
+    fn a_search_is_part_of_the_identity_and_must_suit_the_model() {
+        let plain = learned(Model::Ridge, &["tone"]);
+        let identity = plain.identity();
+        assert!(identity.get("search").is_none() && identity["target"].get("ranked_by_day").is_none(), "{identity}");
+        let ranked = Target { ranked_by_day: true, ..plain.target };
+        let identity = Feature { target: ranked, ..searched(Model::Ridge) }.identity();
+        assert_eq!(identity["search"]["folds"], 3);
+        assert_eq!(identity["target"]["ranked_by_day"], true);
+
+        let with = |model: Model, setting: &str, value: f64| Feature {
+            search: Search { grid: BTreeMap::from([(setting.to_owned(), vec![value])]), ..Search::default() },
+            ..learned(model, &[])
+        };
+        let of_values = Target { form: Some(LabelForm::Raw), ..Target::default() };
+        let measured = |model: Model, measure: Measure| {
+            let feature = searched(model);
+            Feature { search: Search { measure: Some(measure), ..feature.search }, ..feature }
+        };
+        for (feature, words) in [
+            (with(Model::Ridge, "C", 1.0), "search: ridge has no setting \"C\" to search among; it has alpha"),
+            (with(Model::Boosted, "depth", 3.0), "boosted has no setting \"depth\""),
+            (
+                with(Model::Boosted, "max_depth", 31.0),
+                "search: grid.max_depth: 31 is out of bounds; write one from 1 to 30",
+            ),
+            (with(Model::Boosted, "trees", 1.5), "trees = 1.5 must be a whole number"),
+            (with(Model::Logistic, "l1_ratio", 1.5), "grid.l1_ratio: 1.5 is out of bounds"),
+            (measured(Model::Ridge, Measure::Auc), "auc does not suit the goal; choose r2, rank_ic, mse"),
+            (measured(Model::Logistic, Measure::Mse), "mse does not suit the goal; choose auc"),
+            (measured(Model::Svm, Measure::LogLoss), "a support vector machine has none"),
+            (
+                Feature { target: of_values.clone(), ..measured(Model::Boosted, Measure::F1) },
+                "f1 does not suit the goal",
+            ),
+            (
+                Feature { search: Search { folds: 3, ..Search::default() }, ..learned(Model::Svm, &[]) },
+                "search: grid is empty, so nothing is searched; write the values to choose among, as grid = { C =",
+            ),
+        ] {
+            let error = format!("{:#}", feature.check().unwrap_err());
+            assert!(error.contains(words), "{error}");
+        }
+        Feature { target: of_values, ..measured(Model::Boosted, Measure::RankIc) }.check().unwrap();
+        let lexicon = Feature { search: searched(Model::Ridge).search, ..feature("tone", &[]) };
+        let error = lexicon.check_settings().unwrap_err().to_string();
+        assert!(error.contains("search is not for model = \"lexicon\""), "{error}");
     }
 
     #[test]

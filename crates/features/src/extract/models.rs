@@ -122,20 +122,23 @@ impl Model {
                 settings: &["tfidf", "fit_until", "lsa"],
                 ..of_texts
             },
-            Model::Ridge => estimator(Method::Ridge, &["tfidf", "walk_forward", "target", "linear"]),
-            Model::Logistic => {
-                estimator(Method::Logistic, &["tfidf", "walk_forward", "target", "classes", "class_weight", "linear"])
-            }
-            Model::Bayes => {
-                estimator(Method::Bayes, &["tfidf", "walk_forward", "target", "classes", "class_weight", "bayes"])
-            }
+            Model::Ridge => estimator(Method::Ridge, &["tfidf", "walk_forward", "target", "linear", "search"]),
+            Model::Logistic => estimator(
+                Method::Logistic,
+                &["tfidf", "walk_forward", "target", "classes", "class_weight", "linear", "search"],
+            ),
+            Model::Bayes => estimator(
+                Method::Bayes,
+                &["tfidf", "walk_forward", "target", "classes", "class_weight", "bayes", "search"],
+            ),
             Model::Svm => estimator(
                 Method::Svm,
-                &["tfidf", "walk_forward", "target", "classes", "class_weight", "linear", "svm_loss"],
+                &["tfidf", "walk_forward", "target", "classes", "class_weight", "linear", "svm_loss", "search"],
             ),
-            Model::Boosted => {
-                estimator(Method::Boosted, &["tfidf", "walk_forward", "target", "classes", "class_weight", "boosted"])
-            }
+            Model::Boosted => estimator(
+                Method::Boosted,
+                &["tfidf", "walk_forward", "target", "classes", "class_weight", "boosted", "search"],
+            ),
             Model::Sestm => fold_words,
             Model::Induced => ModelEntry {
                 run: induced::run,

@@ -14,7 +14,9 @@ use super::set::{SetMeta, SetParams, finish};
 use super::{Feature, Inputs};
 use inkstone_base::data::{Key, Report};
 use inkstone_base::job::Ctx;
-use inkstone_models::{Csr, FoldCounts, InputColumn, SpilledCsr, StackedRows, TextRegression, fit_fold, fit_predict};
+use inkstone_models::{
+    Csr, FoldCounts, FoldReport, InputColumn, Search, SpilledCsr, StackedRows, TextRegression, fit_fold, fit_predict,
+};
 use inkstone_store::Store;
 
 /// Samples and their word counts.
@@ -132,8 +134,8 @@ pub(super) struct Refitted {
 }
 
 /// Fits the fold that scored the document in this part and row once more, on the same samples, and takes its score apart. None where no
-/// fold scored the document. Reads the corpus once.
-pub(super) fn refit(reader: &CorpusReader<'_>, place: (usize, usize)) -> Result<Option<Refitted>> {
+/// fold scored the document. A fold among `kept` that searched is not made to search again. Reads the corpus once.
+pub(super) fn refit(reader: &CorpusReader<'_>, place: (usize, usize), kept: &[FoldReport]) -> Result<Option<Refitted>> {
     let CorpusReader { feature, inputs, ctx, .. } = reader;
     let dates = inputs.market(feature)?.dates();
     let learned = LearnedSamples::read(reader, &mut Report::new(&feature.name))?;
@@ -144,7 +146,14 @@ pub(super) fn refit(reader: &CorpusReader<'_>, place: (usize, usize)) -> Result<
     let regression = regression_of(feature)?;
     // Where test windows overlap, the newest model that could be fitted gave the score.
     for fold in feature.walk_forward.folds(dates.len())?.iter().rev().filter(|fold| fold.test.contains(&day)) {
-        let model = fit_fold(&sampled.samples, &rows, dates, &feature.walk_forward, fold, &regression, ctx)?;
+        let test = (dates[fold.test.start], dates[fold.test.end - 1]);
+        let chosen = kept.iter().find(|kept| kept.test == test).and_then(|kept| kept.search.as_ref());
+        let mut settled = regression.clone();
+        if let Some(chosen) = chosen {
+            settled.estimator = settled.estimator.with_settings(&chosen.settings)?;
+            settled.search = Search::default();
+        }
+        let model = fit_fold(&sampled.samples, &rows, dates, &feature.walk_forward, fold, &settled, ctx)?;
         let Some(model) = model else { continue };
         let (score, (intercept, parts)) =
             ctx.install(|| anyhow::Ok((model.score(&rows, number)?, model.explain(&rows, number)?)))?;
@@ -164,7 +173,6 @@ pub(super) fn refit(reader: &CorpusReader<'_>, place: (usize, usize)) -> Result<
         }
         let mut inputs: Vec<(String, f64)> = columns.into_iter().filter(|(_, part)| *part != 0.0).collect();
         inputs.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()));
-        let test = (dates[fold.test.start], dates[fold.test.end - 1]);
         return Ok(Some(Refitted { score, intercept, words, inputs, test }));
     }
     Ok(None)
@@ -175,6 +183,8 @@ fn regression_of(feature: &Feature) -> Result<TextRegression> {
         estimator: feature.estimator().context("the feature's model does not learn from words")?,
         classes: feature.classes.clone(),
         label: feature.target.form,
+        search: feature.search.clone(),
+        label_lead: feature.target.lead(),
         ..TextRegression::default()
     })
 }

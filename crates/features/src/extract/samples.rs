@@ -345,8 +345,9 @@ mod tests {
             let horizons = if of == TargetOf::Volatility { 2..=4 } else { 1..=3 };
             for (&price, delay) in prices.iter().flat_map(|price| (-3..=3).map(move |delay| (price, delay))) {
                 for excess in [Excess::None, Excess::Market, Excess::Industry, code.clone()] {
-                    for horizon in horizons.clone() {
-                        let target = Target { of, delay, price, horizon, excess: excess.clone(), ..Target::default() };
+                    for (horizon, ranked_by_day) in horizons.clone().flat_map(|days| [(days, false), (days, true)]) {
+                        let excess = excess.clone();
+                        let target = Target { of, delay, price, horizon, excess, ranked_by_day, ..Target::default() };
                         [Cutoff::Close, Cutoff::NextOpen].iter().for_each(|cutoff| check(*cutoff, &target));
                     }
                 }

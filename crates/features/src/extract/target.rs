@@ -9,8 +9,9 @@
 //! | `number` | the document's label, read as a number | `latency_days` after the document |
 //! | `rating` | the document's rating: 2 buy, 1 add, 0 hold, -1 reduce, -2 sell | `latency_days` after the document |
 //!
-//! A return, volatility or volume is that of the document's securities, on average, less what `excess` says. The 20 days of a volume are
-//! the trading days before the document's day, or before the window where that begins earlier, so that the document moves none of them.
+//! A return, volatility or volume is that of the document's securities, on average, less what `excess` says; with `ranked_by_day` its rank
+//! among all securities of the day, whose values are known at the same close. The 20 days of a volume are the trading days before the
+//! document's day, or before the window where that begins earlier, so that the document moves none of them.
 //! Classes are named in the configuration: if they were looked for in the corpus, a later document could change what an earlier score means.
 
 use std::fmt;
@@ -26,7 +27,7 @@ use super::reading::ReadDocument;
 use super::{Feature, Model, rating};
 use inkstone_base::code::Code;
 use inkstone_base::data::Document;
-use inkstone_base::stats::{mean, std};
+use inkstone_base::stats::{average_ranks, mean, std};
 use inkstone_market::{Cutoff, Market, Panel, Price};
 use inkstone_models::{CalibrationForm, LabelForm};
 
@@ -47,6 +48,9 @@ pub struct Target {
     pub horizon: usize,
     /// Value that is subtracted from a return, volatility or volume.
     pub excess: Excess,
+    /// True if a return, volatility or volume, less the excess, is replaced by its rank among the securities of the day: with n of them
+    /// (rank - 0.5) / n - 0.5, ties at their average rank.
+    pub ranked_by_day: bool,
     /// The form in which `ridge`, `induced` and `boosted` learn values. Absent: winsorised; `boosted` learns classes.
     pub form: Option<LabelForm>,
     /// For `label`, `number` and `rating`: natural days after the document's publication until its label was known.
@@ -61,6 +65,7 @@ impl Default for Target {
             price: Price::Open,
             horizon: 5,
             excess: Excess::Market,
+            ranked_by_day: false,
             form: None,
             latency_days: 0,
         }
@@ -203,6 +208,7 @@ impl Target {
                 ("price", self.price != default.price),
                 ("horizon", self.horizon != default.horizon),
                 ("excess", self.excess != default.excess),
+                ("ranked_by_day", self.ranked_by_day),
             ] {
                 ensure!(!given, "target.{key} is for return, volatility and volume, and of is {of:?}; leave it out");
             }
@@ -219,6 +225,11 @@ impl Target {
             "target.price is for return and volatility, and of is \"volume\"; leave it out"
         );
         Ok(())
+    }
+
+    /// Trading days by which the target begins before the document's day.
+    pub(super) fn lead(&self) -> usize {
+        if self.of.is_of_documents() { 0 } else { self.delay.min(0).unsigned_abs() as usize }
     }
 
     /// The target in words, for reports.
@@ -238,8 +249,9 @@ impl Target {
             Excess::Industry => ", less the mean of the industry".to_owned(),
             Excess::Code(code) => format!(", less that of {code}"),
         };
+        let ranked = if self.ranked_by_day { ", ranked within the day" } else { "" };
         let (of, horizon, delay) = (self.of.name(), self.horizon, self.delay);
-        format!("{of} over {horizon} trading {days} from {from}day {delay:+}{less}")
+        format!("{of} over {horizon} trading {days} from {from}day {delay:+}{less}{ranked}")
     }
 
     /// The text of a document that says its target; none if prices say it.
@@ -320,8 +332,19 @@ fn market_values(target: &Target, market: &Market) -> Result<Panel> {
             }
         }
         less.take(market, t, values.row_mut(t));
+        if target.ranked_by_day {
+            rank(values.row_mut(t));
+        }
     }
     Ok(values)
+}
+
+/// Puts their ranks in the place of the values of a day, spread evenly over -0.5 to 0.5; a security without a value has no rank.
+fn rank(values: &mut [f64]) {
+    let there: Vec<usize> = (0..values.len()).filter(|&i| !values[i].is_nan()).collect();
+    let ranks = average_ranks(&there.iter().map(|&i| values[i]).collect::<Vec<f64>>());
+    let n = there.len() as f64;
+    there.iter().zip(ranks).for_each(|(&i, rank)| values[i] = (rank - 0.5) / n - 0.5);
 }
 
 /// The measure of a security over a window of trading days.

@@ -9,11 +9,17 @@ use super::cross::fit_part;
 use super::{Estimator, EstimatorParams, FoldFeatures, Goal, Judgement, Method};
 use crate::design::Design;
 use crate::metrics::area_under_curve;
-use crate::validation::{FoldsBy, Split};
+use crate::validation::Split;
 use inkstone_base::job::Ctx;
 
 /// Points of a grid at the most.
 const MOST_POINTS: usize = 1000;
+
+const NO_PROBABILITIES: &str =
+    "log_loss needs probabilities, and a support vector machine has none; choose auc, accuracy or f1";
+
+const OF_CLASSES: [Measure; 4] = [Measure::Auc, Measure::Accuracy, Measure::F1, Measure::LogLoss];
+const OF_VALUES: [Measure; 3] = [Measure::R2, Measure::RankIc, Measure::Mse];
 
 /// The figure that settings are compared by; the mean over the folds is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -62,10 +68,21 @@ impl Measure {
     /// Those that a goal has.
     fn all_of(goal: &Goal) -> &'static [Measure] {
         match goal {
-            Goal::Classes { .. } => &[Measure::Auc, Measure::Accuracy, Measure::F1, Measure::LogLoss],
+            Goal::Classes { .. } => &OF_CLASSES,
             Goal::Labels { .. } => &[Measure::F1],
-            Goal::Values(_) => &[Measure::R2, Measure::RankIc, Measure::Mse],
+            Goal::Values(_) => &OF_VALUES,
         }
+    }
+
+    /// Fails if it is not among `known`.
+    fn check(self, known: &[Measure]) -> Result<()> {
+        ensure!(
+            known.contains(&self),
+            "the measure {} does not suit the goal; choose {}",
+            self.name(),
+            known.iter().map(|measure| measure.name()).collect::<Vec<_>>().join(", ")
+        );
+        Ok(())
     }
 
     /// The figure of a fitted model on rows that did not train it, higher being better; NaN where it has no meaning, such as the area
@@ -87,10 +104,7 @@ impl Measure {
             (Measure::F1, Judgement::Classes { report, .. }) => report.macro_average.f1,
             (Measure::F1, Judgement::Labels(report)) => report.micro_average.f1,
             (Measure::LogLoss, Judgement::Classes { probabilities, .. }) => {
-                let report = probabilities.context(
-                    "log_loss needs probabilities, and a support vector machine has none; choose auc, accuracy or f1",
-                )?;
-                -report.log_loss
+                -probabilities.context(NO_PROBABILITIES)?.log_loss
             }
             (Measure::Mse, Judgement::Values(report)) => -report.mse,
             (Measure::R2, Judgement::Values(report)) => report.r2.unwrap_or(f64::NAN),
@@ -105,14 +119,15 @@ defaults! {
     pub struct Search {
         /// Values by the name of a setting: `alpha` or `C` (1/alpha), `l1_ratio`, `smoothing`, `trees`, `learning_rate`, `max_depth`,
         /// `min_leaf_weight`, `l2`, `max_features`, as far as the method has it.
+        /// Empty (default): no search.
         grid: BTreeMap<String, Vec<f64>> = BTreeMap::new(),
         /// Folds within the training rows.
         folds: usize = 5,
-        /// `time` (default), `group` or `class`.
-        by: FoldsBy = FoldsBy::Time,
         /// `auc`, `accuracy`, `f1` or `log_loss` of classes, `f1` of label sets, `r2`, `rank_ic` or `mse` of values; none (default):
         /// `accuracy`, `f1` and `mse`.
         measure: Option<Measure> = None,
+        /// True if the most restrained settings within one standard error of the best are chosen, not the best.
+        one_standard_error: bool = false,
     }
 }
 
@@ -147,6 +162,27 @@ impl SearchPoint {
 }
 
 impl Search {
+    /// True if nothing is searched.
+    pub fn is_off(&self) -> bool {
+        self.grid.is_empty()
+    }
+
+    /// Fails where the grid or the measure does not suit a method that learns values, or else classes.
+    pub fn check(&self, params: &EstimatorParams, learns_values: bool) -> Result<()> {
+        self.points(params)?;
+        let Some(measure) = self.measure else { return Ok(()) };
+        measure.check(if learns_values { &OF_VALUES } else { &OF_CLASSES })?;
+        ensure!(measure != Measure::LogLoss || params.method != Method::Svm, "{NO_PROBABILITIES}");
+        Ok(())
+    }
+
+    /// The figure that settings are compared by for a goal. Fails where the one that was named does not suit it.
+    pub fn measure_of(&self, goal: &Goal) -> Result<Measure> {
+        let measure = self.measure.unwrap_or_else(|| Measure::default_of(goal));
+        measure.check(Measure::all_of(goal))?;
+        Ok(measure)
+    }
+
     /// Every combination of the values, the last name changing first. Fails when a name or a value is not one of the method.
     pub fn points(&self, params: &EstimatorParams) -> Result<Vec<BTreeMap<String, f64>>> {
         let mut points = vec![BTreeMap::new()];
@@ -184,7 +220,10 @@ impl EstimatorParams {
                 Ok(value as usize)
             };
             match (self.method, name.as_str()) {
-                (Method::Ridge | Method::Logistic | Method::Svm, "alpha") => self.linear.alpha = value,
+                (Method::Ridge | Method::Logistic | Method::Svm, "alpha") => {
+                    ensure!(value > 0.0, "alpha = {value} must be above 0");
+                    self.linear.alpha = value;
+                }
                 (Method::Logistic | Method::Svm, "C") => {
                     ensure!(value > 0.0, "C = {value} must be above 0");
                     self.linear.alpha = 1.0 / value;
@@ -225,14 +264,7 @@ pub fn search(
     search: &Search,
     ctx: &Ctx,
 ) -> Result<Vec<SearchPoint>> {
-    let measure = search.measure.unwrap_or_else(|| Measure::default_of(goal));
-    let known = Measure::all_of(goal);
-    ensure!(
-        known.contains(&measure),
-        "the measure {} does not suit the goal; choose {}",
-        measure.name(),
-        known.iter().map(|measure| measure.name()).collect::<Vec<_>>().join(", ")
-    );
+    let measure = search.measure_of(goal)?;
     let points = search.points(params)?;
     let mut figures = vec![Vec::with_capacity(splits.len()); points.len()];
     for (at, split) in splits.iter().enumerate() {
@@ -263,6 +295,8 @@ pub fn choose_point(points: &[SearchPoint], one_standard_error: bool) -> Option<
     if !one_standard_error {
         return Some(best);
     }
-    let least = points[best].mean - points[best].standard_error;
+    // One fold alone has no standard error.
+    let error = points[best].standard_error;
+    let least = points[best].mean - if error.is_finite() { error } else { 0.0 };
     (0..points.len()).filter(|&i| points[i].mean >= least).max_by(|&a, &b| restrained(a, b))
 }

@@ -283,7 +283,11 @@ fn the_rule_of_one_standard_error_takes_the_stronger_penalty() {
     let equal = [point("trees", 2.0, [0.5; 3]), point("trees", 1.0, [0.5; 3])];
     assert_eq!(choose_point(&equal, false), Some(1), "of equals the model that is held back more");
     let unknown = [point("alpha", 1.0, [f64::NAN; 3])];
-    assert_eq!(choose_point(&unknown, false), None);
+    assert_eq!((choose_point(&unknown, false), choose_point(&unknown, true)), (None, None));
+    // Figures of one fold alone have no standard error: the rule then takes the best.
+    let mut one_fold = points_of("alpha", [0.1, 1.0, 10.0, 0.01]);
+    one_fold.iter_mut().for_each(|point| point.standard_error = f64::NAN);
+    assert_eq!(choose_point(&one_fold, true), Some(0));
 }
 
 #[test]
@@ -293,6 +297,13 @@ fn settings_that_a_method_does_not_have_are_refused() {
     assert!(message.contains("ridge has no setting \"C\"") && message.contains("it has alpha"), "{message}");
     assert!(refused(Method::Boosted, &grid(&[("trees", &[1.5])])).contains("trees = 1.5 must be a whole number"));
     assert!(refused(Method::Svm, &grid(&[("C", &[1.0, 0.0])])).contains("C = 0 must be above 0"));
+    assert!(refused(Method::Ridge, &grid(&[("alpha", &[0.0])])).contains("alpha = 0 must be above 0"));
+    let measured = |measure| Search { measure: Some(measure), ..grid(&[("C", &[1.0])]) };
+    measured(Measure::Auc).check(&method(Method::Svm), false).unwrap();
+    let message = measured(Measure::LogLoss).check(&method(Method::Svm), false).unwrap_err().to_string();
+    assert!(message.contains("a support vector machine has none"), "{message}");
+    let message = measured(Measure::Mse).check(&method(Method::Logistic), false).unwrap_err().to_string();
+    assert!(message.contains("mse does not suit the goal; choose auc, accuracy, f1, log_loss"), "{message}");
     assert!(refused(Method::Svm, &grid(&[("C", &[1.0]), ("alpha", &[1.0])])).contains("C is 1/alpha"));
     assert!(refused(Method::Svm, &grid(&[("C", &[])])).contains("no values of C"));
     let many: Vec<f64> = (1..=40).map(f64::from).collect();

@@ -9,7 +9,7 @@ use super::{Fold, WalkForward};
 use crate::calibration::CalibrationForm;
 use crate::design::{Design, FittedInputs, InputColumn, StackedRows, StackedSubset};
 use crate::estimate::{
-    Estimator, EstimatorParams, Goal, Method, Search, calibrate, choose_point, fit_estimator, out_of_fold, search,
+    Estimator, EstimatorParams, Goal, Method, calibrate, choose_point, fit_estimator, out_of_fold, search,
 };
 use crate::metrics::{area_under_curve, r_squared, rank_correlation};
 use crate::validation::{FoldParams, FoldRows, FoldsBy, Split, draw_folds};
@@ -172,8 +172,8 @@ impl Data<'_> {
         }
 
         let mut settings = params.estimator.clone();
-        if let Some(search) = &params.search {
-            let chosen = self.search(search, &goal, &train).context("the search within the training window")?;
+        if !params.search.is_off() {
+            let chosen = self.search(&goal, &train).context("the search within the training window")?;
             settings = settings.with_settings(&chosen.settings)?;
             report.search = Some(chosen);
         }
@@ -203,32 +203,38 @@ impl Data<'_> {
         Ok(Some(model))
     }
 
-    /// Folds within the training samples; labels and groups are kept apart as those of the walk are.
-    fn splits(&self, goal: &Goal, train: &[usize], folds: usize, by: FoldsBy) -> Result<Vec<Split>> {
+    /// Folds within the training samples: stretches of trading days. Labels, which begin `lead` days before their texts, and groups are
+    /// kept apart as those of the walk are.
+    fn splits(&self, goal: &Goal, train: &[usize], folds: usize, lead: usize) -> Result<Vec<Split>> {
         let Data { samples, walk, ctx, .. } = *self;
         // Trading days stand for natural ones, so that the embargo counts them.
         let day = |index: usize| NaiveDateTime::default() + TimeDelta::days(index as i64);
         let rows = FoldRows {
             groups: train.iter().map(|&i| samples[i].group).collect(),
-            spans: train.iter().map(|&i| (day(samples[i].date), day(samples[i].label_known))).collect(),
+            spans: train
+                .iter()
+                .map(|&i| (day(samples[i].date.saturating_sub(lead)), day(samples[i].label_known)))
+                .collect(),
         };
-        let folds = FoldParams { folds, by, embargo_days: u32::try_from(walk.embargo_days).unwrap_or(u32::MAX) };
+        let embargo_days = u32::try_from(walk.embargo_days).unwrap_or(u32::MAX);
+        let folds = FoldParams { folds, by: FoldsBy::Time, embargo_days };
         draw_folds(goal, &rows, &folds, ctx.seed())
     }
 
     /// Tries the settings of a search on folds of the training samples, for each of which the inputs are fitted anew.
-    fn search(&self, wanted: &Search, goal: &Goal, train: &[usize]) -> Result<ChosenSettings> {
+    fn search(&self, goal: &Goal, train: &[usize]) -> Result<ChosenSettings> {
         let Data { params, ctx, .. } = *self;
-        let splits = self.splits(goal, train, wanted.folds, wanted.by)?;
+        let wanted = &params.search;
+        let splits = self.splits(goal, train, wanted.folds, params.label_lead)?;
         let rows = StackedSubset { stack: self.rows, rows: train };
         let mut points = search(&rows, goal, None, &splits, &params.estimator, wanted, ctx)?;
-        let best = choose_point(&points, false)
+        let best = choose_point(&points, wanted.one_standard_error)
             .context("no combination of settings has a figure in any fold: use fewer folds or another measure")?;
         let tried = points.len();
-        Ok(ChosenSettings::new(points.swap_remove(best), tried))
+        Ok(ChosenSettings::new(points.swap_remove(best), wanted.measure_of(goal)?, tried))
     }
 
-    /// Calibrates on scores out of fold; the folds are stretches of trading days.
+    /// Calibrates on scores out of fold.
     fn calibrate(
         &self,
         estimator: &mut Estimator,
@@ -238,7 +244,7 @@ impl Data<'_> {
         settings: &EstimatorParams,
     ) -> Result<()> {
         let Data { params, ctx, .. } = *self;
-        let splits = self.splits(goal, train, params.classes.calibration_folds, FoldsBy::Time)?;
+        let splits = self.splits(goal, train, params.classes.calibration_folds, 0)?;
         let scores = out_of_fold(x, goal, None, &splits, settings, ctx)?;
         calibrate(estimator, goal, &scores, None, params.classes.calibrate)
     }

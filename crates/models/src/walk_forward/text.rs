@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::fit::TextModel;
 use crate::calibration::CalibrationForm;
-use crate::estimate::{EstimatorParams, Method, Search, SearchPoint};
+use crate::estimate::{EstimatorParams, Measure, Method, Search, SearchPoint};
 use crate::linear::Convergence;
 use inkstone_base::stats::quantile;
 
@@ -139,9 +139,11 @@ defaults! {
         classes: ClassParams = ClassParams::default(),
         /// The model, its penalty and solver.
         estimator: EstimatorParams = EstimatorParams { method: Method::Ridge, ..EstimatorParams::default() },
-        /// Settings of the model to be chosen in each fold, on folds of its training samples whose labels and groups are kept apart as
-        /// those of the walk are; none (default): those of `estimator`.
-        search: Option<Search> = None,
+        /// Settings of the model that each fold chooses on folds of its own training samples: stretches of days, whose labels and groups
+        /// are kept apart as those of the walk are.
+        search: Search = Search::default(),
+        /// Trading days by which a label begins before the day of its text, so that the folds of a search part labels that overlap.
+        label_lead: usize = 0,
     }
 }
 
@@ -214,22 +216,24 @@ pub struct FoldReport {
     pub search: Option<ChosenSettings>,
 }
 
-/// The outcome of a search.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+/// The outcome of a search within the training window of a fold.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ChosenSettings {
     /// Values by the name of the setting.
     pub settings: BTreeMap<String, f64>,
-    /// Mean of the measure over the folds of the search.
+    pub measure: Measure,
+    /// Mean of the measure over the folds of the search, higher being better: a loss has a minus sign.
     pub mean: f64,
-    /// Standard error of the mean.
-    pub standard_error: f64,
+    /// Standard error of the mean; none where one fold alone has a figure.
+    pub standard_error: Option<f64>,
     /// Combinations of settings that were tried.
     pub tried: usize,
 }
 
 impl ChosenSettings {
-    pub(super) fn new(point: SearchPoint, tried: usize) -> ChosenSettings {
+    pub(super) fn new(point: SearchPoint, measure: Measure, tried: usize) -> ChosenSettings {
         let SearchPoint { settings, mean, standard_error, .. } = point;
-        ChosenSettings { settings, mean, standard_error, tried }
+        let standard_error = Some(standard_error).filter(|error| error.is_finite());
+        ChosenSettings { settings, measure, mean, standard_error, tried }
     }
 }

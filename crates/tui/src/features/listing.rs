@@ -58,6 +58,19 @@ pub enum FeatureState {
     Unused,
 }
 
+/// The settings that the folds of a feature chose for themselves.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SearchSummary {
+    /// Settings as `C=0.1, l1_ratio=0.5`, and the number of folds that chose them, most first.
+    pub chosen: Vec<(String, usize)>,
+    /// Name of the figure that settings were compared by.
+    pub measure: &'static str,
+    /// Its mean over the folds, of rows that did not train.
+    pub mean: f64,
+    /// Combinations of settings that a fold tried.
+    pub tried: usize,
+}
+
 #[derive(Clone, Debug)]
 pub struct FeatureSet {
     pub name: String,
@@ -78,6 +91,8 @@ pub struct FeatureSet {
     pub fitted_until: Option<NaiveDateTime>,
     /// Walk-forward models of it; 0 where one made all rows, or none.
     pub folds: usize,
+    /// Choices of the searches in the folds; none where no fold searched.
+    pub search: Option<SearchSummary>,
     /// Batches of the set, one for each part of the corpus.
     pub batches: Vec<BatchEntry>,
     /// Seconds that the run took to make it.

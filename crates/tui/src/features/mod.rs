@@ -20,6 +20,7 @@ use serde_json::{Value, json};
 
 pub use listing::{
     FeatureBench, FeatureHealthOf, FeatureListing, FeatureListingOf, FeatureNeighboursOf, FeatureSet, FeatureState,
+    SearchSummary,
 };
 pub(crate) use view::draw;
 

@@ -8,7 +8,7 @@ use anyhow::{Result, bail};
 use chrono::NaiveDate;
 use tempfile::TempDir;
 
-use super::{FeatureBench, FeatureListing, FeatureSet, FeatureState};
+use super::{FeatureBench, FeatureListing, FeatureSet, FeatureState, SearchSummary};
 use crate::bench::{Bench, LARGE, SMALL, empty, filled};
 use crate::page::Page;
 use inkstone_base::data::Key;
@@ -44,6 +44,7 @@ fn set(name: &str, model: &str, state: FeatureState, kind: RowKind) -> FeatureSe
         bytes: Some(9493 * per_row),
         fitted_until: None,
         folds: 0,
+        search: None,
         batches: batches(&[4096, 4096, 1301], per_row),
         seconds: Some(1.13),
         dropped: Vec::new(),
@@ -66,6 +67,12 @@ fn listing() -> FeatureListing {
             set("tone", "lexicon", FeatureState::Current, RowKind::Dense { dim: 4 }),
             FeatureSet {
                 folds: 12,
+                search: Some(SearchSummary {
+                    chosen: vec![("alpha=10".to_owned(), 8), ("alpha=100".to_owned(), 4)],
+                    measure: "rank_ic",
+                    mean: 0.0312,
+                    tried: 3,
+                }),
                 fitted_until: until,
                 filled: Some(6840),
                 dropped: vec![

@@ -6,7 +6,7 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
-use super::listing::{FeatureListing, FeatureSet, FeatureState};
+use super::listing::{FeatureListing, FeatureSet, FeatureState, SearchSummary};
 use super::words as w;
 use super::{FeaturesPage, Focus, SetReading, View, health, near_view};
 use crate::app::App;
@@ -22,7 +22,7 @@ use inkstone_store::RowKind;
 /// Columns from which keys and folds are listed.
 const WIDE: u16 = 110;
 
-/// Lines of the pane of files above its list.
+/// Lines of the pane of files above its list, without that of a search.
 const FACTS: u16 = 4;
 
 /// The list of sets, and the pane below.
@@ -43,12 +43,13 @@ pub(super) fn list_below(state: &FeaturesPage, page: Rect) -> Rect {
     match state.view {
         View::Health => health::areas(inner)[1],
         View::Near => near_view::areas(inner)[1],
-        View::Files => files_areas(inner)[1],
+        View::Files => files_areas(inner, state.selected())[1],
     }
 }
 
-fn files_areas(inner: Rect) -> [Rect; 2] {
-    Layout::vertical([Constraint::Length(FACTS), Constraint::Min(0)]).areas(inner)
+fn files_areas(inner: Rect, set: Option<&FeatureSet>) -> [Rect; 2] {
+    let facts = FACTS + u16::from(set.is_some_and(|set| set.search.is_some()));
+    Layout::vertical([Constraint::Length(facts), Constraint::Min(0)]).areas(inner)
 }
 
 pub(crate) fn draw(app: &App, frame: &mut Frame<'_>, page: Rect) {
@@ -211,7 +212,7 @@ pub(super) fn draw_outstanding<T>(
 }
 
 fn draw_files(app: &App, listing: &FeatureListing, set: &FeatureSet, frame: &mut Frame<'_>, inner: Rect) {
-    let [facts, below] = files_areas(inner);
+    let [facts, below] = files_areas(inner, Some(set));
     let room = facts.width as usize;
     let key = set.id.map(|id| id.hex()).unwrap_or_default();
     let fitted = match set.fitted_until {
@@ -225,6 +226,7 @@ fn draw_files(app: &App, listing: &FeatureListing, set: &FeatureSet, frame: &mut
     if let Some(seconds) = set.seconds.filter(|seconds| *seconds > 0.0) {
         lines[1] += &format!(" · {} {seconds:.1} s", app.say(w::TOOK));
     }
+    lines.extend(set.search.as_ref().map(|search| search_line(app, search)));
     let without: u64 = set.dropped.iter().map(|(_, count)| count).sum();
     let reasons: Vec<String> =
         set.dropped.iter().map(|(reason, count)| format!("{reason} {}", figures::count(*count))).collect();
@@ -258,6 +260,14 @@ fn draw_files(app: &App, listing: &FeatureListing, set: &FeatureSet, frame: &mut
         (cells, look::PLAIN)
     };
     list::draw(&columns, set.batches.len(), app.features.batches, row, frame, below);
+}
+
+/// What the folds chose, as a line.
+fn search_line(app: &App, search: &SearchSummary) -> String {
+    let of_folds = |(settings, folds): &(String, usize)| format!("{settings} ({folds} {})", app.say(w::FOLDS));
+    let chosen: Vec<String> = search.chosen.iter().map(of_folds).collect();
+    let figure = format!("{} {} {}", app.say(w::OUT_OF_FOLD), search.measure, figures::number(search.mean, 4));
+    format!("{}: {} · {figure} · {} {}", app.say(w::SEARCH), chosen.join(" · "), app.say(w::TRIED), search.tried)
 }
 
 /// Bytes as a person reads them: `812 B`, `27.1 kB`, `1.3 GB`; powers of 1,000.

@@ -82,5 +82,8 @@ words! {
     WITHOUT: "没有值", "without a value";
     COMPACT: "inkstone store compact 收回其余", "inkstone store compact frees the rest";
     UNTIL: "数据截至", "data until";
+    SEARCH: "参数搜索", "search";
+    OUT_OF_FOLD: "折外", "out of fold";
+    TRIED: "每折试过的组合", "combinations tried in each fold";
     NOT_FITTED: "没有拟合", "nothing fitted";
 }

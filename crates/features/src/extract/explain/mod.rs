@@ -27,6 +27,7 @@ use super::{Feature, Inputs, SetMeta, file, lexicon};
 use inkstone_base::job::Ctx;
 use inkstone_corpus::structure::Sentence;
 use inkstone_lab::factor::Within;
+use inkstone_models::FoldReport;
 use inkstone_store::{Set, Values};
 use inkstone_text::{Segmenter, sentences};
 
@@ -188,7 +189,10 @@ pub fn explain(
             let model = model.context("a model was opened")?;
             words::file_words(&reader, &document, &texts, &*model, &mut explained)?;
         }
-        Explainer::RefittedFold => words::refitted(&reader, place, &document, &texts, &mut explained)?,
+        Explainer::RefittedFold => {
+            let folds = kept.map_or(&[][..], |kept| &kept.folds);
+            words::refitted(&reader, place, folds, &document, &texts, &mut explained)?;
+        }
         Explainer::LeftOutSentences => occlusion::run(&reader, &document, &texts, &mut explained)?,
         Explainer::None => {
             explained.note = (
@@ -231,6 +235,8 @@ pub struct KeptRow {
     row: Vec<f32>,
     /// The words of each fold, where the set has them.
     words: serde_json::Value,
+    /// What each fold saw; none of models that are not walked forward.
+    folds: Vec<FoldReport>,
 }
 
 impl KeptRow {
@@ -241,8 +247,8 @@ impl KeptRow {
             Some(Values::Dense { dim, data }) => data.get(row * dim..(row + 1) * dim).unwrap_or_default().to_vec(),
             _ => Vec::new(),
         };
-        let SetMeta { columns, words, .. } = SetMeta::read(set.header())?;
-        Ok(KeptRow { columns, row: values, words: words.unwrap_or_default() })
+        let SetMeta { columns, words, folds, .. } = SetMeta::read(set.header())?;
+        Ok(KeptRow { columns, row: values, words: words.unwrap_or_default(), folds: folds.unwrap_or_default() })
     }
 
     fn value(&self, column: &str) -> f64 {

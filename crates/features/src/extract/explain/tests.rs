@@ -1,3 +1,5 @@
+use std::collections::BTreeMap;
+
 use chrono::{Days, NaiveDate, NaiveDateTime};
 
 use super::*;
@@ -5,7 +7,7 @@ use crate::extract::tests::Corpus;
 use crate::extract::{Model, Target};
 use inkstone_base::data::{Key, Kind};
 use inkstone_market::Market;
-use inkstone_models::{InduceParams, SestmParams, WalkForward};
+use inkstone_models::{InduceParams, Search, SestmParams, WalkForward};
 use inkstone_onnx::OnnxParams;
 use inkstone_onnx::testing::{graph, has_library};
 use inkstone_text::DfLimit;
@@ -57,6 +59,20 @@ fn explained(
 ) -> ExplainedText {
     let kept = KeptRow::read(&corpus.store.set(&set).unwrap().unwrap(), place).unwrap();
     corpus.with(None, |inputs| explain(feature, column, inputs, Some(&kept), place, &corpus.ctx)).unwrap()
+}
+
+#[test]
+fn a_fold_that_searched_is_fitted_again_with_what_it_chose() {
+    let (corpus, feature, _) = learned(Model::Logistic);
+    let grid = BTreeMap::from([("C".to_owned(), vec![1e-3, 0.1])]);
+    let search = Search { grid, folds: 3, ..Search::default() };
+    let feature = Feature { search: search.clone(), ..feature };
+    let set = corpus.run(&feature).0;
+    let found = explained(&corpus, &feature, set, None, (2, 5));
+    assert!((found.score - found.kept).abs() < 1e-5 && found.rest.abs() < 1e-6, "{found:?}");
+    // A window cannot be cut into so many folds: it is not searched again.
+    let other = Feature { search: Search { folds: 900, ..search }, ..feature };
+    assert_eq!(explained(&corpus, &other, set, None, (2, 5)).score, found.score);
 }
 
 #[test]

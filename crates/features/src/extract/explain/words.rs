@@ -13,7 +13,7 @@ use crate::extract::file::{number_columns, numbers, whole_line};
 use crate::extract::reading::{CorpusReader, ReadDocument};
 use crate::extract::{Model, regression};
 use crate::fitted::{Columns, Fitted};
-use inkstone_models::{Fields, InducedLexicon, Lexicon, Part, Sestm, SestmWord, TITLE_TEXT, ToneScale};
+use inkstone_models::{Fields, FoldReport, InducedLexicon, Lexicon, Part, Sestm, SestmWord, TITLE_TEXT, ToneScale};
 use inkstone_text::Segmenter;
 
 /// How one side of a tone comes about.
@@ -196,6 +196,7 @@ pub(super) fn fold_words(
 pub(super) fn refitted(
     reader: &CorpusReader<'_>,
     place: (usize, usize),
+    folds: &[FoldReport],
     document: &ReadDocument,
     texts: &SplitText<'_>,
     explained: &mut ExplainedText,
@@ -206,7 +207,7 @@ pub(super) fn refitted(
     }
     // Where no fold can have scored the document, the corpus need not be read.
     let refitted = match trading_day(reader, document)? {
-        Some(_) => regression::refit(reader, place)?,
+        Some(_) => regression::refit(reader, place, folds)?,
         None => None,
     };
     let Some(found) = refitted else {

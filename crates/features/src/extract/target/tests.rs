@@ -88,6 +88,23 @@ fn a_return_is_in_excess_of_nothing_the_market_the_industry_of_that_day_or_a_cod
 }
 
 #[test]
+fn ranks_of_a_day_are_spread_over_its_securities_and_ties_share_theirs() {
+    let names: Vec<Vec<(f64, f64)>> =
+        [[10.0, 11.0], [10.0, 9.0], [10.0, 11.0], [10.0, 15.0]].iter().map(|days| closes(days)).collect();
+    let market = market(&names, &[]);
+    let target = Target { delay: 0, price: Price::Close, horizon: 1, ranked_by_day: true, ..Target::default() };
+    for excess in [Excess::None, Excess::Market] {
+        let target = Target { excess, ..target.clone() };
+        // Ranks 2.5, 1, 2.5 and 4 of four.
+        about(&of_day(&target, &market, 0), &[0.0, -0.375, 0.0, 0.375]);
+        about(&of_day(&target, &market, 1), &[f64::NAN; 4]);
+        assert_eq!(target.known_on(0, day(0).and_hms_opt(9, 0, 0).unwrap(), &market), 1);
+    }
+    let alone = self::market(&[closes(&[10.0, 11.0])], &[]);
+    about(&of_day(&target, &alone, 0), &[0.0]);
+}
+
+#[test]
 fn a_volatility_is_the_standard_deviation_of_daily_log_returns() {
     let market = market(&[closes(&[9.0, 10.0, 11.0, 10.0, 12.0]), closes(&[5.0; 5])], &[]);
     let target =
@@ -193,6 +210,10 @@ fn a_target_that_a_model_cannot_learn_is_refused_by_name() {
             feature(Model::Ridge, Target { excess: Excess::None, ..target_of(TargetOf::Rating) }, none()),
             "target.excess is for",
         ),
+        (
+            feature(Model::Ridge, Target { ranked_by_day: true, ..target_of(TargetOf::Number) }, none()),
+            "target.ranked_by_day is for return",
+        ),
         (feature(Model::Ridge, Target { horizon: 0, ..Target::default() }, none()), "target.horizon = 0"),
         (
             feature(Model::Ridge, Target { horizon: 1, ..target_of(TargetOf::Volatility) }, none()),
@@ -228,6 +249,8 @@ fn reports_say_what_was_learned() {
     );
     let volume = Target { of: TargetOf::Volume, horizon: 1, excess: Excess::None, ..Target::default() };
     assert_eq!(volume.describe(), "volume over 1 trading day from day +1");
+    let ranked = Target { ranked_by_day: true, ..volume };
+    assert_eq!(ranked.describe(), "volume over 1 trading day from day +1, ranked within the day");
     let label = Target { of: TargetOf::Label, latency_days: 2, ..Target::default() };
     assert_eq!(label.describe(), "label, known 2 days after the document");
 }

@@ -125,12 +125,15 @@ pub fn train(lines: &mut Lines, cutter: &Cutter, params: &ClassifyParams, ctx: &
 
     if let (Some(splits), false) = (&splits, params.penalties.is_empty()) {
         let name = if method == Method::Bayes { "smoothing" } else { "alpha" };
-        let wanted =
-            Search { grid: BTreeMap::from([(name.to_owned(), params.penalties.clone())]), ..Search::default() };
+        let wanted = Search {
+            grid: BTreeMap::from([(name.to_owned(), params.penalties.clone())]),
+            one_standard_error: params.one_standard_error,
+            ..Search::default()
+        };
         let grid = ctx
             .install(|| search(&folded, goal, None, splits, &params.estimator, &wanted, ctx))
             .context("the choice of the penalty")?;
-        let chosen = choose_point(&grid, params.one_standard_error).context("no penalty has a figure in any fold")?;
+        let chosen = choose_point(&grid, wanted.one_standard_error).context("no penalty has a figure in any fold")?;
         params.estimator = params.estimator.clone().with_settings(&grid[chosen].settings)?;
         facts.fact("penalty", grid[chosen].settings[name]);
         facts.fact("grid", &grid);

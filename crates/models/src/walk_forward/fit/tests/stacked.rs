@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::*;
 use crate::design::{DenseRows, SpilledDense};
-use crate::estimate::{FoldFeatures, Measure};
+use crate::estimate::{FoldFeatures, Measure, Search};
 
 /// The numbers of scikit-learn.
 #[derive(Deserialize)]
@@ -245,21 +245,115 @@ fn a_search_in_each_fold_chooses_among_settings_and_is_noted() {
     let (market, inputs) = planted(7, 12);
     let mut params = classifier(Method::Ridge);
     let grid = BTreeMap::from([("alpha".to_owned(), vec![1.0, 1e7])]);
-    params.search = Some(Search { grid, folds: 3, measure: Some(Measure::RankIc), ..Search::default() });
+    params.search = Search { grid, folds: 3, measure: Some(Measure::RankIc), ..Search::default() };
     let rows = inputs.stacked();
     let (found, _) = fit_predict(&market.samples, &rows, &market.dates, &walk(), &params, &inputs.ctx).unwrap();
     for fold in &found.folds {
         let chosen = fold.search.as_ref().unwrap();
         assert_eq!((chosen.tried, chosen.settings["alpha"]), (2, 1.0), "{chosen:?}");
-        assert!(chosen.mean > 0.3 && chosen.standard_error > 0.0);
+        assert!(chosen.mean > 0.3 && chosen.standard_error.unwrap() > 0.0 && chosen.measure == Measure::RankIc);
     }
-    params.search = None;
+    params.search = Search::default();
     let (plain, _) = fit_predict(&market.samples, &rows, &market.dates, &walk(), &params, &inputs.ctx).unwrap();
     assert_eq!(bits(&found.score), bits(&plain.score), "the penalty that was chosen is the one that stands");
     let grid = BTreeMap::from([("C".to_owned(), vec![1.0])]);
-    params.search = Some(Search { grid, ..Search::default() });
+    params.search = Search { grid, ..Search::default() };
     let error = fit_predict(&market.samples, &rows, &market.dates, &walk(), &params, &inputs.ctx).unwrap_err();
     assert!(format!("{error:#}").contains("ridge has no setting \"C\""), "{error:#}");
+}
+
+#[test]
+fn a_search_sees_its_window_alone_and_chooses_alike_on_any_number_of_threads() {
+    let (market, inputs) = planted(9, 12);
+    let grids: [(Method, &[(&str, &[f64])]); 5] = [
+        (Method::Ridge, &[("alpha", &[0.1, 10.0, 1000.0])]),
+        (Method::Logistic, &[("C", &[0.01, 1.0, 100.0]), ("l1_ratio", &[0.0, 0.5])]),
+        (Method::Svm, &[("C", &[0.001, 0.1, 10.0])]),
+        (Method::Boosted, &[("trees", &[5.0, 15.0]), ("max_depth", &[2.0, 4.0])]),
+        (Method::Bayes, &[("smoothing", &[0.01, 1.0, 50.0])]),
+    ];
+    // From day `torn` on texts, columns and labels are others.
+    let torn = 45;
+    let mut later = Market::new(9, 12);
+    for (i, sample) in later.samples.iter_mut().enumerate().filter(|(_, sample)| sample.date >= torn) {
+        sample.label = -sample.label;
+        later.texts[i].iter_mut().for_each(|word| *word = (*word * 7 + 3) % WORDS);
+    }
+    let first = later.samples.iter().position(|sample| sample.date >= torn).unwrap();
+    let values = (0..inputs.dense.rows()).flat_map(|i| {
+        let sign = if i < first { 1.0 } else { -1.0 };
+        inputs.dense.row(i).iter().map(move |value| sign * value)
+    });
+    let torn_inputs = Inputs {
+        counts: later.counts(),
+        sparse: inputs.sparse.clone(),
+        dense: DenseRows::new(2, values.collect()).unwrap(),
+        tfidf: VectorizerParams::default(),
+        ctx: Ctx::new(2, 1).unwrap(),
+    };
+    for (method, grid) in grids {
+        let mut params = classifier(method);
+        let grid = grid.iter().map(|(name, values)| ((*name).to_owned(), values.to_vec())).collect();
+        params.search = Search { grid, folds: 4, one_standard_error: true, ..Search::default() };
+        let folds = |market: &Market, inputs: &Inputs, threads: usize| {
+            let ctx = Ctx::new(threads, 1).unwrap();
+            // Naive Bayes learns on counts alone.
+            let rows =
+                if method == Method::Bayes { StackedRows::of_counts(inputs.counted()) } else { inputs.stacked() };
+            let walk = WalkForward { embargo_days: 1, ..walk() };
+            fit_predict(&market.samples, &rows, &market.dates, &walk, &params, &ctx).unwrap().0
+        };
+        let intact = folds(&market, &inputs, 2);
+        let (one, eight) = (folds(&market, &inputs, 1), folds(&market, &inputs, 8));
+        assert!(one.folds == intact.folds && eight.folds == intact.folds, "{method:?}");
+        assert_eq!(bits(&one.score), bits(&eight.score), "{method:?}");
+        let after = folds(&later, &torn_inputs, 2);
+        let is_before = |fold: &&FoldReport| fold.test.0 <= market.dates[torn];
+        let chosen = |found: &Predictions| -> Vec<Option<ChosenSettings>> {
+            found.folds.iter().filter(is_before).map(|fold| fold.search.clone()).collect()
+        };
+        assert!(chosen(&intact).len() >= 2 && chosen(&intact).iter().all(Option::is_some), "{method:?}");
+        assert_eq!(chosen(&intact), chosen(&after), "{method:?}");
+        assert_eq!(bits(&intact.score[..first]), bits(&after.score[..first]), "{method:?}");
+        let last = |found: &Predictions| found.folds.last().unwrap().search.clone();
+        assert_ne!(last(&intact), last(&after), "{method:?}: the last window has other documents");
+    }
+}
+
+#[test]
+fn folds_of_a_search_are_purged_of_overlapping_labels_and_keep_groups_whole() {
+    let market = Market::new(10, 6);
+    // Three samples of a day are reposts of the first samples of the day ten days before.
+    let mut samples = market.samples.clone();
+    for i in 60..samples.len() {
+        if i % 6 < 3 {
+            samples[i].group = samples[i - 60].group;
+        }
+    }
+    let (counts, ctx) = (market.counts(), Ctx::new(1, 1).unwrap());
+    let tfidf = VectorizerParams::default();
+    let rows = StackedRows::of_counts(FoldCounts { counts: &counts, titles: &[], params: &tfidf, ctx: &ctx });
+    let (params, walk) = (classifier(Method::Ridge), WalkForward { embargo_days: 3, ..walk() });
+    let data = Data { samples: &samples, rows: &rows, params: &params, walk: &walk, ctx: &ctx };
+    let train: Vec<usize> = (0..150).collect();
+    let goal = Goal::Values(train.iter().map(|&i| samples[i].label).collect());
+    let (mut purged, mut grouped) = (0, 0);
+    for lead in [0, 4] {
+        for split in data.splits(&goal, &train, 5, lead).unwrap() {
+            let tested = || split.test.iter().map(|&row| &samples[train[row]]);
+            let (first, last) = (tested().map(|s| s.date).min().unwrap(), tested().map(|s| s.date).max().unwrap());
+            for &row in &split.train {
+                let Sample { date, label_known, group, .. } = samples[train[row]];
+                // Labels reach from `lead` days before their text to two days after it.
+                let is_before = label_known + lead < first;
+                let is_after = date > last + 2 + 3 + lead;
+                assert!(is_before || is_after, "lead {lead}: day {date} trains for {first} to {last}");
+                assert!(tested().all(|other| other.group != group));
+            }
+            (purged, grouped) = (purged + split.purged, grouped + split.grouped);
+        }
+    }
+    assert!(purged > 0 && grouped > 0);
 }
 
 #[test]
