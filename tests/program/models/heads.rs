@@ -81,8 +81,8 @@ fn compare(folder: &Path, reference: &Value, encoder: &[&str], tolerance: f64) {
             (row[place] - expected).abs()
         });
         let worst = worst.fold(0.0, f64::max);
-        // LIBLINEAR penalises the intercept, and ends earlier than the others.
-        let tolerance = if method == "svm" { 0.05 } else { tolerance };
+        // LIBLINEAR ends earlier than the others.
+        let tolerance = if method == "svm" { 1e-3 } else { tolerance };
         assert!(worst < tolerance, "{name}: {worst}");
     }
 }
@@ -98,7 +98,7 @@ fn heads_on_word_vectors_are_those_of_scikit_learn() {
         text += &format!("{word} {}\n", numbers.join(" "));
     }
     fs::write(folder.path().join("words.vec"), text).unwrap();
-    compare(folder.path(), &reference, &["--model", "words.vec"], 1e-6);
+    compare(folder.path(), &reference, &["--model", "words.vec"], 1e-9);
     // The vectors are those that `embed` writes.
     let flags = ["embed", "--model", "words.vec", "--input", "labelled.jsonl", "--output", "rows.csv"];
     run(folder.path(), &flags).finished();
@@ -117,7 +117,7 @@ fn heads_on_a_contextual_model_are_those_of_scikit_learn() {
     }
     let folder = tempfile::tempdir().unwrap();
     let bert = graph("bert");
-    compare(folder.path(), &reference("bert"), &["--model", &bert, "--pooling", "cls"], 1e-3);
+    compare(folder.path(), &reference("bert"), &["--model", &bert, "--pooling", "cls"], 1e-6);
 }
 
 /// A folder with labelled documents and a contextual model in `models/bert`.
