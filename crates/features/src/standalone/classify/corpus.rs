@@ -106,9 +106,10 @@ impl Corpus {
                     group: line.group.map(Cow::into_owned),
                 });
             }
-            Ok(if keeps_texts {
-                ctx.advance(count as u64)?
-            })
+            if keeps_texts {
+                ctx.advance(count as u64)?;
+            }
+            Ok(())
         })?;
         lines.finish()?;
         lines.refuse(left_out);
