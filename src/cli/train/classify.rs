@@ -79,7 +79,7 @@ pub struct Logistic {
     #[command(flatten)]
     pub learner: Learner,
     #[command(flatten)]
-    pub encoder: OnEncoder,
+    pub encoder: Box<OnEncoder>,
     #[command(flatten)]
     pub classes: Classes,
     #[command(flatten)]
@@ -113,7 +113,7 @@ pub struct Svm {
     #[command(flatten)]
     pub learner: Learner,
     #[command(flatten)]
-    pub encoder: OnEncoder,
+    pub encoder: Box<OnEncoder>,
     #[command(flatten)]
     pub classes: Classes,
     #[command(flatten)]
@@ -132,7 +132,7 @@ pub struct Boosted {
     #[command(flatten)]
     pub learner: Learner,
     #[command(flatten)]
-    pub encoder: OnEncoder,
+    pub encoder: Box<OnEncoder>,
     #[command(flatten)]
     pub classes: Classes,
     #[command(flatten)]
@@ -145,7 +145,7 @@ pub struct Ridge {
     #[command(flatten)]
     pub learner: Learner,
     #[command(flatten)]
-    pub encoder: OnEncoder,
+    pub encoder: Box<OnEncoder>,
     #[command(flatten)]
     pub solver: Solver,
     /// Strength of the penalty; of several the best is chosen by cross-validation.
