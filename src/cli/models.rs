@@ -22,6 +22,9 @@ pub struct Reading {
     /// trained.
     #[arg(long, value_name = "FORMAT")]
     pub format: Option<LineFormat>,
+    /// The encoder of a head, where it is not where the head's file says.
+    #[arg(long, value_name = "MODEL")]
+    pub encoder: Option<PathBuf>,
     #[command(flatten)]
     pub onnx: Onnx,
 }
@@ -47,6 +50,9 @@ pub struct Eval {
     /// For summaries: what counts as a token (default: char).
     #[arg(long, value_name = "WHAT", requires = "references")]
     pub tokens: Option<SummaryTokens>,
+    /// The encoder of a head, where it is not where the head's file says.
+    #[arg(long, value_name = "MODEL")]
+    pub encoder: Option<PathBuf>,
     #[command(flatten)]
     pub onnx: Onnx,
     /// Evaluate word vectors: --input is a file of human judgements of words instead of documents.
@@ -104,6 +110,9 @@ pub struct Explain {
     /// For contextual models: the unit that is removed to see how the score changes.
     #[arg(long, value_name = "UNIT", default_value = "sentence")]
     pub unit: Unit,
+    /// The encoder of a head, where it is not where the head's file says.
+    #[arg(long, value_name = "MODEL")]
+    pub encoder: Option<PathBuf>,
     #[command(flatten)]
     pub onnx: Onnx,
     /// Show the N tokens with the largest contributions, and the sum of the rest; 0 shows all.

@@ -10,7 +10,7 @@ use crate::cli::{Embed, Eval, Explain, Generate, Nearest, Projection, Reading, S
 use crate::headless::Summary;
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
-use inkstone_features::standalone::onnx::{Contextual, Examination, FittedOnnx, is_onnx};
+use inkstone_features::standalone::onnx::{Contextual, Examination, is_onnx};
 use inkstone_features::standalone::{
     self, Block, EvalParams, Fitted, Line, LineFormat, Lines, ProjectionParams, Shown, Sought,
 };
@@ -41,7 +41,12 @@ pub(super) fn eval(args: &Eval, ctx: &Ctx) -> Result<Summary> {
         return summaries(args, references, ctx);
     };
     ensure!(!is_of_summaries, "`eval summaries` compares two files, --input and --references, and takes no --model");
-    let contextual = Contextual { examination: args.task, against: args.against.clone(), ..args.onnx.contextual() };
+    let contextual = Contextual {
+        examination: args.task,
+        against: args.against.clone(),
+        encoder: args.encoder.clone(),
+        ..args.onnx.contextual()
+    };
     if args.task == Some(Examination::FillMask) && is_onnx(path) {
         return fill_masks(args, path, &contextual, ctx);
     }
@@ -109,7 +114,7 @@ struct Explained {
 
 /// Takes the scores of documents apart.
 pub(super) fn explain(args: &Explain, ctx: &Ctx) -> Result<Summary> {
-    let contextual = Contextual { unit: args.unit, ..args.onnx.contextual() };
+    let contextual = Contextual { unit: args.unit, encoder: args.encoder.clone(), ..args.onnx.contextual() };
     let (model, format) = opened(&args.model, args.format, args.input.as_deref(), &contextual, ctx)?;
     let one = |line: &Line<'_>| -> Result<Explained> {
         let explanation = model.explain(line, args.of.as_deref())?.keep(args.top);
@@ -253,7 +258,7 @@ pub(super) fn shift(args: &Shift, ctx: &Ctx) -> Result<Summary> {
 }
 
 fn open(reading: &Reading, ctx: &Ctx) -> Result<(Box<dyn Fitted>, Lines)> {
-    let contextual = reading.onnx.contextual();
+    let contextual = Contextual { encoder: reading.encoder.clone(), ..reading.onnx.contextual() };
     let (model, format) = opened(&reading.model, reading.format, Some(&reading.input), &contextual, ctx)?;
     Ok((model, Lines::open(&reading.input, format)?))
 }
@@ -266,11 +271,7 @@ fn opened(
     contextual: &Contextual,
     ctx: &Ctx,
 ) -> Result<(Box<dyn Fitted>, LineFormat)> {
-    if !is_onnx(path) {
-        return standalone::open_model(path, given, input, Path::new(""), ctx);
-    }
-    let format = format_of(given, input);
-    Ok((Box::new(FittedOnnx::open(path, contextual, format, ctx)?), format))
+    standalone::open_with(path, given, input, Path::new(""), contextual, ctx)
 }
 
 /// The format that was given, or else that of the input's ending.

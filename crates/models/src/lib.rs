@@ -68,7 +68,7 @@ pub use bayes::{BayesForm, BayesParams, naive_bayes};
 pub use boost::{BoostParams, Boosted};
 pub use calibration::{CalibrationForm, Calibrator};
 pub use cooccurrence::{Cooccurrence, CooccurrenceParams, PairCounter, PairWeighting, Ppmi, PpmiParams};
-pub use design::{DenseRows, Design, DesignRow, InputColumn, SpilledDense, StackedRows};
+pub use design::{DenseRows, Design, DesignRow, InputColumn, Scaling, SpilledDense, StackedRows};
 pub use estimate::{
     ClassWeight, Estimator, EstimatorParams, FoldFeatures, Goal, Guess, Judgement, Link, Measure, Method, Search,
     SearchPoint, Task, calibrate, choose_point, fit_estimator, out_of_fold, search,

@@ -35,6 +35,9 @@ pub struct Mix {
     pub loss: f64,
     /// Share of documents called rightly, of those that it was learned on.
     pub accuracy: f64,
+    /// The softmax regression on the mixed vectors, `[classes, dim + 1]`: weights, then the intercept.
+    #[serde(skip)]
+    pub regression: Vec<f64>,
 }
 
 /// Documents by layer, `[documents, layers, dim]`, and the label of each.
@@ -68,7 +71,13 @@ pub fn learn_mix(data: &Layered<'_>, params: &MixParams, ctx: &Ctx) -> Result<Mi
     let (s, gamma) = (learned.shares(), learned.gamma());
     let of_vectors: Vec<f64> = s.iter().zip(&scales).map(|(share, scale)| share * scale).collect();
     let sum: f64 = of_vectors.iter().sum();
-    Ok(Mix { weights: of_vectors.iter().map(|weight| weight / sum).collect(), gamma: gamma * sum, loss, accuracy })
+    Ok(Mix {
+        weights: of_vectors.iter().map(|weight| weight / sum).collect(),
+        gamma: gamma * sum,
+        loss,
+        accuracy,
+        regression: learned.values[layers + 1..].to_vec(),
+    })
 }
 
 /// Factors that give the vectors of each layer a mean length of 1.

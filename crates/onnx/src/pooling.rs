@@ -60,6 +60,11 @@ impl Pooling {
     pub fn parts(&self) -> usize {
         self.0.len()
     }
+
+    /// True if the vector of mixed layers is the mix of the vectors of the layers.
+    pub fn is_linear(&self) -> bool {
+        !self.0.iter().any(|pool| matches!(pool, Pool::Max | Pool::Pooler))
+    }
 }
 
 impl FromStr for Pooling {

@@ -1,8 +1,11 @@
 //! Flags of `train logistic`, `bayes`, `svm`, `boosted` and `ridge`: what they share, and what each has of its own.
 
+use std::path::PathBuf;
+
 use clap::Args;
 
 use super::{Files, Terms};
+use crate::cli::Onnx;
 use crate::config::bounds::flag;
 use inkstone_features::standalone::classify::Learn;
 use inkstone_models::{
@@ -37,6 +40,17 @@ pub struct Learner {
     pub one_se: bool,
 }
 
+/// Flags of a head: a model on the vectors of another.
+#[derive(Clone, Debug, Args)]
+pub struct OnEncoder {
+    /// Fit on the vectors that this model gives the texts, not on their terms: the folder or .onnx file of a contextual model, or any model
+    /// file with dense rows, such as lsa or word2vec. The output is a head, which names this model and needs it later.
+    #[arg(short, long, value_name = "MODEL", conflicts_with_all = ["Terms", "WordCut", "mode"])]
+    pub model: Option<PathBuf>,
+    #[command(flatten)]
+    pub onnx: Onnx,
+}
+
 /// Flags of models that tell classes apart.
 #[derive(Clone, Debug, Args)]
 pub struct Classes {
@@ -64,6 +78,8 @@ pub struct Solver {
 pub struct Logistic {
     #[command(flatten)]
     pub learner: Learner,
+    #[command(flatten)]
+    pub encoder: Box<OnEncoder>,
     #[command(flatten)]
     pub classes: Classes,
     #[command(flatten)]
@@ -97,6 +113,8 @@ pub struct Svm {
     #[command(flatten)]
     pub learner: Learner,
     #[command(flatten)]
+    pub encoder: Box<OnEncoder>,
+    #[command(flatten)]
     pub classes: Classes,
     #[command(flatten)]
     pub solver: Solver,
@@ -114,6 +132,8 @@ pub struct Boosted {
     #[command(flatten)]
     pub learner: Learner,
     #[command(flatten)]
+    pub encoder: Box<OnEncoder>,
+    #[command(flatten)]
     pub classes: Classes,
     #[command(flatten)]
     pub params: BoostParams,
@@ -124,6 +144,8 @@ pub struct Boosted {
 pub struct Ridge {
     #[command(flatten)]
     pub learner: Learner,
+    #[command(flatten)]
+    pub encoder: Box<OnEncoder>,
     #[command(flatten)]
     pub solver: Solver,
     /// Strength of the penalty; of several the best is chosen by cross-validation.

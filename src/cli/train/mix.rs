@@ -21,6 +21,9 @@ pub struct Mix {
     /// How lines are written; labels are in jsonl.
     #[arg(long, value_name = "FORMAT", default_value = "jsonl")]
     pub format: LineFormat,
+    /// Also write the classifier that was learned with the weights: a head on the mixed layers, for eval, embed and explain.
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
     /// Passes over the documents.
     #[arg(long, value_name = "N", default_value_t = MixParams::default().epochs, value_parser = flag::<usize>("--epochs"))]
     pub epochs: usize,

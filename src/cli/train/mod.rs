@@ -15,7 +15,7 @@ use clap::{Args, Subcommand};
 
 use super::Corpus;
 
-pub use classify::{Bayes, Boosted, Learner, Logistic, Ridge, Svm};
+pub use classify::{Bayes, Boosted, Learner, Logistic, OnEncoder, Ridge, Svm};
 pub use fasttext::{FastText, FastTextFiles, FastTextSupervised};
 pub use lexicon::{Lexicon, Method, Sestm, Tone};
 pub use mix::Mix;

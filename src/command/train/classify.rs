@@ -2,12 +2,14 @@
 
 use anyhow::{Result, ensure};
 
-use super::{open, trained_with_figures, vectorize};
-use crate::cli::{Bayes, Boosted, Files, Learner, Logistic, Ridge, Svm};
+use super::{format, lines, open, trained_with_figures, vectorize};
+use crate::cli::{Bayes, Boosted, Files, Learner, Logistic, OnEncoder, Ridge, Svm};
 use crate::command::staged;
 use crate::headless::Summary;
+use inkstone_base::disk;
 use inkstone_base::job::Ctx;
 use inkstone_features::standalone::classify::{self, ClassifyParams};
+use inkstone_features::standalone::head::{self, Encoder};
 use inkstone_models::{
     BayesParams, CalibrationForm, EstimatorParams, FoldParams, FoldsBy, LinearParams, Method, Preset,
 };
@@ -28,7 +30,7 @@ pub(super) fn logistic(args: &Logistic, ctx: &Ctx) -> Result<Summary> {
         class_weight: args.classes.class_weight,
         ..EstimatorParams::default()
     };
-    run(&args.learner, estimator, penalties, args.classes.calibrate, ctx)
+    run(&args.learner, Some(&args.encoder), estimator, penalties, args.classes.calibrate, ctx)
 }
 
 pub(super) fn bayes(args: &Bayes, ctx: &Ctx) -> Result<Summary> {
@@ -39,7 +41,7 @@ pub(super) fn bayes(args: &Bayes, ctx: &Ctx) -> Result<Summary> {
         class_weight: args.classes.class_weight,
         ..EstimatorParams::default()
     };
-    run(&args.learner, estimator, penalties, args.classes.calibrate, ctx)
+    run(&args.learner, None, estimator, penalties, args.classes.calibrate, ctx)
 }
 
 pub(super) fn svm(args: &Svm, ctx: &Ctx) -> Result<Summary> {
@@ -56,7 +58,7 @@ pub(super) fn svm(args: &Svm, ctx: &Ctx) -> Result<Summary> {
         class_weight: args.classes.class_weight,
         ..EstimatorParams::default()
     };
-    run(&args.learner, estimator, penalties, args.classes.calibrate, ctx)
+    run(&args.learner, Some(&args.encoder), estimator, penalties, args.classes.calibrate, ctx)
 }
 
 pub(super) fn boosted(args: &Boosted, ctx: &Ctx) -> Result<Summary> {
@@ -66,7 +68,7 @@ pub(super) fn boosted(args: &Boosted, ctx: &Ctx) -> Result<Summary> {
         class_weight: args.classes.class_weight,
         ..EstimatorParams::default()
     };
-    run(&args.learner, estimator, Vec::new(), args.classes.calibrate, ctx)
+    run(&args.learner, Some(&args.encoder), estimator, Vec::new(), args.classes.calibrate, ctx)
 }
 
 pub(super) fn ridge(args: &Ridge, ctx: &Ctx) -> Result<Summary> {
@@ -81,11 +83,12 @@ pub(super) fn ridge(args: &Ridge, ctx: &Ctx) -> Result<Summary> {
         },
         ..EstimatorParams::default()
     };
-    run(&args.learner, estimator, penalties, CalibrationForm::None, ctx)
+    run(&args.learner, Some(&args.encoder), estimator, penalties, CalibrationForm::None, ctx)
 }
 
 fn run(
     args: &Learner,
+    encoder: Option<&OnEncoder>,
     estimator: EstimatorParams,
     penalties: Vec<f64>,
     calibrate: CalibrationForm,
@@ -113,6 +116,15 @@ fn run(
         label_days: args.label_days,
     };
     let Files { corpus, output } = &args.files;
+    if let Some(OnEncoder { model: Some(model), onnx }) = encoder {
+        let format = format(&corpus.input, corpus);
+        let mut lines = lines(&corpus.input, corpus)?;
+        let encoder = Encoder::open(model, &onnx.contextual(), format, output, ctx)?;
+        let folder = disk::folder_of(output);
+        let (head, report) = staged(ctx, "train", || head::train(&mut lines, &encoder, &params, folder, ctx))?;
+        head.save(output)?;
+        return Ok(trained_with_figures(name, output, report));
+    }
     let (mut lines, cutter) = open(corpus)?;
     let (model, report) = staged(ctx, "train", || classify::train(&mut lines, &cutter, &params, ctx))?;
     model.save(output, cutter.spec())?;

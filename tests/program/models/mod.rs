@@ -4,6 +4,7 @@
 mod commands;
 mod corpus;
 mod features;
+mod heads;
 #[cfg(unix)]
 mod interrupt;
 mod keywords;

@@ -15,10 +15,12 @@ use super::reading::{CorpusReader, ReadDocument};
 use super::set::{SetMeta, SetParams, finish, key_of, row_keys};
 use super::{Feature, Inputs};
 use crate::fitted::{self, Columns, Fitted, Line, ProjectModel, open_for_project};
+use crate::standalone::onnx::Contextual;
 use inkstone_base::data::{Key, Report};
 use inkstone_base::disk;
 use inkstone_base::job::Ctx;
 use inkstone_corpus::truncate::combine;
+use inkstone_models::ModelHeader;
 use inkstone_store::{RowKind, Rows, Store};
 
 /// Documents that one thread turns into rows between two checks for cancellation.
@@ -35,6 +37,9 @@ pub struct FileParams {
     pub path: PathBuf,
     /// The last day of the text that the model was trained on, for files that do not say it.
     pub fitted_until: Option<NaiveDate>,
+    /// The encoder of a head, where it is not where the file says, relative to the configuration.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub encoder: Option<PathBuf>,
 }
 
 impl FileParams {
@@ -47,20 +52,30 @@ impl FileParams {
         Ok(())
     }
 
-    /// The key of the file and of the dictionaries that its text was cut with.
+    /// The key of the file, of the dictionaries that its text was cut with, and of the encoder of a head.
     pub fn files_key(&self, base: &Path) -> Result<Key> {
-        let path = base.join(&self.path);
+        let (path, encoder) = (base.join(&self.path), self.encoder_at(base));
         let mut keys = vec![disk::hash_file(&path)?];
-        for named in fitted::named_files(&path)? {
+        for named in fitted::named_files(&path, encoder.as_deref())? {
             keys.push(disk::hash_file(&base.join(named))?);
         }
+        keys.extend(fitted::encoder_key(&path, encoder.as_deref())?);
         Ok(Key::of_json(&keys))
     }
 
-    /// The last time of what the model saw: as the file says it (`trained`), or the day that is stated here.
-    fn fitted_until(&self, trained: Option<NaiveDateTime>) -> Result<NaiveDateTime> {
+    /// The encoder of a head, where its place is given here.
+    fn encoder_at(&self, base: &Path) -> Option<PathBuf> {
+        self.encoder.as_ref().map(|encoder| base.join(encoder))
+    }
+
+    /// The last time of what the model saw: as the file says it, or the day that is stated here.
+    fn fitted_until(&self, header: &ModelHeader) -> Result<NaiveDateTime> {
         let shown = self.path.display();
         let stated = self.fitted_until.map(|day| day.and_time(LAST));
+        // Of a head whose encoder does not say what it saw, the labels are known.
+        let labelled: Option<NaiveDateTime> =
+            header.params.get("labelled_until").and_then(|time| serde_json::from_value(time.clone()).ok());
+        let trained = header.fitted_until.or(labelled.filter(|_| stated.is_some()));
         match (trained, stated) {
             (None, None) => bail!(
                 "{shown} does not say how far the text reaches that its model was trained on, and a value made of words of \
@@ -78,7 +93,13 @@ impl FileParams {
 pub(super) fn open(feature: &Feature, inputs: &Inputs<'_>, ctx: &Ctx) -> Result<ProjectModel> {
     feature.file.check()?;
     let path = inputs.base.join(&feature.file.path);
-    open_for_project(&path, inputs.tokenizer, inputs.base, ctx)
+    let using = Contextual {
+        runtime: inputs.onnx.clone(),
+        base: inputs.base.to_owned(),
+        encoder: feature.file.encoder_at(inputs.base),
+        ..Contextual::default()
+    };
+    open_for_project(&path, inputs.tokenizer, inputs.base, &using, ctx)
         .with_context(|| format!("feature {:?} cannot read {}", feature.name, path.display()))
 }
 
@@ -109,10 +130,8 @@ pub(super) fn number_columns(columns: &Columns) -> Option<&[String]> {
 pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &Ctx) -> Result<(Key, Report)> {
     let mut report = Report::new(&feature.name);
     let ProjectModel { model, segmenter, own_cut } = open(feature, inputs, ctx)?;
-    let fitted_until = feature
-        .file
-        .fitted_until(model.header().fitted_until)
-        .with_context(|| format!("feature {:?}", feature.name))?;
+    let fitted_until =
+        feature.file.fitted_until(model.header()).with_context(|| format!("feature {:?}", feature.name))?;
     let columns = model.columns()?;
     let kind = match number_columns(&columns) {
         Some(names) => RowKind::Dense { dim: names.len() },
@@ -150,6 +169,9 @@ pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &C
     report.fact("fitted_until", fitted_until);
     report.fact("cut_by", if own_cut { "the model's own tokenizer" } else { "[tokenizer]" });
     report.fact("kept_from_before", kept);
+    if let Some(ran) = model.header().params.get("ran") {
+        report.fact("ran", ran);
+    }
     let meta = match columns {
         Columns::Sparse { names, .. } => {
             SetMeta { vocabulary: Some(names.into_iter().map(String::into_boxed_str).collect()), ..SetMeta::default() }

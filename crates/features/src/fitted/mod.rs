@@ -8,6 +8,7 @@ mod line;
 mod open;
 mod rows;
 
+use std::ops::Range;
 use std::path::PathBuf;
 
 use anyhow::{Result, ensure};
@@ -17,8 +18,8 @@ use serde_json::{Map, Value};
 
 pub use cutter::{CutSpec, Cutter};
 pub use line::{Line, LineFormat};
-pub use open::open_model;
-pub(crate) use open::{ProjectModel, named_files, open_for_project};
+pub(crate) use open::{ProjectModel, encoder_key, named_files, open_for_project};
+pub use open::{open_model, open_with};
 pub use rows::{Columns, Rows};
 
 use crate::standalone::{Lines, WordRows};
@@ -27,6 +28,7 @@ use inkstone_base::disk::Formulas;
 use inkstone_base::job::Ctx;
 use inkstone_models::ngram::Following;
 use inkstone_models::{Analyzer, Explanation, ModelFile, ModelHeader, VectorizerParams};
+use inkstone_text::sentences;
 
 /// Documents that one thread turns into rows between two checks for cancellation.
 const CHUNK: usize = 64;
@@ -57,6 +59,21 @@ pub trait Fitted: Send + Sync {
 
     /// The part of each token in a document's score; `of` names the class or component, where there are several.
     fn explain(&self, line: &Line<'_>, of: Option<&str>) -> Result<Explanation>;
+
+    /// True if [`Fitted::explain`] leaves out sentences and scores the rest, as the model reads a text as a whole.
+    fn explains_by_omission(&self) -> bool {
+        false
+    }
+
+    /// Bytes of a text from the first to the last that the model reads.
+    fn range_read(&self, text: &str) -> Result<Range<usize>> {
+        Ok(0..text.len())
+    }
+
+    /// Units of a text that are left out to see what its score loses.
+    fn units(&self, text: &str) -> Result<Vec<Range<usize>>> {
+        Ok(sentences(text))
+    }
 
     /// Vectors of words, where the model has them.
     fn words(&self) -> Option<WordRows<'_>> {

@@ -5,8 +5,11 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 
 use super::{CutSpec, Cutter, Fitted, LineFormat, Opened};
+use crate::standalone::head::{self, Encoder, FittedHead};
 use crate::standalone::ngram_eval::FittedNgram;
+use crate::standalone::onnx::{Contextual, FittedOnnx, is_onnx};
 use crate::standalone::{classify, fasttext, neural, textnet, tone, vectors};
+use inkstone_base::data::Key;
 use inkstone_base::job::Ctx;
 use inkstone_models::ngram::{LanguageModel, is_arpa, read_arpa};
 use inkstone_models::textnet::TextNet;
@@ -22,9 +25,7 @@ fn format_for(file: &ModelFile, given: Option<LineFormat>, input: Option<&Path>)
     given.or_else(|| input.and_then(LineFormat::by_name)).unwrap_or_else(trained)
 }
 
-/// Makes a model ready for lines of a format, which is chosen as `format_for` does where none is `given`. A language model may
-/// be an ARPA file, word vectors may be in the formats of word2vec, and fastText's own files are read; their text is taken as tokens unless the format says
-/// otherwise. Dictionaries are read relative to `base`.
+/// [`open_with`], with the defaults of contextual models.
 pub fn open_model(
     path: &Path,
     given: Option<LineFormat>,
@@ -32,7 +33,33 @@ pub fn open_model(
     base: &Path,
     ctx: &Ctx,
 ) -> Result<(Box<dyn Fitted>, LineFormat)> {
+    open_with(path, given, input, base, &Contextual::default(), ctx)
+}
+
+/// Makes a model ready for lines of a format, which is chosen as `format_for` does where none is `given`. A contextual model is used as
+/// `using` says, the encoder of a head as its file says. A language model may be an ARPA file, word vectors may be in the formats of
+/// word2vec, and fastText's own files are read; their text is taken as tokens unless the format says otherwise. Dictionaries are
+/// read relative to `base`.
+pub fn open_with(
+    path: &Path,
+    given: Option<LineFormat>,
+    input: Option<&Path>,
+    base: &Path,
+    using: &Contextual,
+    ctx: &Ctx,
+) -> Result<(Box<dyn Fitted>, LineFormat)> {
+    if is_onnx(path) {
+        let format = given.or_else(|| input.and_then(LineFormat::by_name)).unwrap_or_default();
+        return Ok((Box::new(FittedOnnx::open(path, using, format, ctx)?), format));
+    }
     if let Some(file) = own_file(path)? {
+        if let Some(record) = head::encoder_of(&file)? {
+            let (place, using) = record.find_unchanged(path, using)?;
+            let format = given.or_else(|| input.and_then(LineFormat::by_name)).unwrap_or(record.format);
+            let (model, _) = open_with(&place, Some(format), None, base, &using, ctx)?;
+            let encoder = Encoder::new(model, place.display().to_string(), record)?;
+            return Ok((Box::new(FittedHead::open(&file, path, encoder, ctx)?), format));
+        }
         let format = format_for(&file, given, input);
         let model = open(file, |file| Ok(cutter(file, trained_cut(file)?, base)?.for_format(format)))?;
         return Ok((model, format));
@@ -58,11 +85,25 @@ pub(crate) fn open_for_project(
     path: &Path,
     tokenizer: &TokenizerParams,
     base: &Path,
+    using: &Contextual,
     ctx: &Ctx,
 ) -> Result<ProjectModel> {
+    if is_onnx(path) {
+        let model = Box::new(FittedOnnx::open(path, using, LineFormat::Jsonl, ctx)?);
+        return Ok(ProjectModel { model, segmenter: Segmenter::new(tokenizer, base)?, own_cut: true });
+    }
     let by_project = || CutSpec::new(LineFormat::Jsonl, tokenizer.clone());
     let (mut segmenter, mut own_cut) = (None, false);
-    let model = match own_file(path)? {
+    let file = own_file(path)?;
+    if let Some(file) = &file
+        && let Some(record) = head::encoder_of(file)?
+    {
+        let (place, using) = record.find_unchanged(path, using)?;
+        let ProjectModel { model, segmenter, own_cut } = open_for_project(&place, tokenizer, base, &using, ctx)?;
+        let encoder = Encoder::new(model, place.display().to_string(), record)?;
+        return Ok(ProjectModel { model: Box::new(FittedHead::open(file, path, encoder, ctx)?), segmenter, own_cut });
+    }
+    let model = match file {
         Some(file) => open(file, |file| {
             let trained = trained_cut(file)?;
             own_cut = trained.format != LineFormat::Tokens;
@@ -79,12 +120,22 @@ pub(crate) fn open_for_project(
     Ok(ProjectModel { model, segmenter: segmenter.context("the text of documents is cut")?, own_cut })
 }
 
-/// The dictionaries and stopwords that a model's text was cut with, relative as they were given in training.
-pub(crate) fn named_files(path: &Path) -> Result<Vec<PathBuf>> {
+/// The dictionaries and stopwords that a model's text was cut with, relative as they were given in training. `encoder` is the place of a
+/// head's encoder; none: as the file says.
+pub(crate) fn named_files(path: &Path, encoder: Option<&Path>) -> Result<Vec<PathBuf>> {
     let Some(file) = own_file(path)? else { return Ok(Vec::new()) };
+    if let Some(record) = head::encoder_of(&file)? {
+        return record.named_files(path, encoder);
+    }
     let cut = trained_cut(&file)?;
     let named = if cut.format == LineFormat::Tokens { Vec::new() } else { cut.tokenizer.files() };
     Ok(named.into_iter().map(Path::to_path_buf).collect())
+}
+
+/// The hash of a head's encoder; none for other models.
+pub(crate) fn encoder_key(path: &Path, encoder: Option<&Path>) -> Result<Option<Key>> {
+    let Some(file) = own_file(path)? else { return Ok(None) };
+    head::encoder_of(&file)?.map(|record| record.check(path, encoder)).transpose()
 }
 
 /// A model file of this program; none for a file in the format of another tool.

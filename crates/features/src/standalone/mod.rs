@@ -10,6 +10,7 @@ pub mod doc2vec;
 mod embed;
 pub mod fasttext;
 pub mod glove;
+pub mod head;
 mod judged;
 pub mod keywords;
 pub mod lexicon;
@@ -58,5 +59,5 @@ pub use words::{Known, WordRows, look_up};
 
 use crate::fitted;
 pub use crate::fitted::{
-    Columns, CutSpec, Cutter, EvalParams, Figures, Fitted, Line, LineFormat, Per, Rows, open_model,
+    Columns, CutSpec, Cutter, EvalParams, Figures, Fitted, Line, LineFormat, Per, Rows, open_model, open_with,
 };

@@ -7,6 +7,7 @@ use anyhow::{Result, ensure};
 use rayon::prelude::*;
 
 use super::products::{ROWS_PER_BLOCK, deviations, scaled, sums};
+use crate::file::ModelFile;
 use crate::sparse::Numbers;
 use inkstone_base::disk::Scratch;
 use inkstone_base::simd::wide;
@@ -89,7 +90,7 @@ impl SpilledDense {
 
 /// The shift and the factor of each column: a value counts as `(value - mean) * factor`.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Scaling {
+pub struct Scaling {
     /// Means, 32-bit as the values are: a missing value is replaced by it and is 0 after scaling.
     pub(super) means: Vec<f32>,
     /// One over the standard deviation (ddof 0), 1 for a column that does not vary.
@@ -98,7 +99,7 @@ pub(crate) struct Scaling {
 
 impl Scaling {
     /// Means and deviations of the finite values of these rows. Call inside `Ctx::install`.
-    pub(crate) fn of(source: &DenseRows, rows: &[usize]) -> Scaling {
+    pub fn of(source: &DenseRows, rows: &[usize]) -> Scaling {
         let dim = source.dim();
         // Blocks are the same whatever the number of threads, and are added in their order.
         let collect = |part: &(dyn Fn(&[usize]) -> Vec<f64> + Sync)| -> Vec<f64> {
@@ -131,6 +132,36 @@ impl Scaling {
             if variance > 0.0 { 1.0 / variance.sqrt() } else { 1.0 }
         };
         Scaling { factors: (0..dim).map(factor).collect(), means }
+    }
+
+    /// Leaves columns as they are; a missing value is 0.
+    pub fn none(dim: usize) -> Scaling {
+        Scaling { means: vec![0.0; dim], factors: vec![1.0; dim] }
+    }
+
+    /// Columns that it is for.
+    pub fn dim(&self) -> usize {
+        self.means.len()
+    }
+
+    /// Its sections of a model file: `means` (f32) and `factors` (f64), a number a column.
+    pub fn sections(&self) -> [(&'static str, Vec<u8>); 2] {
+        [
+            ("means", bytemuck::cast_slice(&self.means).to_vec()),
+            ("factors", bytemuck::cast_slice(&self.factors).to_vec()),
+        ]
+    }
+
+    /// Reads back [`Scaling::sections`].
+    pub fn from_file(file: &ModelFile) -> Result<Scaling> {
+        let (means, factors) = (file.numbers("means")?.to_vec(), file.numbers("factors")?.to_vec());
+        ensure!(
+            means.len() == factors.len() && !means.is_empty(),
+            "{} means of columns, but {} factors; train the model again",
+            means.len(),
+            factors.len()
+        );
+        Ok(Scaling { means, factors })
     }
 
     /// A value of a column after scaling.

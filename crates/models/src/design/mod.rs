@@ -8,11 +8,13 @@ mod gram;
 mod products;
 mod stacked;
 
+use std::sync::Arc;
+
 use crate::linear::product;
 use crate::sparse::{Csr, Row};
-use dense::{DenseView, Scaling};
+use dense::DenseView;
 
-pub use dense::{DenseRows, SpilledDense};
+pub use dense::{DenseRows, Scaling, SpilledDense};
 pub(crate) use products::dot_wide;
 use products::{add_scaled, scaled_dot};
 pub(crate) use stacked::{FittedInputs, StackedSubset};
@@ -39,6 +41,12 @@ impl Design {
     fn new(sparse: Csr, dense: Option<DenseView>) -> Design {
         debug_assert!(dense.as_ref().is_none_or(|dense| dense.rows.len() == sparse.rows()));
         Design { sparse, dense }
+    }
+
+    /// Dense rows alone, all of them, under a scaling of as many columns.
+    pub fn of_dense(rows: &DenseRows, scaling: &Arc<Scaling>) -> Design {
+        let all: Vec<usize> = (0..rows.rows()).collect();
+        Design::new(without_columns(all.len()), Some(DenseView::new(rows, &all, scaling)))
     }
 
     pub fn rows(&self) -> usize {
@@ -82,6 +90,13 @@ impl Design {
             dense.add_product(&weights[self.sparse.cols() * k..], k, out);
         }
     }
+}
+
+/// Sparse rows without columns.
+fn without_columns(rows: usize) -> Csr {
+    let mut empty = Csr::new(0);
+    (0..rows).for_each(|_| empty.push_row([]));
+    empty
 }
 
 /// A row of a [`Design`].

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
 
-use super::Design;
 use super::dense::{DenseRows, DenseView, Scaling};
+use super::{Design, without_columns};
 use crate::estimate::FoldFeatures;
 use crate::sparse::Csr;
 use crate::validation::Split;
@@ -117,11 +117,7 @@ impl<'a> StackedRows<'a> {
             (Some(FoldCounts { counts, ctx, .. }), Some(weighting)) => {
                 weigh_rows(counts, rows, &fitted.terms, weighting, ctx)?
             }
-            _ => {
-                let mut empty = Csr::new(0);
-                rows.iter().for_each(|_| empty.push_row([]));
-                empty
-            }
+            _ => without_columns(rows.len()),
         };
         for block in &self.sparse {
             x = beside(&x, block, rows);

@@ -43,6 +43,29 @@ pub fn fit_estimator(
     Ok(Estimator { method: params.method, task, link, scorer, calibrators: Vec::new(), convergence })
 }
 
+impl Estimator {
+    /// A softmax regression that was fitted elsewhere: weights `[columns, classes]` and an intercept a class.
+    pub fn of_softmax(names: Vec<String>, weights: Vec<f64>, intercepts: Vec<f64>) -> Result<Estimator> {
+        let outputs = names.len();
+        ensure!(
+            outputs > 1 && intercepts.len() == outputs && weights.len().is_multiple_of(outputs),
+            "{} weights and {} intercepts are none of {outputs} classes",
+            weights.len(),
+            intercepts.len()
+        );
+        let map = LinearMap { outputs, weights, intercepts };
+        let (link, map) = if outputs == 2 { (Link::Odds, lead_of_second(&map)) } else { (Link::Joint, map) };
+        Ok(Estimator {
+            method: Method::Logistic,
+            task: Task::Classes(names),
+            link,
+            scorer: Scorer::Linear(map),
+            calibrators: Vec::new(),
+            convergence: Vec::new(),
+        })
+    }
+}
+
 struct Fitter<'a> {
     x: &'a Design,
     params: &'a EstimatorParams,

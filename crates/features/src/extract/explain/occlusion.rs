@@ -1,11 +1,13 @@
-//! A contextual model's value taken apart: its loss without each sentence.
+//! A value of a model that reads a text as a whole, taken apart: its loss without each sentence.
 
 use anyhow::{Context, Result};
 
 use super::{ExplainedBy, ExplainedText, SplitText, without};
+use crate::extract::file::{numbers, whole_line};
 use crate::extract::onnx::open;
 use crate::extract::pieces::pieces;
 use crate::extract::reading::{CorpusReader, ReadDocument};
+use crate::fitted::{Fitted, Line};
 
 /// Sentences that are left out at the most, the first ones: each costs a reading of the whole text.
 const MOST: usize = 64;
@@ -35,21 +37,53 @@ pub(super) fn run(
         cut.compose(document, &rows, feature.truncate.over().unwrap_or_default(), &mut row);
         f64::from(row[place])
     };
-    explained.score = score(0);
-    for (number, sentence) in explained.sentences.iter_mut().take(asked).enumerate() {
-        sentence.value = explained.score - score(number + 1);
+    let scores: Vec<f64> = (0..=asked).map(score).collect();
+    fill(&scores, texts, ("上下文模型", "Contextual model"), explained);
+    Ok(())
+}
+
+/// The same for a column of the model of a file, at this place among its numbers.
+pub(super) fn run_file(
+    document: &ReadDocument,
+    texts: &SplitText<'_>,
+    model: &dyn Fitted,
+    place: usize,
+    explained: &mut ExplainedText,
+) -> Result<()> {
+    let asked = texts.ranges.len().min(MOST);
+    let variants: Vec<ReadDocument> = texts.ranges[..asked].iter().map(|range| without(document, range)).collect();
+    let lines: Vec<Line<'_>> = std::iter::once(document).chain(&variants).filter_map(whole_line).collect();
+    let rows = numbers(model.rows(&lines)?)?;
+    let scores: Vec<f64> = rows.chunks(rows.len() / lines.len()).map(|row| f64::from(row[place])).collect();
+    fill(&scores, texts, ("编码器上的模型", "Model on an encoder"), explained);
+    if !document.windows.is_empty() {
+        explained.kept = f64::NAN;
+        explained.note.0 += "该文档按多个窗口打分后合并：这里拆解的是全文的得分，不是保存的值。";
+        explained.note.1 += " The document was scored in several windows that were put together: what is taken apart here is the \
+                             score of the whole text, not the value that is kept.";
+    }
+    Ok(())
+}
+
+/// Sets the values of the sentences from the score of the text and those without each sentence.
+fn fill(scores: &[f64], texts: &SplitText<'_>, model: (&str, &str), explained: &mut ExplainedText) {
+    explained.score = scores[0];
+    for (sentence, score) in explained.sentences.iter_mut().zip(&scores[1..]) {
+        sentence.value = explained.score - score;
     }
     explained.by = ExplainedBy::Omission;
     explained.formula = "value of a sentence = score of the text - score of the text without it".to_owned();
     explained.note = (
-        "上下文模型：逐句删去后重新打分，所示为得分的变化；各句之和不等于得分，没有逐词解释。".into(),
-        "Contextual model: each sentence is left out and the rest scored again; shown is what the score loses. The sentences do \
-         not sum to the score, and there is no explanation by words."
-            .into(),
+        format!("{}：逐句删去后重新打分，所示为得分的变化；各句之和不等于得分，没有逐词解释。", model.0),
+        format!(
+            "{}: each sentence is left out and the rest scored again; shown is what the score loses. The sentences do not sum to the \
+             score, and there is no explanation by words.",
+            model.1
+        ),
     );
-    if asked < texts.ranges.len() {
-        explained.note.0 += &format!("只算了前 {asked} 句，共 {} 句。", texts.ranges.len());
-        explained.note.1 += &format!(" Only the first {asked} of {} sentences were left out.", texts.ranges.len());
+    let (asked, all) = (scores.len() - 1, texts.ranges.len());
+    if asked < all {
+        explained.note.0 += &format!("只算了前 {asked} 句，共 {all} 句。");
+        explained.note.1 += &format!(" Only the first {asked} of {all} sentences were left out.");
     }
-    Ok(())
 }

@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use chrono::NaiveDate;
 use serde::Deserialize;
 
-use super::{ExplainedBy, ExplainedInput, ExplainedText, ExplainedWord, SAME, SplitText};
+use super::{ExplainedBy, ExplainedInput, ExplainedText, ExplainedWord, SAME, SplitText, occlusion};
 use crate::extract::counts::{analyzer, terms_of};
 use crate::extract::file::{number_columns, numbers, whole_line};
 use crate::extract::reading::{CorpusReader, ReadDocument};
@@ -257,6 +257,9 @@ pub(super) fn file_words(
     let column = explained.column.clone();
     let place = names.iter().position(|name| *name == column);
     let place = place.with_context(|| format!("feature {:?} has no column {column:?}", reader.feature.name))?;
+    if model.explains_by_omission() {
+        return occlusion::run_file(document, texts, model, place, explained);
+    }
     let line = whole_line(document).context("a document that is read has text")?;
     let value = f64::from(numbers(model.rows(std::slice::from_ref(&line))?)?[place]);
     // A component is named by its column, a class stands behind the kind of its column: p:up.

@@ -39,7 +39,7 @@ fn day(day: u32) -> NaiveDate {
 }
 
 fn feature(path: &str) -> Feature {
-    let file = FileParams { path: path.into(), fitted_until: None };
+    let file = FileParams { path: path.into(), ..FileParams::default() };
     Feature { name: "read".into(), model: Model::File, file, ..Feature::default() }
 }
 

@@ -29,6 +29,20 @@ pub enum Learn {
     Value,
 }
 
+impl Learn {
+    /// The field, as a line has it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Learn::Label => "label",
+            Learn::Labels => "labels",
+            Learn::Value => "value",
+        }
+    }
+}
+
+/// Takes the rows of lines and says which of them have one.
+pub(in crate::standalone) type Encode<'a> = dyn FnMut(&[Line<'_>]) -> Result<Vec<bool>> + 'a;
+
 struct Document {
     title: String,
     text: String,
@@ -39,7 +53,7 @@ struct Document {
 pub(in crate::standalone) struct Corpus {
     documents: Vec<Document>,
     pub(in crate::standalone) goal: Goal,
-    pub(super) learn: Learn,
+    pub(in crate::standalone) learn: Learn,
 }
 
 /// The goals of lines, as they are written.
@@ -49,37 +63,60 @@ enum Written {
 }
 
 impl Corpus {
-    /// Reads lines; those without a goal are set aside. The field is `learn`, or the first that a line with a goal has.
+    /// Reads lines; those without a goal are set aside. The field is `learn`, or the first that a line with a goal has. With `encode`,
+    /// which takes what is learned from, texts are not kept, and lines without a row are set aside, too.
     pub(in crate::standalone) fn read(
         lines: &mut Lines,
         learn: Option<Learn>,
         prefer_value: bool,
+        mut encode: Option<&mut Encode<'_>>,
         ctx: &Ctx,
     ) -> Result<Corpus> {
         let (mut documents, mut goals, mut learn) = (Vec::new(), Vec::new(), learn);
         let mut left_out = Vec::new();
         lines.for_each_block(BLOCK, |read| {
-            let count = read.len() as u64;
+            let count = read.len();
+            let (mut kept, mut written) = (Vec::with_capacity(count), Vec::with_capacity(count));
             for line in read {
                 let here = learn.or_else(|| learn_of(&line, prefer_value));
                 match here.and_then(|learn| goal_of(&line, learn)) {
                     None => left_out.push(Refused { number: line.number, reason: "without what is to be learned" }),
                     Some(goal) => {
                         learn = here;
-                        goals.push(goal);
-                        documents.push(Document {
-                            title: line.title.into_owned(),
-                            text: line.text.into_owned(),
-                            time: line.time,
-                            group: line.group.map(Cow::into_owned),
-                        });
+                        kept.push(line);
+                        written.push(goal);
                     }
                 }
             }
-            Ok(ctx.advance(count)?)
+            let (keeps_texts, has_row) = match &mut encode {
+                None => (true, vec![true; kept.len()]),
+                Some(encode) => (false, encode(&kept)?),
+            };
+            for ((line, goal), has_row) in kept.into_iter().zip(written).zip(has_row) {
+                if !has_row {
+                    left_out.push(Refused { number: line.number, reason: "of which the encoder gives no vector" });
+                    continue;
+                }
+                let text = |text: Cow<'_, str>| if keeps_texts { text.into_owned() } else { String::new() };
+                goals.push(goal);
+                documents.push(Document {
+                    title: text(line.title),
+                    text: text(line.text),
+                    time: line.time,
+                    group: line.group.map(Cow::into_owned),
+                });
+            }
+            if keeps_texts {
+                ctx.advance(count as u64)?;
+            }
+            Ok(())
         })?;
         lines.finish()?;
         lines.refuse(left_out);
+        ensure!(
+            !goals.is_empty() || learn.is_none() || encode.is_none(),
+            "the encoder gives no vector of any line with what is to be learned; are their texts empty?"
+        );
         let Some(learn) = learn.filter(|_| !goals.is_empty()) else {
             bail!(
                 "no line has what is to be learned: give each line a \"label\" (a class), \"labels\" (a list) or, for \
@@ -107,9 +144,10 @@ impl Corpus {
         lines: &mut Lines,
         learn: Learn,
         known: &[String],
+        encode: Option<&mut Encode<'_>>,
         ctx: &Ctx,
     ) -> Result<Corpus> {
-        let mut corpus = Corpus::read(lines, Some(learn), false, ctx)?;
+        let mut corpus = Corpus::read(lines, Some(learn), false, encode, ctx)?;
         if learn != Learn::Value {
             let names_of = |numbers: &[u32]| numbers.iter().map(|&n| corpus.goal.names()[n as usize].clone()).collect();
             let rows: Vec<Vec<String>> = match &corpus.goal {
@@ -185,6 +223,11 @@ impl Corpus {
         let mut x = Csr::new(model.width());
         made.into_iter().for_each(|row| x.push_row(row));
         x.into()
+    }
+
+    /// The time at which all labels were known, so many natural days after their documents: a label that came later was seen, too.
+    pub(in crate::standalone) fn labelled_until(&self, label_days: u32) -> Option<NaiveDateTime> {
+        self.last_time()?.checked_add_days(Days::new(label_days.into()))
     }
 
     /// The last time of the documents, if they have times.

@@ -6,10 +6,12 @@ use serde_json::{Value, json};
 use super::super::fitted::Opened;
 use super::super::vectorize::fields;
 use super::super::{Columns, Cutter, EvalParams, Figures, Fitted, Line, Lines, Rows};
-use super::{Classifier, Corpus, Learn};
+use super::{Classifier, Corpus};
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
-use inkstone_models::{Analyzer, Csr, Design, Explanation, Link, Method, ModelFile, ModelHeader, Part, Row, Task};
+use inkstone_models::{
+    Analyzer, Csr, Design, Estimator, Explanation, Guess, Link, Method, ModelFile, ModelHeader, Part, Row, Task,
+};
 
 /// A classifier of a file, and the analyzer that its documents are read with.
 pub(crate) fn open(file: &ModelFile, cutter: &Cutter) -> Result<Opened<Classifier, Analyzer>> {
@@ -82,31 +84,13 @@ impl Fitted for Opened<Classifier, Analyzer> {
     }
 
     fn columns(&self) -> Result<Columns> {
-        let estimator = &self.model.estimator;
-        let margin = estimator.link == Link::Margin && !estimator.is_calibrated();
-        let (text, numbers) = match &estimator.task {
-            Task::Values => (None, vec!["value".to_owned()]),
-            Task::Classes(names) | Task::Labels(names) => {
-                let kind = if margin { "margin" } else { "log_odds" };
-                let odds = names.iter().map(|name| format!("{kind}:{name}"));
-                let p = names.iter().filter(|_| !margin).map(|name| format!("p:{name}"));
-                (Some("label".to_owned()), odds.chain(p).collect())
-            }
-        };
-        Ok(Columns::Table { text, numbers })
+        Ok(columns(&self.model.estimator))
     }
 
     fn rows(&self, lines: &[Line<'_>]) -> Result<Rows> {
         let mut x = Csr::new(self.model.vectorizer.width());
         lines.iter().for_each(|line| x.push_row(self.row(line)));
-        let guess = self.model.estimator.guess(&x.into());
-        let label = |called: &Vec<u32>| {
-            called.iter().map(|&c| self.names()[c as usize].as_str()).collect::<Vec<&str>>().join("|")
-        };
-        let texts = guess.called.iter().map(label).collect();
-        let Some(p) = guess.probabilities else { return Ok(Rows::Table { texts, numbers: guess.log_odds }) };
-        let rows = guess.log_odds.chunks(guess.columns).zip(p.chunks(guess.columns));
-        Ok(Rows::Table { texts, numbers: rows.flat_map(|(odds, p)| odds.iter().chain(p).copied()).collect() })
+        Ok(table(&self.model.estimator, self.model.estimator.guess(&x.into())))
     }
 
     fn explain(&self, line: &Line<'_>, of: Option<&str>) -> Result<Explanation> {
@@ -137,23 +121,48 @@ impl Fitted for Opened<Classifier, Analyzer> {
 
     fn evaluate(&self, lines: &mut Lines, params: &EvalParams, ctx: &Ctx) -> Result<(Figures, Report)> {
         params.no_table(&self.header.kind)?;
-        let learn = match self.model.learn {
-            Learn::Label => "label",
-            Learn::Labels => "labels",
-            Learn::Value => "value",
-        };
-        let corpus = Corpus::read_for(lines, self.model.learn, self.names(), ctx)
-            .with_context(|| format!("the model is measured on lines with a {learn}"))?;
+        let learn = self.model.learn;
+        let corpus = Corpus::read_for(lines, learn, self.names(), None, ctx)
+            .with_context(|| format!("the model is measured on lines with a {}", learn.name()))?;
         let guess = ctx.install(|| {
             let x = corpus.rows(0..corpus.len(), &self.cutter, &self.model.vectorizer);
             self.model.estimator.guess(&x)
         });
-        let judgement = serde_json::to_value(guess.judge(&corpus.goal))?;
-        let mut figures = Figures::new();
-        figures.insert("documents".to_owned(), json!(corpus.len()));
-        if let Value::Object(judgement) = judgement {
-            figures.extend(judgement);
-        }
-        Ok((figures, lines.finish()?))
+        Ok((figures(&guess, &corpus)?, lines.finish()?))
     }
+}
+
+/// The columns of an estimator's rows.
+pub(in crate::standalone) fn columns(estimator: &Estimator) -> Columns {
+    let margin = estimator.link == Link::Margin && !estimator.is_calibrated();
+    let (text, numbers) = match &estimator.task {
+        Task::Values => (None, vec!["value".to_owned()]),
+        Task::Classes(names) | Task::Labels(names) => {
+            let kind = if margin { "margin" } else { "log_odds" };
+            let odds = names.iter().map(|name| format!("{kind}:{name}"));
+            let p = names.iter().filter(|_| !margin).map(|name| format!("p:{name}"));
+            (Some("label".to_owned()), odds.chain(p).collect())
+        }
+    };
+    Columns::Table { text, numbers }
+}
+
+/// Predictions as rows of [`columns`].
+pub(in crate::standalone) fn table(estimator: &Estimator, guess: Guess) -> Rows {
+    let names = estimator.task.names();
+    let label = |called: &Vec<u32>| called.iter().map(|&c| names[c as usize].as_str()).collect::<Vec<&str>>().join("|");
+    let texts = guess.called.iter().map(label).collect();
+    let Some(p) = guess.probabilities else { return Rows::Table { texts, numbers: guess.log_odds } };
+    let rows = guess.log_odds.chunks(guess.columns).zip(p.chunks(guess.columns));
+    Rows::Table { texts, numbers: rows.flat_map(|(odds, p)| odds.iter().chain(p).copied()).collect() }
+}
+
+/// The figures of predictions for the documents of a corpus.
+pub(in crate::standalone) fn figures(guess: &Guess, corpus: &Corpus) -> Result<Figures> {
+    let mut figures = Figures::new();
+    figures.insert("documents".to_owned(), json!(corpus.len()));
+    if let Value::Object(judgement) = serde_json::to_value(guess.judge(&corpus.goal))? {
+        figures.extend(judgement);
+    }
+    Ok(figures)
 }

@@ -5,27 +5,27 @@
 //! folds, before the model is fitted on all documents.
 
 pub(super) mod corpus;
-mod fitted;
+pub(super) mod fitted;
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
-use chrono::{Days, NaiveDateTime};
+use chrono::NaiveDateTime;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 pub use corpus::Learn;
 pub(crate) use fitted::open;
 
-use super::{CutSpec, Cutter, Lines};
+use super::{CutSpec, Cutter, Figures, Lines};
 use corpus::{Corpus, Folded};
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
 use inkstone_models::{
-    Analyzer, CalibrationForm, Estimator, EstimatorParams, FoldParams, Goal, Judgement, Method, ModelFile, ModelHeader,
-    Search, Split, Vectorizer, VectorizerParams, calibrate, choose_point, draw_folds, fit_estimator, out_of_fold,
-    search, write_model,
+    Analyzer, CalibrationForm, Design, Estimator, EstimatorParams, FoldFeatures, FoldParams, Goal, Judgement, Method,
+    ModelFile, ModelHeader, Search, Split, Vectorizer, VectorizerParams, calibrate, choose_point, draw_folds,
+    fit_estimator, out_of_fold, search, write_model,
 };
 
 const VERSION: u32 = 1;
@@ -114,42 +114,76 @@ impl Classifier {
 /// The report has `documents`, `tokens`, `vocabulary`, `fitted_until`, `classes` (documents of each), how the solver ended, and, as far
 /// as asked for: `grid` with the chosen `penalty`, `cross_validation` and `calibration`.
 pub fn train(lines: &mut Lines, cutter: &Cutter, params: &ClassifyParams, ctx: &Ctx) -> Result<(Classifier, Report)> {
-    let method = params.estimator.method;
-    let corpus = Corpus::read(lines, params.learn, method == Method::Ridge, ctx)?;
-    let mut facts = Report::new("facts");
-    let mut params = params.clone();
+    let corpus = Corpus::read(lines, params.learn, params.estimator.method == Method::Ridge, None, ctx)?;
     let analyzer = Analyzer::new(&params.vectorizer, cutter.segmenter().cloned())?;
-    let splits = splits(&corpus, &params, ctx)?;
-    let folded = Folded { corpus: &corpus, analyzer: &analyzer, params: &params.vectorizer.clone(), ctx };
-    let goal = &corpus.goal;
+    let folded = Folded { corpus: &corpus, analyzer: &analyzer, params: &params.vectorizer, ctx };
+    let fit = || {
+        let vectorizer = corpus.fit(0..corpus.len(), &analyzer, &params.vectorizer, ctx)?;
+        let x = corpus.rows(0..corpus.len(), &analyzer, &vectorizer);
+        Ok((vectorizer, x))
+    };
+    let Learned { rows: vectorizer, estimator, params: settings, facts } = learn(&corpus, &folded, fit, params, ctx)?;
+    let mut report = lines.report();
+    report.fact("documents", corpus.len());
+    report.fact("tokens", vectorizer.length());
+    report.fact("vocabulary", vectorizer.width());
+    let fitted_until = corpus.labelled_until(params.label_days);
+    report.fact("fitted_until", fitted_until);
+    report.facts.extend(facts);
+    let params = ClassifyParams { estimator: settings, ..params.clone() };
+    let (learn, documents) = (corpus.learn, corpus.len() as u64);
+    Ok((Classifier { vectorizer, estimator, learn, documents, fitted_until, params }, report))
+}
+
+/// An estimator of a corpus.
+pub(in crate::standalone) struct Learned<R> {
+    /// What makes the rows of documents.
+    pub(in crate::standalone) rows: R,
+    pub(in crate::standalone) estimator: Estimator,
+    /// With the penalty that was chosen.
+    pub(in crate::standalone) params: EstimatorParams,
+    pub(in crate::standalone) facts: Figures,
+}
+
+/// Fits an estimator on the rows that `fit` gives of all documents, and chooses the penalty, calibrates and cross-validates on those of
+/// `folded`, as far as asked for. The facts are `classes`, how the solver ended, `grid` with the chosen `penalty`,
+/// `cross_validation` and `calibration`.
+pub(in crate::standalone) fn learn<R: Send>(
+    corpus: &Corpus,
+    folded: &impl FoldFeatures,
+    fit: impl FnOnce() -> Result<(R, Design)> + Send,
+    params: &ClassifyParams,
+    ctx: &Ctx,
+) -> Result<Learned<R>> {
+    let (goal, mut settings) = (&corpus.goal, params.estimator.clone());
+    let mut facts = Report::new("facts");
+    let splits = splits(corpus, params, ctx)?;
 
     if let (Some(splits), false) = (&splits, params.penalties.is_empty()) {
-        let name = if method == Method::Bayes { "smoothing" } else { "alpha" };
+        let name = if settings.method == Method::Bayes { "smoothing" } else { "alpha" };
         let wanted = Search {
             grid: BTreeMap::from([(name.to_owned(), params.penalties.clone())]),
             one_standard_error: params.one_standard_error,
             ..Search::default()
         };
         let grid = ctx
-            .install(|| search(&folded, goal, None, splits, &params.estimator, &wanted, ctx))
+            .install(|| search(folded, goal, None, splits, &settings, &wanted, ctx))
             .context("the choice of the penalty")?;
         let chosen = choose_point(&grid, wanted.one_standard_error).context("no penalty has a figure in any fold")?;
-        params.estimator = params.estimator.clone().with_settings(&grid[chosen].settings)?;
+        settings = settings.with_settings(&grid[chosen].settings)?;
         facts.fact("penalty", grid[chosen].settings[name]);
         facts.fact("grid", &grid);
     }
 
-    let (vectorizer, mut estimator) = ctx.install(|| -> Result<(Vectorizer, Estimator)> {
-        let vectorizer = corpus.fit(0..corpus.len(), &analyzer, &params.vectorizer, ctx)?;
-        let x = corpus.rows(0..corpus.len(), &analyzer, &vectorizer);
-        let estimator = fit_estimator(&x, goal, None, &params.estimator, ctx)?;
-        Ok((vectorizer, estimator))
+    let (rows, mut estimator) = ctx.install(|| -> Result<(R, Estimator)> {
+        let (rows, x) = fit()?;
+        let estimator = fit_estimator(&x, goal, None, &settings, ctx)?;
+        Ok((rows, estimator))
     })?;
 
     if let Some(splits) = &splits {
-        let scores = ctx
-            .install(|| out_of_fold(&folded, goal, None, splits, &params.estimator, ctx))
-            .context("cross-validation")?;
+        let scores =
+            ctx.install(|| out_of_fold(folded, goal, None, splits, &settings, ctx)).context("cross-validation")?;
         facts.fact("cross_validation", judged(&estimator, goal, &scores));
         if params.calibrate != CalibrationForm::None {
             calibrate(&mut estimator, goal, &scores, None, params.calibrate).context("calibration")?;
@@ -164,19 +198,9 @@ pub fn train(lines: &mut Lines, cutter: &Cutter, params: &ClassifyParams, ctx: &
     if !convergence.converged {
         facts.fact("gradient", convergence.gradient);
     }
-    let classes: serde_json::Map<String, serde_json::Value> =
-        goal.names().iter().cloned().zip(goal.sizes().into_iter().map(Into::into)).collect();
+    let classes: Figures = goal.names().iter().cloned().zip(goal.sizes().into_iter().map(Into::into)).collect();
     facts.fact("classes", classes);
-    let mut report = lines.report();
-    report.fact("documents", corpus.len());
-    report.fact("tokens", vectorizer.length());
-    report.fact("vocabulary", vectorizer.width());
-    // A label that came later was seen, too.
-    let fitted_until = corpus.last_time().and_then(|last| last.checked_add_days(Days::new(params.label_days.into())));
-    report.fact("fitted_until", fitted_until);
-    report.facts.extend(facts.facts);
-    let (learn, documents) = (corpus.learn, corpus.len() as u64);
-    Ok((Classifier { vectorizer, estimator, learn, documents, fitted_until, params }, report))
+    Ok(Learned { rows, estimator, params: settings, facts: facts.facts })
 }
 
 /// The folds; none where neither cross-validation, penalties nor calibration need them.

@@ -8,10 +8,10 @@ use std::ops::Range;
 use anyhow::{Context, Result, ensure};
 use serde::Serialize;
 
+use super::super::Fitted;
 use super::FittedOnnx;
 use inkstone_models::{Explanation, Part};
 use inkstone_onnx::Output;
-use inkstone_text::sentences;
 
 /// The unit that is taken out of a text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, clap::ValueEnum)]
@@ -33,11 +33,7 @@ pub(super) fn explain(model: &FittedOnnx, text: &str, of: Option<&str>) -> Resul
     );
     let known = || names.join(", ");
     // What is not read has no part in the score, and would come into view in the place of what is taken out.
-    let read = model.encoder().spans(text, &model.ctx)?;
-    let text = match (read.first(), read.last()) {
-        (Some(first), Some(last)) => &text[first.start..last.end],
-        _ => text,
-    };
+    let text = &text[model.range_read(text)?];
     let full = model.values(&[text], &model.ctx)?;
     ensure!(full.iter().all(|value| value.is_finite()), "the model gives no score of this document; is it empty?");
     let column = match of {
@@ -51,10 +47,7 @@ pub(super) fn explain(model: &FittedOnnx, text: &str, of: Option<&str>) -> Resul
             names.iter().position(|name| *name == called).unwrap_or(0)
         }
     };
-    let parts = match model.using.unit {
-        Unit::Sentence => sentences(text),
-        Unit::Token => model.encoder().spans(text, &model.ctx)?,
-    };
+    let parts = model.units(text)?;
     let without: Vec<String> = parts.iter().map(|part| [&text[..part.start], &text[part.end..]].concat()).collect();
     let without: Vec<&str> = without.iter().map(String::as_str).collect();
     let values = model.values(&without, &model.ctx)?;

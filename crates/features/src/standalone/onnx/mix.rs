@@ -1,6 +1,7 @@
-//! Weights of layers learned on lines with a label.
+//! Weights of layers, and a classifier on the layers that are so mixed, learned on lines with a label.
 
 use anyhow::{Context, Result, ensure};
+use chrono::NaiveDateTime;
 
 use super::super::{LineFormat, Lines};
 use super::Contextual;
@@ -8,17 +9,30 @@ use super::eval::each_block;
 use crate::stage_result;
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
+use inkstone_models::Estimator;
 use inkstone_onnx::{Layered, Layers, Mix, MixParams, OnnxParams, learn_mix};
 
-/// Learns the weights of a model's layers from lines with a label, and gives them as a setting. All vectors are held in memory: documents x
-/// layers x 4 bytes a value.
+/// What was learned of a model's layers.
+pub struct LearnedMix {
+    /// The weights, as a setting.
+    pub layers: Layers,
+    pub mix: Mix,
+    /// The regression on the mixed vectors.
+    pub estimator: Estimator,
+    pub documents: u64,
+    /// The last time of the documents, if they have times.
+    pub labelled_until: Option<NaiveDateTime>,
+}
+
+/// Learns the weights of a model's layers, and a classifier on the mixed vectors, from lines with a label. All vectors are held in memory:
+/// documents x layers x 4 bytes a value.
 pub fn train_mix(
     using: &Contextual,
     lines: &mut Lines,
     format: LineFormat,
     params: &MixParams,
     ctx: &Ctx,
-) -> Result<(Layers, Mix, Report)> {
+) -> Result<(LearnedMix, Report)> {
     let onnx = OnnxParams { layers: Layers::Each, ..using.params.clone() };
     let each = Contextual { params: onnx, ..using.clone() };
     let mut encoder = each.encoder(&using.params.model, format, ctx)?;
@@ -29,6 +43,7 @@ pub fn train_mix(
     );
     let width = encoder.columns().len();
     let (mut values, mut labels, mut names): (Vec<f32>, Vec<u32>, Vec<String>) = Default::default();
+    let mut labelled_until = None;
     each_block(lines, |documents, texts| {
         let (rows, _) = encoder.rows(texts, ctx, |done| Ok(ctx.advance(done)?))?;
         for (line, row) in documents.iter().zip(rows.chunks(width)) {
@@ -42,20 +57,25 @@ pub fn train_mix(
             });
             labels.push(number as u32);
             values.extend_from_slice(row);
+            labelled_until = labelled_until.max(line.time);
         }
         Ok(())
     })?;
     let mut report = lines.finish()?;
     // What is taken of the tokens stands side by side for each layer: the same values of every layer belong together.
     let values = by_layer(values, width, layers, using.params.pooling.parts());
-    let data = Layered { values: &values, layers, dim: width / layers, labels: &labels, classes: names.len() };
+    let dim = width / layers;
+    let data = Layered { values: &values, layers, dim, labels: &labels, classes: names.len() };
     let mix = stage_result(ctx, "weigh layers", "epochs", Some(params.epochs as u64), || {
         Ok((learn_mix(&data, params, ctx)?, Report::new("weigh layers")))
     })?;
     let weights = mix.weights.iter().map(|weight| *weight as f32).collect();
     report.fact("documents", labels.len());
-    report.fact("labels", names);
-    Ok((Layers::Mix(weights, mix.gamma as f32), mix, report))
+    report.fact("labels", &names);
+    let column = |j: usize| mix.regression.chunks(dim + 1).map(move |class| class[j]);
+    let estimator = Estimator::of_softmax(names, (0..dim).flat_map(column).collect(), column(dim).collect())?;
+    let layers = Layers::Mix(weights, mix.gamma as f32);
+    Ok((LearnedMix { layers, mix, estimator, documents: labels.len() as u64, labelled_until }, report))
 }
 
 /// Rows `[parts, layers, values]` as `[layers, parts, values]`.
@@ -97,7 +117,8 @@ mod tests {
         let mut lines = Lines::new(std::io::Cursor::new(text), LineFormat::Jsonl);
         let ctx = Ctx::new(1, 1).unwrap();
         let params = MixParams { epochs: 100, ..MixParams::default() };
-        let (layers, mix, report) = train_mix(&using, &mut lines, LineFormat::Jsonl, &params, &ctx).unwrap();
+        let (LearnedMix { layers, mix, .. }, report) =
+            train_mix(&using, &mut lines, LineFormat::Jsonl, &params, &ctx).unwrap();
         assert_eq!((mix.weights.len(), report.facts["documents"].as_u64()), (3, Some(20)));
         assert!(mix.accuracy > 0.9, "{mix:?}");
         assert_eq!(layers.to_string().parse::<Layers>().unwrap(), layers);

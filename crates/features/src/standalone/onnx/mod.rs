@@ -8,6 +8,7 @@ mod explain;
 mod mix;
 mod write;
 
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -19,11 +20,11 @@ use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
 use inkstone_models::{Explanation, ModelHeader};
 use inkstone_onnx::{Encoder, OnnxParams, Opening, Output, RuntimeParams, WordCutter};
-use inkstone_text::{Segmenter, TokenizerParams, Truncation};
+use inkstone_text::{Segmenter, TokenizerParams, Truncation, sentences};
 
 pub use eval::{Examination, fill_masks};
 pub use explain::Unit;
-pub use mix::train_mix;
+pub use mix::{LearnedMix, train_mix};
 pub use write::generate;
 
 /// Bytes of lines read at once. Texts of a block are batched together, so another size moves the last digits.
@@ -44,6 +45,10 @@ pub struct Contextual {
     pub examination: Option<Examination>,
     /// A second form of the model, whose rows are compared with those of the first.
     pub against: Option<PathBuf>,
+    /// The place of the encoder that the file of a head names; none: as the file says.
+    pub encoder: Option<PathBuf>,
+    /// Folder that the path of the library is relative to.
+    pub base: PathBuf,
 }
 
 /// True if a path names a contextual model: a folder, or a file .onnx.
@@ -127,7 +132,7 @@ impl Contextual {
     }
 
     fn opening(&self, ctx: &Ctx) -> Result<Opening<'static>> {
-        let runtime = self.runtime.load(Path::new(""))?;
+        let runtime = self.runtime.load(&self.base)?;
         Ok(Opening { runtime, device: self.runtime.device, threads: ctx.threads(), base: Path::new("") })
     }
 }
@@ -157,7 +162,10 @@ impl Fitted for FittedOnnx {
     }
 
     fn rows(&self, lines: &[Line<'_>]) -> Result<Rows> {
-        Ok(self.many(lines, &self.ctx)?.remove(0).1)
+        let whole: Vec<_> = lines.iter().map(Line::whole).collect();
+        let texts: Vec<&str> = whole.iter().map(AsRef::as_ref).collect();
+        let (values, _) = self.encoder().rows(&texts, &self.ctx, |_| Ok(self.ctx.check()?))?;
+        Ok(self.named(values))
     }
 
     fn many(&self, lines: &[Line<'_>], ctx: &Ctx) -> Result<Vec<(usize, Rows)>> {
@@ -169,6 +177,18 @@ impl Fitted for FittedOnnx {
 
     fn explain(&self, line: &Line<'_>, of: Option<&str>) -> Result<Explanation> {
         explain::explain(self, &line.whole(), of)
+    }
+
+    fn range_read(&self, text: &str) -> Result<Range<usize>> {
+        let read = self.encoder().spans(text, &self.ctx)?;
+        Ok(read.first().map_or(0, |first| first.start)..read.last().map_or(text.len(), |last| last.end))
+    }
+
+    fn units(&self, text: &str) -> Result<Vec<Range<usize>>> {
+        match self.using.unit {
+            Unit::Sentence => Ok(sentences(text)),
+            Unit::Token => self.encoder().spans(text, &self.ctx),
+        }
     }
 
     fn evaluate(&self, lines: &mut Lines, params: &EvalParams, ctx: &Ctx) -> Result<(Figures, Report)> {
