@@ -291,7 +291,7 @@ fn heads_over_other_features_are_compared_and_a_cell_without_data_is_skipped() {
     };
     assert_says(
         &refused("\"places.lsa.dim\" = [4, 8]", "\"places.lsa.dims\" = [4, 8]"),
-        &["\"places\"", "places.lsa.dims: unknown key; did you mean \"dim\"?"],
+        &["vary.places.lsa.dims", "lsa.dims: unknown key; did you mean \"dim\"?"],
     );
     assert_says(
         &refused("\"places.lsa.dim\" = [4, 8]", "\"tones.lexicon.negation_window\" = [4, 8]"),
