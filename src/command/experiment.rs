@@ -121,7 +121,7 @@ fn truncated(opened: &OpenProject, params: &Params, number: usize, words: &Segme
     for (number, cell) in found.cells.iter().enumerate() {
         // Settings that the configuration has lost since are not shown.
         let Some(varied) = varied(config, params, cell) else { continue };
-        let strategy = match varied.feature.model {
+        let strategy = match varied.reader().model {
             Model::Onnx => cell.strategy.in_characters(),
             _ => cell.strategy.clone(),
         };
@@ -154,5 +154,5 @@ fn varied(config: &Config, params: &Params, cell: &Cell) -> Option<VariedFeature
     let feature = config.find_feature(&cell.feature).ok()?;
     let values_of = |settings: &Settings| settings.values().map(shown).collect::<Vec<String>>();
     let settings = params.combinations().ok()?.into_iter().find(|settings| values_of(settings) == cell.values)?;
-    put_over(feature, &config.tokenizer, &settings).ok()
+    put_over(feature, &config.feature, &config.tokenizer, &settings).ok()
 }

@@ -16,7 +16,8 @@ pub enum Preset {
     Layers,
     /// Words, characters, and n-grams of both.
     Granularity,
-    /// One-hot, TF-IDF, LSA, word2vec, GloVe, fastText, and BERT by CLS and by mean where a feature has model = "onnx".
+    /// One-hot, TF-IDF, LSA, word2vec, GloVe, fastText, and BERT by CLS and by mean where a feature has model = "onnx"; as factors TextCNN
+    /// in the place of LSA.
     Eras,
 }
 
@@ -71,10 +72,6 @@ impl Preset {
                 fill(include_str!("../../assets/presets/print.toml"), &feature.name)
             }
             Preset::Layers => {
-                ensure!(
-                    !factor,
-                    "layers compares vectors, of which no factor is made without a head; add --target label or --target rating"
-                );
                 let feature = contextual(config).context("layers varies a feature with model = \"onnx\"; add one")?;
                 fill(include_str!("../../assets/presets/layers.toml"), &feature.name)
             }
@@ -161,8 +158,10 @@ mod tests {
         let experiment = layers.find_experiment("layers").unwrap();
         assert_eq!(
             (experiment.features.as_slice(), experiment.combinations().unwrap().len()),
-            (&["bert".to_owned()][..], 12)
+            (&["layers".to_owned()][..], 12)
         );
+        assert_eq!(layers.find_feature("layers").unwrap().inputs, ["bert"]);
+        assert_eq!(added(Preset::Layers, Target::Factor).unwrap().find_experiment("layers").unwrap().vary.len(), 3);
         let print = added(Preset::Print, Target::Factor).unwrap();
         let experiment = print.find_experiment("print").unwrap();
         let strategies: Vec<String> = experiment.strategies().unwrap().iter().map(ToString::to_string).collect();
@@ -190,8 +189,6 @@ mod tests {
 
     #[test]
     fn what_a_preset_lacks_is_named() {
-        let error = format!("{:#}", added(Preset::Layers, Target::Factor).unwrap_err());
-        assert!(error.contains("--target rating"), "{error}");
         let bare = Config::default();
         let error = Preset::Layers.added_to("", &bare, Target::Label).unwrap_err().to_string();
         assert!(error.contains("model = \"onnx\"; add one"), "{error}");

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result, bail, ensure};
 
 use crate::config::Config;
-use inkstone_base::data::{Key, Report};
+use inkstone_base::data::{Key, Report, TooLittle};
 use inkstone_base::job::Ctx;
 use inkstone_features::extract::{self, Gate, SignalSources};
 use inkstone_lab::factor::{self, Factor, Inputs, Plan, Signal};
@@ -57,12 +57,12 @@ impl FactorBuilder<'_> {
         let (signals, report) = extract::signals(plan, &sources, self.market, ctx)?;
         if plan.reads_documents() && report.rows_out == 0 {
             let reasons: Vec<String> = report.dropped.iter().map(|(reason, n)| format!("{n} {reason}")).collect();
-            bail!(
+            bail!(TooLittle(format!(
                 "factor {:?} has no values, because of its {} documents {}",
                 params.name,
                 report.rows_in,
                 if reasons.is_empty() { "none is linked to a security".to_owned() } else { reasons.join(", ") }
-            );
+            )));
         }
         Ok((signals, report))
     }

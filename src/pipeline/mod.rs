@@ -31,7 +31,7 @@ pub use drift::{Drifted, drift};
 pub use experiment::{ExperimentDocument, experiment_document, experiments, findings, grids, score_of};
 pub use feature_status::{FeatureStatus, feature_statuses};
 use inkstone_base::code::Code;
-use inkstone_base::data::{Key, Report};
+use inkstone_base::data::{Key, Report, TooLittle};
 use inkstone_base::disk;
 use inkstone_base::disk::Room;
 use inkstone_base::job::Ctx;
@@ -279,18 +279,18 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// Computes the features that these features learn on, and all that those need.
-    fn extract_inputs_of<'n>(&mut self, names: impl Iterator<Item = &'n String>, store: &Store) -> Result<()> {
-        let mut needed: BTreeSet<&str> = BTreeSet::new();
-        let mut open: Vec<&str> = names.map(String::as_str).collect();
-        while let Some(name) = open.pop() {
-            let inputs = self.config.find_feature(name)?.input_features().map(|input| input.feature);
-            open.extend(inputs.filter(|input| needed.insert(input)));
-        }
+    /// Computes the features of these names, each after its inputs, which must be among them. Features for which there is too little data
+    /// are left out, and those that learn on them.
+    fn extract_named(&mut self, names: &BTreeSet<String>, store: &Store) -> Result<()> {
         for feature in in_order_of_inputs(&self.config.feature)? {
-            if needed.contains(feature.name.as_str()) {
-                let set = self.extract_one(feature, store)?;
-                self.sets.insert(feature.name.clone(), set);
+            let has_inputs = feature.input_features().all(|input| self.sets.contains_key(input.feature));
+            if !names.contains(&feature.name) || !has_inputs {
+                continue;
+            }
+            match self.extract_one(feature, store) {
+                Ok(set) => drop(self.sets.insert(feature.name.clone(), set)),
+                Err(error) if error.is::<TooLittle>() => {}
+                Err(error) => return Err(error),
             }
         }
         Ok(())
@@ -369,31 +369,42 @@ impl<'a> Run<'a> {
 
     /// Key of a feature of the linked corpus.
     fn extract_key(&self, feature: &Feature) -> Result<Key> {
+        self.extract_key_among(feature, &self.config.feature, &self.config.tokenizer)
+    }
+
+    /// Key of a feature whose inputs are among these features, with this tokenizer.
+    fn extract_key_among(&self, feature: &Feature, features: &[Feature], tokenizer: &TokenizerParams) -> Result<Key> {
         let learns = feature.learns().then_some((self.prices, &self.config.market));
         Ok(Key::of_json(&(
             version::EXTRACT,
             "extract",
             feature.identity(),
-            self.input_keys(feature)?,
-            &self.config.tokenizer,
+            self.input_keys(feature, features, tokenizer)?,
+            tokenizer,
             self.corpus,
             feature.needs().sentences.then_some(self.structure),
             learns,
-            self.files_named_in(feature, &self.config.tokenizer)?,
+            self.files_named_in(feature, tokenizer)?,
             self.ctx.seed(),
         )))
     }
 
     /// Keys of the features that a feature learns on, each with the column, and whether it learns on words; none for words alone.
-    fn input_keys(&self, feature: &Feature) -> Result<Option<(bool, Vec<(Key, Option<String>)>)>> {
+    fn input_keys(
+        &self,
+        feature: &Feature,
+        features: &[Feature],
+        tokenizer: &TokenizerParams,
+    ) -> Result<Option<(bool, Vec<(Key, Option<String>)>)>> {
         if feature.inputs.is_empty() {
             return Ok(None);
         }
         // A circle has no keys.
-        in_order_of_inputs(&self.config.feature)?;
+        in_order_of_inputs(features)?;
         let key = |input: InputFeature<'_>| {
-            let read = self.config.find_feature(input.feature)?;
-            Ok((self.extract_key(read)?, input.column.map(str::to_owned)))
+            let read = features.iter().find(|other| other.name == input.feature);
+            let read = read.with_context(|| format!("there is no feature {:?}", input.feature))?;
+            Ok((self.extract_key_among(read, features, tokenizer)?, input.column.map(str::to_owned)))
         };
         let keys = feature.input_features().map(key).collect::<Result<_>>()?;
         Ok(Some((feature.learns_on_words(), keys)))

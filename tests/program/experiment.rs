@@ -214,6 +214,88 @@ fn a_preset_is_written_once_and_run() {
     assert!(written.contains("name = \"granularity\"") && written.starts_with(&before[..200]), "{written}");
     run(copy.path(), &preset).finished();
     assert_eq!(fs::read_to_string(&config).unwrap(), written, "it is there already");
-    let refusal = run(copy.path(), &["experiment", "--headless", "--preset", "layers"]).refusal();
-    assert_says(&refusal, &["layers compares vectors", "--target rating"]);
+}
+
+/// Heads over the rows of other features: a cell of each head by each choice of inputs, and a vintage that needs more text than there is.
+const HEADS: &str = r#"
+[[feature]]
+name = "places"
+model = "lsa"
+lsa = { dim = 8 }
+
+[[feature]]
+name = "vectors"
+model = "word2vec"
+vintages = { min_train_documents = 1000000 }
+
+[[feature]]
+name = "head"
+model = "logistic"
+inputs = ["words", "tone"]
+
+[[experiment]]
+name = "heads"
+target = "rating"
+positive = ["买入", "增持"]
+features = ["head"]
+kinds = ["report"]
+vary = { inputs = [["words"], ["tone"], ["places"], ["words", "places"], ["vectors"]], "places.lsa.dim" = [4, 8], model = ["logistic", "svm"] }
+draws = 200
+
+[[experiment]]
+name = "lacking"
+target = "rating"
+positive = ["买入", "增持"]
+features = ["vectors"]
+vary = { "vectors.word2vec.dim" = [10, 20] }
+draws = 200
+"#;
+
+#[test]
+fn heads_over_other_features_are_compared_and_a_cell_without_data_is_skipped() {
+    let copy = third().copy();
+    let config = copy.path().join("workbench.toml");
+    let plain = fs::read_to_string(&config).unwrap().replace("\"words\"", "\"counts\"");
+    fs::write(&config, plain.clone() + HEADS).unwrap();
+    let json = run(copy.path(), &["experiment", "--headless", "--name", "heads"]).finished();
+    let found = &json["experiments"][0];
+    assert_eq!((found["cells"].as_array().unwrap().len(), found["skipped"].as_array().unwrap().len()), (16, 4));
+    for skipped in found["skipped"].as_array().unwrap() {
+        assert_says(skipped["reason"].as_str().unwrap(), &["feature \"vectors\" has no values", "min_train_documents"]);
+    }
+    // Each set is computed once, whatever the number of cells that learn on it.
+    let computed = |begins: &str| stages_of(&json, begins);
+    assert_eq!((computed("places"), computed("tone"), computed("vectors")), (1, 0, 0), "{:#}", json["stages"]);
+    assert_eq!((computed("extract places"), computed("extract tone")), (1, 1), "the project's own are the project's");
+    assert_eq!(computed("head"), 1, "the words of a text are counted once");
+    let shown = |inputs: &str, dim: u32, model: &str| {
+        cell(found, &format!("inputs={inputs} · model={model} · dim={dim}"))["figure"].as_f64().unwrap()
+    };
+    assert_eq!(shown("[\"words\"]", 4, "svm"), shown("[\"words\"]", 8, "svm"), "words have no dimensions");
+    assert_ne!(shown("[\"places\"]", 4, "svm"), shown("[\"places\"]", 8, "svm"));
+    let page = fs::read_to_string(copy.path().join("exports/experiments/heads.html")).unwrap();
+    assert_says(&page, &["id=\"skipped\"", "min_train_documents = 1000000", "id=\"effects\""]);
+
+    // Nothing is computed again, and what was computed for the cells alone is gone.
+    let again = run(copy.path(), &["experiment", "--headless", "--name", "heads", "--threads", "1"]).finished();
+    let computed_again = ["places", "head", "audit"].map(|begins| stages_of(&again, begins));
+    assert_eq!((computed_again, &again["experiments"][0]["cells"]), ([0; 3], &found["cells"]));
+    let left = fs::read_dir(copy.path().join(".inkstone/experiments/heads/sets")).map_or(0, Iterator::count);
+    assert_eq!(left, 0);
+
+    let refusal = run(copy.path(), &["experiment", "--headless", "--name", "lacking"]).refusal();
+    assert_says(&refusal, &["no cell could be computed", "vectors · dim=10", "has no values"]);
+    let refused = |from: &str, to: &str| {
+        fs::write(&config, plain.clone() + &HEADS.replacen(from, to, 1)).unwrap();
+        run(copy.path(), &["experiment", "--headless"]).refusal()
+    };
+    assert_says(
+        &refused("\"places.lsa.dim\" = [4, 8]", "\"places.lsa.dims\" = [4, 8]"),
+        &["vary.places.lsa.dims", "lsa.dims: unknown key; did you mean \"dim\"?"],
+    );
+    assert_says(
+        &refused("\"places.lsa.dim\" = [4, 8]", "\"tones.lexicon.negation_window\" = [4, 8]"),
+        &["tones", "an input by its name"],
+    );
+    assert_says(&refused("[\"places\"], [", "[\"place\"], ["), &["there is no feature \"place\" to learn on"]);
 }

@@ -14,6 +14,7 @@ use chrono::NaiveDateTime;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
+use inkstone_base::data::TooLittle;
 use inkstone_base::disk;
 
 /// A limit on document frequency: a whole number counts documents, a number with a point is a share of them.
@@ -79,8 +80,10 @@ impl VocabularyParams {
         let (least, most) = (self.min_df.documents(documents, "min_df")?, self.max_df.documents(documents, "max_df")?);
         ensure!(
             least <= most,
-            "max_df ({most} of {documents} documents) is below min_df ({least}): no word can be in between; lower min_df \
-             or raise max_df"
+            TooLittle(format!(
+                "max_df ({most} of {documents} documents) is below min_df ({least}): no word can be in between; lower min_df \
+                 or raise max_df"
+            ))
         );
         let within = |f: &Frequency| f.documents > 0 && (least..=most).contains(&(f.documents as f64));
         let mut kept: Vec<u32> = (0..words.len() as u32).filter(|&i| within(&words[i as usize])).collect();
@@ -98,9 +101,11 @@ impl VocabularyParams {
         }
         ensure!(
             !kept.is_empty(),
-            "no word is left of {} in {documents} documents: each is in fewer than {least} (min_df) or more than {most} \
-             (max_df) of them; lower min_df or raise max_df",
-            words.len()
+            TooLittle(format!(
+                "no word is left of {} in {documents} documents: each is in fewer than {least} (min_df) or more than {most} \
+                 (max_df) of them; lower min_df or raise max_df",
+                words.len()
+            ))
         );
         Ok(kept)
     }

@@ -3,12 +3,13 @@
 use std::rc::Rc;
 use std::time::Instant;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use chrono::Utc;
 use rustc_hash::FxHashMap;
 use serde_json::json;
 
 use super::plan::PlannedCell;
+use super::sets::InputSets;
 use super::{ExperimentRun, read_or_make};
 use crate::pipeline::factor_builder::FactorBuilder;
 use crate::pipeline::stage::derived_name;
@@ -16,24 +17,27 @@ use crate::pipeline::version;
 use inkstone_base::data::{Key, Report};
 use inkstone_corpus::structure::sentences_of_part;
 use inkstone_features::experiment::{Labelled, Observed, Target};
-use inkstone_features::extract::{self, Cost, Counts, Feature, Inputs, Model};
+use inkstone_features::extract::{self, Cost, Counts, Feature, FeatureSets, InputColumns, Inputs, Model};
 use inkstone_lab::factor::Expression;
 use inkstone_lab::ledger::Trial;
 use inkstone_lab::{backtest, factor, ledger};
-use inkstone_models::{Csr, DenseRows, EstimatorParams, FoldCounts, FoldFeatures, Method, Split, StackedRows};
-use inkstone_store::{RowKind, Rows, SetSpec, Values};
+use inkstone_models::{Csr, EstimatorParams, FoldCounts, Method, Split, StackedRows};
+use inkstone_store::{RowKind, Rows, SetSpec};
+
+/// The name under which a head reads the rows of its cell's own feature.
+const OWN_ROWS: &str = "rows";
 
 impl ExperimentRun<'_> {
     /// The observations of one cell, and the reports of the stages that ran for it.
     pub(super) fn cell(
         &self,
         planned: &PlannedCell,
-        cost: &Cost,
         inputs: &Inputs<'_>,
         labels: Option<(&Labelled, &[Split])>,
     ) -> Result<(Observed, Vec<Report>)> {
         let ExperimentRun { run, params, .. } = self;
-        let (config, cell) = (run.config, &planned.varied.feature);
+        let (config, varied) = (run.config, &planned.varied);
+        let cell = &varied.feature;
         let rules = match params.target {
             Target::Factor => {
                 let versions = [version::FACTOR, version::BACKTEST];
@@ -46,7 +50,7 @@ impl ExperimentRun<'_> {
         let key = Key::of_json(&(
             (version::EXPERIMENT, version::EXTRACT),
             "cell",
-            (cell, run.input_keys(cell)?),
+            (cell, run.input_keys(cell, &varied.inputs, inputs.tokenizer)?),
             rules,
             inputs.tokenizer,
             run.corpus,
@@ -57,42 +61,19 @@ impl ExperimentRun<'_> {
         let mut reports = Vec::new();
         let path = self.folder().join("cells").join(format!("{}.json", key.hex()));
         let observed = read_or_make(&path, key, || match labels {
-            None => self.factor_cell(planned, cost, inputs, &mut reports),
-            Some((labelled, splits)) => self.label_cell(planned, cost, inputs, labelled, splits, &mut reports),
+            None => self.factor_cell(planned, inputs, &mut reports),
+            Some((labelled, splits)) => self.label_cell(planned, inputs, labelled, splits, &mut reports),
         })?;
         Ok((observed, reports))
     }
 
-    /// The rows of a cell's feature, and what they cost.
-    fn extracted(
-        &self,
-        cell: &Feature,
-        cost: &Cost,
-        inputs: &Inputs<'_>,
-        reports: &mut Vec<Report>,
-    ) -> Result<(Key, Cost)> {
-        let run = self.run;
-        let started = Instant::now();
-        let work = || extract::run(cell, inputs, self.store, run.ctx);
-        let (set, report) = run.ctx.stage(&cell.name, "docs", run.documents, work)?;
-        let cost = match report.facts.get("cost") {
-            Some(cost) => serde_json::from_value(cost.clone())?,
-            None => native_cost(cost, started),
-        };
-        reports.push(report);
-        Ok((set, cost))
-    }
-
-    fn factor_cell(
-        &self,
-        planned: &PlannedCell,
-        cost: &Cost,
-        inputs: &Inputs<'_>,
-        reports: &mut Vec<Report>,
-    ) -> Result<Observed> {
+    fn factor_cell(&self, planned: &PlannedCell, inputs: &Inputs<'_>, reports: &mut Vec<Report>) -> Result<Observed> {
         let (run, cell) = (self.run, &planned.varied.feature);
         let market = inputs.market.context("factors need prices: add a [[source]] with table = \"prices\"")?;
-        let (set, cost) = self.extracted(cell, cost, inputs, reports)?;
+        let learned_on = self.input_sets(planned, inputs, reports)?;
+        let sets = Some(FeatureSets { store: self.store, ids: &learned_on.ids });
+        let (set, cost) = self.set_of(cell, planned, &Inputs { sets, ..*inputs }, reports)?;
+        let cost = sum(&learned_on.cost, &cost);
         let rules = self.factor_params()?;
         // A factor that reads the cell's feature reads the cell in its place; of any other only the rules are used. If it reads a
         // contextual model and names no column, the tone is meant.
@@ -138,28 +119,39 @@ impl ExperimentRun<'_> {
     fn label_cell(
         &self,
         planned: &PlannedCell,
-        cost: &Cost,
         inputs: &Inputs<'_>,
         labelled: &Labelled,
         splits: &[Split],
         reports: &mut Vec<Report>,
     ) -> Result<Observed> {
         let (ctx, cell) = (self.run.ctx, &planned.varied.feature);
+        let mut learned_on = self.input_sets(planned, inputs, reports)?;
+        let mut head = cell.clone();
         if dense(cell.model) {
-            let (set, cost) = self.extracted(cell, cost, inputs, reports)?;
-            let rows = self.rows(set, labelled)?;
-            let observed = self.called(cell, &StackedRows::of_dense(&rows), labelled, splits, cost)?;
-            if !self.in_use.contains(&set) {
-                self.store.remove(&set)?;
-            }
-            return Ok(observed);
+            // The feature's own rows are all that the head learns on.
+            let (set, cost) = self.set_of(cell, planned, inputs, reports)?;
+            head.inputs = vec![OWN_ROWS.to_owned()];
+            learned_on = InputSets { ids: [(OWN_ROWS.to_owned(), set)].into(), cost };
         }
-        let started = Instant::now();
-        let counts = self.counts(planned, inputs, reports)?;
-        let mut of_labelled = Csr::new(counts.counts.cols());
-        labelled.documents.iter().for_each(|&document| of_labelled.push_row(counts.counts.row(document).iter()));
-        let rows = FoldCounts { counts: &of_labelled, titles: &counts.titles, params: &cell.tfidf, ctx };
-        self.called(cell, &rows, labelled, splits, native_cost(cost, started))
+        let sets = Some(FeatureSets { store: self.store, ids: &learned_on.ids });
+        let columns = InputColumns::read(&head, &Inputs { sets, ..*inputs }, &labelled.places, ctx)?;
+        let mut cost = learned_on.cost;
+        let (mut of_labelled, mut titles) = (Csr::default(), Rc::default());
+        if head.learns_on_words() {
+            let started = Instant::now();
+            let counts = self.counts(planned, inputs, reports)?;
+            of_labelled = Csr::new(counts.counts.cols());
+            labelled.documents.iter().for_each(|&document| of_labelled.push_row(counts.counts.row(document).iter()));
+            titles = counts;
+            cost = sum(&cost, &native_cost(&self.cost_of(cell, planned), started.elapsed().as_secs_f64()));
+        }
+        let counted = FoldCounts { counts: &of_labelled, titles: &titles.titles, params: &cell.tfidf, ctx };
+        let rows = StackedRows {
+            counts: head.learns_on_words().then_some(counted),
+            sparse: columns.sparse.iter().collect(),
+            dense: columns.dense.as_ref(),
+        };
+        self.called(cell, &rows, labelled, splits, cost)
     }
 
     /// The words that a cell counts; those of the cell before where it read alike.
@@ -189,13 +181,12 @@ impl ExperimentRun<'_> {
     fn called(
         &self,
         cell: &Feature,
-        rows: &impl FoldFeatures,
+        rows: &StackedRows<'_>,
         labelled: &Labelled,
         splits: &[Split],
         cost: Cost,
     ) -> Result<Observed> {
-        let estimator = cell.estimator().filter(|estimator| estimator.method != Method::Ridge);
-        let estimator = estimator.unwrap_or(EstimatorParams {
+        let estimator = cell.estimator().unwrap_or(EstimatorParams {
             method: Method::Logistic,
             linear: cell.linear.clone(),
             class_weight: cell.class_weight,
@@ -230,30 +221,34 @@ impl ExperimentRun<'_> {
         let set = writer.finish(&order, json!({"columns": ["score"]}))?.id();
         Ok(Observed { figures: called.figures, cost, set: Some(set), rank_ic: Vec::new(), called: called.called })
     }
+}
 
-    /// The rows of the labelled documents.
-    fn rows(&self, set: Key, labelled: &Labelled) -> Result<DenseRows> {
-        let set = self.store.set(&set)?.context("the rows that were just made are gone from the store")?;
-        let (mut all, mut width) = (Vec::new(), 0);
-        for rows in set.batches() {
-            let Values::Dense { dim, data } = rows?.values else {
-                bail!("the feature's file gives sparse rows; for a head on words take model = \"tfidf\"")
-            };
-            width = dim;
-            all.extend(data);
-        }
-        let rows = labelled.documents.iter().flat_map(|&at| all[at * width..(at + 1) * width].iter().copied());
-        DenseRows::new(width, rows.collect())
+/// The cost of computing a feature, by the report of its stage; `read` are the tokens that it reads of the documents.
+pub(super) fn cost_of_report(report: &Report, read: &Cost) -> Result<Cost> {
+    match report.facts.get("cost") {
+        Some(cost) => Ok(serde_json::from_value(cost.clone())?),
+        None => Ok(native_cost(read, report.seconds)),
     }
 }
 
 /// The cost of a native model: the words or characters that the strategy keeps, and the time that it took.
-fn native_cost(kept: &Cost, started: Instant) -> Cost {
+fn native_cost(kept: &Cost, seconds: f64) -> Cost {
+    Cost { tokens_read: kept.tokens, seconds, device: "cpu".to_owned(), ..kept.clone() }
+}
+
+/// The cost of two features that read the same documents.
+pub(super) fn sum(a: &Cost, b: &Cost) -> Cost {
+    // What reads no text of its own has counted no documents.
+    let nothing_kept = if a.documents == 0 || b.documents == 0 { u64::max } else { u64::min };
+    let device = if matches!(a.device.as_str(), "" | "cpu") && !b.device.is_empty() { &b.device } else { &a.device };
     Cost {
-        tokens_read: kept.tokens,
-        seconds: started.elapsed().as_secs_f64(),
-        device: "cpu".to_owned(),
-        ..kept.clone()
+        documents: a.documents.max(b.documents),
+        nothing_kept: nothing_kept(a.nothing_kept, b.nothing_kept),
+        windows: a.windows + b.windows,
+        tokens: a.tokens + b.tokens,
+        tokens_read: a.tokens_read + b.tokens_read,
+        seconds: a.seconds + b.seconds,
+        device: device.clone(),
     }
 }
 

@@ -6,6 +6,7 @@ use anyhow::{Result, ensure};
 use rustc_hash::FxHashMap;
 
 use super::ExperimentRun;
+use super::plan::kinds;
 use inkstone_base::data::{Document, Key};
 use inkstone_corpus::clean::repeats;
 use inkstone_features::experiment::{Findings, Labelled, Overlap, OverlapRule, Params, Target};
@@ -16,12 +17,15 @@ impl ExperimentRun<'_> {
     pub(super) fn labelled(&self, inputs: &Inputs<'_>, findings: &mut Findings) -> Result<(Labelled, Overlap)> {
         let ExperimentRun { run, params, .. } = self;
         let ctx = run.ctx;
-        let kinds = self.kinds(run.config.find_feature(&params.features[0])?);
+        let kinds = kinds(params, run.config.find_feature(&params.features[0])?);
         let (mut found, mut number): (Vec<(usize, WholeDocument, String)>, usize) = (Vec::new(), 0);
+        let mut places = Vec::new();
         for part in 0..inputs.clean.files()?.len() {
-            for document in read_whole(inputs.clean, inputs.links, inputs.sentences, part, ctx.seed())? {
+            let documents = read_whole(inputs.clean, inputs.links, inputs.sentences, part, ctx.seed())?;
+            for (row, document) in documents.into_iter().enumerate() {
                 let at = number;
                 number += 1;
+                places.push((part, row));
                 let clean = &document.clean.document;
                 if !(kinds.is_empty() || kinds.contains(&clean.kind)) {
                     continue;
@@ -72,6 +76,7 @@ impl ExperimentRun<'_> {
         let (overlap, removed) = overlap(&stories, test.as_deref(), params)?;
         let labelled = Labelled {
             documents: found.iter().map(|(at, _, _)| *at).collect(),
+            places: found.iter().map(|(at, _, _)| places[*at]).collect(),
             groups: groups(&found, &stories),
             times: documents.iter().map(|document| document.published_at).collect(),
             class,

@@ -8,6 +8,7 @@ mod cells;
 mod document;
 mod labels;
 mod plan;
+mod sets;
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -15,27 +16,28 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::{Mutex, PoisonError};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::stage::Stage;
 use super::{CorpusParts, Run, feature_sets, market, securities, version};
 use crate::config::Config;
-use inkstone_base::data::{Key, Report};
+use inkstone_base::data::{Key, Report, TooLittle};
 use inkstone_base::disk;
 use inkstone_base::job::Ctx;
 use inkstone_corpus::truncate::{SectionShare, Strategy};
 use inkstone_features::experiment::{
-    Cell, CellState, Findings, Grid, GridCell, Params, Skipped, Target, conclude, family_of,
+    Cell, CellState, Findings, Grid, GridCell, Observed, Params, Skipped, Target, conclude, family_of, leave_out_short,
 };
-use inkstone_features::extract::{self, Cost, Counts, Inputs};
+use inkstone_features::extract::{self, Cost, Counts, Feature, Inputs};
 use inkstone_lab::factor;
 use inkstone_store::Store;
 use inkstone_text::TokenizerParams;
 
 pub use document::{ExperimentDocument, experiment_document, score_of};
-use plan::PlannedCell;
+use plan::{PlannedCell, audited, kinds, plan};
+use sets::CellSets;
 
 /// Runs the experiments of a configuration, or the one of this name, and gives the reports of the stages and the findings.
 pub fn experiments(
@@ -59,15 +61,26 @@ pub fn experiments(
         run.market = Some(market(&run.project, &securities(&run.project)?)?);
     }
     let store = Store::open(&run.project.store())?;
-    run.extract_inputs_of(chosen.iter().flat_map(|params| &params.features), &store)?;
+    let named = |params: &Params| format!("experiment {:?}", params.name);
+    let plans = chosen.iter().map(|params| plan(config, params).with_context(|| named(params)));
+    let plans: Vec<Vec<PlannedCell>> = plans.collect::<Result<_>>()?;
+    // Inputs that no setting changes are the project's own.
+    run.extract_named(&plans.iter().flatten().flat_map(|cell| cell.configured_inputs(config)).collect(), &store)?;
     let in_use = feature_sets(config, &run.project)?;
     let mut findings = Vec::new();
-    for params in chosen {
+    for (params, plan) in chosen.into_iter().zip(plans) {
         let shared = Mutex::new(Vec::new());
-        let counted = RefCell::new(None);
-        let experiment =
-            ExperimentRun { run: &run, params, store: &store, shared: &shared, in_use: &in_use, counted: &counted };
-        let (found, reports) = experiment.run().with_context(|| format!("experiment {:?}", params.name))?;
+        let mut experiment = ExperimentRun {
+            run: &run,
+            params,
+            store: &store,
+            shared: &shared,
+            in_use: &in_use,
+            audited: Vec::new(),
+            counted: RefCell::default(),
+            sets: RefCell::default(),
+        };
+        let (found, reports) = experiment.run(&plan).with_context(|| named(params))?;
         for windows in shared.lock().unwrap_or_else(PoisonError::into_inner).iter() {
             store.remove(windows)?;
         }
@@ -117,29 +130,38 @@ struct ExperimentRun<'a> {
     shared: &'a Mutex<Vec<Key>>,
     /// Feature sets that the project or an earlier experiment needs.
     in_use: &'a BTreeSet<Key>,
+    /// What is read of the documents by each strategy in the words of each tokenizer.
+    audited: Vec<((TokenizerParams, Strategy), Audited)>,
     /// The words that the last cell counted, with the key of its reading.
-    counted: &'a RefCell<Option<(Key, Rc<Counts>)>>,
+    counted: RefCell<Option<(Key, Rc<Counts>)>>,
+    sets: RefCell<CellSets>,
 }
 
 /// The cost of the documents under a strategy, and the share of each section that it keeps.
 type Audited = (Cost, Vec<SectionShare>);
 
 impl ExperimentRun<'_> {
-    fn run(&self) -> Result<(Findings, Vec<Report>)> {
-        let ExperimentRun { run, params, .. } = self;
+    fn run(&mut self, plan: &[PlannedCell]) -> Result<(Findings, Vec<Report>)> {
+        let ExperimentRun { run, params, store, shared, .. } = *self;
         let (config, ctx) = (run.config, run.ctx);
         let parts = CorpusParts::new(&run.project);
-        let inputs = |tokenizer| Inputs { shared: Some(self.shared), tokenizer, ..run.inputs(&parts, self.store) };
-        let plan = self.plan()?;
+        let inputs = |tokenizer| Inputs { shared: Some(shared), tokenizer, ..run.inputs(&parts, store) };
+        let baseline = params.baseline()?;
+        let unfit: Vec<Option<String>> =
+            plan.iter().map(|cell| self.suits(cell).err().map(|error| format!("{error:#}"))).collect();
+        if let Some(reason) = &unfit[baseline] {
+            bail!(
+                "the baseline {} cannot be computed: {reason}. Name another with baseline = {{ ... }}, or order features otherwise",
+                plan[baseline].named.name()
+            );
+        }
         let mut reports = Vec::new();
-        let asked: Vec<(&TokenizerParams, Strategy)> =
-            plan.iter().map(|cell| (&cell.varied.tokenizer, cell.audited())).collect();
-        let audit = self.audit(&asked, &inputs, &mut reports)?;
+        self.audited = self.audit(plan, &inputs, &mut reports)?;
         let mut findings = Findings {
             name: params.name.clone(),
             target: params.target,
-            documents: audit.first().map_or(0, |(cost, _)| cost.documents),
-            vary: self.paths(),
+            documents: self.audited.first().map_or(0, |(_, (cost, _))| cost.documents),
+            vary: params.vary.keys().cloned().collect(),
             ..Findings::default()
         };
         ensure!(findings.documents > 0, "no document is of the kinds that the experiment reads ({:?})", params.kinds);
@@ -167,54 +189,77 @@ impl ExperimentRun<'_> {
             Some(labelled) => labelled.splits(params, ctx.seed(), &mut report)?,
             None => Vec::new(),
         };
-        let baseline = params.baseline()?;
         let mut progress = Grid {
             name: params.name.clone(),
             measure: findings.measure.clone(),
             vary: findings.vary.clone(),
             cells: plan.iter().map(|cell| cell.named.clone()).collect(),
         };
-        let mut observed = vec![None; plan.len()];
-        for number in order_of(&plan) {
-            let (planned, cost) = (&plan[number], &audit[number].0);
-            let cell = &planned.varied.feature;
-            let keeps = || {
-                ensure!(
-                    cost.nothing_kept < cost.documents,
-                    "the strategy keeps nothing of any of the {} documents",
-                    cost.documents
-                );
-                Ok(())
+        let mut observed: Vec<Result<Observed, String>> = vec![Err(String::new()); plan.len()];
+        self.note_needed(plan.iter().zip(&unfit).filter(|(_, unfit)| unfit.is_none()).map(|(cell, _)| cell))?;
+        for number in order_of(plan) {
+            let planned = &plan[number];
+            let state = if let Some(reason) = &unfit[number] {
+                observed[number] = Err(reason.clone());
+                CellState::Skipped(reason.clone())
+            } else {
+                progress.note(number, CellState::Running, &self.folder())?;
+                let labels = labelled.as_ref().map(|labelled| (labelled, splits.as_slice()));
+                let made = self
+                    .keeps_text(planned)
+                    .and_then(|()| self.cell(planned, &inputs(&planned.varied.tokenizer), labels));
+                self.release(planned)?;
+                match made {
+                    Ok((made, stages)) => {
+                        reports.extend(stages);
+                        let figure = made.figures.get(&findings.measure).copied();
+                        observed[number] = Ok(made);
+                        CellState::Done(figure)
+                    }
+                    Err(error) if error.is::<TooLittle>() => {
+                        observed[number] = Err(format!("{error:#}"));
+                        CellState::Skipped(format!("{error:#}"))
+                    }
+                    Err(error) => return Err(error),
+                }
             };
-            if let Err(error) = cell.check().and_then(|()| self.suits(cell)).and_then(|()| keeps()) {
-                ensure!(
-                    number != baseline,
-                    "the baseline {} cannot be computed: {error:#}. Name another with baseline = {{ ... }}, or order features otherwise",
-                    planned.named.name()
-                );
-                progress.note(number, CellState::Skipped(format!("{error:#}")), &self.folder())?;
-                continue;
+            progress.note(number, state, &self.folder())?;
+        }
+        if params.target == Target::Factor {
+            for number in leave_out_short(&mut observed, baseline) {
+                let reason = observed[number].as_ref().err().cloned().unwrap_or_default();
+                progress.note(number, CellState::Skipped(reason), &self.folder())?;
             }
-            progress.note(number, CellState::Running, &self.folder())?;
-            let labels = labelled.as_ref().map(|labelled| (labelled, splits.as_slice()));
-            let (made, stages) = self.cell(planned, cost, &inputs(&planned.varied.tokenizer), labels)?;
-            reports.extend(stages);
-            let figure = made.figures.get(&findings.measure).copied();
-            progress.note(number, CellState::Done(figure), &self.folder())?;
-            observed[number] = Some(made);
+        }
+        let Some(compared_with) = [baseline].into_iter().chain(0..plan.len()).find(|&number| observed[number].is_ok())
+        else {
+            let reason = observed.into_iter().find_map(Result::err).unwrap_or_default();
+            bail!("no cell could be computed; {}: {reason}", plan[0].named.name());
+        };
+        if compared_with != baseline
+            && let Err(reason) = &mut observed[baseline]
+        {
+            *reason += &format!(
+                ". It was to be the baseline: cells are compared with {} instead",
+                plan[compared_with].named.name()
+            );
+            progress.note(baseline, CellState::Skipped(reason.clone()), &self.folder())?;
         }
         let mut compared = Vec::new();
         for (number, made) in observed.into_iter().enumerate() {
-            let GridCell { feature, setting, values, state, .. } = progress.cells[number].clone();
-            let Some(made) = made else {
-                let reason = if let CellState::Skipped(reason) = state { reason } else { String::new() };
-                findings.skipped.push(Skipped { feature, setting, values, reason });
-                continue;
+            let GridCell { feature, setting, values, .. } = progress.cells[number].clone();
+            let made = match made {
+                Ok(made) => made,
+                Err(reason) => {
+                    findings.skipped.push(Skipped { feature, setting, values, reason });
+                    continue;
+                }
             };
-            if number == baseline {
+            if number == compared_with {
                 findings.baseline = compared.len();
             }
-            let strategy = plan[number].varied.feature.truncate.clone();
+            let reader = plan[number].varied.reader();
+            let strategy = reader.truncate.clone();
             findings.cells.push(Cell {
                 family: family_of(&feature, &findings.vary, &values, &strategy),
                 feature,
@@ -224,16 +269,11 @@ impl ExperimentRun<'_> {
                 figures: made.figures.clone(),
                 cost: made.cost.clone(),
                 set: made.set,
-                kept: audit[number].1.clone(),
+                kept: self.audit_of(reader, &plan[number]).map(|(_, kept)| kept.clone()).unwrap_or_default(),
                 ..Cell::default()
             });
             compared.push(made);
         }
-        ensure!(
-            compared.len() > 1,
-            "fewer than two cells could be computed, so there is nothing to compare: {:?}",
-            findings.skipped
-        );
         let done = ctx.stage(&report.stage.clone(), "cells", Some(compared.len() as u64), || {
             conclude(&mut findings, &compared, labelled.as_ref(), params, ctx)?;
             ctx.advance(compared.len() as u64)?;
@@ -251,53 +291,68 @@ impl ExperimentRun<'_> {
         self.run.project.experiment(&self.params.name)
     }
 
-    /// The tokens and sections that are read of the documents, by each strategy in the words of its tokenizer.
-    fn audit<'t, 'i>(
+    /// Fails if nothing is kept of any document by what a cell reads first.
+    fn keeps_text(&self, planned: &PlannedCell) -> Result<()> {
+        let cost = self.cost_of(planned.varied.reader(), planned);
+        ensure!(
+            cost.nothing_kept < cost.documents,
+            TooLittle(format!("the strategy keeps nothing of any of the {} documents", cost.documents))
+        );
+        Ok(())
+    }
+
+    /// What a feature of a cell reads of the documents.
+    fn audit_of(&self, feature: &Feature, planned: &PlannedCell) -> Option<&Audited> {
+        let strategy = audited(feature);
+        let is_asked = |asked: &(TokenizerParams, Strategy)| asked.0 == planned.varied.tokenizer && asked.1 == strategy;
+        self.audited.iter().find(|(asked, _)| is_asked(asked)).map(|(_, audited)| audited)
+    }
+
+    /// The tokens and sections that the cells read of the documents, by each strategy in the words of its tokenizer.
+    fn audit<'p, 'i>(
         &self,
-        asked: &[(&'t TokenizerParams, Strategy)],
-        inputs: &impl Fn(&'t TokenizerParams) -> Inputs<'i>,
+        plan: &'p [PlannedCell],
+        inputs: &impl Fn(&'p TokenizerParams) -> Inputs<'i>,
         reports: &mut Vec<Report>,
-    ) -> Result<Vec<Audited>>
+    ) -> Result<Vec<((TokenizerParams, Strategy), Audited)>>
     where
-        't: 'i,
+        'p: 'i,
     {
         let ExperimentRun { run, params, .. } = self;
-        let kinds = self.kinds(run.config.find_feature(&params.features[0])?);
-        let versions = (version::EXPERIMENT, version::EXTRACT);
-        let files = asked.iter().map(|(tokenizer, _)| run.files_of_words(tokenizer)).collect::<Result<Vec<_>>>()?;
-        let key = (versions, "audit", asked, &kinds, files, run.corpus, run.structure, run.ctx.seed());
-        read_or_make(&self.folder().join("audit.json"), Key::of_json(&key), || {
-            let mut tokenizers: Vec<&'t TokenizerParams> = Vec::new();
-            for &(tokenizer, _) in asked {
-                if !tokenizers.contains(&tokenizer) {
-                    tokenizers.push(tokenizer);
+        let kinds = kinds(params, run.config.find_feature(&params.features[0])?);
+        let mut asked: Vec<(&'p TokenizerParams, Vec<Strategy>)> = Vec::new();
+        for cell in plan {
+            let tokenizer = &cell.varied.tokenizer;
+            let at = asked.iter().position(|(other, _)| *other == tokenizer).unwrap_or_else(|| {
+                asked.push((tokenizer, Vec::new()));
+                asked.len() - 1
+            });
+            let strategies = &mut asked[at].1;
+            for strategy in cell.varied.readers().map(audited) {
+                if !strategies.contains(&strategy) {
+                    strategies.push(strategy);
                 }
             }
-            let mut audited: Vec<Option<Audited>> = vec![None; asked.len()];
+        }
+        let versions = (version::EXPERIMENT, version::EXTRACT);
+        let files = asked.iter().map(|(tokenizer, _)| run.files_of_words(tokenizer)).collect::<Result<Vec<_>>>()?;
+        let key = (versions, "audit", &asked, &kinds, files, run.corpus, run.structure, run.ctx.seed());
+        read_or_make(&self.folder().join("audit.json"), Key::of_json(&key), || {
+            let mut audited = Vec::new();
             let name = format!("audit of {}", params.name);
-            let work = run.documents.map(|documents| documents * tokenizers.len() as u64);
+            let work = run.documents.map(|documents| documents * asked.len() as u64);
             let ((), report) = run.ctx.stage(&name, "docs", work, || {
                 let mut documents = 0;
-                for &tokenizer in &tokenizers {
-                    let mut strategies: Vec<Strategy> = Vec::new();
-                    for (_, strategy) in asked.iter().filter(|(other, _)| *other == tokenizer) {
-                        if !strategies.contains(strategy) {
-                            strategies.push(strategy.clone());
-                        }
-                    }
+                for (tokenizer, strategies) in asked {
                     let found = extract::audit(&strategies, &kinds, &inputs(tokenizer), run.ctx)?;
                     documents = found.first().map_or(0, |(cost, _)| cost.documents);
-                    for (place, (_, strategy)) in
-                        audited.iter_mut().zip(asked).filter(|(_, (other, _))| *other == tokenizer)
-                    {
-                        let at = strategies.iter().position(|other| other == strategy);
-                        *place = at.map(|at| found[at].clone());
-                    }
+                    let asked = strategies.into_iter().map(|strategy| (tokenizer.clone(), strategy));
+                    audited.extend(asked.zip(found));
                 }
                 Ok(((), Report { rows_in: documents, rows_out: documents, ..Report::new(&name) }))
             })?;
             reports.push(report);
-            audited.into_iter().collect::<Option<Vec<Audited>>>().context("each strategy was audited")
+            Ok(audited)
         })
     }
 

@@ -2,14 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 
 use super::ExperimentRun;
+use crate::config::Config;
 use crate::config::vary::{VariedFeature, put_over};
 use crate::pipeline::stage::{derived_from, derived_name};
 use inkstone_base::data::{Key, Kind};
 use inkstone_corpus::truncate::Strategy;
-use inkstone_features::experiment::{GridCell, Settings, Target, setting_names, shown};
+use inkstone_features::experiment::{GridCell, Params, Settings, Target, setting_names, shown};
 use inkstone_features::extract::{Feature, Model};
 use inkstone_onnx::Output;
 
@@ -28,69 +29,88 @@ pub(super) struct PlannedCell {
 }
 
 impl PlannedCell {
-    /// The strategy by which its cost is counted: in words, and for contextual models, whose tokens are their own, in characters.
-    pub(super) fn audited(&self) -> Strategy {
-        let feature = &self.varied.feature;
-        if feature.model == Model::Onnx { feature.truncate.in_characters() } else { feature.truncate.clone() }
-    }
-}
-
-impl ExperimentRun<'_> {
-    /// The cells in the order of features and combinations.
-    pub(super) fn plan(&self) -> Result<Vec<PlannedCell>> {
-        let combinations = self.params.combinations()?;
-        let mut cells = Vec::with_capacity(self.params.features.len() * combinations.len());
-        for name in &self.params.features {
-            let feature = self.run.config.find_feature(name)?;
-            let changes = self.changes(feature)?;
-            for settings in &combinations {
-                cells.push(self.planned(feature, settings, &changes).with_context(|| format!("feature {name:?}"))?);
-            }
-        }
-        Ok(cells)
-    }
-
-    fn planned(&self, feature: &Feature, settings: &Settings, changes: &Changes) -> Result<PlannedCell> {
-        let mut varied = put_over(feature, &self.run.config.tokenizer, settings)?;
-        varied.feature.kinds = self.kinds(feature);
-        let values = settings.values().map(shown).collect();
-        varied.feature.name = name_of(feature, settings, changes, &varied.feature.kinds)?;
-        let cell = &varied.feature;
-        let named = GridCell { stage: cell.name.clone(), ..GridCell::new(&feature.name, &self.paths(), values) };
-        let gate = (&cell.within, &cell.only);
-        let reading = (&cell.kinds, &cell.truncate, gate, cell.masks_names(), &cell.tfidf, &varied.tokenizer);
-        let reading = Key::of_json(&reading);
-        Ok(PlannedCell { of: feature.name.clone(), named, reading, varied })
-    }
-
-    /// Paths of the settings that vary.
-    pub(super) fn paths(&self) -> Vec<String> {
-        self.params.vary.keys().cloned().collect()
-    }
-
-    /// The settings that are others than those of the configured feature.
-    fn changes(&self, feature: &Feature) -> Result<Changes> {
-        let tokenizer = &self.run.config.tokenizer;
-        let mut changes = Changes::new();
-        for (path, values) in self.params.varied()? {
-            for value in values {
-                let name = (path.to_owned(), shown(&value));
-                let alone = put_over(feature, tokenizer, &Settings::from([(path.to_owned(), value)]))?;
-                if alone.feature != *feature || alone.tokenizer != *tokenizer {
-                    changes.insert(name);
+    /// The inputs that are as the configuration has them, with all that they learn on.
+    pub(super) fn configured_inputs(&self, config: &Config) -> BTreeSet<String> {
+        let mut found: BTreeSet<String> = BTreeSet::new();
+        if self.varied.tokenizer == config.tokenizer {
+            for input in &self.varied.inputs {
+                let has_inputs = input.input_features().all(|other| found.contains(other.feature));
+                if has_inputs && config.feature.contains(input) {
+                    found.insert(input.name.clone());
                 }
             }
         }
-        Ok(changes)
+        found
     }
+}
 
-    pub(super) fn kinds(&self, feature: &Feature) -> Vec<Kind> {
-        if self.params.kinds.is_empty() { feature.kinds.clone() } else { self.params.kinds.clone() }
+/// The strategy by which the cost of a feature is counted: in words, and for contextual models, whose tokens are their own, in characters.
+pub(super) fn audited(feature: &Feature) -> Strategy {
+    if feature.model == Model::Onnx { feature.truncate.in_characters() } else { feature.truncate.clone() }
+}
+
+/// The cells of an experiment in the order of features and combinations.
+pub(super) fn plan(config: &Config, params: &Params) -> Result<Vec<PlannedCell>> {
+    let combinations = params.combinations()?;
+    let mut cells = Vec::with_capacity(params.features.len() * combinations.len());
+    for name in &params.features {
+        let feature = config.find_feature(name)?;
+        for settings in &combinations {
+            cells.push(planned(config, params, feature, settings).with_context(|| format!("feature {name:?}"))?);
+        }
     }
+    Ok(cells)
+}
 
-    /// Fails if the values of a feature cannot be tested against the target.
-    pub(super) fn suits(&self, cell: &Feature) -> Result<()> {
+fn planned(config: &Config, params: &Params, feature: &Feature, settings: &Settings) -> Result<PlannedCell> {
+    let over = |settings: &Settings| put_over(feature, &config.feature, &config.tokenizer, settings);
+    let mut varied = over(settings)?;
+    let mut changes = Settings::new();
+    for (path, value) in settings {
+        let mut others = settings.clone();
+        others.remove(path);
+        // Without this setting another may not fit; then it changes something.
+        if over(&others).is_ok_and(|without| without == varied) {
+            continue;
+        }
+        changes.insert(path.clone(), value.clone());
+    }
+    varied.feature.kinds = kinds(params, feature);
+    varied.feature.name = name_of(feature, &changes, &varied.feature.kinds)?;
+    let cell = &varied.feature;
+    let paths: Vec<String> = params.vary.keys().cloned().collect();
+    let values = settings.values().map(shown).collect();
+    let named = GridCell { stage: cell.name.clone(), ..GridCell::new(&feature.name, &paths, values) };
+    let gate = (&cell.within, &cell.only);
+    let reading = (&cell.kinds, &cell.truncate, gate, cell.masks_names(), &cell.tfidf, &varied.tokenizer);
+    let reading = Key::of_json(&reading);
+    Ok(PlannedCell { of: feature.name.clone(), named, reading, varied })
+}
+
+/// The kinds of documents that the cells of a feature read.
+pub(super) fn kinds(params: &Params, feature: &Feature) -> Vec<Kind> {
+    if params.kinds.is_empty() { feature.kinds.clone() } else { params.kinds.clone() }
+}
+
+impl ExperimentRun<'_> {
+    /// Fails if the settings of a cell fit no model, or its values cannot be tested against the target.
+    pub(super) fn suits(&self, planned: &PlannedCell) -> Result<()> {
+        let VariedFeature { feature: cell, inputs, .. } = &planned.varied;
         let model = cell.model;
+        cell.check()?;
+        for input in inputs {
+            input.check().with_context(|| format!("feature {:?}", input.name))?;
+        }
+        ensure!(
+            cell.inputs.is_empty() || cell.estimator().is_some(),
+            "inputs are for ridge, logistic, bayes, svm and boosted; the cell has another model"
+        );
+        if let Some(vectors) = inputs.iter().find(|input| model == Model::Bayes && vectors(input)) {
+            bail!(
+                "naive Bayes adds up counts, and the columns of {:?} have a sign; take logistic, svm, boosted or ridge",
+                vectors.name
+            );
+        }
         match self.params.target {
             Target::Factor => {
                 ensure!(
@@ -111,17 +131,24 @@ impl ExperimentRun<'_> {
                 ensure!(
                     dense(model) || counted(model),
                     "the values of the feature depend on returns; for labels take a model of words (tfidf, logistic, bayes, svm, \
-                     boosted, ridge), of vectors (lsa, word2vec, glove, fasttext, file, onnx), lexicon or surprise"
+                     boosted), of vectors (lsa, word2vec, glove, fasttext, file, onnx), lexicon or surprise"
                 );
                 ensure!(
-                    cell.inputs.is_empty(),
-                    "labels are learned on the rows of a feature itself: name {} in features, or take target = \"factor\"",
-                    cell.inputs.join(", ")
+                    model != Model::Ridge,
+                    "ridge learns numbers, and labels and ratings are classes; take logistic, bayes, svm or boosted"
                 );
                 ensure!(
                     cell.search.is_off(),
-                    "search chooses settings in the training windows of a walk, and labels are judged in folds: vary the settings                      themselves, such as \"linear.alpha\", or take target = \"factor\""
+                    "search chooses settings in the training windows of a walk, and labels are judged in folds: vary the settings \
+                      themselves, such as \"linear.alpha\", or take target = \"factor\""
                 );
+                if let Some(input) = inputs.iter().find(|input| input.learns()) {
+                    bail!(
+                        "the input {:?} is learned itself, and may have seen what is tested; take inputs of words or vectors, lexicon \
+                         or surprise",
+                        input.name
+                    );
+                }
             }
         }
         Ok(())
@@ -134,14 +161,11 @@ impl ExperimentRun<'_> {
     }
 }
 
-/// Paths of settings with the values, as they are shown, by which a feature becomes another.
-type Changes = BTreeSet<(String, String)>;
-
 /// The name of a cell's feature: in what it differs from the configured one, so that cells with the same rows are called alike in all
 /// experiments and find each other's rows in the store. A cell that differs in nothing is the configured feature.
-fn name_of(feature: &Feature, settings: &Settings, changes: &Changes, kinds: &[Kind]) -> Result<String> {
-    let all = settings.iter().map(|(path, value)| (path.clone(), shown(value)));
-    let (mut paths, mut values): (Vec<String>, Vec<String>) = all.filter(|setting| changes.contains(setting)).unzip();
+fn name_of(feature: &Feature, changes: &Settings, kinds: &[Kind]) -> Result<String> {
+    let (mut paths, mut values): (Vec<String>, Vec<String>) =
+        changes.iter().map(|(path, value)| (path.clone(), shown(value))).unzip();
     if feature.kinds != kinds {
         let kinds = kinds.iter().map(|kind| Ok(shown(&serde_json::to_value(kind)?)));
         paths.push("kinds".to_owned());
@@ -151,4 +175,10 @@ fn name_of(feature: &Feature, settings: &Settings, changes: &Changes, kinds: &[K
         true => Ok(feature.name.clone()),
         false => Ok(derived_name(&feature.name, setting_names(&paths, &values))),
     }
+}
+
+/// True if the rows of a feature are vectors, whose values have a sign.
+fn vectors(feature: &Feature) -> bool {
+    matches!(feature.model, Model::Lsa | Model::Word2vec | Model::Glove | Model::FastText)
+        || (feature.model == Model::Onnx && feature.onnx.output == Output::Embedding)
 }

@@ -63,6 +63,45 @@ pub fn conclude(
     Ok(())
 }
 
+/// Leaves out cells of factors until the others have enough dates in common, that with the fewest dates first and the baseline last. Returns
+/// their numbers; what is left of them is the reason.
+pub fn leave_out_short(observed: &mut [Result<Observed, String>], baseline: usize) -> Vec<usize> {
+    let mut left_out = Vec::new();
+    loop {
+        let cells: Vec<(usize, BTreeSet<NaiveDate>)> = observed
+            .iter()
+            .enumerate()
+            .filter_map(|(number, cell)| Some((number, dates_of(cell.as_ref().ok()?))))
+            .collect();
+        let common = common_dates(cells.iter().map(|(_, dates)| dates)).len();
+        let enough = |dates: &BTreeSet<NaiveDate>| dates.len() >= LEAST;
+        let fewest = cells.iter().min_by_key(|(number, dates)| (*number == baseline && enough(dates), dates.len()));
+        let Some((number, dates)) = fewest.filter(|_| common < LEAST) else { return left_out };
+        let n = dates.len();
+        let reason = match n < LEAST {
+            true => format!("it has a RankIC on {n} dates, and {LEAST} are needed"),
+            false => {
+                format!("of its {n} dates with a RankIC {common} are those of all other cells, and {LEAST} are needed")
+            }
+        };
+        observed[*number] = Err(format!(
+            "{reason}. Lower [backtest] min_names, lengthen the factor's lookback, or read more kinds of documents"
+        ));
+        left_out.push(*number);
+    }
+}
+
+/// The dates on which a cell has a RankIC.
+fn dates_of(cell: &Observed) -> BTreeSet<NaiveDate> {
+    cell.rank_ic.iter().filter(|(_, ic)| !ic.is_nan()).map(|(date, _)| *date).collect()
+}
+
+/// The dates that all have.
+fn common_dates<'d>(mut cells: impl Iterator<Item = &'d BTreeSet<NaiveDate>>) -> BTreeSet<NaiveDate> {
+    let first = cells.next().cloned().unwrap_or_default();
+    cells.fold(first, |common, dates| common.intersection(dates).copied().collect())
+}
+
 fn block_of(n: usize, factors: bool, params: &Params) -> usize {
     let overlap = if factors { params.horizon } else { 1 };
     if params.block > 0 { params.block.min(n) } else { block_length(n, overlap) }
@@ -73,14 +112,8 @@ type Drawn = (usize, Vec<f64>, Vec<Vec<f64>>);
 
 /// Mean RankIC on the dates that all cells have.
 fn rank_ic_draws(observed: &[Observed], cells: &[Cell], params: &Params, ctx: &Ctx) -> Result<Drawn> {
-    let dates_of = |cell: &Observed| {
-        cell.rank_ic.iter().filter(|(_, ic)| !ic.is_nan()).map(|(date, _)| *date).collect::<BTreeSet<NaiveDate>>()
-    };
-    let mut dates = observed.first().map(dates_of).unwrap_or_default();
-    for cell in &observed[1..] {
-        let there = dates_of(cell);
-        dates.retain(|date| there.contains(date));
-    }
+    let of_cells: Vec<BTreeSet<NaiveDate>> = observed.iter().map(dates_of).collect();
+    let dates = common_dates(of_cells.iter());
     if dates.len() < LEAST {
         let fewest = observed.iter().zip(cells).min_by_key(|(cell, _)| dates_of(cell).len());
         let (count, name) =
@@ -130,6 +163,25 @@ mod tests {
 
     fn cells(n: usize) -> Findings {
         Findings { cells: vec![Cell::default(); n], ..Findings::default() }
+    }
+
+    #[test]
+    fn cells_with_too_few_dates_are_left_out_and_the_baseline_last() {
+        let day = |i: u32| NaiveDate::from_ymd_opt(2024, 1, 1).unwrap() + chrono::TimeDelta::days(i64::from(i));
+        let cell = |days: std::ops::Range<u32>| -> Result<Observed, String> {
+            Ok(Observed { rank_ic: days.map(|i| (day(i), 0.1)).collect(), ..Observed::default() })
+        };
+        let mut found = [cell(0..40), cell(30..90), cell(35..70), cell(0..100), Err("no text".to_owned()), cell(0..7)];
+        assert_eq!(leave_out_short(&mut found, 0), [5, 2, 1]);
+        let reason = |number: usize| found[number].as_ref().err().unwrap();
+        assert!(reason(5).starts_with("it has a RankIC on 7 dates, and 20 are needed. Lower"), "{}", reason(5));
+        assert!(reason(2).starts_with("of its 35 dates with a RankIC 5 are those"), "{}", reason(2));
+        assert!(found[0].is_ok() && found[3].is_ok() && reason(4) == "no text");
+        // A baseline that cannot be compared with anything is no baseline.
+        let mut found = [cell(0..3), cell(0..50)];
+        assert_eq!((leave_out_short(&mut found, 0), found[1].is_ok()), (vec![0], true));
+        let mut none = [cell(0..3), cell(0..4)];
+        assert_eq!(leave_out_short(&mut none, 0).len(), 2);
     }
 
     #[test]

@@ -19,6 +19,8 @@ use inkstone_models::{
 pub struct Labelled {
     /// Numbers of the documents in the corpus, part after part.
     pub documents: Vec<usize>,
+    /// Part and row of each document in the corpus.
+    pub places: Vec<(usize, usize)>,
     /// Class number of each document.
     pub class: Vec<u32>,
     /// Names of the classes.
@@ -153,6 +155,7 @@ mod tests {
             |i: usize| NaiveDate::from_ymd_opt(2024, 1, 1).unwrap().and_hms_opt(9, 0, 0).unwrap() + Days::new(i as u64);
         Labelled {
             documents: (0..n).collect(),
+            places: (0..n).map(|row| (0, row)).collect(),
             class: (0..n as u32).map(|i| u32::from(i % 3 == 0)).collect(),
             names: vec!["down".into(), "up".into()],
             times: (0..n).map(day).collect(),

@@ -14,7 +14,7 @@ mod names;
 mod params;
 
 pub use audit::Overlap;
-pub use compare::{Observed, conclude};
+pub use compare::{Observed, conclude, leave_out_short};
 pub use effects::Effect;
 pub use findings::{Cell, Findings, Skipped};
 pub use grid::{CellState, Grid, GridCell};

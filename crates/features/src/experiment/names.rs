@@ -7,6 +7,11 @@ use inkstone_corpus::truncate::Strategy;
 /// The setting whose values are strategies of truncation. These are known without its name.
 pub const TRUNCATE: &str = "truncate";
 
+/// True if the values of a setting are strategies of truncation, of the feature or of one that it learns on.
+pub(super) fn cuts_text(path: &str) -> bool {
+    path.rsplit('.').next() == Some(TRUNCATE)
+}
+
 /// A value as a name has it: a text bare, all others as JSON.
 pub fn shown(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)

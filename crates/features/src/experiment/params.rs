@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail, ensure};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::names::{TRUNCATE, shown};
+use super::names::{cuts_text, shown};
 
 use inkstone_base::data::Kind;
 use inkstone_corpus::truncate::Strategy;
@@ -64,8 +64,9 @@ pub struct Params {
     pub features: Vec<String>,
     /// Kinds of documents that are read; empty: those of each feature.
     pub kinds: Vec<Kind>,
-    /// Settings with the values that each takes: paths of a feature's table (`onnx.layers`, `truncate`, `model`), or `tokenizer.mode` and
-    /// its like. Every combination, put over every feature, is a cell.
+    /// Settings with the values that each takes: paths of a feature's table (`onnx.layers`, `truncate`, `model`), the same of a feature
+    /// that it learns on behind its name (`bert.onnx.layers`), or `tokenizer.mode` and its like. Every combination, put over every
+    /// feature, is a cell.
     pub vary: BTreeMap<String, Vec<Value>>,
     /// Lengths of strategies of truncation that have no limit of their own: `truncate = ["head"]` stands for one at each length.
     pub lengths: Vec<usize>,
@@ -136,7 +137,7 @@ impl Params {
     /// The settings that vary with their values, in the order of their paths; each strategy of truncation with its limit.
     pub fn varied(&self) -> Result<Vec<(&str, Vec<Value>)>> {
         let values = |(path, values): (&'_ String, &Vec<Value>)| match path.as_str() {
-            TRUNCATE => self.with_limits(values, &self.lengths),
+            path if cuts_text(path) => self.with_limits(values, &self.lengths),
             _ => Ok(values.clone()),
         };
         self.vary.iter().map(|setting| Ok((setting.0.as_str(), values(setting)?))).collect()
@@ -165,7 +166,9 @@ impl Params {
                 None => 0,
                 Some(value) => {
                     let value = match path {
-                        TRUNCATE => self.with_limits(std::slice::from_ref(value), self.longest())?.swap_remove(0),
+                        path if cuts_text(path) => {
+                            self.with_limits(std::slice::from_ref(value), self.longest())?.swap_remove(0)
+                        }
                         _ => value.clone(),
                     };
                     values.iter().position(|other| *other == value).with_context(|| {
@@ -179,10 +182,10 @@ impl Params {
         Ok(number)
     }
 
-    /// The strategies of truncation that are compared; none where `truncate` does not vary.
+    /// The strategies of truncation that are compared, of features and their inputs; none where `truncate` does not vary.
     pub fn strategies(&self) -> Result<Vec<Strategy>> {
-        let varied = self.vary.get(TRUNCATE).map(Vec::as_slice).unwrap_or_default();
-        self.with_limits(varied, &self.lengths)?.iter().map(|value| shown(value).parse()).collect()
+        let varied = self.varied()?.into_iter().filter(|(path, _)| cuts_text(path));
+        varied.flat_map(|(_, values)| values).map(|value| shown(&value).parse()).collect()
     }
 
     fn longest(&self) -> &[usize] {
@@ -237,8 +240,9 @@ impl Params {
         let paths: Vec<&String> = self.vary.keys().collect();
         for path in &paths {
             ensure!(
-                !matches!(path.as_str(), "name" | "kinds"),
-                "vary cannot change {path}: all cells are of one feature and read the same documents (kinds = [...] of the experiment says which)"
+                !matches!(path.as_str(), "name" | "kinds") && !path.ends_with(".name"),
+                "vary cannot change {path}: features keep their names, and all cells read the same documents (kinds = [...] of the \
+                 experiment says which)"
             );
             let below = format!("{path}.");
             if let Some(inner) = paths.iter().find(|other| other.starts_with(&below)) {
@@ -312,6 +316,8 @@ mod tests {
         params.baseline = serde_json::from_value(json!({"truncate": "head"})).unwrap();
         assert_eq!(params.baseline().unwrap(), 5, "the longest length");
         assert_eq!(varying(json!({"model": ["svm"]})).strategies().unwrap(), []);
+        let of_input = varying(json!({"bert.truncate": ["tail", "head:64"]})).strategies().unwrap();
+        assert_eq!(of_input.len(), 4, "those of an input too");
     }
 
     #[test]
@@ -319,7 +325,7 @@ mod tests {
         let sound = varying(json!({"truncate": ["head:64", "tail:64"]}));
         sound.check().unwrap();
         let many = json!({"a": (0..30).collect::<Vec<_>>(), "b": (0..30).collect::<Vec<_>>()});
-        let cases: [(&str, Params); 17] = [
+        let cases: [(&str, Params); 18] = [
             ("no name", Params { name: String::new(), ..sound.clone() }),
             ("slash", Params { name: "a/b".into(), ..sound.clone() }),
             ("features is empty", Params { features: Vec::new(), ..sound.clone() }),
@@ -330,6 +336,7 @@ mod tests {
             ("model has the value svm twice", varying(json!({"model": ["svm", "bayes", "svm"]}))),
             ("truncate has the value head:512 twice", varying(json!({"truncate": ["head", "head:512"]}))),
             ("cannot change kinds", varying(json!({"kinds": [["news"], ["report"]]}))),
+            ("cannot change bert.name", varying(json!({"bert.name": ["a", "b"]}))),
             ("onnx and onnx.layers", varying(json!({"onnx": [{}], "onnx.layers": ["last", "last:4"]}))),
             ("more than 500 cells", varying(many)),
             ("front", varying(json!({"truncate": ["front", "head"]}))),

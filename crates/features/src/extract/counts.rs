@@ -11,6 +11,7 @@ use inkstone_models::{Analyzer, Csr, SpilledCsr, TITLE_TEXT};
 use inkstone_text::Segmenter;
 
 /// Counts of words, a row a document of the corpus, part after part; a document that is not read has none.
+#[derive(Default)]
 pub struct Counts {
     pub counts: Csr,
     /// By column, true for a word of titles, where words of titles are counted apart.

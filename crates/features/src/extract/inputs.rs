@@ -124,12 +124,13 @@ struct OpenInput<'s> {
 }
 
 impl InputRows {
-    /// Reads the rows of documents at these parts and rows of the corpus, ascending. Where the model does not learn on words, documents
-    /// without any value are passed over; the result says which documents have a row.
+    /// Reads the rows of documents at these parts and rows of the corpus, ascending; if `drops_empty`, documents without any value are passed
+    /// over. The result says which documents have a row.
     pub(super) fn read(
         feature: &Feature,
         inputs: &Inputs<'_>,
         places: &[(usize, usize)],
+        drops_empty: bool,
         ctx: &Ctx,
     ) -> Result<(InputRows, Vec<bool>)> {
         let mut found = InputRows::default();
@@ -166,7 +167,7 @@ impl InputRows {
             });
             open.push(OpenInput { set, columns });
         }
-        let has_row = found.take_rows(&open, !feature.learns_on_words(), inputs, places, ctx)?;
+        let has_row = found.take_rows(&open, drops_empty, inputs, places, ctx)?;
         Ok((found, has_row))
     }
 
@@ -234,6 +235,41 @@ impl InputRows {
     /// The last time of the data that a model of all rows of an input was fitted on.
     pub(super) fn fitted_until(&self) -> Option<NaiveDateTime> {
         self.inputs.iter().filter_map(|input| input.times.fitted_until()).max()
+    }
+}
+
+/// The rows of input features, of some documents.
+#[derive(Default)]
+pub struct InputColumns {
+    pub dense: Option<DenseRows>,
+    /// One for each input with sparse rows.
+    pub sparse: Vec<Csr>,
+}
+
+impl InputColumns {
+    /// Reads the rows of a feature's inputs, of documents at these parts and rows of the corpus in any order.
+    pub fn read(feature: &Feature, inputs: &Inputs<'_>, places: &[(usize, usize)], ctx: &Ctx) -> Result<InputColumns> {
+        let mut order: Vec<usize> = (0..places.len()).collect();
+        order.sort_by_key(|&document| places[document]);
+        let ascending: Vec<(usize, usize)> = order.iter().map(|&document| places[document]).collect();
+        let (rows, _) = InputRows::read(feature, inputs, &ascending, false, ctx)?;
+        let mut row_of = vec![0; places.len()];
+        order.iter().enumerate().for_each(|(row, &document)| row_of[document] = row);
+        let folder = inputs.clean.folder();
+        let dense = |rows: &DenseRows| {
+            let mut ordered = SpilledDense::within(folder)?;
+            row_of.iter().try_for_each(|&row| ordered.push_row(rows.row(row)))?;
+            ordered.finish()
+        };
+        let sparse = |rows: &Csr| {
+            let mut ordered = SpilledCsr::within(folder)?;
+            row_of.iter().try_for_each(|&row| ordered.push_row(rows.row(row).iter()))?;
+            ordered.finish()
+        };
+        Ok(InputColumns {
+            dense: rows.dense.as_ref().map(dense).transpose()?,
+            sparse: rows.sparse.iter().map(|(_, rows)| sparse(rows)).collect::<Result<_>>()?,
+        })
     }
 }
 

@@ -58,7 +58,7 @@ pub use explain::{ExplainedBy, ExplainedInput, ExplainedSentence, ExplainedText,
 pub use feature::{Feature, Model};
 pub use file::{FileParams, check_file_columns};
 pub use gate::Gate;
-pub use inputs::{InputFeature, InputMeta, in_order_of_inputs};
+pub use inputs::{InputColumns, InputFeature, InputMeta, in_order_of_inputs};
 pub use lexicon::ToneWords;
 pub use reading::draw_of;
 pub use set::SetMeta;
@@ -85,6 +85,7 @@ pub const VERSION: u32 = 2;
 const SHOWN_WORDS: usize = 20;
 
 /// Inputs of a feature.
+#[derive(Clone, Copy)]
 pub struct Inputs<'a> {
     pub clean: &'a Parts,
     /// Links of the cleaned corpus, part by part.

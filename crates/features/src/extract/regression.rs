@@ -69,7 +69,8 @@ impl LearnedSamples {
                 titles: Vec::new(),
             },
         };
-        let (inputs, has_row) = InputRows::read(feature, inputs, counted.sampled.places(), ctx)?;
+        let (inputs, has_row) =
+            InputRows::read(feature, inputs, counted.sampled.places(), !feature.learns_on_words(), ctx)?;
         report.drop_rows("without a row of any input", counted.sampled.retain(&has_row));
         Ok(LearnedSamples { counted, inputs })
     }

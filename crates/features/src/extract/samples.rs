@@ -16,7 +16,7 @@ use super::set::{Batches, SetParams};
 use super::target::{TargetOf, TargetValues};
 use super::{Feature, Inputs};
 use crate::stage_result;
-use inkstone_base::data::{Key, Report};
+use inkstone_base::data::{Key, Report, TooLittle};
 use inkstone_base::job::Ctx;
 use inkstone_market::{Cutoff, Market};
 use inkstone_models::{FoldReport, Sample};
@@ -160,17 +160,17 @@ pub(super) fn some_fold_fitted(feature: &Feature, folds: &[FoldReport]) -> Resul
     let windows_without = |label: &String| folds.iter().filter(|fold| fold.missing.contains(label)).count();
     let ends = [feature.classes.labels.first(), feature.classes.labels.last()].into_iter().flatten();
     if let Some(label) = ends.max_by_key(|label| windows_without(label)).filter(|label| windows_without(label) > 0) {
-        bail!(
+        bail!(TooLittle(format!(
             "feature {:?} learns nothing: of {} training windows {} have no document with the label {label:?}, and a score holds the \
              last of classes.labels against the first; lengthen train_days, or name the labels that are there (classes.labels)",
             feature.name,
             folds.len(),
             windows_without(label)
-        );
+        )));
     }
     let most = folds.iter().map(|fold| fold.train_rows).max().unwrap_or(0);
     let unlabelled: usize = folds.iter().map(|fold| fold.unlabelled).sum();
-    bail!(
+    bail!(TooLittle(format!(
         "feature {:?} learns nothing: of {} training windows none has walk_forward.min_train_rows = {} documents with a {target}, the \
          fullest has {most} ({unlabelled} documents without a {target} over all windows); lengthen train_days, lower \
          min_train_rows, or see that {} (target)",
@@ -178,7 +178,7 @@ pub(super) fn some_fold_fitted(feature: &Feature, folds: &[FoldReport]) -> Resul
         folds.len(),
         feature.walk_forward.min_train_rows,
         if feature.target.of.is_of_documents() { "documents have one" } else { "prices reach around the documents" }
-    )
+    )))
 }
 
 /// Makes samples of documents.

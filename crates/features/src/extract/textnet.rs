@@ -11,7 +11,7 @@ use super::reading::{CorpusReader, ReadDocument};
 use super::samples::{SampledCorpus, fit_folds, score_rows, some_fold_fitted};
 use super::set::{SetMeta, SetParams, finish};
 use super::{Feature, Inputs, Model};
-use inkstone_base::data::{Key, Report};
+use inkstone_base::data::{Key, Report, TooLittle};
 use inkstone_base::disk::{self, Scratch};
 use inkstone_base::job::Ctx;
 use inkstone_models::CalibrationForm;
@@ -82,11 +82,13 @@ pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &C
     if let Some(enough) = walked.folds.iter().find(|fold| fold.train_rows >= feature.walk_forward.min_train_rows) {
         ensure!(
             !feature.embeddings.has_feature() || walked.folds.iter().any(|fold| fold.fitted_until.is_some()),
-            "{} learns nothing: before none of its training windows (the first with enough documents ends on {}) feature {:?} has a vintage \
-             of word vectors: lower its vintages.min_train_documents or words.min_count, or lengthen train_days",
-            named(),
-            enough.train.1,
-            feature.embeddings.feature
+            TooLittle(format!(
+                "{} learns nothing: before none of its training windows (the first with enough documents ends on {}) feature {:?} has a \
+                 vintage of word vectors: lower its vintages.min_train_documents or words.min_count, or lengthen train_days",
+                named(),
+                enough.train.1,
+                feature.embeddings.feature
+            ))
         );
     }
     some_fold_fitted(feature, &walked.folds)?;

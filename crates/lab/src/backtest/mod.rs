@@ -46,7 +46,7 @@ pub use quick::{Ranked, RankedValues};
 use crate::backtest::cross::{Prices, pair};
 use crate::backtest::layers::{layers, stability};
 use crate::factor::Factor;
-use inkstone_base::data::Report;
+use inkstone_base::data::{Report, TooLittle};
 use inkstone_base::job::Ctx;
 use inkstone_market::Market;
 
@@ -64,9 +64,10 @@ pub fn run(factor: &Factor, market: &Market, params: &Params, ctx: &Ctx) -> Resu
     tally.dropped.iter().for_each(|(reason, n)| report.drop_rows(reason, *n));
     report.rows_out = report.rows_in - report.dropped_rows();
     if report.rows_in == 0 {
-        bail!("factor {:?} has no values, so there is nothing to test", factor.name);
+        bail!(TooLittle(format!("factor {:?} has no values, so there is nothing to test", factor.name)));
     }
-    report.check_loss(params.max_loss, "[backtest] max_loss, --max-loss")?;
+    let lost = report.check_loss(params.max_loss, "[backtest] max_loss, --max-loss");
+    lost.map_err(|error| TooLittle(format!("{error:#}")))?;
 
     let lookahead = params.uses_late_values() && tally.late > 0;
     let mut outcome = Outcome {

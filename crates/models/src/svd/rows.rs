@@ -9,6 +9,7 @@ use anyhow::{Context, Result, ensure};
 use memmap2::Mmap;
 
 use crate::Row;
+use inkstone_base::data::TooLittle;
 use inkstone_base::disk::Scratch;
 
 /// Rows of a block: the unit in which passes are cancelled and random numbers are drawn.
@@ -153,9 +154,11 @@ impl SparseRows {
         let most = self.count.min(self.cols());
         ensure!(
             (1..=most).contains(&dim),
-            "{dim} dimensions cannot be had of {} {rows} with {} {cols}: choose --dim from 1 to {most}",
-            self.count,
-            self.cols()
+            TooLittle(format!(
+                "{dim} dimensions cannot be had of {} {rows} with {} {cols}: choose --dim from 1 to {most}",
+                self.count,
+                self.cols()
+            ))
         );
         Ok(())
     }

@@ -16,7 +16,7 @@ use crate::neural::EpochFigures;
 use crate::walk_forward::{ClassParams, FoldReport, Sample, WalkForward, Walked, walk_folds};
 use crate::words::WordLimits;
 use crate::{Goal, WordVectors};
-use inkstone_base::data::Report;
+use inkstone_base::data::{Report, TooLittle};
 use inkstone_base::job::Ctx;
 
 /// Texts as numbers of words, a text a sample.
@@ -196,11 +196,13 @@ impl Known {
         let kept = limits.choose(&counts, texts.words);
         ensure!(
             kept.len() > 1,
-            "{} of {} words occur at least {} times in {} documents, and a network needs two: lower words.min_count",
-            kept.len(),
-            counts.iter().filter(|count| **count > 0).count(),
-            limits.min_count,
-            train.len()
+            TooLittle(format!(
+                "{} of {} words occur at least {} times in {} documents, and a network needs two: lower words.min_count",
+                kept.len(),
+                counts.iter().filter(|count| **count > 0).count(),
+                limits.min_count,
+                train.len()
+            ))
         );
         let mut places = vec![kept.len() as u32; texts.words.len()];
         (0..).zip(&kept).for_each(|(place, &number)| places[number as usize] = place);

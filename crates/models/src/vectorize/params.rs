@@ -4,6 +4,7 @@ use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
 
 use super::analysis::LONGEST;
+use inkstone_base::data::TooLittle;
 use inkstone_text::{DfLimit, Frequency, VocabularyParams};
 
 /// The units of n-grams.
@@ -217,8 +218,10 @@ impl VectorizerParams {
     ) -> Result<Vec<u32>> {
         ensure!(
             terms.iter().any(|term| term.documents > 0),
-            "there are no words to choose from in {documents} documents: they are empty, too short for the n-grams, or \
-             all their words are left out (stopwords, pos)"
+            TooLittle(format!(
+                "there are no words to choose from in {documents} documents: they are empty, too short for the n-grams, or \
+                 all their words are left out (stopwords, pos)"
+            ))
         );
         let &VectorizerParams { min_df, max_df, max_features, title_features, .. } = self;
         let bodies = VocabularyParams { min_df, max_df, max_features };

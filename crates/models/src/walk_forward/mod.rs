@@ -14,6 +14,8 @@ use std::ops::Range;
 use anyhow::{Result, bail, ensure};
 use serde::{Deserialize, Serialize};
 
+use inkstone_base::data::TooLittle;
+
 pub use fit::{TextModel, fit_fold, fit_predict};
 pub use text::{ChosenSettings, ClassParams, FoldReport, LabelForm, Predictions, Sample, TextRegression};
 pub(super) use walk::{Walked, walk_folds};
@@ -52,11 +54,11 @@ impl WalkForward {
     pub fn folds(&self, days: usize) -> Result<Vec<Fold>> {
         ensure!(self.train_days > 0 && self.test_days > 0, "train_days and test_days must be at least 1");
         if days <= self.train_days {
-            bail!(
+            bail!(TooLittle(format!(
                 "a walk-forward fit needs more trading days than train_days = {}, but the calendar has {days}; shorten \
                  train_days",
                 self.train_days
-            );
+            )));
         }
         let step = if self.step_days == 0 { self.test_days } else { self.step_days };
         let fold = |start: usize| Fold {

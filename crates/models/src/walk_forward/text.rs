@@ -14,6 +14,7 @@ use super::fit::TextModel;
 use crate::calibration::CalibrationForm;
 use crate::estimate::{EstimatorParams, Measure, Method, Search, SearchPoint};
 use crate::linear::Convergence;
+use inkstone_base::data::TooLittle;
 use inkstone_base::stats::quantile;
 
 /// One text about one security, with what it was followed by.
@@ -106,8 +107,10 @@ impl ClassParams {
         let (low, high) = (quantile(&sorted, tail), quantile(&sorted, 1.0 - tail));
         ensure!(
             low < high,
-            "the lower and the upper {tail} of the training labels meet at {low}: the labels take too few values for tail = \
-             {tail}"
+            TooLittle(format!(
+                "the lower and the upper {tail} of the training labels meet at {low}: the labels take too few values for tail = \
+                 {tail}"
+            ))
         );
         let between = |y: f64| low < y && y < high;
         // All labels may lie in the outer parts; then there is no third class.

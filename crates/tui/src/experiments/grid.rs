@@ -304,6 +304,14 @@ fn about(app: &App, experiments: &ExperimentsPage, table: &GridTable) -> String 
     }
 }
 
+/// The cell that is marked in the grid and why it was skipped; none if it was not, or if another view is seen.
+pub(super) fn skipped(experiments: &ExperimentsPage) -> Option<String> {
+    let table = experiments.table.as_ref().filter(|_| experiments.view == super::View::Grid)?;
+    let cell = table.at(experiments.row.at, experiments.column)?;
+    let CellState::Skipped(why) = &cell.state else { return None };
+    Some(format!("{}: {why}", cell.name()))
+}
+
 pub(super) fn copied(table: &GridTable, language: inkstone_base::language::Language) -> crate::page::Table {
     let mut header = vec![own::CELL.to(language).to_owned()];
     header.extend(table.columns.iter().map(|(feature, length)| format!("{feature} {length}").trim().to_owned()));

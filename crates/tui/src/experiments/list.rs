@@ -146,9 +146,11 @@ fn draw_experiment(app: &App, experiments: &ExperimentsPage, frame: &mut Frame<'
     let block = look::pane(title(app, experiments), false);
     let inner = block.inner(panes.finding);
     let findings = experiments.findings();
-    let finding = || match findings {
-        Some(findings) => clipped(&report::finding(findings, app.language), inner),
-        None => clipped(app.say(own::PROVISIONAL), inner),
+    // Why a cell was skipped seldom fits below the grid.
+    let finding = || match (grid::skipped(experiments), findings) {
+        (Some(why), _) => clipped(&why, inner),
+        (None, Some(findings)) => clipped(&report::finding(findings, app.language), inner),
+        (None, None) => clipped(app.say(own::PROVISIONAL), inner),
     };
     let lines = state(app).unwrap_or_else(finding);
     frame.render_widget(Paragraph::new(lines).wrap(Wrap { trim: true }).block(block), panes.finding);
@@ -293,7 +295,7 @@ fn draw_list(
         .map(|text| text.unwrap_or_else(|| "–".to_owned()));
         let figure = figures::number(cell.figure, DECIMALS);
         let fields = [figure.as_str(), &difference, &interval, &report::tokens(cell), &p];
-        let line = columns.line(&report::label(findings, cell), fields);
+        let line = columns.line(&label(findings, cell, columns.name), fields);
         let tone = match report::standing(findings, cell) {
             CellStanding::Baseline => style(TextTone::Baseline),
             CellStanding::Above => style(TextTone::Above),
@@ -309,6 +311,17 @@ fn draw_list(
         ]));
     }
     frame.render_widget(Paragraph::new(lines), inner);
+}
+
+/// The name of a cell; where it does not fit in, with the values of its settings alone, which tell cells apart.
+fn label(findings: &Findings, cell: &Cell, room: usize) -> String {
+    let full = report::label(findings, cell);
+    if width::width(&full) <= room || cell.values.len() < 2 {
+        return full;
+    }
+    let several = findings.cells.iter().any(|other| other.feature != cell.feature);
+    let feature = several.then_some(&cell.feature);
+    feature.into_iter().chain(&cell.values).map(String::as_str).collect::<Vec<&str>>().join(" · ")
 }
 
 fn cost(app: &App, cell: &Cell, may_be_best: bool) -> String {

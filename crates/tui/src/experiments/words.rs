@@ -12,14 +12,14 @@ words! {
     CELL: "单元", "cell";
     VALUE: "设置的取值", "value of a setting";
     MAY_BE_BEST: "可能最优", "may be the best";
-    EFFECT_OVER: "对其余设置的所有组合取平均，每值单元数", "means over all else, cells of a value";
+    EFFECT_OVER: "对其余设置取平均 · 每个取值的单元数", "means over the others · cells a value";
     UP_AXIS: "纵", "up";
     ACROSS_AXIS: "横 词元/篇（对数）", "across: tokens/document (log)";
     CELLS_DONE: "已完成", "done";
-    CELLS_SKIPPED: "不适用", "not possible";
+    CELLS_SKIPPED: "已跳过", "skipped";
     CELLS_LEFT: "等待", "waiting";
     READ_NOW: "正在读", "reading";
-    SKIPPED: "✗ 不适用", "✗ none";
+    SKIPPED: "✗ 已跳过", "✗ skipped";
     PROVISIONAL: "各单元先按自身的日期或文档计分，全部读完后再按共有的比较", "Each cell is judged on its own dates or documents for now; when all are read, cells are compared on those that all have";
     NOT_COMPARED: "还没有比较：单元全部读完之后，这里列出它们的差别。按 v 看网格。", "Nothing is compared yet: when all cells were read, their differences are listed here. Press v for the grid.";
     NO_GRID: "没有记录这个实验的网格：按 r 重新运行，已读过的不会重读。", "No grid of this experiment was kept: press r to run it again; what was read is not read twice.";

@@ -25,7 +25,7 @@ use super::reading::CorpusReader;
 use super::set::{SetMeta, SetParams, finish};
 use super::steps::{Step, StepReport, Steps};
 use super::{Feature, Inputs};
-use inkstone_base::data::{Key, Report};
+use inkstone_base::data::{Key, Report, TooLittle};
 use inkstone_base::job::Ctx;
 use inkstone_models::{Fields, Pooling, WordVectors};
 use inkstone_store::{RowKind, Store};
@@ -97,7 +97,7 @@ pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &C
     })?;
     if rows.len() == 0 {
         let most = windows.iter().map(|window| window.train_documents).max().unwrap_or(0);
-        bail!(
+        bail!(TooLittle(format!(
             "{} has no values: of {} steps none has vintages.min_train_documents = {} documents before it with {} words of \
              words.min_count = {}, the fullest has {most}; lower these, or the vectors' dim, or give more text",
             named(),
@@ -105,7 +105,7 @@ pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &C
             feature.vintages.min_train_documents,
             trainer.dim(),
             feature.words.min_count
-        );
+        )));
     }
     let params = SetParams::of_corpus(&reader).with("seed", ctx.seed());
     let writer = store.writer(&params.spec(feature, RowKind::Dense { dim: trainer.dim() + 1 }, None))?;
