@@ -133,6 +133,12 @@ impl Scaling {
         Scaling { factors: (0..dim).map(factor).collect(), means }
     }
 
+    /// The values of a row after scaling.
+    #[inline(always)]
+    pub(super) fn scaled<'r>(&'r self, row: &'r [f32]) -> impl Iterator<Item = f64> + use<'r> {
+        row.iter().zip(&self.means).zip(&self.factors).map(|((value, mean), factor)| scaled(*value, *mean, *factor))
+    }
+
     /// A value of a column after scaling.
     #[inline(always)]
     pub(super) fn scale(&self, column: usize, value: f32) -> f64 {
