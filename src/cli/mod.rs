@@ -31,8 +31,8 @@ pub use text::{Corpus, LineMode, Tokenize, Tokenizer, WordCut};
 pub use trace::Trace;
 pub use train::{
     Bayes, Boosted, Cw, Doc2vec, FastText, FastTextFiles, FastTextSupervised, Files, Glove, Language, Lbl, Learner,
-    Lexicon, Logistic, Lsa, Method, Mix, NetClasses, Newwords, Ngram, Nnlm, Pooling, Ppmi, Prediction, Ridge, Rnnlm,
-    Sestm, Svm, Terms, TextCnn, TextRnn, Tone, Train, VectorFiles, Vectorize, Vintages, Word2vec, WordForm,
+    Lexicon, Logistic, Lsa, Method, Mix, Mlp, NetClasses, Newwords, Ngram, Nnlm, Pooling, Ppmi, Prediction, Ridge,
+    Rnnlm, Sestm, Svm, Terms, TextCnn, TextRnn, Tone, Train, VectorFiles, Vectorize, Vintages, Word2vec, WordForm,
 };
 
 /// 砚 Inkstone: research on Chinese finance text, from raw news and reports to a tested, exported factor.

@@ -111,7 +111,7 @@ impl ExperimentRun<'_> {
                 ensure!(
                     dense(model) || counted(model),
                     "the values of the feature depend on returns; for labels take a model of words (tfidf, logistic, bayes, svm, \
-                     boosted, ridge), of vectors (lsa, word2vec, glove, fasttext, file, onnx), lexicon or surprise"
+                     boosted, mlp, ridge), of vectors (lsa, word2vec, glove, fasttext, file, onnx), lexicon or surprise"
                 );
                 ensure!(
                     cell.inputs.is_empty(),

@@ -136,6 +136,9 @@ impl Model {
             Model::Boosted => {
                 estimator(Method::Boosted, &["tfidf", "walk_forward", "target", "classes", "class_weight", "boosted"])
             }
+            Model::Mlp => {
+                estimator(Method::Mlp, &["tfidf", "walk_forward", "target", "classes", "class_weight", "mlp"])
+            }
             Model::Sestm => fold_words,
             Model::Induced => ModelEntry {
                 run: induced::run,

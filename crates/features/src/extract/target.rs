@@ -47,7 +47,7 @@ pub struct Target {
     pub horizon: usize,
     /// Value that is subtracted from a return, volatility or volume.
     pub excess: Excess,
-    /// The form in which `ridge`, `induced` and `boosted` learn values. Absent: winsorised; `boosted` learns classes.
+    /// The form in which `ridge`, `induced`, `boosted` and `mlp` learn values. Absent: winsorised; `boosted` and `mlp` learn classes.
     pub form: Option<LabelForm>,
     /// For `label`, `number` and `rating`: natural days after the document's publication until its label was known.
     pub latency_days: u32,
@@ -164,12 +164,12 @@ impl Target {
         let named = json!(model);
         ensure!(
             self.of == TargetOf::Return || !matches!(model, Model::Sestm | Model::Induced),
-            "target.of = {of:?}: model = {named} learns from returns alone; take logistic, bayes, svm, boosted, textcnn, textrnn or ridge"
+            "target.of = {of:?}: model = {named} learns from returns alone; take logistic, bayes, svm, boosted, mlp, textcnn, textrnn or ridge"
         );
         ensure!(
             self.of != TargetOf::Label || model != Model::Ridge,
-            "target.of = \"label\": model = {named} learns numbers, and labels are classes; take logistic, bayes, svm, boosted, textcnn or \
-             textrnn, or of = \"number\" if the labels are numbers"
+            "target.of = \"label\": model = {named} learns numbers, and labels are classes; take logistic, bayes, svm, boosted, mlp, textcnn \
+             or textrnn, or of = \"number\" if the labels are numbers"
         );
         ensure!(
             self.of != TargetOf::Label || classes.labels.len() > 1,
@@ -191,10 +191,10 @@ impl Target {
             classes.labels.len()
         );
         let learns_values =
-            matches!(model, Model::Ridge | Model::Induced | Model::Boosted) && self.of != TargetOf::Label;
+            matches!(model, Model::Ridge | Model::Induced | Model::Boosted | Model::Mlp) && self.of != TargetOf::Label;
         ensure!(
             self.form.is_none() || learns_values,
-            "target.form is for ridge, induced and boosted where they learn values; model = {named} learns classes here; leave it out"
+            "target.form is for ridge, induced, boosted and mlp where they learn values; model = {named} learns classes here; leave it out"
         );
         if self.of.is_of_documents() {
             let default = Target::default();

@@ -24,8 +24,8 @@ use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
 use inkstone_models::{
     Analyzer, CalibrationForm, Estimator, EstimatorParams, FoldParams, Goal, Judgement, Method, ModelFile, ModelHeader,
-    Search, Split, Vectorizer, VectorizerParams, calibrate, choose_point, draw_folds, fit_estimator, out_of_fold,
-    search, write_model,
+    Search, Split, TrainingRows, Vectorizer, VectorizerParams, calibrate, choose_point, draw_folds, fit_estimator,
+    out_of_fold, search, write_model,
 };
 
 const VERSION: u32 = 1;
@@ -35,7 +35,8 @@ pub(crate) fn is_kind(kind: &str) -> bool {
     METHODS.iter().any(|method| method.name() == kind)
 }
 
-const METHODS: [Method; 5] = [Method::Ridge, Method::Logistic, Method::Bayes, Method::Svm, Method::Boosted];
+const METHODS: [Method; 6] =
+    [Method::Ridge, Method::Logistic, Method::Bayes, Method::Svm, Method::Boosted, Method::Mlp];
 
 /// Parameters of a classifier or regressor of texts.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -122,13 +123,16 @@ pub fn train(lines: &mut Lines, cutter: &Cutter, params: &ClassifyParams, ctx: &
     let splits = splits(&corpus, &params, ctx)?;
     let folded = Folded { corpus: &corpus, analyzer: &analyzer, params: &params.vectorizer.clone(), ctx };
     let goal = &corpus.goal;
+    // Held out of a network's training are the last documents.
+    let order = (method == Method::Mlp).then(|| corpus.fold_rows(params.label_days)).transpose()?;
+    let rows = TrainingRows { order: order.as_ref(), ..TrainingRows::default() };
 
     if let (Some(splits), false) = (&splits, params.penalties.is_empty()) {
         let name = if method == Method::Bayes { "smoothing" } else { "alpha" };
         let wanted =
             Search { grid: BTreeMap::from([(name.to_owned(), params.penalties.clone())]), ..Search::default() };
         let grid = ctx
-            .install(|| search(&folded, goal, None, splits, &params.estimator, &wanted, ctx))
+            .install(|| search(&folded, goal, rows, splits, &params.estimator, &wanted, ctx))
             .context("the choice of the penalty")?;
         let chosen = choose_point(&grid, params.one_standard_error).context("no penalty has a figure in any fold")?;
         params.estimator = params.estimator.clone().with_settings(&grid[chosen].settings)?;
@@ -139,13 +143,13 @@ pub fn train(lines: &mut Lines, cutter: &Cutter, params: &ClassifyParams, ctx: &
     let (vectorizer, mut estimator) = ctx.install(|| -> Result<(Vectorizer, Estimator)> {
         let vectorizer = corpus.fit(0..corpus.len(), &analyzer, &params.vectorizer, ctx)?;
         let x = corpus.rows(0..corpus.len(), &analyzer, &vectorizer);
-        let estimator = fit_estimator(&x, goal, None, &params.estimator, ctx)?;
+        let estimator = fit_estimator(&x, goal, rows, &params.estimator, ctx)?;
         Ok((vectorizer, estimator))
     })?;
 
     if let Some(splits) = &splits {
         let scores = ctx
-            .install(|| out_of_fold(&folded, goal, None, splits, &params.estimator, ctx))
+            .install(|| out_of_fold(&folded, goal, rows, splits, &params.estimator, ctx))
             .context("cross-validation")?;
         facts.fact("cross_validation", judged(&estimator, goal, &scores));
         if params.calibrate != CalibrationForm::None {
@@ -158,8 +162,10 @@ pub fn train(lines: &mut Lines, cutter: &Cutter, params: &ClassifyParams, ctx: &
 
     let convergence = estimator.worst_convergence();
     facts.fact("converged", convergence.converged);
-    if !convergence.converged {
-        facts.fact("gradient", convergence.gradient);
+    match method {
+        Method::Mlp => facts.fact("epochs", convergence.iterations),
+        _ if !convergence.converged => facts.fact("gradient", convergence.gradient),
+        _ => {}
     }
     let classes: serde_json::Map<String, serde_json::Value> =
         goal.names().iter().cloned().zip(goal.sizes().into_iter().map(Into::into)).collect();
