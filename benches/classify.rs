@@ -4,7 +4,7 @@
 //! `PYTHON=path/to/python cargo bench --bench classify [-- boosted]` makes 20,000 rows of about 60 terms and three classes; a word
 //! picks the models whose names begin with it. The contenders take turns within each round; times are medians over the rounds,
 //! ratios the medians of each round's. scikit-learn runs with its default tolerances, ours with tighter ones. Trees may use every
-//! term and have 64 bins; LightGBM keeps its own least rows of a leaf (20), with which it drops rare terms.
+//! term and have 64 bins; LightGBM keeps its own least rows of a leaf (20), with which it drops rare terms. Perceptrons have ten epochs.
 
 #![allow(clippy::print_stdout, reason = "a bench is a program that prints its figures")]
 
@@ -12,7 +12,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result};
 use inkstone_base::job::Ctx;
-use inkstone_models::{Csr, Design, EstimatorParams, Goal, Method, NpzWriter, fit_estimator};
+use inkstone_models::{Csr, Design, EstimatorParams, Goal, Method, NpzWriter, TrainingRows, fit_estimator};
 use peer::Peer;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -31,6 +31,7 @@ import sys, time
 import numpy as np, scipy.sparse
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import MultinomialNB
+from sklearn.neural_network import MLPClassifier
 from sklearn.svm import LinearSVC
 rows = scipy.sparse.load_npz(sys.argv[1])
 y = np.loadtxt(sys.argv[2], dtype=int)
@@ -46,6 +47,7 @@ models = {
     'elastic': lambda: LogisticRegression(l1_ratio=0.5, solver='saga', max_iter=2000),
     'bayes': MultinomialNB,
     'svm': LinearSVC,
+    'mlp': lambda: MLPClassifier((64,), batch_size=200, max_iter=10, early_stopping=True, n_iter_no_change=10),
     'xgboost': xgboost,
     'lightgbm': lightgbm,
 }
@@ -81,7 +83,7 @@ fn main() -> Result<()> {
         let (mut ours, mut theirs, mut right) = (Vec::new(), Vec::new(), (0.0, 0.0));
         for _ in 0..ROUNDS {
             let began = Instant::now();
-            let model = ctx.install(|| fit_estimator(&x, &goal, None, &params, &ctx))?;
+            let model = ctx.install(|| fit_estimator(&x, &goal, TrainingRows::default(), &params, &ctx))?;
             ours.push(began.elapsed().as_secs_f64());
             right.0 = ctx.install(|| model.guess(&x)).judge(&goal).figure();
             if let Some(peer) = &mut peer {
@@ -115,11 +117,14 @@ fn contenders() -> Vec<(&'static str, &'static str, EstimatorParams)> {
     let mut boosted = params(Method::Boosted);
     boosted.boosted.trees = 20;
     boosted.boosted.max_features = 0;
+    let mut mlp = params(Method::Mlp);
+    mlp.mlp.epochs = 10;
     vec![
         ("logistic", "scikit-learn", logistic),
         ("elastic", "scikit-learn", elastic),
         ("bayes", "scikit-learn", params(Method::Bayes)),
         ("svm", "scikit-learn", svm),
+        ("mlp", "scikit-learn", mlp),
         ("boosted", "xgboost", boosted.clone()),
         ("boosted", "lightgbm", boosted),
     ]

@@ -11,7 +11,9 @@ use std::time::Instant;
 
 use anyhow::Result;
 use inkstone_base::job::Ctx;
-use inkstone_models::{DenseRows, EstimatorParams, FoldFeatures, Goal, Method, Split, StackedRows, fit_estimator};
+use inkstone_models::{
+    DenseRows, EstimatorParams, FoldFeatures, Goal, Method, Split, StackedRows, TrainingRows, fit_estimator,
+};
 use peer::Peer;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -78,7 +80,7 @@ fn main() -> Result<()> {
         let fit = |params: &EstimatorParams| {
             ctx.install(|| -> Result<_> {
                 let (x, _) = StackedRows::of_dense(&data).fold(&split)?;
-                Ok((fit_estimator(&x, &goal, None, params, &ctx)?, x))
+                Ok((fit_estimator(&x, &goal, TrainingRows::default(), params, &ctx)?, x))
             })
         };
         params.linear.tolerance = 1e-5;

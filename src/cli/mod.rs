@@ -31,7 +31,7 @@ pub use text::{Corpus, LineMode, Tokenize, Tokenizer, WordCut};
 pub use trace::Trace;
 pub use train::{
     Bayes, Boosted, Cw, Doc2vec, FastText, FastTextFiles, FastTextSupervised, Files, Glove, Language, Lbl, Learner,
-    Lexicon, Logistic, Lsa, Method, Mix, NetClasses, Newwords, Ngram, Nnlm, OnEncoder, Pooling, Ppmi, Prediction,
+    Lexicon, Logistic, Lsa, Method, Mix, Mlp, NetClasses, Newwords, Ngram, Nnlm, OnEncoder, Pooling, Ppmi, Prediction,
     Ridge, Rnnlm, Sestm, Svm, Terms, TextCnn, TextRnn, Tone, Train, VectorFiles, Vectorize, Vintages, Word2vec,
     WordForm,
 };

@@ -1,4 +1,4 @@
-//! Models of text that are trained natively: counts and TF-IDF, lexicons, linear models, boosted trees, SESTM, topics, n-grams, word
+//! Models of text that are trained natively: counts and TF-IDF, lexicons, linear models, boosted trees, perceptrons, SESTM, topics, n-grams, word
 //! vectors, keywords, small neural networks, and walk-forward fits of them.
 //!
 //! Takes tokens (`&[&str]`) or rows of token counts ([`Csr`]); gives rows, scores or words.
@@ -43,6 +43,7 @@ mod lexicon;
 mod linear;
 mod lsa;
 mod metrics;
+mod mlp;
 mod nearest;
 pub mod neural;
 mod newwords;
@@ -71,7 +72,7 @@ pub use cooccurrence::{Cooccurrence, CooccurrenceParams, PairCounter, PairWeight
 pub use design::{DenseRows, Design, DesignRow, InputColumn, Scaling, SpilledDense, StackedRows};
 pub use estimate::{
     ClassWeight, Estimator, EstimatorParams, FoldFeatures, Goal, Guess, Judgement, Link, Measure, Method, Search,
-    SearchPoint, Task, calibrate, choose_point, fit_estimator, out_of_fold, search,
+    SearchPoint, Task, TrainingRows, calibrate, choose_point, fit_estimator, out_of_fold, search,
 };
 pub use explain::{Explanation, Part};
 pub use fasttext::{
@@ -92,6 +93,7 @@ pub use metrics::{
     Average, Bin, Bleu, ClassFigures, ClassReport, LabelReport, ProbabilityReport, Rouge, ValueReport,
     area_under_curve, character_tokens, chinese_tokens, corpus_bleu, mean_rouge, rouge, sentence_bleu,
 };
+pub use mlp::{Mlp, MlpParams};
 pub use nearest::{Nearest, Neighbour, cosine, unit};
 pub use newwords::{GramCounter, Grams, NewWord, NewWordParams, Places, Selection, select};
 pub use npz::{NpzWriter, npy_header, read_npz};

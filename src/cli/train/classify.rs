@@ -1,4 +1,4 @@
-//! Flags of `train logistic`, `bayes`, `svm`, `boosted` and `ridge`: what they share, and what each has of its own.
+//! Flags of `train logistic`, `bayes`, `svm`, `boosted`, `mlp` and `ridge`: what they share, and what each has of its own.
 
 use std::path::PathBuf;
 
@@ -9,7 +9,8 @@ use crate::cli::Onnx;
 use crate::config::bounds::flag;
 use inkstone_features::standalone::classify::Learn;
 use inkstone_models::{
-    BayesForm, BayesParams, BoostParams, CalibrationForm, ClassWeight, FoldParams, FoldsBy, LinearParams, SvmLoss,
+    BayesForm, BayesParams, BoostParams, CalibrationForm, ClassWeight, FoldParams, FoldsBy, LinearParams, MlpParams,
+    SvmLoss,
 };
 
 /// Flags that all of them take. They read JSON lines with "label", "labels" or "value"; "time" and "group" if there are.
@@ -137,6 +138,19 @@ pub struct Boosted {
     pub classes: Classes,
     #[command(flatten)]
     pub params: BoostParams,
+}
+
+/// Flags of `train mlp`.
+#[derive(Debug, Args)]
+pub struct Mlp {
+    #[command(flatten)]
+    pub learner: Learner,
+    #[command(flatten)]
+    pub encoder: Box<OnEncoder>,
+    #[command(flatten)]
+    pub classes: Classes,
+    #[command(flatten)]
+    pub params: MlpParams,
 }
 
 /// Flags of `train ridge`.

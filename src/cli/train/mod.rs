@@ -15,7 +15,7 @@ use clap::{Args, Subcommand};
 
 use super::Corpus;
 
-pub use classify::{Bayes, Boosted, Learner, Logistic, OnEncoder, Ridge, Svm};
+pub use classify::{Bayes, Boosted, Learner, Logistic, Mlp, OnEncoder, Ridge, Svm};
 pub use fasttext::{FastText, FastTextFiles, FastTextSupervised};
 pub use lexicon::{Lexicon, Method, Sestm, Tone};
 pub use mix::Mix;
@@ -107,6 +107,8 @@ pub enum Train {
     /// Gradient-boosted trees on the texts' terms, of classes or of a value.
     #[command(visible_alias = "gbdt")]
     Boosted(Boosted),
+    /// A multi-layer perceptron on the texts' terms, of classes, label sets or a value.
+    Mlp(Mlp),
     /// Filters over windows of words that tell classes apart (Kim 2014).
     #[command(name = "textcnn")]
     TextCnn(TextCnn),

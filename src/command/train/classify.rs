@@ -1,9 +1,9 @@
-//! `train logistic`, `bayes`, `svm`, `boosted` and `ridge`.
+//! `train logistic`, `bayes`, `svm`, `boosted`, `mlp` and `ridge`.
 
 use anyhow::{Result, ensure};
 
 use super::{format, lines, open, trained_with_figures, vectorize};
-use crate::cli::{Bayes, Boosted, Files, Learner, Logistic, OnEncoder, Ridge, Svm};
+use crate::cli::{Bayes, Boosted, Files, Learner, Logistic, Mlp, OnEncoder, Ridge, Svm};
 use crate::command::staged;
 use crate::headless::Summary;
 use inkstone_base::disk;
@@ -65,6 +65,16 @@ pub(super) fn boosted(args: &Boosted, ctx: &Ctx) -> Result<Summary> {
     let estimator = EstimatorParams {
         method: Method::Boosted,
         boosted: args.params.clone(),
+        class_weight: args.classes.class_weight,
+        ..EstimatorParams::default()
+    };
+    run(&args.learner, Some(&args.encoder), estimator, Vec::new(), args.classes.calibrate, ctx)
+}
+
+pub(super) fn mlp(args: &Mlp, ctx: &Ctx) -> Result<Summary> {
+    let estimator = EstimatorParams {
+        method: Method::Mlp,
+        mlp: args.params.clone(),
         class_weight: args.classes.class_weight,
         ..EstimatorParams::default()
     };

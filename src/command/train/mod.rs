@@ -54,6 +54,7 @@ pub(super) fn run(args: &Train, ctx: &Ctx) -> Result<Summary> {
         Train::Bayes(args) => classify::bayes(args, ctx),
         Train::Svm(args) => classify::svm(args, ctx),
         Train::Boosted(args) => classify::boosted(args, ctx),
+        Train::Mlp(args) => classify::mlp(args, ctx),
         Train::Ridge(args) => classify::ridge(args, ctx),
         Train::Newwords(args) => ngram::newwords(args, ctx),
     }

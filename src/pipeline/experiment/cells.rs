@@ -269,7 +269,10 @@ pub(super) fn dense(model: Model) -> bool {
 
 /// True if a model weighs words.
 pub(super) fn counted(model: Model) -> bool {
-    matches!(model, Model::Tfidf | Model::Ridge | Model::Logistic | Model::Bayes | Model::Svm | Model::Boosted)
+    matches!(
+        model,
+        Model::Tfidf | Model::Ridge | Model::Logistic | Model::Bayes | Model::Svm | Model::Boosted | Model::Mlp
+    )
 }
 
 fn label_key(labelled: &Labelled, splits: &[Split]) -> Key {

@@ -131,11 +131,11 @@ impl ExperimentRun<'_> {
                 ensure!(
                     dense(model) || counted(model),
                     "the values of the feature depend on returns; for labels take a model of words (tfidf, logistic, bayes, svm, \
-                     boosted), of vectors (lsa, word2vec, glove, fasttext, file, onnx), lexicon or surprise"
+                     boosted, mlp), of vectors (lsa, word2vec, glove, fasttext, file, onnx), lexicon or surprise"
                 );
                 ensure!(
                     model != Model::Ridge,
-                    "ridge learns numbers, and labels and ratings are classes; take logistic, bayes, svm or boosted"
+                    "ridge learns numbers, and labels and ratings are classes; take logistic, bayes, svm, boosted or mlp"
                 );
                 ensure!(
                     cell.search.is_off(),

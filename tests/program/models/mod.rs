@@ -81,6 +81,7 @@ const CASES: &[Case] = &[
     case("bayes", &[], "rows.csv"),
     case("svm", &[], "rows.parquet"),
     case("boosted", &["--trees", "10"], "rows.csv"),
+    case("mlp", &["--hidden", "8,4", "--dropout", "0.1", "--epochs", "5"], "rows.csv"),
     case("ridge", &[], "rows.csv"),
 ];
 

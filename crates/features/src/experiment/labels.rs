@@ -10,8 +10,8 @@ use super::params::Params;
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
 use inkstone_models::{
-    ClassReport, EstimatorParams, FoldFeatures, FoldParams, FoldRows, FoldsBy, Goal, Split, area_under_curve,
-    draw_folds, out_of_fold,
+    ClassReport, EstimatorParams, FoldFeatures, FoldParams, FoldRows, FoldsBy, Goal, Split, TrainingRows,
+    area_under_curve, draw_folds, out_of_fold,
 };
 
 /// The documents that have a label, in the order of time.
@@ -95,7 +95,10 @@ impl Labelled {
     /// Predicts each document's class by a model that did not see its fold.
     pub fn call(&self, x: &impl FoldFeatures, splits: &[Split], params: &EstimatorParams, ctx: &Ctx) -> Result<Called> {
         let goal = self.goal();
-        let scores = ctx.install(|| out_of_fold(x, &goal, None, splits, params, ctx))?;
+        let spans = self.times.iter().map(|time| (*time, *time)).collect();
+        let order = FoldRows { groups: self.groups.clone(), spans };
+        let rows = TrainingRows { order: Some(&order), ..TrainingRows::default() };
+        let scores = ctx.install(|| out_of_fold(x, &goal, rows, splits, params, ctx))?;
         let n = self.class.len();
         let k = scores.len() / n.max(1);
         let call = |row: &[f64]| match row {

@@ -18,8 +18,8 @@ use inkstone_lab::factor::{Expression, Within};
 use inkstone_models::textnet::TextNetParams;
 use inkstone_models::{
     BayesParams, BoostParams, ClassParams, ClassWeight, EstimatorParams, InduceParams, LexiconParams, LinearParams,
-    Method, PoolingParams, Search, SestmParams, SvdParams, SvmLoss, VectorizerParams, WalkForward, Word2vecParams,
-    WordLimits, component_names,
+    Method, MlpParams, PoolingParams, Search, SestmParams, SvdParams, SvmLoss, VectorizerParams, WalkForward,
+    Word2vecParams, WordLimits, component_names,
 };
 use inkstone_onnx::OnnxParams;
 
@@ -45,6 +45,8 @@ pub enum Model {
     Svm,
     /// Walk-forward gradient-boosted trees, likewise.
     Boosted,
+    /// A walk-forward multi-layer perceptron, likewise.
+    Mlp,
     /// Walk-forward SESTM: columns `score` (p - 1/2; 0 without screened words) and `words` (screened words in the document; 0 flags
     /// that nothing is known of it).
     Sestm,
@@ -76,8 +78,8 @@ pub enum Model {
 pub struct Feature {
     /// Name by which factors refer to the feature.
     pub name: String,
-    /// `lexicon`, `tfidf`, `lsa`, `ridge`, `logistic`, `bayes`, `svm`, `boosted`, `sestm`, `induced`, `surprise`, `word2vec`, `glove`,
-    /// `fasttext`, `file`, `onnx`, `textcnn` or `textrnn`.
+    /// `lexicon`, `tfidf`, `lsa`, `ridge`, `logistic`, `bayes`, `svm`, `boosted`, `mlp`, `sestm`, `induced`, `surprise`, `word2vec`,
+    /// `glove`, `fasttext`, `file`, `onnx`, `textcnn` or `textrnn`.
     pub model: Model,
     /// Kinds of documents that are read; empty: all.
     pub kinds: Vec<Kind>,
@@ -93,7 +95,7 @@ pub struct Feature {
     /// True if company names and codes are hidden from the model, so that it cannot learn who did well. Absent: hidden
     /// from `sestm` and `induced`, which would list them among their words; shown to the others.
     pub mask_names: Option<bool>,
-    /// For `ridge`, `logistic`, `bayes`, `svm` and `boosted`: the rows that the model learns on, side by side. `words` are the words of
+    /// For `ridge`, `logistic`, `bayes`, `svm`, `boosted` and `mlp`: the rows that the model learns on, side by side. `words` are the words of
     /// the text, weighed as `tfidf` says; every other entry is a feature, `name`, or one of its columns, `name.column`. Empty: words.
     pub inputs: Vec<String>,
     pub lexicon: LexiconParams,
@@ -111,17 +113,18 @@ pub struct Feature {
     pub target: Target,
     /// For `ridge`, `logistic` and `svm`: penalty and solver.
     pub linear: LinearParams,
-    /// For `logistic`, `bayes`, `svm`, `boosted`, `textcnn` and `textrnn`: which targets make which class; for all but networks
-    /// calibration.
+    /// For `logistic`, `bayes`, `svm`, `boosted`, `mlp`, `textcnn` and `textrnn`: which targets make which class; for all but `textcnn` and
+    /// `textrnn` calibration.
     pub classes: ClassParams,
-    /// For `logistic`, `bayes`, `svm` and `boosted`: `none`, or `balanced` to let each class count alike.
+    /// For `logistic`, `bayes`, `svm`, `boosted` and `mlp`: `none`, or `balanced` to let each class count alike.
     pub class_weight: ClassWeight,
     /// For `svm`: the loss of a row on the wrong side, `squared-hinge` or `hinge`.
     pub svm_loss: SvmLoss,
     pub bayes: BayesParams,
     pub boosted: BoostParams,
-    /// For `ridge`, `logistic`, `bayes`, `svm` and `boosted`: settings that each training window chooses for itself.
+    /// For `ridge`, `logistic`, `bayes`, `svm`, `boosted` and `mlp`: settings that each training window chooses for itself.
     pub search: Search,
+    pub mlp: MlpParams,
     /// For `sestm`: screening and penalty.
     pub sestm: SestmParams,
     /// For `induced`: which words enter the lexicon.
@@ -212,7 +215,7 @@ impl Feature {
         let entry = self.model.entry();
         ensure!(
             self.inputs.is_empty() || entry.method.is_some(),
-            "inputs are for ridge, logistic, bayes, svm and boosted; leave them out of a feature of model = {}",
+            "inputs are for ridge, logistic, bayes, svm, boosted and mlp; leave them out of a feature of model = {}",
             json!(self.model)
         );
         let (given, defaults) = (json!(self), json!(Feature::default()));
@@ -300,6 +303,7 @@ impl Feature {
             svm_loss: self.svm_loss,
             bayes: self.bayes.clone(),
             boosted: self.boosted.clone(),
+            mlp: self.mlp.clone(),
             class_weight: self.class_weight,
         })
     }

@@ -510,6 +510,6 @@ mod tests {
         assert!(error.contains("tfidf is not for model = \"lexicon\"") && error.contains("reads lexicon"), "{error}");
         let error =
             Feature { inputs: vec!["tone".into()], ..feature("tone", &[]) }.check_settings().unwrap_err().to_string();
-        assert!(error.contains("inputs are for ridge, logistic, bayes, svm and boosted"), "{error}");
+        assert!(error.contains("inputs are for ridge, logistic, bayes, svm, boosted and mlp"), "{error}");
     }
 }

@@ -139,6 +139,9 @@ impl Model {
                 Method::Boosted,
                 &["tfidf", "walk_forward", "target", "classes", "class_weight", "boosted", "search"],
             ),
+            Model::Mlp => {
+                estimator(Method::Mlp, &["tfidf", "walk_forward", "target", "classes", "class_weight", "mlp", "search"])
+            }
             Model::Sestm => fold_words,
             Model::Induced => ModelEntry {
                 run: induced::run,

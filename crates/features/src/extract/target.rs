@@ -51,7 +51,7 @@ pub struct Target {
     /// True if a return, volatility or volume, less the excess, is replaced by its rank among the securities of the day: with n of them
     /// (rank - 0.5) / n - 0.5, ties at their average rank.
     pub ranked_by_day: bool,
-    /// The form in which `ridge`, `induced` and `boosted` learn values. Absent: winsorised; `boosted` learns classes.
+    /// The form in which `ridge`, `induced`, `boosted` and `mlp` learn values. Absent: winsorised; `boosted` and `mlp` learn classes.
     pub form: Option<LabelForm>,
     /// For `label`, `number` and `rating`: natural days after the document's publication until its label was known.
     pub latency_days: u32,
@@ -169,12 +169,12 @@ impl Target {
         let named = json!(model);
         ensure!(
             self.of == TargetOf::Return || !matches!(model, Model::Sestm | Model::Induced),
-            "target.of = {of:?}: model = {named} learns from returns alone; take logistic, bayes, svm, boosted, textcnn, textrnn or ridge"
+            "target.of = {of:?}: model = {named} learns from returns alone; take logistic, bayes, svm, boosted, mlp, textcnn, textrnn or ridge"
         );
         ensure!(
             self.of != TargetOf::Label || model != Model::Ridge,
-            "target.of = \"label\": model = {named} learns numbers, and labels are classes; take logistic, bayes, svm, boosted, textcnn or \
-             textrnn, or of = \"number\" if the labels are numbers"
+            "target.of = \"label\": model = {named} learns numbers, and labels are classes; take logistic, bayes, svm, boosted, mlp, textcnn \
+             or textrnn, or of = \"number\" if the labels are numbers"
         );
         ensure!(
             self.of != TargetOf::Label || classes.labels.len() > 1,
@@ -196,10 +196,10 @@ impl Target {
             classes.labels.len()
         );
         let learns_values =
-            matches!(model, Model::Ridge | Model::Induced | Model::Boosted) && self.of != TargetOf::Label;
+            matches!(model, Model::Ridge | Model::Induced | Model::Boosted | Model::Mlp) && self.of != TargetOf::Label;
         ensure!(
             self.form.is_none() || learns_values,
-            "target.form is for ridge, induced and boosted where they learn values; model = {named} learns classes here; leave it out"
+            "target.form is for ridge, induced, boosted and mlp where they learn values; model = {named} learns classes here; leave it out"
         );
         if self.of.is_of_documents() {
             let default = Target::default();

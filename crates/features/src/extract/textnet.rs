@@ -37,7 +37,7 @@ pub(super) fn check(feature: &Feature) -> Result<()> {
     );
     ensure!(
         feature.classes.calibrate == CalibrationForm::None,
-        "classes.calibrate is for logistic, bayes, svm and boosted; leave it out"
+        "classes.calibrate is for logistic, bayes, svm, boosted and mlp; leave it out"
     );
     Ok(())
 }

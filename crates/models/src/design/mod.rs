@@ -55,7 +55,17 @@ impl Design {
 
     /// Columns of both parts.
     pub fn cols(&self) -> usize {
-        self.sparse.cols() + self.dense.as_ref().map_or(0, DenseView::dim)
+        self.sparse.cols() + self.dense_cols()
+    }
+
+    /// Columns of the dense part, which come last.
+    pub(crate) fn dense_cols(&self) -> usize {
+        self.dense.as_ref().map_or(0, DenseView::dim)
+    }
+
+    /// Values that the sparse part stores.
+    pub(crate) fn stored(&self) -> usize {
+        self.sparse.values().len()
     }
 
     pub fn row(&self, i: usize) -> DesignRow<'_> {
@@ -128,6 +138,13 @@ impl<'a> DesignRow<'a> {
     /// The stored values of the sparse part.
     pub(crate) fn sparse(&self) -> Row<'a> {
         self.sparse
+    }
+
+    /// Writes the values of the dense part, standardised, as the numbers that they become.
+    #[inline(always)]
+    pub(crate) fn write_dense<T>(&self, out: &mut [T], number: impl Fn(f64) -> T) {
+        let Some((values, scaling)) = self.dense else { return };
+        out.iter_mut().zip(scaling.scaled(values)).for_each(|(out, value)| *out = number(value));
     }
 
     /// The value of a column of the dense part, given its number among all columns; `None` if it is not of that part.

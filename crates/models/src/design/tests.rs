@@ -1,6 +1,6 @@
 use super::*;
 use crate::boost::BoostParams;
-use crate::estimate::{Estimator, EstimatorParams, FoldFeatures, Goal, Method, fit_estimator};
+use crate::estimate::{Estimator, EstimatorParams, FoldFeatures, Goal, Method, TrainingRows, fit_estimator};
 use crate::reference::farthest;
 use crate::validation::Split;
 use inkstone_base::job::Ctx;
@@ -44,7 +44,7 @@ fn classes(x: &Design, k: u32) -> Goal {
 fn fitted(x: &Design, goal: &Goal, params: &EstimatorParams) -> Estimator {
     let ctx = Ctx::new(2, 1).unwrap();
     let weights: Vec<f64> = (0..ROWS).map(|i| 0.5 + (i % 3) as f64).collect();
-    ctx.install(|| fit_estimator(x, goal, Some(&weights), params, &ctx)).unwrap()
+    ctx.install(|| fit_estimator(x, goal, TrainingRows { weights: Some(&weights), order: None }, params, &ctx)).unwrap()
 }
 
 #[test]
@@ -118,6 +118,9 @@ fn columns_of_one_value_and_missing_cells_are_zero() {
     let mean = there.iter().sum::<f64>() / there.len() as f64;
     let variance = there.iter().map(|v| v * v).sum::<f64>() / there.len() as f64;
     assert!(mean.abs() < 1e-6 && (variance - 1.0).abs() < 1e-9, "{mean} {variance}");
+    let mut written = [0.0; 21];
+    x.row(7).write_dense(&mut written, |value| value);
+    assert!(x.row(7).iter().skip_while(|(j, _)| *j < 9).map(|(_, value)| value).eq(written));
     let plain = Design::from(block());
     assert!(plain.row(0).iter().eq([(0, 0.5), (4, 1.0)]) && plain.has_value(0) && plain.cols() == 9);
 }

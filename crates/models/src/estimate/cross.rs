@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result, ensure};
 
-use super::{Estimator, EstimatorParams, Goal, fit_estimator};
+use super::{Estimator, EstimatorParams, Goal, TrainingRows, fit_estimator};
 use crate::calibration::{CalibrationForm, Calibrator};
 use crate::design::Design;
 use crate::sparse::Csr;
@@ -49,7 +49,7 @@ impl FoldFeatures for Design {
 pub fn out_of_fold(
     x: &impl FoldFeatures,
     goal: &Goal,
-    weights: Option<&[f64]>,
+    rows: TrainingRows<'_>,
     splits: &[Split],
     params: &EstimatorParams,
     ctx: &Ctx,
@@ -58,7 +58,7 @@ pub fn out_of_fold(
     for (at, split) in splits.iter().enumerate() {
         let fold = || format!("fold {} of {}", at + 1, splits.len());
         let (trained, tested) = x.fold(split).with_context(fold)?;
-        let model = fit_part(&trained, goal, weights, &split.train, params, ctx).with_context(fold)?;
+        let model = fit_part(&trained, goal, rows, &split.train, params, ctx).with_context(fold)?;
         let k = model.outputs();
         scores.resize(x.count() * k, f64::NAN);
         for (&i, row) in split.test.iter().zip(model.scores(&tested).chunks(k)) {
@@ -107,11 +107,13 @@ pub fn calibrate(
 pub(super) fn fit_part(
     trained: &Design,
     goal: &Goal,
-    weights: Option<&[f64]>,
-    rows: &[usize],
+    rows: TrainingRows<'_>,
+    train: &[usize],
     params: &EstimatorParams,
     ctx: &Ctx,
 ) -> Result<Estimator> {
-    let weights: Option<Vec<f64>> = weights.map(|w| rows.iter().map(|&i| w[i]).collect());
-    fit_estimator(trained, &goal.select(rows), weights.as_deref(), params, ctx)
+    let weights: Option<Vec<f64>> = rows.weights.map(|w| train.iter().map(|&i| w[i]).collect());
+    let order = rows.order.map(|order| order.select(train));
+    let rows = TrainingRows { weights: weights.as_deref(), order: order.as_ref() };
+    fit_estimator(trained, &goal.select(train), rows, params, ctx)
 }

@@ -5,26 +5,27 @@ use std::sync::Arc;
 use anyhow::{Context, Result, bail, ensure};
 use rayon::prelude::*;
 
-use super::{ClassWeight, Estimator, EstimatorParams, Goal, Link, Method, Scorer, Task};
+use super::{ClassWeight, Estimator, EstimatorParams, Goal, Link, Method, Scorer, Task, TrainingRows};
 use crate::bayes::naive_bayes;
 use crate::boost::{BoostGoal, grow};
 use crate::design::Design;
 use crate::linear::{Convergence, Linear, LinearMap, elastic_net, logistic, ridge, softmax, svm};
+use crate::mlp::{Mlp, MlpGoal};
+use crate::validation::{FoldRows, hold_out};
 use inkstone_base::job::Ctx;
 
-/// Fits an estimator on rows, by weight if `weights` are given (one a row, none negative). Its scores are not calibrated;
-/// [`super::calibrate`] does that. Call inside [`Ctx::install`].
+/// Fits an estimator on rows. Its scores are not calibrated; [`super::calibrate`] does that. Call inside [`Ctx::install`].
 pub fn fit_estimator(
     x: &Design,
     goal: &Goal,
-    weights: Option<&[f64]>,
+    rows: TrainingRows<'_>,
     params: &EstimatorParams,
     ctx: &Ctx,
 ) -> Result<Estimator> {
     ensure!(x.rows() == goal.rows(), "{} rows of features, but {} goals", x.rows(), goal.rows());
     goal.check()?;
     ensure!(x.cols() > 0, "there are no features to learn from");
-    let fitter = Fitter { x, params, ctx };
+    let (fitter, weights) = (Fitter { x, goal, rows, params, ctx }, rows.weights);
     let (link, scorer, convergence, task) = match goal {
         Goal::Values(values) => {
             let (scorer, convergence) = fitter.values(values, weights)?;
@@ -68,13 +69,15 @@ impl Estimator {
 
 struct Fitter<'a> {
     x: &'a Design,
+    goal: &'a Goal,
+    rows: TrainingRows<'a>,
     params: &'a EstimatorParams,
     ctx: &'a Ctx,
 }
 
 impl Fitter<'_> {
     fn values(&self, values: &[f64], weights: Option<&[f64]>) -> Result<(Scorer, Vec<Convergence>)> {
-        let Fitter { x, params, ctx } = *self;
+        let Fitter { x, params, ctx, .. } = *self;
         match params.method {
             Method::Ridge => {
                 let model = ridge(x, values, weights, &params.linear, ctx)?;
@@ -84,7 +87,8 @@ impl Fitter<'_> {
                 let trees = grow(x, &BoostGoal::Value(values), weights, &params.boosted, ctx)?;
                 Ok((Scorer::Trees(Arc::new(trees)), Vec::new()))
             }
-            method => bail!("{} learns classes, not values; ridge and boosted learn values", method.name()),
+            Method::Mlp => self.network(&MlpGoal::Values(values), weights),
+            method => bail!("{} learns classes, not values; ridge, boosted and mlp learn values", method.name()),
         }
     }
 
@@ -94,7 +98,7 @@ impl Fitter<'_> {
         names: &[String],
         weights: Option<&[f64]>,
     ) -> Result<(Link, Scorer, Vec<Convergence>)> {
-        let Fitter { x, params, ctx } = *self;
+        let Fitter { x, params, ctx, .. } = *self;
         let k = names.len();
         let second = || class.iter().map(|&c| c == 1).collect::<Vec<bool>>();
         Ok(match params.method {
@@ -127,18 +131,31 @@ impl Fitter<'_> {
                 let trees = grow(x, &BoostGoal::Class { class, classes: k }, weights, &params.boosted, ctx)?;
                 (if k == 2 { Link::Odds } else { Link::Joint }, Scorer::Trees(Arc::new(trees)), Vec::new())
             }
-            Method::Ridge => bail!("ridge learns values, not classes; choose logistic, bayes, svm or boosted"),
+            Method::Mlp => {
+                let (network, convergence) = self.network(&MlpGoal::Classes { class, classes: k }, weights)?;
+                (if k == 2 { Link::Odds } else { Link::Joint }, network, convergence)
+            }
+            Method::Ridge => bail!("ridge learns values, not classes; choose logistic, bayes, svm, boosted or mlp"),
         })
     }
 
-    /// Each label against all rows without it.
+    /// Each label against all rows without it; a network learns all of them at once.
     fn labels(
         &self,
         labels: &[Vec<u32>],
         names: &[String],
         weights: Option<&[f64]>,
     ) -> Result<(Link, Scorer, Vec<Convergence>)> {
-        let Fitter { x, params, ctx } = *self;
+        let Fitter { x, params, ctx, .. } = *self;
+        if params.method == Method::Mlp {
+            let weights_of = |up: usize| match params.class_weight {
+                ClassWeight::None => [1.0, 1.0],
+                ClassWeight::Balanced => [labels.len() - up, up].map(|n| labels.len() as f64 / (2.0 * n.max(1) as f64)),
+            };
+            let label_weights = self.goal.sizes().into_iter().map(weights_of).collect();
+            let (network, convergence) = self.network(&MlpGoal::Labels { labels, weights: label_weights }, weights)?;
+            return Ok((Link::Odds, network, convergence));
+        }
         let has = |c: usize| labels.iter().map(|row| row.binary_search(&(c as u32)).is_ok()).collect::<Vec<bool>>();
         let linear = |c: usize| -> Result<Linear> {
             let up = has(c);
@@ -161,8 +178,8 @@ impl Fitter<'_> {
                     Ok(Linear { weights: map.weights, intercept: map.intercepts[0], convergence })
                 }
                 Method::Svm => self.svm(&up, weights, c),
-                Method::Ridge | Method::Boosted => {
-                    bail!("{} does not learn sets of labels; choose logistic, bayes or svm", params.method.name())
+                Method::Ridge | Method::Boosted | Method::Mlp => {
+                    bail!("{} does not learn sets of labels; choose logistic, bayes, svm or mlp", params.method.name())
                 }
             }
         };
@@ -170,6 +187,13 @@ impl Fitter<'_> {
         let models = (0..names.len()).into_par_iter().map(named).collect::<Result<_>>()?;
         let link = if params.method == Method::Svm { Link::Margin } else { Link::Odds };
         Ok(several(link, models))
+    }
+
+    fn network(&self, goal: &MlpGoal<'_>, weights: Option<&[f64]>) -> Result<(Scorer, Vec<Convergence>)> {
+        let nothing_known = FoldRows::default();
+        let split = hold_out(self.goal, self.rows.order.unwrap_or(&nothing_known), self.ctx.seed())?;
+        let (network, convergence) = Mlp::fit(self.x, goal, weights, &split, &self.params.mlp, self.ctx)?;
+        Ok((Scorer::Network(network), vec![convergence]))
     }
 
     fn svm(&self, up: &[bool], weights: Option<&[f64]>, problem: usize) -> Result<Linear> {

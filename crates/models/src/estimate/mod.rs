@@ -1,7 +1,7 @@
 //! One estimator for all models that learn a goal from rows of features: classes, sets of labels, or values.
 //!
-//! Ridge, logistic regression (elastic net), naive Bayes, linear support vector machines and boosted trees give scores
-//! `[rows, outputs]`; what a score means is its [`Link`]. Two classes have one score, the log-odds (or margin) of the second.
+//! Ridge, logistic regression (elastic net), naive Bayes, linear support vector machines, boosted trees and multi-layer perceptrons give
+//! scores `[rows, outputs]`; what a score means is its [`Link`]. Two classes have one score, the log-odds (or margin) of the second.
 //! Label sets have one for each label, of itself against all else. `cross` has what needs several fits: calibration and scores out of
 //! fold; `search` chooses among settings.
 
@@ -26,6 +26,8 @@ use super::bayes::BayesParams;
 use super::boost::{BoostParams, Boosted};
 use super::calibration::Calibrator;
 use super::linear::{Convergence, LinearMap, LinearParams, SvmLoss};
+use super::mlp::{Mlp, MlpParams};
+use super::validation::FoldRows;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
@@ -42,6 +44,8 @@ pub enum Method {
     Svm,
     /// Gradient-boosted trees.
     Boosted,
+    /// A multi-layer perceptron.
+    Mlp,
 }
 
 impl Method {
@@ -53,6 +57,7 @@ impl Method {
             Method::Bayes => "bayes",
             Method::Svm => "svm",
             Method::Boosted => "boosted",
+            Method::Mlp => "mlp",
         }
     }
 }
@@ -72,7 +77,7 @@ pub enum ClassWeight {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct EstimatorParams {
-    /// `ridge`, `logistic` (default), `bayes`, `svm` or `boosted`.
+    /// `ridge`, `logistic` (default), `bayes`, `svm`, `boosted` or `mlp`.
     pub method: Method,
     /// Penalty and solver of `ridge`, `logistic` and `svm`.
     pub linear: LinearParams,
@@ -80,6 +85,7 @@ pub struct EstimatorParams {
     pub svm_loss: SvmLoss,
     pub bayes: BayesParams,
     pub boosted: BoostParams,
+    pub mlp: MlpParams,
     /// `none` (default) or `balanced`.
     pub class_weight: ClassWeight,
 }
@@ -125,6 +131,16 @@ impl Task {
 pub enum Scorer {
     Linear(LinearMap),
     Trees(Arc<Boosted>),
+    Network(Mlp),
+}
+
+/// The rows of a fit beside their features and goals.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct TrainingRows<'a> {
+    /// One a row, none negative; none: each row counts alike.
+    pub weights: Option<&'a [f64]>,
+    /// Groups and times of the rows: `mlp` holds out the last of them to see when to stop.
+    pub order: Option<&'a FoldRows>,
 }
 
 #[derive(Clone, Debug)]
@@ -144,6 +160,7 @@ impl Estimator {
         match &self.scorer {
             Scorer::Linear(map) => map.outputs,
             Scorer::Trees(trees) => trees.outputs(),
+            Scorer::Network(network) => network.outputs(),
         }
     }
 
@@ -163,7 +180,7 @@ impl Estimator {
     pub fn linear(&self) -> Option<&LinearMap> {
         match &self.scorer {
             Scorer::Linear(map) => Some(map),
-            Scorer::Trees(_) => None,
+            Scorer::Trees(_) | Scorer::Network(_) => None,
         }
     }
 }

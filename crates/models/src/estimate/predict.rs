@@ -59,6 +59,7 @@ impl Estimator {
         match &self.scorer {
             Scorer::Linear(map) => map.scores(x),
             Scorer::Trees(trees) => trees.scores(x),
+            Scorer::Network(network) => network.scores(x),
         }
     }
 
@@ -185,6 +186,7 @@ impl Estimator {
         let (base, mut parts) = match &self.scorer {
             Scorer::Linear(map) => map.explain(row, output, against),
             Scorer::Trees(trees) => trees.explain(row, output, against),
+            Scorer::Network(network) => network.explain(row, output, against),
         };
         let (scale, offset) = match self.calibrators.get(output) {
             Some(Calibrator::Sigmoid { slope, offset }) if self.explains_calibrated() => (-slope, -offset),

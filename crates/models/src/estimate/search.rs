@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail, ensure};
 use serde::{Deserialize, Serialize};
 
 use super::cross::fit_part;
-use super::{Estimator, EstimatorParams, FoldFeatures, Goal, Judgement, Method};
+use super::{Estimator, EstimatorParams, FoldFeatures, Goal, Judgement, Method, TrainingRows};
 use crate::design::Design;
 use crate::metrics::area_under_curve;
 use crate::validation::Split;
@@ -118,8 +118,7 @@ defaults! {
     /// A search among settings of an estimator: every combination of the values is tried.
     pub struct Search {
         /// Values by the name of a setting: `alpha` or `C` (1/alpha), `l1_ratio`, `smoothing`, `trees`, `learning_rate`, `max_depth`,
-        /// `min_leaf_weight`, `l2`, `max_features`, as far as the method has it.
-        /// Empty (default): no search.
+        /// `min_leaf_weight`, `l2`, `max_features`, `dropout`, `hidden` (units of one layer), as far as the method has it. Empty: no search.
         grid: BTreeMap<String, Vec<f64>> = BTreeMap::new(),
         /// Folds within the training rows.
         folds: usize = 5,
@@ -156,7 +155,7 @@ impl SearchPoint {
     /// How strongly each setting holds the model back, in the order of their names.
     fn restraint(&self) -> Vec<f64> {
         let weaker_when_larger =
-            |name: &str| matches!(name, "C" | "trees" | "learning_rate" | "max_depth" | "max_features");
+            |name: &str| matches!(name, "C" | "trees" | "learning_rate" | "max_depth" | "max_features" | "hidden");
         self.settings.iter().map(|(name, value)| if weaker_when_larger(name) { -value } else { *value }).collect()
     }
 }
@@ -236,6 +235,10 @@ impl EstimatorParams {
                 (Method::Boosted, "learning_rate") => self.boosted.learning_rate = value,
                 (Method::Boosted, "min_leaf_weight") => self.boosted.min_leaf_weight = value,
                 (Method::Boosted, "l2") => self.boosted.l2 = value,
+                (Method::Mlp, "hidden") => self.mlp.hidden = vec![whole_number()?],
+                (Method::Mlp, "dropout") => self.mlp.dropout = value,
+                (Method::Mlp, "l2") => self.mlp.l2 = value,
+                (Method::Mlp, "learning_rate") => self.mlp.learning_rate = value,
                 (method, name) => bail!(
                     "{} has no setting {name:?} to search among; it has {}",
                     method.name(),
@@ -245,6 +248,7 @@ impl EstimatorParams {
                         Method::Svm => "C, alpha",
                         Method::Bayes => "smoothing",
                         Method::Boosted => "trees, learning_rate, max_depth, min_leaf_weight, l2, max_features",
+                        Method::Mlp => "hidden, dropout, l2, learning_rate",
                     }
                 ),
             }
@@ -258,7 +262,7 @@ impl EstimatorParams {
 pub fn search(
     x: &impl FoldFeatures,
     goal: &Goal,
-    weights: Option<&[f64]>,
+    rows: TrainingRows<'_>,
     splits: &[Split],
     params: &EstimatorParams,
     search: &Search,
@@ -272,7 +276,7 @@ pub fn search(
         for (figures, settings) in figures.iter_mut().zip(&points) {
             let place = || format!("fold {} of {}, {settings:?}", at + 1, splits.len());
             let params = params.clone().with_settings(settings)?;
-            let model = fit_part(&trained, goal, weights, &split.train, &params, ctx).with_context(place)?;
+            let model = fit_part(&trained, goal, rows, &split.train, &params, ctx).with_context(place)?;
             figures.push(measure.figure(&model, &tested, &goal.select(&split.test)).with_context(place)?);
             ctx.check()?;
         }

@@ -10,6 +10,7 @@ use crate::boost::Boosted;
 use crate::calibration::Calibrator;
 use crate::file::ModelFile;
 use crate::linear::{Convergence, LinearMap};
+use crate::mlp::{Mlp, MlpShape};
 
 /// All of an estimator but its numbers.
 #[derive(Serialize, Deserialize)]
@@ -19,10 +20,12 @@ struct Plain {
     link: Link,
     calibrators: Vec<Calibrator>,
     convergence: Vec<Convergence>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    network: Option<MlpShape>,
 }
 
 impl Estimator {
-    /// Its sections: `estimator` (JSON), and `weights` `[columns, outputs]` with `intercepts` (f64) or `trees`.
+    /// Its sections: `estimator` (JSON), and `weights` `[columns, outputs]` with `intercepts` (f64), `trees` or `network` (f32).
     pub fn sections(&self) -> Result<Vec<(&'static str, Vec<u8>)>> {
         let plain = Plain {
             method: self.method,
@@ -30,6 +33,10 @@ impl Estimator {
             link: self.link,
             calibrators: self.calibrators.clone(),
             convergence: self.convergence.clone(),
+            network: match &self.scorer {
+                Scorer::Network(network) => Some(network.shape().clone()),
+                Scorer::Linear(_) | Scorer::Trees(_) => None,
+            },
         };
         let mut sections = vec![("estimator", serde_json::to_vec(&plain)?)];
         match &self.scorer {
@@ -38,6 +45,7 @@ impl Estimator {
                 sections.push(("intercepts", bytemuck::cast_slice(&map.intercepts).to_vec()));
             }
             Scorer::Trees(trees) => sections.push(("trees", trees.to_bytes())),
+            Scorer::Network(network) => sections.push(("network", network.to_bytes())),
         }
         Ok(sections)
     }
@@ -54,6 +62,15 @@ impl Estimator {
                 "the trees use a column beyond the {columns} of the features; train the model again"
             );
             Scorer::Trees(Arc::new(trees))
+        } else if plain.method == Method::Mlp {
+            let shape = plain.network.context("the model does not say its layers; train it again")?;
+            ensure!(
+                shape.sparse.checked_add(shape.dense) == Some(columns),
+                "the network has {} and {} columns, but the features {columns}; train the model again",
+                shape.sparse,
+                shape.dense
+            );
+            Scorer::Network(Mlp::from_numbers(shape, file.numbers("network")?)?)
         } else {
             let intercepts: Vec<f64> = file.numbers("intercepts")?.to_vec();
             let weights: Vec<f64> = file.numbers("weights")?.to_vec();
@@ -65,7 +82,7 @@ impl Estimator {
             );
             Scorer::Linear(LinearMap { outputs, weights, intercepts })
         };
-        let Plain { method, task, link, calibrators, convergence } = plain;
+        let Plain { method, task, link, calibrators, convergence, .. } = plain;
         let estimator = Estimator { method, task, link, scorer, calibrators, convergence };
         let outputs = estimator.outputs();
         let expected = match &estimator.task {

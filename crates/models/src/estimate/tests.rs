@@ -24,7 +24,7 @@ fn method(method: Method) -> EstimatorParams {
 
 fn fitted(x: &Design, goal: &Goal, weights: Option<&[f64]>, params: &EstimatorParams, threads: usize) -> Estimator {
     let ctx = Ctx::new(threads, 1).unwrap();
-    ctx.install(|| fit_estimator(x, goal, weights, params, &ctx)).unwrap()
+    ctx.install(|| fit_estimator(x, goal, TrainingRows { weights, order: None }, params, &ctx)).unwrap()
 }
 
 /// Every estimator that classes can have.
@@ -124,7 +124,8 @@ fn calibration_out_of_fold_equals_that_of_scikit_learn() {
         [(CalibrationForm::Sigmoid, "whole_sigmoid", 1e-5), (CalibrationForm::Isotonic, "whole_isotonic", 1e-5)]
     {
         let mut model = fitted(&reference.x, &goal, None, &params, 2);
-        let scores = ctx.install(|| out_of_fold(&reference.x, &goal, None, &splits, &params, &ctx)).unwrap();
+        let scores =
+            ctx.install(|| out_of_fold(&reference.x, &goal, TrainingRows::default(), &splits, &params, &ctx)).unwrap();
         calibrate(&mut model, &goal, &scores, None, form).unwrap();
         let p = model.guess(&reference.x).probabilities.unwrap();
         let second: Vec<f64> = p.chunks(2).map(|p| p[1]).collect();
@@ -158,7 +159,7 @@ fn parts_add_up_to_what_they_explain() {
 #[test]
 fn bytes_do_not_depend_on_the_number_of_threads() {
     let reference = Reference::read();
-    for params in classifiers() {
+    for params in classifiers().into_iter().chain([perceptron()]) {
         let sections = |threads| {
             fitted(&reference.x, &three(&reference), Some(&reference.weights), &params, threads).sections().unwrap()
         };
@@ -167,8 +168,45 @@ fn bytes_do_not_depend_on_the_number_of_threads() {
     }
 }
 
+/// A network that is trained on so few rows.
+fn perceptron() -> EstimatorParams {
+    let mut params = method(Method::Mlp);
+    (params.mlp.hidden, params.mlp.batch, params.mlp.learning_rate) = (vec![12], 30, 0.01);
+    params
+}
+
 #[test]
-fn values_are_learned_by_ridge_and_trees_alone() {
+fn a_network_learns_every_goal_and_its_parts_add_up() {
+    let reference = Reference::read();
+    let values: Vec<f64> = read(&reference.all["order"]["value"]);
+    let labels = (0..90).map(|i| if reference.up[i] { vec![0] } else { vec![1] }).collect();
+    let mut balanced = perceptron();
+    balanced.class_weight = ClassWeight::Balanced;
+    for (goal, params) in [
+        (two(&reference), perceptron()),
+        (three(&reference), balanced.clone()),
+        (Goal::Labels { labels, names: names(2) }, balanced),
+        (Goal::Values(values), perceptron()),
+    ] {
+        let model = fitted(&reference.x, &goal, Some(&reference.weights), &params, 2);
+        let judgement = model.guess(&reference.x).judge(&goal);
+        match &judgement {
+            Judgement::Classes { report, .. } => assert!(report.macro_average.recall > 0.5, "{judgement:?}"),
+            Judgement::Labels(report) => assert!(report.micro_average.f1 > 0.6, "{judgement:?}"),
+            Judgement::Values(report) => assert!(report.r2.unwrap() > 0.1, "{judgement:?}"),
+        }
+        let scores = model.scores(&reference.x);
+        let (base, parts) = model.explain(reference.x.row(7), 0, None);
+        let sum = base + parts.iter().map(|(_, part)| part).sum::<f64>();
+        let sign = if matches!(&goal, Goal::Classes { names, .. } if names.len() == 2) { -1.0 } else { 1.0 };
+        let score = sign * scores[7 * model.outputs()];
+        assert!((sum - score).abs() < 1e-5 * (1.0 + score.abs()), "{sum} {score}");
+        assert!(model.linear().is_none());
+    }
+}
+
+#[test]
+fn values_are_learned_by_ridge_and_trees() {
     let reference = Reference::read();
     let values: Vec<f64> = read(&reference.all["order"]["value"]);
     let goal = Goal::Values(values.clone());
@@ -184,7 +222,8 @@ fn values_are_learned_by_ridge_and_trees_alone() {
     }
     let ctx = Ctx::new(1, 1).unwrap();
     for params in [method(Method::Logistic), method(Method::Svm)] {
-        let error = fit_estimator(&reference.x, &goal, None, &params, &ctx).err().unwrap().to_string();
+        let error =
+            fit_estimator(&reference.x, &goal, TrainingRows::default(), &params, &ctx).err().unwrap().to_string();
         assert!(error.contains("learns classes, not values"), "{error}");
     }
 }
@@ -222,7 +261,7 @@ fn what_cannot_be_learned_is_refused() {
     let reference = Reference::read();
     let ctx = Ctx::new(1, 1).unwrap();
     let error_of = |x: &Design, goal: &Goal, method_: Method| {
-        let error = fit_estimator(x, goal, None, &method(method_), &ctx).map(|_| ()).unwrap_err();
+        let error = fit_estimator(x, goal, TrainingRows::default(), &method(method_), &ctx).map(|_| ()).unwrap_err();
         format!("{error:#}")
     };
     let one = Goal::Classes { class: vec![0; 90], names: names(1) };
@@ -235,11 +274,15 @@ fn what_cannot_be_learned_is_refused() {
     values[4] = f64::NAN;
     assert!(error_of(&reference.x, &Goal::Values(values), Method::Ridge).contains("row 4 has the value NaN"));
     assert!(error_of(&reference.x, &two(&reference), Method::Ridge).contains("ridge learns values"));
+    let few = Goal::Classes { class: vec![0, 1, 0, 1], names: names(2) };
+    let four = reference.x.select(&[0, 1, 2, 3]);
+    assert!(error_of(&four, &few, Method::Mlp).contains("4 rows are too few to hold a tenth of them out"));
     let labels = Goal::Labels { labels: vec![vec![0]; 90], names: names(1) };
     assert!(error_of(&reference.x, &labels, Method::Logistic).contains("every row has every label"));
     let mut small = method(Method::Boosted);
     small.boosted.memory_mb = 0;
-    let error = fit_estimator(&reference.x, &two(&reference), None, &small, &ctx).err().unwrap().to_string();
+    let error =
+        fit_estimator(&reference.x, &two(&reference), TrainingRows::default(), &small, &ctx).err().unwrap().to_string();
     assert!(error.contains("90 rows and 18 columns") && error.contains("lower max_features"), "{error}");
 }
 
@@ -250,8 +293,11 @@ fn of_penalties_the_best_out_of_fold_is_chosen() {
     let splits = draw_folds(&goal, &FoldRows::default(), &FoldParams::default(), 3).unwrap();
     let ctx = Ctx::new(2, 1).unwrap();
     let wanted = grid(&[("alpha", &[1.0, 1e9])]);
-    let points =
-        ctx.install(|| search(&reference.x, &goal, None, &splits, &method(Method::Ridge), &wanted, &ctx)).unwrap();
+    let points = ctx
+        .install(|| {
+            search(&reference.x, &goal, TrainingRows::default(), &splits, &method(Method::Ridge), &wanted, &ctx)
+        })
+        .unwrap();
     assert!(points.iter().all(|point| point.scores.len() == 5));
     // A penalty that large leaves the mean alone.
     assert!(points[0].mean > points[1].mean && choose_point(&points, false) == Some(0), "{points:?}");
@@ -311,5 +357,9 @@ fn settings_that_a_method_does_not_have_are_refused() {
     let points = grid(&[("C", &[1.0, 2.0]), ("l1_ratio", &[0.0, 0.5])]).points(&method(Method::Logistic)).unwrap();
     let point = |c, ratio| BTreeMap::from([("C".to_owned(), c), ("l1_ratio".to_owned(), ratio)]);
     assert_eq!(points, [point(1.0, 0.0), point(1.0, 0.5), point(2.0, 0.0), point(2.0, 0.5)]);
+    let wanted = BTreeMap::from([("hidden".to_owned(), 8.0), ("dropout".to_owned(), 0.5)]);
+    let found = method(Method::Mlp).with_settings(&wanted).unwrap().mlp;
+    assert_eq!((found.hidden, found.dropout), (vec![8], 0.5));
+    assert!(refused(Method::Mlp, &grid(&[("trees", &[1.0])])).contains("it has hidden, dropout, l2, learning_rate"));
     assert_eq!(method(Method::Logistic).with_settings(&points[3]).unwrap().linear.alpha, 0.5);
 }

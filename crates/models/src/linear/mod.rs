@@ -46,11 +46,11 @@ defaults! {
 /// The end of a solver.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Convergence {
-    /// Products with the matrix that were needed.
+    /// Products with the matrix that were needed; epochs of a network.
     pub iterations: usize,
-    /// The gradient's length at the end, relative to that at the start.
+    /// The gradient's length at the end, relative to that at the start; 0 of a network, which stops by held-out rows.
     pub gradient: f64,
-    /// True if the tolerance was reached.
+    /// True if the tolerance was reached; of a network, if the loss on held-out rows had stopped to fall.
     pub converged: bool,
 }
 

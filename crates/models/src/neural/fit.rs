@@ -244,7 +244,7 @@ fn epoch<N: Network>(network: &N, state: &mut FitState, params: &FitParams, ctx:
             let length = length(&gradient);
             if !(loss.is_finite() && length.is_finite()) {
                 bail!(
-                    "the loss is no longer a number: epoch {number}, batch {} of {}, at a rate of {}; lower --lr",
+                    "the loss is no longer a number: epoch {number}, batch {} of {}, at a rate of {}; lower the learning rate",
                     batch + 1,
                     network.batches(),
                     state.lr
@@ -266,7 +266,10 @@ fn epoch<N: Network>(network: &N, state: &mut FitState, params: &FitParams, ctx:
     state.epochs.push(EpochFigures { epoch: number, lr: state.lr, loss: sum / seen as f64, held_out });
     match held_out {
         Some(loss) if !loss.is_finite() => {
-            bail!("the loss on held-out text is no number: epoch {number}, at a rate of {}; lower --lr", state.lr)
+            bail!(
+                "the loss on held-out text is no number: epoch {number}, at a rate of {}; lower the learning rate",
+                state.lr
+            )
         }
         Some(loss) if state.best_loss.is_none_or(|best| loss < best) => {
             (state.best, state.best_loss, state.worse) = (state.weights.clone(), Some(loss), 0);

@@ -8,6 +8,7 @@ pub(super) mod check;
 pub(super) mod entropy;
 pub(super) mod file;
 pub(super) mod fit;
+pub(super) mod kernel;
 mod language;
 mod sampled;
 pub(super) mod weights;

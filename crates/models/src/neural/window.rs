@@ -240,6 +240,6 @@ mod tests {
         assert!(refused(params(), 1).contains("there is one word"));
         assert!(refused(WindowParams { window: 0, ..params() }, 6).contains("--window 0"));
         let fit = FitParams { lr: 1e38, clip: 0.0, ..params().fit };
-        assert!(refused(WindowParams { fit, ..params() }, 6).contains("lower --lr"));
+        assert!(refused(WindowParams { fit, ..params() }, 6).contains("lower the learning rate"));
     }
 }

@@ -6,10 +6,10 @@ use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 
-use super::kernel::Real;
 use super::net::{Net, Pass};
 use super::{Channels, Examples, Goal, Outputs, TextNetParams, VECTORS, channels, loss};
 use crate::neural::fit::{Network, PieceGradients};
+use crate::neural::kernel::Real;
 use crate::neural::weights::{Weights, distinct};
 use inkstone_base::job::Ctx;
 

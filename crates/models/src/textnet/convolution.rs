@@ -4,8 +4,8 @@
 //! window is followed by zeros. With max pooling the gradient of a filter comes from one window a text alone, so going back costs little
 //! beside going forward.
 
-use super::kernel::{Left, Packed, Real, add_product, add_scaled};
 use super::{Pool, TextNetParams};
+use crate::neural::kernel::{Left, Packed, Real, add_product, add_scaled};
 use inkstone_base::simd::wide;
 
 /// The filters of one width.

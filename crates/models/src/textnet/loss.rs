@@ -2,7 +2,7 @@
 //! Natural logarithms; scores are few, and computed with in f64.
 
 use super::Outputs;
-use super::kernel::Real;
+use crate::neural::kernel::Real;
 
 /// ln(1 + e^x).
 fn softplus(x: f64) -> f64 {

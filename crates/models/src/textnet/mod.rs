@@ -10,12 +10,11 @@
 //! f are dropped by chance (`dropout`) and the others grow by as much. Words outside the vocabulary share one vector. Nothing is computed
 //! beyond the end of a text, and a text has the same bits whatever it is computed beside.
 //!
-//! Networks are computed forward and backward here, without a library: see `kernel`, `convolution` and `recurrent`.
+//! Networks are computed forward and backward here, without a library: see `neural::kernel`, `convolution` and `recurrent`.
 
 mod batches;
 mod convolution;
 mod file;
-mod kernel;
 mod loss;
 mod net;
 mod params;
@@ -97,7 +96,7 @@ impl Examples {
                 ensure!(!names.is_empty(), "no document has a label: a classifier needs one or more");
                 Ok(Outputs::Labels)
             }
-            Goal::Values(_) => bail!("a network tells classes or labels apart: values are for ridge and boosted"),
+            Goal::Values(_) => bail!("a network tells classes or labels apart: values are for ridge, boosted and mlp"),
         }
     }
 }

@@ -2,10 +2,10 @@
 
 use super::batches::TextPiece;
 use super::convolution::{self, Filters, Maps};
-use super::kernel::{Left, Packed, Real, add_product, add_scaled};
 use super::recurrent::Direction;
 use super::stack::{Reading, Stack, StackPass};
 use super::{CLASSES, INNER, TextNetKind, TextNetParams};
+use crate::neural::kernel::{Left, Packed, Real, add_product, add_scaled};
 use inkstone_base::simd::wide;
 
 /// The weights of a network but word vectors, ready to be used.

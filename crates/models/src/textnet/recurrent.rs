@@ -13,7 +13,7 @@
 //! first three and U to the last three, and their rows are in this order.
 
 use super::Cell;
-use super::kernel::{Left, Packed, Real, add_product, sigmoid, tanh};
+use crate::neural::kernel::{Left, Packed, Real, add_product, sigmoid, tanh};
 use inkstone_base::simd::wide;
 
 /// Stands for no row.

@@ -1,8 +1,8 @@
 //! Recurrent layers one above the other, and the features of texts by their states.
 
-use super::kernel::Real;
 use super::recurrent::{Direction, DirectionGradient, States, Times};
 use super::{Pool, TextNetParams};
+use crate::neural::kernel::Real;
 use inkstone_base::simd::wide;
 
 /// The layers, from the words up; each reads in one direction or both.

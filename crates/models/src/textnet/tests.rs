@@ -299,7 +299,7 @@ fn what_cannot_work_is_told() {
     let fit = FitParams { lr: 1e30, clip: 0.0, ..base.fit.clone() };
     let error = refused(TextNetParams { fit, ..base });
     assert!(error.contains("epoch 1, batch") && error.contains("at a rate of 1000000"), "{error}");
-    assert!(error.contains("lower --lr"), "{error}");
+    assert!(error.contains("lower the learning rate"), "{error}");
 }
 
 #[derive(serde::Deserialize)]

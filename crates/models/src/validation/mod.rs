@@ -6,8 +6,9 @@
 
 mod draw;
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use chrono::NaiveDateTime;
+use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
 
 use super::estimate::Goal;
@@ -44,6 +45,16 @@ pub struct FoldRows {
     pub groups: Vec<u64>,
     /// When each row begins and when its label is known; empty: unknown.
     pub spans: Vec<(NaiveDateTime, NaiveDateTime)>,
+}
+
+impl FoldRows {
+    /// Those of some rows.
+    pub(crate) fn select(&self, rows: &[usize]) -> FoldRows {
+        FoldRows {
+            groups: if self.groups.is_empty() { Vec::new() } else { rows.iter().map(|&i| self.groups[i]).collect() },
+            spans: if self.spans.is_empty() { Vec::new() } else { rows.iter().map(|&i| self.spans[i]).collect() },
+        }
+    }
 }
 
 /// One fold: the rows that train and those that test, ascending.
@@ -101,6 +112,31 @@ pub fn draw_folds(goal: &Goal, rows: &FoldRows, params: &FoldParams, seed: u64) 
             .map_err(|error| error.context(format!("fold {} of {}", at + 1, splits.len())))?;
     }
     Ok(splits)
+}
+
+/// The part of the rows that [`hold_out`] leaves to test: one in so many.
+const HELD_OUT: usize = 10;
+
+/// Holds out rows on which a training sees when to stop: the last tenth in time, with the rows purged whose label was not known before it
+/// begins; a tenth of the groups, or of each class, where there are no times or too few that differ.
+pub(crate) fn hold_out(goal: &Goal, rows: &FoldRows, seed: u64) -> Result<Split> {
+    let class = goal.strata();
+    let n = class.len();
+    ensure!(n >= HELD_OUT, "{n} rows are too few to hold a tenth of them out, on which the training sees when to stop");
+    let by_time = (rows.spans.len() == n).then(|| {
+        let params = FoldParams { folds: HELD_OUT, by: FoldsBy::Time, embargo_days: 0 };
+        draw::by_time(rows, &params).map(|mut folds| folds.pop())
+    });
+    let by_time = by_time.transpose()?.flatten();
+    if let Some(split) = by_time.filter(|split| !split.train.is_empty() && !split.test.is_empty()) {
+        return Ok(split);
+    }
+    let groups = rows.groups.iter().collect::<FxHashSet<_>>().len();
+    let mut folds = match groups >= HELD_OUT {
+        true => draw::by_group(&class, &rows.groups, HELD_OUT, seed)?,
+        false => draw::by_class(&class, HELD_OUT, seed),
+    };
+    folds.pop().context("there are folds")
 }
 
 #[cfg(test)]

@@ -150,3 +150,28 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn what_is_held_out_is_the_last_in_time_and_nothing_that_overlaps_it_trains() {
+    let goal = classes((0..100).map(|i| i % 2).collect());
+    // Rows come in any order; labels are known four hours later.
+    let hour = |i: i64| (i * 37) % 100;
+    let spans: Vec<_> = (0..100).map(|i| (moment(hour(i)), moment(hour(i) + 4))).collect();
+    let groups = (0..100).map(|i| if hour(i) == 3 { 95 } else { hour(i) as u64 }).collect();
+    let split = hold_out(&goal, &FoldRows { groups, spans: spans.clone() }, 1).unwrap();
+    assert!(split.test.iter().all(|&i| hour(i as i64) >= 90) && split.test.len() == 10);
+    assert!(split.train.iter().all(|&i| hour(i as i64) < 86 && hour(i as i64) != 3));
+    assert_eq!((split.train.len(), split.purged, split.grouped), (85, 4, 1));
+    // Without times: whole groups, else a share of each class.
+    let groups: Vec<u64> = (0..100).map(|i| i / 5).collect();
+    let split = hold_out(&goal, &FoldRows { groups: groups.clone(), spans: Vec::new() }, 1).unwrap();
+    let held: Vec<u64> = split.test.iter().map(|&i| groups[i]).collect();
+    assert!(split.train.iter().all(|&i| !held.contains(&groups[i])) && split.test.len() == 10);
+    let split = hold_out(&goal, &FoldRows::default(), 1).unwrap();
+    assert_eq!(split.test.iter().filter(|&&i| i % 2 == 0).count(), 5);
+    // Times that do not differ part nothing.
+    let same = FoldRows { groups: Vec::new(), spans: vec![spans[0]; 100] };
+    assert_eq!(hold_out(&goal, &same, 1).unwrap(), split);
+    let few = classes(vec![0, 1, 0]);
+    assert!(hold_out(&few, &FoldRows::default(), 1).unwrap_err().to_string().contains("3 rows are too few"));
+}

@@ -9,7 +9,7 @@ use super::{Fold, WalkForward};
 use crate::calibration::CalibrationForm;
 use crate::design::{Design, FittedInputs, InputColumn, StackedRows, StackedSubset};
 use crate::estimate::{
-    Estimator, EstimatorParams, Goal, Method, calibrate, choose_point, fit_estimator, out_of_fold, search,
+    Estimator, EstimatorParams, Goal, Method, TrainingRows, calibrate, choose_point, fit_estimator, out_of_fold, search,
 };
 use crate::metrics::{area_under_curve, r_squared, rank_correlation};
 use crate::validation::{FoldParams, FoldRows, FoldsBy, Split, draw_folds};
@@ -180,7 +180,9 @@ impl Data<'_> {
         let inputs = self.rows.fit(&train)?;
         let x = self.rows.design(&inputs, &train)?;
 
-        let mut estimator = fit_estimator(&x, &goal, None, &settings, ctx)?;
+        let order = self.order(&train, params.label_lead);
+        let rows = TrainingRows { order: Some(&order), ..TrainingRows::default() };
+        let mut estimator = fit_estimator(&x, &goal, rows, &settings, ctx)?;
         if params.classes.calibrate != CalibrationForm::None && !estimator.task.names().is_empty() {
             self.calibrate(&mut estimator, &x, &goal, &train, &settings)
                 .context("calibration within the training window")?;
@@ -203,22 +205,22 @@ impl Data<'_> {
         Ok(Some(model))
     }
 
-    /// Folds within the training samples: stretches of trading days. Labels, which begin `lead` days before their texts, and groups are
-    /// kept apart as those of the walk are.
+    /// Folds within the training samples: stretches of trading days. Labels and groups are kept apart as those of the walk are.
     fn splits(&self, goal: &Goal, train: &[usize], folds: usize, lead: usize) -> Result<Vec<Split>> {
-        let Data { samples, walk, ctx, .. } = *self;
-        // Trading days stand for natural ones, so that the embargo counts them.
+        let Data { walk, ctx, .. } = *self;
+        let folds = FoldParams { folds, by: FoldsBy::Time, embargo_days: u32::try_from(walk.embargo_days).unwrap_or(u32::MAX) };
+        draw_folds(goal, &self.order(train, lead), &folds, ctx.seed())
+    }
+
+    /// Groups and times of the training samples, whose labels begin `lead` days before their texts. Trading days stand for natural ones,
+    /// so that an embargo counts them.
+    fn order(&self, train: &[usize], lead: usize) -> FoldRows {
         let day = |index: usize| NaiveDateTime::default() + TimeDelta::days(index as i64);
-        let rows = FoldRows {
-            groups: train.iter().map(|&i| samples[i].group).collect(),
-            spans: train
-                .iter()
-                .map(|&i| (day(samples[i].date.saturating_sub(lead)), day(samples[i].label_known)))
-                .collect(),
-        };
-        let embargo_days = u32::try_from(walk.embargo_days).unwrap_or(u32::MAX);
-        let folds = FoldParams { folds, by: FoldsBy::Time, embargo_days };
-        draw_folds(goal, &rows, &folds, ctx.seed())
+        let span = |&i: &usize| (day(self.samples[i].date.saturating_sub(lead)), day(self.samples[i].label_known));
+        FoldRows {
+            groups: train.iter().map(|&i| self.samples[i].group).collect(),
+            spans: train.iter().map(span).collect(),
+        }
     }
 
     /// Tries the settings of a search on folds of the training samples, for each of which the inputs are fitted anew.
@@ -227,7 +229,9 @@ impl Data<'_> {
         let wanted = &params.search;
         let splits = self.splits(goal, train, wanted.folds, params.label_lead)?;
         let rows = StackedSubset { stack: self.rows, rows: train };
-        let mut points = search(&rows, goal, None, &splits, &params.estimator, wanted, ctx)?;
+        let order = self.order(train, params.label_lead);
+        let training = TrainingRows { order: Some(&order), ..TrainingRows::default() };
+        let mut points = search(&rows, goal, training, &splits, &params.estimator, wanted, ctx)?;
         let best = choose_point(&points, wanted.one_standard_error)
             .context("no combination of settings has a figure in any fold: use fewer folds or another measure")?;
         let tried = points.len();
@@ -245,7 +249,9 @@ impl Data<'_> {
     ) -> Result<()> {
         let Data { params, ctx, .. } = *self;
         let splits = self.splits(goal, train, params.classes.calibration_folds, 0)?;
-        let scores = out_of_fold(x, goal, None, &splits, settings, ctx)?;
+        let order = self.order(train, params.label_lead);
+        let rows = TrainingRows { order: Some(&order), ..TrainingRows::default() };
+        let scores = out_of_fold(x, goal, rows, &splits, settings, ctx)?;
         calibrate(estimator, goal, &scores, None, params.classes.calibrate)
     }
 
@@ -268,7 +274,7 @@ impl Data<'_> {
 fn goal(admitted: &[usize], labels: &[f64], params: &TextRegression) -> Result<(Vec<usize>, Goal)> {
     let form = match params.estimator.method {
         Method::Ridge => Some(params.label.unwrap_or_default()),
-        Method::Boosted => params.label,
+        Method::Boosted | Method::Mlp => params.label,
         _ => None,
     };
     if let Some(form) = form {

@@ -1,6 +1,6 @@
 //! Input and output of a walk-forward regression: samples and parameters in, scores and a report on each fold out.
 //!
-//! A fold fits its inputs ([`crate::StackedRows`]) and on them a value (ridge, boosted trees) or a classifier. Classes are the
+//! A fold fits its inputs ([`crate::StackedRows`]) and on them a value (ridge, boosted trees, perceptrons) or a classifier. Classes are the
 //! outer parts of the labels (Huatai's event factors: 30 % down, 40 % left out or a class of their own, 30 % up), or labels with names.
 //! The score is the estimate of the value in the label's form, or the log-odds of the last class against the first.
 
@@ -134,7 +134,7 @@ impl ClassParams {
 defaults! {
     /// Parameters of a walked regression.
     pub struct TextRegression {
-        /// The form in which ridge and boosted trees learn values. None: ridge learns them winsorised, boosted trees learn classes.
+        /// The form in which ridge, boosted trees and perceptrons learn values. None: ridge learns them winsorised, the others learn classes.
         label: Option<LabelForm> = None,
         /// For `winsorised`: share of the labels drawn in at each end.
         winsor: f64 = 0.01,
@@ -210,7 +210,7 @@ pub struct FoldReport {
     pub in_sample: Option<f64>,
     /// On the test samples with a label: rank correlation of score and label.
     pub out_of_sample: Option<f64>,
-    /// Terms with the highest weights, as token ids, the highest first; none of trees.
+    /// Terms with the highest weights, as token ids, the highest first; none of trees and networks.
     pub top: Vec<(u32, f32)>,
     /// Terms with the lowest weights, the lowest first.
     pub bottom: Vec<(u32, f32)>,

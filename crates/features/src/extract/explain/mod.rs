@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `lexicon` | the tone words where they stand, exactly |
 //! | `induced`, `sestm` | the words of the fold that scored the document, which the set keeps: exactly |
-//! | `ridge`, `logistic`, `bayes`, `svm`, `boosted` | that fold is fitted once more, which reads the corpus once: exactly, where a score is a sum |
+//! | `ridge`, `logistic`, `bayes`, `svm`, `boosted`, `mlp` | that fold is fitted once more, which reads the corpus once: exactly, where a score is a sum |
 //! | `file` | as `inkstone explain` takes its score apart: exactly, where a score is a sum; heads on encoders as `onnx` |
 //! | `onnx` | each sentence is left out and the rest is scored: what the score loses |
 //! | all others | not at all; the note says so |

@@ -77,15 +77,24 @@ fn a_fold_that_searched_is_fitted_again_with_what_it_chose() {
 
 #[test]
 fn words_of_every_model_that_learns_sum_to_the_score_that_is_kept() {
-    for model in [Model::Ridge, Model::Logistic, Model::Bayes, Model::Svm, Model::Boosted, Model::Induced, Model::Sestm]
-    {
+    for model in [
+        Model::Ridge,
+        Model::Logistic,
+        Model::Bayes,
+        Model::Svm,
+        Model::Boosted,
+        Model::Mlp,
+        Model::Induced,
+        Model::Sestm,
+    ] {
         let (corpus, feature, set) = learned(model);
         // Part 2, row 5 is day 45, of the second fold.
         let found = explained(&corpus, &feature, set, None, (2, 5));
         assert_eq!(found.by, ExplainedBy::Words, "{model:?} {found:?}");
         assert!((found.score - found.kept).abs() < 1e-5 && !found.note.1.contains("Note:"), "{model:?} {found:?}");
         // Trees ask for words that the text lacks, too.
-        assert!(found.rest.abs() < 1e-6 || model == Model::Boosted, "{model:?}: {}", found.rest);
+        let near = if model == Model::Mlp { 1e-5 } else { 1e-6 };
+        assert!(found.rest.abs() < near || model == Model::Boosted, "{model:?}: {}", found.rest);
         let moved = found.sentences.iter().any(|s| s.value != 0.0 && s.words.iter().all(|w| !w.places.is_empty()));
         assert!(moved, "{model:?} {found:?}");
         assert!(found.sentences[0].title && found.sentences[1].text.starts_with("公司"));

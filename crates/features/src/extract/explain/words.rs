@@ -217,6 +217,7 @@ pub(super) fn refitted(
     (explained.score, explained.intercept) = (found.score, found.intercept);
     explained.formula = match reader.feature.model {
         Model::Boosted => "score = mean of the trees + what each word adds along their paths; what the text lacks adds too, and is in the rest",
+        Model::Mlp => "score = score of a document without words and with mean inputs + the integrated gradient of each word and column",
         _ if reader.feature.inputs.is_empty() => "score = intercept + sum of weight x tf-idf of each word",
         _ => "score = intercept + sum of weight x value of each column, words and rows of other features",
     }

@@ -228,7 +228,7 @@ fn a_target_that_a_model_cannot_learn_is_refused_by_name() {
         let error = format!("{:#}", feature.check().unwrap_err());
         assert!(error.contains(words), "{error}");
     }
-    for model in [Model::Logistic, Model::Bayes, Model::Boosted, Model::TextCnn, Model::TextRnn] {
+    for model in [Model::Logistic, Model::Bayes, Model::Boosted, Model::Mlp, Model::TextCnn, Model::TextRnn] {
         let feature = feature(model, Target { latency_days: 2, ..target_of(TargetOf::Label) }, labels(3));
         feature.check().unwrap();
         assert_eq!(feature.columns(), ["score", "利空", "中性", "利好"]);

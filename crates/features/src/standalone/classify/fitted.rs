@@ -70,6 +70,9 @@ impl Opened<Classifier, Analyzer> {
             Method::Boosted => {
                 format!("{what}{calibrated} = mean over the training documents + sum of the terms' Shapley values")
             }
+            Method::Mlp => {
+                format!("{what}{calibrated} = score of a text without terms + sum of the terms' integrated gradients")
+            }
             _ => format!(
                 "{what}{calibrated} = intercept + sum of weight x tfidf; tfidf = {}",
                 self.model.vectorizer.formula()

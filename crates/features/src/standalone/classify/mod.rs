@@ -24,8 +24,8 @@ use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
 use inkstone_models::{
     Analyzer, CalibrationForm, Design, Estimator, EstimatorParams, FoldFeatures, FoldParams, Goal, Judgement, Method,
-    ModelFile, ModelHeader, Search, Split, Vectorizer, VectorizerParams, calibrate, choose_point, draw_folds,
-    fit_estimator, out_of_fold, search, write_model,
+    ModelFile, ModelHeader, Search, Split, TrainingRows, Vectorizer, VectorizerParams, calibrate, choose_point,
+    draw_folds, fit_estimator, out_of_fold, search, write_model,
 };
 
 const VERSION: u32 = 1;
@@ -35,7 +35,8 @@ pub(crate) fn is_kind(kind: &str) -> bool {
     METHODS.iter().any(|method| method.name() == kind)
 }
 
-const METHODS: [Method; 5] = [Method::Ridge, Method::Logistic, Method::Bayes, Method::Svm, Method::Boosted];
+const METHODS: [Method; 6] =
+    [Method::Ridge, Method::Logistic, Method::Bayes, Method::Svm, Method::Boosted, Method::Mlp];
 
 /// Parameters of a classifier or regressor of texts.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -158,6 +159,9 @@ pub(in crate::standalone) fn learn<R: Send>(
     let (goal, mut settings) = (&corpus.goal, params.estimator.clone());
     let mut facts = Report::new("facts");
     let splits = splits(corpus, params, ctx)?;
+    // A network holds out the last documents.
+    let order = (settings.method == Method::Mlp).then(|| corpus.fold_rows(params.label_days)).transpose()?;
+    let training = TrainingRows { order: order.as_ref(), ..TrainingRows::default() };
 
     if let (Some(splits), false) = (&splits, params.penalties.is_empty()) {
         let name = if settings.method == Method::Bayes { "smoothing" } else { "alpha" };
@@ -167,7 +171,7 @@ pub(in crate::standalone) fn learn<R: Send>(
             ..Search::default()
         };
         let grid = ctx
-            .install(|| search(folded, goal, None, splits, &settings, &wanted, ctx))
+            .install(|| search(folded, goal, training, splits, &settings, &wanted, ctx))
             .context("the choice of the penalty")?;
         let chosen = choose_point(&grid, wanted.one_standard_error).context("no penalty has a figure in any fold")?;
         settings = settings.with_settings(&grid[chosen].settings)?;
@@ -177,13 +181,13 @@ pub(in crate::standalone) fn learn<R: Send>(
 
     let (rows, mut estimator) = ctx.install(|| -> Result<(R, Estimator)> {
         let (rows, x) = fit()?;
-        let estimator = fit_estimator(&x, goal, None, &settings, ctx)?;
+        let estimator = fit_estimator(&x, goal, training, &settings, ctx)?;
         Ok((rows, estimator))
     })?;
 
     if let Some(splits) = &splits {
         let scores =
-            ctx.install(|| out_of_fold(folded, goal, None, splits, &settings, ctx)).context("cross-validation")?;
+            ctx.install(|| out_of_fold(folded, goal, training, splits, &settings, ctx)).context("cross-validation")?;
         facts.fact("cross_validation", judged(&estimator, goal, &scores));
         if params.calibrate != CalibrationForm::None {
             calibrate(&mut estimator, goal, &scores, None, params.calibrate).context("calibration")?;
@@ -195,8 +199,10 @@ pub(in crate::standalone) fn learn<R: Send>(
 
     let convergence = estimator.worst_convergence();
     facts.fact("converged", convergence.converged);
-    if !convergence.converged {
-        facts.fact("gradient", convergence.gradient);
+    match settings.method {
+        Method::Mlp => facts.fact("epochs", convergence.iterations),
+        _ if !convergence.converged => facts.fact("gradient", convergence.gradient),
+        _ => {}
     }
     let classes: Figures = goal.names().iter().cloned().zip(goal.sizes().into_iter().map(Into::into)).collect();
     facts.fact("classes", classes);

@@ -70,8 +70,9 @@ fn sum(explanation: &Explanation) -> f64 {
 #[test]
 fn a_saved_model_says_the_same_and_takes_its_scores_apart() {
     let mut all: Vec<ClassifyParams> =
-        [Method::Logistic, Method::Bayes, Method::Svm, Method::Boosted].map(params).into();
+        [Method::Logistic, Method::Bayes, Method::Svm, Method::Boosted, Method::Mlp].map(params).into();
     all[3].estimator.boosted.trees = 20;
+    (all[4].estimator.mlp.batch, all[4].estimator.mlp.learning_rate) = (20, 0.01);
     let mut complement = params(Method::Bayes);
     complement.estimator.bayes.form = BayesForm::Complement;
     complement.calibrate = CalibrationForm::Isotonic;

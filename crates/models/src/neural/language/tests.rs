@@ -164,7 +164,10 @@ fn held_out_documents_are_the_last_and_say_when_to_stop() {
 fn a_rate_that_is_too_high_stops_with_epoch_and_rate() {
     let fit = FitParams { lr: 1e30, clip: 0.0, ..params(LanguageKind::Nnlm).fit };
     let error = trained(&LanguageParams { fit, ..params(LanguageKind::Nnlm) }, 1).err().unwrap().to_string();
-    assert!(error.contains("no longer a number: epoch 1, batch") && error.contains("lower --lr"), "{error}");
+    assert!(
+        error.contains("no longer a number: epoch 1, batch") && error.contains("lower the learning rate"),
+        "{error}"
+    );
     assert!(error.contains("1000000000000000000000000000000"), "{error}");
 }
 

@@ -230,12 +230,13 @@ fn a_score_is_the_sum_of_what_its_words_add() {
 #[test]
 fn every_classifier_finds_a_planted_tone_with_two_classes_or_three() {
     let market = Market::new(3, 12);
-    for method in [Method::Logistic, Method::Bayes, Method::Svm, Method::Boosted] {
+    for method in [Method::Logistic, Method::Bayes, Method::Svm, Method::Boosted, Method::Mlp] {
         for (middle, calibrate) in
             [(false, CalibrationForm::None), (true, CalibrationForm::None), (true, CalibrationForm::Sigmoid)]
         {
             let mut params = classifier(method);
             params.classes = ClassParams { middle, calibrate, ..ClassParams::default() };
+            (params.estimator.mlp.batch, params.estimator.mlp.learning_rate) = (20, 0.01);
             params.estimator.boosted.trees = 50;
             params.estimator.boosted.max_depth = 3;
             params.estimator.linear.tolerance = 1e-4;

@@ -133,8 +133,9 @@ fn a_search_reaches_the_figures_of_grid_search_cv() {
         for (measure, figures) in case.figures {
             let measure: Measure = serde_json::from_value(measure.into()).unwrap();
             let wanted = Search { grid: case.grid.clone(), measure: Some(measure), ..Search::default() };
-            let points =
-                ctx.install(|| search(&inputs.stacked(), &goal, None, &splits, &params, &wanted, ctx)).unwrap();
+            let points = ctx
+                .install(|| search(&inputs.stacked(), &goal, TrainingRows::default(), &splits, &params, &wanted, ctx))
+                .unwrap();
             assert_eq!(points.len(), case.settings.len());
             for (settings, figures) in case.settings.iter().zip(&figures) {
                 let point = points.iter().find(|point| point.settings == *settings).unwrap();
@@ -145,7 +146,9 @@ fn a_search_reaches_the_figures_of_grid_search_cv() {
     }
     let wanted = Search { measure: Some(Measure::Auc), ..Search::default() };
     let goal = Goal::Values(reference.labels);
-    let error = search(&inputs.stacked(), &goal, None, &splits, &EstimatorParams::default(), &wanted, ctx).unwrap_err();
+    let error =
+        search(&inputs.stacked(), &goal, TrainingRows::default(), &splits, &EstimatorParams::default(), &wanted, ctx)
+            .unwrap_err();
     assert!(error.to_string().contains("auc does not suit the goal; choose r2, rank_ic, mse"), "{error}");
 }
 
@@ -179,7 +182,9 @@ fn methods() -> Vec<TextRegression> {
     let mut boosted = classifier(Method::Boosted);
     (boosted.estimator.boosted.trees, boosted.estimator.boosted.max_depth) = (15, 3);
     let mut all = vec![classifier(Method::Ridge), classifier(Method::Logistic), classifier(Method::Svm)];
-    all.extend([elastic, three, boosted]);
+    let mut mlp = classifier(Method::Mlp);
+    (mlp.estimator.mlp.batch, mlp.estimator.mlp.learning_rate) = (20, 0.01);
+    all.extend([elastic, three, boosted, mlp]);
     all
 }
 

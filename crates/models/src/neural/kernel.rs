@@ -5,7 +5,7 @@
 
 use std::ops::{Add, AddAssign, Div, Mul, Sub};
 
-use crate::neural::entropy;
+use super::entropy;
 use inkstone_base::simd::wide;
 
 /// Columns of a strip.
@@ -16,7 +16,7 @@ const TILE: usize = 6;
 const BLOCK: usize = 8 * TILE;
 
 /// A number that networks compute in.
-pub(super) trait Real:
+pub(crate) trait Real:
     Copy
     + Default
     + PartialOrd
@@ -77,32 +77,32 @@ impl Real for f64 {
 
 /// 1 / (1 + e^-x).
 #[inline(always)]
-pub(super) fn sigmoid<T: Real>(x: T) -> T {
+pub(crate) fn sigmoid<T: Real>(x: T) -> T {
     let one = T::from_f64(1.0);
     one / (one + (T::default() - x).exp())
 }
 
 #[inline(always)]
-pub(super) fn tanh<T: Real>(x: T) -> T {
+pub(crate) fn tanh<T: Real>(x: T) -> T {
     let s = sigmoid(x + x);
     s + s - T::from_f64(1.0)
 }
 
 /// Adds `by` times `x` to `to`.
 #[inline(always)]
-pub(super) fn add_scaled<T: Real>(to: &mut [T], x: &[T], by: T) {
+pub(crate) fn add_scaled<T: Real>(to: &mut [T], x: &[T], by: T) {
     to.iter_mut().zip(x).for_each(|(to, &x)| *to = x.fused(by, *to));
 }
 
 /// The right matrix of a product, `[rows, columns]`, in strips of [`LANES`] columns, row by row; zeros beyond the last column.
-pub(super) struct Packed<T> {
+pub(crate) struct Packed<T> {
     rows: usize,
     columns: usize,
     strips: Vec<T>,
 }
 
 impl<T: Real> Packed<T> {
-    pub(super) fn new(rows: usize, columns: usize, at: impl Fn(usize, usize) -> T) -> Packed<T> {
+    pub(crate) fn new(rows: usize, columns: usize, at: impl Fn(usize, usize) -> T) -> Packed<T> {
         let mut strips = vec![T::default(); columns.div_ceil(LANES) * rows * LANES];
         for (number, line) in strips.chunks_mut(LANES).enumerate() {
             let (first, row) = (number / rows * LANES, number % rows);
@@ -114,26 +114,26 @@ impl<T: Real> Packed<T> {
     }
 
     /// A matrix that lies row by row.
-    pub(super) fn of(matrix: &[T], columns: usize) -> Packed<T> {
+    pub(crate) fn of(matrix: &[T], columns: usize) -> Packed<T> {
         Packed::new(matrix.len() / columns, columns, |row, column| matrix[row * columns + column])
     }
 
     /// The transpose of a matrix that lies row by row.
-    pub(super) fn transposed(matrix: &[T], columns: usize) -> Packed<T> {
+    pub(crate) fn transposed(matrix: &[T], columns: usize) -> Packed<T> {
         Packed::new(columns, matrix.len() / columns, |row, column| matrix[column * columns + row])
     }
 }
 
 /// The left matrix of a product: row `i` begins at `values[at(i)]`, and its numbers are `step` apart.
-pub(super) struct Left<'a, T, F: Fn(usize) -> usize> {
-    pub(super) values: &'a [T],
-    pub(super) rows: usize,
-    pub(super) at: F,
-    pub(super) step: usize,
+pub(crate) struct Left<'a, T, F: Fn(usize) -> usize> {
+    pub(crate) values: &'a [T],
+    pub(crate) rows: usize,
+    pub(crate) at: F,
+    pub(crate) step: usize,
 }
 
 /// Adds the product of two matrices to `out`, whose rows are `next` numbers apart.
-pub(super) fn add_product<T: Real, F: Fn(usize) -> usize>(
+pub(crate) fn add_product<T: Real, F: Fn(usize) -> usize>(
     left: &Left<'_, T, F>,
     right: &Packed<T>,
     out: &mut [T],
