@@ -197,13 +197,18 @@ impl Feature {
                 Method::Logistic | Method::Svm => "C = [0.1, 1.0, 10.0]",
                 Method::Bayes => "smoothing = [0.1, 1.0]",
                 Method::Boosted => "max_depth = [3, 6]",
+                Method::Mlp => "l2 = [0.0001, 0.01]",
             }
         );
         search.check(estimator, estimator.method == Method::Ridge || self.target.form.is_some())?;
-        let sections = ["linear", "bayes", "boosted"];
+        let section = match estimator.method {
+            Method::Ridge | Method::Logistic | Method::Svm => "linear",
+            Method::Bayes => "bayes",
+            Method::Boosted => "boosted",
+            Method::Mlp => "mlp",
+        };
         for (name, values) in &search.grid {
-            let bound = || sections.iter().find_map(|section| bound_of(&format!("feature.{section}.{name}")));
-            let Some(bound) = bound() else { continue };
+            let Some(bound) = bound_of(&format!("feature.{section}.{name}")) else { continue };
             let refused = values.iter().find_map(|value| bound.refuses(*value, &value.to_string()));
             ensure!(refused.is_none(), "grid.{name}: {}", refused.unwrap_or_default());
         }

@@ -162,6 +162,8 @@ impl Scaling {
             factors.len()
         );
         Ok(Scaling { means, factors })
+    }
+
     /// The values of a row after scaling.
     #[inline(always)]
     pub(super) fn scaled<'r>(&'r self, row: &'r [f32]) -> impl Iterator<Item = f64> + use<'r> {

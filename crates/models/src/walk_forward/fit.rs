@@ -208,7 +208,8 @@ impl Data<'_> {
     /// Folds within the training samples: stretches of trading days. Labels and groups are kept apart as those of the walk are.
     fn splits(&self, goal: &Goal, train: &[usize], folds: usize, lead: usize) -> Result<Vec<Split>> {
         let Data { walk, ctx, .. } = *self;
-        let folds = FoldParams { folds, by: FoldsBy::Time, embargo_days: u32::try_from(walk.embargo_days).unwrap_or(u32::MAX) };
+        let folds =
+            FoldParams { folds, by: FoldsBy::Time, embargo_days: u32::try_from(walk.embargo_days).unwrap_or(u32::MAX) };
         draw_folds(goal, &self.order(train, lead), &folds, ctx.seed())
     }
 
