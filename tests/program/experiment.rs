@@ -284,7 +284,7 @@ fn heads_over_other_features_are_compared_and_a_cell_without_data_is_skipped() {
     assert_eq!(left, 0);
 
     let refusal = run(copy.path(), &["experiment", "--headless", "--name", "lacking"]).refusal();
-    assert_says(&refusal, &["no cell could be computed", "vectors · dim=10", "has no values"]);
+    assert_says(&refusal, &["no cell could be computed; vectors · dim=10", "\"vectors · dim=10\" has no values"]);
     let refused = |from: &str, to: &str| {
         fs::write(&config, plain.clone() + &HEADS.replacen(from, to, 1)).unwrap();
         run(copy.path(), &["experiment", "--headless"]).refusal()

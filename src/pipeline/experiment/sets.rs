@@ -19,8 +19,8 @@ use inkstone_features::extract::{self, Cost, Feature, FeatureSets, Inputs};
 pub(super) struct CellSets {
     /// By the key of what a set is computed from, the number of cells that still need it.
     needed: BTreeMap<Key, usize>,
-    /// Why there is too little data for a set.
-    lacking: BTreeMap<Key, String>,
+    /// The feature that was to make a set, and why there is too little data for it.
+    lacking: BTreeMap<Key, (String, String)>,
 }
 
 /// The sets that a cell's feature learns on, by the names of their features.
@@ -105,8 +105,9 @@ impl ExperimentRun<'_> {
     ) -> Result<(Key, Cost)> {
         let run = self.run;
         let key = self.key_of(feature, planned)?;
-        if let Some(reason) = self.sets.borrow().lacking.get(&key) {
-            return Err(TooLittle(reason.clone()).into());
+        if let Some((first, reason)) = self.sets.borrow().lacking.get(&key) {
+            let [first, own] = [first, &feature.name].map(|name| format!("{name:?}"));
+            return Err(TooLittle(reason.replace(&first, &own)).into());
         }
         if let Some(found) = self.noted(key)? {
             return Ok(found);
@@ -118,7 +119,7 @@ impl ExperimentRun<'_> {
         let work = || extract::run(feature, inputs, self.store, run.ctx);
         let made = run.ctx.stage(&feature.name, "docs", run.documents, work).inspect_err(|error| {
             if error.is::<TooLittle>() {
-                self.sets.borrow_mut().lacking.insert(key, format!("{error:#}"));
+                self.sets.borrow_mut().lacking.insert(key, (feature.name.clone(), format!("{error:#}")));
             }
         });
         let (set, report) = made?;
