@@ -152,7 +152,7 @@ fn with_header(set: FeatureSet, header: &Header) -> FeatureSet {
     }
 }
 
-/// What the searches of a set's folds chose; none where no fold searched.
+/// Choices of the searches in the folds of a set; none where no fold searched.
 fn searched<'f>(folds: impl Iterator<Item = &'f FoldReport>) -> Option<SearchSummary> {
     let searches: Vec<_> = folds.filter_map(|fold| fold.search.as_ref()).collect();
     let first = searches.first()?;

@@ -130,7 +130,7 @@ struct ExperimentRun<'a> {
     shared: &'a Mutex<Vec<Key>>,
     /// Feature sets that the project or an earlier experiment needs.
     in_use: &'a BTreeSet<Key>,
-    /// What is read of the documents by each strategy in the words of each tokenizer.
+    /// Share of the documents that each strategy reads, in the words of each tokenizer.
     audited: Vec<((TokenizerParams, Strategy), Audited)>,
     /// The words that the last cell counted, with the key of its reading.
     counted: RefCell<Option<(Key, Rc<Counts>)>>,
@@ -301,7 +301,7 @@ impl ExperimentRun<'_> {
         Ok(())
     }
 
-    /// What a feature of a cell reads of the documents.
+    /// Share of the documents that a feature of a cell reads.
     fn audit_of(&self, feature: &Feature, planned: &PlannedCell) -> Option<&Audited> {
         let strategy = audited(feature);
         let is_asked = |asked: &(TokenizerParams, Strategy)| asked.0 == planned.varied.tokenizer && asked.1 == strategy;

@@ -14,12 +14,12 @@ use inkstone_base::disk;
 use inkstone_features::experiment::Target;
 use inkstone_features::extract::{self, Cost, Feature, FeatureSets, Inputs};
 
-/// What is known of the sets while an experiment runs.
+/// The sets of an experiment that runs: users, ids, costs.
 #[derive(Default)]
 pub(super) struct CellSets {
-    /// By the key of what a set is computed from, the number of cells that still need it.
+    /// Number of cells that still need a set, by the key of its computation.
     needed: BTreeMap<Key, usize>,
-    /// The feature that was to make a set, and why there is too little data for it.
+    /// Feature whose set lacks data, and the reason, by the key of the set.
     lacking: BTreeMap<Key, (String, String)>,
 }
 
@@ -27,7 +27,7 @@ pub(super) struct CellSets {
 #[derive(Default)]
 pub(super) struct InputSets {
     pub(super) ids: BTreeMap<String, Key>,
-    /// What they cost.
+    /// Cost of the sets.
     pub(super) cost: Cost,
 }
 

@@ -315,7 +315,7 @@ fn desk(encoder: &[&str]) -> Desk {
     desk
 }
 
-/// What `trace` says of a document on good news.
+/// The report of `trace` on a document with good news.
 fn traced(desk: &Desk) -> Value {
     let flags = ["trace", "head", "--date", "2024-03-08", "--code", "600101.SH", "--document", "news/0-0"];
     run(desk.folder(), &flags).finished()

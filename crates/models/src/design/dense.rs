@@ -144,7 +144,7 @@ impl Scaling {
         self.means.len()
     }
 
-    /// Its sections of a model file: `means` (f32) and `factors` (f64), a number a column.
+    /// Sections of a model file: `means` (f32) and `factors` (f64), a number a column.
     pub fn sections(&self) -> [(&'static str, Vec<u8>); 2] {
         [
             ("means", bytemuck::cast_slice(&self.means).to_vec()),

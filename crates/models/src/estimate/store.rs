@@ -25,7 +25,7 @@ struct Plain {
 }
 
 impl Estimator {
-    /// Its sections: `estimator` (JSON), and `weights` `[columns, outputs]` with `intercepts` (f64), `trees` or `network` (f32).
+    /// Sections of a model file: `estimator` (JSON), and `weights` `[columns, outputs]` with `intercepts` (f64), `trees` or `network` (f32).
     pub fn sections(&self) -> Result<Vec<(&'static str, Vec<u8>)>> {
         let plain = Plain {
             method: self.method,

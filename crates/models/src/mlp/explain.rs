@@ -1,4 +1,4 @@
-//! What each column of a row gave to a score: integrated gradients (Sundararajan, Taly and Yan 2017), exactly.
+//! Contribution of each column of a row to a score: integrated gradients (Sundararajan, Taly and Yan 2017), exactly.
 //!
 //! On the straight way from a row of zeros (no words, dense columns at their mean) to the row, t x with t from 0 to 1, column j gives
 //! x_j times the mean over the way of the derivative of the score by it. A network of rectified units is linear between the points at which
@@ -48,7 +48,7 @@ struct Layer {
 }
 
 impl Layer {
-    /// What enters its units where `below` are the units of the layer before.
+    /// Input of each unit, for the values `below` of the units of the layer before.
     fn enter(&self, below: &[f64]) -> Vec<f64> {
         let mut out = self.bias.clone();
         for (weights, &unit) in self.weights.chunks(self.outputs).zip(below) {
@@ -60,7 +60,7 @@ impl Layer {
 
 /// The way from a row of zeros to a row, as the network above the first layer's columns sees it.
 struct Way {
-    /// What enters the first layer at the beginning, and how it grows.
+    /// Inputs of the first layer at t = 0, and their increase up to t = 1.
     bias: Vec<f64>,
     entering: Vec<f64>,
     /// The other layers; the last one has the one score alone.
@@ -82,7 +82,7 @@ impl Way {
         Way { bias: exact(&mlp.weights[2]), entering, above }
     }
 
-    /// What enters the layers up to `depth` at `t`, from the first one up.
+    /// Inputs of the layers up to `depth` at `t`, from the first one up.
     fn entered(&self, t: f64, depth: usize) -> Vec<Vec<f64>> {
         let mut all = vec![self.bias.iter().zip(&self.entering).map(|(b, x)| b + t * x).collect::<Vec<f64>>()];
         for layer in &self.above[..depth] {

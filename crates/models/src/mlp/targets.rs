@@ -1,4 +1,4 @@
-//! What the scores of rows shall be, and the loss where they are not. Scores are few, and computed with in f64.
+//! Targets of the scores, and the loss of scores. Scores are few, and computed with in f64.
 
 use anyhow::{Result, ensure};
 

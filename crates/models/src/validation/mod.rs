@@ -48,7 +48,7 @@ pub struct FoldRows {
 }
 
 impl FoldRows {
-    /// Those of some rows.
+    /// Groups and spans of some rows.
     pub(crate) fn select(&self, rows: &[usize]) -> FoldRows {
         FoldRows {
             groups: if self.groups.is_empty() { Vec::new() } else { rows.iter().map(|&i| self.groups[i]).collect() },

@@ -65,7 +65,7 @@ pub struct SearchSummary {
     pub chosen: Vec<(String, usize)>,
     /// Name of the figure that settings were compared by.
     pub measure: &'static str,
-    /// Its mean over the folds, of rows that did not train.
+    /// Mean of the measure over the folds, on rows that did not train.
     pub mean: f64,
     /// Combinations of settings that a fold tried.
     pub tried: usize,

@@ -262,7 +262,7 @@ fn draw_files(app: &App, listing: &FeatureListing, set: &FeatureSet, frame: &mut
     list::draw(&columns, set.batches.len(), app.features.batches, row, frame, below);
 }
 
-/// What the folds chose, as a line.
+/// Choices of the folds, as a line.
 fn search_line(app: &App, search: &SearchSummary) -> String {
     let of_folds = |(settings, folds): &(String, usize)| format!("{settings} ({folds} {})", app.say(w::FOLDS));
     let chosen: Vec<String> = search.chosen.iter().map(of_folds).collect();

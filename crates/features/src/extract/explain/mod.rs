@@ -235,7 +235,7 @@ pub struct KeptRow {
     row: Vec<f32>,
     /// The words of each fold, where the set has them.
     words: serde_json::Value,
-    /// What each fold saw; none of models that are not walked forward.
+    /// Report of each fold; empty for models that are not walked forward.
     folds: Vec<FoldReport>,
 }
 

@@ -138,7 +138,7 @@ pub fn train(lines: &mut Lines, cutter: &Cutter, params: &ClassifyParams, ctx: &
 
 /// An estimator of a corpus.
 pub(in crate::standalone) struct Learned<R> {
-    /// What makes the rows of documents.
+    /// The representation that gives the rows of documents.
     pub(in crate::standalone) rows: R,
     pub(in crate::standalone) estimator: Estimator,
     /// With the penalty that was chosen.

@@ -18,7 +18,7 @@ use inkstone_text::Truncation;
 /// The encoder of a head as the file of the head names it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct EncoderRecord {
-    /// Its file or folder, with / between names: from the folder of the head's file where both have a folder in common, else from the root.
+    /// File or folder of the encoder, with / between names: from the folder of the head's file where both have a folder in common, else from the root.
     path: String,
     /// The hash of all files that its vectors depend on.
     key: Key,
@@ -152,7 +152,7 @@ impl Encoder {
         self.dim
     }
 
-    /// Its path, as it was given.
+    /// Path of the encoder, as it was given.
     pub fn shown(&self) -> &str {
         &self.shown
     }

@@ -93,7 +93,7 @@ impl Fitted for FittedHead {
         Ok(vec![(lines.len(), self.table(self.encoder.vectors(lines, ctx)?)?)])
     }
 
-    /// What the log-odds, margin or value loses without each sentence (Zeiler & Fergus 2014). Where nothing is left, the encoder's mean
+    /// Loss of the log-odds, margin or value without each sentence (Zeiler & Fergus 2014). Where no sentence is left, the encoder's mean
     /// vector over the training documents is.
     fn explain(&self, line: &Line<'_>, of: Option<&str>) -> Result<Explanation> {
         let whole = line.whole();

@@ -12,7 +12,7 @@ use inkstone_base::job::Ctx;
 use inkstone_models::Estimator;
 use inkstone_onnx::{Layered, Layers, Mix, MixParams, OnnxParams, learn_mix};
 
-/// What was learned of a model's layers.
+/// Learned weights of the layers of a model.
 pub struct LearnedMix {
     /// The weights, as a setting.
     pub layers: Layers,
