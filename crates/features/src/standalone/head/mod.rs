@@ -133,7 +133,7 @@ pub fn train(
     let method = params.estimator.method;
     ensure!(
         method != Method::Bayes,
-        "naive Bayes counts terms, and vectors count nothing: take logistic, svm, boosted or ridge on an encoder"
+        "naive Bayes counts terms, and vectors count nothing: take logistic, svm, boosted, mlp or ridge on an encoder"
     );
     let mut vectors = SpilledDense::within(folder)?;
     let mut encode = |lines: &[super::Line<'_>]| {
