@@ -162,7 +162,7 @@ fn searched<'f>(folds: impl Iterator<Item = &'f FoldReport>) -> Option<SearchSum
         *counted.entry(settings.join(", ")).or_default() += 1;
     }
     let mut chosen: Vec<(String, usize)> = counted.into_iter().collect();
-    chosen.sort_by(|a, b| b.1.cmp(&a.1));
+    chosen.sort_by_key(|entry| std::cmp::Reverse(entry.1));
     let mean = inkstone_base::stats::mean(searches.iter().map(|search| search.mean));
     Some(SearchSummary { chosen, measure: first.measure.name(), mean, tried: first.tried })
 }
