@@ -35,7 +35,7 @@ pub(crate) use targets::MlpGoal;
 use targets::Targets;
 
 /// Epochs in a row without a better loss on the held-out rows that end the training; each halves the rate.
-const PATIENCE: usize = 3;
+const PATIENCE: usize = 10;
 
 params! {
     /// Parameters of a multi-layer perceptron.
