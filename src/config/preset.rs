@@ -16,8 +16,8 @@ pub enum Preset {
     Layers,
     /// Words, characters, and n-grams of both.
     Granularity,
-    /// One-hot, TF-IDF, LSA, word2vec, GloVe, fastText, and BERT by CLS and by mean where a feature has model = "onnx"; as factors TextCNN
-    /// in the place of LSA.
+    /// One-hot, TF-IDF, LSA, word2vec, GloVe, fastText, and BERT by CLS and by mean where a feature has model = "onnx", each at three
+    /// penalties; as factors TextCNN in the place of LSA.
     Eras,
 }
 
@@ -95,6 +95,9 @@ fn contextual(config: &Config) -> Option<&Feature> {
     config.feature.iter().find(|feature| feature.model == Model::Onnx)
 }
 
+/// The search of each head of the eras that makes a factor.
+const SEARCH: &str = "search = { grid = { C = [1.0, 10.0, 100.0] } }";
+
 /// The eras with a contextual model at their end, by the vector of its first token and by the mean of all; learned by a head of their own
 /// if they are to make factors.
 fn with_bert(text: &str, feature: &Feature, factor: bool) -> Result<String> {
@@ -105,7 +108,8 @@ fn with_bert(text: &str, feature: &Feature, factor: bool) -> Result<String> {
     for (name, pooling) in [("era_bert_cls", "cls"), ("era_bert_mean", "mean-text")] {
         let rows = if factor { format!("{name}_rows") } else { name.to_owned() };
         if factor {
-            bert += &format!("[[feature]]\nname = \"{name}\"\nmodel = \"logistic\"\ninputs = [\"{rows}\"]\n\n");
+            bert +=
+                &format!("[[feature]]\nname = \"{name}\"\nmodel = \"logistic\"\ninputs = [\"{rows}\"]\n{SEARCH}\n\n");
         }
         bert += &format!(
             "[[feature]]\nname = \"{rows}\"\nmodel = \"onnx\"\ntruncate = {}\nonnx = {{ model = {model}{until}, pooling = \"{pooling}\" }}\n\n",
@@ -152,7 +156,9 @@ mod tests {
         let of_factor = added(Preset::Eras, Target::Factor).unwrap();
         let experiment = of_factor.find_experiment("eras").unwrap();
         let heads = experiment.features.iter().map(|name| of_factor.find_feature(name).unwrap());
-        assert!(heads.clone().all(Feature::learns) && heads.count() == 8);
+        assert!(heads.clone().all(Feature::learns) && heads.clone().count() == 8);
+        let searched = heads.filter_map(|head| head.estimator().map(|_| head.search.grid["C"].as_slice()));
+        assert_eq!(searched.collect::<Vec<_>>(), [&[1.0, 10.0, 100.0][..]; 7], "all heads choose among the same");
         assert_eq!(of_factor.find_feature("era_bert_cls").unwrap().inputs, ["era_bert_cls_rows"]);
         let layers = added(Preset::Layers, Target::Label).unwrap();
         let experiment = layers.find_experiment("layers").unwrap();

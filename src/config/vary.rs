@@ -77,6 +77,7 @@ pub fn put_over(
         .map(|other| varied.iter().find(|varied| varied.name == other.name).unwrap_or(other).clone())
         .collect();
     let feature = varied.swap_remove(0);
+    feature.embeddings.feature_among(&all)?;
     let inputs = inputs_of(&feature, &all)?;
     Ok(VariedFeature { feature, inputs, tokenizer })
 }
@@ -136,11 +137,20 @@ pub(super) fn problems(params: &Params, features: &[Feature], tokenizer: &Tokeni
     for (path, _) in &varied {
         let named = named_feature(path, features).map(|(named, _)| &named.name);
         if let Some(name) = named.filter(|name| !reached.contains(name)) {
-            let message = format!(
-                "experiment {:?}: {name:?} is neither among its features nor among their inputs, so the setting changes nothing; add it to \
-                 one of them",
-                params.name
-            );
+            let begins_with =
+                |feature: &Feature| reached.contains(&&feature.name) && feature.embeddings.feature == *name;
+            let message = match features.iter().any(begins_with) {
+                true => format!(
+                    "experiment {:?}: networks begin with the vectors of {name:?} as the configuration has them, so the setting changes \
+                     nothing; write a feature for each setting and vary \"embeddings.feature\"",
+                    params.name
+                ),
+                false => format!(
+                    "experiment {:?}: {name:?} is neither among its features nor among their inputs, so the setting changes nothing; \
+                     add it to one of them",
+                    params.name
+                ),
+            };
             problems.push(((*path).to_owned(), message));
         }
     }
@@ -281,6 +291,19 @@ mod tests {
         };
         let found = |vary: serde_json::Value| problems(&params(vary), &features, &TokenizerParams::default());
         assert_eq!(found(json!({"bert.lsa.dim": [3, 4], "inputs": [["words"], ["middle"]]})), []);
+        let word_vectors = |name: &str| Feature { name: name.into(), model: Model::Word2vec, ..Feature::default() };
+        let mut network = Feature { name: "top".into(), model: Model::TextCnn, ..Feature::default() };
+        network.embeddings.feature = "early".into();
+        let with_vectors = [network, word_vectors("early"), word_vectors("late"), bert.clone()];
+        let of_network = |vary: serde_json::Value| problems(&params(vary), &with_vectors, &TokenizerParams::default());
+        assert_eq!(of_network(json!({"embeddings.feature": ["early", "late"]})), []);
+        for (vary, words) in [
+            (json!({"embeddings.feature": ["early", "bert"]}), "names no feature with model = word2vec"),
+            (json!({"early.word2vec.dim": [3, 4]}), "vary \"embeddings.feature\""),
+        ] {
+            let found = of_network(vary);
+            assert!(found.len() == 1 && found[0].1.contains(words), "{found:?}");
+        }
         let unreached = found(json!({"bert.lsa.dim": [3, 4], "model": ["ridge", "svm"]}));
         assert!(
             unreached[0].1.contains("\"bert\" is neither among its features nor among their inputs"),

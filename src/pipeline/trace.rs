@@ -217,7 +217,8 @@ impl Tracer {
         traced.into_iter().map(cell).collect()
     }
 
-    /// The values of a document by the features that a reading (from 1) of a factor is made of, taken apart: one for each column.
+    /// The values of a document by the features that a reading (from 1) of a factor is made of, taken apart: one for each column,
+    /// and after those of a model that learns on other features one for each of these.
     pub fn sentences(&self, factor: &str, reading: usize, document: u32, ctx: &Ctx) -> Result<Vec<ExplainedText>> {
         let opened = self.open(factor)?;
         let place = opened.place(document)?;
@@ -238,13 +239,14 @@ impl Tracer {
         let explain = |(feature, column, kept): &(&extract::Feature, Option<String>, Result<Option<KeptRow>>)| {
             let row = kept.as_ref().ok().and_then(Option::as_ref);
             let mut explained = explain(feature, column.as_deref(), &inputs, row, place, ctx)?;
-            if let Err(error) = kept {
-                explained.note.0 += &format!("未能读取保存的特征：{error:#}。");
-                explained.note.1 += &format!(" What is kept of the feature could not be read: {error:#}.");
+            if let (Err(error), Some(first)) = (kept, explained.first_mut()) {
+                first.note.0 += &format!("未能读取保存的特征：{error:#}。");
+                first.note.1 += &format!(" What is kept of the feature could not be read: {error:#}.");
             }
             Ok(explained)
         };
-        columns.iter().map(explain).collect()
+        let explained: Vec<Vec<ExplainedText>> = columns.iter().map(explain).collect::<Result<_>>()?;
+        Ok(explained.concat())
     }
 
     /// The row of a document in the set of a feature.

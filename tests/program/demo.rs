@@ -54,7 +54,7 @@ fn make(scale: &str) -> Made {
 }
 
 impl Made {
-    fn truth(&self) -> Value {
+    pub(crate) fn truth(&self) -> Value {
         disk::read_json(&self.folder.join("data/truth.json")).unwrap()
     }
 

@@ -251,6 +251,50 @@ vary = { "vectors.word2vec.dim" = [10, 20] }
 draws = 200
 "#;
 
+/// A network under the vectors of two features.
+const NETWORK: &str = r#"
+[[feature]]
+name = "early"
+model = "word2vec"
+vintages = { min_train_documents = 200, refit_days = 182 }
+word2vec = { dim = 8, epochs = 1 }
+
+[[feature]]
+name = "late"
+model = "glove"
+vintages = { min_train_documents = 200, refit_days = 182 }
+glove = { dim = 8, epochs = 1 }
+
+[[feature]]
+name = "network"
+model = "textcnn"
+kinds = ["report"]
+embeddings = { feature = "early" }
+walk_forward = { train_days = 200, test_days = 200, min_train_rows = 50 }
+textnet = { widths = [3], maps = 4, max_tokens = 32, fit = { epochs = 1 } }
+
+[[experiment]]
+name = "begun"
+target = "factor"
+features = ["network"]
+vary = { "embeddings.feature" = ["early", "late"] }
+draws = 200
+"#;
+
+#[test]
+fn networks_are_compared_by_the_vectors_that_they_begin_with() {
+    let copy = third().copy();
+    let config = copy.path().join("workbench.toml");
+    let plain = fs::read_to_string(&config).unwrap();
+    fs::write(&config, plain + NETWORK).unwrap();
+    let json = run(copy.path(), &["experiment", "--headless", "--name", "begun"]).finished();
+    let found = &json["experiments"][0];
+    let [early, late] = ["early", "late"].map(|name| figure(found, &format!("feature={name}")));
+    assert!(early.is_finite() && late.is_finite() && early != late, "{found:#}");
+    let again = run(copy.path(), &["experiment", "--headless", "--name", "begun"]).finished();
+    assert_eq!((stages_of(&again, "network"), &again["experiments"][0]["cells"]), (0, &found["cells"]));
+}
+
 #[test]
 fn heads_over_other_features_are_compared_and_a_cell_without_data_is_skipped() {
     let copy = third().copy();

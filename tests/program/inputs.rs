@@ -75,7 +75,8 @@ fn a_head_on_other_features_makes_a_factor_and_is_explained_by_them() {
         let traced = run(copy.path(), &flags).finished();
         let document = traced["readings"][0]["documents"][0]["doc_id"].as_str().unwrap();
         let flags = [&flags[..], &["--document", document]].concat();
-        let explained = &run(copy.path(), &flags).finished()["sentences"][0].clone();
+        let texts = run(copy.path(), &flags).finished()["sentences"].clone();
+        let explained = &texts[0];
         let inputs = explained["inputs"].as_array().unwrap();
         assert!(inputs.iter().any(|input| input["input"].as_str().unwrap().starts_with("tone.")), "{explained:#}");
         let number = |value: &serde_json::Value| value.as_f64().unwrap();
@@ -84,6 +85,15 @@ fn a_head_on_other_features_makes_a_factor_and_is_explained_by_them() {
         let rest = number(&explained["score"]) - number(&explained["intercept"]) - sum;
         assert!((rest - number(&explained["rest"])).abs() < 1e-9, "{explained:#}");
         assert!(rest.abs() < 1e-6 || name == "trees", "{explained:#}");
+        // The score of the head goes on down to the sentences of each input.
+        let below = &texts.as_array().unwrap()[1..];
+        let inputs: Vec<&str> = below.iter().map(|text| text["feature"].as_str().unwrap()).collect();
+        assert_eq!(inputs, if name == "head" { &["new", "tone"][..] } else { &["tone"] });
+        let tone = &below[inputs.len() - 1];
+        assert_eq!((tone["of"].as_str(), tone["by"].as_str()), (Some(&*format!("{name}.score")), Some("omission")));
+        assert!((number(&tone["score"]) - number(&explained["kept"])).abs() < 1e-4, "{tone:#}");
+        let lost = tone["sentences"].as_array().unwrap().iter().map(|sentence| number(&sentence["value"]));
+        assert!(lost.clone().count() > 1 && lost.clone().all(f64::is_finite), "{tone:#}");
     }
 }
 

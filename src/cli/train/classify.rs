@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{ArgGroup, Args, Command, Id};
 
 use super::{Files, Terms};
 use crate::cli::Onnx;
@@ -41,8 +41,9 @@ pub struct Learner {
     pub one_se: bool,
 }
 
-/// Flags of a head: a model on the vectors of another.
+/// Flags of a head: a model on the vectors of another. Those of contextual models say how that other reads texts.
 #[derive(Clone, Debug, Args)]
+#[command(group(ArgGroup::new("contextual").multiple(true).args(contextual_flags()).requires("model")))]
 pub struct OnEncoder {
     /// Fit on the vectors that this model gives the texts, not on their terms: the folder or .onnx file of a contextual model, or any model
     /// file with dense rows, such as lsa or word2vec. The output is a head, which names this model and needs it later.
@@ -50,6 +51,10 @@ pub struct OnEncoder {
     pub model: Option<PathBuf>,
     #[command(flatten)]
     pub onnx: Onnx,
+}
+
+fn contextual_flags() -> Vec<Id> {
+    Onnx::augment_args(Command::new("")).get_arguments().map(|flag| flag.get_id().clone()).collect()
 }
 
 /// Flags of models that tell classes apart.

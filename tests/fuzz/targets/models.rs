@@ -1,6 +1,7 @@
 //! Model files of any kind: a file whose sections have their right keys and the wrong content is refused, or works.
 //!
-//! A changed section would be stopped by its key. So keys are made right first, as whoever forges a file would.
+//! A changed section would be stopped by its key. So keys are made right first, as whoever forges a file would. The encoder that the seed
+//! `head` names lies beside the file.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -10,6 +11,9 @@ use inkstone_models::{ModelFile, ModelHeader, write_model};
 use serde_json::Value;
 
 use super::{ctx, with_file};
+
+/// The encoder of the seed `head`.
+const ENCODER: &[u8] = include_bytes!("../seeds/models/lsa");
 
 pub(super) fn check(bytes: &[u8]) {
     with_file("m.model", bytes, |path| {
@@ -21,6 +25,7 @@ pub(super) fn check(bytes: &[u8]) {
         let sections: Vec<(&str, &[u8])> = sections.iter().map(|(name, bytes)| (name.as_str(), *bytes)).collect();
         write_model(path, &header, &sections).expect("any sections can be written");
         ModelFile::open(path).and_then(|file| file.verify()).expect("a model that was written is whole");
+        std::fs::write(path.with_file_name("encoder.model"), ENCODER).expect("a file in a temporary folder");
         let Ok((model, _)) = open_model(path, None, None, Path::new("."), ctx()) else { return };
         let lines = ["公司 净利润 同比 增长 三成", ""].map(|text| Line { text: text.into(), ..Line::default() });
         // A model may be of a kind that has none of these, which is an error and no panic.

@@ -260,6 +260,12 @@ fn what_gives_no_vectors_is_no_encoder() {
         ("logistic", &["--model", "lsa.model", "--no-hmm"]),
         ("svm", &["--model", "lsa.model", "--mode", "char"]),
         ("boosted", &["--model", "lsa.model", "--ngram-range", "1,2"]),
+        // Without a model there is nothing that the flags of contextual models could change.
+        ("logistic", &["--pooling", "cls"]),
+        ("svm", &["--layers", "last:4"]),
+        ("boosted", &["--normalise"]),
+        ("mlp", &["--truncation", "head:64"]),
+        ("ridge", &["--device", "cpu"]),
     ] {
         let ran = train(here, method, flags, &[]);
         assert_eq!(ran.code, Some(2), "{method} {flags:?}: {}", ran.stderr);

@@ -111,16 +111,11 @@ pub(super) struct InputRows {
     pub(super) inputs: Vec<InputMeta>,
     /// `feature.column` of each dense column.
     pub(super) columns: Vec<String>,
+    /// Of each input the places of its columns among those of its feature; none of sparse rows, which are taken as they are.
+    pub(super) places: Vec<Option<Vec<usize>>>,
     pub(super) dense: Option<DenseRows>,
     /// Sparse inputs with the numbers of their features in `inputs`.
     pub(super) sparse: Vec<(usize, Csr)>,
-}
-
-/// One input and the columns that are taken of its rows.
-struct OpenInput<'s> {
-    set: Set<'s>,
-    /// Places of the columns; none of sparse rows, which are taken as they are.
-    columns: Option<Vec<usize>>,
 }
 
 impl InputRows {
@@ -165,7 +160,8 @@ impl InputRows {
                 columns: columns.as_ref().map(Vec::len),
                 times: ModelTimes::read(set.header())?,
             });
-            open.push(OpenInput { set, columns });
+            found.places.push(columns);
+            open.push(set);
         }
         let has_row = found.take_rows(&open, drops_empty, inputs, places, ctx)?;
         Ok((found, has_row))
@@ -174,7 +170,7 @@ impl InputRows {
     /// Takes the rows of all documents, part by part; if `drops_empty`, not of those without a value.
     fn take_rows(
         &mut self,
-        open: &[OpenInput<'_>],
+        open: &[Set<'_>],
         drops_empty: bool,
         inputs: &Inputs<'_>,
         places: &[(usize, usize)],
@@ -186,9 +182,9 @@ impl InputRows {
         }
         let folder = inputs.clean.folder();
         let mut dense = SpilledDense::within(folder)?;
-        let sparse = open.iter().filter(|input| input.columns.is_none());
+        let sparse = self.places.iter().filter(|columns| columns.is_none());
         let mut sparse: Vec<SpilledCsr> = sparse.map(|_| SpilledCsr::within(folder)).collect::<Result<_>>()?;
-        let mut batches: Vec<_> = open.iter().map(|input| input.set.batches()).collect();
+        let mut batches: Vec<_> = open.iter().map(Set::batches).collect();
         let (mut document, mut row) = (0, Vec::with_capacity(self.columns.len()));
         for part in 0..inputs.clean.files()?.len() {
             ctx.check()?;
@@ -200,8 +196,8 @@ impl InputRows {
             while let Some(&(_, at)) = places.get(document).filter(|place| place.0 == part) {
                 row.clear();
                 let mut is_empty = true;
-                for (input, rows) in open.iter().zip(&rows) {
-                    match (&rows.values, &input.columns) {
+                for (columns, rows) in self.places.iter().zip(&rows) {
+                    match (&rows.values, columns) {
                         (Values::Dense { dim, data }, Some(columns)) => {
                             row.extend(columns.iter().map(|column| data[at * dim + column]));
                         }
@@ -215,7 +211,7 @@ impl InputRows {
                     if !row.is_empty() {
                         dense.push_row(&row)?;
                     }
-                    let blocks = open.iter().zip(&rows).filter(|(input, _)| input.columns.is_none());
+                    let blocks = self.places.iter().zip(&rows).filter(|(columns, _)| columns.is_none());
                     for ((_, rows), block) in blocks.zip(&mut sparse) {
                         block.push_row(rows.sparse_row(at))?;
                     }
@@ -226,7 +222,7 @@ impl InputRows {
         if !self.columns.is_empty() {
             self.dense = Some(dense.finish()?);
         }
-        let numbers = (0..open.len()).filter(|&number| open[number].columns.is_none());
+        let numbers = (0..open.len()).filter(|&number| self.places[number].is_none());
         self.sparse =
             numbers.zip(sparse).map(|(number, block)| Ok((number, block.finish()?))).collect::<Result<_>>()?;
         Ok(has_row)
@@ -280,12 +276,13 @@ mod tests {
     use chrono::{Days, NaiveDate, NaiveDateTime};
 
     use super::*;
-    use crate::extract::Model;
-    use crate::extract::Target;
     use crate::extract::tests::Corpus;
+    use crate::extract::{Model, Target, VintageParams};
     use inkstone_base::data::Kind;
     use inkstone_market::Market;
-    use inkstone_models::{FoldReport, LabelForm, Measure, Search, WalkForward};
+    use inkstone_models::{FoldReport, LabelForm, Measure, Search, SvdParams, WalkForward, Word2vecParams, WordLimits};
+    use inkstone_onnx::OnnxParams;
+    use inkstone_onnx::testing::{graph, has_library};
     use inkstone_text::DfLimit;
 
     fn feature(name: &str, inputs: &[&str]) -> Feature {
@@ -388,6 +385,36 @@ mod tests {
                 let bits = |scores: &[f32]| scores.iter().map(|score| score.to_bits()).collect::<Vec<_>>();
                 assert_eq!(bits(&torn[..60]), bits(&intact[..60]), "{model:?} on {inputs:?}");
                 assert_ne!(bits(&torn[60..]), bits(&intact[60..]));
+            }
+        }
+    }
+
+    #[test]
+    fn later_days_change_no_score_of_a_head_on_an_encoder() {
+        let onnx = OnnxParams { model: graph("bert"), fitted_until: Some(day(0)), ..OnnxParams::default() };
+        let bert = Feature { model: Model::Onnx, onnx, ..feature("bert", &[]) };
+        let lsa = Feature {
+            model: Model::Lsa,
+            fit_until: Some(day(30)),
+            lsa: SvdParams { dim: 2, ..SvdParams::default() },
+            ..feature("lsa", &[])
+        };
+        let word2vec = Feature {
+            model: Model::Word2vec,
+            vintages: VintageParams { refit_days: 14, min_train_documents: 20, ..VintageParams::default() },
+            words: WordLimits { min_count: 1, ..WordLimits::default() },
+            word2vec: Word2vecParams { dim: 4, ..Word2vecParams::default() },
+            ..feature("word2vec", &[])
+        };
+        let bits = |scores: &[f32]| scores.iter().map(|score| score.to_bits()).collect::<Vec<_>>();
+        for encoder in [lsa, word2vec].into_iter().chain(has_library().then_some(bert)) {
+            for model in [Model::Ridge, Model::Boosted] {
+                let features = [encoder.clone(), learned(model, &[&encoder.name])];
+                let (intact, _) = scores(&mut corpus(DAYS), &features);
+                let (torn, _) = scores(&mut corpus(70), &features);
+                assert!(intact[60..].iter().all(|score| score.is_finite()), "{} {intact:?}", encoder.name);
+                assert_eq!(bits(&torn[..70]), bits(&intact[..70]), "{model:?} on {}", encoder.name);
+                assert_ne!(bits(&torn[70..]), bits(&intact[70..]));
             }
         }
     }

@@ -22,10 +22,7 @@ pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &C
     let dim = feature.columns().len();
     let params = SetParams::of_words(&reader).with("lexicon", lexicon.key());
     let writer = store.writer(&params.spec(feature, RowKind::Dense { dim }, lexicon.fitted_until()))?;
-    let tone = |text: &str, row: &mut [f32]| {
-        let tone = lexicon.tone(&Lexicon::tokens(text, &reader.segmenter));
-        row.copy_from_slice(&[tone.tone, tone.positive, tone.negative, tone.tokens as f32]);
-    };
+    let tone = |text: &str, row: &mut [f32]| tone_row(&lexicon, text, &reader.segmenter, row);
     let rows = |documents: &[_]| dense_rows(&reader, documents, dim, tone);
     let (order, kept) = write_parts(&reader, &writer, false, &mut report, rows)?;
     report.fact("lexicon_words", lexicon.size());
@@ -34,6 +31,12 @@ pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &C
         report.fact("lists", lexicon.lists());
     }
     finish(writer, &order, &SetMeta::of_columns(feature.columns()), report)
+}
+
+/// Sets the row of a text.
+pub(super) fn tone_row(lexicon: &Lexicon, text: &str, segmenter: &Segmenter, row: &mut [f32]) {
+    let tone = lexicon.tone(&Lexicon::tokens(text, segmenter));
+    row.copy_from_slice(&[tone.tone, tone.positive, tone.negative, tone.tokens as f32]);
 }
 
 /// The lexicon of a feature, and the segmenter that knows its words.

@@ -19,8 +19,7 @@ pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &C
     let mut report = Report::new(&feature.name);
     feature.tfidf.check()?;
     let reader = CorpusReader::new(feature, inputs, ctx)?;
-    let analyzer = Analyzer::new(&feature.tfidf, Some(reader.segmenter.clone()))?;
-    let model = decompose(fit(&reader, &analyzer)?, &reader, &analyzer)?;
+    let (model, analyzer) = fitted(&reader)?;
     let params = SetParams::of_corpus(&reader).with("seed", ctx.seed());
     let writer = store.writer(&params.spec(feature, RowKind::Dense { dim: model.dim() }, model.fitted_until()))?;
     let rows = |documents: &[_]| project(documents, &model, &analyzer, ctx);
@@ -30,6 +29,12 @@ pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &C
     report.fact("fitted_until", model.fitted_until());
     let singular_values = Some(model.singular_values().to_vec());
     finish(writer, &order, &SetMeta { singular_values, ..SetMeta::of_columns(feature.columns()) }, report)
+}
+
+/// The first two passes: the model, and the analyzer of its texts.
+pub(super) fn fitted(reader: &CorpusReader<'_>) -> Result<(Lsa, Analyzer)> {
+    let analyzer = Analyzer::new(&reader.feature.tfidf, Some(reader.segmenter.clone()))?;
+    Ok((decompose(fit(reader, &analyzer)?, reader, &analyzer)?, analyzer))
 }
 
 /// The second pass: the rows of the documents that count, which wait in memory or in a scratch file beside the corpus.

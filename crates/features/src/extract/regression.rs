@@ -7,7 +7,7 @@ use chrono::NaiveDate;
 use rustc_hash::FxHashMap;
 
 use super::counts::{TermNumbers, analyzer, terms_of};
-use super::inputs::{InputFeature, InputRows};
+use super::inputs::{InputFeature, InputMeta, InputRows};
 use super::reading::{CorpusReader, ReadDocument};
 use super::samples::{SampledCorpus, fit_folds, score_rows};
 use super::set::{SetMeta, SetParams, finish};
@@ -15,7 +15,8 @@ use super::{Feature, Inputs};
 use inkstone_base::data::{Key, Report};
 use inkstone_base::job::Ctx;
 use inkstone_models::{
-    Csr, FoldCounts, FoldReport, InputColumn, Search, SpilledCsr, StackedRows, TextRegression, fit_fold, fit_predict,
+    Csr, DenseRows, FoldCounts, FoldReport, InputColumn, Search, SpilledCsr, StackedRows, TextModel, TextRegression,
+    fit_fold, fit_predict,
 };
 use inkstone_store::Store;
 
@@ -130,14 +131,30 @@ pub(super) struct Refitted {
     pub(super) words: Vec<(String, f64)>,
     /// Columns of other features and their parts of the score, the largest first; sparse rows as a whole.
     pub(super) inputs: Vec<(String, f64)>,
+    /// Columns of sparse inputs and their parts of the score: number of the input, column, part.
+    pub(super) sparse: Vec<(usize, u32, f64)>,
+}
+
+/// The fold that scored a document, fitted once more on the same samples.
+pub(super) struct RefittedFold<'r> {
+    feature: &'r Feature,
+    ctx: &'r Ctx,
+    learned: LearnedSamples,
+    model: TextModel,
+    /// Number of the document among the samples.
+    number: usize,
     /// First and last day that the fold tests.
     pub(super) test: (NaiveDate, NaiveDate),
 }
 
-/// Fits the fold that scored the document in this part and row once more, on the same samples, and takes its score apart. None where no
-/// fold scored the document. A fold among `kept` that searched is not made to search again. Reads the corpus once.
-pub(super) fn refit(reader: &CorpusReader<'_>, place: (usize, usize), kept: &[FoldReport]) -> Result<Option<Refitted>> {
-    let CorpusReader { feature, inputs, ctx, .. } = reader;
+/// Fits the fold that scored the document in this part and row once more, on the same samples. None where no fold scored the document. A
+/// fold among `kept` that searched is not made to search again. Reads the corpus once.
+pub(super) fn refit<'r>(
+    reader: &CorpusReader<'r>,
+    place: (usize, usize),
+    kept: &[FoldReport],
+) -> Result<Option<RefittedFold<'r>>> {
+    let CorpusReader { feature, inputs, ctx, .. } = *reader;
     let dates = inputs.market(feature)?.dates();
     let learned = LearnedSamples::read(reader, &mut Report::new(&feature.name))?;
     let sampled = &learned.counted.sampled;
@@ -155,28 +172,82 @@ pub(super) fn refit(reader: &CorpusReader<'_>, place: (usize, usize), kept: &[Fo
             settled.search = Search::default();
         }
         let model = fit_fold(&sampled.samples, &rows, dates, &feature.walk_forward, fold, &settled, ctx)?;
-        let Some(model) = model else { continue };
+        if let Some(model) = model {
+            return Ok(Some(RefittedFold { feature, ctx, learned, model, number, test }));
+        }
+    }
+    Ok(None)
+}
+
+impl RefittedFold<'_> {
+    /// Takes the score of the document apart.
+    pub(super) fn explain(&self) -> Result<Refitted> {
+        let RefittedFold { feature, ctx, learned, model, number, .. } = self;
+        let rows = learned.rows(feature, ctx);
         let (score, (intercept, parts)) =
-            ctx.install(|| anyhow::Ok((model.score(&rows, number)?, model.explain(&rows, number)?)))?;
+            ctx.install(|| anyhow::Ok((model.score(&rows, *number)?, model.explain(&rows, *number)?)))?;
         let names = learned.counted.words_by_id();
-        let (mut words, mut columns) = (Vec::new(), BTreeMap::<String, f64>::new());
+        let (mut words, mut sparse, mut columns) = (Vec::new(), Vec::new(), BTreeMap::<String, f64>::new());
         for (column, part) in parts {
             match column {
                 InputColumn::Term(id) => words.push((names[id as usize].to_owned(), part)),
                 InputColumn::Dense(column) => {
                     *columns.entry(learned.inputs.columns[column as usize].clone()).or_default() += part;
                 }
-                InputColumn::Sparse { block, .. } => {
+                InputColumn::Sparse { block, column } => {
                     let input = learned.inputs.sparse[block].0;
                     *columns.entry(learned.inputs.inputs[input].name.clone()).or_default() += part;
+                    sparse.push((input, column, part));
                 }
             }
         }
         let mut inputs: Vec<(String, f64)> = columns.into_iter().filter(|(_, part)| *part != 0.0).collect();
         inputs.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()));
-        return Ok(Some(Refitted { score, intercept, words, inputs, test }));
+        Ok(Refitted { score, intercept, words, inputs, sparse })
     }
-    Ok(None)
+
+    /// True if a score is a weighted sum of columns.
+    pub(super) fn is_linear(&self) -> bool {
+        self.model.estimator.linear().is_some()
+    }
+
+    /// The inputs of the fold.
+    pub(super) fn inputs(&self) -> &[InputMeta] {
+        &self.learned.inputs.inputs
+    }
+
+    /// The scores of the document, if a feature that the model learns on gave it each of these rows `[rows, dim]`, all columns of the feature.
+    pub(super) fn scores_with(&self, input_feature: &str, rows: &[f32], dim: usize) -> Result<Vec<f64>> {
+        let RefittedFold { feature, ctx, learned: LearnedSamples { counted, inputs }, model, number, .. } = self;
+        let row_alone = |block: &Csr| {
+            let mut alone = Csr::new(block.cols());
+            alone.push_row(block.row(*number).iter());
+            alone
+        };
+        let counts = feature.learns_on_words().then(|| row_alone(&counted.counts));
+        let sparse: Vec<Csr> = inputs.sparse.iter().map(|(_, block)| row_alone(block)).collect();
+        let dense = inputs.dense.as_ref().map_or(&[][..], |dense| dense.row(*number));
+        let score = |row: &[f32]| {
+            let (mut changed, mut first) = (dense.to_vec(), 0);
+            for (input, places) in feature.input_features().zip(&inputs.places) {
+                let Some(places) = places else { continue };
+                if input.feature == input_feature {
+                    changed[first..][..places.len()].iter_mut().zip(places).for_each(|(value, &at)| *value = row[at]);
+                }
+                first += places.len();
+            }
+            let dense = DenseRows::new(changed.len().max(1), changed)?;
+            let (titles, params) = (&counted.titles, &feature.tfidf);
+            let stacked = StackedRows {
+                counts: counts.as_ref().map(|counts| FoldCounts { counts, titles, params, ctx }),
+                sparse: sparse.iter().collect(),
+                dense: (!inputs.columns.is_empty()).then_some(&dense),
+            };
+            ctx.check()?;
+            ctx.install(|| model.score(&stacked, 0))
+        };
+        rows.chunks(dim).map(score).collect()
+    }
 }
 
 fn regression_of(feature: &Feature) -> Result<TextRegression> {

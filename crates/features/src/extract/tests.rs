@@ -221,7 +221,10 @@ fn what_is_far_from_events_is_counted_and_has_no_row() {
     let header = corpus.store.set(&corpus.run(&words).0).unwrap().unwrap().header().clone();
     let words = header.meta["vocabulary"].to_string();
     assert!(words.contains("立案") && !words.contains("天气") && !words.contains("中标"), "{words}");
-    let found = corpus.with(None, |inputs| explain(&after_news(), None, inputs, None, (0, 0), &corpus.ctx)).unwrap();
+    let found = corpus
+        .with(None, |inputs| explain(&after_news(), None, inputs, None, (0, 0), &corpus.ctx))
+        .unwrap()
+        .swap_remove(0);
     assert!(
         found.note.1.contains("source news has no event") && found.note.0.contains("来源 news"),
         "{:?}",

@@ -60,6 +60,12 @@ pub trait Fitted: Send + Sync {
     /// The part of each token in a document's score; `of` names the class or component, where there are several.
     fn explain(&self, line: &Line<'_>, of: Option<&str>) -> Result<Explanation>;
 
+    /// The part of each different word in the dense row of a document, `[columns]`; they sum to the row. None where a row is no sum over
+    /// words.
+    fn word_parts(&self, _line: &Line<'_>) -> Option<Vec<(String, Vec<f32>)>> {
+        None
+    }
+
     /// True if [`Fitted::explain`] leaves out sentences and scores the rest, as the model reads a text as a whole.
     fn explains_by_omission(&self) -> bool {
         false

@@ -96,6 +96,11 @@ impl Fitted for Opened<Lsa, Analyzer> {
         self.model.explain(&self.cutter, fields(line), of)
     }
 
+    fn word_parts(&self, line: &Line<'_>) -> Option<Vec<(String, Vec<f32>)>> {
+        let parts = self.model.parts(&self.cutter, fields(line)).into_iter();
+        Some(parts.map(|(term, part)| (term.to_owned(), part)).collect())
+    }
+
     fn words(&self) -> Option<WordRows<'_>> {
         let vectors = Cow::Owned(self.model.words());
         Some(WordRows { words: self.model.vectorizer().terms(), vectors, dim: self.model.dim() })

@@ -68,6 +68,12 @@ impl Fitted for Opened<Pooling> {
         Ok(self.cutter.with_terms(line, |terms| self.model.explain(terms, component)))
     }
 
+    fn word_parts(&self, line: &Line<'_>) -> Option<Vec<(String, Vec<f32>)>> {
+        self.cutter.with_terms(line, |terms| {
+            Some(self.model.parts(terms)?.into_iter().map(|(word, part)| (word.to_owned(), part)).collect())
+        })
+    }
+
     fn evaluate(&self, lines: &mut Lines, params: &EvalParams, ctx: &Ctx) -> Result<(Figures, Report)> {
         params.no_table(KIND)?;
         coverage(lines, ctx, |line| {

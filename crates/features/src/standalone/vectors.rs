@@ -51,6 +51,12 @@ impl Fitted for Opened<WordVectors> {
         Ok(self.cutter.with_terms(line, |terms| self.model.explain(terms, component)))
     }
 
+    fn word_parts(&self, line: &Line<'_>) -> Option<Vec<(String, Vec<f32>)>> {
+        self.cutter.with_terms(line, |terms| {
+            Some(self.model.parts(terms).into_iter().map(|(word, part)| (word.to_owned(), part)).collect())
+        })
+    }
+
     fn words(&self) -> Option<WordRows<'_>> {
         let vectors = Cow::Borrowed(self.model.values());
         Some(WordRows { words: self.model.words(), vectors, dim: self.model.dim() })

@@ -45,6 +45,15 @@ impl Lsa {
         Ok(explanation.largest_first())
     }
 
+    /// The part of each term in a document's point, `[dim]`: they sum to the point.
+    pub fn parts(&self, analyzer: &Analyzer, fields: Fields<'_>) -> Vec<(&str, Vec<f32>)> {
+        let part = |(column, weight): (u32, f32)| {
+            let loadings = &self.right[column as usize * self.dim()..][..self.dim()];
+            (&*self.vectorizer.terms()[column as usize], loadings.iter().map(|loading| weight * loading).collect())
+        };
+        self.vectorizer.transform(analyzer, fields).into_iter().map(part).collect()
+    }
+
     fn component(&self, name: &str) -> Result<usize> {
         let number = name.strip_prefix('c').unwrap_or(name).parse::<usize>().ok();
         number

@@ -183,6 +183,11 @@ mod tests {
             assert_eq!(part.value, part.detail[0].1 * part.detail[1].1, "weight times loading");
             assert_eq!(explained.of.as_deref(), Some(name.as_str()));
         }
+        let parts = model.parts(&analyzer, fields);
+        for i in 0..3 {
+            let sum: f32 = parts.iter().map(|(_, part)| part[i]).sum();
+            assert!((sum - point[i]).abs() < 1e-6, "{parts:?}");
+        }
         // Without a name it is the component that the document lies farthest out on.
         let farthest = (0..3).max_by(|&a, &b| point[a].abs().total_cmp(&point[b].abs())).unwrap();
         let explained = model.explain(&analyzer, fields, None).unwrap();

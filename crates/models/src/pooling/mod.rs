@@ -167,19 +167,46 @@ impl Pooling {
         self.row_of(tokens.iter().filter_map(|token| self.vectors.number(token)))
     }
 
+    /// The part of each different word in a document's row, `[dim]`: they sum to the row. None where the largest values are taken, which
+    /// are no sum.
+    pub fn parts(&self, tokens: &[&str]) -> Option<Vec<(&str, Vec<f32>)>> {
+        if self.params.form == PoolingForm::Max {
+            return None;
+        }
+        let words = self.sorted(tokens);
+        let total = self.total(&words);
+        let part = |run: &[u32]| {
+            let share = run.len() as f64 * f64::from(self.weights[run[0] as usize]) / total;
+            let mut part: Vec<f64> = self.vectors.row(run[0]).iter().map(|&v| share * f64::from(v)).collect();
+            self.take_off(&mut part);
+            (&*self.vectors.words()[run[0] as usize], part.into_iter().map(|v| v as f32).collect())
+        };
+        Some(words.chunk_by(|a, b| a == b).map(part).collect())
+    }
+
+    /// The places of the known words, ascending.
+    fn sorted(&self, tokens: &[&str]) -> Vec<u32> {
+        let mut words: Vec<u32> = tokens.iter().filter_map(|token| self.vectors.number(token)).collect();
+        words.sort_unstable();
+        words
+    }
+
+    /// What a sum over these words is divided by: SIF divides by their number, the others by their weights.
+    fn total(&self, words: &[u32]) -> f64 {
+        match self.params.form {
+            PoolingForm::Sif => words.len() as f64,
+            _ => words.iter().map(|&word| f64::from(self.weights[word as usize])).sum(),
+        }
+    }
+
     /// The contribution of each word to a component (from 0; default: the one that the document lies farthest out on), the largest first.
     /// The common part that is taken off is the intercept.
     pub fn explain(&self, tokens: &[&str], of: Option<usize>) -> Explanation {
         let row = self.row(tokens);
         let farthest = || (0..row.len()).rev().max_by(|&a, &b| row[a].abs().total_cmp(&row[b].abs())).unwrap_or(0);
         let component = of.unwrap_or_else(farthest);
-        let mut words: Vec<u32> = tokens.iter().filter_map(|token| self.vectors.number(token)).collect();
-        words.sort_unstable();
-        let form = self.params.form;
-        let total: f64 = match form {
-            PoolingForm::Tfidf => words.iter().map(|&word| f64::from(self.weights[word as usize])).sum(),
-            _ => words.len() as f64,
-        };
+        let words = self.sorted(tokens);
+        let (form, total) = (self.params.form, self.total(&words));
         let part = |run: &[u32]| {
             let coordinate = f64::from(self.vectors.row(run[0])[component]);
             let (count, weight) = (run.len() as f64, f64::from(self.weights[run[0] as usize]));

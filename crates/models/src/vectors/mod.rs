@@ -107,14 +107,31 @@ impl WordVectors {
         sum.into_iter().map(|sum| (sum / f64::from(known.max(1))) as f32).collect()
     }
 
+    /// The part of each different word in [`WordVectors::mean`], `[dim]`: they sum to it.
+    pub fn parts(&self, tokens: &[&str]) -> Vec<(&str, Vec<f32>)> {
+        let numbers = self.sorted(tokens);
+        let part = |run: &[u32]| {
+            let share = run.len() as f64 / numbers.len() as f64;
+            let row = self.row(run[0]).iter().map(|&v| (share * f64::from(v)) as f32);
+            (&*self.words[run[0] as usize], row.collect())
+        };
+        numbers.chunk_by(|a, b| a == b).map(part).collect()
+    }
+
+    /// The numbers of the known words, ascending.
+    fn sorted(&self, tokens: &[&str]) -> Vec<u32> {
+        let mut numbers: Vec<u32> = tokens.iter().filter_map(|token| self.number(token)).collect();
+        numbers.sort_unstable();
+        numbers
+    }
+
     /// The contribution of each word to a component (from 0; default: the one that the document lies farthest out on) of
     /// [`WordVectors::mean`], the largest first.
     pub fn explain(&self, tokens: &[&str], of: Option<usize>) -> Explanation {
-        let mut numbers: Vec<u32> = tokens.iter().filter_map(|token| self.number(token)).collect();
+        let numbers = self.sorted(tokens);
         let mean = self.mean(tokens);
         let farthest = || (0..self.dim).rev().max_by(|&a, &b| mean[a].abs().total_cmp(&mean[b].abs())).unwrap_or(0);
         let component = of.unwrap_or_else(farthest);
-        numbers.sort_unstable();
         let n = numbers.len().max(1) as f64;
         let part = |run: &[u32]| {
             let (count, coordinate) = (run.len() as f64, f64::from(self.row(run[0])[component]));

@@ -9,9 +9,12 @@
 //! | `onnx` | each sentence is left out and the rest is scored: what the score loses |
 //! | all others | not at all; the note says so |
 //!
+//! Of a model that learns on the rows of other features the texts of these features are taken apart, too (`inputs`).
+//!
 //! The explanation is of the text as the model read it: names masked, cut by the feature's strategy. Where the score that was
 //! found differs from the one that is kept, the note says so.
 
+mod inputs;
 mod occlusion;
 mod words;
 
@@ -47,7 +50,11 @@ pub enum ExplainedBy {
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ExplainedText {
     pub feature: String,
+    /// Empty for the text of an input.
     pub column: String,
+    /// For the text of a feature that another one learns on: `feature.column` of that other, whose score is taken apart.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub of: String,
     /// Name of the model in the configuration.
     pub model: String,
     /// How the value was taken apart.
@@ -129,7 +136,8 @@ fn pairs<S: Serializer>(places: &[Range<usize>], serializer: S) -> Result<S::Ok,
 }
 
 /// Takes apart the value that column `column` (none: the first) of a feature has for the document in this part and row. `kept` is
-/// its row in the feature's set; without it only models that need no kept fold are explained.
+/// its row in the feature's set; without it only models that need no kept fold are explained. After the feature's own text come those of
+/// the features that it learns on.
 pub fn explain(
     feature: &Feature,
     column: Option<&str>,
@@ -137,7 +145,7 @@ pub fn explain(
     kept: Option<&KeptRow>,
     place: (usize, usize),
     ctx: &Ctx,
-) -> Result<ExplainedText> {
+) -> Result<Vec<ExplainedText>> {
     let columns = kept.map_or_else(|| feature.columns(), |kept| kept.columns.clone());
     let column = column.map_or_else(|| columns.first().cloned().unwrap_or_default(), str::to_owned);
     let explainer = feature.model.entry().explained_by;
@@ -158,25 +166,12 @@ pub fn explain(
     let reader = CorpusReader::with_segmenter(feature, inputs, segmenter, ctx)?;
     let document = reader.document(place)?;
     let mut explained = ExplainedText {
-        feature: feature.name.clone(),
-        model: serde_json::to_value(feature.model)?.as_str().unwrap_or_default().to_owned(),
-        score: f64::NAN,
         kept: kept.map_or(f64::NAN, |kept| kept.value(&column)),
         column,
-        ..ExplainedText::default()
+        ..ExplainedText::new(feature)
     };
-    let Some(text) = document.text.as_deref() else {
-        explained.note = match document.shut_out {
-            Some(reason) => shut_out(reason, feature),
-            None => (
-                "这篇文档不在该特征读取的类型之内，或截断后没有内容。".into(),
-                "The feature does not read documents of this kind, or its strategy keeps nothing of this one.".into(),
-            ),
-        };
-        return Ok(explained);
-    };
-    let texts = SplitText { text, title: document.title, ranges: sentences(text) };
-    explained.sentences = texts.plain();
+    let Some(texts) = explained.read(&document, feature) else { return Ok(vec![explained]) };
+    let mut below = Vec::new();
     match explainer {
         Explainer::ToneWords => {
             let lexicon = lexicon.context("a lexicon was opened")?;
@@ -191,7 +186,7 @@ pub fn explain(
         }
         Explainer::RefittedFold => {
             let folds = kept.map_or(&[][..], |kept| &kept.folds);
-            words::refitted(&reader, place, folds, &document, &texts, &mut explained)?;
+            below = words::refitted(&reader, place, folds, &document, &texts, &mut explained)?;
         }
         Explainer::LeftOutSentences => occlusion::run(&reader, &document, &texts, &mut explained)?,
         Explainer::None => {
@@ -204,12 +199,10 @@ pub fn explain(
             );
         }
     }
-    if text.contains(MASKED) {
-        explained.note.0 += &format!("{MASKED} 处是遮盖的公司名。");
-        explained.note.1 += &format!(" {MASKED} stands where a company's name is masked.");
-    }
+    explained.note_mask(texts.text);
     explained.check();
-    Ok(explained)
+    below.insert(0, explained);
+    Ok(below)
 }
 
 /// Why the gate of a feature does not admit a document: Chinese, English.
@@ -258,6 +251,43 @@ impl KeptRow {
 }
 
 impl ExplainedText {
+    /// The text of a feature, of which nothing is known yet.
+    fn new(feature: &Feature) -> ExplainedText {
+        let model = serde_json::to_value(feature.model).ok();
+        ExplainedText {
+            feature: feature.name.clone(),
+            model: model.as_ref().and_then(|name| name.as_str()).unwrap_or_default().to_owned(),
+            score: f64::NAN,
+            kept: f64::NAN,
+            ..ExplainedText::default()
+        }
+    }
+
+    /// Takes the sentences of the document as the feature reads it; where it does not read it, notes why.
+    fn read<'t>(&mut self, document: &'t ReadDocument, feature: &Feature) -> Option<SplitText<'t>> {
+        let Some(text) = document.text.as_deref() else {
+            self.note = match document.shut_out {
+                Some(reason) => shut_out(reason, feature),
+                None => (
+                    "这篇文档不在该特征读取的类型之内，或截断后没有内容。".into(),
+                    "The feature does not read documents of this kind, or its strategy keeps nothing of this one."
+                        .into(),
+                ),
+            };
+            return None;
+        };
+        let texts = SplitText { text, title: document.title, ranges: sentences(text) };
+        self.sentences = texts.plain();
+        Some(texts)
+    }
+
+    fn note_mask(&mut self, text: &str) {
+        if text.contains(MASKED) {
+            self.note.0 += &format!("{MASKED} 处是遮盖的公司名。");
+            self.note.1 += &format!(" {MASKED} stands where a company's name is masked.");
+        }
+    }
+
     /// Computes the rest, and notes a score that differs from the kept one.
     fn check(&mut self) {
         if self.by == ExplainedBy::Nothing {

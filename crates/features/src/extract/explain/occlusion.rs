@@ -8,9 +8,39 @@ use crate::extract::onnx::open;
 use crate::extract::pieces::pieces;
 use crate::extract::reading::{CorpusReader, ReadDocument};
 use crate::fitted::{Fitted, Line};
+use inkstone_onnx::Encoder;
 
 /// Sentences that are left out at the most, the first ones: each costs a reading of the whole text.
 const MOST: usize = 64;
+
+/// The document as a whole, and without each of its first sentences.
+pub(super) fn variants(document: &ReadDocument, texts: &SplitText<'_>) -> Vec<ReadDocument> {
+    let whole = ReadDocument { windows: Vec::new(), ..document.clone() };
+    std::iter::once(whole).chain(texts.ranges.iter().take(MOST).map(|range| without(document, range))).collect()
+}
+
+/// Rows of a contextual model `[documents, columns]`.
+pub(super) fn contextual_rows(
+    encoder: &mut Encoder,
+    documents: &[ReadDocument],
+    reader: &CorpusReader<'_>,
+) -> Result<Vec<f32>> {
+    let CorpusReader { feature, ctx, .. } = reader;
+    let dim = encoder.columns().len();
+    let cut = pieces(documents.iter(), feature, encoder, &reader.segmenter, ctx)?;
+    let (pieced, _) = encoder.rows(&cut.texts(), ctx, |_| Ok(ctx.check()?))?;
+    let mut rows = vec![f32::NAN; documents.len() * dim];
+    for (document, row) in rows.chunks_mut(dim).enumerate() {
+        cut.compose(document, &pieced, feature.truncate.over().unwrap_or_default(), row);
+    }
+    Ok(rows)
+}
+
+/// Rows of the model of a file `[documents, columns]`.
+pub(super) fn file_rows(model: &dyn Fitted, documents: &[ReadDocument]) -> Result<Vec<f32>> {
+    let lines: Vec<Line<'_>> = documents.iter().filter_map(whole_line).collect();
+    numbers(model.rows(&lines)?)
+}
 
 /// Scores the text, and the text without each sentence.
 pub(super) fn run(
@@ -19,7 +49,6 @@ pub(super) fn run(
     texts: &SplitText<'_>,
     explained: &mut ExplainedText,
 ) -> Result<()> {
-    let CorpusReader { feature, ctx, .. } = reader;
     let mut encoder = open(reader)?;
     let columns = encoder.columns();
     if explained.column.is_empty() {
@@ -27,17 +56,10 @@ pub(super) fn run(
         explained.column = columns.first().cloned().unwrap_or_default();
     }
     let place = columns.iter().position(|name| *name == explained.column);
-    let place = place.with_context(|| format!("feature {:?} has no column {:?}", feature.name, explained.column))?;
-    let asked = texts.ranges.len().min(MOST);
-    let variants: Vec<ReadDocument> = texts.ranges[..asked].iter().map(|range| without(document, range)).collect();
-    let cut = pieces(std::iter::once(document).chain(&variants), feature, &encoder, &reader.segmenter, ctx)?;
-    let (rows, _) = encoder.rows(&cut.texts(), ctx, |_| Ok(ctx.check()?))?;
-    let score = |document: usize| {
-        let mut row = vec![f32::NAN; columns.len()];
-        cut.compose(document, &rows, feature.truncate.over().unwrap_or_default(), &mut row);
-        f64::from(row[place])
-    };
-    let scores: Vec<f64> = (0..=asked).map(score).collect();
+    let place =
+        place.with_context(|| format!("feature {:?} has no column {:?}", reader.feature.name, explained.column))?;
+    let rows = contextual_rows(&mut encoder, &variants(document, texts), reader)?;
+    let scores: Vec<f64> = rows.chunks(columns.len()).map(|row| f64::from(row[place])).collect();
     fill(&scores, texts, ("上下文模型", "Contextual model"), explained);
     Ok(())
 }
@@ -50,23 +72,26 @@ pub(super) fn run_file(
     place: usize,
     explained: &mut ExplainedText,
 ) -> Result<()> {
-    let asked = texts.ranges.len().min(MOST);
-    let variants: Vec<ReadDocument> = texts.ranges[..asked].iter().map(|range| without(document, range)).collect();
-    let lines: Vec<Line<'_>> = std::iter::once(document).chain(&variants).filter_map(whole_line).collect();
-    let rows = numbers(model.rows(&lines)?)?;
-    let scores: Vec<f64> = rows.chunks(rows.len() / lines.len()).map(|row| f64::from(row[place])).collect();
+    let documents = variants(document, texts);
+    let rows = file_rows(model, &documents)?;
+    let scores: Vec<f64> = rows.chunks(rows.len() / documents.len()).map(|row| f64::from(row[place])).collect();
     fill(&scores, texts, ("编码器上的模型", "Model on an encoder"), explained);
+    note_windows(document, explained);
+    Ok(())
+}
+
+/// Notes that a score is of the whole text where the document was scored in windows.
+pub(super) fn note_windows(document: &ReadDocument, explained: &mut ExplainedText) {
     if !document.windows.is_empty() {
         explained.kept = f64::NAN;
         explained.note.0 += "该文档按多个窗口打分后合并：这里拆解的是全文的得分，不是保存的值。";
         explained.note.1 += " The document was scored in several windows that were put together: what is taken apart here is the \
                              score of the whole text, not the value that is kept.";
     }
-    Ok(())
 }
 
 /// Sets the values of the sentences from the score of the text and those without each sentence.
-fn fill(scores: &[f64], texts: &SplitText<'_>, model: (&str, &str), explained: &mut ExplainedText) {
+pub(super) fn fill(scores: &[f64], texts: &SplitText<'_>, model: (&str, &str), explained: &mut ExplainedText) {
     explained.score = scores[0];
     for (sentence, score) in explained.sentences.iter_mut().zip(&scores[1..]) {
         sentence.value = explained.score - score;

@@ -4,10 +4,12 @@ use chrono::{Days, NaiveDate, NaiveDateTime};
 
 use super::*;
 use crate::extract::tests::Corpus;
-use crate::extract::{Model, Target};
+use crate::extract::{Model, SurpriseParams, Target, VintageParams};
 use inkstone_base::data::{Key, Kind};
 use inkstone_market::Market;
-use inkstone_models::{InduceParams, Search, SestmParams, WalkForward};
+use inkstone_models::{
+    InduceParams, Search, SestmParams, SvdParams, VectorizerParams, WalkForward, Word2vecParams, WordLimits,
+};
 use inkstone_onnx::OnnxParams;
 use inkstone_onnx::testing::{graph, has_library};
 use inkstone_text::DfLimit;
@@ -58,7 +60,10 @@ fn explained(
     place: (usize, usize),
 ) -> ExplainedText {
     let kept = KeptRow::read(&corpus.store.set(&set).unwrap().unwrap(), place).unwrap();
-    corpus.with(None, |inputs| explain(feature, column, inputs, Some(&kept), place, &corpus.ctx)).unwrap()
+    corpus
+        .with(None, |inputs| explain(feature, column, inputs, Some(&kept), place, &corpus.ctx))
+        .unwrap()
+        .swap_remove(0)
 }
 
 #[test]
@@ -103,6 +108,105 @@ fn words_of_every_model_that_learns_sum_to_the_score_that_is_kept() {
         assert_eq!(before.by, ExplainedBy::Nothing);
         assert!(before.note.1.contains("No fold scored this document"), "{before:?}");
         assert!(before.sentences.iter().all(|s| s.value.is_nan() && s.words.is_empty()));
+    }
+}
+
+/// A head on these features, which are computed with it, and all texts that day 45 is explained by.
+fn head_on(model: Model, inputs: &[Feature]) -> Vec<ExplainedText> {
+    let (mut corpus, feature, _) = learned(model);
+    for input in inputs {
+        let (set, _) = corpus.run(input);
+        corpus.sets.insert(input.name.clone(), set);
+    }
+    corpus.features = inputs.to_vec();
+    let feature = Feature { inputs: inputs.iter().map(|input| input.name.clone()).collect(), ..feature };
+    let set = corpus.run(&feature).0;
+    let kept = KeptRow::read(&corpus.store.set(&set).unwrap().unwrap(), (2, 5)).unwrap();
+    corpus.with(None, |inputs| explain(&feature, None, inputs, Some(&kept), (2, 5), &corpus.ctx)).unwrap()
+}
+
+/// Features of each kind that a head learns on.
+fn input(model: Model) -> Feature {
+    let feature = Feature { name: format!("{model:?}").to_lowercase(), model, ..Feature::default() };
+    let tfidf = VectorizerParams { min_df: DfLimit::Count(2), ..VectorizerParams::default() };
+    let fit_until = Some(day(25));
+    match model {
+        Model::Tfidf => Feature { tfidf, fit_until, ..feature },
+        Model::Lsa => Feature { tfidf, fit_until, lsa: SvdParams { dim: 2, ..SvdParams::default() }, ..feature },
+        Model::Word2vec => Feature {
+            vintages: VintageParams { refit_days: 14, min_train_documents: 10, ..VintageParams::default() },
+            words: WordLimits { min_count: 1, ..WordLimits::default() },
+            word2vec: Word2vecParams { dim: 4, ..Word2vecParams::default() },
+            ..feature
+        },
+        _ => feature,
+    }
+}
+
+#[test]
+fn a_head_is_followed_to_the_words_of_inputs_that_are_sums_over_words() {
+    for model in [Model::Tfidf, Model::Lsa, Model::Word2vec] {
+        let texts = head_on(Model::Ridge, &[input(model)]);
+        let [head, below] = &texts[..] else { panic!("{model:?}: {texts:?}") };
+        assert_eq!((below.of.as_str(), &below.feature), ("read.score", &input(model).name));
+        assert_eq!((below.by, below.score, below.kept), (ExplainedBy::Words, head.score, head.kept), "{below:?}");
+        assert!(below.rest.abs() < 1e-6, "{model:?} {}", below.rest);
+        let words: Vec<&ExplainedWord> = below.sentences.iter().flat_map(|sentence| &sentence.words).collect();
+        assert!(words.iter().any(|word| word.value != 0.0) && words.iter().all(|word| !word.places.is_empty()));
+        let given: f64 = words.iter().map(|word| word.value).sum();
+        assert!((below.intercept + given - head.score).abs() < 1e-5, "{model:?} {below:?}");
+        // The words of sparse rows are the parts that the head shows of them.
+        let parts: f64 = head.inputs.iter().map(|input| input.value).sum();
+        assert!(model != Model::Tfidf || (given - parts).abs() < 1e-9, "{given} {parts}");
+    }
+}
+
+#[test]
+fn a_head_loses_what_is_left_out_of_its_inputs() {
+    for (model, inputs) in [
+        (Model::Boosted, &[Model::Lexicon][..]),
+        (Model::Ridge, &[Model::Lexicon, Model::Lsa]),
+        (Model::Mlp, &[Model::Lsa, Model::Word2vec, Model::Lexicon]),
+    ] {
+        let inputs: Vec<Feature> = inputs.iter().copied().map(input).collect();
+        let texts = head_on(model, &inputs);
+        assert_eq!(texts.len(), 1 + inputs.len());
+        for below in &texts[1..] {
+            let is_exact = model == Model::Ridge && below.model == "lsa";
+            assert_eq!(below.by == ExplainedBy::Words, is_exact, "{below:?}");
+            assert!((below.score - texts[0].score).abs() < 1e-6, "the row that is kept was made again: {below:?}");
+            let lost = |number: usize| below.sentences[number].value;
+            assert!(below.sentences.len() == 3 && (0..3).all(|number| lost(number).is_finite()), "{below:?}");
+            // Trees may take no news for bad news, and vectors of words change with their number.
+            let is_clear = model != Model::Boosted && below.model == "lexicon";
+            assert!(!is_clear || lost(1).abs() > lost(2).abs(), "news moves the score more than a meeting: {below:?}");
+        }
+    }
+    // What cannot be made again for another text says so.
+    let surprise = SurpriseParams { window_days: 20, min_train_documents: 5, ..SurpriseParams::default() };
+    let texts = head_on(Model::Ridge, &[Feature { surprise, ..input(Model::Surprise) }]);
+    assert!(texts[1].note.1.contains("model surprise is not taken further apart"), "{:?}", texts[1].note);
+}
+
+#[test]
+fn a_head_on_a_contextual_model_loses_what_its_encoder_does_not_read() {
+    if !has_library() {
+        return;
+    }
+    let onnx = OnnxParams {
+        model: graph("bert"),
+        batch_tokens: 64,
+        fitted_until: NaiveDate::from_ymd_opt(2023, 12, 31),
+        ..OnnxParams::default()
+    };
+    for model in [Model::Ridge, Model::Boosted] {
+        let texts = head_on(model, &[Feature { onnx: onnx.clone(), ..input(Model::Onnx) }, input(Model::Lexicon)]);
+        let below = &texts[1];
+        assert_eq!((below.by, below.of.as_str()), (ExplainedBy::Omission, "read.score"));
+        assert!((below.score - below.kept).abs() < 1e-4 && !below.note.1.contains("Note:"), "{below:?}");
+        assert!(below.note.1.contains("The input onnx") && below.note.0.contains("输入特征 onnx"), "{:?}", below.note);
+        assert!(below.sentences.iter().all(|s| s.value.is_finite()), "{below:?}");
+        assert!(below.sentences.iter().any(|s| s.value != 0.0), "{below:?}");
     }
 }
 
@@ -179,7 +283,8 @@ fn a_sentence_that_is_left_out_takes_its_bytes_with_it() {
 fn what_cannot_be_explained_says_so() {
     let corpus = Corpus::new(4);
     let feature = Feature { name: "near".into(), model: Model::Surprise, ..Feature::default() };
-    let found = corpus.with(None, |inputs| explain(&feature, None, inputs, None, (0, 0), &corpus.ctx)).unwrap();
+    let found =
+        corpus.with(None, |inputs| explain(&feature, None, inputs, None, (0, 0), &corpus.ctx)).unwrap().swap_remove(0);
     assert_eq!((found.by, found.sentences.len()), (ExplainedBy::Nothing, 2));
     assert!(found.note.1.contains("no explanation by words for the model surprise"), "{:?}", found.note);
 }

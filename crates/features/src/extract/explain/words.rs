@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use chrono::NaiveDate;
 use serde::Deserialize;
 
-use super::{ExplainedBy, ExplainedInput, ExplainedText, ExplainedWord, SAME, SplitText, occlusion};
+use super::{ExplainedBy, ExplainedInput, ExplainedText, ExplainedWord, SAME, SplitText, inputs, occlusion};
 use crate::extract::counts::{analyzer, terms_of};
 use crate::extract::file::{number_columns, numbers, whole_line};
 use crate::extract::reading::{CorpusReader, ReadDocument};
@@ -192,7 +192,7 @@ pub(super) fn fold_words(
     Ok(())
 }
 
-/// Words of the fold that scored the document, fitted once more.
+/// Words of the fold that scored the document, fitted once more, and the texts of its inputs.
 pub(super) fn refitted(
     reader: &CorpusReader<'_>,
     place: (usize, usize),
@@ -200,20 +200,21 @@ pub(super) fn refitted(
     document: &ReadDocument,
     texts: &SplitText<'_>,
     explained: &mut ExplainedText,
-) -> Result<()> {
+) -> Result<Vec<ExplainedText>> {
     if explained.column != "score" {
         explained.note = no_probability();
-        return Ok(());
+        return Ok(Vec::new());
     }
     // Where no fold can have scored the document, the corpus need not be read.
     let refitted = match trading_day(reader, document)? {
         Some(_) => regression::refit(reader, place, folds)?,
         None => None,
     };
-    let Some(found) = refitted else {
+    let Some(fold) = refitted else {
         explained.note = no_fold();
-        return Ok(());
+        return Ok(Vec::new());
     };
+    let mut found = fold.explain()?;
     (explained.score, explained.intercept) = (found.score, found.intercept);
     explained.formula = match reader.feature.model {
         Model::Boosted => "score = mean of the trees + what each word adds along their paths; what the text lacks adds too, and is in the rest",
@@ -223,11 +224,12 @@ pub(super) fn refitted(
     }
     .to_owned();
     if reader.feature.learns_on_words() {
-        spread(found.words, reader, texts, explained)?;
+        spread(std::mem::take(&mut found.words), reader, texts, explained)?;
     }
     explained.by = ExplainedBy::Words;
-    explained.inputs = found.inputs.into_iter().map(|(input, value)| ExplainedInput { input, value }).collect();
-    let (from, to) = found.test;
+    explained.inputs =
+        found.inputs.iter().map(|(input, value)| ExplainedInput { input: input.clone(), value: *value }).collect();
+    let (from, to) = fold.test;
     explained.note = (
         format!("检验期 {from}..{to} 的那一折按同样的语料重新拟合一次；一个词的贡献平摊到它的各处。"),
         format!(
@@ -235,7 +237,7 @@ pub(super) fn refitted(
              places."
         ),
     );
-    Ok(())
+    inputs::run(&fold, &found, reader, place, explained)
 }
 
 /// Words of the model of a file.
@@ -308,7 +310,7 @@ pub(super) fn file_words(
 
 /// The parts of a score where their words stand, sentence by sentence. A word that has as many parts as places has them in the order of
 /// the text; else the sum of its parts is spread evenly over its places.
-fn placed(terms: &[Part], texts: &SplitText<'_>, segmenter: &Segmenter) -> Vec<Vec<ExplainedWord>> {
+pub(super) fn placed(terms: &[Part], texts: &SplitText<'_>, segmenter: &Segmenter) -> Vec<Vec<ExplainedWord>> {
     let mut by_word: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
     terms.iter().for_each(|part| by_word.entry(&part.token).or_default().push(part.value));
     let sentences: Vec<&str> = texts.ranges.iter().map(|range| &texts.text[range.clone()]).collect();

@@ -254,7 +254,10 @@ fn another_file_is_another_set_and_the_same_one_is_kept() {
 fn explained(corpus: &Corpus, feature: &Feature, column: &str) -> ExplainedText {
     let set = corpus.store.set(&corpus.run(feature).0).unwrap().unwrap();
     let kept = KeptRow::read(&set, (0, 0)).unwrap();
-    corpus.with(None, |inputs| explain(feature, Some(column), inputs, Some(&kept), (0, 0), &corpus.ctx)).unwrap()
+    corpus
+        .with(None, |inputs| explain(feature, Some(column), inputs, Some(&kept), (0, 0), &corpus.ctx))
+        .unwrap()
+        .swap_remove(0)
 }
 
 #[test]

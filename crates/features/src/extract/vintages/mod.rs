@@ -73,7 +73,7 @@ impl VintageParams {
 }
 
 /// The terms of title and body.
-fn terms(segmenter: &Segmenter, fields: Fields<'_>) -> [Vec<String>; 2] {
+pub(super) fn terms(segmenter: &Segmenter, fields: Fields<'_>) -> [Vec<String>; 2] {
     [fields.title, fields.body].map(|text| segmenter.terms(text).into_iter().map(|term| term.into_owned()).collect())
 }
 
@@ -89,7 +89,10 @@ pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &C
     let mut rows = WaitingRows::new(&corpus, trainer.dim() + 1, folder)?;
     let mut windows = Vec::new();
     ctx.stage(&format!("train {}", feature.name), trainer.unit(), planned(&corpus, trainer, feature), || {
-        windows = walk(&corpus, feature, trainer, &mut rows, folder, ctx).with_context(named)?;
+        windows = walk(&corpus, feature, trainer, folder, ctx, |documents, pooling, text| {
+            pool(&corpus, documents, pooling, |number| text.place(number), &mut rows, ctx)
+        })
+        .with_context(named)?;
         let mut report = Report::new("train");
         report.rows_in = corpus.places.len() as u64;
         report.rows_out = rows.len();
@@ -128,14 +131,40 @@ fn planned(corpus: &NumberedCorpus, trainer: &Trainer, feature: &Feature) -> Opt
     Some(tokens * trainer.passes()?)
 }
 
-/// Trains vintage after vintage and gives the documents of their steps their rows.
+/// The pooled vintage that values the document in this part and row; none where it has no value. Trains all vintages up to this one, as
+/// each is rotated onto the one before it.
+pub(super) fn pooling_of(reader: &CorpusReader<'_>, place: (usize, usize)) -> Result<Option<Pooling>> {
+    let CorpusReader { feature, inputs, ctx, .. } = reader;
+    let trainer = &feature.trainer().context("the feature's model trains no word vectors")?;
+    let cut = |_: &str, fields: Fields<'_>| terms(&reader.segmenter, fields);
+    let mut corpus = NumberedCorpus::read(reader, cut, &mut Report::new(&feature.name))?;
+    let stands_there = |document: &DocumentPlace| (document.part, document.row) == place;
+    let Some(time) = corpus.places.iter().find(|document| stands_there(document)).map(|document| document.time) else {
+        return Ok(None);
+    };
+    // Steps after that of the document are not needed, and those before it depend on no later document.
+    let (begin, _) = feature.vintages.steps().window_before(&corpus.places, time);
+    corpus.places.retain(|document| document.time < begin || stands_there(document));
+    let mut found = None;
+    ctx.stage(&format!("train {}", feature.name), trainer.unit(), planned(&corpus, trainer, feature), || {
+        walk(&corpus, feature, trainer, inputs.clean.folder(), ctx, |documents, pooling, _| {
+            found = documents.iter().any(stands_there).then(|| pooling.clone());
+            Ok(())
+        })?;
+        Ok(Report::new("train"))
+    })?;
+    Ok(found)
+}
+
+/// Trains vintage after vintage and gives the documents of each step, with its pooled vectors and the text that these were trained on, to
+/// `value`.
 fn walk(
     corpus: &NumberedCorpus,
     feature: &Feature,
     trainer: &Trainer,
-    rows: &mut WaitingRows,
     folder: &Path,
     ctx: &Ctx,
+    mut value: impl FnMut(&[DocumentPlace], &Pooling, &WindowText) -> Result<()>,
 ) -> Result<Vec<StepReport>> {
     let steps = feature.vintages.steps();
     let mut windows = Vec::new();
@@ -161,7 +190,7 @@ fn walk(
                 let pooled = text.pooled(Some);
                 found.fitted_until = window.last().map(|place| place.time);
                 let pooling = Pooling::fit(vectors.clone(), &pooled, found.fitted_until, &feature.pooling, ctx)?;
-                pool(corpus, documents, &pooling, |number| text.place(number), rows, ctx)?;
+                value(documents, &pooling, &text)?;
                 found.scored = documents.len();
                 before = Some(vectors);
             }

@@ -71,6 +71,21 @@ fn sif_takes_off_the_direction_that_documents_share() {
 }
 
 #[test]
+fn parts_of_words_sum_to_the_row() {
+    let tokens = ["增长", "处罚", "增长", "未知"];
+    for form in [PoolingForm::Mean, PoolingForm::Tfidf, PoolingForm::Sif] {
+        let pooling = fitted(form, 1, 1);
+        let parts = pooling.parts(&tokens).unwrap();
+        assert_eq!(parts.iter().map(|(word, _)| *word).collect::<Vec<_>>(), ["增长", "处罚"], "{form:?}");
+        let row = pooling.row(&tokens);
+        near(&row, [0, 1].map(|i| parts.iter().map(|(_, part)| f64::from(part[i])).sum()));
+    }
+    assert_eq!(fitted(PoolingForm::Max, 1, 1).parts(&tokens), None);
+    let means = vectors();
+    near(&means.mean(&tokens), [0, 1].map(|i| means.parts(&tokens).iter().map(|(_, part)| f64::from(part[i])).sum()));
+}
+
+#[test]
 fn the_file_is_read_back_and_threads_change_nothing() {
     let dir = tempfile::tempdir().unwrap();
     let bytes = [1, 2, 8].map(|threads| {

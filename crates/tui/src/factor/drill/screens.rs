@@ -152,7 +152,8 @@ fn sentences(reading: usize) -> Vec<ExplainedText> {
     let mut other =
         ExplainedText { column: "c3".into(), model: "onnx".into(), by: ExplainedBy::Omission, ..words.clone() };
     other.sentences.iter_mut().for_each(|s| s.words.clear());
-    if reading == 1 { vec![words, other] } else { Vec::new() }
+    let input = ExplainedText { feature: "bert".into(), column: String::new(), of: "tone.c3".into(), ..other.clone() };
+    if reading == 1 { vec![words, other, input] } else { Vec::new() }
 }
 
 fn with_tracing(workspace: &mut Workspace) {

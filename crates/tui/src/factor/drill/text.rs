@@ -27,7 +27,7 @@ pub(super) fn draw_text(app: &App, sentences: &Sentences, frame: &mut Frame<'_>,
         return look::message(app.say(words::NOTHING_READ_OF_MODELS), block, frame, text);
     };
     let place = if all.len() > 1 { format!("{}/{} ", sentences.column + 1, all.len()) } else { String::new() };
-    let title = format!(" {place}{}.{} · {} ", explained.feature, explained.column, explained.model);
+    let title = format!(" {place}{} · {} ", value_of(explained), explained.model);
     let score = format!(" {} {} ", app.say(words::SCORE), figures::signed(score_of(explained), 4));
     let mut block = look::pane(title, true)
         .title_top(Line::styled(width::cut(&format!(" {} ", sentences.doc_id), 30), look::DIM).right_aligned())
@@ -40,6 +40,12 @@ pub(super) fn draw_text(app: &App, sentences: &Sentences, frame: &mut Frame<'_>,
     let lines: Vec<Line<'_>> = shown.map(|line| text_line(app, sentences, explained, line)).collect();
     frame.render_widget(Paragraph::new(lines), inner);
     draw_words(app, sentences, explained, frame, below);
+}
+
+/// The value that is taken apart; of the text of an input the score of the model that learns on it.
+fn value_of(explained: &ExplainedText) -> String {
+    let ExplainedText { feature, column, of, .. } = explained;
+    if of.is_empty() { format!("{feature}.{column}") } else { format!("{of} ← {feature}") }
 }
 
 /// The value as it was found, or where nothing was, as it is kept.
@@ -141,7 +147,7 @@ pub(super) fn draw_tokens(app: &App, sentences: &Sentences, tokens: &WordWeights
     let Some((explained, sentence)) = sentences.explained().zip(sentences.sentence()) else { return };
     let all = &sentence.words;
     let count = figures::count(all.len() as u64);
-    let title = format!(" {}.{} · {} · {count} ", explained.feature, explained.column, app.say(own::WORDS_LEVEL));
+    let title = format!(" {} · {} · {count} ", value_of(explained), app.say(own::WORDS_LEVEL));
     let sum = format!(" {} {} ", app.say(own::WHOLE_WEIGHT), figures::signed(sentence.value, 4));
     let block = look::pane(title, true)
         .title_top(Line::styled(width::cut(&format!(" {} ", sentences.doc_id), 30), look::DIM).right_aligned())

@@ -1,0 +1,304 @@
+//! The features that a head learns on, taken further: what the head's score loses without each sentence of their texts, and the words where
+//! a score is a weighted sum of what words give.
+//!
+//! | inputs | how |
+//! |---|---|
+//! | `tfidf`, vectorizers of files | the weight of each word, or its SHAP value or integrated gradient: exactly |
+//! | `lsa`, word vectors, both of files too, under a linear head | each word's part in the columns, weighed as the head weighs them: exactly |
+//! | these under other heads, `lexicon`, `onnx`, other files | each sentence is left out, and the head scores the row of the rest |
+//! | all others | not at all; the note says so |
+//!
+//! `lsa` and word vectors are fitted once more, as the head is.
+
+use anyhow::{Context, Result};
+
+use super::occlusion::{contextual_rows, file_rows, fill, note_windows, variants};
+use super::words::placed;
+use super::{ExplainedBy, ExplainedText, SAME, SplitText};
+use crate::extract::file::whole_line;
+use crate::extract::reading::{CorpusReader, ReadDocument, dense_rows};
+use crate::extract::regression::{Refitted, RefittedFold};
+use crate::extract::{Feature, Inputs, Model, SetMeta, file, lexicon, lsa, onnx, vintages};
+use crate::fitted::{Columns, Fitted};
+use inkstone_base::job::Ctx;
+use inkstone_models::{Analyzer, Lexicon, Lsa, Part, Pooling};
+use inkstone_onnx::Encoder;
+use inkstone_store::Values;
+use inkstone_text::Segmenter;
+
+/// Takes the score of a head further down, to the texts of the features that it learns on, each by itself.
+pub(super) fn run(
+    fold: &RefittedFold<'_>,
+    found: &Refitted,
+    reader: &CorpusReader<'_>,
+    place: (usize, usize),
+    head: &ExplainedText,
+) -> Result<Vec<ExplainedText>> {
+    let CorpusReader { feature, inputs, ctx, .. } = reader;
+    let mut names: Vec<&str> = Vec::new();
+    for input in feature.input_features() {
+        if !names.contains(&input.feature) {
+            names.push(input.feature);
+        }
+    }
+    let below = |name: &&str| {
+        let input = inputs.features.iter().find(|other| other.name == **name);
+        let input =
+            input.with_context(|| format!("feature {:?} learns on {name:?}, which is not there", feature.name))?;
+        let mut explained = ExplainedText {
+            of: format!("{}.{}", head.feature, head.column),
+            score: head.score,
+            kept: head.kept,
+            ..ExplainedText::new(input)
+        };
+        if let Err(error) = (Below { input, inputs, ctx, fold, found, place }).explain(&mut explained) {
+            // A cancelled run has no explanation; of one that failed the score of the head is known all the same.
+            ctx.check()?;
+            explained.note =
+                (format!("未能拆解这一输入：{error:#}。"), format!("This input could not be taken apart: {error:#}."));
+        }
+        Ok(explained)
+    };
+    names.iter().map(below).collect()
+}
+
+/// An input feature of a head, and the document.
+struct Below<'a> {
+    input: &'a Feature,
+    inputs: &'a Inputs<'a>,
+    ctx: &'a Ctx,
+    fold: &'a RefittedFold<'a>,
+    found: &'a Refitted,
+    place: (usize, usize),
+}
+
+impl Below<'_> {
+    fn explain(&self, explained: &mut ExplainedText) -> Result<()> {
+        let Below { input, inputs, ctx, place, .. } = *self;
+        let (opened, reader) = match FittedInput::open(input, inputs, ctx)? {
+            Some((model, segmenter)) => (Some(model), CorpusReader::with_segmenter(input, inputs, segmenter, ctx)?),
+            None => (None, CorpusReader::new(input, inputs, ctx)?),
+        };
+        let document = reader.document(place)?;
+        let Some(texts) = explained.read(&document, input) else { return Ok(()) };
+        let model = match opened {
+            _ if self.is_sparse() => None,
+            None => FittedInput::fit(&reader, place)?,
+            opened => opened,
+        };
+        if self.is_sparse() {
+            self.sparse_words(&texts, &reader, explained)?;
+        } else if let Some(mut model) = model {
+            if !(self.fold.is_linear() && self.dense_words(&model, &document, &texts, &reader, explained)?) {
+                let documents = variants(&document, &texts);
+                let rows = model.rows(&documents, &reader)?;
+                let scores = self.fold.scores_with(&input.name, &rows, rows.len() / documents.len())?;
+                let name = [format!("输入特征 {}", input.name), format!("The input {}", input.name)];
+                fill(&scores, &texts, (&name[0], &name[1]), explained);
+                note_windows(&document, explained);
+            }
+        } else {
+            explained.note = (
+                format!("模型 {} 作为输入时不再往下拆解：它在得分中的部分见各列。", explained.model),
+                format!(
+                    "An input of the model {} is not taken further apart: its columns show its part in the score.",
+                    explained.model
+                ),
+            );
+        }
+        explained.note_mask(texts.text);
+        explained.check();
+        Ok(())
+    }
+
+    /// The numbers of the head's inputs that are of the feature.
+    fn numbers(&self) -> impl Iterator<Item = usize> {
+        let names = self.fold.inputs().iter().map(|input| input.name.split('.').next().unwrap_or_default());
+        names.enumerate().filter(|(_, name)| *name == self.input.name).map(|(number, _)| number)
+    }
+
+    fn is_sparse(&self) -> bool {
+        self.numbers().any(|number| self.fold.inputs()[number].columns.is_none())
+    }
+
+    /// The parts of the words of a sparse row, whose names the set keeps.
+    fn sparse_words(
+        &self,
+        texts: &SplitText<'_>,
+        reader: &CorpusReader<'_>,
+        explained: &mut ExplainedText,
+    ) -> Result<()> {
+        let sets = self.inputs.sets.context("the sets of the inputs were read")?;
+        let mut parts = Vec::new();
+        for number in self.numbers() {
+            let set = sets.store.set(&self.fold.inputs()[number].set)?.context("the rows of an input are gone")?;
+            let vocabulary = SetMeta::read(set.header())?.vocabulary.unwrap_or_default();
+            for &(_, column, value) in self.found.sparse.iter().filter(|(input, ..)| *input == number) {
+                if let Some(term) = vocabulary.get(column as usize) {
+                    parts.push(Part { token: term.to_string(), value, detail: Vec::new() });
+                }
+            }
+        }
+        explained.formula = "score = score of the other inputs + part of each word".to_owned();
+        explained.note = match parts.is_empty() {
+            true => (
+                "该文档在这一输入中没有带名称的词。".into(),
+                "The document has no words with a name in this input.".into(),
+            ),
+            false => (
+                format!("{} 的词各自在得分中的部分；不在原文中的部分计入余项。", self.input.name),
+                format!(
+                    "The part of each word of {} in the score; what has no place in the text is in the rest.",
+                    self.input.name
+                ),
+            ),
+        };
+        self.fill_words(parts, texts, reader, explained);
+        Ok(())
+    }
+
+    /// The parts of words in a dense row, weighed as the head weighs its columns; false where the row is no sum over words.
+    fn dense_words(
+        &self,
+        model: &FittedInput,
+        document: &ReadDocument,
+        texts: &SplitText<'_>,
+        reader: &CorpusReader<'_>,
+        explained: &mut ExplainedText,
+    ) -> Result<bool> {
+        let words = if document.windows.is_empty() { model.word_parts(document, reader) } else { None };
+        let Some(words) = words.filter(|words| !words.is_empty()) else { return Ok(false) };
+        let dim = words[0].1.len();
+        // A head that is linear gives a word what its columns add to those of a row of zeros.
+        let rows: Vec<f32> =
+            std::iter::repeat_n(0.0, dim).chain(words.iter().flat_map(|(_, part)| part.iter().copied())).collect();
+        let scores = self.fold.scores_with(&self.input.name, &rows, dim)?;
+        let part = |((token, _), score): ((String, Vec<f32>), &f64)| Part {
+            token,
+            value: score - scores[0],
+            detail: Vec::new(),
+        };
+        let parts: Vec<Part> = words.into_iter().zip(&scores[1..]).map(part).collect();
+        let sum: f64 = parts.iter().map(|part| part.value).sum();
+        // Isotonic calibration turns a sum into another score.
+        if (scores[0] + sum - explained.score).abs() > SAME * explained.score.abs().max(1.0) {
+            return Ok(false);
+        }
+        let name = &self.input.name;
+        explained.formula = format!("score = score with zeros as {name} + part of each word");
+        explained.note = (
+            format!("{name} 的各列是词的加和：这里是每个词经各列权重对得分的贡献，精确到词。"),
+            format!(
+                "The columns of {name} are sums over words: shown is what each word gives the score through them, exactly."
+            ),
+        );
+        self.fill_words(parts, texts, reader, explained);
+        Ok(true)
+    }
+
+    /// Sets the words where they stand; all that they do not give is the intercept.
+    fn fill_words(
+        &self,
+        parts: Vec<Part>,
+        texts: &SplitText<'_>,
+        reader: &CorpusReader<'_>,
+        explained: &mut ExplainedText,
+    ) {
+        explained.intercept = explained.score - parts.iter().map(|part| part.value).sum::<f64>();
+        explained.by = ExplainedBy::Words;
+        texts.fill(placed(&parts, texts, &reader.segmenter), explained);
+    }
+}
+
+/// A model that gives texts the rows of an input.
+enum FittedInput {
+    Tone(Lexicon),
+    File(Box<dyn Fitted>),
+    Contextual(Box<Encoder>),
+    Lsa(Box<Lsa>, Analyzer),
+    Vectors(Box<Pooling>),
+}
+
+impl FittedInput {
+    /// A model that was fitted elsewhere, with the segmenter of its text.
+    fn open(feature: &Feature, inputs: &Inputs<'_>, ctx: &Ctx) -> Result<Option<(FittedInput, Segmenter)>> {
+        Ok(match feature.model {
+            Model::Lexicon => {
+                let (lexicon, segmenter) = lexicon::open(feature, inputs.tokenizer, inputs.base)?;
+                Some((FittedInput::Tone(lexicon), segmenter))
+            }
+            Model::File => {
+                let opened = file::open(feature, inputs, ctx)?;
+                Some((FittedInput::File(opened.model), opened.segmenter))
+            }
+            _ => None,
+        })
+    }
+
+    /// The model that gave the document in this part and row its row, fitted once more; none where texts cannot be given rows again.
+    fn fit(reader: &CorpusReader<'_>, place: (usize, usize)) -> Result<Option<FittedInput>> {
+        Ok(match reader.feature.model {
+            Model::Onnx => Some(FittedInput::Contextual(Box::new(onnx::open(reader)?))),
+            Model::Lsa => {
+                let (model, analyzer) = lsa::fitted(reader)?;
+                Some(FittedInput::Lsa(Box::new(model), analyzer))
+            }
+            Model::Word2vec | Model::Glove | Model::FastText => {
+                vintages::pooling_of(reader, place)?.map(|pooling| FittedInput::Vectors(Box::new(pooling)))
+            }
+            _ => None,
+        })
+    }
+
+    /// The rows of documents `[documents, columns]`.
+    fn rows(&mut self, documents: &[ReadDocument], reader: &CorpusReader<'_>) -> Result<Vec<f32>> {
+        let texts = || documents.iter().map(|document| document.fields().unwrap_or_default());
+        Ok(match self {
+            FittedInput::Tone(lexicon) => {
+                let dim = reader.feature.columns().len();
+                let tone = |text: &str, row: &mut [f32]| lexicon::tone_row(lexicon, text, &reader.segmenter, row);
+                match dense_rows(reader, documents, dim, tone).values {
+                    Values::Dense { data, .. } => data,
+                    Values::Sparse { .. } => Vec::new(),
+                }
+            }
+            FittedInput::File(model) => file_rows(&**model, documents)?,
+            FittedInput::Contextual(encoder) => contextual_rows(encoder, documents, reader)?,
+            FittedInput::Lsa(model, analyzer) => texts().flat_map(|fields| model.transform(analyzer, fields)).collect(),
+            FittedInput::Vectors(pooling) => {
+                let row = |fields| {
+                    let terms = vintages::terms(&reader.segmenter, fields).concat();
+                    let known = terms.iter().filter(|term| pooling.vectors().number(term).is_some()).count();
+                    let mut row = pooling.row(&terms.iter().map(String::as_str).collect::<Vec<_>>());
+                    row.push(known as f32);
+                    row
+                };
+                texts().flat_map(row).collect()
+            }
+        })
+    }
+
+    /// The part of each different word in the document's row; none where the row is no sum over words.
+    fn word_parts(&self, document: &ReadDocument, reader: &CorpusReader<'_>) -> Option<Vec<(String, Vec<f32>)>> {
+        let fields = document.fields()?;
+        match self {
+            FittedInput::Tone(_) | FittedInput::Contextual(_) => None,
+            FittedInput::File(model) => match model.columns().ok()? {
+                Columns::Dense(_) => model.word_parts(&whole_line(document)?),
+                Columns::Sparse { .. } | Columns::Table { .. } => None,
+            },
+            FittedInput::Lsa(model, analyzer) => {
+                Some(model.parts(analyzer, fields).into_iter().map(|(term, part)| (term.to_owned(), part)).collect())
+            }
+            FittedInput::Vectors(pooling) => {
+                let terms = vintages::terms(&reader.segmenter, fields).concat();
+                let parts = pooling.parts(&terms.iter().map(String::as_str).collect::<Vec<_>>())?;
+                let with_count = |(word, mut part): (&str, Vec<f32>)| {
+                    part.push(terms.iter().filter(|term| *term == word).count() as f32);
+                    (word.to_owned(), part)
+                };
+                Some(parts.into_iter().map(with_count).collect())
+            }
+        }
+    }
+}
