@@ -164,11 +164,12 @@ mod tests {
     #[test]
     fn probabilities_equal_those_of_scikit_learn() {
         let reference = Reference::read();
-        let of = &reference.all["calibration"];
-        let (scores, so, at): (Vec<f64>, Vec<bool>, Vec<f64>) = (read(&of["scores"]), read(&of["so"]), read(&of["at"]));
-        for case in of["cases"].as_array().unwrap() {
+        let calibration = &reference.all["calibration"];
+        let (scores, so, at): (Vec<f64>, Vec<bool>, Vec<f64>) =
+            (read(&calibration["scores"]), read(&calibration["so"]), read(&calibration["at"]));
+        for case in calibration["cases"].as_array().unwrap() {
             let weights = case["weighted"].as_bool().unwrap().then_some(&reference.weights[..]);
-            // Platt's optimum is found exactly here, and to a gradient of 1e-6 there.
+            // Ours reaches the optimum; scikit-learn stops at a gradient of 1e-6.
             for (form, name, near) in
                 [(CalibrationForm::Sigmoid, "sigmoid", 1e-6), (CalibrationForm::Isotonic, "isotonic", 1e-12)]
             {
