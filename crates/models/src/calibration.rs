@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 #[serde(rename_all = "lowercase")]
 pub enum CalibrationForm {
-    /// As the model has them; a support vector machine has none.
+    /// Probabilities of the model itself; a support vector machine has none.
     #[default]
     None,
     /// By a sigmoid: two parameters, for few rows.
@@ -30,7 +30,7 @@ pub enum Calibrator {
     Sigmoid {
         /// Below 0 when higher scores are likelier.
         slope: f64,
-        /// Of a score of 0.
+        /// The exponent at a score of 0.
         offset: f64,
     },
     /// Corners of the steps.

@@ -21,9 +21,9 @@ const EVERY: Duration = Duration::from_secs(30);
 pub struct Checkpoint {
     path: PathBuf,
     key: Key,
-    /// As [`EVERY`].
+    /// Time between two checkpoints; [`EVERY`] but in tests.
     every: Duration,
-    /// When there was last nothing to lose.
+    /// Time of the last checkpoint, or of the start.
     safe: Cell<Instant>,
 }
 
