@@ -64,7 +64,7 @@ pub struct Place {
 }
 
 impl Place {
-    /// As a section of the configuration. The library is one that the user has named.
+    /// The settings of `[onnx]`; a library that the user names by a flag is trusted.
     pub fn params(&self) -> RuntimeParams {
         RuntimeParams { library: self.library.clone(), device: self.device, trusted: true }
     }

@@ -43,9 +43,9 @@ pub enum StageId {
     Clean,
     Link,
     Structure,
-    /// Of a feature.
+    /// Extraction of the feature of this name.
     Extract(String),
-    /// Of a factor, as all that follow but the export.
+    /// Values of the factor of this name. All later stages but the export have a factor too.
     Factor(String),
     Backtest(String),
     Events(String),

@@ -28,7 +28,7 @@ fn words(folder: &Path, name: &str) -> Vec<Vec<(String, f64)>> {
     let header = store.sets().unwrap().into_iter().find(|header| header.spec.name == name).unwrap();
     let folds = header.meta["words"].as_array().unwrap();
     assert_eq!(folds.len(), header.meta["folds"].as_array().unwrap().len());
-    let of = |fold: &Value| -> Vec<(String, f64)> {
+    let words = |fold: &Value| -> Vec<(String, f64)> {
         let (list, value) = match fold.get("lexicon") {
             Some(lexicon) => (&lexicon["words"], "weight"),
             None => (&fold["words"], "tone"),
@@ -36,7 +36,7 @@ fn words(folder: &Path, name: &str) -> Vec<Vec<(String, f64)>> {
         let pair = |word: &Value| (word["word"].as_str().unwrap().to_owned(), word[value].as_f64().unwrap());
         list.as_array().unwrap().iter().map(pair).collect()
     };
-    folds.iter().filter(|fold| !fold.is_null()).map(of).collect()
+    folds.iter().filter(|fold| !fold.is_null()).map(words).collect()
 }
 
 /// The `n` strongest words of a side.

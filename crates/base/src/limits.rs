@@ -116,12 +116,12 @@ mod tests {
 
     #[test]
     fn files_of_an_archive_are_counted_wherever_its_pieces_end() {
-        let of = |n: usize| [b"PK\x03\x04".as_slice(), &b"PK\x01\x02..".repeat(n)].concat();
+        let archive = |n: usize| [b"PK\x03\x04".as_slice(), &b"PK\x01\x02..".repeat(n)].concat();
         for pad in 0..4 {
-            let within = [vec![b'P'; pad], of(ARCHIVE_PARTS)].concat();
+            let within = [vec![b'P'; pad], archive(ARCHIVE_PARTS)].concat();
             check_archive(Slow(&within)).unwrap();
             check_archive(within.as_slice()).unwrap();
-            let over = [vec![b'P'; pad], of(ARCHIVE_PARTS + 1)].concat();
+            let over = [vec![b'P'; pad], archive(ARCHIVE_PARTS + 1)].concat();
             assert!(check_archive(Slow(&over)).is_err() && check_archive(over.as_slice()).is_err());
         }
     }

@@ -12,7 +12,7 @@ const VARIABLE: &str = "INKSTONE_SIMD";
 /// The vectors that the loops use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd)]
 enum VectorLevel {
-    /// Those that every processor of this architecture has.
+    /// Instructions that every processor of this architecture has.
     Base,
     /// 256 bits.
     #[cfg(target_arch = "x86_64")]

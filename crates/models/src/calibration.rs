@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 #[serde(rename_all = "lowercase")]
 pub enum CalibrationForm {
-    /// As the model has them; a support vector machine has none.
+    /// Probabilities of the model itself; a support vector machine has none.
     #[default]
     None,
     /// By a sigmoid: two parameters, for few rows.
@@ -30,7 +30,7 @@ pub enum Calibrator {
     Sigmoid {
         /// Below 0 when higher scores are likelier.
         slope: f64,
-        /// Of a score of 0.
+        /// The exponent at a score of 0.
         offset: f64,
     },
     /// Corners of the steps.
@@ -164,11 +164,12 @@ mod tests {
     #[test]
     fn probabilities_equal_those_of_scikit_learn() {
         let reference = Reference::read();
-        let of = &reference.all["calibration"];
-        let (scores, so, at): (Vec<f64>, Vec<bool>, Vec<f64>) = (read(&of["scores"]), read(&of["so"]), read(&of["at"]));
-        for case in of["cases"].as_array().unwrap() {
+        let calibration = &reference.all["calibration"];
+        let (scores, so, at): (Vec<f64>, Vec<bool>, Vec<f64>) =
+            (read(&calibration["scores"]), read(&calibration["so"]), read(&calibration["at"]));
+        for case in calibration["cases"].as_array().unwrap() {
             let weights = case["weighted"].as_bool().unwrap().then_some(&reference.weights[..]);
-            // Platt's optimum is found exactly here, and to a gradient of 1e-6 there.
+            // Ours reaches the optimum; scikit-learn stops at a gradient of 1e-6.
             for (form, name, near) in
                 [(CalibrationForm::Sigmoid, "sigmoid", 1e-6), (CalibrationForm::Isotonic, "isotonic", 1e-12)]
             {

@@ -21,9 +21,9 @@ const EVERY: Duration = Duration::from_secs(30);
 pub struct Checkpoint {
     path: PathBuf,
     key: Key,
-    /// As [`EVERY`].
+    /// Time between two checkpoints; [`EVERY`] but in tests.
     every: Duration,
-    /// When there was last nothing to lose.
+    /// Time of the last checkpoint, or of the start.
     safe: Cell<Instant>,
 }
 
@@ -81,24 +81,24 @@ mod tests {
     #[test]
     fn a_state_is_taken_up_by_the_same_training_alone() {
         let dir = tempfile::tempdir().unwrap();
-        let of = |what: &str| Checkpoint::new(&dir.path().join("m"), &json!(what)).unwrap();
-        assert!(of("one").read().unwrap().is_none());
-        of("one").write(json!({"epoch": 3}), &[("values", &[0, 0, 128, 63])]).unwrap();
-        let file = of("one").read().unwrap().unwrap();
+        let checkpoint = |what: &str| Checkpoint::new(&dir.path().join("m"), &json!(what)).unwrap();
+        assert!(checkpoint("one").read().unwrap().is_none());
+        checkpoint("one").write(json!({"epoch": 3}), &[("values", &[0, 0, 128, 63])]).unwrap();
+        let file = checkpoint("one").read().unwrap().unwrap();
         assert_eq!(
             (file.param::<Value>("state").unwrap()["epoch"].as_u64(), file.numbers("values").unwrap()),
             (Some(3), &[1f32][..])
         );
-        assert!(of("two").read().unwrap().is_none());
+        assert!(checkpoint("two").read().unwrap().is_none());
         let path = dir.path().join("m.checkpoint");
         let mut bytes = std::fs::read(&path).unwrap();
         let last = bytes.len() - 61;
         bytes[last] ^= 1;
         std::fs::write(&path, bytes).unwrap();
-        let error = format!("{:#}", of("one").read().err().unwrap());
+        let error = format!("{:#}", checkpoint("one").read().err().unwrap());
         assert!(error.contains("remove") && error.contains("m.checkpoint"), "{error}");
-        of("one").remove().unwrap();
-        of("one").remove().unwrap();
+        checkpoint("one").remove().unwrap();
+        checkpoint("one").remove().unwrap();
         assert!(!path.exists());
     }
 

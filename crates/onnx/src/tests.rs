@@ -216,12 +216,12 @@ fn entities_are_named_where_pytorch_names_them() {
     let expected = expected("bert-tokens");
     let texts = texts(&expected);
     let ctx = Ctx::new(2, 1).unwrap();
-    let of = |params: OnnxParams| {
+    let entities_and_counts = |params: OnnxParams| {
         let mut encoder = encoder(&OnnxParams { output: Output::Entities, ..params }).unwrap();
         let counts = encoder.rows(&texts, &ctx, |_| Ok(())).unwrap().0;
         (encoder.entities(&texts, &ctx).unwrap(), counts)
     };
-    let (found, counts) = of(params("bert-tokens"));
+    let (found, counts) = entities_and_counts(params("bert-tokens"));
     let mut pieces = 0;
     for (text, (found, want)) in texts.iter().zip(found.iter().zip(expected["entities"].as_array().unwrap())) {
         let want = want.as_array().unwrap();
@@ -280,10 +280,10 @@ fn half_precision_and_integers_are_near() {
     }
     let texts = texts(&expected("bert")).into_iter().map(str::to_owned).collect::<Vec<_>>();
     let texts: Vec<&str> = texts.iter().map(String::as_str).filter(|text| !text.is_empty()).collect();
-    let of = |file: &str| rows(&OnnxParams { model: graph("bert").join(file), ..params("bert") }, &texts);
-    let full = of("model.onnx");
+    let rows_of_file = |file: &str| rows(&OnnxParams { model: graph("bert").join(file), ..params("bert") }, &texts);
+    let full = rows_of_file("model.onnx");
     for (file, least) in [("model_fp16.onnx", 0.99999), ("model_int8.onnx", 0.98)] {
-        for (a, b) in full.iter().zip(of(file)) {
+        for (a, b) in full.iter().zip(rows_of_file(file)) {
             let cosine = inkstone_models::cosine(a, &b);
             assert!(cosine > least, "{file}: {cosine}");
         }
@@ -451,11 +451,11 @@ fn windows_become_one_row() {
     }
     let long = "公司营业收入同比增长。".repeat(6);
     let ctx = Ctx::new(2, 1).unwrap();
-    let of = |over_windows| {
+    let rows_over = |over_windows| {
         let params = OnnxParams { stride: 30, over_windows, ..params("bert") };
         encoder(&params).unwrap().rows(&[&long], &ctx, |_| Ok(())).unwrap().0
     };
-    let (mean, most, first) = (of(Over::Mean), of(Over::Max), of(Over::First));
+    let (mean, most, first) = (rows_over(Over::Mean), rows_over(Over::Max), rows_over(Over::First));
     let head = encoder(&params("bert")).unwrap().rows(&[&long], &ctx, |_| Ok(())).unwrap().0;
     close(&first, &head, 1e-5, "the first window is the head");
     assert!(most.iter().zip(&mean).all(|(most, mean)| most >= mean) && mean != first);
@@ -471,7 +471,7 @@ fn threads_and_neighbours_change_no_bit_of_a_batch() {
     }
     let expected = expected("bert");
     let texts = texts(&expected);
-    let of = |threads| {
+    let rows_on = |threads| {
         let opening = Opening { threads, ..testing::opening() };
         let mut encoder =
             Encoder::open(&params("bert"), inkstone_text::Truncation::None, &|| Ok(WordCutter::Spaces), &opening)
@@ -479,7 +479,7 @@ fn threads_and_neighbours_change_no_bit_of_a_batch() {
         encoder.rows(&texts, &Ctx::new(threads, 1).unwrap(), |_| Ok(())).unwrap().0
     };
     let bits = |rows: Vec<f32>| rows.into_iter().map(f32::to_bits).collect::<Vec<u32>>();
-    assert_eq!(bits(of(1)), bits(of(2)));
+    assert_eq!(bits(rows_on(1)), bits(rows_on(2)));
 }
 
 #[test]

@@ -473,19 +473,19 @@ mod tests {
 
     #[test]
     fn everything_is_told_and_what_is_not_there_is_not_drawn() {
-        let said = text(&experiment_lines(&findings(), 100, Language::En));
+        let lines = text(&experiment_lines(&findings(), 100, Language::En));
         for wanted in ["长文 <截断>", "is better than the baseline", "512 positions", "documents set aside 15", "1.5 %"]
         {
-            assert!(said.to_lowercase().contains(&wanted.to_lowercase()), "{wanted} is not in {said}");
+            assert!(lines.to_lowercase().contains(&wanted.to_lowercase()), "{wanted} is not in {lines}");
         }
-        let said = text(&experiment_lines(&grid(), 100, Language::En));
-        let effect = said.lines().find(|line| line.starts_with("layers=last:4 ")).unwrap();
+        let lines = text(&experiment_lines(&grid(), 100, Language::En));
+        let effect = lines.lines().find(|line| line.starts_with("layers=last:4 ")).unwrap();
         assert!(effect.contains("0.3450  +0.0400 [0.0300, 0.0500] 0.003"), "{effect}");
         assert!(frontier_chart(&Findings::default(), 80, 20, Language::Zh).is_empty());
-        let said = text(&experiment_lines(&Findings::default(), 80, Language::En));
-        assert!(said.contains("No cell has a figure"), "{said}");
-        let said = text(&experiment_lines(&single(), 80, Language::Zh));
-        assert!(said.contains("没有可与基线比较的单元"), "{said}");
+        let lines = text(&experiment_lines(&Findings::default(), 80, Language::En));
+        assert!(lines.contains("No cell has a figure"), "{lines}");
+        let lines = text(&experiment_lines(&single(), 80, Language::Zh));
+        assert!(lines.contains("没有可与基线比较的单元"), "{lines}");
     }
 
     proptest! {

@@ -94,7 +94,7 @@ pub fn findings() -> Findings {
     })
 }
 
-/// As many cells as a large grid has: ten strategies at six lengths.
+/// Findings of a large grid: ten strategies at six lengths.
 pub fn large() -> Findings {
     let families = [
         ("head", ""),

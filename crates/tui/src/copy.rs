@@ -3,7 +3,7 @@
 use super::page::Table;
 use inkstone_base::disk::Formulas;
 
-/// As CSV. Cells that a spreadsheet would take for formulas are written as exports write them.
+/// The table as CSV. Cells that a spreadsheet would take for formulas are written as exports write them.
 pub(crate) fn csv(table: &Table, formulas: Formulas) -> String {
     let mut writer = csv::WriterBuilder::new().flexible(true).from_writer(Vec::new());
     for row in std::iter::once(&table.header).chain(&table.rows) {
@@ -13,7 +13,7 @@ pub(crate) fn csv(table: &Table, formulas: Formulas) -> String {
     writer.into_inner().ok().and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_default()
 }
 
-/// As a table of Markdown; what would end a cell or a row is escaped.
+/// The table in Markdown; characters that would end a cell or a row are escaped.
 pub(crate) fn markdown(table: &Table) -> String {
     let cell = |text: &String| text.replace('\\', "\\\\").replace('|', "\\|").replace(['\n', '\r'], " ");
     let line = |row: &[String]| format!("| {} |\n", row.iter().map(cell).collect::<Vec<_>>().join(" | "));

@@ -50,7 +50,7 @@ impl Page {
         }
     }
 
-    /// The one so many tabs further on, round and round.
+    /// The page that stands `steps` tabs after this one; after the last comes the first.
     pub fn further(self, steps: usize) -> Page {
         let at = Page::ALL.iter().position(|page| *page == self).unwrap_or(0);
         Page::ALL[(at + steps) % Page::ALL.len()]

@@ -13,7 +13,7 @@ use inkstone_base::language::Word;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Shade {
-    /// As the terminal says by COLORFGBG; dark where it says nothing.
+    /// Follows COLORFGBG; dark where that is not set.
     #[default]
     Auto,
     /// Light letters on dark ground.
@@ -25,7 +25,7 @@ pub enum Shade {
 /// The number of colours used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Depth {
-    /// As NO_COLOR, COLORTERM and TERM say.
+    /// Follows NO_COLOR, COLORTERM and TERM.
     #[default]
     #[serde(rename = "auto")]
     Auto,

@@ -204,8 +204,9 @@ fn scores(opened: &OpenProject, (part, row): (usize, usize), strategies: &[Strat
     let config = &opened.config;
     let project = opened.project();
     let features = config.feature.iter().filter(|feature| gives_a_score(feature));
-    let of_features = features
-        .filter_map(|of| Some((of.truncate.clone(), pipeline::feature_set(&project, &of.name)?, of.name.clone())));
+    let of_features = features.filter_map(|feature| {
+        Some((feature.truncate.clone(), pipeline::feature_set(&project, &feature.name)?, feature.name.clone()))
+    });
     let cells = pipeline::findings(config, &project).into_iter().flat_map(|findings| findings.cells);
     let of_cells = cells.filter_map(|cell| Some((cell.strategy, cell.set?, cell.feature)));
     let sets: Vec<(Strategy, Key, String)> = of_features.chain(of_cells).collect();
@@ -254,7 +255,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let opened = opened(dir.path());
         let bench = bench(&opened, Arc::new(Dictionary::new(&opened)));
-        let names: Vec<&str> = bench.tokenisers.iter().map(|of| of.name.as_str()).collect();
+        let names: Vec<&str> = bench.tokenisers.iter().map(|tokeniser| tokeniser.name.as_str()).collect();
         assert_eq!(names, ["char", "jieba", "jieba no-hmm", "bert"], "one tokenizer of two features stands once");
         assert_eq!(bench.tokenisers[0].flags, "--mode char");
         let flags = &bench.tokenisers[2].flags;
@@ -273,7 +274,7 @@ mod tests {
         let error = format!("{:#}", (bench.tokenisers[3].cut)(text, &ctx).unwrap_err());
         assert!(error.contains("model"), "{error}");
         let strategies: Vec<(&str, bool)> =
-            bench.strategies.iter().map(|of| (of.text.as_str(), of.characters)).collect();
+            bench.strategies.iter().map(|strategy| (strategy.text.as_str(), strategy.characters)).collect();
         assert_eq!(
             strategies,
             [("none", false), ("head", false), ("tail:64", false), ("head", true), ("tail:64", true)]

@@ -34,13 +34,13 @@ pub(super) fn dictionaries(bytes: &[u8]) {
 pub(super) fn words(bytes: &[u8]) {
     with_file("words.txt", bytes, |path| {
         let folder = path.parent().expect("a temporary folder");
-        let of = |positive: &[&str], signed: &[&str]| LexiconParams {
+        let lists = |positive: &[&str], signed: &[&str]| LexiconParams {
             builtin: false,
             positive: positive.iter().map(Into::into).collect(),
             signed: signed.iter().map(Into::into).collect(),
             ..LexiconParams::default()
         };
-        for params in [of(&["words.txt"], &[]), of(&[], &["words.txt"])] {
+        for params in [lists(&["words.txt"], &[]), lists(&[], &["words.txt"])] {
             let Ok(lexicon) = Lexicon::new(&params, folder) else { continue };
             assert!(lexicon.words().all(|word| !word.is_empty()));
             lexicon.tone(&["增长", "不", "下滑"]);

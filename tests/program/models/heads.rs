@@ -173,15 +173,15 @@ fn a_head_is_used_by_every_command_with_the_settings_of_its_training() {
             run(here, &["embed", "-m", "tone.model", "-i", "one.jsonl", "-o", "one.csv"]).finished();
             table(&here.join("one.csv")).1[0][place]
         };
-        let of: &[&str] = if method == "ridge" { &[] } else { &["--of", "up"] };
+        let class: &[&str] = if method == "ridge" { &[] } else { &["--of", "up"] };
         let text = "净利润同比增长。股东计划减持股份。";
-        let json = run(here, &[&["explain", "--model", "tone.model", "--text", text], of].concat()).finished();
+        let json = run(here, &[&["explain", "--model", "tone.model", "--text", text], class].concat()).finished();
         let explained = &json["explanations"][0];
-        let whole = score(text);
-        assert!((explained["score"].as_f64().unwrap() - whole).abs() < 1e-3, "{explained:#}");
+        let full = score(text);
+        assert!((explained["score"].as_f64().unwrap() - full).abs() < 1e-3, "{explained:#}");
         let terms = explained["terms"].as_array().unwrap();
         for (term, left) in terms.iter().zip(["股东计划减持股份。", "净利润同比增长。"]) {
-            assert!((term["value"].as_f64().unwrap() - (whole - score(left))).abs() < 1e-3, "{explained:#}");
+            assert!((term["value"].as_f64().unwrap() - (full - score(left))).abs() < 1e-3, "{explained:#}");
         }
         assert_eq!((terms.len(), &terms[0]["token"]), (2, &"净利润同比增长。".into()));
         let tokens = run(here, &["explain", "--model", "tone.model", "--unit", "token", "--text", text]).finished();

@@ -143,8 +143,8 @@ pub fn clean_of_part_without_text(path: &Path) -> Result<Vec<CleanDocument>> {
     clean_from_frame(&frame).with_context(|| format!("cannot use {}", path.display()))
 }
 
-/// Of clean documents the number of the first that each repeats, exactly or nearly, whatever time lies between; its own where it is
-/// the first.
+/// For each clean document the number of the first document that it repeats, exactly or nearly, whatever time lies between (a first
+/// document has its own number), and their similarity.
 pub fn repeats<'d>(docs: impl Iterator<Item = &'d Document>, params: &Params, ctx: &Ctx) -> Result<Vec<(usize, f32)>> {
     let sketcher = Sketcher::new(params.shingle);
     let mut corpus = Traces::default();

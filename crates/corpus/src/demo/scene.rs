@@ -20,7 +20,7 @@ pub(super) struct Surroundings<'a> {
     /// The trading day whose names are in use.
     pub(super) day: usize,
     pub(super) time: NaiveDateTime,
-    /// The one who writes: a wire or a broker.
+    /// Author of the document: a wire or a broker.
     pub(super) medium: &'a str,
     /// The product that the document speaks of.
     pub(super) product: &'a str,

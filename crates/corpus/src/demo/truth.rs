@@ -70,9 +70,9 @@ pub struct SecurityCounts {
 /// The phrases that count as positive or negative where they are written, ascending. The sign is that after negation.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Phrases {
-    /// Those that count as positive.
+    /// Words that count as positive.
     pub positive: Vec<String>,
-    /// Those that count as negative.
+    /// Words that count as negative.
     pub negative: Vec<String>,
 }
 

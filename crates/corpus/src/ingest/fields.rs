@@ -1,6 +1,6 @@
 //! Walks over the fields of one delimited row, byte by byte, as RFC 4180 quotes them.
 //!
-//! Of encodings with two-byte characters the second bytes are passed over ([`step`]): they may look like a delimiter.
+//! In encodings with two-byte characters, second bytes are skipped ([`step`]): they may look like a delimiter.
 
 use inkstone_base::limits::COLUMNS;
 

@@ -95,7 +95,7 @@ pub(super) fn run_at(
 /// Work to be done for a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum FileWork {
-    /// As the log says.
+    /// As long as the log says, and the same.
     Kept,
     /// Longer than the log says, and the same up to there.
     Grown,

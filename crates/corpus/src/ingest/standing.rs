@@ -22,7 +22,7 @@ pub(super) struct Standing {
     pub(super) damaged: Vec<Damage>,
     /// Numbers of the log's files that have to be read again.
     pub(super) again: BTreeSet<usize>,
-    /// Those among them whose documents are damaged.
+    /// Files among them whose documents are damaged.
     lost: BTreeSet<usize>,
 }
 

@@ -61,7 +61,7 @@ pub(super) struct Added {
     pub(super) what: What,
     /// Documents published after this are marked.
     pub(super) from: NaiveDateTime,
-    /// Of one publisher, or of all.
+    /// The publisher whose documents it is for; none for all.
     pub(super) publisher: Option<String>,
 }
 

@@ -29,7 +29,7 @@ pub struct Boilerplate {
     pub id: String,
     /// Publisher; absent if the sentence is boilerplate of all publishers.
     pub publisher: Option<String>,
-    /// As it stood first.
+    /// Text of the first document that it stands in.
     pub text: String,
     /// Documents that it stands in, first mentions alone.
     pub documents: u32,

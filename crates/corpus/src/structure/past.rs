@@ -138,7 +138,7 @@ fn mixed(mut hash: u64) -> u32 {
 pub(super) struct SentenceRecords {
     measurer: Measurer,
     scratch: Scratch,
-    /// Of each document: its time, and where its record begins.
+    /// Time of each document, and the offset of its record.
     places: Vec<(NaiveDateTime, u64)>,
     written: u64,
     shingles: u64,

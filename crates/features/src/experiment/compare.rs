@@ -26,9 +26,9 @@ pub struct Observed {
     pub cost: Cost,
     /// The feature set with the value of each document.
     pub set: Option<Key>,
-    /// Of factors: the RankIC of each date that has one, by date.
+    /// For factors the RankIC of each date that has one, by date.
     pub rank_ic: Vec<(NaiveDate, f64)>,
-    /// Of labels: the predicted class of each labelled document; none where it was not tested.
+    /// For labels the predicted class of each labelled document; none where it was not tested.
     pub called: Vec<Option<u32>>,
 }
 

@@ -79,7 +79,7 @@ pub struct Cell {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Skipped {
     pub feature: String,
-    /// As [`Cell::setting`].
+    /// Name of the setting, written as in [`Cell::setting`].
     pub setting: String,
     pub values: Vec<String>,
     pub reason: String,

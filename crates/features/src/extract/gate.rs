@@ -78,7 +78,7 @@ impl Gate {
         self.near.as_ref().map(|near| near.events.values().map(Vec::len).sum())
     }
 
-    /// Of the securities of a document those for which it is admitted, or the reason why it is not. `place` = its part and row.
+    /// The securities of a document for which it is admitted, or the reason why there is none. `place` = its part and row.
     pub fn admit(
         &self,
         doc: &CleanDocument,

@@ -18,22 +18,22 @@ use inkstone_store::{Header, RowKind, Rows, SetSpec, Writer};
 pub(super) struct SetParams(Value);
 
 impl SetParams {
-    /// Of a feature whose rows depend on its own settings alone.
+    /// Parameters of a feature whose rows depend on its own settings alone.
     pub(super) fn new(feature: &Feature) -> SetParams {
         SetParams(json!({"version": VERSION, "feature": feature.identity()}))
     }
 
-    /// Of a feature that reads words.
+    /// Parameters of a feature that reads words.
     pub(super) fn of_words(reader: &CorpusReader<'_>) -> SetParams {
         SetParams::new(reader.feature).with("segmenter", reader.segmenter.key())
     }
 
-    /// Of a feature whose model is fitted on the corpus.
+    /// Parameters of a feature whose model is fitted on the corpus.
     pub(super) fn of_corpus(reader: &CorpusReader<'_>) -> SetParams {
         SetParams::of_words(reader).with("corpus", reader.inputs.corpus)
     }
 
-    /// Of a feature whose model is fitted on the corpus and on returns.
+    /// Parameters of a feature whose model is fitted on the corpus and on returns.
     pub(super) fn of_returns(reader: &CorpusReader<'_>) -> SetParams {
         SetParams::of_corpus(reader).with("prices", reader.inputs.prices).with("cutoff", reader.inputs.cutoff)
     }

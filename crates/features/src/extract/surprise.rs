@@ -62,7 +62,7 @@ impl Default for SurpriseParams {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Unit {
-    /// As `[tokenizer]` has it.
+    /// The tokens of `[tokenizer]`.
     #[default]
     Words,
     /// A Chinese character, a run of letters and digits, or a mark.

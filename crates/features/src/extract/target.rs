@@ -281,7 +281,7 @@ impl Target {
 pub(super) enum TargetValues<'a> {
     /// By trading day and security.
     Market(Panel),
-    /// Of the documents: the names of the classes where labels are classes.
+    /// Labels of the documents, with the names of the classes where labels are classes.
     Labels(&'a [String]),
     Numbers,
     Ratings,
@@ -420,7 +420,7 @@ fn price<'m>(target: &Target, market: &'m Market) -> Result<&'m Panel> {
 enum Less {
     Nothing,
     MarketMean,
-    /// Of so many industries.
+    /// Mean of this number of industries.
     IndustryMean(usize),
     /// The number of the code.
     Code(usize),

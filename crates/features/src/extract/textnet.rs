@@ -299,18 +299,18 @@ mod tests {
         corpus.features = vec![Feature { name: "tone".into(), ..Feature::default() }];
         let error = |corpus: &Corpus, feature: &Feature| format!("{:#}", corpus.try_run(feature).unwrap_err());
         let begun = begun(Model::TextRnn);
-        let said = error(&corpus, &begun);
+        let message = error(&corpus, &begun);
         assert!(
-            said.contains("embeddings.feature = \"w2v\" names no feature") && said.contains("there is none"),
-            "{said}"
+            message.contains("embeddings.feature = \"w2v\" names no feature") && message.contains("there is none"),
+            "{message}"
         );
         let mut late = vectors();
         late.vintages.min_train_documents = 500;
         corpus.features.push(late);
-        let said = error(&corpus, &begun);
+        let message = error(&corpus, &begun);
         assert!(
-            said.contains("feature \"w2v\" has a vintage") && said.contains("vintages.min_train_documents"),
-            "{said}"
+            message.contains("feature \"w2v\" has a vintage") && message.contains("vintages.min_train_documents"),
+            "{message}"
         );
         let mut both = begun.clone();
         both.embeddings.file = "v.vec".into();
@@ -327,16 +327,16 @@ mod tests {
         let mut corpus = Corpus::new(0);
         corpus.market = Some(market(DAYS));
         corpus.put(&texts(), 20);
-        let said = |change: fn(&mut Feature)| {
+        let error_after = |change: fn(&mut Feature)| {
             let mut feature = feature(Model::TextCnn);
             change(&mut feature);
             format!("{:#}", corpus.try_run(&feature).unwrap_err())
         };
-        assert!(said(|f| f.walk_forward.min_train_rows = 60).contains("min_train_rows = 60"));
-        let error = said(|f| f.words.min_count = 500);
+        assert!(error_after(|f| f.walk_forward.min_train_rows = 60).contains("min_train_rows = 60"));
+        let error = error_after(|f| f.words.min_count = 500);
         assert!(error.contains("occur at least 500 times") && error.contains("lower words.min_count"), "{error}");
-        assert!(said(|f| f.classes.calibrate = CalibrationForm::Sigmoid).contains("classes.calibrate is for"));
-        assert!(said(|f| f.classes.tail = 0.7).contains("tail = 0.7"));
+        assert!(error_after(|f| f.classes.calibrate = CalibrationForm::Sigmoid).contains("classes.calibrate is for"));
+        assert!(error_after(|f| f.classes.tail = 0.7).contains("tail = 0.7"));
         corpus.market = None;
         let error = format!("{:#}", corpus.try_run(&feature(Model::TextRnn)).unwrap_err());
         assert!(error.contains("there is no price table"), "{error}");

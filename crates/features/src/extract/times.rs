@@ -11,7 +11,7 @@ use inkstone_store::Header;
 /// Last times of the data that the models behind a set's rows were fitted on.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ModelTimes {
-    /// The one model of all rows.
+    /// End of the data of the model that all rows share.
     fitted_until: Option<NaiveDateTime>,
     /// Walk-forward models.
     folds: Vec<FoldTime>,

@@ -242,10 +242,10 @@ fn asked(
 fn nearest(rows: &Rows, allowed: &[usize], own: &Row, query: &Query, ctx: &Ctx) -> Result<Vec<(usize, f32)>> {
     let mut found: Vec<(usize, f32)> = match (&rows.values, own) {
         (Values::Dense { dim, data }, Row::Dense(own)) if *dim == own.len() => {
-            let of = |i: usize| &data[i * dim..(i + 1) * dim];
+            let row_at = |i: usize| &data[i * dim..(i + 1) * dim];
             match query.measure {
                 Measure::Cosine => {
-                    let gathered: Vec<f32> = allowed.iter().flat_map(|i| of(*i)).copied().collect();
+                    let gathered: Vec<f32> = allowed.iter().flat_map(|i| row_at(*i)).copied().collect();
                     let near = ctx.install(|| anyhow::Ok(Nearest::new(gathered, *dim)?.query(own, query.most)))?;
                     near.into_iter().map(|near| (allowed[near.row], near.similarity)).collect()
                 }
@@ -253,7 +253,7 @@ fn nearest(rows: &Rows, allowed: &[usize], own: &Row, query: &Query, ctx: &Ctx) 
                     let distance = |row: &[f32]| {
                         row.iter().zip(own).map(|(a, b)| (f64::from(*a) - f64::from(*b)).powi(2)).sum::<f64>().sqrt()
                     };
-                    allowed.iter().map(|i| (*i, distance(of(*i)) as f32)).collect()
+                    allowed.iter().map(|i| (*i, distance(row_at(*i)) as f32)).collect()
                 }
             }
         }

@@ -126,7 +126,7 @@ impl Opened<TextNet> {
         self.model.probabilities(&documents)
     }
 
-    /// Of each row its labels, those likelier than not, or its class, the likeliest; the first of equals.
+    /// Labels of each row: those likelier than not, or the likeliest class (the first of equals).
     fn called(&self, probabilities: &[f64]) -> Vec<Vec<u32>> {
         let labels = |p: &[f64]| (0..).zip(p).filter(|(_, p)| **p > 0.5).map(|(label, _)| label).collect();
         let class = |p: &[f64]| vec![(0..p.len()).rev().max_by(|&a, &b| p[a].total_cmp(&p[b])).unwrap_or(0) as u32];

@@ -59,7 +59,7 @@ pub fn train(
     Ok((vectors, report))
 }
 
-/// As [`train`], but that nothing is written besides the checkpoint.
+/// Trains as [`train`] does, and writes nothing but the checkpoint.
 pub(super) fn learn(
     lines: &mut Lines,
     cutter: &Cutter,

@@ -249,7 +249,7 @@ pub(super) fn common(a: &[NaiveDate], b: &[NaiveDate]) -> Vec<NaiveDate> {
 }
 
 impl Details {
-    /// As bytes, little-endian: length of the JSON form (`u32`), the JSON form, days (`[n] i32`, from 1 January of the year 1), returns
+    /// The entry as bytes, little-endian: length of the JSON form (`u32`), the JSON form, days (`[n] i32`, from 1 January of the year 1), returns
     /// (`[n] f32`).
     pub(super) fn pack(&self) -> Vec<u8> {
         let json = serde_json::to_vec(self).expect("details are plain data and always have a JSON form");

@@ -115,10 +115,10 @@ impl World {
                     let late = plan.restated && posts.len() % 2 == 0;
                     post.delivered = if late { 60 } else { 0 };
                     posts.push(post);
-                    let said = if plan.restated && !late { 0.0 } else { value };
-                    moves[cell(t, i)] += plan.same_day * said;
+                    let tone = if plan.restated && !late { 0.0 } else { value };
+                    moves[cell(t, i)] += plan.same_day * tone;
                     if t + 1 < plan.days {
-                        moves[cell(t + 1, i)] += plan.drift * said + plan.attention;
+                        moves[cell(t + 1, i)] += plan.drift * tone + plan.attention;
                     }
                 }
             }

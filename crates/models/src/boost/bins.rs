@@ -32,9 +32,9 @@ pub(super) struct BinnedColumn {
 
 /// The bins of a column.
 pub(super) enum Bins {
-    /// Of the rows where it has a value, ascending.
+    /// Bins of the rows that have a value; `rows` is ascending.
     Listed { rows: Vec<u32>, bins: Vec<u8> },
-    /// Of every row. A row without a value has [`BinnedColumn::absent`].
+    /// Bins of all rows. A row without a value has [`BinnedColumn::absent`].
     Full(Vec<u8>),
 }
 

@@ -120,7 +120,7 @@ struct Merit<'a> {
     weights: &'a [f64],
     /// The sum of the weights.
     total: f64,
-    /// Of values: weighted mean, and sum of squares about it.
+    /// Weighted mean of values, and the sum of squares about it.
     y_mean: f64,
     y_squares: f64,
     /// The weight of each class.

@@ -21,7 +21,7 @@ const ABSENT_RIGHT: u32 = 1;
 const ABSENT_LEFT: u32 = 2;
 
 impl Boosted {
-    /// As bytes of a model file.
+    /// The trees as bytes of a model file.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut words = vec![FORMAT, self.columns.len() as u32, self.outputs.len() as u32];
         words.extend(&self.columns);

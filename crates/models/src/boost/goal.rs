@@ -1,6 +1,6 @@
 //! Goals of boosting: base scores, and the first and second derivatives of the loss in each score.
 //!
-//! As in XGBoost: squared loss for values, log loss for two classes, softmax for more, whose second derivative is taken twice.
+//! The losses of XGBoost: squared loss for values, log loss for two classes, softmax for more, whose second derivative is taken twice.
 
 use anyhow::{Result, ensure};
 use rayon::prelude::*;

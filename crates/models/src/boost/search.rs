@@ -176,7 +176,7 @@ pub(super) struct Search<'a> {
 /// Listed columns that one task reads.
 struct ListedColumns {
     all: Vec<u32>,
-    /// Those by which a node can still be split.
+    /// Columns by which a node can still be split.
     left: Vec<u32>,
 }
 

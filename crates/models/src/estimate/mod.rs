@@ -49,7 +49,7 @@ pub enum Method {
 }
 
 impl Method {
-    /// Its name in files and settings.
+    /// The name in files and settings.
     pub fn name(self) -> &'static str {
         match self {
             Method::Ridge => "ridge",
@@ -67,10 +67,10 @@ impl Method {
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 #[serde(rename_all = "lowercase")]
 pub enum ClassWeight {
-    /// As many as its rows.
+    /// Each row weighs the same.
     #[default]
     None,
-    /// As much as any other class: each row weighs `rows / (classes x rows of its class)`.
+    /// Each class weighs the same: a row weighs `rows / (classes x rows of its class)`.
     Balanced,
 }
 

@@ -28,7 +28,7 @@ pub struct Guess {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Judgement {
-    /// Of classes.
+    /// Figures of predicted classes.
     Classes {
         /// The predicted classes.
         #[serde(flatten)]
@@ -36,9 +36,9 @@ pub enum Judgement {
         /// The figures of the probabilities; none where there are no probabilities, or a class that the model does not know.
         probabilities: Option<ProbabilityReport>,
     },
-    /// Of label sets.
+    /// Figures of predicted label sets.
     Labels(LabelReport),
-    /// Of values.
+    /// Figures of estimated values.
     Values(ValueReport),
 }
 

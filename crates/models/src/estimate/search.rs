@@ -56,7 +56,7 @@ impl Measure {
         }
     }
 
-    /// The one that is taken where none is named: accuracy of classes, F1 of label sets, minus the mean squared error of values.
+    /// The measure where none is named: accuracy of classes, F1 of label sets, minus the mean squared error of values.
     fn default_of(goal: &Goal) -> Measure {
         match goal {
             Goal::Classes { .. } => Measure::Accuracy,
@@ -65,7 +65,7 @@ impl Measure {
         }
     }
 
-    /// Those that a goal has.
+    /// The measures of a goal.
     fn all_of(goal: &Goal) -> &'static [Measure] {
         match goal {
             Goal::Classes { .. } => &OF_CLASSES,

@@ -108,8 +108,8 @@ fn support_vectors_reach_the_objective_of_scikit_learn() {
 #[test]
 fn calibration_out_of_fold_equals_that_of_scikit_learn() {
     let reference = Reference::read();
-    let of = &reference.all["calibration"];
-    let tests: Vec<Vec<usize>> = read(&of["folds"]);
+    let calibration = &reference.all["calibration"];
+    let tests: Vec<Vec<usize>> = read(&calibration["folds"]);
     let split = |test: &Vec<usize>| Split {
         train: (0..reference.x.rows()).filter(|i| !test.contains(i)).collect(),
         test: test.clone(),
@@ -129,7 +129,7 @@ fn calibration_out_of_fold_equals_that_of_scikit_learn() {
         calibrate(&mut model, &goal, &scores, None, form).unwrap();
         let p = model.guess(&reference.x).probabilities.unwrap();
         let second: Vec<f64> = p.chunks(2).map(|p| p[1]).collect();
-        let off = farthest(&second, &read::<Vec<f64>>(&of[name]));
+        let off = farthest(&second, &read::<Vec<f64>>(&calibration[name]));
         assert!(off < near, "{name}: {off}");
     }
 }

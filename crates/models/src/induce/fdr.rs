@@ -10,7 +10,7 @@ pub(super) fn check(fdr: f64) -> Result<()> {
     Ok(())
 }
 
-/// Of the tested words those that hold the rate, at most `most` on each side (0: all), the most certain first.
+/// The tested words that hold the rate, at most `most` on each side (0: all), the most certain first.
 pub(super) fn keep(mut words: Vec<InducedWord>, fdr: f64, most: usize) -> Vec<InducedWord> {
     let tests = words.len() as f64;
     words.sort_by(|a, b| a.p.total_cmp(&b.p).then_with(|| a.word.cmp(&b.word)));

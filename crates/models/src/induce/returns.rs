@@ -85,7 +85,7 @@ fn in_form(labels: &[f64], form: LabelForm) -> Vec<f64> {
 #[derive(Clone, Copy, Default)]
 struct Sums {
     documents: u64,
-    /// Of the labels, less their mean.
+    /// Sum of the labels less their mean.
     label: f64,
     square: f64,
     /// Documents with a label above 0.

@@ -40,7 +40,7 @@ pub(super) struct Shaped {
 pub(super) struct Listed {
     /// Number of the line, from 1.
     pub(super) number: usize,
-    /// As written; blanks in it part the words of a phrase.
+    /// The word as written; blanks separate the words of a phrase.
     pub(super) word: String,
     /// Weight of the word, with the sign of the polarity column where there is one.
     pub(super) weight: Option<f32>,

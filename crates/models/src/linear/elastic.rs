@@ -282,11 +282,11 @@ impl<'a> Model<'a> {
 
 /// The values of a column.
 enum Column<'a> {
-    /// Of the sparse part: the rows in which it has one.
+    /// Column of the sparse part: the rows in which it has a value.
     Sparse(Row<'a>),
-    /// Of the dense part: one a row.
+    /// Column of the dense part: one value a row.
     Dense(&'a [f64]),
-    /// Of the intercept: 1 in all rows.
+    /// The intercept: 1 in all rows.
     Ones,
 }
 

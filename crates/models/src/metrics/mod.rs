@@ -118,16 +118,16 @@ mod tests {
     #[test]
     fn label_reports_equal_those_of_scikit_learn() {
         let reference = Reference::read();
-        let of = &reference.all["labels"];
+        let labels = &reference.all["labels"];
         let sets = |name: &str| -> Vec<Vec<u32>> {
-            let rows: Vec<Vec<u32>> = read(&of[name]);
+            let rows: Vec<Vec<u32>> = read(&labels[name]);
             rows.iter().map(|row| (0..).zip(row).filter(|(_, has)| **has == 1).map(|(l, _)| l).collect()).collect()
         };
         let report = LabelReport::new(&sets("truth"), &sets("called"), &names(5));
-        assert!(same(report.micro_average, read(&of["micro"])));
-        assert!(same(report.macro_average, read(&of["macro"])));
-        assert!(same(report.weighted_average, read(&of["weighted"])));
-        assert!(near(report.exact, read(&of["exact"])) && near(report.hamming_loss, read(&of["hamming_loss"])));
+        assert!(same(report.micro_average, read(&labels["micro"])));
+        assert!(same(report.macro_average, read(&labels["macro"])));
+        assert!(same(report.weighted_average, read(&labels["weighted"])));
+        assert!(near(report.exact, read(&labels["exact"])) && near(report.hamming_loss, read(&labels["hamming_loss"])));
     }
 
     #[test]

@@ -5,8 +5,8 @@
 //! Adam's. Rows are shuffled in each epoch; a part of them does not train: when its loss has risen [`PATIENCE`] times in a row, training ends,
 //! and the weights that were best there stand.
 //!
-//! Of sparse columns a step touches those alone that the rows of its batch store. Their moments, and the penalty on their weights, rest
-//! meanwhile (the lazy form of Adam).
+//! A step changes the weights of a sparse column only if a row of its batch stores that column; the moments of the others, and the penalty
+//! on their weights, stay as they are (lazy Adam).
 
 mod batches;
 mod explain;

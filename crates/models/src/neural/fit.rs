@@ -112,7 +112,7 @@ pub(crate) struct PieceGradients {
 }
 
 impl PieceGradients {
-    /// Of a graph of candle.
+    /// Loss and gradients of a graph of candle.
     pub(crate) fn of_graph(leaves: &Leaves, (loss, carried): (Tensor, Vec<f32>)) -> Result<PieceGradients> {
         Ok(PieceGradients { loss: f64::from(loss.to_scalar::<f32>()?), by_weight: leaves.gradients(&loss)?, carried })
     }

@@ -13,7 +13,7 @@ use memmap2::Mmap;
 use super::grams::{DIGIT, Place, character};
 use inkstone_base::disk;
 
-/// As a power of 2; about the square root of the places of a large corpus.
+/// Number of buckets as a power of 2; about the square root of the places of a large corpus.
 const BUCKETS: u32 = 10;
 
 /// The bucket of what begins with the first two characters of `place`.

@@ -31,8 +31,8 @@ fn trustworthiness(rows: &[f32], points: &[[f64; 2]]) -> f64 {
     let mut lost = 0;
     for row in 0..n {
         let far = |other: usize| {
-            let of = |i: usize| &rows[i * DIM..][..DIM];
-            of(other).iter().zip(of(row)).map(|(a, b)| f64::from(a - b).powi(2)).sum::<f64>()
+            let row_at = |i: usize| &rows[i * DIM..][..DIM];
+            row_at(other).iter().zip(row_at(row)).map(|(a, b)| f64::from(a - b).powi(2)).sum::<f64>()
         };
         let near = |other: usize| (0..2).map(|axis| (points[other][axis] - points[row][axis]).powi(2)).sum::<f64>();
         let among = order(&far, row);

@@ -110,7 +110,7 @@ fn transposed(rows: &SparseRows, left: &[Slice], ctx: &Ctx) -> Result<Vec<Slice>
     left.par_iter().map(one).collect()
 }
 
-/// Of the rows' projections on a dimension.
+/// Moments of the rows' projections on a dimension.
 #[derive(Clone, Copy, Default)]
 struct Moments {
     sum: f64,

@@ -21,7 +21,7 @@ pub(super) struct TextPiece {
     /// Text after text.
     pub(super) tokens: Vec<u32>,
     pub(super) lengths: Vec<usize>,
-    /// Of each text its class or its labels; none where nobody asks for a loss.
+    /// Class or labels of each text; none where no loss is wanted.
     right: Vec<Vec<u32>>,
     /// The factors of dropout, `[texts, features]`; none without dropout.
     pub(super) dropout: Vec<f32>,

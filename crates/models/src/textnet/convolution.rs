@@ -118,7 +118,7 @@ fn is_none<T: Real>(value: T) -> bool {
 
 /// The gradients of filters.
 pub(super) struct FilterGradients<T> {
-    /// Of each width, `[maps, width x dim]`.
+    /// Filters of each width, `[maps, width x dim]`.
     pub(super) filters: Vec<Vec<T>>,
     /// `[widths, maps]`.
     pub(super) bias: Vec<T>,

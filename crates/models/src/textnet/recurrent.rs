@@ -26,7 +26,7 @@ pub(super) struct Times {
 }
 
 impl Times {
-    /// Of texts of these lengths; `counts` must be those of the tokens at each time, descending.
+    /// `counts` = the number of texts that have a token at each time, descending.
     pub(super) fn new(counts: impl Iterator<Item = usize>) -> Times {
         let mut starts = vec![0];
         counts.for_each(|count| starts.push(starts[starts.len() - 1] + count));

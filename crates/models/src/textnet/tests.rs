@@ -52,9 +52,9 @@ fn examples() -> Examples {
     let (mut documents, mut class) = (Vec::new(), Vec::new());
     for i in 0..160u32 {
         let (no, up) = (i & 1, (i >> 1) & 1);
-        let said = if no == 1 { vec![1, 3 - up] } else { vec![0, 3 - up] };
+        let clause = if no == 1 { vec![1, 3 - up] } else { vec![0, 3 - up] };
         let around = [4, 0, 4][..(i as usize >> 2) % 4].to_vec();
-        documents.push(if i & 64 == 0 { [said, around].concat() } else { [around, said].concat() });
+        documents.push(if i & 64 == 0 { [clause, around].concat() } else { [around, clause].concat() });
         class.push(no ^ up);
     }
     Examples { documents, goal: Goal::Classes { class, names: vec!["差".to_owned(), "好".to_owned()] } }

@@ -38,7 +38,7 @@ pub struct Sample {
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 #[serde(rename_all = "lowercase")]
 pub enum LabelForm {
-    /// As they are.
+    /// Unchanged.
     Raw,
     /// The outermost values (`winsor` at each end) drawn in to the cut.
     #[default]
@@ -96,7 +96,7 @@ impl ClassParams {
         [self.labels.first(), self.labels.last()].into_iter().flatten().any(|end| missing.contains(end))
     }
 
-    /// Of samples with these labels those that train, the class of each, and the names of the classes: down first, up last.
+    /// The samples that train, the class of each, and the names of the classes: down first, up last.
     pub fn classes(&self, samples: &[usize], labels: &[f64]) -> Result<(Vec<usize>, Vec<u32>, Vec<String>)> {
         if !self.labels.is_empty() {
             return Ok(self.named_classes(samples, labels));

@@ -1,6 +1,6 @@
 //! The Huffman tree over the words, by which hierarchical softmax predicts: a word is the product of the turns that lead to it.
 //!
-//! As in the C tool, the two rarest nodes are joined until one is left, and at each inner node the rarer child is turn 0.
+//! As in the C tool of word2vec, the two rarest nodes are joined until one is left, and at each inner node the rarer child is turn 0.
 //! Inner nodes are numbered from the root (0), so that those that most words share come first.
 
 /// Inner nodes and turns of every word.

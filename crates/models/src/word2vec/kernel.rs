@@ -43,7 +43,7 @@ pub(super) struct StepBuffers {
     hidden: Vec<Lane>,
     /// The gradient, which is added to each input.
     changes: Vec<Lane>,
-    /// Of each input by each output, times minus the rate.
+    /// Error of each input at each output, times minus the rate.
     errors: Vec<[f32; TILE]>,
 }
 

@@ -72,7 +72,7 @@ impl LaneMatrix {
         matrix
     }
 
-    /// Of `[rows, dim]` values, row by row.
+    /// Lays out `[rows, dim]` values, given row by row.
     pub(super) fn from_values(values: &[f32], dim: usize) -> LaneMatrix {
         let mut matrix = LaneMatrix::zeros(values.len() / dim, dim);
         for (row, values) in matrix.values.chunks_mut(matrix.lanes).zip(values.chunks(dim)) {

@@ -25,22 +25,22 @@ fn reference() -> (Table, Vec<Value>) {
 }
 
 fn params(options: &Value) -> SearchParams {
-    let whole = |name: &str| options[name].as_u64().unwrap_or(0) as usize;
+    let count = |name: &str| options[name].as_u64().unwrap_or(0) as usize;
     let eos = match &options["eos_token_id"] {
         Value::Array(ends) => ends.iter().map(|end| end.as_u64().unwrap() as u32).collect(),
         end => end.as_u64().map(|end| end as u32).into_iter().collect(),
     };
     SearchParams {
-        beams: whole("num_beams"),
-        max_new_tokens: whole("max_new_tokens"),
-        min_new_tokens: whole("min_new_tokens"),
+        beams: count("num_beams"),
+        max_new_tokens: count("max_new_tokens"),
+        min_new_tokens: count("min_new_tokens"),
         length_penalty: options["length_penalty"].as_f64().unwrap_or(1.0),
         early_stopping: match &options["early_stopping"] {
             Value::Bool(true) => EarlyStopping::Always,
             Value::String(_) => EarlyStopping::Never,
             _ => EarlyStopping::Likely,
         },
-        no_repeat_ngram: whole("no_repeat_ngram_size"),
+        no_repeat_ngram: count("no_repeat_ngram_size"),
         repetition_penalty: options["repetition_penalty"].as_f64().unwrap_or(1.0) as f32,
         eos,
         forced_first: None,

@@ -268,8 +268,8 @@ mod tests {
 
     #[test]
     fn an_old_version_is_told_with_the_one_that_is_needed() {
-        let said = "ort 2 is not compatible with the ONNX Runtime binary found at `x`";
-        let error = unusable(Path::new("lib/libonnxruntime.so.1.17.1"), &said).to_string();
+        let message = "ort 2 is not compatible with the ONNX Runtime binary found at `x`";
+        let error = unusable(Path::new("lib/libonnxruntime.so.1.17.1"), &message).to_string();
         assert!(error.contains("ONNX Runtime 1.17.1, older than 1.24") && error.contains("doctor --fix"), "{error}");
     }
 }

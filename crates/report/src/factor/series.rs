@@ -73,7 +73,7 @@ pub(super) fn bars(dates: &[NaiveDate], values: &[f64]) -> (Vec<Bar>, bool) {
 /// Stretches of a picture within which a curve keeps its least and its greatest point.
 const STRETCHES: f64 = 200.0;
 
-/// As few points as look the same: the first and the last, and the least and the greatest of each of 200 stretches.
+/// Fewer points that look the same: the first and the last, and the least and the greatest of each of 200 stretches.
 pub(super) fn thinned(curve: &[(f64, f64)]) -> Curve {
     let [Some(first), Some(last)] = [curve.first(), curve.last()] else { return Vec::new() };
     if curve.len() as f64 <= 2.0 * STRETCHES {

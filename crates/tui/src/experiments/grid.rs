@@ -122,8 +122,8 @@ impl GridTable {
         self.places.iter().enumerate().find_map(|(row, places)| Some((row, column(places)?)))
     }
 
-    /// Of the columns in which a row has a cell, the nearest to this one, or the next one to its left or right; `column` itself where
-    /// there is none.
+    /// The column nearest to `column` in which the row has a cell, or with `beside` the next such column to its left (false) or right
+    /// (true); `column` itself where there is none.
     pub(super) fn column_near(&self, row: usize, column: usize, beside: Option<bool>) -> usize {
         let places = self.places.get(row).map_or(&[][..], Vec::as_slice);
         let mut there = places.iter().enumerate().filter(|(_, place)| place.is_some()).map(|(at, _)| at);

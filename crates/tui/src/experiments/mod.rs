@@ -48,7 +48,7 @@ pub struct ExperimentsPage {
     /// Numbers of its cells as listed, the best first.
     order: Vec<usize>,
     cursor: Cursor,
-    /// Its grid laid out, with the row and the column that are marked.
+    /// The grid of its cells, with the marked row and column.
     table: Option<grid::GridTable>,
     row: Cursor,
     column: usize,

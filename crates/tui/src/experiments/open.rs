@@ -15,7 +15,7 @@ pub(super) struct Open {
     pub(super) document: Errand<Option<Box<Truncated>>>,
     /// The strategy looked at, by its place in the document's list; `None`: that of the cell selected.
     pub(super) strategy: Option<usize>,
-    /// Its text in lines of the columns' width.
+    /// Text of the experiment, wrapped to the width of the columns.
     pub(super) lines: Vec<text::TextLine>,
     /// The width for which it was laid out.
     laid_out: Option<usize>,

@@ -63,7 +63,7 @@ pub struct Tokens {
 /// A token as its tokeniser describes it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Described {
-    /// As the vocabulary writes it, where that is not what the text says (`##ing`).
+    /// Entry of the vocabulary, where it differs from the text (`##ing`).
     pub written: Option<String>,
     /// Part of speech in the tags of jieba.
     pub tag: Option<String>,
@@ -73,7 +73,7 @@ pub struct Described {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TextStrategy {
-    /// As the configuration has it, with or without a limit of its own.
+    /// The strategy as the configuration writes it, with or without a limit of its own.
     pub text: String,
     /// True if a limit that it is given counts characters.
     pub characters: bool,

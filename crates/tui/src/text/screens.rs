@@ -73,7 +73,7 @@ fn about(subject: &TextSubject) -> About {
     let risk = sentences.iter().filter(|sentence| sentence.boilerplate);
     let published = subject.document.published_at.date();
     About {
-        boilerplate: risk.map(|of| (of.range.start as usize..of.range.end as usize, 312)).collect(),
+        boilerplate: risk.map(|part| (part.range.start as usize..part.range.end as usize, 312)).collect(),
         sentences,
         draw: 7,
         tradable: match subject.document.kind {
@@ -163,8 +163,9 @@ fn what_is_under_way_is_told_and_keeps_nobody_waiting() {
     bench.app.take(Event::Resize(LARGE.0, LARGE.1));
     bench.press_at_once("2");
     let until = Instant::now() + SOON;
-    let others_are_there =
-        |text: &TextPage| text.shown.as_ref().is_some_and(|shown| [0, 2].iter().all(|of| shown.tokens(*of).is_some()));
+    let others_are_there = |text: &TextPage| {
+        text.shown.as_ref().is_some_and(|shown| [0, 2].iter().all(|tokeniser| shown.tokens(*tokeniser).is_some()))
+    };
     while !others_are_there(&bench.app.text) {
         assert!(Instant::now() < until, "a document never came");
         std::thread::sleep(Duration::from_millis(1));
@@ -259,7 +260,7 @@ fn going_through_a_corpus_cuts_what_one_arrives_at_and_one_text_at_a_time() {
             counts.2.fetch_add(1, Ordering::SeqCst);
             Ok(Tokens { ranges: pieces(text, 2), ids: Vec::new(), specials: 0 })
         });
-        workspace.text.as_mut().unwrap().tokenisers.iter_mut().for_each(|of| of.cut = slow.clone());
+        workspace.text.as_mut().unwrap().tokenisers.iter_mut().for_each(|tokeniser| tokeniser.cut = slow.clone());
     });
     for _ in 0..20 {
         bench.press_at_once("]]]]]]]][[[[[[[[");

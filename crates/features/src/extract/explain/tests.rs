@@ -25,17 +25,17 @@ fn day(t: u64) -> NaiveDate {
 
 /// Texts whose good and bad news come true, in parts of 20.
 fn learned(model: Model) -> (Corpus, Feature, Key) {
-    let said = |t: u64| (t * t / 3 % 2) as usize;
+    let news = |t: u64| (t * t / 3 % 2) as usize;
     let mut prices = "date,code,open,close,vwap\n".to_owned();
     let mut price = 100.0;
     for t in 0..DAYS {
-        price *= if t >= 2 && said(t - 2) == 0 { 1.02 } else { 0.98 } + 0.0001 * (t % 7) as f64;
+        price *= if t >= 2 && news(t - 2) == 0 { 1.02 } else { 0.98 } + 0.0001 * (t % 7) as f64;
         for (code, price) in [("600001.SH", price), ("000001.SZ", 10.0)] {
             prices += &format!("{},{code},{price},{price},{price}\n", day(t));
         }
     }
     let texts: Vec<Text> =
-        (0..DAYS).map(|t| (day(t).and_hms_opt(10, 0, 0).unwrap(), Kind::News, "远山", BODIES[said(t)])).collect();
+        (0..DAYS).map(|t| (day(t).and_hms_opt(10, 0, 0).unwrap(), Kind::News, "远山", BODIES[news(t)])).collect();
     let mut corpus = Corpus::new(0);
     corpus.market = Some(Market::of_text(&prices, &[]).unwrap());
     corpus.put(&texts, 20);
@@ -215,17 +215,17 @@ fn tone_words_stand_where_they_are() {
     let corpus = Corpus::new(4);
     let feature = Feature { name: "tone".into(), ..Feature::default() };
     let set = corpus.run(&feature).0;
-    let of = |column, place| explained(&corpus, &feature, set, column, place);
-    let found = of(None, (1, 1));
+    let explain = |column, place| explained(&corpus, &feature, set, column, place);
+    let found = explain(None, (1, 1));
     assert_eq!((found.column.as_str(), found.by, found.sentences.len()), ("tone", ExplainedBy::Words, 3));
     let last = &found.sentences[2];
     let words: Vec<(&str, f32)> = last.words.iter().map(|w| (&last.text[w.places[0].clone()], w.degree)).collect();
     assert!(words.contains(&("下滑", 1.5)) && words.iter().any(|w| w.0 == "亏损"), "{words:?}");
     assert!(last.value < 0.0 && found.sentences[1].value == 0.0 && found.rest.abs() < 1e-6);
     assert!((found.score - found.kept).abs() < 1e-6);
-    let positive = of(Some("positive"), (0, 0));
+    let positive = explain(Some("positive"), (0, 0));
     assert!(positive.score > 0.0 && positive.rest.abs() < 1e-6 && positive.kept == positive.score, "{positive:?}");
-    assert_eq!(of(Some("tokens"), (0, 0)).by, ExplainedBy::Nothing);
+    assert_eq!(explain(Some("tokens"), (0, 0)).by, ExplainedBy::Nothing);
     // A kind that is not read has nothing to explain.
     let reports = Feature { kinds: vec![Kind::Report], ..feature.clone() };
     let nothing = explained(&corpus, &reports, set, None, (0, 0));

@@ -21,11 +21,11 @@ use inkstone_models::{
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum Learn {
-    /// Its `label`: one class of several.
+    /// Field `label`: one class of several.
     Label,
-    /// Its `labels`, or the parts of `label` between `|`: any number of labels.
+    /// Field `labels`, or the parts of `label` between `|`: any number of labels.
     Labels,
-    /// Its `value`.
+    /// Field `value`: a number.
     Value,
 }
 

@@ -190,8 +190,8 @@ fn what_cannot_be_learned_is_refused_with_the_way_out() {
     let lone = corpus() + "{\"text\":\"奇闻\",\"label\":\"奇\"}\n";
     let folded = ClassifyParams { folds: Some(FoldParams::default()), ..plain.clone() };
     let ungrouped = lone.replace("\"group\"", "\"other\"");
-    let said = refused(&ungrouped, &folded);
-    assert!(said.contains("class \"奇\" has 1 row, and needs 2") && said.contains("leave it out"), "{said}");
+    let message = refused(&ungrouped, &folded);
+    assert!(message.contains("class \"奇\" has 1 row, and needs 2") && message.contains("leave it out"), "{message}");
     assert!(refused(&lone, &folded).contains("90 of 91 lines have a group"));
     let timeless =
         ClassifyParams { folds: Some(FoldParams { by: FoldsBy::Time, ..FoldParams::default() }), ..plain.clone() };

@@ -96,11 +96,11 @@ fn precision_and_recall_are_those_of_fasttext() {
         let mut lines = Lines::new(Cursor::new(text("test_lines")), LineFormat::Tokens);
         let (figures, _) = fitted.evaluate(&mut lines, &EvalParams::default(), &ctx).unwrap();
         for (test, k) in [("test", 1), ("test2", 2)] {
-            let of = |name: &str| figures[&format!("{name}_at_{k}")].as_f64().unwrap();
+            let figure = |name: &str| figures[&format!("{name}_at_{k}")].as_f64().unwrap();
             let theirs = &expected[test];
             assert_eq!(figures["examples"], theirs[0], "{name}");
-            assert!((of("precision") - theirs[1].as_f64().unwrap()).abs() < 1e-12, "{name} {k}");
-            assert!((of("recall") - theirs[2].as_f64().unwrap()).abs() < 1e-12, "{name} {k}");
+            assert!((figure("precision") - theirs[1].as_f64().unwrap()).abs() < 1e-12, "{name} {k}");
+            assert!((figure("recall") - theirs[2].as_f64().unwrap()).abs() < 1e-12, "{name} {k}");
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Phrases: neighbours that come together more often than by chance become one word, as the C tool word2phrase makes them.
 //!
-//! Of words `a` and `b` that stand side by side the score is `(count(ab) - discount) / (count(a) count(b)) x words of the corpus`;
+//! Words `a` and `b` that stand side by side score `(count(ab) - discount) / (count(a) count(b)) x words of the corpus`;
 //! above the threshold they become `a_b`. What was joined is not joined again to the word after it, in the same pass. Words
 //! that occur less often than the discount take no part.
 

@@ -39,7 +39,7 @@ pub(super) struct LanguagePiece {
     pub(super) right: Vec<u32>,
     /// Words drawn to train against; none when these are all.
     pub(super) samples: Vec<u32>,
-    /// Of the recurrent model: how many streams it has of the batch's.
+    /// Streams of the batch that this piece of a recurrent model has.
     pub(super) streams: usize,
     /// States before the first step, `[streams, hidden]`; none at the beginning of an epoch.
     pub(super) state: Vec<f32>,

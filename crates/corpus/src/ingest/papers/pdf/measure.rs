@@ -321,7 +321,7 @@ impl<'c> PdfMeasure<'c> {
 /// The forms of a file.
 #[derive(Default)]
 struct Forms {
-    /// Those that are being drawn, each within the one before.
+    /// Forms that are being drawn, each within the one before.
     open: Vec<ObjectIdentifier>,
     /// Bytes that are unpacked when one is drawn.
     costs: FxHashMap<ObjectIdentifier, usize>,
