@@ -8,7 +8,8 @@ use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
 
 use super::design::Design;
-use super::linear::LinearMap;
+use super::estimate::{FittedScorer, Goal, GoalKind, Learner, Link, Setting, TrainingSet};
+use super::linear::{Convergence, Linear, LinearMap};
 
 /// The counts that speak for a class.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,6 +29,54 @@ defaults! {
         form: BayesForm = BayesForm::Multinomial,
         /// Added to each count, above 0 (Lidstone; 1 is Laplace's).
         smoothing: f64 = 1.0,
+    }
+}
+
+pub(crate) struct BayesLearner;
+
+impl Learner for BayesLearner {
+    fn name(&self) -> &'static str {
+        "bayes"
+    }
+
+    fn goals(&self) -> &'static [GoalKind] {
+        &[GoalKind::Classes, GoalKind::Labels]
+    }
+
+    fn tables(&self) -> &'static [&'static str] {
+        &["bayes"]
+    }
+
+    fn settings(&self) -> &'static [Setting] {
+        const SETTINGS: &[Setting] = &[Setting::number("smoothing", true, |params| &mut params.bayes.smoothing)];
+        SETTINGS
+    }
+
+    fn penalty(&self) -> &'static str {
+        "smoothing"
+    }
+
+    fn example_grid(&self) -> &'static str {
+        "smoothing = [0.1, 1.0]"
+    }
+
+    fn fit(&self, set: &TrainingSet<'_>) -> Result<FittedScorer> {
+        let params = &set.params.bayes;
+        match set.goal {
+            Goal::Classes { class, names } => {
+                let map = naive_bayes(set.x, class, names.len(), set.weights, params)?;
+                let (link, map) =
+                    if names.len() == 2 { (Link::Odds, map.lead_of_second()) } else { (Link::Joint, map) };
+                Ok(FittedScorer::new(link, map, Vec::new()))
+            }
+            Goal::Labels { labels, .. } => set.one_against_rest(labels, Link::Odds, |up, weights, _| {
+                let class: Vec<u32> = up.iter().map(|&up| u32::from(up)).collect();
+                let map = naive_bayes(set.x, &class, 2, weights, params)?.lead_of_second();
+                let convergence = Convergence { converged: true, ..Convergence::default() };
+                Ok(Linear { intercept: map.intercept(0), weights: map.weights, convergence })
+            }),
+            Goal::Values(_) => Err(set.refused()),
+        }
     }
 }
 
@@ -87,6 +136,7 @@ pub fn naive_bayes(
 mod tests {
     use super::*;
     use crate::Csr;
+    use crate::estimate::Scorer;
     use crate::linear::to_probabilities;
     use crate::reference::{Reference, farthest, read};
 

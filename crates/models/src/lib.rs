@@ -66,13 +66,13 @@ mod word2vec;
 mod words;
 
 pub use bayes::{BayesForm, BayesParams, naive_bayes};
-pub use boost::{BoostParams, Boosted};
+pub use boost::BoostParams;
 pub use calibration::{CalibrationForm, Calibrator};
 pub use cooccurrence::{Cooccurrence, CooccurrenceParams, PairCounter, PairWeighting, Ppmi, PpmiParams};
 pub use design::{DenseRows, Design, DesignRow, InputColumn, Scaling, SpilledDense, StackedRows};
 pub use estimate::{
-    ClassWeight, Estimator, EstimatorParams, FoldFeatures, Goal, Guess, Judgement, Link, Measure, Method, Search,
-    SearchPoint, Task, TrainingRows, calibrate, choose_point, fit_estimator, out_of_fold, search,
+    ClassWeight, Estimator, EstimatorParams, FoldFeatures, Goal, GoalKind, Guess, Judgement, Link, Measure, Method,
+    Search, SearchPoint, Task, TrainingRows, calibrate, choose_point, fit_estimator, out_of_fold, search,
 };
 pub use explain::{Explanation, Part};
 pub use fasttext::{
@@ -93,7 +93,7 @@ pub use metrics::{
     Average, Bin, Bleu, ClassFigures, ClassReport, LabelReport, ProbabilityReport, Rouge, ValueReport,
     area_under_curve, character_tokens, chinese_tokens, corpus_bleu, mean_rouge, rouge, sentence_bleu,
 };
-pub use mlp::{Mlp, MlpParams};
+pub use mlp::MlpParams;
 pub use nearest::{Nearest, Neighbour, cosine, unit};
 pub use newwords::{GramCounter, Grams, NewWord, NewWordParams, Places, Selection, select};
 pub use npz::{NpzWriter, npy_header, read_npz};

@@ -239,7 +239,7 @@ fn entities_are_named_where_pytorch_names_them() {
         assert_eq!(row, [count("ORG"), count("PROD")]);
     }
     // Windows that overlap say nothing twice.
-    let (windows, counts) = of(OnnxParams { max_tokens: 14, stride: 4, ..params("bert-tokens") });
+    let (windows, counts) = entities_and_counts(OnnxParams { max_tokens: 14, stride: 4, ..params("bert-tokens") });
     for (found, row) in windows.iter().zip(counts.chunks(2)) {
         assert!(found.windows(2).all(|two| two[0].range.end <= two[1].range.start), "{found:?}");
         assert!(row[0].is_nan() || row[0] + row[1] == found.len() as f32, "{row:?} {found:?}");

@@ -17,8 +17,8 @@ use inkstone_corpus::truncate::{Needs, Strategy};
 use inkstone_lab::factor::{Expression, Within};
 use inkstone_models::textnet::TextNetParams;
 use inkstone_models::{
-    BayesParams, BoostParams, ClassParams, ClassWeight, EstimatorParams, InduceParams, LexiconParams, LinearParams,
-    Method, MlpParams, PoolingParams, Search, SestmParams, SvdParams, SvmLoss, VectorizerParams, WalkForward,
+    BayesParams, BoostParams, ClassParams, ClassWeight, EstimatorParams, GoalKind, InduceParams, LexiconParams,
+    LinearParams, MlpParams, PoolingParams, Search, SestmParams, SvdParams, SvmLoss, VectorizerParams, WalkForward,
     Word2vecParams, WordLimits, component_names,
 };
 use inkstone_onnx::OnnxParams;
@@ -192,23 +192,12 @@ impl Feature {
         ensure!(
             !search.is_off() || *search == Search::default(),
             "grid is empty, so nothing is searched; write the values to choose among, as grid = {{ {} }}, or leave the search out",
-            match estimator.method {
-                Method::Ridge => "alpha = [1.0, 10.0]",
-                Method::Logistic | Method::Svm => "C = [0.1, 1.0, 10.0]",
-                Method::Bayes => "smoothing = [0.1, 1.0]",
-                Method::Boosted => "max_depth = [3, 6]",
-                Method::Mlp => "l2 = [0.0001, 0.01]",
-            }
+            estimator.method.example_grid()
         );
-        search.check(estimator, estimator.method == Method::Ridge || self.target.form.is_some())?;
-        let section = match estimator.method {
-            Method::Ridge | Method::Logistic | Method::Svm => "linear",
-            Method::Bayes => "bayes",
-            Method::Boosted => "boosted",
-            Method::Mlp => "mlp",
-        };
+        search.check(estimator, !estimator.method.learns(GoalKind::Classes) || self.target.form.is_some())?;
+        let table = estimator.method.tables()[0];
         for (name, values) in &search.grid {
-            let Some(bound) = bound_of(&format!("feature.{section}.{name}")) else { continue };
+            let Some(bound) = bound_of(&format!("feature.{table}.{name}")) else { continue };
             let refused = values.iter().find_map(|value| bound.refuses(*value, &value.to_string()));
             ensure!(refused.is_none(), "grid.{name}: {}", refused.unwrap_or_default());
         }
@@ -224,8 +213,9 @@ impl Feature {
             json!(self.model)
         );
         let (given, defaults) = (json!(self), json!(Feature::default()));
+        let read_by_model = entry.settings();
         let head = if entry.learns_from_returns { &[][..] } else { &EXPERIMENT_HEAD[..] };
-        let read = ["name", "inputs"].iter().chain(&EVERY_MODEL).chain(entry.settings).chain(head);
+        let read = ["name", "inputs"].iter().chain(&EVERY_MODEL).chain(&read_by_model).chain(head);
         let read: Vec<&str> = read.copied().collect();
         let settings = given.as_object().into_iter().flatten();
         for (setting, _) in settings.filter(|(setting, value)| **value != defaults[*setting]) {
@@ -233,7 +223,7 @@ impl Feature {
                 read.contains(&setting.as_str()),
                 "{setting} is not for model = {}, which reads {}: leave it out, or choose a model that reads it",
                 json!(self.model),
-                entry.settings.join(", ")
+                read_by_model.join(", ")
             );
         }
         Ok(())
@@ -243,7 +233,7 @@ impl Feature {
     /// does a setting of another model. The sets of `inputs` are added where they are known.
     pub fn identity(&self) -> Value {
         let mut settings = json!(self);
-        let read = self.model.entry().settings;
+        let read = self.model.entry().settings();
         if let Some(settings) = settings.as_object_mut() {
             settings.retain(|setting, _| EVERY_MODEL.contains(&setting.as_str()) || read.contains(&setting.as_str()));
             settings["mask_names"] = json!(self.masks_names());

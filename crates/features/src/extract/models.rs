@@ -6,7 +6,7 @@ use super::{Feature, Inputs, Model};
 use super::{file, induced, lexicon, lsa, onnx, regression, sestm, surprise, textnet, tfidf, vintages};
 use inkstone_base::data::{Key, Report};
 use inkstone_base::job::Ctx;
-use inkstone_models::{Method, component_names};
+use inkstone_models::{GoalKind, Method, component_names};
 use inkstone_onnx::Output;
 use inkstone_store::Store;
 
@@ -24,8 +24,8 @@ pub(super) struct ModelEntry {
     pub(super) combines_windows: bool,
     /// The method of a model that is an estimator on word counts.
     pub(super) method: Option<Method>,
-    /// The settings of a feature that determine the model's rows, beside [`EVERY_MODEL`].
-    pub(super) settings: &'static [&'static str],
+    /// The settings of [`ModelEntry::settings`] but those of the method.
+    settings: &'static [&'static str],
     /// Fails where the settings of the feature do not suit the model.
     pub(super) check: fn(&Feature) -> Result<()>,
 }
@@ -66,6 +66,21 @@ pub(super) enum Explainer {
     None,
 }
 
+impl ModelEntry {
+    /// The settings of a feature that determine the model's rows, beside [`EVERY_MODEL`].
+    pub(super) fn settings(&self) -> Vec<&'static str> {
+        let mut settings = self.settings.to_vec();
+        if let Some(method) = self.method {
+            if method.learns(GoalKind::Classes) {
+                settings.extend(["classes", "class_weight"]);
+            }
+            settings.extend(method.tables());
+            settings.push("search");
+        }
+        settings
+    }
+}
+
 impl Model {
     pub(super) fn entry(self) -> ModelEntry {
         let network = ModelEntry {
@@ -79,11 +94,11 @@ impl Model {
             settings: &["words", "walk_forward", "target", "classes", "textnet", "embeddings"],
             check: textnet::check,
         };
-        let estimator = |method, settings| ModelEntry {
+        let estimator = |method| ModelEntry {
             run: regression::run,
             explained_by: Explainer::RefittedFold,
             method: Some(method),
-            settings,
+            settings: &["tfidf", "walk_forward", "target"],
             check: |_| Ok(()),
             ..network
         };
@@ -122,26 +137,12 @@ impl Model {
                 settings: &["tfidf", "fit_until", "lsa"],
                 ..of_texts
             },
-            Model::Ridge => estimator(Method::Ridge, &["tfidf", "walk_forward", "target", "linear", "search"]),
-            Model::Logistic => estimator(
-                Method::Logistic,
-                &["tfidf", "walk_forward", "target", "classes", "class_weight", "linear", "search"],
-            ),
-            Model::Bayes => estimator(
-                Method::Bayes,
-                &["tfidf", "walk_forward", "target", "classes", "class_weight", "bayes", "search"],
-            ),
-            Model::Svm => estimator(
-                Method::Svm,
-                &["tfidf", "walk_forward", "target", "classes", "class_weight", "linear", "svm_loss", "search"],
-            ),
-            Model::Boosted => estimator(
-                Method::Boosted,
-                &["tfidf", "walk_forward", "target", "classes", "class_weight", "boosted", "search"],
-            ),
-            Model::Mlp => {
-                estimator(Method::Mlp, &["tfidf", "walk_forward", "target", "classes", "class_weight", "mlp", "search"])
-            }
+            Model::Ridge => estimator(Method::Ridge),
+            Model::Logistic => estimator(Method::Logistic),
+            Model::Bayes => estimator(Method::Bayes),
+            Model::Svm => estimator(Method::Svm),
+            Model::Boosted => estimator(Method::Boosted),
+            Model::Mlp => estimator(Method::Mlp),
             Model::Sestm => fold_words,
             Model::Induced => ModelEntry {
                 run: induced::run,

@@ -22,7 +22,7 @@ const ABSENT_LEFT: u32 = 2;
 
 impl Boosted {
     /// The trees as bytes of a model file.
-    pub fn to_bytes(&self) -> Vec<u8> {
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
         let mut words = vec![FORMAT, self.columns.len() as u32, self.outputs.len() as u32];
         words.extend(&self.columns);
         for output in &self.outputs {
@@ -37,7 +37,7 @@ impl Boosted {
     }
 
     /// Reads back [`Boosted::to_bytes`].
-    pub fn from_bytes(bytes: &[u8]) -> Result<Boosted> {
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Boosted> {
         let mut words = Words { rest: bytes };
         ensure!(words.next().is_ok_and(|format| format == FORMAT), "they are of another version of the program");
         let (columns, outputs) = (words.next()?, words.next()?);

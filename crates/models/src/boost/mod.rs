@@ -9,18 +9,22 @@ mod columns;
 mod file;
 mod goal;
 mod grow;
+mod learner;
 mod search;
 mod shap;
 mod tree;
 
 use std::fmt;
 
+use anyhow::Result;
 use rayon::prelude::*;
 
 pub(crate) use goal::BoostGoal;
 pub(crate) use grow::grow;
+pub(crate) use learner::BoostedLearner;
 
 use super::design::{Design, DesignRow};
+use super::estimate::Scorer;
 use tree::{NodePart, Tree};
 
 params! {
@@ -47,7 +51,7 @@ params! {
 
 /// Fitted trees.
 #[derive(Clone, PartialEq)]
-pub struct Boosted {
+pub(crate) struct Boosted {
     /// The columns that the trees use, ascending.
     columns: Vec<u32>,
     outputs: Vec<Output>,
@@ -79,45 +83,9 @@ impl Boosted {
         Boosted { columns: used.map(|(column, _)| *column).collect(), outputs }
     }
 
-    pub fn outputs(&self) -> usize {
-        self.outputs.len()
-    }
-
     /// The columns that the trees use, ascending.
-    pub fn columns(&self) -> &[u32] {
+    pub(crate) fn columns(&self) -> &[u32] {
         &self.columns
-    }
-
-    /// The scores of rows, `[rows, outputs]`. Call inside `Ctx::install`.
-    pub fn scores(&self, x: &Design) -> Vec<f64> {
-        let k = self.outputs();
-        let mut out = vec![0.0; x.rows() * k];
-        out.par_chunks_mut(k).enumerate().for_each_init(
-            || vec![0.0; self.columns.len()],
-            |values, (i, out)| {
-                self.spread(x.row(i), values);
-                for (out, output) in out.iter_mut().zip(&self.outputs) {
-                    *out = output.base + output.trees.iter().map(|tree| tree.value(values)).sum::<f64>();
-                }
-            },
-        );
-        out
-    }
-
-    /// The contribution of each column to the score of one output, or to its lead over another: exact Shapley values over the
-    /// trees. The first number is the mean score. A column that is not in the row can count too: its absence is something that the
-    /// trees have seen.
-    pub fn explain(&self, row: DesignRow<'_>, output: usize, against: Option<usize>) -> (f64, Vec<(u32, f64)>) {
-        let mut values = vec![0.0; self.columns.len()];
-        self.spread(row, &mut values);
-        let (mut base, mut parts) = self.contributions(output, &values);
-        if let Some(against) = against {
-            let (other_base, other) = self.contributions(against, &values);
-            base -= other_base;
-            parts.iter_mut().zip(other).for_each(|(part, other)| *part -= other);
-        }
-        let named = self.columns.iter().copied().zip(parts);
-        (base, named.filter(|(_, part)| *part != 0.0).collect())
     }
 
     /// The mean score of an output, and what each used column adds to it.
@@ -140,6 +108,46 @@ impl Boosted {
             let Some(found) = row.dense_value(j) else { break };
             *value = if found == 0.0 { f32::NAN } else { found as f32 };
         }
+    }
+}
+
+impl Scorer for Boosted {
+    fn outputs(&self) -> usize {
+        self.outputs.len()
+    }
+
+    fn scores(&self, x: &Design) -> Vec<f64> {
+        let k = self.outputs();
+        let mut out = vec![0.0; x.rows() * k];
+        out.par_chunks_mut(k).enumerate().for_each_init(
+            || vec![0.0; self.columns.len()],
+            |values, (i, out)| {
+                self.spread(x.row(i), values);
+                for (out, output) in out.iter_mut().zip(&self.outputs) {
+                    *out = output.base + output.trees.iter().map(|tree| tree.value(values)).sum::<f64>();
+                }
+            },
+        );
+        out
+    }
+
+    /// Exact Shapley values over the trees; the first number is the mean score. A column that is not in the row can count too: its absence
+    /// is something that the trees have seen.
+    fn explain(&self, row: DesignRow<'_>, output: usize, against: Option<usize>) -> (f64, Vec<(u32, f64)>) {
+        let mut values = vec![0.0; self.columns.len()];
+        self.spread(row, &mut values);
+        let (mut base, mut parts) = self.contributions(output, &values);
+        if let Some(against) = against {
+            let (other_base, other) = self.contributions(against, &values);
+            base -= other_base;
+            parts.iter_mut().zip(other).for_each(|(part, other)| *part -= other);
+        }
+        let named = self.columns.iter().copied().zip(parts);
+        (base, named.filter(|(_, part)| *part != 0.0).collect())
+    }
+
+    fn sections(&self) -> Result<Vec<(&'static str, Vec<u8>)>> {
+        Ok(vec![("trees", self.to_bytes())])
     }
 }
 

@@ -8,6 +8,7 @@
 mod cross;
 mod fit;
 mod goal;
+mod method;
 mod predict;
 mod search;
 mod store;
@@ -19,48 +20,17 @@ use serde::{Deserialize, Serialize};
 pub use cross::{FoldFeatures, calibrate, out_of_fold};
 pub use fit::fit_estimator;
 pub use goal::Goal;
+pub(crate) use method::{ALPHA, C, FittedScorer, Learner, Scorer, Setting, TrainingSet, rows_of};
+pub use method::{GoalKind, Method};
 pub use predict::{Guess, Judgement};
 pub use search::{Measure, Search, SearchPoint, choose_point, search};
 
 use super::bayes::BayesParams;
-use super::boost::{BoostParams, Boosted};
+use super::boost::BoostParams;
 use super::calibration::Calibrator;
 use super::linear::{Convergence, LinearMap, LinearParams, SvmLoss};
-use super::mlp::{Mlp, MlpParams};
+use super::mlp::MlpParams;
 use super::validation::FoldRows;
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
-#[serde(rename_all = "lowercase")]
-pub enum Method {
-    /// Ridge regression on a value.
-    Ridge,
-    /// Logistic regression, with an elastic net if `l1_ratio` is above 0.
-    #[default]
-    Logistic,
-    /// Naive Bayes.
-    Bayes,
-    /// A linear support vector machine, one against the rest.
-    Svm,
-    /// Gradient-boosted trees.
-    Boosted,
-    /// A multi-layer perceptron.
-    Mlp,
-}
-
-impl Method {
-    /// The name in files and settings.
-    pub fn name(self) -> &'static str {
-        match self {
-            Method::Ridge => "ridge",
-            Method::Logistic => "logistic",
-            Method::Bayes => "bayes",
-            Method::Svm => "svm",
-            Method::Boosted => "boosted",
-            Method::Mlp => "mlp",
-        }
-    }
-}
 
 /// The weight of a class.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -126,14 +96,6 @@ impl Task {
     }
 }
 
-/// The model that computes the scores.
-#[derive(Clone, Debug)]
-pub enum Scorer {
-    Linear(LinearMap),
-    Trees(Arc<Boosted>),
-    Network(Mlp),
-}
-
 /// The rows of a fit beside their features and goals.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TrainingRows<'a> {
@@ -148,7 +110,7 @@ pub struct Estimator {
     pub method: Method,
     pub task: Task,
     pub link: Link,
-    pub scorer: Scorer,
+    pub(crate) scorer: Arc<dyn Scorer>,
     /// One an output, when calibrated.
     pub(crate) calibrators: Vec<Calibrator>,
     /// The end of the solver of each problem.
@@ -157,11 +119,7 @@ pub struct Estimator {
 
 impl Estimator {
     pub fn outputs(&self) -> usize {
-        match &self.scorer {
-            Scorer::Linear(map) => map.outputs,
-            Scorer::Trees(trees) => trees.outputs(),
-            Scorer::Network(network) => network.outputs(),
-        }
+        self.scorer.outputs()
     }
 
     /// True if its probabilities are calibrated.
@@ -178,10 +136,7 @@ impl Estimator {
 
     /// The weights, if it is linear.
     pub fn linear(&self) -> Option<&LinearMap> {
-        match &self.scorer {
-            Scorer::Linear(map) => Some(map),
-            Scorer::Trees(_) | Scorer::Network(_) => None,
-        }
+        self.scorer.linear()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{Estimator, Goal, Link, Scorer, Task};
+use super::{Estimator, Goal, Link, Task};
 use crate::calibration::Calibrator;
 use crate::design::{Design, DesignRow};
 use crate::linear::{log_sum_exp, to_probabilities};
@@ -56,11 +56,7 @@ impl Judgement {
 impl Estimator {
     /// The scores of rows, `[rows, outputs]`, before calibration. Call inside `Ctx::install`.
     pub fn scores(&self, x: &Design) -> Vec<f64> {
-        match &self.scorer {
-            Scorer::Linear(map) => map.scores(x),
-            Scorer::Trees(trees) => trees.scores(x),
-            Scorer::Network(network) => network.scores(x),
-        }
+        self.scorer.scores(x)
     }
 
     /// The predictions for rows. Call inside `Ctx::install`.
@@ -183,11 +179,7 @@ impl Estimator {
             _ => (of, 1.0),
         };
         let against = against.filter(|_| self.outputs() > 1);
-        let (base, mut parts) = match &self.scorer {
-            Scorer::Linear(map) => map.explain(row, output, against),
-            Scorer::Trees(trees) => trees.explain(row, output, against),
-            Scorer::Network(network) => network.explain(row, output, against),
-        };
+        let (base, mut parts) = self.scorer.explain(row, output, against);
         let (scale, offset) = match self.calibrators.get(output) {
             Some(Calibrator::Sigmoid { slope, offset }) if self.explains_calibrated() => (-slope, -offset),
             _ => (1.0, 0.0),

@@ -6,6 +6,7 @@ use anyhow::{Context, Result, bail, ensure};
 use serde::{Deserialize, Serialize};
 
 use super::cross::fit_part;
+use super::method::restrains;
 use super::{Estimator, EstimatorParams, FoldFeatures, Goal, Judgement, Method, TrainingRows};
 use crate::design::Design;
 use crate::metrics::area_under_curve;
@@ -154,9 +155,7 @@ impl SearchPoint {
 
     /// How strongly each setting holds the model back, in the order of their names.
     fn restraint(&self) -> Vec<f64> {
-        let weaker_when_larger =
-            |name: &str| matches!(name, "C" | "trees" | "learning_rate" | "max_depth" | "max_features" | "hidden");
-        self.settings.iter().map(|(name, value)| if weaker_when_larger(name) { -value } else { *value }).collect()
+        self.settings.iter().map(|(name, value)| if restrains(name) { *value } else { -value }).collect()
     }
 }
 
@@ -212,46 +211,13 @@ impl EstimatorParams {
             !(settings.contains_key("C") && settings.contains_key("alpha")),
             "C is 1/alpha: search among values of one of them"
         );
+        let known = self.method.learner().settings();
         for (name, &value) in settings {
-            ensure!(value.is_finite(), "{name} = {value} must be a number");
-            let whole_number = || {
-                ensure!(value >= 0.0 && value.fract() == 0.0, "{name} = {value} must be a whole number, 0 or above");
-                Ok(value as usize)
-            };
-            match (self.method, name.as_str()) {
-                (Method::Ridge | Method::Logistic | Method::Svm, "alpha") => {
-                    ensure!(value > 0.0, "alpha = {value} must be above 0");
-                    self.linear.alpha = value;
-                }
-                (Method::Logistic | Method::Svm, "C") => {
-                    ensure!(value > 0.0, "C = {value} must be above 0");
-                    self.linear.alpha = 1.0 / value;
-                }
-                (Method::Logistic, "l1_ratio") => self.linear.l1_ratio = value,
-                (Method::Bayes, "smoothing") => self.bayes.smoothing = value,
-                (Method::Boosted, "trees") => self.boosted.trees = whole_number()?,
-                (Method::Boosted, "max_depth") => self.boosted.max_depth = whole_number()?,
-                (Method::Boosted, "max_features") => self.boosted.max_features = whole_number()?,
-                (Method::Boosted, "learning_rate") => self.boosted.learning_rate = value,
-                (Method::Boosted, "min_leaf_weight") => self.boosted.min_leaf_weight = value,
-                (Method::Boosted, "l2") => self.boosted.l2 = value,
-                (Method::Mlp, "hidden") => self.mlp.hidden = vec![whole_number()?],
-                (Method::Mlp, "dropout") => self.mlp.dropout = value,
-                (Method::Mlp, "l2") => self.mlp.l2 = value,
-                (Method::Mlp, "learning_rate") => self.mlp.learning_rate = value,
-                (method, name) => bail!(
-                    "{} has no setting {name:?} to search among; it has {}",
-                    method.name(),
-                    match method {
-                        Method::Ridge => "alpha",
-                        Method::Logistic => "C, alpha, l1_ratio",
-                        Method::Svm => "C, alpha",
-                        Method::Bayes => "smoothing",
-                        Method::Boosted => "trees, learning_rate, max_depth, min_leaf_weight, l2, max_features",
-                        Method::Mlp => "hidden, dropout, l2, learning_rate",
-                    }
-                ),
-            }
+            let setting = known.iter().find(|setting| setting.name == name).with_context(|| {
+                let names: Vec<&str> = known.iter().map(|setting| setting.name).collect();
+                format!("{} has no setting {name:?} to search among; it has {}", self.method.name(), names.join(", "))
+            })?;
+            setting.set(&mut self, value)?;
         }
         Ok(self)
     }

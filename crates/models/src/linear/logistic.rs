@@ -3,9 +3,64 @@
 use anyhow::{Result, ensure};
 
 use super::newton::{MarginLoss, minimise};
-use super::{Linear, LinearParams};
+use super::{Linear, LinearParams, elastic_net, softmax};
 use crate::design::Design;
+use crate::estimate::{ALPHA, C, FittedScorer, Goal, GoalKind, Learner, Link, Setting, TrainingSet, rows_of};
 use inkstone_base::job::Ctx;
+
+pub(crate) struct LogisticLearner;
+
+impl Learner for LogisticLearner {
+    fn name(&self) -> &'static str {
+        "logistic"
+    }
+
+    fn goals(&self) -> &'static [GoalKind] {
+        &[GoalKind::Classes, GoalKind::Labels]
+    }
+
+    fn tables(&self) -> &'static [&'static str] {
+        &["linear"]
+    }
+
+    fn settings(&self) -> &'static [Setting] {
+        const SETTINGS: &[Setting] =
+            &[C, ALPHA, Setting::number("l1_ratio", true, |params| &mut params.linear.l1_ratio)];
+        SETTINGS
+    }
+
+    fn example_grid(&self) -> &'static str {
+        "C = [0.1, 1.0, 10.0]"
+    }
+
+    fn fit(&self, set: &TrainingSet<'_>) -> Result<FittedScorer> {
+        let TrainingSet { x, params, ctx, .. } = *set;
+        let penalty = &params.linear;
+        let two = |up: &[bool], weights: Option<&[f64]>| {
+            if penalty.l1_ratio == 0.0 {
+                return logistic(x, up, weights, penalty, ctx);
+            }
+            let class: Vec<u32> = up.iter().map(|&up| u32::from(up)).collect();
+            let (map, convergence) = elastic_net(x, &class, 2, weights, penalty, ctx)?;
+            Ok(Linear { intercept: map.intercept(0), weights: map.weights, convergence })
+        };
+        match set.goal {
+            Goal::Classes { class, names } if names.len() == 2 => {
+                Ok(FittedScorer::linear(Link::Odds, vec![two(&rows_of(class, 1), set.weights)?]))
+            }
+            Goal::Classes { class, names } => {
+                let (map, convergence) = if penalty.l1_ratio == 0.0 {
+                    softmax(x, class, names.len(), set.weights, penalty, ctx)?
+                } else {
+                    elastic_net(x, class, names.len(), set.weights, penalty, ctx)?
+                };
+                Ok(FittedScorer::new(Link::Joint, map, vec![convergence]))
+            }
+            Goal::Labels { labels, .. } => set.one_against_rest(labels, Link::Odds, |up, weights, _| two(up, weights)),
+            Goal::Values(_) => Err(set.refused()),
+        }
+    }
+}
 
 /// Fits which rows of `x` are `up`, by weight if `weights` are given (one a row, none negative). Call inside
 /// [`Ctx::install`].

@@ -1,9 +1,12 @@
 //! Several linear scores of one row: what classifiers of more than two classes, naive Bayes and label sets have in common.
 
+use anyhow::{Result, ensure};
 use rayon::prelude::*;
 
 use super::Linear;
 use crate::design::{Design, DesignRow};
+use crate::estimate::Scorer;
+use crate::file::ModelFile;
 use crate::sparse::Csr;
 
 /// Rows that one task scores at the least.
@@ -46,20 +49,58 @@ impl LinearMap {
         self.intercepts[output]
     }
 
-    /// The scores of rows, `[rows, outputs]`. Call inside `Ctx::install`.
-    pub fn scores(&self, x: &Design) -> Vec<f64> {
+    /// The log-odds of the second of two classes from the joint scores of both.
+    pub(crate) fn lead_of_second(&self) -> LinearMap {
+        let lead = |pair: &[f64]| pair[1] - pair[0];
+        LinearMap {
+            outputs: 1,
+            weights: self.weights.chunks(2).map(lead).collect(),
+            intercepts: vec![lead(&self.intercepts)],
+        }
+    }
+
+    /// Reads back the sections of a model file; rows have `columns` columns.
+    pub(crate) fn read(file: &ModelFile, columns: usize) -> Result<LinearMap> {
+        let intercepts: Vec<f64> = file.numbers("intercepts")?.to_vec();
+        let weights: Vec<f64> = file.numbers("weights")?.to_vec();
+        let outputs = intercepts.len();
+        ensure!(
+            weights.len() == columns * outputs,
+            "{} weights for {columns} columns and {outputs} outputs; train the model again",
+            weights.len()
+        );
+        Ok(LinearMap { outputs, weights, intercepts })
+    }
+}
+
+impl Scorer for LinearMap {
+    fn outputs(&self) -> usize {
+        self.outputs
+    }
+
+    fn scores(&self, x: &Design) -> Vec<f64> {
         let mut out = vec![0.0; x.rows() * self.outputs];
         x.product(&self.weights, self.outputs, &mut out);
         out.chunks_mut(self.outputs).for_each(|row| row.iter_mut().zip(&self.intercepts).for_each(|(s, b)| *s += b));
         out
     }
 
-    /// The contribution of each column of a row to the score of one output, or to its lead over another (`against`); the first
-    /// number is what is there without any column.
-    pub fn explain(&self, row: DesignRow<'_>, output: usize, against: Option<usize>) -> (f64, Vec<(u32, f64)>) {
+    fn explain(&self, row: DesignRow<'_>, output: usize, against: Option<usize>) -> (f64, Vec<(u32, f64)>) {
         let lead = |value: &dyn Fn(usize) -> f64| value(output) - against.map_or(0.0, value);
         let part = |(j, value): (u32, f64)| (j, value * lead(&|k| self.weight(j, k)));
         (lead(&|k| self.intercepts[k]), row.iter().map(part).collect())
+    }
+
+    /// `weights` `[columns, outputs]` and `intercepts`, f64.
+    fn sections(&self) -> Result<Vec<(&'static str, Vec<u8>)>> {
+        Ok(vec![
+            ("weights", bytemuck::cast_slice(&self.weights).to_vec()),
+            ("intercepts", bytemuck::cast_slice(&self.intercepts).to_vec()),
+        ])
+    }
+
+    fn linear(&self) -> Option<&LinearMap> {
+        Some(self)
     }
 }
 

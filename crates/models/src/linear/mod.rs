@@ -22,12 +22,15 @@ use serde::{Deserialize, Serialize};
 use super::design::{Design, DesignRow};
 
 pub use elastic::elastic_net;
+pub(crate) use logistic::LogisticLearner;
 pub use logistic::logistic;
 pub use map::LinearMap;
 pub(crate) use map::product;
+pub(crate) use ridge::RidgeLearner;
 pub use ridge::ridge;
 pub use softmax::softmax;
 pub(crate) use softmax::{log_sum_exp, to_probabilities};
+pub(crate) use svm::SvmLearner;
 pub use svm::{SvmLoss, svm};
 
 defaults! {

@@ -8,7 +8,38 @@ use super::cg::{self, dot};
 use super::precondition::{DenseFactor, Preconditioner, squares};
 use super::{Convergence, Linear, LinearParams};
 use crate::design::{Design, TwoWay};
+use crate::estimate::{ALPHA, FittedScorer, Goal, GoalKind, Learner, Link, Setting, TrainingSet};
 use inkstone_base::job::Ctx;
+
+pub(crate) struct RidgeLearner;
+
+impl Learner for RidgeLearner {
+    fn name(&self) -> &'static str {
+        "ridge"
+    }
+
+    fn goals(&self) -> &'static [GoalKind] {
+        &[GoalKind::Values]
+    }
+
+    fn tables(&self) -> &'static [&'static str] {
+        &["linear"]
+    }
+
+    fn settings(&self) -> &'static [Setting] {
+        &[ALPHA]
+    }
+
+    fn example_grid(&self) -> &'static str {
+        "alpha = [1.0, 10.0]"
+    }
+
+    fn fit(&self, set: &TrainingSet<'_>) -> Result<FittedScorer> {
+        let Goal::Values(values) = set.goal else { return Err(set.refused()) };
+        let model = ridge(set.x, values, set.weights, &set.params.linear, set.ctx)?;
+        Ok(FittedScorer::linear(Link::Value, vec![model]))
+    }
+}
 
 /// Fits `y` on the rows of `x`, by weight if `weights` are given (one a row, none negative). Call inside
 /// [`Ctx::install`].

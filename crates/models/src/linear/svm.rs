@@ -4,14 +4,16 @@
 //! the intercept is a weight like the others on a column of ones, as in scikit-learn's `LinearSVC`. alpha is 1/C. Rows are
 //! visited in an order drawn from the seed, rows at their bound are passed over until the rest has settled.
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::{Convergence, Linear, LinearParams};
 use crate::design::Design;
+use crate::estimate::{ALPHA, C, FittedScorer, Goal, GoalKind, Learner, Link, Setting, TrainingSet, rows_of};
 use inkstone_base::job::Ctx;
 
 /// The cost of a row on the wrong side.
@@ -24,6 +26,51 @@ pub enum SvmLoss {
     SquaredHinge,
     /// The distance from the right side.
     Hinge,
+}
+
+pub(crate) struct SvmLearner;
+
+impl Learner for SvmLearner {
+    fn name(&self) -> &'static str {
+        "svm"
+    }
+
+    fn goals(&self) -> &'static [GoalKind] {
+        &[GoalKind::Classes, GoalKind::Labels]
+    }
+
+    fn tables(&self) -> &'static [&'static str] {
+        &["linear", "svm_loss"]
+    }
+
+    fn settings(&self) -> &'static [Setting] {
+        &[C, ALPHA]
+    }
+
+    fn example_grid(&self) -> &'static str {
+        "C = [0.1, 1.0, 10.0]"
+    }
+
+    fn fit(&self, set: &TrainingSet<'_>) -> Result<FittedScorer> {
+        let TrainingSet { x, params, ctx, .. } = *set;
+        let two = |up: &[bool], weights: Option<&[f64]>, problem: usize| {
+            let seed = ctx.seed().wrapping_add(problem as u64);
+            svm(x, up, weights, params.svm_loss, &params.linear, seed, ctx)
+        };
+        match set.goal {
+            Goal::Classes { class, names } if names.len() == 2 => {
+                Ok(FittedScorer::linear(Link::Margin, vec![two(&rows_of(class, 1), set.weights, 0)?]))
+            }
+            Goal::Classes { class, names } => {
+                let against_rest =
+                    |c: usize| two(&rows_of(class, c), set.weights, c).with_context(|| format!("class {:?}", names[c]));
+                let models = (0..names.len()).into_par_iter().map(against_rest).collect::<Result<_>>()?;
+                Ok(FittedScorer::linear(Link::Margin, models))
+            }
+            Goal::Labels { labels, .. } => set.one_against_rest(labels, Link::Margin, two),
+            Goal::Values(_) => Err(set.refused()),
+        }
+    }
 }
 
 /// Fits which rows of `x` are `up`. The gap between primal and dual objective, relative to the primal, ends below

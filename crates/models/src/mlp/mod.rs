@@ -10,6 +10,7 @@
 
 mod batches;
 mod explain;
+mod learner;
 mod net;
 mod targets;
 
@@ -23,6 +24,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::design::{Design, DesignRow};
+use super::estimate::Scorer;
 use super::linear::Convergence;
 use super::neural::FitParams;
 use super::neural::fit::fit;
@@ -30,6 +32,7 @@ use super::neural::weights::{Weight, Weights};
 use super::validation::Split;
 use batches::{Batches, PIECE};
 use inkstone_base::job::Ctx;
+pub(crate) use learner::MlpLearner;
 use net::{Net, PieceRows};
 pub(crate) use targets::MlpGoal;
 use targets::Targets;
@@ -150,7 +153,7 @@ impl MlpShape {
 
 /// A fitted perceptron.
 #[derive(Clone)]
-pub struct Mlp {
+pub(crate) struct Mlp {
     shape: MlpShape,
     /// In the order of [`MlpShape::weights`].
     weights: Arc<Vec<Vec<f32>>>,
@@ -201,14 +204,6 @@ impl Mlp {
         Mlp { shape, weights: Arc::new(weights), net: Arc::new(net) }
     }
 
-    pub(crate) fn shape(&self) -> &MlpShape {
-        &self.shape
-    }
-
-    pub fn outputs(&self) -> usize {
-        self.shape.outputs
-    }
-
     /// All weights as bytes of a model file, f32 one after another.
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
         self.weights.iter().flat_map(|weight| bytemuck::cast_slice(weight)).copied().collect()
@@ -231,9 +226,15 @@ impl Mlp {
         }
         Ok(Mlp::from_parts(shape, weights))
     }
+}
 
-    /// The scores of rows, `[rows, outputs]`; a row has the same bits whatever it is computed beside. Call inside `Ctx::install`.
-    pub fn scores(&self, x: &Design) -> Vec<f64> {
+impl Scorer for Mlp {
+    fn outputs(&self) -> usize {
+        self.shape.outputs
+    }
+
+    /// A row has the same bits whatever it is computed beside.
+    fn scores(&self, x: &Design) -> Vec<f64> {
         let outputs = self.outputs();
         let mut scores = vec![0.0; x.rows() * outputs];
         scores.par_chunks_mut(PIECE * outputs).enumerate().for_each(|(piece, out)| {
@@ -245,10 +246,13 @@ impl Mlp {
         scores
     }
 
-    /// The contribution of each column of a row to the score of one output, or to its lead over another (`against`); the first number is
-    /// the score of a row of zeros. Contributions are integrated gradients (Sundararajan, Taly and Yan 2017), which sum to the score.
-    pub fn explain(&self, row: DesignRow<'_>, output: usize, against: Option<usize>) -> (f64, Vec<(u32, f64)>) {
+    /// Integrated gradients (Sundararajan, Taly and Yan 2017), which sum to the score; the first number is the score of a row of zeros.
+    fn explain(&self, row: DesignRow<'_>, output: usize, against: Option<usize>) -> (f64, Vec<(u32, f64)>) {
         explain::contributions(self, row, output, against)
+    }
+
+    fn sections(&self) -> Result<Vec<(&'static str, Vec<u8>)>> {
+        Ok(vec![("network_shape", serde_json::to_vec(&self.shape)?), ("network", self.to_bytes())])
     }
 }
 

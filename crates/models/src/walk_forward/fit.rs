@@ -9,7 +9,8 @@ use super::{Fold, WalkForward};
 use crate::calibration::CalibrationForm;
 use crate::design::{Design, FittedInputs, InputColumn, StackedRows, StackedSubset};
 use crate::estimate::{
-    Estimator, EstimatorParams, Goal, Method, TrainingRows, calibrate, choose_point, fit_estimator, out_of_fold, search,
+    Estimator, EstimatorParams, Goal, GoalKind, TrainingRows, calibrate, choose_point, fit_estimator, out_of_fold,
+    search,
 };
 use crate::metrics::{area_under_curve, r_squared, rank_correlation};
 use crate::validation::{FoldParams, FoldRows, FoldsBy, Split, draw_folds};
@@ -273,10 +274,11 @@ impl Data<'_> {
 
 /// The samples that train, and their goals, from the labels of all admitted samples.
 fn goal(admitted: &[usize], labels: &[f64], params: &TextRegression) -> Result<(Vec<usize>, Goal)> {
-    let form = match params.estimator.method {
-        Method::Ridge => Some(params.label.unwrap_or_default()),
-        Method::Boosted | Method::Mlp => params.label,
-        _ => None,
+    let method = params.estimator.method;
+    let form = match (method.learns(GoalKind::Values), method.learns(GoalKind::Classes)) {
+        (true, false) => Some(params.label.unwrap_or_default()),
+        (true, true) => params.label,
+        (false, _) => None,
     };
     if let Some(form) = form {
         let values = match form {

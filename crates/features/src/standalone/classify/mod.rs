@@ -23,8 +23,8 @@ use corpus::{Corpus, Folded};
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
 use inkstone_models::{
-    Analyzer, CalibrationForm, Design, Estimator, EstimatorParams, FoldFeatures, FoldParams, Goal, Judgement, Method,
-    ModelFile, ModelHeader, Search, Split, TrainingRows, Vectorizer, VectorizerParams, calibrate, choose_point,
+    Analyzer, CalibrationForm, Design, Estimator, EstimatorParams, FoldFeatures, FoldParams, Goal, GoalKind, Judgement,
+    Method, ModelFile, ModelHeader, Search, Split, TrainingRows, Vectorizer, VectorizerParams, calibrate, choose_point,
     draw_folds, fit_estimator, out_of_fold, search, write_model,
 };
 
@@ -32,11 +32,8 @@ const VERSION: u32 = 1;
 
 /// True for the kinds of models that are read here.
 pub(crate) fn is_kind(kind: &str) -> bool {
-    METHODS.iter().any(|method| method.name() == kind)
+    Method::ALL.iter().any(|method| method.name() == kind)
 }
-
-const METHODS: [Method; 6] =
-    [Method::Ridge, Method::Logistic, Method::Bayes, Method::Svm, Method::Boosted, Method::Mlp];
 
 /// Parameters of a classifier or regressor of texts.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -115,7 +112,7 @@ impl Classifier {
 /// The report has `documents`, `tokens`, `vocabulary`, `fitted_until`, `classes` (documents of each), how the solver ended, and, as far
 /// as asked for: `grid` with the chosen `penalty`, `cross_validation` and `calibration`.
 pub fn train(lines: &mut Lines, cutter: &Cutter, params: &ClassifyParams, ctx: &Ctx) -> Result<(Classifier, Report)> {
-    let corpus = Corpus::read(lines, params.learn, params.estimator.method == Method::Ridge, None, ctx)?;
+    let corpus = Corpus::read(lines, params.learn, !params.estimator.method.learns(GoalKind::Classes), None, ctx)?;
     let analyzer = Analyzer::new(&params.vectorizer, cutter.segmenter().cloned())?;
     let folded = Folded { corpus: &corpus, analyzer: &analyzer, params: &params.vectorizer, ctx };
     let fit = || {
@@ -159,12 +156,11 @@ pub(in crate::standalone) fn learn<R: Send>(
     let (goal, mut settings) = (&corpus.goal, params.estimator.clone());
     let mut facts = Report::new("facts");
     let splits = splits(corpus, params, ctx)?;
-    // A network holds out the last documents.
-    let order = (settings.method == Method::Mlp).then(|| corpus.fold_rows(params.label_days)).transpose()?;
+    let order = settings.method.holds_out().then(|| corpus.fold_rows(params.label_days)).transpose()?;
     let training = TrainingRows { order: order.as_ref(), ..TrainingRows::default() };
 
     if let (Some(splits), false) = (&splits, params.penalties.is_empty()) {
-        let name = if settings.method == Method::Bayes { "smoothing" } else { "alpha" };
+        let name = settings.method.penalty();
         let wanted = Search {
             grid: BTreeMap::from([(name.to_owned(), params.penalties.clone())]),
             one_standard_error: params.one_standard_error,
