@@ -71,8 +71,9 @@ pub use calibration::{CalibrationForm, Calibrator};
 pub use cooccurrence::{Cooccurrence, CooccurrenceParams, PairCounter, PairWeighting, Ppmi, PpmiParams};
 pub use design::{DenseRows, Design, DesignRow, InputColumn, Scaling, SpilledDense, StackedRows};
 pub use estimate::{
-    ClassWeight, Estimator, EstimatorParams, FoldFeatures, Goal, GoalKind, Guess, Judgement, Link, Measure, Method,
-    Search, SearchPoint, Task, TrainingRows, calibrate, choose_point, fit_estimator, out_of_fold, search,
+    ClassWeight, Contributions, Estimator, EstimatorParams, FoldFeatures, Goal, GoalKind, Guess, Judgement, Link,
+    Measure, Method, Search, SearchPoint, Task, TrainingRows, calibrate, choose_point, fit_estimator, out_of_fold,
+    search,
 };
 pub use explain::{Explanation, Part};
 pub use fasttext::{

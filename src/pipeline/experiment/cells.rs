@@ -162,7 +162,7 @@ impl ExperimentRun<'_> {
         {
             return Ok(counts.clone());
         }
-        // What is not needed any more gives its memory back first.
+        // Data that is not needed any more gives its memory back first.
         self.counted.replace(None);
         let (counts, report) = ctx.stage(&cell.name, "docs", self.run.documents, || {
             let counts = extract::counts(cell, inputs, ctx)?;
@@ -238,7 +238,7 @@ fn native_cost(kept: &Cost, seconds: f64) -> Cost {
 
 /// The cost of two features that read the same documents.
 pub(super) fn sum(a: &Cost, b: &Cost) -> Cost {
-    // What reads no text of its own has counted no documents.
+    // A feature that reads no text of its own has counted no documents.
     let nothing_kept = if a.documents == 0 || b.documents == 0 { u64::max } else { u64::min };
     let device = if matches!(a.device.as_str(), "" | "cpu") && !b.device.is_empty() { &b.device } else { &a.device };
     Cost {
@@ -269,10 +269,7 @@ pub(super) fn dense(model: Model) -> bool {
 
 /// True if a model weighs words.
 pub(super) fn counted(model: Model) -> bool {
-    matches!(
-        model,
-        Model::Tfidf | Model::Ridge | Model::Logistic | Model::Bayes | Model::Svm | Model::Boosted | Model::Mlp
-    )
+    model == Model::Tfidf || model.method().is_some()
 }
 
 fn label_key(labelled: &Labelled, splits: &[Split]) -> Key {

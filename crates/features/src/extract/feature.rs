@@ -291,7 +291,7 @@ impl Feature {
 
     /// The estimator, for models on word counts that are walked forward.
     pub fn estimator(&self) -> Option<EstimatorParams> {
-        let method = self.model.entry().method?;
+        let method = self.model.method()?;
         Some(EstimatorParams {
             method,
             linear: self.linear.clone(),

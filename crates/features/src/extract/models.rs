@@ -82,6 +82,11 @@ impl ModelEntry {
 }
 
 impl Model {
+    /// The method, if the model is an estimator on words and on the rows of other features.
+    pub fn method(self) -> Option<Method> {
+        self.entry().method
+    }
+
     pub(super) fn entry(self) -> ModelEntry {
         let network = ModelEntry {
             run: textnet::run,

@@ -29,7 +29,7 @@ use inkstone_base::code::Code;
 use inkstone_base::data::Document;
 use inkstone_base::stats::{average_ranks, mean, std};
 use inkstone_market::{Cutoff, Market, Panel, Price};
-use inkstone_models::{CalibrationForm, LabelForm};
+use inkstone_models::{CalibrationForm, GoalKind, LabelForm};
 
 /// Trading days that the volume is compared with.
 const VOLUME_DAYS: usize = 20;
@@ -195,8 +195,8 @@ impl Target {
             "model = {named} has no probabilities of {} labels before calibration; set classes.calibrate = \"sigmoid\" or \"isotonic\"",
             classes.labels.len()
         );
-        let learns_values =
-            matches!(model, Model::Ridge | Model::Induced | Model::Boosted | Model::Mlp) && self.of != TargetOf::Label;
+        let learns_values = model.method().map_or(model == Model::Induced, |method| method.learns(GoalKind::Values))
+            && self.of != TargetOf::Label;
         ensure!(
             self.form.is_none() || learns_values,
             "target.form is for ridge, induced, boosted and mlp where they learn values; model = {named} learns classes here; leave it out"

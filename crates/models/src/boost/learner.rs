@@ -5,7 +5,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result, ensure};
 
 use super::{BoostGoal, Boosted, grow};
-use crate::estimate::{FittedScorer, Goal, GoalKind, Learner, Link, Scorer, Setting, TrainingSet};
+use crate::estimate::{Contributions, FittedScorer, Goal, GoalKind, Learner, Link, Scorer, Setting, TrainingSet};
 use crate::file::ModelFile;
 
 pub(crate) struct BoostedLearner;
@@ -37,6 +37,10 @@ impl Learner for BoostedLearner {
 
     fn example_grid(&self) -> &'static str {
         "max_depth = [3, 6]"
+    }
+
+    fn contributions(&self) -> Contributions {
+        Contributions::ShapleyValues
     }
 
     fn fit(&self, set: &TrainingSet<'_>) -> Result<FittedScorer> {

@@ -74,9 +74,13 @@ impl Method {
         self.learner().example_grid()
     }
 
-    /// True if it holds out the last rows to see when to stop, and so must know their order.
+    /// True if it holds out the last rows to see after which epoch to stop, and so must know their order.
     pub fn holds_out(self) -> bool {
         self.learner().holds_out()
+    }
+
+    pub fn contributions(self) -> Contributions {
+        self.learner().contributions()
     }
 
     /// Names of the methods that learn a kind of goal, as a list in a sentence.
@@ -94,6 +98,17 @@ pub enum GoalKind {
     Values,
     Classes,
     Labels,
+}
+
+/// The parts of a score that columns contribute.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Contributions {
+    /// Weight x value of the column, beside an intercept.
+    Weights,
+    /// Shapley values along the paths of trees, beside the mean over the training rows.
+    ShapleyValues,
+    /// Integrated gradients, beside the score of a row of zeros.
+    IntegratedGradients,
 }
 
 impl Goal {
@@ -126,6 +141,10 @@ pub(crate) trait Learner: Sync {
 
     fn holds_out(&self) -> bool {
         false
+    }
+
+    fn contributions(&self) -> Contributions {
+        Contributions::Weights
     }
 
     /// Fits a goal of [`Learner::goals`]; other goals are refused with [`TrainingSet::refused`].

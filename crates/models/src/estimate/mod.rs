@@ -21,7 +21,7 @@ pub use cross::{FoldFeatures, calibrate, out_of_fold};
 pub use fit::fit_estimator;
 pub use goal::Goal;
 pub(crate) use method::{ALPHA, C, FittedScorer, Learner, Scorer, Setting, TrainingSet, rows_of};
-pub use method::{GoalKind, Method};
+pub use method::{Contributions, GoalKind, Method};
 pub use predict::{Guess, Judgement};
 pub use search::{Measure, Search, SearchPoint, choose_point, search};
 

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use anyhow::{Context, Result, ensure};
 
 use super::{Mlp, MlpGoal, MlpShape};
-use crate::estimate::{ClassWeight, FittedScorer, Goal, GoalKind, Learner, Link, Scorer, Setting, TrainingSet};
+use crate::estimate::{
+    ClassWeight, Contributions, FittedScorer, Goal, GoalKind, Learner, Link, Scorer, Setting, TrainingSet,
+};
 use crate::file::ModelFile;
 use crate::validation::{FoldRows, hold_out};
 
@@ -40,6 +42,10 @@ impl Learner for MlpLearner {
 
     fn holds_out(&self) -> bool {
         true
+    }
+
+    fn contributions(&self) -> Contributions {
+        Contributions::IntegratedGradients
     }
 
     fn fit(&self, set: &TrainingSet<'_>) -> Result<FittedScorer> {

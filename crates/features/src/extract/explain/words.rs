@@ -13,7 +13,9 @@ use crate::extract::file::{number_columns, numbers, whole_line};
 use crate::extract::reading::{CorpusReader, ReadDocument};
 use crate::extract::{Model, regression};
 use crate::fitted::{Columns, Fitted};
-use inkstone_models::{Fields, FoldReport, InducedLexicon, Lexicon, Part, Sestm, SestmWord, TITLE_TEXT, ToneScale};
+use inkstone_models::{
+    Contributions, Fields, FoldReport, InducedLexicon, Lexicon, Method, Part, Sestm, SestmWord, TITLE_TEXT, ToneScale,
+};
 use inkstone_text::Segmenter;
 
 /// How one side of a tone comes about.
@@ -216,11 +218,12 @@ pub(super) fn refitted(
     };
     let mut found = fold.explain()?;
     (explained.score, explained.intercept) = (found.score, found.intercept);
-    explained.formula = match reader.feature.model {
-        Model::Boosted => "score = mean of the trees + what each word adds along their paths; what the text lacks adds too, and is in the rest",
-        Model::Mlp => "score = score of a document without words and with mean inputs + the integrated gradient of each word and column",
-        _ if reader.feature.inputs.is_empty() => "score = intercept + sum of weight x tf-idf of each word",
-        _ => "score = intercept + sum of weight x value of each column, words and rows of other features",
+    let contributions = reader.feature.model.method().map_or(Contributions::Weights, Method::contributions);
+    explained.formula = match contributions {
+        Contributions::ShapleyValues => "score = mean of the trees + what each word adds along their paths; what the text lacks adds too, and is in the rest",
+        Contributions::IntegratedGradients => "score = score of a document without words and with mean inputs + the integrated gradient of each word and column",
+        Contributions::Weights if reader.feature.inputs.is_empty() => "score = intercept + sum of weight x tf-idf of each word",
+        Contributions::Weights => "score = intercept + sum of weight x value of each column, words and rows of other features",
     }
     .to_owned();
     if reader.feature.learns_on_words() {

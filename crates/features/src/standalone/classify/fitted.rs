@@ -10,7 +10,7 @@ use super::{Classifier, Corpus};
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
 use inkstone_models::{
-    Analyzer, Csr, Design, Estimator, Explanation, Guess, Link, Method, ModelFile, ModelHeader, Part, Row, Task,
+    Analyzer, Contributions, Csr, Design, Estimator, Explanation, Guess, Link, ModelFile, ModelHeader, Part, Row, Task,
 };
 
 /// A classifier of a file, and the analyzer that its documents are read with.
@@ -66,14 +66,14 @@ impl Opened<Classifier, Analyzer> {
             (true, false) => " before calibration",
             (false, _) => "",
         };
-        match estimator.method {
-            Method::Boosted => {
+        match estimator.method.contributions() {
+            Contributions::ShapleyValues => {
                 format!("{what}{calibrated} = mean over the training documents + sum of the terms' Shapley values")
             }
-            Method::Mlp => {
+            Contributions::IntegratedGradients => {
                 format!("{what}{calibrated} = score of a text without terms + sum of the terms' integrated gradients")
             }
-            _ => format!(
+            Contributions::Weights => format!(
                 "{what}{calibrated} = intercept + sum of weight x tfidf; tfidf = {}",
                 self.model.vectorizer.formula()
             ),

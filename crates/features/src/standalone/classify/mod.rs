@@ -195,10 +195,10 @@ pub(in crate::standalone) fn learn<R: Send>(
 
     let convergence = estimator.worst_convergence();
     facts.fact("converged", convergence.converged);
-    match settings.method {
-        Method::Mlp => facts.fact("epochs", convergence.iterations),
-        _ if !convergence.converged => facts.fact("gradient", convergence.gradient),
-        _ => {}
+    if settings.method.holds_out() {
+        facts.fact("epochs", convergence.iterations);
+    } else if !convergence.converged {
+        facts.fact("gradient", convergence.gradient);
     }
     let classes: Figures = goal.names().iter().cloned().zip(goal.sizes().into_iter().map(Into::into)).collect();
     facts.fact("classes", classes);
