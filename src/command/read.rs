@@ -128,7 +128,7 @@ fn free_name(path: &Path, taken: &mut BTreeSet<String>) -> String {
     let stem = stem(path);
     let mut name = format!("{stem}.txt");
     for n in 2.. {
-        // Of names that differ by their case alone, some systems know one.
+        // Some systems know one of several names that differ by their case alone.
         if taken.insert(name.to_lowercase()) {
             break;
         }

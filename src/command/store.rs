@@ -25,12 +25,12 @@ pub(super) fn run(args: &Args, ctx: &Ctx) -> Result<Summary> {
     let path = project.store();
     let needed = match args.action {
         StoreAction::Import { .. } => false,
-        // Of a project that has run there is more to look at than features.
+        // A project that has run has more to look at than features.
         StoreAction::Verify | StoreAction::Repair => !project.dir().exists(),
         _ => true,
     };
     ensure!(path.exists() || !needed, "{} does not exist: this project has no features yet", path.display());
-    // What changes the store keeps runs from it for as long, also while none of them has it open.
+    // A command that changes the store keeps runs from it, also while none of them has it open.
     let writing = |name: &str| project.lock_for(&format!("store {name}"));
     let counting = |name: &str, total| (format!("store {name}"), total);
     let mut summary = Summary::default();

@@ -189,7 +189,7 @@ pub(super) fn read_table<T: DeserializeOwned + Serialize + Default>(path: &str, 
     let mut sound = Table::new();
     let schema = serde_json::to_value(T::default()).unwrap_or_default();
     for (key, value) in &table {
-        // What is out of bounds is judged no further.
+        // A value out of bounds is judged no further.
         let outside = bounds::problems(&format!("{path}.{key}"), value);
         if !outside.is_empty() {
             problems.extend(outside);
@@ -221,7 +221,7 @@ pub(super) fn read_table<T: DeserializeOwned + Serialize + Default>(path: &str, 
             }
         }
     }
-    // What is sound is kept, so that the checks of meaning do not complain of its absence.
+    // Sound settings are kept, so that the checks of meaning do not complain of their absence.
     match Value::Table(sound).try_into() {
         Ok(read) => (read, problems),
         Err(error) => {

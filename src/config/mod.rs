@@ -315,7 +315,7 @@ mod tests {
     fn the_parameters_of_features_in_the_template_are_the_defaults() {
         let table: toml::Table = toml::from_str(&with_examples(TEMPLATE)).unwrap();
         let mut written: Feature = table["feature"][0].clone().try_into().unwrap();
-        // What has no default, and what a model chooses where it is absent.
+        // Settings without a default, and those that a model chooses where they are absent.
         written.name.clear();
         written.file = Default::default();
         (written.onnx.model, written.onnx.fitted_until) = Default::default();

@@ -251,7 +251,7 @@ mod tests {
             "tokenizer.mode": "char",
         }));
         assert_eq!(varied.unwrap(), wanted);
-        // What is not written in a configuration has a path too.
+        // A setting that the configuration does not write has a path too.
         assert_eq!(over(json!({"mask_names": true})).unwrap().feature.mask_names, Some(true));
     }
 
@@ -264,7 +264,7 @@ mod tests {
             put_over(&features[0], &features, &TokenizerParams::default(), &serde_json::from_value(settings).unwrap())
         };
         let names = |varied: &VariedFeature| varied.inputs.iter().map(|input| input.name.clone()).collect::<Vec<_>>();
-        // What the feature does not learn on changes nothing of it.
+        // An input that the feature does not learn on changes nothing of it.
         assert_eq!(over(json!({"bert.lsa.dim": 3})).unwrap(), over(json!({})).unwrap());
         let varied = over(json!({"bert.lsa.dim": 3, "inputs": ["middle"], "middle.linear.alpha": 2.0})).unwrap();
         assert_eq!(names(&varied), ["bert", "middle"], "each after its own inputs");

@@ -160,7 +160,7 @@ pub fn wrap(glyphs: &[Glyph<'_>], width: usize) -> Vec<std::ops::Range<usize>> {
         if used + glyph.width > width && i > start {
             let from = match glyph {
                 g if g.joins() && word > start => word,
-                // What stands before a closing mark goes with it.
+                // The character before a closing mark goes with it.
                 g if g.closes() && i > start + 1 => i - 1,
                 _ => i,
             };

@@ -62,7 +62,7 @@ impl Encoder {
         let (rows, width) = (model.fixed(0), model.fixed(1));
         let asked = if params.max_tokens == 0 { usize::MAX } else { params.max_tokens };
         let limit = asked.min(model.family.limit.unwrap_or(usize::MAX)).min(width.unwrap_or(usize::MAX));
-        // What a memory carries on needs segments side by side.
+        // A memory is carried from segment to segment, so they must stand side by side.
         let bare = remembers > 0;
         // Surprise counts each token once, so its windows do not overlap.
         let stride = match (bare, params.output) {

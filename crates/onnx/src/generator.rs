@@ -83,7 +83,7 @@ impl Generator {
             files.model.display()
         );
         let places = model.family.limit.unwrap_or(usize::MAX);
-        // What goes on from a text needs places for what it writes.
+        // A model that continues a text needs positions for the tokens that it writes.
         let room = if decoder.is_some() { places } else { places.saturating_sub(search.max_new_tokens) };
         let asked = if params.max_tokens == 0 { usize::MAX } else { params.max_tokens };
         ensure!(room > 0, "{} new tokens leave no place for the text: the model has {places}", search.max_new_tokens);

@@ -42,7 +42,7 @@ pub struct TensorInfo {
 }
 
 impl TensorInfo {
-    /// As a session would tell it.
+    /// The input or output as a session tells it.
     pub(crate) fn port(&self) -> Port {
         let element = match self.element {
             "int64" => Element::I64,
@@ -430,7 +430,7 @@ mod tests {
         );
         let logits = demo.outputs.iter().find(|output| output.name == "logits").unwrap();
         assert_eq!(logits.shape[1], Size::Fixed(3));
-        // As its README says.
+        // The numbers are those of its README.
         assert_eq!(demo.weights["fp32"], 531_859);
         assert_eq!(demo.precision(), "fp32");
         let precision = |name: &str| Header::read(&graph("bert").join(name)).unwrap().precision();

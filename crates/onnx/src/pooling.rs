@@ -237,7 +237,7 @@ pub(crate) fn pool(
                 let begin = row.len();
                 row.extend_from_slice(token(places.real.start));
                 for vector in places.real.clone().skip(1).map(token) {
-                    // What is not a number stays, so that it is seen.
+                    // NaN stays NaN, so that it is seen.
                     row[begin..].iter_mut().zip(vector).for_each(|(most, &value)| {
                         if value > *most || value.is_nan() {
                             *most = value;

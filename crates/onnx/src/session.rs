@@ -167,7 +167,7 @@ impl Session {
         threads: usize,
         why: Option<String>,
     ) -> Result<Session> {
-        // What is said while a session is made is read for its placements, so they are made one at a time.
+        // The log of a session's creation is read for the placements, so sessions are made one at a time.
         let _one = runtime.one_session();
         runtime.log().take();
         let committed = builder(runtime, cuda, threads).and_then(|mut builder| builder.commit_from_file(path));
@@ -250,7 +250,7 @@ impl Session {
             binding.bind_output_to_device(*name, &memory)?;
         }
         let mut options = RunOptions::new()?;
-        // Of a session's making everything is told, of its runs warnings alone.
+        // The creation of a session logs everything, its runs warnings alone.
         options.set_log_level(LogLevel::Warning)?;
         let options = Arc::new(options);
         self.watcher.watch(Some(Running { ctx: ctx.clone(), options: options.clone() }));

@@ -157,7 +157,7 @@ impl Task {
             }
             Task::Entities { kinds, .. } => {
                 for (&number, found) in batch.iter().zip(self.entities(read)?) {
-                    // What the window before has read, it has counted.
+                    // Entities that the window before has read are counted there.
                     let before = windows.read_before(number);
                     let new = || found.iter().filter(|entity| entity.range.start >= before);
                     rows.extend(kinds.iter().map(|kind| new().filter(|entity| entity.label == *kind).count() as f32));

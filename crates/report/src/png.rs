@@ -145,7 +145,7 @@ fn chosen(faces: &[Face]) -> Fonts {
         Some(face) => add(&mut fonts, face),
         None => {
             let mut others: Vec<&Face> = faces.iter().collect();
-            // Of fonts that are not known, those that say they are Chinese, or Chinese, Japanese and Korean, come first.
+            // Among unknown fonts, those named as Chinese, or as Chinese, Japanese and Korean, come first.
             let says = |face: &Face| {
                 face.families
                     .iter()

@@ -76,7 +76,7 @@ impl Store {
             for (&(set, batch), records) in &sound {
                 let key = batch_key(set, batch);
                 let recorded = || old.as_ref()?.get(&key).ok()?.and_then(|value| read_record(&key, &value).ok());
-                // Of several rows of a batch, those that counted; any other may be what was being replaced.
+                // Among several rows of a batch, those that counted; another may be one that was being replaced.
                 let counted = finished.get(&(set, batch)).copied().or_else(recorded);
                 let Some(record) = records.iter().find(|r| Some(**r) == counted).or(records.first()) else { continue };
                 new.apply(vec![(key.clone(), seal(&key, &serde_json::to_vec(record)?))], Vec::new())?;

@@ -328,7 +328,7 @@ fn a_journal_that_lost_its_copy_gets_it_back_and_one_of_a_newer_format_is_refuse
     assert_eq!(journal.last().unwrap(), (2, Some(Key::of(b"two"))));
     assert_eq!(journal.attachment(1).unwrap(), Slot::Whole(b"rows of one".to_vec()));
     drop(journal);
-    // What was put aside stays, also when it happens again.
+    // Files that were put aside stay, also when it happens again.
     let aside = |number: u32| files_below(&dir.path().join(format!("db.damaged-{number}")));
     let kept: Vec<(PathBuf, Vec<u8>)> = aside(1).into_iter().map(|f| (f.clone(), std::fs::read(f).unwrap())).collect();
     assert!(!kept.is_empty() && !dir.path().join("db.damaged-2").exists());

@@ -146,7 +146,7 @@ impl Database {
         // A file system that does not tell is trusted.
         let Ok(disk) = rustix::fs::statvfs(&self.folder) else { return Ok(()) };
         let free = disk.f_bavail.saturating_mul(disk.f_frsize);
-        // What is written lies beside what it replaces until the database has tidied up.
+        // New values lie beside those that they replace until the database has tidied up.
         let needed = RESERVE_BYTES + 2 * bytes as u64;
         let kilobytes = |bytes: u64| bytes.div_ceil(1000);
         ensure!(
@@ -238,7 +238,7 @@ impl Database {
 
 impl Drop for Database {
     fn drop(&mut self) {
-        // What a failed step left is not waited for when the database is closed: it is written now, or the database has failed.
+        // Writes what a failed step left, so that closing the database does not wait for it.
         let _ = self.guard(|db| awake(db, || db.flush()));
         // Damage that shows only now is told when the database is next opened.
         let db = self.db.take();
@@ -263,7 +263,7 @@ fn awake<T: Send>(db: &sled::Db, step: impl FnOnce() -> sled::Result<T> + Send) 
             contained(step)
         };
         let step = std::thread::Builder::new().name("database step".to_owned()).spawn_scoped(scope, step);
-        // Of the kind of error that is neither damage nor another run.
+        // An error that is neither damage nor another run.
         let step = step.map_err(|error| io::Error::new(ErrorKind::OutOfMemory, format!("no thread: {error}")))?;
         // A flush waits as well as long as no write has failed, so each is asked for later than the one before it.
         let mut patience = FIRST_FLUSH;

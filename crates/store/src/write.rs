@@ -197,7 +197,7 @@ impl<'s> Writer<'s> {
             return Ok(Some(record));
         }
         let Some(file) = self.store.reader.files.sound(self.set, batch, &record) else { return Ok(None) };
-        // What a writer left that was stopped may wait for the disk still.
+        // Data of a stopped writer may not be on the disk yet.
         self.keep(batch, &record, file, || Ok(()))?;
         Ok(Some(record))
     }
@@ -235,7 +235,7 @@ mod tests {
         let writer = store.writer(&spec).unwrap();
         (0..3).for_each(|b| writer.put(batches[b], &rows(b)).unwrap());
         drop(writer);
-        // As a loss of power leaves it: the note is there, and so is a file of the right length, but not what was in it.
+        // A loss of power leaves the note and a file of the right length, without its content.
         let files = store.files.list_set(spec.id()).unwrap();
         let lost = files.iter().find(|found| found.batch == batches[1]).unwrap();
         let mut bytes = std::fs::read(&lost.path).unwrap();
@@ -245,7 +245,7 @@ mod tests {
         let writer = store.writer(&spec).unwrap();
         assert_eq!([0, 1, 2].map(|b| writer.has(batches[b]).unwrap()), [true, false, true]);
         assert!(writer.rows(batches[1]).unwrap().is_none());
-        // What an earlier writer left may wait for the disk, and is brought there before the set counts as finished.
+        // Data of an earlier writer may not be on the disk yet; it is flushed before the set counts as finished.
         assert_eq!(writer.waiting().files.len(), 2);
         writer.put(batches[1], &rows(1)).unwrap();
         writer.finish(&batches, serde_json::Value::Null).unwrap();

@@ -160,7 +160,7 @@ pub fn tokenize_stream(
         }
         bytes += chunk.bytes_read() as u64;
         if next_is_read.is_err() {
-            // What was cut is written, though nothing after it can be read.
+            // The tokens cut so far are written, though nothing after them can be read.
             write(&mut output, &texts)?;
             output.flush().context("cannot write")?;
         }

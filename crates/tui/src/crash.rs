@@ -242,7 +242,7 @@ mod tests {
     fn a_report_is_private_and_under_a_name_that_nobody_can_foretell() {
         use std::os::unix::fs::PermissionsExt;
         let dir = tempfile::tempdir().unwrap();
-        // What was under the foretold names of the next seconds is left alone.
+        // Files that have the expected names of the next seconds are left alone.
         let theirs = dir.path().join("theirs");
         std::fs::write(&theirs, "mine").unwrap();
         for second in 0..5 {

@@ -95,7 +95,7 @@ fn of_key(app: &App, key: &KeyEvent) -> Option<Intent> {
         return Some(Intent::Interrupt);
     }
     match app.dialog {
-        // What runs the code of others is not agreed to by the key that is always pressed.
+        // Enter, which is pressed everywhere, does not agree to run code of others.
         Some(Dialog::Question(PendingQuestion::Library)) if key.code == KeyCode::Enter => None,
         Some(Dialog::Question(_)) => match key.code {
             KeyCode::Char('y' | 'Y') | KeyCode::Enter => Some(Intent::Answer(true)),

@@ -151,7 +151,7 @@ impl OpenTerminal {
         drop(keys);
         drop(screen);
         let Ok(result) = played else {
-            // What is left of the workbench may panic once more; the report is written, and that is what matters.
+            // The rest of the workbench may panic once more; the report is already written.
             let _ = catch_unwind(AssertUnwindSafe(|| app.abandon(PATIENCE)));
             bail!(
                 "the workbench ended by an error of its own; its jobs were stopped, and what they had finished is kept"

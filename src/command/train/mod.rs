@@ -81,7 +81,7 @@ fn format(path: &Path, corpus: &Corpus) -> LineFormat {
 /// The summary of a training: kind, file, and those facts of the report that it has of `documents`, `tokens`, `vocabulary`,
 /// `fitted_until` and `facts`.
 fn trained(kind: &str, output: &Path, report: Report, facts: &[&str]) -> Summary {
-    // What was left out as it was asked for is no failure.
+    // Lines that were left out on request are no failure.
     let asked = report.dropped.get(LATER).copied().unwrap_or(0);
     let mut summary = Summary { partial: report.dropped_rows() > asked, ..Summary::default() };
     summary.set("model", kind);

@@ -161,7 +161,7 @@ mod tests {
 
     #[test]
     fn a_benchmark_that_tests_on_what_it_trains_is_refused() {
-        // Of four test documents one is the same as a training one, one nearly.
+        // One of four test documents is the same as a training one, one nearly.
         let stories = [(0, 0.0), (1, 0.0), (2, 0.0), (0, 1.0), (1, 0.9), (5, 0.0), (6, 0.0)];
         let test = [false, false, false, true, true, true, true];
         let refuse = Params::default();

@@ -251,7 +251,7 @@ mod tests {
     fn scripts_comments_and_declarations_go_with_their_contents() {
         assert_eq!(strip("<!DOCTYPE html><script>if (a<b) {}</SCRIPT>文<!-- 注 <b> -->字<style>p{}</style>"), "文字");
         assert_eq!(strip("<?xml version=\"1.0\"?><![CDATA[利润 < 成本]]>"), "利润 < 成本");
-        // What is never closed loses its opening only.
+        // An element that is never closed loses its opening tag only.
         assert_eq!(strip("<script>正文还在<!-- 也在"), "正文还在 也在");
     }
 

@@ -106,7 +106,7 @@ pub(super) fn find<'a>(sources: &'a [Source], base: &Path) -> Result<(Vec<ReadUn
         let root = root.unwrap_or_else(|| base.to_path_buf());
         let paper = |(path, format): &(PathBuf, Format)| {
             let below = if single { path.file_name().map(Path::new).unwrap_or(path) } else { path };
-            // Of other formats several files may have one name: a report as PDF and as DOCX.
+            // Files of other formats may share one name: a report as PDF and as DOCX.
             let id = if *format == Format::Txt { shown(&below.with_extension(""), &root) } else { shown(below, &root) };
             PaperFile { path: path.clone(), id, format: *format }
         };

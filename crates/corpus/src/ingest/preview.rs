@@ -68,7 +68,7 @@ pub fn preview(source: &Source, params: &Params, base: &Path, ctx: &Ctx) -> Resu
     let sources = std::slice::from_ref(source);
     let (units, _) = files::find(sources, base)?;
     let unit = units.first().with_context(|| format!("no file to read at {:?}", source.path))?;
-    // What is read of documents that are files is kept for the real run elsewhere; here it is forgotten.
+    // The real run keeps the text of documents that are files; the preview drops it.
     let scratch = tempfile::tempdir().context("cannot make a temporary folder")?;
     let first: Vec<_> = match &unit.content {
         UnitFiles::Papers(files) => files.iter().take(SHOWN).cloned().collect(),
@@ -121,7 +121,7 @@ fn try_rows(rows: &[SourceRow], mapping: &Mapping, source: &Source, params: &Par
         seen.tried += 1;
         let result = match &row.cells {
             Ok(cells) => {
-                // As in the real run: what no field needs is not looked at.
+                // As in the real run, cells that no field needs are not read.
                 let cells = cells.iter().zip(&used).map(|(cell, used)| cell.clone().filter(|_| *used)).collect();
                 convert(&rules.row(&cells), row.number, &origin, &mut ids, seen)
             }

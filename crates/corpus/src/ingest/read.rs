@@ -256,7 +256,7 @@ fn read_unit<T: Send>(
             }
         }
     };
-    // What goes wrong with the file read is told as it is, not as a failure to write the rejects.
+    // An error of the file being read is reported as such, not as a failure to write the rejects.
     let mut failure = None;
     let written = disk::write_atomic(rejects, |out| {
         read_all(out).map_err(|error| {

@@ -100,7 +100,7 @@ pub(super) fn format_of(path: &Path, source: &Source) -> Result<Format> {
         "pdf" => Format::Pdf,
         "html" | "htm" => Format::Html,
         "docx" => Format::Docx,
-        // Which of the two kinds it is, its first character tells.
+        // The first character tells which of the two kinds the file is.
         "json" => Format::Json,
         "gz" | "zip" | "bz2" | "xz" | "zst" | "7z" => bail!("{} is compressed; unpack it first", path.display()),
         "doc" => bail!("{} is a Word file of before 2007; save it as DOCX first", path.display()),

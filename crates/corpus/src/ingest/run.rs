@@ -237,7 +237,7 @@ impl<'a> IngestRun<'a> {
             }
         }
         match log.is_as(&self.log) {
-            // What was damaged has been read again, and the corpus is what it was.
+            // The damaged file has been read again, and the corpus is what it was.
             true => log.facts = self.log.facts.clone(),
             false => self.note_facts(&mut log, &tasks, &pieces, &files, removed, passed_over)?,
         }

@@ -48,7 +48,7 @@ impl SheetRows {
         let Some((top, header)) = rows.next() else {
             bail!("{}: the sheet is empty", path.display());
         };
-        // What stands to the left of all cells is no column.
+        // Space to the left of all cells is no column.
         let left = grid.left as usize;
         let columns: Vec<String> =
             (left..grid.width).map(|i| header.get(i).and_then(text_of).unwrap_or_default().trim().to_owned()).collect();
@@ -177,7 +177,7 @@ fn grid_of(path: &Path, sheet: Option<&str>) -> Result<SheetGrid> {
     let mut cells = workbook.worksheet_cells_reader(&name)?;
     while let Some(cell) = cells.next_cell()? {
         if !matches!(cell.get_value(), DataRef::Empty) {
-            // What many cells share is counted for each, as each has its own.
+            // A string that many cells share is counted for each of them, since each gets a copy.
             grid.put(cell.get_position(), cell.get_value().clone().into())?;
         }
     }

@@ -47,7 +47,7 @@ impl Standing {
         let mut standing = none(Vec::new());
         standing.look_at_parts(&log, project, ctx)?;
         if standing.damaged.iter().any(|damage| damage.flaw == Flaw::Surplus) {
-            // Whose they are is not known.
+            // Their owner is not known.
             return Ok(none(standing.damaged));
         }
         standing.look_at_tables(&log, project)?;

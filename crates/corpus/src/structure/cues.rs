@@ -31,7 +31,7 @@ mod cue {
 }
 
 const CUES: [(u16, &[&str]); 13] = [
-    // What only looks like a cue.
+    // Phrases that only look like a cue.
     (0, &["信用评级", "主体评级", "债项评级", "债券评级", "评级机构", "评级公司", "评级展望"]),
     (
         cue::GIVES,

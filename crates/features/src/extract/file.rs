@@ -72,7 +72,7 @@ impl FileParams {
     fn fitted_until(&self, header: &ModelHeader) -> Result<NaiveDateTime> {
         let shown = self.path.display();
         let stated = self.fitted_until.map(|day| day.and_time(LAST));
-        // Of a head whose encoder does not say what it saw, the labels are known.
+        // The labels of a head are known even where its encoder does not say what it saw.
         let labelled: Option<NaiveDateTime> =
             header.params.get("labelled_until").and_then(|time| serde_json::from_value(time.clone()).ok());
         let trained = header.fitted_until.or(labelled.filter(|_| stated.is_some()));

@@ -111,7 +111,7 @@ pub(super) struct InputRows {
     pub(super) inputs: Vec<InputMeta>,
     /// `feature.column` of each dense column.
     pub(super) columns: Vec<String>,
-    /// Of each input the places of its columns among those of its feature; none of sparse rows, which are taken as they are.
+    /// For each input, the places of its columns among those of its feature; none for sparse rows, which are taken as they are.
     pub(super) places: Vec<Option<Vec<usize>>>,
     pub(super) dense: Option<DenseRows>,
     /// Sparse inputs with the numbers of their features in `inputs`.

@@ -365,7 +365,7 @@ mod tests {
         corpus.put(&texts(), 6);
         corpus.ctx.cancel();
         assert!(corpus.try_run(&feature).unwrap_err().is::<inkstone_base::job::Cancelled>());
-        // What a run had kept when it was killed: the rows of the first batch, here with a mark in them.
+        // A run that was killed had kept the rows of the first batch, here with a mark in them.
         let header = whole.store.set(&set).unwrap().unwrap().header().clone();
         let params = json!([header.spec.params, "cpu"]);
         let windows = SetSpec { name: "bert (windows)".into(), params, ..header.spec.clone() };

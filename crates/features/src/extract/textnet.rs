@@ -129,7 +129,7 @@ mod tests {
         NaiveDate::from_ymd_opt(2024, 1, 1).unwrap() + Days::new(t)
     }
 
-    /// Which text a day has. The same words say two things by their order.
+    /// The text of a day. The same words say two things by their order.
     fn said(t: u64) -> usize {
         (t as usize * 7 + t as usize / 5) % BODIES.len()
     }

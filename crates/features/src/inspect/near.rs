@@ -267,7 +267,7 @@ fn nearest(rows: &Rows, allowed: &[usize], own: &Row, query: &Query, ctx: &Ctx) 
                 let (both, other) = (both.sum::<f64>(), square(&mut values[places].iter().copied()));
                 match query.measure {
                     Measure::Cosine => (both / (length * other).sqrt()) as f32,
-                    // Of a row of zeros nothing is known, which is not to be near.
+                    // A row of zeros says nothing, which does not make it near.
                     Measure::Euclid if other == 0.0 => f32::NAN,
                     Measure::Euclid => (length + other - 2.0 * both).max(0.0).sqrt() as f32,
                 }

@@ -122,7 +122,7 @@ fn pairs<'t>(written: &'t [NamedText], references: &'t [NamedText], by_id: bool)
         let (name, shown) = (name(reference), reference.id.as_deref().unwrap_or_default());
         ensure!(by_name.insert(name, &reference.text).is_none(), "two references have the id {shown:?}; {way_out}");
     }
-    // What was found is taken away, so that no reference serves twice.
+    // A reference that was found is taken away, so that none serves twice.
     let pair = |text: &'t NamedText| {
         let name = name(text);
         let reference = by_name.remove(&name);

@@ -115,7 +115,7 @@ fn names_of(dates: &Dates<'_>, t: usize) -> DateNames {
         }
         name
     });
-    // Of the reasons for which single values are dropped, none drops the date.
+    // No reason for dropping single values drops the date.
     let reasons =
         ["no trading day to enter on", "date with too few names", "date whose quantiles have no distinct edges"];
     let left_out = match cross {

@@ -116,7 +116,7 @@ impl Folder {
                 }
             };
             carry(old, &self.out, Path::new(""), &self.known)?;
-            // What others put there, and the new export in its place, are on the disk before the old export goes; it does not come back.
+            // The files of others and the new export are on the disk before the old export goes, which does not come back.
             sync_all(&self.out)?;
             sync(parent)?;
             discard(old)?;

@@ -25,7 +25,7 @@ pub(super) fn check(subject: &Subject<'_>, power: &Power<'_>, params: &Params, c
         signals += 1;
         let date = signal.date as usize;
         by_date[date].0 += 1;
-        // What several models have a part in is known when the last of them is.
+        // A value that several models share in is known when the last of them is.
         let latest = texts.models(signal, document).map(|model| model.fitted_until).max();
         let (Some(latest), Some(traded)) = (latest, subject.backtest.trade_at(market, date)) else { continue };
         fitted += 1;

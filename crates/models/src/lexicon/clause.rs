@@ -80,7 +80,7 @@ pub(super) fn weigh(
         let negated = negations.filter(|f| first - f.end() < params.negation_window).count() % 2 == 1;
         let negated = negated != (fates[k] == Fate::Turned);
         if kind == Kind::Event {
-            // What was called off stays so: 终止 回购 ， 已 回购 一百万 股. 股份回购 after 回购 is the same event.
+            // An event that was called off stays so: 终止 回购 ， 已 回购 一百万 股. 股份回购 after 回购 is the same event.
             let off = negated || fates[k] == Fate::Spent;
             if !off && lost.iter().any(|event| event.contains(&word) || word.contains(event.as_str())) {
                 continue;

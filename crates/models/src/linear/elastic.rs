@@ -107,7 +107,7 @@ impl<'a> Fit<'a> {
     /// Loss and probabilities at these margins.
     fn at(&self, margins: &[f64]) -> (f64, Vec<f64>) {
         let mut p = margins.to_vec();
-        // Of two classes the first has a margin of 0.
+        // The first of two classes has a margin of 0.
         let rest = if self.k == 1 { 0.0 } else { f64::NEG_INFINITY };
         let losses: Vec<f64> = p
             .par_chunks_mut(self.k)

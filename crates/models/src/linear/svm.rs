@@ -142,7 +142,7 @@ pub fn svm(
             at += 1;
         }
         if top - bottom <= shrink_goal {
-            // What was passed over has its say before the end is believed.
+            // Rows that were passed over are checked before the solver stops.
             let all_active = active.len() == all.len();
             convergence.gradient = gap(x, &sign, &cost, &softness, &dual, (&w, b), loss);
             if convergence.gradient <= params.tolerance {

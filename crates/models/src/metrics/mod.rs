@@ -135,7 +135,7 @@ mod tests {
         // Differences of ranks 0, 1, -1, 0: 1 - 6 x 2 / (4 x 15) = 0.8.
         assert!((rank_correlation(&[1.0, 2.0, 3.0, 4.0], &[10.0, 30.0, 20.0, 40.0]).unwrap() - 0.8).abs() < 1e-12);
         assert_eq!(rank_correlation(&[1.0, 1.0], &[1.0, 2.0]), None);
-        // Of the four pairs, three are in order and one is tied.
+        // Three of the four pairs are in order, and one is tied.
         assert_eq!(area_under_curve(&[0.1, 0.5, 0.5, 0.9], &[false, false, true, true]), Some(0.875));
         assert_eq!(r_squared(&[1.0, 2.0, 3.0], &[1.0, 2.0, 3.0]), Some(1.0));
         assert_eq!(r_squared(&[2.0, 2.0, 2.0], &[1.0, 2.0, 3.0]), Some(0.0));

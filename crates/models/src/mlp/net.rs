@@ -85,7 +85,7 @@ impl<T: Real> Net<T> {
             let left = Left { values: below, rows: rows.len(), at: |i| i * layer.inputs, step: 1 };
             add_product(&left, &layer.up, &mut out, layer.outputs);
             if number + 1 < self.layers.len() {
-                // What is no number stays none, so that a training that went astray is seen.
+                // NaN stays NaN, so that a training that diverged is seen.
                 out.iter_mut().filter(|z| **z < T::default()).for_each(|z| *z = T::default());
                 factors = scale(&mut out, factors);
             }

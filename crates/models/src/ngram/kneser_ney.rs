@@ -47,7 +47,7 @@ pub fn kneser_ney(counts: Counts, pruning: &Pruning, ctx: &Ctx) -> Result<(Ngram
 
 /// Adjusted counts by level, in place of the raw ones.
 fn adjust(trie: &Trie, counts: Vec<Vec<u32>>, ctx: &Ctx) -> Result<Vec<Vec<u32>>, Cancelled> {
-    // What begins with <s>, by level: neighbours, since they share their first word.
+    // N-grams that begin with <s>, by level: neighbours, since they share their first word.
     let marks = BEGIN as usize..BEGIN as usize + 1;
     let begun = trie.levels.iter().scan(marks, |entries, level| {
         let next = (level.first_child.get(entries.start), level.first_child.get(entries.end));

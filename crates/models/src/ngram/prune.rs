@@ -54,7 +54,7 @@ pub(super) fn prune(trie: Trie, log10: &mut [Vec<f32>], backoff: &mut [Vec<f32>]
             Some(*stayed)
         }));
         if let Some(shorter) = levels.last_mut() {
-            // Those that stay below still name old entries of this level.
+            // Entries that stay on the level below still name old entries of this level.
             shorter.first_child.iter_mut().for_each(|child| *child = before[*child as usize]);
         }
         log10[n] = kept(&log10[n], gone);

@@ -89,7 +89,7 @@ impl Analyzer {
                 if starts.len() == longest {
                     starts.pop_front();
                     let begin = starts.front().copied().unwrap_or(units.len());
-                    // What is no longer needed is dropped now and then, not at each unit.
+                    // Units that are no longer needed are dropped now and then, not one by one.
                     if begin > 1 << 12 {
                         units.drain(..begin);
                         starts.iter_mut().for_each(|start| *start -= begin);

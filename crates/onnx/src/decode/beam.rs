@@ -33,7 +33,7 @@ pub(super) fn search(
             ids
         };
         let ends = |candidate: &Candidate| length == params.max_new_tokens || params.eos.contains(&candidate.token);
-        // Those behind the first stand in for them, and do not finish themselves.
+        // Candidates behind the first ones replace them, and do not finish themselves.
         for candidate in candidates.iter().take(beams).filter(|candidate| ends(candidate)) {
             let ids = written(candidate).split_off(prompt.len());
             finished.push(FoundText { ids, score: score(candidate.sum, length, params) });

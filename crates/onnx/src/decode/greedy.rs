@@ -16,7 +16,7 @@ pub(super) fn search(
     for _ in 0..params.max_new_tokens {
         let mut scores = logits(model, &prefixes)?.remove(0);
         bans.apply(&prefixes[0], &mut scores);
-        // Of equals the first.
+        // The first of equals wins.
         let (best, largest) = scores
             .iter()
             .enumerate()

@@ -68,7 +68,7 @@ impl Fast {
             && model["type"] == "WordPiece"
             // Others may change where pieces lie.
             && matches!(json["post_processor"]["type"].as_str(), None | Some("BertProcessing" | "TemplateProcessing"))
-            // Such tokens are looked for in what the normaliser left.
+            // Such tokens are looked for in the normalised text.
             && added.iter().all(|token| token["normalized"] == false);
         let (true, Some(vocabulary)) = (bert, model["vocab"].as_object()) else { return Ok(None) };
         let Some(unknown) = model["unk_token"].as_str().and_then(|name| vocabulary.get(name)?.as_u64()) else {

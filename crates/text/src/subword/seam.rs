@@ -155,7 +155,7 @@ fn sentencepiece(json: &Value, tokenizer: &Tokenizer) -> Result<Seams> {
             }
         }
     }
-    // What is unknown joins with unknown neighbours.
+    // An unknown piece joins with unknown neighbours.
     let known = |c: char| vocabulary.contains_key(c.encode_utf8(&mut [0; 4]) as &str);
     let (mut opens, mut closes) = (FxHashSet::default(), FxHashSet::default());
     for c in PUNCTUATION {

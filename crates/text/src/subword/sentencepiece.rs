@@ -82,7 +82,7 @@ pub(super) fn definition(bytes: &[u8], file: &Path, beside: &SideFiles) -> Resul
         .filter(|(_, piece)| matches!(piece.sort, Sort::Control | Sort::UserDefined))
         .map(|(id, piece)| {
             let mut token = added(&piece.text, id.into(), piece.sort == Sort::Control);
-            // As the library has it: a guessed word takes the white space before it.
+            // As in the library, a guessed word takes the white space before it.
             token["lstrip"] = matches!(piece.text.as_str(), "[MASK]" | "<mask>").into();
             token
         })

@@ -36,7 +36,7 @@ impl Palette {
             if !is_listed(command) || !(command.pages.contains(&app.page) || leads_there(command).is_some()) {
                 continue;
             }
-            // What can be done now and here stands before what leads elsewhere.
+            // Actions of this page stand before those that lead elsewhere.
             let here = command.pages.contains(&app.page) && (command.enabled)(app);
             let names = [command.name.0, command.name.1, command.help.0, command.help.1, command.id];
             let mut buffer = Vec::new();

@@ -36,7 +36,7 @@ impl CorpusPage {
         if let Some(at) = self.go_to.take().and_then(|place| self.catalogue.number(place)) {
             self.cursor.at = at;
         }
-        // What an earlier session left, and what is typed while the files are listed.
+        // The search of an earlier session, and one typed while the files are listed.
         self.search_anew(desk);
         self.to_top = false;
     }

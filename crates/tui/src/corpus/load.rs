@@ -141,7 +141,7 @@ impl Loading {
 
     /// Takes in the answers that have come; true once that is all.
     pub(crate) fn take_into(&mut self, catalogue: &mut Catalogue) -> bool {
-        // Whether the thread has ended is asked first: what it sent before it did is then there.
+        // Ask first whether the thread has ended: all that it sent before is then there.
         self.errand.look();
         let ended = !self.errand.waiting();
         for (part, slot) in self.parts.try_iter() {

@@ -330,7 +330,6 @@ impl PageState for ExperimentsPage {
     }
 
     fn waiting(&self) -> bool {
-        // What is asked for again and again is nothing to wait for.
         self.coming.is_some() || self.open.as_ref().is_some_and(|open| open.document.waiting())
     }
 

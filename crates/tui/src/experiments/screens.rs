@@ -135,7 +135,7 @@ fn views_are_gone_through_with_the_same_cell_marked() {
     assert!(skipped.contains("bert<&> · none: a text of 900 tokens"), "why a cell could not be read: {skipped}");
     bench.press("k");
     assert!(bench.screen(SMALL, "vv").contains("2 / 6"), "sections of bert are the second best");
-    // What the list cannot show is marked in the grid alone; the mouse does the same.
+    // The list cannot show the mark, so the grid alone has it; the mouse does the same.
     let all = bench.screen(LARGE, "");
     assert!(all.contains("列表") && all.contains("网格") && all.contains("前沿"), "{all}");
     let line = all.lines().position(|line| line.contains("middle:512")).unwrap();
@@ -257,7 +257,7 @@ fn another_session_goes_where_the_last_one_was() {
     let (left, kept) = (first.screen(SMALL, ""), first.app.state(Page::Experiments).remember());
     recall(&mut next, &kept);
     assert_eq!(next.screen(SMALL, ""), left);
-    // What is not there any more is left out.
+    // Cells that are gone are left out.
     recall(&mut next, &serde_json::json!({"experiment": "gone", "view": "grid", "document": 1, "setting": "head:7"}));
     assert!(next.screen(SMALL, "").contains("[网格]"));
 }

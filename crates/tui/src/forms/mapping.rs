@@ -302,7 +302,7 @@ impl Mapping {
             fault = Some(format!("{text:?}: {}", choices(part).join(", ")));
         }
         let problems = fault.map_or_else(|| draft.problems(), |fault| vec![fault]);
-        // What was wrong before this line was typed is no reason to refuse it.
+        // An error that stood before this line was typed is no reason to refuse the line.
         let known = self.draft.problems();
         self.problems = problems.into_iter().filter(|problem| !known.contains(problem)).collect();
         if self.problems.is_empty() {

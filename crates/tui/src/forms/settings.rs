@@ -122,7 +122,7 @@ impl Settings {
         match Errand::arrived(&mut self.saving) {
             Some(Ok(sheet)) => {
                 self.on_disk.clone_from(&sheet.text);
-                // What was before is now a change of what is in the file.
+                // The former value is now a change of the value in the file.
                 self.past.iter_mut().for_each(|past| past.stood = sheet.stood);
                 (self.sheet, self.message) = (Some(sheet), Some(Message::Good(words::SAVED)));
                 saved = true;

@@ -215,7 +215,7 @@ impl Settings {
                 self.faults_of(path).iter().for_each(|fault| add(format!("✗ {fault}"), look::BAD));
             }
         }
-        // What is wrong with a section as a whole, or with the text, stands with every key of it.
+        // An error of a whole section, or of the file, stands with every key of the section.
         let path = self.group().map(|group| group.path.clone()).unwrap_or_default();
         let faults = self.sheet.as_ref().map_or(&[][..], |sheet| sheet.faults.as_slice());
         for fault in faults.iter().filter(|fault| fault.path == path || fault.path.is_empty()) {

@@ -22,7 +22,7 @@ impl Editing {
     pub(super) fn value(&self) -> String {
         let text = self.field.text();
         let (table, is_value) = (text.trim_start().starts_with('{'), read(text.trim()).is_some());
-        // What is no value is a text: its key says what it wants instead, or takes it.
+        // Input that is no TOML value is a string: its key takes the string, or says what it wants.
         if is_value && (table || !self.textual) { text.trim().to_owned() } else { quoted(text) }
     }
 }

@@ -137,7 +137,7 @@ fn draw_list(app: &App, models: &ModelsPage, frame: &mut Frame<'_>, area: Rect) 
 
 fn cells(card: &ModelCard) -> Vec<String> {
     let count = |n: Option<u64>| n.map_or_else(|| "–".to_owned(), figures::count);
-    // What is told by colour is told by a sign too.
+    // A sign repeats what colour tells.
     let kind = if card.fault.is_some() { format!("✗ {}", card.kind) } else { card.kind.clone() };
     vec![
         card.name.clone(),

@@ -152,7 +152,7 @@ fn draw_hints(app: &App, frame: &mut Frame<'_>, area: Rect) {
         Head::Writes => (words::CAN_NOTHING, false),
     };
     let mut hints: Vec<(Word, bool)> = found.heads.iter().map(hint).collect();
-    // What the page is for stands first.
+    // The purpose of the page stands first.
     hints.sort_by_key(|(word, _)| *word != words::CAN_FILL);
     let lines = hints.into_iter().map(|(word, can)| {
         let sign = if can { "· " } else { "✗ " };

@@ -191,7 +191,7 @@ fn draw_particulars(app: &App, listed: &Listed, frame: &mut Frame<'_>, area: Rec
     let cells = usize::from(area.width);
     let all = particulars(app, listed, found);
     if area.height <= BRIEF {
-        // What is wrong and what it is for come before what is merely good to know.
+        // Errors and uses come before mere facts.
         let joined = |wanted: &[Word]| {
             let named = all.iter().filter(|(word, _, _)| wanted.contains(word));
             named.map(|(word, text, _)| format!("{} {text}", app.say(*word))).collect::<Vec<_>>().join(" · ")

@@ -104,7 +104,7 @@ fn sections(app: &App, kept: &Kept) -> String {
         let name = app.say(report::section(share.section));
         match share.kept == share.tokens {
             true => name.to_owned(),
-            // What is kept is something, and what is dropped too.
+            // Neither the kept part nor the dropped part is empty.
             false => format!("{name} {}%", (100 * share.kept / share.tokens.max(1)).clamp(1, 99)),
         }
     });

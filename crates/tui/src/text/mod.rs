@@ -298,7 +298,7 @@ impl PageState for TextPage {
                 self.typing = None;
                 self.go(Goal::Own(text));
             }
-            // What is wrong with it stands below the field already.
+            // The error already stands below the field.
             TypingFor::Strategy => self.add_strategy(&text, desk),
         }
     }

@@ -130,7 +130,7 @@ fn under<'a>(app: &App, shown: &ShownText, columns: usize) -> [Line<'a>; 2] {
         app.say(words::CHARACTERS_AT),
         range(&under.characters)
     );
-    // Of a token that goes on for long its beginning is enough to know it by.
+    // The beginning of a long token is enough to know it by.
     let long = under.bytes.len().min(400);
     let written = &shown.text()[under.bytes.start..shown.text().floor_char_boundary(under.bytes.start + long)];
     let token = width::cut(written, columns.saturating_sub(width::width(&places) + 1));

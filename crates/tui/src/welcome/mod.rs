@@ -198,7 +198,7 @@ impl Scene for Welcome {
     }
 
     fn place(&self) -> Whereabouts {
-        // What keys mean here is not looked at: none of their letters is kept.
+        // The meaning of keys on this page is not looked up: none of their letters is kept.
         Whereabouts { page: "Welcome", size: (self.size.width, self.size.height), typing: true }
     }
 

@@ -70,7 +70,7 @@ fn card(path: &Path, base: &Path) -> Option<ModelCard> {
         _ => return None,
     };
     if card.kind.ends_with("-checkpoint") {
-        // What an interrupted training left is none to ask.
+        // The file of an interrupted training cannot be asked.
         return None;
     }
     if let Err(error) = read {

@@ -98,7 +98,7 @@ pub(super) fn published_at(name: &str, lines: &[&str], made_at: &[String]) -> Op
     let within = Duration::days(MADE_AFTER);
     let dated = |origin: Origin| move |time: NaiveDateTime| Dated { time, origin };
     let stated = [in_lines(lines).map(dated(Origin::Text)), in_name(name).map(dated(Origin::FileName))];
-    // Of equal times the first is named.
+    // The first of equal times is named.
     let stated = stated.into_iter().flatten().rev().max_by_key(|d| d.time);
     match (stated, made.map(dated(Origin::Metadata))) {
         (Some(stated), Some(made)) if made.time > stated.time && made.time <= stated.time + within => Some(made),

@@ -71,7 +71,7 @@ fn check_depth(xml: &str) -> Result<(), Refused> {
     let mut reader = Reader::from_str(xml);
     reader.config_mut().check_end_names = false;
     let mut depth = 0usize;
-    // What is ill-formed is for the reading proper to name.
+    // Ill-formed XML is reported later, when the text is read.
     while let Ok(event) = reader.read_event() {
         match event {
             Event::Start(_) => depth += 1,

@@ -30,7 +30,7 @@ pub(super) fn check(file: &File, held: &mut Held) -> Result<()> {
     // Strictly: no sector stands in two streams, or twice in one.
     let mut compound = cfb::CompoundFile::open_strict(file.try_clone()?).context(DAMAGED)?;
     ensure!(compound.walk().all(|entry| entry.len() <= size), DAMAGED);
-    // Of an encrypted file, or one of another kind, the reader says what it is.
+    // The reader names an encrypted file, or one of another kind, as such.
     let Some(name) = ["/Workbook", "/Book"].into_iter().find(|name| compound.is_stream(name)) else { return Ok(()) };
     let mut stream = Vec::new();
     compound.open_stream(name)?.take(size).read_to_end(&mut stream).context(DAMAGED)?;

@@ -97,7 +97,7 @@ impl Fitted for FittedHead {
     /// vector over the training documents is.
     fn explain(&self, line: &Line<'_>, of: Option<&str>) -> Result<Explanation> {
         let whole = line.whole();
-        // What is not read has no part in the score, and would come into view in the place of what is taken out.
+        // A part that the model does not read has no share in the score, but would be read in place of a part taken out.
         let read = self.encoder.model().range_read(&whole)?;
         let line = without(&without(line, &(read.end..whole.len())), &(0..read.start));
         let text = line.whole();

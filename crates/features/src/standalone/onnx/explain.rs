@@ -32,7 +32,7 @@ pub(super) fn explain(model: &FittedOnnx, text: &str, of: Option<&str>) -> Resul
         "a vector is no score that could be explained: take --read scores with a classifier, or --read surprise"
     );
     let known = || names.join(", ");
-    // What is not read has no part in the score, and would come into view in the place of what is taken out.
+    // A part that the model does not read has no share in the score, but would be read in place of a part taken out.
     let text = &text[model.range_read(text)?];
     let full = model.values(&[text], &model.ctx)?;
     ensure!(full.iter().all(|value| value.is_finite()), "the model gives no score of this document; is it empty?");

@@ -62,7 +62,7 @@ pub fn train_mix(
         Ok(())
     })?;
     let mut report = lines.finish()?;
-    // What is taken of the tokens stands side by side for each layer: the same values of every layer belong together.
+    // The pooled vectors of the layers stand side by side: the same values of every layer belong together.
     let values = by_layer(values, width, layers, using.params.pooling.parts());
     let dim = width / layers;
     let data = Layered { values: &values, layers, dim, labels: &labels, classes: names.len() };

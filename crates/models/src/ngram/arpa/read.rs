@@ -272,7 +272,7 @@ fn grams(
         Ok(grams)
     };
     let read = pieces.par_iter().map(piece).collect::<Vec<Result<Vec<NewGram>, Wrong>>>();
-    // Of several errors the first in the file.
+    // The first of several errors in the file.
     Ok(read.into_iter().collect::<Result<Vec<_>, Wrong>>()?.concat())
 }
 

@@ -219,7 +219,7 @@ pub(super) fn draw_documents(app: &App, documents: &Documents, frame: &mut Frame
     let rows: Vec<(&TracedCell, &TracedDocument)> = documents.all().collect();
     let row = |at: usize| {
         let (cell, document) = rows[at];
-        // Which of several readings took it.
+        // Several readings may have taken it; this one did.
         let reading = if cells.len() > 1 { cell.reading.to_string() } else { String::new() };
         let mut cells = vec![
             format!("{}{}", mark(at == documents.cursor.at), width::right(&reading, 2)),

@@ -220,7 +220,7 @@ fn the_way_goes_from_a_bar_to_the_weights_of_words_and_back_level_by_level() {
     insta::assert_snapshot!("names_of_a_quantile", bench.screen(SMALL, "sj<enter>"));
     let crumbs = ["tone › Q5 › 2024-10-30", "600517", "公告", "第 1 句", "词"];
     assert!(bench.screen(SMALL, "").contains(crumbs[0]));
-    // Of the names of the date only those of the quantile are listed, and there is no other to be chosen.
+    // Only the names of the quantile are listed for the date, and no other can be chosen.
     let names = bench.screen(SMALL, "f");
     assert!(names.contains("Q5 · 1 只") && !names.contains("启澜生物") && !names.contains("f 分层"), "{names}");
     // The date before, of those that the quantile has; it is marked when one goes back.

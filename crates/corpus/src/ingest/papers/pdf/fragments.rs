@@ -59,7 +59,7 @@ pub(super) fn fragments(glyphs: &[Glyph], page_width: f32) -> Vec<Fragment> {
         }
         let blank = glyph.text.chars().all(|c| c.is_whitespace() || c.is_control() || c == '\u{feff}');
         if blank {
-            // What a space separates, its own width shows; here it only says that words may be apart.
+            // The width of a space shows what it separates; here it only says that words may be apart.
             open.iter_mut().for_each(|o| o.space |= !glyph.text.is_empty());
             continue;
         }
