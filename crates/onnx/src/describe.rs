@@ -8,13 +8,14 @@ use walkdir::WalkDir;
 
 use super::encoder::ENCODERS;
 use super::family::{Config, Family};
+use super::files::Files;
 use super::graph::{Hidden, output};
 use super::header::Header;
 use super::heads;
 use super::masked::LOGITS;
-use super::model::Files;
 use super::params::OnnxParams;
 use super::session::Port;
+use inkstone_base::disk;
 use inkstone_base::job::Ctx;
 use inkstone_text::subword::Subword;
 
@@ -141,9 +142,9 @@ pub fn models(base: &Path, features: &[(String, OnnxParams)], ctx: &Ctx) -> Resu
         if listed.iter().any(|listed| same(&listed.file, &file)) {
             continue;
         }
-        let folder = file.parent().map(Path::to_owned).unwrap_or_default();
-        let files = Files { model: file.clone(), tokenizer: folder.clone(), folder };
-        let found = describe(&files, &mut known).map_err(|error| format!("{error:#}"));
+        let params = OnnxParams { model: file.clone(), ..OnnxParams::default() };
+        let files = Files::new(&params, Path::new(""), &ENCODERS);
+        let found = files.and_then(|files| describe(&files, &mut known)).map_err(|error| format!("{error:#}"));
         listed.push(Listed { shown: shown(&file), file, uses: Vec::new(), found });
     }
     Ok(listed)
@@ -168,7 +169,8 @@ type Known = BTreeMap<(PathBuf, bool), Result<Vocabulary, String>>;
 /// Describes a model by its file and the files beside it; tokenizers are read once.
 fn describe(files: &Files, known: &mut Known) -> Result<Description> {
     let header = Header::read(&files.model)?;
-    let weights = |name: &PathBuf| std::fs::metadata(files.folder.join(name)).map_or(0, |meta| meta.len());
+    let of_graph = disk::folder_of(&files.model);
+    let weights = |name: &PathBuf| std::fs::metadata(of_graph.join(name)).map_or(0, |meta| meta.len());
     let bytes = header.beside.iter().map(weights).fold(std::fs::metadata(&files.model)?.len(), u64::saturating_add);
     let config = Config::read(&files.folder)?;
     let ports = |infos: &[super::TensorInfo]| infos.iter().map(super::TensorInfo::port).collect::<Vec<Port>>();

@@ -8,8 +8,9 @@ use std::sync::mpsc::sync_channel;
 use anyhow::{Result, ensure};
 
 use super::batch::{Batch, Shapes};
+use super::files::Files;
 use super::graph::{Role, memories};
-use super::model::{Files, Model, Opening};
+use super::model::{Model, Opening};
 use super::params::{OnnxParams, Output};
 use super::session::{Given, Ran};
 use super::task::{BatchOutputs, Task};

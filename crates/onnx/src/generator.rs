@@ -9,8 +9,9 @@ use anyhow::{Context, Result, bail, ensure};
 
 use super::decode::{FoundText, NextToken, SearchParams, search};
 use super::encoder::ENCODERS;
+use super::files::Files;
 use super::graph::{Hidden, Role, output, roles};
-use super::model::{Files, Model, Opening};
+use super::model::{Model, Opening};
 use super::params::OnnxParams;
 use super::session::{Feed, Given, Ran, Session, no_output};
 use super::windows::{WindowRules, Windows, WordCutter};

@@ -7,6 +7,7 @@
 //! | `graph.rs`, `family.rs` | roles of inputs and outputs; facts of a model's family that its graph does not give |
 //! | `windows.rs`, `batch.rs` | texts to windows of tokens, windows to batches within a budget |
 //! | `pooling.rs`, `task.rs`, `heads.rs` | vectors of tokens to a vector; logits to probabilities, entities, surprise |
+//! | `files.rs` | the files of a model, in every layout that is published |
 //! | `model.rs` | a graph with its tokenizer |
 //! | `encoder.rs` | [`Encoder`]: texts in, one row for each out |
 //! | `header.rs`, `describe.rs` | description of a model, read from its file without the library; the models of a project |
@@ -41,6 +42,7 @@ mod describe;
 mod drift;
 mod encoder;
 mod family;
+mod files;
 mod generator;
 mod graph;
 mod header;

@@ -4,9 +4,10 @@ use anyhow::{Context, Result, bail, ensure};
 use serde::Serialize;
 
 use super::encoder::ENCODERS;
+use super::files::Files;
 use super::graph::output;
 use super::heads;
-use super::model::{Files, Model, Opening};
+use super::model::{Model, Opening};
 use super::params::OnnxParams;
 use super::session::{Ran, no_output};
 use super::windows::{WindowRules, Windows, WordCutter, places};

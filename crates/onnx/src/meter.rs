@@ -6,9 +6,10 @@ use anyhow::{Context, Result, ensure};
 
 use super::describe::Listed;
 use super::encoder::ENCODERS;
+use super::files::Files;
 use super::graph::{Hidden, output};
 use super::masked::LOGITS;
-use super::model::{Files, Model, Opening};
+use super::model::{Model, Opening};
 use super::session::{Ran, no_output};
 use super::windows::{OpenWordCutter, WindowRules, Windows};
 use inkstone_base::job::Ctx;

@@ -7,7 +7,7 @@ use chrono::{NaiveDate, NaiveDateTime};
 use serde::{Deserialize, Serialize};
 
 use super::encoder::ENCODERS;
-use super::model::Files;
+use super::files::{Files, folder_of_graph};
 use super::pooling::{Layers, Pooling};
 use inkstone_base::data::Key;
 
@@ -62,7 +62,8 @@ pub enum Activation {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct OnnxParams {
-    /// The model: a folder of an export (model.onnx, config.json, tokenizer.json), or a file .onnx; relative to the configuration.
+    /// The model: a folder of an export (model.onnx or onnx/model.onnx, config.json, tokenizer.json), or a file .onnx; relative to the
+    /// configuration.
     pub model: PathBuf,
     /// The tokenizer, where it is not beside the model.
     pub tokenizer: PathBuf,
@@ -123,7 +124,7 @@ impl OnnxParams {
             return base.join(&self.tokenizer);
         }
         let model = base.join(&self.model);
-        if model.is_dir() { model } else { model.parent().map(Path::to_owned).unwrap_or_default() }
+        if model.is_dir() { model } else { folder_of_graph(&model) }
     }
 
     /// The content of all files that the model's rows depend on.

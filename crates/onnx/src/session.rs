@@ -35,6 +35,8 @@ pub struct Ran {
     pub why: Option<String>,
     pub placement: Placement,
     pub version: String,
+    /// The file of the graph, from the folder of config.json.
+    pub file: String,
 }
 
 /// The element type of a tensor that models take or give.
@@ -181,6 +183,7 @@ impl Session {
             why,
             placement,
             version: runtime.version(),
+            file: path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
         };
         Ok(Session {
             inner,
@@ -203,6 +206,10 @@ impl Session {
 
     pub(crate) fn ran(&self) -> &Ran {
         &self.ran
+    }
+
+    pub(crate) fn ran_mut(&mut self) -> &mut Ran {
+        &mut self.ran
     }
 
     /// True if it runs on a CUDA device, where shapes are better kept few.
