@@ -11,6 +11,7 @@ use anyhow::{Result, bail, ensure};
 
 use super::header::Header;
 use super::params::OnnxParams;
+use super::published;
 use inkstone_base::data::Key;
 use inkstone_base::disk;
 
@@ -27,6 +28,8 @@ pub(crate) struct Files {
     /// The folder of config.json.
     pub folder: PathBuf,
     pub tokenizer: PathBuf,
+    /// Text is read in lower case, whatever the tokenizer does.
+    pub lower_case: bool,
 }
 
 impl Files {
@@ -44,7 +47,8 @@ impl Files {
         let folder = if model.is_dir() { model } else { folder_of_graph(&file) };
         let tokenizer =
             if params.tokenizer.as_os_str().is_empty() { folder.clone() } else { base.join(&params.tokenizer) };
-        Ok(Files { model: file, folder, tokenizer })
+        let lower_case = published::lower_case(&folder)?;
+        Ok(Files { model: file, folder, tokenizer, lower_case })
     }
 
     /// The name of the graph, from the folder of config.json where it lies below it.
@@ -54,7 +58,8 @@ impl Files {
     }
 
     /// Hash of all that rows of the model depend on, by content: the graph and all files of weights that it names; the tokenizer,
-    /// config.json and every other JSON, text or SentencePiece file beside either. Folders may be moved.
+    /// config.json and every other JSON, text or SentencePiece file beside either; the modules of sentence-transformers. Folders may be
+    /// moved.
     pub(crate) fn key(&self) -> Result<Key> {
         let of_graph = disk::folder_of(&self.model);
         let beside = Header::read(&self.model)?.beside;
@@ -70,6 +75,16 @@ impl Files {
                 for file in disk::files_in(folder, extension)?.into_iter().filter(|file| file.is_file()) {
                     let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
                     files.insert(format!("{part} {name}"), file);
+                }
+            }
+        }
+        for path in published::module_folders(&self.folder)? {
+            for extension in ["json", "safetensors"] {
+                for file in
+                    disk::files_in(&self.folder.join(&path), extension)?.into_iter().filter(|file| file.is_file())
+                {
+                    let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+                    files.insert(format!("module {path}/{name}"), file);
                 }
             }
         }

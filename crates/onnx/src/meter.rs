@@ -116,8 +116,13 @@ pub fn meter(
             made.iter().map(String::as_str).collect()
         }
     };
-    let rules =
-        WindowRules { truncation: Truncation::None, limit: most.min(of_tokens).min(1 << 16), stride: 0, bare: false };
+    let rules = WindowRules {
+        truncation: Truncation::None,
+        limit: most.min(of_tokens).min(1 << 16),
+        stride: 0,
+        bare: false,
+        prompt: None,
+    };
     let windows = Windows::new(&texts, &model.tokenizer, &rules, ctx)?;
     let mut order: Vec<usize> = (0..windows.windows.len()).collect();
     order.sort_by_key(|&window| (std::cmp::Reverse(windows.windows[window].len()), window));

@@ -50,7 +50,7 @@ impl Model {
                 words()?,
             )
         } else {
-            Tokenizer::Pieces(Subword::open(&files.tokenizer)?)
+            Tokenizer::Pieces(Subword::open_cased(&files.tokenizer, files.lower_case)?)
         };
         if let (Some(subword), Some(size)) = (tokenizer.subword(), config.vocab_size) {
             ensure!(
@@ -111,6 +111,7 @@ impl Model {
                     let types = |window: usize, token: usize| i64::from(windows.types(&windows.windows[window])[token]);
                     Feed::Integers(shape.to_vec(), filled(self.family.pad_type, &types))
                 }
+                Role::Tasks => Feed::Integers(shape.to_vec(), vec![0; rows * width]),
                 Role::Positions => Feed::Integers(shape.to_vec(), filled(0, &|_, token| token as i64)),
                 Role::PairMask => {
                     let mask = filled(0, &|_, _| 1);
