@@ -261,3 +261,26 @@ pub(super) fn table(onnx: &OnnxPage, desk: &Desk<'_>) -> Table {
     };
     Table::new(desk.language, &header, onnx.models().iter().map(row).collect())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::invented::{listed, vectors};
+    use super::*;
+    use inkstone_onnx::Settled;
+
+    #[test]
+    fn the_pooling_of_a_feature_is_its_own_or_the_folders() {
+        let mut model = listed("models/bge/onnx/model.onnx", vec![vectors()], &[("near", Output::Embedding)]);
+        assert_eq!(uses(&model), "near=mean last");
+        let stated = Settled {
+            setting: "pooling",
+            value: "cls".to_owned(),
+            from: Some("1_Pooling/config.json".to_owned()),
+            against: None,
+        };
+        model.found.as_mut().unwrap().published = Ok(vec![stated]);
+        assert_eq!(uses(&model), "near=cls last");
+        model.uses[0].1.pooling = Some("max".parse().unwrap());
+        assert_eq!(uses(&model), "near=max last");
+    }
+}
