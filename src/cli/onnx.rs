@@ -21,22 +21,30 @@ pub struct Onnx {
     /// Output of the model that is used.
     #[arg(help_heading = CONTEXTUAL, long, value_name = "WHAT", default_value = "embedding")]
     pub read: Output,
-    /// How token vectors become one: cls, pooler, mean, mean-text (without special tokens), max, last or sep; several joined by +.
-    #[arg(help_heading = CONTEXTUAL, long, value_name = "POOLING", default_value = "mean")]
-    pub pooling: Pooling,
+    /// How token vectors become one: cls, pooler, mean, mean-text (without special tokens), mean-sqrt, weighted-mean, max, last or sep; several
+    /// joined by +. Without this flag as the model's folder says (1_Pooling/config.json), else mean.
+    #[arg(help_heading = CONTEXTUAL, long, value_name = "POOLING")]
+    pub pooling: Option<Pooling>,
     /// Layers: last, first+last, last:4 (their mean), last:4:concat, each (side by side), or mix:0.2,0.3,0.5 with a weight per layer.
     #[arg(help_heading = CONTEXTUAL, long, value_name = "LAYERS", default_value = "last")]
     pub layers: Layers,
     /// How logits become probabilities; auto follows config.json.
     #[arg(help_heading = CONTEXTUAL, long, value_name = "FORM", default_value = "auto")]
     pub activation: Activation,
-    /// Scale vectors to length 1.
-    #[arg(help_heading = CONTEXTUAL, long)]
-    pub normalise: bool,
+    /// Scale vectors to length 1, or with --normalise=false do not. Without this flag as the model's folder says (modules.json), else not.
+    #[arg(help_heading = CONTEXTUAL, long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    pub normalise: Option<bool>,
+    /// Values kept of a vector, the first ones (Matryoshka); 0: all, or as the model's folder says.
+    #[arg(help_heading = CONTEXTUAL, long, value_name = "N", default_value_t = 0)]
+    pub dim: usize,
+    /// Text put before each text: the name of a prompt of the model's folder (query, document, ...), none, or the prompt itself, as "query: ".
+    /// Without this flag the folder's default.
+    #[arg(help_heading = CONTEXTUAL, long, value_name = "PROMPT")]
+    pub prompt: Option<String>,
     /// Part of a text that is read, in tokens of the model: head:512, tail:512, head+tail:128+382.
     #[arg(help_heading = CONTEXTUAL, long, value_name = "SPEC", default_value = "none")]
     pub truncation: Truncation,
-    /// Most tokens of a window, special tokens included; 0: as many as the model has positions.
+    /// Most tokens of a window, special tokens included; 0: as the model's folder says, else as many as the model has positions.
     #[arg(help_heading = CONTEXTUAL, long, value_name = "N", default_value_t = 0)]
     pub max_len: usize,
     /// Tokens from the start of a window to that of the next; 0: one window per document.
@@ -81,6 +89,8 @@ impl Onnx {
                 layers: self.layers.clone(),
                 activation: self.activation,
                 normalise: self.normalise,
+                dim: self.dim,
+                prompt: self.prompt.clone(),
                 max_tokens: self.max_len,
                 stride: self.stride,
                 over_windows: self.over_windows,

@@ -42,6 +42,64 @@ fn near(found: &[f64], wanted: &Value) {
     assert!(found.iter().zip(&wanted).all(|(a, b)| (a - b).abs() < 1e-4), "{found:?} {wanted:?}");
 }
 
+/// Copies a folder that sentence-transformers has saved, with the graph of the reference `bert` in `onnx/`, to `models/bge` in `folder`.
+fn publish(case: &str, folder: &Path) {
+    let said = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/reference/sentence-transformers/cases").join(case);
+    let to = folder.join("models/bge");
+    for inner in ["onnx", "1_Pooling", "2_Normalize"] {
+        fs::create_dir_all(to.join(inner)).unwrap();
+    }
+    for file in
+        ["modules.json", "1_Pooling/config.json", "sentence_bert_config.json", "config_sentence_transformers.json"]
+    {
+        fs::copy(said.join(file), to.join(file)).unwrap();
+    }
+    for (file, place) in
+        [("config.json", "."), ("tokenizer.json", "."), ("model.onnx", "onnx"), ("model_int8.onnx", "onnx")]
+    {
+        fs::copy(PathBuf::from(graph("bert")).join(file), to.join(place).join(file)).unwrap();
+    }
+}
+
+#[test]
+fn a_published_folder_is_read_as_it_says_and_flags_go_first() {
+    if !has_library() {
+        return;
+    }
+    let folder = folder();
+    publish("prompts", folder.path());
+    let embed = |model: &str, flags: &[&str]| {
+        let fixed = ["embed", "--model", model, "--input", "news.txt", "--output", "rows.csv", "--device", "cpu"];
+        let json = run(folder.path(), &[&fixed, flags].concat()).finished();
+        let table = fs::read_to_string(folder.path().join("rows.csv")).unwrap();
+        let numbers = |line: &str| line.split(',').skip(1).map(|value| value.parse().unwrap()).collect::<Vec<f64>>();
+        (json["ran"].clone(), numbers(table.lines().nth(1).unwrap()))
+    };
+    let length = |row: &[f64]| row.iter().map(|value| value * value).sum::<f64>().sqrt();
+    let (ran, row) = embed("models/bge", &[]);
+    assert_eq!(ran["file"], "onnx/model.onnx");
+    assert_eq!(
+        ran["used"],
+        json!([
+            "pooling = mean: 1_Pooling/config.json",
+            "normalise = true: modules.json (2_Normalize)",
+            "max_tokens = 40: sentence_bert_config.json",
+        ])
+    );
+    assert!((length(&row) - 1.0).abs() < 1e-5, "{row:?}");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/reference/sentence-transformers/expected.json");
+    let expected: Value = serde_json::from_slice(&fs::read(path).unwrap()).unwrap();
+    let uses = expected["prompts"]["uses"].as_array().unwrap();
+    near(&row, &uses[0]["vectors"][0]);
+    near(&embed("models/bge", &["--prompt", "query"]).1, &uses[1]["vectors"][0]);
+    let (ran, row) = embed("models/bge/onnx/model_int8.onnx", &["--pooling", "cls", "--normalise=false", "--dim", "4"]);
+    assert_eq!((ran["file"].as_str(), row.len()), (Some("onnx/model_int8.onnx"), 4));
+    let told = ran["used"].to_string();
+    assert_says(&told, &["pooling = cls, where 1_Pooling/config.json says mean", "(2_Normalize) says true", "dim = 4"]);
+    let fixed = ["embed", "--model", "models/bge", "--input", "news.txt", "--output", "rows.csv", "--prompt", "title"];
+    assert_says(&run(folder.path(), &fixed).refusal(), &["no prompt \"title\"", "document, passage, query"]);
+}
+
 #[test]
 fn rows_are_those_of_pytorch_in_every_form() {
     if !has_library() {

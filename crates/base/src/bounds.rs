@@ -124,6 +124,7 @@ pub const BOUNDS: &[Bound] = &[
     bound("feature.fasttext.bucket", 0.0, 50_000_000.0),
     bound("feature.fasttext.minn", 0.0, 50.0),
     bound("feature.fasttext.maxn", 0.0, 50.0),
+    bound("feature.onnx.dim", 0.0, 1_000_000.0),
     bound("feature.onnx.max_tokens", 0.0, 1_000_000.0),
     bound("feature.onnx.stride", 0.0, 1_000_000.0),
     bound("feature.onnx.compose", 0.0, 1_000_000.0),

@@ -8,13 +8,17 @@ use walkdir::WalkDir;
 
 use super::encoder::ENCODERS;
 use super::family::{Config, Family};
+use super::files::Files;
 use super::graph::{Hidden, output};
 use super::header::Header;
 use super::heads;
 use super::masked::LOGITS;
-use super::model::Files;
 use super::params::OnnxParams;
+use super::published::Published;
 use super::session::Port;
+use super::settled::{Settled, VectorRules};
+use super::task::finished_vector;
+use inkstone_base::disk;
 use inkstone_base::job::Ctx;
 use inkstone_text::subword::Subword;
 
@@ -66,6 +70,8 @@ pub struct Description {
     /// Tokens of a window at most, special ones included.
     pub limit: Option<usize>,
     pub labels: Vec<String>,
+    /// What the folder says of how vectors are made, or the reason why that cannot be read; empty where it says nothing.
+    pub published: Result<Vec<Settled>, String>,
     /// Tokenizer, or the reason why there is none; none for models of characters.
     pub vocabulary: Option<Result<Vocabulary, String>>,
 }
@@ -141,9 +147,9 @@ pub fn models(base: &Path, features: &[(String, OnnxParams)], ctx: &Ctx) -> Resu
         if listed.iter().any(|listed| same(&listed.file, &file)) {
             continue;
         }
-        let folder = file.parent().map(Path::to_owned).unwrap_or_default();
-        let files = Files { model: file.clone(), tokenizer: folder.clone(), folder };
-        let found = describe(&files, &mut known).map_err(|error| format!("{error:#}"));
+        let params = OnnxParams { model: file.clone(), ..OnnxParams::default() };
+        let files = Files::new(&params, Path::new(""), &ENCODERS);
+        let found = files.and_then(|files| describe(&files, &mut known)).map_err(|error| format!("{error:#}"));
         listed.push(Listed { shown: shown(&file), file, uses: Vec::new(), found });
     }
     Ok(listed)
@@ -168,7 +174,8 @@ type Known = BTreeMap<(PathBuf, bool), Result<Vocabulary, String>>;
 /// Describes a model by its file and the files beside it; tokenizers are read once.
 fn describe(files: &Files, known: &mut Known) -> Result<Description> {
     let header = Header::read(&files.model)?;
-    let weights = |name: &PathBuf| std::fs::metadata(files.folder.join(name)).map_or(0, |meta| meta.len());
+    let of_graph = disk::folder_of(&files.model);
+    let weights = |name: &PathBuf| std::fs::metadata(of_graph.join(name)).map_or(0, |meta| meta.len());
     let bytes = header.beside.iter().map(weights).fold(std::fs::metadata(&files.model)?.len(), u64::saturating_add);
     let config = Config::read(&files.folder)?;
     let ports = |infos: &[super::TensorInfo]| infos.iter().map(super::TensorInfo::port).collect::<Vec<Port>>();
@@ -189,7 +196,14 @@ fn describe(files: &Files, known: &mut Known) -> Result<Description> {
     let classes = |head: &Head| if let Head::Classes(count) = head { Some(*count) } else { None };
     let classes = heads.iter().find_map(classes);
     let labels = classes.map_or_else(|| Ok(Vec::new()), |count| config.labels(count))?;
-    Ok(Description { header, bytes, heads, family: family.name, limit, labels, vocabulary })
+    let own = finished_vector(&outputs, None);
+    let published = Published::read(&files.folder)
+        .and_then(|published| VectorRules::new(&OnnxParams::default(), published, own))
+        .map_err(|error| format!("{error:#}"));
+    let stated = published.as_ref().map_or(0, |rules| rules.max_tokens);
+    let limit = limit.into_iter().chain((stated > 0).then_some(stated)).min();
+    let published = published.map(|rules| rules.settled);
+    Ok(Description { header, bytes, heads, family: family.name, limit, labels, published, vocabulary })
 }
 
 fn vocabulary(tokenizer: &Path, of_words: bool) -> Result<Vocabulary> {
@@ -210,6 +224,11 @@ fn heads_of(inputs: &[Port], outputs: &[Port], config: &Config, causal: bool, vo
     }
     let of_axis = |port: &Port, axis: usize| port.shape.get(axis).and_then(|&size| usize::try_from(size).ok());
     let mut found = Vec::new();
+    if let Some(name) = finished_vector(outputs, None) {
+        let port = outputs.iter().find(|port| port.name == name);
+        let size = port.and_then(|port| of_axis(port, 1)).or(config.hidden());
+        found.push(Head::Vectors { size, layers: 1 });
+    }
     if let Some(hidden) = Hidden::new(outputs) {
         let last = match &hidden {
             Hidden::Each(names) => names.first(),

@@ -5,18 +5,23 @@ mod entities;
 use std::ops::Range;
 use std::sync::mpsc::sync_channel;
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 
 use super::batch::{Batch, Shapes};
+use super::files::Files;
 use super::graph::{Role, memories};
-use super::model::{Files, Model, Opening};
+use super::model::{Model, Opening};
 use super::params::{OnnxParams, Output};
+use super::pooling::Pool;
+use super::published::Published;
 use super::session::{Given, Ran};
-use super::task::{BatchOutputs, Task};
+use super::settled::{Settled, VectorRules};
+use super::task::{BatchOutputs, Task, finished_vector};
 use super::windows::{OpenWordCutter, WindowCounts, WindowRules, Windows};
 use inkstone_base::data::Key;
 use inkstone_base::job::Ctx;
 use inkstone_text::Truncation;
+use inkstone_text::subword::Subword;
 
 /// Texts whose windows are put together into batches: enough that lengths fit well, few enough to hold.
 const SLICE: usize = 1024;
@@ -50,17 +55,26 @@ impl Encoder {
         params.check()?;
         let files = Files::new(params, opening.base, &ENCODERS)?;
         let shown = files.model.display();
-        let model = Model::open(&files, words, opening)?;
+        let published = match params.output {
+            Output::Embedding => Published::read(&files.folder)?,
+            Output::Scores | Output::Entities | Output::Surprise => None,
+        };
+        let is_published = published.is_some();
+        let mut model = Model::open(&files, words, opening)?;
         ensure!(
             !model.decodes(),
             "{shown} is a decoder, which writes text (`inkstone generate`) and gives no features"
         );
-        let task = Task::new(&model.session, params, &model.config, &model.family)?;
+        let mut rules = settle(params, published, &files, &mut model)?;
+        model.session.ran_mut().used = std::mem::take(&mut rules.settled);
+        let (prompt, skips_prompt, max_tokens) =
+            (std::mem::take(&mut rules.prompt), rules.skips_prompt, rules.max_tokens);
+        let task = Task::new(&model.session, params, rules, &model.config, &model.family)?;
         let memories = memories(model.session.outputs());
         let remembers = model.roles.iter().filter(|role| matches!(role, Role::Memory(_))).count();
         ensure!(remembers == memories.len(), "{shown} takes {remembers} memories and gives {}", memories.len());
         let (rows, width) = (model.fixed(0), model.fixed(1));
-        let asked = if params.max_tokens == 0 { usize::MAX } else { params.max_tokens };
+        let asked = if max_tokens == 0 { usize::MAX } else { max_tokens };
         let limit = asked.min(model.family.limit.unwrap_or(usize::MAX)).min(width.unwrap_or(usize::MAX));
         // A memory is carried from segment to segment, so they must stand side by side.
         let bare = remembers > 0;
@@ -91,7 +105,18 @@ impl Encoder {
         let labels = model.config.labels(None)?;
         // Batches of other shapes move the last digits.
         let key = Key::of_json(&(model.key(), limit, stride, &model.family.name, labels, shapes.budget, shapes.step));
-        let rules = WindowRules { truncation, limit, stride, bare };
+        // What the folder says is part of its files; what is settled otherwise is not.
+        let used = model.session.ran().used.iter().map(|one| (one.setting, &one.value)).collect::<Vec<_>>();
+        let key = if used.is_empty() { key } else { Key::of_json(&(key, used)) };
+        let prompt = if prompt.is_empty() { None } else { Some(model.tokenizer.prompt(&prompt, skips_prompt)?) };
+        ensure!(prompt.is_none() || !bare, "{shown} reads a text in segments, and a prompt stands before a text once");
+        let cuts_left = is_published && model.tokenizer.subword().is_some_and(Subword::cuts_left);
+        let truncation = match truncation {
+            Truncation::None if cuts_left && stride == 0 && limit < usize::MAX => Truncation::Tail(limit),
+            truncation => truncation,
+        };
+        let rules = WindowRules { truncation, limit, stride, bare, prompt };
+        rules.check(&model.tokenizer)?;
         Ok(Encoder { model, task, rules, shapes, params: params.clone(), memories, key })
     }
 
@@ -146,9 +171,9 @@ impl Encoder {
         Ok(self.windows(&[text], ctx)?.lengths().iter().map(|&tokens| tokens as u64).sum())
     }
 
-    /// Special tokens that each window gets.
+    /// Tokens of a window that are not of its text: special ones, and those of the prompt.
     pub fn specials(&self) -> usize {
-        if self.rules.bare { 0 } else { self.model.tokenizer.specials() }
+        self.rules.specials(&self.model.tokenizer)
     }
 
     pub fn windows(&self, texts: &[&str], ctx: &Ctx) -> Result<Windows> {
@@ -237,7 +262,7 @@ impl Encoder {
         ctx: &Ctx,
         mut each: impl FnMut(u64) -> Result<()>,
     ) -> Result<(Vec<f32>, WindowCounts)> {
-        let (tokenizer, rules) = (self.model.tokenizer.clone(), self.rules);
+        let (tokenizer, rules) = (self.model.tokenizer.clone(), self.rules.clone());
         std::thread::scope(|scope| {
             let (sender, slices) = sync_channel(1);
             scope.spawn(move || {
@@ -260,4 +285,26 @@ impl Encoder {
             Ok((all, seen))
         })
     }
+}
+
+/// Settles how vectors are made, and at which side rows are filled up.
+fn settle(params: &OnnxParams, published: Option<Published>, files: &Files, model: &mut Model) -> Result<VectorRules> {
+    let own = finished_vector(model.session.outputs(), params.pooling.as_ref());
+    let own = own.filter(|_| params.output == Output::Embedding);
+    let is_published = published.is_some();
+    let folder = files.folder.display();
+    let mut rules = VectorRules::new(params, published, own).with_context(|| format!("the folder {folder}"))?;
+    // Vectors of tokens are found wherever a row is filled up; a graph that takes the last place of a row needs it filled.
+    if own.is_some() && model.tokenizer.subword().is_some_and(Subword::pads_left) {
+        model.family.left = true;
+        let from = Some("the tokenizer".to_owned());
+        rules.settled.push(Settled { setting: "padding", value: "left".to_owned(), from, against: None });
+    }
+    let by_folder = is_published && params.pooling.is_none();
+    ensure!(
+        !(by_folder && model.family.cls_last && rules.pooling.0.contains(&Pool::Cls)),
+        "1_Pooling/config.json in {folder} asks for the first token, and the classification token of this model is the last: set the pooling \
+         (cls is the last token here)"
+    );
+    Ok(rules)
 }

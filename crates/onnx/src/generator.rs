@@ -9,8 +9,9 @@ use anyhow::{Context, Result, bail, ensure};
 
 use super::decode::{FoundText, NextToken, SearchParams, search};
 use super::encoder::ENCODERS;
+use super::files::Files;
 use super::graph::{Hidden, Role, output, roles};
-use super::model::{Files, Model, Opening};
+use super::model::{Model, Opening};
 use super::params::OnnxParams;
 use super::session::{Feed, Given, Ran, Session, no_output};
 use super::windows::{WindowRules, Windows, WordCutter};
@@ -87,7 +88,8 @@ impl Generator {
         let room = if decoder.is_some() { places } else { places.saturating_sub(search.max_new_tokens) };
         let asked = if params.max_tokens == 0 { usize::MAX } else { params.max_tokens };
         ensure!(room > 0, "{} new tokens leave no place for the text: the model has {places}", search.max_new_tokens);
-        let rules = WindowRules { truncation, limit: room.min(asked), stride: 0, bare: decoder.is_none() };
+        let rules =
+            WindowRules { truncation, limit: room.min(asked), stride: 0, bare: decoder.is_none(), prompt: None };
         Ok(Generator { model, decoder, logits, begin, params: search, rules })
     }
 
@@ -181,7 +183,7 @@ fn feeds(session: &Session, roles: &[Role], rows: &[Vec<u32>], states: Option<&G
         Ok(match role {
             Role::Ids => Feed::Integers(vec![count, width], rows.iter().flatten().map(|&id| i64::from(id)).collect()),
             Role::Mask => constant(1),
-            Role::Types => constant(0),
+            Role::Types | Role::Tasks => constant(0),
             Role::Positions => Feed::Integers(vec![count, width], (0..count).flat_map(|_| 0..width as i64).collect()),
             Role::Past => Feed::Floats(vec![count, size(1)?, 0, size(3)?], Vec::new()),
             Role::UsePast => Feed::Integers(vec![1], vec![0]),

@@ -18,6 +18,8 @@ pub(crate) enum Role {
     PairMask,
     /// Segments `[batch, tokens]`.
     Types,
+    /// Kinds of task of ERNIE `[batch, tokens]`: 0 for all.
+    Tasks,
     /// Places in the text `[batch, tokens]`.
     Positions,
     /// Memory of layer `n` of the segment before, `[memory, batch, hidden]`.
@@ -32,8 +34,8 @@ pub(crate) enum Role {
     EncoderMask,
 }
 
-const KNOWN: &str = "input_ids, attention_mask, token_type_ids, position_ids, mems.N, and for decoders encoder_hidden_states and \
-                     encoder_attention_mask";
+const KNOWN: &str = "input_ids, attention_mask, token_type_ids, task_type_ids, position_ids, mems.N, and for decoders encoder_hidden_states \
+                     and encoder_attention_mask";
 
 /// The role of each input of a graph, in its order.
 pub(crate) fn roles(path: &Path, inputs: &[Port]) -> Result<Vec<Role>> {
@@ -54,6 +56,7 @@ pub(crate) fn roles(path: &Path, inputs: &[Port]) -> Result<Vec<Role>> {
             ("attention_mask" | "input_mask" | "mask", 2) => Role::Mask,
             ("attention_mask" | "input_mask" | "mask", 3 | 4) => Role::PairMask,
             ("token_type_ids" | "segment_ids" | "segments", 2) => Role::Types,
+            ("task_type_ids", 2) => Role::Tasks,
             ("position_ids" | "positions", 2) => Role::Positions,
             _ if alone && port.is_integer() && port.rank() == 2 => Role::Ids,
             _ => {
@@ -62,7 +65,7 @@ pub(crate) fn roles(path: &Path, inputs: &[Port]) -> Result<Vec<Role>> {
             }
         };
         let fits = match role {
-            Role::Ids | Role::Characters | Role::Types | Role::Positions => port.is_integer(),
+            Role::Ids | Role::Characters | Role::Types | Role::Tasks | Role::Positions => port.is_integer(),
             Role::Memory(_) | Role::EncoderStates | Role::Past => port.is_float(),
             Role::Mask | Role::PairMask | Role::EncoderMask | Role::UsePast => port.element != Element::Other,
         };

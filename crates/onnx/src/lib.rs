@@ -7,6 +7,9 @@
 //! | `graph.rs`, `family.rs` | roles of inputs and outputs; facts of a model's family that its graph does not give |
 //! | `windows.rs`, `batch.rs` | texts to windows of tokens, windows to batches within a budget |
 //! | `pooling.rs`, `task.rs`, `heads.rs` | vectors of tokens to a vector; logits to probabilities, entities, surprise |
+//! | `files.rs` | the files of a model, in every layout that is published |
+//! | `published.rs`, `layer.rs` | what a folder of sentence-transformers says of its vectors; layers behind the pooling |
+//! | `settled.rs` | settings and what the folder says, as they are used |
 //! | `model.rs` | a graph with its tokenizer |
 //! | `encoder.rs` | [`Encoder`]: texts in, one row for each out |
 //! | `header.rs`, `describe.rs` | description of a model, read from its file without the library; the models of a project |
@@ -41,10 +44,12 @@ mod describe;
 mod drift;
 mod encoder;
 mod family;
+mod files;
 mod generator;
 mod graph;
 mod header;
 mod heads;
+mod layer;
 mod masked;
 mod meter;
 mod mix;
@@ -52,8 +57,10 @@ mod model;
 mod params;
 mod pooling;
 mod probe;
+mod published;
 pub mod runtime;
 mod session;
+mod settled;
 mod task;
 mod windows;
 
@@ -78,4 +85,5 @@ pub use pooling::{Layers, Pooling};
 pub use probe::{Answered, Probe, Question, Reply};
 pub use runtime::{Device, Runtime, RuntimeParams};
 pub use session::Ran;
+pub use settled::Settled;
 pub use windows::{OpenWordCutter, WindowCounts, WordCutter};

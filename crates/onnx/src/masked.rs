@@ -4,9 +4,10 @@ use anyhow::{Context, Result, bail, ensure};
 use serde::Serialize;
 
 use super::encoder::ENCODERS;
+use super::files::Files;
 use super::graph::output;
 use super::heads;
-use super::model::{Files, Model, Opening};
+use super::model::{Model, Opening};
 use super::params::OnnxParams;
 use super::session::{Ran, no_output};
 use super::windows::{WindowRules, Windows, WordCutter, places};
@@ -51,7 +52,8 @@ impl MaskedModel {
         let tokenizer = self.model.tokenizer.clone();
         let subword = tokenizer.subword().context("a model of characters has no masks")?;
         let mask = subword.mask_id().context("the tokenizer has no mask token")?;
-        let rules = WindowRules { truncation: Truncation::None, limit: self.limit, stride: 0, bare: false };
+        let rules =
+            WindowRules { truncation: Truncation::None, limit: self.limit, stride: 0, bare: false, prompt: None };
         let windows = Windows::new(&[text], &tokenizer, &rules, ctx)?;
         let Some(window) = windows.windows.first() else { bail!("there is no text to fill in") };
         let numbers = windows.numbers(window);

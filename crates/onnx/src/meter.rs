@@ -6,9 +6,10 @@ use anyhow::{Context, Result, ensure};
 
 use super::describe::Listed;
 use super::encoder::ENCODERS;
+use super::files::Files;
 use super::graph::{Hidden, output};
 use super::masked::LOGITS;
-use super::model::{Files, Model, Opening};
+use super::model::{Model, Opening};
 use super::session::{Ran, no_output};
 use super::windows::{OpenWordCutter, WindowRules, Windows};
 use inkstone_base::job::Ctx;
@@ -115,8 +116,13 @@ pub fn meter(
             made.iter().map(String::as_str).collect()
         }
     };
-    let rules =
-        WindowRules { truncation: Truncation::None, limit: most.min(of_tokens).min(1 << 16), stride: 0, bare: false };
+    let rules = WindowRules {
+        truncation: Truncation::None,
+        limit: most.min(of_tokens).min(1 << 16),
+        stride: 0,
+        bare: false,
+        prompt: None,
+    };
     let windows = Windows::new(&texts, &model.tokenizer, &rules, ctx)?;
     let mut order: Vec<usize> = (0..windows.windows.len()).collect();
     order.sort_by_key(|&window| (std::cmp::Reverse(windows.windows[window].len()), window));

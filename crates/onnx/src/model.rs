@@ -1,87 +1,19 @@
 //! A graph with its tokenizer: windows of text in, outputs of the graph out.
 
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Result, bail, ensure};
 
 use super::family::{Config, Family};
+use super::files::Files;
 use super::graph::{Role, roles};
-use super::header::Header;
-use super::params::OnnxParams;
 use super::runtime::{Device, Runtime};
 use super::session::{Feed, Given, Outputs, Session};
 use super::windows::{OpenWordCutter, Tokenizer, Windows};
 use inkstone_base::data::Key;
-use inkstone_base::disk;
 use inkstone_base::job::Ctx;
 use inkstone_text::subword::Subword;
-
-pub(crate) struct Files {
-    pub model: PathBuf,
-    pub folder: PathBuf,
-    pub tokenizer: PathBuf,
-}
-
-impl Files {
-    /// Those that settings name, relative to `base`.
-    pub(crate) fn new(params: &OnnxParams, base: &Path, names: &[&str]) -> Result<Files> {
-        let tokenizer = match params.tokenizer.as_os_str().is_empty() {
-            true => PathBuf::new(),
-            false => base.join(&params.tokenizer),
-        };
-        Files::find(&base.join(&params.model), &tokenizer, names)
-    }
-
-    /// Finds the file of the graph, called one of `names` in a folder, and the tokenizer.
-    fn find(model: &Path, tokenizer: &Path, names: &[&str]) -> Result<Files> {
-        let (file, folder) = match model.is_dir() {
-            true => (Files::in_folder(model, names)?, model.to_owned()),
-            false => {
-                let shown = model.display();
-                ensure!(model.exists(), "there is no model {shown}: name the folder of an export, or its file .onnx");
-                (model.to_owned(), model.parent().map(Path::to_owned).unwrap_or_default())
-            }
-        };
-        let tokenizer = if tokenizer.as_os_str().is_empty() { folder.clone() } else { tokenizer.to_owned() };
-        Ok(Files { model: file, folder, tokenizer })
-    }
-
-    /// Hash of all that rows of the model depend on, by content: the graph and all files of weights that it names; the tokenizer,
-    /// config.json and every other JSON, text or SentencePiece file beside either. Folders may be moved.
-    pub(crate) fn key(&self) -> Result<Key> {
-        let beside = Header::read(&self.model)?.beside;
-        let weights = beside.into_iter().map(|name| (format!("weights {}", name.display()), self.folder.join(name)));
-        let mut files: BTreeMap<String, PathBuf> = weights.collect();
-        files.insert("graph".into(), self.model.clone());
-        if self.tokenizer.is_file() {
-            files.insert("tokenizer".into(), self.tokenizer.clone());
-        }
-        let of_tokenizer = if self.tokenizer.is_dir() { &self.tokenizer } else { disk::folder_of(&self.tokenizer) };
-        for (part, folder) in [("model", disk::folder_of(&self.model)), ("tokenizer", of_tokenizer)] {
-            for extension in ["json", "txt", "model"] {
-                for file in disk::files_in(folder, extension)?.into_iter().filter(|file| file.is_file()) {
-                    let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
-                    files.insert(format!("{part} {name}"), file);
-                }
-            }
-        }
-        let keys = files.into_iter().map(|(name, file)| Ok((name, disk::hash_file(&file)?)));
-        Ok(Key::of_json(&keys.collect::<Result<Vec<(String, Key)>>>()?))
-    }
-
-    /// The graph of a folder: one of these names, or the only one that there is.
-    pub(crate) fn in_folder(folder: &Path, names: &[&str]) -> Result<PathBuf> {
-        let named = names.iter().map(|name| folder.join(name)).find(|file| file.exists());
-        let only = || {
-            let files = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
-            let mut files = files.filter(|file| file.extension().is_some_and(|end| end == "onnx"));
-            files.next().filter(|_| files.next().is_none())
-        };
-        named.or_else(only).with_context(|| format!("the folder {} holds no {}", folder.display(), names.join(" or ")))
-    }
-}
 
 /// Library, device and folder with which a model is opened.
 pub struct Opening<'a> {
@@ -106,7 +38,8 @@ impl Model {
     /// Opens the graph of these files; `words` says how models of words have their text cut.
     pub(crate) fn open(files: &Files, words: OpenWordCutter<'_>, opening: &Opening<'_>) -> Result<Model> {
         let config = Config::read(&files.folder)?;
-        let session = Session::open(&files.model, opening.runtime, opening.device, opening.threads)?;
+        let mut session = Session::open(&files.model, opening.runtime, opening.device, opening.threads)?;
+        session.ran_mut().file = files.shown();
         let roles = roles(&files.model, session.inputs())?;
         let tokenizer = if roles.contains(&Role::Characters) {
             Tokenizer::Characters(words()?)
@@ -117,7 +50,7 @@ impl Model {
                 words()?,
             )
         } else {
-            Tokenizer::Pieces(Subword::open(&files.tokenizer)?)
+            Tokenizer::Pieces(Subword::open_cased(&files.tokenizer, files.lower_case)?)
         };
         if let (Some(subword), Some(size)) = (tokenizer.subword(), config.vocab_size) {
             ensure!(
@@ -178,6 +111,7 @@ impl Model {
                     let types = |window: usize, token: usize| i64::from(windows.types(&windows.windows[window])[token]);
                     Feed::Integers(shape.to_vec(), filled(self.family.pad_type, &types))
                 }
+                Role::Tasks => Feed::Integers(shape.to_vec(), vec![0; rows * width]),
                 Role::Positions => Feed::Integers(shape.to_vec(), filled(0, &|_, token| token as i64)),
                 Role::PairMask => {
                     let mask = filled(0, &|_, _| 1);
@@ -236,57 +170,5 @@ impl Model {
             let begin = if self.family.left { width - len } else { 0 };
             (0..len).for_each(|token| each(row, begin + token, window, token));
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::testing::{params, with_weights_in_files};
-    use super::*;
-
-    #[test]
-    fn the_key_is_of_all_files_that_are_read_and_of_no_other() {
-        let folder = tempfile::tempdir().unwrap();
-        let at = |name: &str| folder.path().join(name);
-        assert!(with_weights_in_files(folder.path()) > 10);
-        std::fs::create_dir(at("words")).unwrap();
-        for (name, text) in
-            [("README.md", "a model"), ("words/vocab.txt", "a\nb\n"), ("words/special_tokens_map.json", "{}")]
-        {
-            std::fs::write(at(name), text).unwrap();
-        }
-        let key = |tokenizer: &str| {
-            let tokenizer = if tokenizer.is_empty() { PathBuf::new() } else { at(tokenizer) };
-            let params = OnnxParams { model: folder.path().to_owned(), tokenizer, ..params("bert") };
-            params.files_key(Path::new("")).unwrap()
-        };
-        let append = |name: &str| {
-            let mut bytes = std::fs::read(at(name)).unwrap();
-            bytes.push(b' ');
-            std::fs::write(at(name), bytes).unwrap();
-        };
-        for (tokenizer, of_it) in [
-            ("", &["tokenizer.json"][..]),
-            ("words", &["words/vocab.txt", "words/special_tokens_map.json"]),
-            ("words/vocab.txt", &["words/vocab.txt", "words/special_tokens_map.json"]),
-        ] {
-            for name in ["weights/0", "weights/7", "config.json"].iter().chain(of_it) {
-                let before = key(tokenizer);
-                append(name);
-                assert_ne!(key(tokenizer), before, "{name} with the tokenizer {tokenizer:?}");
-            }
-            let before = key(tokenizer);
-            append("README.md");
-            assert_eq!(key(tokenizer), before);
-        }
-        let before = key("");
-        std::fs::rename(at("weights/0"), at("weights/other")).unwrap();
-        std::fs::rename(at("weights/7"), at("weights/0")).unwrap();
-        std::fs::rename(at("weights/other"), at("weights/7")).unwrap();
-        assert_ne!(key(""), before, "weights that change places");
-        std::fs::remove_file(at("weights/0")).unwrap();
-        let params = OnnxParams { model: folder.path().to_owned(), ..params("bert") };
-        let error = format!("{:#}", params.files_key(Path::new("")).unwrap_err());
-        assert!(error.contains("weights/0"), "{error}");
     }
 }

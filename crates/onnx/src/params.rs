@@ -7,8 +7,9 @@ use chrono::{NaiveDate, NaiveDateTime};
 use serde::{Deserialize, Serialize};
 
 use super::encoder::ENCODERS;
-use super::model::Files;
+use super::files::{Files, folder_of_graph};
 use super::pooling::{Layers, Pooling};
+use super::published::Published;
 use inkstone_base::data::Key;
 
 /// Output of a model for a document.
@@ -62,7 +63,8 @@ pub enum Activation {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct OnnxParams {
-    /// The model: a folder of an export (model.onnx, config.json, tokenizer.json), or a file .onnx; relative to the configuration.
+    /// The model: a folder of an export (model.onnx or onnx/model.onnx, config.json, tokenizer.json), or a file .onnx; relative to the
+    /// configuration.
     pub model: PathBuf,
     /// The tokenizer, where it is not beside the model.
     pub tokenizer: PathBuf,
@@ -70,15 +72,23 @@ pub struct OnnxParams {
     pub fitted_until: Option<NaiveDate>,
     /// `embedding`, `scores`, `entities` or `surprise`.
     pub output: Output,
-    /// Vector of a window: `mean`, `mean-text`, `cls`, `pooler`, `max`, `last`, `sep`, or several joined by `+`.
-    pub pooling: Pooling,
+    /// Vector of a window: `mean`, `mean-text`, `mean-sqrt`, `weighted-mean`, `cls`, `pooler`, `max`, `last`, `sep`, or several joined by
+    /// `+`; none: as the folder of the model says (1_Pooling/config.json), else `mean`.
+    pub pooling: Option<Pooling>,
     /// `last`, `first+last`, `last:4`, `last:4:concat`, `each` or `mix:0.2,0.3,0.5*1.0`.
     pub layers: Layers,
     /// For `scores`: `auto`, `softmax` or `sigmoid`.
     pub activation: Activation,
-    /// True if a vector is scaled to length 1.
-    pub normalise: bool,
-    /// Tokens of a window at most, special ones included; 0: as many as the model has places.
+    /// True if a vector is scaled to length 1; none: as the folder of the model says (modules.json), else not.
+    pub normalise: Option<bool>,
+    /// Values that are kept of a vector, the first ones (Matryoshka; Kusupati et al. 2022), before it is scaled; 0: all, or as the folder
+    /// of the model says (truncate_dim).
+    pub dim: usize,
+    /// Text before each text: the name of a prompt of the folder (`query`, `document`), a text, or `none`; none: the folder's default
+    /// (config_sentence_transformers.json).
+    pub prompt: Option<String>,
+    /// Tokens of a window at most, special ones included; 0: as the folder of the model says (sentence_bert_config.json), else as many as the
+    /// model has places.
     pub max_tokens: usize,
     /// Tokens from the beginning of a window to that of the next; 0: a document has one window.
     pub stride: usize,
@@ -98,10 +108,12 @@ impl Default for OnnxParams {
             tokenizer: PathBuf::new(),
             fitted_until: None,
             output: Output::default(),
-            pooling: Pooling::default(),
+            pooling: None,
             layers: Layers::default(),
             activation: Activation::default(),
-            normalise: false,
+            normalise: None,
+            dim: 0,
+            prompt: None,
             max_tokens: 0,
             stride: 0,
             over_windows: Over::default(),
@@ -123,7 +135,7 @@ impl OnnxParams {
             return base.join(&self.tokenizer);
         }
         let model = base.join(&self.model);
-        if model.is_dir() { model } else { model.parent().map(Path::to_owned).unwrap_or_default() }
+        if model.is_dir() { model } else { folder_of_graph(&model) }
     }
 
     /// The content of all files that the model's rows depend on.
@@ -134,6 +146,19 @@ impl OnnxParams {
     /// Fails where the settings make no sense, whatever the model.
     pub fn check(&self) -> Result<()> {
         ensure!(!self.model.as_os_str().is_empty(), "onnx.model is missing: name the folder of an exported model");
+        ensure!(
+            self.output == Output::Embedding || (self.prompt.is_none() && self.dim == 0),
+            "onnx.prompt and onnx.dim are for vectors (output = \"embedding\")"
+        );
         Ok(())
+    }
+
+    /// The pooling that is used: as it is set, else as the folder of the model says, else the mean.
+    pub fn settled_pooling(&self, base: &Path) -> Result<Pooling> {
+        if let Some(pooling) = &self.pooling {
+            return Ok(pooling.clone());
+        }
+        let published = Published::read(&Files::new(self, base, &ENCODERS)?.folder)?;
+        Ok(published.and_then(|folder| folder.pooling).map(|stated| stated.value).unwrap_or_default())
     }
 }

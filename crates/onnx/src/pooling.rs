@@ -5,9 +5,9 @@
 //! section 5.3), `each` (all side by side, the embeddings first) or `mix:0.2,0.3,0.5` (one weight a layer from the embeddings on, as ELMo mixes its layers with s_j; Peters et al.
 //! 2018; a scale gamma may follow: `mix:0.2,0.3,0.5*1.5`).
 //!
-//! `pooling` is one of `cls`, `pooler`, `mean`, `mean-text`, `max`, `last`, `sep`, or several of them joined by `+`, side by side in
-//! that order: `last+max+mean` is the concat pooling of ULMFiT (Howard & Ruder 2018). Sums go over real tokens in single precision, in
-//! the order of the text.
+//! `pooling` is one of `cls`, `pooler`, `mean`, `mean-text`, `mean-sqrt`, `weighted-mean`, `max`, `last`, `sep`, or several of them joined by
+//! `+`, side by side in that order: `last+max+mean` is the concat pooling of ULMFiT (Howard & Ruder 2018). Sums go over real tokens in
+//! single precision, in the order of the text.
 
 use std::fmt;
 use std::ops::Range;
@@ -27,6 +27,10 @@ pub enum Pool {
     Mean,
     /// The mean over the tokens of the text alone; over all where a window has none.
     MeanText,
+    /// The sum over real tokens, over the square root of their number.
+    MeanSqrt,
+    /// The mean over real tokens, the first weighing 1, the second 2, and so on (SGPT; Muennighoff 2022).
+    WeightedMean,
     /// The largest value over real tokens.
     Max,
     Last,
@@ -34,11 +38,13 @@ pub enum Pool {
     Sep,
 }
 
-const NAMES: [(&str, Pool); 7] = [
+const NAMES: [(&str, Pool); 9] = [
     ("cls", Pool::Cls),
     ("pooler", Pool::Pooler),
     ("mean", Pool::Mean),
     ("mean-text", Pool::MeanText),
+    ("mean-sqrt", Pool::MeanSqrt),
+    ("weighted-mean", Pool::WeightedMean),
     ("max", Pool::Max),
     ("last", Pool::Last),
     ("sep", Pool::Sep),
@@ -207,6 +213,8 @@ impl Layers {
 pub(crate) struct Places {
     /// Real tokens.
     pub real: Range<usize>,
+    /// Those that are pooled: all real ones, or those behind a prompt.
+    pub pooled: Range<usize>,
     /// Tokens of the text among them.
     pub text: Range<usize>,
     pub cls: usize,
@@ -230,13 +238,31 @@ pub(crate) fn pool(
             Pool::Pooler => row.extend_from_slice(pooler),
             Pool::Last => row.extend_from_slice(token(places.real.end - 1)),
             Pool::Sep => row.extend_from_slice(token(places.sep)),
-            Pool::Mean => mean(places.real.clone().map(token), hidden, row),
-            Pool::MeanText if places.text.is_empty() => mean(places.real.clone().map(token), hidden, row),
+            Pool::Mean => mean(places.pooled.clone().map(token), hidden, row),
+            Pool::MeanText if places.text.is_empty() => mean(places.pooled.clone().map(token), hidden, row),
             Pool::MeanText => mean(places.text.clone().map(token), hidden, row),
+            Pool::MeanSqrt => {
+                let begin = row.len();
+                mean(places.pooled.clone().map(token), hidden, row);
+                let root = (places.pooled.len() as f32).sqrt();
+                row[begin..].iter_mut().for_each(|value| *value *= root);
+            }
+            Pool::WeightedMean => {
+                let begin = row.len();
+                row.resize(begin + hidden, 0.0);
+                let mut weights = 0.0;
+                for place in places.pooled.clone() {
+                    // The tokens of the prompt are counted, though they are not pooled.
+                    let weight = (place - places.real.start + 1) as f32;
+                    row[begin..].iter_mut().zip(token(place)).for_each(|(sum, value)| *sum += weight * value);
+                    weights += weight;
+                }
+                row[begin..].iter_mut().for_each(|sum| *sum /= weights);
+            }
             Pool::Max => {
                 let begin = row.len();
-                row.extend_from_slice(token(places.real.start));
-                for vector in places.real.clone().skip(1).map(token) {
+                row.extend_from_slice(token(places.pooled.start));
+                for vector in places.pooled.clone().skip(1).map(token) {
                     // NaN stays NaN, so that it is seen.
                     row[begin..].iter_mut().zip(vector).for_each(|(most, &value)| {
                         if value > *most || value.is_nan() {
@@ -264,7 +290,7 @@ mod tests {
 
     #[test]
     fn settings_are_written_as_they_are_read() {
-        for text in ["cls", "mean-text", "last+max+mean"] {
+        for text in ["cls", "mean-text", "last+max+mean", "mean-sqrt+weighted-mean"] {
             assert_eq!(text.parse::<Pooling>().unwrap().to_string(), text);
         }
         for text in ["last", "first+last", "each", "last:4", "last:4:concat", "mix:0.5,0.25,0.25*2"] {
@@ -282,7 +308,7 @@ mod tests {
     fn pools_equal_those_by_hand() {
         // Three real tokens behind one that fills up, the middle one of the text.
         let vectors = [9.0, 9.0, 1.0, -2.0, 3.0, 0.0, 2.0, 5.0];
-        let places = Places { real: 1..4, text: 2..3, cls: 3, sep: 1 };
+        let places = Places { real: 1..4, pooled: 1..4, text: 2..3, cls: 3, sep: 1 };
         let pooled = |text: &str| {
             let mut row = Vec::new();
             pool(&text.parse().unwrap(), &vectors, 2, &places, &[7.0, 8.0], &mut row);
@@ -292,6 +318,13 @@ mod tests {
         assert_eq!(pooled("mean-text"), [3.0, 0.0]);
         assert_eq!(pooled("cls+pooler"), [2.0, 5.0, 7.0, 8.0]);
         assert_eq!(pooled("last+max+sep"), [2.0, 5.0, 3.0, 5.0, 1.0, -2.0]);
+        let root = 3f32.sqrt();
+        assert_eq!(pooled("mean-sqrt"), [2.0 * root, root]);
+        assert_eq!(pooled("weighted-mean"), [13.0 / 6.0, 13.0 / 6.0]);
+        let behind = Places { pooled: 2..4, ..places.clone() };
+        let mut row = Vec::new();
+        pool(&"mean+max+weighted-mean".parse().unwrap(), &vectors, 2, &behind, &[], &mut row);
+        assert_eq!(row, [2.5, 2.5, 3.0, 5.0, 12.0 / 5.0, 3.0]);
     }
 
     #[test]

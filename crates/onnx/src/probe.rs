@@ -92,6 +92,11 @@ impl Probe {
             Question::Names(_) => Output::Entities,
         };
         let params = OnnxParams { output, ..listed.params() };
+        let params = match output {
+            Output::Embedding => params,
+            // A prompt and a length are for vectors alone.
+            _ => OnnxParams { prompt: None, dim: 0, ..params },
+        };
         let masks = matches!(question, Question::Fill(_));
         let written = std::fs::metadata(&listed.file).and_then(|meta| meta.modified()).ok();
         let wanted = Opened { file: listed.file.clone(), params, written, masks };

@@ -20,6 +20,7 @@ use ort::value::{DynValue, Tensor, TensorElementType, ValueType};
 use serde::Serialize;
 
 use super::runtime::{Device, Placement, Runtime, cuda_lacks};
+use super::settled::Settled;
 use inkstone_base::job::Ctx;
 
 /// Time for which a run may go on after it was cancelled.
@@ -35,6 +36,11 @@ pub struct Ran {
     pub why: Option<String>,
     pub placement: Placement,
     pub version: String,
+    /// The file of the graph, from the folder of config.json.
+    pub file: String,
+    /// What the folder states of how vectors are made, and what is set beside it or against it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub used: Vec<Settled>,
 }
 
 /// The element type of a tensor that models take or give.
@@ -181,6 +187,8 @@ impl Session {
             why,
             placement,
             version: runtime.version(),
+            file: path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+            used: Vec::new(),
         };
         Ok(Session {
             inner,
@@ -203,6 +211,10 @@ impl Session {
 
     pub(crate) fn ran(&self) -> &Ran {
         &self.ran
+    }
+
+    pub(crate) fn ran_mut(&mut self) -> &mut Ran {
+        &mut self.ran
     }
 
     /// True if it runs on a CUDA device, where shapes are better kept few.

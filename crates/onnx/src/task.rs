@@ -1,13 +1,15 @@
 //! From the outputs of a window to its row.
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 
 use super::family::{Config, Family};
 use super::graph::{Hidden, output};
 use super::heads;
+use super::layer::Layer;
 use super::params::{Activation, OnnxParams, Output, Over};
-use super::pooling::{Pool, Pooling, pool};
-use super::session::{Given, Outputs, Session, no_output};
+use super::pooling::{Layers, Pool, Pooling, pool};
+use super::session::{Given, Outputs, Port, Session, no_output};
+use super::settled::VectorRules;
 use super::windows::{Window, Windows, places};
 
 /// Outputs of a model for a batch of windows.
@@ -45,12 +47,16 @@ pub(crate) enum Task {
 
 /// A vector of the tokens' vectors.
 pub(crate) struct Embedding {
-    hidden: Hidden,
+    /// None where the graph's own vector of a text is all that is read.
+    hidden: Option<Hidden>,
     /// Layers with their weights, one list for each that stands side by side.
     weights: Vec<Vec<(usize, f32)>>,
     taken: Pooling,
     pooler: Option<String>,
+    /// Layers behind the pooling, with their folders.
+    layers: Vec<(String, Layer)>,
     normalise: bool,
+    /// Values of a row.
     dim: usize,
 }
 
@@ -59,10 +65,17 @@ const GOOD: [&str; 7] = ["positive", "pos", "bullish", "正面", "积极", "利�
 const BAD: [&str; 7] = ["negative", "neg", "bearish", "负面", "消极", "利空", "看空"];
 
 impl Task {
-    pub(crate) fn new(session: &Session, params: &OnnxParams, config: &Config, family: &Family) -> Result<Task> {
+    /// `vectors` says how vectors are made, where these are read.
+    pub(crate) fn new(
+        session: &Session,
+        params: &OnnxParams,
+        vectors: VectorRules,
+        config: &Config,
+        family: &Family,
+    ) -> Result<Task> {
         let outputs = session.outputs();
         match params.output {
-            Output::Embedding => Ok(Task::Embedding(Embedding::new(session, params, config)?)),
+            Output::Embedding => Ok(Task::Embedding(Embedding::new(session, &params.layers, vectors, config)?)),
             Output::Scores => {
                 let port = output(outputs, &["logits", "output", "scores"], 2);
                 let port =
@@ -252,28 +265,14 @@ impl Embedding {
         self.weights.len()
     }
 
-    fn new(session: &Session, params: &OnnxParams, config: &Config) -> Result<Embedding> {
+    fn new(session: &Session, layers: &Layers, rules: VectorRules, config: &Config) -> Result<Embedding> {
         let outputs = session.outputs();
-        let hidden =
-            Hidden::new(outputs).with_context(|| no_output(session, "vectors of tokens (last_hidden_state)"))?;
-        let weights = params.layers.weights(hidden.layers())?;
-        // The last layer alone is mostly there under its own name, whatever others there are.
-        let only_last = weights.len() == 1 && weights[0] == [(hidden.layers() - 1, 1.0)];
-        let (hidden, weights) = match Hidden::last(outputs).filter(|_| only_last) {
-            Some(last) => (Hidden::Last(last), vec![vec![(0, 1.0)]]),
-            None => (hidden, weights),
-        };
-        let needs_pooler = params.pooling.0.contains(&Pool::Pooler);
-        let pooler =
-            output(outputs, &["pooler_output", "pooled_output", "sentence_embedding"], 2).filter(|_| needs_pooler);
+        let needs_pooler = rules.pooling.0.contains(&Pool::Pooler);
+        let pooler = own_vector(outputs).filter(|_| needs_pooler);
         ensure!(
             !needs_pooler || pooler.is_some(),
             no_output(session, "pooler_output, which pooling = \"pooler\" asks for")
         );
-        let name = match &hidden {
-            Hidden::Each(names) => &names[0],
-            Hidden::Stacked(name, _) | Hidden::Last(name) => name,
-        };
         let size =
             |name: &str| outputs.iter().find(|port| port.name == name).and_then(|port| port.shape.last().copied());
         let dim_of = |name: &str| {
@@ -282,19 +281,60 @@ impl Embedding {
                 format!("{} does not say how long the vectors of its output {name} are", session.path().display())
             })
         };
-        let (vector, own) = (dim_of(name)?, pooler.map(|port| dim_of(&port.name)).transpose()?);
+        let own = pooler.map(|port| dim_of(&port.name)).transpose()?;
+        // Layers ask for the vectors of tokens, even beside a pooler that reads none.
+        let needs_tokens = *layers != Layers::Last || rules.pooling.0.iter().any(|pool| *pool != Pool::Pooler);
+        let (hidden, weights, vector) = if needs_tokens {
+            let hidden =
+                Hidden::new(outputs).with_context(|| no_output(session, "vectors of tokens (last_hidden_state)"))?;
+            let weights = layers.weights(hidden.layers())?;
+            // The last layer alone is mostly there under its own name, whatever others there are.
+            let only_last = weights.len() == 1 && weights[0] == [(hidden.layers() - 1, 1.0)];
+            let (hidden, weights) = match Hidden::last(outputs).filter(|_| only_last) {
+                Some(last) => (Hidden::Last(last), vec![vec![(0, 1.0)]]),
+                None => (hidden, weights),
+            };
+            let name = match &hidden {
+                Hidden::Each(names) => &names[0],
+                Hidden::Stacked(name, _) | Hidden::Last(name) => name,
+            };
+            let vector = dim_of(name)?;
+            (Some(hidden), weights, vector)
+        } else {
+            (None, vec![vec![(0, 1.0)]], 0)
+        };
+        if let Some(stated) =
+            rules.pooled_size.filter(|&stated| hidden.is_some() && *layers == Layers::Last && stated != vector)
+        {
+            bail!(
+                "1_Pooling/config.json is for vectors of {stated} values, and {} gives vectors of {vector}: they are not of one model",
+                session.path().display()
+            );
+        }
         let one = |take: &Pool| if *take == Pool::Pooler { own.unwrap_or(0) } else { vector * weights.len() };
-        let dim = params.pooling.0.iter().map(one).sum();
-        let (taken, pooler, normalise) =
-            (params.pooling.clone(), pooler.map(|port| port.name.clone()), params.normalise);
-        Ok(Embedding { hidden, weights, taken, pooler, normalise, dim })
+        let mut dim: usize = rules.pooling.0.iter().map(one).sum();
+        for (path, layer) in &rules.layers {
+            dim = layer.size(dim).with_context(|| {
+                format!("the layer {path} of modules.json does not fit {}", session.path().display())
+            })?;
+        }
+        ensure!(
+            rules.dim <= dim,
+            "dim = {} is more than the {dim} values that the vectors of {} have",
+            rules.dim,
+            session.path().display()
+        );
+        let dim = if rules.dim > 0 { rules.dim } else { dim };
+        let VectorRules { pooling: taken, layers, normalise, .. } = rules;
+        Ok(Embedding { hidden, weights, taken, pooler: pooler.map(|port| port.name.clone()), layers, normalise, dim })
     }
 
     fn wanted(&self) -> Vec<&str> {
         let layers = self.weights.iter().flatten().map(|(layer, _)| *layer);
         let mut wanted: Vec<&str> = match &self.hidden {
-            Hidden::Each(names) => layers.map(|layer| names[layer].as_str()).collect(),
-            Hidden::Stacked(name, _) | Hidden::Last(name) => vec![name],
+            None => Vec::new(),
+            Some(Hidden::Each(names)) => layers.map(|layer| names[layer].as_str()).collect(),
+            Some(Hidden::Stacked(name, _) | Hidden::Last(name)) => vec![name],
         };
         wanted.extend(self.pooler.as_deref());
         wanted.sort_unstable();
@@ -309,16 +349,17 @@ impl Embedding {
         let named = |name: &str| names.iter().position(|other| *other == name).map(|i| &given[i]);
         let pooler = self.pooler.as_deref().and_then(named);
         let hidden = given.iter().find(|given| given.shape.len() >= 3).and_then(|given| given.shape.last().copied());
-        let hidden = hidden.context("the vectors of tokens have no length")?;
+        let hidden = if self.hidden.is_none() { 0 } else { hidden.context("the vectors of tokens have no length")? };
         let (size, side) = (width * hidden, self.weights.len());
         // Vectors of one layer are used where they lie; others are mixed.
         let mut mixed = Vec::new();
         for (i, &number) in batch.iter().enumerate() {
             let layer = |layer: usize| -> Result<&[f32]> {
                 let (given, at) = match &self.hidden {
-                    Hidden::Each(names) => (named(&names[layer]), i),
-                    Hidden::Stacked(name, layers) => (named(name), i * layers + layer),
-                    Hidden::Last(name) => (named(name), i),
+                    None => return Ok(&[]),
+                    Some(Hidden::Each(names)) => (named(&names[layer]), i),
+                    Some(Hidden::Stacked(name, layers)) => (named(name), i * layers + layer),
+                    Some(Hidden::Last(name)) => (named(name), i),
                 };
                 let given = given.context("an output that was asked for is missing")?;
                 given.values.get(at * size..(at + 1) * size).with_context(|| {
@@ -330,8 +371,10 @@ impl Embedding {
                 let size = given.values.len() / given.shape[0].max(1);
                 &given.values[i * size..(i + 1) * size]
             });
+            let begin = rows.len();
             if side == 1 && self.weights[0].len() == 1 && self.weights[0][0].1 == 1.0 {
                 pool(&self.taken, layer(self.weights[0][0].0)?, hidden, &places, own, rows);
+                self.finish(rows, begin);
                 continue;
             }
             mixed.clear();
@@ -345,9 +388,40 @@ impl Embedding {
                 }
             }
             pool(&self.taken, &mixed, hidden * side, &places, own, rows);
+            self.finish(rows, begin);
         }
         Ok(())
     }
+
+    /// Takes the pooled vector of a window, which begins at `begin` of `rows`, through the layers behind the pooling, and keeps its first
+    /// values.
+    fn finish(&self, rows: &mut Vec<f32>, begin: usize) {
+        for (_, layer) in &self.layers {
+            let output = layer.apply(&rows[begin..]);
+            rows.truncate(begin);
+            rows.extend(output);
+        }
+        rows.truncate(begin + self.dim);
+    }
+}
+
+/// Names that exports give to the vector of a text with all that its model makes of it; the first two are of BERT's own pooler alone.
+const OWN_VECTORS: [&str; 4] = ["pooler_output", "pooled_output", "sentence_embedding", "dense_vecs"];
+
+/// The output that holds the vector of a text.
+fn own_vector(outputs: &[Port]) -> Option<&Port> {
+    output(outputs, &OWN_VECTORS, 2)
+}
+
+/// The output that holds the finished vector of a text, if it is what is read: because it is asked for (`pooler`), or because the graph
+/// gives no vectors of tokens.
+pub(crate) fn finished_vector<'a>(outputs: &'a [Port], asked: Option<&Pooling>) -> Option<&'a str> {
+    let port = own_vector(outputs).filter(|port| !OWN_VECTORS[..2].contains(&port.name.as_str()))?;
+    let read = match asked {
+        Some(pooling) => pooling.0 == [Pool::Pooler],
+        None => Hidden::new(outputs).is_none(),
+    };
+    read.then_some(port.name.as_str())
 }
 
 fn expect(given: &Given<'_>, name: &str, axis: usize, size: usize) -> Result<()> {

@@ -54,7 +54,7 @@ fn poolings_equal(family: &str) {
             pooling => (pooling, "last"),
         };
         let params =
-            OnnxParams { pooling: pooling.parse().unwrap(), layers: layers.parse().unwrap(), ..params(family) };
+            OnnxParams { pooling: Some(pooling.parse().unwrap()), layers: layers.parse().unwrap(), ..params(family) };
         let mut compared = 0;
         for ((text, found), want) in texts.iter().zip(rows(&params, &texts)).zip(want.as_array().unwrap()) {
             // An empty text has no row here, whatever the special tokens alone would give.
@@ -126,7 +126,7 @@ fn xlnet_remembers_the_segment_before() {
     let texts = texts(&expected);
     for pooling in ["last", "mean"] {
         let params = OnnxParams {
-            pooling: pooling.parse().unwrap(),
+            pooling: Some(pooling.parse().unwrap()),
             max_tokens: 16,
             over_windows: Over::Max,
             ..params("xlnet-mems")
@@ -367,7 +367,7 @@ fn what_a_model_does_not_give_is_told_with_what_it_gives() {
     }
     let error = refused(&OnnxParams { output: Output::Scores, ..params("bert") });
     assert!(error.contains("gives no logits") && error.contains("last_hidden_state F32"), "{error}");
-    let error = refused(&OnnxParams { pooling: "pooler".parse().unwrap(), ..params("electra") });
+    let error = refused(&OnnxParams { pooling: Some("pooler".parse().unwrap()), ..params("electra") });
     assert!(error.contains("gives no pooler_output"), "{error}");
     let error = refused(&OnnxParams { output: Output::Surprise, ..params("bert-mlm") });
     assert!(error.contains("from left to right") && error.contains("\"bert\""), "{error}");
@@ -459,7 +459,7 @@ fn windows_become_one_row() {
     let head = encoder(&params("bert")).unwrap().rows(&[&long], &ctx, |_| Ok(())).unwrap().0;
     close(&first, &head, 1e-5, "the first window is the head");
     assert!(most.iter().zip(&mean).all(|(most, mean)| most >= mean) && mean != first);
-    let unit = OnnxParams { normalise: true, ..params("bert") };
+    let unit = OnnxParams { normalise: Some(true), ..params("bert") };
     let unit = encoder(&unit).unwrap().rows(&[&long], &ctx, |_| Ok(())).unwrap().0;
     assert!((unit.iter().map(|value| value * value).sum::<f32>() - 1.0).abs() < 1e-5);
 }

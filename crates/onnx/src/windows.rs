@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use anyhow::{Result, ensure};
+use anyhow::{Result, bail, ensure};
 
 use super::heads::inside_words;
 use super::pooling::Places;
@@ -45,9 +45,24 @@ impl WordCutter {
     }
 }
 
+/// A text that stands before each text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Prompt {
+    pub text: String,
+    /// Its tokens alone.
+    pub tokens: usize,
+    /// Its tokens, and the special ones before them, are left out of the pooling.
+    pub skipped: bool,
+}
+
+/// Tokens that a prompt and a text may have more together than apart.
+const SEAM: usize = 8;
+
 /// The tokens kept of one text, without special tokens.
 #[derive(Default)]
 struct KeptTokens {
+    /// Numbers of the tokens of the prompt.
+    prompt: Vec<u32>,
     /// Numbers, as many a token as the tokenizer has.
     numbers: Vec<u32>,
     offsets: Vec<Range<u32>>,
@@ -126,10 +141,52 @@ impl Tokenizer {
         Ok(KeptTokens { numbers, offsets, ..KeptTokens::default() })
     }
 
+    /// The tokens of a prompt alone. Fails for models of words.
+    pub fn prompt(&self, text: &str, skipped: bool) -> Result<Prompt> {
+        let Tokenizer::Pieces(subword) = self else {
+            bail!("a model of words takes no prompt, which is made of pieces")
+        };
+        let tokens = subword.encode(text)?.ids.len();
+        Ok(Prompt { text: text.to_owned(), tokens, skipped })
+    }
+
+    /// The tokens of a text behind a prompt, cut together, as a tokenizer may join the end of one with the beginning of the other; of a
+    /// long text about `room` tokens where no more are needed.
+    fn behind(&self, subword: &Subword, prompt: &Prompt, text: &str, room: Option<usize>) -> Result<KeptTokens> {
+        let joined = [prompt.text.as_str(), text].concat();
+        let pieces = match room {
+            Some(room) => subword.encode_head(&joined, prompt.tokens + room + SEAM)?,
+            None => subword.encode(&joined)?,
+        };
+        let begin = prompt.text.len() as u32;
+        let count = pieces.offsets.iter().take_while(|place| place.end <= begin).count();
+        let (before, numbers) = pieces.ids.split_at(count);
+        let places = pieces.offsets[count..].iter();
+        let offsets = places.map(|place| place.start.max(begin) - begin..place.end - begin).collect();
+        Ok(KeptTokens { prompt: before.to_vec(), numbers: numbers.to_vec(), offsets, ..KeptTokens::default() })
+    }
+
     /// The tokens of a text that a strategy keeps, at most `room` of them.
-    fn kept(&self, text: &str, truncation: &Truncation, room: usize) -> Result<KeptTokens> {
+    fn kept(&self, text: &str, truncation: &Truncation, room: usize, prompt: Option<&Prompt>) -> Result<KeptTokens> {
         let specials = self.specials();
         let mut kept = match (self, *truncation) {
+            (Tokenizer::Pieces(subword), truncation) if let Some(prompt) = prompt => {
+                let reads_head = matches!(truncation, Truncation::None | Truncation::Head(_)) && room < usize::MAX;
+                let mut kept = self.behind(subword, prompt, text, reads_head.then_some(room))?;
+                let beside = specials + kept.prompt.len();
+                // Joined with a text, a prompt may have another number of tokens than alone.
+                let room = room.saturating_add(prompt.tokens).saturating_sub(kept.prompt.len()).max(1);
+                let truncation = match truncation {
+                    Truncation::Tail(limit) => Truncation::Tail(limit.min(room.saturating_add(beside))),
+                    other => other,
+                };
+                let ranges = truncation.apply(kept.offsets.len(), beside);
+                self.keep(&mut kept, &ranges);
+                if kept.offsets.len() > room {
+                    self.keep(&mut kept, &[0..room]);
+                }
+                kept
+            }
             // One piece more shows whether there was more, at the price of these alone.
             (Tokenizer::Pieces(subword), Truncation::None | Truncation::Head(_)) if room < usize::MAX => {
                 let room = truncation.limit(specials).map_or(room, |limit| room.min(limit.saturating_sub(specials)));
@@ -203,7 +260,7 @@ fn characters(word: &str) -> [u32; CHARACTERS] {
 }
 
 /// Rules by which texts become windows.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct WindowRules {
     pub truncation: Truncation,
     /// Tokens of a window at most, special ones included; `usize::MAX` where there is no limit.
@@ -212,11 +269,25 @@ pub struct WindowRules {
     pub stride: usize,
     /// Windows get no special tokens: they are segments of one text, joined by a memory.
     pub bare: bool,
+    pub prompt: Option<Prompt>,
 }
 
 impl WindowRules {
-    fn specials(&self, tokenizer: &Tokenizer) -> usize {
-        if self.bare { 0 } else { tokenizer.specials() }
+    /// Fails where a window has no room for a token of a text.
+    pub fn check(&self, tokenizer: &Tokenizer) -> Result<()> {
+        let specials = self.specials(tokenizer);
+        ensure!(
+            self.limit > specials,
+            "a window of {} tokens has no room beside {specials} special ones{}",
+            self.limit,
+            if self.prompt.is_some() { ", those of the prompt among them" } else { "" }
+        );
+        Ok(())
+    }
+
+    /// Tokens of a window that are not of its text: special ones, and those of the prompt.
+    pub fn specials(&self, tokenizer: &Tokenizer) -> usize {
+        if self.bare { 0 } else { tokenizer.specials() + self.prompt.as_ref().map_or(0, |prompt| prompt.tokens) }
     }
 }
 
@@ -227,6 +298,8 @@ pub struct Window {
     pub tokens: Range<usize>,
     /// Tokens of the text, counted from the window's first token.
     pub inner: Range<usize>,
+    /// First tokens that are not pooled.
+    pub skipped: usize,
 }
 
 impl Window {
@@ -280,18 +353,14 @@ pub struct Windows {
 impl Windows {
     /// Cuts texts into windows. A text without a token has none.
     pub fn new(texts: &[&str], tokenizer: &Tokenizer, rules: &WindowRules, ctx: &Ctx) -> Result<Windows> {
+        rules.check(tokenizer)?;
         let specials = rules.specials(tokenizer);
-        ensure!(
-            rules.limit > specials,
-            "a window of {} tokens has no room beside {specials} special ones",
-            rules.limit
-        );
         let content = rules.limit - specials;
         let room = if rules.stride > 0 || rules.limit == usize::MAX { usize::MAX } else { content };
         // One thread: it cuts faster than models read, and what many allocate and one frees would make memory grow.
         let kept = texts.iter().map(|text| {
             ctx.check()?;
-            tokenizer.kept(text, &rules.truncation, room)
+            tokenizer.kept(text, &rules.truncation, room, rules.prompt.as_ref())
         });
         let kept = kept.collect::<Result<Vec<KeptTokens>>>()?;
         let seen = WindowCounts { texts: texts.len() as u64, ..WindowCounts::default() };
@@ -309,10 +378,13 @@ impl Windows {
             all.seen.empty += u64::from(kept.offsets.is_empty());
             all.seen.unknown += kept.unknown as u64;
             let len = kept.offsets.len();
+            let prompt = rules.prompt.as_ref().map_or(0, |prompt| prompt.tokens);
+            let content = (content.saturating_add(prompt) - kept.prompt.len()).max(1);
+            let skipped = rules.prompt.as_ref().filter(|prompt| prompt.skipped).map_or(0, |prompt| prompt.tokens);
             let mut begin = 0;
             while begin < len {
                 let end = len.min(begin.saturating_add(content));
-                all.push(text, (!rules.bare).then_some(tokenizer), kept, begin..end);
+                all.push(text, (!rules.bare).then_some(tokenizer), kept, begin..end, skipped);
                 if end == len {
                     break;
                 }
@@ -323,12 +395,29 @@ impl Windows {
         Ok(all)
     }
 
-    /// Adds a window of these tokens, with the special ones of `tokenizer` if there is one.
-    fn push(&mut self, text: usize, tokenizer: Option<&Tokenizer>, kept: &KeptTokens, tokens: Range<usize>) {
+    /// Adds a window of these tokens behind the prompt, with the special ones of `tokenizer` if there is one. `skipped` tokens behind the
+    /// first special ones are not pooled, nor are these then.
+    fn push(
+        &mut self,
+        text: usize,
+        tokenizer: Option<&Tokenizer>,
+        kept: &KeptTokens,
+        tokens: Range<usize>,
+        skipped: usize,
+    ) {
         let begin = self.types.len();
         let numbers = &kept.numbers[tokens.start * self.width..tokens.end * self.width];
+        let joined: Vec<u32>;
+        let numbers = if kept.prompt.is_empty() {
+            numbers
+        } else {
+            joined = [&kept.prompt, numbers].concat();
+            &joined
+        };
         let bare = || (numbers.to_vec(), vec![0; tokens.len()], 0..tokens.len());
         let (numbers, types, inner) = tokenizer.map_or_else(bare, |tokenizer| tokenizer.wrap(numbers));
+        let skipped = if skipped > 0 { inner.start + skipped } else { 0 };
+        let inner = inner.start + kept.prompt.len()..inner.end;
         self.numbers.extend(numbers);
         self.types.extend(types);
         self.seen.tokens += inner.len() as u64;
@@ -338,7 +427,7 @@ impl Windows {
         self.inside.resize(begin + inner.start, false);
         self.inside.extend_from_slice(&kept.inside[tokens]);
         self.inside.resize(self.types.len(), false);
-        self.windows.push(Window { text, tokens: begin..self.types.len(), inner });
+        self.windows.push(Window { text, tokens: begin..self.types.len(), inner, skipped });
     }
 
     /// Numbers of the tokens of a window, `width` each.
@@ -392,8 +481,10 @@ impl Windows {
 pub(crate) fn places(window: &Window, width: usize, left: bool, cls_last: bool) -> Places {
     let begin = if left { width - window.len() } else { 0 };
     let real = begin..begin + window.len();
-    let cls = if cls_last { real.end - 1 } else { real.start };
+    // At least the last token is pooled.
+    let pooled = (begin + window.skipped).min(real.end - 1)..real.end;
+    let cls = if cls_last { real.end - 1 } else { pooled.start };
     // The token behind the text, where one stands there, ends it.
     let sep = (begin + window.inner.end).min(real.end - 1);
-    Places { text: begin + window.inner.start..begin + window.inner.end, real, cls, sep }
+    Places { text: begin + window.inner.start..begin + window.inner.end, real, pooled, cls, sep }
 }

@@ -1,5 +1,7 @@
 //! `train mix`.
 
+use std::path::Path;
+
 use anyhow::{Result, ensure};
 use serde_json::json;
 
@@ -15,12 +17,17 @@ use inkstone_onnx::{MixParams, OnnxParams};
 
 pub(super) fn run(args: &Mix, ctx: &Ctx) -> Result<Summary> {
     let using = args.onnx.contextual();
-    let using = Contextual { params: OnnxParams { model: args.model.clone(), ..using.params.clone() }, ..using };
+    // Layers are mixed before anything is scaled, and pooled as the folder says.
+    let params = OnnxParams { model: args.model.clone(), ..using.params.clone() };
+    let pooling = params.settled_pooling(Path::new(""))?;
+    let normalise = params.normalise.unwrap_or(false);
+    let settled = OnnxParams { pooling: Some(pooling.clone()), normalise: Some(normalise), ..params };
+    let using = Contextual { params: settled, ..using };
     let params = MixParams { epochs: args.epochs, lr: args.lr, l2: args.l2 };
     let mut lines = Lines::open(&args.input, args.format)?;
     if let Some(folder) = args.output.as_deref().map(disk::folder_of) {
         ensure!(
-            using.params.pooling.is_linear() && !using.params.normalise,
+            pooling.is_linear() && !normalise,
             "--output needs a pooling without max and pooler, and no --normalise: of mixed layers these give other vectors than those that \
              the classifier is learned on"
         );

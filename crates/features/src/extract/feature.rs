@@ -241,6 +241,20 @@ impl Feature {
             if self.search.is_off() {
                 settings.remove("search");
             }
+            if let Some(onnx) = settings.get_mut("onnx").and_then(Value::as_object_mut) {
+                // What the folder of a model states is part of the key of its model.
+                for (setting, before) in [("pooling", json!("mean")), ("normalise", json!(false))] {
+                    let value = onnx.entry(setting).or_insert(Value::Null);
+                    if value.is_null() {
+                        *value = before;
+                    }
+                }
+                onnx.retain(|setting, value| match setting.as_str() {
+                    "prompt" => !value.is_null(),
+                    "dim" => *value != json!(0),
+                    _ => true,
+                });
+            }
             if let Some(target) = settings.get_mut("target").and_then(Value::as_object_mut)
                 && !self.target.ranked_by_day
             {

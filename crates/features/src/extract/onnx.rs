@@ -445,4 +445,68 @@ mod tests {
         let error = Feature { model: Model::Onnx, ..Feature::default() }.check().unwrap_err().to_string();
         assert!(error.contains("onnx.model is missing"), "{error}");
     }
+
+    #[test]
+    fn settings_that_came_later_leave_the_identity_as_it_was() {
+        let known = json!({
+            "model": "m", "tokenizer": "", "fitted_until": "2023-12-31", "output": "embedding", "pooling": "mean", "layers": "last",
+            "activation": "auto", "normalise": false, "max_tokens": 0, "stride": 0, "over_windows": "mean", "compose": 0,
+            "batch_tokens": 0,
+        });
+        let plain = OnnxParams { model: "m".into(), ..OnnxParams::default() };
+        let identity = |params: OnnxParams| feature(params).identity()["onnx"].to_string();
+        assert_eq!(identity(plain.clone()), known.to_string());
+        let as_before = OnnxParams { pooling: Some("mean".parse().unwrap()), normalise: Some(false), ..plain.clone() };
+        assert_eq!(identity(as_before), known.to_string());
+        for other in [
+            OnnxParams { prompt: Some("query".into()), ..plain.clone() },
+            OnnxParams { dim: 8, ..plain.clone() },
+            OnnxParams { normalise: Some(true), ..plain.clone() },
+        ] {
+            assert_ne!(identity(other), known.to_string());
+        }
+    }
+
+    #[test]
+    fn a_published_folder_is_used_as_it_says_and_the_report_tells_it() {
+        if !has_library() {
+            return;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let put = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+        for name in ["onnx", "1_Pooling"] {
+            std::fs::create_dir(folder.path().join(name)).unwrap();
+        }
+        std::fs::copy(graph("bert/model.onnx"), folder.path().join("onnx/model.onnx")).unwrap();
+        for name in ["config.json", "tokenizer.json"] {
+            std::fs::copy(graph("bert").join(name), folder.path().join(name)).unwrap();
+        }
+        let corpus = Corpus::new(0);
+        corpus.put(&texts(), 4);
+        let params = OnnxParams { model: folder.path().to_owned(), ..bert() };
+        let (plain, report) = corpus.run(&feature(params.clone()));
+        assert_eq!((&report.facts["ran"]["file"], report.facts["ran"].get("used")), (&json!("onnx/model.onnx"), None));
+        put(
+            "modules.json",
+            r#"[{"path": "", "type": "sentence_transformers.models.Transformer"},
+                {"path": "1_Pooling", "type": "sentence_transformers.models.Pooling"},
+                {"path": "2_Normalize", "type": "sentence_transformers.models.Normalize"}]"#,
+        );
+        put("1_Pooling/config.json", r#"{"word_embedding_dimension": 16, "pooling_mode_cls_token": true}"#);
+        put("config_sentence_transformers.json", r#"{"prompts": {"query": "公告："}}"#);
+        let (published, report) = corpus.run(&feature(params.clone()));
+        let used = ["pooling = cls: 1_Pooling/config.json", "normalise = true: modules.json (2_Normalize)"];
+        assert_eq!(report.facts["ran"]["used"], json!(used));
+        let note = SetMeta::read(corpus.store.set(&published).unwrap().unwrap().header()).unwrap();
+        assert_eq!(note.ran.unwrap()["used"], json!(used), "the manifest takes it from here");
+        let length = |row: &[f32]| row.iter().map(|value| value * value).sum::<f32>().sqrt();
+        assert!((length(&corpus.rows(published)[0]) - 1.0).abs() < 1e-5);
+        assert!((length(&corpus.rows(plain)[0]) - 1.0).abs() > 0.1);
+        // A prompt, or fewer values, make another set.
+        let asked = OnnxParams { prompt: Some("query".into()), dim: 5, ..params };
+        let (prompted, report) = corpus.run(&feature(asked));
+        assert!(prompted != published && corpus.rows(prompted)[0].len() == 5);
+        let told = report.facts["ran"]["used"].to_string();
+        assert!(told.contains("dim = 5") && told.contains("config_sentence_transformers.json (query)"), "{told}");
+    }
 }

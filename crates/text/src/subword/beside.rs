@@ -78,6 +78,11 @@ impl SideFiles {
         self.name(role).filter(|name| has(name)).or_else(|| role.usual().iter().copied().find(|name| has(name)))
     }
 
+    /// A setting of the tokenizer that is a word.
+    pub(super) fn text(&self, name: &str) -> Option<&str> {
+        self.tokenizer[name].as_str()
+    }
+
     /// A setting that is true or false.
     pub(super) fn flag(&self, name: &str) -> Option<bool> {
         [&self.tokenizer, &self.model].into_iter().find_map(|file| file[name].as_bool())

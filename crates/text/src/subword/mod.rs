@@ -32,7 +32,7 @@ use tokenizers::Tokenizer;
 use beside::SpecialRole;
 use fast::Fast;
 use inkstone_base::data::Key;
-use open::Definition;
+use open::{Definition, Sides};
 use seam::Seams;
 
 /// The pieces of a text.
@@ -97,6 +97,7 @@ pub struct Subword {
     end: Option<u32>,
     /// True for BERT's word pieces: decoding drops the blanks between Chinese characters.
     close_gaps: bool,
+    sides: Sides,
     key: Key,
 }
 
@@ -127,7 +128,12 @@ impl Subword {
     /// order), or one of these files. What stands beside it (`tokenizer_config.json`, `special_tokens_map.json`,
     /// `config.json`) says what the file leaves open.
     pub fn open(path: &Path) -> Result<Subword> {
-        let definition = open::open(path)?;
+        Subword::open_cased(path, false)
+    }
+
+    /// The same; `lower_case` reads all text in lower case, whatever the definition does.
+    pub fn open_cased(path: &Path, lower_case: bool) -> Result<Subword> {
+        let definition = open::open(path, lower_case)?;
         Subword::build(&definition).with_context(|| format!("cannot use the tokenizer {}", definition.file.display()))
     }
 
@@ -155,6 +161,7 @@ impl Subword {
             mask: token(SpecialRole::Mask),
             end: token(SpecialRole::End),
             close_gaps: definition.json["decoder"]["type"] == "WordPiece",
+            sides: definition.sides,
             key: Key::of(json.as_bytes()),
             around: Around::default(),
             tokenizer,
@@ -268,6 +275,16 @@ impl Subword {
     /// Id of the token that ends a generated text; BERT's separator where there is no other.
     pub fn end_id(&self) -> Option<u32> {
         self.end
+    }
+
+    /// True if rows of several texts are filled up at their left with those who made the tokenizer.
+    pub fn pads_left(&self) -> bool {
+        self.sides.pads_left
+    }
+
+    /// True if those who made the tokenizer cut a long text at its left.
+    pub fn cuts_left(&self) -> bool {
+        self.sides.cuts_left
     }
 
     /// Hash of the definition: equal keys cut equally.

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokenizers::Tokenizer;
 
 use super::beside::SideFiles;
@@ -16,6 +16,15 @@ pub(super) struct Definition {
     pub json: Value,
     /// Settings in the files beside it.
     pub beside: SideFiles,
+    /// Sides that the definition itself names.
+    pub sides: Sides,
+}
+
+/// Sides at which rows are filled up, and texts cut, with those whom the tokenizer was made by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Sides {
+    pub pads_left: bool,
+    pub cuts_left: bool,
 }
 
 /// Files that a folder is searched for, in order; any other `.model` comes last.
@@ -26,8 +35,8 @@ const NAMES: [&str; 6] =
 const WAY_OUT: &str =
     "In Python, transformers' AutoTokenizer.from_pretrained(MODEL).save_pretrained(FOLDER) writes tokenizer.json";
 
-/// Opens a folder or a file.
-pub(super) fn open(path: &Path) -> Result<Definition> {
+/// Opens a folder or a file; `lower_case` reads all text in lower case, whatever the definition does.
+pub(super) fn open(path: &Path, lower_case: bool) -> Result<Definition> {
     let file = if path.is_dir() { find(path)? } else { path.to_owned() };
     let bytes = std::fs::read(&file).with_context(|| format!("cannot read the tokenizer {}", file.display()))?;
     let beside = SideFiles::read(file.parent().unwrap_or(Path::new(".")))?;
@@ -40,8 +49,20 @@ pub(super) fn open(path: &Path) -> Result<Definition> {
             file.display()
         ),
     };
-    let json = json.with_context(|| format!("cannot read the tokenizer {}", file.display()))?;
-    Ok(Definition { json, beside, file })
+    let mut json = json.with_context(|| format!("cannot read the tokenizer {}", file.display()))?;
+    let left = |setting: &str, side: &str| match beside.text(side) {
+        Some(side) => side == "left",
+        None => json[setting]["direction"] == "Left",
+    };
+    let sides = Sides { pads_left: left("padding", "padding_side"), cuts_left: left("truncation", "truncation_side") };
+    if file.extension().is_some_and(|extension| extension == "json") {
+        // Both are the business of those who batch; left in, they would cut texts unseen.
+        (json["truncation"], json["padding"]) = (Value::Null, Value::Null);
+    }
+    if lower_case {
+        read_in_lower_case(&mut json);
+    }
+    Ok(Definition { json, beside, file, sides })
 }
 
 fn find(folder: &Path) -> Result<PathBuf> {
@@ -69,18 +90,32 @@ fn find(folder: &Path) -> Result<PathBuf> {
 }
 
 fn json(bytes: &[u8]) -> Result<Value> {
-    let mut json: Value = serde_json::from_slice(bytes)
+    let json: Value = serde_json::from_slice(bytes)
         .map_err(|e| anyhow!("it is not JSON: {e}. Copy or export it again; it may have been cut off"))?;
-    let Some(fields) = json.as_object_mut() else {
+    let Some(fields) = json.as_object() else {
         bail!("it is JSON, but not a tokenizer: an object with a `model` is wanted. {WAY_OUT}")
     };
     if !fields.contains_key("model") {
         bail!("it has no `model`: that is not a tokenizer.json of the crate tokenizers. {WAY_OUT}");
     }
-    // Both are the business of those who batch; left in, they would cut texts unseen.
-    fields.insert("truncation".to_owned(), Value::Null);
-    fields.insert("padding".to_owned(), Value::Null);
     Ok(json)
+}
+
+/// Puts lower case before all that the definition makes of a text, where it does not do so itself.
+fn read_in_lower_case(json: &mut Value) {
+    let normaliser = json["normalizer"].take();
+    json["normalizer"] = match normaliser["type"].as_str() {
+        None => json!({"type": "Lowercase"}),
+        Some("Lowercase") => normaliser,
+        Some("BertNormalizer") => {
+            let mut bert = normaliser;
+            // Left open, accents would be taken off with capitals.
+            bert["strip_accents"] = (bert["strip_accents"].as_bool().unwrap_or(bert["lowercase"] == true)).into();
+            bert["lowercase"] = true.into();
+            bert
+        }
+        Some(_) => json!({"type": "Sequence", "normalizers": [{"type": "Lowercase"}, normaliser]}),
+    };
 }
 
 /// The number of the unknown token; none where every byte has a piece.

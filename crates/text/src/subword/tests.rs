@@ -457,3 +457,40 @@ fn models_of_sentencepiece_that_are_not_read_say_so() {
     let text = file(&PIECES, 1, r#"{"model_type": "xlnet"}"#);
     assert!(text.contains("it has no piece <sep>"), "{text}");
 }
+
+#[test]
+fn sides_are_those_of_the_settings_else_of_the_definition() {
+    let definition = |padding: Value| {
+        let mut json: Value =
+            serde_json::from_slice(&fs::read(reference("bert").join("tokenizer.json")).unwrap()).unwrap();
+        json["padding"] = padding;
+        json.to_string()
+    };
+    let left =
+        json!({"direction": "Left", "strategy": "BatchLongest", "pad_id": 0, "pad_type_id": 0, "pad_token": "[PAD]"});
+    for (padding, settings, sides) in [
+        (Value::Null, r#"{}"#, (false, false)),
+        (left.clone(), r#"{}"#, (true, false)),
+        (left, r#"{"padding_side": "right", "truncation_side": "left"}"#, (false, true)),
+    ] {
+        let folder = folder(&[("tokenizer.json", &definition(padding)), ("tokenizer_config.json", settings)]);
+        let subword = Subword::open(folder.path()).unwrap();
+        assert_eq!((subword.pads_left(), subword.cuts_left()), sides, "{settings}");
+    }
+}
+
+#[test]
+fn lower_case_is_read_where_it_is_asked_for() {
+    let cased = r#"{"do_lower_case": false}"#;
+    let folder = folder(&[("vocab.txt", &vocabulary()), ("tokenizer_config.json", cased)]);
+    let [plain, lower] = [false, true].map(|lower| Subword::open_cased(folder.path(), lower).unwrap());
+    let names = |subword: &Subword, text: &str| -> Vec<String> {
+        subword.encode(text).unwrap().ids.iter().map(|&id| subword.token(id).unwrap()).collect()
+    };
+    assert_eq!(names(&plain, "A中ROE café"), ["A", "中", "[UNK]", "[UNK]"]);
+    // Accents stay where the definition leaves them.
+    assert_eq!(names(&lower, "A中ROE café"), ["a", "中", "roe", "[UNK]"]);
+    assert!(lower.fast.is_some());
+    assert_eq!(lower.encode("A中ROE").unwrap(), by_crate(&lower, "A中ROE"));
+    assert_ne!(plain.key(), lower.key());
+}

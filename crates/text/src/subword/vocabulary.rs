@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Map, Value, json};
 
 use super::beside::{SideFiles, SpecialRole};
-use super::open::Definition;
+use super::open::{Definition, Sides};
 
 /// The definition of BERT's word pieces by its `vocab.txt`: control characters dropped, Chinese characters apart, lower case and no
 /// accents unless the files beside say otherwise, `[CLS]` before and `[SEP]` after the text where the vocabulary has both.
@@ -88,7 +88,7 @@ pub(super) fn words(path: &Path) -> Result<Definition> {
         "decoder": null,
         "model": {"type": "WordLevel", "unk_token": unknown, "vocab": vocabulary},
     });
-    Ok(Definition { file: path.to_owned(), json, beside: SideFiles::default() })
+    Ok(Definition { file: path.to_owned(), json, beside: SideFiles::default(), sides: Sides::default() })
 }
 
 /// A special token of a template.

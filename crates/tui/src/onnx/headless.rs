@@ -89,14 +89,20 @@ fn flags(params: OnnxParams, output: Output) -> String {
     let mut flags = String::new();
     match output {
         Output::Embedding => {
-            if params.pooling != default.pooling {
-                flags += &format!(" --pooling {}", params.pooling);
+            if let Some(pooling) = &params.pooling {
+                flags += &format!(" --pooling {pooling}");
             }
             if params.layers != default.layers {
                 flags += &format!(" --layers {}", params.layers);
             }
-            if params.normalise {
-                flags += " --normalise";
+            if let Some(normalise) = params.normalise {
+                flags += &format!(" --normalise={normalise}");
+            }
+            if params.dim > 0 {
+                flags += &format!(" --dim {}", params.dim);
+            }
+            if let Some(prompt) = &params.prompt {
+                flags += &format!(" --prompt {}", quoted(prompt));
             }
         }
         Output::Scores => flags += " --read scores",

@@ -74,6 +74,7 @@ pub(super) fn listed(file: &str, heads: Vec<Head>, uses: &[(&str, Output)]) -> L
             heads,
             family: "bert".into(),
             limit: Some(512),
+            published: Ok(Vec::new()),
             labels: if classes { ["利空", "中性", "利好"].map(str::to_owned).to_vec() } else { Vec::new() },
             vocabulary: Some(Ok(Vocabulary { size: 21_128, mask: Some("[MASK]".into()), pad: Some(0) })),
         }),

@@ -14,7 +14,7 @@ use crate::list::{self, Column};
 use crate::page::Table;
 use crate::{Language, figures, look, sentences, width};
 use inkstone_base::language::Word;
-use inkstone_onnx::{Description, Head, Listed, OnnxParams, Output};
+use inkstone_onnx::{Description, Head, Listed, OnnxParams, Output, Pooling};
 
 pub(super) fn draw(app: &App, frame: &mut Frame<'_>, area: Rect) {
     let onnx = &app.onnx;
@@ -117,6 +117,14 @@ fn cells(listed: &Listed, language: Language) -> [String; 8] {
     ]
 }
 
+/// The pooling of a feature: its own, else the one that the folder says.
+fn pooling(listed: &Listed, params: &OnnxParams) -> String {
+    let published = listed.found.as_ref().ok().and_then(|found| found.published.as_ref().ok());
+    let stated = published.and_then(|settled| settled.iter().find(|one| one.setting == "pooling"));
+    let pooling = params.pooling.as_ref().map(ToString::to_string).or(stated.map(|one| one.value.clone()));
+    pooling.unwrap_or_else(|| Pooling::default().to_string())
+}
+
 /// The features that read a model and the output they read: `bert=scores`, `vector=mean-text
 /// first+last`.
 fn uses(listed: &Listed) -> String {
@@ -125,7 +133,7 @@ fn uses(listed: &Listed) -> String {
             Output::Scores => "scores".to_owned(),
             Output::Entities => "entities".to_owned(),
             Output::Surprise => "surprise".to_owned(),
-            Output::Embedding => format!("{} {}", params.pooling, params.layers),
+            Output::Embedding => format!("{} {}", pooling(listed, params), params.layers),
         };
         format!("{name}={read}")
     };
@@ -166,6 +174,14 @@ fn particulars(app: &App, listed: &Listed, found: &Description) -> Vec<(Word, St
         Some(Err(error)) => lines.insert(4, (words::TOKENIZER, format!("✗ {error}"), look::BAD)),
         None => {}
     }
+    match &found.published {
+        Ok(stated) if stated.is_empty() => {}
+        Ok(stated) => {
+            let stated: Vec<String> = stated.iter().map(ToString::to_string).collect();
+            lines.insert(4, plain(words::FOLDER_SAYS, stated.join(" · ")));
+        }
+        Err(error) => lines.insert(4, (words::FOLDER_SAYS, format!("✗ {error}"), look::BAD)),
+    }
     if !found.labels.is_empty() {
         lines.insert(5.min(lines.len()), plain(words::LABELS, found.labels.join(" ")));
     }
@@ -197,7 +213,7 @@ fn draw_particulars(app: &App, listed: &Listed, frame: &mut Frame<'_>, area: Rec
             named.map(|(word, text, _)| format!("{} {text}", app.say(*word))).collect::<Vec<_>>().join(" · ")
         };
         let hash = short(app.onnx.hash(listed), 12);
-        let first = joined(&[words::TOKENIZER, words::USES]);
+        let first = joined(&[words::TOKENIZER, words::FOLDER_SAYS, words::USES]);
         let second = format!("{} {hash} · {}", app.say(words::HASH), joined(&[words::FAMILY, words::LABELS]));
         let wrong = all.iter().any(|(_, _, style)| *style == look::BAD);
         let lines = [(first, if wrong { look::BAD } else { look::PLAIN }), (second, look::DIM)];
@@ -244,4 +260,27 @@ pub(super) fn table(onnx: &OnnxPage, desk: &Desk<'_>) -> Table {
         row
     };
     Table::new(desk.language, &header, onnx.models().iter().map(row).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::invented::{listed, vectors};
+    use super::*;
+    use inkstone_onnx::Settled;
+
+    #[test]
+    fn the_pooling_of_a_feature_is_its_own_or_the_folders() {
+        let mut model = listed("models/bge/onnx/model.onnx", vec![vectors()], &[("near", Output::Embedding)]);
+        assert_eq!(uses(&model), "near=mean last");
+        let stated = Settled {
+            setting: "pooling",
+            value: "cls".to_owned(),
+            from: Some("1_Pooling/config.json".to_owned()),
+            against: None,
+        };
+        model.found.as_mut().unwrap().published = Ok(vec![stated]);
+        assert_eq!(uses(&model), "near=cls last");
+        model.uses[0].1.pooling = Some("max".parse().unwrap());
+        assert_eq!(uses(&model), "near=max last");
+    }
 }

@@ -35,6 +35,7 @@ words! {
     HASH: "BLAKE3", "BLAKE3";
     NOT_USED: "没有特征用它", "no feature uses it";
     TOKENIZER: "分词器", "tokenizer";
+    FOLDER_SAYS: "写明", "states";
 
     VECTORS: "向量", "vec";
     CLASSES: "分类", "class";

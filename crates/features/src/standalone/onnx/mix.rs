@@ -1,5 +1,7 @@
 //! Weights of layers, and a classifier on the layers that are so mixed, learned on lines with a label.
 
+use std::path::Path;
+
 use anyhow::{Context, Result, ensure};
 use chrono::NaiveDateTime;
 
@@ -41,6 +43,10 @@ pub fn train_mix(
         layers > 1,
         "the graph gives one layer alone: export it with its hidden states as outputs hidden_states.0, ..."
     );
+    ensure!(
+        !encoder.ran().used.iter().any(|one| matches!(one.setting, "layer" | "dim")),
+        "layers are weighed by whole vectors of tokens: name a folder whose modules.json has no dense layers, and no --dim"
+    );
     let width = encoder.columns().len();
     let (mut values, mut labels, mut names): (Vec<f32>, Vec<u32>, Vec<String>) = Default::default();
     let mut labelled_until = None;
@@ -63,7 +69,8 @@ pub fn train_mix(
     })?;
     let mut report = lines.finish()?;
     // The pooled vectors of the layers stand side by side: the same values of every layer belong together.
-    let values = by_layer(values, width, layers, using.params.pooling.parts());
+    let parts = using.params.settled_pooling(Path::new(""))?.parts();
+    let values = by_layer(values, width, layers, parts);
     let dim = width / layers;
     let data = Layered { values: &values, layers, dim, labels: &labels, classes: names.len() };
     let mix = stage_result(ctx, "weigh layers", "epochs", Some(params.epochs as u64), || {
@@ -105,7 +112,11 @@ mod tests {
             return;
         }
         let using = Contextual {
-            params: OnnxParams { model: graph("bert"), pooling: "mean+max".parse().unwrap(), ..OnnxParams::default() },
+            params: OnnxParams {
+                model: graph("bert"),
+                pooling: Some("mean+max".parse().unwrap()),
+                ..OnnxParams::default()
+            },
             runtime: section(),
             ..Contextual::default()
         };
