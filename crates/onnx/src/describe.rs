@@ -70,7 +70,7 @@ pub struct Description {
     /// Tokens of a window at most, special ones included.
     pub limit: Option<usize>,
     pub labels: Vec<String>,
-    /// What the folder says of how vectors are made, or the reason why that cannot be read; empty where it says nothing.
+    /// How the folder says that vectors are made, or the reason why that cannot be read; empty where it says nothing.
     pub published: Result<Vec<Settled>, String>,
     /// Tokenizer, or the reason why there is none; none for models of characters.
     pub vocabulary: Option<Result<Vocabulary, String>>,

@@ -105,7 +105,7 @@ impl Encoder {
         let labels = model.config.labels(None)?;
         // Batches of other shapes move the last digits.
         let key = Key::of_json(&(model.key(), limit, stride, &model.family.name, labels, shapes.budget, shapes.step));
-        // What the folder says is part of its files; what is settled otherwise is not.
+        // The folder's own settings are hashed with its files; settings of the user are not.
         let used = model.session.ran().used.iter().map(|one| (one.setting, &one.value)).collect::<Vec<_>>();
         let key = if used.is_empty() { key } else { Key::of_json(&(key, used)) };
         let prompt = if prompt.is_empty() { None } else { Some(model.tokenizer.prompt(&prompt, skips_prompt)?) };

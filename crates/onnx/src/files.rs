@@ -33,7 +33,7 @@ pub(crate) struct Files {
 }
 
 impl Files {
-    /// Those that settings name, relative to `base`.
+    /// The files that settings name, relative to `base`.
     pub(crate) fn new(params: &OnnxParams, base: &Path, names: &[&str]) -> Result<Files> {
         let model = base.join(&params.model);
         let file = match model.is_dir() {

@@ -44,7 +44,7 @@ enum LayerActivation {
     Sigmoid,
 }
 
-/// What of its input a layer adds to its output.
+/// How a layer adds its input to its output.
 #[derive(Debug, PartialEq)]
 enum Residual {
     None,
@@ -104,7 +104,7 @@ impl Layer {
         }
     }
 
-    /// Values of its output for an input of so many; an error in words where they do not fit.
+    /// Length of the output for an input of this length; an error in words where it does not fit.
     pub(crate) fn size(&self, inputs: usize) -> Result<usize> {
         let wanted = match self {
             Layer::Unit => inputs,
@@ -198,7 +198,7 @@ impl LayerActivation {
         match self {
             LayerActivation::Identity => value,
             LayerActivation::Tanh => value.tanh(),
-            // What is no number stays none.
+            // NaN stays NaN.
             LayerActivation::Relu => {
                 if value < 0.0 {
                     0.0

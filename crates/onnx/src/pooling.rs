@@ -213,7 +213,7 @@ impl Layers {
 pub(crate) struct Places {
     /// Real tokens.
     pub real: Range<usize>,
-    /// Those that are pooled: all real ones, or those behind a prompt.
+    /// Tokens that are pooled: all real ones, or those behind a prompt.
     pub pooled: Range<usize>,
     /// Tokens of the text among them.
     pub text: Range<usize>,

@@ -9,7 +9,7 @@
 //! | `sentence_bert_config.json` | tokens of a text at most; whether text is read in lower case |
 //! | `config_sentence_transformers.json` | prompts by name, the default one, and how many values of a vector are kept |
 //!
-//! What is written there and is not known here is refused: vectors that are made in another way look like vectors, too.
+//! A module or setting that is not known is refused: it would give vectors, but other ones than its authors mean.
 
 use std::collections::BTreeMap;
 use std::path::{Component, Path};
@@ -265,7 +265,7 @@ impl Published {
             self.prompts.get(name).map(|text| Stated { value: text.clone(), file: format!("{PROMPTS} ({name})") })
         };
         let Some(asked) = asked else { return Ok(self.default_prompt.as_deref().and_then(named).filter(is_there)) };
-        // What models call the prompt of what is searched.
+        // Names that models give to the prompt of a text that is searched.
         let documents =
             || ["passage", "corpus"].into_iter().find_map(named).or((!self.prompts.is_empty()).then(Stated::default));
         let found = match asked {

@@ -38,7 +38,7 @@ pub struct Ran {
     pub version: String,
     /// The file of the graph, from the folder of config.json.
     pub file: String,
-    /// What the folder states of how vectors are made, and what is set beside it or against it.
+    /// Settings that the folder states, and settings of the user beside or against it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub used: Vec<Settled>,
 }

@@ -17,7 +17,7 @@ pub struct Settled {
     pub value: String,
     /// The file of the folder that states the value; none where the user has set it.
     pub from: Option<String>,
-    /// What the folder states instead, and the file.
+    /// The value that the folder states instead, and its file.
     pub against: Option<(String, String)>,
 }
 
@@ -55,7 +55,7 @@ pub(crate) struct VectorRules {
     pub prompt: String,
     /// Tokens of a window at most; 0: as many as the model has places.
     pub max_tokens: usize,
-    /// What the folder states, and what is set beside it.
+    /// Settings that the folder states, and settings of the user beside it.
     pub settled: Vec<Settled>,
 }
 

@@ -288,7 +288,7 @@ impl Embedding {
             let hidden =
                 Hidden::new(outputs).with_context(|| no_output(session, "vectors of tokens (last_hidden_state)"))?;
             let weights = layers.weights(hidden.layers())?;
-            // The last layer alone is mostly there under its own name, whatever others there are.
+            // Most graphs give the last layer under a name of its own, whatever other layers they give.
             let only_last = weights.len() == 1 && weights[0] == [(hidden.layers() - 1, 1.0)];
             let (hidden, weights) = match Hidden::last(outputs).filter(|_| only_last) {
                 Some(last) => (Hidden::Last(last), vec![vec![(0, 1.0)]]),
@@ -405,7 +405,7 @@ impl Embedding {
     }
 }
 
-/// Names that exports give to the vector of a text with all that its model makes of it; the first two are of BERT's own pooler alone.
+/// Names that exports give to the finished vector of a text; the first two are of BERT's own pooler alone.
 const OWN_VECTORS: [&str; 4] = ["pooler_output", "pooled_output", "sentence_embedding", "dense_vecs"];
 
 /// The output that holds the vector of a text.

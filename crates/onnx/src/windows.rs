@@ -49,9 +49,9 @@ impl WordCutter {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Prompt {
     pub text: String,
-    /// Its tokens alone.
+    /// Tokens of the prompt alone.
     pub tokens: usize,
-    /// Its tokens, and the special ones before them, are left out of the pooling.
+    /// The prompt's tokens, and the special ones before them, are left out of the pooling.
     pub skipped: bool,
 }
 

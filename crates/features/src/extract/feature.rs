@@ -242,7 +242,7 @@ impl Feature {
                 settings.remove("search");
             }
             if let Some(onnx) = settings.get_mut("onnx").and_then(Value::as_object_mut) {
-                // What the folder of a model states is part of the key of its model.
+                // The settings that a model's folder states are part of the model's key.
                 for (setting, before) in [("pooling", json!("mean")), ("normalise", json!(false))] {
                     let value = onnx.entry(setting).or_insert(Value::Null);
                     if value.is_null() {

@@ -96,7 +96,7 @@ fn every_folder_gives_the_vectors_of_sentence_transformers() {
     }
 }
 
-/// What is used of a folder, as reports say it.
+/// The settings in use and the files that state them, as reports show them.
 fn used(params: &OnnxParams) -> Vec<String> {
     encoder(params).unwrap().ran().used.iter().map(ToString::to_string).collect()
 }
@@ -134,7 +134,7 @@ fn what_is_used_is_told_with_its_file_and_a_setting_goes_first() {
             "prompt = \"公告：\"",
         ]
     );
-    // All that can change a row changes the key; what is set as the folder says it does not.
+    // Whatever can change a row changes the key; a setting equal to the folder's does not.
     let key = |params: &OnnxParams| encoder(params).unwrap().key();
     let same = OnnxParams { pooling: Some("cls".parse().unwrap()), ..plain.clone() };
     assert_eq!(key(&same), key(&plain));

@@ -131,7 +131,7 @@ impl Subword {
         Subword::open_cased(path, false)
     }
 
-    /// The same; `lower_case` reads all text in lower case, whatever the definition does.
+    /// Reads a definition; `lower_case` reads all text in lower case, whatever the definition does.
     pub fn open_cased(path: &Path, lower_case: bool) -> Result<Subword> {
         let definition = open::open(path, lower_case)?;
         Subword::build(&definition).with_context(|| format!("cannot use the tokenizer {}", definition.file.display()))
@@ -277,12 +277,12 @@ impl Subword {
         self.end
     }
 
-    /// True if rows of several texts are filled up at their left with those who made the tokenizer.
+    /// True if the tokenizer's authors fill up rows of several texts at the left.
     pub fn pads_left(&self) -> bool {
         self.sides.pads_left
     }
 
-    /// True if those who made the tokenizer cut a long text at its left.
+    /// True if the tokenizer's authors cut a long text at its left.
     pub fn cuts_left(&self) -> bool {
         self.sides.cuts_left
     }

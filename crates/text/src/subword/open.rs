@@ -20,7 +20,7 @@ pub(super) struct Definition {
     pub sides: Sides,
 }
 
-/// Sides at which rows are filled up, and texts cut, with those whom the tokenizer was made by.
+/// Sides at which rows are filled up and texts are cut, as the tokenizer's authors do it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Sides {
     pub pads_left: bool,
@@ -56,7 +56,7 @@ pub(super) fn open(path: &Path, lower_case: bool) -> Result<Definition> {
     };
     let sides = Sides { pads_left: left("padding", "padding_side"), cuts_left: left("truncation", "truncation_side") };
     if file.extension().is_some_and(|extension| extension == "json") {
-        // Both are the business of those who batch; left in, they would cut texts unseen.
+        // The batch sets both; left in, they would cut texts unseen.
         (json["truncation"], json["padding"]) = (Value::Null, Value::Null);
     }
     if lower_case {
@@ -101,7 +101,7 @@ fn json(bytes: &[u8]) -> Result<Value> {
     Ok(json)
 }
 
-/// Puts lower case before all that the definition makes of a text, where it does not do so itself.
+/// Reads text in lower case before the definition's own normaliser, where that does not do so itself.
 fn read_in_lower_case(json: &mut Value) {
     let normaliser = json["normalizer"].take();
     json["normalizer"] = match normaliser["type"].as_str() {
