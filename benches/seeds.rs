@@ -79,6 +79,20 @@ fn demo(folder: &Path, seed: u64, scale: &str) -> Result<(Value, Value)> {
     Ok((serde_json::from_slice(&ran.stdout)?, serde_json::from_slice(&truth)?))
 }
 
+/// The mean RankIC of a planted factor: its interval over markets that differ in their noise, and its value in this market.
+struct Planted {
+    low: f64,
+    high: f64,
+    realised: f64,
+}
+
+impl Planted {
+    fn read(planted: &Value) -> Result<Planted> {
+        let number = |key: &str| planted[key].as_f64().with_context(|| format!("the truth has a number {key:?}"));
+        Ok(Planted { low: number("low")?, high: number("high")?, realised: number("realised")? })
+    }
+}
+
 /// The claims about one seed: name, whether it is one of probability, whether it holds, and what was found.
 fn judged(json: &Value, truth: &Value) -> Result<Vec<(&'static str, bool, bool, String)>> {
     let factor = |name: &str| json["factors"].as_array()?.iter().find(|factor| factor["name"] == name);
@@ -91,15 +105,25 @@ fn judged(json: &Value, truth: &Value) -> Result<Vec<(&'static str, bool, bool, 
     };
     let number = |value: &Value| value.as_f64().context("a figure is a number");
     let mut claims = Vec::new();
-    for (name, factor, horizon, planted) in [
-        ("the planted RankIC of one day lies in its interval", "tone", 1, "rank_ic_1"),
-        ("the planted RankIC of five days lies in its interval", "tone", 5, "rank_ic_5"),
-        ("the RankIC of the placebo lies in its interval", "placebo", 1, "placebo_rank_ic_1"),
+    for (name, planted) in [
+        ("the RankIC of one day in the market lies in its interval", "rank_ic_1"),
+        ("the RankIC of five days in the market lies in its interval", "rank_ic_5"),
+        ("the RankIC of the placebo in the market lies in its interval", "placebo_rank_ic_1"),
+    ] {
+        let Planted { low, high, realised } = Planted::read(&truth[planted])?;
+        let holds = (low..=high).contains(&realised);
+        claims.push((name, true, holds, format!("{realised:.4} of {low:.4} to {high:.4}")));
+    }
+    // A lexicon reads tone with errors, so the RankIC found may differ from that of the true tone in the same market.
+    for (name, factor, horizon, planted, share) in [
+        ("the RankIC of one day is found", "tone", 1, "rank_ic_1", 0.15),
+        ("the RankIC of five days is found", "tone", 5, "rank_ic_5", 0.15),
+        ("the RankIC of the placebo is found", "placebo", 1, "placebo_rank_ic_1", 0.0),
     ] {
         let found = number(&rank_ic(factor, horizon).context("the factor was tested")?["mean"])?;
-        let (low, high) = (number(&truth[planted]["low"])?, number(&truth[planted]["high"])?);
-        let holds = (low..=high).contains(&found);
-        claims.push((name, true, holds, format!("{found:.4} of {low:.4} to {high:.4}")));
+        let Planted { realised, .. } = Planted::read(&truth[planted])?;
+        let holds = (found - realised).abs() <= 0.005 + share * realised.abs();
+        claims.push((name, false, holds, format!("{found:.4}, {realised:.4} in the market")));
     }
     let p = number(&rank_ic("placebo", 1).context("the placebo was tested")?["p"])?;
     claims.push(("the p of the placebo is above 0.05", true, p > 0.05, format!("{p:.3}")));
