@@ -119,6 +119,36 @@ fn no_file_is_too_long_to_read_in_one_sitting() {
     }
 }
 
+/// A new model is its own folder or file, its variant and its entry in `extract`, and its flags where `inkstone train` has it.
+#[test]
+fn a_model_is_named_in_few_files_beside_its_own() {
+    for (model, own, most) in
+        [("Induced", "/induce", 3), ("Glove", "/glove", 8), ("FastText", "/fasttext", 8), ("Mlp", "/mlp", 10)]
+    {
+        let test = |path: &str| {
+            ["/tests", "tests.rs", "/testing/", "/benches/", "/examples/"].iter().any(|part| path.contains(part))
+        };
+        let named = |text: &str| {
+            text.split(|c: char| !c.is_alphanumeric() && c != '_')
+                .any(|word| word == model || word == format!("{model}Params"))
+        };
+        let mut files: Vec<PathBuf> = sources(&["src", "crates"])
+            .into_iter()
+            .filter(|(path, text)| {
+                let path = path.to_string_lossy();
+                !path.contains(own) && !test(&path) && named(text)
+            })
+            .map(|(path, _)| path)
+            .collect();
+        files.sort();
+        assert!(
+            !files.is_empty() && files.len() <= most,
+            "{model} is named in {} files, not at most {most}: {files:?}",
+            files.len()
+        );
+    }
+}
+
 #[test]
 fn the_map_names_every_module_and_no_other() {
     let map = text("ARCHITECTURE.md");

@@ -127,7 +127,7 @@ impl ExperimentRun<'_> {
         let (ctx, cell) = (self.run.ctx, &planned.varied.feature);
         let mut learned_on = self.input_sets(planned, inputs, reports)?;
         let mut head = cell.clone();
-        if dense(cell.model) {
+        if cell.model.has_dense_rows() {
             // The feature's own rows are all that the head learns on.
             let (set, cost) = self.set_of(cell, planned, inputs, reports)?;
             head.inputs = vec![OWN_ROWS.to_owned()];
@@ -250,26 +250,6 @@ pub(super) fn sum(a: &Cost, b: &Cost) -> Cost {
         seconds: a.seconds + b.seconds,
         device: device.clone(),
     }
-}
-
-/// True if a model's rows are dense and no return was seen for them.
-pub(super) fn dense(model: Model) -> bool {
-    matches!(
-        model,
-        Model::Lexicon
-            | Model::Onnx
-            | Model::Lsa
-            | Model::Surprise
-            | Model::File
-            | Model::Word2vec
-            | Model::Glove
-            | Model::FastText
-    )
-}
-
-/// True if a model weighs words.
-pub(super) fn counted(model: Model) -> bool {
-    model == Model::Tfidf || model.method().is_some()
 }
 
 fn label_key(labelled: &Labelled, splits: &[Split]) -> Key {

@@ -14,8 +14,6 @@ use inkstone_features::experiment::{GridCell, Params, Settings, Target, setting_
 use inkstone_features::extract::{Feature, Model};
 use inkstone_onnx::Output;
 
-use super::cells::{counted, dense};
-
 /// A cell before it is computed.
 pub(super) struct PlannedCell {
     /// The configured feature.
@@ -105,7 +103,7 @@ impl ExperimentRun<'_> {
             cell.inputs.is_empty() || cell.estimator().is_some(),
             "inputs are for ridge, logistic, bayes, svm and boosted; the cell has another model"
         );
-        if let Some(vectors) = inputs.iter().find(|input| model == Model::Bayes && vectors(input)) {
+        if let Some(vectors) = inputs.iter().find(|input| model == Model::Bayes && input.gives_vectors()) {
             bail!(
                 "naive Bayes adds up counts, and the columns of {:?} have a sign; take logistic, svm, boosted or ridge",
                 vectors.name
@@ -114,7 +112,7 @@ impl ExperimentRun<'_> {
         match self.params.target {
             Target::Factor => {
                 ensure!(
-                    !matches!(model, Model::Tfidf | Model::Lsa | Model::Word2vec | Model::Glove | Model::FastText),
+                    model == Model::Onnx || (model != Model::Tfidf && !cell.gives_vectors()),
                     "the feature gives vectors, of which no factor can be made; take a model with a score, or target = \"label\""
                 );
                 ensure!(
@@ -129,7 +127,7 @@ impl ExperimentRun<'_> {
             }
             Target::Label | Target::Rating => {
                 ensure!(
-                    dense(model) || counted(model),
+                    model.has_dense_rows() || model.weighs_words(),
                     "the values of the feature depend on returns; for labels take a model of words (tfidf, logistic, bayes, svm, \
                      boosted, mlp), of vectors (lsa, word2vec, glove, fasttext, file, onnx), lexicon or surprise"
                 );
@@ -175,10 +173,4 @@ fn name_of(feature: &Feature, changes: &Settings, kinds: &[Kind]) -> Result<Stri
         true => Ok(feature.name.clone()),
         false => Ok(derived_name(&feature.name, setting_names(&paths, &values))),
     }
-}
-
-/// True if the rows of a feature are vectors, whose values have a sign.
-fn vectors(feature: &Feature) -> bool {
-    matches!(feature.model, Model::Lsa | Model::Word2vec | Model::Glove | Model::FastText)
-        || (feature.model == Model::Onnx && feature.onnx.output == Output::Embedding)
 }

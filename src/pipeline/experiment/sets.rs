@@ -65,7 +65,7 @@ impl ExperimentRun<'_> {
     /// Keys of the sets that are needed for a cell alone: those of its inputs, and its own where only labels are told by it.
     fn keys_of(&self, planned: &PlannedCell) -> Result<Vec<Key>> {
         let (feature, inputs) = (&planned.varied.feature, planned.varied.inputs.iter());
-        let own = (self.params.target != Target::Factor && cells::dense(feature.model)).then_some(feature);
+        let own = (self.params.target != Target::Factor && feature.model.has_dense_rows()).then_some(feature);
         inputs.chain(own).map(|feature| self.key_of(feature, planned)).collect()
     }
 

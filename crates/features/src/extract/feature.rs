@@ -10,7 +10,7 @@ use super::file::FileParams;
 use super::models::{ColumnNames, EVERY_MODEL, EXPERIMENT_HEAD, place_columns};
 use super::surprise::SurpriseParams;
 use super::target::Target;
-use super::vintages::{Trainer, VintageParams, WindowFastText, WindowGlove};
+use super::vintages::{VintageParams, WindowFastText, WindowGlove, WordVectorTrainer};
 use inkstone_base::bounds::bound_of;
 use inkstone_base::data::Kind;
 use inkstone_corpus::truncate::{Needs, Strategy};
@@ -21,7 +21,7 @@ use inkstone_models::{
     LinearParams, MlpParams, PoolingParams, Search, SestmParams, SvdParams, SvmLoss, VectorizerParams, WalkForward,
     Word2vecParams, WordLimits, component_names,
 };
-use inkstone_onnx::OnnxParams;
+use inkstone_onnx::{OnnxParams, Output};
 
 /// The model of a feature.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -160,7 +160,7 @@ impl Feature {
                 names.iter().map(|name| name.to_string()).chain(labels.iter().cloned()).collect()
             }
             ColumnNames::Components(dim) => component_names(dim(self)),
-            ColumnNames::Vectors(dim) => place_columns(dim(self)),
+            ColumnNames::Vectors => self.trainer().map_or_else(Vec::new, |trainer| place_columns(trainer.dim())),
         }
     }
 
@@ -284,13 +284,14 @@ impl Feature {
     }
 
     /// The trainer of a model that has vintages of word vectors.
-    pub(super) fn trainer(&self) -> Option<Trainer> {
-        match self.model {
-            Model::Word2vec => Some(Trainer::Word2vec(self.word2vec.clone())),
-            Model::Glove => Some(Trainer::glove(&self.glove)),
-            Model::FastText => Some(Trainer::fasttext(&self.fasttext)),
-            _ => None,
-        }
+    pub(super) fn trainer(&self) -> Option<Box<dyn WordVectorTrainer>> {
+        self.model.entry().trainer.map(|make| make(self))
+    }
+
+    /// True if rows are vectors, whose values have a sign.
+    pub fn gives_vectors(&self) -> bool {
+        let embedding = self.model == Model::Onnx && self.onnx.output == Output::Embedding;
+        embedding || matches!(self.model.entry().columns, ColumnNames::Components(_) | ColumnNames::Vectors)
     }
 
     /// True if the model is walked forward on a target.

@@ -11,6 +11,7 @@ use chrono::{NaiveDate, NaiveDateTime, NaiveTime};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
+use super::models::TextRows;
 use super::reading::{CorpusReader, ReadDocument};
 use super::set::{SetMeta, SetParams, finish, key_of, row_keys};
 use super::{Feature, Inputs};
@@ -22,6 +23,7 @@ use inkstone_base::job::Ctx;
 use inkstone_corpus::truncate::combine;
 use inkstone_models::ModelHeader;
 use inkstone_store::{RowKind, Rows, Store};
+use inkstone_text::Segmenter;
 
 /// Documents that one thread turns into rows between two checks for cancellation.
 const CHUNK: usize = 64;
@@ -252,6 +254,31 @@ pub(super) fn numbers(rows: fitted::Rows) -> Result<Vec<f32>> {
         fitted::Rows::Dense(values) => Ok(values),
         fitted::Rows::Table { numbers, .. } => Ok(numbers.into_iter().map(|number| number as f32).collect()),
         fitted::Rows::Sparse(_) => bail!("rows of another kind than their columns"),
+    }
+}
+
+/// The model of a feature's file as a model of rows.
+pub(super) fn row_model(feature: &Feature, inputs: &Inputs<'_>, ctx: &Ctx) -> Result<(Box<dyn TextRows>, Segmenter)> {
+    let ProjectModel { model, segmenter, .. } = open(feature, inputs, ctx)?;
+    Ok((Box::new(model), segmenter))
+}
+
+/// The rows of documents `[documents, columns]`.
+pub(super) fn text_rows(model: &dyn Fitted, documents: &[ReadDocument]) -> Result<Vec<f32>> {
+    let lines: Vec<Line<'_>> = documents.iter().filter_map(whole_line).collect();
+    numbers(model.rows(&lines)?)
+}
+
+impl TextRows for Box<dyn Fitted> {
+    fn document_rows(&mut self, documents: &[ReadDocument], _: &CorpusReader<'_>) -> Result<Vec<f32>> {
+        text_rows(&**self, documents)
+    }
+
+    fn document_parts(&self, document: &ReadDocument, _: &CorpusReader<'_>) -> Option<Vec<(String, Vec<f32>)>> {
+        match self.columns().ok()? {
+            Columns::Dense(_) => self.word_parts(&whole_line(document)?),
+            Columns::Sparse { .. } | Columns::Table { .. } => None,
+        }
     }
 }
 

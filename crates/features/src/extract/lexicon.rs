@@ -5,14 +5,15 @@ use std::path::Path;
 
 use anyhow::Result;
 
-use super::reading::{CorpusReader, MASKED, dense_rows, join, masked_text};
+use super::models::TextRows;
+use super::reading::{CorpusReader, MASKED, ReadDocument, dense_rows, join, masked_text};
 use super::set::{SetMeta, SetParams, finish, write_parts};
 use super::{Feature, Inputs};
 use inkstone_base::data::{Document, Key, Report};
 use inkstone_base::job::Ctx;
 use inkstone_corpus::truncate::{Pick, Strategy};
 use inkstone_models::Lexicon;
-use inkstone_store::{RowKind, Store};
+use inkstone_store::{RowKind, Store, Values};
 use inkstone_text::{DictionaryEntry, Segmenter, TokenizerParams};
 
 pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &Ctx) -> Result<(Key, Report)> {
@@ -46,6 +47,22 @@ pub(super) fn open(feature: &Feature, tokenizer: &TokenizerParams, base: &Path) 
     let words: Vec<DictionaryEntry> = lexicon.words().map(DictionaryEntry::word).collect();
     let segmenter = Segmenter::with_words(tokenizer, base, &words)?;
     Ok((lexicon, segmenter))
+}
+
+/// The lexicon of a feature as a model of rows.
+pub(super) fn row_model(feature: &Feature, inputs: &Inputs<'_>, _: &Ctx) -> Result<(Box<dyn TextRows>, Segmenter)> {
+    let (lexicon, segmenter) = open(feature, inputs.tokenizer, inputs.base)?;
+    Ok((Box::new(lexicon), segmenter))
+}
+
+impl TextRows for Lexicon {
+    fn document_rows(&mut self, documents: &[ReadDocument], reader: &CorpusReader<'_>) -> Result<Vec<f32>> {
+        let tone = |text: &str, row: &mut [f32]| tone_row(self, text, &reader.segmenter, row);
+        Ok(match dense_rows(reader, documents, reader.feature.columns().len(), tone).values {
+            Values::Dense { data, .. } => data,
+            Values::Sparse { .. } => Vec::new(),
+        })
+    }
 }
 
 /// Finds the words that gave a document its tone.

@@ -6,6 +6,7 @@
 use anyhow::Result;
 use rayon::prelude::*;
 
+use super::models::TextRows;
 use super::reading::{CorpusReader, ReadDocument};
 use super::set::{SetMeta, SetParams, finish, row_keys, write_parts};
 use super::tfidf::{counts_in, fit};
@@ -19,7 +20,7 @@ pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &C
     let mut report = Report::new(&feature.name);
     feature.tfidf.check()?;
     let reader = CorpusReader::new(feature, inputs, ctx)?;
-    let (model, analyzer) = fitted(&reader)?;
+    let FittedLsa { model, analyzer } = open(&reader)?;
     let params = SetParams::of_corpus(&reader).with("seed", ctx.seed());
     let writer = store.writer(&params.spec(feature, RowKind::Dense { dim: model.dim() }, model.fitted_until()))?;
     let rows = |documents: &[_]| project(documents, &model, &analyzer, ctx);
@@ -31,10 +32,28 @@ pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &C
     finish(writer, &order, &SetMeta { singular_values, ..SetMeta::of_columns(feature.columns()) }, report)
 }
 
-/// The first two passes: the model, and the analyzer of its texts.
-pub(super) fn fitted(reader: &CorpusReader<'_>) -> Result<(Lsa, Analyzer)> {
+/// The model, and the analyzer of its texts.
+pub(super) struct FittedLsa {
+    model: Lsa,
+    analyzer: Analyzer,
+}
+
+/// The first two passes.
+pub(super) fn open(reader: &CorpusReader<'_>) -> Result<FittedLsa> {
     let analyzer = Analyzer::new(&reader.feature.tfidf, Some(reader.segmenter.clone()))?;
-    Ok((decompose(fit(reader, &analyzer)?, reader, &analyzer)?, analyzer))
+    Ok(FittedLsa { model: decompose(fit(reader, &analyzer)?, reader, &analyzer)?, analyzer })
+}
+
+impl TextRows for FittedLsa {
+    fn document_rows(&mut self, documents: &[ReadDocument], _: &CorpusReader<'_>) -> Result<Vec<f32>> {
+        let texts = documents.iter().map(|document| document.fields().unwrap_or_default());
+        Ok(texts.flat_map(|fields| self.model.transform(&self.analyzer, fields)).collect())
+    }
+
+    fn document_parts(&self, document: &ReadDocument, _: &CorpusReader<'_>) -> Option<Vec<(String, Vec<f32>)>> {
+        let parts = self.model.parts(&self.analyzer, document.fields()?);
+        Some(parts.into_iter().map(|(term, part)| (term.to_owned(), part)).collect())
+    }
 }
 
 /// The second pass: the rows of the documents that count, which wait in memory or in a scratch file beside the corpus.

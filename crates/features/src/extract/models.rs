@@ -2,6 +2,8 @@
 
 use anyhow::Result;
 
+use super::reading::{CorpusReader, ReadDocument};
+use super::vintages::WordVectorTrainer;
 use super::{Feature, Inputs, Model};
 use super::{file, induced, lexicon, lsa, onnx, regression, sestm, surprise, textnet, tfidf, vintages};
 use inkstone_base::data::{Key, Report};
@@ -9,6 +11,7 @@ use inkstone_base::job::Ctx;
 use inkstone_models::{GoalKind, Method, component_names};
 use inkstone_onnx::Output;
 use inkstone_store::Store;
+use inkstone_text::Segmenter;
 
 /// One row of the table of models.
 #[derive(Clone, Copy)]
@@ -17,6 +20,9 @@ pub(super) struct ModelEntry {
     pub(super) run: fn(&Feature, &Inputs<'_>, &Store, &Ctx) -> Result<(Key, Report)>,
     pub(super) columns: ColumnNames,
     pub(super) explained_by: Explainer,
+    pub(super) opened: RowModel,
+    /// The trainer of a model that has vintages of word vectors.
+    pub(super) trainer: Option<fn(&Feature) -> Box<dyn WordVectorTrainer>>,
     pub(super) learns_from_returns: bool,
     /// True if company names are masked unless the configuration says otherwise.
     pub(super) masks_names: bool,
@@ -44,8 +50,8 @@ pub(super) enum ColumnNames {
     Fixed(&'static [&'static str]),
     /// `c1`, `c2`, ... of so many components.
     Components(fn(&Feature) -> usize),
-    /// `c1`, `c2`, ... of vectors of so many values, and `words`.
-    Vectors(fn(&Feature) -> usize),
+    /// `c1`, `c2`, ... of the trainer's vectors, and `words`.
+    Vectors,
     /// Known once the feature's file is read; the function says which names are possible.
     InFile(fn(&Feature, &str) -> bool),
 }
@@ -64,6 +70,28 @@ pub(super) enum Explainer {
     /// By leaving out each sentence.
     LeftOutSentences,
     None,
+}
+
+/// How a model is had that gives other texts the rows of a feature, so that a row can be taken apart.
+#[derive(Clone, Copy)]
+pub(super) enum RowModel {
+    /// Read from files, with the segmenter of its text.
+    Files(fn(&Feature, &Inputs<'_>, &Ctx) -> Result<(Box<dyn TextRows>, Segmenter)>),
+    /// Fitted once more, for the document in this part and row; none where the document has no row.
+    Refit(fn(&CorpusReader<'_>, (usize, usize)) -> Result<Option<Box<dyn TextRows>>>),
+    /// Rows depend on more than a text.
+    None,
+}
+
+/// A model that gives texts the rows of a feature.
+pub(super) trait TextRows {
+    /// The rows of documents `[documents, columns]`.
+    fn document_rows(&mut self, documents: &[ReadDocument], reader: &CorpusReader<'_>) -> Result<Vec<f32>>;
+
+    /// The part of each different word in the document's row; none where the row is no sum over words.
+    fn document_parts(&self, _document: &ReadDocument, _reader: &CorpusReader<'_>) -> Option<Vec<(String, Vec<f32>)>> {
+        None
+    }
 }
 
 impl ModelEntry {
@@ -87,11 +115,24 @@ impl Model {
         self.entry().method
     }
 
+    /// True if rows are dense and depend on no target.
+    pub fn has_dense_rows(self) -> bool {
+        let ModelEntry { columns, learns_from_returns, .. } = self.entry();
+        !learns_from_returns && !matches!(columns, ColumnNames::Sparse)
+    }
+
+    /// True if the model weighs words.
+    pub fn weighs_words(self) -> bool {
+        self.method().is_some() || matches!(self.entry().columns, ColumnNames::Sparse)
+    }
+
     pub(super) fn entry(self) -> ModelEntry {
         let network = ModelEntry {
             run: textnet::run,
             columns: ColumnNames::Fixed(&["score"]),
             explained_by: Explainer::None,
+            opened: RowModel::None,
+            trainer: None,
             learns_from_returns: true,
             masks_names: false,
             combines_windows: false,
@@ -124,13 +165,20 @@ impl Model {
             check: |_| Ok(()),
             ..network
         };
-        let vintages =
-            |dim, settings| ModelEntry { run: vintages::run, columns: ColumnNames::Vectors(dim), settings, ..of_texts };
+        let vintages = |trainer, settings| ModelEntry {
+            run: vintages::run,
+            columns: ColumnNames::Vectors,
+            opened: RowModel::Refit(vintages::open),
+            trainer: Some(trainer),
+            settings,
+            ..of_texts
+        };
         match self {
             Model::Lexicon => ModelEntry {
                 run: lexicon::run,
                 columns: ColumnNames::Fixed(&["tone", "positive", "negative", "tokens"]),
                 explained_by: Explainer::ToneWords,
+                opened: RowModel::Files(lexicon::row_model),
                 combines_windows: true,
                 settings: &["lexicon"],
                 ..of_texts
@@ -139,6 +187,7 @@ impl Model {
             Model::Lsa => ModelEntry {
                 run: lsa::run,
                 columns: ColumnNames::Components(|feature| feature.lsa.dim),
+                opened: RowModel::Refit(|reader, _| Ok(Some(Box::new(lsa::open(reader)?)))),
                 settings: &["tfidf", "fit_until", "lsa"],
                 ..of_texts
             },
@@ -162,13 +211,20 @@ impl Model {
                 check: |feature| feature.surprise.check(),
                 ..of_texts
             },
-            Model::Word2vec => vintages(|feature| feature.word2vec.dim, &["words", "vintages", "pooling", "word2vec"]),
-            Model::Glove => vintages(|feature| feature.glove.dim, &["words", "vintages", "pooling", "glove"]),
-            Model::FastText => vintages(|feature| feature.fasttext.dim, &["words", "vintages", "pooling", "fasttext"]),
+            Model::Word2vec => {
+                vintages(|feature| Box::new(feature.word2vec.clone()), &["words", "vintages", "pooling", "word2vec"])
+            }
+            Model::Glove => {
+                vintages(|feature| Box::new(feature.glove.clone()), &["words", "vintages", "pooling", "glove"])
+            }
+            Model::FastText => {
+                vintages(|feature| Box::new(feature.fasttext.clone()), &["words", "vintages", "pooling", "fasttext"])
+            }
             Model::File => ModelEntry {
                 run: file::run,
                 columns: ColumnNames::InFile(|_, _| true),
                 explained_by: Explainer::WordsOfFile,
+                opened: RowModel::Files(file::row_model),
                 combines_windows: true,
                 settings: &["file"],
                 check: |feature| feature.file.check(),
@@ -180,6 +236,7 @@ impl Model {
                     feature.onnx.output != Output::Embedding || is_component(name)
                 }),
                 explained_by: Explainer::LeftOutSentences,
+                opened: RowModel::Refit(|reader, _| Ok(Some(Box::new(onnx::open(reader)?)))),
                 combines_windows: true,
                 settings: &["onnx"],
                 check: onnx::check,

@@ -14,6 +14,7 @@ use rustc_hash::FxHashMap;
 use serde_json::json;
 
 use super::cost::Cost;
+use super::models::TextRows;
 use super::pieces::{Pieces, pieces};
 use super::reading::{CorpusReader, ReadDocument};
 use super::set::{SetMeta, SetParams, finish, key_of, row_keys};
@@ -284,6 +285,20 @@ pub(super) fn check(feature: &Feature) -> Result<()> {
          Set it to the last day of that text, as the model's authors give it"
     );
     Ok(())
+}
+
+impl TextRows for Encoder {
+    fn document_rows(&mut self, documents: &[ReadDocument], reader: &CorpusReader<'_>) -> Result<Vec<f32>> {
+        let CorpusReader { feature, ctx, .. } = reader;
+        let dim = self.columns().len();
+        let cut = pieces(documents.iter(), feature, self, &reader.segmenter, ctx)?;
+        let (pieced, _) = self.rows(&cut.texts(), ctx, |_| Ok(ctx.check()?))?;
+        let mut rows = vec![f32::NAN; documents.len() * dim];
+        for (document, row) in rows.chunks_mut(dim).enumerate() {
+            cut.compose(document, &pieced, feature.truncate.over().unwrap_or_default(), row);
+        }
+        Ok(rows)
+    }
 }
 
 #[cfg(test)]

@@ -12,19 +12,15 @@
 
 use anyhow::{Context, Result};
 
-use super::occlusion::{contextual_rows, file_rows, fill, note_windows, variants};
+use super::occlusion::{fill, note_windows, variants};
 use super::words::placed;
 use super::{ExplainedBy, ExplainedText, SAME, SplitText};
-use crate::extract::file::whole_line;
-use crate::extract::reading::{CorpusReader, ReadDocument, dense_rows};
+use crate::extract::models::{RowModel, TextRows};
+use crate::extract::reading::{CorpusReader, ReadDocument};
 use crate::extract::regression::{Refitted, RefittedFold};
-use crate::extract::{Feature, Inputs, Model, SetMeta, file, lexicon, lsa, onnx, vintages};
-use crate::fitted::{Columns, Fitted};
+use crate::extract::{Feature, Inputs, SetMeta};
 use inkstone_base::job::Ctx;
-use inkstone_models::{Analyzer, Lexicon, Lsa, Part, Pooling};
-use inkstone_onnx::Encoder;
-use inkstone_store::Values;
-use inkstone_text::Segmenter;
+use inkstone_models::Part;
 
 /// Takes the score of a head further down, to the texts of the features that it learns on, each by itself.
 pub(super) fn run(
@@ -75,23 +71,26 @@ struct Below<'a> {
 impl Below<'_> {
     fn explain(&self, explained: &mut ExplainedText) -> Result<()> {
         let Below { input, inputs, ctx, place, .. } = *self;
-        let (opened, reader) = match FittedInput::open(input, inputs, ctx)? {
-            Some((model, segmenter)) => (Some(model), CorpusReader::with_segmenter(input, inputs, segmenter, ctx)?),
-            None => (None, CorpusReader::new(input, inputs, ctx)?),
+        let (opened, reader) = match input.model.entry().opened {
+            RowModel::Files(open) => {
+                let (model, segmenter) = open(input, inputs, ctx)?;
+                (Some(model), CorpusReader::with_segmenter(input, inputs, segmenter, ctx)?)
+            }
+            RowModel::Refit(_) | RowModel::None => (None, CorpusReader::new(input, inputs, ctx)?),
         };
         let document = reader.document(place)?;
         let Some(texts) = explained.read(&document, input) else { return Ok(()) };
-        let model = match opened {
+        let model = match input.model.entry().opened {
             _ if self.is_sparse() => None,
-            None => FittedInput::fit(&reader, place)?,
-            opened => opened,
+            RowModel::Refit(fit) => fit(&reader, place)?,
+            RowModel::Files(_) | RowModel::None => opened,
         };
         if self.is_sparse() {
             self.sparse_words(&texts, &reader, explained)?;
         } else if let Some(mut model) = model {
-            if !(self.fold.is_linear() && self.dense_words(&model, &document, &texts, &reader, explained)?) {
+            if !(self.fold.is_linear() && self.dense_words(&*model, &document, &texts, &reader, explained)?) {
                 let documents = variants(&document, &texts);
-                let rows = model.rows(&documents, &reader)?;
+                let rows = model.document_rows(&documents, &reader)?;
                 let scores = self.fold.scores_with(&input.name, &rows, rows.len() / documents.len())?;
                 let name = [format!("输入特征 {}", input.name), format!("The input {}", input.name)];
                 fill(&scores, &texts, (&name[0], &name[1]), explained);
@@ -160,13 +159,13 @@ impl Below<'_> {
     /// The parts of words in a dense row, weighed as the head weighs its columns; false where the row is no sum over words.
     fn dense_words(
         &self,
-        model: &FittedInput,
+        model: &dyn TextRows,
         document: &ReadDocument,
         texts: &SplitText<'_>,
         reader: &CorpusReader<'_>,
         explained: &mut ExplainedText,
     ) -> Result<bool> {
-        let words = if document.windows.is_empty() { model.word_parts(document, reader) } else { None };
+        let words = if document.windows.is_empty() { model.document_parts(document, reader) } else { None };
         let Some(words) = words.filter(|words| !words.is_empty()) else { return Ok(false) };
         let dim = words[0].1.len();
         // A head that is linear gives a word what its columns add to those of a row of zeros.
@@ -207,98 +206,5 @@ impl Below<'_> {
         explained.intercept = explained.score - parts.iter().map(|part| part.value).sum::<f64>();
         explained.by = ExplainedBy::Words;
         texts.fill(placed(&parts, texts, &reader.segmenter), explained);
-    }
-}
-
-/// A model that gives texts the rows of an input.
-enum FittedInput {
-    Tone(Lexicon),
-    File(Box<dyn Fitted>),
-    Contextual(Box<Encoder>),
-    Lsa(Box<Lsa>, Analyzer),
-    Vectors(Box<Pooling>),
-}
-
-impl FittedInput {
-    /// A model that was fitted elsewhere, with the segmenter of its text.
-    fn open(feature: &Feature, inputs: &Inputs<'_>, ctx: &Ctx) -> Result<Option<(FittedInput, Segmenter)>> {
-        Ok(match feature.model {
-            Model::Lexicon => {
-                let (lexicon, segmenter) = lexicon::open(feature, inputs.tokenizer, inputs.base)?;
-                Some((FittedInput::Tone(lexicon), segmenter))
-            }
-            Model::File => {
-                let opened = file::open(feature, inputs, ctx)?;
-                Some((FittedInput::File(opened.model), opened.segmenter))
-            }
-            _ => None,
-        })
-    }
-
-    /// The model that gave the document in this part and row its row, fitted once more; none where texts cannot be given rows again.
-    fn fit(reader: &CorpusReader<'_>, place: (usize, usize)) -> Result<Option<FittedInput>> {
-        Ok(match reader.feature.model {
-            Model::Onnx => Some(FittedInput::Contextual(Box::new(onnx::open(reader)?))),
-            Model::Lsa => {
-                let (model, analyzer) = lsa::fitted(reader)?;
-                Some(FittedInput::Lsa(Box::new(model), analyzer))
-            }
-            Model::Word2vec | Model::Glove | Model::FastText => {
-                vintages::pooling_of(reader, place)?.map(|pooling| FittedInput::Vectors(Box::new(pooling)))
-            }
-            _ => None,
-        })
-    }
-
-    /// The rows of documents `[documents, columns]`.
-    fn rows(&mut self, documents: &[ReadDocument], reader: &CorpusReader<'_>) -> Result<Vec<f32>> {
-        let texts = || documents.iter().map(|document| document.fields().unwrap_or_default());
-        Ok(match self {
-            FittedInput::Tone(lexicon) => {
-                let dim = reader.feature.columns().len();
-                let tone = |text: &str, row: &mut [f32]| lexicon::tone_row(lexicon, text, &reader.segmenter, row);
-                match dense_rows(reader, documents, dim, tone).values {
-                    Values::Dense { data, .. } => data,
-                    Values::Sparse { .. } => Vec::new(),
-                }
-            }
-            FittedInput::File(model) => file_rows(&**model, documents)?,
-            FittedInput::Contextual(encoder) => contextual_rows(encoder, documents, reader)?,
-            FittedInput::Lsa(model, analyzer) => texts().flat_map(|fields| model.transform(analyzer, fields)).collect(),
-            FittedInput::Vectors(pooling) => {
-                let row = |fields| {
-                    let terms = vintages::terms(&reader.segmenter, fields).concat();
-                    let known = terms.iter().filter(|term| pooling.vectors().number(term).is_some()).count();
-                    let mut row = pooling.row(&terms.iter().map(String::as_str).collect::<Vec<_>>());
-                    row.push(known as f32);
-                    row
-                };
-                texts().flat_map(row).collect()
-            }
-        })
-    }
-
-    /// The part of each different word in the document's row; none where the row is no sum over words.
-    fn word_parts(&self, document: &ReadDocument, reader: &CorpusReader<'_>) -> Option<Vec<(String, Vec<f32>)>> {
-        let fields = document.fields()?;
-        match self {
-            FittedInput::Tone(_) | FittedInput::Contextual(_) => None,
-            FittedInput::File(model) => match model.columns().ok()? {
-                Columns::Dense(_) => model.word_parts(&whole_line(document)?),
-                Columns::Sparse { .. } | Columns::Table { .. } => None,
-            },
-            FittedInput::Lsa(model, analyzer) => {
-                Some(model.parts(analyzer, fields).into_iter().map(|(term, part)| (term.to_owned(), part)).collect())
-            }
-            FittedInput::Vectors(pooling) => {
-                let terms = vintages::terms(&reader.segmenter, fields).concat();
-                let parts = pooling.parts(&terms.iter().map(String::as_str).collect::<Vec<_>>())?;
-                let with_count = |(word, mut part): (&str, Vec<f32>)| {
-                    part.push(terms.iter().filter(|term| *term == word).count() as f32);
-                    (word.to_owned(), part)
-                };
-                Some(parts.into_iter().map(with_count).collect())
-            }
-        }
     }
 }

@@ -3,12 +3,11 @@
 use anyhow::{Context, Result};
 
 use super::{ExplainedBy, ExplainedText, SplitText, without};
-use crate::extract::file::{numbers, whole_line};
+use crate::extract::file::text_rows;
+use crate::extract::models::TextRows;
 use crate::extract::onnx::open;
-use crate::extract::pieces::pieces;
 use crate::extract::reading::{CorpusReader, ReadDocument};
-use crate::fitted::{Fitted, Line};
-use inkstone_onnx::Encoder;
+use crate::fitted::Fitted;
 
 /// Sentences that are left out at the most, the first ones: each costs a reading of the whole text.
 const MOST: usize = 64;
@@ -17,29 +16,6 @@ const MOST: usize = 64;
 pub(super) fn variants(document: &ReadDocument, texts: &SplitText<'_>) -> Vec<ReadDocument> {
     let whole = ReadDocument { windows: Vec::new(), ..document.clone() };
     std::iter::once(whole).chain(texts.ranges.iter().take(MOST).map(|range| without(document, range))).collect()
-}
-
-/// Rows of a contextual model `[documents, columns]`.
-pub(super) fn contextual_rows(
-    encoder: &mut Encoder,
-    documents: &[ReadDocument],
-    reader: &CorpusReader<'_>,
-) -> Result<Vec<f32>> {
-    let CorpusReader { feature, ctx, .. } = reader;
-    let dim = encoder.columns().len();
-    let cut = pieces(documents.iter(), feature, encoder, &reader.segmenter, ctx)?;
-    let (pieced, _) = encoder.rows(&cut.texts(), ctx, |_| Ok(ctx.check()?))?;
-    let mut rows = vec![f32::NAN; documents.len() * dim];
-    for (document, row) in rows.chunks_mut(dim).enumerate() {
-        cut.compose(document, &pieced, feature.truncate.over().unwrap_or_default(), row);
-    }
-    Ok(rows)
-}
-
-/// Rows of the model of a file `[documents, columns]`.
-pub(super) fn file_rows(model: &dyn Fitted, documents: &[ReadDocument]) -> Result<Vec<f32>> {
-    let lines: Vec<Line<'_>> = documents.iter().filter_map(whole_line).collect();
-    numbers(model.rows(&lines)?)
 }
 
 /// Scores the text, and the text without each sentence.
@@ -58,7 +34,7 @@ pub(super) fn run(
     let place = columns.iter().position(|name| *name == explained.column);
     let place =
         place.with_context(|| format!("feature {:?} has no column {:?}", reader.feature.name, explained.column))?;
-    let rows = contextual_rows(&mut encoder, &variants(document, texts), reader)?;
+    let rows = encoder.document_rows(&variants(document, texts), reader)?;
     let scores: Vec<f64> = rows.chunks(columns.len()).map(|row| f64::from(row[place])).collect();
     fill(&scores, texts, ("上下文模型", "Contextual model"), explained);
     Ok(())
@@ -73,7 +49,7 @@ pub(super) fn run_file(
     explained: &mut ExplainedText,
 ) -> Result<()> {
     let documents = variants(document, texts);
-    let rows = file_rows(model, &documents)?;
+    let rows = text_rows(model, &documents)?;
     let scores: Vec<f64> = rows.chunks(rows.len() / documents.len()).map(|row| f64::from(row[place])).collect();
     fill(&scores, texts, ("编码器上的模型", "Model on an encoder"), explained);
     note_windows(document, explained);

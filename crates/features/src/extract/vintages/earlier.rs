@@ -12,7 +12,7 @@ use super::super::documents::NumberedCorpus;
 use super::super::reading::CorpusReader;
 use super::super::{Feature, Inputs};
 use super::terms;
-use super::trainer::Trainer;
+use super::trainer::WordVectorTrainer;
 use super::window::WindowText;
 use crate::stage_result;
 use inkstone_base::data::Report;
@@ -23,7 +23,7 @@ use inkstone_models::textnet::GivenVectors;
 /// The vintages of a feature, each trained when it is asked for.
 pub(in super::super) struct EarlierVintages<'a> {
     feature: &'a Feature,
-    trainer: Trainer,
+    trainer: Box<dyn WordVectorTrainer>,
     corpus: NumberedCorpus,
     /// Folder of scratch files.
     folder: &'a Path,
@@ -77,7 +77,7 @@ impl<'a> EarlierVintages<'a> {
                     let mut report = Report::new("train");
                     report.rows_in = window.len() as u64;
                     report.rows_out = report.rows_in;
-                    Ok((text.train(&self.trainer, self.folder, self.ctx)?, report))
+                    Ok((text.train(&*self.trainer, self.folder, self.ctx)?, report))
                 });
                 let vectors = vectors
                     .with_context(|| format!("the vintage of {} of feature {:?}", begin.date(), self.feature.name))?;

@@ -8,11 +8,14 @@
 //! Memory is that of a part, the vocabulary, two vintages, and some bytes a document.
 
 mod earlier;
+mod fasttext;
+mod glove;
 mod rows;
 #[cfg(test)]
 mod tests;
 mod trainer;
 mod window;
+mod word2vec;
 
 use std::path::Path;
 
@@ -21,7 +24,8 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::documents::{DocumentPlace, NumberedCorpus};
-use super::reading::CorpusReader;
+use super::models::TextRows;
+use super::reading::{CorpusReader, ReadDocument};
 use super::set::{SetMeta, SetParams, finish};
 use super::steps::{Step, StepReport, Steps};
 use super::{Feature, Inputs};
@@ -34,8 +38,9 @@ use rows::WaitingRows;
 use window::WindowText;
 
 pub(super) use earlier::EarlierVintages;
-pub(super) use trainer::Trainer;
-pub use trainer::{WindowFastText, WindowGlove};
+pub use fasttext::WindowFastText;
+pub use glove::WindowGlove;
+pub(super) use trainer::WordVectorTrainer;
 
 /// Documents that one thread pools at once.
 const CHUNK: usize = 64;
@@ -79,7 +84,7 @@ pub(super) fn terms(segmenter: &Segmenter, fields: Fields<'_>) -> [Vec<String>; 
 
 pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &Ctx) -> Result<(Key, Report)> {
     let named = || format!("feature {:?}", feature.name);
-    let trainer = &feature.trainer().context("the feature's model trains no word vectors")?;
+    let trainer = &*feature.trainer().context("the feature's model trains no word vectors")?;
     feature.check().with_context(named)?;
     let mut report = Report::new(&feature.name);
     let reader = CorpusReader::new(feature, inputs, ctx)?;
@@ -124,7 +129,7 @@ pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &C
 }
 
 /// Total of the progress of all vintages, words that are not kept included.
-fn planned(corpus: &NumberedCorpus, trainer: &Trainer, feature: &Feature) -> Option<u64> {
+fn planned(corpus: &NumberedCorpus, trainer: &dyn WordVectorTrainer, feature: &Feature) -> Option<u64> {
     let steps = feature.vintages.steps();
     let windows = steps.over(&corpus.places).filter(|step| steps.suffice(step.window.len()));
     let tokens: u64 = windows.flat_map(|step| step.window).map(|place| place.tokens.len() as u64).sum();
@@ -133,9 +138,9 @@ fn planned(corpus: &NumberedCorpus, trainer: &Trainer, feature: &Feature) -> Opt
 
 /// The pooled vintage that values the document in this part and row; none where it has no value. Trains all vintages up to this one, as
 /// each is rotated onto the one before it.
-pub(super) fn pooling_of(reader: &CorpusReader<'_>, place: (usize, usize)) -> Result<Option<Pooling>> {
+fn pooling_of(reader: &CorpusReader<'_>, place: (usize, usize)) -> Result<Option<Pooling>> {
     let CorpusReader { feature, inputs, ctx, .. } = reader;
-    let trainer = &feature.trainer().context("the feature's model trains no word vectors")?;
+    let trainer = &*feature.trainer().context("the feature's model trains no word vectors")?;
     let cut = |_: &str, fields: Fields<'_>| terms(&reader.segmenter, fields);
     let mut corpus = NumberedCorpus::read(reader, cut, &mut Report::new(&feature.name))?;
     let stands_there = |document: &DocumentPlace| (document.part, document.row) == place;
@@ -156,12 +161,40 @@ pub(super) fn pooling_of(reader: &CorpusReader<'_>, place: (usize, usize)) -> Re
     Ok(found)
 }
 
+/// The vintage that values a document, as a model of rows.
+pub(super) fn open(reader: &CorpusReader<'_>, place: (usize, usize)) -> Result<Option<Box<dyn TextRows>>> {
+    Ok(pooling_of(reader, place)?.map(|pooling| Box::new(pooling) as Box<dyn TextRows>))
+}
+
+impl TextRows for Pooling {
+    fn document_rows(&mut self, documents: &[ReadDocument], reader: &CorpusReader<'_>) -> Result<Vec<f32>> {
+        let row = |document: &ReadDocument| {
+            let terms = terms(&reader.segmenter, document.fields().unwrap_or_default()).concat();
+            let known = terms.iter().filter(|term| self.vectors().number(term).is_some()).count();
+            let mut row = self.row(&terms.iter().map(String::as_str).collect::<Vec<_>>());
+            row.push(known as f32);
+            row
+        };
+        Ok(documents.iter().flat_map(row).collect())
+    }
+
+    fn document_parts(&self, document: &ReadDocument, reader: &CorpusReader<'_>) -> Option<Vec<(String, Vec<f32>)>> {
+        let terms = terms(&reader.segmenter, document.fields()?).concat();
+        let parts = self.parts(&terms.iter().map(String::as_str).collect::<Vec<_>>())?;
+        let with_count = |(word, mut part): (&str, Vec<f32>)| {
+            part.push(terms.iter().filter(|term| *term == word).count() as f32);
+            (word.to_owned(), part)
+        };
+        Some(parts.into_iter().map(with_count).collect())
+    }
+}
+
 /// Trains vintage after vintage and gives the documents of each step, with its pooled vectors and the text that these were trained on, to
 /// `value`.
 fn walk(
     corpus: &NumberedCorpus,
     feature: &Feature,
-    trainer: &Trainer,
+    trainer: &dyn WordVectorTrainer,
     folder: &Path,
     ctx: &Ctx,
     mut value: impl FnMut(&[DocumentPlace], &Pooling, &WindowText) -> Result<()>,

@@ -6,13 +6,10 @@ use anyhow::Result;
 use memmap2::Mmap;
 
 use super::super::documents::{DocumentPlace, NumberedCorpus};
-use super::trainer::Trainer;
+use super::trainer::WordVectorTrainer;
 use inkstone_base::disk::{self, Scratch};
 use inkstone_base::job::Ctx;
-use inkstone_models::{
-    CooccurrenceParams, Corpus, DOCUMENT, Dictionary, END, PairCounter, PairWeighting, Pairs, PooledText, Training,
-    Word2vec, WordLimits, WordVectors, train_words,
-};
+use inkstone_models::{DOCUMENT, END, PooledText, Training, WordLimits, WordVectors};
 
 /// Stands for a word that is not kept.
 const LEFT_OUT: u32 = u32::MAX - 2;
@@ -21,13 +18,13 @@ const LEFT_OUT: u32 = u32::MAX - 2;
 const CHUNK: usize = 1024;
 
 /// A window's text.
-pub(super) struct WindowText {
+pub(in super::super) struct WindowText {
     /// Kept words, the most frequent first.
     pub(super) words: Vec<Box<str>>,
-    counts: Vec<u64>,
+    pub(super) counts: Vec<u64>,
     /// Occurrences of all words, those that are not kept included.
     tokens: u64,
-    documents: u64,
+    pub(super) documents: u64,
     /// The number of each word of the corpus among the kept ones.
     places: Vec<u32>,
     map: Option<Mmap>,
@@ -96,30 +93,8 @@ impl WindowText {
     }
 
     /// Vectors of the kept words.
-    pub(super) fn train(&self, trainer: &Trainer, folder: &Path, ctx: &Ctx) -> Result<WordVectors> {
-        let values = match trainer {
-            Trainer::Word2vec(params) => {
-                let WindowText { words, counts, documents, .. } = self;
-                let corpus = Corpus { words, counts, numbers: self.numbers(), documents: *documents };
-                let mut training = Word2vec::new(corpus, params, ctx.seed())?;
-                training.finish(None, ctx)?;
-                training.vectors()
-            }
-            Trainer::Glove(window, params) => {
-                let counting = CooccurrenceParams {
-                    window: *window,
-                    weighting: PairWeighting::Harmonic,
-                    ..CooccurrenceParams::default()
-                };
-                let counts = PairCounter::count(self.words.len(), self.sequences(), &counting, folder, ctx)?;
-                Pairs::new(&counts, params, folder, ctx)?.train(params, None, ctx)?.values
-            }
-            Trainer::FastText(params) => {
-                let words = self.words.iter().cloned().zip(self.counts.iter().copied()).collect();
-                let dictionary = Dictionary::new(words, Vec::new(), self.counts.iter().sum(), params)?;
-                train_words(dictionary, || self.sequences(), params, None, ctx)?.0.word_vectors()
-            }
-        };
+    pub(super) fn train(&self, trainer: &dyn WordVectorTrainer, folder: &Path, ctx: &Ctx) -> Result<WordVectors> {
+        let values = trainer.train(self, folder, ctx)?;
         WordVectors::new(self.words.clone(), self.counts.clone(), trainer.dim(), values, Training::default())
     }
 
@@ -128,11 +103,13 @@ impl WindowText {
         self.counts.iter().sum()
     }
 
-    fn numbers(&self) -> &[u32] {
+    /// Numbers of the kept words, `END` after each field and `DOCUMENT` after each document.
+    pub(super) fn numbers(&self) -> &[u32] {
         disk::numbers(self.map.as_ref())
     }
 
-    fn sequences(&self) -> impl Iterator<Item = &[u32]> {
+    /// The words of each field.
+    pub(super) fn sequences(&self) -> impl Iterator<Item = &[u32]> {
         self.numbers().split(|&number| number >= DOCUMENT).filter(|sequence| !sequence.is_empty())
     }
 }

@@ -1,0 +1,77 @@
+//! GloVe of a window.
+
+use std::path::Path;
+
+use anyhow::{Result, ensure};
+use serde::{Deserialize, Serialize};
+
+use super::trainer::WordVectorTrainer;
+use super::window::WindowText;
+use inkstone_base::job::Ctx;
+use inkstone_models::{CooccurrenceParams, GloveParams, PairCounter, PairWeighting, Pairs};
+
+/// GloVe of a window.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct WindowGlove {
+    /// Words from one of a pair to the other at the most. Default 15.
+    pub window: usize,
+    /// Values of a vector. Default 100.
+    pub dim: usize,
+    /// Passes over all pairs. Default 15.
+    pub epochs: usize,
+    /// Initial rate of learning. Default 0.05.
+    pub lr: f64,
+    /// The count from which pairs weigh alike. Default 10, for windows of some tens of MB.
+    pub x_max: f64,
+    /// Exponent of the weights below. Default 0.75.
+    pub alpha: f64,
+}
+
+impl Default for WindowGlove {
+    fn default() -> WindowGlove {
+        let GloveParams { dim, epochs, lr, alpha, .. } = GloveParams::default();
+        WindowGlove { window: 15, dim, epochs, lr, x_max: 10.0, alpha }
+    }
+}
+
+impl WindowGlove {
+    fn params(&self) -> GloveParams {
+        let WindowGlove { dim, epochs, lr, x_max, alpha, .. } = *self;
+        GloveParams { dim, epochs, lr, x_max, alpha }
+    }
+}
+
+impl WordVectorTrainer for WindowGlove {
+    fn name(&self) -> &'static str {
+        "glove"
+    }
+
+    fn check(&self) -> Result<()> {
+        ensure!((1..=1000).contains(&self.window), "--window is {}; it lies from 1 to 1000", self.window);
+        self.params().check()
+    }
+
+    fn dim(&self) -> usize {
+        self.dim
+    }
+
+    fn unit(&self) -> &'static str {
+        "pairs"
+    }
+
+    fn passes(&self) -> Option<u64> {
+        None
+    }
+
+    fn train(&self, text: &WindowText, folder: &Path, ctx: &Ctx) -> Result<Vec<f32>> {
+        let counting = CooccurrenceParams {
+            window: self.window,
+            weighting: PairWeighting::Harmonic,
+            ..CooccurrenceParams::default()
+        };
+        let counts = PairCounter::count(text.words.len(), text.sequences(), &counting, folder, ctx)?;
+        let params = &self.params();
+        Ok(Pairs::new(&counts, params, folder, ctx)?.train(params, None, ctx)?.values)
+    }
+}
