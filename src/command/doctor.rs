@@ -17,7 +17,7 @@ use inkstone_base::width::shown;
 use inkstone_onnx::RuntimeParams;
 use inkstone_onnx::runtime::{MEND, MEND_CUDA, Machine, PACKAGE_VERSION, install, program, runtime_folder};
 
-/// The command that exports a model of a hub to the ONNX format.
+/// The command that exports a model of a hub to the ONNX format, for families whose weights are not opened as they are.
 const EXPORT: &str = "pip install \"optimum[onnxruntime]\" && optimum-cli export onnx --model hfl/chinese-macbert-base --task \
                       feature-extraction models/macbert   (a classifier: --task text-classification)";
 
@@ -62,7 +62,7 @@ pub(super) fn run(args: &Doctor, global: &Global) -> ExitCode {
                 writeln!(out, "    {:<13} {}", "", shown(mend))?;
             }
         }
-        writeln!(out, "\nA model of your own, once:  {EXPORT}")?;
+        writeln!(out, "\nA model whose family needs an export, once:  {EXPORT}")?;
         Ok(ExitCode::from(u8::from(wanting(&findings))))
     })())
 }

@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, ensure};
 use walkdir::WalkDir;
 
+use super::architecture;
 use super::encoder::ENCODERS;
 use super::family::{Config, Family};
-use super::files::Files;
+use super::files::{Files, has_graphs};
 use super::graph::{Hidden, output};
 use super::header::Header;
 use super::heads;
@@ -155,7 +156,7 @@ pub fn models(base: &Path, features: &[(String, OnnxParams)], ctx: &Ctx) -> Resu
     Ok(listed)
 }
 
-/// The files .onnx of a project's folder and of the folders `model*` in it, in order.
+/// The graphs of a project's folder and of the folders `model*` in it, and weights that no graph lies beside, in order.
 fn files(base: &Path) -> Vec<PathBuf> {
     let walk = WalkDir::new(base).follow_links(true).max_depth(DEPTH).sort_by_file_name().into_iter();
     let looked_into = |entry: &walkdir::DirEntry| {
@@ -163,10 +164,20 @@ fn files(base: &Path) -> Vec<PathBuf> {
         entry.depth() != 1 || !entry.file_type().is_dir() || name.to_lowercase().starts_with("model")
     };
     let is_model = |entry: &walkdir::DirEntry| {
-        entry.file_type().is_file() && entry.path().extension().is_some_and(|end| end.eq_ignore_ascii_case("onnx"))
+        let path = entry.path();
+        entry.file_type().is_file()
+            && (path.extension().is_some_and(|end| end.eq_ignore_ascii_case("onnx")) || is_weights_alone(path))
     };
     let found = walk.filter_entry(looked_into).flatten().filter(is_model);
     found.take(MOST).map(walkdir::DirEntry::into_path).collect()
+}
+
+/// True for weights for which a graph is written, as their folder holds none.
+fn is_weights_alone(path: &Path) -> bool {
+    let folder = disk::folder_of(path);
+    architecture::is_weights(path)
+        && !has_graphs(folder)
+        && Config::read(folder).is_ok_and(|config| !config.model_type.is_empty())
 }
 
 type Known = BTreeMap<(PathBuf, bool), Result<Vocabulary, String>>;
@@ -176,7 +187,8 @@ fn describe(files: &Files, known: &mut Known) -> Result<Description> {
     let header = Header::read(&files.model)?;
     let of_graph = disk::folder_of(&files.model);
     let weights = |name: &PathBuf| std::fs::metadata(of_graph.join(name)).map_or(0, |meta| meta.len());
-    let bytes = header.beside.iter().map(weights).fold(std::fs::metadata(&files.model)?.len(), u64::saturating_add);
+    let beside = header.beside.iter().filter(|name| of_graph.join(name) != files.model);
+    let bytes = beside.map(weights).fold(std::fs::metadata(&files.model)?.len(), u64::saturating_add);
     let config = Config::read(&files.folder)?;
     let ports = |infos: &[super::TensorInfo]| infos.iter().map(super::TensorInfo::port).collect::<Vec<Port>>();
     let (inputs, outputs) = (ports(&header.inputs), ports(&header.outputs));

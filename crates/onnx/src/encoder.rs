@@ -7,6 +7,7 @@ use std::sync::mpsc::sync_channel;
 
 use anyhow::{Context, Result, ensure};
 
+use super::architecture::Wanted;
 use super::batch::{Batch, Shapes};
 use super::files::Files;
 use super::graph::{Role, memories};
@@ -53,7 +54,10 @@ impl Encoder {
         opening: &Opening<'_>,
     ) -> Result<Encoder> {
         params.check()?;
-        let files = Files::new(params, opening.base, &ENCODERS)?;
+        let mut files = Files::new(params, opening.base, &ENCODERS)?;
+        if params.output == Output::Surprise {
+            files.wanted = Wanted::Words;
+        }
         let shown = files.model.display();
         let published = match params.output {
             Output::Embedding => Published::read(&files.folder)?,

@@ -2,13 +2,15 @@
 //!
 //! Hubs publish graphs in the folder `onnx` below config.json and the tokenizer, in several forms: `model.onnx`, and the same in fewer bits
 //! (`model_fp16.onnx`, `model_quantized.onnx`, ...). Of a folder that holds several, `model.onnx` is read, else the most exact form, on
-//! every device: a device never changes which weights are read. A form is chosen by naming its file.
+//! every device: a device never changes which weights are read. A form is chosen by naming its file. For a folder with weights and no
+//! graph, the graph is written ([`architecture`]).
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail, ensure};
 
+use super::architecture::{self, Wanted};
 use super::header::Header;
 use super::params::OnnxParams;
 use super::published;
@@ -30,6 +32,8 @@ pub(crate) struct Files {
     pub tokenizer: PathBuf,
     /// Text is read in lower case, whatever the tokenizer does.
     pub lower_case: bool,
+    /// What a graph that is written for weights gives.
+    pub wanted: Wanted,
 }
 
 impl Files {
@@ -37,7 +41,10 @@ impl Files {
     pub(crate) fn new(params: &OnnxParams, base: &Path, names: &[&str]) -> Result<Files> {
         let model = base.join(&params.model);
         let file = match model.is_dir() {
-            true => Files::in_folder(&model, names)?,
+            true => match Files::in_folder(&model, names) {
+                Err(error) if !has_graphs(&model) => architecture::weights_in(&model)?.ok_or(error)?,
+                found => found?,
+            },
             false => {
                 let shown = model.display();
                 ensure!(model.exists(), "there is no model {shown}: name the folder of an export, or its file .onnx");
@@ -48,7 +55,7 @@ impl Files {
         let tokenizer =
             if params.tokenizer.as_os_str().is_empty() { folder.clone() } else { base.join(&params.tokenizer) };
         let lower_case = published::lower_case(&folder)?;
-        Ok(Files { model: file, folder, tokenizer, lower_case })
+        Ok(Files { model: file, folder, tokenizer, lower_case, wanted: Wanted::Vectors })
     }
 
     /// The name of the graph, from the folder of config.json where it lies below it.
@@ -66,6 +73,7 @@ impl Files {
         let weights = beside.into_iter().map(|name| (format!("weights {}", name.display()), of_graph.join(name)));
         let mut files: BTreeMap<String, PathBuf> = weights.collect();
         files.insert("graph".into(), self.model.clone());
+        let written = architecture::is_weights(&self.model).then_some(architecture::VERSION);
         if self.tokenizer.is_file() {
             files.insert("tokenizer".into(), self.tokenizer.clone());
         }
@@ -89,7 +97,8 @@ impl Files {
             }
         }
         let keys = files.into_iter().map(|(name, file)| Ok((name, disk::hash_file(&file)?)));
-        Ok(Key::of_json(&keys.collect::<Result<Vec<(String, Key)>>>()?))
+        let keys = keys.collect::<Result<Vec<(String, Key)>>>()?;
+        Ok(written.map_or_else(|| Key::of_json(&keys), |version| Key::of_json(&(&keys, version))))
     }
 
     /// The graph of a folder, or of the folder `onnx` in it: one of these names, the only one that there is, or the most exact form of
@@ -110,12 +119,19 @@ impl Files {
         }
         let (shown, names) = (folder.display(), names.join(" or "));
         if seen.is_empty() {
-            bail!("the folder {shown} holds no {names}, nor does a folder {GRAPHS} in it");
+            bail!(
+                "the folder {shown} holds no {names}, nor does a folder {GRAPHS} in it, and there is no model.safetensors"
+            );
         }
         seen.truncate(NAMED);
         let seen: Vec<String> = seen.iter().map(|file| file.display().to_string()).collect();
         bail!("the folder {shown} holds no {names}; name the file to be read, one of {}", seen.join(", "))
     }
+}
+
+/// True if there is a graph in a folder, or in the folder `onnx` in it.
+pub(crate) fn has_graphs(folder: &Path) -> bool {
+    [folder.to_owned(), folder.join(GRAPHS)].iter().any(|folder| !graphs_in(folder).is_empty())
 }
 
 /// The files .onnx of a folder, by name.

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
 
+use super::architecture::Wanted;
 use super::decode::{FoundText, NextToken, SearchParams, search};
 use super::encoder::ENCODERS;
 use super::files::Files;
@@ -58,7 +59,7 @@ impl Generator {
         search: SearchParams,
         opening: &Opening<'_>,
     ) -> Result<Generator> {
-        let files = Files::new(params, opening.base, &ENCODERS)?;
+        let files = Files { wanted: Wanted::Words, ..Files::new(params, opening.base, &ENCODERS)? };
         let model = Model::open(&files, &|| Ok(WordCutter::Spaces), opening)?;
         let decoder = match output(model.session.outputs(), &["logits"], 3) {
             Some(_) => None,

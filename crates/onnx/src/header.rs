@@ -5,11 +5,12 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Cursor, Read, Seek};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
 
+use super::architecture::{self, Wanted};
 use super::session::{Element, Port};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,9 +76,19 @@ pub struct Header {
 }
 
 impl Header {
+    /// Reads the header of a graph's file; for a file of weights that of the graph that is written for them.
     pub fn read(path: &Path) -> Result<Header> {
+        if architecture::is_weights(path) {
+            let graph = architecture::graph(path, Wanted::All)?;
+            let end = graph.len() as u64;
+            return Header::parse(path, Box::new(Cursor::new(graph)), end);
+        }
         let file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
         let end = file.metadata().with_context(|| format!("cannot look at {}", path.display()))?.len();
+        Header::parse(path, Box::new(file), end)
+    }
+
+    fn parse(path: &Path, file: Box<dyn ReadSeek>, end: u64) -> Result<Header> {
         let mut header = Header::default();
         let mut skim = Skim { reader: BufReader::new(file), at: 0 };
         header.model(&mut skim, end).with_context(|| {
@@ -329,9 +340,14 @@ const DEEPEST: usize = 32;
 /// Longest name that is read.
 const LONGEST: u64 = 1 << 16;
 
+/// A file, or bytes in memory.
+trait ReadSeek: Read + Seek {}
+
+impl<T: Read + Seek> ReadSeek for T {}
+
 /// A file of protocol buffers, read from front to back.
 struct Skim {
-    reader: BufReader<File>,
+    reader: BufReader<Box<dyn ReadSeek>>,
     at: u64,
 }
 

@@ -8,6 +8,7 @@
 //! | `windows.rs`, `batch.rs` | texts to windows of tokens, windows to batches within a budget |
 //! | `pooling.rs`, `task.rs`, `heads.rs` | vectors of tokens to a vector; logits to probabilities, entities, surprise |
 //! | `files.rs` | the files of a model, in every layout that is published |
+//! | `architecture/` | graphs written for folders that hold weights in safetensors and no graph |
 //! | `published.rs`, `layer.rs` | what a folder of sentence-transformers says of its vectors; layers behind the pooling |
 //! | `settled.rs` | settings and what the folder says, as they are used |
 //! | `model.rs` | a graph with its tokenizer |
@@ -38,6 +39,7 @@
 //!
 //! The crate `ort` is used nowhere else.
 
+mod architecture;
 mod batch;
 mod decode;
 mod describe;

@@ -3,6 +3,7 @@
 use anyhow::{Context, Result, bail, ensure};
 use serde::Serialize;
 
+use super::architecture::Wanted;
 use super::encoder::ENCODERS;
 use super::files::Files;
 use super::graph::output;
@@ -34,7 +35,8 @@ pub struct Guess {
 impl MaskedModel {
     /// Opens a model that gives logits over its vocabulary.
     pub fn open(params: &OnnxParams, opening: &Opening<'_>) -> Result<MaskedModel> {
-        let model = Model::open(&Files::new(params, opening.base, &ENCODERS)?, &|| Ok(WordCutter::Spaces), opening)?;
+        let files = Files { wanted: Wanted::Words, ..Files::new(params, opening.base, &ENCODERS)? };
+        let model = Model::open(&files, &|| Ok(WordCutter::Spaces), opening)?;
         let logits = output(model.session.outputs(), &LOGITS, 3);
         let logits = logits.with_context(|| {
             no_output(&model.session, "logits [documents, tokens, vocabulary] of a masked language model")

@@ -19,10 +19,14 @@ use ort::session::{RunOptions, SessionOutputs};
 use ort::value::{DynValue, Tensor, TensorElementType, ValueType};
 use serde::Serialize;
 
+use super::architecture::{self, Wanted};
 use super::runtime::{Device, Placement, Runtime, cuda_lacks};
 use super::settled::Settled;
+use inkstone_base::disk;
 use inkstone_base::job::Ctx;
 
+/// The setting of ONNX Runtime for the folder of weights of a graph that is in memory.
+const WEIGHTS_FOLDER: &str = "session.model_external_initializers_file_folder_path";
 /// Time for which a run may go on after it was cancelled.
 const WATCH: Duration = Duration::from_millis(50);
 
@@ -134,9 +138,22 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    /// Opens a model file on a device; `threads` work within an operator.
+    /// Opens a graph's file on a device; `threads` work within an operator.
     pub(crate) fn open(path: &Path, runtime: &'static Runtime, device: Device, threads: usize) -> Result<Session> {
+        Session::open_for(path, Wanted::Vectors, runtime, device, threads)
+    }
+
+    /// Opens a graph's file, or weights, for which a graph with the outputs that are wanted is written.
+    pub(crate) fn open_for(
+        path: &Path,
+        wanted: Wanted,
+        runtime: &'static Runtime,
+        device: Device,
+        threads: usize,
+    ) -> Result<Session> {
         ensure!(path.is_file(), "there is no file {}", path.display());
+        let written = if architecture::is_weights(path) { Some(architecture::graph(path, wanted)?) } else { None };
+        let build = |cuda, why| Session::build(path, written.as_deref(), runtime, cuda, threads, why);
         let (number, why) = match device {
             Device::Cpu => (None, None),
             Device::Cuda(number) => {
@@ -155,11 +172,11 @@ impl Session {
             },
         };
         match number {
-            None => Session::build(path, runtime, None, threads, why),
-            Some(number) => match Session::build(path, runtime, Some(number), threads, None) {
+            None => build(None, why),
+            Some(number) => match build(Some(number), None) {
                 Err(error) if device == Device::Auto => {
                     let why = format!("cuda:{number} refused the model: {}", short(&error));
-                    Session::build(path, runtime, None, threads, Some(why))
+                    build(None, Some(why))
                 }
                 built => built,
             },
@@ -168,6 +185,7 @@ impl Session {
 
     fn build(
         path: &Path,
+        written: Option<&[u8]>,
         runtime: &'static Runtime,
         cuda: Option<u32>,
         threads: usize,
@@ -176,7 +194,14 @@ impl Session {
         // The log of a session's creation is read for the placements, so sessions are made one at a time.
         let _one = runtime.one_session();
         runtime.log().take();
-        let committed = builder(runtime, cuda, threads).and_then(|mut builder| builder.commit_from_file(path));
+        let committed = builder(runtime, cuda, threads).and_then(|mut builder| match written {
+            None => builder.commit_from_file(path),
+            // The graph names files of weights, which lie in the folder of the model.
+            Some(graph) => {
+                let folder = disk::folder_of(path).display().to_string();
+                builder.with_config_entry(WEIGHTS_FOLDER, folder)?.commit_from_memory(graph)
+            }
+        });
         let messages = runtime.log().take();
         let inner = committed.map_err(|error| unreadable(path, &error.to_string()))?;
         let placement = Placement::new(messages.iter().map(String::as_str));

@@ -1,0 +1,139 @@
+//! Graphs of known architectures, written natively for folders that hold weights (`model.safetensors`) and no graph.
+//!
+//! The graph names the weights where they lie, and ONNX Runtime reads them from there: nothing is converted, copied or kept, and no
+//! Python runs. The architectures follow the classes of transformers (`transformers/models/*/modeling_*.py`).
+
+mod attention;
+mod bert;
+mod decoder;
+mod graph;
+mod modernbert;
+pub(crate) mod proto;
+mod settings;
+#[cfg(test)]
+mod tests;
+mod weights;
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+
+use self::graph::{Axis, GraphWriter, Value};
+use self::settings::Settings;
+use self::weights::Weights;
+use super::published;
+use inkstone_base::disk;
+
+/// Files of weights: one, or an index of several.
+const WEIGHTS: [&str; 2] = ["model.safetensors", "model.safetensors.index.json"];
+/// Weights as a program for Python's pickle.
+const PICKLE: &str = "pytorch_model.bin";
+
+/// Changes where a graph gives other numbers for the same weights.
+pub(crate) const VERSION: u32 = 1;
+
+/// Outputs of a graph. Logits over a vocabulary cost as much as many layers, so they are left out where vectors are wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    /// Vectors of tokens, and the scores of a classification head.
+    Vectors,
+    /// Logits over the vocabulary.
+    Words,
+    /// All, to be described.
+    All,
+}
+
+impl Wanted {
+    fn vectors(self) -> bool {
+        self != Wanted::Words
+    }
+
+    fn words(self) -> bool {
+        self != Wanted::Vectors
+    }
+}
+
+/// True for a file that holds weights, or an index of such files.
+pub(crate) fn is_weights(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| WEIGHTS.iter().any(|weights| name == *weights))
+}
+
+/// The weights of a folder whose config.json names an architecture; none where it has neither.
+pub(crate) fn weights_in(folder: &Path) -> Result<Option<PathBuf>> {
+    let found = WEIGHTS.iter().map(|name| folder.join(name)).find(|file| file.is_file());
+    let pickled = folder.join(PICKLE);
+    if found.is_none() && pickled.is_file() {
+        bail!(
+            "{} holds weights as a Python program (pickle), which could run anything and is not opened. Write them as safetensors where \
+             you trust the file: python3 -c \"from transformers import AutoModel; \
+             AutoModel.from_pretrained('FOLDER').save_pretrained('FOLDER', safe_serialization=True)\"",
+            pickled.display()
+        );
+    }
+    Ok(found)
+}
+
+/// The graph for a file of weights: a model in the format of ONNX that names that file.
+pub(crate) fn graph(path: &Path, wanted: Wanted) -> Result<Vec<u8>> {
+    let folder = disk::folder_of(path);
+    let settings = Settings::read(folder)?;
+    let weights = Weights::read(path)?;
+    let family = settings.text("model_type").with_context(|| {
+        format!("{} has no model_type, so the architecture of {} is not known", settings.file(), path.display())
+    })?;
+    let mut graph = GraphWriter::new(&weights);
+    // The head of a language model is of no use to one that gives vectors of texts.
+    let wanted = if published::is_published(folder) && wanted == Wanted::All { Wanted::Vectors } else { wanted };
+    let write = match family {
+        "bert" | "roberta" | "xlm-roberta" | "camembert" | "ernie" | "electra" | "albert" | "distilbert" => bert::write,
+        "gpt2" => decoder::write_gpt2,
+        "qwen2" | "qwen3" => decoder::write_qwen,
+        "modernbert" => modernbert::write,
+        _ => bail!(
+            "{} is of the family {family:?}, for which no graph is written here (bert, roberta, xlm-roberta, camembert, ernie, electra, \
+             albert, distilbert, gpt2, qwen2, qwen3, modernbert are). Export it: optimum-cli export onnx --model {} FOLDER",
+            path.display(),
+            folder.display()
+        ),
+    };
+    write(&mut graph, &weights, &settings, wanted)
+        .with_context(|| format!("no graph is written for {}", path.display()))?;
+    Ok(graph.finish())
+}
+
+/// What stands before the names of the body's weights: nothing where the body was saved alone.
+fn body<'p>(weights: &Weights, prefix: &'p str) -> &'p str {
+    if weights.any_begins(prefix) { prefix } else { "" }
+}
+
+/// Gives out the vectors of the tokens after each layer, from the embeddings on, `[batch, sequence, hidden]`.
+fn give_layers(graph: &mut GraphWriter<'_>, layers: &[Value], hidden: usize) {
+    for (number, layer) in layers.iter().enumerate() {
+        let shape = [Axis::Named("batch"), Axis::Named("sequence"), Axis::Size(hidden)];
+        graph.output(&format!("hidden_states.{number}"), *layer, &shape);
+    }
+}
+
+/// Gives out logits of texts `[batch, classes]`.
+fn give_classes(graph: &mut GraphWriter<'_>, logits: Value, classes: usize) {
+    graph.output("logits", logits, &[Axis::Named("batch"), Axis::Size(classes)]);
+}
+
+/// Gives out logits of tokens `[batch, sequence, size]`.
+fn give_logits(graph: &mut GraphWriter<'_>, logits: Value, size: usize) {
+    graph.output("logits", logits, &[Axis::Named("batch"), Axis::Named("sequence"), Axis::Size(size)]);
+}
+
+/// The vector of the first token, `[batch, hidden]`.
+fn first_token(graph: &mut GraphWriter<'_>, x: Value) -> Value {
+    let zero = graph.int(0);
+    graph.gather(x, zero, 1)
+}
+
+/// Logits over the vocabulary by a decoder that has weights of its own, or the vectors of the tokens where it shares them.
+fn words(graph: &mut GraphWriter<'_>, x: Value, own: &str, shared: &str, [width, size]: [usize; 2]) -> Result<Value> {
+    let name = if graph.has(own) { own } else { shared };
+    let weights = graph.weight(name, &[size, width])?;
+    let weights = graph.transpose(weights, &[1, 0]);
+    Ok(graph.matmul(x, weights))
+}

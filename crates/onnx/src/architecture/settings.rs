@@ -1,0 +1,73 @@
+//! What config.json says of an architecture.
+
+use anyhow::{Context, Result, ensure};
+use serde_json::{Map, Value};
+
+pub(super) struct Settings {
+    settings: Map<String, Value>,
+    file: String,
+}
+
+impl Settings {
+    pub(super) fn read(folder: &std::path::Path) -> Result<Settings> {
+        let path = folder.join("config.json");
+        let file = path.display().to_string();
+        let bytes = std::fs::read(&path).with_context(|| {
+            format!("cannot read {file}, which says of what architecture the weights are: fetch the whole folder")
+        })?;
+        let settings = serde_json::from_slice(&bytes).with_context(|| format!("{file} is not JSON with settings"))?;
+        Ok(Settings { settings, file })
+    }
+
+    pub(super) fn file(&self) -> &str {
+        &self.file
+    }
+
+    pub(super) fn get(&self, name: &str) -> Option<&Value> {
+        self.settings.get(name).filter(|value| !value.is_null())
+    }
+
+    pub(super) fn text(&self, name: &str) -> Option<&str> {
+        self.get(name).and_then(Value::as_str)
+    }
+
+    /// A size of at least 1.
+    pub(super) fn size(&self, name: &str) -> Result<usize> {
+        let value = self.get(name).with_context(|| format!("{} has no {name}: fetch the model again", self.file))?;
+        let size = value.as_u64().filter(|size| (1..=1 << 24).contains(size));
+        let size = size.with_context(|| format!("{} has {name} = {value}, which is no size", self.file))?;
+        Ok(size as usize)
+    }
+
+    pub(super) fn size_or(&self, name: &str, other: usize) -> Result<usize> {
+        if self.get(name).is_some() { self.size(name) } else { Ok(other) }
+    }
+
+    pub(super) fn number(&self, name: &str) -> Option<f64> {
+        self.get(name).and_then(Value::as_f64)
+    }
+
+    pub(super) fn flag(&self, name: &str) -> bool {
+        self.get(name).and_then(Value::as_bool).unwrap_or(false)
+    }
+
+    /// Refuses a setting that has another value than this one.
+    pub(super) fn only(&self, name: &str, value: &str) -> Result<()> {
+        let found = self.text(name).unwrap_or(value);
+        ensure!(found == value, "{} has {name} = {found:?}, and only {value:?} is known here", self.file);
+        Ok(())
+    }
+
+    /// Classes of a head.
+    pub(super) fn labels(&self) -> Result<usize> {
+        match self.get("id2label").and_then(Value::as_object) {
+            Some(labels) => Ok(labels.len()),
+            None => self.size_or("num_labels", 2),
+        }
+    }
+
+    /// The class of transformers that the weights are for, as `BertModel`; empty where the file does not say.
+    pub(super) fn class(&self) -> &str {
+        self.get("architectures").and_then(|all| all.get(0)).and_then(Value::as_str).unwrap_or_default()
+    }
+}

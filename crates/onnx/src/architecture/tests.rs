@@ -1,0 +1,214 @@
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value as Json;
+
+use super::super::describe::{Head, models};
+use super::super::graph::{Role, roles};
+use super::super::runtime::Device;
+use super::super::session::{Feed, Session};
+use super::super::testing::{has_library, opening};
+use super::super::{OnnxParams, header::Header};
+use super::*;
+use inkstone_base::job::Ctx;
+
+fn folder(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/reference/architectures").join(name)
+}
+
+fn weights_of(name: &str) -> PathBuf {
+    folder(name).join("model.safetensors")
+}
+
+/// A copy of a model whose config.json has other settings.
+fn with(name: &str, settings: &[(&str, Json)]) -> tempfile::TempDir {
+    let copy = tempfile::tempdir().unwrap();
+    fs::copy(weights_of(name), copy.path().join("model.safetensors")).unwrap();
+    let text = fs::read(folder(name).join("config.json")).unwrap();
+    let mut config: Json = serde_json::from_slice(&text).unwrap();
+    for (setting, value) in settings {
+        config[setting] = value.clone();
+    }
+    fs::write(copy.path().join("config.json"), config.to_string()).unwrap();
+    copy
+}
+
+fn refusal(folder: &Path) -> String {
+    format!("{:#}", graph(&folder.join("model.safetensors"), Wanted::Vectors).unwrap_err())
+}
+
+#[test]
+fn every_architecture_gives_what_transformers_gives() {
+    if !has_library() {
+        return;
+    }
+    let expected: Json = serde_json::from_slice(&fs::read(folder("expected.json")).unwrap()).unwrap();
+    let tokens: Vec<Vec<i64>> = serde_json::from_value(expected["tokens"].clone()).unwrap();
+    let pad = expected["pad"].as_i64().unwrap();
+    let width = tokens.iter().map(Vec::len).max().unwrap();
+    let shape = || vec![tokens.len(), width];
+    let filled = |fill: i64, value: &dyn Fn(usize, i64) -> i64| -> Vec<i64> {
+        let row = |row: &Vec<i64>| -> Vec<i64> {
+            let mut values: Vec<i64> = row.iter().enumerate().map(|(place, id)| value(place, *id)).collect();
+            values.resize(width, fill);
+            values
+        };
+        tokens.iter().flat_map(row).collect()
+    };
+    let ctx = Ctx::new(1, 1).unwrap();
+    let mut worst: f64 = 0.0;
+    for (name, wanted) in expected["models"].as_object().unwrap() {
+        let path = weights_of(name);
+        let mut session = Session::open_for(&path, Wanted::All, opening().runtime, Device::Cpu, 1).unwrap();
+        let feeds = roles(&path, session.inputs()).unwrap().into_iter().map(|role| {
+            let values = match role {
+                Role::Ids => filled(pad, &|_, id| id),
+                Role::Mask => filled(0, &|_, _| 1),
+                Role::Types | Role::Tasks => filled(0, &|_, _| 0),
+                Role::Positions => filled(0, &|place, _| place as i64),
+                role => panic!("{name}: {role:?}"),
+            };
+            Feed::Integers(shape(), values)
+        });
+        let feeds = feeds.collect();
+        let layers: Vec<Vec<f64>> = serde_json::from_value(wanted["layers"].clone()).unwrap();
+        let mut outputs: Vec<String> = (0..layers.len()).map(|layer| format!("hidden_states.{layer}")).collect();
+        let mut numbers = layers;
+        if let Some(logits) = wanted.get("logits") {
+            outputs.push("logits".into());
+            numbers.push(serde_json::from_value(logits.clone()).unwrap());
+        }
+        let asked: Vec<&str> = outputs.iter().map(String::as_str).collect();
+        let found = session.run(feeds, &asked, &ctx, |given| {
+            asked.iter().map(|output| Ok(given.get(output)?.kept())).collect::<anyhow::Result<Vec<_>>>()
+        });
+        for ((output, given), numbers) in outputs.iter().zip(found.unwrap()).zip(numbers) {
+            let values: Vec<f64> = match given.shape[..] {
+                [_, _, size] => {
+                    let rows = given.values.chunks(width * size).zip(&tokens);
+                    rows.flat_map(|(row, tokens)| row[..tokens.len() * size].iter().map(|v| f64::from(*v))).collect()
+                }
+                _ => given.values.iter().map(|value| f64::from(*value)).collect(),
+            };
+            assert_eq!(values.len(), numbers.len(), "{name}: {output}");
+            for (value, number) in values.iter().zip(&numbers) {
+                let difference = (value - number).abs() / number.abs().max(1.0);
+                assert!(difference < 1e-5, "{name}: {output} has {value}, and transformers {number}");
+                worst = worst.max(difference);
+            }
+        }
+    }
+    assert!(worst > 0.0, "the numbers are those of another program");
+}
+
+#[test]
+fn a_folder_of_weights_is_described_as_a_graph_is() {
+    let header = Header::read(&weights_of("bert-masked")).unwrap();
+    let names = |ports: &[super::super::TensorInfo]| ports.iter().map(|port| port.name.clone()).collect::<Vec<_>>();
+    assert_eq!(names(&header.inputs), ["input_ids", "attention_mask", "token_type_ids"]);
+    assert_eq!(names(&header.outputs), ["hidden_states.0", "hidden_states.1", "hidden_states.2", "logits"]);
+    assert_eq!(Header::read(&weights_of("bert-half")).unwrap().precision(), "fp16");
+    let base = tempfile::tempdir().unwrap();
+    let put = |name: &str| {
+        let to = base.path().join("models").join(name);
+        fs::create_dir_all(to.join("2_Dense")).unwrap();
+        for file in ["config.json", "model.safetensors"] {
+            fs::copy(folder(name).join(file), to.join(file)).unwrap();
+        }
+        fs::copy(weights_of("bert"), to.join("2_Dense/model.safetensors")).unwrap();
+    };
+    put("gpt2");
+    put("bert-classifier");
+    let listed = models(base.path(), &[], &Ctx::new(1, 1).unwrap()).unwrap();
+    let shown: Vec<&str> = listed.iter().map(|listed| listed.shown.as_str()).collect();
+    assert_eq!(shown, ["models/bert-classifier/model.safetensors", "models/gpt2/model.safetensors"]);
+    let heads = |listed: &super::super::Listed| listed.found.as_ref().unwrap().heads.clone();
+    let vectors = Head::Vectors { size: Some(8), layers: 3 };
+    assert_eq!(heads(&listed[0]), [vectors.clone(), Head::Classes(Some(3))]);
+    assert_eq!(heads(&listed[1]), [vectors, Head::Next]);
+    let length = fs::metadata(weights_of("gpt2")).unwrap().len();
+    assert_eq!(listed[1].found.as_ref().unwrap().bytes, length);
+}
+
+#[test]
+fn the_head_for_words_is_left_out_where_vectors_are_wanted() {
+    let outputs = |name: &str, wanted: Wanted| {
+        let graph = graph(&weights_of(name), wanted).unwrap();
+        let text = String::from_utf8_lossy(&graph).into_owned();
+        (text.contains("hidden_states."), text.contains("logits"))
+    };
+    assert_eq!(outputs("bert-masked", Wanted::Vectors), (true, false));
+    assert_eq!(outputs("bert-masked", Wanted::Words), (false, true));
+    assert_eq!(outputs("bert-classifier", Wanted::Vectors), (true, true));
+    let error = format!("{:#}", graph(&weights_of("bert"), Wanted::Words).unwrap_err());
+    assert!(error.contains("ForMaskedLM"), "{error}");
+}
+
+#[test]
+fn the_key_is_of_weights_and_settings() {
+    let copy = with("bert", &[]);
+    fs::write(copy.path().join("tokenizer.json"), "{}").unwrap();
+    let params = OnnxParams { model: copy.path().to_owned(), ..OnnxParams::default() };
+    let key = || params.files_key(Path::new("")).unwrap();
+    let first = key();
+    assert_eq!(key(), first);
+    fs::copy(weights_of("ernie"), copy.path().join("other.safetensors")).unwrap();
+    assert_eq!(key(), first, "a file that is not read");
+    let file = copy.path().join("model.safetensors");
+    let mut bytes = fs::read(&file).unwrap();
+    *bytes.last_mut().unwrap() ^= 1;
+    fs::write(&file, bytes).unwrap();
+    assert_ne!(key(), first);
+}
+
+#[test]
+fn weights_that_cannot_be_read_are_refused_with_the_way_out() {
+    for (name, setting, value, words) in [
+        ("bert", "model_type", "big_bird".into(), &["\"big_bird\"", "optimum-cli export onnx"][..]),
+        ("bert", "model_type", Json::Null, &["no model_type"]),
+        ("bert", "hidden_size", Json::from(16), &["[24, 8]", "[24, 16]", "another model"]),
+        ("bert", "num_attention_heads", Json::from(3), &["3 heads", "8 values"]),
+        ("bert", "num_hidden_layers", Json::from(3), &["no weights encoder.layer.2.", "config.json of another model"]),
+        ("bert", "hidden_act", "mish".into(), &["\"mish\""]),
+        ("bert", "position_embedding_type", "relative_key".into(), &["position_embedding_type", "relative_key"]),
+        ("bert", "intermediate_size", Json::from(-1), &["intermediate_size = -1"]),
+        ("qwen3", "rope_parameters", serde_json::json!({"rope_type": "yarn"}), &["\"yarn\""]),
+        ("qwen2", "use_sliding_window", true.into(), &["use_sliding_window"]),
+    ] {
+        let error = refusal(with(name, &[(setting, value)]).path());
+        assert!(words.iter().all(|word| error.contains(word)), "{setting}: {error}");
+    }
+    let copy = with("bert", &[]);
+    let file = copy.path().join("model.safetensors");
+    let bytes = fs::read(&file).unwrap();
+    for cut in [4, 100, bytes.len() - 1] {
+        fs::write(&file, &bytes[..cut]).unwrap();
+        let error = refusal(copy.path());
+        assert!(error.contains("no file of safetensors, or a damaged one"), "{cut}: {error}");
+    }
+    fs::remove_file(copy.path().join("config.json")).unwrap();
+    fs::write(&file, &bytes).unwrap();
+    assert!(refusal(copy.path()).contains("config.json"));
+    fs::rename(&file, copy.path().join("pytorch_model.bin")).unwrap();
+    let params = OnnxParams { model: copy.path().to_owned(), ..OnnxParams::default() };
+    let error = format!("{:#}", params.files_key(Path::new("")).unwrap_err());
+    assert!(error.contains("pickle") && error.contains("safe_serialization"), "{error}");
+}
+
+#[test]
+fn weights_in_several_files_are_read_by_their_index() {
+    let copy = with("bert", &[]);
+    fs::rename(copy.path().join("model.safetensors"), copy.path().join("model-00001-of-00001.safetensors")).unwrap();
+    let index = copy.path().join("model.safetensors.index.json");
+    let write = |file: &str| {
+        let map = serde_json::json!({"weight_map": {"embeddings.word_embeddings.weight": file}});
+        fs::write(&index, map.to_string()).unwrap();
+    };
+    write("model-00001-of-00001.safetensors");
+    assert_eq!(weights_in(copy.path()).unwrap(), Some(index.clone()));
+    let beside = Header::read(&index).unwrap().beside;
+    assert_eq!(beside.into_iter().collect::<Vec<_>>(), [Path::new("model-00001-of-00001.safetensors")]);
+    write("../model-00001-of-00001.safetensors");
+    let error = format!("{:#}", graph(&index, Wanted::Vectors).unwrap_err());
+    assert!(error.contains("another folder"), "{error}");
+}

@@ -1,0 +1,136 @@
+//! Weights in safetensors: names, types and places, without the numbers themselves, which ONNX Runtime reads where they lie.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use anyhow::{Context, Result, bail, ensure};
+use safetensors::Dtype;
+use safetensors::tensor::Metadata;
+use serde::Deserialize;
+
+use inkstone_base::disk;
+
+/// Longest header of a file, as the safetensors library has it.
+const LONGEST: u64 = 100_000_000;
+
+/// A tensor in a file.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Tensor {
+    /// The file, within the folder of the model.
+    pub file: String,
+    /// `TensorProto.DataType` of ONNX.
+    pub data_type: i64,
+    pub shape: Vec<usize>,
+    /// Bytes from the beginning of the file.
+    pub offset: u64,
+    pub length: u64,
+}
+
+/// The weights of a model by name.
+pub(super) struct Weights {
+    tensors: BTreeMap<String, Tensor>,
+    shown: String,
+}
+
+/// `model.safetensors.index.json`: which file holds a tensor.
+#[derive(Deserialize)]
+struct Index {
+    weight_map: BTreeMap<String, String>,
+}
+
+impl Weights {
+    /// Reads the headers of a file, or of all files that an index names.
+    pub(super) fn read(path: &Path) -> Result<Weights> {
+        let shown = path.display().to_string();
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        if !name.ends_with(".json") {
+            return Ok(Weights { tensors: header(path, &name)?, shown });
+        }
+        let text = std::fs::read(path).with_context(|| format!("cannot read {shown}"))?;
+        let index: Index = serde_json::from_slice(&text)
+            .with_context(|| format!("{shown} is not an index of safetensors: it has no weight_map"))?;
+        let mut tensors = BTreeMap::new();
+        for file in index.weight_map.values().collect::<BTreeSet<_>>() {
+            let plain = Path::new(file).file_name().is_some_and(|name| name == file.as_str());
+            ensure!(plain, "{shown} names the file {file:?}, which lies in another folder; fetch the model again");
+            tensors.extend(header(&disk::folder_of(path).join(file), file)?);
+        }
+        Ok(Weights { tensors, shown })
+    }
+
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.tensors.contains_key(name)
+    }
+
+    pub(super) fn any_begins(&self, prefix: &str) -> bool {
+        self.tensors.range(prefix.to_owned()..).next().is_some_and(|(name, _)| name.starts_with(prefix))
+    }
+
+    pub(super) fn get(&self, name: &str) -> Result<&Tensor> {
+        let Some(tensor) = self.tensors.get(name) else {
+            let some: Vec<&str> = self.tensors.keys().take(4).map(String::as_str).collect();
+            bail!(
+                "{} has no weights {name}, which its architecture needs; it has {} ...; is config.json of another model?",
+                self.shown,
+                some.join(", ")
+            );
+        };
+        Ok(tensor)
+    }
+
+    /// The weights of a name, which must have this shape.
+    pub(super) fn shaped(&self, name: &str, shape: &[usize]) -> Result<&Tensor> {
+        let tensor = self.get(name)?;
+        ensure!(
+            tensor.shape == shape,
+            "{} has {name} with the shape {:?}, and config.json says {shape:?}; is it of another model?",
+            self.shown,
+            tensor.shape
+        );
+        Ok(tensor)
+    }
+}
+
+/// The tensors of a file.
+fn header(path: &Path, file: &str) -> Result<BTreeMap<String, Tensor>> {
+    let damaged = || format!("{} is no file of safetensors, or a damaged one: fetch it again", path.display());
+    let mut reader = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
+    let bytes = reader.metadata()?.len();
+    let mut length = [0; 8];
+    reader.read_exact(&mut length).with_context(damaged)?;
+    let length = u64::from_le_bytes(length);
+    ensure!(length <= LONGEST && length <= bytes - 8, damaged());
+    let mut text = vec![0; length as usize];
+    reader.read_exact(&mut text).with_context(damaged)?;
+    let metadata: Metadata = serde_json::from_slice(&text).with_context(damaged)?;
+    let begin = 8 + length;
+    ensure!(
+        begin + metadata.data_len() as u64 == bytes,
+        "{}: its header speaks of {} bytes, and {bytes} are there",
+        damaged(),
+        begin + metadata.data_len() as u64
+    );
+    let mut tensors = BTreeMap::new();
+    for (name, info) in metadata.tensors() {
+        let data_type = match info.dtype {
+            Dtype::F32 => 1,
+            Dtype::F16 => 10,
+            Dtype::BF16 => 16,
+            Dtype::F64 => 11,
+            // Such as the numbers of places, which some files keep.
+            _ => continue,
+        };
+        let (from, to) = info.data_offsets;
+        let tensor = Tensor {
+            file: file.to_owned(),
+            data_type,
+            shape: info.shape.clone(),
+            offset: begin + from as u64,
+            length: (to - from) as u64,
+        };
+        tensors.insert(name, tensor);
+    }
+    Ok(tensors)
+}
