@@ -1,33 +1,52 @@
-"""Fails if a package has other features where one crate is tested, or the program is built, than where the whole workspace is tested.
+"""Fails if a package is built anew where one crate is tested, or the program is built, after the whole workspace was tested.
 
-Cargo would then build the package twice, and all packages that depend on it. Way out: list the missing features in crates/testing/Cargo.toml
-(packages of tests and build scripts), or in Cargo.toml (packages of the program).
+Cargo builds a package once for each choice of features, and then all packages that depend on it. Way out: list the missing features in
+crates/testing/Cargo.toml (packages of tests and build scripts), or in Cargo.toml (packages of the program).
 """
 
+import json
 import os
 import subprocess
 import sys
 
 
-def features(*selection):
-    """Feature lists of every package from a registry, by package."""
-    command = ["cargo", "tree", "--locked", "--prefix", "none", "--no-dedupe", "--format", "{p}|{f}", *selection]
-    packages = {}
-    for line in subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines():
-        package, separator, found = line.removesuffix(" (*)").partition("|")
-        if separator and "(/" not in package:
-            packages.setdefault(package.removesuffix(" (proc-macro)"), set()).add(found)
-    return packages
+def units(*command):
+    """What cargo would build of packages from a registry: from each unit, with all that it depends on, to its name and features."""
+    # The list of units is for tools; cargo of a stable release gives it under this name alone.
+    environment = os.environ | {"RUSTC_BOOTSTRAP": "1"}
+    command = ["cargo", *command, "--locked", "--unit-graph", "-Z", "unstable-options"]
+    output = subprocess.run(command, check=True, capture_output=True, text=True, env=environment).stdout
+    graph = json.loads(output)["units"]
+    keys = {}
+
+    def key(at):
+        if at not in keys:
+            unit = graph[at]
+            needs = sorted(key(need["index"]) for need in unit["dependencies"])
+            own = [unit[name] for name in ("pkg_id", "mode", "platform", "features")]
+            profile = unit["profile"] | {"name": None}
+            keys[at] = json.dumps([own, profile, unit["target"]["kind"], hash(tuple(needs))])
+        return keys[at]
+
+    found = {}
+    for at, unit in enumerate(graph):
+        if unit["pkg_id"].startswith("registry+"):
+            needs = [key(need["index"]) for need in unit["dependencies"]]
+            found[key(at)] = (unit["pkg_id"].rpartition("#")[2], unit["features"], needs)
+    return found
 
 
-workspace = features("--workspace", "--edges", "normal,build,dev")
+workspace = units("test", "--no-run")
 crates = sorted(name for name in os.listdir("crates") if name != "testing")
-selections = {"the program": features("--package", "inkstone", "--edges", "normal,build")}
-selections |= {f"crates/{name}": features("--package", f"inkstone-{name}", "--edges", "normal,build,dev") for name in crates}
+selections = {"the program": units("build")}
+selections |= {f"crates/{name}": units("test", "--no-run", "-p", f"inkstone-{name}") for name in crates}
 failed = False
-for name, packages in selections.items():
-    for package, found in sorted(packages.items()):
-        for other in sorted(found - workspace[package]):
+for selection, found in selections.items():
+    for key, (package, features, needs) in sorted(found.items()):
+        # What depends on a package that differs is built anew too, and is not told.
+        if key not in workspace and all(need in workspace for need in needs):
             failed = True
-            print(f"{name}: {package} has the features [{other}], in the workspace {sorted(workspace[package])}", file=sys.stderr)
+            known = {need for name, others, there in workspace.values() if (name, others) == (package, features) for need in there}
+            which = [f"{workspace[need][0]} {workspace[need][1]}" for need in needs if known and need not in known]
+            print(f"{selection}: {package} has the features {features}", *which, sep=", on ", file=sys.stderr)
 sys.exit(failed)
