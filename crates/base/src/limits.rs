@@ -21,10 +21,15 @@
 //! | letters on a page of a PDF, pieces of text on all | [`GLYPHS`], [`FRAGMENTS`] | the file is set aside |
 //! | pages of a PDF | `[ingest] max_pages` | the file is set aside |
 //! | a compiled regular expression of the user's | [`PATTERN`] | the expression is an error |
+//! | settings of a published model (config.json and its like) | [`SETTINGS`] | the model is refused |
+//! | the header of a file of weights | [`WEIGHTS_HEADER`] | the model is refused |
+//! | layers of a published model | [`LAYERS`] | the model is refused |
 
+use std::fs::File;
 use std::io::{self, Read};
+use std::path::Path;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use regex::{Regex, RegexBuilder};
 
 /// Bytes of a compiled regular expression: a repetition that is counted in thousands takes more.
@@ -63,6 +68,28 @@ pub const DRAWN: usize = 4_000_000;
 pub const GLYPHS: usize = 200_000;
 /// Pieces of text, each apart from the others, on all pages of a PDF.
 pub const FRAGMENTS: usize = 500_000;
+
+/// Bytes of a JSON file that says how a published model is used. Read as JSON it takes some 16 times as much memory.
+pub const SETTINGS: u64 = 8 << 20;
+/// Bytes of the header of a file in the format safetensors, which names its tensors.
+pub const WEIGHTS_HEADER: u64 = 16 << 20;
+/// Layers of a published model.
+pub const LAYERS: usize = 1_024;
+
+/// Reads a JSON file that says how a published model is used, of at most [`SETTINGS`] bytes.
+pub fn settings_file(path: &Path) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let file = File::open(path).and_then(|file| file.take(SETTINGS + 1).read_to_end(&mut bytes));
+    file.with_context(|| format!("cannot read {}", path.display()))?;
+    if bytes.len() as u64 > SETTINGS {
+        bail!(
+            "{} is larger than {} MB, which no settings of a model are: fetch it again",
+            path.display(),
+            SETTINGS >> 20
+        );
+    }
+    Ok(bytes)
+}
 
 /// Compiles a regular expression of the user's.
 pub fn pattern(pattern: &str) -> Result<Regex, regex::Error> {

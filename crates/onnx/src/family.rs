@@ -6,6 +6,8 @@ use std::path::Path;
 use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 
+use inkstone_base::limits;
+
 /// Places of a model whose files do not say how many it has: as many as BERT's.
 const PLACES: usize = 512;
 
@@ -59,8 +61,8 @@ impl Config {
         if !path.exists() {
             return Ok(Config::default());
         }
-        let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
-        serde_json::from_str(&text).with_context(|| format!("{} is not the config.json of an export", path.display()))
+        let text = limits::settings_file(&path)?;
+        serde_json::from_slice(&text).with_context(|| format!("{} is not the config.json of an export", path.display()))
     }
 
     /// Values of a token's vector, for graphs that do not say it.

@@ -8,6 +8,8 @@ use safetensors::{Dtype, SafeTensors};
 use serde::Deserialize;
 use statrs::function::erf::erf;
 
+use inkstone_base::limits;
+
 /// The weights of a module.
 const WEIGHTS: &str = "model.safetensors";
 /// Added to a variance (torch.nn.LayerNorm).
@@ -81,7 +83,7 @@ impl Layer {
         let module = folder.join(path);
         let file = module.join("config.json");
         let settings = || -> Result<Vec<u8>> {
-            std::fs::read(&file).with_context(|| {
+            limits::settings_file(&file).with_context(|| {
                 format!("cannot read {}, which modules.json needs: fetch the whole folder", file.display())
             })
         };

@@ -20,6 +20,7 @@ use serde::de::DeserializeOwned;
 
 use super::layer::Layer;
 use super::pooling::{Pool, Pooling};
+use inkstone_base::limits;
 
 const MODULES: &str = "modules.json";
 const PROMPTS: &str = "config_sentence_transformers.json";
@@ -111,7 +112,7 @@ fn read<T: DeserializeOwned>(folder: &Path, name: &str) -> Result<Option<T>> {
     if !path.is_file() {
         return Ok(None);
     }
-    let bytes = std::fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
+    let bytes = limits::settings_file(&path)?;
     let read = serde_json::from_slice(&bytes);
     read.map(Some).with_context(|| format!("{} is not what sentence-transformers writes", path.display()))
 }

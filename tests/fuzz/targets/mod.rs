@@ -63,7 +63,7 @@ const PACKED: Limit = Limit { peak: (8 * MB, 4_000), total: (64 * MB, 20_000) };
 const MB: usize = 1 << 20;
 
 /// The targets.
-pub(crate) const ALL: [Target; 31] = [
+pub(crate) const ALL: [Target; 33] = [
     Target { name: "arpa", check: arpa::check, limit: MODEL },
     Target { name: "blocks", check: blocks::check, limit: PLAIN },
     Target { name: "codes", check: codes::check, limit: PLAIN },
@@ -86,6 +86,7 @@ pub(crate) const ALL: [Target; 31] = [
     Target { name: "parquet", check: tables::parquet, limit: PACKED },
     Target { name: "pdf", check: papers::pdf, limit: PACKED },
     Target { name: "pieces", check: pieces::check, limit: MODEL },
+    Target { name: "published", check: exports::published, limit: MODEL },
     Target { name: "seals", check: blocks::seals, limit: PLAIN },
     Target { name: "sessions", check: own::sessions, limit: PLAIN },
     Target { name: "sheets", check: archives::sheets, limit: PACKED },
@@ -94,6 +95,7 @@ pub(crate) const ALL: [Target; 31] = [
     Target { name: "tokens", check: tokens::check, limit: MODEL },
     Target { name: "truncation", check: truncation::check, limit: PLAIN },
     Target { name: "vectors", check: vectors::check, limit: MODEL },
+    Target { name: "weights", check: exports::weights, limit: MODEL },
     Target { name: "words", check: lists::words, limit: PLAIN },
 ];
 

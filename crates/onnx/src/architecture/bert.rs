@@ -81,7 +81,7 @@ pub(super) fn write(graph: &mut GraphWriter<'_>, weights: &Weights, settings: &S
         "distilbert" => "distilbert.",
         _ => "bert.",
     };
-    let (hidden, layers) = (settings.size(hidden)?, settings.size(layers)?);
+    let (hidden, layers) = (settings.size(hidden)?, settings.layers(layers)?);
     let parts = Body {
         prefix: body(weights, prefix),
         family,

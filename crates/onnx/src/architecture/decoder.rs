@@ -41,7 +41,7 @@ pub(super) fn write_gpt2(
         ensure!(!settings.flag(setting), "config.json has {setting}, which is not known here");
     }
     let prefix = body(weights, "transformer.");
-    let (hidden, layers) = (settings.size("n_embd")?, settings.size("n_layer")?);
+    let (hidden, layers) = (settings.size("n_embd")?, settings.layers("n_layer")?);
     let (inner, vocabulary) = (settings.size_or("n_inner", 4 * hidden)?, settings.size("vocab_size")?);
     let heads = Heads::new(hidden, settings.size("n_head")?)?;
     let epsilon = settings.number("layer_norm_epsilon").unwrap_or(1e-5) as f32;
@@ -100,7 +100,7 @@ pub(super) fn write_qwen(
         "config.json has use_sliding_window, which is not known here; export the model: optimum-cli export onnx"
     );
     let prefix = body(weights, "model.");
-    let (hidden, layers) = (settings.size("hidden_size")?, settings.size("num_hidden_layers")?);
+    let (hidden, layers) = (settings.size("hidden_size")?, settings.layers("num_hidden_layers")?);
     let (inner, vocabulary) = (settings.size("intermediate_size")?, settings.size("vocab_size")?);
     let count = settings.size("num_attention_heads")?;
     let size =

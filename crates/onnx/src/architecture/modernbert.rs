@@ -12,7 +12,7 @@ use super::{Wanted, body, first_token, give_classes, give_layers, give_logits, w
 
 pub(super) fn write(graph: &mut GraphWriter<'_>, weights: &Weights, settings: &Settings, wanted: Wanted) -> Result<()> {
     let prefix = body(weights, "model.");
-    let (hidden, layers) = (settings.size("hidden_size")?, settings.size("num_hidden_layers")?);
+    let (hidden, layers) = (settings.size("hidden_size")?, settings.layers("num_hidden_layers")?);
     let (inner, vocabulary) = (settings.size("intermediate_size")?, settings.size("vocab_size")?);
     let heads = Heads::new(hidden, settings.size("num_attention_heads")?)?;
     let epsilon = settings.number("norm_eps").unwrap_or(1e-5) as f32;

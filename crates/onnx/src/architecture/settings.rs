@@ -3,6 +3,8 @@
 use anyhow::{Context, Result, ensure};
 use serde_json::{Map, Value};
 
+use inkstone_base::limits;
+
 pub(super) struct Settings {
     settings: Map<String, Value>,
     file: String,
@@ -12,8 +14,10 @@ impl Settings {
     pub(super) fn read(folder: &std::path::Path) -> Result<Settings> {
         let path = folder.join("config.json");
         let file = path.display().to_string();
-        let bytes = std::fs::read(&path).with_context(|| {
-            format!("cannot read {file}, which says of what architecture the weights are: fetch the whole folder")
+        let bytes = limits::settings_file(&path).with_context(|| {
+            format!(
+                "{file} says of what architecture the weights are, and is not there to be read: fetch the whole folder"
+            )
         })?;
         let settings = serde_json::from_slice(&bytes).with_context(|| format!("{file} is not JSON with settings"))?;
         Ok(Settings { settings, file })
@@ -33,9 +37,19 @@ impl Settings {
 
     /// A size of at least 1.
     pub(super) fn size(&self, name: &str) -> Result<usize> {
+        self.bounded(name, 1 << 24)
+    }
+
+    /// Number of layers. The graph has nodes for each of them, even where all share their weights.
+    pub(super) fn layers(&self, name: &str) -> Result<usize> {
+        self.bounded(name, limits::LAYERS)
+    }
+
+    fn bounded(&self, name: &str, most: usize) -> Result<usize> {
         let value = self.get(name).with_context(|| format!("{} has no {name}: fetch the model again", self.file))?;
-        let size = value.as_u64().filter(|size| (1..=1 << 24).contains(size));
-        let size = size.with_context(|| format!("{} has {name} = {value}, which is no size", self.file))?;
+        let size = value.as_u64().filter(|size| (1..=most as u64).contains(size));
+        let size = size
+            .with_context(|| format!("{} has {name} = {value}, which is not a number from 1 to {most}", self.file))?;
         Ok(size as usize)
     }
 

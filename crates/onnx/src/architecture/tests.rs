@@ -11,6 +11,7 @@ use super::super::testing::{has_library, opening};
 use super::super::{OnnxParams, header::Header};
 use super::*;
 use inkstone_base::job::Ctx;
+use inkstone_base::limits;
 
 fn folder(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/reference/architectures").join(name)
@@ -193,6 +194,31 @@ fn weights_that_cannot_be_read_are_refused_with_the_way_out() {
     let params = OnnxParams { model: copy.path().to_owned(), ..OnnxParams::default() };
     let error = format!("{:#}", params.files_key(Path::new("")).unwrap_err());
     assert!(error.contains("pickle") && error.contains("safe_serialization"), "{error}");
+}
+
+#[test]
+fn files_that_ask_for_memory_out_of_proportion_are_refused() {
+    // Layers of ALBERT share their weights, so that any number of them fits the file.
+    let error = refusal(with("albert-masked", &[("num_hidden_layers", Json::from(1 << 24))]).path());
+    assert!(error.contains("num_hidden_layers = 16777216, which is not a number from 1 to 1024"), "{error}");
+
+    let copy = with("bert", &[]);
+    let file = copy.path().join("model.safetensors");
+    let headed = |header: &str| [&(header.len() as u64).to_le_bytes()[..], header.as_bytes()].concat();
+    let far = u64::MAX - 7;
+    let header = format!(r#"{{"w": {{"dtype": "U8", "shape": [{far}], "data_offsets": [0, {far}]}}}}"#);
+    fs::write(&file, headed(&header)).unwrap();
+    let error = refusal(copy.path());
+    assert!(error.contains("damaged") && error.contains("18446744073709551608"), "{error}");
+    fs::write(&file, headed(&" ".repeat(limits::WEIGHTS_HEADER as usize + 1))).unwrap();
+    let error = refusal(copy.path());
+    assert!(error.contains("16777217 bytes, and 16 MB are the most"), "{error}");
+
+    let copy = with("bert", &[]);
+    let zeros = format!("[{}0]", "0,".repeat(limits::SETTINGS as usize / 2));
+    fs::write(copy.path().join("config.json"), zeros).unwrap();
+    let error = refusal(copy.path());
+    assert!(error.contains("config.json is larger than 8 MB"), "{error}");
 }
 
 #[test]

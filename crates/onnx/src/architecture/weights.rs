@@ -10,10 +10,7 @@ use safetensors::Dtype;
 use safetensors::tensor::Metadata;
 use serde::Deserialize;
 
-use inkstone_base::disk;
-
-/// Longest header of a file, as the safetensors library has it.
-const LONGEST: u64 = 100_000_000;
+use inkstone_base::{disk, limits};
 
 /// A tensor in a file.
 #[derive(Clone, Debug, PartialEq)]
@@ -48,7 +45,7 @@ impl Weights {
         if !name.ends_with(".json") {
             return Ok(Weights { tensors: header(path, &name)?, shown });
         }
-        let text = std::fs::read(path).with_context(|| format!("cannot read {shown}"))?;
+        let text = limits::settings_file(path)?;
         let index: Index = serde_json::from_slice(&text)
             .with_context(|| format!("{shown} is not an index of safetensors: it has no weight_map"))?;
         let mut tensors = BTreeMap::new();
@@ -101,16 +98,24 @@ fn header(path: &Path, file: &str) -> Result<BTreeMap<String, Tensor>> {
     let mut length = [0; 8];
     reader.read_exact(&mut length).with_context(damaged)?;
     let length = u64::from_le_bytes(length);
-    ensure!(length <= LONGEST && length <= bytes - 8, damaged());
+    ensure!(length <= bytes - 8, damaged());
+    ensure!(
+        length <= limits::WEIGHTS_HEADER,
+        "{} names its tensors in {length} bytes, and {} MB are the most that is read",
+        path.display(),
+        limits::WEIGHTS_HEADER >> 20
+    );
     let mut text = vec![0; length as usize];
     reader.read_exact(&mut text).with_context(damaged)?;
     let metadata: Metadata = serde_json::from_slice(&text).with_context(damaged)?;
     let begin = 8 + length;
+    let stated = begin.checked_add(metadata.data_len() as u64);
     ensure!(
-        begin + metadata.data_len() as u64 == bytes,
-        "{}: its header speaks of {} bytes, and {bytes} are there",
+        stated == Some(bytes),
+        "{}: its header speaks of {} bytes of weights, and {} are there",
         damaged(),
-        begin + metadata.data_len() as u64
+        metadata.data_len(),
+        bytes - begin
     );
     let mut tensors = BTreeMap::new();
     for (name, info) in metadata.tensors() {

@@ -5,6 +5,8 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use serde_json::Value;
 
+use inkstone_base::limits;
+
 /// Role of a special token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SpecialRole {
@@ -113,7 +115,7 @@ fn read(folder: &Path, name: &str) -> Result<Value> {
     if !path.is_file() {
         return Ok(Value::Null);
     }
-    let bytes = std::fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
+    let bytes = limits::settings_file(&path)?;
     serde_json::from_slice(&bytes).with_context(|| {
         format!("{} is not JSON; mend it, or remove it if the tokenizer needs nothing of it", path.display())
     })
