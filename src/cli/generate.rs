@@ -51,6 +51,12 @@ pub struct Generate {
     /// File of a prompt around each document, with the fields {title}, {body} and {text} (title and body); {{ and }} are braces.
     #[arg(long, value_name = "FILE")]
     pub prompt_file: Option<PathBuf>,
+    /// Put each prompt into a chat by the tokenizer's own template (chat_template).
+    #[arg(long)]
+    pub chat: bool,
+    /// What the system says in each chat.
+    #[arg(long, value_name = "TEXT", requires = "chat")]
+    pub system: Option<String>,
     /// Write no text, but how likely each of these labels, separated by commas, is behind each document.
     #[arg(long, value_name = "LABELS", value_delimiter = ',', conflicts_with_all = ["choices", "samples", "num_beams", "stop"])]
     pub labels: Vec<String>,

@@ -166,8 +166,12 @@ pub(super) fn generate(args: &Generate, ctx: &Ctx) -> Result<Summary> {
         generator.choose(&args.choices)?;
     }
     if let Some(file) = &args.prompt_file {
-        let text = std::fs::read_to_string(file).with_context(|| format!("cannot read the prompt {}", file.display()))?;
+        let text =
+            std::fs::read_to_string(file).with_context(|| format!("cannot read the prompt {}", file.display()))?;
         generator.ask(PromptTemplate::parse(&text).with_context(|| format!("the prompt {}", file.display()))?);
+    }
+    if args.chat {
+        generator.chat(args.system.clone())?;
     }
     let mut lines = Lines::open(&args.input, format_of(args.format, Some(&args.input)))?;
     let write = || Ok(((), standalone::onnx::generate(&mut generator, &mut lines, &args.labels, &args.output, ctx)?));

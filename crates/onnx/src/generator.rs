@@ -3,7 +3,7 @@
 //! An export has `encoder_model.onnx` and `decoder_model.onnx` (or `decoder_model_merged.onnx`, or `decoder_with_past_model.onnx`
 //! beside), or one `model.onnx` that reads from left to right; a folder may hold weights alone ([`super::architecture`]).
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
@@ -11,6 +11,7 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use super::architecture::Wanted;
+use super::chat::ChatTemplate;
 use super::decode::{FoundText, Likelihood, SearchParams, Uniforms, cut_behind, likelihoods, search};
 use super::files::Files;
 use super::graph::{Hidden, Role, output, roles};
@@ -20,6 +21,7 @@ use super::prompt::{PromptFields, PromptTemplate};
 use super::session::{Ran, Session, no_output};
 use super::steps::{Sources, StepGraph, StepModel, Steps};
 use super::windows::{Tokenizer, WindowRules, Windows, WordCutter};
+use inkstone_base::disk;
 use inkstone_base::job::Ctx;
 use inkstone_text::Truncation;
 use inkstone_text::subword::Subword;
@@ -47,6 +49,9 @@ pub struct Generator {
     asked: usize,
     budget: usize,
     prompt: Option<(PromptTemplate, Truncation)>,
+    chat: Option<ChatTemplate>,
+    /// The folder of the tokenizer.
+    tokenizer_folder: PathBuf,
 }
 
 /// The encoder of a model, and the output that its decoder reads.
@@ -108,9 +113,24 @@ impl Generator {
         let rules = WindowRules { truncation, limit: 0, stride: 0, bare: encoder.is_none(), prompt: None };
         let budget = if params.batch_tokens == 0 { BUDGET } else { params.batch_tokens };
         let steps = StepModel::new(first, later, pad)?;
-        let prompt = None;
-        let mut generator =
-            Generator { encoder, steps, tokenizer, begin, params: search, rules, places, asked, budget, prompt };
+        let tokenizer_folder = match files.tokenizer.is_dir() {
+            true => files.tokenizer,
+            false => disk::folder_of(&files.tokenizer).to_owned(),
+        };
+        let mut generator = Generator {
+            encoder,
+            steps,
+            tokenizer,
+            begin,
+            params: search,
+            rules,
+            places,
+            asked,
+            budget,
+            prompt: None,
+            chat: None,
+            tokenizer_folder,
+        };
         generator.make_room(generator.params.max_new_tokens)?;
         Ok(generator)
     }
@@ -141,12 +161,26 @@ impl Generator {
         self.prompt = Some((template, std::mem::replace(&mut self.rules.truncation, Truncation::None)));
     }
 
+    /// Puts each prompt into a chat, as the template of the tokenizer says, in which the system says this.
+    pub fn chat(&mut self, system: Option<String>) -> Result<()> {
+        ensure!(
+            self.encoder.is_none(),
+            "a chat is for models that read from left to right, and this one has an encoder: leave --chat out"
+        );
+        self.chat = Some(ChatTemplate::read(&self.tokenizer_folder, system)?);
+        if self.prompt.is_none() {
+            self.ask(PromptTemplate::whole());
+        }
+        Ok(())
+    }
+
     /// The prompt of a document.
     pub fn prompt_of(&self, fields: PromptFields<'_>) -> Result<String> {
         let Some((template, truncation)) = &self.prompt else { return Ok(fields.whole.to_owned()) };
         let subword = self.subword()?;
-        template.fill(fields, |text, beside| {
-            let beside = subword.encode(beside)?.ids.len() + self.rules.specials(&self.tokenizer);
+        let chat = |text: &str| self.chat.as_ref().map_or_else(|| Ok(text.to_owned()), |chat| chat.render(text));
+        let filled = template.fill(fields, |text, beside| {
+            let beside = subword.encode(&chat(beside)?)?.ids.len() + self.rules.specials(&self.tokenizer);
             let room = self.rules.limit.saturating_sub(beside);
             ensure!(room > 0, "the prompt has {beside} tokens, and {} are read", self.rules.limit);
             let places = subword.encode(text)?.offsets;
@@ -162,7 +196,8 @@ impl Generator {
                 }
             }
             Ok(if kept.len() == text.trim().len() { text.to_owned() } else { kept })
-        })
+        })?;
+        chat(&filled)
     }
 
     /// True if several texts are worked on at once.

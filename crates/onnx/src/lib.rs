@@ -17,7 +17,7 @@
 //! | `probe.rs`, `meter.rs` | a model asked about one text; its speed and memory |
 //! | `drift.rs` | distance of a smaller form of a model from the first |
 //! | `mix.rs` | weights of layers learned for a task |
-//! | `decode/`, `generator.rs`, `prompt.rs` | text out: prompts; greedy and beam search, drawn texts, likelihoods of labels |
+//! | `decode/`, `generator.rs`, `prompt.rs`, `chat.rs` | text out: prompts, chats; greedy and beam search, drawn texts, likelihoods of labels |
 //! | `steps.rs`, `kept.rs` | the steps of a model that writes, and the keys and values that it keeps from step to step |
 //!
 //! ```no_run
@@ -42,6 +42,7 @@
 
 mod architecture;
 mod batch;
+mod chat;
 mod decode;
 mod describe;
 mod drift;

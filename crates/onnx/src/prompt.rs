@@ -64,6 +64,11 @@ impl PromptTemplate {
         Ok(PromptTemplate(parts))
     }
 
+    /// The document alone.
+    pub(crate) fn whole() -> PromptTemplate {
+        PromptTemplate(vec![PromptPart::Whole])
+    }
+
     /// The prompt of a document; `cut` shortens its body or its whole text, given all text beside it.
     pub(crate) fn fill(&self, fields: PromptFields<'_>, cut: impl Fn(&str, &str) -> Result<String>) -> Result<String> {
         let with = |body: &str, whole: &str| {

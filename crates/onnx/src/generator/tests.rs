@@ -225,3 +225,27 @@ fn a_long_document_is_cut_within_its_prompt() {
     assert_eq!(generator.prompt_of(short).unwrap(), "净利润\n利好还是利空？");
     assert_eq!(generator.write(&prompt, &Ctx::new(2, 1).unwrap()).unwrap().len(), 1);
 }
+
+/// Prints seconds for 200 tokens behind prompts of two lengths, with what is remembered and without.
+#[test]
+#[ignore = "measures a model of tests/reference/generation/speed.py, whose folder INKSTONE_SPEED_MODEL names, for a minute"]
+fn two_hundred_tokens_in_seconds() {
+    let model = std::env::var_os("INKSTONE_SPEED_MODEL").unwrap().into();
+    let params = OnnxParams { model, ..OnnxParams::default() };
+    let ctx = Ctx::new(2, 1).unwrap();
+    for prompt in [8, 512] {
+        let prompt: Vec<u32> = (0..prompt).map(|place| 1 + place * 37 % 300).collect();
+        let search = SearchParams { beams: 1, max_new_tokens: 200, min_new_tokens: 200, ..SearchParams::default() };
+        let mut generator = Generator::open(&params, Truncation::None, search, &opening()).unwrap();
+        let mut measured = || {
+            let begin = std::time::Instant::now();
+            let found = generator.follow(&prompt, &ctx).unwrap().remove(0);
+            let seconds = begin.elapsed().as_secs_f64();
+            generator.forget();
+            (seconds, found.ids)
+        };
+        let ((with, ids), (without, same)) = (measured(), measured());
+        assert_eq!((ids.len(), &ids), (200, &same));
+        eprintln!("{} tokens: {with:.3} s with, {without:.3} s without, {:.1} times", prompt.len(), without / with);
+    }
+}

@@ -32,7 +32,8 @@ pub fn generate(
         lines.for_each_block(BLOCK, |documents| {
             for documents in documents.chunks(together) {
                 ctx.advance(0)?;
-                let prompts = documents.iter().map(|line| prompt_of(generator, line)).collect::<Result<Vec<String>>>()?;
+                let prompts =
+                    documents.iter().map(|line| prompt_of(generator, line)).collect::<Result<Vec<String>>>()?;
                 let prompts: Vec<&str> = prompts.iter().map(String::as_str).collect();
                 let rows = match labels {
                     [] => written_rows(generator, &prompts, documents_before, ctx)?,
