@@ -94,9 +94,11 @@ pub struct Generate {
 impl Generate {
     /// The parameters of the search.
     pub fn search(&self) -> SearchParams {
+        // Labels and choices say themselves how long they are.
+        let asked = self.labels.is_empty() && self.choices.is_empty();
         SearchParams {
             beams: self.num_beams,
-            max_new_tokens: self.max_new_tokens,
+            max_new_tokens: if asked { self.max_new_tokens } else { 1 },
             min_new_tokens: self.min_new_tokens,
             length_penalty: self.length_penalty,
             early_stopping: self.early_stopping,

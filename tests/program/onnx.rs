@@ -289,10 +289,16 @@ fn texts_are_drawn_chosen_and_labelled() {
     }
 
     fs::write(folder.path().join("wrong.txt"), "{author}：{text}").unwrap();
-    assert_says(&generate(&["--prompt-file", "wrong.txt"]).refusal(), &["wrong.txt", "{author}", "{title}, {body}"]);
-    assert_says(&generate(&["--chat"]).refusal(), &["no template of a chat", "--prompt-file"]);
+    assert_says(
+        &generate(&["--prompt-file", "wrong.txt", "--max-new-tokens", "8"]).refusal(),
+        &["wrong.txt", "{author}", "{title}, {body}"],
+    );
+    assert_says(&generate(&["--chat", "--max-new-tokens", "8"]).refusal(), &["no template of a chat", "--prompt-file"]);
     assert_says(&generate(&["--top-k", "3"]).stderr, &["--samples"]);
-    assert_says(&generate(&["--samples", "2", "--temperature", "0"]).refusal(), &["temperature"]);
+    assert_says(
+        &generate(&["--samples", "2", "--temperature", "0", "--max-new-tokens", "8"]).refusal(),
+        &["temperature"],
+    );
 }
 
 #[test]

@@ -236,6 +236,7 @@ fn worked() -> Option<f64> {
 /// Prints seconds for 200 tokens behind prompts of two lengths on one thread, with what is remembered and without.
 #[test]
 #[ignore = "measures a model of tests/reference/generation/speed.py, whose folder INKSTONE_SPEED_MODEL names, for a minute"]
+#[expect(clippy::print_stderr, reason = "a measurement that is run by hand says what it has measured")]
 fn two_hundred_tokens_in_seconds() {
     let model = std::env::var_os("INKSTONE_SPEED_MODEL").unwrap().into();
     let params = OnnxParams { model, ..OnnxParams::default() };
