@@ -16,7 +16,7 @@ use inkstone_features::standalone::{
 };
 use inkstone_models::ngram::SampleParams;
 use inkstone_models::{Explanation, WordVectors};
-use inkstone_onnx::{Generator, OnnxParams, Opening};
+use inkstone_onnx::{Generator, OnnxParams, Opening, PromptTemplate};
 
 /// Bytes of lines read at once when documents are picked out.
 const BLOCK: usize = 1 << 20;
@@ -159,10 +159,22 @@ pub(super) fn generate(args: &Generate, ctx: &Ctx) -> Result<Summary> {
     let runtime = place.load(Path::new(""))?;
     let opening = Opening { runtime, device: place.device, threads: ctx.threads(), base: Path::new("") };
     let tokenizer = args.tokenizer.clone().unwrap_or_default();
-    let params = OnnxParams { model: args.model.clone(), tokenizer, ..OnnxParams::default() };
+    let (model, batch_tokens) = (args.model.clone(), args.batch_tokens);
+    let params = OnnxParams { model, tokenizer, batch_tokens, ..OnnxParams::default() };
     let mut generator = Generator::open(&params, args.truncation, args.search(), &opening)?;
+    if !args.choices.is_empty() {
+        generator.choose(&args.choices)?;
+    }
+    if let Some(file) = &args.prompt_file {
+        let text =
+            std::fs::read_to_string(file).with_context(|| format!("cannot read the prompt {}", file.display()))?;
+        generator.ask(PromptTemplate::parse(&text).with_context(|| format!("the prompt {}", file.display()))?);
+    }
+    if args.chat {
+        generator.chat(args.system.clone())?;
+    }
     let mut lines = Lines::open(&args.input, format_of(args.format, Some(&args.input)))?;
-    let write = || Ok(((), standalone::onnx::generate(&mut generator, &mut lines, &args.output, ctx)?));
+    let write = || Ok(((), standalone::onnx::generate(&mut generator, &mut lines, &args.labels, &args.output, ctx)?));
     let ((), report) = staged(ctx, "generate", write)?;
     let mut summary = Summary::default();
     summary.set("file", args.model.display().to_string());

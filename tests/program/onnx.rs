@@ -248,6 +248,60 @@ fn texts_are_written_and_measured() {
 }
 
 #[test]
+fn texts_are_drawn_chosen_and_labelled() {
+    if !has_library() {
+        return;
+    }
+    let folder = folder();
+    let model = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/reference/generation/gpt2").display().to_string();
+    fs::write(
+        folder.path().join("news.jsonl"),
+        "{\"id\": \"a\", \"title\": \"公告\", \"text\": \"净利润同比增长\"}\n{\"id\": \"b\", \"text\": \"\"}\n{\"id\": \"c\", \"text\": \"公司\"}\n",
+    )
+    .unwrap();
+    fs::write(folder.path().join("ask.txt"), "{title}：{body}\n利好还是利空？\n").unwrap();
+    let generate = |flags: &[&str]| {
+        let fixed =
+            ["generate", "--model", &model, "--input", "news.jsonl", "--output", "out.jsonl", "--device", "cpu"];
+        run(folder.path(), &[&fixed, flags].concat())
+    };
+    let lines = |flags: &[&str]| -> Vec<Value> {
+        assert_eq!(generate(flags).finished()["documents"], 2);
+        let written = fs::read_to_string(folder.path().join("out.jsonl")).unwrap();
+        written.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    };
+    let drawn = ["--samples", "3", "--temperature", "1.5", "--top-k", "20", "--top-p", "0.95", "--max-new-tokens", "8"];
+    let first = lines(&[&drawn[..], &["--seed", "7", "--threads", "1"]].concat());
+    assert_eq!(first.iter().map(|line| line["sample"].as_u64().unwrap()).collect::<Vec<_>>(), [0, 1, 2, 0, 1, 2]);
+    let ids = |lines: &[Value]| lines.iter().map(|line| line["text"].clone()).collect::<Vec<_>>();
+    assert_eq!(ids(&first), ids(&lines(&[&drawn[..], &["--seed", "7", "--threads", "2"]].concat())));
+    assert_ne!(ids(&first), ids(&lines(&[&drawn[..], &["--seed", "8"]].concat())));
+
+    let labelled = lines(&["--prompt-file", "ask.txt", "--labels", "利好,利空"]);
+    for line in &labelled {
+        let share = line["利好"].as_f64().unwrap() + line["利空"].as_f64().unwrap();
+        assert!((share - 1.0).abs() < 1e-5 && line["利好.mean"].as_f64() > line["利好.sum"].as_f64(), "{line}");
+        assert!(["利好", "利空"].contains(&line["answer"].as_str().unwrap()), "{line}");
+    }
+    assert_eq!((labelled.len(), &labelled[1]["id"]), (2, &"c".into()));
+    for line in lines(&["--choices", "利好,利空,不变", "--num-beams", "2"]) {
+        assert!(["利好", "利空", "不变"].contains(&line["text"].as_str().unwrap()), "{line}");
+    }
+
+    fs::write(folder.path().join("wrong.txt"), "{author}：{text}").unwrap();
+    assert_says(
+        &generate(&["--prompt-file", "wrong.txt", "--max-new-tokens", "8"]).refusal(),
+        &["wrong.txt", "{author}", "{title}, {body}"],
+    );
+    assert_says(&generate(&["--chat", "--max-new-tokens", "8"]).refusal(), &["no template of a chat", "--prompt-file"]);
+    assert_says(&generate(&["--top-k", "3"]).stderr, &["--samples"]);
+    assert_says(
+        &generate(&["--samples", "2", "--temperature", "0", "--max-new-tokens", "8"]).refusal(),
+        &["temperature"],
+    );
+}
+
+#[test]
 fn lines_are_cut_as_a_model_reads_them() {
     let folder = folder();
     let tokenizer = graph("bert/vocab.txt");

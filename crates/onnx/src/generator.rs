@@ -1,49 +1,69 @@
-//! Text that a model writes: summaries by an encoder and a decoder (BART, MASS, T5), or what goes on from a text (GPT).
+//! Text that a model writes: summaries by an encoder and a decoder (BART, MASS, T5), or what goes on from a text (GPT, Qwen).
 //!
-//! An export has `encoder_model.onnx` and `decoder_model.onnx`, or one `model.onnx` that reads from left to right. A step reads all that was
-//! written before again: graphs with a memory of it run too, given an empty one.
+//! An export has `encoder_model.onnx` and `decoder_model.onnx` (or `decoder_model_merged.onnx`, or `decoder_with_past_model.onnx`
+//! beside), or one `model.onnx` that reads from left to right; a folder may hold weights alone ([`super::architecture`]).
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
 
 use super::architecture::Wanted;
-use super::decode::{FoundText, NextToken, SearchParams, search};
-use super::encoder::ENCODERS;
+use super::chat::ChatTemplate;
+use super::decode::{FoundText, Likelihood, SearchParams, Uniforms, cut_behind, likelihoods, search};
 use super::files::Files;
 use super::graph::{Hidden, Role, output, roles};
 use super::model::{Model, Opening};
 use super::params::OnnxParams;
-use super::session::{Feed, Given, Ran, Session, no_output};
-use super::windows::{WindowRules, Windows, WordCutter};
+use super::prompt::{PromptFields, PromptTemplate};
+use super::session::{Ran, Session, no_output};
+use super::steps::{Sources, StepGraph, StepModel, Steps};
+use super::windows::{Tokenizer, WindowRules, Windows, WordCutter};
+use inkstone_base::disk;
 use inkstone_base::job::Ctx;
 use inkstone_text::Truncation;
+use inkstone_text::subword::Subword;
 
-/// Names that exports give to the graph of a decoder.
-const DECODERS: [&str; 1] = ["decoder_model.onnx"];
+/// Names that exports give to the graph of a model that writes, or of its encoder.
+const WRITERS: [&str; 4] = ["model.onnx", "encoder_model.onnx", "decoder_model_merged.onnx", "decoder_model.onnx"];
+/// Names that exports give to the graph of a decoder, and to that of its later steps.
+const DECODERS: [&str; 2] = ["decoder_model_merged.onnx", "decoder_model.onnx"];
+const LATER: &str = "decoder_with_past_model.onnx";
+/// Tokens of the texts that are worked on at once, written ones included, where nothing is said.
+const BUDGET: usize = 4096;
+/// Texts drawn after one prompt have streams of random numbers side by side.
+const STREAMS: u64 = 1 << 20;
 
 /// A model that writes, ready.
 pub struct Generator {
-    /// The encoder, or the whole model where there is one graph.
-    model: Model,
-    decoder: Option<Decoder>,
-    logits: String,
+    encoder: Option<SourceReader>,
+    steps: StepModel,
+    tokenizer: Arc<Tokenizer>,
     begin: Option<u32>,
     params: SearchParams,
     rules: WindowRules,
+    /// Places of the model, and tokens that are read of a text at the most.
+    places: usize,
+    asked: usize,
+    budget: usize,
+    prompt: Option<(PromptTemplate, Truncation)>,
+    chat: Option<ChatTemplate>,
+    /// The folder of the tokenizer.
+    tokenizer_folder: PathBuf,
 }
 
-struct Decoder {
-    session: Session,
-    roles: Vec<Role>,
-    /// The encoder's output that it reads.
+/// The encoder of a model, and the output that its decoder reads.
+struct SourceReader {
+    model: Model,
     states: String,
 }
 
 /// A text that a model wrote.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Written {
-    /// The text, without special tokens.
+    /// The text, without special tokens, up to and with a stop word.
     pub text: String,
     /// Numbers of its tokens, the end included where it was written.
     pub ids: Vec<u32>,
@@ -59,152 +79,316 @@ impl Generator {
         search: SearchParams,
         opening: &Opening<'_>,
     ) -> Result<Generator> {
-        let files = Files { wanted: Wanted::Words, ..Files::new(params, opening.base, &ENCODERS)? };
+        let files = Files { wanted: Wanted::Writing, ..Files::new(params, opening.base, &WRITERS)? };
         let model = Model::open(&files, &|| Ok(WordCutter::Spaces), opening)?;
-        let decoder = match output(model.session.outputs(), &["logits"], 3) {
-            Some(_) => None,
-            None => Some(Decoder::open(&files.folder, &model, opening)?),
-        };
-        let outputs = decoder.as_ref().map_or(model.session.outputs(), |decoder| decoder.session.outputs());
-        let logits = output(outputs, &["logits"], 3).map(|port| port.name.clone());
-        let writes = decoder.as_ref().map_or(&model.session, |decoder| &decoder.session);
-        let logits = logits.with_context(|| no_output(writes, "logits [documents, tokens, vocabulary]"))?;
-        let subword = model.tokenizer.subword().context("a model of characters writes no text")?;
+        let tokenizer = model.tokenizer.clone();
+        let subword = tokenizer.subword().context("a model of characters writes no text")?;
         let mut search = search;
+        let config = &model.config;
         if search.eos.is_empty() {
-            let ends = model.config.eos_token_id.as_ref().map(super::family::Numbers::list);
+            let ends = config.eos_token_id.as_ref().map(super::family::Numbers::list);
             search.eos = ends.unwrap_or_else(|| subword.end_id().into_iter().collect());
         }
-        search.forced_first = search.forced_first.or(model.config.forced_bos_token_id);
-        search.forced_last = search.forced_last.or(model.config.forced_eos_token_id);
-        let start = model.config.decoder_start_token_id.or(model.config.bos_token_id).or(subword.pad_id());
-        let begin = decoder.as_ref().and(start);
+        search.forced_first = search.forced_first.or(config.forced_bos_token_id);
+        search.forced_last = search.forced_last.or(config.forced_eos_token_id);
+        let start = config.decoder_start_token_id.or(config.bos_token_id).or(subword.pad_id());
+        let (places, pad) = (model.family.limit.unwrap_or(usize::MAX), model.family.pad);
+        let folder = files.model.parent().unwrap_or(Path::new(""));
+        let (encoder, first, later) = if output(model.session.outputs(), &["logits"], 3).is_some() {
+            let later = later_in(folder, opening)?.filter(|_| files.shown().contains("decoder_model"));
+            (None, StepGraph { session: model.session, roles: model.roles }, later)
+        } else {
+            let states = Hidden::last(model.session.outputs());
+            let states = states.with_context(|| no_output(&model.session, "vectors of tokens for the decoder"))?;
+            let (first, later) = decoder_in(&files.folder, opening)?;
+            (Some(SourceReader { model, states }), first, later)
+        };
+        let begin = encoder.as_ref().and(start);
         ensure!(
-            decoder.is_none() || begin.is_some(),
+            encoder.is_none() || begin.is_some(),
             "config.json beside {} does not say what a decoder begins with (decoder_start_token_id)",
             files.model.display()
         );
-        let places = model.family.limit.unwrap_or(usize::MAX);
-        // A model that continues a text needs positions for the tokens that it writes.
-        let room = if decoder.is_some() { places } else { places.saturating_sub(search.max_new_tokens) };
         let asked = if params.max_tokens == 0 { usize::MAX } else { params.max_tokens };
-        ensure!(room > 0, "{} new tokens leave no place for the text: the model has {places}", search.max_new_tokens);
-        let rules =
-            WindowRules { truncation, limit: room.min(asked), stride: 0, bare: decoder.is_none(), prompt: None };
-        Ok(Generator { model, decoder, logits, begin, params: search, rules })
+        let rules = WindowRules { truncation, limit: 0, stride: 0, bare: encoder.is_none(), prompt: None };
+        let budget = if params.batch_tokens == 0 { BUDGET } else { params.batch_tokens };
+        let steps = StepModel::new(first, later, pad)?;
+        let tokenizer_folder = match files.tokenizer.is_dir() {
+            true => files.tokenizer,
+            false => disk::folder_of(&files.tokenizer).to_owned(),
+        };
+        let mut generator = Generator {
+            encoder,
+            steps,
+            tokenizer,
+            begin,
+            params: search,
+            rules,
+            places,
+            asked,
+            budget,
+            prompt: None,
+            chat: None,
+            tokenizer_folder,
+        };
+        generator.make_room(generator.params.max_new_tokens)?;
+        Ok(generator)
+    }
+
+    /// Leaves places for so many tokens to be written.
+    fn make_room(&mut self, new: usize) -> Result<()> {
+        // A model that continues a text needs positions for the tokens that it writes.
+        let room = if self.encoder.is_some() { self.places } else { self.places.saturating_sub(new) };
+        ensure!(room > 0, "{new} new tokens leave no place for the text: the model has {}", self.places);
+        self.params.max_new_tokens = new;
+        self.rules.limit = room.min(self.asked);
+        Ok(())
+    }
+
+    /// Writes only these texts.
+    pub fn choose(&mut self, choices: &[String]) -> Result<()> {
+        let mut numbers = self.numbers(choices)?;
+        if let Some(end) = self.params.eos.first() {
+            numbers.iter_mut().for_each(|choice| choice.push(*end));
+        }
+        self.make_room(numbers.iter().map(Vec::len).max().unwrap_or(1))?;
+        self.params.choices = numbers;
+        Ok(())
+    }
+
+    /// Puts each document into a prompt. What is cut of a long document is cut within the prompt.
+    pub fn ask(&mut self, template: PromptTemplate) {
+        self.prompt = Some((template, std::mem::replace(&mut self.rules.truncation, Truncation::None)));
+    }
+
+    /// Puts each prompt into a chat, as the template of the tokenizer says, in which the system says this.
+    pub fn chat(&mut self, system: Option<String>) -> Result<()> {
+        ensure!(
+            self.encoder.is_none(),
+            "a chat is for models that read from left to right, and this one has an encoder: leave --chat out"
+        );
+        self.chat = Some(ChatTemplate::read(&self.tokenizer_folder, system)?);
+        if self.prompt.is_none() {
+            self.ask(PromptTemplate::whole());
+        }
+        Ok(())
+    }
+
+    /// The prompt of a document.
+    pub fn prompt_of(&self, fields: PromptFields<'_>) -> Result<String> {
+        let Some((template, truncation)) = &self.prompt else { return Ok(fields.whole.to_owned()) };
+        let subword = self.subword()?;
+        let chat = |text: &str| self.chat.as_ref().map_or_else(|| Ok(text.to_owned()), |chat| chat.render(text));
+        let filled = template.fill(fields, |text, beside| {
+            let beside = subword.encode(&chat(beside)?)?.ids.len() + self.rules.specials(&self.tokenizer);
+            let room = self.rules.limit.saturating_sub(beside);
+            ensure!(room > 0, "the prompt has {beside} tokens, and {} are read", self.rules.limit);
+            let places = subword.encode(text)?.offsets;
+            let mut room = room;
+            let mut kept = String::new();
+            for range in truncation.apply(places.len(), beside) {
+                let range = range.start..range.end.min(range.start + room);
+                room -= range.len();
+                if let (Some(first), Some(last)) = (places.get(range.start), places[..range.end].last())
+                    && !range.is_empty()
+                {
+                    kept.push_str(&text[first.start as usize..last.end as usize]);
+                }
+            }
+            Ok(if kept.len() == text.trim().len() { text.to_owned() } else { kept })
+        })?;
+        chat(&filled)
+    }
+
+    /// True if several texts are worked on at once.
+    pub fn steps_together(&self) -> bool {
+        self.params.steps_together()
+    }
+
+    /// True if texts are drawn.
+    pub fn draws(&self) -> bool {
+        self.params.drawing.is_some()
     }
 
     pub fn ran(&self) -> &Ran {
-        self.decoder.as_ref().map_or(self.model.session.ran(), |decoder| decoder.session.ran())
+        self.steps.session().ran()
+    }
+
+    fn subword(&self) -> Result<&Subword> {
+        self.tokenizer.subword().context("a model of characters writes no text")
+    }
+
+    /// The tokens of some texts, without special ones.
+    fn numbers(&self, texts: &[String]) -> Result<Vec<Vec<u32>>> {
+        let subword = self.subword()?;
+        let one = |text: &String| {
+            let numbers = subword.encode(text)?.ids;
+            ensure!(!numbers.is_empty(), "{text:?} has no token of the model, so it cannot be chosen");
+            Ok(numbers)
+        };
+        texts.iter().map(one).collect()
     }
 
     /// The texts that the model writes from a text, the best first; none for an empty text.
     pub fn write(&mut self, text: &str, ctx: &Ctx) -> Result<Vec<Written>> {
-        let tokenizer = self.model.tokenizer.clone();
-        let windows = Windows::new(&[text], &tokenizer, &self.rules, ctx)?;
-        let Some(window) = windows.windows.first() else { return Ok(Vec::new()) };
-        let Some(decoder) = &mut self.decoder else { return self.follow(windows.numbers(window), ctx) };
-        let (states, shape) = (decoder.states.clone(), [1, window.len()]);
-        let given =
-            self.model.run(&windows, &[0], shape, &[], &[&states], ctx, |outputs| Ok(outputs.get(&states)?.kept()))?;
-        let begin = self.begin.context("a decoder begins with a token")?;
-        let mut next = FromStates { decoder, states: given, logits: &self.logits, ctx };
-        let found = search(&mut next, &[begin], &self.params)?;
-        Ok(self.texts(found))
+        Ok(self.write_all(&[text], 0, ctx)?.remove(0))
+    }
+
+    /// The texts that the model writes from each text, the best first, or as they are drawn; none for an empty text. `first` is the number
+    /// of the first text among all: drawn texts depend on it and the seed alone.
+    pub fn write_all(&mut self, texts: &[&str], first: u64, ctx: &Ctx) -> Result<Vec<Vec<Written>>> {
+        let mut streams = Streams { seed: ctx.seed(), first, streams: Default::default() };
+        self.write_by(texts, &mut |text, number| streams.next(text, number), ctx)
+    }
+
+    fn write_by(&mut self, texts: &[&str], uniforms: Uniforms<'_>, ctx: &Ctx) -> Result<Vec<Vec<Written>>> {
+        let (params, tokenizer) = (self.params.clone(), self.tokenizer.clone());
+        let rows = params.drawing.map_or(1, |drawing| drawing.texts);
+        let together = params.steps_together().then_some(rows);
+        let found = self.in_batches(texts, together, ctx, |steps, prompts, numbers| {
+            let decode = |ids: &[u32]| decoded(&tokenizer, ids);
+            search(steps, prompts, &params, &decode, &mut |prompt, number| uniforms(numbers[prompt], number))
+        })?;
+        Ok(found.into_iter().map(|found| self.texts(found.unwrap_or_default())).collect())
     }
 
     /// Continuations of these tokens by a model that reads from left to right, the best first.
     pub fn follow(&mut self, numbers: &[u32], ctx: &Ctx) -> Result<Vec<Written>> {
-        let mut next = Onwards { model: &mut self.model, logits: &self.logits, ctx };
-        let found = search(&mut next, numbers, &self.params)?;
-        Ok(self.texts(found))
+        let mut streams = Streams { seed: ctx.seed(), first: 0, streams: Default::default() };
+        self.follow_by(numbers, &mut |text, number| streams.next(text, number), ctx)
+    }
+
+    pub(crate) fn follow_by(&mut self, numbers: &[u32], uniforms: Uniforms<'_>, ctx: &Ctx) -> Result<Vec<Written>> {
+        let (params, tokenizer) = (self.params.clone(), self.tokenizer.clone());
+        let mut steps = self.steps.steps(None, ctx)?;
+        let decode = |ids: &[u32]| decoded(&tokenizer, ids);
+        let found = search(&mut steps, &[numbers.to_vec()], &params, &decode, uniforms)?;
+        Ok(self.texts(found.into_iter().next().unwrap_or_default()))
+    }
+
+    /// How likely the model finds each label behind each text; none for an empty text.
+    pub fn label(&mut self, texts: &[&str], labels: &[String], ctx: &Ctx) -> Result<Vec<Option<Vec<Likelihood>>>> {
+        let numbers = self.numbers(labels)?;
+        ensure!(!numbers.is_empty(), "there is no label to choose from");
+        self.make_room(numbers.iter().map(Vec::len).max().unwrap_or(1))?;
+        self.in_batches(texts, Some(labels.len()), ctx, |steps, prompts, _| likelihoods(steps, prompts, &numbers))
+    }
+
+    /// Gives texts to `work` in batches within the budget of tokens, `rows` rows a text, or one by one, and gives the results in order;
+    /// none for an empty text. `work` gets the tokens that go before what is written, and the numbers of their texts.
+    fn in_batches<T>(
+        &mut self,
+        texts: &[&str],
+        rows: Option<usize>,
+        ctx: &Ctx,
+        mut work: impl FnMut(&mut Steps<'_>, &[Vec<u32>], &[usize]) -> Result<Vec<T>>,
+    ) -> Result<Vec<Option<T>>> {
+        let windows = Windows::new(texts, &self.tokenizer, &self.rules, ctx)?;
+        let length = |window: usize| windows.windows[window].len();
+        let mut order: Vec<usize> = (0..windows.windows.len()).collect();
+        order.sort_by_key(|window| length(*window));
+        let mut found: Vec<Option<T>> = texts.iter().map(|_| None).collect();
+        let mut rest = order.as_slice();
+        while let Some(first) = rest.first() {
+            let fits = |count: usize| {
+                let width = length(rest[count - 1]);
+                let tokens = (width + self.params.max_new_tokens).saturating_mul(count * rows.unwrap_or(1));
+                let fills_up = self.encoder.is_some() || self.steps.fills_up() || width == length(*first);
+                rows.is_some() && fills_up && tokens <= self.budget
+            };
+            let count = (2..=rest.len()).take_while(|count| fits(*count)).last().unwrap_or(1);
+            let (batch, others) = rest.split_at(count);
+            rest = others;
+            let lengths: Vec<usize> = batch.iter().map(|window| length(*window)).collect();
+            let numbers: Vec<usize> = batch.iter().map(|window| windows.windows[*window].text).collect();
+            let (sources, prompts) = match (&mut self.encoder, self.begin) {
+                (Some(SourceReader { model, states }), Some(begin)) => {
+                    let shape = [count, lengths.iter().copied().max().unwrap_or(0)];
+                    let states =
+                        model.run(&windows, batch, shape, &[], &[states], ctx, |out| Ok(out.get(states)?.kept()))?;
+                    (Some(Sources { states, lengths }), vec![vec![begin]; count])
+                }
+                _ => (None, batch.iter().map(|window| windows.numbers(&windows.windows[*window]).to_vec()).collect()),
+            };
+            let mut steps = self.steps.steps(sources, ctx)?;
+            for (number, one) in numbers.iter().zip(work(&mut steps, &prompts, &numbers)?) {
+                found[*number] = Some(one);
+            }
+        }
+        Ok(found)
     }
 
     fn texts(&self, found: Vec<FoundText>) -> Vec<Written> {
-        let text = |ids: &[u32]| self.model.tokenizer.subword().map(|subword| subword.decode(ids)).unwrap_or_default();
-        found.into_iter().map(|found| Written { text: text(&found.ids), ids: found.ids, score: found.score }).collect()
+        let one = |found: FoundText| {
+            let mut text = decoded(&self.tokenizer, &found.ids);
+            cut_behind(&mut text, &self.params.stops);
+            Written { text, ids: found.ids, score: found.score }
+        };
+        found.into_iter().map(one).collect()
+    }
+
+    /// Reads all again in each step, as for graphs that take no keys and values.
+    #[cfg(test)]
+    pub(crate) fn forget(&mut self) {
+        self.steps.forget();
+    }
+
+    #[cfg(test)]
+    pub(crate) fn remembers(&self) -> bool {
+        self.steps.remembers()
     }
 }
 
-impl Decoder {
-    fn open(folder: &Path, encoder: &Model, opening: &Opening<'_>) -> Result<Decoder> {
-        let file = Files::in_folder(folder, &DECODERS)?;
-        let session = Session::open(&file, opening.runtime, opening.device, opening.threads)?;
-        let roles = roles(&file, session.inputs())?;
-        ensure!(
-            roles.contains(&Role::EncoderStates),
-            "{} takes no encoder_hidden_states: it is no decoder",
-            file.display()
-        );
-        let states = Hidden::last(encoder.session.outputs());
-        let states = states.with_context(|| no_output(&encoder.session, "vectors of tokens for the decoder"))?;
-        Ok(Decoder { session, roles, states })
+fn decoded(tokenizer: &Tokenizer, ids: &[u32]) -> String {
+    tokenizer.subword().map(|subword| subword.decode(ids)).unwrap_or_default()
+}
+
+/// Random numbers, a stream for each text that is drawn.
+struct Streams {
+    seed: u64,
+    first: u64,
+    streams: std::collections::BTreeMap<(usize, usize), ChaCha8Rng>,
+}
+
+impl Streams {
+    fn next(&mut self, text: usize, number: usize) -> f64 {
+        let stream = (self.first + text as u64).wrapping_mul(STREAMS).wrapping_add(number as u64);
+        let begin = || {
+            let mut random = ChaCha8Rng::seed_from_u64(self.seed);
+            random.set_stream(stream);
+            random
+        };
+        self.streams.entry((text, number)).or_insert_with(begin).random()
     }
 }
 
-/// Next tokens of a text and of its continuation so far.
-struct Onwards<'a> {
-    model: &'a mut Model,
-    logits: &'a str,
-    ctx: &'a Ctx,
-}
-
-impl NextToken for Onwards<'_> {
-    fn next(&mut self, prefixes: &[Vec<u32>]) -> Result<Vec<Vec<f32>>> {
-        let feeds = feeds(&self.model.session, &self.model.roles, prefixes, None)?;
-        let logits = self.logits;
-        self.model.session.run(feeds, &[logits], self.ctx, |outputs| last(&outputs.get(logits)?))
-    }
-}
-
-/// Next tokens by a decoder that reads an encoder's vectors.
-struct FromStates<'a> {
-    decoder: &'a mut Decoder,
-    states: Given<'static>,
-    logits: &'a str,
-    ctx: &'a Ctx,
-}
-
-impl NextToken for FromStates<'_> {
-    fn next(&mut self, prefixes: &[Vec<u32>]) -> Result<Vec<Vec<f32>>> {
-        let feeds = feeds(&self.decoder.session, &self.decoder.roles, prefixes, Some(&self.states))?;
-        let logits = self.logits;
-        self.decoder.session.run(feeds, &[logits], self.ctx, |outputs| last(&outputs.get(logits)?))
-    }
-}
-
-/// The inputs of a step: rows of one length, each with the same vectors of an encoder.
-fn feeds(session: &Session, roles: &[Role], rows: &[Vec<u32>], states: Option<&Given<'_>>) -> Result<Vec<Feed>> {
-    let (count, width) = (rows.len(), rows.first().map_or(0, Vec::len));
-    ensure!(rows.iter().all(|row| row.len() == width), "the rows of a step have one length");
-    let constant = |value: i64| Feed::Integers(vec![count, width], vec![value; count * width]);
-    let feed = |(role, port): (&Role, &super::session::Port)| {
-        let size =
-            |axis: usize| usize::try_from(port.shape[axis]).with_context(|| format!("{port} does not say its sizes"));
-        Ok(match role {
-            Role::Ids => Feed::Integers(vec![count, width], rows.iter().flatten().map(|&id| i64::from(id)).collect()),
-            Role::Mask => constant(1),
-            Role::Types | Role::Tasks => constant(0),
-            Role::Positions => Feed::Integers(vec![count, width], (0..count).flat_map(|_| 0..width as i64).collect()),
-            Role::Past => Feed::Floats(vec![count, size(1)?, 0, size(3)?], Vec::new()),
-            Role::UsePast => Feed::Integers(vec![1], vec![0]),
-            Role::EncoderStates => {
-                let states = states.context("a decoder reads the vectors of an encoder")?;
-                Feed::Floats([&[count], &states.shape[1..]].concat(), states.values.repeat(count))
-            }
-            Role::EncoderMask => {
-                let tokens = states.context("a decoder reads the vectors of an encoder")?.shape[1];
-                Feed::Integers(vec![count, tokens], vec![1; count * tokens])
-            }
-            Role::Characters | Role::PairMask | Role::Memory(_) => bail!("{port} is no input of a model that writes"),
-        })
+/// The decoder of a folder, and the graph of its later steps where it is another.
+fn decoder_in(folder: &Path, opening: &Opening<'_>) -> Result<(StepGraph, Option<StepGraph>)> {
+    let file = Files::in_folder(folder, &DECODERS)?;
+    let first = open_graph(&file, opening)?;
+    ensure!(
+        first.roles.contains(&Role::EncoderStates),
+        "{} takes no encoder_hidden_states: it is no decoder",
+        file.display()
+    );
+    let later = match file.ends_with(DECODERS[0]) {
+        true => None,
+        false => later_in(file.parent().unwrap_or(folder), opening)?,
     };
-    roles.iter().zip(session.inputs()).map(feed).collect()
+    Ok((first, later))
 }
 
-/// The logits behind the last token of each row.
-fn last(given: &Given<'_>) -> Result<Vec<Vec<f32>>> {
-    let [rows, tokens, words] = given.shape[..] else { bail!("logits have the shape {:?}", given.shape) };
-    let row = |row: usize| given.values[(row * tokens + tokens - 1) * words..][..words].to_vec();
-    Ok((0..rows).map(row).collect())
+/// The graph of later steps in a folder, where there is one.
+fn later_in(folder: &Path, opening: &Opening<'_>) -> Result<Option<StepGraph>> {
+    let file = folder.join(LATER);
+    if file.is_file() { open_graph(&file, opening).map(Some) } else { Ok(None) }
 }
+
+fn open_graph(file: &Path, opening: &Opening<'_>) -> Result<StepGraph> {
+    let session = Session::open(file, opening.runtime, opening.device, opening.threads)?;
+    let roles = roles(file, session.inputs())?;
+    Ok(StepGraph { session, roles })
+}
+
+#[cfg(test)]
+mod tests;

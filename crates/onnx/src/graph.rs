@@ -24,10 +24,12 @@ pub(crate) enum Role {
     Positions,
     /// Memory of layer `n` of the segment before, `[memory, batch, hidden]`.
     Memory(usize),
-    /// Memory of the layers of the tokens before `[batch, heads, tokens, size]`: always of none here.
+    /// Keys or values of a layer for the tokens before, `[batch, heads, tokens, size]`.
     Past,
-    /// True if there is such a memory, `[1]`.
+    /// True if there are such tokens, `[1]`.
     UsePast,
+    /// The number of last tokens for which logits are given, a number or `[1]`.
+    LastTokens,
     /// Vectors of the source from an encoder `[batch, tokens, hidden]`.
     EncoderStates,
     /// The mask of the source.
@@ -49,6 +51,7 @@ pub(crate) fn roles(path: &Path, inputs: &[Port]) -> Result<Vec<Role>> {
             }
             _ if name.starts_with("past_key_values") && port.rank() == 4 => Role::Past,
             ("use_cache_branch", _) => Role::UsePast,
+            ("num_logits_to_keep" | "logits_to_keep", 0 | 1) => Role::LastTokens,
             ("encoder_hidden_states", 3) => Role::EncoderStates,
             ("encoder_attention_mask", 2) => Role::EncoderMask,
             ("input_ids" | "decoder_input_ids" | "input" | "ids" | "tokens" | "word_ids", 2) => Role::Ids,
@@ -65,7 +68,9 @@ pub(crate) fn roles(path: &Path, inputs: &[Port]) -> Result<Vec<Role>> {
             }
         };
         let fits = match role {
-            Role::Ids | Role::Characters | Role::Types | Role::Tasks | Role::Positions => port.is_integer(),
+            Role::Ids | Role::Characters | Role::Types | Role::Tasks | Role::Positions | Role::LastTokens => {
+                port.is_integer()
+            }
             Role::Memory(_) | Role::EncoderStates | Role::Past => port.is_float(),
             Role::Mask | Role::PairMask | Role::EncoderMask | Role::UsePast => port.element != Element::Other,
         };
@@ -81,6 +86,17 @@ pub(crate) fn roles(path: &Path, inputs: &[Port]) -> Result<Vec<Role>> {
 /// The number behind a name: `mems.3` or `mems_3` is `mems` 3.
 fn number_of(name: &str, stem: &str) -> Option<usize> {
     name.strip_prefix(stem)?.strip_prefix(['.', '_'])?.parse().ok()
+}
+
+/// What names an input of keys or values (`past_key_values.3.decoder.key` is `.3.decoder.key`).
+pub(crate) fn past(input: &Port) -> Option<&str> {
+    input.name.strip_prefix("past_key_values").filter(|_| input.rank() == 4)
+}
+
+/// What names an output of keys or values (`present.3.decoder.key` is `.3.decoder.key`).
+pub(crate) fn present(output: &Port) -> Option<&str> {
+    let stems = ["present_key_values", "present"];
+    stems.iter().find_map(|stem| output.name.strip_prefix(stem)).filter(|_| output.rank() == 4)
 }
 
 /// The hidden layers of a graph: where the vectors of tokens come from.

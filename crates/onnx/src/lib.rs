@@ -17,7 +17,8 @@
 //! | `probe.rs`, `meter.rs` | a model asked about one text; its speed and memory |
 //! | `drift.rs` | distance of a smaller form of a model from the first |
 //! | `mix.rs` | weights of layers learned for a task |
-//! | `decode/`, `generator.rs` | text out: greedy and beam search |
+//! | `decode/`, `generator.rs`, `prompt.rs`, `chat.rs` | text out: prompts, chats; greedy and beam search, drawn texts, likelihoods of labels |
+//! | `steps.rs`, `kept.rs` | the steps of a model that writes, and the keys and values that it keeps from step to step |
 //!
 //! ```no_run
 //! use std::path::Path;
@@ -41,6 +42,7 @@
 
 mod architecture;
 mod batch;
+mod chat;
 mod decode;
 mod describe;
 mod drift;
@@ -51,6 +53,7 @@ mod generator;
 mod graph;
 mod header;
 mod heads;
+mod kept;
 mod layer;
 mod masked;
 mod meter;
@@ -59,10 +62,12 @@ mod model;
 mod params;
 mod pooling;
 mod probe;
+mod prompt;
 mod published;
 pub mod runtime;
 mod session;
 mod settled;
+mod steps;
 mod task;
 mod windows;
 
@@ -71,7 +76,7 @@ pub mod testing;
 #[cfg(test)]
 mod tests;
 
-pub use decode::{EarlyStopping, SearchParams};
+pub use decode::{Drawing, EarlyStopping, Likelihood, SearchParams};
 pub use describe::{Description, Head, Listed, Vocabulary, models};
 pub use drift::{Drift, DriftFigures};
 pub use encoder::Encoder;
@@ -85,6 +90,7 @@ pub use model::Opening;
 pub use params::{Activation, OnnxParams, Output, Over};
 pub use pooling::{Layers, Pooling};
 pub use probe::{Answered, Probe, Question, Reply};
+pub use prompt::{PromptFields, PromptTemplate};
 pub use runtime::{Device, Runtime, RuntimeParams};
 pub use session::Ran;
 pub use settled::Settled;

@@ -151,6 +151,7 @@ impl Model {
                     Feed::Floats(vec![rows, size(1), 0, size(3)], Vec::new())
                 }
                 Role::UsePast => Feed::Integers(vec![1], vec![0]),
+                Role::LastTokens => Feed::Integers(vec![1; port.rank()], vec![width as i64]),
                 Role::EncoderStates | Role::EncoderMask => bail!("a decoder cannot encode"),
             })
         });

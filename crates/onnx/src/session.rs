@@ -16,10 +16,11 @@ use ort::logging::LogLevel;
 use ort::memory::{AllocationDevice, AllocatorType, MemoryInfo, MemoryType};
 use ort::session::builder::SessionBuilder;
 use ort::session::{RunOptions, SessionOutputs};
-use ort::value::{DynValue, Tensor, TensorElementType, ValueType};
+use ort::value::{Tensor, TensorElementType, ValueType};
 use serde::Serialize;
 
 use super::architecture::{self, Wanted};
+use super::kept::Kept;
 use super::runtime::{Device, Placement, Runtime, cuda_lacks};
 use super::settled::Settled;
 use inkstone_base::disk;
@@ -107,10 +108,11 @@ impl std::fmt::Display for Port {
     }
 }
 
-/// Values for one input: integers or floats, and their sizes.
+/// Values for one input: integers or floats, and their sizes, or an output of an earlier run.
 pub(crate) enum Feed {
     Integers(Vec<usize>, Vec<i64>),
     Floats(Vec<usize>, Vec<f32>),
+    Kept(Kept),
 }
 
 /// One output: sizes and values in single precision.
@@ -260,9 +262,21 @@ impl Session {
         ctx: &Ctx,
         read: impl FnOnce(&Outputs<'_, '_>) -> Result<T>,
     ) -> Result<T> {
+        Ok(self.run_keeping(feeds, wanted, &[], ctx, read)?.0)
+    }
+
+    /// As [`Session::run`], and gives further outputs as they are, to be inputs of a later run.
+    pub(crate) fn run_keeping<T>(
+        &mut self,
+        feeds: Vec<Feed>,
+        wanted: &[&str],
+        kept: &[&str],
+        ctx: &Ctx,
+        read: impl FnOnce(&Outputs<'_, '_>) -> Result<T>,
+    ) -> Result<(T, Vec<Kept>)> {
         ctx.check()?;
-        let values = feeds.into_iter().zip(&self.inputs).map(|(feed, port)| feed.into_value(port.element));
-        let values = values.collect::<ort::Result<Vec<DynValue>>>()?;
+        let values = feeds.into_iter().zip(&self.inputs).map(|(feed, port)| feed.into_kept(port.element));
+        let values = values.collect::<ort::Result<Vec<Kept>>>()?;
         let shown = self.path.display().to_string();
         let failed = |error: ort::Error| match ctx.check() {
             Err(cancelled) => anyhow::Error::from(cancelled),
@@ -277,13 +291,13 @@ impl Session {
         // Bound values stay where they are wanted: on a device, only what is asked for comes back, into memory that it can write to.
         let mut binding = self.inner.create_binding()?;
         for (value, port) in values.iter().zip(&self.inputs) {
-            binding.bind_input(&port.name, value)?;
+            binding.bind_input(&port.name, value.value())?;
         }
         let memory = match self.on_cuda {
             true => MemoryInfo::new(AllocationDevice::CUDA_PINNED, 0, AllocatorType::Device, MemoryType::CPUOutput)?,
             false => MemoryInfo::new(AllocationDevice::CPU, 0, AllocatorType::Device, MemoryType::Default)?,
         };
-        for name in wanted {
+        for name in wanted.iter().chain(kept) {
             binding.bind_output_to_device(*name, &memory)?;
         }
         let mut options = RunOptions::new()?;
@@ -293,7 +307,13 @@ impl Session {
         self.watcher.watch(Some(Running { ctx: ctx.clone(), options: options.clone() }));
         let outputs = self.inner.run_binding_with_options(&binding, &options);
         self.watcher.watch(None);
-        read(&Outputs(&outputs.map_err(failed)?))
+        let mut outputs = outputs.map_err(failed)?;
+        let kept = kept.iter().map(|name| {
+            let value = outputs.remove(name).with_context(|| format!("the model gave no {name}"))?;
+            Ok(Kept::new(value))
+        });
+        let kept = kept.collect::<Result<Vec<Kept>>>()?;
+        Ok((read(&Outputs(&outputs))?, kept))
     }
 }
 
@@ -369,8 +389,10 @@ impl Outputs<'_, '_> {
 }
 
 impl Feed {
-    fn into_value(self, element: Element) -> ort::Result<DynValue> {
-        Ok(match (self, element) {
+    /// The values as a tensor of this type.
+    pub(crate) fn into_kept(self, element: Element) -> ort::Result<Kept> {
+        let value = match (self, element) {
+            (Feed::Kept(kept), _) => return Ok(kept),
             (Feed::Integers(shape, values), Element::I32) => {
                 let values: Vec<i32> = values.into_iter().map(|value| value as i32).collect();
                 Tensor::from_array((shape, values))?.into_dyn()
@@ -394,7 +416,8 @@ impl Feed {
                 Tensor::from_array((shape, values))?.into_dyn()
             }
             (Feed::Floats(shape, values), _) => Tensor::from_array((shape, values))?.into_dyn(),
-        })
+        };
+        Ok(Kept::new(value))
     }
 }
 

@@ -45,9 +45,10 @@ impl GraphWriter<'_> {
         self.mul(hidden, unseen)
     }
 
-    /// As [`GraphWriter::mask_all`], for tokens that see only themselves and those before them.
-    pub(super) fn mask_causal(&mut self, mask: Value) -> Value {
-        let distance = self.distances(mask);
+    /// As [`GraphWriter::mask_all`], for tokens that see only themselves and those before them: scores `[batch, heads, tokens, all]` of the
+    /// tokens `[batch, tokens]`, which are the last of those that the mask `[batch, all]` speaks of.
+    pub(super) fn mask_causal(&mut self, mask: Value, tokens: Value) -> Value {
+        let distance = self.distances(mask, tokens);
         let zero = self.int(0);
         let seen = self.op("GreaterOrEqual", &[distance, zero], &[]);
         self.mask_where(mask, seen)
@@ -55,17 +56,18 @@ impl GraphWriter<'_> {
 
     /// As [`GraphWriter::mask_all`], for tokens that see others at most so far away.
     pub(super) fn mask_near(&mut self, mask: Value, farthest: usize) -> Value {
-        let distance = self.distances(mask);
+        let distance = self.distances(mask, mask);
         let (distance, farthest) = (self.op("Abs", &[distance], &[]), self.int(farthest as i64));
         let seen = self.op("LessOrEqual", &[distance, farthest], &[]);
         self.mask_where(mask, seen)
     }
 
-    /// How far before a token each other token stands, `[tokens, tokens]`.
-    fn distances(&mut self, mask: Value) -> Value {
-        let tokens = self.size(mask, 1);
-        let places = self.range(tokens);
-        let (from, to) = (self.unsqueeze(places, &[1]), self.unsqueeze(places, &[0]));
+    /// How far before one of the last tokens each token stands, `[tokens, all]`.
+    fn distances(&mut self, mask: Value, tokens: Value) -> Value {
+        let (one, all, tokens) = (self.int(1), self.size(mask, 1), self.size(tokens, 1));
+        let before = self.op("Sub", &[all, tokens], &[]);
+        let (last, places) = (self.op("Range", &[before, all, one], &[]), self.range(all));
+        let (from, to) = (self.unsqueeze(last, &[1]), self.unsqueeze(places, &[0]));
         self.op("Sub", &[from, to], &[])
     }
 

@@ -133,7 +133,7 @@ pub(super) fn write(graph: &mut GraphWriter<'_>, weights: &Weights, settings: &S
         give_logits(graph, logits, parts.vocabulary);
     }
     ensure!(
-        masked || wanted != Wanted::Words,
+        masked || wanted.vectors(),
         "its class {class:?} gives no logits over the vocabulary; a model with a head for masks (ForMaskedLM) does"
     );
     Ok(())

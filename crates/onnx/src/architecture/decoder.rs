@@ -23,12 +23,24 @@ fn give(
     let writes = class.ends_with("ForCausalLM") || class.ends_with("LMHeadModel");
     match (states.last(), writes && wanted.words()) {
         (Some(last), true) => {
-            let logits = words(graph, *last, "lm_head.weight", embeddings, [hidden, vocabulary])?;
+            let last = if wanted == Wanted::Writing { graph.last_tokens(*last) } else { *last };
+            let logits = words(graph, last, "lm_head.weight", embeddings, [hidden, vocabulary])?;
             give_logits(graph, logits, vocabulary);
         }
         _ => ensure!(wanted.vectors(), "its class {class:?} gives no logits over the vocabulary"),
     }
     Ok(())
+}
+
+/// Keys and values of a layer, behind those of the tokens before where a text is written.
+fn remembered(
+    graph: &mut GraphWriter<'_>,
+    wanted: Wanted,
+    layer: usize,
+    parts: [Value; 2],
+    heads: Heads,
+) -> [Value; 2] {
+    if wanted == Wanted::Writing { graph.remember(layer, parts, heads) } else { parts }
 }
 
 pub(super) fn write_gpt2(
@@ -54,7 +66,7 @@ pub(super) fn write_gpt2(
     let (table, _) = graph.table(&format!("{prefix}wpe.weight"), hidden)?;
     let vectors = graph.gather(table, places, 0);
     x = graph.add(x, vectors);
-    let mask = graph.mask_causal(mask);
+    let mask = graph.mask_causal(mask, ids);
     let mut states = vec![x];
     for layer in 0..layers {
         let at = |name: &str| format!("{prefix}h.{layer}.{name}");
@@ -66,7 +78,8 @@ pub(super) fn write_gpt2(
             .into_iter()
             .map(|part| graph.divide_heads(part, heads.count, heads.size))
             .collect();
-        let read = graph.attend([parts[0], parts[1], parts[2]], heads, mask);
+        let [keys, values] = remembered(graph, wanted, layer, [parts[1], parts[2]], heads);
+        let read = graph.attend([parts[0], keys, values], heads, mask);
         let read = conv(graph, read, &at("attn.c_proj"), hidden, hidden)?;
         x = graph.add(read, x);
         let inner_x = graph.layer_norm(x, &at("ln_2"), hidden, epsilon)?;
@@ -119,7 +132,7 @@ pub(super) fn write_qwen(
     let table = graph.weight(&embeddings, &[vocabulary, hidden])?;
     let mut x = graph.gather(table, ids, 0);
     let rotation = graph.rotation(places, size, rope_base(settings, None, 1e4)?, "rope frequencies");
-    let mask = graph.mask_causal(mask);
+    let mask = graph.mask_causal(mask, ids);
     let mut states = vec![x];
     for layer in 0..layers {
         let at = |name: &str| format!("{prefix}layers.{layer}.{name}");
@@ -139,7 +152,9 @@ pub(super) fn write_qwen(
                 *part = graph.rotate(*part, rotation);
             }
         }
-        let read = graph.attend(parts, heads, mask);
+        let [queries, keys, values] = parts;
+        let [keys, values] = remembered(graph, wanted, layer, [keys, values], heads);
+        let read = graph.attend([queries, keys, values], heads, mask);
         let read = graph.linear(read, &at("self_attn.o_proj"), heads.count * size, hidden)?;
         x = graph.add(read, x);
         let read = graph.rms_norm(x, &at("post_attention_layernorm"), hidden, epsilon)?;

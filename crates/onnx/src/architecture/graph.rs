@@ -70,7 +70,18 @@ impl GraphWriter<'_> {
 
     /// An input of whole numbers `[batch, sequence]`.
     pub(super) fn input(&mut self, name: &str) -> Value {
-        self.append(11, &port(name, INT64, &[Axis::Named("batch"), Axis::Named("sequence")]));
+        self.input_numbers(name, &[Axis::Named("batch"), Axis::Named("sequence")])
+    }
+
+    /// An input of whole numbers of this shape.
+    pub(super) fn input_numbers(&mut self, name: &str, shape: &[Axis]) -> Value {
+        self.append(11, &port(name, INT64, shape));
+        self.named(name.to_owned())
+    }
+
+    /// An input of single precision.
+    pub(super) fn input_floats(&mut self, name: &str, shape: &[Axis]) -> Value {
+        self.append(11, &port(name, FLOAT, shape));
         self.named(name.to_owned())
     }
 
@@ -85,6 +96,19 @@ impl GraphWriter<'_> {
         self.split(operator, inputs, attributes, 1)[0]
     }
 
+    /// An operation whose output is given out under this name, and can be used further.
+    pub(super) fn output_op(
+        &mut self,
+        name: &str,
+        operator: &str,
+        inputs: &[Value],
+        attributes: &[Attribute],
+        shape: &[Axis],
+    ) -> Value {
+        self.append(12, &port(name, FLOAT, shape));
+        self.node(operator, inputs, attributes, vec![name.to_owned()])[0]
+    }
+
     /// An operation with several outputs.
     pub(super) fn split(
         &mut self,
@@ -93,13 +117,18 @@ impl GraphWriter<'_> {
         attributes: &[Attribute],
         count: usize,
     ) -> Vec<Value> {
+        let first = self.names.len();
+        let outputs = (first..first + count).map(|number| format!("{operator}_{number}")).collect();
+        self.node(operator, inputs, attributes, outputs)
+    }
+
+    fn node(&mut self, operator: &str, inputs: &[Value], attributes: &[Attribute], names: Vec<String>) -> Vec<Value> {
         let mut node = Message::default();
         for input in inputs {
             node = node.text(1, &self.names[input.0]);
         }
         let mut outputs = Vec::new();
-        for _ in 0..count {
-            let name = format!("{operator}_{}", self.names.len());
+        for name in names {
             node = node.text(2, &name);
             outputs.push(self.named(name));
         }

@@ -5,6 +5,7 @@
 
 mod attention;
 mod bert;
+mod cache;
 mod decoder;
 mod graph;
 mod modernbert;
@@ -39,13 +40,15 @@ pub(crate) enum Wanted {
     Vectors,
     /// Logits over the vocabulary.
     Words,
+    /// Logits over the vocabulary behind the last tokens, with keys and values of the tokens before.
+    Writing,
     /// All, to be described.
     All,
 }
 
 impl Wanted {
     fn vectors(self) -> bool {
-        self != Wanted::Words
+        matches!(self, Wanted::Vectors | Wanted::All)
     }
 
     fn words(self) -> bool {

@@ -99,7 +99,7 @@ pub(super) fn write(graph: &mut GraphWriter<'_>, weights: &Weights, settings: &S
         let logits = graph.bias(logits, "decoder.bias", vocabulary)?;
         give_logits(graph, logits, vocabulary);
     }
-    ensure!(masked || wanted != Wanted::Words, "its class {class:?} gives no logits over the vocabulary");
+    ensure!(masked || wanted.vectors(), "its class {class:?} gives no logits over the vocabulary");
     Ok(())
 }
 

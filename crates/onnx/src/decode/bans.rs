@@ -5,17 +5,16 @@ use super::SearchParams;
 /// The rules of a search.
 pub(super) struct Bans<'p> {
     params: &'p SearchParams,
-    prompt: usize,
 }
 
 impl<'p> Bans<'p> {
-    pub(super) fn new(params: &'p SearchParams, prompt: usize) -> Bans<'p> {
-        Bans { params, prompt }
+    pub(super) fn new(params: &'p SearchParams) -> Bans<'p> {
+        Bans { params }
     }
 
-    /// Changes the scores of the tokens that may follow `prefix`, prompt included.
-    pub(super) fn apply(&self, prefix: &[u32], scores: &mut [f32]) {
-        let written = prefix.len() - self.prompt;
+    /// Changes the scores of the tokens that may follow `prefix`, whose first `prompt` tokens are the prompt.
+    pub(super) fn apply(&self, prefix: &[u32], prompt: usize, scores: &mut [f32]) {
+        let written = prefix.len() - prompt;
         if self.params.repetition_penalty != 1.0 {
             self.repetition(prefix, scores);
         }
@@ -27,11 +26,30 @@ impl<'p> Bans<'p> {
                 ban(scores, *end);
             }
         }
+        if !self.params.choices.is_empty() {
+            self.choose(&prefix[prompt..], scores);
+        }
         if let Some(first) = self.params.forced_first.filter(|_| prefix.len() == 1) {
             force(scores, first);
         }
         if let Some(last) = self.params.forced_last.filter(|_| written + 1 == self.params.max_new_tokens) {
             force(scores, last);
+        }
+    }
+
+    /// Bans what begins none of the choices, and goes on with none of those that were begun; behind a whole choice comes the end.
+    fn choose(&self, written: &[u32], scores: &mut [f32]) {
+        let mut kept = Vec::new();
+        for choice in self.params.choices.iter().filter(|choice| choice.starts_with(written)) {
+            match choice.get(written.len()) {
+                Some(next) => kept.push(*next),
+                None => kept.extend(&self.params.eos),
+            }
+        }
+        for (token, score) in scores.iter_mut().enumerate() {
+            if !kept.contains(&(token as u32)) {
+                *score = f32::NEG_INFINITY;
+            }
         }
     }
 

@@ -1,6 +1,7 @@
-//! Text from a language model: greedy and beam search over the logits of the next token.
+//! Text from a language model: greedy search, beam search and drawn texts over the logits of the next token.
 //!
-//! Both follow `generate` of the transformers library (version 5, without sampling), so that a model writes here what it writes there:
+//! All follow `generate` of the transformers library (version 5), so that a model writes here what it writes there, given the same random
+//! numbers for drawn texts:
 //! sums of f32 natural logarithms, the score of a text its sum over `length ^ length_penalty`, where the length counts what was
 //! written and its end; twice as many candidates as beams (one more time for each further end), of which only the first `beams` may
 //! finish; penalties and bans change the logarithms in beam search and the logits in greedy search. Equal scores go to the earlier
@@ -9,7 +10,10 @@
 
 mod bans;
 mod beam;
+mod draw;
+mod ends;
 mod greedy;
+mod likelihood;
 #[cfg(test)]
 mod tests;
 
@@ -17,11 +21,18 @@ use anyhow::{Result, bail, ensure};
 use serde::{Deserialize, Serialize};
 
 use bans::Bans;
+pub use draw::Drawing;
+pub(crate) use draw::Uniforms;
+use ends::Ends;
+pub(crate) use ends::{Decode, cut_behind};
+pub use likelihood::Likelihood;
+pub(crate) use likelihood::likelihoods;
 
 /// A model that says what may come next.
-pub(super) trait NextToken {
-    /// The logits of the next token after each of some texts of equal length: a row of one number a token for each.
-    fn next(&mut self, prefixes: &[Vec<u32>]) -> Result<Vec<Vec<f32>>>;
+pub(crate) trait NextToken {
+    /// The logits of the next token after each of some texts: a row of one number a token for each. `parents` has for each text the number
+    /// of the text of the call before that it continues by its last token; it is empty in the first call of a search.
+    fn next(&mut self, prefixes: &[Vec<u32>], parents: &[usize]) -> Result<Vec<Vec<f32>>>;
 }
 
 /// When a beam search that has found as many texts as it has beams may still go on.
@@ -62,6 +73,12 @@ pub struct SearchParams {
     pub forced_first: Option<u32>,
     /// The token that the last place of the longest text holds, if any.
     pub forced_last: Option<u32>,
+    /// Texts are drawn instead of searched for, and `beams` is not used.
+    pub drawing: Option<Drawing>,
+    /// A text ends behind the first of these.
+    pub stops: Vec<String>,
+    /// Tokens of the only texts that may be written; any may, where there are none.
+    pub choices: Vec<Vec<u32>>,
 }
 
 impl Default for SearchParams {
@@ -77,6 +94,9 @@ impl Default for SearchParams {
             eos: Vec::new(),
             forced_first: None,
             forced_last: None,
+            drawing: None,
+            stops: Vec::new(),
+            choices: Vec::new(),
         }
     }
 }
@@ -89,27 +109,57 @@ pub(super) struct FoundText {
     pub(super) score: f32,
 }
 
-/// Searches for what comes after a prompt: at most `beams` texts, the best first, at least one.
-pub(super) fn search(model: &mut impl NextToken, prompt: &[u32], params: &SearchParams) -> Result<Vec<FoundText>> {
-    ensure!(params.beams > 0, "a search needs at least one beam; set `beams` to 1 or more");
-    ensure!(params.max_new_tokens > 0, "a search must write at least one token; set `max_new_tokens` to 1 or more");
-    ensure!(!prompt.is_empty(), "a search begins with at least one token: the prompt, or the decoder's first token");
+/// Searches for what comes after each prompt: at most `beams` texts, the best first, at least one; or draws texts by random numbers.
+pub(super) fn search(
+    model: &mut impl NextToken,
+    prompts: &[Vec<u32>],
+    params: &SearchParams,
+    decode: Decode<'_>,
+    uniforms: Uniforms<'_>,
+) -> Result<Vec<Vec<FoundText>>> {
+    params.check()?;
     ensure!(
-        params.repetition_penalty > 0.0,
-        "`repetition_penalty` is a factor above 0, not {}",
-        params.repetition_penalty
+        prompts.iter().all(|prompt| !prompt.is_empty()),
+        "a search begins with at least one token: the prompt, or the decoder's first token"
     );
-    let bans = Bans::new(params, prompt.len());
-    if params.beams == 1 {
-        Ok(vec![greedy::search(model, prompt, params, &bans)?])
+    let (bans, ends) = (Bans::new(params), Ends::new(params, decode));
+    if params.steps_together() {
+        greedy::search(model, prompts, params, &bans, &ends, uniforms)
     } else {
-        beam::search(model, prompt, params, &bans)
+        prompts.iter().map(|prompt| beam::search(model, prompt, params, &bans, &ends)).collect()
     }
 }
 
-/// The logits after some prefixes, checked: a row each, all of one length, no number that is none.
-fn logits(model: &mut impl NextToken, prefixes: &[Vec<u32>]) -> Result<Vec<Vec<f32>>> {
-    let rows = model.next(prefixes)?;
+impl SearchParams {
+    /// True if several prompts are worked on at once.
+    pub(crate) fn steps_together(&self) -> bool {
+        self.beams == 1 || self.drawing.is_some()
+    }
+
+    fn check(&self) -> Result<()> {
+        ensure!(self.beams > 0, "a search needs at least one beam; set `beams` to 1 or more");
+        ensure!(self.max_new_tokens > 0, "a search must write at least one token; set `max_new_tokens` to 1 or more");
+        ensure!(
+            self.repetition_penalty > 0.0,
+            "`repetition_penalty` is a factor above 0, not {}",
+            self.repetition_penalty
+        );
+        if let Some(drawing) = &self.drawing {
+            ensure!(drawing.texts > 0, "at least one text is drawn; set `samples` to 1 or more");
+            ensure!(drawing.temperature > 0.0, "`temperature` is above 0, not {}", drawing.temperature);
+            ensure!(
+                drawing.top_p > 0.0 && drawing.top_p <= 1.0,
+                "`top_p` is a share above 0 and at most 1, not {}",
+                drawing.top_p
+            );
+        }
+        Ok(())
+    }
+}
+
+/// The logits after some prefixes, checked: a row each, all rows of one length, no number that is none.
+fn logits(model: &mut impl NextToken, prefixes: &[Vec<u32>], parents: &[usize]) -> Result<Vec<Vec<f32>>> {
+    let rows = model.next(prefixes, parents)?;
     ensure!(
         rows.len() == prefixes.len() && rows.iter().all(|row| row.len() == rows[0].len() && !row.is_empty()),
         "the model gives {} rows of logits for {} texts, or rows of different lengths",

@@ -4,11 +4,16 @@ use serde_json::Value;
 
 use super::*;
 
+fn search(model: &mut impl NextToken, prompt: &[u32], params: &SearchParams) -> Result<Vec<FoundText>> {
+    let mut found = super::search(model, &[prompt.to_vec()], params, &|_| String::new(), &mut |_, _| 0.0)?;
+    Ok(found.remove(0))
+}
+
 /// A model whose logits depend on the last two tokens.
 struct Table(Vec<Vec<Vec<f32>>>);
 
 impl NextToken for Table {
-    fn next(&mut self, prefixes: &[Vec<u32>]) -> Result<Vec<Vec<f32>>> {
+    fn next(&mut self, prefixes: &[Vec<u32>], _: &[usize]) -> Result<Vec<Vec<f32>>> {
         let row = |prefix: &Vec<u32>| {
             let (last, rest) = prefix.split_last().unwrap();
             self.0[rest.last().map_or(0, |before| *before as usize)][*last as usize].clone()
@@ -45,6 +50,7 @@ fn params(options: &Value) -> SearchParams {
         eos,
         forced_first: None,
         forced_last: options["forced_eos_token_id"].as_u64().map(|id| id as u32),
+        ..SearchParams::default()
     }
 }
 
@@ -70,7 +76,7 @@ fn finds_what_transformers_finds() {
 
 /// Every text of at most `left` tokens with the sum of its logarithms.
 fn every(table: &mut Table, prefix: &mut Vec<u32>, sum: f64, left: usize, end: u32, all: &mut Vec<(Vec<u32>, f64)>) {
-    let mut row = table.next(std::slice::from_ref(prefix)).unwrap().remove(0);
+    let mut row = table.next(std::slice::from_ref(prefix), &[]).unwrap().remove(0);
     log_softmax(&mut row);
     for (token, log) in row.into_iter().enumerate() {
         prefix.push(token as u32);
@@ -115,7 +121,7 @@ fn a_wide_beam_finds_the_best_text_of_all() {
 struct Same(Vec<f32>);
 
 impl NextToken for Same {
-    fn next(&mut self, prefixes: &[Vec<u32>]) -> Result<Vec<Vec<f32>>> {
+    fn next(&mut self, prefixes: &[Vec<u32>], _: &[usize]) -> Result<Vec<Vec<f32>>> {
         Ok(vec![self.0.clone(); prefixes.len()])
     }
 }

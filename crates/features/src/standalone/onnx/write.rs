@@ -11,25 +11,45 @@ use super::BLOCK;
 use inkstone_base::data::Report;
 use inkstone_base::disk;
 use inkstone_base::job::Ctx;
-use inkstone_onnx::Generator;
+use inkstone_onnx::{Generator, Likelihood, PromptFields, Written};
 
-/// Writes the text that a model makes of each document to `output`. Documents without text are dropped.
-pub fn generate(generator: &mut Generator, lines: &mut Lines, output: &Path, ctx: &Ctx) -> Result<Report> {
-    let mut empty = 0;
+/// Documents given to the model at once, which makes batches of them.
+const TOGETHER: usize = 64;
+
+/// Writes the texts that a model makes of each document to `output`; or, where there are labels, how likely it finds each behind a document.
+/// Documents without text are dropped.
+pub fn generate(
+    generator: &mut Generator,
+    lines: &mut Lines,
+    labels: &[String],
+    output: &Path,
+    ctx: &Ctx,
+) -> Result<Report> {
+    let (mut empty, mut documents_before) = (0, 0);
     let mut report = None;
+    let together = if generator.steps_together() || !labels.is_empty() { TOGETHER } else { 1 };
     disk::write_atomic(output, |out| {
         lines.for_each_block(BLOCK, |documents| {
-            for line in &documents {
-                ctx.advance(1)?;
-                let Some(best) = generator.write(&line.whole(), ctx)?.into_iter().next() else {
-                    empty += 1;
-                    continue;
+            for documents in documents.chunks(together) {
+                ctx.advance(0)?;
+                let prompts =
+                    documents.iter().map(|line| prompt_of(generator, line)).collect::<Result<Vec<String>>>()?;
+                let prompts: Vec<&str> = prompts.iter().map(String::as_str).collect();
+                let rows = match labels {
+                    [] => written_rows(generator, &prompts, documents_before, ctx)?,
+                    _ => label_rows(generator, &prompts, labels, ctx)?,
                 };
-                let mut object = fields_beside_text(line);
-                object.insert("text".into(), best.text.into());
-                object.insert("score".into(), json!(best.score));
-                serde_json::to_writer(&mut *out, &object)?;
-                out.write_all(b"\n")?;
+                documents_before += documents.len() as u64;
+                for (line, rows) in documents.iter().zip(rows) {
+                    empty += u64::from(rows.is_empty());
+                    for row in rows {
+                        let mut object = fields_beside_text(line);
+                        object.extend(row);
+                        serde_json::to_writer(&mut *out, &object)?;
+                        out.write_all(b"\n")?;
+                    }
+                }
+                ctx.advance(documents.len() as u64)?;
             }
             Ok(())
         })?;
@@ -40,6 +60,65 @@ pub fn generate(generator: &mut Generator, lines: &mut Lines, output: &Path, ctx
     report.rows_out -= empty;
     report.drop_rows("without text", empty);
     Ok(report)
+}
+
+/// What the model reads of a document; nothing of one without text.
+fn prompt_of(generator: &Generator, line: &Line<'_>) -> Result<String> {
+    let whole = line.whole();
+    if whole.trim().is_empty() {
+        return Ok(String::new());
+    }
+    generator.prompt_of(PromptFields { title: &line.title, body: &line.text, whole: &whole })
+}
+
+/// A row for the best text of each prompt, or for each that was drawn.
+fn written_rows(
+    generator: &mut Generator,
+    prompts: &[&str],
+    first: u64,
+    ctx: &Ctx,
+) -> Result<Vec<Vec<Map<String, Value>>>> {
+    let draws = generator.draws();
+    let rows = generator.write_all(prompts, first, ctx)?.into_iter().map(|found| {
+        let kept = if draws { found.len() } else { 1 };
+        let row = |(number, written): (usize, Written)| {
+            let mut row = Map::new();
+            row.insert("text".into(), written.text.into());
+            row.insert("score".into(), json!(written.score));
+            if draws {
+                row.insert("sample".into(), number.into());
+            }
+            row
+        };
+        found.into_iter().take(kept).enumerate().map(row).collect()
+    });
+    Ok(rows.collect())
+}
+
+/// A row for each prompt: the likeliest label and, for each, its share among all by the sums and by the means of the logarithms of its
+/// tokens' probabilities, and these.
+fn label_rows(
+    generator: &mut Generator,
+    prompts: &[&str],
+    labels: &[String],
+    ctx: &Ctx,
+) -> Result<Vec<Vec<Map<String, Value>>>> {
+    let rows = generator.label(prompts, labels, ctx)?.into_iter().map(|found| {
+        let row = |found: Vec<Likelihood>| {
+            let best = found.iter().zip(labels).max_by(|a, b| a.0.sum.total_cmp(&b.0.sum).then(b.1.cmp(a.1)));
+            let mut row = Map::new();
+            row.insert("answer".into(), best.map_or(Value::Null, |(_, label)| label.as_str().into()));
+            for (likelihood, label) in found.iter().zip(labels) {
+                row.insert(label.clone(), json!(likelihood.by_sum));
+                row.insert(format!("{label}.by_mean"), json!(likelihood.by_mean));
+                row.insert(format!("{label}.sum"), json!(likelihood.sum));
+                row.insert(format!("{label}.mean"), json!(likelihood.mean));
+            }
+            row
+        };
+        found.map(row).into_iter().collect()
+    });
+    Ok(rows.collect())
 }
 
 /// The fields of a line besides title and text.
