@@ -34,7 +34,6 @@ use anyhow::{Result, bail};
 
 pub use by_horizon::ByHorizon;
 pub use names::{DateName, DateNames, Dates, names_on};
-pub use outcome::nan;
 pub use outcome::{
     Alignment, Benchmark, Capacity, Coverage, Execution, IcDecay, IcSeries, IcSummary, LayerReturns, Layers, LongShort,
     Outcome, Portfolio, PortfolioFigures, Refusal, Sample, Stability, YearFigures,

@@ -35,7 +35,6 @@ pub struct TrialTally<'a> {
 pub struct Counted<'a> {
     /// Last run.
     pub entry: &'a Entry,
-    /// Number of runs.
     pub runs: u64,
     /// Last run that is not deleted.
     pub kept: Option<&'a Entry>,
