@@ -12,9 +12,7 @@ use std::str::FromStr;
 pub struct Bound {
     /// Key path without the numbers of lists: `backtest.horizons`, `source.columns.title`; a flag without a key is `--flag`.
     pub key: &'static str,
-    /// The least value.
     pub least: f64,
-    /// The greatest value.
     pub most: f64,
 }
 
@@ -49,8 +47,6 @@ pub const BOUNDS: &[Bound] = &[
     bound("ingest.max_pages", 0.0, 1_000_000.0),
     bound("ingest.max_garbled", 0.0, 1.0),
     bound("clean.threshold", 0.6, 1.0),
-    bound("clean.shingle", 2.0, 16.0),
-    bound("clean.numbers_agree", 0.0, 1.0),
     bound("clean.window_days", 0.0, DAYS),
     bound("link.former_name_days", 0.0, DAYS),
     bound("structure.min_documents", 2.0, COUNT),
@@ -71,7 +67,6 @@ pub const BOUNDS: &[Bound] = &[
     bound("feature.tfidf.k1", 0.0, 1_000.0),
     bound("feature.tfidf.b", 0.0, 1.0),
     bound("feature.lsa.dim", 1.0, DIM),
-    bound("feature.lsa.tolerance", 0.0, 1.0),
     bound("feature.walk_forward.train_days", 1.0, DAYS),
     bound("feature.walk_forward.test_days", 1.0, DAYS),
     bound("feature.walk_forward.step_days", 0.0, DAYS),
@@ -113,8 +108,6 @@ pub const BOUNDS: &[Bound] = &[
     bound("feature.glove.dim", 1.0, DIM),
     bound("feature.glove.epochs", 1.0, PASSES),
     bound("feature.glove.lr", 0.0, 10.0),
-    bound("feature.glove.x_max", 0.0, WEIGHT),
-    bound("feature.glove.alpha", 0.0, 10.0),
     bound("feature.fasttext.dim", 1.0, DIM),
     bound("feature.fasttext.window", 1.0, WORDS),
     bound("feature.fasttext.epochs", 1.0, PASSES),
@@ -188,7 +181,6 @@ pub const BOUNDS: &[Bound] = &[
     bound("backtest.min_names", 0.0, 1_000_000.0),
     bound("backtest.max_loss", 0.0, 1.0),
     bound("backtest.max_refused", 0.0, 1.0),
-    bound("backtest.decay_lags", 0.0, 2_500.0),
     bound("backtest.limits.limit", 0.0, 10.0),
     bound("backtest.limits.st", 0.0, 10.0),
     bound("backtest.limits.free_days", 0.0, DAYS),
@@ -225,7 +217,7 @@ pub const BOUNDS: &[Bound] = &[
     bound("--memory", 1.0, MEMORY),
     bound("--share", 0.0, 1.0),
     bound("--weight", 0.0, WEIGHT),
-    bound("--tolerance", 0.0, 1.0),
+    bound("--x-max", 0.0, WEIGHT),
     bound("--order", 1.0, 50.0),
     bound("--max-len", 1.0, 50.0),
     bound("--phrases", 0.0, 10.0),

@@ -72,7 +72,7 @@ pub fn normalise(text: &str, params: &Params) -> String {
 }
 
 /// The normal form of a text of one line: as [`normalise`], with line ends read as spaces.
-pub fn normalise_line(text: &str, params: &Params) -> String {
+pub(crate) fn normalise_line(text: &str, params: &Params) -> String {
     fixed_point(text, |text| pass(text, params, ' '))
 }
 

@@ -69,8 +69,6 @@ pub struct Params {
     pub max_refused: f64,
     /// True if values are paired with returns that had begun before they were known (default no). Every table then says so.
     pub allow_lookahead: bool,
-    /// Days after the entry up to which the fading of the RankIC is followed (default 20).
-    pub decay_lags: usize,
     /// Daily price limits by board and date, for tables without limit columns (default: the exchanges' rules).
     pub limits: Vec<LimitRule>,
 }
@@ -106,7 +104,6 @@ impl Default for Params {
             max_loss: 0.35,
             max_refused: 0.05,
             allow_lookahead: false,
-            decay_lags: 20,
             limits: LimitRule::defaults(),
         }
     }
@@ -116,7 +113,7 @@ impl Default for Params {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum Weights {
-    /// All alike.
+    /// Equal weights.
     #[default]
     Equal,
     /// By the market capitalisation of the factor's date; a name without one is left out.
@@ -150,7 +147,7 @@ impl Params {
         }
         if self.top > 0 && self.drop == 0 {
             bail!(
-                "[backtest] drop is 0; the book of the {} best names (top) would keep them for ever, so at least 1",
+                "[backtest] drop is 0, so the portfolio of the {} best names (top) would never sell one; give at least 1",
                 self.top
             );
         }
@@ -158,7 +155,7 @@ impl Params {
             bail!("[backtest] capital is {}; it is CNY, or 0 for books without lots", self.capital);
         }
         if !(self.delisting_return.is_finite() && self.delisting_return >= -1.0) {
-            bail!("[backtest] delisting_return is {}; more than all cannot be lost (-1)", self.delisting_return);
+            bail!("[backtest] delisting_return is {}; the least is -1, a loss of everything", self.delisting_return);
         }
         if self.preset != Preset::Default && (self.within_industry || self.weights == Weights::Cap) {
             bail!(
@@ -187,8 +184,8 @@ impl Params {
         let code = Code::parse(&self.benchmark).unwrap_or_else(|| Code::canonical(&self.benchmark));
         let Some(i) = market.index_of(code.as_str()) else {
             bail!(
-                "[backtest] benchmark is {:?}, of which the price table has no prices; add them, or use \"{UNIVERSE}\" (all \
-                 names that traded, alike) or \"{NO_BENCHMARK}\"",
+                "[backtest] benchmark is {:?}, but the price table has no prices of it; add them, or use \"{UNIVERSE}\" (all \
+                 names that traded, equally weighted) or \"{NO_BENCHMARK}\"",
                 self.benchmark
             );
         };

@@ -143,7 +143,7 @@ mod tests {
                 vectorizer.transform(&analyzer, Fields::body(doc)).into_iter().unzip();
             rows.push(Row { indices: &indices, values: &values })?;
         }
-        let svd = SvdParams { dim, ..SvdParams::default() };
+        let svd = SvdParams { dim };
         Ok((Lsa::fit(vectorizer, &rows.finish()?, &svd, &Ctx::new(threads, 1)?)?, analyzer))
     }
 
