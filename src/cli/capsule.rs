@@ -4,7 +4,6 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-/// Flags of `replay`.
 #[derive(Debug, Args)]
 pub struct Replay {
     /// The manifest.json of an export.
@@ -17,7 +16,6 @@ pub struct Replay {
     pub dir: Option<PathBuf>,
 }
 
-/// Flags of `diff`.
 #[derive(Debug, Args)]
 pub struct Diff {
     /// The manifest.json of an export.

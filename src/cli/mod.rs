@@ -67,7 +67,6 @@ pub struct Global {
     pub trust: bool,
 }
 
-/// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Generate a synthetic market and run the whole pipeline on it.
@@ -90,7 +89,7 @@ pub enum Command {
     Factor(Project),
     /// Backtest the factors, or any factor table given with --factor and --prices.
     Backtest(Backtest),
-    /// Compare truncation strategies by the RankIC of a factor, or by how well labels are predicted.
+    /// Compare values of any settings of a feature, such as truncation, by the RankIC of a factor or by how well labels are predicted.
     Experiment(Experiment),
     /// Check the factors for look-ahead; each check gives a verdict and the number that decided it.
     Lint(Project),

@@ -29,7 +29,6 @@ pub struct Reading {
     pub onnx: Onnx,
 }
 
-/// Flags of `eval`.
 #[derive(Debug, Args)]
 pub struct Eval {
     /// Kind of the model, which is compared with the kind in its file; or `summaries`, which needs no model.
@@ -74,7 +73,6 @@ pub struct Eval {
     pub csv: CsvText,
 }
 
-/// Flags of `embed`.
 #[derive(Debug, Args)]
 pub struct Embed {
     #[command(flatten)]
@@ -86,7 +84,6 @@ pub struct Embed {
     pub csv: CsvText,
 }
 
-/// Flags of `explain`.
 #[derive(Debug, Args)]
 pub struct Explain {
     /// The model file.
@@ -120,7 +117,6 @@ pub struct Explain {
     pub top: usize,
 }
 
-/// Flags of `sample`.
 #[derive(Debug, Args)]
 pub struct Sample {
     /// The language model: a model file or an ARPA file.
@@ -146,7 +142,6 @@ pub struct Sample {
     pub format: Option<LineFormat>,
 }
 
-/// Flags of `nearest`.
 #[derive(Debug, Args)]
 #[command(group(clap::ArgGroup::new("asked").required(true).args(["words", "text", "ids"])))]
 pub struct Nearest {
@@ -179,7 +174,6 @@ pub struct Nearest {
     pub k: usize,
 }
 
-/// Flags of `shift`.
 #[derive(Debug, Args)]
 pub struct Shift {
     /// Models of word vectors, from the earliest to the latest.
@@ -195,7 +189,6 @@ pub struct Shift {
     pub csv: CsvText,
 }
 
-/// Flags of `projection`.
 #[derive(Debug, Args)]
 pub struct Projection {
     /// The model file: any word vectors, also those of lsa, fastText and neural language models, and files of word2vec.

@@ -104,7 +104,6 @@ impl Onnx {
     }
 }
 
-/// Flags of `doctor`.
 #[derive(Debug, Args)]
 pub struct Doctor {
     /// Install what is missing, with uv or pip, into the user's runtime folder.

@@ -51,7 +51,6 @@ fn folder_above(manifest: &Path) -> Result<PathBuf> {
     Ok(full.parent().and_then(Path::parent).unwrap_or(Path::new("/")).to_owned())
 }
 
-/// Compares two exports.
 pub(super) fn diff(args: &Diff) -> Result<Summary> {
     let difference = pipeline::diff(&args.a, &args.b)?;
     let mut summary = Summary::default();

@@ -33,7 +33,6 @@ pub use preset::Preset;
 /// The commented file of all settings, as `inkstone init` writes it.
 pub const TEMPLATE: &str = include_str!("../../workbench.toml");
 
-/// A configuration.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Config {
@@ -132,7 +131,6 @@ pub struct UiSection {
     pub red_up: bool,
     /// Dark or light background.
     pub theme: Shade,
-    /// Number of colours.
     pub colours: Depth,
     pub ambiguous: Ambiguous,
     /// True if the mouse moves the cursor; marking text with it then takes Shift in most terminals.

@@ -47,7 +47,6 @@ pub struct FactorResult {
 /// The sets of a factor's features, computed with the names of companies masked.
 #[derive(Serialize)]
 enum MaskedSets {
-    /// Not computed.
     Unknown,
     /// The sets of the features themselves, which mask names.
     Same,

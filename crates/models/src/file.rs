@@ -194,7 +194,7 @@ impl ModelFile {
 }
 
 /// Strings as one section: their number, where each ends (u64), and their bytes.
-pub fn pack_strings<'a>(strings: impl IntoIterator<Item = &'a str>) -> Vec<u8> {
+pub(crate) fn pack_strings<'a>(strings: impl IntoIterator<Item = &'a str>) -> Vec<u8> {
     let (mut ends, mut text) = (Vec::new(), Vec::new());
     for string in strings {
         text.extend_from_slice(string.as_bytes());

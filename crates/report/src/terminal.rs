@@ -6,18 +6,14 @@
 use std::fmt;
 
 use super::axis::Axis;
-use super::differences::compared;
-use super::finding::{
-    CellStanding, DECIMALS, baseline, effect_label, features, finding, interval, label, standing, tokens,
-};
+use super::finding::{DECIMALS, baseline, features, label};
 use super::frontier::{self, Point, families, points};
 use super::spread::spread;
 use super::words;
-use inkstone_base::figures::probability;
-use inkstone_base::figures::{count, number, percent, signed};
-use inkstone_base::language::{Language, Word};
+use inkstone_base::figures::{count, number};
+use inkstone_base::language::Language;
 use inkstone_base::width::{self, Glyph};
-use inkstone_features::experiment::{Cell, Effect, Findings, cell_name};
+use inkstone_features::experiment::{Cell, Findings};
 
 /// Cells of the numbers left of the chart.
 const SCALE: usize = 8;
@@ -27,16 +23,13 @@ const MARKS: &str = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ•";
 /// Role of a piece of text, by which it gets a colour.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TextTone {
-    /// Ordinary text.
     #[default]
     Plain,
     /// Scales, intervals, units.
     Dim,
     /// Heads and what is best.
     Strong,
-    /// The frontier.
     Frontier,
-    /// The baseline.
     Baseline,
     /// Better than the baseline, not by chance.
     Above,

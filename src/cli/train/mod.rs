@@ -112,7 +112,7 @@ pub enum Train {
     /// Filters over windows of words that tell classes apart (Kim 2014).
     #[command(name = "textcnn")]
     TextCnn(TextCnn),
-    /// A bidirectional LSTM that tells classes apart.
+    /// An LSTM or GRU, in one or both directions, that tells classes apart.
     #[command(name = "textrnn")]
     TextRnn(TextRnn),
     /// Ridge regression of a value on the texts' terms.

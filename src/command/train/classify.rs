@@ -14,7 +14,7 @@ use inkstone_models::{
     BayesParams, CalibrationForm, EstimatorParams, FoldParams, FoldsBy, LinearParams, Method, Preset,
 };
 
-/// Tolerance of support vectors: what the gap of the objectives can be told to in reasonable time.
+/// Tolerance of support vector machines, as a share of the objective: the smallest duality gap that is reached in reasonable time.
 const GAP: f64 = 1e-4;
 
 pub(super) fn logistic(args: &Logistic, ctx: &Ctx) -> Result<Summary> {

@@ -42,7 +42,6 @@ pub(in crate::command) fn open_ui(
     Ok(ExitCode::SUCCESS)
 }
 
-/// Prints every key.
 pub(in crate::command) fn keys(global: &Global) -> Result<ExitCode> {
     let page = tui::keys(language(Language::Auto, global.lang.as_deref())?);
     headless::print(&page)?;

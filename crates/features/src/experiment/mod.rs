@@ -20,4 +20,4 @@ pub use findings::{Cell, Findings, Skipped};
 pub use grid::{CellState, Grid, GridCell};
 pub use labels::Labelled;
 pub use names::{TRUNCATE, cell_name, family_of, setting_names, short, shown};
-pub use params::{LengthUnit, MOST_CELLS, OverlapRule, Params, Settings, Target};
+pub use params::{LengthUnit, OverlapRule, Params, Settings, Target};

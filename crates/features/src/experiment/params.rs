@@ -12,7 +12,7 @@ use inkstone_base::data::Kind;
 use inkstone_corpus::truncate::Strategy;
 
 /// Most cells of an experiment.
-pub const MOST_CELLS: usize = 500;
+pub(crate) const MOST_CELLS: usize = 500;
 
 /// A value for each setting that varies, by the path of the setting.
 pub type Settings = BTreeMap<String, Value>;
@@ -43,7 +43,6 @@ pub enum OverlapRule {
     Report,
 }
 
-/// Unit of lengths.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum LengthUnit {

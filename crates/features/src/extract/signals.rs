@@ -20,7 +20,6 @@ use inkstone_tables::corpus::Parts;
 pub struct SignalSources<'a> {
     /// The sets of the plan's features, in its order.
     pub sets: &'a [Set<'a>],
-    /// The cleaned corpus.
     pub clean: &'a Parts,
     /// The links of the cleaned corpus.
     pub links: &'a Parts,

@@ -12,7 +12,6 @@ use super::documents::DocumentPlace;
 
 const MONDAY: NaiveDate = NaiveDate::from_ymd_opt(1970, 1, 5).expect("a day of the calendar");
 
-/// Windows and steps.
 #[derive(Clone, Copy)]
 pub(super) struct Steps {
     /// Natural days before a step whose documents its model is fitted on; 0: all days before.

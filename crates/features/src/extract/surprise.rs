@@ -27,7 +27,6 @@ const CHUNK: usize = 64;
 /// For `jelinek-mercer`, one document in so many is held out for its weights, the first of a window among them.
 const HELD_OUT: usize = 20;
 
-/// Parameters of `surprise`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SurpriseParams {

@@ -111,7 +111,6 @@ impl TargetOf {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Excess {
-    /// Nothing.
     None,
     /// The mean over all securities of the day.
     #[default]

@@ -20,7 +20,6 @@ use inkstone_tables::frames;
 /// Error of a set whose rows are no longer those of the corpus.
 const OUTGROWN: &str = "the corpus has changed since the set was made: run the pipeline";
 
-/// Measure of nearness.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Measure {
     /// Cosine of the angle between two rows; the greatest is the nearest.

@@ -49,7 +49,6 @@ pub(super) enum Reading<'a> {
 pub(crate) struct Numbered {
     /// The kept words, the most frequent first; equal ones in the order of their characters.
     pub words: Vec<Box<str>>,
-    /// Occurrences of each.
     pub counts: Vec<u64>,
     /// Occurrences of words that are not kept.
     pub left_out: u64,
@@ -155,7 +154,6 @@ impl NumberedChunk {
 /// The documents of all lines as numbers of words, in the order in which words came.
 pub(super) struct FirstPass {
     numbers: FxHashMap<Box<str>, u32>,
-    /// Occurrences by number.
     pub(super) counts: Vec<u64>,
     pub(super) scratch: Scratch,
     pub(super) documents: u64,

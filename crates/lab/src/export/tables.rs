@@ -6,7 +6,7 @@
 //! | `decay` | `lag, rank_ic`; mean RankIC of the single day that ends `lag` days after the trade |
 //! | `layers` | `horizon, quantile, mean_return, stderr`; quantile 1 has the lowest factor |
 //! | `spread` | `horizon, date, spread`; top minus bottom quantile |
-//! | `wealth` | `date, quantile, wealth`; growth of 1 before costs |
+//! | `wealth` | `date, quantile, wealth`; net asset value, start 1, before costs |
 //! | `long_short` | `date, gross, net, long, short, turnover, cost`; per day |
 //! | `by_year` | `year, annual_return, volatility, sharpe, max_drawdown, calmar, hit_rate`; after costs |
 //! | `portfolios` | `book, date, gross, net, excess, turnover`; per day; excess null without a benchmark |

@@ -363,6 +363,6 @@ mod tests {
         let params = Params { aggregate: Aggregate::Max, decay: Decay::Linear, ..Params::default() };
         assert!(params.validate().unwrap_err().to_string().contains("one document"));
         let error = toml::from_str::<Params>("neutralise = [\"mean(\"]").unwrap_err().to_string();
-        assert!(error.contains("the end at sign 6"), "{error}");
+        assert!(error.contains("the end at character 6"), "{error}");
     }
 }

@@ -36,7 +36,6 @@ impl Boosted {
         words.into_iter().flat_map(u32::to_le_bytes).collect()
     }
 
-    /// Reads back [`Boosted::to_bytes`].
     pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Boosted> {
         let mut words = Words { rest: bytes };
         ensure!(words.next().is_ok_and(|format| format == FORMAT), "they are of another version of the program");

@@ -49,7 +49,6 @@ params! {
     }
 }
 
-/// Fitted trees.
 #[derive(Clone, PartialEq)]
 pub(crate) struct Boosted {
     /// The columns that the trees use, ascending.

@@ -152,7 +152,6 @@ impl Scaling {
         ]
     }
 
-    /// Reads back [`Scaling::sections`].
     pub fn from_file(file: &ModelFile) -> Result<Scaling> {
         let (means, factors) = (file.numbers("means")?.to_vec(), file.numbers("factors")?.to_vec());
         ensure!(

@@ -167,7 +167,7 @@ pub(super) fn passed(
 pub(super) fn check_loss(loss: f64, epoch: usize, params: &FastTextParams, lr: f32) -> Result<()> {
     ensure!(
         loss.is_finite(),
-        "training went astray in epoch {} of {} at a rate of learning of {lr}: the loss is {loss}; lower --lr (now {})",
+        "training diverged in epoch {} of {} at a learning rate of {lr}: the loss is {loss}; lower --lr (now {})",
         epoch + 1,
         params.epochs,
         params.lr

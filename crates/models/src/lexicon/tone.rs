@@ -25,7 +25,6 @@ pub struct Hit {
     /// Index of its first token.
     pub token: usize,
     pub tokens: usize,
-    /// The entry.
     pub word: String,
     /// The weight that it adds: above 0 to the positive side, below 0 to the negative one; negation, degree and burden included.
     pub weight: f32,

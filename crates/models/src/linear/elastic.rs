@@ -25,7 +25,7 @@ const ENOUGH: f64 = 0.01;
 
 /// Fits which of `classes` each row of `x` is. Two classes give one output, the log-odds of the second. Call inside
 /// [`Ctx::install`].
-pub fn elastic_net(
+pub(crate) fn elastic_net(
     x: &Design,
     class: &[u32],
     classes: usize,
@@ -205,7 +205,6 @@ struct Model<'a> {
     reader: ColumnReader,
     /// Weights to be moved, class by class.
     active: Vec<usize>,
-    /// Their curvatures.
     curvature: Vec<f64>,
     /// `[columns + 1, outputs]`.
     step: Vec<f64>,

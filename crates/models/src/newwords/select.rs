@@ -23,9 +23,7 @@ const WITHIN: f64 = 0.8;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct NewWord {
     pub word: String,
-    /// Occurrences.
     pub count: u64,
-    /// Documents with it.
     pub documents: u64,
     /// PMI of its weakest cut, nats.
     pub pmi: f64,

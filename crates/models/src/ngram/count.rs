@@ -23,7 +23,7 @@ use super::trie::{Level, Trie};
 use inkstone_base::job::Ctx;
 
 /// The longest n-grams that are counted.
-pub const MAX_ORDER: usize = 6;
+pub(crate) const MAX_ORDER: usize = 6;
 /// Bytes that counting takes for a word of the text: its id, room for the ids to grow, and a share of the keys being sorted.
 const BYTES_A_WORD: usize = 12;
 /// Words that are sorted at once at the least, however little memory is allowed.

@@ -147,7 +147,6 @@ impl TermCounts {
         self.documents == 0
     }
 
-    /// Documents counted.
     pub fn documents(&self) -> u64 {
         self.documents
     }

@@ -103,7 +103,6 @@ pub enum Preset {
     Bow,
     /// 1 for each word of the vocabulary that occurs.
     Onehot,
-    /// BM25 weights.
     Bm25,
     /// scikit-learn's HashingVectorizer: signed counts in 2^20 columns, l2.
     Hashing,

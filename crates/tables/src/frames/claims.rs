@@ -220,7 +220,6 @@ impl Chunk {
 
 /// A value or an end, met on the way through structures of Thrift.
 enum ThriftEvent<'b> {
-    /// A whole number.
     Number(i64),
     /// Bytes, most of them a text.
     Text(&'b [u8]),

@@ -19,7 +19,7 @@ use ratatui::layout::{Position, Rect};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-pub use tracing::{DaysOf, DocumentsOf, Judgement, JudgementOf, NamesOf, SentencesOf, Tracing};
+pub use tracing::{Judgement, JudgementOf, Tracing};
 pub(crate) use view::draw;
 
 use super::commands::Action;

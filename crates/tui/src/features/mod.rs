@@ -18,10 +18,7 @@ use anyhow::Result;
 use ratatui::layout::{Position, Rect};
 use serde_json::{Value, json};
 
-pub use listing::{
-    FeatureBench, FeatureHealthOf, FeatureListing, FeatureListingOf, FeatureNeighboursOf, FeatureSet, FeatureState,
-    SearchSummary,
-};
+pub use listing::{FeatureBench, FeatureListing, FeatureSet, FeatureState, SearchSummary};
 pub(crate) use view::draw;
 
 use super::commands::Action;

@@ -23,10 +23,7 @@ use std::sync::Arc;
 use ratatui::layout::{Position, Rect};
 use serde_json::Value;
 
-pub use bench::{
-    About, AboutText, CutText, DescribeToken, Described, Score, ScoresOf, TextBench, TextCut, TextStrategy,
-    TextSubject, Tokens, Tradable,
-};
+pub use bench::{About, Described, Score, TextBench, TextCut, TextStrategy, TextSubject, Tokens, Tradable};
 pub(crate) use view::draw;
 
 use self::shown::ShownText;

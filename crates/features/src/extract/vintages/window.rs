@@ -17,7 +17,6 @@ const LEFT_OUT: u32 = u32::MAX - 2;
 /// Documents numbered between two checks for cancellation.
 const CHUNK: usize = 1024;
 
-/// A window's text.
 pub(in super::super) struct WindowText {
     /// Kept words, the most frequent first.
     pub(super) words: Vec<Box<str>>,

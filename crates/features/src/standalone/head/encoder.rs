@@ -31,7 +31,8 @@ pub(crate) struct EncoderRecord {
 /// How the vectors of a contextual model are made.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct ContextualUse {
-    /// Without the path of the model; that of the tokenizer is given as that of the encoder is.
+    /// The path of the model is empty: it is the path of the encoder. The path of the tokenizer is relative to the head's folder or
+    /// absolute, as the encoder's path is.
     params: OnnxParams,
     truncation: Truncation,
 }

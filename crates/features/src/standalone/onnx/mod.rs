@@ -37,7 +37,6 @@ pub struct Contextual {
     pub params: OnnxParams,
     /// Truncation, in tokens of the model.
     pub truncation: Truncation,
-    /// Runtime and device.
     pub runtime: RuntimeParams,
     /// The unit that is taken out of a text to explain its score.
     pub unit: Unit,

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Model {
-    /// The benchmark's return of the day: that of all names alike where no benchmark is given.
+    /// The benchmark's return of the day; without a benchmark, the equal-weighted mean of all names.
     #[default]
     MarketAdjusted,
     /// alpha + beta x the benchmark's return, by least squares over the estimation window.
@@ -33,7 +33,7 @@ pub enum Grouping {
 pub struct Params {
     /// Model of the expected return (default `market-adjusted`).
     pub model: Model,
-    /// A code of the price table that stands for the market. Absent: the mean of all names that traded, alike.
+    /// A code of the price table that stands for the market. Absent: the equal-weighted mean of all names that traded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub benchmark: Option<String>,
     /// First and last trading day relative to the event that are looked at (default -5, 10).

@@ -31,9 +31,7 @@ pub(super) struct Track {
     pub room: Vec<f64>,
     /// Share of the book that lots left in cash, by rebalancing.
     pub idle: Vec<f64>,
-    /// Filled orders.
     pub filled: u64,
-    /// Delisted holdings.
     pub delisted: u64,
     /// Orders that were not filled, by reason.
     pub blocked: Blocked,

@@ -7,7 +7,6 @@ use crate::factor::Aggregate;
 pub enum Function {
     /// Makes one number of the documents, or of the days, of a look-back.
     Aggregate(Aggregate),
-    /// Absolute value.
     Abs,
     /// -1, 0 or 1.
     Sign,

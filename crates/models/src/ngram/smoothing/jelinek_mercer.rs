@@ -28,12 +28,11 @@ const PIECE: usize = 1 << 12;
 
 /// The fit on held-out text.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Interpolation {
+pub(crate) struct Interpolation {
     /// For each length of n-grams, the weight of its relative frequency by bucket of floor(log2 c(h)).
     pub by_order: Vec<[f64; BUCKETS]>,
     /// Held-out words, ends of documents included.
     pub tokens: u64,
-    /// Rounds of estimation.
     pub rounds: usize,
     /// Perplexity of the held-out text.
     pub perplexity: f64,

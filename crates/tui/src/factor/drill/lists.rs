@@ -171,7 +171,7 @@ fn reason(language: Language, why: &str) -> String {
     let chinese = match why {
         "no trading day to enter on" => "没有可买入的交易日",
         "value of the benchmark" => "基准自身",
-        "not known before the return begins" => "收益开始之前尚不可知，被拒",
+        "not known before the return begins" => "收益开始之前尚不可知，已剔除",
         "not traded on the day of entry" => "买入日停牌",
         "locked at the upper limit on the day of entry" => "买入日涨停，买不进",
         "one price all day, the upper limit, on the day of entry" => "买入日一字涨停，买不进",
