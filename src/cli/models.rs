@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::{CsvText, Onnx};
 use crate::config::bounds::flag;
-use inkstone_features::standalone::onnx::{Examination, Unit};
+use inkstone_features::standalone::onnx::{Examination, ExplainUnit};
 use inkstone_features::standalone::{Judgements, LineFormat, Per, ProjectionMethod, SummaryTokens};
 
 /// A model and the documents that it reads.
@@ -106,7 +106,7 @@ pub struct Explain {
     pub of: Option<String>,
     /// For contextual models: the unit that is removed to see how the score changes.
     #[arg(long, value_name = "UNIT", default_value = "sentence")]
-    pub unit: Unit,
+    pub unit: ExplainUnit,
     /// The encoder of a head, where it is not where the head's file says.
     #[arg(long, value_name = "MODEL")]
     pub encoder: Option<PathBuf>,

@@ -64,7 +64,8 @@ fn heavy_crates_enter_by_one_door() {
 fn crates() -> Vec<(String, Vec<String>)> {
     let architecture = text("ARCHITECTURE.md");
     let (_, section) = architecture.split_once("## Dependencies").unwrap();
-    let table = section.lines().skip_while(|line| !line.starts_with("    ")).take_while(|line| line.starts_with("    "));
+    let table =
+        section.lines().skip_while(|line| !line.starts_with("    ")).take_while(|line| line.starts_with("    "));
     let row = |line: &str| {
         let mut names = line.split_whitespace().map(str::to_owned);
         (names.next().unwrap(), names.collect())
@@ -97,7 +98,9 @@ fn crates_depend_in_one_direction() {
             used.iter().all(|used| lower.iter().any(|(name, _)| name == used)),
             "inkstone-{name} uses a higher crate"
         );
-        for heavy in ["polars-core", "polars-io", "ratatui", "crossterm"].iter().filter(|_| LIGHT.contains(&name.as_str())) {
+        for heavy in
+            ["polars-core", "polars-io", "ratatui", "crossterm"].iter().filter(|_| LIGHT.contains(&name.as_str()))
+        {
             assert!(!dependencies.contains_key(*heavy), "inkstone-{name} uses {heavy}");
         }
         if LIGHT.contains(&name.as_str()) {

@@ -7,6 +7,10 @@
 use std::fmt;
 use std::str::FromStr;
 
+use anyhow::{Context, Result, ensure};
+use serde::Serialize;
+use toml::Value;
+
 /// The least and the greatest value of a setting, both allowed.
 #[derive(Debug, PartialEq)]
 pub struct Bound {
@@ -245,8 +249,40 @@ pub fn bound_of(path: &str) -> Option<&'static Bound> {
     named(&key).or_else(|| BOUNDS.iter().find(above))
 }
 
+/// Every number of a value, of a section or of a whole configuration, that lies outside its bound: its key path and the refusal.
+pub fn refusals(path: &str, value: &Value) -> Vec<(String, String)> {
+    let outside = |number: f64, shown: String| {
+        let message = bound_of(path).and_then(|bound| bound.refuses(number, &shown));
+        message.map(|message| (path.to_owned(), message)).into_iter().collect()
+    };
+    match value {
+        Value::Integer(number) => outside(*number as f64, number.to_string()),
+        Value::Float(number) => outside(*number, number.to_string()),
+        Value::Array(items) => {
+            items.iter().enumerate().flat_map(|(i, item)| refusals(&format!("{path}[{i}]"), item)).collect()
+        }
+        Value::Table(table) => table
+            .iter()
+            .flat_map(|(key, value)| {
+                let below = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+                refusals(&below, value)
+            })
+            .collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// Fails on numbers of the parameters of a section that lie outside their bounds; the message names each key and its bound.
+pub fn check(section: &str, params: &impl Serialize) -> Result<()> {
+    let values = Value::try_from(params).with_context(|| format!("{section} cannot be written as TOML"))?;
+    let refused = refusals(section, &values).into_iter().map(|(key, message)| format!("{key}: {message}"));
+    let refused: Vec<String> = refused.collect();
+    ensure!(refused.is_empty(), "{}", refused.join("\n"));
+    Ok(())
+}
+
 /// A parser of a flag that sets the same thing as this key, within the same bound.
-pub fn flag<T>(key: &'static str) -> impl Fn(&str) -> Result<T, String> + Clone + Send + Sync + 'static
+pub fn flag<T>(key: &'static str) -> impl Fn(&str) -> std::result::Result<T, String> + Clone + Send + Sync + 'static
 where
     T: FromStr,
     T::Err: fmt::Display,

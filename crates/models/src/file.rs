@@ -46,11 +46,11 @@ pub struct ModelHeader {
 struct StoredHeader {
     #[serde(flatten)]
     header: ModelHeader,
-    sections: Vec<Section>,
+    sections: Vec<FileSection>,
 }
 
 #[derive(Serialize, Deserialize)]
-struct Section {
+struct FileSection {
     name: String,
     /// From the first section's beginning.
     offset: usize,
@@ -62,7 +62,7 @@ struct Section {
 pub fn write_model(path: &Path, header: &ModelHeader, sections: &[(&str, &[u8])]) -> Result<()> {
     let mut offset = 0;
     let places = sections.iter().map(|(name, bytes)| {
-        let section = Section { name: (*name).to_owned(), offset, length: bytes.len(), key: Key::of(bytes) };
+        let section = FileSection { name: (*name).to_owned(), offset, length: bytes.len(), key: Key::of(bytes) };
         offset = (offset + bytes.len()).next_multiple_of(ALIGN);
         section
     });

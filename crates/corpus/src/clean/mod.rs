@@ -18,6 +18,7 @@ use polars_core::prelude::{Column, DataFrame, DataType, IntoColumn, NamedFrom, S
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
+use inkstone_base::bounds;
 use inkstone_base::data::{Document, Key, Report};
 use inkstone_base::disk;
 use inkstone_base::job::Ctx;
@@ -62,12 +63,7 @@ impl Default for Params {
 impl Params {
     /// Fails, naming the setting, when a value is out of its range.
     pub fn check(&self) -> Result<()> {
-        ensure!(
-            (0.6..=1.0).contains(&self.threshold),
-            "[clean] threshold = {} is outside 0.6 to 1: below 0.6 the sketches miss too many repeats",
-            self.threshold
-        );
-        Ok(())
+        bounds::check("clean", self)
     }
 }
 

@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::names::{cuts_text, shown};
 
+use inkstone_base::bounds;
 use inkstone_base::data::Kind;
 use inkstone_corpus::truncate::Strategy;
 
@@ -223,14 +224,12 @@ impl Params {
             "experiment {name:?}: features is empty; name the [[feature]]s that are compared"
         );
         self.check_grid().with_context(|| format!("experiment {name:?}"))?;
-        ensure!(self.folds >= 2, "experiment {name:?}: folds = {}; cross-validation needs at least 2", self.folds);
-        ensure!(self.draws >= 100, "experiment {name:?}: draws = {}; intervals need at least 100", self.draws);
-        ensure!(self.horizon > 0, "experiment {name:?}: horizon is 0 trading days; it is at least 1");
-        for (key, share) in [("max_overlap", self.max_overlap), ("confidence", self.confidence)] {
-            if !(0.0..=1.0).contains(&share) || (key == "confidence" && (share == 0.0 || share == 1.0)) {
-                bail!("experiment {name:?}: {key} = {share} is no share between 0 and 1");
-            }
-        }
+        bounds::check("experiment", self).with_context(|| format!("experiment {name:?}"))?;
+        ensure!(
+            self.confidence > 0.0 && self.confidence < 1.0,
+            "experiment {name:?}: confidence = {} is a certainty; write a share above 0 and below 1",
+            self.confidence
+        );
         Ok(())
     }
 

@@ -6,7 +6,7 @@
 //! `oov`, the share of tokens that the window does not have; `tokens`. Memory is that of a window, the vocabulary, and some bytes
 //! a document.
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -15,6 +15,7 @@ use super::reading::CorpusReader;
 use super::set::{SetMeta, SetParams, finish};
 use super::steps::{Step, StepReport, Steps};
 use super::{Feature, Inputs};
+use inkstone_base::bounds;
 use inkstone_base::data::{Key, Report};
 use inkstone_base::job::Ctx;
 use inkstone_models::Fields;
@@ -71,10 +72,7 @@ pub enum Unit {
 impl SurpriseParams {
     /// Fails on values out of range.
     pub fn check(&self) -> Result<()> {
-        ensure!(self.window_days > 0, "surprise.window_days is 0: a model needs the documents of at least one day");
-        self.steps().check("surprise")?;
-        ensure!((1..=6).contains(&self.order), "surprise.order {} is not between 1 and 6", self.order);
-        Ok(())
+        bounds::check("feature.surprise", self)
     }
 
     fn steps(&self) -> Steps {

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::outcome::Alignment;
 use super::preset::{Preset, PresetRules};
+use inkstone_base::bounds;
 use inkstone_base::code::Code;
 use inkstone_market::{AUCTION, CLOSE, LimitRule, Market, OPEN, Price};
 
@@ -123,39 +124,15 @@ pub enum Weights {
 impl Params {
     /// Fails on parameters that make no sense.
     pub fn validate(&self) -> Result<()> {
-        if self.horizons.is_empty() || self.horizons.contains(&0) {
-            bail!("[backtest] horizons is {:?}; give at least one, each at least 1 trading day", self.horizons);
-        }
-        if self.quantiles < 2 {
-            bail!("[backtest] quantiles is {}; a top and a bottom need at least 2", self.quantiles);
-        }
-        if self.rebalance == 0 || self.days_per_year == 0 {
-            bail!("[backtest] rebalance and days_per_year are at least 1");
-        }
-        let shares =
-            [("max_loss", self.max_loss), ("max_refused", self.max_refused), ("volume_share", self.volume_share)];
-        for (key, share) in shares {
-            if !(0.0..=1.0).contains(&share) {
-                bail!("[backtest] {key} is {share}; it is a share between 0 and 1 (0.05 = 5 %)");
-            }
-        }
-        let costs = [("open_bps", self.open_bps), ("close_bps", self.close_bps), ("slippage_bps", self.slippage_bps)];
-        for (key, bps) in costs {
-            if !(bps.is_finite() && bps >= 0.0) {
-                bail!("[backtest] {key} is {bps}; a cost is 0 or more basis points");
-            }
+        bounds::check("backtest", self)?;
+        if self.horizons.is_empty() {
+            bail!("[backtest] horizons is empty; give at least one, in trading days");
         }
         if self.top > 0 && self.drop == 0 {
             bail!(
                 "[backtest] drop is 0, so the portfolio of the {} best names (top) would never sell one; give at least 1",
                 self.top
             );
-        }
-        if !(self.capital.is_finite() && self.capital >= 0.0) {
-            bail!("[backtest] capital is {}; it is CNY, or 0 for books without lots", self.capital);
-        }
-        if !(self.delisting_return.is_finite() && self.delisting_return >= -1.0) {
-            bail!("[backtest] delisting_return is {}; the least is -1, a loss of everything", self.delisting_return);
         }
         if self.preset != Preset::Default && (self.within_industry || self.weights == Weights::Cap) {
             bail!(

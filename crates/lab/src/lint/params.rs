@@ -3,6 +3,8 @@
 use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
 
+use inkstone_base::bounds;
+
 /// Parameters of the linter (`[lint]`).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -54,24 +56,12 @@ impl Default for Params {
 impl Params {
     /// Fails on parameters that make no sense.
     pub fn validate(&self) -> Result<()> {
-        let draws = [("date_draws", self.date_draws), ("text_draws", self.text_draws), ("bootstrap", self.bootstrap)];
-        for (key, draws) in draws {
-            ensure!(draws > 0, "[lint] {key} is 0; at least one draw is needed to tell what chance does");
-        }
+        bounds::check("lint", self)?;
         ensure!(
             self.confidence > 0.0 && self.confidence < 1.0,
-            "[lint] confidence is {}; it lies between 0 and 1 (0.95 = 95 %)",
+            "lint.confidence: {} is a certainty; write a share above 0 and below 1 (0.95 = 95 %)",
             self.confidence
         );
-        let shares = [
-            ("max_share", self.max_share),
-            ("max_overlap", self.max_overlap),
-            ("delisting_rate", self.delisting_rate),
-            ("same_day_gap", self.same_day_gap),
-        ];
-        for (key, share) in shares {
-            ensure!((0.0..=1.0).contains(&share), "[lint] {key} is {share}; it lies between 0 and 1 (0.05 = 5 %)");
-        }
         Ok(())
     }
 

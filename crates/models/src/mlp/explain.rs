@@ -41,13 +41,13 @@ pub(super) fn contributions(
 }
 
 /// A layer `[inputs, outputs]` with its bias.
-struct Layer {
+struct ExplainedLayer {
     outputs: usize,
     weights: Vec<f64>,
     bias: Vec<f64>,
 }
 
-impl Layer {
+impl ExplainedLayer {
     /// Input of each unit, for the values `below` of the units of the layer before.
     fn enter(&self, below: &[f64]) -> Vec<f64> {
         let mut out = self.bias.clone();
@@ -64,7 +64,7 @@ struct Way {
     bias: Vec<f64>,
     entering: Vec<f64>,
     /// The other layers; the last one has the one score alone.
-    above: Vec<Layer>,
+    above: Vec<ExplainedLayer>,
 }
 
 impl Way {
@@ -72,8 +72,8 @@ impl Way {
         let exact = |weights: &[f32]| weights.iter().map(|&w| f64::from(w)).collect::<Vec<f64>>();
         let lead = |row: &[f64]| row[output] - against.map_or(0.0, |against| row[against]);
         let parts = mlp.shape.layers().zip(mlp.weights[1..].chunks(2)).skip(1);
-        let mut above: Vec<Layer> = parts
-            .map(|((_, outputs), parts)| Layer { outputs, weights: exact(&parts[0]), bias: exact(&parts[1]) })
+        let mut above: Vec<ExplainedLayer> = parts
+            .map(|((_, outputs), parts)| ExplainedLayer { outputs, weights: exact(&parts[0]), bias: exact(&parts[1]) })
             .collect();
         if let Some(last) = above.last_mut() {
             last.weights = last.weights.chunks(last.outputs).map(lead).collect();

@@ -31,7 +31,7 @@ use inkstone_base::data::Key;
 use inkstone_base::job::Ctx;
 use inkstone_corpus::ingest::{Preview, Source};
 
-pub(crate) use settings::{FormOutcome, Settings};
+pub(crate) use settings::{FormOutcome, SettingsForm};
 pub(crate) use sourcing::Sourcing;
 pub(crate) use sourcing::SourcingStep;
 

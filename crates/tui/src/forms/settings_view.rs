@@ -5,7 +5,7 @@ use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::Line;
 use ratatui::widgets::{Clear, Paragraph};
 
-use super::settings::{Message, Settings};
+use super::settings::{Message, SettingsForm};
 use super::value::{plain, section_of};
 use super::{SettingEntry, SettingGroup, draw_field, key_line, words, wrapped};
 use crate::list::{self, Column};
@@ -51,7 +51,7 @@ pub(super) fn rows(area: Rect) -> (usize, usize) {
     (groups.height.saturating_sub(2).into(), list.height.saturating_sub(3).into())
 }
 
-impl Settings {
+impl SettingsForm {
     pub(crate) fn draw(&self, language: Language, frame: &mut Frame<'_>, area: Rect) {
         frame.render_widget(Clear, area);
         if let Some(sourcing) = self.sourcing() {

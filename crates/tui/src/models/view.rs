@@ -27,12 +27,12 @@ const LEAST: u16 = 7;
 /// Lines of a tool above its results, the frame left out: what is asked.
 pub(super) const ABOVE_RESULTS: u16 = 1;
 
-pub(super) struct Panes {
+pub(super) struct ModelPanes {
     pub(super) list: Rect,
     pub(super) below: Rect,
 }
 
-pub(super) fn panes(page: Rect, below: Below) -> Panes {
+pub(super) fn panes(page: Rect, below: Below) -> ModelPanes {
     let [list, below] = if page.width >= BESIDE {
         Layout::horizontal([Constraint::Length(LIST), Constraint::Min(0)]).areas(page)
     } else if page.height < TALL && matches!(below, Below::Form | Below::Course) {
@@ -41,7 +41,7 @@ pub(super) fn panes(page: Rect, below: Below) -> Panes {
     } else {
         Layout::vertical([Constraint::Length(LEAST.max(page.height / 3)), Constraint::Min(0)]).areas(page)
     };
-    Panes { list, below }
+    ModelPanes { list, below }
 }
 
 /// Files that the list has room for.
@@ -85,7 +85,7 @@ pub(crate) fn draw(app: &App, frame: &mut Frame<'_>, page: Rect) {
     if let Some(line) = empty {
         return look::message(line, look::pane(list_title(app, models), true), frame, page);
     }
-    let Panes { list, below } = panes(page, models.below);
+    let ModelPanes { list, below } = panes(page, models.below);
     if list.height > 0 {
         draw_list(app, models, frame, list);
     }

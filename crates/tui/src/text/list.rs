@@ -7,7 +7,7 @@ use ratatui::widgets::{Paragraph, Wrap};
 
 use super::shown::ShownText;
 use super::strategies::{BUDGETS, StrategyRow};
-use super::{Focus, TextPage, Typing, TypingFor, view, words};
+use super::{TextFocus, TextPage, Typing, TypingFor, view, words};
 use crate::app::App;
 use crate::errand::Errand;
 use crate::field;
@@ -36,7 +36,7 @@ pub(super) fn draw(app: &App, page: &TextPage, shown: &ShownText, frame: &mut Fr
         app.say(words::BUDGET)
     );
     let rows = shown.kept.as_ref().and_then(Errand::get);
-    let mut block = look::pane(title, page.focus == Focus::Strategies);
+    let mut block = look::pane(title, page.focus == TextFocus::Strategies);
     if let Some(parts) = rows.and_then(|rows| rows.get(page.strategy.at)).and_then(|row| selected(app, row)) {
         block = block.title_bottom(Line::styled(width::cut(&parts, pane.width.saturating_sub(4) as usize), look::DIM));
     }

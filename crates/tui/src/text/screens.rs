@@ -327,7 +327,7 @@ fn a_click_moves_the_cursor_the_tokeniser_and_the_strategy() {
     assert!(bench.screen(LARGE, "").contains("▶ bert"));
     click(&mut bench, panes.list.x + 3, panes.list.y + 4);
     assert!(bench.screen(LARGE, "").contains("截断 3/7"));
-    assert_eq!(bench.app.text.focus, Focus::Strategies);
+    assert_eq!(bench.app.text.focus, TextFocus::Strategies);
 }
 
 #[test]

@@ -29,6 +29,7 @@ use super::reading::{CorpusReader, ReadDocument};
 use super::set::{SetMeta, SetParams, finish};
 use super::steps::{Step, StepReport, Steps};
 use super::{Feature, Inputs};
+use inkstone_base::bounds;
 use inkstone_base::data::{Key, Report, TooLittle};
 use inkstone_base::job::Ctx;
 use inkstone_models::{Fields, Pooling, WordVectors};
@@ -73,7 +74,7 @@ impl VintageParams {
 
     /// Fails on values out of range.
     pub fn check(&self) -> Result<()> {
-        self.steps().check("vintages")
+        bounds::check("feature.vintages", self)
     }
 }
 

@@ -41,13 +41,13 @@ pub struct NewWords {
 }
 
 /// The corpus as it is read, once for each pass.
-struct Corpus<'a, O> {
+struct NewWordsCorpus<'a, O> {
     open: O,
     until: Option<NaiveDateTime>,
     ctx: &'a Ctx,
 }
 
-impl<O: Fn() -> Result<Lines>> Corpus<'_, O> {
+impl<O: Fn() -> Result<Lines>> NewWordsCorpus<'_, O> {
     /// Gives the documents up to the last time, chunk by chunk on all threads, and their results in order.
     fn pass<T: Send>(
         &self,
@@ -97,7 +97,7 @@ pub fn find(
     ctx: &Ctx,
 ) -> Result<(NewWords, Report)> {
     let segmenter = Segmenter::new(tokenizer, base)?;
-    let corpus = Corpus { open, until, ctx };
+    let corpus = NewWordsCorpus { open, until, ctx };
     let mut counter = params.counter()?;
     let (mut documents, mut fitted_until) = (0u64, None);
     let count = |chunk: &[Line<'_>]| {

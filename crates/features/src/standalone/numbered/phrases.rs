@@ -131,7 +131,7 @@ fn count(
 mod tests {
     use std::io::Cursor;
 
-    use super::super::{Numbered, Reading, WordLimits};
+    use super::super::{Numbered, WordLimits, WordReading};
     use super::*;
     use crate::standalone::{CutSpec, Cutter, LineFormat, Lines};
     use inkstone_text::TokenizerParams;
@@ -143,7 +143,8 @@ mod tests {
         let mut lines = Lines::new(Cursor::new(text.to_owned()), LineFormat::Tokens);
         let kept = WordLimits { min_count: 1, max_words: 0 };
         let (read, report) =
-            Numbered::read(&mut lines, &cutter, Reading::Phrases(params), kept, &dir.path().join("m"), &ctx).unwrap();
+            Numbered::read(&mut lines, &cutter, WordReading::Phrases(params), kept, &dir.path().join("m"), &ctx)
+                .unwrap();
         let words = read.words.iter().map(|word| word.to_string()).zip(read.counts.iter().copied()).collect();
         assert_eq!(read.sequences().map(<[u32]>::len).sum::<usize>() as u64, read.tokens());
         (words, report.facts["phrases"].as_u64().unwrap())

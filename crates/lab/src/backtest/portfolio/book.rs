@@ -124,7 +124,7 @@ impl Floor<'_> {
             Content::Factor => to_weights(held, &factor_weights(cross), gate, blocked),
             Content::Top => {
                 let Params { top, drop, .. } = *self.params;
-                let rule = topk::Rule { top, drop, python: self.params.rules().python_slices };
+                let rule = topk::HoldingRule { top, drop, python: self.params.rules().python_slices };
                 topk::orders(held, (&cross.names, &cross.values), rule, gate, blocked)
             }
         }

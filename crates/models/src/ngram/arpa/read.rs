@@ -11,7 +11,7 @@ use rayon::prelude::*;
 use crate::ngram::build::{Builder, NewGram};
 use crate::ngram::index::{Index, State};
 use crate::ngram::lm::LanguageModel;
-use crate::ngram::vocabulary::{self, Vocabulary};
+use crate::ngram::vocabulary::{self, ModelVocabulary};
 use crate::ngram::words::{BEGIN, END, MARKS, UNKNOWN, Words};
 use inkstone_base::disk;
 use inkstone_base::job::Ctx;
@@ -128,7 +128,7 @@ fn read(text: &[u8], ctx: &Ctx) -> Result<LanguageModel, Wrong> {
     let mut builder = Builder::new(unigrams.into_iter(), total)?;
     let table = vocabulary::table(&words).map_err(|error| Wrong::Other(error.context("\\1-grams:")))?;
     let (bytes, ends) = words.parts();
-    let vocabulary = Vocabulary::new(bytes, ends, &table).context("an ARPA file has words")?;
+    let vocabulary = ModelVocabulary::new(bytes, ends, &table).context("an ARPA file has words")?;
     for (n, (section, size)) in (2..).zip(&sections[1..]) {
         ctx.check()?;
         let index = builder.index();
@@ -233,7 +233,7 @@ fn grams(
     section: &Range<usize>,
     n: usize,
     highest: bool,
-    vocabulary: &Vocabulary<'_>,
+    vocabulary: &ModelVocabulary<'_>,
     index: &Index<'_>,
 ) -> Result<Vec<NewGram>, Wrong> {
     let mut pieces = Vec::new();

@@ -12,7 +12,7 @@ use serde::Serialize;
 use super::{Estimate, all_words, predicted, sum};
 use crate::ngram::model::{Counts, Ngram, Smoothing};
 use crate::ngram::prune::Pruning;
-use crate::ngram::vocabulary::{self, Vocabulary};
+use crate::ngram::vocabulary::{self, ModelVocabulary};
 use crate::ngram::words::{BEGIN, END, UNKNOWN};
 use inkstone_base::job::Ctx;
 
@@ -106,7 +106,7 @@ fn totals(counts: &Counts, all: f64, ctx: &Ctx) -> Result<Vec<Vec<f64>>> {
 fn looks(counts: &Counts, totals: &[Vec<f64>], held_out: &[String], ctx: &Ctx) -> Result<Vec<LevelEstimate>> {
     let table = vocabulary::table(&counts.words)?;
     let (text, ends) = counts.words.parts();
-    let vocabulary = Vocabulary::new(text, ends, &table).context("a counted corpus has words")?;
+    let vocabulary = ModelVocabulary::new(text, ends, &table).context("a counted corpus has words")?;
     let order = counts.trie.order();
     let document = |text: &String| -> Result<Vec<LevelEstimate>> {
         let mut ids = vec![BEGIN];
