@@ -8,7 +8,7 @@ use clap::Args;
 pub struct Replay {
     /// The manifest.json of an export.
     pub manifest: PathBuf,
-    /// Folder that the paths of its sources are relative to (default: the folder above that of the export).
+    /// Folder that the paths of its sources are relative to (default: the folder above the export).
     #[arg(long, value_name = "DIR")]
     pub base: Option<PathBuf>,
     /// Empty folder for the run, which is kept (default: a temporary folder, which is removed).

@@ -22,7 +22,7 @@ pub use capsule::{Diff, Replay};
 pub use generate::Generate;
 pub use keywords::{KeywordPreset, Keywords};
 pub use ledger::{Ledger, LedgerAction};
-pub use models::{Embed, Eval, Explain, Nearest, Projection, Reading, Sample, Shift};
+pub use models::{Embed, Eval, Explain, Nearest, Projection, Reading, SampleFlags, Shift};
 pub use onnx::{Doctor, Onnx, Place};
 pub use picture::Picture;
 pub use project::{Backtest, Boilerplate, DEMO_FOLDER, Demo, Drift, Experiment, Project, Run, Store, StoreAction};
@@ -31,9 +31,9 @@ pub use text::{Corpus, LineMode, Tokenize, Tokenizer, WordCut};
 pub use trace::Trace;
 pub use train::{
     Bayes, Boosted, Cw, Doc2vec, FastText, FastTextFiles, FastTextSupervised, Files, Glove, Language, Lbl, Learner,
-    Lexicon, Logistic, Lsa, Method, Mix, Mlp, NetClasses, Newwords, Ngram, Nnlm, OnEncoder, Pooling, Ppmi, Prediction,
-    Ridge, Rnnlm, Sestm, Svm, Terms, TextCnn, TextRnn, Tone, Train, VectorFiles, Vectorize, Vintages, Word2vec,
-    WordForm,
+    Lexicon, LexiconMethod, Logistic, Lsa, Mix, Mlp, NetClasses, Newwords, Ngram, Nnlm, OnEncoder, Pooling, Ppmi,
+    Prediction, Ridge, Rnnlm, Sestm, Svm, Terms, TextCnn, TextRnn, Tone, Train, VectorFiles, Vectorize, Vintages,
+    Word2vec, WordForm,
 };
 
 /// 砚 Inkstone: research on Chinese finance text, from raw news and reports to a tested, exported factor.
@@ -115,7 +115,7 @@ pub enum Command {
     /// Generate text with a contextual model: summaries of documents, or continuations.
     Generate(Generate),
     /// Sample text from a language model.
-    Sample(Sample),
+    Sample(SampleFlags),
     /// Find the words or documents nearest to others by cosine similarity.
     Nearest(Nearest),
     /// Project words of a model onto the plane by PCA or t-SNE, as a picture or a table.

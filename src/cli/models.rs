@@ -118,7 +118,7 @@ pub struct Explain {
 }
 
 #[derive(Debug, Args)]
-pub struct Sample {
+pub struct SampleFlags {
     /// The language model: a model file or an ARPA file.
     #[arg(short, long, value_name = "FILE")]
     pub model: PathBuf,

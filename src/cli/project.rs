@@ -143,7 +143,7 @@ pub struct Experiment {
     pub name: Option<String>,
     /// Write a published comparison into the configuration, with the features that it needs, and run it.
     #[arg(long, conflicts_with = "name")]
-    pub preset: Option<crate::config::Preset>,
+    pub preset: Option<crate::config::PublishedComparison>,
     /// Figure that judges the cells of a preset.
     #[arg(long, requires = "preset", default_value = "factor")]
     pub target: inkstone_features::experiment::Target,

@@ -28,7 +28,7 @@ use inkstone_market::Cutoff;
 use inkstone_onnx::RuntimeParams;
 use inkstone_text::TokenizerParams;
 use inkstone_tui::{Depth, Shade};
-pub use preset::Preset;
+pub use preset::PublishedComparison;
 
 /// The commented file of all settings, as `inkstone init` writes it.
 pub const TEMPLATE: &str = include_str!("../../workbench.toml");
@@ -126,7 +126,7 @@ pub enum ChartFormat {
 #[serde(default)]
 pub struct UiSection {
     /// `zh`, `en`, or `auto`: by LANG.
-    pub language: Language,
+    pub language: LanguageSetting,
     /// True if gains are red and losses green, the Chinese custom.
     pub red_up: bool,
     /// Dark or light background.
@@ -142,7 +142,7 @@ pub struct UiSection {
 impl Default for UiSection {
     fn default() -> UiSection {
         UiSection {
-            language: Language::Auto,
+            language: LanguageSetting::Auto,
             red_up: true,
             theme: Shade::Auto,
             colours: Depth::Auto,
@@ -167,7 +167,7 @@ pub enum Ambiguous {
 /// The language of the screens.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Language {
+pub enum LanguageSetting {
     /// By the environment: Chinese where LC_ALL, LC_MESSAGES or LANG begins with `zh`.
     #[default]
     Auto,

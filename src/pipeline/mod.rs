@@ -344,12 +344,12 @@ impl<'a> PipelineRun<'a> {
         Inputs { corpus, market, prices, sets, ..parts.inputs(self.config, self.base) }
     }
 
-    /// Key of the cleaned corpus; `self.corpus` is that of ingest.
+    /// Key of the cleaned corpus; `self.corpus` is the key of the ingested one.
     fn clean_key(&self) -> Key {
         Key::of_json(&(version::CLEAN, "clean", &self.config.clean, self.corpus))
     }
 
-    /// Key of the linked corpus; `self.corpus` is that of the cleaned one.
+    /// Key of the linked corpus; `self.corpus` is the key of the cleaned one.
     fn link_key(&self) -> Result<Key> {
         let names = hash_if_there(&self.project.securities())?;
         Ok(Key::of_json(&(version::LINK, "link", &self.config.link, self.corpus, names, self.prices)))

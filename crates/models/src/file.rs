@@ -1,4 +1,4 @@
-//! Fitted models on disk: one file, whole or absent, that says what it is and what it has seen.
+//! Fitted models on disk: one file, whole or absent, with the kind of its model and the end of the data that trained it.
 //!
 //! Layout: the magic bytes `INKSTONE`, the version of this layout (u32), the length of the header (u32), the header as JSON,
 //! then sections of plain bytes, each beginning at a multiple of 64 so that numbers can be read in place from a mapped

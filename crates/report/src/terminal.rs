@@ -1,7 +1,6 @@
 //! The frontier of an experiment as a chart of characters.
 //!
-//! Lines are pieces with a tone; who shows them gives tones their colours, or none. Widths are cells of a terminal, of which a Chinese
-//! character takes two.
+//! Lines are pieces with a tone; the screen gives tones their colours. Widths are cells of a terminal; a Chinese character takes two.
 
 use std::fmt;
 

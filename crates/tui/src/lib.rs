@@ -88,7 +88,7 @@ pub use welcome::{Begin, WelcomeBench};
 /// Runs the pipeline; called on a thread of its own each time the user starts a run.
 pub type Runner = Arc<dyn Fn(&Ctx) -> Result<Vec<Report>> + Send + Sync>;
 
-/// Runs the pipeline up to and including the stage of this name, which is that of its command; called on a thread of its own.
+/// Runs the pipeline up to and including the stage with the name of this command; called on a thread of its own.
 pub type StageRunner = Arc<dyn Fn(&str, &Ctx) -> Result<Vec<Report>> + Send + Sync>;
 
 /// Cuts a text into tokens: byte ranges into it, half-open, ascending, on character boundaries. Fails where its dictionary cannot be read.

@@ -17,7 +17,7 @@ use super::Corpus;
 
 pub use classify::{Bayes, Boosted, Learner, Logistic, Mlp, OnEncoder, Ridge, Svm};
 pub use fasttext::{FastText, FastTextFiles, FastTextSupervised};
-pub use lexicon::{Lexicon, Method, Sestm, Tone};
+pub use lexicon::{Lexicon, LexiconMethod, Sestm, Tone};
 pub use mix::Mix;
 pub use neural::{Cw, Language, Lbl, NetClasses, Nnlm, Rnnlm, TextCnn, TextRnn};
 pub use ngram::{Newwords, Ngram};

@@ -220,7 +220,7 @@ fn respace(text: &str, line_end: char) -> String {
     spaced
 }
 
-/// Chinese characters and the punctuation that goes with them, none of which wants a space beside it.
+/// Chinese characters and their punctuation, beside which no space is written.
 fn is_chinese(c: char) -> bool {
     matches!(c, '\u{2E80}'..='\u{33FF}' | '\u{3400}'..='\u{4DBF}' | '\u{4E00}'..='\u{9FFF}' | '\u{F900}'..='\u{FAFF}'
         | '\u{FE30}'..='\u{FE4F}' | '\u{FF00}'..='\u{FF65}' | '\u{20000}'..='\u{3FFFF}')

@@ -143,7 +143,7 @@ impl Params {
         self.vary.iter().map(|setting| Ok((setting.0.as_str(), values(setting)?))).collect()
     }
 
-    /// The settings of each cell of a feature: every combination of the values, that of the last setting changing first.
+    /// The settings of each cell of a feature: every combination of the values; the value of the last setting changes first.
     pub fn combinations(&self) -> Result<Vec<Settings>> {
         let mut all = vec![Settings::new()];
         for (path, values) in self.varied()? {

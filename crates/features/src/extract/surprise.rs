@@ -3,7 +3,7 @@
 //! Windows and steps are those of [`super::steps`].
 //!
 //! Columns: `surprise`, mean -log10 probability of a token, the end of the document among them (10^surprise is the perplexity);
-//! `oov`, the share of tokens that the window does not have; `tokens`. Memory is that of a window, the vocabulary, and some bytes
+//! `oov`, the share of tokens that the window does not have; `tokens`. Memory holds a window, the vocabulary, and some bytes
 //! a document.
 
 use anyhow::{Context, Result};

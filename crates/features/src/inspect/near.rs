@@ -95,7 +95,7 @@ pub struct Found {
     pub total: u64,
 }
 
-/// Looks at all rows of a set for those nearest to that of a document. `progress` gets the number of rows read so far.
+/// Finds the rows of a set that are nearest to the row of a document. `progress` gets the number of rows read so far.
 pub fn neighbours(
     set: &Set<'_>,
     clean: &Parts,
@@ -196,7 +196,7 @@ impl Row {
     }
 }
 
-/// The row that is asked for, or that of the latest document that has values.
+/// The row of the document asked for, or of the latest document that has values.
 fn asked(
     set: &Set<'_>,
     clean: &Parts,

@@ -1,7 +1,7 @@
 //! A corpus as numbers of words in a scratch file, which trainers of word vectors read any number of times.
 //!
 //! Lines are read once. The numbers of all their words wait in one scratch file until it is known which words are kept; a
-//! second has those of the kept words alone, the most frequent word 0. Memory is that of the vocabulary and a block.
+//! second has the numbers of the kept words alone, the most frequent word 0. Memory holds the vocabulary and a block.
 
 mod phrases;
 

@@ -48,7 +48,7 @@ nan_as_null! {
         /// Returns that portfolios are compared with.
         pub benchmark: Option<Benchmark>,
         /// The factor among names of one size, industry or coverage.
-        pub samples: Vec<Sample>,
+        pub samples: Vec<SubSample>,
         pub capacity: Capacity,
         pub execution: Execution,
     }
@@ -64,7 +64,7 @@ nan_as_null! {
         pub name: String,
         /// Dates at which the day's return was earned.
         pub dates: Vec<NaiveDate>,
-        /// Return of the day before costs; that of the short leg is positive when its names fell, and notional.
+        /// Return of the day before costs. The short leg is notional: its return is positive when its names fell.
         pub gross: Vec<f64>,
         /// Return of the day after costs.
         pub net: Vec<f64>,
@@ -84,7 +84,7 @@ nan_as_null! {
     /// The returns that portfolios are compared with.
     #[derive(Clone, Debug, Default, Serialize, Deserialize)]
     pub struct Benchmark {
-        /// A code of the price table, or `universe`: all names that traded on the day before, alike, held to this day.
+        /// A code of the price table, or `universe`: all names that traded on the day before, equally weighted, held to this day.
         pub name: String,
         /// Dates at which the day's return was earned.
         pub dates: Vec<NaiveDate>,
@@ -94,7 +94,7 @@ nan_as_null! {
 
     /// The factor among some of the names.
     #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-    pub struct Sample {
+    pub struct SubSample {
         /// Criterion: `size`, `industry` or `coverage`.
         pub by: String,
         /// Group: `small`, `middle`, `large` (capitalisation), the industry's name, `few`, `some`, `many` (documents of a
@@ -124,7 +124,7 @@ nan_as_null! {
     /// Orders of both legs of the long-short portfolio, and how many were filled.
     #[derive(Clone, Debug, Default, Serialize, Deserialize)]
     pub struct Execution {
-        /// Orders to buy and to sell, those for less than a lot included. What is held on and cannot be traded has none.
+        /// Orders to buy and to sell, those for less than a lot included. A holding that is kept or cannot be traded has no order.
         pub orders: u64,
         /// Orders that were filled, in part where they were rounded to lots.
         pub filled: u64,
@@ -155,7 +155,7 @@ pub struct Alignment {
 
 impl Outcome {
     /// RankIC and mean spread of a sample at each horizon.
-    pub fn sample_by_horizon(&self, sample: &Sample) -> ByHorizon<(IcSummary, f64)> {
+    pub fn sample_by_horizon(&self, sample: &SubSample) -> ByHorizon<(IcSummary, f64)> {
         let spreads = sample.spread.iter().copied().chain(std::iter::repeat(f64::NAN));
         let figures = sample.rank_ic.iter().copied().zip(spreads);
         self.layers.horizons.iter().copied().zip(figures).collect()
@@ -345,7 +345,7 @@ nan_as_null! {
         pub short: Vec<f64>,
         /// One-way turnover of the day, share of the book, mean of the two legs.
         pub turnover: Vec<f64>,
-        /// Cost of the day: that of the orders at whose price its return begins.
+        /// Cost of the day: the cost of the orders at whose price its return begins.
         pub cost: Vec<f64>,
         /// Figures after costs over all dates.
         pub total: PortfolioFigures,

@@ -19,7 +19,7 @@ use inkstone_base::job::Ctx;
 use inkstone_base::stats::pearson;
 use inkstone_market::{Market, Tradability};
 
-/// Marks a name whose number equals that of the name before it in an order.
+/// Marks a name whose value equals the value of the name before it in the order.
 const TIED: u32 = 1 << 31;
 /// The place of a name that is not there.
 const ABSENT: u32 = u32::MAX;

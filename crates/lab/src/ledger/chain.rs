@@ -111,7 +111,7 @@ impl Ledger {
         &self.problems
     }
 
-    /// Lines that are gone or cannot be read. Each counts as a trial of which nothing is known.
+    /// Lines that are gone or cannot be read. Each counts as a trial with unknown figures.
     pub fn missing(&self) -> u64 {
         self.missing
     }

@@ -122,7 +122,7 @@ pub struct LateValue {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct TradeDate {
     pub signals: u64,
-    /// Signals on an earlier date than that of their publication.
+    /// Signals dated before their publication.
     pub early: u64,
     /// Signals on a later date.
     pub late: u64,
@@ -134,7 +134,7 @@ pub struct TradeDate {
     pub examples: Vec<EarlySignal>,
 }
 
-/// A signal on a date before that of its publication.
+/// A signal dated before its publication.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct EarlySignal {
     pub document: String,
@@ -150,7 +150,7 @@ nan_as_null! {
         /// Mean RankIC with the return of the same day, over dates that have both.
         pub rank_ic_same_day: f64,
         pub rank_ic_trade: f64,
-        /// Absolute value of the first by that of the second.
+        /// Absolute value of the first divided by the absolute value of the second.
         pub ratio: f64,
         pub dates: usize,
         pub p: f64,
@@ -250,7 +250,7 @@ pub struct MaskedNamesContext {
 pub struct TrainingOverlap {
     /// Documents whose model was trained on texts of the corpus.
     pub documents: u64,
-    /// Documents that trained the model that scored them, and those of which a near duplicate did.
+    /// Documents that trained the model that scored them, and documents with a near duplicate that did.
     #[serde(flatten)]
     pub shared: Option<SharedTexts>,
     /// Documents whose model was trained on texts outside the corpus.

@@ -21,7 +21,7 @@ pub struct Params {
     /// Share of the RankIC that may remain when dates or texts are changed for others, and that may be lost when names
     /// are masked or late documents left out (default 0.5: more than half of it is then something else).
     pub max_share: f64,
-    /// By how much the RankIC of the same day may exceed that of the trade (default 0.02, about what a text factor that
+    /// By how much the RankIC of the same day may exceed the RankIC of the trade (default 0.02, about what a text factor that
     /// is worth its while has: a gap as wide would make one of nothing if dates slipped by a day).
     pub same_day_gap: f64,
     /// Share of documents whose story also trained the model that scored them (default 0.05).

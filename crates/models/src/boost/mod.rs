@@ -65,7 +65,7 @@ struct OutputTrees {
 }
 
 impl Boosted {
-    /// From trees that name columns by their place among `columns`, of which those that are not used are left out.
+    /// From trees that name columns by their place among `columns`; unused columns are left out.
     fn new(columns: &[u32], mut outputs: Vec<OutputTrees>) -> Boosted {
         let mut splits: Vec<&mut u32> = Vec::new();
         for node in outputs.iter_mut().flat_map(|output| &mut output.trees).flat_map(|tree| &mut tree.nodes) {

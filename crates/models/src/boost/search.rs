@@ -112,7 +112,7 @@ pub(super) struct Split {
     pub(super) right: DerivativeSums,
 }
 
-/// Takes the better split; of equal ones that of the first column.
+/// Takes the better split; of equal ones the split of the first column.
 fn improve(best: &mut Option<Split>, split: Split) {
     if best.is_none_or(|b| split.gain > b.gain || split.gain == b.gain && split.column < b.column) {
         *best = Some(split);

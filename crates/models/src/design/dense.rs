@@ -67,7 +67,7 @@ impl SpilledDense {
         self.push_rows(row.len(), row)
     }
 
-    /// Adds rows `[rows, dim]`. Fails when `dim` is not that of the rows before.
+    /// Adds rows `[rows, dim]`. Fails when `dim` differs from the rows before.
     pub fn push_rows(&mut self, dim: usize, rows: &[f32]) -> Result<()> {
         let expected = *self.dim.get_or_insert(dim);
         ensure!(

@@ -30,7 +30,7 @@ pub struct Hit {
     pub weight: f32,
     /// True if negation turned its sign.
     pub negated: bool,
-    /// True if it is a movement of something of which less is better.
+    /// True if it is a movement of something that should be low, such as costs.
     pub burden: bool,
     /// The factor of its degree word; 1 without one.
     pub degree: f32,

@@ -62,7 +62,7 @@ impl Lsa {
         &self.singular_values
     }
 
-    /// Variance of the fitted documents on each dimension, as a share of that of their rows (scikit-learn's
+    /// Variance of the fitted documents on each dimension, as a share of the variance of their rows (scikit-learn's
     /// `explained_variance_ratio_`).
     pub fn explained_variance_ratio(&self) -> &[f64] {
         &self.explained

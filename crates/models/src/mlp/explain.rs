@@ -3,7 +3,7 @@
 //! On the straight way from a row of zeros (no words, dense columns at their mean) to the row, t x with t from 0 to 1, column j gives
 //! x_j times the mean over the way of the derivative of the score by it. A network of rectified units is linear between the points at which
 //! a unit turns on or off; those are found layer by layer, so that the mean is a sum over a few stretches, and the contributions sum to
-//! the score less that of the row of zeros, up to rounding. Computed in f64.
+//! the score less the score of a row of zeros, up to rounding. Computed in f64.
 
 use super::Mlp;
 use crate::design::DesignRow;

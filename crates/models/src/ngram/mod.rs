@@ -38,7 +38,7 @@ pub use model::{Counts, Ngram, Smoothing};
 pub use next::{Following, Likely};
 pub use params::NgramParams;
 pub use prune::Pruning;
-pub use sample::{Sample, SampleParams};
+pub use sample::{GeneratedText, SampleParams};
 pub use score::{Score, Scores};
 pub use smoothing::smooth;
 pub use words::{END, MARKS, Words};

@@ -10,7 +10,7 @@ use super::{NetOutputs, TextNet, TextNetKind, TextNetParams};
 use crate::neural::file::{Saved, read_settings, read_weights};
 use crate::{ModelFile, pack_strings};
 
-/// The section of the names of classes, and that of labels.
+/// The sections of the names of classes and of labels.
 const CLASSES: &str = "class_names";
 const LABELS: &str = "label_names";
 

@@ -67,7 +67,7 @@ pub(super) struct Library {
 }
 
 impl Library {
-    /// Reads what is wanted; what `old` has of it already is taken from there.
+    /// Reads the wanted parts; parts that `old` already has are taken from there.
     pub(super) fn read(&self, wanted: Wanted, old: Option<ShownDocument>, ctx: &Ctx) -> Result<ShownDocument> {
         let source = |wanted: &Wanted| (wanted.list, wanted.place, wanted.cut);
         let same = old.as_ref().filter(|old| source(&old.wanted) == source(&wanted));

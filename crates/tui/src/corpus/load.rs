@@ -66,7 +66,7 @@ impl CorpusIndex {
         Ok(CorpusIndex { files, cleaned })
     }
 
-    /// A catalogue of these files, of which nothing has been read but what `old` has of files that are the same.
+    /// A catalogue of these files. Nothing is read yet; entries of unchanged files are taken from `old`.
     pub(crate) fn catalogue(&self, old: Option<(&CorpusIndex, &Catalogue)>) -> Catalogue {
         // A file that cannot be read has one line, which says so.
         let mut catalogue = Catalogue::new(self.files.iter().map(|file| *file.rows.as_ref().unwrap_or(&1)));

@@ -101,7 +101,7 @@ pub(super) struct CorpusSearch {
 }
 
 impl CorpusSearch {
-    /// Looks through all parts; those of which nothing passes the filter are not read.
+    /// Looks through all parts; parts without a document that passes the filter are not read.
     pub(super) fn start(
         pattern: Pattern,
         filter: Filter,

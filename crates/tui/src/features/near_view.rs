@@ -12,7 +12,7 @@ use super::words as w;
 use crate::app::App;
 use crate::desk::Desk;
 use crate::field::{self, Field};
-use crate::list::{self, Column};
+use crate::list::{self, ListColumn};
 use crate::page::Table;
 use crate::{figures, look, sentences, width, words};
 use inkstone_features::inspect::{ListedDocument, NearMeasure, Neighbours, Nothing};
@@ -61,12 +61,12 @@ pub(super) fn draw(app: &App, set: &FeatureSet, frame: &mut Frame<'_>, inner: Re
         return sentences::draw([(text, look::NOTE)], frame, below);
     }
     let columns = [
-        Column::number("#", 3),
-        Column::number(app.say(measure(near.measure)), 8),
-        Column::text(app.say(w::PUBLISHED), 16),
-        Column::text(app.say(w::CODE), 13),
-        Column::text(app.say(words::REPEAT), 2),
-        Column::text(app.say(w::TITLE), 0),
+        ListColumn::number("#", 3),
+        ListColumn::number(app.say(measure(near.measure)), 8),
+        ListColumn::text(app.say(w::PUBLISHED), 16),
+        ListColumn::text(app.say(w::CODE), 13),
+        ListColumn::text(app.say(words::REPEAT), 2),
+        ListColumn::text(app.say(w::TITLE), 0),
     ];
     let row = |at: usize| {
         let found = &neighbours.found[at];
@@ -141,9 +141,9 @@ fn draw_found(app: &App, frame: &mut Frame<'_>, inner: Rect) {
     ];
     frame.render_widget(Paragraph::new(lines), head);
     let columns = [
-        Column::text(app.say(w::PUBLISHED), 16),
-        Column::text(app.say(w::CODE), 13),
-        Column::text(app.say(w::TITLE), 0),
+        ListColumn::text(app.say(w::PUBLISHED), 16),
+        ListColumn::text(app.say(w::CODE), 13),
+        ListColumn::text(app.say(w::TITLE), 0),
     ];
     let row = |at: usize| {
         let document = &found.documents[at];

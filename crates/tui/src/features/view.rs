@@ -12,7 +12,7 @@ use super::{FeaturesFocus, FeaturesPage, FeaturesView, SetReading, health, near_
 use crate::app::App;
 use crate::desk::Desk;
 use crate::errand::Errand;
-use crate::list::{self, Column};
+use crate::list::{self, ListColumn};
 use crate::page::Table;
 use crate::words::Word;
 use crate::{figures, look, sentences, width, words};
@@ -95,18 +95,18 @@ fn draw_sets(app: &App, listing: &FeatureListing, fault: Option<&str>, frame: &m
     let inner = look::framed(block, frame, area);
     let wide = area.width >= WIDE;
     let mut columns = vec![
-        Column::text(app.say(w::NAME), 0),
-        Column::text(app.say(w::MODEL), 8),
-        Column::number(app.say(w::COLUMNS), 6),
-        Column::number(app.say(w::ROWS), 10),
-        Column::number(app.say(w::COVERAGE), 6),
-        Column::number(app.say(w::SIZE), 9),
-        Column::text(app.say(w::STATE), 10),
-        Column::text(app.say(w::SEEN), 10),
+        ListColumn::text(app.say(w::NAME), 0),
+        ListColumn::text(app.say(w::MODEL), 8),
+        ListColumn::number(app.say(w::COLUMNS), 6),
+        ListColumn::number(app.say(w::ROWS), 10),
+        ListColumn::number(app.say(w::COVERAGE), 6),
+        ListColumn::number(app.say(w::SIZE), 9),
+        ListColumn::text(app.say(w::STATE), 10),
+        ListColumn::text(app.say(w::SEEN), 10),
     ];
     if wide {
-        columns.insert(8, Column::number(app.say(w::FOLDS), 6));
-        columns.push(Column::text(app.say(w::KEY), 8));
+        columns.insert(8, ListColumn::number(app.say(w::FOLDS), 6));
+        columns.push(ListColumn::text(app.say(w::KEY), 8));
     }
     let row = |at: usize| {
         let set = &listing.sets[at];
@@ -239,12 +239,12 @@ fn draw_files(app: &App, listing: &FeatureListing, set: &FeatureSet, frame: &mut
     let lines = lines.into_iter().map(|line| Line::styled(width::cut(&line, room), look::PLAIN));
     frame.render_widget(Paragraph::new(lines.collect::<Vec<_>>()), facts);
     let columns = [
-        Column::number(app.say(w::PART), 6),
-        Column::number(app.say(w::ROWS), 9),
-        Column::number(app.say(w::BLOCKS), 7),
-        Column::number(app.say(w::SIZE), 9),
-        Column::number(app.say(w::PER_ROW), 10),
-        Column::text(app.say(w::DIGEST), 0),
+        ListColumn::number(app.say(w::PART), 6),
+        ListColumn::number(app.say(w::ROWS), 9),
+        ListColumn::number(app.say(w::BLOCKS), 7),
+        ListColumn::number(app.say(w::SIZE), 9),
+        ListColumn::number(app.say(w::PER_ROW), 10),
+        ListColumn::text(app.say(w::DIGEST), 0),
     ];
     let row = |at: usize| {
         let record = &set.batches[at].record;

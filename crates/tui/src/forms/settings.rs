@@ -286,7 +286,7 @@ impl SettingsForm {
         }
     }
 
-    /// Gives a key a value; what is refused is said.
+    /// Gives a key a value, and shows the fault if it is refused.
     fn set(&mut self, path: String, value: String) -> bool {
         match self.tried(&path, &value) {
             Ok(sheet) => {

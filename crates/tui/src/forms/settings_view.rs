@@ -8,7 +8,7 @@ use ratatui::widgets::{Clear, Paragraph};
 use super::settings::{Message, SettingsForm};
 use super::value::{plain, section_of};
 use super::{SettingEntry, SettingGroup, draw_field, key_line, words, wrapped};
-use crate::list::{self, Column};
+use crate::list::{self, ListColumn};
 use crate::{Language, look, width};
 use inkstone_base::language::Word;
 
@@ -157,10 +157,10 @@ impl SettingsForm {
         }
         let wide = if inner.width >= 70 { 30 } else { 20 };
         let columns = [
-            Column::text("", 1),
-            Column::text(say(words::KEY), wide),
-            Column::text(say(words::VALUE), 0),
-            Column::text(say(words::DEFAULT), if inner.width >= 70 { 22 } else { 14 }),
+            ListColumn::text("", 1),
+            ListColumn::text(say(words::KEY), wide),
+            ListColumn::text(say(words::VALUE), 0),
+            ListColumn::text(say(words::DEFAULT), if inner.width >= 70 { 22 } else { 14 }),
         ];
         let row = |at: usize| {
             let entry = entries[at];

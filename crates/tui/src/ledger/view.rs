@@ -12,7 +12,7 @@ use crate::app::App;
 use crate::desk::Desk;
 use crate::errand::Errand;
 use crate::field;
-use crate::list::{self, Column};
+use crate::list::{self, ListColumn};
 use crate::page::{Table, exact};
 use crate::words::Word;
 use crate::{figures, look, sentences, width};
@@ -203,9 +203,9 @@ fn draw_list(app: &App, shelf: &Shelf, fault: Option<&str>, frame: &mut Frame<'_
     let wide = area.width >= LARGE.0;
     let size = usize::from(!wide);
     let column = |(title, right, cells): &(Word, bool, [Option<usize>; 2])| {
-        Some(Column { title: app.say(*title), cells: cells[size]?, right: *right })
+        Some(ListColumn { title: app.say(*title), cells: cells[size]?, right: *right })
     };
-    let columns: Vec<Column<'_>> = COLUMNS.iter().filter_map(column).collect();
+    let columns: Vec<ListColumn<'_>> = COLUMNS.iter().filter_map(column).collect();
     let row = |at: usize| {
         let trial = &book.trials[state.rows[at]];
         let style = match &trial.entry.details {

@@ -8,7 +8,7 @@ use super::bench::{ModelCard, Surprised};
 use super::state::{Below, ModelsPage};
 use super::{card, heat, picture, results, words};
 use crate::app::App;
-use crate::list::{self, Column};
+use crate::list::{self, ListColumn};
 use crate::page::Table;
 use crate::{figures, look};
 use inkstone_base::language::Language;
@@ -118,13 +118,13 @@ fn list_title<'a>(app: &App, models: &ModelsPage) -> Line<'a> {
 fn draw_list(app: &App, models: &ModelsPage, frame: &mut Frame<'_>, area: Rect) {
     let inner = look::framed(look::pane(list_title(app, models), models.below == Below::Card), frame, area);
     let columns = [
-        Column::text(app.say(words::NAME), 0),
-        Column::text(app.say(words::KIND), 9),
-        Column::text(app.say(words::UNTIL), 10),
-        Column::number(app.say(words::SIZE), 7),
-        Column::number(app.say(words::DIM), 7),
-        Column::number(app.say(words::WORDS), 9),
-        Column::number(app.say(words::DOCUMENTS), 9),
+        ListColumn::text(app.say(words::NAME), 0),
+        ListColumn::text(app.say(words::KIND), 9),
+        ListColumn::text(app.say(words::UNTIL), 10),
+        ListColumn::number(app.say(words::SIZE), 7),
+        ListColumn::number(app.say(words::DIM), 7),
+        ListColumn::number(app.say(words::WORDS), 9),
+        ListColumn::number(app.say(words::DOCUMENTS), 9),
     ];
     // Beside something else the names need the room; the card has the sizes.
     let columns = if inner.width < ROOMY { &columns[..4] } else { &columns[..] };

@@ -5,7 +5,7 @@
 //! and the common part that documents are pooled with come from the same window.
 //!
 //! Columns: `c1`, `c2`, ..., the document's place; `words`, how many of its words are known (0: the place is the origin and says nothing).
-//! Memory is that of a part, the vocabulary, two vintages, and some bytes a document.
+//! Memory holds a part, the vocabulary, two vintages, and some bytes a document.
 
 mod earlier;
 mod fasttext;

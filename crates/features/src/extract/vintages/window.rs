@@ -77,7 +77,7 @@ impl WindowText {
         Some(self.places[number as usize]).filter(|&place| place != LEFT_OUT)
     }
 
-    /// The text for a pooling of vectors; `place` gives that of each kept word.
+    /// The text for a pooling of vectors; `place` gives the place of each kept word.
     pub(super) fn pooled<P: Fn(u32) -> Option<u32> + Sync>(
         &self,
         place: P,

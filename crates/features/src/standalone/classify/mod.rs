@@ -1,6 +1,6 @@
 //! Classifiers and regressors on plain files: lines with a label, labels or a value in; one file of vectorizer and estimator out.
 //!
-//! The documents are held in memory, as their rows are. What is measured out of fold is measured right: each fold fits its own
+//! The documents are held in memory, as their rows are. Figures out of fold see no training text: each fold fits its own
 //! vocabulary and weights. A penalty chosen among several, calibration and the figures of cross-validation come from the same
 //! folds, before the model is fitted on all documents.
 

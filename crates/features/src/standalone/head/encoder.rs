@@ -88,7 +88,7 @@ impl EncoderRecord {
         named_files(&path, None)
     }
 
-    /// The file or folder of the encoder, whose content is that of the training, and its use.
+    /// The file or folder of the encoder, with the content that it had in training, and its use.
     pub(crate) fn find_unchanged(&self, head: &Path, using: &Contextual) -> Result<(PathBuf, Contextual)> {
         self.check(head, using.encoder.as_deref())?;
         Ok((self.find(head, using.encoder.as_deref())?, self.contextual(head, using)))

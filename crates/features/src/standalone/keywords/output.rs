@@ -51,7 +51,7 @@ enum Shape {
 
 /// Writes keywords and key sentences of all lines to `output`.
 ///
-/// The report has `documents`, `without_keywords` (documents of which no word is a candidate), `keywords` and `sentences`.
+/// The report has `documents`, `without_keywords` (documents without a candidate), `keywords` and `sentences`.
 pub fn run(lines: &mut Lines, extractor: &Extractor, output: &Path, formulas: Formulas, ctx: &Ctx) -> Result<Report> {
     let shape = match output.extension().and_then(|e| e.to_str()) {
         Some("jsonl" | "ndjson") => Shape::Jsonl,

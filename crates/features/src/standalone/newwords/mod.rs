@@ -1,6 +1,6 @@
 //! New words of a plain file, as a dictionary for jieba and a table of their figures.
 //!
-//! Two passes over the file, neither of which holds it: one counts strings of characters, the other finds in which documents
+//! Two passes over the file, without holding it in memory: one counts strings of characters, the other finds in which documents
 //! the chosen words are, when they were first seen, and what the tokenizer cuts whole with and without them. A new word is known from the last
 //! time of the corpus on (`fitted_until`), not from its first occurrence: its figures rest on all of the text.
 

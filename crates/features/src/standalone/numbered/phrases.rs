@@ -1,7 +1,7 @@
 //! Phrases: neighbours that come together more often than by chance become one word, as the C tool word2phrase makes them.
 //!
 //! Words `a` and `b` that stand side by side score `(count(ab) - discount) / (count(a) count(b)) x words of the corpus`;
-//! above the threshold they become `a_b`. What was joined is not joined again to the word after it, in the same pass. Words
+//! above the threshold they become `a_b`. A joined word is not joined to the word after it in the same pass. Words
 //! that occur less often than the discount take no part.
 
 use rustc_hash::FxHashMap;
@@ -101,7 +101,7 @@ fn pair(a: u32, b: u32) -> u64 {
     u64::from(a) << 32 | u64::from(b)
 }
 
-/// Counts neighbours of which both are frequent enough.
+/// Counts pairs of neighbours that are both frequent enough.
 fn count(
     numbers: &[u32],
     counts: &[u64],

@@ -46,7 +46,7 @@ nan_as_null! {
         pub tests: Vec<EventTest>,
     }
 
-    /// Difference of the group of the highest values and that of the lowest.
+    /// The group of the highest values less the group of the lowest.
     #[derive(Clone, Debug, Default, Serialize, Deserialize)]
     pub struct EventDifference {
         /// Number of the group that is subtracted from.

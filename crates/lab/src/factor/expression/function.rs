@@ -22,7 +22,7 @@ pub enum Function {
     Clip,
     /// The value so many trading days before.
     Lag,
-    /// The value less that of so many trading days before.
+    /// The value less the value of so many trading days before.
     Delta,
     /// Average ranks among the names of the date, spread evenly over [-1, 1].
     Rank,

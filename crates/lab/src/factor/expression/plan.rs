@@ -1,4 +1,4 @@
-//! An expression made ready: what is read of documents, and what is done with the days that come of it.
+//! A compiled expression: the readings that it takes of documents, and the tree that is evaluated on their daily values.
 
 use anyhow::{Context, Result, bail, ensure};
 
@@ -40,7 +40,7 @@ const MARKET_FIELDS: [(&str, MarketField); 5] = [
 /// A look-back and how much each day of it weighs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RollingWindow {
-    /// Days, that of the value included.
+    /// Days, the day of the value included.
     pub days: usize,
     pub unit: LookbackUnit,
     pub decay: Decay,

@@ -23,7 +23,7 @@ const ZERO: f32 = -99.0;
 /// Bytes that one thread reads before it looks for more.
 const PIECE: usize = 1 << 20;
 
-/// Reads an ARPA file, of any tool. What is wrong in it is told with the number of its line.
+/// Reads an ARPA file, of any tool. Errors name the line.
 pub fn read_arpa(path: &Path, ctx: &Ctx) -> Result<LanguageModel> {
     let taken = disk::snapshot(path)?;
     let text: &[u8] = &taken;
