@@ -310,6 +310,6 @@ mod tests {
     #[test]
     fn parameters_out_of_range_are_named() {
         let error = Params { threshold: 0.3, ..Params::default() }.check().unwrap_err().to_string();
-        assert!(error.contains("[clean] threshold = 0.3"), "{error}");
+        assert!(error.contains("clean.threshold: 0.3 is out of bounds; write one from 0.6 to 1"), "{error}");
     }
 }

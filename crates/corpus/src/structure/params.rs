@@ -96,12 +96,12 @@ mod tests {
     fn values_out_of_range_are_named() {
         Params::default().check().unwrap();
         for (params, name) in [
-            (Params { min_documents: 1, ..Params::default() }, "min_documents = 1"),
-            (Params { min_documents_across: 0, ..Params::default() }, "min_documents_across = 0"),
-            (Params { min_share: 1.5, ..Params::default() }, "min_share = 1.5"),
-            (Params { min_publishers: 1, ..Params::default() }, "min_publishers = 1"),
-            (Params { min_chars: 0, ..Params::default() }, "min_chars = 0"),
-            (Params { novelty_days: 0, ..Params::default() }, "novelty_days = 0"),
+            (Params { min_documents: 1, ..Params::default() }, "structure.min_documents: 1 is out of bounds"),
+            (Params { min_documents_across: 0, ..Params::default() }, "structure.min_documents_across: 0 is out of bounds"),
+            (Params { min_share: 1.5, ..Params::default() }, "structure.min_share: 1.5 is out of bounds"),
+            (Params { min_publishers: 1, ..Params::default() }, "structure.min_publishers: 1 is out of bounds"),
+            (Params { min_chars: 0, ..Params::default() }, "structure.min_chars: 0 is out of bounds"),
+            (Params { novelty_days: 0, ..Params::default() }, "structure.novelty_days: 0 is out of bounds"),
         ] {
             let error = params.check().unwrap_err().to_string();
             assert!(error.contains(name), "{error}");

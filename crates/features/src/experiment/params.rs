@@ -339,8 +339,8 @@ mod tests {
             ("more than 500 cells", varying(many)),
             ("front", varying(json!({"truncate": ["front", "head"]}))),
             ("truncate = 5 is no text", varying(json!({"truncate": [5]}))),
-            ("folds = 1", Params { folds: 1, ..sound.clone() }),
-            ("draws = 9", Params { draws: 9, ..sound.clone() }),
+            ("experiment.folds: 1 is out of bounds", Params { folds: 1, ..sound.clone() }),
+            ("experiment.draws: 9 is out of bounds", Params { draws: 9, ..sound.clone() }),
             ("confidence = 1", Params { confidence: 1.0, ..sound.clone() }),
         ];
         for (words, params) in cases {

@@ -3,8 +3,6 @@
 use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
 
-use inkstone_base::bounds;
-
 /// The task of a model. Numbers are those of the file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -95,8 +93,14 @@ impl FastTextParams {
 
     /// Checks them, and sets aside buckets that nothing would be hashed into, as fastText does.
     pub(super) fn checked(mut self) -> Result<FastTextParams> {
-        bounds::check("feature.fasttext", &self)?;
+        ensure!(self.dim > 0 && self.dim <= 1 << 16, "a vector has 1 to 65536 values, not {} (--dim)", self.dim);
+        ensure!(
+            self.epochs > 0 && self.epochs <= i32::MAX as usize,
+            "there is nothing to do in {} epochs (--epochs)",
+            self.epochs
+        );
         ensure!(self.lr.is_finite() && self.lr > 0.0, "the rate of learning is above 0, not {} (--lr)", self.lr);
+        ensure!(self.window > 0 && self.window <= 1000, "a window has 1 to 1000 words, not {} (--window)", self.window);
         ensure!(
             self.word_ngrams > 0 && self.word_ngrams <= 100,
             "n-grams have 1 to 100 words, not {} (--word-ngrams)",
@@ -114,6 +118,7 @@ impl FastTextParams {
         );
         ensure!(self.negative > 0 || self.loss != Loss::Ns, "negative sampling draws at least one (--negative)");
         ensure!(self.sample > 0.0, "the threshold of sampling is above 0, not {} (--sample)", self.sample);
+        ensure!(self.bucket <= 1 << 30, "there are at most 2^30 buckets, not {} (--bucket)", self.bucket);
         ensure!(!self.label.is_empty(), "--label must not be empty: every word would be a label");
         ensure!(!self.hashes() || self.bucket > 0, "n-grams need buckets to be hashed into (--bucket)");
         if !self.hashes() {

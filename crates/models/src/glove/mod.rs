@@ -12,7 +12,6 @@ mod train;
 
 use anyhow::{Result, ensure};
 
-use inkstone_base::bounds;
 pub use pairs::Pairs;
 
 /// Exponent of the weights of rarer pairs, alpha of the paper.
@@ -36,7 +35,8 @@ params! {
 
 impl GloveParams {
     pub fn check(&self) -> Result<()> {
-        bounds::check("feature.glove", self)?;
+        ensure!(self.dim > 0, "dim = 0: a vector needs a value (--dim)");
+        ensure!(self.epochs > 0, "epochs = 0: nothing would be learned (--epochs)");
         ensure!(self.lr > 0.0 && self.lr.is_finite(), "lr = {} must be a number above 0 (--lr)", self.lr);
         ensure!(self.x_max > 0.0 && self.x_max.is_finite(), "x_max = {} must be a number above 0", self.x_max);
         Ok(())

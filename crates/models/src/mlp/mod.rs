@@ -31,7 +31,6 @@ use super::neural::fit::fit;
 use super::neural::weights::{Weight, Weights};
 use super::validation::Split;
 use batches::{Batches, PIECE};
-use inkstone_base::bounds;
 use inkstone_base::job::Ctx;
 pub(crate) use learner::MlpLearner;
 use net::{Net, PieceRows};
@@ -69,11 +68,18 @@ params! {
 
 impl MlpParams {
     fn check(&self) -> Result<()> {
-        bounds::check("feature.mlp", self)?;
-        let MlpParams { hidden, dropout, learning_rate, .. } = self;
-        ensure!(!hidden.is_empty(), "hidden = []: name the units of one or more hidden layers");
+        let MlpParams { hidden, dropout, l2, learning_rate, batch, epochs, .. } = self;
+        ensure!(
+            !hidden.is_empty() && !hidden.contains(&0),
+            "hidden = {hidden:?}: name the units of one or more hidden layers, each 1 or more"
+        );
         ensure!((0.0..1.0).contains(dropout), "dropout = {dropout} must be 0 or more and below 1");
-        ensure!(*learning_rate > 0.0, "learning_rate = 0 learns nothing; give a number above 0");
+        ensure!(*l2 >= 0.0 && l2.is_finite(), "l2 = {l2} must be a number, 0 or above");
+        ensure!(
+            *learning_rate > 0.0 && learning_rate.is_finite(),
+            "learning_rate = {learning_rate} must be a number above 0"
+        );
+        ensure!(*batch > 0 && *epochs > 0, "batch = {batch} and epochs = {epochs} must be 1 or more");
         Ok(())
     }
 

@@ -4,7 +4,6 @@ use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
 
 use super::super::neural::FitParams;
-use inkstone_base::bounds;
 
 /// Names of the filters of each width, as many as there can be.
 const FILTERS: [&str; 6] = ["filters1", "filters2", "filters3", "filters4", "filters5", "filters6"];
@@ -137,7 +136,7 @@ defaults! {
 impl TextNetParams {
     /// Fails when a setting cannot work.
     pub fn check(&self) -> Result<()> {
-        bounds::check("feature.textnet", self)?;
+        ensure!(self.dim > 0, "--dim 0 leaves no word vector; give 1 or more");
         let (widths, layers) = (&self.widths, self.layers.len());
         ensure!(
             (1..=FILTERS.len()).contains(&widths.len()) && widths.iter().all(|width| (1..=20).contains(width)),
@@ -149,11 +148,14 @@ impl TextNetParams {
             "--layers names {layers} layers; name one to {}, each as both or forward",
             LAYERS.len()
         );
+        ensure!(self.maps > 0 && self.hidden > 0, "--maps 0 and --hidden 0 leave no features; give 1 or more");
         ensure!(
             self.kind == TextNetKind::TextRnn || self.pool != Pool::Last,
             "--pool last takes the last state of a textrnn; a textcnn has none: take max or mean"
         );
         ensure!((0.0..1.0).contains(&self.dropout), "--dropout {} must be 0 or more and below 1", self.dropout);
+        ensure!(self.l2 >= 0.0 && self.l2.is_finite(), "--l2 {} is no penalty; give 0 or more", self.l2);
+        ensure!(self.max_tokens > 0, "--max-tokens 0 leaves no text; give 1 or more");
         self.fit.check()
     }
 

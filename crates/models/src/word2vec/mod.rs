@@ -24,7 +24,6 @@ use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
 
 pub use document::Doc2vec;
-use inkstone_base::bounds;
 pub use plan::{DOCUMENT, END};
 pub use train::{Corpus, Word2vec};
 
@@ -97,12 +96,20 @@ impl Word2vecParams {
 
     /// Fails when they cannot be used; the message names the flag.
     pub fn check(&self) -> Result<()> {
-        bounds::check("feature.word2vec", self)?;
-        ensure!(self.negative > 0, "--negative is 0; give 1 or more");
+        let counts = [
+            ("--dim", self.dim, 1..=100_000),
+            ("--window", self.window, 1..=10_000),
+            ("--epochs", self.epochs, 1..=1_000_000),
+            ("--negative", self.negative, 1..=10_000),
+        ];
+        for (flag, value, range) in counts {
+            ensure!(range.contains(&value), "{flag} is {value}; it lies from {} to {}", range.start(), range.end());
+        }
         ensure!(
             !self.characters || self.architecture == Architecture::Cbow,
             "--chars makes words of their characters while a mean of words is trained: it goes with CBOW"
         );
+        ensure!(self.sample.is_finite() && self.sample >= 0.0, "--sample is {}; it is 0 or above", self.sample);
         let (lr, least) = (self.rate(), self.min_lr);
         ensure!(
             least > 0.0 && least <= lr && lr.is_finite(),
