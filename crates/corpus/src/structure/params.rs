@@ -97,7 +97,10 @@ mod tests {
         Params::default().check().unwrap();
         for (params, name) in [
             (Params { min_documents: 1, ..Params::default() }, "structure.min_documents: 1 is out of bounds"),
-            (Params { min_documents_across: 0, ..Params::default() }, "structure.min_documents_across: 0 is out of bounds"),
+            (
+                Params { min_documents_across: 0, ..Params::default() },
+                "structure.min_documents_across: 0 is out of bounds",
+            ),
             (Params { min_share: 1.5, ..Params::default() }, "structure.min_share: 1.5 is out of bounds"),
             (Params { min_publishers: 1, ..Params::default() }, "structure.min_publishers: 1 is out of bounds"),
             (Params { min_chars: 0, ..Params::default() }, "structure.min_chars: 0 is out of bounds"),

@@ -295,7 +295,10 @@ mod tests {
     fn settings_that_make_no_sense_name_themselves() {
         let refused = |params: SurpriseParams| params.check().unwrap_err().to_string();
         let default = SurpriseParams::default;
-        assert!(refused(SurpriseParams { window_days: 0, ..default() }).contains("feature.surprise.window_days: 0 is out of bounds"));
+        assert!(
+            refused(SurpriseParams { window_days: 0, ..default() })
+                .contains("feature.surprise.window_days: 0 is out of bounds")
+        );
         assert!(refused(SurpriseParams { refit_days: 0, ..default() }).contains("feature.surprise.refit_days: 0"));
         assert!(refused(SurpriseParams { order: 7, ..default() }).contains("feature.surprise.order: 7"));
         assert!(refused(SurpriseParams { min_train_documents: 0, ..default() }).contains("min_train_documents: 0"));

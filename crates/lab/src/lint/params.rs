@@ -79,9 +79,14 @@ mod tests {
     fn parameters_out_of_range_are_refused_by_name() {
         let refused = |params: Params| params.validate().unwrap_err().to_string();
         assert!(refused(Params { text_draws: 0, ..Params::default() }).contains("lint.text_draws: 0 is out of bounds"));
-        assert!(refused(Params { confidence: 95.0, ..Params::default() }).contains("lint.confidence: 95 is out of bounds"));
+        assert!(
+            refused(Params { confidence: 95.0, ..Params::default() }).contains("lint.confidence: 95 is out of bounds")
+        );
         assert!(refused(Params { confidence: 1.0, ..Params::default() }).contains("lint.confidence: 1 is a certainty"));
-        assert!(refused(Params { max_share: f64::NAN, ..Params::default() }).contains("lint.max_share: NaN is not a finite number"));
+        assert!(
+            refused(Params { max_share: f64::NAN, ..Params::default() })
+                .contains("lint.max_share: NaN is not a finite number")
+        );
         Params::default().validate().unwrap();
     }
 }
