@@ -278,7 +278,7 @@ mod tests {
         assert!(error("meen(a)").contains("did you mean \"mean\""));
         assert!(error("tone-α%").contains("'%' at character 7"), "{}", error("tone-α%"));
         assert!(error("\"tone").contains("closing quote"));
-        assert!(error("mean(days = 3, a)").contains("before what has one"));
+        assert!(error("mean(days = 3, a)").contains("positional arguments precede named ones"));
         assert!(error("1.2.3").contains("is no number"));
         assert!(error(&"(".repeat(70)).contains("nested more than 64 deep"));
     }
