@@ -206,7 +206,7 @@ pub(super) fn draw_documents(app: &App, documents: &Documents, frame: &mut Frame
         ListColumn::number(app.say(words::GAVE), 8),
         ListColumn::number(app.say(words::WORTH), 7),
         ListColumn::number(app.say(words::WEIGHT), 6),
-        ListColumn::number(app.say(words::AGE), width::width(app.say(words::AGE)) as u16),
+        ListColumn::number(app.say(words::AGE), width::width(app.say(words::AGE))),
         ListColumn::text(app.say(words::TIME), 11),
         ListColumn::text(app.say(words::KIND), 4),
         ListColumn::text(app.say(words::FIRST_SHORT), 2),
