@@ -66,7 +66,7 @@ fn main() -> Result<()> {
         .ok()
         .map(|python| Peer::start(&python, PEER, &[path.as_os_str(), OsStr::new(&dim.to_string())]))
         .transpose()?;
-    let svd = SvdParams { dim, ..SvdParams::default() };
+    let svd = SvdParams { dim };
     let (mut ours, mut theirs, mut singular) = (Vec::new(), Vec::new(), (Vec::new(), Vec::new()));
     for _ in 0..ROUNDS {
         let began = Instant::now();

@@ -44,7 +44,6 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Sets a field.
     pub fn set(&mut self, name: &str, value: impl serde::Serialize) {
         let value = serde_json::to_value(value).expect("results are plain data and always have a JSON form");
         self.fields.insert(name.to_owned(), value);
@@ -161,7 +160,7 @@ impl Crash {
     fn chinese(&self) -> String {
         let report = match &self.report {
             Some(path) => format!("请把报告 {} 发给 Inkstone 的作者", path.display()),
-            None => "报告写不下来".to_owned(),
+            None => "报告无法写入".to_owned(),
         };
         format!("程序因自身的错误而终止；已完成的部分都已保留，重新运行同一命令即从该处继续；{report}")
     }
@@ -418,7 +417,7 @@ mod tests {
     #[test]
     fn a_crash_without_a_report_is_told_all_the_same() {
         let crash = Crash { message: "no row".to_owned(), report: None };
-        assert!(crash.to_string().ends_with("a report could not be written") && crash.chinese().contains("写不下来"));
+        assert!(crash.to_string().ends_with("a report could not be written") && crash.chinese().contains("无法写入"));
         let (object, ..) = concluded("run", Err(crash.into()), None);
         assert_eq!(object["report"], Value::Null);
     }

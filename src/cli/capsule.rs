@@ -4,12 +4,11 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-/// Flags of `replay`.
 #[derive(Debug, Args)]
 pub struct Replay {
     /// The manifest.json of an export.
     pub manifest: PathBuf,
-    /// Folder that the paths of its sources are relative to (default: the folder above that of the export).
+    /// Folder that the paths of its sources are relative to (default: the folder above the export).
     #[arg(long, value_name = "DIR")]
     pub base: Option<PathBuf>,
     /// Empty folder for the run, which is kept (default: a temporary folder, which is removed).
@@ -17,7 +16,6 @@ pub struct Replay {
     pub dir: Option<PathBuf>,
 }
 
-/// Flags of `diff`.
 #[derive(Debug, Args)]
 pub struct Diff {
     /// The manifest.json of an export.

@@ -10,7 +10,6 @@ use inkstone_features::standalone::LineFormat;
 use inkstone_onnx::{Drawing, EarlyStopping, SearchParams};
 use inkstone_text::Truncation;
 
-/// Flags of `generate`.
 #[derive(Debug, Args)]
 pub struct Generate {
     /// The folder of an export (encoder_model.onnx and decoder_model.onnx, or a model.onnx that reads from left to right) or of weights

@@ -8,7 +8,6 @@ use super::{Corpus, CsvText};
 use crate::config::bounds::flag;
 use inkstone_features::standalone::keywords::Method;
 
-/// Flags of `keywords`.
 #[derive(Debug, Args)]
 pub struct Keywords {
     #[command(flatten)]

@@ -4,7 +4,6 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-/// Flags of `ledger`.
 #[derive(Debug, Args)]
 pub struct Ledger {
     /// Action on the ledger (default: list).

@@ -22,7 +22,7 @@ pub use capsule::{Diff, Replay};
 pub use generate::Generate;
 pub use keywords::{KeywordPreset, Keywords};
 pub use ledger::{Ledger, LedgerAction};
-pub use models::{Embed, Eval, Explain, Nearest, Projection, Reading, Sample, Shift};
+pub use models::{Embed, Eval, Explain, Nearest, Projection, Reading, SampleFlags, Shift};
 pub use onnx::{Doctor, Onnx, Place};
 pub use picture::Picture;
 pub use project::{Backtest, Boilerplate, DEMO_FOLDER, Demo, Drift, Experiment, Project, Run, Store, StoreAction};
@@ -31,9 +31,9 @@ pub use text::{Corpus, LineMode, Tokenize, Tokenizer, WordCut};
 pub use trace::Trace;
 pub use train::{
     Bayes, Boosted, Cw, Doc2vec, FastText, FastTextFiles, FastTextSupervised, Files, Glove, Language, Lbl, Learner,
-    Lexicon, Logistic, Lsa, Method, Mix, Mlp, NetClasses, Newwords, Ngram, Nnlm, OnEncoder, Pooling, Ppmi, Prediction,
-    Ridge, Rnnlm, Sestm, Svm, Terms, TextCnn, TextRnn, Tone, Train, VectorFiles, Vectorize, Vintages, Word2vec,
-    WordForm,
+    Lexicon, LexiconMethod, Logistic, Lsa, Mix, Mlp, NetClasses, Newwords, Ngram, Nnlm, OnEncoder, Pooling, Ppmi,
+    Prediction, Ridge, Rnnlm, Sestm, Svm, Terms, TextCnn, TextRnn, Tone, Train, VectorFiles, Vectorize, Vintages,
+    Word2vec, WordForm,
 };
 
 /// 砚 Inkstone: research on Chinese finance text, from raw news and reports to a tested, exported factor.
@@ -67,7 +67,6 @@ pub struct Global {
     pub trust: bool,
 }
 
-/// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Generate a synthetic market and run the whole pipeline on it.
@@ -90,7 +89,7 @@ pub enum Command {
     Factor(Project),
     /// Backtest the factors, or any factor table given with --factor and --prices.
     Backtest(Backtest),
-    /// Compare truncation strategies by the RankIC of a factor, or by how well labels are predicted.
+    /// Compare values of any settings of a feature, such as truncation, by the RankIC of a factor or by how well labels are predicted.
     Experiment(Experiment),
     /// Check the factors for look-ahead; each check gives a verdict and the number that decided it.
     Lint(Project),
@@ -116,7 +115,7 @@ pub enum Command {
     /// Generate text with a contextual model: summaries of documents, or continuations.
     Generate(Generate),
     /// Sample text from a language model.
-    Sample(Sample),
+    Sample(SampleFlags),
     /// Find the words or documents nearest to others by cosine similarity.
     Nearest(Nearest),
     /// Project words of a model onto the plane by PCA or t-SNE, as a picture or a table.

@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::{CsvText, Onnx};
 use crate::config::bounds::flag;
-use inkstone_features::standalone::onnx::{Examination, Unit};
+use inkstone_features::standalone::onnx::{Examination, ExplainUnit};
 use inkstone_features::standalone::{Judgements, LineFormat, Per, ProjectionMethod, SummaryTokens};
 
 /// A model and the documents that it reads.
@@ -29,7 +29,6 @@ pub struct Reading {
     pub onnx: Onnx,
 }
 
-/// Flags of `eval`.
 #[derive(Debug, Args)]
 pub struct Eval {
     /// Kind of the model, which is compared with the kind in its file; or `summaries`, which needs no model.
@@ -74,7 +73,6 @@ pub struct Eval {
     pub csv: CsvText,
 }
 
-/// Flags of `embed`.
 #[derive(Debug, Args)]
 pub struct Embed {
     #[command(flatten)]
@@ -86,7 +84,6 @@ pub struct Embed {
     pub csv: CsvText,
 }
 
-/// Flags of `explain`.
 #[derive(Debug, Args)]
 pub struct Explain {
     /// The model file.
@@ -109,7 +106,7 @@ pub struct Explain {
     pub of: Option<String>,
     /// For contextual models: the unit that is removed to see how the score changes.
     #[arg(long, value_name = "UNIT", default_value = "sentence")]
-    pub unit: Unit,
+    pub unit: ExplainUnit,
     /// The encoder of a head, where it is not where the head's file says.
     #[arg(long, value_name = "MODEL")]
     pub encoder: Option<PathBuf>,
@@ -120,9 +117,8 @@ pub struct Explain {
     pub top: usize,
 }
 
-/// Flags of `sample`.
 #[derive(Debug, Args)]
-pub struct Sample {
+pub struct SampleFlags {
     /// The language model: a model file or an ARPA file.
     #[arg(short, long, value_name = "FILE")]
     pub model: PathBuf,
@@ -146,7 +142,6 @@ pub struct Sample {
     pub format: Option<LineFormat>,
 }
 
-/// Flags of `nearest`.
 #[derive(Debug, Args)]
 #[command(group(clap::ArgGroup::new("asked").required(true).args(["words", "text", "ids"])))]
 pub struct Nearest {
@@ -179,7 +174,6 @@ pub struct Nearest {
     pub k: usize,
 }
 
-/// Flags of `shift`.
 #[derive(Debug, Args)]
 pub struct Shift {
     /// Models of word vectors, from the earliest to the latest.
@@ -195,7 +189,6 @@ pub struct Shift {
     pub csv: CsvText,
 }
 
-/// Flags of `projection`.
 #[derive(Debug, Args)]
 pub struct Projection {
     /// The model file: any word vectors, also those of lsa, fastText and neural language models, and files of word2vec.

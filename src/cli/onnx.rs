@@ -47,7 +47,7 @@ pub struct Onnx {
     /// Most tokens of a window, special tokens included; 0: as the model's folder says, else as many as the model has positions.
     #[arg(help_heading = CONTEXTUAL, long, value_name = "N", default_value_t = 0)]
     pub max_len: usize,
-    /// Tokens from the start of a window to that of the next; 0: one window per document.
+    /// Tokens from the start of a window to the start of the next; 0: one window per document.
     #[arg(help_heading = CONTEXTUAL, long, value_name = "N", default_value_t = 0)]
     pub stride: usize,
     /// How the windows of a document become one row.
@@ -104,7 +104,6 @@ impl Onnx {
     }
 }
 
-/// Flags of `doctor`.
 #[derive(Debug, Args)]
 pub struct Doctor {
     /// Install what is missing, with uv or pip, into the user's runtime folder.

@@ -22,7 +22,6 @@ pub struct Project {
 /// Folder of the demo, where none is given.
 pub const DEMO_FOLDER: &str = "inkstone-demo";
 
-/// Flags of `demo`.
 #[derive(Debug, Args)]
 pub struct Demo {
     /// Size of the market: 1 is about 200 securities and 9,500 documents over two years.
@@ -33,7 +32,6 @@ pub struct Demo {
     pub dir: PathBuf,
 }
 
-/// Flags of `run`.
 #[derive(Debug, Args)]
 pub struct Run {
     #[command(flatten)]
@@ -43,7 +41,6 @@ pub struct Run {
     pub stage: Option<Stage>,
 }
 
-/// Flags of `boilerplate`.
 #[derive(Debug, Args)]
 pub struct Boilerplate {
     #[command(flatten)]
@@ -59,7 +56,6 @@ pub struct Boilerplate {
     pub refuse: Vec<String>,
 }
 
-/// Flags of `backtest`.
 #[derive(Clone, Debug, Args)]
 pub struct Backtest {
     #[command(flatten)]
@@ -138,7 +134,6 @@ pub struct Backtest {
     pub allow_lookahead: bool,
 }
 
-/// Flags of `experiment`.
 #[derive(Debug, Args)]
 pub struct Experiment {
     #[command(flatten)]
@@ -148,13 +143,12 @@ pub struct Experiment {
     pub name: Option<String>,
     /// Write a published comparison into the configuration, with the features that it needs, and run it.
     #[arg(long, conflicts_with = "name")]
-    pub preset: Option<crate::config::Preset>,
+    pub preset: Option<crate::config::PublishedComparison>,
     /// Figure that judges the cells of a preset.
     #[arg(long, requires = "preset", default_value = "factor")]
     pub target: inkstone_features::experiment::Target,
 }
 
-/// Flags of `drift`.
 #[derive(Debug, Args)]
 pub struct Drift {
     #[command(flatten)]
@@ -167,7 +161,6 @@ pub struct Drift {
     pub against: PathBuf,
 }
 
-/// Flags of `store`.
 #[derive(Debug, Args)]
 pub struct Store {
     /// Action on the store.

@@ -7,7 +7,6 @@ use clap::Args;
 use crate::config::bounds::flag;
 use inkstone_corpus::ingest::Params;
 
-/// Flags of `read`.
 #[derive(Debug, Args)]
 pub struct Read {
     /// PDF, HTML, DOCX and text files, or folders of them.

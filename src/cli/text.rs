@@ -80,7 +80,6 @@ pub enum LineMode {
     Wordpiece,
 }
 
-/// Flags of `tokenize`.
 #[derive(Debug, Args)]
 pub struct Tokenize {
     /// Characters, jieba words, or the pieces that a contextual model reads.

@@ -3,7 +3,6 @@
 use chrono::NaiveDate;
 use clap::Args;
 
-/// Flags of `trace`.
 #[derive(Debug, Args)]
 pub struct Trace {
     /// Name of the factor.

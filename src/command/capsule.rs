@@ -45,13 +45,12 @@ fn again(args: &Replay, ctx: &Ctx) -> Result<Summary> {
     Ok(summary)
 }
 
-/// The folder above that of a manifest.
+/// The folder above the folder of a manifest.
 fn folder_above(manifest: &Path) -> Result<PathBuf> {
     let full = std::path::absolute(manifest).with_context(|| format!("{} is not a file", manifest.display()))?;
     Ok(full.parent().and_then(Path::parent).unwrap_or(Path::new("/")).to_owned())
 }
 
-/// Compares two exports.
 pub(super) fn diff(args: &Diff) -> Result<Summary> {
     let difference = pipeline::diff(&args.a, &args.b)?;
     let mut summary = Summary::default();

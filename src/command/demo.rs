@@ -24,7 +24,6 @@ use inkstone_lab::backtest::Outcome;
 use inkstone_tui as tui;
 use inkstone_tui::{Start, Workspace};
 
-/// The demo's configuration.
 const CONFIG: &str = include_str!("../../assets/demo.toml");
 /// The demonstration model: its files in the demo's folder.
 const MODEL: [(&str, &[u8]); 3] = [

@@ -13,7 +13,7 @@ use super::project::{OpenProject, batch_on};
 use super::workbench::open_ui;
 use crate::cli::{Experiment, Global};
 use crate::config::vary::{VariedFeature, put_over};
-use crate::config::{Config, Preset};
+use crate::config::{Config, PublishedComparison};
 use crate::headless::Summary;
 use crate::pipeline;
 use inkstone_base::data::Report;
@@ -52,7 +52,7 @@ pub(super) fn run(args: &Experiment, global: &Global) -> Result<ExitCode> {
 }
 
 /// Writes the experiment of a preset into the configuration, unless it has one of that name.
-fn add(preset: Preset, target: Target, file: &Path) -> Result<()> {
+fn add(preset: PublishedComparison, target: Target, file: &Path) -> Result<()> {
     let config = Config::read(file)?;
     let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
     if let Some(text) = preset.added_to(&text, &config, target)? {

@@ -10,7 +10,7 @@ use super::demo;
 use super::project::OpenProject;
 use super::workbench::{forms, language, workspace};
 use crate::cli::{DEMO_FOLDER, Demo, Global};
-use crate::config::Language;
+use crate::config::LanguageSetting;
 use inkstone_tui as tui;
 use inkstone_tui::{Change, Start, WelcomeBench};
 
@@ -35,7 +35,7 @@ pub(super) fn run(path: &Path, global: &Global) -> Result<ExitCode> {
             workspace(&OpenProject::read(&file, "run", &flags)?, Start::Browse, &flags, None)
         }),
         forms,
-        language: language(Language::Auto, global.lang.as_deref())?,
+        language: language(LanguageSetting::Auto, global.lang.as_deref())?,
         threads: global.threads.unwrap_or(0),
     })?;
     Ok(ExitCode::SUCCESS)

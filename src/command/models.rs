@@ -6,7 +6,7 @@ use anyhow::{Context, Result, ensure};
 use serde::Serialize;
 
 use super::staged;
-use crate::cli::{Embed, Eval, Explain, Generate, Nearest, Projection, Reading, Sample, Shift};
+use crate::cli::{Embed, Eval, Explain, Generate, Nearest, Projection, Reading, SampleFlags, Shift};
 use crate::headless::Summary;
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
@@ -186,7 +186,7 @@ pub(super) fn generate(args: &Generate, ctx: &Ctx) -> Result<Summary> {
 }
 
 /// Draws text from a language model.
-pub(super) fn sample(args: &Sample, ctx: &Ctx) -> Result<Summary> {
+pub(super) fn sample(args: &SampleFlags, ctx: &Ctx) -> Result<Summary> {
     if let Some(after) = &args.after {
         let (model, _) = standalone::open_model(&args.model, args.format, None, Path::new(""), ctx)?;
         let listed = if args.top_k == 0 { LISTED } else { args.top_k };
@@ -286,7 +286,7 @@ fn opened(
     standalone::open_with(path, given, input, Path::new(""), contextual, ctx)
 }
 
-/// The format that was given, or else that of the input's ending.
+/// The format that was given, else the format of the input's ending.
 fn format_of(given: Option<LineFormat>, input: Option<&Path>) -> LineFormat {
     given.or_else(|| input.and_then(LineFormat::by_name)).unwrap_or_default()
 }

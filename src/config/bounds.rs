@@ -3,30 +3,13 @@
 use toml::Value;
 
 use super::check::Problem;
+use inkstone_base::bounds::refusals;
 
 pub use inkstone_base::bounds::{bound_of, flag};
 
 /// Every number of a value, of a section or of a whole configuration, that lies outside its bound.
 pub(super) fn problems(path: &str, value: &Value) -> Vec<Problem> {
-    let outside = |number: f64, shown: String| {
-        let message = bound_of(path).and_then(|bound| bound.refuses(number, &shown));
-        message.map(|message| Problem::new(path, message)).into_iter().collect()
-    };
-    match value {
-        Value::Integer(number) => outside(*number as f64, number.to_string()),
-        Value::Float(number) => outside(*number, number.to_string()),
-        Value::Array(items) => {
-            items.iter().enumerate().flat_map(|(i, item)| problems(&format!("{path}[{i}]"), item)).collect()
-        }
-        Value::Table(table) => table
-            .iter()
-            .flat_map(|(key, value)| {
-                let below = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
-                problems(&below, value)
-            })
-            .collect(),
-        _ => Vec::new(),
-    }
+    refusals(path, value).into_iter().map(|(path, message)| Problem::new(path, message)).collect()
 }
 
 #[cfg(test)]

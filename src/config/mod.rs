@@ -28,12 +28,11 @@ use inkstone_market::Cutoff;
 use inkstone_onnx::RuntimeParams;
 use inkstone_text::TokenizerParams;
 use inkstone_tui::{Depth, Shade};
-pub use preset::Preset;
+pub use preset::PublishedComparison;
 
 /// The commented file of all settings, as `inkstone init` writes it.
 pub const TEMPLATE: &str = include_str!("../../workbench.toml");
 
-/// A configuration.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Config {
@@ -127,12 +126,11 @@ pub enum ChartFormat {
 #[serde(default)]
 pub struct UiSection {
     /// `zh`, `en`, or `auto`: by LANG.
-    pub language: Language,
+    pub language: LanguageSetting,
     /// True if gains are red and losses green, the Chinese custom.
     pub red_up: bool,
     /// Dark or light background.
     pub theme: Shade,
-    /// Number of colours.
     pub colours: Depth,
     pub ambiguous: Ambiguous,
     /// True if the mouse moves the cursor; marking text with it then takes Shift in most terminals.
@@ -144,7 +142,7 @@ pub struct UiSection {
 impl Default for UiSection {
     fn default() -> UiSection {
         UiSection {
-            language: Language::Auto,
+            language: LanguageSetting::Auto,
             red_up: true,
             theme: Shade::Auto,
             colours: Depth::Auto,
@@ -169,7 +167,7 @@ pub enum Ambiguous {
 /// The language of the screens.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Language {
+pub enum LanguageSetting {
     /// By the environment: Chinese where LC_ALL, LC_MESSAGES or LANG begins with `zh`.
     #[default]
     Auto,

@@ -7,9 +7,9 @@ use super::{Config, edit};
 use inkstone_features::experiment::Target;
 use inkstone_features::extract::{Feature, Model};
 
-/// A published comparison.
+/// A comparison that papers have published, as settings of an experiment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum Preset {
+pub enum PublishedComparison {
     /// Which part of a text is read: head, tail, both, and segments.
     Print,
     /// Layers and pooling of the first feature with model = "onnx".
@@ -21,14 +21,14 @@ pub enum Preset {
     Eras,
 }
 
-impl Preset {
+impl PublishedComparison {
     /// The name of its experiment.
     pub fn name(self) -> &'static str {
         match self {
-            Preset::Print => "print",
-            Preset::Layers => "layers",
-            Preset::Granularity => "granularity",
-            Preset::Eras => "eras",
+            PublishedComparison::Print => "print",
+            PublishedComparison::Layers => "layers",
+            PublishedComparison::Granularity => "granularity",
+            PublishedComparison::Eras => "eras",
         }
     }
 
@@ -64,19 +64,19 @@ impl Preset {
             text.replace("{target}", target).replace("{head}", head).replace("{feature}", feature)
         };
         Ok(match self {
-            Preset::Print => {
+            PublishedComparison::Print => {
                 let reads_windows = |feature: &&Feature| matches!(feature.model, Model::Onnx | Model::Lexicon);
                 let feature = config.feature.iter().find(reads_windows);
                 let feature =
                     feature.context("print cuts texts for a feature with model = \"onnx\" or \"lexicon\"; add one")?;
                 fill(include_str!("../../assets/presets/print.toml"), &feature.name)
             }
-            Preset::Layers => {
+            PublishedComparison::Layers => {
                 let feature = contextual(config).context("layers varies a feature with model = \"onnx\"; add one")?;
                 fill(include_str!("../../assets/presets/layers.toml"), &feature.name)
             }
-            Preset::Granularity => fill(include_str!("../../assets/presets/granularity.toml"), ""),
-            Preset::Eras => {
+            PublishedComparison::Granularity => fill(include_str!("../../assets/presets/granularity.toml"), ""),
+            PublishedComparison::Eras => {
                 let text = match factor {
                     true => include_str!("../../assets/presets/eras_factor.toml").to_owned(),
                     false => fill(include_str!("../../assets/presets/eras.toml"), ""),
@@ -137,7 +137,7 @@ mod tests {
     const PROJECT: &str = "# mine\n[[feature]]\nname = \"bert\"\nmodel = \"onnx\"\ntruncate = \"head:64\"\n\
         onnx = { model = \"model\", fitted_until = \"2022-12-31\", output = \"scores\" }\n";
 
-    fn added(preset: Preset, target: Target) -> Result<Config> {
+    fn added(preset: PublishedComparison, target: Target) -> Result<Config> {
         let config = Config::parse("w", PROJECT)?;
         let text = preset.added_to(PROJECT, &config, target)?.context("it is not there yet")?;
         assert!(text.starts_with("# mine\n"));
@@ -148,27 +148,30 @@ mod tests {
 
     #[test]
     fn each_preset_is_written_as_an_experiment_with_its_features() {
-        let eras = added(Preset::Eras, Target::Rating).unwrap();
+        let eras = added(PublishedComparison::Eras, Target::Rating).unwrap();
         let experiment = eras.find_experiment("eras").unwrap();
         assert_eq!((experiment.target, experiment.features.len()), (Target::Rating, 8));
         assert_eq!(eras.find_feature("era_bert_mean").unwrap().truncate.to_string(), "head:64");
         assert!(eras.find_feature("era_bert_cls").unwrap().onnx.fitted_until.is_some());
-        let of_factor = added(Preset::Eras, Target::Factor).unwrap();
+        let of_factor = added(PublishedComparison::Eras, Target::Factor).unwrap();
         let experiment = of_factor.find_experiment("eras").unwrap();
         let heads = experiment.features.iter().map(|name| of_factor.find_feature(name).unwrap());
         assert!(heads.clone().all(Feature::learns) && heads.clone().count() == 8);
         let searched = heads.filter_map(|head| head.estimator().map(|_| head.search.grid["C"].as_slice()));
         assert_eq!(searched.collect::<Vec<_>>(), [&[1.0, 10.0, 100.0][..]; 7], "all heads choose among the same");
         assert_eq!(of_factor.find_feature("era_bert_cls").unwrap().inputs, ["era_bert_cls_rows"]);
-        let layers = added(Preset::Layers, Target::Label).unwrap();
+        let layers = added(PublishedComparison::Layers, Target::Label).unwrap();
         let experiment = layers.find_experiment("layers").unwrap();
         assert_eq!(
             (experiment.features.as_slice(), experiment.combinations().unwrap().len()),
             (&["layers".to_owned()][..], 12)
         );
         assert_eq!(layers.find_feature("layers").unwrap().inputs, ["bert"]);
-        assert_eq!(added(Preset::Layers, Target::Factor).unwrap().find_experiment("layers").unwrap().vary.len(), 3);
-        let print = added(Preset::Print, Target::Factor).unwrap();
+        assert_eq!(
+            added(PublishedComparison::Layers, Target::Factor).unwrap().find_experiment("layers").unwrap().vary.len(),
+            3
+        );
+        let print = added(PublishedComparison::Print, Target::Factor).unwrap();
         let experiment = print.find_experiment("print").unwrap();
         let strategies: Vec<String> = experiment.strategies().unwrap().iter().map(ToString::to_string).collect();
         assert_eq!(
@@ -188,7 +191,7 @@ mod tests {
         assert_eq!(experiment.baseline().unwrap(), 1);
         // 510 tokens beside two special ones: 128 and 382.
         assert_eq!(experiment.strategies().unwrap()[5].place().unwrap().apply(900, 2), [0..128, 518..900]);
-        let granularity = added(Preset::Granularity, Target::Factor).unwrap();
+        let granularity = added(PublishedComparison::Granularity, Target::Factor).unwrap();
         assert_eq!(granularity.find_feature("granularity").unwrap().model, Model::Logistic);
         assert_eq!(granularity.find_experiment("granularity").unwrap().combinations().unwrap().len(), 6);
     }
@@ -196,9 +199,9 @@ mod tests {
     #[test]
     fn what_a_preset_lacks_is_named() {
         let bare = Config::default();
-        let error = Preset::Layers.added_to("", &bare, Target::Label).unwrap_err().to_string();
+        let error = PublishedComparison::Layers.added_to("", &bare, Target::Label).unwrap_err().to_string();
         assert!(error.contains("model = \"onnx\"; add one"), "{error}");
-        let eras = Preset::Eras.added_to("", &bare, Target::Label).unwrap().unwrap();
+        let eras = PublishedComparison::Eras.added_to("", &bare, Target::Label).unwrap().unwrap();
         assert_eq!(Config::parse("w", &eras).unwrap().find_experiment("eras").unwrap().features.len(), 6);
     }
 }

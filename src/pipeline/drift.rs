@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::factor_builder::FactorBuilder;
 use super::stage::{Stage, StageId};
-use super::{CorpusParts, Run};
+use super::{CorpusParts, PipelineRun};
 use crate::config::Config;
 use inkstone_base::data::Key;
 use inkstone_base::job::Ctx;
@@ -61,7 +61,7 @@ pub fn drift(config: &Config, base: &Path, feature: &str, against: &Path, ctx: &
     })?;
     let mut other = named.clone();
     other.onnx.model = std::path::absolute(against)?;
-    let mut run = Run::new(config, base, ctx)?;
+    let mut run = PipelineRun::new(config, base, ctx)?;
     run.run_until(Stage::Extract)?;
     let store = Store::open(&run.project.store())?;
     let own = run.sets[feature];
@@ -76,7 +76,7 @@ pub fn drift(config: &Config, base: &Path, feature: &str, against: &Path, ctx: &
     compared
 }
 
-fn compare(run: &Run<'_>, feature: &Feature, sets: [Key; 2], store: &Store) -> Result<Drifted> {
+fn compare(run: &PipelineRun<'_>, feature: &Feature, sets: [Key; 2], store: &Store) -> Result<Drifted> {
     let [own, again] = sets.map(|set| store.set(&set));
     let gone = "a feature's rows are gone from the store";
     let rows = rows_drift(&own?.context(gone)?, &again?.context(gone)?)?;
@@ -107,7 +107,7 @@ fn rows_drift(own: &Set<'_>, again: &Set<'_>) -> Result<DriftFigures> {
     Ok(drift.figures(&columns))
 }
 
-fn factor_drift(name: &str, [own, again]: [Factor; 2], market: &Market, run: &Run<'_>) -> Result<FactorDrift> {
+fn factor_drift(name: &str, [own, again]: [Factor; 2], market: &Market, run: &PipelineRun<'_>) -> Result<FactorDrift> {
     let correlations: Vec<f64> = (0..market.dates().len())
         .filter_map(|date| {
             let both =

@@ -10,7 +10,7 @@ use super::capsule;
 use super::factor_builder::{FactorBuilder, read_factor};
 use super::stage::StageId;
 use super::state::{PlannedStage, State};
-use super::{KNOWN_AT, Run, last_reports, outcomes, version};
+use super::{KNOWN_AT, PipelineRun, last_reports, outcomes, version};
 use crate::config::Config;
 use inkstone_base::data::{Key, Report};
 use inkstone_base::disk;
@@ -25,7 +25,7 @@ use inkstone_store::Reader;
 use inkstone_tables::frames;
 use inkstone_tables::project::Project;
 
-impl Run<'_> {
+impl PipelineRun<'_> {
     pub(super) fn factors(&mut self) -> Result<()> {
         let config = self.config;
         let needs_prices = "factors need prices: add a [[source]] with table = \"prices\"";

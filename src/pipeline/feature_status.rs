@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::Result;
 
 use super::stage::StageId;
-use super::{Run, needs_structure, structure_params};
+use super::{PipelineRun, needs_structure, structure_params};
 use crate::config::Config;
 use inkstone_base::data::{Key, Report};
 use inkstone_base::job::Ctx;
@@ -26,7 +26,7 @@ pub struct FeatureStatus {
 
 /// The status of the features of a configuration, in its order. A feature that names a file which is not there is stale.
 pub fn feature_statuses(config: &Config, base: &Path, ctx: &Ctx) -> Result<Vec<FeatureStatus>> {
-    let mut run = Run::new(config, base, ctx)?;
+    let mut run = PipelineRun::new(config, base, ctx)?;
     let ingested = run.project.ingest_log().exists();
     if ingested {
         run.read_ingest_keys()?;

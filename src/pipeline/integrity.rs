@@ -11,7 +11,7 @@ use walkdir::WalkDir;
 use super::output::Output;
 use super::stage::StageId;
 use super::state::State;
-use super::{Run, project, structure_params};
+use super::{PipelineRun, project, structure_params};
 use crate::config::Config;
 use inkstone_base::data::Key;
 use inkstone_base::disk::{self, Damage, Flaw};
@@ -117,7 +117,7 @@ fn keyed(folder: &Path) -> Result<Vec<PathBuf>> {
 /// Parts whose rows are not those of the documents in the same part of the corpus. Parts of stages that have not run on the corpus as it
 /// is now are not checked, and neither are the files of `damaged`.
 fn rows(config: &Config, base: &Path, damaged: &BTreeSet<PathBuf>, ctx: &Ctx) -> Result<Vec<Damage>> {
-    let mut run = Run::new(config, base, ctx)?;
+    let mut run = PipelineRun::new(config, base, ctx)?;
     if !run.project.ingest_log().exists() || damaged.contains(&run.project.ingest_log()) {
         return Ok(Vec::new());
     }
@@ -149,7 +149,7 @@ fn rows(config: &Config, base: &Path, damaged: &BTreeSet<PathBuf>, ctx: &Ctx) ->
     Ok(found)
 }
 
-fn is_current(run: &Run<'_>, stage: &StageId, key: Key) -> bool {
+fn is_current(run: &PipelineRun<'_>, stage: &StageId, key: Key) -> bool {
     run.state.key_of(stage).is_some_and(|(noted, _)| noted == key)
 }
 

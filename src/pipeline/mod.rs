@@ -62,7 +62,7 @@ const KNOWN_AT: &str = "the latest publication among the documents that entered 
 pub fn run(config: &Config, base: &Path, last: Stage, ctx: &Ctx) -> Result<Vec<Report>> {
     ensure!(!config.source.is_empty(), "there is no [[source]]: name the files to read in the configuration");
     check_folders(config, base, last)?;
-    let mut run = Run::new(config, base, ctx)?;
+    let mut run = PipelineRun::new(config, base, ctx)?;
     run.run_until(last)?;
     Ok(run.reports)
 }
@@ -126,7 +126,7 @@ pub fn outcomes(config: &Config, project: &Project) -> Result<Vec<Outcome>> {
 }
 
 /// One run through the stages. The keys are those of the stages that it has passed.
-struct Run<'a> {
+struct PipelineRun<'a> {
     config: &'a Config,
     base: &'a Path,
     ctx: &'a Ctx,
@@ -148,11 +148,11 @@ struct Run<'a> {
     results: Vec<Key>,
 }
 
-impl<'a> Run<'a> {
+impl<'a> PipelineRun<'a> {
     /// A run that has passed no stage and touched no file.
-    fn new(config: &'a Config, base: &'a Path, ctx: &'a Ctx) -> Result<Run<'a>> {
+    fn new(config: &'a Config, base: &'a Path, ctx: &'a Ctx) -> Result<PipelineRun<'a>> {
         let project = project(config, base);
-        Ok(Run {
+        Ok(PipelineRun {
             config,
             base,
             ctx,
@@ -172,21 +172,21 @@ impl<'a> Run<'a> {
 
     /// Runs the stages up to and including `last`.
     fn run_until(&mut self, last: Stage) -> Result<()> {
-        type Work<'r> = fn(&mut Run<'r>) -> Result<()>;
+        type Work<'r> = fn(&mut PipelineRun<'r>) -> Result<()>;
         let corpus_stages: [(Stage, Work<'a>); 5] = [
-            (Stage::Ingest, Run::ingest),
-            (Stage::Clean, Run::clean),
-            (Stage::Link, Run::link),
-            (Stage::Structure, Run::structure_if_needed),
-            (Stage::Extract, Run::extract),
+            (Stage::Ingest, PipelineRun::ingest),
+            (Stage::Clean, PipelineRun::clean),
+            (Stage::Link, PipelineRun::link),
+            (Stage::Structure, PipelineRun::structure_if_needed),
+            (Stage::Extract, PipelineRun::extract),
         ];
         let factor_stages: [(Stage, Work<'a>); 6] = [
-            (Stage::Factor, Run::factors),
-            (Stage::Backtest, Run::backtests),
-            (Stage::Backtest, Run::events),
-            (Stage::Lint, Run::lint),
-            (Stage::Export, Run::export),
-            (Stage::Report, Run::report),
+            (Stage::Factor, PipelineRun::factors),
+            (Stage::Backtest, PipelineRun::backtests),
+            (Stage::Backtest, PipelineRun::events),
+            (Stage::Lint, PipelineRun::lint),
+            (Stage::Export, PipelineRun::export),
+            (Stage::Report, PipelineRun::report),
         ];
         // A project without factors is a corpus with features.
         let factor_stages = if self.config.factor.is_empty() { &[][..] } else { &factor_stages };
@@ -202,7 +202,7 @@ impl<'a> Run<'a> {
 
     /// Always runs: it finds out itself what is new.
     fn ingest(&mut self) -> Result<()> {
-        let Run { config, base, ctx, project, state, .. } = self;
+        let PipelineRun { config, base, ctx, project, state, .. } = self;
         let work = || {
             let mut report = ingest::run(&config.source, &config.ingest, base, project, ctx)?;
             report.name_damage(state.damage.iter().map(|damage| damage.within(project.dir())));
@@ -344,12 +344,12 @@ impl<'a> Run<'a> {
         Inputs { corpus, market, prices, sets, ..parts.inputs(self.config, self.base) }
     }
 
-    /// Key of the cleaned corpus; `self.corpus` is that of ingest.
+    /// Key of the cleaned corpus; `self.corpus` is the key of the ingested one.
     fn clean_key(&self) -> Key {
         Key::of_json(&(version::CLEAN, "clean", &self.config.clean, self.corpus))
     }
 
-    /// Key of the linked corpus; `self.corpus` is that of the cleaned one.
+    /// Key of the linked corpus; `self.corpus` is the key of the cleaned one.
     fn link_key(&self) -> Result<Key> {
         let names = hash_if_there(&self.project.securities())?;
         Ok(Key::of_json(&(version::LINK, "link", &self.config.link, self.corpus, names, self.prices)))

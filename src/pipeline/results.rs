@@ -12,7 +12,7 @@ use super::factor_builder::{FactorBuilder, read_factor};
 use super::lint_evidence::{FeatureEvidence, LintEvidence};
 use super::stage::{StageId, derived_name};
 use super::state::State;
-use super::{Run, findings, project, version};
+use super::{PipelineRun, findings, project, version};
 use crate::config::{ChartFormat, Config};
 use inkstone_base::data::{Key, Report, TooLittle};
 use inkstone_base::disk;
@@ -47,7 +47,6 @@ pub struct FactorResult {
 /// The sets of a factor's features, computed with the names of companies masked.
 #[derive(Serialize)]
 enum MaskedSets {
-    /// Not computed.
     Unknown,
     /// The sets of the features themselves, which mask names.
     Same,
@@ -113,7 +112,7 @@ pub fn study(
     }
 }
 
-impl Run<'_> {
+impl PipelineRun<'_> {
     /// Studies what happened around the documents of each factor, by what the first part of its expression reads of them.
     pub(super) fn events(&mut self) -> Result<()> {
         let market = self.market.as_ref().context("factors were built with prices")?;

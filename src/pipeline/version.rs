@@ -8,15 +8,11 @@ use inkstone_features::extract;
 use inkstone_models::TONE_VERSION;
 use inkstone_text::CODE_VERSION;
 
-/// All stages once had one common version, 3, while the modules with a version of their own were at 1. The difference is still added, so
-/// that the keys of the corpus, and the ids of the feature sets that depend on them, stay the same.
-const COMMON: u32 = 2;
-
-pub(super) const CLEAN: u32 = COMMON + clean::VERSION;
-pub(super) const LINK: u32 = COMMON + link::VERSION;
+pub(super) const CLEAN: u32 = clean::VERSION;
+pub(super) const LINK: u32 = link::VERSION;
 pub(super) const STRUCTURE: u32 = 3;
 /// Versions of the stage, of cutting text and of the tone of lexicons.
-pub(super) const EXTRACT: (u32, &str, u32) = (COMMON + extract::VERSION, CODE_VERSION, TONE_VERSION);
+pub(super) const EXTRACT: (u32, &str, u32) = (extract::VERSION, CODE_VERSION, TONE_VERSION);
 pub(super) const FACTOR: u32 = 3;
 pub(super) const BACKTEST: u32 = 3;
 pub(super) const EVENTS: u32 = 3;

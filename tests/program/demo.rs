@@ -367,7 +367,7 @@ fn a_figure_is_the_same_on_the_screen_in_the_report_the_tables_the_ledger_and_th
         ("rank_ic_t_newey_west", &held, &ic["t_nw"], &ratio, "t(NW)", "t(NW)"),
         ("long_short_annual_return", "", &book["annual_return"], &percent, "annual", "annual return"),
         ("long_short_sharpe", "", &book["sharpe"], &ratio, "Sharpe", "Sharpe"),
-        ("long_short_max_drawdown", "", &book["max_drawdown"], &percent, "drawdown", "largest fall"),
+        ("long_short_max_drawdown", "", &book["max_drawdown"], &percent, "drawdown", "max drawdown"),
         ("turnover", "", &own["turnover"], &percent, "turnover", "turnover"),
         ("coverage", "", &own["coverage"], &percent, "coverage", "coverage"),
     ] {

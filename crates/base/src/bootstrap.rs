@@ -30,7 +30,7 @@ pub struct Interval {
 /// Difference of a cell from the baseline.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Comparison {
-    /// Figure of the cell less that of the baseline.
+    /// Figure of the cell less the figure of the baseline.
     pub difference: f64,
     pub interval: Interval,
     /// Share of the draws that differ as much where there is no difference; two-sided.

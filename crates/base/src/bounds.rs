@@ -7,14 +7,16 @@
 use std::fmt;
 use std::str::FromStr;
 
+use anyhow::{Context, Result, ensure};
+use serde::Serialize;
+use toml::Value;
+
 /// The least and the greatest value of a setting, both allowed.
 #[derive(Debug, PartialEq)]
 pub struct Bound {
     /// Key path without the numbers of lists: `backtest.horizons`, `source.columns.title`; a flag without a key is `--flag`.
     pub key: &'static str,
-    /// The least value.
     pub least: f64,
-    /// The greatest value.
     pub most: f64,
 }
 
@@ -49,8 +51,6 @@ pub const BOUNDS: &[Bound] = &[
     bound("ingest.max_pages", 0.0, 1_000_000.0),
     bound("ingest.max_garbled", 0.0, 1.0),
     bound("clean.threshold", 0.6, 1.0),
-    bound("clean.shingle", 2.0, 16.0),
-    bound("clean.numbers_agree", 0.0, 1.0),
     bound("clean.window_days", 0.0, DAYS),
     bound("link.former_name_days", 0.0, DAYS),
     bound("structure.min_documents", 2.0, COUNT),
@@ -71,7 +71,6 @@ pub const BOUNDS: &[Bound] = &[
     bound("feature.tfidf.k1", 0.0, 1_000.0),
     bound("feature.tfidf.b", 0.0, 1.0),
     bound("feature.lsa.dim", 1.0, DIM),
-    bound("feature.lsa.tolerance", 0.0, 1.0),
     bound("feature.walk_forward.train_days", 1.0, DAYS),
     bound("feature.walk_forward.test_days", 1.0, DAYS),
     bound("feature.walk_forward.step_days", 0.0, DAYS),
@@ -113,8 +112,6 @@ pub const BOUNDS: &[Bound] = &[
     bound("feature.glove.dim", 1.0, DIM),
     bound("feature.glove.epochs", 1.0, PASSES),
     bound("feature.glove.lr", 0.0, 10.0),
-    bound("feature.glove.x_max", 0.0, WEIGHT),
-    bound("feature.glove.alpha", 0.0, 10.0),
     bound("feature.fasttext.dim", 1.0, DIM),
     bound("feature.fasttext.window", 1.0, WORDS),
     bound("feature.fasttext.epochs", 1.0, PASSES),
@@ -188,7 +185,6 @@ pub const BOUNDS: &[Bound] = &[
     bound("backtest.min_names", 0.0, 1_000_000.0),
     bound("backtest.max_loss", 0.0, 1.0),
     bound("backtest.max_refused", 0.0, 1.0),
-    bound("backtest.decay_lags", 0.0, 2_500.0),
     bound("backtest.limits.limit", 0.0, 10.0),
     bound("backtest.limits.st", 0.0, 10.0),
     bound("backtest.limits.free_days", 0.0, DAYS),
@@ -225,7 +221,7 @@ pub const BOUNDS: &[Bound] = &[
     bound("--memory", 1.0, MEMORY),
     bound("--share", 0.0, 1.0),
     bound("--weight", 0.0, WEIGHT),
-    bound("--tolerance", 0.0, 1.0),
+    bound("--x-max", 0.0, WEIGHT),
     bound("--order", 1.0, 50.0),
     bound("--max-len", 1.0, 50.0),
     bound("--phrases", 0.0, 10.0),
@@ -253,8 +249,40 @@ pub fn bound_of(path: &str) -> Option<&'static Bound> {
     named(&key).or_else(|| BOUNDS.iter().find(above))
 }
 
+/// Every number of a value, of a section or of a whole configuration, that lies outside its bound: its key path and the refusal.
+pub fn refusals(path: &str, value: &Value) -> Vec<(String, String)> {
+    let outside = |number: f64, shown: String| {
+        let message = bound_of(path).and_then(|bound| bound.refuses(number, &shown));
+        message.map(|message| (path.to_owned(), message)).into_iter().collect()
+    };
+    match value {
+        Value::Integer(number) => outside(*number as f64, number.to_string()),
+        Value::Float(number) => outside(*number, number.to_string()),
+        Value::Array(items) => {
+            items.iter().enumerate().flat_map(|(i, item)| refusals(&format!("{path}[{i}]"), item)).collect()
+        }
+        Value::Table(table) => table
+            .iter()
+            .flat_map(|(key, value)| {
+                let below = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+                refusals(&below, value)
+            })
+            .collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// Fails on numbers of the parameters of a section that lie outside their bounds; the message names each key and its bound.
+pub fn check(section: &str, params: &impl Serialize) -> Result<()> {
+    let values = Value::try_from(params).with_context(|| format!("{section} cannot be written as TOML"))?;
+    let refused = refusals(section, &values).into_iter().map(|(key, message)| format!("{key}: {message}"));
+    let refused: Vec<String> = refused.collect();
+    ensure!(refused.is_empty(), "{}", refused.join("\n"));
+    Ok(())
+}
+
 /// A parser of a flag that sets the same thing as this key, within the same bound.
-pub fn flag<T>(key: &'static str) -> impl Fn(&str) -> Result<T, String> + Clone + Send + Sync + 'static
+pub fn flag<T>(key: &'static str) -> impl Fn(&str) -> std::result::Result<T, String> + Clone + Send + Sync + 'static
 where
     T: FromStr,
     T::Err: fmt::Display,

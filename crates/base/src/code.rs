@@ -54,7 +54,6 @@ impl Code {
         (codes, unread)
     }
 
-    /// The canonical text.
     pub fn as_str(&self) -> &str {
         &self.0
     }

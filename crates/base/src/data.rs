@@ -101,7 +101,6 @@ impl Key {
         self.0.iter().map(|b| format!("{b:02x}")).collect()
     }
 
-    /// Reads back [`Key::hex`].
     pub fn from_hex(text: &str) -> Option<Key> {
         let mut key = [0u8; 16];
         if text.len() != 32 || !text.is_ascii() {

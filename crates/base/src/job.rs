@@ -409,7 +409,7 @@ thread_local! {
     static CONTAINED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Runs `work` on untrusted input and catches its panic, of which nothing is printed.
+/// Runs `work` on untrusted input and catches its panic without printing it.
 ///
 /// `work` must do all of its work on the calling thread.
 pub fn contained<T>(work: impl FnOnce() -> T) -> Result<T, Box<dyn Any + Send>> {

@@ -27,7 +27,7 @@ const MOST: u64 = 4096;
 /// Characters of each text of a holder that are shown.
 const LONGEST: usize = 80;
 
-/// Time that another process may hold a lock of which it only sees whether it is free.
+/// Time for which another process may hold a lock while it looks whether the lock is free.
 const MOMENT: Duration = Duration::from_millis(200);
 
 /// Time between two tries to take a lock.

@@ -2,7 +2,7 @@
 //! demo's truth.
 //!
 //! NaN stands for "no value": means and deviations leave it out, and [`complete`] drops the pairs that have one. Ranks,
-//! quantiles and correlations take values without NaN. What has no meaning is NaN, never 0. Sums run in the order given.
+//! quantiles and correlations take values without NaN. An undefined figure is NaN, never 0. Sums run in the order given.
 
 /// Mean of what is there; NaN of nothing.
 pub fn mean(values: impl Iterator<Item = f64>) -> f64 {
@@ -76,7 +76,7 @@ pub fn spearman(x: &[f64], y: &[f64]) -> f64 {
     pearson(&average_ranks(x), &average_ranks(y))
 }
 
-/// The pairs of which neither side is NaN.
+/// The pairs without NaN on either side.
 pub fn complete(x: &[f64], y: &[f64]) -> (Vec<f64>, Vec<f64>) {
     x.iter().zip(y).filter(|(x, y)| !x.is_nan() && !y.is_nan()).unzip()
 }

@@ -3,7 +3,7 @@
 //! - [`extract`] computes the features of a project's corpus into the feature store, without look-ahead.
 //! - [`standalone`] trains and applies the same models on plain files, without a project.
 //! - `fitted`, which both share, reads a trained model from its file and gives documents their rows.
-//! - [`experiment`] compares which part of a long text a model should read.
+//! - [`experiment`] compares values of any settings of a feature, such as which part of a long text its model reads.
 //! - [`inspect`] describes feature sets and finds near documents.
 //!
 //! ```

@@ -19,6 +19,9 @@
 //! # anyhow::Ok(())
 //! ```
 
+#[macro_use]
+mod nan;
+
 pub mod backtest;
 pub mod export;
 pub mod factor;

@@ -18,7 +18,6 @@ pub enum Board {
     Chinext,
     /// STAR market (科创板), Shanghai.
     Star,
-    /// Beijing exchange.
     Bse,
 }
 

@@ -79,7 +79,6 @@ pub fn securities_to_frame(rows: &[Security]) -> Result<DataFrame> {
     ])
 }
 
-/// Reads back [`securities_to_frame`].
 pub fn securities_from_frame(frame: &DataFrame) -> Result<Vec<Security>> {
     let text = |name: &str| -> Result<StringChunked> { Ok(column(frame, name)?.str()?.clone()) };
     let [code, name, industry, board, aliases] =

@@ -52,7 +52,6 @@ impl LimitRule {
 /// Orders in a name that could be filled at the traded price of a day.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gate {
-    /// Buy and sell.
     Free,
     /// Neither: suspended, not listed, or without the price in question.
     Shut,

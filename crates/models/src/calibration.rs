@@ -25,7 +25,7 @@ pub enum CalibrationForm {
 /// A fitted map from a score to a probability.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Calibrator {
+pub(crate) enum Calibrator {
     /// `1 / (1 + e^(slope f + offset))`.
     Sigmoid {
         /// Below 0 when higher scores are likelier.
@@ -44,7 +44,7 @@ pub enum Calibrator {
 
 impl Calibrator {
     /// Learns from scores and whether each row is so, by weight if `weights` are given.
-    pub fn fit(
+    pub(crate) fn fit(
         form: CalibrationForm,
         scores: &[f64],
         so: &[bool],
@@ -65,7 +65,7 @@ impl Calibrator {
     }
 
     /// The probability that a row of this score is so.
-    pub fn probability(&self, score: f64) -> f64 {
+    pub(crate) fn probability(&self, score: f64) -> f64 {
         match self {
             Calibrator::Sigmoid { slope, offset } => 1.0 / (1.0 + (slope * score + offset).exp()),
             Calibrator::Isotonic { scores, probabilities } => {

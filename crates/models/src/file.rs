@@ -1,4 +1,4 @@
-//! Fitted models on disk: one file, whole or absent, that says what it is and what it has seen.
+//! Fitted models on disk: one file, whole or absent, with the kind of its model and the end of the data that trained it.
 //!
 //! Layout: the magic bytes `INKSTONE`, the version of this layout (u32), the length of the header (u32), the header as JSON,
 //! then sections of plain bytes, each beginning at a multiple of 64 so that numbers can be read in place from a mapped
@@ -46,11 +46,11 @@ pub struct ModelHeader {
 struct StoredHeader {
     #[serde(flatten)]
     header: ModelHeader,
-    sections: Vec<Section>,
+    sections: Vec<FileSection>,
 }
 
 #[derive(Serialize, Deserialize)]
-struct Section {
+struct FileSection {
     name: String,
     /// From the first section's beginning.
     offset: usize,
@@ -62,7 +62,7 @@ struct Section {
 pub fn write_model(path: &Path, header: &ModelHeader, sections: &[(&str, &[u8])]) -> Result<()> {
     let mut offset = 0;
     let places = sections.iter().map(|(name, bytes)| {
-        let section = Section { name: (*name).to_owned(), offset, length: bytes.len(), key: Key::of(bytes) };
+        let section = FileSection { name: (*name).to_owned(), offset, length: bytes.len(), key: Key::of(bytes) };
         offset = (offset + bytes.len()).next_multiple_of(ALIGN);
         section
     });
@@ -194,7 +194,7 @@ impl ModelFile {
 }
 
 /// Strings as one section: their number, where each ends (u64), and their bytes.
-pub fn pack_strings<'a>(strings: impl IntoIterator<Item = &'a str>) -> Vec<u8> {
+pub(crate) fn pack_strings<'a>(strings: impl IntoIterator<Item = &'a str>) -> Vec<u8> {
     let (mut ends, mut text) = (Vec::new(), Vec::new());
     for string in strings {
         text.extend_from_slice(string.as_bytes());

@@ -67,7 +67,7 @@ mod words;
 
 pub use bayes::{BayesForm, BayesParams, naive_bayes};
 pub use boost::BoostParams;
-pub use calibration::{CalibrationForm, Calibrator};
+pub use calibration::CalibrationForm;
 pub use cooccurrence::{Cooccurrence, CooccurrenceParams, PairCounter, PairWeighting, Ppmi, PpmiParams};
 pub use design::{DenseRows, Design, DesignRow, InputColumn, Scaling, SpilledDense, StackedRows};
 pub use estimate::{
@@ -80,7 +80,8 @@ pub use fasttext::{
     Dictionary, END_OF_LINE, FastText, FastTextParams, Form, Loss, QuantiseParams, Samples, is_fasttext,
     train_supervised, train_words,
 };
-pub use file::{ModelFile, ModelHeader, pack_strings, write_model};
+pub(crate) use file::pack_strings;
+pub use file::{ModelFile, ModelHeader, write_model};
 pub use glove::{GloveParams, Pairs};
 pub use induce::{
     InduceParams, InduceWalk, InducedFold, InducedLexicon, InducedTone, InducedWord, SeedParams, Seeds, Statistic,
@@ -88,7 +89,7 @@ pub use induce::{
 };
 pub use keywords::{Candidates, Idf, Keyword, Ranking, Rule, TextRankParams, rank_sentences, textrank};
 pub use lexicon::{Hit, Lexicon, LexiconParams, ListReport, TONE_VERSION, Tone, ToneScale};
-pub use linear::{Convergence, Linear, LinearMap, LinearParams, SvmLoss, elastic_net, logistic, ridge, softmax, svm};
+pub use linear::{Convergence, Linear, LinearMap, LinearParams, SvmLoss, logistic, ridge, softmax, svm};
 pub use lsa::{Lsa, component_names};
 pub use metrics::{
     Average, Bin, Bleu, ClassFigures, ClassReport, LabelReport, ProbabilityReport, Rouge, ValueReport,

@@ -92,11 +92,11 @@ impl Header {
         let mut header = Header::default();
         let mut skim = Skim { reader: BufReader::new(file), at: 0 };
         header.model(&mut skim, end).with_context(|| {
-            format!("{} is no ONNX model, or a damaged one: export the model again", path.display())
+            format!("{} is not an ONNX model, or a damaged one: export the model again", path.display())
         })?;
         ensure!(
             !header.outputs.is_empty(),
-            "{} is no ONNX model: it holds no graph that gives anything",
+            "{} is not an ONNX model: it holds no graph that gives anything",
             path.display()
         );
         Ok(header)
@@ -464,7 +464,7 @@ mod tests {
         for bytes in [&b""[..], b"not a model", &[0xff; 40], &whole[..whole.len() / 2], &whole[..7]] {
             std::fs::write(&file, bytes).unwrap();
             let error = format!("{:#}", Header::read(&file).unwrap_err());
-            assert!(error.contains("model.onnx is no ONNX model"), "{error}");
+            assert!(error.contains("model.onnx is not an ONNX model"), "{error}");
         }
         let error = format!("{:#}", Header::read(&graph("broken").join("not_onnx.onnx")).unwrap_err());
         assert!(error.contains("not_onnx.onnx"), "{error}");

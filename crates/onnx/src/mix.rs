@@ -67,7 +67,11 @@ pub fn learn_mix(data: &Layered<'_>, params: &MixParams, ctx: &Ctx) -> Result<Mi
         ctx.note(format!("epoch {} · loss {loss:.4}", epoch + 1));
         ctx.advance(1)?;
     }
-    ensure!(loss.is_finite(), "the weights went astray at a rate of {}; take a lower one (--lr)", params.lr);
+    ensure!(
+        loss.is_finite(),
+        "training of the weights diverged at a learning rate of {}; take a lower one (--lr)",
+        params.lr
+    );
     let (s, gamma) = (learned.shares(), learned.gamma());
     let of_vectors: Vec<f64> = s.iter().zip(&scales).map(|(share, scale)| share * scale).collect();
     let sum: f64 = of_vectors.iter().sum();

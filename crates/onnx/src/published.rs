@@ -312,7 +312,7 @@ const POOLINGS: [(&str, &str, Pool); 6] = [
     ("lasttoken", "pooling_mode_lasttoken", Pool::Last),
 ];
 
-/// The poolings that an old folder has set to true, by their names in new ones; what is not known stands as it is.
+/// The poolings that an old folder has set to true, by their names in new ones; unknown names are kept unchanged.
 fn flagged_modes(settings: &serde_json::Map<String, serde_json::Value>) -> Vec<String> {
     let is_set = |name: &str| settings.get(name).and_then(serde_json::Value::as_bool) == Some(true);
     let known = POOLINGS.iter().filter(|(_, flag, _)| is_set(flag)).map(|(name, ..)| (*name).to_owned());

@@ -452,7 +452,7 @@ fn unreadable(path: &Path, said: &str) -> anyhow::Error {
              export into one folder"
         )
     } else if has(&["Protobuf parsing failed", "INVALID_PROTOBUF", "ModelProto does not have a graph"]) {
-        anyhow!("{shown} is no ONNX model, or a damaged one: export the model again (`inkstone doctor` shows how)")
+        anyhow!("{shown} is not an ONNX model, or a damaged one: export the model again (`inkstone doctor` shows how)")
     } else {
         anyhow!("{shown} cannot be made ready to run: {said}")
     }

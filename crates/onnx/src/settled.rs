@@ -60,8 +60,8 @@ pub(crate) struct VectorRules {
 }
 
 impl VectorRules {
-    /// Settles what is asked with what the folder says. `own` is the output of a graph that gives the vectors of texts with all modules in
-    /// it, where these are to be read.
+    /// Merges the user's settings with those of the folder; the user's win. `own` is the output of a graph that gives finished vectors of
+    /// texts, if that output is to be read.
     pub(crate) fn new(params: &OnnxParams, published: Option<Published>, own: Option<&str>) -> Result<VectorRules> {
         let of_folder = published.is_some();
         let published = published.unwrap_or_default();

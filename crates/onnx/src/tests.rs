@@ -347,7 +347,7 @@ fn files_that_are_no_models_say_what_to_do() {
         ..OnnxParams::default()
     };
     for (file, expected) in [
-        ("not_onnx.onnx", ["is no ONNX model", "export the model again"]),
+        ("not_onnx.onnx", ["is not an ONNX model", "export the model again"]),
         ("future_opset.onnx", ["a version of ONNX that this library does not know", "opset 17"]),
         ("external.onnx", ["keeps its weights in a file of their own", "copy all files"]),
         ("wrong_inputs.onnx", ["takes an input pixel_values", "it knows input_ids"]),

@@ -41,7 +41,7 @@ pub(crate) fn compared(findings: &Findings) -> Vec<Compared<'_>> {
 }
 
 /// Differences to the baseline as an SVG of its own; none where nothing can be compared.
-pub fn differences_svg(findings: &Findings, language: Language) -> Result<Option<String>> {
+pub(crate) fn differences_svg(findings: &Findings, language: Language) -> Result<Option<String>> {
     let rows = compared(findings);
     if rows.is_empty() {
         return Ok(None);

@@ -36,7 +36,7 @@ pub mod testing;
 mod verdict;
 mod words;
 
-pub use differences::differences_svg;
+pub(crate) use differences::differences_svg;
 pub use factor::{FactorReport, factor_charts, factor_html};
 pub use finding::finding;
 pub use finding::{CellStanding, DECIMALS, effect_label, interval, label, standing, tokens};
@@ -44,9 +44,6 @@ pub use frontier::frontier_svg;
 pub use html::experiment_html;
 pub use inkstone_base::language::Language;
 pub use png::png;
-pub use terminal::wrapped;
-pub use terminal::{
-    StyledLine, StyledText, TextTone, best_first, experiment_lines, frontier_chart, frontier_legend, mark_of,
-};
+pub use terminal::{StyledLine, StyledText, TextTone, best_first, frontier_chart, frontier_legend, mark_of, wrapped};
 pub use verdict::{check_name, standing_name, verdict_sentences, verdicts_json};
 pub use words::{measure, section};

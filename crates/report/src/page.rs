@@ -51,12 +51,12 @@ pub(super) fn code(language: Language) -> &'static str {
     }
 }
 
-/// A word in both languages, of which one is shown.
+/// A word in both languages; the page shows one.
 pub(super) fn both(word: Word) -> String {
     both_of([word.0, word.1])
 }
 
-/// Texts in Chinese and English, of which one is shown; one alone where they are the same.
+/// Texts in Chinese and English; the page shows one. Written once where they are the same.
 pub(super) fn both_of([zh, en]: [&str; 2]) -> String {
     if zh == en {
         return text(zh);

@@ -108,7 +108,6 @@ pub(crate) fn style(size: f64, color: RGBColor, h: HPos, v: VPos) -> TextStyle<'
     FontDesc::new(FontFamily::Name(FONTS), size * 1.24, FontStyle::Normal).color(&color).pos(Pos::new(h, v))
 }
 
-/// Writes a text.
 pub(crate) fn write(canvas: &Canvas<'_>, text: &str, at: Pixel, style: TextStyle<'static>) -> Result<()> {
     canvas.draw(&Text::new(printable(text), at, style)).map_err(failed)
 }

@@ -184,7 +184,6 @@ pub fn grid() -> Findings {
     })
 }
 
-/// The baseline alone.
 pub fn single() -> Findings {
     let cells = vec![cell("tone", "head:512", 400, 0.03, None)];
     with_frontier(Findings { name: "one".to_owned(), measure: "rank_ic".to_owned(), cells, ..Findings::default() })

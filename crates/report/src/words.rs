@@ -9,7 +9,7 @@ words! {
     EXPERIMENT: "对比实验", "Experiment";
     SWITCH: "语言", "Language";
     FINDING: "结论", "Finding";
-    ASKED: "问了什么", "What was asked";
+    ASKED: "实验设定", "Set-up";
     FRONTIER: "前沿：效果与成本", "Frontier: what is gained for what is read";
     DIFFERENCES: "与基线之差", "Differences to the baseline";
     EFFECTS: "各设置的边际效应", "What each setting does";
@@ -45,7 +45,7 @@ words! {
     VALUE: "取值", "value";
     STRATEGY: "截断", "truncate";
     MEAN: "均值", "mean";
-    P_BEST: "最优集 p", "p of the best";
+    P_BEST: "MCS p 值", "MCS p";
     TOKENS: "词元/篇", "tokens/doc";
     SECONDS: "秒", "seconds";
     DEVICE: "设备", "device";
@@ -76,7 +76,7 @@ words! {
     EFFECTS_CAPTION: "一个设置取某值时，对其余设置的所有组合取平均；差值与该设置的基线取值逐组合配对，用同一批抽样，p 按该设置的取值个数校正。", "The mean of all cells with a value, over every combination of the other settings; the difference to the baseline's value of the setting is paired by combination, on the same draws, its p corrected for the values of the setting.";
     CELLS_CAPTION: "秒数只计本单元新读的窗口：已为其他单元读过的不再计。", "Seconds count what was read for the cell itself: windows that another cell had read cost nothing again.";
     KEPT_CAPTION: "一个章节的词元中被保留的份额；多个窗口重叠处只计一次。", "Share of a section's tokens that is kept; what several windows hold counts once.";
-    METHOD_TEXT: "区间与 p 值来自移动区块自助法：成块抽取相邻的观测，所有单元用同一批抽样。校正 p 用 Romano 与 Wolf（2005）的逐步法，计入比较了多少单元；不超过 1 减置信度的差异才说成立。最优集 p 是 Hansen、Lunde 与 Nason（2011）的模型置信集：大于 1 减置信度的单元都可能是最好的，其中已计入“最好”是从同一批观测里挑出来的。成本是模型每篇读取的词元，含特殊词元。", "Intervals and p come from the moving-block bootstrap: neighbouring observations are drawn in blocks, all cells on the same draws. The adjusted p is that of the step-down of Romano and Wolf (2005), which counts how many cells were compared; only a difference whose adjusted p is at most 1 less the confidence is said to stand. The p of the best is that of the model confidence set of Hansen, Lunde and Nason (2011): every cell above 1 less the confidence may be the best, and it is counted that the best was chosen on the same observations. Cost is the tokens that the model reads of a document, special ones included.";
+    METHOD_TEXT: "区间与 p 值来自移动区块自助法：成块抽取相邻的观测，所有单元用同一批抽样。校正 p 用 Romano 与 Wolf（2005）的逐步法，计入比较了多少单元；不超过 1 减置信度的差异才说成立。MCS p 值来自 Hansen、Lunde 与 Nason（2011）的模型置信集：大于 1 减置信度的单元都可能是最好的，其中已计入“最好”是从同一批观测里挑出来的。成本是模型每篇读取的词元，含特殊词元。", "Intervals and p come from the moving-block bootstrap: neighbouring observations are drawn in blocks, all cells on the same draws. The adjusted p is that of the step-down of Romano and Wolf (2005), which counts how many cells were compared; only a difference whose adjusted p is at most 1 less the confidence is said to stand. The MCS p is the p of the model confidence set of Hansen, Lunde and Nason (2011): every cell above 1 less the confidence may be the best, and it is counted that the best was chosen on the same observations. Cost is the tokens that the model reads of a document, special ones included.";
 
     TEST_DOCUMENTS: "测试文档", "test documents";
     EXACT: "文本相同的训练文档", "of which the same text trains";
@@ -120,7 +120,7 @@ pub(crate) fn rule(rule: OverlapRule) -> Word {
     }
 }
 
-/// The name of the figure that cells are judged by; one that is not known stands as it is.
+/// The name of the figure that cells are judged by; an unknown name is shown unchanged.
 pub fn measure(findings: &Findings, language: Language) -> &str {
     match findings.measure.as_str() {
         "rank_ic" => "RankIC",

@@ -1,4 +1,4 @@
-//! Blocks: rows packed into pieces of about [`BLOCK_BYTES`], each of which carries a checksum of its own.
+//! Blocks: rows packed into pieces of about [`BLOCK_BYTES`], each with a checksum.
 //!
 //! Content, little-endian: `kind: u32` (0 dense, 1 sparse), `first: u32` (number of the first row within the batch),
 //! `rows: u32`, `width: u32` (dense: dim; sparse: values in the block), `keys: [rows][16]`, then dense

@@ -175,7 +175,7 @@ fn head(set: Key, batch: Key) -> Vec<u8> {
     [MAGIC.as_slice(), &VERSION.to_le_bytes(), &set.0, &batch.0].concat()
 }
 
-/// Reads a file block by block. Nothing longer than what is left of the file is taken into memory.
+/// Reads a file block by block. Memory never exceeds the rest of the file.
 fn read(path: &Path, set: Key, batch: Key, each: &mut dyn FnMut(u32, &[u8]) -> Result<()>) -> Result<BatchRecord> {
     let cannot = || format!("its file {} cannot be read", path.display());
     let file = File::open(path).with_context(cannot)?;

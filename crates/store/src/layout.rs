@@ -23,7 +23,7 @@ pub(super) const ENVELOPE: usize = 8;
 /// A feature set before its rows: all but the name determines the rows, and its hash is the set's id.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SetSpec {
-    /// The user's name for the feature; of several features with the same rows, that of one.
+    /// The user's name for the feature; of several features with the same rows, the name of one.
     pub name: String,
     /// The shape of its rows.
     pub kind: RowKind,

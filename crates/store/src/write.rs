@@ -101,7 +101,7 @@ impl<'s> Writer<'s> {
         let blocks = block::pack(rows).with_context(name)?;
         let old = self.record(batch)?;
         let record = BatchRecord::new(rows, &blocks);
-        // The rows are there before anything says so, and are not taken away while anything says it.
+        // The rows are written before the record that names them, and removed only after that record.
         let file = self.store.reader.files.write(self.set, batch, &blocks, record.digest).with_context(name)?;
         let replaced = old.filter(|old| old.digest != record.digest);
         self.keep(batch, &record, file, || {

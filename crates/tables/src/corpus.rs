@@ -95,7 +95,6 @@ pub fn documents_to_frame(docs: &[Document]) -> Result<DataFrame> {
     frames::frame(columns)
 }
 
-/// Reads back [`documents_to_frame`].
 pub fn documents_from_frame(frame: &DataFrame) -> Result<Vec<Document>> {
     let text = |name: &str| texts_of(frame, name);
     let [doc_id, kind, codes, title, body, source] =
@@ -135,7 +134,6 @@ pub fn join_codes(codes: &[Code]) -> String {
     codes.iter().map(Code::as_str).collect::<Vec<_>>().join(",")
 }
 
-/// Reads back [`join_codes`].
 pub fn split_codes(field: &str) -> Vec<Code> {
     field.split(',').filter(|c| !c.is_empty()).map(Code::canonical).collect()
 }
@@ -147,7 +145,6 @@ pub fn texts_column<T: AsRef<str>>(name: &str, texts: impl Iterator<Item = Optio
     texts.into_column()
 }
 
-/// Reads back [`texts_column`].
 pub fn texts_of(frame: &DataFrame, name: &str) -> Result<StringChunked> {
     Ok(column(frame, name)?.str()?.clone())
 }
@@ -158,7 +155,6 @@ pub fn times_column(name: &str, times: impl Iterator<Item = Option<NaiveDateTime
     Ok(Series::new(name.into(), micros).cast(&DataType::Datetime(TimeUnit::Microseconds, None))?.into_column())
 }
 
-/// Reads back [`times_column`].
 pub fn times_of(frame: &DataFrame, name: &str) -> Result<Vec<Option<NaiveDateTime>>> {
     let series = column(frame, name)?;
     let micros = series.cast(&DataType::Datetime(TimeUnit::Microseconds, None))?.cast(&DataType::Int64)?;

@@ -6,7 +6,7 @@ use inkstone_base::limits;
 
 /// Reason for a line that cannot be read.
 const NOT_UTF8: &str = "not UTF-8";
-/// A line that is longer than [`limits::LINE`], of which nothing is kept.
+/// A line that is longer than [`limits::LINE`]; nothing of it is kept.
 const TOO_LONG: &str = "line over 64 MB";
 
 /// Whole lines read at once.

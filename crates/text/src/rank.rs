@@ -23,8 +23,10 @@ pub const DAMPING: f64 = 0.85;
 #[derive(Clone, Copy, Debug)]
 pub enum Until {
     /// No rank moves by more than `tolerance` in a sweep; `most` sweeps at the most.
-    Settled { tolerance: f64, most: usize },
-    /// So many sweeps.
+    Settled {
+        tolerance: f64,
+        most: usize,
+    },
     Sweeps(usize),
 }
 

@@ -19,7 +19,6 @@ use super::{Segmenter, Token};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Truncation {
-    /// Everything is kept.
     #[default]
     None,
     /// The first tokens, up to this limit with special tokens.
@@ -27,12 +26,7 @@ pub enum Truncation {
     /// The last tokens, up to this limit with special tokens.
     Tail(usize),
     /// This many first and last tokens, without special tokens.
-    HeadTail {
-        /// First tokens.
-        head: usize,
-        /// Last tokens.
-        tail: usize,
-    },
+    HeadTail { head: usize, tail: usize },
     /// First and last tokens up to `limit` with special tokens.
     Share {
         /// Tokens in all, with special tokens.

@@ -21,7 +21,6 @@ use inkstone_base::disk;
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum DfLimit {
-    /// Documents.
     Count(u64),
     /// Share of all documents, 0.0 to 1.0.
     Share(f64),

@@ -41,13 +41,11 @@ pub(crate) enum Dialog {
     Question(PendingQuestion),
     /// Commands by a few letters.
     Palette(Palette),
-    /// The configuration's keys.
     Settings,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PendingQuestion {
-    /// Stop this job?
     Cancel(u64),
     /// Stop all jobs and leave?
     Quit,

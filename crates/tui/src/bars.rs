@@ -4,7 +4,7 @@
 const BLOCKS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
 /// Upright bars in so many rows, the uppermost line first, a bar of `cells` cells each with `gap` cells behind it. `top` is the height of a
-/// full bar; whatever is more than nothing is seen; what is no number has no bar.
+/// full bar; a value above 0 is always visible; NaN has no bar.
 pub(crate) fn upright(values: &[f64], top: f64, rows: usize, cells: usize, gap: usize) -> Vec<String> {
     let line = |row: usize| {
         let below = 8 * (rows - 1 - row);
@@ -18,7 +18,7 @@ pub(crate) fn upright(values: &[f64], top: f64, rows: usize, cells: usize, gap: 
     (0..rows).map(line).collect()
 }
 
-/// Bars one cell high and wide, of which several counts share one where there is less room.
+/// Bars one cell high and wide; several counts share a bar where there is less room.
 pub(crate) fn small(counts: &[u32], cells: usize) -> String {
     let share = counts.len().div_ceil(cells.max(1)).max(1);
     let sums: Vec<f64> = counts.chunks(share).map(|counts| counts.iter().map(|n| f64::from(*n)).sum()).collect();
@@ -26,7 +26,7 @@ pub(crate) fn small(counts: &[u32], cells: usize) -> String {
     upright(&sums, top, 1, 1, 0).pop().unwrap_or_default()
 }
 
-/// A bar from the left, as long as a share of so many cells; what is no number has none.
+/// A bar from the left, as long as a share of so many cells; NaN has none.
 pub(crate) fn lying(share: f64, cells: usize) -> String {
     const BEGUN: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
     let eighths = (share.clamp(0.0, 1.0) * 8.0 * cells as f64).round() as usize;

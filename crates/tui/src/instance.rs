@@ -78,7 +78,7 @@ impl Instance {
         self.why.as_ref()
     }
 
-    /// Says whether another process has the project. What is wrong with a folder is no reason to keep its configuration from being changed.
+    /// Says whether another process has the project. A damaged folder does not keep its configuration from being changed.
     pub(crate) fn is_kept_out(&self) -> bool {
         matches!(self.why, Some(Why::Workbench(_) | Why::Run(_)))
     }

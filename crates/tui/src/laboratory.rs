@@ -10,14 +10,14 @@ use inkstone_corpus::truncate::{Layout, SectionCounts, SectionShare, TokenView};
 use inkstone_features::experiment::{Findings, Grid};
 
 /// The findings of all experiments, in the order of the configuration; those that were not run yet are left out.
-pub type AllFindings = Arc<dyn Fn() -> Result<Vec<Findings>> + Send + Sync>;
+pub(crate) type AllFindings = Arc<dyn Fn() -> Result<Vec<Findings>> + Send + Sync>;
 
 /// The progress of the experiments, in the order of the configuration; those that never ran are left out. Called again and again
 /// while a job runs, so it has to be quick.
-pub type AllGrids = Arc<dyn Fn() -> Result<Vec<Grid>> + Send + Sync>;
+pub(crate) type AllGrids = Arc<dyn Fn() -> Result<Vec<Grid>> + Send + Sync>;
 
 /// Document number so and so of an experiment, cut by its strategies; none when the experiment has no such document.
-pub type Truncator = Arc<dyn Fn(&str, usize) -> Result<Option<Truncated>> + Send + Sync>;
+pub(crate) type Truncator = Arc<dyn Fn(&str, usize) -> Result<Option<Truncated>> + Send + Sync>;
 
 /// The experiments as the workbench opens them. The functions are called on threads of their own.
 #[derive(Clone)]

@@ -72,34 +72,23 @@ use inkstone_base::{figures, width};
 use inkstone_tables::project::Project;
 
 pub use corpus::read_filter;
-pub use factor::{DaysOf, DocumentsOf, Judgement, JudgementOf, NamesOf, SentencesOf, Tracing};
-pub use features::{
-    FeatureBench, FeatureHealthOf, FeatureListing, FeatureListingOf, FeatureNeighboursOf, FeatureSet, FeatureState,
-    SearchSummary,
-};
-pub use forms::{
-    Change, ChangeSheet, FormBench, ReadSheet, SaveSheet, SettingEntry, SettingFault, SettingGroup, Sheet, TrySource,
-};
+pub use factor::{Judgement, JudgementOf, Tracing};
+pub use features::{FeatureBench, FeatureListing, FeatureSet, FeatureState, SearchSummary};
+pub use forms::{Change, FormBench, SettingEntry, SettingFault, SettingGroup, Sheet};
 pub use inkstone_base::language::Language;
-pub use laboratory::{AllFindings, AllGrids, Kept, Laboratory, Truncated, Truncator};
+pub use laboratory::{Kept, Laboratory, Truncated};
 pub use ledger::LedgerBench;
-pub use models::{
-    Answer, ArgumentFault, AskModel, CheckTraining, ListModels, ModelBench, ModelCard, OpenModel, Plane, Question,
-    Surprised, Tool, TrainModel,
-};
-pub use onnx::{AskContextual, HashOf, MachineOf, MeasureModel, ModelsOf, OnnxBench};
+pub use models::{Answer, ArgumentFault, AskModel, ModelBench, ModelCard, Plane, Question, Surprised, Tool};
+pub use onnx::OnnxBench;
 pub use session::read_session;
-pub use text::{
-    About, AboutText, CutText, DescribeToken, Described, Score, ScoresOf, TextBench, TextCut, TextStrategy,
-    TextSubject, Tokens, Tradable,
-};
+pub use text::{About, Described, Score, TextBench, TextCut, TextStrategy, TextSubject, Tokens, Tradable};
 pub use theme::{Depth, Shade};
 pub use welcome::{Begin, WelcomeBench};
 
 /// Runs the pipeline; called on a thread of its own each time the user starts a run.
 pub type Runner = Arc<dyn Fn(&Ctx) -> Result<Vec<Report>> + Send + Sync>;
 
-/// Runs the pipeline up to and including the stage of this name, which is that of its command; called on a thread of its own.
+/// Runs the pipeline up to and including the stage with the name of this command; called on a thread of its own.
 pub type StageRunner = Arc<dyn Fn(&str, &Ctx) -> Result<Vec<Report>> + Send + Sync>;
 
 /// Cuts a text into tokens: byte ranges into it, half-open, ascending, on character boundaries. Fails where its dictionary cannot be read.

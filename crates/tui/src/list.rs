@@ -17,7 +17,7 @@ pub(crate) struct Cursor {
 }
 
 impl Cursor {
-    /// Moves the mark among `count` lines, of which `page` are in sight.
+    /// Moves the mark among `count` lines; `page` of them are visible.
     pub(crate) fn step(&mut self, action: Action, count: usize, page: usize) {
         self.at = moved(self.at, action, count, page);
     }
@@ -42,7 +42,7 @@ impl Cursor {
     }
 }
 
-/// The line that a key leads to from the line `at` of `count` lines, of which `page` are in sight.
+/// The line that a key leads to from the line `at` of `count` lines; `page` of them are visible.
 pub(crate) fn moved(at: usize, action: Action, count: usize, page: usize) -> usize {
     let last = count.saturating_sub(1);
     let to = match action {
@@ -58,7 +58,7 @@ pub(crate) fn moved(at: usize, action: Action, count: usize, page: usize) -> usi
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Column<'a> {
+pub(crate) struct ListColumn<'a> {
     /// Title with the unit.
     pub title: &'a str,
     /// Width in cells; 0 takes the rest of the line, which one column at most may do.
@@ -67,13 +67,13 @@ pub(crate) struct Column<'a> {
     pub right: bool,
 }
 
-impl<'a> Column<'a> {
-    pub(crate) fn text(title: &'a str, cells: usize) -> Column<'a> {
-        Column { title, cells, right: false }
+impl<'a> ListColumn<'a> {
+    pub(crate) fn text(title: &'a str, cells: usize) -> ListColumn<'a> {
+        ListColumn { title, cells, right: false }
     }
 
-    pub(crate) fn number(title: &'a str, cells: usize) -> Column<'a> {
-        Column { title, cells, right: true }
+    pub(crate) fn number(title: &'a str, cells: usize) -> ListColumn<'a> {
+        ListColumn { title, cells, right: true }
     }
 }
 
@@ -86,7 +86,7 @@ pub(crate) fn rows(area: Rect) -> usize {
 ///
 /// Columns that do not fit are left out from the right: a number is never cut.
 pub(crate) fn draw(
-    columns: &[Column<'_>],
+    columns: &[ListColumn<'_>],
     count: usize,
     cursor: Cursor,
     row: impl Fn(usize) -> (Vec<String>, Style),

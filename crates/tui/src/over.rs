@@ -8,7 +8,7 @@ use ratatui::layout::Rect;
 use super::app::{App, Dialog};
 use super::commands::Keymap;
 use super::errand::{Errand, Messenger};
-use super::forms::{FormOutcome, Settings, words as form_words};
+use super::forms::{FormOutcome, SettingsForm, words as form_words};
 use super::reading::ReadingThread;
 use super::{Language, Start, Workspace, tour, view};
 use inkstone_base::data::Key;
@@ -16,7 +16,7 @@ use inkstone_base::data::Key;
 /// State of what lies over the pages.
 #[derive(Default)]
 pub struct Overlays {
-    settings: Option<Settings>,
+    settings: Option<SettingsForm>,
     /// The workspace of a configuration that may have changed; none in it where it has not.
     reopening: Option<Errand<Option<Workspace>>>,
     pub(crate) tour: Option<usize>,
@@ -31,7 +31,7 @@ impl Overlays {
     }
 
     pub fn waiting(&self) -> bool {
-        self.reopening.is_some() || self.settings.as_ref().is_some_and(Settings::waiting)
+        self.reopening.is_some() || self.settings.as_ref().is_some_and(SettingsForm::waiting)
     }
 }
 
@@ -45,7 +45,7 @@ impl App {
             self.may_write();
         }
         let Some(forms) = &self.workspace.forms else { return };
-        self.over.settings = Some(Settings::open(forms, self.messenger(), self.instance.is_kept_out()));
+        self.over.settings = Some(SettingsForm::open(forms, self.messenger(), self.instance.is_kept_out()));
         self.dialog = Some(Dialog::Settings);
     }
 

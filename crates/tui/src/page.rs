@@ -172,7 +172,7 @@ pub trait PageState {
         Vec::new()
     }
 
-    /// The command that does without a screen what the page shows; none where it is that of the whole project.
+    /// The command that does without a screen what the page shows; none where the command of the project does.
     fn command(&self, _desk: &Desk<'_>) -> Option<String> {
         None
     }

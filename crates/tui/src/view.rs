@@ -52,11 +52,11 @@ pub(crate) fn compose(app: &App, frame: &mut Frame<'_>) {
     disarm(frame.buffer_mut());
 }
 
-/// Bytes of what stands in one cell at the most: a family of emoji takes 25.
+/// Greatest number of bytes of one cell: a family of emoji takes 25.
 const CLUSTER: usize = 64;
 
-/// The last check before the terminal: a page shows what a terminal would obey as what it is, and where one forgot, a mark stands. Of
-/// a letter under a heap of accents the letter stays.
+/// The last check before the terminal. Pages escape control characters; a cell in which one is left becomes U+FFFD. A cell that holds
+/// too many combining marks keeps its base character alone.
 fn disarm(buffer: &mut Buffer) {
     for cell in &mut buffer.content {
         let symbol = cell.symbol();

@@ -27,7 +27,7 @@ words! {
     PALETTE_EMPTY: "没有这样的命令", "no such command";
     NOT_NOW: "现在不能", "not now";
     SAVED: "已存到", "saved in";
-    SAVE_FAILED: "没有存下", "not saved";
+    SAVE_FAILED: "保存失败", "not saved";
 
     READING: "读取中…", "reading…";
     FILTER: "筛选", "filter";
@@ -53,7 +53,7 @@ words! {
     ASK_CHANGED_LIBRARY: "配置（[onnx] library）指定的本机代码库，在你同意之后被改动过。加载它，就是以你的权限运行其中的代码。仍然信任吗？",
         "The library of native code that the configuration names ([onnx] library) has changed since you agreed to it. Loading it runs its code with your rights. Trust it as it is now?";
     CRASHED: "工作台因自身的错误而退出，报告在", "The workbench ended by an error of its own; the report is";
-    CRASHED_SILENTLY: "工作台因自身的错误而退出，报告写不下来", "The workbench ended by an error of its own; the report cannot be written";
+    CRASHED_SILENTLY: "工作台因自身的错误而退出，报告无法写入", "The workbench ended by an error of its own; the report cannot be written";
     NO_SCREEN: "无界面等价命令", "without a screen";
     COPIED: "已送往剪贴板", "sent to the clipboard";
 
@@ -125,7 +125,7 @@ words! {
     OPEN: "开盘价", "open";
     CLOSE: "收盘价", "close";
     VWAP: "均价", "vwap";
-    REFUSED: "因迟到被拒的值", "values refused as late";
+    REFUSED: "因未来信息剔除的值", "values refused as late";
     BY_MONTH: "月均", "by month";
     BY_QUARTER: "季均", "by quarter";
     BY_YEAR: "年均", "by year";
@@ -161,7 +161,7 @@ words! {
     KNOWN_AT: "可知时间", "known at";
     GAVE: "贡献", "gave";
     WEIGHT: "权重", "weight";
-    AGE: "龄", "age";
+    AGE: "距今", "age";
     SOURCE: "来源", "source";
     READING_OF: "读数", "reading";
     REGRESSED_OUT: "仅用于中性化", "regressed out";

@@ -79,6 +79,21 @@ pub struct Solver {
     pub max_iterations: usize,
 }
 
+impl Solver {
+    pub fn linear(&self, alpha: f64) -> LinearParams {
+        let default = LinearParams::default();
+        let tolerance = self.tolerance.unwrap_or(default.tolerance);
+        LinearParams { alpha, tolerance, max_iterations: self.max_iterations, ..default }
+    }
+}
+
+#[derive(Clone, Debug, Args)]
+pub struct Inverse {
+    /// Inverse strength of the penalty; of several the best is chosen by cross-validation.
+    #[arg(short = 'C', long = "C", value_name = "C,C", value_delimiter = ',', default_values_t = [LinearParams::default().alpha], value_parser = flag::<f64>("feature.linear.alpha"))]
+    pub c: Vec<f64>,
+}
+
 /// Flags of `train logistic`.
 #[derive(Debug, Args)]
 pub struct Logistic {
@@ -90,9 +105,8 @@ pub struct Logistic {
     pub classes: Classes,
     #[command(flatten)]
     pub solver: Solver,
-    /// Inverse strength of the penalty; of several the best is chosen by cross-validation.
-    #[arg(short = 'C', long = "C", value_name = "C,C", value_delimiter = ',', default_values_t = [LinearParams::default().alpha], value_parser = flag::<f64>("feature.linear.alpha"))]
-    pub c: Vec<f64>,
+    #[command(flatten)]
+    pub inverse: Inverse,
     /// Share of the L1 part in the penalty.
     #[arg(long, value_name = "R", default_value_t = LinearParams::default().l1_ratio, value_parser = flag::<f64>("feature.linear.l1_ratio"))]
     pub l1_ratio: f64,
@@ -124,9 +138,8 @@ pub struct Svm {
     pub classes: Classes,
     #[command(flatten)]
     pub solver: Solver,
-    /// Inverse strength of the penalty; of several the best is chosen by cross-validation.
-    #[arg(short = 'C', long = "C", value_name = "C,C", value_delimiter = ',', default_values_t = [LinearParams::default().alpha], value_parser = flag::<f64>("feature.linear.alpha"))]
-    pub c: Vec<f64>,
+    #[command(flatten)]
+    pub inverse: Inverse,
     /// Loss of a document on the wrong side: squared-hinge or hinge.
     #[arg(long, value_name = "LOSS", value_enum, default_value_t)]
     pub loss: SvmLoss,

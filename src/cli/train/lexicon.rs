@@ -12,7 +12,7 @@ use inkstone_text::DfLimit;
 
 /// Where the words of a lexicon come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Method {
+pub enum LexiconMethod {
     /// Words whose documents have other returns than the rest ("value" of JSON lines).
     Returns,
     /// Words near good seeds rather than near bad ones (SO-PMI).
@@ -30,7 +30,7 @@ pub struct Lexicon {
     pub output: PathBuf,
     /// Where the words come from.
     #[arg(long, default_value = "returns")]
-    pub method: Method,
+    pub method: LexiconMethod,
     /// Share of the words that may be there by chance (Benjamini and Hochberg); 1 keeps all.
     #[arg(long, value_name = "Q", default_value_t = InduceParams::default().fdr, value_parser = flag::<f64>("feature.induce.fdr"))]
     pub fdr: f64,

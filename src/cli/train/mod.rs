@@ -17,7 +17,7 @@ use super::Corpus;
 
 pub use classify::{Bayes, Boosted, Learner, Logistic, Mlp, OnEncoder, Ridge, Svm};
 pub use fasttext::{FastText, FastTextFiles, FastTextSupervised};
-pub use lexicon::{Lexicon, Method, Sestm, Tone};
+pub use lexicon::{Lexicon, LexiconMethod, Sestm, Tone};
 pub use mix::Mix;
 pub use neural::{Cw, Language, Lbl, NetClasses, Nnlm, Rnnlm, TextCnn, TextRnn};
 pub use ngram::{Newwords, Ngram};
@@ -112,7 +112,7 @@ pub enum Train {
     /// Filters over windows of words that tell classes apart (Kim 2014).
     #[command(name = "textcnn")]
     TextCnn(TextCnn),
-    /// A bidirectional LSTM that tells classes apart.
+    /// An LSTM or GRU, in one or both directions, that tells classes apart.
     #[command(name = "textrnn")]
     TextRnn(TextRnn),
     /// Ridge regression of a value on the texts' terms.

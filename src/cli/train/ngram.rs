@@ -28,7 +28,7 @@ pub struct Ngram {
     /// Memory for counting, in MB; beyond it, sorted runs go to files.
     #[arg(long, value_name = "MB", default_value_t = 1024, value_parser = flag::<usize>("--memory"))]
     pub memory: usize,
-    /// Folder of those files. Default: that of the output.
+    /// Folder of those files. Default: the folder of the output.
     #[arg(long, value_name = "DIR")]
     pub temp: Option<PathBuf>,
 }

@@ -10,7 +10,7 @@ use crate::config::bounds::flag;
 use inkstone_models::{Formula, Norm, SvdParams, Unit};
 use inkstone_text::DfLimit;
 
-/// Flags of a vectorizer. What is not given is as the model's name says.
+/// Flags of a vectorizer. Flags that are not given follow from the model's name.
 #[derive(Debug, Args)]
 pub struct Vectorize {
     #[command(flatten)]

@@ -14,19 +14,14 @@ use inkstone_models::{
     BayesParams, CalibrationForm, EstimatorParams, FoldParams, FoldsBy, LinearParams, Method, Preset,
 };
 
-/// Tolerance of support vectors: what the gap of the objectives can be told to in reasonable time.
+/// Tolerance of support vector machines, as a share of the objective: the smallest duality gap that is reached in reasonable time.
 const GAP: f64 = 1e-4;
 
 pub(super) fn logistic(args: &Logistic, ctx: &Ctx) -> Result<Summary> {
-    let (alpha, penalties) = inverse(&args.c)?;
+    let (alpha, penalties) = inverse(&args.inverse.c)?;
     let estimator = EstimatorParams {
         method: Method::Logistic,
-        linear: LinearParams {
-            alpha,
-            l1_ratio: args.l1_ratio,
-            tolerance: args.solver.tolerance.unwrap_or(LinearParams::default().tolerance),
-            max_iterations: args.solver.max_iterations,
-        },
+        linear: LinearParams { l1_ratio: args.l1_ratio, ..args.solver.linear(alpha) },
         class_weight: args.classes.class_weight,
         ..EstimatorParams::default()
     };
@@ -45,15 +40,10 @@ pub(super) fn bayes(args: &Bayes, ctx: &Ctx) -> Result<Summary> {
 }
 
 pub(super) fn svm(args: &Svm, ctx: &Ctx) -> Result<Summary> {
-    let (alpha, penalties) = inverse(&args.c)?;
+    let (alpha, penalties) = inverse(&args.inverse.c)?;
     let estimator = EstimatorParams {
         method: Method::Svm,
-        linear: LinearParams {
-            alpha,
-            tolerance: args.solver.tolerance.unwrap_or(GAP),
-            max_iterations: args.solver.max_iterations,
-            ..LinearParams::default()
-        },
+        linear: LinearParams { tolerance: args.solver.tolerance.unwrap_or(GAP), ..args.solver.linear(alpha) },
         svm_loss: args.loss,
         class_weight: args.classes.class_weight,
         ..EstimatorParams::default()
@@ -83,16 +73,8 @@ pub(super) fn mlp(args: &Mlp, ctx: &Ctx) -> Result<Summary> {
 
 pub(super) fn ridge(args: &Ridge, ctx: &Ctx) -> Result<Summary> {
     let (alpha, penalties) = several(&args.alpha);
-    let estimator = EstimatorParams {
-        method: Method::Ridge,
-        linear: LinearParams {
-            alpha,
-            tolerance: args.solver.tolerance.unwrap_or(LinearParams::default().tolerance),
-            max_iterations: args.solver.max_iterations,
-            ..LinearParams::default()
-        },
-        ..EstimatorParams::default()
-    };
+    let estimator =
+        EstimatorParams { method: Method::Ridge, linear: args.solver.linear(alpha), ..EstimatorParams::default() };
     run(&args.learner, Some(&args.encoder), estimator, penalties, CalibrationForm::None, ctx)
 }
 

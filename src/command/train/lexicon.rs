@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::Result;
 
 use super::{open, trained};
-use crate::cli::{Lexicon, Method, Sestm, Tone};
+use crate::cli::{Lexicon, LexiconMethod, Sestm, Tone};
 use crate::command::{files, staged};
 use crate::headless::Summary;
 use inkstone_base::job::Ctx;
@@ -16,11 +16,11 @@ pub(super) fn lexicon(args: &Lexicon, ctx: &Ctx) -> Result<Summary> {
     let (mut lines, cutter) = open(&args.corpus)?;
     let (fdr, max_words) = (args.fdr, args.max_words);
     let (found, report) = staged(ctx, "train", || match args.method {
-        Method::Returns => {
+        LexiconMethod::Returns => {
             let params = InduceParams { statistic: args.statistic, min_df: args.min_df, fdr, max_words };
             lexicon::from_returns(&mut lines, &cutter, args.label_form, &params, ctx)
         }
-        Method::Seeds => {
+        LexiconMethod::Seeds => {
             let (positive, negative) = (args.positive.clone(), args.negative.clone());
             let (window, min_count) = (args.window, args.min_count);
             let params = SeedParams { positive, negative, window, min_count, fdr, max_words };

@@ -19,7 +19,7 @@ use super::dictionary::{Dictionary, tokeniser};
 use super::project::OpenProject;
 use super::reader::marker;
 use crate::cli::{Global, Picture};
-use crate::config::{Ambiguous, Language};
+use crate::config::{Ambiguous, LanguageSetting};
 use crate::headless::{self, Summary};
 use crate::pipeline::{self, Stage};
 use inkstone_base::disk;
@@ -42,9 +42,8 @@ pub(in crate::command) fn open_ui(
     Ok(ExitCode::SUCCESS)
 }
 
-/// Prints every key.
 pub(in crate::command) fn keys(global: &Global) -> Result<ExitCode> {
-    let page = tui::keys(language(Language::Auto, global.lang.as_deref())?);
+    let page = tui::keys(language(LanguageSetting::Auto, global.lang.as_deref())?);
     headless::print(&page)?;
     Ok(ExitCode::SUCCESS)
 }
@@ -124,12 +123,12 @@ pub(in crate::command) fn workspace(
     })
 }
 
-pub(in crate::command) fn language(configured: Language, flag: Option<&str>) -> Result<tui::Language> {
+pub(in crate::command) fn language(configured: LanguageSetting, flag: Option<&str>) -> Result<tui::Language> {
     match (flag, configured) {
-        (Some("zh"), _) | (None, Language::Zh) => Ok(tui::Language::Zh),
-        (Some("en"), _) | (None, Language::En) => Ok(tui::Language::En),
+        (Some("zh"), _) | (None, LanguageSetting::Zh) => Ok(tui::Language::Zh),
+        (Some("en"), _) | (None, LanguageSetting::En) => Ok(tui::Language::En),
         (Some(other), _) => Err(anyhow::anyhow!("{other:?}")).context("--lang is zh or en"),
-        (None, Language::Auto) => {
+        (None, LanguageSetting::Auto) => {
             let set = ["LC_ALL", "LC_MESSAGES", "LANG"]
                 .iter()
                 .find_map(|name| std::env::var(name).ok().filter(|v| !v.is_empty()));

@@ -154,7 +154,7 @@ impl ExperimentRun<'_> {
         self.called(cell, &rows, labelled, splits, cost)
     }
 
-    /// The words that a cell counts; those of the cell before where it read alike.
+    /// The token counts of a cell. Counts of the cell before are used again where both read the same text in the same way.
     fn counts(&self, planned: &PlannedCell, inputs: &Inputs<'_>, reports: &mut Vec<Report>) -> Result<Rc<Counts>> {
         let (ctx, cell) = (self.run.ctx, &planned.varied.feature);
         if let Some((reading, counts)) = &*self.counted.borrow()

@@ -21,7 +21,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::stage::Stage;
-use super::{CorpusParts, Run, feature_sets, market, securities, version};
+use super::{CorpusParts, PipelineRun, feature_sets, market, securities, version};
 use crate::config::Config;
 use inkstone_base::data::{Key, Report, TooLittle};
 use inkstone_base::disk;
@@ -54,7 +54,7 @@ pub fn experiments(
         Some(name) => vec![config.find_experiment(name)?],
         None => config.experiment.iter().collect(),
     };
-    let mut run = Run::new(config, base, ctx)?;
+    let mut run = PipelineRun::new(config, base, ctx)?;
     run.run_until(Stage::Link)?;
     run.structure()?;
     if run.project.prices().exists() {
@@ -124,7 +124,7 @@ fn read_or_make<T: Serialize + DeserializeOwned>(path: &Path, key: Key, make: im
 
 /// One experiment under way.
 struct ExperimentRun<'a> {
-    run: &'a Run<'a>,
+    run: &'a PipelineRun<'a>,
     params: &'a Params,
     store: &'a Store,
     shared: &'a Mutex<Vec<Key>>,

@@ -62,7 +62,7 @@ impl ExperimentRun<'_> {
         Ok(())
     }
 
-    /// Keys of the sets that are needed for a cell alone: those of its inputs, and its own where only labels are told by it.
+    /// Keys of the feature sets that only this cell needs: the sets of its inputs, and its own set unless a factor is built from it.
     fn keys_of(&self, planned: &PlannedCell) -> Result<Vec<Key>> {
         let (feature, inputs) = (&planned.varied.feature, planned.varied.inputs.iter());
         let own = (self.params.target != Target::Factor && feature.model.has_dense_rows()).then_some(feature);

@@ -5,7 +5,7 @@ const LONGEST: usize = 200;
 /// Names that Windows keeps for devices, whatever their extension.
 const DEVICES: [&str; 6] = ["con", "prn", "aux", "nul", "conin$", "conout$"];
 
-/// Why a name cannot be that of a file, whatever may stand around it; none where it can.
+/// Reason why a name cannot be a file name, in any folder; none if it can.
 pub fn no_file_name(name: &str) -> Option<String> {
     let bad = |c: char| c.is_control() || "/\\:*?\"<>|".contains(c);
     let lower = name.to_lowercase();

@@ -108,8 +108,8 @@ pub(super) fn make_folders(path: &Path) -> Result<()> {
     sync_folder(above)
 }
 
-/// Gives a file the permissions of the one that it will replace, and its group where the system allows that: members of another group get
-/// no more than everybody.
+/// Gives a file the permissions of the file that it will replace, and its group if the system allows it. If not, the new group gets only
+/// the rights that everybody has.
 fn keep_permissions(file: &File, path: &Path) -> io::Result<()> {
     #[cfg(unix)]
     {

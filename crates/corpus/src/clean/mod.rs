@@ -18,6 +18,7 @@ use polars_core::prelude::{Column, DataFrame, DataType, IntoColumn, NamedFrom, S
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
+use inkstone_base::bounds;
 use inkstone_base::data::{Document, Key, Report};
 use inkstone_base::disk;
 use inkstone_base::job::Ctx;
@@ -28,10 +29,14 @@ use inkstone_tables::made;
 use duplicates::{Trace, Traces};
 pub(crate) use markup::BLOCKS;
 use minhash::Sketcher;
-pub use normalise::{normalise, normalise_line};
+pub use normalise::normalise;
+pub(crate) use normalise::normalise_line;
 
 /// Changes whenever the same document would be cleaned differently, so that parts of an older version are not kept.
 pub const VERSION: u32 = 1;
+
+/// Characters of a shingle: 5, as Leskovec, Rajaraman and Ullman take for short texts (Mining of Massive Datasets, section 3.2).
+const SHINGLE: usize = 5;
 
 /// Parameters of the normal form and of repeats (`[clean]`).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -45,37 +50,20 @@ pub struct Params {
     /// Least Jaccard similarity of a near duplicate with its first mention, 0.6 to 1. Default 0.8; 1 leaves only
     /// texts of the same shingles.
     pub threshold: f64,
-    /// Length of a shingle in characters, 2 to 16. Default 5.
-    pub shingle: usize,
-    /// Least share of its numbers that a near duplicate has in common with its first mention (of the one with fewer), 0
-    /// to 1. Default 0.75; 0 does not compare numbers. Keeps flashes and daily reports apart that differ by their
-    /// figures alone.
-    pub numbers_agree: f64,
     /// Natural days after which a first mention is forgotten. Default 30; 0 never forgets.
     pub window_days: u32,
 }
 
 impl Default for Params {
     fn default() -> Params {
-        Params { markup: true, unify_numbers: false, threshold: 0.8, shingle: 5, numbers_agree: 0.75, window_days: 30 }
+        Params { markup: true, unify_numbers: false, threshold: 0.8, window_days: 30 }
     }
 }
 
 impl Params {
     /// Fails, naming the setting, when a value is out of its range.
     pub fn check(&self) -> Result<()> {
-        ensure!(
-            (0.6..=1.0).contains(&self.threshold),
-            "[clean] threshold = {} is outside 0.6 to 1: below 0.6 the sketches miss too many repeats",
-            self.threshold
-        );
-        ensure!((2..=16).contains(&self.shingle), "[clean] shingle = {} is outside 2 to 16 characters", self.shingle);
-        ensure!(
-            (0.0..=1.0).contains(&self.numbers_agree),
-            "[clean] numbers_agree = {} is outside 0 to 1",
-            self.numbers_agree
-        );
-        Ok(())
+        bounds::check("clean", self)
     }
 }
 
@@ -146,7 +134,7 @@ pub fn clean_of_part_without_text(path: &Path) -> Result<Vec<CleanDocument>> {
 /// For each clean document the number of the first document that it repeats, exactly or nearly, whatever time lies between (a first
 /// document has its own number), and their similarity.
 pub fn repeats<'d>(docs: impl Iterator<Item = &'d Document>, params: &Params, ctx: &Ctx) -> Result<Vec<(usize, f32)>> {
-    let sketcher = Sketcher::new(params.shingle);
+    let sketcher = Sketcher::new(SHINGLE);
     let mut corpus = Traces::default();
     for doc in docs {
         ctx.check()?;
@@ -164,7 +152,7 @@ pub fn repeats<'d>(docs: impl Iterator<Item = &'d Document>, params: &Params, ct
 pub fn run(documents: &Parts, out: &Parts, params: &Params, ctx: &Ctx) -> Result<Report> {
     params.check()?;
     let files = documents.files()?;
-    let sketcher = Sketcher::new(params.shingle);
+    let sketcher = Sketcher::new(SHINGLE);
     let mut corpus = Traces::default();
     let (mut bytes_in, mut bytes_out) = (0, 0);
     let mut read = Vec::with_capacity(files.len());
@@ -322,8 +310,6 @@ mod tests {
     #[test]
     fn parameters_out_of_range_are_named() {
         let error = Params { threshold: 0.3, ..Params::default() }.check().unwrap_err().to_string();
-        assert!(error.contains("[clean] threshold = 0.3"), "{error}");
-        assert!(Params { shingle: 1, ..Params::default() }.check().is_err());
-        assert!(Params { numbers_agree: 1.5, ..Params::default() }.check().is_err());
+        assert!(error.contains("clean.threshold: 0.3 is out of bounds; write one from 0.6 to 1"), "{error}");
     }
 }

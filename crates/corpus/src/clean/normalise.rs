@@ -72,7 +72,7 @@ pub fn normalise(text: &str, params: &Params) -> String {
 }
 
 /// The normal form of a text of one line: as [`normalise`], with line ends read as spaces.
-pub fn normalise_line(text: &str, params: &Params) -> String {
+pub(crate) fn normalise_line(text: &str, params: &Params) -> String {
     fixed_point(text, |text| pass(text, params, ' '))
 }
 
@@ -220,7 +220,7 @@ fn respace(text: &str, line_end: char) -> String {
     spaced
 }
 
-/// Chinese characters and the punctuation that goes with them, none of which wants a space beside it.
+/// Chinese characters and their punctuation, beside which no space is written.
 fn is_chinese(c: char) -> bool {
     matches!(c, '\u{2E80}'..='\u{33FF}' | '\u{3400}'..='\u{4DBF}' | '\u{4E00}'..='\u{9FFF}' | '\u{F900}'..='\u{FAFF}'
         | '\u{FE30}'..='\u{FE4F}' | '\u{FF00}'..='\u{FF65}' | '\u{20000}'..='\u{3FFFF}')

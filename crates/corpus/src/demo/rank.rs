@@ -60,7 +60,7 @@ impl DailySums {
 enum Holding {
     /// From the open of T+1, so many days.
     FromNextOpen(usize),
-    /// From the close of T-1 to that of T.
+    /// From the close of T-1 to the close of T.
     SameDay,
 }
 

@@ -68,7 +68,6 @@ pub(super) struct CommitPlan {
     pub(super) pieces: Vec<PartSource>,
     /// Further files: from where, to where.
     pub(super) files: Vec<(PathBuf, PathBuf)>,
-    /// Files that go.
     pub(super) gone: Vec<PathBuf>,
     pub(super) log: IngestLog,
     gathered: bool,

@@ -23,7 +23,6 @@ impl<'a> RowRules<'a> {
     }
 }
 
-/// One row.
 pub(super) struct MappedRow<'a> {
     rules: &'a RowRules<'a>,
     cells: &'a Cells,

@@ -230,7 +230,6 @@ pub(super) fn fields(of: Table) -> Vec<&'static str> {
 /// Rule that gives one field from the cells of a row.
 #[derive(Clone, Debug)]
 pub(super) enum FieldRule {
-    /// Nothing feeds it.
     Absent,
     /// A cell as it is; numbers times the factor.
     Cell(usize, f64),

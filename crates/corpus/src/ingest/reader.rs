@@ -69,7 +69,6 @@ pub(super) struct Resume {
     pub(super) encoded: Encoded,
 }
 
-/// An open file.
 pub(super) struct OpenFile<'a> {
     pub(super) columns: Vec<String>,
     pub(super) format: Format,

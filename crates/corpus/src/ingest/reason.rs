@@ -5,7 +5,7 @@
 
 /// A document with neither title nor body.
 pub const EMPTY_TEXT: &str = "empty title and body";
-/// The id is that of an earlier document of the project.
+/// An earlier document of the project has the same id.
 pub const DUPLICATE_ID: &str = "duplicate id";
 /// A day or a time of day that the calendar does not have.
 pub const NO_SUCH_TIME: &str = "no such date or time";

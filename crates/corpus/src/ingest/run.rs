@@ -131,7 +131,7 @@ struct IngestRun<'a> {
     staging: Staging,
     kept: Kept,
     log: IngestLog,
-    /// Numbers of the log's files of which something is damaged.
+    /// Numbers of the log's files that are damaged.
     again: BTreeSet<usize>,
 }
 

@@ -215,7 +215,7 @@ impl Finder {
     }
 }
 
-/// True if the name is that of the broker who wrote the report.
+/// True if the name belongs to the broker who wrote the report.
 fn is_author(document: &Document, name: &str) -> bool {
     document.kind == Kind::Report && document.org.as_deref().is_some_and(|org| org.starts_with(name))
 }

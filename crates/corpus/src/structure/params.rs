@@ -2,9 +2,10 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use serde::{Deserialize, Serialize};
 
+use inkstone_base::bounds;
 use inkstone_base::data::Kind;
 
 /// Parameters of sections, boilerplate and salience.
@@ -56,26 +57,7 @@ impl Default for Params {
 impl Params {
     /// Fails, naming the setting, when a value is out of its range.
     pub fn check(&self) -> Result<()> {
-        for (name, value) in
-            [("min_documents", self.min_documents), ("min_documents_across", self.min_documents_across)]
-        {
-            ensure!(
-                value >= 2,
-                "[structure] {name} = {value}: what stands in one document does not recur; write 2 or more"
-            );
-        }
-        ensure!((0.0..=1.0).contains(&self.min_share), "[structure] min_share = {} is outside 0 to 1", self.min_share);
-        ensure!(
-            self.min_publishers >= 2,
-            "[structure] min_publishers = {}: everybody's is what at least 2 publishers write",
-            self.min_publishers
-        );
-        ensure!(
-            self.min_chars >= 1,
-            "[structure] min_chars = 0: a sentence without letters is no boilerplate; write 1 or more"
-        );
-        ensure!(self.novelty_days >= 1, "[structure] novelty_days = 0: nothing would be known; write 1 or more");
-        Ok(())
+        bounds::check("structure", self)
     }
 
     /// True if boilerplate is learned from documents of this kind.
@@ -114,12 +96,15 @@ mod tests {
     fn values_out_of_range_are_named() {
         Params::default().check().unwrap();
         for (params, name) in [
-            (Params { min_documents: 1, ..Params::default() }, "min_documents = 1"),
-            (Params { min_documents_across: 0, ..Params::default() }, "min_documents_across = 0"),
-            (Params { min_share: 1.5, ..Params::default() }, "min_share = 1.5"),
-            (Params { min_publishers: 1, ..Params::default() }, "min_publishers = 1"),
-            (Params { min_chars: 0, ..Params::default() }, "min_chars = 0"),
-            (Params { novelty_days: 0, ..Params::default() }, "novelty_days = 0"),
+            (Params { min_documents: 1, ..Params::default() }, "structure.min_documents: 1 is out of bounds"),
+            (
+                Params { min_documents_across: 0, ..Params::default() },
+                "structure.min_documents_across: 0 is out of bounds",
+            ),
+            (Params { min_share: 1.5, ..Params::default() }, "structure.min_share: 1.5 is out of bounds"),
+            (Params { min_publishers: 1, ..Params::default() }, "structure.min_publishers: 1 is out of bounds"),
+            (Params { min_chars: 0, ..Params::default() }, "structure.min_chars: 0 is out of bounds"),
+            (Params { novelty_days: 0, ..Params::default() }, "structure.novelty_days: 0 is out of bounds"),
         ] {
             let error = params.check().unwrap_err().to_string();
             assert!(error.contains(name), "{error}");

@@ -81,7 +81,7 @@ pub enum Pick {
     Windows {
         /// Tokens of a window.
         limit: usize,
-        /// Tokens from the beginning of a window to that of the next.
+        /// Tokens from the beginning of a window to the beginning of the next.
         stride: usize,
         over: Over,
     },

@@ -8,9 +8,9 @@ use super::params::OverlapRule;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Overlap {
     pub test_documents: u64,
-    /// Test documents of which the same text trains.
+    /// Test documents whose text is also in the training set.
     pub exact: u64,
-    /// Test documents of which nearly the same text trains.
+    /// Test documents with a near duplicate in the training set.
     pub near: u64,
     /// `(exact + near) / test_documents`.
     pub share: f64,

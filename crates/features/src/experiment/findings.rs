@@ -86,7 +86,7 @@ pub struct Skipped {
 }
 
 impl Findings {
-    /// True if the cell may be the best of all: its figure is not below that of any other by more than chance.
+    /// True if the cell is in the model confidence set: no other cell's figure is higher by more than chance.
     pub fn may_be_best(&self, cell: &Cell) -> bool {
         cell.p_best.is_some_and(|p| p > 1.0 - self.confidence)
     }

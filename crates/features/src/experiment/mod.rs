@@ -1,4 +1,4 @@
-//! Experiments: a grid of settings put over features, of which each combination is a cell.
+//! Experiments: a grid of settings put over features. Each combination of settings is a cell.
 //!
 //! All cells read the same documents and are judged by the RankIC of the factor or the macro F1 of labels. They are paired on the same
 //! days or documents, intervals are of a moving-block bootstrap, and differences are corrected for the number of comparisons. The frontier
@@ -20,4 +20,4 @@ pub use findings::{Cell, Findings, Skipped};
 pub use grid::{CellState, Grid, GridCell};
 pub use labels::Labelled;
 pub use names::{TRUNCATE, cell_name, family_of, setting_names, short, shown};
-pub use params::{LengthUnit, MOST_CELLS, OverlapRule, Params, Settings, Target};
+pub use params::{LengthUnit, OverlapRule, Params, Settings, Target};

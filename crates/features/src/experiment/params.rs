@@ -8,11 +8,12 @@ use serde_json::Value;
 
 use super::names::{cuts_text, shown};
 
+use inkstone_base::bounds;
 use inkstone_base::data::Kind;
 use inkstone_corpus::truncate::Strategy;
 
 /// Most cells of an experiment.
-pub const MOST_CELLS: usize = 500;
+pub(crate) const MOST_CELLS: usize = 500;
 
 /// A value for each setting that varies, by the path of the setting.
 pub type Settings = BTreeMap<String, Value>;
@@ -43,7 +44,6 @@ pub enum OverlapRule {
     Report,
 }
 
-/// Unit of lengths.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum LengthUnit {
@@ -143,7 +143,7 @@ impl Params {
         self.vary.iter().map(|setting| Ok((setting.0.as_str(), values(setting)?))).collect()
     }
 
-    /// The settings of each cell of a feature: every combination of the values, that of the last setting changing first.
+    /// The settings of each cell of a feature: every combination of the values; the value of the last setting changes first.
     pub fn combinations(&self) -> Result<Vec<Settings>> {
         let mut all = vec![Settings::new()];
         for (path, values) in self.varied()? {
@@ -224,14 +224,12 @@ impl Params {
             "experiment {name:?}: features is empty; name the [[feature]]s that are compared"
         );
         self.check_grid().with_context(|| format!("experiment {name:?}"))?;
-        ensure!(self.folds >= 2, "experiment {name:?}: folds = {}; cross-validation needs at least 2", self.folds);
-        ensure!(self.draws >= 100, "experiment {name:?}: draws = {}; intervals need at least 100", self.draws);
-        ensure!(self.horizon > 0, "experiment {name:?}: horizon is 0 trading days; it is at least 1");
-        for (key, share) in [("max_overlap", self.max_overlap), ("confidence", self.confidence)] {
-            if !(0.0..=1.0).contains(&share) || (key == "confidence" && (share == 0.0 || share == 1.0)) {
-                bail!("experiment {name:?}: {key} = {share} is no share between 0 and 1");
-            }
-        }
+        bounds::check("experiment", self).with_context(|| format!("experiment {name:?}"))?;
+        ensure!(
+            self.confidence > 0.0 && self.confidence < 1.0,
+            "experiment {name:?}: confidence = {} is a certainty; write a share above 0 and below 1",
+            self.confidence
+        );
         Ok(())
     }
 
@@ -341,8 +339,8 @@ mod tests {
             ("more than 500 cells", varying(many)),
             ("front", varying(json!({"truncate": ["front", "head"]}))),
             ("truncate = 5 is no text", varying(json!({"truncate": [5]}))),
-            ("folds = 1", Params { folds: 1, ..sound.clone() }),
-            ("draws = 9", Params { draws: 9, ..sound.clone() }),
+            ("experiment.folds: 1 is out of bounds", Params { folds: 1, ..sound.clone() }),
+            ("experiment.draws: 9 is out of bounds", Params { draws: 9, ..sound.clone() }),
             ("confidence = 1", Params { confidence: 1.0, ..sound.clone() }),
         ];
         for (words, params) in cases {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Cost {
     pub documents: u64,
-    /// Documents of which nothing was kept.
+    /// Documents without a kept token.
     pub nothing_kept: u64,
     /// Windows, one a document where a strategy has no windows.
     pub windows: u64,

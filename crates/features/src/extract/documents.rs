@@ -1,5 +1,5 @@
 //! The documents of a corpus as numbers of words in a scratch file, in the order of their times. Models of past documents read them window
-//! after window. Memory is that of a part, the vocabulary, and some bytes a document.
+//! after window. Memory holds a part, the vocabulary, and some bytes a document.
 
 use std::ops::Range;
 

@@ -33,18 +33,18 @@ pub(super) const NO_VALUE: &str = "without a value of the condition (only)";
 /// The gate of a feature or a factor.
 #[derive(Default)]
 pub struct Gate {
-    near: Option<Near>,
+    near: Option<NearEvents>,
     only: Option<DocumentNode>,
 }
 
 /// The events of a source, and how long they count.
-struct Near {
+struct NearEvents {
     days: i64,
     /// By security, in the order in which they were published.
-    events: FxHashMap<Code, Vec<Event>>,
+    events: FxHashMap<Code, Vec<GateEvent>>,
 }
 
-struct Event {
+struct GateEvent {
     published_at: NaiveDateTime,
     /// Day from which its days are counted, not later than the publication.
     day: NaiveDate,
@@ -59,7 +59,7 @@ impl Gate {
             true => None,
             false => Some(only.of_document().context("in only")?),
         };
-        let near = within.map(|within| Near::read(within, clean, links, ctx)).transpose()?;
+        let near = within.map(|within| NearEvents::read(within, clean, links, ctx)).transpose()?;
         Ok(Gate { near, only })
     }
 
@@ -105,9 +105,9 @@ impl Gate {
     }
 }
 
-impl Near {
-    fn read(within: &Within, clean: &Parts, links: &Parts, ctx: &Ctx) -> Result<Near> {
-        let mut events: FxHashMap<Code, Vec<Event>> = FxHashMap::default();
+impl NearEvents {
+    fn read(within: &Within, clean: &Parts, links: &Parts, ctx: &Ctx) -> Result<NearEvents> {
+        let mut events: FxHashMap<Code, Vec<GateEvent>> = FxHashMap::default();
         for part in 0..clean.files()?.len() {
             ctx.check()?;
             let path = clean.path(part);
@@ -125,12 +125,16 @@ impl Near {
                     .with_context(|| format!("row {row} of {} has no time: run again", path.display()))?;
                 let time = happened[row].filter(|time| *time <= published_at).unwrap_or(published_at);
                 for code in codes_of(&links, row as u32) {
-                    events.entry(code).or_default().push(Event { published_at, day: time.date(), place: (part, row) });
+                    events.entry(code).or_default().push(GateEvent {
+                        published_at,
+                        day: time.date(),
+                        place: (part, row),
+                    });
                 }
             }
         }
         events.values_mut().for_each(|events| events.sort_by_key(|event| (event.published_at, event.place)));
-        Ok(Near { days: i64::from(within.days), events })
+        Ok(NearEvents { days: i64::from(within.days), events })
     }
 
     /// True if another document than that at `place` is an event of the security that counts at this time.

@@ -393,12 +393,8 @@ mod tests {
     fn later_days_change_no_score_of_a_head_on_an_encoder() {
         let onnx = OnnxParams { model: graph("bert"), fitted_until: Some(day(0)), ..OnnxParams::default() };
         let bert = Feature { model: Model::Onnx, onnx, ..feature("bert", &[]) };
-        let lsa = Feature {
-            model: Model::Lsa,
-            fit_until: Some(day(30)),
-            lsa: SvdParams { dim: 2, ..SvdParams::default() },
-            ..feature("lsa", &[])
-        };
+        let lsa =
+            Feature { model: Model::Lsa, fit_until: Some(day(30)), lsa: SvdParams { dim: 2 }, ..feature("lsa", &[]) };
         let word2vec = Feature {
             model: Model::Word2vec,
             vintages: VintageParams { refit_days: 14, min_train_documents: 20, ..VintageParams::default() },

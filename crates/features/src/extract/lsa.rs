@@ -1,4 +1,4 @@
-//! LSA rows for the whole corpus in three passes, none of which holds it: count terms, decompose the weighed rows, project.
+//! LSA rows for the whole corpus in three passes, without holding it in memory: count terms, decompose the weighed rows, project.
 //!
 //! Terms, weights and dimensions all come from the documents until `fit_until`; later documents are projected on what was
 //! known then.

@@ -66,7 +66,6 @@ pub use signals::{SignalSources, signals};
 pub use steps::StepReport;
 pub use surprise::{SurpriseParams, Unit};
 pub use target::{Excess, Target, TargetOf};
-pub use times::ModelTimes;
 pub use vintages::{VintageParams, WindowFastText, WindowGlove};
 pub use whole::{WholeDocument, audit, read_whole};
 

@@ -45,7 +45,6 @@ pub(super) const EXPERIMENT_HEAD: [&str; 2] = ["linear", "class_weight"];
 /// The columns of a model's rows.
 #[derive(Clone, Copy)]
 pub(super) enum ColumnNames {
-    /// Rows are sparse.
     Sparse,
     Fixed(&'static [&'static str]),
     /// `c1`, `c2`, ... of so many components.
@@ -72,7 +71,7 @@ pub(super) enum Explainer {
     None,
 }
 
-/// How a model is had that gives other texts the rows of a feature, so that a row can be taken apart.
+/// Source of a model that computes the row of any text, so that a row can be explained by parts of its text.
 #[derive(Clone, Copy)]
 pub(super) enum RowModel {
     /// Read from files, with the segmenter of its text.

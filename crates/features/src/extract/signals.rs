@@ -20,7 +20,6 @@ use inkstone_tables::corpus::Parts;
 pub struct SignalSources<'a> {
     /// The sets of the plan's features, in its order.
     pub sets: &'a [Set<'a>],
-    /// The cleaned corpus.
     pub clean: &'a Parts,
     /// The links of the cleaned corpus.
     pub links: &'a Parts,
@@ -46,7 +45,7 @@ pub fn signals(plan: &Plan, sources: &SignalSources<'_>, market: &Market, ctx: &
         plan.features.len(),
         sources.sets.len()
     );
-    let columns = Columns::new(plan, sources.sets)?;
+    let columns = ReadingColumns::new(plan, sources.sets)?;
     let times: Vec<ModelTimes> =
         sources.sets.iter().map(|set| ModelTimes::read(set.header())).collect::<Result<_>>()?;
     // Texts are most of the bytes of a part, and read only to count their characters.
@@ -150,10 +149,10 @@ fn features_of(reading: &Reading) -> Vec<usize> {
 }
 
 /// The columns that readings take: feature, name (none: the first), place in the rows of the feature's set.
-struct Columns(Vec<(usize, Option<String>, usize)>);
+struct ReadingColumns(Vec<(usize, Option<String>, usize)>);
 
-impl Columns {
-    fn new(plan: &Plan, sets: &[Set<'_>]) -> Result<Columns> {
+impl ReadingColumns {
+    fn new(plan: &Plan, sets: &[Set<'_>]) -> Result<ReadingColumns> {
         let mut wanted: Vec<(usize, Option<String>)> = Vec::new();
         let mut see = |feature: usize, column: Option<&str>| {
             let column = (feature, column.map(str::to_owned));
@@ -169,7 +168,7 @@ impl Columns {
             let place = column_of(&sets[feature], column.as_deref())?;
             Ok((feature, column, place))
         };
-        Ok(Columns(wanted.into_iter().map(place).collect::<Result<_>>()?))
+        Ok(ReadingColumns(wanted.into_iter().map(place).collect::<Result<_>>()?))
     }
 
     fn place(&self, feature: usize, column: Option<&str>) -> usize {
@@ -183,7 +182,7 @@ struct ScoredDocument<'a> {
     rows: &'a [Rows],
     row: usize,
     doc: &'a CleanDocument,
-    columns: &'a Columns,
+    columns: &'a ReadingColumns,
     source_weights: &'a BTreeMap<String, f64>,
 }
 

@@ -4,7 +4,6 @@
 //! the documents published in the `window_days` before its first midnight (0: in all days before), so none of them trains the model
 //! that values it, and a value is known when its document is. Steps do not depend on the corpus: a longer one changes no earlier value.
 
-use anyhow::{Result, ensure};
 use chrono::{Days, NaiveDate, NaiveDateTime, NaiveTime, TimeDelta};
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +11,6 @@ use super::documents::DocumentPlace;
 
 const MONDAY: NaiveDate = NaiveDate::from_ymd_opt(1970, 1, 5).expect("a day of the calendar");
 
-/// Windows and steps.
 #[derive(Clone, Copy)]
 pub(super) struct Steps {
     /// Natural days before a step whose documents its model is fitted on; 0: all days before.
@@ -47,16 +45,6 @@ pub struct StepReport {
 }
 
 impl Steps {
-    /// Fails on values out of range; `section` is the section of the configuration.
-    pub(super) fn check(&self, section: &str) -> Result<()> {
-        ensure!(self.refit_days > 0, "{section}.refit_days is 0: a model scores the documents of at least one day");
-        ensure!(
-            self.min_train_documents > 0,
-            "{section}.min_train_documents is 0: a model needs at least one document"
-        );
-        Ok(())
-    }
-
     /// The steps that have documents; `places` are in the order of their times.
     pub(super) fn over<'p>(self, places: &'p [DocumentPlace]) -> impl Iterator<Item = Step<'p>> {
         places.chunk_by(move |a, b| self.step(a.time) == self.step(b.time)).map(move |documents| {

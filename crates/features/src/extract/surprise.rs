@@ -3,10 +3,10 @@
 //! Windows and steps are those of [`super::steps`].
 //!
 //! Columns: `surprise`, mean -log10 probability of a token, the end of the document among them (10^surprise is the perplexity);
-//! `oov`, the share of tokens that the window does not have; `tokens`. Memory is that of a window, the vocabulary, and some bytes
+//! `oov`, the share of tokens that the window does not have; `tokens`. Memory holds a window, the vocabulary, and some bytes
 //! a document.
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -15,6 +15,7 @@ use super::reading::CorpusReader;
 use super::set::{SetMeta, SetParams, finish};
 use super::steps::{Step, StepReport, Steps};
 use super::{Feature, Inputs};
+use inkstone_base::bounds;
 use inkstone_base::data::{Key, Report};
 use inkstone_base::job::Ctx;
 use inkstone_models::Fields;
@@ -27,7 +28,6 @@ const CHUNK: usize = 64;
 /// For `jelinek-mercer`, one document in so many is held out for its weights, the first of a window among them.
 const HELD_OUT: usize = 20;
 
-/// Parameters of `surprise`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SurpriseParams {
@@ -72,10 +72,7 @@ pub enum Unit {
 impl SurpriseParams {
     /// Fails on values out of range.
     pub fn check(&self) -> Result<()> {
-        ensure!(self.window_days > 0, "surprise.window_days is 0: a model needs the documents of at least one day");
-        self.steps().check("surprise")?;
-        ensure!((1..=6).contains(&self.order), "surprise.order {} is not between 1 and 6", self.order);
-        Ok(())
+        bounds::check("feature.surprise", self)
     }
 
     fn steps(&self) -> Steps {
@@ -298,9 +295,12 @@ mod tests {
     fn settings_that_make_no_sense_name_themselves() {
         let refused = |params: SurpriseParams| params.check().unwrap_err().to_string();
         let default = SurpriseParams::default;
-        assert!(refused(SurpriseParams { window_days: 0, ..default() }).contains("surprise.window_days is 0"));
-        assert!(refused(SurpriseParams { refit_days: 0, ..default() }).contains("surprise.refit_days is 0"));
-        assert!(refused(SurpriseParams { order: 7, ..default() }).contains("surprise.order 7"));
-        assert!(refused(SurpriseParams { min_train_documents: 0, ..default() }).contains("min_train_documents is 0"));
+        assert!(
+            refused(SurpriseParams { window_days: 0, ..default() })
+                .contains("feature.surprise.window_days: 0 is out of bounds")
+        );
+        assert!(refused(SurpriseParams { refit_days: 0, ..default() }).contains("feature.surprise.refit_days: 0"));
+        assert!(refused(SurpriseParams { order: 7, ..default() }).contains("feature.surprise.order: 7"));
+        assert!(refused(SurpriseParams { min_train_documents: 0, ..default() }).contains("min_train_documents: 0"));
     }
 }

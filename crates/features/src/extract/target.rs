@@ -111,7 +111,6 @@ impl TargetOf {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Excess {
-    /// Nothing.
     None,
     /// The mean over all securities of the day.
     #[default]
@@ -317,7 +316,7 @@ impl<'a> TargetValues<'a> {
 
 /// Return, volatility or volume by trading day and security, less the excess; NaN where a name did not trade.
 fn market_values(target: &Target, market: &Market) -> Result<Panel> {
-    let measure = Measure::new(target, market)?;
+    let measure = TargetMeasure::new(target, market)?;
     let less = Less::new(&target.excess, market)?;
     let mut values = Panel::empty(market.dates().clone(), market.codes().clone());
     let days = market.dates().len();
@@ -348,24 +347,24 @@ fn rank(values: &mut [f64]) {
 }
 
 /// The measure of a security over a window of trading days.
-enum Measure<'m> {
+enum TargetMeasure<'m> {
     Return(&'m Panel),
     Volatility(&'m Panel),
     Volume,
 }
 
-impl<'m> Measure<'m> {
-    fn new(target: &Target, market: &'m Market) -> Result<Measure<'m>> {
+impl<'m> TargetMeasure<'m> {
+    fn new(target: &Target, market: &'m Market) -> Result<TargetMeasure<'m>> {
         match target.of {
             TargetOf::Volume => {
                 ensure!(
                     market.has_volume(),
                     "target.of = \"volume\", but the price table has no column volume; add it, or choose another target"
                 );
-                Ok(Measure::Volume)
+                Ok(TargetMeasure::Volume)
             }
-            TargetOf::Volatility => Ok(Measure::Volatility(price(target, market)?)),
-            _ => Ok(Measure::Return(price(target, market)?)),
+            TargetOf::Volatility => Ok(TargetMeasure::Volatility(price(target, market)?)),
+            _ => Ok(TargetMeasure::Return(price(target, market)?)),
         }
     }
 
@@ -374,21 +373,21 @@ impl<'m> Measure<'m> {
     fn value(&self, market: &Market, t: usize, window: Range<usize>, i: usize) -> f64 {
         let days = market.dates().len();
         match self {
-            Measure::Return(prices) => {
+            TargetMeasure::Return(prices) => {
                 let (bought, sold) = (window.start, window.end);
                 if sold >= days || !market.traded(bought, i) || !market.traded(sold, i) {
                     return f64::NAN;
                 }
                 prices.at(sold, i) / prices.at(bought, i) - 1.0
             }
-            Measure::Volatility(prices) => {
+            TargetMeasure::Volatility(prices) => {
                 if window.end >= days || !(window.start..=window.end).all(|day| market.traded(day, i)) {
                     return f64::NAN;
                 }
                 let returns: Vec<f64> = window.map(|day| (prices.at(day + 1, i) / prices.at(day, i)).ln()).collect();
                 if returns.iter().all(|r| r.is_finite()) { std(&returns) } else { f64::NAN }
             }
-            Measure::Volume => {
+            TargetMeasure::Volume => {
                 let Some(before) = t.min(window.start).checked_sub(VOLUME_DAYS) else { return f64::NAN };
                 if window.end > days || !window.clone().all(|day| market.traded(day, i)) {
                     return f64::NAN;

@@ -138,7 +138,6 @@ impl Corpus {
         })
     }
 
-    /// All dense rows.
     pub(super) fn rows(&self, set: Key) -> Vec<Vec<f32>> {
         let set = self.store.set(&set).unwrap().unwrap();
         set.batches()
@@ -349,7 +348,7 @@ fn a_fit_that_ends_early_knows_nothing_of_later_texts() {
 fn lsa_places_every_document_by_what_was_known_when_it_was_fitted() {
     let corpus = Corpus::new(4);
     let tfidf = VectorizerParams { min_df: DfLimit::Count(1), ..VectorizerParams::default() };
-    let lsa = SvdParams { dim: 2, ..SvdParams::default() };
+    let lsa = SvdParams { dim: 2 };
     let fit_until = NaiveDate::from_ymd_opt(2024, 3, 2);
     let feature = Feature { name: "l".into(), model: Model::Lsa, fit_until, tfidf, lsa, ..Feature::default() };
     let (id, report) = corpus.run(&feature);
@@ -364,7 +363,7 @@ fn lsa_places_every_document_by_what_was_known_when_it_was_fitted() {
     let kinds = vec![Kind::News];
     let news = corpus.column(corpus.run(&Feature { kinds, ..feature.clone() }).0);
     assert_eq!(news.iter().map(|v| v.is_nan()).collect::<Vec<_>>(), [false, false, true, true]);
-    let lsa = SvdParams { dim: 3, ..SvdParams::default() };
+    let lsa = SvdParams { dim: 3 };
     let error = corpus.try_run(&Feature { lsa, ..feature }).unwrap_err().to_string();
     assert!(error.contains("3 dimensions") && error.contains("2 documents"), "{error}");
 }

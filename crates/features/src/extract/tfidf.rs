@@ -1,4 +1,4 @@
-//! Sparse rows for the whole corpus in two passes, neither of which holds it: count terms, then weigh them. Rows of hashed
+//! Sparse rows for the whole corpus in two passes, without holding it in memory: count terms, then weigh them. Rows of hashed
 //! terms need no first pass, and depend on their text alone.
 
 use anyhow::Result;

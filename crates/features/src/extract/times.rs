@@ -10,7 +10,7 @@ use inkstone_store::Header;
 
 /// Last times of the data that the models behind a set's rows were fitted on.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct ModelTimes {
+pub(crate) struct ModelTimes {
     /// End of the data of the model that all rows share.
     fitted_until: Option<NaiveDateTime>,
     /// Walk-forward models.

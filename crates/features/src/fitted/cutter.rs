@@ -56,12 +56,7 @@ impl Cutter {
         Ok(Cutter { spec, segmenter })
     }
 
-    /// The cutter of a fitted model for lines of another format: lines of tokens are taken as they are.
-    pub fn for_lines(spec: CutSpec, format: LineFormat, base: &Path) -> Result<Cutter> {
-        Ok(Cutter::new(spec, base)?.for_format(format))
-    }
-
-    /// This cutter for lines of another format.
+    /// This cutter for lines of another format: lines of tokens are taken as they are.
     pub(crate) fn for_format(mut self, format: LineFormat) -> Cutter {
         if format == LineFormat::Tokens {
             self.segmenter = None;
@@ -122,7 +117,7 @@ mod tests {
     #[test]
     fn lines_of_tokens_are_not_cut_again() {
         let spec = CutSpec::new(LineFormat::Text, TokenizerParams::default());
-        let cutter = Cutter::for_lines(spec, LineFormat::Tokens, Path::new("")).unwrap();
+        let cutter = Cutter::new(spec, Path::new("")).unwrap().for_format(LineFormat::Tokens);
         assert_eq!(cutter.terms("净 利润 增长"), ["净", "利润", "增长"]);
     }
 }

@@ -72,7 +72,6 @@ pub fn open_with(
 /// A model that reads the documents of a project.
 pub(crate) struct ProjectModel {
     pub(crate) model: Box<dyn Fitted>,
-    /// Cuts the documents.
     pub(crate) segmenter: Segmenter,
     /// True if documents are cut as the text that the model was trained on; false if the file does not say how that was cut, and the
     /// project's tokenizer cuts them.

@@ -13,4 +13,4 @@ mod tests;
 
 pub use columns::{BINS, Column, ColumnName};
 pub use health::{Health, Month, health};
-pub use near::{Document, Found, Measure, Near, Neighbours, Nothing, Query, find, neighbours};
+pub use near::{Found, ListedDocument, Near, NearMeasure, Neighbours, Nothing, Query, find, neighbours};

@@ -20,9 +20,8 @@ use inkstone_tables::frames;
 /// Error of a set whose rows are no longer those of the corpus.
 const OUTGROWN: &str = "the corpus has changed since the set was made: run the pipeline";
 
-/// Measure of nearness.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Measure {
+pub enum NearMeasure {
     /// Cosine of the angle between two rows; the greatest is the nearest.
     #[default]
     Cosine,
@@ -34,7 +33,7 @@ pub enum Measure {
 pub struct Query {
     /// Part and row of the document; none: the latest one that has a row.
     pub place: Option<(usize, usize)>,
-    pub measure: Measure,
+    pub measure: NearMeasure,
     /// True if only documents count that were published strictly before it.
     pub past_only: bool,
     /// Neighbours at the most.
@@ -43,7 +42,7 @@ pub struct Query {
 
 /// A document as lists show it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Document {
+pub struct ListedDocument {
     /// Part and row in the corpus.
     pub place: (usize, usize),
     pub doc_id: String,
@@ -57,7 +56,7 @@ pub struct Document {
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Near {
-    pub document: Document,
+    pub document: ListedDocument,
     /// Cosine or distance.
     pub value: f32,
     /// True if it is of the same story as the document asked for.
@@ -78,7 +77,7 @@ pub enum Nothing {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Neighbours {
     /// The document asked for; none where no row has values.
-    pub query: Option<Document>,
+    pub query: Option<ListedDocument>,
     /// The nearest first.
     pub found: Vec<Near>,
     pub compared: u64,
@@ -91,12 +90,12 @@ pub struct Neighbours {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Found {
     /// The first of the documents.
-    pub documents: Vec<Document>,
+    pub documents: Vec<ListedDocument>,
     /// Number of all such documents.
     pub total: u64,
 }
 
-/// Looks at all rows of a set for those nearest to that of a document. `progress` gets the number of rows read so far.
+/// Finds the rows of a set that are nearest to the row of a document. `progress` gets the number of rows read so far.
 pub fn neighbours(
     set: &Set<'_>,
     clean: &Parts,
@@ -130,7 +129,7 @@ pub fn neighbours(
         progress(read);
     }
     let places: Vec<(usize, usize)> = best.iter().map(|found| found.0).collect();
-    let near = |(document, (_, value)): (Document, ((usize, usize), f32))| {
+    let near = |(document, (_, value)): (ListedDocument, ((usize, usize), f32))| {
         let repeats = document.first_mention == own.first_mention;
         Near { document, value, repeats }
     };
@@ -166,10 +165,10 @@ pub(super) fn times(clean: &Parts, part: usize) -> Result<Option<Vec<Option<Naiv
     corpus::times_of(&frames::read_parquet(&path, Some(&["published_at"]))?, "published_at").map(Some)
 }
 
-fn order(measure: Measure, a: f32, b: f32) -> Ordering {
+fn order(measure: NearMeasure, a: f32, b: f32) -> Ordering {
     match measure {
-        Measure::Cosine => b.total_cmp(&a),
-        Measure::Euclid => a.total_cmp(&b),
+        NearMeasure::Cosine => b.total_cmp(&a),
+        NearMeasure::Euclid => a.total_cmp(&b),
     }
 }
 
@@ -197,7 +196,7 @@ impl Row {
     }
 }
 
-/// The row that is asked for, or that of the latest document that has values.
+/// The row of the document asked for, or of the latest document that has values.
 fn asked(
     set: &Set<'_>,
     clean: &Parts,
@@ -244,12 +243,12 @@ fn nearest(rows: &Rows, allowed: &[usize], own: &Row, query: &Query, ctx: &Ctx) 
         (Values::Dense { dim, data }, Row::Dense(own)) if *dim == own.len() => {
             let row_at = |i: usize| &data[i * dim..(i + 1) * dim];
             match query.measure {
-                Measure::Cosine => {
+                NearMeasure::Cosine => {
                     let gathered: Vec<f32> = allowed.iter().flat_map(|i| row_at(*i)).copied().collect();
                     let near = ctx.install(|| anyhow::Ok(Nearest::new(gathered, *dim)?.query(own, query.most)))?;
                     near.into_iter().map(|near| (allowed[near.row], near.similarity)).collect()
                 }
-                Measure::Euclid => {
+                NearMeasure::Euclid => {
                     let distance = |row: &[f32]| {
                         row.iter().zip(own).map(|(a, b)| (f64::from(*a) - f64::from(*b)).powi(2)).sum::<f64>().sqrt()
                     };
@@ -266,10 +265,10 @@ fn nearest(rows: &Rows, allowed: &[usize], own: &Row, query: &Query, ctx: &Ctx) 
                 let both = entries.filter_map(|(column, value)| Some(f64::from(*value) * f64::from(*own.get(column)?)));
                 let (both, other) = (both.sum::<f64>(), square(&mut values[places].iter().copied()));
                 match query.measure {
-                    Measure::Cosine => (both / (length * other).sqrt()) as f32,
+                    NearMeasure::Cosine => (both / (length * other).sqrt()) as f32,
                     // A row of zeros says nothing, which does not make it near.
-                    Measure::Euclid if other == 0.0 => f32::NAN,
-                    Measure::Euclid => (length + other - 2.0 * both).max(0.0).sqrt() as f32,
+                    NearMeasure::Euclid if other == 0.0 => f32::NAN,
+                    NearMeasure::Euclid => (length + other - 2.0 * both).max(0.0).sqrt() as f32,
                 }
             };
             allowed.iter().map(|i| (*i, value(*i))).collect()
@@ -292,7 +291,7 @@ fn strings(frame: &DataFrame, name: &str) -> Result<StringChunked> {
 }
 
 /// The documents at these places, in this order.
-fn documents(clean: &Parts, places: &[(usize, usize)]) -> Result<Vec<Document>> {
+fn documents(clean: &Parts, places: &[(usize, usize)]) -> Result<Vec<ListedDocument>> {
     let mut by_part: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     for (part, row) in places {
         by_part.entry(*part).or_default().push(*row);
@@ -306,11 +305,11 @@ fn documents(clean: &Parts, places: &[(usize, usize)]) -> Result<Vec<Document>> 
     places.iter().map(document).collect()
 }
 
-fn of_part(frame: &DataFrame, part: usize, rows: &[usize]) -> Result<Vec<Document>> {
+fn of_part(frame: &DataFrame, part: usize, rows: &[usize]) -> Result<Vec<ListedDocument>> {
     let [ids, titles, codes] = [strings(frame, "doc_id")?, strings(frame, "title")?, strings(frame, "codes")?];
     let firsts = strings(frame, "first_mention")?;
     let times = corpus::times_of(frame, "published_at")?;
-    let document = |row: &usize| Document {
+    let document = |row: &usize| ListedDocument {
         place: (part, *row),
         doc_id: ids.get(*row).unwrap_or_default().to_owned(),
         title: titles.get(*row).unwrap_or_default().to_owned(),

@@ -124,7 +124,7 @@ fn a_set_that_the_corpus_has_outgrown_says_how_many_rows_have_no_document() {
     clean.truncate(1).unwrap();
     let health = looked(&store, &clean, id);
     assert_eq!((health.strays, health.months[1].documents), (2, 1));
-    let query = Query { place: None, measure: Measure::Cosine, past_only: false, most: 3 };
+    let query = Query { place: None, measure: NearMeasure::Cosine, past_only: false, most: 3 };
     let refused = format!("{:#}", near(&store, &clean, id, &query).unwrap_err());
     assert!(refused.contains("run the pipeline"), "{refused}");
 }
@@ -137,20 +137,20 @@ fn the_nearest_rows_come_first_and_never_from_the_future() {
         |place, measure, past_only| near(&store, &clean, id, &Query { place, measure, past_only, most: 9 }).unwrap();
     let places = |found: &Neighbours| found.found.iter().map(|near| near.document.place).collect::<Vec<_>>();
     // (2, 0.1) of part 1 lies near (1, 0), of which there are two; that of part 0 was there before.
-    let found = ask(Some((1, 0)), Measure::Cosine, false);
+    let found = ask(Some((1, 0)), NearMeasure::Cosine, false);
     assert_eq!(places(&found), [(0, 0), (1, 1), (0, 1)]);
     assert!(found.found[0].repeats && !found.found[1].repeats);
     assert_eq!((found.compared, found.later), (4, 0));
-    let past = ask(Some((1, 0)), Measure::Cosine, true);
+    let past = ask(Some((1, 0)), NearMeasure::Cosine, true);
     assert_eq!(places(&past), [(0, 0), (0, 1)], "what came at the same time was not there before");
     assert_eq!((past.compared, past.later), (3, 1));
-    let by_distance = ask(Some((1, 1)), Measure::Euclid, false);
+    let by_distance = ask(Some((1, 1)), NearMeasure::Euclid, false);
     assert_eq!(by_distance.found[0].value, 0.0);
     assert_eq!(places(&by_distance)[0], (0, 0));
-    let latest = ask(None, Measure::Cosine, true);
+    let latest = ask(None, NearMeasure::Cosine, true);
     assert_eq!(latest.query.map(|query| query.place), Some((1, 0)), "of two of that time the one that stands first");
-    assert_eq!(ask(Some((0, 0)), Measure::Cosine, true).nothing, Some(Nothing::Alone), "it is the first of all");
-    assert_eq!(ask(Some((0, 2)), Measure::Cosine, false).nothing, Some(Nothing::NoRow));
+    assert_eq!(ask(Some((0, 0)), NearMeasure::Cosine, true).nothing, Some(Nothing::Alone), "it is the first of all");
+    assert_eq!(ask(Some((0, 2)), NearMeasure::Cosine, false).nothing, Some(Nothing::NoRow));
 }
 
 #[test]
@@ -159,10 +159,10 @@ fn sparse_rows_have_neighbours_too() {
     let id = sparse(&store);
     let ask =
         |measure| near(&store, &clean, id, &Query { place: Some((0, 0)), measure, past_only: false, most: 2 }).unwrap();
-    let found = ask(Measure::Cosine);
+    let found = ask(NearMeasure::Cosine);
     assert_eq!(found.found.iter().map(|near| near.document.place).collect::<Vec<_>>(), [(1, 0), (0, 2)]);
     assert!((found.found[0].value - 1.0).abs() < 1e-6 && (found.found[1].value - 0.8).abs() < 1e-6);
-    let found = ask(Measure::Euclid);
+    let found = ask(NearMeasure::Euclid);
     assert_eq!(found.found[0].value, 0.0);
     // (3, 4) to (0, 1): the root of 18.
     assert!((found.found[1].value - 18f32.sqrt()).abs() < 1e-5, "{found:?}");
@@ -186,7 +186,7 @@ fn a_set_without_rows_is_looked_at_all_the_same() {
     let id = finish(&store, RowKind::Dense { dim: 2 }, vec![none], json!({}));
     let health = looked(&store, &clean, id);
     assert_eq!((health.rows, health.told.len()), (0, 0));
-    let query = Query { place: None, measure: Measure::Cosine, past_only: true, most: 3 };
+    let query = Query { place: None, measure: NearMeasure::Cosine, past_only: true, most: 3 };
     assert_eq!(
         near(&store, &clean, id, &query).map(|found| found.nothing).map_err(|e| e.to_string()),
         Ok(Some(Nothing::NoRows))

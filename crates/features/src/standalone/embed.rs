@@ -1,4 +1,4 @@
-//! Documents to rows, block by block: memory is that of a block, whatever the corpus.
+//! Documents to rows, block by block: memory holds one block, whatever the size of the corpus.
 
 use std::path::Path;
 

@@ -77,7 +77,7 @@ fn similarity<'t>(
 
 /// Results of a section of questions.
 #[derive(Default, Serialize)]
-struct Section {
+struct JudgedSection {
     section: String,
     questions: usize,
     known_questions: usize,
@@ -86,7 +86,7 @@ struct Section {
 }
 
 /// A question whose words have vectors.
-struct Question {
+struct AnalogyQuestion {
     section: usize,
     /// `b - a + c`, `[dim]`.
     query: Vec<f32>,
@@ -101,11 +101,11 @@ fn analogies<'t>(
     report: &mut Report,
     ctx: &Ctx,
 ) -> Result<Figures> {
-    let mut sections = vec![Section::default()];
-    let (mut questions, mut made): (Vec<Question>, u64) = (Vec::new(), 0);
+    let mut sections = vec![JudgedSection::default()];
+    let (mut questions, mut made): (Vec<AnalogyQuestion>, u64) = (Vec::new(), 0);
     for line in lines {
         if let Some(name) = line.strip_prefix(':') {
-            sections.push(Section { section: name.trim().to_owned(), ..Section::default() });
+            sections.push(JudgedSection { section: name.trim().to_owned(), ..JudgedSection::default() });
             continue;
         }
         report.rows_in += 1;
@@ -125,7 +125,7 @@ fn analogies<'t>(
             made += u64::from(places.len() < 3);
             let [a, b, c] = [0, 1, 2].map(|i: usize| unit(&asked[i].vector));
             let query = (0..words.dim).map(|i| b[i] - a[i] + c[i]).collect();
-            questions.push(Question { section, query, places, answer });
+            questions.push(AnalogyQuestion { section, query, places, answer });
         }
     }
     ensure!(report.rows_out > 0, "no line has the four words of a question");

@@ -106,7 +106,7 @@ impl Fitted for Opened<Lsa, Analyzer> {
         Some(WordRows { words: self.model.vectorizer().terms(), vectors, dim: self.model.dim() })
     }
 
-    /// `kept_share` is the squared length of the documents' points over that of their rows. `components` are described by their terms.
+    /// `kept_share` is the squared length of the documents' points divided by the squared length of their rows. `components` are described by their terms.
     fn evaluate(&self, lines: &mut Lines, params: &EvalParams, ctx: &Ctx) -> Result<(Figures, Report)> {
         params.no_table(KIND)?;
         let (mut documents, mut empty, mut row_squares, mut point_squares) = (0u64, 0u64, 0.0, 0.0);

@@ -50,7 +50,7 @@ pub use nearest::{Named, Near, Sought, nearest_documents, nearest_to_sum, neares
 pub use ngram::{HeldOut, train_ngram};
 pub use ngram_eval::open_language_model;
 pub use numbered::PhraseParams;
-pub use output::{Sink, write_rows};
+pub(crate) use output::write_rows;
 pub use projection::{Projection, ProjectionMethod, ProjectionParams, Shown, project};
 pub use shift::{Shift, shifts, write_shifts};
 pub use source::Source;

@@ -12,7 +12,7 @@ use serde_json::json;
 
 use super::fitted::{Opened, figures};
 use super::ngram_eval::{DOCUMENT, names, rows, write_table};
-use super::numbered::{Numbered, Reading};
+use super::numbered::{Numbered, WordReading};
 use super::{Columns, Cutter, EvalParams, Figures, Fitted, Line, Lines, Per, Rows, WordRows};
 use inkstone_base::data::{Key, Report};
 use inkstone_base::job::Ctx;
@@ -45,7 +45,7 @@ pub fn train_language(
     ctx: &Ctx,
 ) -> Result<(WordVectors, Report)> {
     params.check()?;
-    let (corpus, mut report) = Numbered::read(lines, cutter, Reading::Language, vocabulary, output, ctx)?;
+    let (corpus, mut report) = Numbered::read(lines, cutter, WordReading::Language, vocabulary, output, ctx)?;
     report.fact("unknown_tokens", corpus.left_out);
     let what = json!({
         "network": params, "seed": ctx.seed(), "words": corpus.words,

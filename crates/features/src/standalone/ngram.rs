@@ -53,7 +53,6 @@ pub fn train_ngram(
     Ok((model, report))
 }
 
-/// Held-out documents.
 #[derive(Default)]
 struct Held {
     /// Every document whose number is a multiple of this is held out; 0: none.

@@ -1,7 +1,7 @@
 //! A corpus as numbers of words in a scratch file, which trainers of word vectors read any number of times.
 //!
 //! Lines are read once. The numbers of all their words wait in one scratch file until it is known which words are kept; a
-//! second has those of the kept words alone, the most frequent word 0. Memory is that of the vocabulary and a block.
+//! second has the numbers of the kept words alone, the most frequent word 0. Memory holds the vocabulary and a block.
 
 mod phrases;
 
@@ -35,7 +35,7 @@ const LEFT_OUT: u32 = u32::MAX - 2;
 
 /// The tokens of a document that become numbers, and the treatment of words that are not kept.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Reading<'a> {
+pub(super) enum WordReading<'a> {
     /// Numbers of the terms, title and text apart; words outside the vocabulary are left out.
     Terms,
     /// The same, after phrases have become words.
@@ -49,7 +49,6 @@ pub(super) enum Reading<'a> {
 pub(crate) struct Numbered {
     /// The kept words, the most frequent first; equal ones in the order of their characters.
     pub words: Vec<Box<str>>,
-    /// Occurrences of each.
     pub counts: Vec<u64>,
     /// Occurrences of words that are not kept.
     pub left_out: u64,
@@ -65,7 +64,7 @@ impl Numbered {
     pub(super) fn read(
         lines: &mut Lines,
         cutter: &Cutter,
-        reading: Reading<'_>,
+        reading: WordReading<'_>,
         kept: WordLimits,
         beside: &Path,
         ctx: &Ctx,
@@ -74,7 +73,7 @@ impl Numbered {
             ctx.advance(chunk.len() as u64)?;
             Ok(NumberedChunk::new(chunk, cutter, reading))
         })?;
-        if let Reading::Phrases(params) = reading {
+        if let WordReading::Phrases(params) = reading {
             let mut found = 0;
             for _ in 0..params.passes {
                 let (joined, different) = all.joined(params, beside, ctx)?;
@@ -124,11 +123,11 @@ pub(super) struct NumberedChunk {
 }
 
 impl NumberedChunk {
-    fn new(lines: &[Line<'_>], cutter: &Cutter, reading: Reading<'_>) -> NumberedChunk {
+    fn new(lines: &[Line<'_>], cutter: &Cutter, reading: WordReading<'_>) -> NumberedChunk {
         let mut chunk = NumberedChunk::default();
         let mut known: FxHashMap<Box<str>, u32> = FxHashMap::default();
         for line in lines {
-            if matches!(reading, Reading::Language) {
+            if matches!(reading, WordReading::Language) {
                 cutter.tokens(&line.whole()).into_iter().for_each(|token| chunk.push(token, &mut known));
                 chunk.numbers.push(END);
                 continue;
@@ -155,7 +154,6 @@ impl NumberedChunk {
 /// The documents of all lines as numbers of words, in the order in which words came.
 pub(super) struct FirstPass {
     numbers: FxHashMap<Box<str>, u32>,
-    /// Occurrences by number.
     pub(super) counts: Vec<u64>,
     pub(super) scratch: Scratch,
     pub(super) documents: u64,
@@ -216,7 +214,7 @@ impl FirstPass {
     }
 
     /// Chooses the words, and keeps the numbers of those.
-    fn kept(self, rule: WordLimits, reading: Reading<'_>, beside: &Path, ctx: &Ctx) -> Result<Numbered> {
+    fn kept(self, rule: WordLimits, reading: WordReading<'_>, beside: &Path, ctx: &Ctx) -> Result<Numbered> {
         let mut kept: Vec<(Box<str>, u32)> =
             self.numbers.into_iter().filter(|(_, i)| self.counts[*i as usize] >= rule.min_count).collect();
         kept.par_sort_unstable_by(|a, b| {
@@ -241,8 +239,8 @@ impl FirstPass {
         let counts: Vec<u64> = kept.iter().map(|(_, number)| self.counts[*number as usize]).collect();
         let left_out = self.counts.iter().sum::<u64>() - counts.iter().sum::<u64>();
         let marks = match reading {
-            Reading::Terms | Reading::Phrases(_) => |number, _| number,
-            Reading::Language => |number, kept| if number == END { kept } else { kept + 1 },
+            WordReading::Terms | WordReading::Phrases(_) => |number, _| number,
+            WordReading::Language => |number, kept| if number == END { kept } else { kept + 1 },
         };
         let all = self.scratch.map()?;
         let mut scratch = Scratch::beside(beside)?;
@@ -282,7 +280,7 @@ mod tests {
         let cutter = Cutter::new(CutSpec::new(LineFormat::Tokens, TokenizerParams::default()), Path::new("")).unwrap();
         let read = |kept| {
             let mut lines = Lines::new(Cursor::new(text), LineFormat::Tokens);
-            Numbered::read(&mut lines, &cutter, Reading::Terms, kept, &dir.path().join("m"), &ctx)
+            Numbered::read(&mut lines, &cutter, WordReading::Terms, kept, &dir.path().join("m"), &ctx)
         };
         let (numbered, report) = read(WordLimits { min_count: 2, max_words: 0 }).unwrap();
         assert_eq!(numbered.words, ["a", "b"].map(Box::from));
@@ -296,7 +294,7 @@ mod tests {
         let mut lines = Lines::new(Cursor::new(text), LineFormat::Tokens);
         let kept = WordLimits { min_count: 2, max_words: 0 };
         let (numbered, _) =
-            Numbered::read(&mut lines, &cutter, Reading::Language, kept, &dir.path().join("m"), &ctx).unwrap();
+            Numbered::read(&mut lines, &cutter, WordReading::Language, kept, &dir.path().join("m"), &ctx).unwrap();
         assert_eq!(numbered.numbers(), [1, 0, 0, 3, 2, 2, 0, 1, 3, 2]);
         assert_eq!((numbered.left_out, numbered.documents), (2, 3));
         let error = read(WordLimits { min_count: 3, max_words: 0 }).err().unwrap().to_string();

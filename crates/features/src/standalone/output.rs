@@ -28,13 +28,13 @@ use inkstone_tables::frames;
 const WIDEST: usize = 1 << 16;
 
 /// A file that takes rows.
-pub trait Sink {
+pub(crate) trait Sink {
     /// Writes some documents' rows under their ids.
     fn push(&mut self, ids: &[Cow<'_, str>], rows: &Rows) -> Result<()>;
 }
 
 /// Writes the rows that `fill` pushes; `formulas` is the treatment of texts in CSV that a spreadsheet would compute.
-pub fn write_rows<T>(
+pub(crate) fn write_rows<T>(
     path: &Path,
     columns: &Columns,
     formulas: Formulas,

@@ -9,7 +9,7 @@ use anyhow::Result;
 
 use super::coverage::{component, coverage};
 use super::fitted::Opened;
-use super::numbered::{DOCUMENT, END, Numbered, Reading};
+use super::numbered::{DOCUMENT, END, Numbered, WordReading};
 use super::vectors::last_seen;
 use super::{Columns, Cutter, EvalParams, Figures, Fitted, Line, Lines, Rows};
 use inkstone_base::data::Report;
@@ -31,7 +31,7 @@ pub fn train(
     ctx: &Ctx,
 ) -> Result<(Pooling, Report)> {
     let kept = WordLimits { min_count: 1, max_words: 0 };
-    let (corpus, mut report) = Numbered::read(lines, cutter, Reading::Terms, kept, beside, ctx)?;
+    let (corpus, mut report) = Numbered::read(lines, cutter, WordReading::Terms, kept, beside, ctx)?;
     // The text's numbers of words as places among the vectors.
     let places: Vec<Option<u32>> = corpus.words.iter().map(|word| vectors.number(word)).collect();
     let fitted_until = last_seen(corpus.fitted_until, Some(&vectors));

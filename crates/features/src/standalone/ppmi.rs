@@ -11,7 +11,7 @@ use std::path::Path;
 use anyhow::Result;
 use serde_json::json;
 
-use super::numbered::{Numbered, Reading};
+use super::numbered::{Numbered, WordReading};
 use super::{Cutter, Lines};
 use inkstone_base::data::Report;
 use inkstone_base::disk;
@@ -60,7 +60,7 @@ pub(super) fn count(
     ctx: &Ctx,
 ) -> Result<(Numbered, Cooccurrence, Report)> {
     let kept = WordLimits { min_count: params.min_count, max_words: params.max_words };
-    let (corpus, report) = Numbered::read(lines, cutter, Reading::Terms, kept, beside, ctx)?;
+    let (corpus, report) = Numbered::read(lines, cutter, WordReading::Terms, kept, beside, ctx)?;
     let counts = PairCounter::count(corpus.words.len(), corpus.sequences(), params, disk::folder_of(beside), ctx)?;
     Ok((corpus, counts, report))
 }

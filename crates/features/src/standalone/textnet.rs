@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 use serde_json::{Value, json};
 
 use super::classify::Learn;
-use super::classify::corpus::Corpus;
+use super::classify::corpus::LabelledCorpus;
 use super::fitted::Opened;
 use super::vectorize::fields;
 use super::vectors::last_seen;
@@ -48,7 +48,7 @@ pub fn train(
     ctx: &Ctx,
 ) -> Result<Report> {
     params.check()?;
-    let corpus = Corpus::read(lines, learn, false, None, ctx)?;
+    let corpus = LabelledCorpus::read(lines, learn, false, None, ctx)?;
     corpus.goal.check()?;
     let names = corpus.goal.names().to_vec();
     let (words, tokens, documents) = numbered(&corpus.fields(), cutter, vocabulary, params.max_tokens, ctx)?;
@@ -188,7 +188,7 @@ impl Fitted for Opened<TextNet> {
     fn evaluate(&self, lines: &mut Lines, params: &EvalParams, ctx: &Ctx) -> Result<(Figures, Report)> {
         params.no_table(&self.header.kind)?;
         let (learn, name) = if self.model.has_labels() { (Learn::Labels, "labels") } else { (Learn::Label, "a label") };
-        let corpus = Corpus::read_for(lines, learn, self.model.names(), None, ctx)
+        let corpus = LabelledCorpus::read_for(lines, learn, self.model.names(), None, ctx)
             .with_context(|| format!("the model is measured on lines with {name}"))?;
         let read = corpus.fields();
         let parts = ctx.install(|| {

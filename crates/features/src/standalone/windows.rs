@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::Result;
 use serde_json::json;
 
-use super::numbered::{Numbered, Reading};
+use super::numbered::{Numbered, WordReading};
 use super::{Cutter, Lines};
 use inkstone_base::data::{Key, Report};
 use inkstone_base::job::Ctx;
@@ -29,7 +29,7 @@ pub fn train(
     ctx: &Ctx,
 ) -> Result<(WordVectors, Report)> {
     params.check()?;
-    let (corpus, mut report) = Numbered::read(lines, cutter, Reading::Terms, vocabulary, output, ctx)?;
+    let (corpus, mut report) = Numbered::read(lines, cutter, WordReading::Terms, vocabulary, output, ctx)?;
     let text = Key::of(bytemuck::cast_slice(corpus.numbers()));
     let what = json!({"network": params, "seed": ctx.seed(), "words": corpus.words, "text": text});
     let checkpoint = Checkpoint::new(output, &what)?;

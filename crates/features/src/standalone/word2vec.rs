@@ -11,7 +11,7 @@ use std::path::Path;
 use anyhow::Result;
 use serde_json::json;
 
-use super::numbered::{Numbered, PhraseParams, Reading};
+use super::numbered::{Numbered, PhraseParams, WordReading};
 use super::{Cutter, Lines};
 use inkstone_base::bounds::flag;
 use inkstone_base::data::{Key, Report};
@@ -89,7 +89,7 @@ impl WordParams {
         ctx: &Ctx,
     ) -> Result<(Numbered, Report)> {
         let kept = WordLimits { min_count: self.min_count, max_words: self.max_words };
-        Numbered::read(lines, cutter, Reading::Phrases(&self.phrases), kept, output, ctx)
+        Numbered::read(lines, cutter, WordReading::Phrases(&self.phrases), kept, output, ctx)
     }
 }
 

@@ -35,9 +35,12 @@ pub(super) fn series(crosses: &[Cross], market: &Market, params: &Params, ctx: &
     params.horizons.iter().map(at_horizon).collect()
 }
 
+/// Days after the entry up to which the IC decay is followed: a month of trading days.
+const DECAY_LAGS: usize = 20;
+
 /// Mean RankIC of single days after the entry, for the names that could be bought.
 pub(super) fn decay(crosses: &[Cross], prices: &Prices, params: &Params, ctx: &Ctx) -> Result<IcDecay> {
-    let lags: Vec<usize> = (1..=params.decay_lags).collect();
+    let lags: Vec<usize> = (1..=DECAY_LAGS).collect();
     let date = |cross: &Cross| {
         ctx.check()?;
         let bought: Vec<usize> = (0..cross.names.len()).filter(|&k| cross.has_return(k)).collect();

@@ -8,7 +8,7 @@
 //! at what is assumed to be left of that.
 //!
 //! Books are held beside: the legs, all names by their value, the best names ([`Portfolio`]). They are compared with a
-//! benchmark, and the factor is looked at among names of one size, industry and coverage ([`Sample`]).
+//! benchmark, and the factor is looked at among names of one size, industry and coverage ([`SubSample`]).
 //!
 //! Useful for: any factor on a market's axes. Not for: building one (that is `factor`).
 
@@ -34,10 +34,9 @@ use anyhow::{Result, bail};
 
 pub use by_horizon::ByHorizon;
 pub use names::{DateName, DateNames, Dates, names_on};
-pub use outcome::nan;
 pub use outcome::{
     Alignment, Benchmark, Capacity, Coverage, Execution, IcDecay, IcSeries, IcSummary, LayerReturns, Layers, LongShort,
-    Outcome, Portfolio, PortfolioFigures, Refusal, Sample, Stability, YearFigures,
+    Outcome, Portfolio, PortfolioFigures, Refusal, Stability, SubSample, YearFigures,
 };
 pub use params::{Params, Weights};
 pub use preset::Preset;

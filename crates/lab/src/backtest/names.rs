@@ -52,7 +52,7 @@ pub struct Dates<'a> {
 }
 
 impl<'a> Dates<'a> {
-    /// Fails where the factor is not on the axes of the market. `tradability` is that of the parameters.
+    /// Fails where the factor is not on the axes of the market. `tradability` is made of the parameters.
     pub fn new(
         factor: &'a Factor,
         market: &'a Market,
@@ -70,7 +70,7 @@ impl<'a> Dates<'a> {
     }
 }
 
-/// The names of date `t` as [`crate::backtest::run`] takes them. `tradability` is that of the parameters.
+/// The names of date `t` as [`crate::backtest::run`] takes them. `tradability` is made of the parameters.
 pub fn names_on(
     factor: &Factor,
     market: &Market,

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::outcome::Alignment;
 use super::preset::{Preset, PresetRules};
+use inkstone_base::bounds;
 use inkstone_base::code::Code;
 use inkstone_market::{AUCTION, CLOSE, LimitRule, Market, OPEN, Price};
 
@@ -69,8 +70,6 @@ pub struct Params {
     pub max_refused: f64,
     /// True if values are paired with returns that had begun before they were known (default no). Every table then says so.
     pub allow_lookahead: bool,
-    /// Days after the entry up to which the fading of the RankIC is followed (default 20).
-    pub decay_lags: usize,
     /// Daily price limits by board and date, for tables without limit columns (default: the exchanges' rules).
     pub limits: Vec<LimitRule>,
 }
@@ -106,7 +105,6 @@ impl Default for Params {
             max_loss: 0.35,
             max_refused: 0.05,
             allow_lookahead: false,
-            decay_lags: 20,
             limits: LimitRule::defaults(),
         }
     }
@@ -116,7 +114,7 @@ impl Default for Params {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum Weights {
-    /// All alike.
+    /// Equal weights.
     #[default]
     Equal,
     /// By the market capitalisation of the factor's date; a name without one is left out.
@@ -126,39 +124,15 @@ pub enum Weights {
 impl Params {
     /// Fails on parameters that make no sense.
     pub fn validate(&self) -> Result<()> {
-        if self.horizons.is_empty() || self.horizons.contains(&0) {
-            bail!("[backtest] horizons is {:?}; give at least one, each at least 1 trading day", self.horizons);
-        }
-        if self.quantiles < 2 {
-            bail!("[backtest] quantiles is {}; a top and a bottom need at least 2", self.quantiles);
-        }
-        if self.rebalance == 0 || self.days_per_year == 0 {
-            bail!("[backtest] rebalance and days_per_year are at least 1");
-        }
-        let shares =
-            [("max_loss", self.max_loss), ("max_refused", self.max_refused), ("volume_share", self.volume_share)];
-        for (key, share) in shares {
-            if !(0.0..=1.0).contains(&share) {
-                bail!("[backtest] {key} is {share}; it is a share between 0 and 1 (0.05 = 5 %)");
-            }
-        }
-        let costs = [("open_bps", self.open_bps), ("close_bps", self.close_bps), ("slippage_bps", self.slippage_bps)];
-        for (key, bps) in costs {
-            if !(bps.is_finite() && bps >= 0.0) {
-                bail!("[backtest] {key} is {bps}; a cost is 0 or more basis points");
-            }
+        bounds::check("backtest", self)?;
+        if self.horizons.is_empty() {
+            bail!("[backtest] horizons is empty; give at least one, in trading days");
         }
         if self.top > 0 && self.drop == 0 {
             bail!(
-                "[backtest] drop is 0; the book of the {} best names (top) would keep them for ever, so at least 1",
+                "[backtest] drop is 0, so the portfolio of the {} best names (top) would never sell one; give at least 1",
                 self.top
             );
-        }
-        if !(self.capital.is_finite() && self.capital >= 0.0) {
-            bail!("[backtest] capital is {}; it is CNY, or 0 for books without lots", self.capital);
-        }
-        if !(self.delisting_return.is_finite() && self.delisting_return >= -1.0) {
-            bail!("[backtest] delisting_return is {}; more than all cannot be lost (-1)", self.delisting_return);
         }
         if self.preset != Preset::Default && (self.within_industry || self.weights == Weights::Cap) {
             bail!(
@@ -187,8 +161,8 @@ impl Params {
         let code = Code::parse(&self.benchmark).unwrap_or_else(|| Code::canonical(&self.benchmark));
         let Some(i) = market.index_of(code.as_str()) else {
             bail!(
-                "[backtest] benchmark is {:?}, of which the price table has no prices; add them, or use \"{UNIVERSE}\" (all \
-                 names that traded, alike) or \"{NO_BENCHMARK}\"",
+                "[backtest] benchmark is {:?}, but the price table has no prices of it; add them, or use \"{UNIVERSE}\" (all \
+                 names that traded, equally weighted) or \"{NO_BENCHMARK}\"",
                 self.benchmark
             );
         };

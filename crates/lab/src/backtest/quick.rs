@@ -19,7 +19,7 @@ use inkstone_base::job::Ctx;
 use inkstone_base::stats::pearson;
 use inkstone_market::{Market, Tradability};
 
-/// Marks a name whose number equals that of the name before it in an order.
+/// Marks a name whose value equals the value of the name before it in the order.
 const TIED: u32 = 1 << 31;
 /// The place of a name that is not there.
 const ABSENT: u32 = u32::MAX;
@@ -103,27 +103,27 @@ impl<'a> Ranked<'a> {
 
     /// RankIC by date, NaN where there is none.
     pub fn series(&self, rows: &RankedValues, ctx: &Ctx) -> Result<Vec<f64>> {
-        let date = |scratch: &mut Scratch, t: usize| {
+        let date = |scratch: &mut RankScratch, t: usize| {
             ctx.check()?;
             Ok(self.rank_ic(rows, t, t, scratch))
         };
-        let new = || Scratch::new(self.market.codes().len());
+        let new = || RankScratch::new(self.market.codes().len());
         ctx.install(|| (0..self.days.len()).into_par_iter().map_init(new, date).collect())
     }
 
     /// RankIC by date when the values of the dates in `span` stand `shift` dates later, those at the end at the
     /// beginning. On one thread: draws run beside each other.
     pub fn shifted(&self, rows: &RankedValues, span: &Range<usize>, shift: usize) -> Vec<f64> {
-        let mut scratch = Scratch::new(self.market.codes().len());
+        let mut scratch = RankScratch::new(self.market.codes().len());
         let n = span.len();
         let from = |t: usize| span.start + (t - span.start + n - shift % n) % n;
         span.clone().map(|t| self.rank_ic(rows, from(t), t, &mut scratch)).collect()
     }
 
     /// RankIC of the values of date `from` with the returns of date `to`.
-    fn rank_ic(&self, rows: &RankedValues, from: usize, to: usize, scratch: &mut Scratch) -> f64 {
+    fn rank_ic(&self, rows: &RankedValues, from: usize, to: usize, scratch: &mut RankScratch) -> f64 {
         let (values, returns) = (&rows.orders[from], &self.days[to]);
-        let Scratch { places, x, y } = scratch;
+        let RankScratch { places, x, y } = scratch;
         places.fill(ABSENT);
         values.iter().for_each(|name| places[(name & !TIED) as usize] = ABSENT - 1);
         let mut both = 0;
@@ -169,16 +169,16 @@ impl RankedValues<'_> {
 }
 
 /// Buffers for one date.
-struct Scratch {
+struct RankScratch {
     /// Place of each name among those that have a value and a return.
     places: Vec<u32>,
     x: Vec<f64>,
     y: Vec<f64>,
 }
 
-impl Scratch {
-    fn new(width: usize) -> Scratch {
-        Scratch { places: vec![ABSENT; width], x: Vec::new(), y: Vec::new() }
+impl RankScratch {
+    fn new(width: usize) -> RankScratch {
+        RankScratch { places: vec![ABSENT; width], x: Vec::new(), y: Vec::new() }
     }
 }
 

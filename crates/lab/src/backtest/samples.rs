@@ -10,7 +10,7 @@ use crate::backtest::correlation::summarise;
 use crate::backtest::cross::Cross;
 use crate::backtest::layers::{assign, cut, spread};
 use crate::backtest::preset::QuantileCut;
-use crate::backtest::{ByHorizon, Params, Sample};
+use crate::backtest::{ByHorizon, Params, SubSample};
 use crate::factor::Factor;
 use inkstone_base::job::Ctx;
 use inkstone_base::stats::{average_ranks, mean, pearson};
@@ -31,7 +31,7 @@ pub(super) fn samples(
     market: &Market,
     params: &Params,
     ctx: &Ctx,
-) -> Result<Vec<Sample>> {
+) -> Result<Vec<SubSample>> {
     let named = |by: &'static str, group: &str| (by, group.to_owned());
     let mut labels: Vec<(&str, String)> = ["small", "middle", "large"].map(|group| named("size", group)).into();
     labels.extend(market.industries().iter().map(|industry| named("industry", industry)));
@@ -50,7 +50,7 @@ pub(super) fn samples(
         let spread = |&horizon: &usize| mean(there.iter().map(|day| day.spread[horizon]));
         let rank_ic =
             |&horizon: &usize| summarise(&there.iter().map(|day| day.rank_ic[horizon]).collect::<Vec<_>>(), horizon);
-        (!there.is_empty()).then(|| Sample {
+        (!there.is_empty()).then(|| SubSample {
             by: by.to_owned(),
             group,
             names: mean(there.iter().map(|day| day.names as f64)),

@@ -48,7 +48,7 @@ fn known(
 }
 
 fn small() -> Params {
-    Params { horizons: vec![1], quantiles: 2, min_names: 2, decay_lags: 2, max_loss: 1.0, ..Params::default() }
+    Params { horizons: vec![1], quantiles: 2, min_names: 2, max_loss: 1.0, ..Params::default() }
 }
 
 fn test(factor: &Factor, market: &Market, params: &Params) -> anyhow::Result<Outcome> {

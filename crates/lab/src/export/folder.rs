@@ -5,7 +5,7 @@
 //! the next export puts that back if a kill fell in between. Files in `out/` that no export wrote (pages of experiments, notes of the
 //! user) are then moved from the old folder to the new one; after a kill the next export moves the rest.
 //!
-//! The folder that is being filled has the marker of [`Room::Partial`], a complete one that of [`Room::Exports`], so a leftover tells
+//! The folder that is being filled has the marker of [`Room::Partial`], a complete one the marker of [`Room::Exports`], so a leftover tells
 //! whether files of others may be in it. Two exports into one folder are kept apart by a lock beside it.
 
 use std::collections::BTreeSet;

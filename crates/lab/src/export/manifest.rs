@@ -83,7 +83,6 @@ impl BacktestNote {
     }
 }
 
-/// `manifest.json`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Manifest {
     #[serde(flatten)]

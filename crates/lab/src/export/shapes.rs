@@ -18,11 +18,11 @@ pub(super) struct ExportGrid<'a> {
     dates: Vec<NaiveDate>,
     codes: Vec<Code>,
     names: Vec<&'a str>,
-    layers: Vec<Layer<'a>>,
+    layers: Vec<ExportLayer<'a>>,
 }
 
 /// A factor and, for each date and code of the grid, its number in the factor's own panel.
-struct Layer<'a> {
+struct ExportLayer<'a> {
     panel: &'a Panel,
     dates: Vec<Option<usize>>,
     codes: Vec<Option<usize>>,
@@ -35,7 +35,7 @@ impl<'a> ExportGrid<'a> {
         let (dates, codes) = (Vec::from_iter(dates), Vec::from_iter(codes));
         let layers = factors
             .iter()
-            .map(|f| Layer {
+            .map(|f| ExportLayer {
                 panel: f.values,
                 dates: places(&dates, f.values.dates()),
                 codes: places(&codes, f.values.codes()),

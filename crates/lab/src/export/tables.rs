@@ -6,7 +6,7 @@
 //! | `decay` | `lag, rank_ic`; mean RankIC of the single day that ends `lag` days after the trade |
 //! | `layers` | `horizon, quantile, mean_return, stderr`; quantile 1 has the lowest factor |
 //! | `spread` | `horizon, date, spread`; top minus bottom quantile |
-//! | `wealth` | `date, quantile, wealth`; growth of 1 before costs |
+//! | `wealth` | `date, quantile, wealth`; net asset value, start 1, before costs |
 //! | `long_short` | `date, gross, net, long, short, turnover, cost`; per day |
 //! | `by_year` | `year, annual_return, volatility, sharpe, max_drawdown, calmar, hit_rate`; after costs |
 //! | `portfolios` | `book, date, gross, net, excess, turnover`; per day; excess null without a benchmark |
@@ -24,7 +24,7 @@ use anyhow::Result;
 use polars_core::prelude::{Column, DataFrame, IntoColumn, NamedFrom, Series};
 
 use super::shapes::option;
-use crate::backtest::{IcSummary, Outcome, PortfolioFigures, Sample, YearFigures};
+use crate::backtest::{IcSummary, Outcome, PortfolioFigures, SubSample, YearFigures};
 use inkstone_market::dates_column;
 use inkstone_tables::frames;
 
@@ -179,7 +179,7 @@ fn benchmark(outcome: &Outcome) -> Result<DataFrame> {
 }
 
 fn samples(outcome: &Outcome) -> Result<DataFrame> {
-    let mut rows: Vec<(&Sample, usize, IcSummary, f64)> = Vec::new();
+    let mut rows: Vec<(&SubSample, usize, IcSummary, f64)> = Vec::new();
     for sample in &outcome.samples {
         let figures = outcome.sample_by_horizon(sample);
         rows.extend(figures.iter().map(|(horizon, &(rank_ic, spread))| (sample, horizon, rank_ic, spread)));

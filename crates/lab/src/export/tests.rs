@@ -13,8 +13,8 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::backtest::{
-    Alignment, Benchmark, Coverage, Execution, IcDecay, IcSeries, IcSummary, Layers, LongShort, Portfolio, Sample,
-    Stability, YearFigures,
+    Alignment, Benchmark, Coverage, Execution, IcDecay, IcSeries, IcSummary, Layers, LongShort, Portfolio, Stability,
+    SubSample, YearFigures,
 };
 use inkstone_base::code::Code;
 use inkstone_base::disk::{self, Room};
@@ -106,7 +106,7 @@ fn outcome() -> Outcome {
             returns: vec![0.002],
             ..Benchmark::default()
         }),
-        samples: vec![Sample {
+        samples: vec![SubSample {
             by: "size".into(),
             group: "small".into(),
             names: 4.5,

@@ -81,7 +81,6 @@ pub struct Inputs<'a> {
     pub factors: &'a [&'a Factor],
 }
 
-/// Builds a factor.
 pub fn build(plan: &Plan, inputs: &Inputs<'_>, params: &Params, ctx: &Ctx) -> Result<(Factor, Report)> {
     params.validate()?;
     let market = inputs.market;

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::expression::{Expression, Plan};
 use super::gate::Within;
+use inkstone_base::bounds;
 use inkstone_base::data::Kind;
 
 /// Parameters of a factor (`[[factor]]`).
@@ -104,19 +105,11 @@ impl Params {
     /// Fails on parameters that make no sense together.
     pub fn validate(&self) -> Result<()> {
         let name = &self.name;
-        if self.lookback == 0 {
-            bail!("factor {name:?}: lookback is 0 days, so that no document ever counts; it is at least 1");
-        }
+        bounds::check("factor", self).with_context(|| format!("factor {name:?}"))?;
         ensure!(
             self.decay == Decay::None || self.aggregate.weighs(),
             "factor {name:?}: decay weighs sums, means, counts and deviations; aggregate = max, min or last takes one document"
         );
-        for (source, weight) in &self.source_weights {
-            ensure!(
-                weight.is_finite() && *weight >= 0.0,
-                "factor {name:?}: source_weights gives {source:?} the weight {weight}; a weight is 0 or more"
-            );
-        }
         Plan::new(self).map(|_| ()).with_context(|| format!("factor {name:?}"))
     }
 }
@@ -363,6 +356,6 @@ mod tests {
         let params = Params { aggregate: Aggregate::Max, decay: Decay::Linear, ..Params::default() };
         assert!(params.validate().unwrap_err().to_string().contains("one document"));
         let error = toml::from_str::<Params>("neutralise = [\"mean(\"]").unwrap_err().to_string();
-        assert!(error.contains("the end at sign 6"), "{error}");
+        assert!(error.contains("the end at character 6"), "{error}");
     }
 }

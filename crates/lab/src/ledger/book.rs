@@ -26,7 +26,6 @@ pub struct Book {
 pub struct BookTrial {
     /// Last run that is not deleted; if all are, the last run.
     pub entry: Entry,
-    /// Number of runs.
     pub runs: u64,
     /// Number of runs that are not deleted.
     pub kept: u64,

@@ -15,7 +15,6 @@ use serde::{Deserialize, Serialize};
 
 use super::entry::{Deletion, Details, Entry, EntryKind, Series, Trial};
 use super::sharpe::Moments;
-use crate::backtest::nan;
 use inkstone_base::data::Key;
 use inkstone_store::{Journal, Slot};
 
@@ -59,16 +58,17 @@ enum LedgerEvent {
     },
 }
 
-#[derive(Clone, Copy, Serialize, Deserialize)]
-struct Ran {
-    kind: EntryKind,
-    trial: Key,
-    group: u64,
-    moments: Option<Moments>,
-    days_per_year: u32,
-    #[serde(deserialize_with = "nan")]
-    p: f64,
-    details: Key,
+nan_as_null! {
+    #[derive(Clone, Copy, Serialize, Deserialize)]
+    struct Ran {
+        kind: EntryKind,
+        trial: Key,
+        group: u64,
+        moments: Option<Moments>,
+        days_per_year: u32,
+        p: f64,
+        details: Key,
+    }
 }
 
 impl Ledger {
@@ -111,7 +111,7 @@ impl Ledger {
         &self.problems
     }
 
-    /// Lines that are gone or cannot be read. Each counts as a trial of which nothing is known.
+    /// Lines that are gone or cannot be read. Each counts as a trial with unknown figures.
     pub fn missing(&self) -> u64 {
         self.missing
     }

@@ -4,12 +4,12 @@
 //! any way. A q value is the smallest rate of false discoveries at which the test still counts as one.
 
 /// q values after Benjamini and Hochberg, in the order of the p values, none of which is NaN.
-pub fn benjamini_hochberg(p: &[f64]) -> Vec<f64> {
+pub(crate) fn benjamini_hochberg(p: &[f64]) -> Vec<f64> {
     step_up(p, 1.0)
 }
 
 /// q values after Benjamini and Yekutieli: those of Benjamini and Hochberg times 1 + 1/2 + ... + 1/n.
-pub fn benjamini_yekutieli(p: &[f64]) -> Vec<f64> {
+pub(crate) fn benjamini_yekutieli(p: &[f64]) -> Vec<f64> {
     step_up(p, (1..=p.len()).map(|i| 1.0 / i as f64).sum())
 }
 

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::sharpe::Moments;
-use crate::backtest::{IcSummary, Outcome, PortfolioFigures, nan};
+use crate::backtest::{IcSummary, Outcome, PortfolioFigures};
 use inkstone_base::data::Key;
 use inkstone_base::stats::pearson;
 
@@ -51,21 +51,21 @@ pub struct Details {
     pub returns: Option<Series>,
 }
 
-/// The figures of a backtest that its entry keeps.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct EntryFigures {
-    /// Summary of the RankIC by horizon in trading days.
-    pub rank_ic: BTreeMap<usize, IcSummary>,
-    /// The long-short portfolio after costs.
-    pub long_short: PortfolioFigures,
-    /// Mean one-way turnover a day of the long-short portfolio.
-    #[serde(deserialize_with = "nan")]
-    pub turnover: f64,
-    /// Mean share of names new to the top and bottom quantile.
-    #[serde(deserialize_with = "nan")]
-    pub new_names: f64,
-    /// True if values were paired with returns that had begun before they were known.
-    pub lookahead: bool,
+nan_as_null! {
+    /// The figures of a backtest that its entry keeps.
+    #[derive(Clone, Debug, Default, Serialize, Deserialize)]
+    pub struct EntryFigures {
+        /// Summary of the RankIC by horizon in trading days.
+        pub rank_ic: BTreeMap<usize, IcSummary>,
+        /// The long-short portfolio after costs.
+        pub long_short: PortfolioFigures,
+        /// Mean one-way turnover a day of the long-short portfolio.
+        pub turnover: f64,
+        /// Mean share of names new to the top and bottom quantile.
+        pub new_names: f64,
+        /// True if values were paired with returns that had begun before they were known.
+        pub lookahead: bool,
+    }
 }
 
 /// A series of daily values.
@@ -209,7 +209,6 @@ impl Series {
         bytes
     }
 
-    /// Reads back [`Series::pack_all`].
     pub(super) fn unpack_all(mut bytes: &[u8]) -> Result<Vec<(u64, Series)>> {
         let mut entries = Vec::new();
         while !bytes.is_empty() {
@@ -261,7 +260,6 @@ impl Details {
         bytes
     }
 
-    /// Reads back [`Details::pack`].
     pub(super) fn unpack(bytes: &[u8]) -> Result<Details> {
         let short = "is cut short";
         let (length, rest) = bytes.split_first_chunk::<4>().context(short)?;

@@ -23,75 +23,64 @@ use anyhow::{Context, Result};
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
-use crate::backtest::nan;
 use inkstone_base::data::Key;
 use inkstone_base::disk::{self, Room};
 
 pub use book::{Book, BookTrial};
 pub use chain::Ledger;
-pub use discovery::{benjamini_hochberg, benjamini_yekutieli};
 pub use entry::{Deletion, Details, Entry, EntryFigures, EntryKind, Series, Trial};
 pub use overfitting::{Overfitting, overfitting};
-pub use sharpe::{Moments, expected_maximum};
+pub use sharpe::Moments;
 pub use tally::{Counted, TrialTally};
 
-/// Significance of a result after all trials on the same market, which are all trials of its ledger.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct Looks {
-    /// Number of the entry in the ledger.
-    pub entry: u64,
-    /// Seal of the entry: hash of its line and all lines before it.
-    pub seal: Key,
-    /// Different things that were tried (factor, parameters and data), this one included.
-    pub trials: u64,
-    /// Number of different ideas among the trials: groups whose returns correlate by 0.71 and more.
-    pub independent: u64,
-    /// Backtests that ran, repetitions included.
-    pub runs: u64,
-    /// Entries that were deleted; they count among the trials.
-    pub deleted: u64,
-    /// Lines of the ledger that are gone, not by a deletion. Each counts as a trial.
-    pub missing: u64,
-    /// Changes that were not made by the program, missing lines included; with any, the figures are not to be trusted.
-    pub problems: u64,
-    /// Number of days with returns.
-    pub days: u64,
-    /// Sharpe ratio of the long-short portfolio after costs, annual.
-    #[serde(deserialize_with = "nan")]
-    pub sharpe: f64,
-    /// Sharpe ratio, annual, that the best of so many trials without skill is expected to have; it never falls.
-    #[serde(deserialize_with = "nan")]
-    pub expected_best: f64,
-    /// Probability that the true Sharpe ratio exceeds 0, not deflated (Bailey and López de Prado 2012).
-    #[serde(deserialize_with = "nan")]
-    pub probabilistic_sharpe: f64,
-    /// Deflated Sharpe ratio: probability that it exceeds what luck gives the best of the trials (2014).
-    #[serde(deserialize_with = "nan")]
-    pub deflated_sharpe: f64,
-    /// Days with returns like these after which the deflated Sharpe ratio reaches 0.95; NaN where it never does.
-    #[serde(deserialize_with = "nan")]
-    pub days_needed: f64,
-    /// Probability of backtest overfitting by combinatorially symmetric cross-validation, the highest since the trial first ran; NaN with
-    /// fewer than two trials.
-    #[serde(deserialize_with = "nan")]
-    pub overfitting: f64,
-    /// Trials that it was computed of: those whose returns share the dates, deleted or not, 200 at the most.
-    pub overfitting_trials: u64,
-    /// Slope of the best trial's Sharpe ratio in one half of the days on that in the other, where it was chosen.
-    #[serde(deserialize_with = "nan")]
-    pub overfitting_slope: f64,
-    /// Probability that the trial chosen in one half of the days loses in the other.
-    #[serde(deserialize_with = "nan")]
-    pub overfitting_loss: f64,
-    /// Two-sided p of the RankIC at the first horizon; in an experiment, at its horizon.
-    #[serde(deserialize_with = "nan")]
-    pub p: f64,
-    /// `p` after Benjamini and Hochberg over all trials, the highest since the trial ran.
-    #[serde(deserialize_with = "nan")]
-    pub q: f64,
-    /// `p` after Benjamini and Yekutieli, which holds however the trials depend on each other.
-    #[serde(deserialize_with = "nan")]
-    pub q_dependent: f64,
+nan_as_null! {
+    /// Significance of a result after all trials on the same market, which are all trials of its ledger.
+    #[derive(Clone, Debug, Default, Serialize, Deserialize)]
+    pub struct Looks {
+        /// Number of the entry in the ledger.
+        pub entry: u64,
+        /// Seal of the entry: hash of its line and all lines before it.
+        pub seal: Key,
+        /// Different things that were tried (factor, parameters and data), this one included.
+        pub trials: u64,
+        /// Number of different ideas among the trials: groups whose returns correlate by 0.71 and more.
+        pub independent: u64,
+        /// Backtests that ran, repetitions included.
+        pub runs: u64,
+        /// Entries that were deleted; they count among the trials.
+        pub deleted: u64,
+        /// Lines of the ledger that are gone, not by a deletion. Each counts as a trial.
+        pub missing: u64,
+        /// Changes that were not made by the program, missing lines included; with any, the figures are not to be trusted.
+        pub problems: u64,
+        /// Number of days with returns.
+        pub days: u64,
+        /// Sharpe ratio of the long-short portfolio after costs, annual.
+        pub sharpe: f64,
+        /// Sharpe ratio, annual, that the best of so many trials without skill is expected to have; it never falls.
+        pub expected_best: f64,
+        /// Probability that the true Sharpe ratio exceeds 0, not deflated (Bailey and López de Prado 2012).
+        pub probabilistic_sharpe: f64,
+        /// Deflated Sharpe ratio: probability that it exceeds the expected maximum of the trials under the null (2014).
+        pub deflated_sharpe: f64,
+        /// Days with returns like these after which the deflated Sharpe ratio reaches 0.95; NaN where it never does.
+        pub days_needed: f64,
+        /// Probability of backtest overfitting by combinatorially symmetric cross-validation, the highest since the trial first ran; NaN with
+        /// fewer than two trials.
+        pub overfitting: f64,
+        /// Trials that it was computed of: those whose returns share the dates, deleted or not, 200 at the most.
+        pub overfitting_trials: u64,
+        /// Slope of the best trial's Sharpe ratio in one half of the days on that in the other, where it was chosen.
+        pub overfitting_slope: f64,
+        /// Probability that the trial chosen in one half of the days loses in the other.
+        pub overfitting_loss: f64,
+        /// Two-sided p of the RankIC at the first horizon; in an experiment, at its horizon.
+        pub p: f64,
+        /// `p` after Benjamini and Hochberg over all trials, the highest since the trial ran.
+        pub q: f64,
+        /// `p` after Benjamini and Yekutieli, which holds however the trials depend on each other.
+        pub q_dependent: f64,
+    }
 }
 
 impl Looks {

@@ -8,25 +8,23 @@ use std::f64::consts::E;
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{ContinuousCDF, Normal};
 
-use crate::backtest::nan;
 use inkstone_base::stats::{mean, std};
 
 /// The Euler–Mascheroni constant.
 const GAMMA: f64 = 0.577_215_664_901_532_9;
 
-/// Moments of a series of daily returns.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Moments {
-    pub days: usize,
-    /// Sharpe ratio of a day.
-    #[serde(deserialize_with = "nan")]
-    pub sharpe: f64,
-    /// Skewness (biased, as scipy's default).
-    #[serde(deserialize_with = "nan")]
-    pub skew: f64,
-    /// Kurtosis (biased); 3 for the normal distribution.
-    #[serde(deserialize_with = "nan")]
-    pub kurtosis: f64,
+nan_as_null! {
+    /// Moments of a series of daily returns.
+    #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+    pub struct Moments {
+        pub days: usize,
+        /// Sharpe ratio of a day.
+        pub sharpe: f64,
+        /// Skewness (biased, as scipy's default).
+        pub skew: f64,
+        /// Kurtosis (biased); 3 for the normal distribution.
+        pub kurtosis: f64,
+    }
 }
 
 impl Moments {
@@ -72,7 +70,7 @@ impl Moments {
 
 /// Sharpe ratio that the best of `trials` independent ones without skill is expected to have when their ratios have this variance
 /// (2014, equation 1, with a mean of 0); 0 for one trial.
-pub fn expected_maximum(variance: f64, trials: u64) -> f64 {
+pub(crate) fn expected_maximum(variance: f64, trials: u64) -> f64 {
     if trials < 2 {
         return 0.0;
     }

@@ -18,7 +18,7 @@ use inkstone_base::stats::variance;
 
 /// Confidence of the days that a track record needs.
 const CONFIDENCE: f64 = 0.95;
-/// Trials of which the probability of overfitting is computed at the most.
+/// Greatest number of trials from which the probability of overfitting is computed.
 const MOST_OVERFITTING: usize = 200;
 
 /// The trials of a ledger.
@@ -35,7 +35,6 @@ pub struct TrialTally<'a> {
 pub struct Counted<'a> {
     /// Last run.
     pub entry: &'a Entry,
-    /// Number of runs.
     pub runs: u64,
     /// Last run that is not deleted.
     pub kept: Option<&'a Entry>,
@@ -178,7 +177,7 @@ struct EarlierTrials {
     sharpes: Vec<f64>,
     /// Sum and number of the ratios of each group.
     groups: BTreeMap<u64, (f64, usize)>,
-    /// The highest expected maximum so far, by the variance of the ratios and by that of the groups' means.
+    /// The highest expected maximum so far, by the variance of the ratios and by the variance of the groups' means.
     highest: f64,
     /// p of each trial and its place, ascending. A trial without a p was found to be nothing (1), and so was a line that is gone.
     p: Vec<(f64, usize)>,

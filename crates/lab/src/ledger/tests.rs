@@ -6,6 +6,7 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use super::reference::{hour, noise, trial, trial_of};
+use super::sharpe::expected_maximum;
 use super::*;
 use inkstone_store::Journal;
 

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::backtest::nan;
 use inkstone_market::Price;
 
 /// Measurements of one check.
@@ -52,14 +51,14 @@ pub enum Finding {
     Restated(Restated),
 }
 
-/// The mean RankIC of a factor without predictive power.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct NoPower {
-    #[serde(deserialize_with = "nan")]
-    pub rank_ic: f64,
-    #[serde(deserialize_with = "nan")]
-    pub p: f64,
-    pub context: RankedDates,
+nan_as_null! {
+    /// The mean RankIC of a factor without predictive power.
+    #[derive(Clone, Debug, Serialize, Deserialize)]
+    pub struct NoPower {
+        pub rank_ic: f64,
+        pub p: f64,
+        pub context: RankedDates,
+    }
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -123,7 +122,7 @@ pub struct LateValue {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct TradeDate {
     pub signals: u64,
-    /// Signals on an earlier date than that of their publication.
+    /// Signals dated before their publication.
     pub early: u64,
     /// Signals on a later date.
     pub late: u64,
@@ -135,7 +134,7 @@ pub struct TradeDate {
     pub examples: Vec<EarlySignal>,
 }
 
-/// A signal on a date before that of its publication.
+/// A signal dated before its publication.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct EarlySignal {
     pub document: String,
@@ -145,66 +144,54 @@ pub struct EarlySignal {
     pub right: String,
 }
 
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct SameDayGap {
-    /// Mean RankIC with the return of the same day, over dates that have both.
-    #[serde(deserialize_with = "nan")]
-    pub rank_ic_same_day: f64,
-    #[serde(deserialize_with = "nan")]
-    pub rank_ic_trade: f64,
-    /// Absolute value of the first by that of the second.
-    #[serde(deserialize_with = "nan")]
-    pub ratio: f64,
-    pub dates: usize,
-    #[serde(deserialize_with = "nan")]
-    pub p: f64,
-    /// Interval of the gap.
-    #[serde(deserialize_with = "nan")]
-    pub low: f64,
-    #[serde(deserialize_with = "nan")]
-    pub high: f64,
-    /// True if the factor under test is itself aligned at the same day.
-    pub aligned_at_same_day: bool,
-    pub context: Trade,
-}
+nan_as_null! {
+    #[derive(Clone, Debug, Serialize, Deserialize)]
+    pub struct SameDayGap {
+        /// Mean RankIC with the return of the same day, over dates that have both.
+        pub rank_ic_same_day: f64,
+        pub rank_ic_trade: f64,
+        /// Absolute value of the first divided by the absolute value of the second.
+        pub ratio: f64,
+        pub dates: usize,
+        pub p: f64,
+        /// Interval of the gap.
+        pub low: f64,
+        pub high: f64,
+        /// True if the factor under test is itself aligned at the same day.
+        pub aligned_at_same_day: bool,
+        pub context: Trade,
+    }
 
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct ShuffledDates {
-    /// Mean RankIC of the draws.
-    #[serde(deserialize_with = "nan")]
-    pub rank_ic_moved: f64,
-    #[serde(deserialize_with = "nan")]
-    pub std_moved: f64,
-    #[serde(flatten)]
-    pub draws: Draws,
-}
+    #[derive(Clone, Debug, Serialize, Deserialize)]
+    pub struct ShuffledDates {
+        /// Mean RankIC of the draws.
+        pub rank_ic_moved: f64,
+        pub std_moved: f64,
+        #[serde(flatten)]
+        pub draws: Draws,
+    }
 
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct ShuffledText {
-    /// Mean RankIC of the draws.
-    #[serde(deserialize_with = "nan")]
-    pub rank_ic_permuted: f64,
-    #[serde(deserialize_with = "nan")]
-    pub std_permuted: f64,
-    /// True if no draw changed a RankIC: the factor counts documents.
-    pub counts_documents: bool,
-    #[serde(flatten)]
-    pub draws: Draws,
-}
+    #[derive(Clone, Debug, Serialize, Deserialize)]
+    pub struct ShuffledText {
+        /// Mean RankIC of the draws.
+        pub rank_ic_permuted: f64,
+        pub std_permuted: f64,
+        /// True if no draw changed a RankIC: the factor counts documents.
+        pub counts_documents: bool,
+        #[serde(flatten)]
+        pub draws: Draws,
+    }
 
-/// The RankIC found, beside the RankICs of draws in which dates or texts are changed for others.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Draws {
-    #[serde(deserialize_with = "nan")]
-    pub rank_ic: f64,
-    /// Interval of the draws.
-    #[serde(deserialize_with = "nan")]
-    pub low: f64,
-    #[serde(deserialize_with = "nan")]
-    pub high: f64,
-    #[serde(deserialize_with = "nan")]
-    pub p: f64,
-    pub draws: usize,
+    /// The RankIC found, beside the RankICs of draws in which dates or texts are changed for others.
+    #[derive(Clone, Debug, Serialize, Deserialize)]
+    pub struct Draws {
+        pub rank_ic: f64,
+        /// Interval of the draws.
+        pub low: f64,
+        pub high: f64,
+        pub p: f64,
+        pub draws: usize,
+    }
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -221,43 +208,36 @@ pub struct FutureVocabulary {
     pub comparison: Option<SeenAndUnseen>,
 }
 
-/// Mean RankIC of dates that the models had seen, and of dates that they had not.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct SeenAndUnseen {
-    #[serde(deserialize_with = "nan")]
-    pub rank_ic_seen: f64,
-    #[serde(deserialize_with = "nan")]
-    pub rank_ic_unseen: f64,
-    pub dates_seen: usize,
-    pub dates_unseen: usize,
-    #[serde(deserialize_with = "nan")]
-    pub p: f64,
-}
+nan_as_null! {
+    /// Mean RankIC of dates that the models had seen, and of dates that they had not.
+    #[derive(Clone, Debug, Serialize, Deserialize)]
+    pub struct SeenAndUnseen {
+        pub rank_ic_seen: f64,
+        pub rank_ic_unseen: f64,
+        pub dates_seen: usize,
+        pub dates_unseen: usize,
+        pub p: f64,
+    }
 
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct MaskedNames {
-    #[serde(deserialize_with = "nan")]
-    pub rank_ic_masked: f64,
-    /// Mean RankIC lost, in the direction of `rank_ic`.
-    #[serde(deserialize_with = "nan")]
-    pub lost: f64,
-    #[serde(flatten)]
-    pub loss: Loss,
-    pub context: MaskedNamesContext,
-}
+    #[derive(Clone, Debug, Serialize, Deserialize)]
+    pub struct MaskedNames {
+        pub rank_ic_masked: f64,
+        /// Mean RankIC lost, in the direction of `rank_ic`.
+        pub lost: f64,
+        #[serde(flatten)]
+        pub loss: Loss,
+        pub context: MaskedNamesContext,
+    }
 
-/// Mean RankIC over the dates that a factor and its variant have, and the interval of what the variant loses.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Loss {
-    #[serde(deserialize_with = "nan")]
-    pub rank_ic: f64,
-    #[serde(deserialize_with = "nan")]
-    pub low: f64,
-    #[serde(deserialize_with = "nan")]
-    pub high: f64,
-    #[serde(deserialize_with = "nan")]
-    pub p: f64,
-    pub dates: usize,
+    /// Mean RankIC over the dates that a factor and its variant have, and the interval of what the variant loses.
+    #[derive(Clone, Debug, Serialize, Deserialize)]
+    pub struct Loss {
+        pub rank_ic: f64,
+        pub low: f64,
+        pub high: f64,
+        pub p: f64,
+        pub dates: usize,
+    }
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -270,7 +250,7 @@ pub struct MaskedNamesContext {
 pub struct TrainingOverlap {
     /// Documents whose model was trained on texts of the corpus.
     pub documents: u64,
-    /// Documents that trained the model that scored them, and those of which a near duplicate did.
+    /// Documents that trained the model that scored them, and documents with a near duplicate that did.
     #[serde(flatten)]
     pub shared: Option<SharedTexts>,
     /// Documents whose model was trained on texts outside the corpus.
@@ -283,24 +263,22 @@ pub struct SharedTexts {
     pub story_in_training: u64,
 }
 
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Survivors {
-    pub names: u64,
-    /// Names that end before the table does.
-    pub ended: u64,
-    /// Names that would at the delisting rate.
-    #[serde(deserialize_with = "nan")]
-    pub expected: f64,
-    /// Share of the names that live through the whole table.
-    #[serde(deserialize_with = "nan")]
-    pub through: f64,
-    pub by_year: BTreeMap<String, NamesOfYear>,
-    /// Mean log growth of a price a year.
-    #[serde(deserialize_with = "nan")]
-    pub growth_ended: f64,
-    #[serde(deserialize_with = "nan")]
-    pub growth_others: f64,
-    pub context: SurvivorsContext,
+nan_as_null! {
+    #[derive(Clone, Debug, Serialize, Deserialize)]
+    pub struct Survivors {
+        pub names: u64,
+        /// Names that end before the table does.
+        pub ended: u64,
+        /// Names that would at the delisting rate.
+        pub expected: f64,
+        /// Share of the names that live through the whole table.
+        pub through: f64,
+        pub by_year: BTreeMap<String, NamesOfYear>,
+        /// Mean log growth of a price a year.
+        pub growth_ended: f64,
+        pub growth_others: f64,
+        pub context: SurvivorsContext,
+    }
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -309,29 +287,28 @@ pub struct NamesOfYear {
     pub ended: u64,
 }
 
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct SurvivorsContext {
-    /// Length of the table.
-    #[serde(deserialize_with = "nan")]
-    pub years: f64,
-    /// The fewest ended names that are not unusual.
-    pub fewest: u64,
-}
+nan_as_null! {
+    #[derive(Clone, Debug, Serialize, Deserialize)]
+    pub struct SurvivorsContext {
+        /// Length of the table.
+        pub years: f64,
+        /// The fewest ended names that are not unusual.
+        pub fewest: u64,
+    }
 
-/// Times of ingestion of the documents that count.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Ingestion {
-    pub signals: u64,
-    pub without_ingestion_time: u64,
-    /// Signals whose document was ingested more than `restated_days` after publication.
-    pub late: u64,
-    /// Share of those with a time of ingestion.
-    #[serde(deserialize_with = "nan")]
-    pub share_late: f64,
-    /// Share of the day on which most were ingested.
-    #[serde(deserialize_with = "nan")]
-    pub largest_load: f64,
-    pub context: IngestionDays,
+    /// Times of ingestion of the documents that count.
+    #[derive(Clone, Debug, Serialize, Deserialize)]
+    pub struct Ingestion {
+        pub signals: u64,
+        pub without_ingestion_time: u64,
+        /// Signals whose document was ingested more than `restated_days` after publication.
+        pub late: u64,
+        /// Share of those with a time of ingestion.
+        pub share_late: f64,
+        /// Share of the day on which most were ingested.
+        pub largest_load: f64,
+        pub context: IngestionDays,
+    }
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -344,25 +321,24 @@ pub struct IngestionDays {
     pub ranked: usize,
 }
 
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct LateWithoutPower {
-    #[serde(flatten)]
-    pub ingestion: Ingestion,
-    #[serde(deserialize_with = "nan")]
-    pub rank_ic: f64,
-    #[serde(deserialize_with = "nan")]
-    pub p: f64,
-}
+nan_as_null! {
+    #[derive(Clone, Debug, Serialize, Deserialize)]
+    pub struct LateWithoutPower {
+        #[serde(flatten)]
+        pub ingestion: Ingestion,
+        pub rank_ic: f64,
+        pub p: f64,
+    }
 
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Restated {
-    #[serde(flatten)]
-    pub ingestion: Ingestion,
-    /// Mean RankIC without late documents.
-    #[serde(deserialize_with = "nan")]
-    pub rank_ic_without: f64,
-    #[serde(flatten)]
-    pub loss: Loss,
+    #[derive(Clone, Debug, Serialize, Deserialize)]
+    pub struct Restated {
+        #[serde(flatten)]
+        pub ingestion: Ingestion,
+        /// Mean RankIC without late documents.
+        pub rank_ic_without: f64,
+        #[serde(flatten)]
+        pub loss: Loss,
+    }
 }
 
 impl Finding {

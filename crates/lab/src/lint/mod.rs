@@ -58,7 +58,7 @@ pub enum Check {
     KnownBefore,
     /// The value of a date counts for the trading day that its time of publication gives.
     TradeDate,
-    /// Predictive power of the same day against that of the next.
+    /// Predictive power for the same day, compared with the next day.
     SameDayGap,
     /// Predictive power that remains when each code's values are moved to other dates of the code.
     ShuffledDates,

@@ -3,6 +3,8 @@
 use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
 
+use inkstone_base::bounds;
+
 /// Parameters of the linter (`[lint]`).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -19,7 +21,7 @@ pub struct Params {
     /// Share of the RankIC that may remain when dates or texts are changed for others, and that may be lost when names
     /// are masked or late documents left out (default 0.5: more than half of it is then something else).
     pub max_share: f64,
-    /// By how much the RankIC of the same day may exceed that of the trade (default 0.02, about what a text factor that
+    /// By how much the RankIC of the same day may exceed the RankIC of the trade (default 0.02, about what a text factor that
     /// is worth its while has: a gap as wide would make one of nothing if dates slipped by a day).
     pub same_day_gap: f64,
     /// Share of documents whose story also trained the model that scored them (default 0.05).
@@ -54,24 +56,12 @@ impl Default for Params {
 impl Params {
     /// Fails on parameters that make no sense.
     pub fn validate(&self) -> Result<()> {
-        let draws = [("date_draws", self.date_draws), ("text_draws", self.text_draws), ("bootstrap", self.bootstrap)];
-        for (key, draws) in draws {
-            ensure!(draws > 0, "[lint] {key} is 0; at least one draw is needed to tell what chance does");
-        }
+        bounds::check("lint", self)?;
         ensure!(
             self.confidence > 0.0 && self.confidence < 1.0,
-            "[lint] confidence is {}; it lies between 0 and 1 (0.95 = 95 %)",
+            "lint.confidence: {} is a certainty; write a share above 0 and below 1 (0.95 = 95 %)",
             self.confidence
         );
-        let shares = [
-            ("max_share", self.max_share),
-            ("max_overlap", self.max_overlap),
-            ("delisting_rate", self.delisting_rate),
-            ("same_day_gap", self.same_day_gap),
-        ];
-        for (key, share) in shares {
-            ensure!((0.0..=1.0).contains(&share), "[lint] {key} is {share}; it lies between 0 and 1 (0.05 = 5 %)");
-        }
         Ok(())
     }
 
@@ -88,9 +78,15 @@ mod tests {
     #[test]
     fn parameters_out_of_range_are_refused_by_name() {
         let refused = |params: Params| params.validate().unwrap_err().to_string();
-        assert!(refused(Params { text_draws: 0, ..Params::default() }).contains("[lint] text_draws"));
-        assert!(refused(Params { confidence: 95.0, ..Params::default() }).contains("[lint] confidence"));
-        assert!(refused(Params { max_share: f64::NAN, ..Params::default() }).contains("[lint] max_share"));
+        assert!(refused(Params { text_draws: 0, ..Params::default() }).contains("lint.text_draws: 0 is out of bounds"));
+        assert!(
+            refused(Params { confidence: 95.0, ..Params::default() }).contains("lint.confidence: 95 is out of bounds")
+        );
+        assert!(refused(Params { confidence: 1.0, ..Params::default() }).contains("lint.confidence: 1 is a certainty"));
+        assert!(
+            refused(Params { max_share: f64::NAN, ..Params::default() })
+                .contains("lint.max_share: NaN is not a finite number")
+        );
         Params::default().validate().unwrap();
     }
 }

@@ -27,7 +27,6 @@ pub(super) struct Power<'a> {
 /// Mean of a series by date, with the error, interval and p of the moving-block bootstrap.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Mean {
-    /// Number of dates.
     pub n: usize,
     /// NaN without dates.
     pub mean: f64,

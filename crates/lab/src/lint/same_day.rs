@@ -1,4 +1,4 @@
-//! The predictive power of the same day against that of the trade.
+//! The predictive power for the return of the same day, compared with the return that can be traded.
 //!
 //! The same day is the return from the close before a value's date to the close of that date, during which its texts
 //! came out: nobody could earn it. The number is the absolute mean RankIC with that return less the absolute mean

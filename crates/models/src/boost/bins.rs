@@ -7,9 +7,9 @@ use anyhow::{Result, ensure};
 use rayon::prelude::*;
 
 use super::BoostParams;
-use super::columns::{Chosen, Column, Columns, choose};
+use super::columns::{BoostColumns, Chosen, FilledColumn, choose};
 use super::goal::BoostGoal;
-use super::search::{self, Cell};
+use super::search::{self, HistogramCell};
 
 /// Bins of a column at the most.
 const BINS: usize = 64;
@@ -39,7 +39,7 @@ pub(super) enum Bins {
 }
 
 impl BinnedColumn {
-    fn new(column: u32, values: &Column, rows: usize) -> BinnedColumn {
+    fn new(column: u32, values: &FilledColumn, rows: usize) -> BinnedColumn {
         let cuts = cuts(&values.values);
         let bin = |value: &f32| cuts.partition_point(|cut| cut <= value) as u8;
         let bins = if values.rows.len() * FULL_SHARE >= rows {
@@ -91,7 +91,7 @@ fn cuts(values: &[f32]) -> Vec<f32> {
 impl Binned {
     /// Chooses columns and puts them into bins. Fails where they would take more memory than `memory_mb`. Call inside `Ctx::install`.
     pub(super) fn new(
-        x: &impl Columns,
+        x: &impl BoostColumns,
         goal: &BoostGoal<'_>,
         weights: &[f64],
         outputs: usize,
@@ -108,17 +108,17 @@ impl Binned {
             params.memory_mb,
             params.max_features
         );
-        let binned = |values: &mut Column, chosen: &Chosen| {
+        let binned = |values: &mut FilledColumn, chosen: &Chosen| {
             values.fill(x, chosen.column as usize);
             BinnedColumn::new(chosen.column, values, rows)
         };
-        Ok(Binned { rows, columns: chosen.par_iter().map_init(Column::default, binned).collect() })
+        Ok(Binned { rows, columns: chosen.par_iter().map_init(FilledColumn::default, binned).collect() })
     }
 }
 
 /// Bytes of the bins, of the histograms that are kept, and of what each row has.
 fn memory(chosen: &[Chosen], rows: usize, outputs: usize, max_depth: usize) -> usize {
-    let kept = 2 * search::kept_nodes(max_depth) * (BINS + 1) * size_of::<Cell>();
+    let kept = 2 * search::kept_nodes(max_depth) * (BINS + 1) * size_of::<HistogramCell>();
     let column = |chosen: &Chosen| {
         let bins = if chosen.values * FULL_SHARE >= rows { rows + kept } else { 5 * chosen.values };
         bins + size_of::<BinnedColumn>() + 4 * chosen.values.min(BINS)

@@ -11,27 +11,27 @@ use super::goal::BoostGoal;
 use crate::design::{ColumnReader, TwoWay};
 
 /// Features by column.
-pub(crate) trait Columns: Sync {
+pub(crate) trait BoostColumns: Sync {
     fn rows(&self) -> usize;
 
     /// The number of columns.
     fn len(&self) -> usize;
 
     /// Adds the values of column `j` that are there to `column`, which is empty.
-    fn read(&self, j: usize, column: &mut Column);
+    fn read(&self, j: usize, column: &mut FilledColumn);
 }
 
 /// The values of a column that are there: rows, ascending, and as many finite values.
 #[derive(Debug, Default)]
-pub(crate) struct Column {
+pub(crate) struct FilledColumn {
     pub(crate) rows: Vec<u32>,
     pub(crate) values: Vec<f32>,
     reader: ColumnReader,
 }
 
-impl Column {
+impl FilledColumn {
     /// Takes the values of column `j` of `x`.
-    pub(super) fn fill(&mut self, x: &impl Columns, j: usize) {
+    pub(super) fn fill(&mut self, x: &impl BoostColumns, j: usize) {
         self.rows.clear();
         self.values.clear();
         x.read(j, self);
@@ -43,7 +43,7 @@ impl Column {
 }
 
 /// A value of 0 is not there: in the sparse part as sparse input is to XGBoost, in the dense part a missing value, which counts as the mean.
-impl Columns for TwoWay<'_> {
+impl BoostColumns for TwoWay<'_> {
     fn rows(&self) -> usize {
         self.x.rows()
     }
@@ -52,8 +52,8 @@ impl Columns for TwoWay<'_> {
         self.x.cols()
     }
 
-    fn read(&self, j: usize, column: &mut Column) {
-        let Column { rows, values, reader } = column;
+    fn read(&self, j: usize, column: &mut FilledColumn) {
+        let FilledColumn { rows, values, reader } = column;
         match (j.checked_sub(self.transposed.rows()), self.x.dense()) {
             (Some(j), Some(view)) => {
                 for (i, &value) in (0..).zip(reader.dense(view, j)).filter(|(_, value)| **value != 0.0) {
@@ -81,29 +81,29 @@ pub(super) struct Chosen {
 /// Chooses at most `max_features` columns, ascending. Left out are those that do not vary, and those with so few rows that no
 /// leaf of `min_leaf_weight` could be made of them.
 pub(super) fn choose(
-    x: &impl Columns,
+    x: &impl BoostColumns,
     goal: &BoostGoal<'_>,
     weights: &[f64],
     params: &BoostParams,
 ) -> Result<Vec<Chosen>> {
-    struct Candidate {
+    struct ColumnCandidate {
         chosen: Chosen,
         merit: f64,
         leaf_weight: f64,
     }
     let merit = Merit::new(goal, weights);
-    let candidate = |column: &mut Column, j: usize| {
+    let candidate = |column: &mut FilledColumn, j: usize| {
         column.fill(x, j);
         let weight: f64 = column.rows.iter().map(|&i| weights[i as usize]).sum();
-        Candidate {
+        ColumnCandidate {
             chosen: Chosen { column: j as u32, values: column.rows.len() },
             merit: merit.merit(column),
             // With room for rounding.
             leaf_weight: weight * goal.highest_hessian() * (1.0 + 1e-6),
         }
     };
-    let mut candidates: Vec<Candidate> =
-        (0..x.len()).into_par_iter().map_init(Column::default, candidate).filter(|c| c.merit > 0.0).collect();
+    let mut candidates: Vec<ColumnCandidate> =
+        (0..x.len()).into_par_iter().map_init(FilledColumn::default, candidate).filter(|c| c.merit > 0.0).collect();
     ensure!(!candidates.is_empty(), "no column tells anything of the goal: there is nothing that trees could split on");
     candidates.retain(|candidate| candidate.leaf_weight >= params.min_leaf_weight);
     if params.max_features > 0 && candidates.len() > params.max_features {
@@ -145,7 +145,7 @@ impl<'a> Merit<'a> {
     }
 
     /// 0 where the column does not vary.
-    fn merit(&self, column: &Column) -> f64 {
+    fn merit(&self, column: &FilledColumn) -> f64 {
         let Merit { weights, total, .. } = *self;
         let sum = |f: &dyn Fn(usize, f64) -> f64| -> f64 { column.iter().map(|(i, v)| weights[i] * f(i, v)).sum() };
         let mean = sum(&|_, v| v) / total;

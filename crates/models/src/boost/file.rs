@@ -10,8 +10,8 @@
 
 use anyhow::{Context, Result, bail, ensure};
 
-use super::tree::{Node, NodePart, Tree};
-use super::{Boosted, Output};
+use super::tree::{NodePart, Tree, TreeNode};
+use super::{Boosted, OutputTrees};
 
 /// Where trees of another format, or JSON, have other bytes.
 const FORMAT: u32 = 2;
@@ -36,7 +36,6 @@ impl Boosted {
         words.into_iter().flat_map(u32::to_le_bytes).collect()
     }
 
-    /// Reads back [`Boosted::to_bytes`].
     pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Boosted> {
         let mut words = Words { rest: bytes };
         ensure!(words.next().is_ok_and(|format| format == FORMAT), "they are of another version of the program");
@@ -49,7 +48,7 @@ impl Boosted {
     }
 }
 
-fn write_node(node: &Node, words: &mut Vec<u32>) {
+fn write_node(node: &TreeNode, words: &mut Vec<u32>) {
     let cover = node.cover.to_bits();
     match node.part {
         NodePart::Leaf { value } => words.extend([LEAF, cover, value.to_bits()]),
@@ -76,17 +75,17 @@ impl Words<'_> {
     }
 }
 
-fn read_output(words: &mut Words<'_>, columns: usize) -> Result<Output> {
+fn read_output(words: &mut Words<'_>, columns: usize) -> Result<OutputTrees> {
     let base = f64::from_bits(u64::from(words.next()?) | u64::from(words.next()?) << 32);
     ensure!(base.is_finite(), "a base score is {base}");
     let trees = (0..words.next()?).map(|_| read_tree(words, columns)).collect::<Result<_>>()?;
-    Ok(Output { base, trees })
+    Ok(OutputTrees { base, trees })
 }
 
 fn read_tree(words: &mut Words<'_>, columns: usize) -> Result<Tree> {
     let n = words.next()? as usize;
     ensure!(n > 0, "a tree has no root");
-    let nodes: Vec<Node> = (0..n).map(|_| read_node(words)).collect::<Result<_>>()?;
+    let nodes: Vec<TreeNode> = (0..n).map(|_| read_node(words)).collect::<Result<_>>()?;
     for (i, node) in nodes.iter().enumerate() {
         ensure!(node.cover > 0.0 && node.cover.is_finite(), "node {i} of a tree covers {}", node.cover);
         match node.part {
@@ -103,7 +102,7 @@ fn read_tree(words: &mut Words<'_>, columns: usize) -> Result<Tree> {
     Ok(Tree { nodes })
 }
 
-fn read_node(words: &mut Words<'_>) -> Result<Node> {
+fn read_node(words: &mut Words<'_>) -> Result<TreeNode> {
     let (kind, cover, number) = (words.next()?, words.number()?, words.number()?);
     let part = match kind {
         LEAF => NodePart::Leaf { value: number },
@@ -115,5 +114,5 @@ fn read_node(words: &mut Words<'_>) -> Result<Node> {
         },
         kind => bail!("a node of a tree is of kind {kind}"),
     };
-    Ok(Node { cover, part })
+    Ok(TreeNode { cover, part })
 }

@@ -14,13 +14,11 @@ const ROWS_PER_TASK: usize = 1024;
 
 /// The goal of boosting.
 pub(crate) enum BoostGoal<'a> {
-    /// A value.
     Value(&'a [f64]),
     /// One of the classes; of two there is one score, the log-odds of the second.
     Class {
         /// By row.
         class: &'a [u32],
-        /// Their number.
         classes: usize,
     },
 }

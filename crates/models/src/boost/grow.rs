@@ -3,10 +3,10 @@
 use anyhow::{Result, ensure};
 
 use super::bins::Binned;
-use super::columns::Columns;
+use super::columns::BoostColumns;
 use super::goal::{BoostGoal, Derivatives};
 use super::tree::Grower;
-use super::{BoostParams, Boosted, Output};
+use super::{BoostParams, Boosted, OutputTrees};
 use crate::design::{Design, TwoWay};
 use inkstone_base::job::Ctx;
 
@@ -23,7 +23,7 @@ pub(crate) fn grow(
 
 /// Grows trees on columns, which are let go once they are in bins. Call inside `Ctx::install`.
 pub(crate) fn grow_on(
-    x: impl Columns,
+    x: impl BoostColumns,
     goal: &BoostGoal<'_>,
     weights: Option<&[f64]>,
     params: &BoostParams,
@@ -47,7 +47,7 @@ pub(crate) fn grow_on(
     let mut grower = Grower::new(&binned, params);
     let mut derivatives = vec![Derivatives::default(); rows * k];
     let mut scores = base.repeat(rows);
-    let mut outputs: Vec<Output> = base.into_iter().map(|base| Output { base, trees: Vec::new() }).collect();
+    let mut outputs: Vec<OutputTrees> = base.into_iter().map(|base| OutputTrees { base, trees: Vec::new() }).collect();
     for _ in 0..params.trees {
         goal.derivatives(&scores, weights, k, &mut derivatives);
         for (c, output) in outputs.iter_mut().enumerate() {

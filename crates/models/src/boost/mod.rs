@@ -49,25 +49,24 @@ params! {
     }
 }
 
-/// Fitted trees.
 #[derive(Clone, PartialEq)]
 pub(crate) struct Boosted {
     /// The columns that the trees use, ascending.
     columns: Vec<u32>,
-    outputs: Vec<Output>,
+    outputs: Vec<OutputTrees>,
 }
 
 /// The trees of one score.
 #[derive(Clone, Debug, PartialEq)]
-struct Output {
+struct OutputTrees {
     /// The score before the first tree.
     base: f64,
     trees: Vec<Tree>,
 }
 
 impl Boosted {
-    /// From trees that name columns by their place among `columns`, of which those that are not used are left out.
-    fn new(columns: &[u32], mut outputs: Vec<Output>) -> Boosted {
+    /// From trees that name columns by their place among `columns`; unused columns are left out.
+    fn new(columns: &[u32], mut outputs: Vec<OutputTrees>) -> Boosted {
         let mut splits: Vec<&mut u32> = Vec::new();
         for node in outputs.iter_mut().flat_map(|output| &mut output.trees).flat_map(|tree| &mut tree.nodes) {
             if let NodePart::Split { column, .. } = &mut node.part {
@@ -90,7 +89,7 @@ impl Boosted {
 
     /// The mean score of an output, and what each used column adds to it.
     fn contributions(&self, output: usize, values: &[f32]) -> (f64, Vec<f64>) {
-        let Output { base, trees } = &self.outputs[output];
+        let OutputTrees { base, trees } = &self.outputs[output];
         let mut parts = vec![0.0; self.columns.len()];
         trees.iter().for_each(|tree| shap::contributions(tree, values, &mut parts));
         (base + trees.iter().map(shap::mean).sum::<f64>(), parts)

@@ -36,50 +36,50 @@ pub(super) struct Case {
 
 /// Sums of derivatives.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Sums {
+pub(super) struct DerivativeSums {
     pub(super) gradient: f64,
     pub(super) hessian: f64,
 }
 
-impl Add for Sums {
-    type Output = Sums;
+impl Add for DerivativeSums {
+    type Output = DerivativeSums;
 
-    fn add(self, other: Sums) -> Sums {
-        Sums { gradient: self.gradient + other.gradient, hessian: self.hessian + other.hessian }
+    fn add(self, other: DerivativeSums) -> DerivativeSums {
+        DerivativeSums { gradient: self.gradient + other.gradient, hessian: self.hessian + other.hessian }
     }
 }
 
-impl AddAssign for Sums {
-    fn add_assign(&mut self, other: Sums) {
+impl AddAssign for DerivativeSums {
+    fn add_assign(&mut self, other: DerivativeSums) {
         *self = *self + other;
     }
 }
 
-impl Sub for Sums {
-    type Output = Sums;
+impl Sub for DerivativeSums {
+    type Output = DerivativeSums;
 
-    fn sub(self, other: Sums) -> Sums {
-        Sums { gradient: self.gradient - other.gradient, hessian: self.hessian - other.hessian }
+    fn sub(self, other: DerivativeSums) -> DerivativeSums {
+        DerivativeSums { gradient: self.gradient - other.gradient, hessian: self.hessian - other.hessian }
     }
 }
 
-impl From<&Case> for Sums {
-    fn from(case: &Case) -> Sums {
-        Sums { gradient: f64::from(case.gradient), hessian: f64::from(case.hessian) }
+impl From<&Case> for DerivativeSums {
+    fn from(case: &Case) -> DerivativeSums {
+        DerivativeSums { gradient: f64::from(case.gradient), hessian: f64::from(case.hessian) }
     }
 }
 
 /// A bin of a histogram. The number of rows says exactly whether a bin is empty, which differences of sums do not.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Cell {
-    sums: Sums,
+pub(super) struct HistogramCell {
+    sums: DerivativeSums,
     rows: u32,
 }
 
-impl Cell {
+impl HistogramCell {
     #[inline(always)]
     fn count(&mut self, case: &Case) {
-        self.sums += Sums::from(case);
+        self.sums += DerivativeSums::from(case);
         self.rows += 1;
     }
 }
@@ -93,7 +93,7 @@ pub(super) struct LevelNode {
     pub(super) parent: usize,
     /// Where its rows stand in the order of rows by node; they ascend.
     pub(super) rows: Range<usize>,
-    pub(super) total: Sums,
+    pub(super) total: DerivativeSums,
     /// True if it may be split.
     pub(super) open: bool,
 }
@@ -108,11 +108,11 @@ pub(super) struct Split {
     pub(super) bins: u8,
     /// Rows without a value go left.
     pub(super) absent_left: bool,
-    pub(super) left: Sums,
-    pub(super) right: Sums,
+    pub(super) left: DerivativeSums,
+    pub(super) right: DerivativeSums,
 }
 
-/// Takes the better split; of equal ones that of the first column.
+/// Takes the better split; of equal ones the split of the first column.
 fn improve(best: &mut Option<Split>, split: Split) {
     if best.is_none_or(|b| split.gain > b.gain || split.gain == b.gain && split.column < b.column) {
         *best = Some(split);
@@ -127,15 +127,22 @@ struct Rule {
 }
 
 impl Rule {
-    fn score(self, sums: Sums) -> f64 {
+    fn score(self, sums: DerivativeSums) -> f64 {
         sums.gradient * sums.gradient / (sums.hessian + self.l2)
     }
 
     /// Looks for a better split of a node by a column, whose histogram in the node and number of rows with a value are given.
-    fn search(self, column: u32, histogram: &[Cell], present: usize, node: &LevelNode, best: &mut Option<Split>) {
+    fn search(
+        self,
+        column: u32,
+        histogram: &[HistogramCell],
+        present: usize,
+        node: &LevelNode,
+        best: &mut Option<Split>,
+    ) {
         let before = self.score(node.total);
-        let suffices = |sums: Sums| sums.hessian >= self.min_leaf_weight && sums.hessian > 0.0;
-        let mut consider = |bins: usize, absent_left: bool, without_absent: Sums| {
+        let suffices = |sums: DerivativeSums| sums.hessian >= self.min_leaf_weight && sums.hessian > 0.0;
+        let mut consider = |bins: usize, absent_left: bool, without_absent: DerivativeSums| {
             let rest = node.total - without_absent;
             if suffices(without_absent) && suffices(rest) {
                 let gain = (self.score(without_absent) + self.score(rest) - before) as f32;
@@ -146,7 +153,7 @@ impl Rule {
             }
         };
         let filled = histogram.iter().enumerate().filter(|(_, cell)| cell.rows > 0);
-        let (mut sums, mut rows) = (Sums::default(), 0);
+        let (mut sums, mut rows) = (DerivativeSums::default(), 0);
         for (bin, cell) in filled.clone() {
             sums += cell.sums;
             rows += cell.rows as usize;
@@ -156,7 +163,7 @@ impl Rule {
         }
         // Where each row of the node has a value, both directions part it alike.
         if present < node.rows.len() {
-            sums = Sums::default();
+            sums = DerivativeSums::default();
             for (bin, cell) in filled.rev() {
                 sums += cell.sums;
                 consider(bin, true, sums);
@@ -166,7 +173,7 @@ impl Rule {
 }
 
 /// The state of the search through one tree.
-pub(super) struct Search<'a> {
+pub(super) struct SplitSearch<'a> {
     columns: &'a [BinnedColumn],
     rule: Rule,
     listed: Vec<ListedColumns>,
@@ -183,21 +190,21 @@ struct ListedColumns {
 struct FullColumn {
     column: u32,
     /// The histograms of the level above, if they were kept.
-    kept: Vec<Cell>,
+    kept: Vec<HistogramCell>,
 }
 
 /// Histograms of a column in the nodes of a level, all empty between two columns.
 #[derive(Default)]
-struct Scratch {
-    cells: Vec<Cell>,
+struct SplitScratch {
+    cells: Vec<HistogramCell>,
     /// Rows with a value, by node.
     present: Vec<u32>,
     /// Nodes that have such rows.
     nodes: Vec<u32>,
 }
 
-impl<'a> Search<'a> {
-    pub(super) fn new(columns: &'a [BinnedColumn], params: &BoostParams) -> Search<'a> {
+impl<'a> SplitSearch<'a> {
+    pub(super) fn new(columns: &'a [BinnedColumn], params: &BoostParams) -> SplitSearch<'a> {
         let values = |column: &BinnedColumn| match &column.bins {
             Bins::Listed { rows, .. } => rows.len(),
             Bins::Full(_) => 0,
@@ -219,7 +226,7 @@ impl<'a> Search<'a> {
             }
         }
         let rule = Rule { l2: params.l2, min_leaf_weight: params.min_leaf_weight };
-        Search { columns, rule, listed, full }
+        SplitSearch { columns, rule, listed, full }
     }
 
     /// Forgets the tree before.
@@ -230,7 +237,7 @@ impl<'a> Search<'a> {
 
     /// The best split of each open node of a level, the root's first. Call inside `Ctx::install`.
     pub(super) fn level(&mut self, level: &[LevelNode], order: &[u32], cases: &[Case]) -> Vec<Option<Split>> {
-        let Search { columns, rule, listed, full } = self;
+        let SplitSearch { columns, rule, listed, full } = self;
         let (columns, rule) = (*columns, *rule);
         let none = || vec![None; level.len()];
         let merged = |mut all: Vec<Option<Split>>, more: Vec<Option<Split>>| {
@@ -241,7 +248,7 @@ impl<'a> Search<'a> {
         };
         let by_listed = || {
             let found = listed.par_iter_mut().fold(
-                || (Scratch::default(), none()),
+                || (SplitScratch::default(), none()),
                 |(mut scratch, mut best), task| {
                     scratch.present.resize(level.len(), 0);
                     task.left.retain(|&c| scratch.read(c, &columns[c as usize], level, cases, rule, &mut best));
@@ -262,7 +269,7 @@ impl<'a> Search<'a> {
     }
 }
 
-impl Scratch {
+impl SplitScratch {
     /// Reads a listed column for all nodes of the level. False if none of them, nor a node below them, can be split by it.
     fn read(
         &mut self,
@@ -276,7 +283,7 @@ impl Scratch {
         let Bins::Listed { rows, bins } = &column.bins else { return false };
         let width = column.len();
         if self.cells.len() < level.len() * width {
-            self.cells.resize(level.len() * width, Cell::default());
+            self.cells.resize(level.len() * width, HistogramCell::default());
         }
         for (&row, &bin) in rows.iter().zip(bins) {
             let case = &cases[row as usize];
@@ -300,7 +307,7 @@ impl Scratch {
                 can_split = true;
                 rule.search(c, histogram, self.present[node] as usize, &level[node], &mut best[node]);
             }
-            histogram.fill(Cell::default());
+            histogram.fill(HistogramCell::default());
             self.present[node] = 0;
         }
         can_split
@@ -319,28 +326,28 @@ impl FullColumn {
     ) {
         let Bins::Full(bins) = &column.bins else { return };
         let width = column.len() + 1;
-        let fill = |histogram: &mut [Cell], node: &LevelNode| {
+        let fill = |histogram: &mut [HistogramCell], node: &LevelNode| {
             for &row in &order[node.rows.clone()] {
                 histogram[bins[row as usize] as usize].count(&cases[row as usize]);
             }
         };
         let c = self.column;
-        let mut search = |histogram: &[Cell], at: usize| {
+        let mut search = |histogram: &[HistogramCell], at: usize| {
             let absent = histogram[column.absent() as usize].rows as usize;
             let present = level[at].rows.len() - absent;
             rule.search(c, &histogram[..column.len()], present, &level[at], &mut best[at]);
         };
         if level.len() > KEPT_NODES {
             self.kept = Vec::new();
-            let mut histogram = vec![Cell::default(); width];
+            let mut histogram = vec![HistogramCell::default(); width];
             for (at, node) in level.iter().enumerate().filter(|(_, node)| node.open) {
                 fill(&mut histogram, node);
                 search(&histogram, at);
-                histogram.fill(Cell::default());
+                histogram.fill(HistogramCell::default());
             }
             return;
         }
-        let mut cells = vec![Cell::default(); level.len() * width];
+        let mut cells = vec![HistogramCell::default(); level.len() * width];
         for (siblings, pair) in cells.chunks_mut(2 * width).zip(level.chunks(2)) {
             let (first, second) = siblings.split_at_mut(width);
             match pair {
@@ -370,9 +377,9 @@ impl FullColumn {
 }
 
 /// The histogram of a node from those of its parent and its sibling.
-fn subtract(into: &mut [Cell], parent: &[Cell], sibling: &[Cell]) {
+fn subtract(into: &mut [HistogramCell], parent: &[HistogramCell], sibling: &[HistogramCell]) {
     for ((into, parent), sibling) in into.iter_mut().zip(parent).zip(sibling) {
-        *into = Cell { sums: parent.sums - sibling.sums, rows: parent.rows - sibling.rows };
+        *into = HistogramCell { sums: parent.sums - sibling.sums, rows: parent.rows - sibling.rows };
     }
 }
 

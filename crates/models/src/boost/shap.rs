@@ -22,7 +22,6 @@ struct PathColumn {
 }
 
 impl Path {
-    /// Adds a column.
     fn push(&mut self, column: PathColumn) {
         let n = self.weights.len();
         self.weights.push(0.0);

@@ -1,6 +1,6 @@
 use serde_json::Value;
 
-use super::columns::{Column, Columns, choose};
+use super::columns::{BoostColumns, FilledColumn, choose};
 use super::grow::grow_on;
 use super::*;
 use crate::design::TwoWay;
@@ -169,14 +169,14 @@ fn a_tree_is_that_of_a_search_through_all_rows() {
     let mean = value.iter().sum::<f64>() / value.len() as f64;
     let rest: Vec<f64> = value.iter().map(|v| v - mean).collect();
     struct Dense<'a>(&'a [Vec<f32>]);
-    impl Columns for Dense<'_> {
+    impl BoostColumns for Dense<'_> {
         fn rows(&self) -> usize {
             self.0.len()
         }
         fn len(&self) -> usize {
             self.0[0].len()
         }
-        fn read(&self, j: usize, column: &mut Column) {
+        fn read(&self, j: usize, column: &mut FilledColumn) {
             for (i, row) in (0..).zip(self.0).filter(|(_, row)| !row[j].is_nan()) {
                 column.rows.push(i);
                 column.values.push(row[j]);

@@ -7,7 +7,7 @@ use anyhow::Result;
 use super::BoostParams;
 use super::bins::{Binned, Bins};
 use super::goal::Derivatives;
-use super::search::{CLOSED, Case, LevelNode, Search, Split, Sums};
+use super::search::{CLOSED, Case, DerivativeSums, LevelNode, Split, SplitSearch};
 use inkstone_base::job::Ctx;
 
 /// A row is looked up in a list of values rather than the list read, where the list is as many times longer than the node.
@@ -16,11 +16,11 @@ const LOOK_UP: usize = 16;
 /// A tree; the root is the first node, and children stand behind their parent.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Tree {
-    pub(super) nodes: Vec<Node>,
+    pub(super) nodes: Vec<TreeNode>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Node {
+pub(super) struct TreeNode {
     /// The sum of second derivatives of the rows that it was made of.
     pub(super) cover: f32,
     pub(super) part: NodePart,
@@ -43,7 +43,7 @@ pub(super) enum NodePart {
     },
 }
 
-impl Node {
+impl TreeNode {
     /// The child that a value of its column leads to, NaN if it is not there; none of a leaf.
     pub(super) fn child(&self, row: &[f32]) -> Option<usize> {
         match self.part {
@@ -75,7 +75,7 @@ impl Tree {
 pub(super) struct Grower<'a> {
     binned: &'a Binned,
     params: &'a BoostParams,
-    search: Search<'a>,
+    search: SplitSearch<'a>,
     cases: Vec<Case>,
     /// All rows, those of a node side by side and ascending.
     order: Vec<u32>,
@@ -89,7 +89,7 @@ impl<'a> Grower<'a> {
         Grower {
             binned,
             params,
-            search: Search::new(&binned.columns, params),
+            search: SplitSearch::new(&binned.columns, params),
             cases: vec![case; binned.rows],
             order: (0..binned.rows as u32).collect(),
             moved: Vec::new(),
@@ -104,10 +104,10 @@ impl<'a> Grower<'a> {
         mut raise: impl FnMut(usize, f64),
         ctx: &Ctx,
     ) -> Result<Tree> {
-        let mut total = Sums::default();
+        let mut total = DerivativeSums::default();
         for (case, d) in self.cases.iter_mut().zip(derivatives) {
             *case = Case { gradient: d.gradient, hessian: d.hessian, node: 0 };
-            total += Sums::from(&*case);
+            total += DerivativeSums::from(&*case);
         }
         (0..).zip(&mut self.order).for_each(|(i, row)| *row = i);
         self.search.begin_tree();
@@ -153,12 +153,19 @@ impl<'a> Grower<'a> {
         Ok(Tree { nodes })
     }
 
-    fn leaf(&self, sums: Sums) -> Node {
+    fn leaf(&self, sums: DerivativeSums) -> TreeNode {
         let value = -sums.gradient / (sums.hessian + self.params.l2) * self.params.learning_rate;
-        Node { cover: sums.hessian as f32, part: NodePart::Leaf { value: value as f32 } }
+        TreeNode { cover: sums.hessian as f32, part: NodePart::Leaf { value: value as f32 } }
     }
 
-    fn level_node(&self, id: usize, parent: usize, rows: Range<usize>, total: Sums, depth: usize) -> LevelNode {
+    fn level_node(
+        &self,
+        id: usize,
+        parent: usize,
+        rows: Range<usize>,
+        total: DerivativeSums,
+        depth: usize,
+    ) -> LevelNode {
         let both = 2.0 * self.params.min_leaf_weight * (1.0 - 1e-9);
         let open = depth < self.params.max_depth && rows.len() > 1 && total.hessian >= both;
         LevelNode { id, parent, rows, total, open }

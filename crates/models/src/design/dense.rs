@@ -67,7 +67,7 @@ impl SpilledDense {
         self.push_rows(row.len(), row)
     }
 
-    /// Adds rows `[rows, dim]`. Fails when `dim` is not that of the rows before.
+    /// Adds rows `[rows, dim]`. Fails when `dim` differs from the rows before.
     pub fn push_rows(&mut self, dim: usize, rows: &[f32]) -> Result<()> {
         let expected = *self.dim.get_or_insert(dim);
         ensure!(
@@ -152,7 +152,6 @@ impl Scaling {
         ]
     }
 
-    /// Reads back [`Scaling::sections`].
     pub fn from_file(file: &ModelFile) -> Result<Scaling> {
         let (means, factors) = (file.numbers("means")?.to_vec(), file.numbers("factors")?.to_vec());
         ensure!(

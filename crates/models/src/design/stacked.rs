@@ -18,7 +18,6 @@ use crate::vectorize::{FoldCounts, Weighting, choose_terms, weigh_rows};
 /// The columns are those of the terms, then of the sparse blocks, then the dense ones.
 #[derive(Clone, Default)]
 pub struct StackedRows<'a> {
-    /// Token counts.
     pub counts: Option<FoldCounts<'a>>,
     /// Blocks of sparse columns, taken as they are.
     pub sparse: Vec<&'a Csr>,
@@ -70,12 +69,10 @@ impl FittedInputs {
 }
 
 impl<'a> StackedRows<'a> {
-    /// Token counts alone.
     pub fn of_counts(counts: FoldCounts<'a>) -> StackedRows<'a> {
         StackedRows { counts: Some(counts), ..StackedRows::default() }
     }
 
-    /// Dense rows alone.
     pub fn of_dense(dense: &'a DenseRows) -> StackedRows<'a> {
         StackedRows { dense: Some(dense), ..StackedRows::default() }
     }

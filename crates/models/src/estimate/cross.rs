@@ -33,7 +33,7 @@ impl FoldFeatures for Csr {
     }
 }
 
-/// The scaling of the dense part stays that of all rows.
+/// The dense part keeps the scaling of all rows.
 impl FoldFeatures for Design {
     fn count(&self) -> usize {
         self.rows()

@@ -127,7 +127,6 @@ pub(crate) trait Learner: Sync {
 
     fn goals(&self) -> &'static [GoalKind];
 
-    /// See [`Method::tables`].
     fn tables(&self) -> &'static [&'static str];
 
     /// The settings that a search may vary.

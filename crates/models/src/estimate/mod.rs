@@ -64,7 +64,6 @@ pub struct EstimatorParams {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Link {
-    /// The value itself.
     Value,
     /// Log-odds of the output against everything else.
     Odds,
@@ -82,7 +81,6 @@ pub enum Task {
     Classes(Vec<String>),
     /// Any of these labels.
     Labels(Vec<String>),
-    /// A value.
     Values,
 }
 

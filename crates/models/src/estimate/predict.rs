@@ -173,7 +173,7 @@ impl Estimator {
     /// A sigmoid on one score keeps the sum a sum, so its parts are those of the calibrated log-odds; other calibrations are
     /// not taken apart, and the parts are those of the score below.
     pub fn explain(&self, row: DesignRow<'_>, of: usize, against: Option<usize>) -> (f64, Vec<(u32, f64)>) {
-        // Two classes have one score, that of the second.
+        // Two classes have one score, the score of the second.
         let (output, sign) = match (&self.task, self.outputs()) {
             (Task::Classes(_), 1) => (0, if of == 1 { 1.0 } else { -1.0 }),
             _ => (of, 1.0),

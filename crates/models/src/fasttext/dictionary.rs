@@ -1,7 +1,7 @@
 //! Words, labels, and the rows of the input matrix that a text or a word has: its words, their character n-grams, its word
 //! n-grams.
 //!
-//! Numbers are fastText's: words first, then labels; row `words + b` is that of bucket b. Hashes are FNV-1a over bytes
+//! Numbers are fastText's: words first, then labels; row `words + b` is the row of bucket b. Hashes are FNV-1a over bytes
 //! that are widened with their sign, as fastText has them.
 
 use anyhow::{Result, ensure};
@@ -178,7 +178,7 @@ impl Dictionary {
         rows
     }
 
-    /// The rows of a text, and what each stands for.
+    /// The rows of a text, with the word or n-gram of each.
     pub(super) fn named_features<'t>(&self, tokens: &[&'t str]) -> Vec<(u32, Feature<'t>)> {
         let mut rows = Vec::new();
         self.each(tokens, |number, feature| rows.extend(self.row(number).map(|row| (row, feature))));
@@ -236,7 +236,7 @@ impl Dictionary {
         }
     }
 
-    /// True if it is that of a supervised model.
+    /// True if it is the dictionary of a supervised model.
     pub(super) fn is_supervised(&self) -> bool {
         self.supervised
     }

@@ -11,7 +11,7 @@ use crate::alias::Alias;
 use crate::random::Random;
 
 /// The output matrix and what it is trained for.
-pub(super) struct Output {
+pub(super) struct LossOutput {
     pub(super) weights: WeightTable,
     objective: OutputLoss,
     /// Products of all rows, for softmax.
@@ -25,16 +25,16 @@ enum OutputLoss {
     Hs(Tree),
 }
 
-impl Output {
+impl LossOutput {
     /// All zeros, as fastText begins.
-    pub(super) fn new(counts: &[u64], params: &FastTextParams) -> Output {
+    pub(super) fn new(counts: &[u64], params: &FastTextParams) -> LossOutput {
         let objective = match params.loss {
             Loss::Softmax => OutputLoss::Softmax,
             Loss::Ova => OutputLoss::Ova,
             Loss::Hs => OutputLoss::Hs(Tree::new(counts)),
             Loss::Ns => OutputLoss::Ns { negative: params.negative, drawn: by_root(counts) },
         };
-        Output { weights: WeightTable::zeros(counts.len(), params.dim), objective, scores: vec![0.0; counts.len()] }
+        LossOutput { weights: WeightTable::zeros(counts.len(), params.dim), objective, scores: vec![0.0; counts.len()] }
     }
 
     /// Takes a step: changes the rows, adds what the hidden vector is to change by to `grad`, and gives the loss before it.
@@ -49,7 +49,7 @@ impl Output {
         lr: f32,
         draw: &mut Random,
     ) -> f32 {
-        let Output { weights, objective, scores } = self;
+        let LossOutput { weights, objective, scores } = self;
         let mut loss = LogLoss { product: 1.0, sum: 0.0 };
         match objective {
             OutputLoss::Softmax => return softmax(weights, scores, target, hidden, grad, lr),
@@ -153,7 +153,7 @@ mod tests {
     /// Loss and the change of the hidden vector at a state, and the rows after it.
     fn step(loss: Loss, rows: &[[f32; 3]], hidden: [f32; 3], lr: f32) -> (f64, [f32; 3], Vec<f32>) {
         let params = FastTextParams { loss, dim: 3, negative: 2, ..FastTextParams::supervised() };
-        let mut output = Output::new(&[9, 4, 4, 1], &params);
+        let mut output = LossOutput::new(&[9, 4, 4, 1], &params);
         (0..).zip(rows).for_each(|(row, values)| output.weights.set(row, *values));
         let mut vectors = WeightTable::zeros(2, 3);
         vectors.set(0, hidden);

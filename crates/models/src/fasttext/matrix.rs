@@ -6,10 +6,18 @@ use super::quantiser::Quantiser;
 
 #[derive(Clone, Debug)]
 pub(super) enum Matrix {
-    /// Numbers.
-    Dense { rows: usize, dim: usize, values: Vec<f32> },
+    Dense {
+        rows: usize,
+        dim: usize,
+        values: Vec<f32>,
+    },
     /// Codes `[rows, parts]`, and codes of the rows' lengths if these are apart.
-    Quantised { rows: usize, codes: Vec<u8>, quantiser: Quantiser, norms: Option<(Vec<u8>, Quantiser)> },
+    Quantised {
+        rows: usize,
+        codes: Vec<u8>,
+        quantiser: Quantiser,
+        norms: Option<(Vec<u8>, Quantiser)>,
+    },
 }
 
 impl Matrix {

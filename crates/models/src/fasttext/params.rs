@@ -119,7 +119,7 @@ impl FastTextParams {
         ensure!(self.negative > 0 || self.loss != Loss::Ns, "negative sampling draws at least one (--negative)");
         ensure!(self.sample > 0.0, "the threshold of sampling is above 0, not {} (--sample)", self.sample);
         ensure!(self.bucket <= 1 << 30, "there are at most 2^30 buckets, not {} (--bucket)", self.bucket);
-        ensure!(!self.label.is_empty(), "labels begin with something, lest every word be one (--label)");
+        ensure!(!self.label.is_empty(), "--label must not be empty: every word would be a label");
         ensure!(!self.hashes() || self.bucket > 0, "n-grams need buckets to be hashed into (--bucket)");
         if !self.hashes() {
             self.bucket = 0;

@@ -6,7 +6,7 @@ use anyhow::{Result, ensure};
 use serde_json::json;
 
 use super::kernels::{WeightTable, add, add_scaled, scale};
-use super::loss::Output;
+use super::loss::LossOutput;
 use super::matrix::Matrix;
 use super::{Dictionary, FastText, FastTextParams, Form, Loss};
 use crate::WordVectors;
@@ -71,12 +71,12 @@ pub(super) fn learn(
     params: &FastTextParams,
     checkpoint: Option<&Checkpoint>,
     ctx: &Ctx,
-) -> Result<(Output, Vec<f64>)> {
+) -> Result<(LossOutput, Vec<f64>)> {
     ensure!(
         samples.len() > 0,
         "no document has a label and a word that are kept: lower --min-count or --min-count-label"
     );
-    let mut output = Output::new(counts, params);
+    let mut output = LossOutput::new(counts, params);
     let mut losses = resumed(checkpoint, input, &mut output)?;
     ctx.advance((losses.len() * samples.len()) as u64)?;
     let total = (samples.len() * params.epochs) as f64;
@@ -101,7 +101,7 @@ pub(super) fn learn(
 /// Learns some documents; gives the sum of their losses.
 fn block_of(
     input: &mut WeightTable,
-    output: &mut Output,
+    output: &mut LossOutput,
     samples: &Samples<'_>,
     documents: Range<usize>,
     params: &FastTextParams,
@@ -138,7 +138,7 @@ fn block_of(
 pub(super) fn resumed(
     checkpoint: Option<&Checkpoint>,
     input: &mut WeightTable,
-    output: &mut Output,
+    output: &mut LossOutput,
 ) -> Result<Vec<f64>> {
     let Some(file) = checkpoint.map(Checkpoint::read).transpose()?.flatten() else { return Ok(Vec::new()) };
     input.fill(file.numbers("input")?)?;
@@ -150,7 +150,7 @@ pub(super) fn resumed(
 pub(super) fn passed(
     checkpoint: Option<&Checkpoint>,
     input: &WeightTable,
-    output: &Output,
+    output: &LossOutput,
     losses: &[f64],
     params: &FastTextParams,
     ctx: &Ctx,
@@ -167,7 +167,7 @@ pub(super) fn passed(
 pub(super) fn check_loss(loss: f64, epoch: usize, params: &FastTextParams, lr: f32) -> Result<()> {
     ensure!(
         loss.is_finite(),
-        "training went astray in epoch {} of {} at a rate of learning of {lr}: the loss is {loss}; lower --lr (now {})",
+        "training diverged in epoch {} of {} at a learning rate of {lr}: the loss is {loss}; lower --lr (now {})",
         epoch + 1,
         params.epochs,
         params.lr
@@ -213,7 +213,7 @@ pub(super) fn finished(
     params: FastTextParams,
     dictionary: Dictionary,
     input: &WeightTable,
-    output: &Output,
+    output: &LossOutput,
 ) -> Result<FastText> {
     let dense = |table: &WeightTable| Matrix::Dense { rows: table.rows(), dim: params.dim, values: table.values() };
     let (input, output) = (dense(input), dense(&output.weights));

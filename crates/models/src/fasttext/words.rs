@@ -6,7 +6,7 @@
 use anyhow::Result;
 
 use super::kernels::{WeightTable, add, scale};
-use super::loss::Output;
+use super::loss::LossOutput;
 use super::supervised::{begin, check_loss, finished, passed, resumed};
 use super::{Dictionary, FastText, FastTextParams, Form};
 use crate::checkpoint::Checkpoint;
@@ -32,7 +32,7 @@ pub fn train_words<'a, S: Iterator<Item = &'a [u32]>>(
     let counts = dictionary.word_counts().to_vec();
     let words: u64 = counts.iter().sum();
     let kept: Vec<f32> = counts.iter().map(|&count| kept(count as f64 / words as f64, params.sample) as f32).collect();
-    let mut learner = Learner { output: Output::new(&counts, &params), rows, params: &params };
+    let mut learner = WordLearner { output: LossOutput::new(&counts, &params), rows, params: &params };
     let mut losses = resumed(checkpoint, &mut input, &mut learner.output)?;
     let total = (words * params.epochs as u64) as f64;
     let (mut done, mut block) = (words * losses.len() as u64, Vec::new());
@@ -100,13 +100,13 @@ impl WordRows {
     }
 }
 
-struct Learner<'a> {
-    output: Output,
+struct WordLearner<'a> {
+    output: LossOutput,
     rows: WordRows,
     params: &'a FastTextParams,
 }
 
-impl Learner<'_> {
+impl WordLearner<'_> {
     /// Learns sequences that end with `u32::MAX`; gives the sum of the losses and their number.
     fn block(&mut self, input: &mut WeightTable, block: &[u32], lr: f32, draw: &mut Random) -> (f64, u64) {
         let blank = WeightTable::zeros(2, self.params.dim);

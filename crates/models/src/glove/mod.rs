@@ -1,7 +1,7 @@
 //! GloVe: vectors whose products give the logarithms of how often words stand near each other.
 //!
 //! Pennington, Socher and Manning (2014). Minimises the sum over all pairs of `f(x) (w_i . c_j + b_i + b~_j - ln x)^2 / 2` with
-//! `f(x) = min(1, (x / x_max)^alpha)` by AdaGrad, a step a pair; a word's vector is `w + c`. Counts are those of
+//! `f(x) = min(1, (x / x_max)^(3/4))` by AdaGrad, a step a pair; a word's vector is `w + c`. Counts are those of
 //! [`super::Cooccurrence`] by 1/distance; initial values, clipping and accumulated squares are those of the authors' program.
 //!
 //! Words are dealt into [`PARTS`] parts, and pairs into as many blocks a side. Blocks that share neither a part of words nor one
@@ -14,6 +14,8 @@ use anyhow::{Result, ensure};
 
 pub use pairs::Pairs;
 
+/// Exponent of the weights of rarer pairs, alpha of the paper.
+const ALPHA: f64 = 0.75;
 /// Parts of the words, and of the contexts.
 const PARTS: usize = 8;
 
@@ -27,9 +29,7 @@ params! {
         /// Initial rate of learning of AdaGrad.
         lr: f64 = 0.05, number("X", "feature.glove.lr");
         /// The count from which pairs weigh alike.
-        x_max: f64 = 100.0, number("X", "feature.glove.x_max");
-        /// Exponent of the weights of rarer pairs.
-        alpha: f64 = 0.75, number("X", "feature.glove.alpha");
+        x_max: f64 = 100.0, number("X", "--x-max");
     }
 }
 
@@ -39,12 +39,11 @@ impl GloveParams {
         ensure!(self.epochs > 0, "epochs = 0: nothing would be learned (--epochs)");
         ensure!(self.lr > 0.0 && self.lr.is_finite(), "lr = {} must be a number above 0 (--lr)", self.lr);
         ensure!(self.x_max > 0.0 && self.x_max.is_finite(), "x_max = {} must be a number above 0", self.x_max);
-        ensure!((0.0..=1.0).contains(&self.alpha), "alpha = {} must be between 0 and 1", self.alpha);
         Ok(())
     }
 
     /// The weight of a pair.
     fn weight(&self, count: f64) -> f64 {
-        (count / self.x_max).min(1.0).powf(self.alpha)
+        (count / self.x_max).min(1.0).powf(ALPHA)
     }
 }

@@ -83,7 +83,7 @@ fn in_form(labels: &[f64], form: LabelForm) -> Vec<f64> {
 
 /// Sums over the documents with a word.
 #[derive(Clone, Copy, Default)]
-struct Sums {
+struct ReturnSums {
     documents: u64,
     /// Sum of the labels less their mean.
     label: f64,
@@ -94,9 +94,9 @@ struct Sums {
 
 struct Tests {
     statistic: Statistic,
-    all: Sums,
+    all: ReturnSums,
     deviation: f64,
-    words: Vec<Sums>,
+    words: Vec<ReturnSums>,
 }
 
 impl Tests {
@@ -119,13 +119,17 @@ impl Tests {
         }
         // Less the mean, sums of squares lose no digits.
         let middle = mean(labels.iter().copied());
-        let mut tests =
-            Tests { statistic, all: Sums::default(), deviation, words: vec![Sums::default(); counts.cols()] };
+        let mut tests = Tests {
+            statistic,
+            all: ReturnSums::default(),
+            deviation,
+            words: vec![ReturnSums::default(); counts.cols()],
+        };
         for (at, (&i, &label)) in rows.iter().zip(labels).enumerate() {
             if at % ROWS_PER_CHECK == 0 {
                 ctx.check()?;
             }
-            let add = |sums: &mut Sums| {
+            let add = |sums: &mut ReturnSums| {
                 sums.documents += 1;
                 sums.label += label - middle;
                 sums.square += (label - middle).powi(2);
@@ -138,8 +142,8 @@ impl Tests {
     }
 
     /// The test of a word; none where it has no meaning, as for a word in every document.
-    fn test(&self, with: &Sums, word: &str) -> Option<InducedWord> {
-        let without = Sums {
+    fn test(&self, with: &ReturnSums, word: &str) -> Option<InducedWord> {
+        let without = ReturnSums {
             documents: self.all.documents - with.documents,
             label: self.all.label - with.label,
             square: self.all.square - with.square,
@@ -165,8 +169,8 @@ impl Tests {
 }
 
 /// Welch's t, its degrees of freedom (Satterthwaite), and the difference of the means.
-fn welch(a: &Sums, b: &Sums) -> Option<(f64, f64, f64)> {
-    let moments = |sums: &Sums| {
+fn welch(a: &ReturnSums, b: &ReturnSums) -> Option<(f64, f64, f64)> {
+    let moments = |sums: &ReturnSums| {
         let n = sums.documents as f64;
         let mean = sums.label / n;
         (sums.documents >= 2).then(|| (n, mean, ((sums.square - n * mean * mean) / (n - 1.0)).max(0.0)))
@@ -182,7 +186,7 @@ fn welch(a: &Sums, b: &Sums) -> Option<(f64, f64, f64)> {
 
 /// Logarithm of the ratio of the odds of a label above 0, and its standard deviation; half a document is added to each of
 /// the four counts (Haldane), so that a word without documents on one side has odds too.
-fn log_odds(a: &Sums, b: &Sums) -> (f64, f64) {
+fn log_odds(a: &ReturnSums, b: &ReturnSums) -> (f64, f64) {
     let cells = [a.up, a.documents - a.up, b.up, b.documents - b.up].map(|n| n as f64 + 0.5);
     let ratio = (cells[0] * cells[3] / (cells[1] * cells[2])).ln();
     (ratio, cells.iter().map(|n| 1.0 / n).sum::<f64>().sqrt())

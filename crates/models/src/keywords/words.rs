@@ -46,7 +46,6 @@ impl<'t> Candidates<'t> {
         &self.words
     }
 
-    /// Occurrences of each.
     pub fn counts(&self) -> &[u64] {
         &self.counts
     }

@@ -80,7 +80,7 @@ enum Role {
     Degree(f32),
     /// Turns the sign of a tone word.
     Negation,
-    /// Something of which less is better (成本, 降幅): turns the word of movement after it.
+    /// Something that should be low (成本, 降幅): reverses the word of movement after it.
     Burden,
     /// Makes a possibility of the bad things that stand before it in its clause.
     Risk,

@@ -35,7 +35,6 @@ pub(super) struct Shaped {
     pub(super) fitted_until: Option<NaiveDateTime>,
 }
 
-/// A usable line.
 #[derive(Debug, PartialEq)]
 pub(super) struct Listed {
     /// Number of the line, from 1.

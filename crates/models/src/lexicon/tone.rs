@@ -25,13 +25,12 @@ pub struct Hit {
     /// Index of its first token.
     pub token: usize,
     pub tokens: usize,
-    /// The entry.
     pub word: String,
     /// The weight that it adds: above 0 to the positive side, below 0 to the negative one; negation, degree and burden included.
     pub weight: f32,
     /// True if negation turned its sign.
     pub negated: bool,
-    /// True if it is a movement of something of which less is better.
+    /// True if it is a movement of something that should be low, such as costs.
     pub burden: bool,
     /// The factor of its degree word; 1 without one.
     pub degree: f32,

@@ -25,7 +25,7 @@ const ENOUGH: f64 = 0.01;
 
 /// Fits which of `classes` each row of `x` is. Two classes give one output, the log-odds of the second. Call inside
 /// [`Ctx::install`].
-pub fn elastic_net(
+pub(crate) fn elastic_net(
     x: &Design,
     class: &[u32],
     classes: usize,
@@ -53,7 +53,7 @@ pub fn elastic_net(
         }
         // The nearer the end, the more exact the step, so that errors shrink faster than by a constant share.
         let exactness = convergence.gradient.sqrt().clamp(1e-3, 0.1);
-        let mut model = Model::new(&fit, &gradient, ctx)?;
+        let mut model = QuadraticModel::new(&fit, &gradient, ctx)?;
         convergence.iterations += model.descend(exactness * violation, left)?;
         if !fit.advance(&gradient, &model.step) {
             break;
@@ -197,7 +197,7 @@ fn off(slope: f64, w: f64, l1: f64) -> f64 {
 }
 
 /// The quadratic model of the objective around a point.
-struct Model<'a> {
+struct QuadraticModel<'a> {
     fit: &'a Fit<'a>,
     gradient: &'a [f64],
     ctx: &'a Ctx,
@@ -205,7 +205,6 @@ struct Model<'a> {
     reader: ColumnReader,
     /// Weights to be moved, class by class.
     active: Vec<usize>,
-    /// Their curvatures.
     curvature: Vec<f64>,
     /// `[columns + 1, outputs]`.
     step: Vec<f64>,
@@ -214,14 +213,14 @@ struct Model<'a> {
 /// The quadratic model row by row.
 struct RowModel {
     /// Output by output, `[outputs, rows]`.
-    cells: Vec<Cell>,
+    cells: Vec<OutputCell>,
     /// The mean of a row's moves under its probabilities.
     mean: Vec<f64>,
 }
 
 /// A row in one output.
 #[derive(Clone, Copy)]
-struct Cell {
+struct OutputCell {
     p: f64,
     /// p times the row's weight.
     pull: f64,
@@ -229,13 +228,13 @@ struct Cell {
     moved: f64,
 }
 
-impl<'a> Model<'a> {
-    fn new(fit: &'a Fit<'a>, gradient: &'a [f64], ctx: &'a Ctx) -> Result<Model<'a>> {
+impl<'a> QuadraticModel<'a> {
+    fn new(fit: &'a Fit<'a>, gradient: &'a [f64], ctx: &'a Ctx) -> Result<QuadraticModel<'a>> {
         ctx.check()?;
         let (n, k) = (fit.x.rows(), fit.k);
         let cell = |at: usize| {
             let (c, i) = (at / n, at % n);
-            Cell { p: fit.p[i * k + c], pull: fit.s[i] * fit.p[i * k + c], moved: 0.0 }
+            OutputCell { p: fit.p[i * k + c], pull: fit.s[i] * fit.p[i * k + c], moved: 0.0 }
         };
         let rows = RowModel { cells: (0..n * k).map(cell).collect(), mean: vec![0.0; n] };
         // Intercepts first, since all else leans on them.
@@ -247,7 +246,7 @@ impl<'a> Model<'a> {
         let dense = rows.dense_curvatures(fit);
         let curvature = active.par_iter().map(|&at| rows.curvature(fit, at, &dense)).collect();
         let (reader, step) = (ColumnReader::default(), vec![0.0; gradient.len()]);
-        Ok(Model { fit, gradient, ctx, rows, reader, active, curvature, step })
+        Ok(QuadraticModel { fit, gradient, ctx, rows, reader, active, curvature, step })
     }
 
     /// Passes over the weights until the violation met on the way is below the goal; says how many passes.
@@ -281,7 +280,7 @@ impl<'a> Model<'a> {
 }
 
 /// The values of a column.
-enum Column<'a> {
+enum ColumnValues<'a> {
     /// Column of the sparse part: the rows in which it has a value.
     Sparse(Row<'a>),
     /// Column of the dense part: one value a row.
@@ -291,12 +290,12 @@ enum Column<'a> {
 }
 
 impl Fit<'_> {
-    fn column<'c>(&'c self, j: usize, reader: &'c mut ColumnReader) -> Column<'c> {
+    fn column<'c>(&'c self, j: usize, reader: &'c mut ColumnReader) -> ColumnValues<'c> {
         let sparse = self.two.transposed.rows();
         match self.x.dense() {
-            _ if j < sparse => Column::Sparse(self.two.transposed.row(j)),
-            Some(view) if j < self.x.cols() => Column::Dense(reader.dense(view, j - sparse)),
-            _ => Column::Ones,
+            _ if j < sparse => ColumnValues::Sparse(self.two.transposed.row(j)),
+            Some(view) if j < self.x.cols() => ColumnValues::Dense(reader.dense(view, j - sparse)),
+            _ => ColumnValues::Ones,
         }
     }
 }
@@ -319,7 +318,7 @@ impl RowModel {
     fn curvature(&self, fit: &Fit<'_>, at: usize, dense: &[f64]) -> f64 {
         let (j, c) = (at / fit.k, at % fit.k);
         let cells = &self.cells[c * self.mean.len()..][..self.mean.len()];
-        let curvature = |cell: &Cell| cell.pull * (1.0 - cell.p);
+        let curvature = |cell: &OutputCell| cell.pull * (1.0 - cell.p);
         let sparse = fit.two.transposed.rows();
         if j < sparse {
             let column = fit.two.transposed.row(j);
@@ -332,37 +331,37 @@ impl RowModel {
     }
 
     /// By how much the step so far changes the slope of a column in output `c`.
-    fn pulled(&self, column: &Column<'_>, c: usize) -> f64 {
+    fn pulled(&self, column: &ColumnValues<'_>, c: usize) -> f64 {
         let cells = &self.cells[c * self.mean.len()..][..self.mean.len()];
-        let slope = |cell: &Cell, mean: f64| cell.pull * (cell.moved - mean);
+        let slope = |cell: &OutputCell, mean: f64| cell.pull * (cell.moved - mean);
         match column {
-            Column::Sparse(column) => {
+            ColumnValues::Sparse(column) => {
                 column.iter().map(|(i, v)| f64::from(v) * slope(&cells[i as usize], self.mean[i as usize])).sum()
             }
-            Column::Dense(values) => {
+            ColumnValues::Dense(values) => {
                 values.iter().zip(cells).zip(&self.mean).map(|((v, cell), &mean)| v * slope(cell, mean)).sum()
             }
-            Column::Ones => cells.iter().zip(&self.mean).map(|(cell, &mean)| slope(cell, mean)).sum(),
+            ColumnValues::Ones => cells.iter().zip(&self.mean).map(|(cell, &mean)| slope(cell, mean)).sum(),
         }
     }
 
-    fn shift(&mut self, column: &Column<'_>, c: usize, by: f64) {
+    fn shift(&mut self, column: &ColumnValues<'_>, c: usize, by: f64) {
         let n = self.mean.len();
         let (cells, means) = (&mut self.cells[c * n..][..n], &mut self.mean);
-        let shift = |cell: &mut Cell, mean: &mut f64, by: f64| {
+        let shift = |cell: &mut OutputCell, mean: &mut f64, by: f64| {
             cell.moved += by;
             *mean += cell.p * by;
         };
         match column {
-            Column::Sparse(column) => {
+            ColumnValues::Sparse(column) => {
                 column.iter().for_each(|(i, v)| {
                     shift(&mut cells[i as usize], &mut means[i as usize], by * f64::from(v));
                 });
             }
-            Column::Dense(values) => {
+            ColumnValues::Dense(values) => {
                 cells.iter_mut().zip(means).zip(*values).for_each(|((cell, mean), v)| shift(cell, mean, by * v));
             }
-            Column::Ones => cells.iter_mut().zip(means).for_each(|(cell, mean)| shift(cell, mean, by)),
+            ColumnValues::Ones => cells.iter_mut().zip(means).for_each(|(cell, mean)| shift(cell, mean, by)),
         }
     }
 }

@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 
 use super::design::{Design, DesignRow};
 
-pub use elastic::elastic_net;
+pub(crate) use elastic::elastic_net;
 pub(crate) use logistic::LogisticLearner;
 pub use logistic::logistic;
 pub use map::LinearMap;

@@ -69,7 +69,7 @@ impl MarginLoss for SoftmaxLoss<'_> {
     }
 }
 
-/// The weight of the rows of each class, none of which may be without.
+/// The total weight of the rows of each class. Fails on a class without weight.
 pub(super) fn totals(class: &[u32], classes: usize, s: &[f64]) -> Result<Vec<f64>> {
     ensure!(classes > 1, "a classifier needs rows of two classes or more; there is only one");
     let mut total = vec![0.0; classes];

@@ -1,4 +1,4 @@
-//! The model file of LSA: that of its vectorizer, and besides `right` (`V`, `[terms, dim] f32`), `singular` and `explained` (f64).
+//! The model file of LSA: the sections of its vectorizer, and `right` (`V`, `[terms, dim] f32`), `singular` and `explained` (f64).
 
 use std::path::Path;
 

@@ -62,7 +62,7 @@ impl Lsa {
         &self.singular_values
     }
 
-    /// Variance of the fitted documents on each dimension, as a share of that of their rows (scikit-learn's
+    /// Variance of the fitted documents on each dimension, as a share of the variance of their rows (scikit-learn's
     /// `explained_variance_ratio_`).
     pub fn explained_variance_ratio(&self) -> &[f64] {
         &self.explained
@@ -143,7 +143,7 @@ mod tests {
                 vectorizer.transform(&analyzer, Fields::body(doc)).into_iter().unzip();
             rows.push(Row { indices: &indices, values: &values })?;
         }
-        let svd = SvdParams { dim, ..SvdParams::default() };
+        let svd = SvdParams { dim };
         Ok((Lsa::fit(vectorizer, &rows.finish()?, &svd, &Ctx::new(threads, 1)?)?, analyzer))
     }
 

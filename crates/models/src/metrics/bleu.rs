@@ -1,4 +1,4 @@
-//! BLEU: how much of what was written stands in a reference, by sequences of one to four tokens (Papineni et al. 2002), with the
+//! BLEU: the share of n-grams of a text that its reference has, for n from one to four (Papineni et al. 2002), with the
 //! brevity penalty and the smoothing of sacrebleu (Post 2018).
 //!
 //! Scores are from 0 to 100. Where no sequence of a length is found, exponential smoothing gives it half a find, the next such length a
@@ -144,7 +144,7 @@ fn spread(text: &str, sign: impl Fn(char) -> bool) -> String {
     out
 }
 
-/// Replaces pairs of neighbours; what was replaced is no part of the next pair.
+/// Replaces pairs of neighbours; a replacement is no part of the next pair.
 fn pairs(text: &str, is: impl Fn(char, char) -> bool, with: impl Fn(char, char) -> String) -> String {
     let mut out = String::with_capacity(text.len() * 2);
     let mut chars = text.chars().peekable();

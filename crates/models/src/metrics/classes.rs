@@ -7,9 +7,9 @@ use super::{Hits, ratio};
 /// Precision, recall and F1 over classes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Average {
-    /// Share of what was called so that is so.
+    /// TP / (TP + FP).
     pub precision: f64,
-    /// Share of what is so that was called so.
+    /// TP / (TP + FN).
     pub recall: f64,
     /// Harmonic mean of both (over classes: the mean of their F1).
     pub f1: f64,
@@ -19,15 +19,15 @@ pub struct Average {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ClassFigures {
     pub label: String,
-    /// Share of the rows called so that are so.
+    /// TP / (TP + FP).
     pub precision: f64,
-    /// Share of its rows that were called so.
+    /// TP / (TP + FN).
     pub recall: f64,
     /// Harmonic mean of both.
     pub f1: f64,
     /// Rows of the class.
     pub support: u64,
-    /// Rows called so.
+    /// Rows that were predicted to be of the class: TP + FP.
     pub predicted: u64,
 }
 

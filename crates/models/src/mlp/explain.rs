@@ -3,7 +3,7 @@
 //! On the straight way from a row of zeros (no words, dense columns at their mean) to the row, t x with t from 0 to 1, column j gives
 //! x_j times the mean over the way of the derivative of the score by it. A network of rectified units is linear between the points at which
 //! a unit turns on or off; those are found layer by layer, so that the mean is a sum over a few stretches, and the contributions sum to
-//! the score less that of the row of zeros, up to rounding. Computed in f64.
+//! the score less the score of a row of zeros, up to rounding. Computed in f64.
 
 use super::Mlp;
 use crate::design::DesignRow;
@@ -41,13 +41,13 @@ pub(super) fn contributions(
 }
 
 /// A layer `[inputs, outputs]` with its bias.
-struct Layer {
+struct ExplainedLayer {
     outputs: usize,
     weights: Vec<f64>,
     bias: Vec<f64>,
 }
 
-impl Layer {
+impl ExplainedLayer {
     /// Input of each unit, for the values `below` of the units of the layer before.
     fn enter(&self, below: &[f64]) -> Vec<f64> {
         let mut out = self.bias.clone();
@@ -64,7 +64,7 @@ struct Way {
     bias: Vec<f64>,
     entering: Vec<f64>,
     /// The other layers; the last one has the one score alone.
-    above: Vec<Layer>,
+    above: Vec<ExplainedLayer>,
 }
 
 impl Way {
@@ -72,8 +72,8 @@ impl Way {
         let exact = |weights: &[f32]| weights.iter().map(|&w| f64::from(w)).collect::<Vec<f64>>();
         let lead = |row: &[f64]| row[output] - against.map_or(0.0, |against| row[against]);
         let parts = mlp.shape.layers().zip(mlp.weights[1..].chunks(2)).skip(1);
-        let mut above: Vec<Layer> = parts
-            .map(|((_, outputs), parts)| Layer { outputs, weights: exact(&parts[0]), bias: exact(&parts[1]) })
+        let mut above: Vec<ExplainedLayer> = parts
+            .map(|((_, outputs), parts)| ExplainedLayer { outputs, weights: exact(&parts[0]), bias: exact(&parts[1]) })
             .collect();
         if let Some(last) = above.last_mut() {
             last.weights = last.weights.chunks(last.outputs).map(lead).collect();

@@ -151,7 +151,6 @@ impl MlpShape {
     }
 }
 
-/// A fitted perceptron.
 #[derive(Clone)]
 pub(crate) struct Mlp {
     shape: MlpShape,
@@ -209,7 +208,6 @@ impl Mlp {
         self.weights.iter().flat_map(|weight| bytemuck::cast_slice(weight)).copied().collect()
     }
 
-    /// Reads back [`Mlp::to_bytes`].
     pub(crate) fn from_numbers(shape: MlpShape, mut numbers: &[f32]) -> Result<Mlp> {
         ensure!(!shape.hidden.is_empty() && shape.outputs > 0, "a perceptron without layers: {shape:?}");
         let needed = shape.weights().try_fold(0usize, |sum, (_, rows, dim)| sum.checked_add(rows.checked_mul(dim)?));

@@ -36,7 +36,7 @@ impl<'x, T: Real> PieceRows<'x, T> {
 }
 
 /// A layer, ready to be used.
-struct Layer<T> {
+struct NetLayer<T> {
     inputs: usize,
     outputs: usize,
     bias: Vec<T>,
@@ -48,11 +48,11 @@ struct Layer<T> {
 
 /// All layers; the weights of sparse columns are given with each call, for there may be many.
 pub(super) struct Net<T> {
-    layers: Vec<Layer<T>>,
+    layers: Vec<NetLayer<T>>,
 }
 
 /// Values of a network on some rows, which the way back reads.
-pub(super) struct Pass<T> {
+pub(super) struct NetPass<T> {
     /// By hidden layer its units after dropout, `[rows, units]`.
     hidden: Vec<Vec<T>>,
     /// `[rows, outputs]`.
@@ -62,7 +62,7 @@ pub(super) struct Pass<T> {
 impl<T: Real> Net<T> {
     /// `weights` are in the order of [`MlpShape::weights`].
     pub(super) fn new(shape: &MlpShape, weights: &[&[T]]) -> Net<T> {
-        let layer = |(number, ((inputs, outputs), weights)): (usize, ((usize, usize), &[&[T]]))| Layer {
+        let layer = |(number, ((inputs, outputs), weights)): (usize, ((usize, usize), &[&[T]]))| NetLayer {
             inputs,
             outputs,
             bias: weights[1].to_vec(),
@@ -73,7 +73,7 @@ impl<T: Real> Net<T> {
     }
 
     /// Computes the scores of rows. `dropout` has a factor for each row and unit, `[rows, units]` layer after layer; none: all 1.
-    pub(super) fn forward(&self, sparse: &[T], rows: &PieceRows<'_, T>, dropout: &[f32]) -> Pass<T> {
+    pub(super) fn forward(&self, sparse: &[T], rows: &PieceRows<'_, T>, dropout: &[f32]) -> NetPass<T> {
         let mut hidden: Vec<Vec<T>> = Vec::with_capacity(self.layers.len() - 1);
         let mut factors = dropout;
         for (number, layer) in self.layers.iter().enumerate() {
@@ -92,7 +92,7 @@ impl<T: Real> Net<T> {
             hidden.push(out);
         }
         let scores = hidden.pop().unwrap_or_default();
-        Pass { hidden, scores }
+        NetPass { hidden, scores }
     }
 
     /// The gradients by weight, in the order of [`MlpShape::weights`], from that by the scores; of sparse columns by those that have a place
@@ -100,7 +100,7 @@ impl<T: Real> Net<T> {
     pub(super) fn backward(
         &self,
         rows: &PieceRows<'_, T>,
-        pass: &Pass<T>,
+        pass: &NetPass<T>,
         dropout: &[f32],
         by_scores: Vec<T>,
         places: &[u32],

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::net::Pass;
+use super::net::NetPass;
 use super::*;
 use crate::design::{DenseRows, StackedRows};
 use crate::estimate::FoldFeatures;
@@ -96,7 +96,7 @@ fn scores_gradients_and_a_step_are_those_of_pytorch() {
             let rows = batches.reads(&pieces);
             assert_eq!((rows[0].as_ref(), pieces.len()), (Some(&touched), 1));
             let ready = batches.ready(&weights, &rows).unwrap();
-            let Pass { scores, .. } = ready.net.forward(ready.sparse, &batches.rows(&pieces[0]), &[]);
+            let NetPass { scores, .. } = ready.net.forward(ready.sparse, &batches.rows(&pieces[0]), &[]);
             let scores: Vec<f64> = scores.into_iter().map(f64::from).collect();
             assert!(farthest(&scores, &case.scores) < 1e-5, "{}: {scores:?}", case.goal);
             let PieceGradients { loss, by_weight, .. } = batches.gradients(&ready, &pieces[0]).unwrap();

@@ -23,9 +23,7 @@ const WITHIN: f64 = 0.8;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct NewWord {
     pub word: String,
-    /// Occurrences.
     pub count: u64,
-    /// Documents with it.
     pub documents: u64,
     /// PMI of its weakest cut, nats.
     pub pmi: f64,
@@ -63,7 +61,7 @@ pub struct Selection {
 }
 
 /// A string whose figures are those of a word.
-struct Candidate {
+struct StringCandidate {
     gram: Gram,
     pmi: f64,
     /// Characters of the first side of the weakest cut.
@@ -86,7 +84,7 @@ pub fn select(grams: &Grams, params: &NewWordParams, segmenter: &Segmenter, ctx:
             ctx.check()?;
             Ok(bucket.iter().map(|gram| measure(grams, gram, params)).collect())
         });
-        buckets.collect::<Result<Vec<Vec<Result<Candidate, &'static str>>>>>()
+        buckets.collect::<Result<Vec<Vec<Result<StringCandidate, &'static str>>>>>()
     })?;
     let mut candidates = Vec::new();
     for measured in measured.into_iter().flatten() {
@@ -142,7 +140,7 @@ fn by_score(a: &NewWord, b: &NewWord) -> Ordering {
 }
 
 /// Cohesion and freedom of an n-gram against their limits.
-fn measure(grams: &Grams, gram: &Gram, params: &NewWordParams) -> Result<Candidate, &'static str> {
+fn measure(grams: &Grams, gram: &Gram, params: &NewWordParams) -> Result<StringCandidate, &'static str> {
     if gram.left.is_nan() {
         return Err("ends within letters");
     }
@@ -150,7 +148,7 @@ fn measure(grams: &Grams, gram: &Gram, params: &NewWordParams) -> Result<Candida
         return Err("too few neighbours");
     }
     let (pmi, cut) = weakest_cut(grams, gram);
-    if pmi < params.min_pmi { Err("loose") } else { Ok(Candidate { gram: *gram, pmi, cut }) }
+    if pmi < params.min_pmi { Err("loose") } else { Ok(StringCandidate { gram: *gram, pmi, cut }) }
 }
 
 /// The lowest PMI over the ways of cutting an n-gram in two, and where that cut is. Runs of letters are not cut; one that is
@@ -178,7 +176,7 @@ fn sides(grams: &Grams, gram: &Gram, cut: usize) -> (u64, u64) {
 }
 
 /// True if each candidate is mostly a fragment of a longer candidate or of a longer word of the dictionary.
-fn fragments(grams: &Grams, candidates: &[Candidate], segmenter: &Segmenter, ctx: &Ctx) -> Result<Vec<bool>> {
+fn fragments(grams: &Grams, candidates: &[StringCandidate], segmenter: &Segmenter, ctx: &Ctx) -> Result<Vec<bool>> {
     let numbers: FxHashMap<Place, usize> = candidates.iter().enumerate().map(|(i, c)| (c.gram.key, i)).collect();
     let wholes = ctx.install(|| {
         let buckets = grams.buckets.par_iter().map(|bucket| {
@@ -212,12 +210,12 @@ fn fragments(grams: &Grams, candidates: &[Candidate], segmenter: &Segmenter, ctx
 /// Applies the rules to a candidate.
 fn judge(
     grams: &Grams,
-    candidate: &Candidate,
+    candidate: &StringCandidate,
     fragment: bool,
     params: &NewWordParams,
     segmenter: &Segmenter,
 ) -> Result<NewWord, &'static str> {
-    let Candidate { gram, pmi, cut } = candidate;
+    let StringCandidate { gram, pmi, cut } = candidate;
     let len = gram.len();
     let word = grams::text(gram.key, len);
     let known = |part: &str| segmenter.knows(part);

@@ -11,7 +11,6 @@ use super::table::{halves, hash_of, is_empty, span, spread};
 pub(super) struct NewGram {
     /// Place of its context, as [`Builder::push`] gave it.
     pub(super) context: u32,
-    /// Last word.
     pub(super) word: u32,
     pub(super) log10: f32,
     pub(super) backoff: f32,

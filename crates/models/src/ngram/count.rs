@@ -17,13 +17,13 @@ use rayon::prelude::*;
 use super::intern::{Coded, Coder, Interner, Tally};
 use super::link::link;
 use super::model::Counts;
-use super::run::{self, Run};
+use super::run::{self, SortedRun};
 use super::share::{MAX_SHARE, Share, Sorter, shares};
 use super::trie::{Level, Trie};
 use inkstone_base::job::Ctx;
 
 /// The longest n-grams that are counted.
-pub const MAX_ORDER: usize = 6;
+pub(crate) const MAX_ORDER: usize = 6;
 /// Bytes that counting takes for a word of the text: its id, room for the ids to grow, and a share of the keys being sorted.
 const BYTES_A_WORD: usize = 12;
 /// Words that are sorted at once at the least, however little memory is allowed.
@@ -57,7 +57,7 @@ pub struct Counter {
     ids: Vec<u32>,
     /// Count of each word in the runs.
     words_in_runs: Vec<u64>,
-    runs: Vec<Run>,
+    runs: Vec<SortedRun>,
     tally: Tally,
 }
 
@@ -141,7 +141,7 @@ impl Counter {
             self.spill(ctx)?;
             let seen = std::mem::take(&mut self.words_in_runs);
             joined.words(&seen);
-            let runs = self.runs.iter().map(Run::records).collect::<Result<Vec<_>>>()?;
+            let runs = self.runs.iter().map(SortedRun::records).collect::<Result<Vec<_>>>()?;
             let plan = if self.order > 1 { shares(&seen, MAX_SHARE) } else { Vec::new() };
             for wave in plan.chunks(SHARES_A_THREAD * ctx.threads()) {
                 let merge = |range: &Range<u32>| ctx.check().map(|()| run::merge(&runs, range.clone(), self.order));

@@ -7,11 +7,11 @@
 use serde::{Deserialize, Serialize};
 
 /// Taken for a length of n-grams where the closed form fails: KenLM's own `--discount_fallback`.
-pub const FALLBACK: [f64; 3] = [0.5, 1.0, 1.5];
+pub(crate) const FALLBACK: [f64; 3] = [0.5, 1.0, 1.5];
 
 /// The discounts of one length of n-grams.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Discounts {
+pub(crate) struct Discounts {
     /// D1, D2, D3+.
     pub by_count: [f64; 3],
     /// True if they are [`FALLBACK`], since the closed form failed.

@@ -192,7 +192,6 @@ impl<'v> Coder<'v> {
         });
     }
 
-    /// The documents coded.
     pub fn finish(self) -> Coded {
         Coded { ids: self.ids, open: self.open, new: self.new.into_words(), tally: self.tally }
     }

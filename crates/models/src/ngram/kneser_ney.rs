@@ -21,7 +21,7 @@ use super::words::BEGIN;
 use inkstone_base::job::{Cancelled, Ctx};
 
 /// Makes the model. Also gives the discounts by length.
-pub fn kneser_ney(counts: Counts, pruning: &Pruning, ctx: &Ctx) -> Result<(Ngram, Vec<Discounts>)> {
+pub(crate) fn kneser_ney(counts: Counts, pruning: &Pruning, ctx: &Ctx) -> Result<(Ngram, Vec<Discounts>)> {
     let Counts { words, trie, counts, fitted_until, documents } = counts;
     let limits = pruning.limits(trie.order())?;
     let pruned: Option<Vec<Vec<bool>>> = limits.iter().any(|&limit| limit > 0).then(|| {

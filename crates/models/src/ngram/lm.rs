@@ -11,7 +11,7 @@ use super::build::{Builder, NewGram};
 use super::index::{Index, IndexEntry, Order};
 use super::model::Ngram;
 use super::params::NgramParams;
-use super::vocabulary::{self, TableSlot, Vocabulary};
+use super::vocabulary::{self, ModelVocabulary, TableSlot};
 use super::words::Words;
 use crate::{ModelFile, ModelHeader, write_model};
 use inkstone_base::job::Ctx;
@@ -30,7 +30,7 @@ enum Parts {
 /// A model's parts as slices, for many questions in a row.
 #[derive(Clone, Copy)]
 pub struct View<'a> {
-    pub vocabulary: Vocabulary<'a>,
+    pub vocabulary: ModelVocabulary<'a>,
     pub index: Index<'a>,
 }
 
@@ -131,7 +131,7 @@ impl<'a> View<'a> {
         orders: &'a [Order],
     ) -> Result<View<'a>> {
         let vocabulary =
-            Vocabulary::new(text, ends, table).context("the vocabulary is damaged; train the model again")?;
+            ModelVocabulary::new(text, ends, table).context("the vocabulary is damaged; train the model again")?;
         let index = Index::new(entries, orders).filter(|index| index.sizes()[0] == ends.len() as u64);
         Ok(View { vocabulary, index: index.context("the n-grams are damaged; train the model again")? })
     }

@@ -41,7 +41,6 @@ pub struct Ngram {
     pub smoothing: Option<Smoothing>,
     /// The last time of the documents counted; none when they had no times.
     pub fitted_until: Option<NaiveDateTime>,
-    /// Documents counted.
     pub documents: u64,
 }
 
@@ -57,7 +56,6 @@ pub struct Counts {
     pub counts: Vec<Vec<u32>>,
     /// The last time of the documents counted; none when they had no times.
     pub fitted_until: Option<NaiveDateTime>,
-    /// Documents counted.
     pub documents: u64,
 }
 

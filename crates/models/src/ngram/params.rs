@@ -15,7 +15,7 @@ params! {
         smoothing: Smoothing = Smoothing::KneserNey, choice();
         /// N-grams seen that often or less are left out: a limit for each length, the last for all longer ones.
         prune: Pruning = Pruning::default(), arg(skip);
-        /// For add-k: what is added to every count.
+        /// For add-k: added to every count.
         k: f64 = 1.0, number("K", "--weight");
         /// For jelinek-mercer without --held-out: the share of documents to fit its weights on.
         held_out_share: f64 = 0.05, number("SHARE", "--share");

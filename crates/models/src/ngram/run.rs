@@ -22,7 +22,7 @@ pub(super) struct Writer {
     written: u64,
 }
 
-pub(super) struct Run {
+pub(super) struct SortedRun {
     map: Option<Mmap>,
     order: usize,
 }
@@ -49,17 +49,17 @@ impl Writer {
         self.out.write_all(bytemuck::cast_slice(records)).context(FULL)
     }
 
-    pub(super) fn finish(self) -> Result<Run> {
+    pub(super) fn finish(self) -> Result<SortedRun> {
         let file = self.out.into_inner().map_err(|error| error.into_error()).context(FULL)?;
         // An empty file cannot be mapped.
         let map = (self.written > 0).then(|| disk::map_file(&file)).transpose();
-        Ok(Run { map: map.context("cannot read back a run of counts")?, order: self.order })
+        Ok(SortedRun { map: map.context("cannot read back a run of counts")?, order: self.order })
     }
 }
 
 const FULL: &str = "cannot write a run of counts (is the disk of --temp full? --memory makes fewer of them)";
 
-impl Run {
+impl SortedRun {
     pub(super) fn records(&self) -> Result<Records<'_>> {
         let numbers = match &self.map {
             Some(bytes) => bytemuck::try_cast_slice(bytes)

@@ -35,7 +35,7 @@ impl Default for SampleParams {
 
 /// A document that was drawn.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Sample {
+pub struct GeneratedText {
     /// Tokens of the text, with spaces between them.
     pub tokens: String,
     /// log10 of its probability under the model as it is, its end included if it has one.
@@ -90,7 +90,7 @@ impl Index<'_> {
 
 impl LanguageModel {
     /// Draws documents; the same seed gives the same ones.
-    pub fn sample(&self, params: &SampleParams, ctx: &Ctx) -> Result<Vec<Sample>> {
+    pub fn sample(&self, params: &SampleParams, ctx: &Ctx) -> Result<Vec<GeneratedText>> {
         ensure!(
             params.temperature > 0.0 && params.temperature.is_finite(),
             "--temperature {} is no temperature: it is above 0, 1 for the model as it is",
@@ -111,12 +111,12 @@ impl LanguageModel {
                 let word = choose(&log10, params, &mut random);
                 log10_prob += f64::from(log10[word as usize]);
                 if word == END {
-                    return Ok(Sample { tokens: tokens.join(" "), log10_prob, broken_off: false });
+                    return Ok(GeneratedText { tokens: tokens.join(" "), log10_prob, broken_off: false });
                 }
                 tokens.push(view.vocabulary.word(word)?);
                 state = view.index.step(state, word).state;
             }
-            Ok(Sample { tokens: tokens.join(" "), log10_prob, broken_off: true })
+            Ok(GeneratedText { tokens: tokens.join(" "), log10_prob, broken_off: true })
         };
         ctx.install(|| (0..params.documents).into_par_iter().map(draw).collect())
     }

@@ -65,7 +65,6 @@ pub struct Scores<'m> {
 }
 
 impl Scores<'_> {
-    /// Forgets the documents.
     pub fn clear(&mut self) {
         self.words.clear();
         self.ends.clear();

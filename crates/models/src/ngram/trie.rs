@@ -9,7 +9,7 @@ use std::ops::Range;
 
 /// N-grams of one length.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Level {
+pub(crate) struct Level {
     /// The last word of each.
     pub word: Vec<u32>,
     /// Offset of its continuations on the next level, with the end of the last one's at the end: one longer than `word`.
@@ -20,12 +20,12 @@ pub struct Level {
 }
 
 impl Level {
-    pub fn grams(&self) -> usize {
+    pub(crate) fn grams(&self) -> usize {
         self.word.len()
     }
 
     /// The range of the continuations of an entry on the next level.
-    pub fn children(&self, entry: u32) -> Range<usize> {
+    pub(crate) fn children(&self, entry: u32) -> Range<usize> {
         let entry = entry as usize;
         self.first_child[entry] as usize..self.first_child[entry + 1] as usize
     }
@@ -33,24 +33,24 @@ impl Level {
 
 /// N-grams of 1 to `levels.len()` words.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Trie {
+pub(crate) struct Trie {
     /// By length, the single words first.
     pub levels: Vec<Level>,
 }
 
 impl Trie {
     /// The longest n-gram, in words.
-    pub fn order(&self) -> usize {
+    pub(crate) fn order(&self) -> usize {
         self.levels.len()
     }
 
     /// Number of n-grams of each length.
-    pub fn sizes(&self) -> Vec<usize> {
+    pub(crate) fn sizes(&self) -> Vec<usize> {
         self.levels.iter().map(Level::grams).collect()
     }
 
     /// The entry of an n-gram on level `words.len() - 1`; none where it was never seen (or is empty).
-    pub fn find(&self, words: &[u32]) -> Option<u32> {
+    pub(crate) fn find(&self, words: &[u32]) -> Option<u32> {
         let (&first, rest) = words.split_first()?;
         let mut entry = ((first as usize) < self.levels.first()?.grams()).then_some(first)?;
         for (level, word) in self.levels.windows(2).zip(rest) {

@@ -14,7 +14,7 @@ pub(super) type TableSlot = [u32; 3];
 
 /// The words of a model by id, and their ids.
 #[derive(Clone, Copy)]
-pub struct Vocabulary<'a> {
+pub struct ModelVocabulary<'a> {
     text: &'a [u8],
     /// The end of each word in `text`.
     ends: &'a [u64],
@@ -38,11 +38,11 @@ pub(super) fn table(words: &Words) -> Result<Vec<TableSlot>> {
     Ok(table)
 }
 
-impl<'a> Vocabulary<'a> {
+impl<'a> ModelVocabulary<'a> {
     /// None when the parts do not fit together.
-    pub(super) fn new(text: &'a [u8], ends: &'a [u64], table: &'a [TableSlot]) -> Option<Vocabulary<'a>> {
+    pub(super) fn new(text: &'a [u8], ends: &'a [u64], table: &'a [TableSlot]) -> Option<ModelVocabulary<'a>> {
         let whole = ends.last() == Some(&(text.len() as u64)) && ends.len() >= MARKS.len();
-        (whole && !table.is_empty()).then_some(Vocabulary { text, ends, table })
+        (whole && !table.is_empty()).then_some(ModelVocabulary { text, ends, table })
     }
 
     /// Parts of the vocabulary: the bytes of the words, the end of each, and the table of their ids.
@@ -117,7 +117,7 @@ mod tests {
                 end
             })
             .collect();
-        let vocabulary = Vocabulary::new(text.as_bytes(), &ends, &table).unwrap();
+        let vocabulary = ModelVocabulary::new(text.as_bytes(), &ends, &table).unwrap();
         for (id, word) in (3..).zip(more) {
             assert_eq!((vocabulary.id(word.as_bytes()), vocabulary.word(id).unwrap()), (id, word));
         }

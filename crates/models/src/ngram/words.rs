@@ -3,9 +3,9 @@
 use std::ops::Range;
 
 /// Stands for every word that the model has never seen.
-pub const UNKNOWN: u32 = 0;
+pub(crate) const UNKNOWN: u32 = 0;
 /// Stands before the first word of a document.
-pub const BEGIN: u32 = 1;
+pub(crate) const BEGIN: u32 = 1;
 /// Stands after the last word of a document, and is predicted like a word.
 pub const END: u32 = 2;
 /// The marks as they are written, by id.

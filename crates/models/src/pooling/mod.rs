@@ -191,7 +191,7 @@ impl Pooling {
         words
     }
 
-    /// What a sum over these words is divided by: SIF divides by their number, the others by their weights.
+    /// Divisor of a sum over these words: SIF divides by their number, the others by their weights.
     fn total(&self, words: &[u32]) -> f64 {
         match self.params.form {
             PoolingForm::Sif => words.len() as f64,

@@ -30,7 +30,6 @@ const RATE: f32 = 200.0;
 /// The deviation of the first coordinates.
 const START: f64 = 1e-4;
 
-/// Parameters of t-SNE.
 #[derive(Clone, Copy, Debug)]
 pub struct Tsne {
     /// Effective number of neighbours (perplexity).
@@ -63,7 +62,7 @@ pub fn tsne(nearest: &Nearest<'_>, start: &[[f64; 2]], params: Tsne, ctx: &Ctx) 
     })?;
     ensure!(
         found.iter().all(|v| v.is_finite()),
-        "the points of t-SNE went astray at a perplexity of {}: take another --perplexity, or --method pca",
+        "t-SNE diverged at a perplexity of {}: take another --perplexity, or --method pca",
         params.perplexity
     );
     Ok(found.as_chunks::<2>().0.iter().map(|point| point.map(f64::from)).collect())

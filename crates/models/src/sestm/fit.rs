@@ -30,7 +30,6 @@ pub struct Topics {
 /// The data of an estimation.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct SestmFit {
-    /// Documents that trained.
     pub documents: usize,
     /// Documents without a screened word: they count in the ranks and in the base rate only.
     pub without_words: usize,

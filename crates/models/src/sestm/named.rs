@@ -40,7 +40,6 @@ pub struct Sestm {
     fitted_until: Option<NaiveDateTime>,
 }
 
-/// A screened word.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SestmWord {
     pub word: Box<str>,
@@ -50,7 +49,6 @@ pub struct SestmWord {
     pub frequency: f64,
     /// Share of its documents whose return is above 0.
     pub share: f64,
-    /// Documents with it.
     pub documents: u32,
 }
 

@@ -5,7 +5,7 @@
 pub struct SestmScore {
     /// The estimate, between 0 and 1; 1/2 for a text without screened words.
     pub p: f64,
-    /// Screened words in the text, repeats included. 0 flags a text of which nothing is known.
+    /// Screened words in the text, repeats included. 0 marks a text without a screened word.
     pub words: f64,
 }
 

@@ -25,7 +25,6 @@ pub(super) struct ReturnCounts {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Screened {
     pub(super) id: u32,
-    /// Documents with it.
     pub(super) documents: u32,
     /// Share of these whose return is above 0: `f_j`.
     pub(super) share: f64,

@@ -24,13 +24,15 @@ pub(crate) use rows::BLOCK;
 pub use rows::RowsWriter;
 pub(crate) use rows::SparseRows;
 
+/// Share by which a singular value may be too small. Randomised methods are usually stopped after some passes (Halko, Martinsson and
+/// Tropp 2011); this one goes on until the bound holds.
+const TOLERANCE: f64 = 1e-3;
+
 params! {
     /// Parameters of the decomposition.
     pub struct SvdParams {
         /// Dimensions.
         dim: usize = 100, number("N", "feature.lsa.dim");
-        /// By how much, as a share, a singular value may be too small.
-        tolerance: f64 = 1e-3, number("X", "feature.lsa.tolerance");
     }
 }
 
@@ -51,23 +53,22 @@ pub(crate) struct Svd {
 
 /// Decomposes the rows. Call [`SparseRows::check`] before, which names rows and columns.
 pub(crate) fn truncated(rows: &SparseRows, params: &SvdParams, ctx: &Ctx) -> Result<Svd> {
-    ensure!(
-        params.tolerance > 0.0 && params.tolerance < 1.0,
-        "a tolerance of {} is not a share between 0 and 1; 0.001 is usual",
-        params.tolerance
-    );
+    decompose(rows, params.dim, TOLERANCE, ctx)
+}
+
+fn decompose(rows: &SparseRows, dim: usize, tolerance: f64, ctx: &Ctx) -> Result<Svd> {
     let product = Product::smaller(rows);
-    let basis = ctx.install(|| basis(&product, params.dim, params.tolerance, ctx))?;
+    let basis = ctx.install(|| basis(&product, dim, tolerance, ctx))?;
     ensure!(basis.kept > 0, "there is nothing to decompose: the matrix holds nothing but zeros");
     ensure!(
-        basis.kept >= params.dim,
+        basis.kept >= dim,
         "{} dimensions cannot be had: the matrix has rank {}, since many of its rows or columns are alike; choose \
          --dim from 1 to {}",
-        params.dim,
+        dim,
         basis.kept,
         basis.kept
     );
-    let vectors = basis.projected.vectors(params.dim);
+    let vectors = basis.projected.vectors(dim);
     let mut right = ctx.install(|| basis.combined(&vectors));
     let (error, size) = (basis.error, basis.projected.size());
     drop(basis.slices);
@@ -75,7 +76,7 @@ pub(crate) fn truncated(rows: &SparseRows, params: &SvdParams, ctx: &Ctx) -> Res
         right = ctx.install(|| transposed(rows, &right, ctx))?;
     }
     let moments = ctx.install(|| moments(rows, &right, ctx))?;
-    let mut order: Vec<usize> = (0..params.dim).collect();
+    let mut order: Vec<usize> = (0..dim).collect();
     order.sort_by(|&a, &b| moments[b].square.total_cmp(&moments[a].square).then(a.cmp(&b)));
     let (n, total) = (rows.count() as f64, rows.variance());
     let explained = |m: &Moments| if total > 0.0 { (m.square / n - (m.sum / n).powi(2)) / total } else { 0.0 };

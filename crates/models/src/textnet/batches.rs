@@ -6,8 +6,8 @@ use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 
-use super::net::{Net, Pass};
-use super::{Channels, Examples, Goal, Outputs, TextNetParams, VECTORS, channels, loss};
+use super::net::{Net, TextNetPass};
+use super::{Channels, Examples, Goal, NetOutputs, TextNetParams, VECTORS, channels, loss};
 use crate::neural::fit::{Network, PieceGradients};
 use crate::neural::kernel::Real;
 use crate::neural::weights::{Weights, distinct};
@@ -44,13 +44,13 @@ impl TextPiece {
 pub(super) struct TextBatches<'a> {
     params: &'a TextNetParams,
     examples: &'a Examples,
-    outputs: Outputs,
+    outputs: NetOutputs,
     trained: Vec<u32>,
     held_out: Vec<u32>,
 }
 
 impl<'a> TextBatches<'a> {
-    pub(super) fn new(params: &'a TextNetParams, examples: &'a Examples, outputs: Outputs) -> TextBatches<'a> {
+    pub(super) fn new(params: &'a TextNetParams, examples: &'a Examples, outputs: NetOutputs) -> TextBatches<'a> {
         let share = params.fit.held_out_share;
         let every = if share > 0.0 { (1.0 / share).round() as u32 } else { u32::MAX };
         let all = 0..examples.documents.len() as u32;
@@ -91,7 +91,7 @@ impl TextBatches<'_> {
     }
 
     /// The sum of the losses of a piece, and its gradient by the scores.
-    fn loss_of<T: Real>(&self, pass: &Pass<T>, piece: &TextPiece) -> (f64, Vec<T>) {
+    fn loss_of<T: Real>(&self, pass: &TextNetPass<T>, piece: &TextPiece) -> (f64, Vec<T>) {
         let mut by_scores = vec![T::default(); pass.scores.len()];
         let columns = pass.scores.len() / piece.lengths.len().max(1);
         let texts = pass.scores.chunks(columns).zip(by_scores.chunks_mut(columns)).zip(&piece.right);

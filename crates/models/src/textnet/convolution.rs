@@ -84,7 +84,7 @@ pub(super) fn forward<T: Real>(
     (features, Maps { texts, values, chosen })
 }
 
-/// The larger of a number and 0; what is no number stays none, or training that went astray would pass for a healthy one.
+/// The larger of a number and 0. NaN stays NaN, so that training that has diverged is seen.
 #[inline(always)]
 fn relu<T: Real>(x: T) -> T {
     if x < T::default() { T::default() } else { x }

@@ -6,11 +6,11 @@ use anyhow::{Result, bail, ensure};
 use chrono::NaiveDateTime;
 use serde::Serialize;
 
-use super::{Outputs, TextNet, TextNetKind, TextNetParams};
+use super::{NetOutputs, TextNet, TextNetKind, TextNetParams};
 use crate::neural::file::{Saved, read_settings, read_weights};
 use crate::{ModelFile, pack_strings};
 
-/// The section of the names of classes, and that of labels.
+/// The sections of the names of classes and of labels.
 const CLASSES: &str = "class_names";
 const LABELS: &str = "label_names";
 
@@ -46,7 +46,7 @@ impl TextNet {
         params.check()?;
         let words: Vec<Box<str>> = file.strings("words")?.into_iter().map(Box::from).collect();
         let (section, outputs) =
-            if file.bytes(LABELS).is_ok() { (LABELS, Outputs::Labels) } else { (CLASSES, Outputs::Classes) };
+            if file.bytes(LABELS).is_ok() { (LABELS, NetOutputs::Labels) } else { (CLASSES, NetOutputs::Classes) };
         let names: Vec<String> = file.strings(section)?.into_iter().map(str::to_owned).collect();
         ensure!(!names.is_empty(), "a {} model without classes; train it again", kind.name());
         let weights = read_weights(file, params.shapes(words.len(), names.len()))?;

@@ -50,7 +50,7 @@ const START: f32 = 0.25;
 
 /// Meaning of the outputs of a network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Outputs {
+enum NetOutputs {
     /// One softmax: a text is of one class.
     Classes,
     /// A sigmoid each: a text has any number of labels.
@@ -62,7 +62,7 @@ pub struct TextNet {
     words: Vec<Box<str>>,
     numbers: FxHashMap<Box<str>, u32>,
     names: Vec<String>,
-    outputs: Outputs,
+    outputs: NetOutputs,
     weights: Weights,
     net: Net<f32>,
     epochs: Vec<EpochFigures>,
@@ -86,15 +86,15 @@ pub struct Examples {
 }
 
 impl Examples {
-    fn outputs(&self) -> Result<Outputs> {
+    fn outputs(&self) -> Result<NetOutputs> {
         match &self.goal {
             Goal::Classes { names, .. } => {
                 ensure!(names.len() > 1, "there is one class ({names:?}): a classifier needs two or more");
-                Ok(Outputs::Classes)
+                Ok(NetOutputs::Classes)
             }
             Goal::Labels { names, .. } => {
                 ensure!(!names.is_empty(), "no document has a label: a classifier needs one or more");
-                Ok(Outputs::Labels)
+                Ok(NetOutputs::Labels)
             }
             Goal::Values(_) => bail!("a network tells classes or labels apart: values are for ridge, boosted and mlp"),
         }
@@ -136,7 +136,7 @@ impl TextNet {
     fn from_parts(
         params: TextNetParams,
         words: Vec<Box<str>>,
-        (names, outputs): (Vec<String>, Outputs),
+        (names, outputs): (Vec<String>, NetOutputs),
         weights: Weights,
         epochs: Vec<EpochFigures>,
     ) -> TextNet {
@@ -152,7 +152,7 @@ impl TextNet {
 
     /// True if a text has any number of labels, false if it is of one class.
     pub fn has_labels(&self) -> bool {
-        self.outputs == Outputs::Labels
+        self.outputs == NetOutputs::Labels
     }
 
     /// Number of learned parameters.
@@ -194,7 +194,7 @@ impl TextNet {
             others.max_by(|&a, &b| scores[a].total_cmp(&scores[b]).then(b.cmp(&a))).unwrap_or(0)
         };
         let output = output.unwrap_or_else(|| best(None));
-        let against = (self.outputs == Outputs::Classes).then(|| best(Some(output)));
+        let against = (self.outputs == NetOutputs::Classes).then(|| best(Some(output)));
         let mut by_scores = vec![0.0; scores.len()];
         by_scores[output] = 1.0;
         let mut score = scores[output];

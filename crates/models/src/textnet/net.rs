@@ -3,7 +3,7 @@
 use super::batches::TextPiece;
 use super::convolution::{self, Filters, Maps};
 use super::recurrent::Direction;
-use super::stack::{Reading, Stack, StackPass};
+use super::stack::{PackedTexts, Stack, StackPass};
 use super::{CLASSES, INNER, TextNetKind, TextNetParams};
 use crate::neural::kernel::{Left, Packed, Real, add_product, add_scaled};
 use inkstone_base::simd::wide;
@@ -23,7 +23,7 @@ enum Inner<T> {
 }
 
 /// Values of a network on a piece, which the backward pass reads.
-pub(super) struct Pass<T> {
+pub(super) struct TextNetPass<T> {
     /// The vectors of the tokens, `[rows, channels x dim]`.
     x: Vec<T>,
     /// The row of each token, text after text.
@@ -37,14 +37,14 @@ pub(super) struct Pass<T> {
 
 enum InnerPass<T> {
     Filters(Maps<T>),
-    Layers(Reading, StackPass<T>),
+    Layers(PackedTexts, StackPass<T>),
 }
 
 /// Gradients of a number.
 pub(super) struct Back<T> {
     /// By weight, from [`CLASSES`] on, in the order of [`TextNetParams::shapes`].
     pub(super) weights: Vec<Vec<T>>,
-    /// By the vectors of the tokens as in [`Pass`]; empty where nobody wants it.
+    /// By the vectors of the tokens as in [`TextNetPass`]; empty where nobody wants it.
     dx: Vec<T>,
 }
 
@@ -84,7 +84,7 @@ impl<T: Real> Net<T> {
     }
 
     /// Computes the scores of texts. `vectors` are the word vectors of each channel.
-    pub(super) fn forward(&self, vectors: &[&[T]], piece: &TextPiece) -> Pass<T> {
+    pub(super) fn forward(&self, vectors: &[&[T]], piece: &TextPiece) -> TextNetPass<T> {
         let params = &self.params;
         let (x, rows, mut features, inner) = match &self.inner {
             Inner::Filters(filters) => {
@@ -100,7 +100,7 @@ impl<T: Real> Net<T> {
                 (x, rows, features, InnerPass::Filters(maps))
             }
             Inner::Layers(stack) => {
-                let reading = Reading::new(&piece.lengths);
+                let reading = PackedTexts::new(&piece.lengths);
                 let places = |(text, &length): (usize, &usize)| (0..length).map(move |time| (text, time));
                 let places = piece.lengths.iter().enumerate().flat_map(places);
                 let rows: Vec<usize> = places.map(|(text, time)| reading.row(text, time)).collect();
@@ -117,7 +117,7 @@ impl<T: Real> Net<T> {
         let mut scores = bias.repeat(texts);
         let left = Left { values: &features, rows: texts, at: |i| i * columns, step: 1 };
         add_product(&left, &self.packed_classes, &mut scores, outputs);
-        Pass { x, rows, inner, features, scores }
+        TextNetPass { x, rows, inner, features, scores }
     }
 
     /// The vectors of the tokens, `[count, channels x dim]`, each in its row; zeros elsewhere.
@@ -133,7 +133,13 @@ impl<T: Real> Net<T> {
     }
 
     /// Goes back from the gradient by the scores; `to_words` says whether that by the vectors is wanted.
-    pub(super) fn backward(&self, pass: &Pass<T>, piece: &TextPiece, by_scores: &[T], to_words: bool) -> Back<T> {
+    pub(super) fn backward(
+        &self,
+        pass: &TextNetPass<T>,
+        piece: &TextPiece,
+        by_scores: &[T],
+        to_words: bool,
+    ) -> Back<T> {
         let params = &self.params;
         let (columns, outputs) = (params.features(), self.outputs());
         let mut by_classes = vec![T::default(); self.classes.len()];
@@ -175,7 +181,7 @@ impl<T: Real> Net<T> {
     }
 
     /// The gradient by rows of the word vectors of the first channel, `[words, dim]`; `words` ascend, and all of the piece are among them.
-    pub(super) fn by_words(&self, pass: &Pass<T>, back: &Back<T>, piece: &TextPiece, words: &[u32]) -> Vec<T> {
+    pub(super) fn by_words(&self, pass: &TextNetPass<T>, back: &Back<T>, piece: &TextPiece, words: &[u32]) -> Vec<T> {
         let (dim, inputs) = (self.params.dim, self.params.inputs());
         let mut gradient = vec![T::default(); words.len() * dim];
         for (&word, &row) in piece.tokens.iter().zip(&pass.rows) {
@@ -186,7 +192,7 @@ impl<T: Real> Net<T> {
     }
 
     /// For each token its vector times the gradient by it.
-    pub(super) fn parts(&self, pass: &Pass<T>, back: &Back<T>) -> Vec<f64> {
+    pub(super) fn parts(&self, pass: &TextNetPass<T>, back: &Back<T>) -> Vec<f64> {
         let inputs = self.params.inputs();
         let part = |&row: &usize| {
             let numbers = back.dx[row * inputs..][..inputs].iter().zip(&pass.x[row * inputs..]);

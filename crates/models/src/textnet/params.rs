@@ -22,7 +22,6 @@ pub enum TextNetKind {
     /// Filters over windows of words.
     #[default]
     TextCnn,
-    /// Recurrent layers.
     TextRnn,
 }
 

@@ -9,20 +9,20 @@ use inkstone_base::simd::wide;
 pub(super) struct Stack<T>(pub(super) Vec<Vec<Direction<T>>>);
 
 /// Where the texts of a piece are read: the number of tokens and the place within each time.
-pub(super) struct Reading {
+pub(super) struct PackedTexts {
     pub(super) times: Times,
     pub(super) texts: Vec<(usize, usize)>,
 }
 
-impl Reading {
-    pub(super) fn new(lengths: &[usize]) -> Reading {
+impl PackedTexts {
+    pub(super) fn new(lengths: &[usize]) -> PackedTexts {
         let mut order: Vec<usize> = (0..lengths.len()).collect();
         order.sort_by_key(|&text| std::cmp::Reverse(lengths[text]));
         let mut texts: Vec<(usize, usize)> = lengths.iter().map(|&length| (length, 0)).collect();
         order.iter().enumerate().for_each(|(place, &text)| texts[text].1 = place);
         let longest = order.first().map_or(0, |&text| lengths[text]);
         let count = |time: usize| order.partition_point(|&text| lengths[text] > time);
-        Reading { times: Times::new((0..longest).map(count)), texts }
+        PackedTexts { times: Times::new((0..longest).map(count)), texts }
     }
 
     /// The row of a token.
@@ -42,7 +42,7 @@ pub(super) struct StackPass<T> {
 
 impl<T: Real> Stack<T> {
     /// The features of each text, `[texts, directions x hidden]`, of the last layer.
-    pub(super) fn forward(&self, params: &TextNetParams, x: &[T], reading: &Reading) -> (Vec<T>, StackPass<T>) {
+    pub(super) fn forward(&self, params: &TextNetParams, x: &[T], reading: &PackedTexts) -> (Vec<T>, StackPass<T>) {
         let (mut inputs, mut states) = (Vec::new(), Vec::<Vec<States<T>>>::new());
         for layer in &self.0 {
             if let Some(below) = states.last() {
@@ -62,7 +62,7 @@ impl<T: Real> Stack<T> {
         &self,
         params: &TextNetParams,
         x: &[T],
-        reading: &Reading,
+        reading: &PackedTexts,
         done: &StackPass<T>,
         above: &[T],
         mut dx: Option<&mut [T]>,
@@ -107,7 +107,7 @@ fn end(length: usize, backward: bool) -> usize {
     if backward { 0 } else { length - 1 }
 }
 
-fn pooled<T: Real>(params: &TextNetParams, states: &[States<T>], reading: &Reading) -> (Vec<T>, Vec<usize>) {
+fn pooled<T: Real>(params: &TextNetParams, states: &[States<T>], reading: &PackedTexts) -> (Vec<T>, Vec<usize>) {
     let hidden = params.hidden;
     let columns = states.len() * hidden;
     let mut features = vec![T::default(); reading.texts.len() * columns];
@@ -154,7 +154,7 @@ fn pooled<T: Real>(params: &TextNetParams, states: &[States<T>], reading: &Readi
 fn spread<T: Real>(
     params: &TextNetParams,
     directions: usize,
-    reading: &Reading,
+    reading: &PackedTexts,
     done: &StackPass<T>,
     above: &[T],
 ) -> Vec<Vec<T>> {

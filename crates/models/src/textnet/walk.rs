@@ -113,7 +113,7 @@ pub fn net_walk(
                 given => given,
             },
         };
-        let vocabulary = Known::new(texts, &train, limits, ctx)?;
+        let vocabulary = KnownWords::new(texts, &train, limits, ctx)?;
         report.vocabulary = vocabulary.words.len();
         let documents = train.iter().map(|&i| vocabulary.document(texts.text(i), params.max_tokens)).collect();
         let up = names.len() - 1;
@@ -180,14 +180,14 @@ fn in_sample(net: &TextNet, documents: &[Vec<u32>], class: &[u32], up: usize, ct
 }
 
 /// The words of a training window.
-struct Known {
+struct KnownWords {
     words: Vec<Box<str>>,
     /// The place among these of each number of the corpus; that of unknown words comes after the last.
     places: Vec<u32>,
 }
 
-impl Known {
-    fn new(texts: &NumberedTexts<'_>, train: &[usize], limits: &WordLimits, ctx: &Ctx) -> Result<Known> {
+impl KnownWords {
+    fn new(texts: &NumberedTexts<'_>, train: &[usize], limits: &WordLimits, ctx: &Ctx) -> Result<KnownWords> {
         let mut counts = vec![0u64; texts.words.len()];
         for &i in train {
             ctx.check()?;
@@ -206,7 +206,10 @@ impl Known {
         );
         let mut places = vec![kept.len() as u32; texts.words.len()];
         (0..).zip(&kept).for_each(|(place, &number)| places[number as usize] = place);
-        Ok(Known { words: kept.iter().map(|&number| texts.words[number as usize].as_str().into()).collect(), places })
+        Ok(KnownWords {
+            words: kept.iter().map(|&number| texts.words[number as usize].as_str().into()).collect(),
+            places,
+        })
     }
 
     fn knows(&self, number: u32) -> bool {

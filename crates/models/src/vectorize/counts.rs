@@ -18,7 +18,7 @@ struct RowPlace {
     at: u32,
 }
 
-/// Counts of terms and of documents with them. Memory is that of the vocabulary; counts of parts of a corpus are merged in
+/// Counts of terms and of documents with them. Memory holds the vocabulary; counts of parts of a corpus are merged in
 /// any order to the same model.
 #[derive(Clone, Debug)]
 pub struct TermCounts {
@@ -147,7 +147,6 @@ impl TermCounts {
         self.documents == 0
     }
 
-    /// Documents counted.
     pub fn documents(&self) -> u64 {
         self.documents
     }

@@ -85,7 +85,7 @@ pub(crate) fn weigh_rows(counts: &Csr, rows: &[usize], terms: &[u32], weighting:
     Ok(x)
 }
 
-/// Weighs the kept counts of a row whose length is that of all its `counts`.
+/// Weighs the kept counts of a row; its length is the length of all its `counts`.
 fn weigh(weighting: &Weighting, mut kept: Vec<(u32, f32)>, counts: Row<'_>) -> Vec<(u32, f32)> {
     weighting.apply(&mut kept, counts.values.iter().map(|&c| f64::from(c)).sum());
     kept

@@ -1,4 +1,4 @@
-//! Text to sparse rows: what is a term, which terms are columns, and what a term's count in a document weighs.
+//! Text to sparse rows: terms, the columns that they become, and the weight of a term's count in a document.
 //!
 //! One vectorizer serves them all: one-hot, bags of words and n-grams, TF-IDF, BM25, hashing, shingles, Huatai's event words
 //! ([`VectorizerParams::preset`]). Defaults are those of scikit-learn's `TfidfVectorizer`: `idf = ln((1 + n) / (1 + df)) + 1`,

@@ -4,6 +4,7 @@ use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
 
 use super::analysis::LONGEST;
+use inkstone_base::bounds;
 use inkstone_base::data::TooLittle;
 use inkstone_text::{DfLimit, Frequency, VocabularyParams};
 
@@ -103,7 +104,6 @@ pub enum Preset {
     Bow,
     /// 1 for each word of the vocabulary that occurs.
     Onehot,
-    /// BM25 weights.
     Bm25,
     /// scikit-learn's HashingVectorizer: signed counts in 2^20 columns, l2.
     Hashing,
@@ -169,8 +169,7 @@ impl VectorizerParams {
             0 < shortest && shortest <= longest && longest <= LONGEST,
             "ngram_range = [{shortest}, {longest}]: write the shortest and the longest n-gram, from 1 to {LONGEST}"
         );
-        ensure!((0.0..=1.0).contains(&self.b), "b = {} is not between 0 and 1", self.b);
-        ensure!(self.k1.is_finite() && self.k1 >= 0.0, "k1 = {} is not a number of at least 0", self.k1);
+        bounds::check("feature.tfidf", self)?;
         if self.buckets > 0 {
             ensure!(
                 !self.has_idf(),
@@ -184,7 +183,6 @@ impl VectorizerParams {
                  buckets = 0",
                 self.buckets
             );
-            ensure!(i32::try_from(self.buckets).is_ok(), "buckets = {} is more than 2^31 - 1", self.buckets);
         }
         Ok(())
     }

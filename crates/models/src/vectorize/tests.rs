@@ -169,8 +169,8 @@ fn what_leaves_no_column_is_named_with_the_way_out() {
     assert!(one.contains("1 documents") && one.contains("lower min_df"), "{one}");
     let bad = |params: VectorizerParams| error_of(&["增长"], &params);
     assert!(bad(VectorizerParams { ngram_range: (2, 1), ..default.clone() }).contains("ngram_range = [2, 1]"));
-    assert!(bad(VectorizerParams { b: f64::NAN, ..default.clone() }).contains("b = NaN"));
-    assert!(bad(VectorizerParams { k1: f64::NAN, ..default.clone() }).contains("k1 = NaN"));
+    assert!(bad(VectorizerParams { b: f64::NAN, ..default.clone() }).contains("feature.tfidf.b: NaN"));
+    assert!(bad(VectorizerParams { k1: f64::NAN, ..default.clone() }).contains("feature.tfidf.k1: NaN"));
     assert!(bad(VectorizerParams { buckets: 8, ..default.clone() }).contains("count, binary or log-count"));
     let hashing = VectorizerParams { title_features: 5, ..VectorizerParams::preset(Preset::Hashing) };
     assert!(bad(hashing).contains("title_features"));

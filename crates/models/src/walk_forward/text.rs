@@ -197,7 +197,6 @@ pub struct FoldReport {
     /// Named classes that no training sample has. The fold is passed over if the first or the last class is among them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<String>,
-    /// Terms.
     pub vocabulary: usize,
     /// Scored samples without any input (none of whose words is a term): their score is the model's intercept, or 0.
     pub unseen: usize,

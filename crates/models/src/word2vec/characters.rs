@@ -11,7 +11,7 @@ pub(super) struct Characters {
 }
 
 impl Characters {
-    /// Numbers the characters of words, in the order in which they come; the first has the row after that of the last word.
+    /// Numbers the characters of words, in the order in which they come; the first has the row after the last word's.
     pub(super) fn new(words: &[Box<str>]) -> Characters {
         let mut known: FxHashMap<char, u32> = FxHashMap::default();
         let (mut starts, mut rows) = (vec![0], Vec::new());

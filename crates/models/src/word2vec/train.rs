@@ -49,7 +49,6 @@ pub struct Pass {
 pub struct Corpus<'a> {
     /// The most frequent first.
     pub words: &'a [Box<str>],
-    /// Occurrences of each.
     pub counts: &'a [u64],
     /// Numbers of words, in order. One that is no word ends a sequence, [`DOCUMENT`] a document.
     pub numbers: &'a [u32],
@@ -282,7 +281,6 @@ impl Course<'_> {
         order
     }
 
-    /// Plans stretches.
     fn plan(&self, stretches: &[Stretch], plans: &mut Vec<(Stretch, Plan)>) {
         let mut rooms: Vec<Plan> = std::mem::take(plans).into_iter().map(|(_, plan)| plan).collect();
         rooms.resize_with(stretches.len(), Plan::default);

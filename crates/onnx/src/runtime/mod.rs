@@ -86,7 +86,7 @@ impl std::str::FromStr for Device {
             "cuda" => Ok(Device::Cuda(0)),
             other => {
                 let number = other.strip_prefix("cuda:").and_then(|number| number.parse().ok());
-                number.map(Device::Cuda).with_context(|| format!("{text:?} is no device: auto, cpu or cuda:0"))
+                number.map(Device::Cuda).with_context(|| format!("{text:?} is not a device: auto, cpu or cuda:0"))
             }
         }
     }

@@ -13,10 +13,8 @@ use inkstone_base::language::{Language, Word};
 /// The long-short portfolio: growth before and after costs, and falls from the peak.
 pub(super) const LONG_SHORT: Chart = Chart { stem: "long_short", none: words::NO_BOOK, sheet: long_short };
 
-/// Both legs apart.
 pub(super) const LEGS: Chart = Chart { stem: "legs", none: words::NO_BOOK, sheet: legs };
 
-/// Turnover by month.
 pub(super) const TURNOVER: Chart = Chart { stem: "turnover", none: words::NO_TURNOVER, sheet: turnover };
 
 /// Portfolios and the benchmark, and what they differ by.

@@ -121,7 +121,7 @@ fn book(page: &FactorReport<'_>, language: Language) -> String {
     match language {
         Language::Zh => format!("做多顶层、做空底层的组合扣费后年化 {annual}，夏普 {sharpe}，最大回撤 {fall}。"),
         Language::En => format!(
-            "Long the top layer and short the bottom one made {annual} a year after costs, Sharpe {sharpe}, largest fall {fall}."
+            "Long the top layer and short the bottom one made {annual} a year after costs, Sharpe {sharpe}, max drawdown {fall}."
         ),
     }
 }
@@ -192,7 +192,7 @@ fn judgement(page: &FactorReport<'_>, language: Language) -> Option<String> {
     } else if let Some(share) = deflated {
         sentences.push(match (share >= 1.0 - LEVEL, zh) {
             (true, true) => "计入全部试验后，组合的夏普仍高于运气所能给的。",
-            (true, false) => "The portfolio's Sharpe exceeds what luck gives the best of the trials.",
+            (true, false) => "The portfolio's Sharpe exceeds the expected maximum of the trials under the null.",
             (false, true) => "组合的夏普可能只是多次试验中最走运的一次。",
             (false, false) => "The portfolio's Sharpe may be that of the luckiest of the trials.",
         });
@@ -262,7 +262,7 @@ mod tests {
             "{sentences}"
         );
         let sentences = first_of_all(|made| made.looks.deflated_sharpe = 0.97, true, Language::En);
-        assert!(sentences.ends_with("exceeds what luck gives the best of the trials."), "{sentences}");
+        assert!(sentences.ends_with("exceeds the expected maximum of the trials under the null."), "{sentences}");
     }
 
     #[test]

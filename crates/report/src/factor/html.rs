@@ -66,7 +66,7 @@ fn shout() -> String {
 }
 
 /// Charts and tables of a section, each table with what is to be known of its figures: loudly that they look ahead, if they do, and
-/// which return a value is paired with. What is not there is said once.
+/// which return a value is paired with. A part without figures is mentioned once.
 fn part(page: &FactorReport<'_>, pieces: Vec<SectionPart>) -> String {
     let alignment = Language::ALL.map(|language| words::alignment(page.outcome, language));
     let caption = match alignment[0].is_empty() {

@@ -49,7 +49,7 @@ fn coverage<'a>(page: &FactorReport<'a>, language: Language) -> Option<Sheet<'a>
     })
 }
 
-/// The 95 % interval of a mean RankIC by its Newey-West error, by that of independent dates where there is none.
+/// The 95 % interval of a mean RankIC by its Newey-West error; without one, by the error of independent dates.
 pub(super) fn interval(summary: &IcSummary) -> [f64; 2] {
     let newey_west = (summary.mean / summary.t_nw).abs();
     let error = if newey_west.is_finite() { newey_west } else { summary.std / (summary.n.max(1) as f64).sqrt() };
@@ -68,8 +68,9 @@ fn samples<'a>(page: &FactorReport<'a>, language: Language) -> Option<Sheet<'a>>
     let mut rows = Vec::new();
     let all_names = outcome.ic.first().map(|series| series.rank_ic_summary).filter(|s| s.mean.is_finite());
     rows.extend(all_names.map(|summary| SampleRow::Sample(words::ALL_NAMES.to(language).to_owned(), summary)));
-    let there = |sample: &&inkstone_lab::backtest::Sample| sample.rank_ic.first().is_some_and(|s| s.mean.is_finite());
-    let samples: Vec<&inkstone_lab::backtest::Sample> = outcome.samples.iter().filter(there).collect();
+    let there =
+        |sample: &&inkstone_lab::backtest::SubSample| sample.rank_ic.first().is_some_and(|s| s.mean.is_finite());
+    let samples: Vec<&inkstone_lab::backtest::SubSample> = outcome.samples.iter().filter(there).collect();
     for kind in samples.chunk_by(|a, b| a.by == b.by) {
         rows.push(SampleRow::Head(short(words::sample(&kind[0].by, language))));
         rows.extend(kind.iter().map(|s| SampleRow::Sample(short(words::sample(&s.group, language)), s.rank_ic[0])));

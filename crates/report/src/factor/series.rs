@@ -38,7 +38,7 @@ fn accumulated(values: &[f64], start: f64, next: impl Fn(f64, f64) -> f64) -> Ve
     values.iter().map(step).collect()
 }
 
-/// Distance of a growth of 1 below its highest value so far, as a share: 0 or less.
+/// Drawdown of a net asset value from its highest value so far, as a share: 0 or less.
 pub(super) fn falls(wealth: &[f64]) -> Vec<f64> {
     let mut peak = 1.0f64;
     let fall = |w: &f64| {

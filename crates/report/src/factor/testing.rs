@@ -12,7 +12,7 @@ use inkstone_features::experiment::Findings;
 use inkstone_lab::backtest::events::{EventGroup, EventStudy, EventTest};
 use inkstone_lab::backtest::{
     Alignment, Benchmark, Capacity, Coverage, Execution, IcDecay, IcSeries, IcSummary, Layers, LongShort, Outcome,
-    Portfolio, PortfolioFigures, Refusal, Sample, Stability, YearFigures,
+    Portfolio, PortfolioFigures, Refusal, Stability, SubSample, YearFigures,
 };
 use inkstone_lab::ledger::Looks;
 use inkstone_lab::lint::finding::{
@@ -158,7 +158,7 @@ fn outcome(days: usize) -> Outcome {
         }
     };
     let mean_of = |h: usize| (0..5).map(|q| 0.0004 * (2.0 - q as f64) * (1 + h) as f64).collect::<Vec<_>>();
-    let sample = |(i, (by, group)): (usize, (&str, &str))| Sample {
+    let sample = |(i, (by, group)): (usize, (&str, &str))| SubSample {
         by: by.to_owned(),
         group: group.to_owned(),
         names: 80.0,

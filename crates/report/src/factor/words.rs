@@ -15,7 +15,7 @@ words! {
     HEADLINE: "主要数字", "Headline figures";
     VERDICTS: "未来函数检查", "Checks for look-ahead";
     IC: "信息系数", "Information coefficient";
-    DECAY: "信息衰减", "How the information fades";
+    DECAY: "信息衰减", "IC decay";
     LAYERS: "分层", "Layers";
     LONG_SHORT: "多空组合", "Long-short portfolio";
     PORTFOLIOS: "组合与基准", "Portfolios and benchmark";
@@ -23,7 +23,7 @@ words! {
     COVERAGE: "覆盖与稳定性", "Coverage and stability";
     EVENTS: "事件研究", "Event study";
     EXECUTION: "成交与容量", "Execution and capacity";
-    REFUSED: "被拒的值", "Values refused";
+    REFUSED: "因未来信息剔除的值", "Values refused for look-ahead";
     LOOKS: "试验了多少次", "Number of trials";
     FRONTIER: "截断：效果与成本", "Truncation: what is gained for what is read";
     MANIFEST: "清单", "Manifest";
@@ -52,7 +52,7 @@ words! {
     ANNUAL_RETURN: "年化收益", "annual return";
     VOLATILITY: "年化波动", "volatility";
     SHARPE: "夏普", "Sharpe";
-    MAX_DRAWDOWN: "最大回撤", "largest fall";
+    MAX_DRAWDOWN: "最大回撤", "max drawdown";
     CALMAR: "卡玛", "Calmar";
     HIT_RATE: "盈利日占比", "days above zero";
     TURNOVER: "换手", "turnover";
@@ -63,22 +63,22 @@ words! {
     BY_YEAR: "分年度", "by year";
     AFTER_COSTS: "扣费后", "after costs";
     BENCHMARK: "基准", "benchmark";
-    UNIVERSE: "全部可交易股票等权", "all names that traded, alike";
+    UNIVERSE: "全部可交易股票等权", "equal-weighted universe";
     LONG_SHORT_NAME: "多空", "long-short";
     NET: "扣费后", "after costs";
     GROSS: "扣费前", "before costs";
-    FALL: "回撤 %", "fall from the peak %";
-    WEALTH: "净值（起点 1）", "growth of 1";
-    EXCESS_WEALTH: "超额净值（起点 1）", "growth of 1, excess";
+    FALL: "回撤 %", "drawdown %";
+    WEALTH: "净值（起点 1）", "NAV (start 1)";
+    EXCESS_WEALTH: "超额净值（起点 1）", "excess NAV (start 1)";
     LONG_LEG: "多头", "long leg";
     SHORT_LEG: "空头（名义）", "short leg (notional)";
     TURNOVER_UNIT: "单边日换手 %", "one-way turnover a day %";
 
-    LAYERS_WEALTH: "各层净值", "Growth in each layer";
+    LAYERS_WEALTH: "各层净值", "NAV by layer";
     LAYERS_MEAN: "各层平均收益", "Mean return by layer";
     DEMEANED: "收益已减去当日全部股票的均值。", "Returns are less the mean of all names of the date.";
     RAW_RETURNS: "收益未减去当日均值。", "Returns are not demeaned.";
-    LEGS: "两条腿", "Both legs";
+    LEGS: "多头与空头", "Long and short legs";
     TURNOVER_BY_MONTH: "换手", "Turnover";
     COVERAGE_BY_MONTH: "覆盖", "Coverage";
     STANDARD_ERROR: "标准误", "error";
@@ -129,7 +129,7 @@ words! {
     CAPITAL: "每边资金（元）", "capital of a leg (CNY)";
     SHARES_OF_CAPITAL: "按比例持仓，不取整手", "weights alone, no lots";
     IDLE: "取整手留下的现金", "left in cash by lots";
-    CAPACITY_SHARE: "单笔不超过当日成交额的", "an order is at most, of the day's trade";
+    CAPACITY_SHARE: "单笔不超过当日成交额的", "max order, share of daily turnover";
     CAPACITY_MEDIAN: "容量：中位日（元/边）", "capacity, median day (CNY a leg)";
     CAPACITY_LOW: "容量：最差的二十分之一日（元/边）", "capacity, worst day in twenty (CNY a leg)";
     CAPACITY_DAYS: "有委托的日子", "days with orders";
@@ -150,7 +150,7 @@ words! {
     TRIALS: "不同的试验", "different trials";
     RUNS: "回测次数", "backtests run";
     DELETED: "已删除的记录", "entries deleted";
-    EXPECTED_BEST: "纯运气下最好一次的夏普", "Sharpe that luck gives the best";
+    EXPECTED_BEST: "零假设下最大夏普的期望", "expected max Sharpe under the null";
     PSR: "夏普大于零的概率", "probability that Sharpe exceeds 0";
     DSR: "DSR（概率）", "DSR (probability)";
     PBO: "回测过拟合概率", "probability of overfitting";
@@ -159,7 +159,7 @@ words! {
     VALUE: "值", "value";
     RAW: "原始 JSON", "raw JSON";
     PARAMETERS: "参数", "parameters";
-    INPUTS: "输入的散列", "hashes of what went in";
+    INPUTS: "输入的散列", "input hashes";
     SEED: "随机种子", "seed";
     KNOWN_AT: "可知时间的规则", "known-at rule";
     VERSIONS: "版本", "versions";
@@ -182,7 +182,7 @@ words! {
     NO_EXCLUDED: "没有剔除事件。", "No event was set aside.";
     NO_BLOCKED: "所有委托都已成交。", "Every order was filled.";
     NO_CAPACITY: "没有成交额，算不出容量。", "Without traded values there is no capacity.";
-    NO_REFUSED: "没有被拒的值：每个值在收益开始之前都已可知。", "No value was refused: each was known before its return began.";
+    NO_REFUSED: "没有因未来信息剔除的值：每个值在收益开始之前都已可知。", "No value was refused: each was known before its return began.";
     NO_VERDICTS: "没有做未来函数检查，因此不能排除未来函数。", "The checks for look-ahead were not done, so look-ahead is not ruled out.";
     NO_LOOKS: "没有研究台账：不知道试验了多少次，p 值没有为此校正。", "There is no research ledger: the number of trials is not known, and p is not corrected for it.";
     NO_EXPERIMENTS: "没有对比实验。", "There is no experiment.";
@@ -190,13 +190,13 @@ words! {
 
     IC_CAPTION: "上：每根柱为一个月的 RankIC 均值（日期少时为逐日值），蓝为正，橙为负，不预设方向。下：RankIC 的累计和，每个持有期一条。单位：相关系数。", "Above: mean RankIC of each month (of each date where these are few), blue above zero and orange below; no sign is presumed. Below: the running sum of RankIC, a line per horizon. Unit: correlation.";
     DECAY_CAPTION: "买入后第 n 天当日收益与因子值的 RankIC 均值；各天的收益不重叠。单位：相关系数。", "Mean RankIC of the value with the return of the n-th day after the entry alone; the returns of different days do not overlap. Unit: correlation.";
-    WEALTH_CAPTION: "各层等权持有、扣费前的净值，起点 1；1 层因子值最低。", "Growth of 1 in each layer, equal weights, before costs; layer 1 has the lowest values.";
+    WEALTH_CAPTION: "各层等权持有、扣费前的净值，起点 1；1 层因子值最低。", "NAV (start 1) of each layer, equal weights, before costs; layer 1 has the lowest values.";
     MEANS_CAPTION: "各层在每个持有期的平均收益，单位 %；须线为均值的 95% 区间（±1.96 个标准误）。1 层因子值最低；各图刻度不同。", "Mean return of each layer over each horizon in %; whiskers are 95 % intervals of the mean (1.96 standard errors). Layer 1 has the lowest values; scales differ from plot to plot.";
-    LONG_SHORT_CAPTION: "上：做多顶层、做空底层的净值，起点 1。下：扣费后净值自最高点的回撤，单位 %。", "Above: growth of 1, long the top layer and short the bottom one. Below: fall of the curve after costs from its highest point in %.";
-    LEGS_CAPTION: "两条腿分开的净值，起点 1，扣费前；空头为名义，所持股票下跌时上升，A 股未必能融到券。", "Growth of 1 in each leg alone, before costs; the short leg is notional, rises when its names fall, and may not be borrowable in A shares.";
-    TURNOVER_CAPTION: "每月的平均单边日换手，两条腿的平均，单位为组合的 %。", "Mean one-way turnover a day by month, mean of the two legs, in % of the book.";
+    LONG_SHORT_CAPTION: "上：做多顶层、做空底层的净值，起点 1。下：扣费后净值自最高点的回撤，单位 %。", "Above: NAV (start 1), long the top layer and short the bottom one. Below: drawdown of the NAV after costs in %.";
+    LEGS_CAPTION: "多头与空头各自的净值，起点 1，扣费前；空头为名义，所持股票下跌时上升，A 股未必能融到券。", "NAV (start 1) of each leg, before costs; the short leg is notional, rises when its names fall, and may not be borrowable in A shares.";
+    TURNOVER_CAPTION: "每月的平均单边日换手，取多头与空头的平均，单位为组合的 %。", "Mean one-way turnover a day by month, mean of the two legs, in % of the book.";
     COVERAGE_CAPTION: "每月平均：有因子值的股票（蓝）与当日交易的股票（灰）。没有新闻是没有值，不是零。", "Means of months: names with a value (blue) of the names that traded (grey). No news is no value, not zero.";
-    PORTFOLIOS_CAPTION: "上：各组合扣费后与基准的净值，起点 1。下：减去基准收益后的净值；没有基准时没有下图。", "Above: growth of 1 after costs and of the benchmark. Below: growth of 1 less the benchmark's return; left out without a benchmark.";
+    PORTFOLIOS_CAPTION: "上：各组合扣费后与基准的净值，起点 1。下：减去基准收益后的净值；没有基准时没有下图。", "Above: NAV (start 1) after costs, and of the benchmark. Below: NAV of the return less the benchmark's; left out without a benchmark.";
     SAMPLES_CAPTION: "每点为一个样本的 RankIC 均值，须线为 95% 区间（±1.96 个 Newey-West 标准误）；虚线为全部股票的均值。样本越多，越可能有一个只因偶然而突出。", "One point a sample: mean RankIC, the whiskers its 95 % interval (1.96 Newey-West standard errors); the dashed line is the mean over all names. Of many samples one stands out by chance.";
     EVENTS_CAPTION: "各组事件的平均累计异常收益，单位 %；第 1 组因子值最低。阴影为 95% 区间，竖线为第 0 日：文档最早可交易的那一天。", "Mean cumulative abnormal return of the events of each group in %; group 1 has the lowest values. Bands are 95 % intervals, the upright line is day 0: the first day on which the document could be traded on.";
     METHOD_TEXT: "RankIC 为每个日期截面上因子值与收益的 Spearman 相关；t(NW) 用滞后为持有期减一的 Newey-West 标准误；ICIR 不年化。收益为简单收益。年化用文中所写的每年交易日数，夏普不减无风险利率。区间与 p 值只说偶然，不说未来。", "RankIC is Spearman's correlation of value and return over the names of a date; t(NW) has Newey-West errors with a lag of the horizon less one; ICIR is not annualised. Returns are simple. Annual figures take the stated trading days per year, Sharpe has no risk-free rate. Intervals and p speak of chance, not of the future.";
@@ -249,7 +249,7 @@ pub(super) fn layer(number: usize, quantiles: usize, language: Language) -> Stri
     }
 }
 
-/// A portfolio's name; one that is not known stands as it is.
+/// A portfolio's name; one that is not known is shown unchanged.
 pub(super) fn portfolio(name: &str, language: Language) -> String {
     match (name, name.strip_prefix("top_")) {
         ("long", _) => LONG_LEG.to(language).to_owned(),
@@ -263,12 +263,11 @@ pub(super) fn portfolio(name: &str, language: Language) -> String {
     }
 }
 
-/// The benchmark's name.
 pub(super) fn benchmark(name: &str, language: Language) -> &str {
     if name == "universe" { UNIVERSE.to(language) } else { name }
 }
 
-/// Name of a criterion of samples or of a group; one that is not known, as an industry, stands as it is.
+/// Name of a criterion of samples or of a group; one that is not known, as an industry, is shown unchanged.
 pub(super) fn sample(name: &str, language: Language) -> &str {
     let word = match name {
         "size" => Word("规模", "size"),
@@ -309,7 +308,7 @@ pub(super) fn expected(study: &EventStudy, language: Language) -> String {
     }
 }
 
-/// A test of an event study; one that is not known stands as it is.
+/// A test of an event study; one that is not known is shown unchanged.
 pub(super) fn test(name: &str, language: Language) -> &str {
     let word = match name {
         "cross_section" => Word("截面 t 检验", "cross-sectional t"),
@@ -322,7 +321,7 @@ pub(super) fn test(name: &str, language: Language) -> &str {
     word.to(language)
 }
 
-/// Reason for an order that was not filled or a value that was not bought; an unknown reason stands as it is.
+/// Reason for an order that was not filled or a value that was not bought; an unknown reason is shown unchanged.
 pub(super) fn blocked(reason: &str, language: Language) -> String {
     if language == Language::En {
         return reason.to_owned();
@@ -344,7 +343,7 @@ pub(super) fn blocked(reason: &str, language: Language) -> String {
     format!("{subject}{why}")
 }
 
-/// A key of the manifest; one that is not known stands as it is.
+/// A key of the manifest; one that is not known is shown unchanged.
 pub(super) fn key(key: &str) -> Option<Word> {
     let word = match key {
         "parameters" => PARAMETERS,

@@ -15,7 +15,7 @@ use inkstone_lab::lint::{Check, Finding, Standing, Verdict};
 /// Name of a check.
 pub fn check_name(check: Check) -> Word {
     match check {
-        Check::KnownBefore => Word("先知后用", "known before the return"),
+        Check::KnownBefore => Word("可知时间", "known before the return"),
         Check::TradeDate => Word("交易日归属", "trading day of a text"),
         Check::SameDayGap => Word("同日与次日之差", "same day against the next"),
         Check::ShuffledDates => Word("打乱日期", "shuffled dates"),
@@ -129,12 +129,12 @@ fn trade_words(Trade { delay, price }: &Trade) -> [String; 2] {
 fn nothing_to_break(mean: f64, p: f64, n: usize) -> [String; 2] {
     match n {
         0 => pair(
-            "没有一个日期算得出 RankIC（没有可用的值，或每日股票太少），无从打破；先看回测的拒绝与样本数。",
+            "没有一个日期算得出 RankIC（没有可用的值，或每日股票太少），无法检验；先看回测的拒绝与样本数。",
             "No date has a RankIC (no value may be used, or dates have too few names), so there is nothing to break; \
              look at the refusals and counts of the backtest first.",
         ),
         _ => [
-            format!("RankIC 均值 {mean:+.4}（{n} 日，p = {p:.3}）与零无异，没有可打破的预测力；更长的样本才能判断。"),
+            format!("RankIC 均值 {mean:+.4}（{n} 日，p = {p:.3}）与零无异，没有显著的预测力；更长的样本才能判断。"),
             format!(
                 "The mean RankIC of {mean:+.4} ({n} dates, p = {p:.3}) does not differ from zero, so there is nothing \
                  to break; only a longer sample can tell."

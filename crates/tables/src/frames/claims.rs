@@ -220,7 +220,6 @@ impl Chunk {
 
 /// A value or an end, met on the way through structures of Thrift.
 enum ThriftEvent<'b> {
-    /// A whole number.
     Number(i64),
     /// Bytes, most of them a text.
     Text(&'b [u8]),
@@ -296,7 +295,7 @@ impl<'b> Walk<'b> {
         }
     }
 
-    /// Refuses a field whose type is not that of the format.
+    /// Refuses a field whose type differs from the format.
     fn check_type(&self, field: i16, kind: u8, path: &[i16]) -> Result<()> {
         let types = (self.types)(path).as_bytes();
         let Some(&wanted) = usize::try_from(field - 1).ok().and_then(|at| types.get(at)) else { return Ok(()) };

@@ -45,7 +45,7 @@ pub(super) fn open(path: &Path, lower_case: bool) -> Result<Definition> {
         Some("txt") => vocabulary::word_pieces(&bytes, &beside),
         Some("model") => sentencepiece::definition(&bytes, &file, &beside),
         _ => bail!(
-            "{} is no tokenizer by its name: known are tokenizer.json, vocab.txt and SentencePiece's .model. {WAY_OUT}",
+            "{} is not a tokenizer by its name: known names are tokenizer.json, vocab.txt and SentencePiece's .model. {WAY_OUT}",
             file.display()
         ),
     };

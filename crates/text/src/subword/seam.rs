@@ -27,7 +27,6 @@ const SPLITS: [&str; 2] = [
 
 /// The seams of texts under a tokenizer.
 pub(super) enum Seams {
-    /// No seams.
     Nowhere,
     /// Beside characters that separate words, by the table of [`Fast`].
     Words,

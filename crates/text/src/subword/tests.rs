@@ -441,7 +441,7 @@ fn what_cannot_be_opened_says_why() {
     assert!(text.contains("has no unknown token: add a line <unk>"), "{text}");
     let file = words.path().join("words.bin");
     fs::write(&file, "x").unwrap();
-    assert!(message(Subword::open(&file)).contains("is no tokenizer by its name"));
+    assert!(message(Subword::open(&file)).contains("is not a tokenizer by its name"));
 }
 
 #[test]

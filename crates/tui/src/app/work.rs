@@ -84,7 +84,7 @@ impl App {
         }
     }
 
-    /// Puts a job into the queue; false where it writes and this workbench only reads, which is said.
+    /// Puts a job into the queue. Returns false, with a notice, if the job writes and this workbench may only read.
     pub fn begin(&mut self, work: Work, from: Page) -> bool {
         if work.writes && !self.may_write() {
             return false;

@@ -227,10 +227,10 @@ pub(crate) static COMMANDS: &[Command] = &[
 
     // ONNX
     command!("enter-model", A::EnterModel, ["enter"], "细看" "look", "进入下面的视图，j/k 滚动" "move into the view, j/k scroll it", ONNX, |a| a.onnx.can_enter(), true),
-    command!("model-view", A::OtherPane, ["v"], "视图" "view", "张量、计量、填空轮换" "tensors, meters, fill-mask in turn", ONNX, |a| a.onnx.has_model(), true),
+    command!("model-view", A::OtherPane, ["v"], "视图" "view", "张量、性能测试、填空轮换" "tensors, meters, fill-mask in turn", ONNX, |a| a.onnx.has_model(), true),
     command!("ask-contextual", A::Ask, ["/"], "填空" "ask", "输入一句：填 [MASK]、分类，或两句用 | 隔开求余弦" "a sentence: fill [MASK], classify, a | b compares", ONNX, |a| a.onnx.can_run(), true),
-    command!("measure", A::Measure, ["m"], "计量" "measure", "按批大小量篇/秒、词元/秒与内存，Esc 停止" "speed and memory by batch size, Esc stops it", ONNX, |a| a.onnx.can_run(), true),
-    command!("measure-with", A::MeasureWith, ["t"], "文本" "texts", "计量用的文本：语料或固定长度" "measure with the corpus or with texts of a length", ONNX, |a| a.onnx.can_run(), true),
+    command!("measure", A::Measure, ["m"], "性能测试" "measure", "按批大小量篇/秒、词元/秒与内存，Esc 停止" "speed and memory by batch size, Esc stops it", ONNX, |a| a.onnx.can_run(), true),
+    command!("measure-with", A::MeasureWith, ["t"], "文本" "texts", "性能测试用的文本：语料或固定长度" "measure with the corpus or with texts of a length", ONNX, |a| a.onnx.can_run(), true),
 
     // Features
     command!("look-into-set", A::FeatureOpen, ["enter"], "读集" "look", "读选中的特征集；近邻中打开那篇文档" "look into the set; among neighbours open the document", FEATURES, |a| a.features.has_sets(), true),

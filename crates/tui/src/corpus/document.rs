@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use polars_core::prelude::DataFrame;
 
 use super::layout::{LineLayout, lay_out};
-use super::load::{FIRST, Index};
+use super::load::{CorpusIndex, FIRST};
 use super::search::Pattern;
 use crate::reading::guarded;
 use crate::{Mark, Marker, Meaning, TokenUnit, Tokeniser};
@@ -56,18 +56,18 @@ pub(super) struct ShownDocument {
 
 /// The part that was read last, with its bodies: documents read one after the other often come from one part.
 #[derive(Clone, Default)]
-pub(crate) struct Shelf(Arc<Mutex<Option<(Arc<Index>, usize, DataFrame)>>>);
+pub(crate) struct Shelf(Arc<Mutex<Option<(Arc<CorpusIndex>, usize, DataFrame)>>>);
 
 /// The functions that a document is read with.
 pub(super) struct Library {
-    pub index: Arc<Index>,
+    pub index: Arc<CorpusIndex>,
     pub(crate) shelf: Shelf,
     pub tokeniser: Tokeniser,
     pub marker: Option<Marker>,
 }
 
 impl Library {
-    /// Reads what is wanted; what `old` has of it already is taken from there.
+    /// Reads the wanted parts; parts that `old` already has are taken from there.
     pub(super) fn read(&self, wanted: Wanted, old: Option<ShownDocument>, ctx: &Ctx) -> Result<ShownDocument> {
         let source = |wanted: &Wanted| (wanted.list, wanted.place, wanted.cut);
         let same = old.as_ref().filter(|old| source(&old.wanted) == source(&wanted));

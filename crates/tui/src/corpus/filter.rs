@@ -1,7 +1,7 @@
 //! The line that filters the table: `kind:report code:600517 2024-01..2024-03 -repeats 回购`.
 //!
 //! Conditions stand side by side and all must hold; a `-` before one turns it round. `kind:`, `code:`, `time:` and `title:` take several
-//! values with commas between them, one of which must hold. A word is looked for in titles and codes, and one of Latin letters also in
+//! values with commas between them; one must hold. A word is looked for in titles and codes, and one of Latin letters also in
 //! the pinyin initials of titles. Quotes hold a word with spaces together. Everything may be written in Chinese.
 
 use std::ops::Range;
@@ -247,7 +247,7 @@ fn looks_like_time(text: &str) -> bool {
     of_time && text.bytes().any(|b| b.is_ascii_digit()) && (text.contains("..") || month && !text.contains('.'))
 }
 
-/// `2024`, `2024-03`, `2024-03-08`, or a range `a..b`, both ends within it, one of which may be left out.
+/// `2024`, `2024-03`, `2024-03-08`, or a range `a..b`, both ends included; one may be left out.
 fn time(text: &str) -> Result<Range<i64>, Complaint> {
     let span = |text: &str| period(text).ok_or_else(|| Complaint::NoTime(text.to_owned()));
     let micros = |day: NaiveDate| day.and_time(NaiveTime::MIN).and_utc().timestamp_micros();

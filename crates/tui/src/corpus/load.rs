@@ -42,15 +42,15 @@ pub(crate) struct File {
 
 /// The files of the corpus.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Index {
+pub(crate) struct CorpusIndex {
     pub files: Vec<File>,
     /// True if these are cleaned documents, with duplicates marked.
     pub cleaned: bool,
 }
 
-impl Index {
+impl CorpusIndex {
     /// Lists the cleaned corpus when it is complete, else the corpus as ingested.
-    pub(crate) fn list(project: &Project, ctx: &Ctx) -> Result<Index> {
+    pub(crate) fn list(project: &Project, ctx: &Ctx) -> Result<CorpusIndex> {
         let documents = project.documents().files()?;
         let clean = project.clean().files()?;
         let cleaned = !clean.is_empty() && clean.len() >= documents.len();
@@ -63,11 +63,11 @@ impl Index {
             Ok(File { written, bytes: about.map_or(0, |about| about.len()), rows, path })
         };
         let files = ctx.install(|| files.into_par_iter().map(file).collect::<Result<_>>())?;
-        Ok(Index { files, cleaned })
+        Ok(CorpusIndex { files, cleaned })
     }
 
-    /// A catalogue of these files, of which nothing has been read but what `old` has of files that are the same.
-    pub(crate) fn catalogue(&self, old: Option<(&Index, &Catalogue)>) -> Catalogue {
+    /// A catalogue of these files. Nothing is read yet; entries of unchanged files are taken from `old`.
+    pub(crate) fn catalogue(&self, old: Option<(&CorpusIndex, &Catalogue)>) -> Catalogue {
         // A file that cannot be read has one line, which says so.
         let mut catalogue = Catalogue::new(self.files.iter().map(|file| *file.rows.as_ref().unwrap_or(&1)));
         let old = old.filter(|(index, _)| index.cleaned == self.cleaned);
@@ -98,7 +98,7 @@ pub(crate) struct Loading {
 
 impl Loading {
     /// Reads the parts that the catalogue is without.
-    pub(super) fn start(index: Arc<Index>, catalogue: &Catalogue, desk: &Desk<'_>) -> Loading {
+    pub(super) fn start(index: Arc<CorpusIndex>, catalogue: &Catalogue, desk: &Desk<'_>) -> Loading {
         let (sender, parts) = channel();
         let wanted = Arc::new(AtomicUsize::new(NONE));
         let events = desk.events.clone();
@@ -165,7 +165,7 @@ fn without_folder(fault: String, path: &Path) -> String {
     folder.filter(|folder| folder.len() > 1).map_or(fault.clone(), |folder| fault.replace(&folder, ""))
 }
 
-fn part_of(index: &Index, part: usize) -> Result<CataloguePart> {
+fn part_of(index: &CorpusIndex, part: usize) -> Result<CataloguePart> {
     let path = index.path(part)?;
     let mut columns = vec!["doc_id", "published_at", "codes", "kind", "title"];
     columns.extend(index.cleaned.then_some(FIRST));

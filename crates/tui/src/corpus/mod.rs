@@ -31,7 +31,7 @@ pub(crate) use document::DocumentText;
 pub use filter::read_filter;
 pub(crate) use layout::lay_out;
 pub(crate) use layout::{PieceKind, line};
-pub(crate) use load::Index;
+pub(crate) use load::CorpusIndex;
 pub(crate) use view::draw;
 
 use self::catalogue::{Catalogue, PartSlot};
@@ -42,7 +42,7 @@ use self::listing::Recipe;
 use self::load::Loading;
 use self::order::SortOrder;
 use self::reader::DocumentReader;
-use self::search::{Pattern, Search};
+use self::search::{CorpusSearch, Pattern};
 use super::TokenUnit;
 use super::commands::Action;
 use super::desk::{self, Desk};
@@ -56,8 +56,8 @@ use super::page::{PageState, Table};
 pub struct CorpusPage {
     /// Number of the list of files: what speaks of an earlier one speaks of another corpus.
     list: u64,
-    index: Option<Result<Arc<Index>, String>>,
-    listing_files: Option<Errand<Index>>,
+    index: Option<Result<Arc<CorpusIndex>, String>>,
+    listing_files: Option<Errand<CorpusIndex>>,
     catalogue: Catalogue,
     loading: Option<Loading>,
 
@@ -69,7 +69,7 @@ pub struct CorpusPage {
     filter_fault: Option<FilterFault>,
     query: Field,
     query_fault: Option<(usize, String)>,
-    search: Option<Search>,
+    search: Option<CorpusSearch>,
     /// Number of the search, or of the last one.
     searches: u64,
     typing: Option<Typing>,
@@ -84,14 +84,14 @@ pub struct CorpusPage {
     /// Part and row to go to once the files are listed.
     go_to: Option<(usize, usize)>,
 
-    focus: Focus,
+    focus: CorpusFocus,
     cut: Option<TokenUnit>,
     reader: DocumentReader,
     shelf: Shelf,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Focus {
+enum CorpusFocus {
     #[default]
     Table,
     Reader,
@@ -110,7 +110,7 @@ impl CorpusPage {
     }
 
     pub(crate) fn can_open(&self) -> bool {
-        self.focus == Focus::Table && self.len() > 0
+        self.focus == CorpusFocus::Table && self.len() > 0
     }
 
     /// True if the selected document can be opened on another page.
@@ -148,7 +148,7 @@ impl CorpusPage {
         listing.counts.contains_key(head).then_some(*head)
     }
 
-    fn index(&self) -> Option<&Arc<Index>> {
+    fn index(&self) -> Option<&Arc<CorpusIndex>> {
         self.index.as_ref()?.as_ref().ok()
     }
 
@@ -214,7 +214,7 @@ impl CorpusPage {
         if let Some((pattern, index)) = pattern.zip(self.index().cloned()) {
             self.searches += 1;
             let (filter, catalogue) = (self.filtering.clone(), self.catalogue.clone());
-            self.search = Some(Search::start(pattern, filter, index, catalogue, desk));
+            self.search = Some(CorpusSearch::start(pattern, filter, index, catalogue, desk));
         }
     }
 
@@ -240,15 +240,15 @@ impl CorpusPage {
 impl PageState for CorpusPage {
     fn reload(&mut self, desk: &Desk<'_>) {
         let project = desk.workspace.project.clone();
-        self.listing_files = Some(desk.errand("list the corpus", move |ctx| Index::list(&project, ctx)));
+        self.listing_files = Some(desk.errand("list the corpus", move |ctx| CorpusIndex::list(&project, ctx)));
     }
 
     fn act(&mut self, action: Action, page: Rect, desk: &Desk<'_>) {
         let [table, reader] = view::panes(page);
         let (rows, lines) = (view::rows(table), reader_view::room(reader));
         match action {
-            Action::Open => self.focus = Focus::Reader,
-            Action::Back if self.focus == Focus::Reader => self.focus = Focus::Table,
+            Action::Open => self.focus = CorpusFocus::Reader,
+            Action::Back if self.focus == CorpusFocus::Reader => self.focus = CorpusFocus::Table,
             Action::Back if self.search.is_some() || self.query_fault.is_some() => self.end_search(),
             Action::Back => {
                 self.filter = Field::default();
@@ -262,9 +262,9 @@ impl PageState for CorpusPage {
                     Some(TokenUnit::Words) => None,
                 }
             }
-            Action::Search => (self.focus, self.typing) = (Focus::Table, Some(Typing::Search)),
+            Action::Search => (self.focus, self.typing) = (CorpusFocus::Table, Some(Typing::Search)),
             Action::Filter => {
-                (self.focus, self.typing) = (Focus::Table, Some(Typing::Filter(self.filter.text().to_owned())));
+                (self.focus, self.typing) = (CorpusFocus::Table, Some(Typing::Filter(self.filter.text().to_owned())));
             }
             Action::SortTable => self.sort_by(SortOrder { by: self.order.by.next(), descending: false }),
             Action::TurnOrder => self.sort_by(SortOrder { descending: !self.order.descending, ..self.order }),
@@ -281,7 +281,7 @@ impl PageState for CorpusPage {
                     desk.order(desk::PageRequest::Read(part, row));
                 }
             }
-            _ if self.focus == Focus::Table => self.cursor.step(action, self.len(), rows),
+            _ if self.focus == CorpusFocus::Table => self.cursor.step(action, self.len(), rows),
             _ => {
                 let page = lines.saturating_sub(1).max(1);
                 self.reader.scroll = moved(self.reader.scroll, action, self.reader.lines(), page);
@@ -308,7 +308,7 @@ impl PageState for CorpusPage {
     }
 
     fn waiting(&self) -> bool {
-        let searching = self.search.as_ref().is_some_and(Search::is_under_way);
+        let searching = self.search.as_ref().is_some_and(CorpusSearch::is_under_way);
         self.listing_files.is_some()
             || self.loading.is_some()
             || searching
@@ -318,7 +318,7 @@ impl PageState for CorpusPage {
 
     fn can_go_back(&self) -> bool {
         let asked = self.search.is_some() || self.query_fault.is_some() || !self.filter.text().is_empty();
-        self.focus == Focus::Reader || asked
+        self.focus == CorpusFocus::Reader || asked
     }
 
     fn is_typing(&self) -> bool {
@@ -364,9 +364,9 @@ impl PageState for CorpusPage {
     fn click(&mut self, at: Position, page: Rect, _desk: &Desk<'_>) {
         let [table, reader] = view::panes(page);
         if reader.contains(at) && self.len() > 0 {
-            self.focus = Focus::Reader;
+            self.focus = CorpusFocus::Reader;
         } else if table.contains(at) {
-            self.focus = Focus::Table;
+            self.focus = CorpusFocus::Table;
             if let Some(by) = view::column_at(table, at) {
                 let descending = by == self.order.by && !self.order.descending;
                 self.sort_by(SortOrder { by, descending });

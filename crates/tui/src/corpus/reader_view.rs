@@ -7,7 +7,7 @@ use ratatui::widgets::Paragraph;
 
 use super::document::DocumentText;
 use super::layout::{BAD, BOILERPLATE, GOOD, HIT, NAME, PieceKind};
-use super::{CorpusPage, Focus, words as own};
+use super::{CorpusFocus, CorpusPage, words as own};
 use crate::app::App;
 use crate::words;
 use crate::{Meaning, TokenUnit, figures, look, width};
@@ -21,7 +21,7 @@ pub(super) fn room(reader: Rect) -> usize {
 }
 
 pub(super) fn draw(app: &App, corpus: &CorpusPage, frame: &mut Frame<'_>, area: Rect) {
-    let focused = corpus.focus == Focus::Reader;
+    let focused = corpus.focus == CorpusFocus::Reader;
     let reader = &corpus.reader;
     let Some(shown) = reader.shown() else {
         let fault = reader.fault().or_else(|| corpus.fault_here()).unwrap_or_default();

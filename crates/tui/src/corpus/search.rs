@@ -12,7 +12,7 @@ use regex::{Regex, RegexBuilder};
 
 use super::catalogue::{Catalogue, PartSlot};
 use super::filter::Filter;
-use super::load::Index;
+use super::load::CorpusIndex;
 use crate::desk::Desk;
 use crate::errand::Errand;
 use crate::event::Event;
@@ -87,7 +87,7 @@ struct PartHits {
 }
 
 /// A search under way, or ended.
-pub(super) struct Search {
+pub(super) struct CorpusSearch {
     pub pattern: Pattern,
     /// Documents found so far, ascending.
     pub hits: Arc<Vec<u32>>,
@@ -100,15 +100,15 @@ pub(super) struct Search {
     errand: Errand<()>,
 }
 
-impl Search {
-    /// Looks through all parts; those of which nothing passes the filter are not read.
+impl CorpusSearch {
+    /// Looks through all parts; parts without a document that passes the filter are not read.
     pub(super) fn start(
         pattern: Pattern,
         filter: Filter,
-        index: Arc<Index>,
+        index: Arc<CorpusIndex>,
         catalogue: Catalogue,
         desk: &Desk<'_>,
-    ) -> Search {
+    ) -> CorpusSearch {
         let (sender, pieces) = channel();
         let events = desk.events.clone();
         let (looking, parts) = (pattern.clone(), catalogue.parts());
@@ -133,7 +133,7 @@ impl Search {
             }
             Ok(())
         });
-        Search { pattern, hits: Arc::default(), done: 0, parts, fault: None, pieces, errand }
+        CorpusSearch { pattern, hits: Arc::default(), done: 0, parts, fault: None, pieces, errand }
     }
 
     /// Takes in what has been found since.
@@ -158,7 +158,7 @@ fn look_through(
     part: usize,
     pattern: &Pattern,
     filter: &Filter,
-    index: &Index,
+    index: &CorpusIndex,
     catalogue: &Catalogue,
 ) -> Result<Vec<u32>> {
     let passes = match catalogue.slot(part) {

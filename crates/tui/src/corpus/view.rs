@@ -9,7 +9,7 @@ use ratatui::widgets::{Paragraph, Wrap};
 use super::catalogue::{CatalogueRow, PartSlot};
 use super::load::time_of;
 use super::order::By;
-use super::{CorpusPage, Focus, Typing, reader_view, words as own};
+use super::{CorpusFocus, CorpusPage, Typing, reader_view, words as own};
 use crate::app::App;
 use crate::desk::{Desk, PageRequest};
 use crate::field::{self, Field};
@@ -69,7 +69,7 @@ fn draw_table(app: &App, corpus: &CorpusPage, frame: &mut Frame<'_>, area: Rect)
     let cells = area.width.saturating_sub(2) as usize;
     let asked = asked(app, corpus, cells);
     let top = width::cut(&title(app, corpus), cells);
-    let block = look::pane(top, corpus.focus == Focus::Table).title_bottom(Line::from(asked.spans));
+    let block = look::pane(top, corpus.focus == CorpusFocus::Table).title_bottom(Line::from(asked.spans));
     let inner = look::framed(block, frame, area);
     let titles = COLUMNS.map(|by| {
         let arrow = if corpus.order.by == by { arrow(corpus) } else { "" };
@@ -81,7 +81,7 @@ fn draw_table(app: &App, corpus: &CorpusPage, frame: &mut Frame<'_>, area: Rect)
         lines.push(Line::styled(text, if at == corpus.cursor.at { style.patch(look::SELECTED) } else { style }));
     }
     if corpus.len() == 0 {
-        let searching = corpus.search.as_ref().is_some_and(super::Search::is_under_way);
+        let searching = corpus.search.as_ref().is_some_and(super::CorpusSearch::is_under_way);
         lines.push(Line::styled(app.say(if searching { words::SEARCHING } else { own::NOTHING_PASSES }), look::DIM));
     }
     frame.render_widget(Paragraph::new(lines).wrap(Wrap { trim: false }), inner);

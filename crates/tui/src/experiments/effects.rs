@@ -6,7 +6,7 @@ use ratatui::text::Line;
 use ratatui::widgets::Paragraph;
 
 use super::words as own;
-use super::{ExperimentsPage, View, list};
+use super::{ExperimentsPage, ExperimentsView, list};
 use crate::app::App;
 use crate::page::{Table, exact};
 use crate::{figures, look, width, words};
@@ -23,8 +23,11 @@ pub(super) fn draw(app: &App, experiments: &ExperimentsPage, findings: &Findings
     let cells = findings.effects.iter().map(|effect| effect.cells).max().unwrap_or(0);
     let over = format!(" {} {} ", app.say(own::EFFECT_OVER), figures::count(cells));
     let over = width::cut(&over, (area.width as usize).saturating_sub(36));
-    let block = look::pane(list::tabs(app, experiments, Some(View::Effects)), experiments.view == View::Effects)
-        .title_bottom(Line::styled(over, look::DIM));
+    let block = look::pane(
+        list::tabs(app, experiments, Some(ExperimentsView::Effects)),
+        experiments.view == ExperimentsView::Effects,
+    )
+    .title_bottom(Line::styled(over, look::DIM));
     let inner = look::framed(block, frame, area);
     let total = inner.width as usize;
     let with_interval = total >= 16 + WIDE.iter().sum::<usize>();

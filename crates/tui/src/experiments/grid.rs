@@ -195,10 +195,10 @@ pub(super) fn place_at(
 /// Draws the grid; `focused` for the bright border.
 pub(super) fn draw(app: &App, experiments: &ExperimentsPage, focused: bool, frame: &mut Frame<'_>, area: Rect) {
     let Some(table) = &experiments.table else {
-        let block = look::pane(list::tabs(app, experiments, Some(super::View::Grid)), focused);
+        let block = look::pane(list::tabs(app, experiments, Some(super::ExperimentsView::Grid)), focused);
         return look::message(app.say(own::NO_GRID), block, frame, area);
     };
-    let mut block = look::pane(list::tabs(app, experiments, Some(super::View::Grid)), focused);
+    let mut block = look::pane(list::tabs(app, experiments, Some(super::ExperimentsView::Grid)), focused);
     let tally = format!(" {} ", tally(app, table));
     let room = (area.width as usize).saturating_sub(width::width(&tally) + 6);
     let about = width::cut(&about(app, experiments, table), room);
@@ -306,7 +306,7 @@ fn about(app: &App, experiments: &ExperimentsPage, table: &GridTable) -> String 
 
 /// The cell that is marked in the grid and why it was skipped; none if it was not, or if another view is seen.
 pub(super) fn skipped(experiments: &ExperimentsPage) -> Option<String> {
-    let table = experiments.table.as_ref().filter(|_| experiments.view == super::View::Grid)?;
+    let table = experiments.table.as_ref().filter(|_| experiments.view == super::ExperimentsView::Grid)?;
     let cell = table.at(experiments.row.at, experiments.column)?;
     let CellState::Skipped(why) = &cell.state else { return None };
     Some(format!("{}: {why}", cell.name()))

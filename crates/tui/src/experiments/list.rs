@@ -7,7 +7,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Paragraph, Wrap};
 
 use super::words as own;
-use super::{ExperimentsPage, View, effects, grid, page};
+use super::{ExperimentsPage, ExperimentsView, effects, grid, page};
 use crate::app::App;
 use crate::jobs::{self, Phase};
 use crate::page::Page;
@@ -29,7 +29,7 @@ const SIDE_BY_SIDE: u16 = 110;
 const SERIES: [Color; 6] = [Color::Cyan, Color::Yellow, Color::Green, Color::Magenta, Color::Blue, Color::Red];
 
 /// The finding, and the area of each view that is seen; where there is no room for several, that of the one chosen.
-struct Panes {
+struct ExperimentPanes {
     finding: Rect,
     list: Option<Rect>,
     grid: Option<Rect>,
@@ -38,7 +38,7 @@ struct Panes {
 }
 
 /// The panes of a page; `effects` is the number of values whose effects are known.
-fn panes(page: Rect, view: View, effects: usize) -> Panes {
+fn panes(page: Rect, view: ExperimentsView, effects: usize) -> ExperimentPanes {
     let height = FINDING[usize::from(page.height >= TALL)];
     let [finding, below] = Layout::vertical([Constraint::Length(height), Constraint::Min(0)]).areas(page);
     if page.width >= SIDE_BY_SIDE && page.height >= TALL {
@@ -48,36 +48,37 @@ fn panes(page: Rect, view: View, effects: usize) -> Panes {
         let tall = if effects > 0 { (effects as u16).saturating_add(3).min(list.height / 2) } else { 0 };
         let [list, below_list] = Layout::vertical([Constraint::Min(0), Constraint::Length(tall)]).areas(list);
         let effects = (tall > 0).then_some(below_list);
-        return Panes { finding, list: Some(list), grid: Some(grid), frontier: Some(frontier), effects };
+        return ExperimentPanes { finding, list: Some(list), grid: Some(grid), frontier: Some(frontier), effects };
     }
-    let when = |wanted: View| (view == wanted).then_some(below);
-    let [list, grid, frontier, effects] = [View::List, View::Grid, View::Frontier, View::Effects].map(when);
-    Panes { finding, list, grid, frontier, effects }
+    let when = |wanted: ExperimentsView| (view == wanted).then_some(below);
+    let [list, grid, frontier, effects] =
+        [ExperimentsView::List, ExperimentsView::Grid, ExperimentsView::Frontier, ExperimentsView::Effects].map(when);
+    ExperimentPanes { finding, list, grid, frontier, effects }
 }
 
 /// Lines that the list or the grid has room for.
-pub(super) fn rows(page: Rect, view: View, effects: usize) -> usize {
+pub(super) fn rows(page: Rect, view: ExperimentsView, effects: usize) -> usize {
     let panes = panes(page, view, effects);
     match view {
-        View::Grid => panes.grid.map_or(0, |area| grid::rows(look::inside(area))),
+        ExperimentsView::Grid => panes.grid.map_or(0, |area| grid::rows(look::inside(area))),
         _ => panes.list.map_or(0, |area| look::inside(area).height.saturating_sub(1) as usize),
     }
 }
 
-pub(super) enum Clicked {
+pub(super) enum ClickedExperiment {
     Line(usize),
     Cell(usize, usize),
 }
 
-pub(super) fn place(experiments: &ExperimentsPage, at: Position, page: Rect) -> Option<Clicked> {
+pub(super) fn place(experiments: &ExperimentsPage, at: Position, page: Rect) -> Option<ClickedExperiment> {
     let panes = panes(page, experiments.view, experiments.effects());
     if let Some(inner) = panes.list.map(look::inside).filter(|inner| inner.contains(at)) {
         let row = at.y.checked_sub(inner.y + 1)?;
-        return experiments.cursor.line_at(row.into(), experiments.order.len()).map(Clicked::Line);
+        return experiments.cursor.line_at(row.into(), experiments.order.len()).map(ClickedExperiment::Line);
     }
     let (inner, table) = panes.grid.map(look::inside).zip(experiments.table.as_ref())?;
     let (row, column) = grid::place_at(table, experiments.row, experiments.column, at, inner)?;
-    Some(Clicked::Cell(row, column))
+    Some(ClickedExperiment::Cell(row, column))
 }
 
 pub(crate) fn draw(app: &App, frame: &mut Frame<'_>, area: Rect) {
@@ -100,10 +101,14 @@ pub(crate) fn draw(app: &App, frame: &mut Frame<'_>, area: Rect) {
 }
 
 /// The names of the views; where one is seen at a time, the one that is shown stands out.
-pub(super) fn tabs<'a>(app: &App, experiments: &ExperimentsPage, of: Option<View>) -> Line<'a> {
-    let mut all = vec![(View::List, own::LIST), (View::Grid, own::GRID), (View::Frontier, own::FRONTIER)];
+pub(super) fn tabs<'a>(app: &App, experiments: &ExperimentsPage, of: Option<ExperimentsView>) -> Line<'a> {
+    let mut all = vec![
+        (ExperimentsView::List, own::LIST),
+        (ExperimentsView::Grid, own::GRID),
+        (ExperimentsView::Frontier, own::FRONTIER),
+    ];
     if experiments.effects() > 0 {
-        all.push((View::Effects, own::EFFECTS));
+        all.push((ExperimentsView::Effects, own::EFFECTS));
     }
     let seen = panes(page_area(app.size), experiments.view, experiments.effects());
     let side_by_side = seen.list.is_some() && seen.grid.is_some();
@@ -154,20 +159,20 @@ fn draw_experiment(app: &App, experiments: &ExperimentsPage, frame: &mut Frame<'
     };
     let lines = state(app).unwrap_or_else(finding);
     frame.render_widget(Paragraph::new(lines).wrap(Wrap { trim: true }).block(block), panes.finding);
-    let focused = |view: View| experiments.view == view;
+    let focused = |view: ExperimentsView| experiments.view == view;
     if let Some(area) = panes.list {
         match findings {
-            Some(findings) => draw_list(app, experiments, findings, focused(View::List), frame, area),
-            None => draw_nothing(app, experiments, View::List, own::NOT_COMPARED, frame, area),
+            Some(findings) => draw_list(app, experiments, findings, focused(ExperimentsView::List), frame, area),
+            None => draw_nothing(app, experiments, ExperimentsView::List, own::NOT_COMPARED, frame, area),
         }
     }
     if let Some(area) = panes.grid {
-        grid::draw(app, experiments, focused(View::Grid), frame, area);
+        grid::draw(app, experiments, focused(ExperimentsView::Grid), frame, area);
     }
     if let Some(area) = panes.frontier {
         match findings {
             Some(findings) => draw_frontier(app, experiments, findings, frame, area),
-            None => draw_nothing(app, experiments, View::Frontier, own::NOT_COMPARED, frame, area),
+            None => draw_nothing(app, experiments, ExperimentsView::Frontier, own::NOT_COMPARED, frame, area),
         }
     }
     if let (Some(area), Some(findings)) = (panes.effects, findings) {
@@ -178,7 +183,7 @@ fn draw_experiment(app: &App, experiments: &ExperimentsPage, frame: &mut Frame<'
 fn draw_nothing(
     app: &App,
     experiments: &ExperimentsPage,
-    view: View,
+    view: ExperimentsView,
     why: words::Word,
     frame: &mut Frame<'_>,
     area: Rect,
@@ -269,7 +274,7 @@ fn draw_list(
     area: Rect,
 ) {
     let position = format!(" {} {} / {} ", app.say(words::CELLS), experiments.cursor.at + 1, experiments.order.len());
-    let mut block = look::pane(tabs(app, experiments, Some(View::List)), focused)
+    let mut block = look::pane(tabs(app, experiments, Some(ExperimentsView::List)), focused)
         .title_top(Line::styled(position, look::DIM).right_aligned());
     if let Some(cell) = experiments.cell() {
         block =
@@ -341,8 +346,11 @@ fn cost(app: &App, cell: &Cell, may_be_best: bool) -> String {
 fn draw_frontier(app: &App, experiments: &ExperimentsPage, findings: &Findings, frame: &mut Frame<'_>, area: Rect) {
     let measure = report::measure(findings, app.language);
     let axes = format!(" {} {measure} · {} ", app.say(own::UP_AXIS), app.say(own::ACROSS_AXIS));
-    let mut block = look::pane(tabs(app, experiments, Some(View::Frontier)), experiments.view == View::Frontier)
-        .title_top(Line::styled(axes, look::DIM).right_aligned());
+    let mut block = look::pane(
+        tabs(app, experiments, Some(ExperimentsView::Frontier)),
+        experiments.view == ExperimentsView::Frontier,
+    )
+    .title_top(Line::styled(axes, look::DIM).right_aligned());
     if let Some(cell) = experiments.cell() {
         let (mark, series) = report::mark_of(findings, cell);
         let figure = figures::number(cell.figure, DECIMALS);

@@ -44,7 +44,7 @@ pub struct ExperimentsPage {
     next_grids: Option<Errand<Vec<Grid>>>,
     /// The experiment shown, of all that were run or are being run.
     selected: usize,
-    view: View,
+    view: ExperimentsView,
     /// Numbers of its cells as listed, the best first.
     order: Vec<usize>,
     cursor: Cursor,
@@ -54,13 +54,13 @@ pub struct ExperimentsPage {
     column: usize,
     open: Option<Open>,
     /// The place in an earlier session, until the findings are there.
-    memory: Option<Memory>,
+    memory: Option<ExperimentsMemory>,
 }
 
 /// The content shown of an experiment, or where there is room for all, which pane has the focus.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum View {
+enum ExperimentsView {
     #[default]
     List,
     Grid,
@@ -71,9 +71,9 @@ enum View {
 /// The memory of the page in a session. Values that no longer fit are left out.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-struct Memory {
+struct ExperimentsMemory {
     experiment: String,
-    view: View,
+    view: ExperimentsView,
     feature: String,
     setting: String,
     document: Option<usize>,
@@ -193,7 +193,9 @@ impl ExperimentsPage {
     pub(crate) fn has_beside(&self) -> bool {
         match &self.open {
             Some(_) => true,
-            None => self.view == View::Grid && self.table.as_ref().is_some_and(|table| table.columns.len() > 1),
+            None => {
+                self.view == ExperimentsView::Grid && self.table.as_ref().is_some_and(|table| table.columns.len() > 1)
+            }
         }
     }
 
@@ -228,14 +230,14 @@ impl ExperimentsPage {
     }
 
     fn step(&mut self, action: Action, page: Rect) {
-        if self.view == View::Grid {
+        if self.view == ExperimentsView::Grid {
             let Some(table) = &self.table else { return };
             let beside = match action {
                 Action::NextStrategy => Some(true),
                 Action::PreviousStrategy => Some(false),
                 _ => None,
             };
-            let rows = list::rows(page, View::Grid, self.effects()).max(1);
+            let rows = list::rows(page, ExperimentsView::Grid, self.effects()).max(1);
             self.row.step(action, table.rows.len(), rows);
             self.column = table.column_near(self.row.at, self.column, beside);
             if let Some((feature, setting)) = self.marked() {
@@ -243,7 +245,7 @@ impl ExperimentsPage {
             }
             return;
         }
-        let rows = list::rows(page, View::List, self.effects()).max(1);
+        let rows = list::rows(page, ExperimentsView::List, self.effects()).max(1);
         self.cursor.step(action, self.order.len(), rows);
         self.mark_of_list();
     }
@@ -267,16 +269,16 @@ impl PageState for ExperimentsPage {
                 desk.order(PageRequest::Start(Work { name, command, writes: true, run }));
                 if self.findings().is_none() {
                     // Until all cells were read there is only the grid to look at.
-                    self.view = View::Grid;
+                    self.view = ExperimentsView::Grid;
                 }
             }
             (Action::OpenDocument, None) => self.show(0, None, desk),
             (Action::View, None) => {
                 self.view = match self.view {
-                    View::List => View::Grid,
-                    View::Grid => View::Frontier,
-                    View::Frontier if self.effects() > 0 => View::Effects,
-                    View::Frontier | View::Effects => View::List,
+                    ExperimentsView::List => ExperimentsView::Grid,
+                    ExperimentsView::Grid => ExperimentsView::Frontier,
+                    ExperimentsView::Frontier if self.effects() > 0 => ExperimentsView::Effects,
+                    ExperimentsView::Frontier | ExperimentsView::Effects => ExperimentsView::List,
                 }
             }
             (Action::Back, Some(_)) => self.open = None,
@@ -312,13 +314,13 @@ impl PageState for ExperimentsPage {
         if desk.busy && self.next_grids.is_none() {
             self.ask_grids(false, desk);
         }
-        if self.view == View::Effects && self.effects() == 0 {
-            self.view = View::List;
+        if self.view == ExperimentsView::Effects && self.effects() == 0 {
+            self.view = ExperimentsView::List;
         }
         let effects = self.effects();
-        self.cursor.arrange(self.order.len(), list::rows(area, View::List, effects));
+        self.cursor.arrange(self.order.len(), list::rows(area, ExperimentsView::List, effects));
         let (rows, columns) = self.table.as_ref().map_or((0, 0), |table| (table.rows.len(), table.columns.len()));
-        self.row.arrange(rows, list::rows(area, View::Grid, effects));
+        self.row.arrange(rows, list::rows(area, ExperimentsView::Grid, effects));
         self.column = self.column.min(columns.saturating_sub(1));
         let wanted = self.order.get(self.cursor.at).copied();
         if let Some(open) = &mut self.open {
@@ -342,11 +344,11 @@ impl PageState for ExperimentsPage {
             return;
         }
         match list::place(self, at, area) {
-            Some(list::Clicked::Line(line)) => {
+            Some(list::ClickedExperiment::Line(line)) => {
                 self.cursor.at = line;
                 self.mark_of_list();
             }
-            Some(list::Clicked::Cell(row, column)) => {
+            Some(list::ClickedExperiment::Cell(row, column)) => {
                 (self.row.at, self.column) = (row, column);
                 if let Some((feature, setting)) = self.marked() {
                     self.mark(&feature, &setting);
@@ -359,9 +361,9 @@ impl PageState for ExperimentsPage {
     fn table(&self, desk: &Desk<'_>) -> Option<Table> {
         match (&self.open, self.view) {
             (Some(open), _) => Some(page::copied(self.findings()?, open.truncated()?, desk.language)),
-            (None, View::Grid) => Some(grid::copied(self.table.as_ref()?, desk.language)),
-            (None, View::Effects) => Some(effects::copied(self.findings()?, desk.language)),
-            (None, View::List | View::Frontier) => Some(self.listed(self.findings()?, desk)),
+            (None, ExperimentsView::Grid) => Some(grid::copied(self.table.as_ref()?, desk.language)),
+            (None, ExperimentsView::Effects) => Some(effects::copied(self.findings()?, desk.language)),
+            (None, ExperimentsView::List | ExperimentsView::Frontier) => Some(self.listed(self.findings()?, desk)),
         }
     }
 
@@ -377,7 +379,7 @@ impl PageState for ExperimentsPage {
 
     fn remember(&self) -> Value {
         let (feature, setting) = self.marked().unwrap_or_default();
-        let memory = Memory {
+        let memory = ExperimentsMemory {
             experiment: self.name().unwrap_or_default().to_owned(),
             view: self.view,
             feature,
@@ -388,7 +390,7 @@ impl PageState for ExperimentsPage {
     }
 
     fn recall(&mut self, memory: &Value) {
-        let Ok(memory) = Memory::deserialize(memory) else { return };
+        let Ok(memory) = ExperimentsMemory::deserialize(memory) else { return };
         self.view = memory.view;
         self.memory = Some(memory);
     }

@@ -13,7 +13,7 @@ pub(super) struct Open {
     pub(super) number: usize,
     /// The document; `None` inside if the experiment has no such document.
     pub(super) document: Errand<Option<Box<Truncated>>>,
-    /// The strategy looked at, by its place in the document's list; `None`: that of the cell selected.
+    /// The strategy looked at, by its place in the document's list; `None`: the strategy of the selected cell.
     pub(super) strategy: Option<usize>,
     /// Text of the experiment, wrapped to the width of the columns.
     pub(super) lines: Vec<text::TextLine>,

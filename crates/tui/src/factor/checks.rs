@@ -11,7 +11,7 @@ use super::words as own;
 use crate::app::App;
 use crate::commands::Action;
 use crate::desk::Desk;
-use crate::list::{self, Column, Cursor};
+use crate::list::{self, Cursor, ListColumn};
 use crate::page::{Table, exact};
 use crate::{figures, look, words};
 use inkstone_base::language::Language;
@@ -105,11 +105,11 @@ pub(super) fn draw(app: &App, checks: &Checks, picture: &BacktestPicture, frame:
     let inner = look::framed(block, frame, area);
     let check = format!(" {}", app.say(own::CHECK));
     let columns = [
-        Column::text(&check, if inner.width >= WIDE { 30 } else { 24 }),
-        Column::text(app.say(own::STANDING), 10),
-        Column::number(app.say(own::NUMBER), 9),
-        Column::number(app.say(own::LIMIT), 9),
-        Column::text(app.say(own::FINDING), 0),
+        ListColumn::text(&check, if inner.width >= WIDE { 30 } else { 24 }),
+        ListColumn::text(app.say(own::STANDING), 10),
+        ListColumn::number(app.say(own::NUMBER), 9),
+        ListColumn::number(app.say(own::LIMIT), 9),
+        ListColumn::text(app.say(own::FINDING), 0),
     ];
     let number = |value: Option<f64>| value.map_or("–".to_owned(), |value| figures::number(value, 4));
     let row = |at: usize| {

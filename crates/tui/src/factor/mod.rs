@@ -19,7 +19,7 @@ use ratatui::layout::{Position, Rect};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-pub use tracing::{DaysOf, DocumentsOf, Judgement, JudgementOf, NamesOf, SentencesOf, Tracing};
+pub use tracing::{Judgement, JudgementOf, Tracing};
 pub(crate) use view::draw;
 
 use super::commands::Action;
@@ -32,7 +32,7 @@ use inkstone_base::job::Ctx;
 use inkstone_base::language::Word;
 use inkstone_base::shell::quoted;
 use inkstone_report::{FactorReport, factor_charts};
-use memory::{Memory, Way};
+use memory::{FactorMemory, Way};
 use picture::BacktestPicture;
 
 /// Trading days of a month, the step of the page keys.
@@ -51,7 +51,7 @@ pub struct FactorPage {
     horizon: usize,
     cursor: Option<usize>,
     chart: LayerChart,
-    focus: Focus,
+    focus: FactorFocus,
     /// The quantile whose bar is marked, from 0; the highest until one is chosen.
     bar: Option<usize>,
     /// The way down to words, while it is gone.
@@ -59,7 +59,7 @@ pub struct FactorPage {
     /// The verdicts of the linter, while they are listed.
     checks: Option<Checks>,
     /// The place in an earlier session, until the backtest is there.
-    memory: Option<Memory>,
+    memory: Option<FactorMemory>,
 }
 
 /// The content of the lower left chart.
@@ -78,7 +78,7 @@ enum LayerChart {
 /// Which pane of the front the arrows go along, and Enter goes down from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Focus {
+enum FactorFocus {
     /// The dates of the curves.
     #[default]
     Dates,
@@ -119,7 +119,7 @@ impl FactorPage {
             self.go_along(way, desk);
         }
         if self.layers() == 0 {
-            self.focus = Focus::Dates;
+            self.focus = FactorFocus::Dates;
         }
     }
 
@@ -173,7 +173,7 @@ impl FactorPage {
         match &self.drill {
             Some(drill) => drill.can_open(),
             None if !there_is_a_way || !self.is_front() => false,
-            None if self.focus == Focus::Layers => self.layers() > 0,
+            None if self.focus == FactorFocus::Layers => self.layers() > 0,
             None => self.picture().is_some_and(|p| p.dates_with_names().next().is_some()),
         }
     }
@@ -228,11 +228,11 @@ impl FactorPage {
                     LayerChart::Decay => LayerChart::Wealth,
                 };
                 // The bars that the arrows went along are not there any more.
-                self.focus = Focus::Dates;
+                self.focus = FactorFocus::Dates;
             }
             Action::Quantile => match self.focus {
-                Focus::Dates => (self.focus, self.chart) = (Focus::Layers, LayerChart::Means),
-                Focus::Layers => self.focus = Focus::Dates,
+                FactorFocus::Dates => (self.focus, self.chart) = (FactorFocus::Layers, LayerChart::Means),
+                FactorFocus::Layers => self.focus = FactorFocus::Dates,
             },
             Action::Drill => self.open(desk),
             _ => self.step(action),
@@ -249,7 +249,7 @@ impl FactorPage {
     /// that has some.
     fn open(&mut self, desk: &Desk<'_>) {
         let Some((picture, factor)) = self.picture().zip(self.name.as_deref()) else { return };
-        if self.focus == Focus::Layers {
+        if self.focus == FactorFocus::Layers {
             let quantile = u16::try_from(self.bar() + 1).unwrap_or(u16::MAX);
             self.drill = Drill::of_quantile(factor, quantile, desk);
             return;
@@ -270,7 +270,7 @@ impl FactorPage {
 
     fn step(&mut self, action: Action) {
         let Some(last) = self.picture().and_then(|p| p.dates.len().checked_sub(1)) else { return };
-        let of_layers = self.focus == Focus::Layers;
+        let of_layers = self.focus == FactorFocus::Layers;
         let (at, last) =
             if of_layers { (self.bar(), self.layers().saturating_sub(1)) } else { (self.cursor.unwrap_or(last), last) };
         let to = match action {
@@ -315,12 +315,12 @@ impl FactorPage {
             return;
         };
         match view::place(picture, horizon, self.chart, at, page) {
-            Some(view::Clicked::Date(date)) => {
+            Some(view::ClickedFactor::Date(date)) => {
                 let last = picture.dates.len().saturating_sub(1);
                 let at = picture.dates.partition_point(|there| *there < date).min(last);
-                (self.cursor, self.focus) = (Some(at), Focus::Dates);
+                (self.cursor, self.focus) = (Some(at), FactorFocus::Dates);
             }
-            Some(view::Clicked::Bar(bar)) => (self.bar, self.focus) = (Some(bar), Focus::Layers),
+            Some(view::ClickedFactor::Bar(bar)) => (self.bar, self.focus) = (Some(bar), FactorFocus::Layers),
             None => {}
         }
     }
@@ -419,7 +419,7 @@ impl PageState for FactorPage {
     }
 
     fn remember(&self) -> Value {
-        let memory = Memory {
+        let memory = FactorMemory {
             factor: self.name.clone(),
             horizon: self.horizon_days(),
             date: self.cursor.and_then(|at| self.picture()?.dates.get(at).copied()),
@@ -432,9 +432,9 @@ impl PageState for FactorPage {
     }
 
     fn recall(&mut self, memory: &Value) {
-        let Ok(memory) = Memory::deserialize(memory) else { return };
+        let Ok(memory) = FactorMemory::deserialize(memory) else { return };
         (self.chart, self.focus, self.bar) = (memory.chart, memory.focus, memory.bar);
-        if self.focus == Focus::Layers {
+        if self.focus == FactorFocus::Layers {
             self.chart = LayerChart::Means;
         }
         self.memory = Some(memory);

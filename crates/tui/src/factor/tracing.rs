@@ -10,15 +10,15 @@ use inkstone_features::extract::ExplainedText;
 use inkstone_lab::factor::{TracedCell, TracedDate, TracedDay};
 
 /// The dates of a quantile (from 1, the lowest) of a factor, ascending, with what its names have in common.
-pub type DaysOf = Arc<dyn Fn(&str, u16, &Ctx) -> Result<Vec<TracedDay>> + Send + Sync>;
+pub(crate) type DaysOf = Arc<dyn Fn(&str, u16, &Ctx) -> Result<Vec<TracedDay>> + Send + Sync>;
 
-pub type NamesOf = Arc<dyn Fn(&str, NaiveDate, &Ctx) -> Result<TracedDate> + Send + Sync>;
+pub(crate) type NamesOf = Arc<dyn Fn(&str, NaiveDate, &Ctx) -> Result<TracedDate> + Send + Sync>;
 
 /// The readings and documents behind the value of a code on a date of a factor.
-pub type DocumentsOf = Arc<dyn Fn(&str, NaiveDate, &str, &Ctx) -> Result<Vec<TracedCell>> + Send + Sync>;
+pub(crate) type DocumentsOf = Arc<dyn Fn(&str, NaiveDate, &str, &Ctx) -> Result<Vec<TracedCell>> + Send + Sync>;
 
 /// The sentences of a document of this number, by each column that a reading (from 1) of a factor is made of.
-pub type SentencesOf = Arc<dyn Fn(&str, usize, u32, &Ctx) -> Result<Vec<ExplainedText>> + Send + Sync>;
+pub(crate) type SentencesOf = Arc<dyn Fn(&str, usize, u32, &Ctx) -> Result<Vec<ExplainedText>> + Send + Sync>;
 
 /// Reads the verdict of linter and ledger on a factor; none if they have not looked at it.
 pub type JudgementOf = Arc<dyn Fn(&str) -> Result<Option<Judgement>> + Send + Sync>;

@@ -11,7 +11,7 @@ use super::charts::{Axes, Bars, Curve, bar_at, bars_that_fit, date_at, draw_bars
 use super::figures::{bar_line, cursor_line, draw_figures, title};
 use super::picture::{BacktestPicture, CalendarStep, Horizon, fitting_means};
 use super::words as own;
-use super::{FactorPage, Focus, LayerChart, checks, drill};
+use super::{FactorFocus, FactorPage, LayerChart, checks, drill};
 use crate::app::App;
 use crate::desk::Desk;
 use crate::page::{Table, exact};
@@ -56,7 +56,7 @@ fn regions(picture: &BacktestPicture, page: Rect) -> Regions {
     Regions { warning, head, charts: [bars, sum, layers, spread], years, cursor }
 }
 
-pub(super) enum Clicked {
+pub(super) enum ClickedFactor {
     /// A date of a curve, or the first one of a bar.
     Date(NaiveDate),
     /// The bar of a quantile, from 0.
@@ -69,12 +69,13 @@ pub(super) fn place(
     chart: LayerChart,
     at: Position,
     page: Rect,
-) -> Option<Clicked> {
+) -> Option<ClickedFactor> {
     let [bars, sum, layers, spread] = regions(picture, page).charts.map(look::inside);
-    let along = |dates: &[NaiveDate], area| date_at(at.x, *dates.first()?, *dates.last()?, area).map(Clicked::Date);
+    let along =
+        |dates: &[NaiveDate], area| date_at(at.x, *dates.first()?, *dates.last()?, area).map(ClickedFactor::Date);
     if bars.contains(at) {
         let means = fitting_means(&horizon.dates, &horizon.rank_ic, bars_that_fit(bars.width as usize)).1;
-        return bar_at(at.x, means.len(), bars).map(|bar| Clicked::Date(means[bar].0));
+        return bar_at(at.x, means.len(), bars).map(|bar| ClickedFactor::Date(means[bar].0));
     }
     if sum.contains(at) {
         return along(&horizon.dates, sum);
@@ -85,7 +86,7 @@ pub(super) fn place(
     match chart {
         _ if !layers.contains(at) => None,
         LayerChart::Wealth => along(&picture.outcome.layers.dates, layers),
-        LayerChart::Means => bar_at(at.x, horizon.layers.len(), layers).map(Clicked::Bar),
+        LayerChart::Means => bar_at(at.x, horizon.layers.len(), layers).map(ClickedFactor::Bar),
         LayerChart::Decay => None,
     }
 }
@@ -127,7 +128,7 @@ pub(crate) fn draw(app: &App, frame: &mut Frame<'_>, page: Rect) {
         draw_years(app, picture, frame, regions.years);
     }
     let line = match picture.horizons.get(factor.horizon) {
-        Some(horizon) if factor.focus == Focus::Layers => bar_line(app, factor, horizon, page.width as usize),
+        Some(horizon) if factor.focus == FactorFocus::Layers => bar_line(app, factor, horizon, page.width as usize),
         _ => cursor_line(app, factor, picture, at, page.width as usize),
     };
     frame.render_widget(line, regions.cursor);
@@ -141,7 +142,7 @@ fn draw_rank_ic(app: &App, horizon: &Horizon, at: Option<NaiveDate>, frame: &mut
         CalendarStep::Year => words::BY_YEAR,
     });
     let title = format!(" RankIC · {by} · {}d ", horizon.days);
-    let block = look::pane(title, app.factor.focus == Focus::Dates);
+    let block = look::pane(title, app.factor.focus == FactorFocus::Dates);
     let inner = look::framed(block, frame, area);
     let values: Vec<f64> = means.iter().map(|m| m.1).collect();
     // A year stands under its first bar.
@@ -176,7 +177,7 @@ fn draw_layers(
     let layers = &picture.outcome.layers;
     let percent: fn(f64) -> String = |v| format!("{:.2}%", 100.0 * v);
     let third: fn(f64) -> String = |v| figures::number(v, 3);
-    let focused = factor.focus == Focus::Layers;
+    let focused = factor.focus == FactorFocus::Layers;
     match factor.chart {
         LayerChart::Wealth => {}
         LayerChart::Means => {

@@ -9,7 +9,7 @@ use super::listing::FeatureSet;
 use super::view::draw_outstanding;
 use super::words as w;
 use crate::app::App;
-use crate::list::{self, Column as Listed};
+use crate::list::{self, ListColumn};
 use crate::{bars, figures, look, sentences, width};
 use inkstone_features::inspect::{Column, ColumnName, Health, Month};
 use inkstone_store::RowKind;
@@ -84,9 +84,9 @@ fn summary_lines<'a>(app: &App, set: &FeatureSet, health: &Health, room: usize) 
 
 fn draw_columns(app: &App, health: &Health, frame: &mut Frame<'_>, area: Rect) {
     let wide = area.width >= WIDE;
-    let number = |word, cells| Listed::number(app.say(word), cells);
+    let number = |word, cells| ListColumn::number(app.say(word), cells);
     let mut columns = vec![
-        Listed::text(app.say(w::COLUMN), 0),
+        ListColumn::text(app.say(w::COLUMN), 0),
         number(w::MISSING_SHARE, 6),
         number(w::ZERO_SHARE, 6),
         number(w::MEAN, 8),
@@ -94,7 +94,7 @@ fn draw_columns(app: &App, health: &Health, frame: &mut Frame<'_>, area: Rect) {
         number(w::MIN, 8),
         number(w::MEDIAN, 8),
         number(w::MAX, 8),
-        Listed::text(app.say(w::HISTOGRAM), if wide { 16 } else { 8 }),
+        ListColumn::text(app.say(w::HISTOGRAM), if wide { 16 } else { 8 }),
     ];
     if wide {
         columns.insert(6, number(w::FIRST_QUARTILE, 8));

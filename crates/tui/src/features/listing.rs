@@ -11,13 +11,13 @@ use inkstone_features::inspect::{Health, Neighbours, Query};
 use inkstone_store::{BatchEntry, RowKind, Stats};
 
 /// Lists the sets. The store is open only meanwhile.
-pub type FeatureListingOf = Arc<dyn Fn(&Ctx) -> Result<FeatureListing> + Send + Sync>;
+pub(crate) type FeatureListingOf = Arc<dyn Fn(&Ctx) -> Result<FeatureListing> + Send + Sync>;
 
 /// Reads a set from end to end; the second argument hears how many rows have been read.
-pub type FeatureHealthOf = Arc<dyn Fn(&Key, &dyn Fn(u64), &Ctx) -> Result<Health> + Send + Sync>;
+pub(crate) type FeatureHealthOf = Arc<dyn Fn(&Key, &dyn Fn(u64), &Ctx) -> Result<Health> + Send + Sync>;
 
 /// Compares one row of a set with all others; the third argument hears how many rows have been read.
-pub type FeatureNeighboursOf = Arc<dyn Fn(&Key, &Query, &dyn Fn(u64), &Ctx) -> Result<Neighbours> + Send + Sync>;
+pub(crate) type FeatureNeighboursOf = Arc<dyn Fn(&Key, &Query, &dyn Fn(u64), &Ctx) -> Result<Neighbours> + Send + Sync>;
 
 /// The functions behind the page, supplied by the program.
 #[derive(Clone)]

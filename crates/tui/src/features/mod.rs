@@ -18,10 +18,7 @@ use anyhow::Result;
 use ratatui::layout::{Position, Rect};
 use serde_json::{Value, json};
 
-pub use listing::{
-    FeatureBench, FeatureHealthOf, FeatureListing, FeatureListingOf, FeatureNeighboursOf, FeatureSet, FeatureState,
-    SearchSummary,
-};
+pub use listing::{FeatureBench, FeatureListing, FeatureSet, FeatureState, SearchSummary};
 pub(crate) use view::draw;
 
 use super::commands::Action;
@@ -33,7 +30,7 @@ use super::list::{self, Cursor};
 use super::page::{PageState, Table, turns};
 use inkstone_base::data::Key;
 use inkstone_base::job::Ctx;
-use inkstone_features::inspect::{Health, Measure};
+use inkstone_features::inspect::{Health, NearMeasure};
 use near::NearPane;
 
 /// Bytes of a set that is read as soon as it is selected; a larger one only when the user says so.
@@ -43,14 +40,14 @@ const AT_ONCE: u64 = 64 << 20;
 const PICTURE_EVERY: Duration = Duration::from_millis(100);
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Focus {
+enum FeaturesFocus {
     #[default]
     Sets,
     Below,
 }
 
 turns! {
-    enum View {
+    enum FeaturesView {
         #[default]
         Health = "health",
         Near = "neighbours",
@@ -108,8 +105,8 @@ pub struct FeaturesPage {
     sets: Cursor,
     /// The set to go to as soon as there is a listing.
     wanted: Option<String>,
-    focus: Focus,
-    view: View,
+    focus: FeaturesFocus,
+    view: FeaturesView,
     /// True if the user has been here: only then are sets read that he moves to.
     visited: bool,
     health: Option<SetReading<Health>>,
@@ -129,7 +126,7 @@ impl FeaturesPage {
     }
 
     pub(crate) fn shows_neighbours(&self) -> bool {
-        self.has_sets() && self.view == View::Near
+        self.has_sets() && self.view == FeaturesView::Near
     }
 
     fn count(&self) -> usize {
@@ -152,22 +149,22 @@ impl FeaturesPage {
         let Some(bench) = desk.workspace.features.clone() else { return };
         let Some((set, rows)) = self.readable().filter(|(set, _)| !self.is_read(*set)) else { return };
         match self.view {
-            View::Files => {}
-            View::Health => {
+            FeaturesView::Files => {}
+            FeaturesView::Health => {
                 self.columns = Cursor::default();
                 let work = move |set: &Key, progress: &dyn Fn(u64), ctx: &Ctx| (bench.health)(set, progress, ctx);
                 self.health = Some(SetReading::start(desk, "health of a feature set", set, rows, work));
             }
-            View::Near => self.near.read(desk, &bench, set, rows),
+            FeaturesView::Near => self.near.read(desk, &bench, set, rows),
         }
     }
 
     /// True if the data of the view was asked for.
     fn is_read(&self, set: Key) -> bool {
         match self.view {
-            View::Health => self.health.as_ref().is_some_and(|health| health.set == set),
-            View::Near => self.near.neighbours(set).is_some() || self.near.found.is_some(),
-            View::Files => true,
+            FeaturesView::Health => self.health.as_ref().is_some_and(|health| health.set == set),
+            FeaturesView::Near => self.near.neighbours(set).is_some() || self.near.found.is_some(),
+            FeaturesView::Files => true,
         }
     }
 
@@ -187,12 +184,12 @@ impl FeaturesPage {
     /// The cursor of the list in the lower pane, and the number of its lines.
     fn list_below(&mut self) -> (&mut Cursor, usize) {
         match self.view {
-            View::Health => {
+            FeaturesView::Health => {
                 let count = self.health().map_or(0, |health| health.told.len());
                 (&mut self.columns, count)
             }
-            View::Near => self.near.list(),
-            View::Files => {
+            FeaturesView::Near => self.near.list(),
+            FeaturesView::Files => {
                 let count = self.selected().map_or(0, |set| set.batches.len());
                 (&mut self.batches, count)
             }
@@ -222,14 +219,14 @@ impl PageState for FeaturesPage {
                 self.forget_faults();
             }
             Action::FeatureView => self.view = self.view.next(),
-            Action::FeatureOpen if self.focus == Focus::Sets => {
-                self.focus = Focus::Below;
+            Action::FeatureOpen if self.focus == FeaturesFocus::Sets => {
+                self.focus = FeaturesFocus::Below;
                 self.forget_faults();
                 self.read(desk);
             }
             Action::FeatureOpen => {
                 let set = self.readable().map(|(set, _)| set);
-                let chosen = if self.view == View::Near { self.near.choose(set) } else { None };
+                let chosen = if self.view == FeaturesView::Near { self.near.choose(set) } else { None };
                 if let Some((part, row)) = chosen {
                     desk.order(PageRequest::Read(part, row));
                 }
@@ -237,13 +234,13 @@ impl PageState for FeaturesPage {
                 self.read(desk);
             }
             Action::FeatureFind => {
-                (self.view, self.focus) = (View::Near, Focus::Below);
+                (self.view, self.focus) = (FeaturesView::Near, FeaturesFocus::Below);
                 self.near.type_words();
             }
             Action::FeatureMeasure => {
                 self.near.measure = match self.near.measure {
-                    Measure::Cosine => Measure::Euclid,
-                    Measure::Euclid => Measure::Cosine,
+                    NearMeasure::Cosine => NearMeasure::Euclid,
+                    NearMeasure::Euclid => NearMeasure::Cosine,
                 };
                 self.read(desk);
             }
@@ -252,8 +249,8 @@ impl PageState for FeaturesPage {
                 self.read(desk);
             }
             Action::Back if self.near.leave_list() => {}
-            Action::Back => self.focus = Focus::Sets,
-            _ if self.focus == Focus::Sets => {
+            Action::Back => self.focus = FeaturesFocus::Sets,
+            _ if self.focus == FeaturesFocus::Sets => {
                 let rows = list::rows(view::list_above(self, area)).max(1);
                 self.sets.step(action, self.count(), rows);
                 self.batches = Cursor::default();
@@ -308,19 +305,19 @@ impl PageState for FeaturesPage {
     }
 
     fn can_go_back(&self) -> bool {
-        self.focus == Focus::Below
+        self.focus == FeaturesFocus::Below
     }
 
     fn click(&mut self, at: Position, area: Rect, _desk: &Desk<'_>) {
         self.visited = true;
         let (above, below) = (view::list_above(self, area), view::list_below(self, area));
         if at.y <= above.bottom() {
-            self.focus = Focus::Sets;
+            self.focus = FeaturesFocus::Sets;
             let count = self.count();
             self.sets.click(at, above, count);
             return;
         }
-        self.focus = Focus::Below;
+        self.focus = FeaturesFocus::Below;
         let (cursor, count) = self.list_below();
         cursor.click(at, below, count);
     }
@@ -338,7 +335,7 @@ impl PageState for FeaturesPage {
         json!({
             "set": self.selected().map(|set| set.name.clone()),
             "view": self.view.id(),
-            "distance": self.near.measure == Measure::Euclid,
+            "distance": self.near.measure == NearMeasure::Euclid,
             "any_time": self.near.any_time,
             "document": self.near.place,
         })
@@ -346,9 +343,9 @@ impl PageState for FeaturesPage {
 
     fn recall(&mut self, memory: &Value) {
         self.wanted = memory["set"].as_str().map(str::to_owned);
-        self.view = View::named(&memory["view"]).unwrap_or(self.view);
+        self.view = FeaturesView::named(&memory["view"]).unwrap_or(self.view);
         if memory["distance"] == true {
-            self.near.measure = Measure::Euclid;
+            self.near.measure = NearMeasure::Euclid;
         }
         self.near.any_time = memory["any_time"] == true;
         self.near.place = serde_json::from_value(memory["document"].clone()).unwrap_or_default();

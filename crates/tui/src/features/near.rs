@@ -8,7 +8,7 @@ use crate::field::Field;
 use crate::list::Cursor;
 use inkstone_base::data::Key;
 use inkstone_base::job::Ctx;
-use inkstone_features::inspect::{self, Found, Measure, Neighbours, Query};
+use inkstone_features::inspect::{self, Found, NearMeasure, Neighbours, Query};
 
 /// Neighbours that are listed.
 const MOST: usize = 50;
@@ -20,7 +20,7 @@ const MOST_FOUND: usize = 200;
 pub(super) struct NearPane {
     /// The document asked for; none: the latest that has a row.
     pub(super) place: Option<(usize, usize)>,
-    pub(super) measure: Measure,
+    pub(super) measure: NearMeasure,
     /// True if later documents count as neighbours.
     pub(super) any_time: bool,
     /// The neighbours, and what was asked to find them.

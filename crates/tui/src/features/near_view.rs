@@ -12,10 +12,10 @@ use super::words as w;
 use crate::app::App;
 use crate::desk::Desk;
 use crate::field::{self, Field};
-use crate::list::{self, Column};
+use crate::list::{self, ListColumn};
 use crate::page::Table;
 use crate::{figures, look, sentences, width, words};
-use inkstone_features::inspect::{Document, Measure, Neighbours, Nothing};
+use inkstone_features::inspect::{ListedDocument, NearMeasure, Neighbours, Nothing};
 use inkstone_store::RowKind;
 
 /// Lines above the list.
@@ -61,12 +61,12 @@ pub(super) fn draw(app: &App, set: &FeatureSet, frame: &mut Frame<'_>, inner: Re
         return sentences::draw([(text, look::NOTE)], frame, below);
     }
     let columns = [
-        Column::number("#", 3),
-        Column::number(app.say(measure(near.measure)), 8),
-        Column::text(app.say(w::PUBLISHED), 16),
-        Column::text(app.say(w::CODE), 13),
-        Column::text(app.say(words::REPEAT), 2),
-        Column::text(app.say(w::TITLE), 0),
+        ListColumn::number("#", 3),
+        ListColumn::number(app.say(measure(near.measure)), 8),
+        ListColumn::text(app.say(w::PUBLISHED), 16),
+        ListColumn::text(app.say(w::CODE), 13),
+        ListColumn::text(app.say(words::REPEAT), 2),
+        ListColumn::text(app.say(w::TITLE), 0),
     ];
     let row = |at: usize| {
         let found = &neighbours.found[at];
@@ -85,10 +85,10 @@ pub(super) fn draw(app: &App, set: &FeatureSet, frame: &mut Frame<'_>, inner: Re
     list::draw(&columns, neighbours.found.len(), near.cursor, row, frame, below);
 }
 
-fn measure(measure: Measure) -> crate::words::Word {
+fn measure(measure: NearMeasure) -> crate::words::Word {
     match measure {
-        Measure::Cosine => w::COSINE,
-        Measure::Euclid => w::EUCLID,
+        NearMeasure::Cosine => w::COSINE,
+        NearMeasure::Euclid => w::EUCLID,
     }
 }
 
@@ -105,7 +105,7 @@ fn rules<'a>(app: &App, set: &FeatureSet, neighbours: &Neighbours, room: usize) 
     if neighbours.later > 0 {
         counts += &format!(" · {} {}", app.say(w::LATER), figures::count(neighbours.later));
     }
-    if set.kind == Some(RowKind::Dense { dim: 1 }) && near.measure == Measure::Cosine {
+    if set.kind == Some(RowKind::Dense { dim: 1 }) && near.measure == NearMeasure::Cosine {
         counts = format!(" · {}", app.say(w::ONE_COLUMN));
     }
     let used = width::width(by) + 3 + width::width(&whom.content);
@@ -141,9 +141,9 @@ fn draw_found(app: &App, frame: &mut Frame<'_>, inner: Rect) {
     ];
     frame.render_widget(Paragraph::new(lines), head);
     let columns = [
-        Column::text(app.say(w::PUBLISHED), 16),
-        Column::text(app.say(w::CODE), 13),
-        Column::text(app.say(w::TITLE), 0),
+        ListColumn::text(app.say(w::PUBLISHED), 16),
+        ListColumn::text(app.say(w::CODE), 13),
+        ListColumn::text(app.say(w::TITLE), 0),
     ];
     let row = |at: usize| {
         let document = &found.documents[at];
@@ -152,12 +152,12 @@ fn draw_found(app: &App, frame: &mut Frame<'_>, inner: Rect) {
     list::draw(&columns, found.documents.len(), near.choice, row, frame, below);
 }
 
-fn minute(document: &Document) -> String {
+fn minute(document: &ListedDocument) -> String {
     document.published_at.format("%Y-%m-%d %H:%M").to_string()
 }
 
 /// The first code, and how many more.
-fn codes(document: &Document) -> String {
+fn codes(document: &ListedDocument) -> String {
     let mut codes = document.codes.split(',').filter(|code| !code.is_empty());
     let first = codes.next().unwrap_or("–");
     match codes.count() {
@@ -166,7 +166,7 @@ fn codes(document: &Document) -> String {
     }
 }
 
-fn title(app: &App, document: &Document) -> String {
+fn title(app: &App, document: &ListedDocument) -> String {
     if document.title.trim().is_empty() { app.say(w::NO_TITLE).to_owned() } else { document.title.clone() }
 }
 

@@ -14,7 +14,7 @@ use crate::page::Page;
 use inkstone_base::data::Key;
 use inkstone_base::job::Ctx;
 use inkstone_features::inspect::{
-    BINS, Column, ColumnName, Document, Health, Measure, Month, Near, Neighbours, Nothing, Query,
+    BINS, Column, ColumnName, Health, ListedDocument, Month, Near, NearMeasure, Neighbours, Nothing, Query,
 };
 use inkstone_store::{BatchEntry, BatchRecord, RowKind, Stats};
 
@@ -138,8 +138,8 @@ fn health() -> Health {
     }
 }
 
-fn document(place: (usize, usize), day: u32, title: &str) -> Document {
-    Document {
+fn document(place: (usize, usize), day: u32, title: &str) -> ListedDocument {
+    ListedDocument {
         place,
         doc_id: format!("news/{}", place.1),
         title: title.to_owned(),
@@ -159,7 +159,7 @@ fn neighbours(query: &Query) -> Neighbours {
     if !query.past_only {
         found.insert(1, near((1, 3), 18, "辰光股份：回购进展公告\u{1b}[2J𠮷", 0.9020, false));
     }
-    if query.measure == Measure::Euclid {
+    if query.measure == NearMeasure::Euclid {
         found.iter_mut().for_each(|near| near.value = 10.0 - 9.0 * near.value);
     }
     let own = query.place.map_or((0, 3), |place| place);
@@ -351,7 +351,10 @@ fn the_list_can_be_copied_and_the_place_is_remembered() {
     let memory = state.remember();
     let mut other = super::FeaturesPage::default();
     crate::page::PageState::recall(&mut other, &memory);
-    assert_eq!((other.view, other.near.measure, other.near.any_time), (super::View::Near, Measure::Euclid, true));
+    assert_eq!(
+        (other.view, other.near.measure, other.near.any_time),
+        (super::FeaturesView::Near, NearMeasure::Euclid, true)
+    );
     assert_eq!(other.wanted.as_deref(), Some("words"));
     bench.press("<esc>");
     let table = bench.app.at_desk(|desk| bench.app.state(Page::Features).table(desk)).unwrap();
@@ -375,8 +378,8 @@ fn a_click_marks_a_set_and_a_line_below() {
     };
     let below = super::view::list_below(&bench.app.features, area);
     click(&mut bench, below.y + 3);
-    assert_eq!((bench.app.features.columns.at, bench.app.features.focus), (2, super::Focus::Below));
+    assert_eq!((bench.app.features.columns.at, bench.app.features.focus), (2, super::FeaturesFocus::Below));
     let above = super::view::list_above(&bench.app.features, area);
     click(&mut bench, above.y + 2);
-    assert_eq!((bench.app.features.sets.at, bench.app.features.focus), (1, super::Focus::Sets));
+    assert_eq!((bench.app.features.sets.at, bench.app.features.focus), (1, super::FeaturesFocus::Sets));
 }

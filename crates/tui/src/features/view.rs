@@ -8,11 +8,11 @@ use ratatui::widgets::Paragraph;
 
 use super::listing::{FeatureListing, FeatureSet, FeatureState, SearchSummary};
 use super::words as w;
-use super::{FeaturesPage, Focus, SetReading, View, health, near_view};
+use super::{FeaturesFocus, FeaturesPage, FeaturesView, SetReading, health, near_view};
 use crate::app::App;
 use crate::desk::Desk;
 use crate::errand::Errand;
-use crate::list::{self, Column};
+use crate::list::{self, ListColumn};
 use crate::page::Table;
 use crate::words::Word;
 use crate::{figures, look, sentences, width, words};
@@ -41,9 +41,9 @@ pub(super) fn list_above(state: &FeaturesPage, page: Rect) -> Rect {
 pub(super) fn list_below(state: &FeaturesPage, page: Rect) -> Rect {
     let inner = look::inside(panes(state, page)[1]);
     match state.view {
-        View::Health => health::areas(inner)[1],
-        View::Near => near_view::areas(inner)[1],
-        View::Files => files_areas(inner, state.selected())[1],
+        FeaturesView::Health => health::areas(inner)[1],
+        FeaturesView::Near => near_view::areas(inner)[1],
+        FeaturesView::Files => files_areas(inner, state.selected())[1],
     }
 }
 
@@ -87,7 +87,7 @@ fn draw_sets(app: &App, listing: &FeatureListing, fault: Option<&str>, frame: &m
         title += &format!(" · {}", app.say(words::READING));
     }
     let room = (area.width as usize).saturating_sub(4);
-    let mut block = look::pane(format!("{} ", width::cut(&title, room)), state.focus == Focus::Sets);
+    let mut block = look::pane(format!("{} ", width::cut(&title, room)), state.focus == FeaturesFocus::Sets);
     let held = listing.fault.is_some().then(|| app.say(w::UNREADABLE)).or(fault);
     if let Some(held) = held {
         block = block.title_bottom(Line::styled(format!(" {} ", width::cut(held, room)), look::NOTE));
@@ -95,18 +95,18 @@ fn draw_sets(app: &App, listing: &FeatureListing, fault: Option<&str>, frame: &m
     let inner = look::framed(block, frame, area);
     let wide = area.width >= WIDE;
     let mut columns = vec![
-        Column::text(app.say(w::NAME), 0),
-        Column::text(app.say(w::MODEL), 8),
-        Column::number(app.say(w::COLUMNS), 6),
-        Column::number(app.say(w::ROWS), 10),
-        Column::number(app.say(w::COVERAGE), 6),
-        Column::number(app.say(w::SIZE), 9),
-        Column::text(app.say(w::STATE), 10),
-        Column::text(app.say(w::SEEN), 10),
+        ListColumn::text(app.say(w::NAME), 0),
+        ListColumn::text(app.say(w::MODEL), 8),
+        ListColumn::number(app.say(w::COLUMNS), 6),
+        ListColumn::number(app.say(w::ROWS), 10),
+        ListColumn::number(app.say(w::COVERAGE), 6),
+        ListColumn::number(app.say(w::SIZE), 9),
+        ListColumn::text(app.say(w::STATE), 10),
+        ListColumn::text(app.say(w::SEEN), 10),
     ];
     if wide {
-        columns.insert(8, Column::number(app.say(w::FOLDS), 6));
-        columns.push(Column::text(app.say(w::KEY), 8));
+        columns.insert(8, ListColumn::number(app.say(w::FOLDS), 6));
+        columns.push(ListColumn::text(app.say(w::KEY), 8));
     }
     let row = |at: usize| {
         let set = &listing.sets[at];
@@ -162,30 +162,30 @@ fn style_of(state: FeatureState) -> Style {
 
 fn draw_below(app: &App, listing: &FeatureListing, frame: &mut Frame<'_>, area: Rect) {
     let state = &app.features;
-    let names = [(View::Health, w::HEALTH), (View::Near, w::NEAR), (View::Files, w::FILES)];
+    let names = [(FeaturesView::Health, w::HEALTH), (FeaturesView::Near, w::NEAR), (FeaturesView::Files, w::FILES)];
     let mut title = look::tabs(names.map(|(view, name)| (app.say(name), view == state.view)));
     let set = state.selected();
     title.push(Span::raw(set.map_or_else(String::new, |set| format!(" · {} ", width::cut(&set.name, 40)))));
-    let inner = look::framed(look::pane(Line::from(title), state.focus == Focus::Below), frame, area);
+    let inner = look::framed(look::pane(Line::from(title), state.focus == FeaturesFocus::Below), frame, area);
     let Some(set) = set else { return };
     let note = match (state.view, set.id) {
         (_, None) => Some(w::NOT_MADE),
-        (View::Files, _) => None,
+        (FeaturesView::Files, _) => None,
         _ if listing.fault.is_some() => Some(w::NOT_READ),
         _ => None,
     };
     match (note, state.view) {
         // Words can be typed and documents found whatever becomes of the store.
-        (_, View::Near) if state.near.field.is_some() || state.near.found.is_some() => {
+        (_, FeaturesView::Near) if state.near.field.is_some() || state.near.found.is_some() => {
             near_view::draw(app, set, frame, inner);
         }
         (Some(note), _) => {
             let fault = listing.fault.as_deref().map(|fault| (fault, look::DIM));
             sentences::draw([(app.say(note), look::NOTE)].into_iter().chain(fault), frame, inner);
         }
-        (None, View::Health) => health::draw(app, set, frame, inner),
-        (None, View::Near) => near_view::draw(app, set, frame, inner),
-        (None, View::Files) => draw_files(app, listing, set, frame, inner),
+        (None, FeaturesView::Health) => health::draw(app, set, frame, inner),
+        (None, FeaturesView::Near) => near_view::draw(app, set, frame, inner),
+        (None, FeaturesView::Files) => draw_files(app, listing, set, frame, inner),
     }
 }
 
@@ -239,12 +239,12 @@ fn draw_files(app: &App, listing: &FeatureListing, set: &FeatureSet, frame: &mut
     let lines = lines.into_iter().map(|line| Line::styled(width::cut(&line, room), look::PLAIN));
     frame.render_widget(Paragraph::new(lines.collect::<Vec<_>>()), facts);
     let columns = [
-        Column::number(app.say(w::PART), 6),
-        Column::number(app.say(w::ROWS), 9),
-        Column::number(app.say(w::BLOCKS), 7),
-        Column::number(app.say(w::SIZE), 9),
-        Column::number(app.say(w::PER_ROW), 10),
-        Column::text(app.say(w::DIGEST), 0),
+        ListColumn::number(app.say(w::PART), 6),
+        ListColumn::number(app.say(w::ROWS), 9),
+        ListColumn::number(app.say(w::BLOCKS), 7),
+        ListColumn::number(app.say(w::SIZE), 9),
+        ListColumn::number(app.say(w::PER_ROW), 10),
+        ListColumn::text(app.say(w::DIGEST), 0),
     ];
     let row = |at: usize| {
         let record = &set.batches[at].record;
@@ -290,7 +290,7 @@ pub(super) fn table(state: &FeaturesPage, desk: &Desk<'_>) -> Option<Table> {
     let table = |header: &[Word], rows| Some(Table::new(desk.language, header, rows));
     let option = |number: Option<u64>| number.map_or_else(String::new, |number| number.to_string());
     match (state.focus, state.view) {
-        (Focus::Below, View::Health) => {
+        (FeaturesFocus::Below, FeaturesView::Health) => {
             let row = |column: &inkstone_features::inspect::Column| {
                 let name = match &column.name {
                     ColumnName::Named(name) => name.clone(),
@@ -311,8 +311,8 @@ pub(super) fn table(state: &FeaturesPage, desk: &Desk<'_>) -> Option<Table> {
             }
             Some(table)
         }
-        (Focus::Below, View::Near) => near_view::table(state, desk),
-        (Focus::Below, View::Files) => {
+        (FeaturesFocus::Below, FeaturesView::Near) => near_view::table(state, desk),
+        (FeaturesFocus::Below, FeaturesView::Files) => {
             let row = |(part, batch): (usize, &inkstone_store::BatchEntry)| {
                 let record = &batch.record;
                 let blocks = u64::from(record.blocks);
@@ -322,7 +322,7 @@ pub(super) fn table(state: &FeaturesPage, desk: &Desk<'_>) -> Option<Table> {
             let rows = state.selected()?.batches.iter().enumerate().map(row).collect();
             table(&[w::PART, w::ROWS, w::BLOCKS, w::SIZE, w::DIGEST], rows)
         }
-        (Focus::Sets, _) => {
+        (FeaturesFocus::Sets, _) => {
             let row = |set: &FeatureSet| {
                 let columns = match set.kind {
                     Some(RowKind::Dense { dim }) => dim.to_string(),

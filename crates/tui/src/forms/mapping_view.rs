@@ -8,7 +8,7 @@ use ratatui::widgets::Paragraph;
 
 use super::mapping::{FormPart, Mapping, plain};
 use super::{draw_field, key_line, words, wrapped};
-use crate::list::{self, Column};
+use crate::list::{self, ListColumn};
 use crate::{Language, figures, look, width};
 use inkstone_corpus::ingest::{Preview, Table};
 
@@ -62,7 +62,8 @@ impl Mapping {
         let inner = look::framed(block, frame, area);
         let [lines, about] = Layout::vertical([Constraint::Min(0), Constraint::Length(3)]).areas(inner);
         let parts = self.parts();
-        let columns = [Column::text("", 1), Column::text(say(words::FIELD), 13), Column::text(say(words::VALUE), 0)];
+        let columns =
+            [ListColumn::text("", 1), ListColumn::text(say(words::FIELD), 13), ListColumn::text(say(words::VALUE), 0)];
         let row = |at: usize| {
             let (sign, value, style) = self.value(parts[at], language);
             (vec![sign.to_owned(), self.label(parts[at], language), value], style)

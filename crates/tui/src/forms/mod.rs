@@ -31,19 +31,19 @@ use inkstone_base::data::Key;
 use inkstone_base::job::Ctx;
 use inkstone_corpus::ingest::{Preview, Source};
 
-pub(crate) use settings::{FormOutcome, Settings};
+pub(crate) use settings::{FormOutcome, SettingsForm};
 pub(crate) use sourcing::Sourcing;
 pub(crate) use sourcing::SourcingStep;
 
-pub type ReadSheet = Arc<dyn Fn() -> Result<Sheet> + Send + Sync>;
+pub(crate) type ReadSheet = Arc<dyn Fn() -> Result<Sheet> + Send + Sync>;
 
-pub type ChangeSheet = Arc<dyn Fn(&Sheet, &Change) -> Result<Sheet> + Send + Sync>;
+pub(crate) type ChangeSheet = Arc<dyn Fn(&Sheet, &Change) -> Result<Sheet> + Send + Sync>;
 
 /// Writes the text of a configuration.
-pub type SaveSheet = Arc<dyn Fn(&Sheet) -> Result<Sheet> + Send + Sync>;
+pub(crate) type SaveSheet = Arc<dyn Fn(&Sheet) -> Result<Sheet> + Send + Sync>;
 
 /// Tries a source on its first rows.
-pub type TrySource = Arc<dyn Fn(&Source, &Ctx) -> Result<Preview> + Send + Sync>;
+pub(crate) type TrySource = Arc<dyn Fn(&Source, &Ctx) -> Result<Preview> + Send + Sync>;
 
 /// The functions behind the forms.
 #[derive(Clone)]

@@ -12,7 +12,7 @@ use super::folder::{Item, ItemKind, completed, home, look_up, read};
 use super::{PAGE, draw_field, key_line, motion, words};
 use crate::errand::{Errand, Messenger};
 use crate::field::Field;
-use crate::list::{self, Column, Cursor};
+use crate::list::{self, Cursor, ListColumn};
 use crate::{Language, figures, look, width};
 
 pub(super) enum Picked {
@@ -213,11 +213,11 @@ impl Picker {
             frame.render_widget(Line::raw(say(empty)), body);
         } else {
             let columns = [
-                Column::text("", 1),
-                Column::text(say(words::FILE_NAME), 0),
-                Column::text(say(words::FILE_SORT), 12),
-                Column::number(say(words::FILE_SIZE), 9),
-                Column::text(say(words::FILE_CHANGED), 16),
+                ListColumn::text("", 1),
+                ListColumn::text(say(words::FILE_NAME), 0),
+                ListColumn::text(say(words::FILE_SORT), 12),
+                ListColumn::number(say(words::FILE_SIZE), 9),
+                ListColumn::text(say(words::FILE_CHANGED), 16),
             ];
             let row = |at: usize| {
                 let item = shown[at];

@@ -29,7 +29,7 @@ pub(super) enum Message {
     Fault(String),
 }
 
-pub(crate) struct Settings {
+pub(crate) struct SettingsForm {
     bench: FormBench,
     messenger: Messenger,
     reading: Option<Errand<Sheet>>,
@@ -55,10 +55,10 @@ pub(crate) struct Settings {
     pub(super) read_only: bool,
 }
 
-impl Settings {
+impl SettingsForm {
     /// Opens the form and reads the configuration, which is only shown where `read_only`.
-    pub(crate) fn open(bench: &FormBench, messenger: Messenger, read_only: bool) -> Settings {
-        let mut settings = Settings {
+    pub(crate) fn open(bench: &FormBench, messenger: Messenger, read_only: bool) -> SettingsForm {
+        let mut settings = SettingsForm {
             bench: bench.clone(),
             messenger,
             reading: None,
@@ -286,7 +286,7 @@ impl Settings {
         }
     }
 
-    /// Gives a key a value; what is refused is said.
+    /// Gives a key a value, and shows the fault if it is refused.
     fn set(&mut self, path: String, value: String) -> bool {
         match self.tried(&path, &value) {
             Ok(sheet) => {

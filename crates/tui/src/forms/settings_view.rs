@@ -5,10 +5,10 @@ use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::Line;
 use ratatui::widgets::{Clear, Paragraph};
 
-use super::settings::{Message, Settings};
+use super::settings::{Message, SettingsForm};
 use super::value::{plain, section_of};
 use super::{SettingEntry, SettingGroup, draw_field, key_line, words, wrapped};
-use crate::list::{self, Column};
+use crate::list::{self, ListColumn};
 use crate::{Language, look, width};
 use inkstone_base::language::Word;
 
@@ -51,7 +51,7 @@ pub(super) fn rows(area: Rect) -> (usize, usize) {
     (groups.height.saturating_sub(2).into(), list.height.saturating_sub(3).into())
 }
 
-impl Settings {
+impl SettingsForm {
     pub(crate) fn draw(&self, language: Language, frame: &mut Frame<'_>, area: Rect) {
         frame.render_widget(Clear, area);
         if let Some(sourcing) = self.sourcing() {
@@ -157,10 +157,10 @@ impl Settings {
         }
         let wide = if inner.width >= 70 { 30 } else { 20 };
         let columns = [
-            Column::text("", 1),
-            Column::text(say(words::KEY), wide),
-            Column::text(say(words::VALUE), 0),
-            Column::text(say(words::DEFAULT), if inner.width >= 70 { 22 } else { 14 }),
+            ListColumn::text("", 1),
+            ListColumn::text(say(words::KEY), wide),
+            ListColumn::text(say(words::VALUE), 0),
+            ListColumn::text(say(words::DEFAULT), if inner.width >= 70 { 22 } else { 14 }),
         ];
         let row = |at: usize| {
             let entry = entries[at];

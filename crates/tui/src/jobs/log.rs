@@ -345,7 +345,7 @@ pub(super) fn when(line: &LogLine) -> String {
     line.at.format("%Y-%m-%d %H:%M:%S").to_string()
 }
 
-/// The lines that are kept in this folder, the oldest first. What is no line of this version is left out.
+/// The lines that are kept in this folder, the oldest first. Lines of another version are left out.
 fn read(folder: &Path) -> Result<Vec<LogLine>> {
     let mut lines = Vec::new();
     for name in LOG_FILES {

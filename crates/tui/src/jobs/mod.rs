@@ -365,13 +365,13 @@ impl PageState for JobsPage {
 
     fn click(&mut self, at: Position, area: Rect, _desk: &Desk<'_>) {
         match view::line_at(self, at, area) {
-            Some(view::Clicked::Job(id)) => self.follow(Some(id)),
-            Some(view::Clicked::Stage(stage)) => {
+            Some(view::ClickedJob::Job(id)) => self.follow(Some(id)),
+            Some(view::ClickedJob::Stage(stage)) => {
                 self.stage = Some(stage).filter(|stage| stage + 1 < self.stages().len());
                 self.scroll = 0;
             }
-            Some(view::Clicked::Line(line)) => self.log.mark(line),
-            Some(view::Clicked::Reject(reject)) => {
+            Some(view::ClickedJob::Line(line)) => self.log.mark(line),
+            Some(view::ClickedJob::Reject(reject)) => {
                 if let Some(list) = &mut self.rejects {
                     list.cursor = reject;
                 }

@@ -6,7 +6,7 @@ use ratatui::text::Line;
 
 use super::JobsPage;
 use crate::app::App;
-use crate::list::{self, Column, Cursor};
+use crate::list::{self, Cursor, ListColumn};
 use crate::page::Table;
 use crate::reading::{REJECTS_SHOWN, Reject, Rejects};
 use crate::words;
@@ -80,10 +80,10 @@ fn draw_list(app: &App, rejects: &Rejects, cursor: usize, frame: &mut Frame<'_>,
     }
     let inner = look::framed(look::pane(title, true), frame, above);
     let columns = [
-        Column::text(app.say(words::FILE), 24),
-        Column::number(app.say(words::ROW), 8),
-        Column::text(app.say(words::COLUMN), 14),
-        Column::text(app.say(words::REASON), 0),
+        ListColumn::text(app.say(words::FILE), 24),
+        ListColumn::number(app.say(words::ROW), 8),
+        ListColumn::text(app.say(words::COLUMN), 14),
+        ListColumn::text(app.say(words::REASON), 0),
     ];
     let row = |at: usize| {
         let reject = &rejects.rows[at];

@@ -16,7 +16,7 @@ use crate::{figures, look, width};
 const TALL: u16 = 30;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Clicked {
+pub(super) enum ClickedJob {
     Job(u64),
     Stage(usize),
     Line(usize),
@@ -41,19 +41,19 @@ fn first_job(jobs: &JobsPage, rows: usize) -> usize {
     selected.unwrap_or(0).min(last)
 }
 
-pub(super) fn line_at(jobs: &JobsPage, at: Position, page: Rect) -> Option<Clicked> {
+pub(super) fn line_at(jobs: &JobsPage, at: Position, page: Rect) -> Option<ClickedJob> {
     if jobs.pane == Pane::Rejects {
-        return reject_view::line_at(jobs, at, page).map(Clicked::Reject);
+        return reject_view::line_at(jobs, at, page).map(ClickedJob::Reject);
     }
     let [list, below] = split(jobs, page);
     let rows = usize::from(list.height.saturating_sub(2));
     if list.contains(at) {
         let row = usize::from(at.y.checked_sub(list.y + 1)?);
-        return jobs.list.get(first_job(jobs, rows) + row).filter(|_| row < rows).map(|job| Clicked::Job(job.id));
+        return jobs.list.get(first_job(jobs, rows) + row).filter(|_| row < rows).map(|job| ClickedJob::Job(job.id));
     }
     match jobs.pane {
-        Pane::Log => log_view::line_at(jobs, at, below).map(Clicked::Line),
-        _ => stage_view::line_at(jobs, at, below).map(Clicked::Stage),
+        Pane::Log => log_view::line_at(jobs, at, below).map(ClickedJob::Line),
+        _ => stage_view::line_at(jobs, at, below).map(ClickedJob::Stage),
     }
 }
 

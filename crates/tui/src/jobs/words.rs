@@ -60,5 +60,5 @@ words! {
 
     SESSION_DAMAGED: "上次会话的文件读不出来，已改名为", "The file of the last session cannot be read; it was renamed to";
     SESSION_NEWER: "上次会话的文件由更新的版本写成，已改名为", "The file of the last session was written by a newer version; it was renamed to";
-    SESSION_NOT_KEPT: "会话与日志写不下来", "session and log cannot be written";
+    SESSION_NOT_KEPT: "会话与日志无法写入", "session and log cannot be written";
 }

@@ -45,14 +45,14 @@ pub struct LedgerBench {
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Focus {
+enum LedgerFocus {
     #[default]
     List,
     Below,
 }
 
 turns! {
-    enum View {
+    enum LedgerView {
         #[default]
         Particulars = "particulars",
         Worth = "worth",
@@ -85,8 +85,8 @@ pub struct LedgerPage {
     cursor: Cursor,
     /// The entry to go to as soon as there is a list.
     wanted: Option<u64>,
-    focus: Focus,
-    view: View,
+    focus: LedgerFocus,
+    view: LedgerView,
     /// First line seen of the pane below.
     scroll: usize,
     deletion: Option<Deletion>,
@@ -175,23 +175,23 @@ impl PageState for LedgerPage {
     fn act(&mut self, action: Action, area: Rect, desk: &Desk<'_>) {
         match action {
             Action::LedgerReread => self.reload(desk),
-            Action::LedgerOpen => self.focus = Focus::Below,
+            Action::LedgerOpen => self.focus = LedgerFocus::Below,
             Action::LedgerView => (self.view, self.scroll) = (self.view.next(), 0),
             Action::LedgerSort => {
                 self.by = self.by.next();
                 self.list();
             }
-            Action::LedgerFilter => (self.filtering, self.focus) = (true, Focus::List),
+            Action::LedgerFilter => (self.filtering, self.focus) = (true, LedgerFocus::List),
             // The ledger of a project that another process has is not this workbench's to change.
             Action::LedgerDelete if desk.read_only => desk.order(PageRequest::AskToWrite),
             Action::LedgerDelete => self.ask_for_reason(),
             Action::Back if self.deletion.is_some() => self.deletion = None,
-            Action::Back if self.focus == Focus::Below => self.focus = Focus::List,
+            Action::Back if self.focus == LedgerFocus::Below => self.focus = LedgerFocus::List,
             Action::Back => {
                 self.filter = Field::default();
                 self.list();
             }
-            _ if self.focus == Focus::List => {
+            _ if self.focus == LedgerFocus::List => {
                 let before = self.cursor.at;
                 self.cursor.step(action, self.rows.len(), list::rows(view::list_area(area)).max(1));
                 self.scroll = if self.cursor.at == before { self.scroll } else { 0 };
@@ -246,17 +246,17 @@ impl PageState for LedgerPage {
     }
 
     fn can_go_back(&self) -> bool {
-        self.deletion.is_some() || self.focus == Focus::Below || !self.filter.text().is_empty()
+        self.deletion.is_some() || self.focus == LedgerFocus::Below || !self.filter.text().is_empty()
     }
 
     fn click(&mut self, at: Position, area: Rect, _desk: &Desk<'_>) {
         let list = view::list_area(area);
         if at.y > list.bottom() {
-            self.focus = Focus::Below;
+            self.focus = LedgerFocus::Below;
             self.view = view::view_at(self.view, at, area);
             return;
         }
-        self.focus = Focus::List;
+        self.focus = LedgerFocus::List;
         self.cursor.click(at, list, self.rows.len());
     }
 
@@ -270,7 +270,7 @@ impl PageState for LedgerPage {
             let reason = reason.text().replace('\'', r"'\''");
             return Some(format!("inkstone ledger delete {entry} --reason '{reason}' {config} --headless"));
         }
-        let show = self.selected().filter(|_| self.focus == Focus::Below && self.view == View::Particulars);
+        let show = self.selected().filter(|_| self.focus == LedgerFocus::Below && self.view == LedgerView::Particulars);
         Some(match show {
             Some(trial) => format!("inkstone ledger show {} {config} --headless", trial.entry.number),
             None => format!("inkstone ledger list {config} --headless"),
@@ -286,6 +286,6 @@ impl PageState for LedgerPage {
         self.wanted = memory["entry"].as_u64();
         self.by = By::named(&memory["by"]).unwrap_or(self.by);
         self.filter = Field::new(memory["filter"].as_str().unwrap_or_default());
-        self.view = View::named(&memory["view"]).unwrap_or(self.view);
+        self.view = LedgerView::named(&memory["view"]).unwrap_or(self.view);
     }
 }

@@ -10,7 +10,7 @@ use chrono::{DateTime, Days, NaiveDate, Utc};
 use serde_json::json;
 use tempfile::TempDir;
 
-use super::{LedgerBench, View};
+use super::{LedgerBench, LedgerView};
 use crate::Workspace;
 use crate::bench::{Bench, LARGE, SMALL, empty};
 use crate::page::{Page, PageState};
@@ -327,7 +327,7 @@ fn the_place_is_remembered() {
     let memory = bench.app.state(Page::Ledger).remember();
     let mut other = super::LedgerPage::default();
     other.recall(&memory);
-    assert_eq!((other.view, other.filter.text(), other.by.id()), (View::Worth, "o", "sharpe"));
+    assert_eq!((other.view, other.filter.text(), other.by.id()), (LedgerView::Worth, "o", "sharpe"));
     assert_eq!(other.wanted, bench.app.ledger.selected().map(|trial| trial.entry.number));
     other.recall(&json!(null));
     other.recall(&json!({"entry": "x", "by": 3}));

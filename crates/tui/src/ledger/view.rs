@@ -7,12 +7,12 @@ use ratatui::widgets::Paragraph;
 
 use super::shelf::Shelf;
 use super::words as w;
-use super::{Deletion, Focus, LedgerPage, View, particulars, worth};
+use super::{Deletion, LedgerFocus, LedgerPage, LedgerView, particulars, worth};
 use crate::app::App;
 use crate::desk::Desk;
 use crate::errand::Errand;
 use crate::field;
-use crate::list::{self, Column};
+use crate::list::{self, ListColumn};
 use crate::page::{Table, exact};
 use crate::words::Word;
 use crate::{figures, look, sentences, width};
@@ -44,12 +44,12 @@ pub(super) fn list_area(page: Rect) -> Rect {
 }
 
 /// Which pane was pressed.
-pub(super) fn view_at(view: View, at: Position, page: Rect) -> View {
+pub(super) fn view_at(view: LedgerView, at: Position, page: Rect) -> LedgerView {
     if !is_large(page) {
         return view;
     }
     let place = three(panes(page)[1]).iter().position(|area| area.contains(at));
-    place.map_or(view, |place| View::ALL[place])
+    place.map_or(view, |place| LedgerView::ALL[place])
 }
 
 /// The last line to which the pane below can be scrolled.
@@ -57,18 +57,18 @@ pub(super) fn last_scroll(state: &LedgerPage, page: Rect, desk: &Desk<'_>) -> us
     let below = panes(page)[1];
     let area = match state.view {
         _ if !is_large(page) => below,
-        View::Particulars => three(below)[0],
-        View::Worth => three(below)[1],
-        View::Histogram => three(below)[2],
+        LedgerView::Particulars => three(below)[0],
+        LedgerView::Worth => three(below)[1],
+        LedgerView::Histogram => three(below)[2],
     };
     let inner = look::inside(area);
     let Some(shelf) = state.shelf() else { return 0 };
     let (lines, room) = match (state.view, state.selected()) {
-        (View::Particulars, Some(trial)) => {
+        (LedgerView::Particulars, Some(trial)) => {
             let text = particulars::areas(inner, trial)[0];
             (particulars::lines(desk.language, trial, text.width.into()).len(), text.height)
         }
-        (View::Worth, selected) => {
+        (LedgerView::Worth, selected) => {
             (worth::lines(desk.language, shelf, selected, inner.width.into()).len(), inner.height)
         }
         _ => (0, 0),
@@ -100,42 +100,42 @@ fn draw_all(app: &App, shelf: &Shelf, fault: Option<&str>, frame: &mut Frame<'_>
         return draw_deletion(app, deletion, frame, below);
     }
     if is_large(page) {
-        for (view, area) in View::ALL.into_iter().zip(three(below)) {
-            let focused = state.focus == Focus::Below && view == state.view;
+        for (view, area) in LedgerView::ALL.into_iter().zip(three(below)) {
+            let focused = state.focus == LedgerFocus::Below && view == state.view;
             let inner = look::framed(look::pane(format!(" {} ", name(app, view)), focused), frame, area);
             draw_view(app, shelf, view, frame, inner);
         }
         return;
     }
-    let mut title = look::tabs(View::ALL.map(|view| (name(app, view), view == state.view)));
+    let mut title = look::tabs(LedgerView::ALL.map(|view| (name(app, view), view == state.view)));
     title.push(Span::raw(" "));
-    let inner = look::framed(look::pane(Line::from(title), state.focus == Focus::Below), frame, below);
+    let inner = look::framed(look::pane(Line::from(title), state.focus == LedgerFocus::Below), frame, below);
     draw_view(app, shelf, state.view, frame, inner);
 }
 
-fn name(app: &App, view: View) -> &'static str {
+fn name(app: &App, view: LedgerView) -> &'static str {
     app.say(match view {
-        View::Particulars => w::PARTICULARS,
-        View::Worth => w::SUMMARY,
-        View::Histogram => w::HISTOGRAM,
+        LedgerView::Particulars => w::PARTICULARS,
+        LedgerView::Worth => w::SUMMARY,
+        LedgerView::Histogram => w::HISTOGRAM,
     })
 }
 
-fn draw_view(app: &App, shelf: &Shelf, view: View, frame: &mut Frame<'_>, inner: Rect) {
+fn draw_view(app: &App, shelf: &Shelf, view: LedgerView, frame: &mut Frame<'_>, inner: Rect) {
     let state = &app.ledger;
     let scroll = if view == state.view { state.scroll } else { 0 };
     match view {
-        View::Particulars => {
+        LedgerView::Particulars => {
             if let Some(trial) = state.selected() {
                 particulars::draw(app, trial, scroll, frame, inner);
             }
         }
-        View::Worth => {
+        LedgerView::Worth => {
             let lines = worth::lines(app.language, shelf, state.selected(), inner.width.into());
             let lines = lines.into_iter().skip(scroll).map(Line::raw).collect::<Vec<_>>();
             frame.render_widget(Paragraph::new(lines), inner);
         }
-        View::Histogram => worth::draw_histogram(app, shelf, state.selected(), frame, inner),
+        LedgerView::Histogram => worth::draw_histogram(app, shelf, state.selected(), frame, inner),
     }
 }
 
@@ -188,7 +188,7 @@ fn draw_list(app: &App, shelf: &Shelf, fault: Option<&str>, frame: &mut Frame<'_
     };
     let room = (area.width as usize).saturating_sub(used + 2);
     title.push(Span::styled(width::cut(&seal.content, room), seal.style));
-    let mut block = look::pane(Line::from(title), state.focus == Focus::List && state.deletion.is_none());
+    let mut block = look::pane(Line::from(title), state.focus == LedgerFocus::List && state.deletion.is_none());
     if let Some(fault) = fault {
         let text = format!("{fault} {}", app.say(w::AGAIN));
         let text = width::cut(&text, (area.width as usize).saturating_sub(4));
@@ -203,9 +203,9 @@ fn draw_list(app: &App, shelf: &Shelf, fault: Option<&str>, frame: &mut Frame<'_
     let wide = area.width >= LARGE.0;
     let size = usize::from(!wide);
     let column = |(title, right, cells): &(Word, bool, [Option<usize>; 2])| {
-        Some(Column { title: app.say(*title), cells: cells[size]?, right: *right })
+        Some(ListColumn { title: app.say(*title), cells: cells[size]?, right: *right })
     };
-    let columns: Vec<Column<'_>> = COLUMNS.iter().filter_map(column).collect();
+    let columns: Vec<ListColumn<'_>> = COLUMNS.iter().filter_map(column).collect();
     let row = |at: usize| {
         let trial = &book.trials[state.rows[at]];
         let style = match &trial.entry.details {

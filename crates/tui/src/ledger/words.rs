@@ -85,7 +85,9 @@ pub(super) fn counted(language: Language, [trials, ideas, runs, deleted, missing
 /// The sentence on the Sharpe ratio that luck alone would give the best trial.
 pub(super) fn luck(language: Language, best: &str) -> String {
     match language {
-        Language::Zh => format!("零假设下最好的夏普 {best}：这些试验即使都没有本事，最好的一个平均也会有这么高。"),
+        Language::Zh => {
+            format!("零假设下最好的夏普 {best}：这些试验即使都没有真实预测力，最好的一个平均也会有这么高。")
+        }
         Language::En => format!(
             "Best Sharpe ratio under the null {best}: without any skill the best of these trials would have this on average."
         ),

@@ -10,19 +10,19 @@ use crate::Runner;
 use inkstone_base::job::Ctx;
 
 /// Lists the model files at hand.
-pub type ListModels = Arc<dyn Fn(&Ctx) -> Result<Vec<ModelCard>> + Send + Sync>;
+pub(crate) type ListModels = Arc<dyn Fn(&Ctx) -> Result<Vec<ModelCard>> + Send + Sync>;
 
 /// Makes a model ready to be asked.
-pub type OpenModel = Arc<dyn Fn(&Path, &Ctx) -> Result<AskModel> + Send + Sync>;
+pub(crate) type OpenModel = Arc<dyn Fn(&Path, &Ctx) -> Result<AskModel> + Send + Sync>;
 
 /// Answers questions about one model.
 pub type AskModel = Arc<dyn Fn(&Question, &Ctx) -> Result<Answer> + Send + Sync>;
 
 /// Looks through the arguments of a training: what is wrong with which of them.
-pub type CheckTraining = Arc<dyn Fn(&[String]) -> Vec<ArgumentFault> + Send + Sync>;
+pub(crate) type CheckTraining = Arc<dyn Fn(&[String]) -> Vec<ArgumentFault> + Send + Sync>;
 
 /// The training that these arguments of the command line ask for.
-pub type TrainModel = Arc<dyn Fn(Vec<String>) -> Runner + Send + Sync>;
+pub(crate) type TrainModel = Arc<dyn Fn(Vec<String>) -> Runner + Send + Sync>;
 
 /// The functions behind the page, supplied by the program.
 #[derive(Clone)]

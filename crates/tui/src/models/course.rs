@@ -62,12 +62,12 @@ impl Course {
         (Course { kind, output, command, shared, curve: Vec::new(), of: None, stage: None, end: None }, run)
     }
 
-    /// Updates its progress.
+    /// Takes over progress and end of the work from its thread.
     pub(super) fn look(&mut self) {
         if self.end.is_some() {
             return;
         }
-        // Whoever works holds its half of what is shared; asked first, for it tells its end before it lets go.
+        // The thread stores the end before it drops its reference, so references are counted before the end is read.
         let left = Arc::strong_count(&self.shared) == 1;
         let (progress, end) = {
             let shared = lock(&self.shared);

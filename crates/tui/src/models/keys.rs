@@ -7,7 +7,7 @@ use super::asked;
 use super::bench::Tool;
 use super::form::FormRow;
 use super::state::{Below, ModelsPage};
-use super::view::{self, Panes};
+use super::view::{self, ModelPanes};
 use crate::commands::Action;
 use crate::desk::Desk;
 use crate::field::Field;
@@ -76,7 +76,7 @@ impl ModelsPage {
     }
 
     fn step(&mut self, action: Action, area: Rect) {
-        let Panes { list, below } = view::panes(area, self.below);
+        let ModelPanes { list, below } = view::panes(area, self.below);
         match self.below {
             Below::Card => self.cursor.step(action, self.cards.len(), view::list_rows(list)),
             Below::Tool(_) => self.result.step(action, self.lines(below), view::result_rows(below)),
@@ -120,7 +120,7 @@ impl PageState for ModelsPage {
         self.take();
         self.look_at_form(desk);
         self.look_at_course();
-        let Panes { list, below } = view::panes(area, self.below);
+        let ModelPanes { list, below } = view::panes(area, self.below);
         self.cursor.arrange(self.cards.len(), view::list_rows(list));
         self.result.arrange(self.lines(below), view::result_rows(below));
         self.form.cursor.arrange(self.form.rows().len(), view::form_rows(below));
@@ -181,7 +181,7 @@ impl PageState for ModelsPage {
     }
 
     fn click(&mut self, at: Position, area: Rect, _desk: &Desk<'_>) {
-        let Panes { list, below } = view::panes(area, self.below);
+        let ModelPanes { list, below } = view::panes(area, self.below);
         if list.contains(at) {
             if self.cursor.click(at, look::inside(list), self.cards.len()) {
                 self.below = Below::Card;

@@ -23,9 +23,6 @@ mod training;
 mod view;
 mod words;
 
-pub use bench::{
-    Answer, ArgumentFault, AskModel, CheckTraining, ListModels, ModelBench, ModelCard, OpenModel, Plane, Question,
-    Surprised, Tool, TrainModel,
-};
+pub use bench::{Answer, ArgumentFault, AskModel, ModelBench, ModelCard, Plane, Question, Surprised, Tool};
 pub(crate) use state::ModelsPage;
 pub(crate) use view::draw;

@@ -14,7 +14,7 @@ use super::view::ABOVE_RESULTS;
 use super::{heat, plane, words};
 use crate::app::App;
 use crate::field;
-use crate::list::{self, Column};
+use crate::list::{self, ListColumn};
 use crate::{bars, figures, look, width};
 use inkstone_base::language::Word;
 
@@ -141,10 +141,10 @@ fn draw_bars(
     // A bar does not touch the frame.
     let bar_cells = (wide / 2).saturating_sub(1);
     let columns = [
-        Column::number("#", 4),
-        Column::text(app.say(words::WORD), 0),
-        Column::number(app.say(number), 9),
-        Column::text("", bar_cells),
+        ListColumn::number("#", 4),
+        ListColumn::text(app.say(words::WORD), 0),
+        ListColumn::number(app.say(number), 9),
+        ListColumn::text("", bar_cells),
     ];
     let line = |at: usize| {
         let (word, number, share) = row(at);
@@ -162,7 +162,7 @@ fn draw_unknown(app: &App, models: &ModelsPage, word: &str, alike: &[String], fr
     }
     let [head, list] = Layout::vertical([Constraint::Length(1), Constraint::Min(0)]).areas(area);
     frame.render_widget(message, head);
-    let columns = [Column::number("#", 4), Column::text(app.say(words::ALIKE), 0)];
+    let columns = [ListColumn::number("#", 4), ListColumn::text(app.say(words::ALIKE), 0)];
     let line = |at: usize| (vec![(at + 1).to_string(), alike[at].clone()], Style::new());
     list::draw(&columns, alike.len(), models.result, line, frame, list);
 }

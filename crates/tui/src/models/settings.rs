@@ -1,6 +1,7 @@
 //! The kinds of models that the form trains, and their settings under the names of the command line.
 
 use super::words;
+use inkstone_base::bounds::{Bound, bound_of};
 use inkstone_base::language::{Language, Word};
 
 /// A kind of model that can be trained on plain text.
@@ -22,10 +23,10 @@ pub(super) struct ModelSetting {
 /// The values that a setting can have.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Takes {
-    /// A whole number between these.
-    Whole(u64, u64),
-    /// A number above the first, up to the second.
-    Number(f64, f64),
+    /// A whole number within the bound of this key of `workbench.toml` or flag.
+    Whole(&'static str),
+    /// A number within such a bound.
+    Number(&'static str),
     One(&'static [&'static str]),
     /// The first of two names is said by leaving the flag out, the second by giving it.
     Switch([&'static str; 2]),
@@ -41,11 +42,11 @@ const fn setting(flag: &'static str, about: Word, takes: Takes) -> ModelSetting 
     ModelSetting { flag, about, proposed: None, takes }
 }
 
-const DIM: ModelSetting = setting("dim", words::W_DIM, Takes::Whole(1, 10_000));
-const WINDOW: ModelSetting = setting("window", words::W_WINDOW, Takes::Whole(1, 1000));
-const EPOCHS: ModelSetting = setting("epochs", words::W_EPOCHS, Takes::Whole(1, 10_000));
-const MIN_COUNT: ModelSetting = setting("min-count", words::W_MIN_COUNT, Takes::Whole(1, 1_000_000_000));
-const NEGATIVE: ModelSetting = setting("negative", words::W_NEGATIVE, Takes::Whole(1, 1000));
+const DIM: ModelSetting = setting("dim", words::W_DIM, Takes::Whole("feature.word2vec.dim"));
+const WINDOW: ModelSetting = setting("window", words::W_WINDOW, Takes::Whole("feature.word2vec.window"));
+const EPOCHS: ModelSetting = setting("epochs", words::W_EPOCHS, Takes::Whole("feature.word2vec.epochs"));
+const MIN_COUNT: ModelSetting = setting("min-count", words::W_MIN_COUNT, Takes::Whole("feature.words.min_count"));
+const NEGATIVE: ModelSetting = setting("negative", words::W_NEGATIVE, Takes::Whole("feature.word2vec.negative"));
 const MIN_DF: ModelSetting = setting("min-df", words::W_MIN_DF, Takes::Share);
 const MAX_DF: ModelSetting = setting("max-df", words::W_MAX_DF, Takes::Share);
 const NGRAM_RANGE: ModelSetting = setting("ngram-range", words::W_NGRAM_RANGE, Takes::Range);
@@ -63,7 +64,7 @@ pub(super) const KINDS: [ModelKind; 7] = [
             NEGATIVE,
             EPOCHS,
             MIN_COUNT,
-            setting("sample", words::W_SAMPLE, Takes::Number(0.0, 1.0)),
+            setting("sample", words::W_SAMPLE, Takes::Number("feature.word2vec.sample")),
         ],
     },
     ModelKind {
@@ -76,19 +77,25 @@ pub(super) const KINDS: [ModelKind; 7] = [
             EPOCHS,
             MIN_COUNT,
             // The command's own are for words of letters; Chinese words have two characters.
-            ModelSetting { proposed: Some("1"), ..setting("minn", words::W_MINN, Takes::Whole(0, 20)) },
-            ModelSetting { proposed: Some("3"), ..setting("maxn", words::W_MAXN, Takes::Whole(0, 20)) },
+            ModelSetting {
+                proposed: Some("1"),
+                ..setting("minn", words::W_MINN, Takes::Whole("feature.fasttext.minn"))
+            },
+            ModelSetting {
+                proposed: Some("3"),
+                ..setting("maxn", words::W_MAXN, Takes::Whole("feature.fasttext.maxn"))
+            },
         ],
     },
     ModelKind {
         name: "glove",
-        settings: &[DIM, WINDOW, EPOCHS, MIN_COUNT, setting("x-max", words::W_X_MAX, Takes::Number(0.0, 1e12))],
+        settings: &[DIM, WINDOW, EPOCHS, MIN_COUNT, setting("x-max", words::W_X_MAX, Takes::Number("--x-max"))],
     },
     ModelKind { name: "ppmi", settings: &[DIM, WINDOW, MIN_COUNT] },
     ModelKind {
         name: "ngram",
         settings: &[
-            setting("order", words::W_ORDER, Takes::Whole(1, 6)),
+            setting("order", words::W_ORDER, Takes::Whole("feature.surprise.order")),
             setting("smoothing", words::W_SMOOTHING, Takes::One(&SMOOTHINGS)),
             setting("prune", words::W_PRUNE, Takes::Limits),
         ],
@@ -99,7 +106,7 @@ pub(super) const KINDS: [ModelKind; 7] = [
             NGRAM_RANGE,
             MIN_DF,
             MAX_DF,
-            setting("max-features", words::W_MAX_FEATURES, Takes::Whole(0, u64::MAX)),
+            setting("max-features", words::W_MAX_FEATURES, Takes::Whole("feature.tfidf.max_features")),
         ],
     },
     ModelKind { name: "lsa", settings: &[DIM, NGRAM_RANGE, MIN_DF, MAX_DF] },
@@ -113,14 +120,12 @@ impl ModelSetting {
             numbers.ok().filter(|numbers| numbers.len() >= least)
         };
         match self.takes {
-            Takes::Whole(least, most) => {
-                let fits = text.parse::<u64>().is_ok_and(|value| (least..=most).contains(&value));
-                let most = if most > 1_000_000 { String::new() } else { most.to_string() };
-                (!fits).then(|| format!("{} {least}–{most}", say(words::WHOLE)))
-            }
-            Takes::Number(least, most) => {
-                let fits = text.parse::<f64>().is_ok_and(|value| value > least && value <= most);
-                (!fits).then(|| format!("{} > {least}, ≤ {most}", say(words::NUMBER)))
+            Takes::Whole(key) | Takes::Number(key) => {
+                let whole = matches!(self.takes, Takes::Whole(_));
+                let Bound { least, most, .. } = bound_of(key)?;
+                let number = text.parse::<f64>().ok().filter(|_| !whole || text.parse::<u64>().is_ok());
+                let fits = number.is_some_and(|value| (least..=most).contains(&&value));
+                (!fits).then(|| format!("{} {least}–{most}", say(if whole { words::WHOLE } else { words::NUMBER })))
             }
             Takes::One(choices) => (!choices.contains(&text)).then(|| choices.join(" / ")),
             Takes::Switch(choices) => (!choices.contains(&text)).then(|| choices.join(" / ")),

@@ -8,7 +8,7 @@ use super::bench::{ModelCard, Surprised};
 use super::state::{Below, ModelsPage};
 use super::{card, heat, picture, results, words};
 use crate::app::App;
-use crate::list::{self, Column};
+use crate::list::{self, ListColumn};
 use crate::page::Table;
 use crate::{figures, look};
 use inkstone_base::language::Language;
@@ -27,12 +27,12 @@ const LEAST: u16 = 7;
 /// Lines of a tool above its results, the frame left out: what is asked.
 pub(super) const ABOVE_RESULTS: u16 = 1;
 
-pub(super) struct Panes {
+pub(super) struct ModelPanes {
     pub(super) list: Rect,
     pub(super) below: Rect,
 }
 
-pub(super) fn panes(page: Rect, below: Below) -> Panes {
+pub(super) fn panes(page: Rect, below: Below) -> ModelPanes {
     let [list, below] = if page.width >= BESIDE {
         Layout::horizontal([Constraint::Length(LIST), Constraint::Min(0)]).areas(page)
     } else if page.height < TALL && matches!(below, Below::Form | Below::Course) {
@@ -41,7 +41,7 @@ pub(super) fn panes(page: Rect, below: Below) -> Panes {
     } else {
         Layout::vertical([Constraint::Length(LEAST.max(page.height / 3)), Constraint::Min(0)]).areas(page)
     };
-    Panes { list, below }
+    ModelPanes { list, below }
 }
 
 /// Files that the list has room for.
@@ -85,7 +85,7 @@ pub(crate) fn draw(app: &App, frame: &mut Frame<'_>, page: Rect) {
     if let Some(line) = empty {
         return look::message(line, look::pane(list_title(app, models), true), frame, page);
     }
-    let Panes { list, below } = panes(page, models.below);
+    let ModelPanes { list, below } = panes(page, models.below);
     if list.height > 0 {
         draw_list(app, models, frame, list);
     }
@@ -118,13 +118,13 @@ fn list_title<'a>(app: &App, models: &ModelsPage) -> Line<'a> {
 fn draw_list(app: &App, models: &ModelsPage, frame: &mut Frame<'_>, area: Rect) {
     let inner = look::framed(look::pane(list_title(app, models), models.below == Below::Card), frame, area);
     let columns = [
-        Column::text(app.say(words::NAME), 0),
-        Column::text(app.say(words::KIND), 9),
-        Column::text(app.say(words::UNTIL), 10),
-        Column::number(app.say(words::SIZE), 7),
-        Column::number(app.say(words::DIM), 7),
-        Column::number(app.say(words::WORDS), 9),
-        Column::number(app.say(words::DOCUMENTS), 9),
+        ListColumn::text(app.say(words::NAME), 0),
+        ListColumn::text(app.say(words::KIND), 9),
+        ListColumn::text(app.say(words::UNTIL), 10),
+        ListColumn::number(app.say(words::SIZE), 7),
+        ListColumn::number(app.say(words::DIM), 7),
+        ListColumn::number(app.say(words::WORDS), 9),
+        ListColumn::number(app.say(words::DOCUMENTS), 9),
     ];
     // Beside something else the names need the room; the card has the sizes.
     let columns = if inner.width < ROOMY { &columns[..4] } else { &columns[..] };

@@ -105,13 +105,13 @@ words! {
     W_DIM: "向量维数", "values of a vector";
     W_WINDOW: "两侧各看几个词", "words on each side";
     W_NEGATIVE: "每个正例的负例", "negative samples a word";
-    W_EPOCHS: "遍历语料几轮", "passes over the text";
+    W_EPOCHS: "训练轮数", "passes over the text";
     W_MIN_COUNT: "少于此数的词略去", "rarer words are left out";
-    W_SAMPLE: "高频词抽稀的阈值", "frequent words thinned";
+    W_SAMPLE: "高频词下采样阈值", "frequent words thinned";
     W_MINN: "最短字串，0 为不用", "shortest character gram";
     W_MAXN: "最长字串，0 为不用", "longest one; 0: none";
     W_X_MAX: "共现次数封顶", "count where weights end";
-    W_ORDER: "最长几个词", "words of longest n-gram";
+    W_ORDER: "n 元阶数", "words of longest n-gram";
     W_SMOOTHING: "平滑", "share of unseen words";
     W_PRUNE: "按阶剪枝", "limits for each order";
     W_NGRAM_RANGE: "词串长度", "words of a term";

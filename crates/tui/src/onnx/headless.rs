@@ -5,7 +5,7 @@ use inkstone_base::shell::quoted;
 use inkstone_onnx::runtime::MEND;
 use inkstone_onnx::{Device, Head, Listed, OnnxParams, Output, Question};
 
-/// The command of what is shown: what mends the machine where there is no library; else of the model that is marked.
+/// The command of the page: `doctor` where there is no library, else a command of the marked model.
 pub(super) fn command(onnx: &OnnxPage, bench: &OnnxBench) -> String {
     if let Some(Err(_)) = onnx.machine().map(|machine| &machine.library) {
         return MEND.to_owned();

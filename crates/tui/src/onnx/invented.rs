@@ -95,7 +95,7 @@ pub(super) fn invented() -> Vec<Listed> {
         found.header.outputs[0].name = "名\u{1b}[31m\u{202e}字𠮷👨‍👩‍👧".into();
     }
     let mut broken = listed("half-copied.onnx", vec![], &[]);
-    broken.found = Err("half-copied.onnx is no ONNX model, or a damaged one: export the model again".into());
+    broken.found = Err("half-copied.onnx is not an ONNX model, or a damaged one: export the model again".into());
     vec![
         listed("models/macbert-tone/model.onnx", vec![vectors(), Head::Classes(Some(3)), Head::Masks], &uses),
         listed("models/encoder/model.onnx", vec![vectors()], &[("near", Output::Embedding)]),

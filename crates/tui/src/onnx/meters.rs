@@ -12,7 +12,7 @@ use crate::app::App;
 use crate::desk::Desk;
 use crate::errand::Errand;
 use crate::event::Event;
-use crate::list::{self, Column, Cursor};
+use crate::list::{self, Cursor, ListColumn};
 use crate::page::Table;
 use crate::{bars, figures, look, width};
 use inkstone_onnx::{Metered, Round, Until};
@@ -100,11 +100,12 @@ pub(super) fn draw(app: &App, frame: &mut Frame<'_>, area: Rect) {
         (words::BATCH_TIME, 9),
         (words::RESIDENT, 9),
     ];
-    let mut columns: Vec<Column<'_>> = numbers.map(|(title, cells)| Column::number(app.say(title), cells)).to_vec();
+    let mut columns: Vec<ListColumn<'_>> =
+        numbers.map(|(title, cells)| ListColumn::number(app.say(title), cells)).to_vec();
     let taken: usize = columns.iter().map(|column| column.cells + 1).sum();
     // A bar shorter than six cells says nothing, and the list would leave it out.
     let room = usize::from(area.width).saturating_sub(taken).clamp(6, 40);
-    columns.push(Column::text("", room));
+    columns.push(ListColumn::text("", room));
     let row = |at: usize| {
         let round = &measured.rounds[at];
         let rate = round.texts_per_second();

@@ -37,18 +37,17 @@ use inkstone_onnx::{Answered, Head, Listed, Metered, Question, Round, RuntimePar
 use meters::{LENGTHS, MeasuredModel};
 
 /// Tells what this machine has for models.
-pub type MachineOf = Arc<dyn Fn() -> Machine + Send + Sync>;
+pub(crate) type MachineOf = Arc<dyn Fn() -> Machine + Send + Sync>;
 
-pub type ModelsOf = Arc<dyn Fn(&Ctx) -> Result<Vec<Listed>> + Send + Sync>;
+pub(crate) type ModelsOf = Arc<dyn Fn(&Ctx) -> Result<Vec<Listed>> + Send + Sync>;
 
 /// The BLAKE3 of a file, 64 hexadecimal digits.
-pub type HashOf = Arc<dyn Fn(&Path) -> Result<String> + Send + Sync>;
+pub(crate) type HashOf = Arc<dyn Fn(&Path) -> Result<String> + Send + Sync>;
 
-/// Asks a model.
-pub type AskContextual = Arc<dyn Fn(&Listed, &Question, &Ctx) -> Result<Answered> + Send + Sync>;
+pub(crate) type AskContextual = Arc<dyn Fn(&Listed, &Question, &Ctx) -> Result<Answered> + Send + Sync>;
 
 /// Measures a model on text of so many tokens, or on texts of the corpus; tells each round when it is over.
-pub type MeasureModel =
+pub(crate) type MeasureModel =
     Arc<dyn Fn(&Listed, Option<usize>, &Ctx, &mut dyn FnMut(&Round)) -> Result<Metered> + Send + Sync>;
 
 /// The functions behind the page, supplied by the program.

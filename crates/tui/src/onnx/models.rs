@@ -10,7 +10,7 @@ use super::view::{BRIEF, list_areas};
 use super::{OnnxPage, words};
 use crate::app::App;
 use crate::desk::Desk;
-use crate::list::{self, Column};
+use crate::list::{self, ListColumn};
 use crate::page::Table;
 use crate::{Language, figures, look, sentences, width};
 use inkstone_base::language::Word;
@@ -35,21 +35,21 @@ pub(super) fn draw(app: &App, frame: &mut Frame<'_>, area: Rect) {
     let [rows, particulars] = list_areas(onnx, area);
     let wide = rows.width >= 70;
     let mut columns = vec![
-        Column::text(app.say(words::MODEL), 0),
-        Column::text(app.say(words::CAN), 15),
-        Column::text(app.say(words::PRECISION), 9),
-        Column::number(app.say(words::MEGABYTES), 7),
+        ListColumn::text(app.say(words::MODEL), 0),
+        ListColumn::text(app.say(words::CAN), 15),
+        ListColumn::text(app.say(words::PRECISION), 9),
+        ListColumn::number(app.say(words::MEGABYTES), 7),
     ];
     if wide {
         columns.extend([
-            Column::number(app.say(words::HIDDEN), 4),
-            Column::number(app.say(words::LENGTH), 6),
-            Column::number(app.say(words::VOCABULARY), 7),
+            ListColumn::number(app.say(words::HIDDEN), 4),
+            ListColumn::number(app.say(words::LENGTH), 6),
+            ListColumn::number(app.say(words::VOCABULARY), 7),
         ]);
     }
     // A narrow list leaves this to the particulars below it.
     if wide {
-        columns.push(Column::number(app.say(words::USES), if app.language == Language::Zh { 4 } else { 8 }));
+        columns.push(ListColumn::number(app.say(words::USES), if app.language == Language::Zh { 4 } else { 8 }));
     }
     let row = |at: usize| {
         let listed = &models[at];
@@ -67,7 +67,7 @@ pub(super) fn draw(app: &App, frame: &mut Frame<'_>, area: Rect) {
 }
 
 /// Cells that are left to the names of models.
-fn name_cells(columns: &[Column<'_>], rows: Rect) -> usize {
+fn name_cells(columns: &[ListColumn<'_>], rows: Rect) -> usize {
     let others: usize = columns.iter().map(|column| column.cells + 1).sum();
     (usize::from(rows.width) + 1).saturating_sub(others).max(6)
 }

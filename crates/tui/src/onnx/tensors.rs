@@ -6,7 +6,7 @@ use ratatui::layout::Rect;
 use super::{OnnxPage, words};
 use crate::app::App;
 use crate::desk::Desk;
-use crate::list::{self, Column};
+use crate::list::{self, ListColumn};
 use crate::page::Table;
 use crate::{Language, look};
 use inkstone_onnx::TensorInfo;
@@ -32,10 +32,10 @@ pub(super) fn draw(app: &App, frame: &mut Frame<'_>, area: Rect) {
     let onnx = &app.onnx;
     let shape = if area.width < 60 { 26 } else { 34 };
     let columns = [
-        Column::text("", 3),
-        Column::text(app.say(words::NAME), 0),
-        Column::text(app.say(words::ELEMENT), 6),
-        Column::text(app.say(words::SHAPE), shape),
+        ListColumn::text("", 3),
+        ListColumn::text(app.say(words::NAME), 0),
+        ListColumn::text(app.say(words::ELEMENT), 6),
+        ListColumn::text(app.say(words::SHAPE), shape),
     ];
     let rows: Vec<_> = tensors(onnx).map(|tensor| (cells(tensor, app.language), tensor.0)).collect();
     let row = |at: usize| (rows[at].0.clone(), if rows[at].1 { look::KEY } else { look::PLAIN });

@@ -27,7 +27,7 @@ words! {
     USES: "特征", "features";
     UNREADABLE: "✗ 不可读", "✗ unreadable";
 
-    FAMILY: "家族", "family";
+    FAMILY: "架构", "family";
     LAYERS: "层", "layers";
     WEIGHTS: "权重", "weights";
     LABELS: "标签", "labels";
@@ -45,7 +45,7 @@ words! {
     WRITES: "解码", "decode";
 
     TENSORS: "张量", "Tensors";
-    METERS: "计量", "Meters";
+    METERS: "性能测试", "Meters";
     ASKING: "填空", "Fill-mask";
     SWITCH: "v 切换", "v switches";
     INPUT: "入", "in";
@@ -80,7 +80,7 @@ words! {
     CAN_NEXT: "这个模型只往后续写，不能填空；inkstone eval --read surprise 量它的困惑度。", "This model only goes on from a text and fills in no masks; inkstone eval --read surprise measures its perplexity.";
     PRESS_SLASH: "按 / 输入：", "Press / and type:";
     THINKING: "计算中…", "computing…";
-    NO_MASK_HEAD: "这个模型没有填空头（logits [篇, 词元, 词表]）；按它能做的回答：", "This model has no masked-LM head (logits [texts, tokens, vocabulary]); answered with what it can do:";
+    NO_MASK_HEAD: "这个模型没有掩码语言模型头（logits [篇, 词元, 词表]）；按它能做的回答：", "This model has no masked-LM head (logits [texts, tokens, vocabulary]); answered with what it can do:";
     NEEDS_MASK: "句子里没有 [MASK]；请写出要猜的位置。", "There is no [MASK] in the sentence; write it where a token is to be guessed.";
     NEEDS_TWO: "这个模型给向量：写两句，中间用 | 隔开。", "This model gives vectors: write two sentences with | between them.";
     NEEDS_TEXT: "请输入一句话。", "Type a sentence.";

@@ -15,16 +15,16 @@ use inkstone_corpus::truncate::Strategy;
 use inkstone_market::OffCalendar;
 
 /// Cuts a text into tokens. May take long; the context says when nobody waits any more.
-pub type CutText = Arc<dyn Fn(&str, &Ctx) -> Result<Tokens> + Send + Sync>;
+pub(crate) type CutText = Arc<dyn Fn(&str, &Ctx) -> Result<Tokens> + Send + Sync>;
 
 /// Describes a single token, given as written and by its number where it has one. Must be quick.
-pub type DescribeToken = Arc<dyn Fn(&str, Option<u32>) -> Described + Send + Sync>;
+pub(crate) type DescribeToken = Arc<dyn Fn(&str, Option<u32>) -> Described + Send + Sync>;
 
 /// Describes a text: sections, boilerplate, trading day.
-pub type AboutText = Arc<dyn Fn(&TextSubject) -> Result<About> + Send + Sync>;
+pub(crate) type AboutText = Arc<dyn Fn(&TextSubject) -> Result<About> + Send + Sync>;
 
 /// The scores that models gave the document at this part and row, by strategy.
-pub type ScoresOf = Arc<dyn Fn((usize, usize), &[Strategy]) -> Result<Vec<Option<Score>>> + Send + Sync>;
+pub(crate) type ScoresOf = Arc<dyn Fn((usize, usize), &[Strategy]) -> Result<Vec<Option<Score>>> + Send + Sync>;
 
 /// The functions behind the text page. Every function is called on a thread of its own, but for [`TextCut::describe`].
 #[derive(Clone)]

@@ -7,11 +7,11 @@ use ratatui::widgets::{Paragraph, Wrap};
 
 use super::shown::ShownText;
 use super::strategies::{BUDGETS, StrategyRow};
-use super::{Focus, TextPage, Typing, TypingFor, view, words};
+use super::{TextFocus, TextPage, Typing, TypingFor, view, words};
 use crate::app::App;
 use crate::errand::Errand;
 use crate::field;
-use crate::list::{self, Column};
+use crate::list::{self, ListColumn};
 use crate::words as shared;
 use crate::{Kept, bars, figures, look, width};
 use inkstone_report as report;
@@ -36,7 +36,7 @@ pub(super) fn draw(app: &App, page: &TextPage, shown: &ShownText, frame: &mut Fr
         app.say(words::BUDGET)
     );
     let rows = shown.kept.as_ref().and_then(Errand::get);
-    let mut block = look::pane(title, page.focus == Focus::Strategies);
+    let mut block = look::pane(title, page.focus == TextFocus::Strategies);
     if let Some(parts) = rows.and_then(|rows| rows.get(page.strategy.at)).and_then(|row| selected(app, row)) {
         block = block.title_bottom(Line::styled(width::cut(&parts, pane.width.saturating_sub(4) as usize), look::DIM));
     }
@@ -51,15 +51,15 @@ pub(super) fn draw(app: &App, page: &TextPage, shown: &ShownText, frame: &mut Fr
     let scored = rows.is_some_and(|rows| rows.iter().any(|row| row.score.is_some()));
     let (name, share) = if pane.width >= WIDE { (36, app.say(words::SHARE)) } else { (26, "") };
     let mut columns = vec![
-        Column::text(app.say(shared::STRATEGY), name),
-        Column::number(app.say(shared::TOKENS), 12),
-        Column::number("%", 5),
-        Column::text(share, BAR),
+        ListColumn::text(app.say(shared::STRATEGY), name),
+        ListColumn::number(app.say(shared::TOKENS), 12),
+        ListColumn::number("%", 5),
+        ListColumn::text(share, BAR),
     ];
     if scored {
-        columns.push(Column::number(app.say(shared::SCORE), 7));
+        columns.push(ListColumn::number(app.say(shared::SCORE), 7));
     }
-    columns.push(Column::text(app.say(words::SECTIONS), 0));
+    columns.push(ListColumn::text(app.say(words::SECTIONS), 0));
     let cells = |at: usize| {
         let mut cells = vec![shown.listed[at].strategy.to_string()];
         match (rows.and_then(|rows| rows.get(at)), fault) {

@@ -5,16 +5,16 @@ use serde_json::Value;
 
 use super::source::Goal;
 use super::strategies::{self, BUDGETS};
-use super::{Focus, TextPage};
+use super::{TextFocus, TextPage};
 
 #[derive(Default, Serialize, Deserialize)]
 #[serde(default)]
-struct Memory {
+struct TextMemory {
     /// Part and row of the document.
     place: Option<(usize, usize)>,
     /// The byte of its text at which the cursor is.
     at: usize,
-    focus: Focus,
+    focus: TextFocus,
     tokeniser: usize,
     /// The strategy that is selected, with its limit.
     strategy: Option<String>,
@@ -32,7 +32,7 @@ pub(super) fn kept(page: &TextPage) -> Value {
         (Goal::Place(part, row), _) => Some((*part, *row)),
         (_, place) => place,
     };
-    let memory = Memory {
+    let memory = TextMemory {
         place,
         at: shown.filter(|shown| shown.place.is_some()).map_or(0, |shown| shown.at),
         focus: page.focus,
@@ -46,7 +46,7 @@ pub(super) fn kept(page: &TextPage) -> Value {
 
 /// Restores the place of an earlier session. Values that cannot be read change nothing.
 pub(super) fn put_back(page: &mut TextPage, memory: &Value) {
-    let Ok(memory) = serde_json::from_value::<Memory>(memory.clone()) else { return };
+    let Ok(memory) = serde_json::from_value::<TextMemory>(memory.clone()) else { return };
     if let Some((part, row)) = memory.place {
         (page.goal, page.at) = (Goal::Place(part, row), memory.at);
     }

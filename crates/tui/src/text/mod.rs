@@ -23,10 +23,7 @@ use std::sync::Arc;
 use ratatui::layout::{Position, Rect};
 use serde_json::Value;
 
-pub use bench::{
-    About, AboutText, CutText, DescribeToken, Described, Score, ScoresOf, TextBench, TextCut, TextStrategy,
-    TextSubject, Tokens, Tradable,
-};
+pub use bench::{About, Described, Score, TextBench, TextCut, TextStrategy, TextSubject, Tokens, Tradable};
 pub(crate) use view::draw;
 
 use self::shown::ShownText;
@@ -53,7 +50,7 @@ pub struct TextPage {
     left: Vec<Errand<Arc<Tokens>>>,
     /// The byte at which the cursor starts in the text asked for.
     at: usize,
-    focus: Focus,
+    focus: TextFocus,
     tokeniser: usize,
     /// The line of the list of strategies.
     strategy: Cursor,
@@ -68,7 +65,7 @@ pub struct TextPage {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Focus {
+enum TextFocus {
     #[default]
     Text,
     Cuts,
@@ -143,7 +140,7 @@ impl TextPage {
             _ => String::new(),
         };
         self.typing = Some(Typing { field: Field::new(text), what, fault: None });
-        self.focus = if what == TypingFor::Strategy { Focus::Strategies } else { self.focus };
+        self.focus = if what == TypingFor::Strategy { TextFocus::Strategies } else { self.focus };
     }
 
     fn add_strategy(&mut self, text: &str, desk: &Desk<'_>) {
@@ -197,9 +194,9 @@ impl PageState for TextPage {
             Action::DropStrategy => self.drop_strategy(),
             Action::Focus => {
                 self.focus = match self.focus {
-                    Focus::Text => Focus::Cuts,
-                    Focus::Cuts => Focus::Strategies,
-                    Focus::Strategies => Focus::Text,
+                    TextFocus::Text => TextFocus::Cuts,
+                    TextFocus::Cuts => TextFocus::Strategies,
+                    TextFocus::Strategies => TextFocus::Text,
                 }
             }
             Action::Tokeniser => {
@@ -209,14 +206,14 @@ impl PageState for TextPage {
             Action::Budget => self.budget = (self.budget + 1) % BUDGETS.len(),
             Action::Back => match self.before.take() {
                 Some(goal) => self.go(goal),
-                None => self.focus = Focus::Text,
+                None => self.focus = TextFocus::Text,
             },
             Action::NextToken | Action::PreviousToken => {
                 if let Some(shown) = &mut self.shown {
                     shown.step(action == Action::NextToken, self.tokeniser);
                 }
             }
-            _ if self.focus == Focus::Strategies => {
+            _ if self.focus == TextFocus::Strategies => {
                 let count = self.shown.as_ref().map_or(0, |shown| shown.listed.len());
                 self.strategy.step(action, count, list::rows(panes.list));
             }
@@ -308,23 +305,23 @@ impl PageState for TextPage {
     }
 
     fn can_go_back(&self) -> bool {
-        self.before.is_some() || self.focus != Focus::Text
+        self.before.is_some() || self.focus != TextFocus::Text
     }
 
     fn click(&mut self, at: Position, area: Rect, desk: &Desk<'_>) {
         let panes = view::panes(area, self);
         let Some(shown) = &mut self.shown else { return };
         if panes.list.contains(at) {
-            self.focus = Focus::Strategies;
+            self.focus = TextFocus::Strategies;
             self.strategy.click(at, view::inside(panes.list), shown.listed.len());
         } else if panes.cuts.contains(at) {
-            self.focus = Focus::Cuts;
+            self.focus = TextFocus::Cuts;
             let count = desk.workspace.text.as_ref().map_or(0, |bench| bench.tokenisers.len());
             if let Some(tokeniser) = strips::strip_at(panes.cuts, self.tokeniser, count, at) {
                 self.tokeniser = tokeniser;
             }
         } else if panes.text.contains(at) {
-            self.focus = Focus::Text;
+            self.focus = TextFocus::Text;
             let body = view::inside(panes.text);
             if body.contains(at) {
                 let cell = (at.x - body.x) as usize;
@@ -336,8 +333,8 @@ impl PageState for TextPage {
     fn table(&self, desk: &Desk<'_>) -> Option<Table> {
         let shown = self.shown.as_ref()?;
         match self.focus {
-            Focus::Strategies => table::of_strategies(shown, desk),
-            Focus::Text | Focus::Cuts => table::of_tokens(shown, self.tokeniser, desk),
+            TextFocus::Strategies => table::of_strategies(shown, desk),
+            TextFocus::Text | TextFocus::Cuts => table::of_tokens(shown, self.tokeniser, desk),
         }
     }
 

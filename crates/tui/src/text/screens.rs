@@ -253,7 +253,7 @@ fn going_through_a_corpus_cuts_what_one_arrives_at_and_one_text_at_a_time() {
         (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
     let counts = (at_work.clone(), most.clone(), cut.clone());
     let mut bench = open(&filled(), |workspace| {
-        let slow: CutText = Arc::new(move |text, _| {
+        let slow: super::bench::CutText = Arc::new(move |text, _| {
             counts.1.fetch_max(counts.0.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
             std::thread::sleep(Duration::from_millis(20));
             counts.0.fetch_sub(1, Ordering::SeqCst);
@@ -327,7 +327,7 @@ fn a_click_moves_the_cursor_the_tokeniser_and_the_strategy() {
     assert!(bench.screen(LARGE, "").contains("▶ bert"));
     click(&mut bench, panes.list.x + 3, panes.list.y + 4);
     assert!(bench.screen(LARGE, "").contains("截断 3/7"));
-    assert_eq!(bench.app.text.focus, Focus::Strategies);
+    assert_eq!(bench.app.text.focus, TextFocus::Strategies);
 }
 
 #[test]

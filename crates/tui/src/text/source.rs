@@ -3,7 +3,7 @@
 use anyhow::{Context, Result};
 
 use super::bench::{About, TextBench, TextSubject};
-use crate::corpus::Index;
+use crate::corpus::CorpusIndex;
 use crate::{Workspace, reading};
 use inkstone_base::data::Document;
 use inkstone_base::job::Ctx;
@@ -48,7 +48,7 @@ pub(super) fn find(goal: &Goal, workspace: &Workspace, bench: &TextBench, ctx: &
             (TextSubject { place: None, document, text: text.clone(), title: 0 }, None, 0, 0)
         }
         Goal::Number(_) | Goal::Place(..) => {
-            let index = Index::list(&workspace.project, ctx)?;
+            let index = CorpusIndex::list(&workspace.project, ctx)?;
             let catalogue = index.catalogue(None);
             let Some(last) = catalogue.len().checked_sub(1) else { return Ok(None) };
             let number = match goal {

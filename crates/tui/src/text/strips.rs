@@ -6,7 +6,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
 use super::shown::ShownText;
-use super::{Focus, TextPage, cuts, lines, view, words};
+use super::{TextFocus, TextPage, cuts, lines, view, words};
 use crate::app::App;
 use crate::corpus::PieceKind;
 use crate::{figures, look, sentences, width};
@@ -41,7 +41,7 @@ pub(super) fn draw(app: &App, page: &TextPage, shown: &ShownText, frame: &mut Fr
     let count = bench.tokenisers.len();
     let name = bench.tokenisers.get(page.tokeniser).map_or("", |tokeniser| &tokeniser.name);
     let title = format!(" {} · {} {}/{count} ", app.say(words::CUTS), width::cut(name, 20), page.tokeniser + 1);
-    frame.render_widget(look::pane(title, page.focus == Focus::Cuts), pane);
+    frame.render_widget(look::pane(title, page.focus == TextFocus::Cuts), pane);
     let strips = strips(pane, page.tokeniser, count);
     // All strips begin where a line of the text does, so that they stay in step.
     let least = strips.iter().map(|strip| strip.1.height as usize).min().unwrap_or(0);

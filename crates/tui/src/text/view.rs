@@ -8,7 +8,7 @@ use ratatui::widgets::{Clear, Paragraph, Wrap};
 
 use super::bench::Tradable;
 use super::shown::ShownText;
-use super::{Focus, TextPage, Typing, TypingFor, lines, list, strips, words};
+use super::{TextFocus, TextPage, Typing, TypingFor, lines, list, strips, words};
 use crate::app::App;
 use crate::errand::Errand;
 use crate::experiments::text::{KeptEnd, holds, share};
@@ -26,26 +26,26 @@ const LEAST_TITLE: usize = 8;
 
 /// The areas of the page; one that is not shown is empty.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Panes {
+pub(super) struct TextPanes {
     pub(super) text: Rect,
     pub(super) cuts: Rect,
     pub(super) list: Rect,
 }
 
-pub(super) fn panes(area: Rect, page: &TextPage) -> Panes {
+pub(super) fn panes(area: Rect, page: &TextPage) -> TextPanes {
     if area.width >= WIDE {
         let strategies = page.shown.as_ref().map_or(0, |shown| shown.listed.len());
         let most = (area.height * 2 / 5).max(5);
         let height = u16::try_from(strategies + 3).unwrap_or(u16::MAX).clamp(5, most);
         let [above, list] = Layout::vertical([Constraint::Min(0), Constraint::Length(height)]).areas(area);
         let [text, cuts] = Layout::horizontal([Constraint::Percentage(60), Constraint::Min(0)]).areas(above);
-        return Panes { text, cuts, list };
+        return TextPanes { text, cuts, list };
     }
-    let share = if page.focus == Focus::Text { 35 } else { 48 };
+    let share = if page.focus == TextFocus::Text { 35 } else { 48 };
     let [text, below] = Layout::vertical([Constraint::Min(0), Constraint::Percentage(share)]).areas(area);
     match page.focus {
-        Focus::Strategies => Panes { text, list: below, ..Panes::default() },
-        Focus::Text | Focus::Cuts => Panes { text, cuts: below, ..Panes::default() },
+        TextFocus::Strategies => TextPanes { text, list: below, ..TextPanes::default() },
+        TextFocus::Text | TextFocus::Cuts => TextPanes { text, cuts: below, ..TextPanes::default() },
     }
 }
 
@@ -94,7 +94,7 @@ fn draw_text(app: &App, page: &TextPage, shown: &ShownText, frame: &mut Frame<'_
         None => String::new(),
     };
     let room = (pane.width as usize).saturating_sub(3 + width::width(&place));
-    let block = look::pane(head(app, shown, room), page.focus == Focus::Text)
+    let block = look::pane(head(app, shown, room), page.focus == TextFocus::Text)
         .title_top(Line::styled(place, look::DIM).right_aligned())
         .title_bottom(foot(app, shown, (pane.width as usize).saturating_sub(width::width(&seen) + 4)))
         .title_bottom(Line::styled(seen, look::DIM).right_aligned());

@@ -53,7 +53,6 @@ impl Choice {
     const ALL: [Choice; 3] = [Choice::Demo, Choice::File, Choice::Guide];
 }
 
-/// The first screen.
 pub struct Welcome {
     bench: WelcomeBench,
     messenger: Messenger,

@@ -77,7 +77,7 @@ fn settings_list_every_key_with_what_it_is() {
     let (dir, file) = project(TEXT);
     let mut bench = open(&dir, &file);
     insta::assert_snapshot!("settings", bench.screen(SMALL, ","));
-    insta::assert_snapshot!("settings_keys", bench.screen(SMALL, "jjj<enter>jjjjj"));
+    insta::assert_snapshot!("settings_keys", bench.screen(SMALL, "jjj<enter>jjj"));
     insta::assert_snapshot!("settings_large_english", bench.screen(LARGE, "<esc>LGkkkkkkkk<enter>jj"));
     insta::assert_snapshot!("settings_typing", bench.screen(SMALL, "e<end>x("));
 }
@@ -101,7 +101,7 @@ fn settings_that_cannot_be_read_say_why_and_can_be_left() {
 fn a_changed_value_is_saved_and_every_other_byte_stays() {
     let (dir, file) = project(TEXT);
     let mut bench = open(&dir, &file);
-    bench.press(&format!("{}jjjjje<backspace><backspace>7<enter>", at("clean")));
+    bench.press(&format!("{}jjje<backspace><backspace>7<enter>", at("clean")));
     assert!(bench.screen(SMALL, "").contains("未保存"));
     assert_eq!(fs::read_to_string(&file).unwrap(), TEXT, "nothing is written before it is asked for");
     assert!(bench.screen(SMALL, "s").contains("已保存"));
@@ -134,7 +134,7 @@ fn settings_of_a_project_that_another_workbench_has_are_shown_and_not_changed() 
     assert_eq!(fs::read_to_string(&file).unwrap(), TEXT);
     // The form that is opened when the other has ended can be used.
     first.leave();
-    second.press(&format!("L<esc>{}jjjjje<ctrl-u>7<enter>s", at("clean")));
+    second.press(&format!("L<esc>{}jjje<ctrl-u>7<enter>s", at("clean")));
     assert_eq!(fs::read_to_string(&file).unwrap(), TEXT.replace("30 #", "7 #"));
 }
 
@@ -144,7 +144,7 @@ fn values_that_cannot_be_are_refused_with_their_reason() {
     let mut bench = open(&dir, &file);
     insta::assert_snapshot!(
         "settings_refused",
-        bench.screen(SMALL, &format!("{}jjjjje<ctrl-u>thirty<enter>", at("clean")))
+        bench.screen(SMALL, &format!("{}jjje<ctrl-u>thirty<enter>", at("clean")))
     );
     let picture = bench.screen(SMALL, "<ctrl-u>-1<enter>");
     assert!(picture.contains("invalid value") || picture.contains("没有采用"), "{picture}");

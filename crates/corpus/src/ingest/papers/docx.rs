@@ -66,7 +66,7 @@ fn part(archive: &mut ZipArchive<Cursor<&[u8]>>, name: &str, size: u64) -> Resul
     String::from_utf8(bytes).map_err(|error| damaged(&error))
 }
 
-/// Refuses elements that stand in one another deeper than in any document, of which the reader would remember every name.
+/// Refuses elements nested deeper than in any document: the reader would keep the name of each in memory.
 fn check_depth(xml: &str) -> Result<(), Refused> {
     let mut reader = Reader::from_str(xml);
     reader.config_mut().check_end_names = false;

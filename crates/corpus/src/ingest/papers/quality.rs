@@ -45,7 +45,7 @@ impl Census {
         }
     }
 
-    /// The figures of a text of so many pages, of which `blank` have no text.
+    /// The figures of a text of so many pages; `blank` of them have no text.
     pub(super) fn quality(&self, pages: usize, blank: usize) -> Quality {
         let share = |n: usize, of: usize| if of == 0 { 0.0 } else { n as f64 / of as f64 };
         Quality {

@@ -38,7 +38,6 @@ impl PaperFile {
 /// Settings for reading the files of a source.
 pub(in crate::ingest) struct PaperSettings<'a> {
     pub(in crate::ingest) declared: Option<Charset>,
-    /// The source's `time_format`.
     pub(in crate::ingest) time_format: Option<&'a str>,
     pub(in crate::ingest) limits: Limits,
     /// Cache of texts that were read before.

@@ -251,7 +251,7 @@ impl KeptRow {
 }
 
 impl ExplainedText {
-    /// The text of a feature, of which nothing is known yet.
+    /// The text of a feature before anything of it is explained.
     fn new(feature: &Feature) -> ExplainedText {
         let model = serde_json::to_value(feature.model).ok();
         ExplainedText {

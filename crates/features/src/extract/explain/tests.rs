@@ -132,7 +132,7 @@ fn input(model: Model) -> Feature {
     let fit_until = Some(day(25));
     match model {
         Model::Tfidf => Feature { tfidf, fit_until, ..feature },
-        Model::Lsa => Feature { tfidf, fit_until, lsa: SvdParams { dim: 2, ..SvdParams::default() }, ..feature },
+        Model::Lsa => Feature { tfidf, fit_until, lsa: SvdParams { dim: 2 }, ..feature },
         Model::Word2vec => Feature {
             vintages: VintageParams { refit_days: 14, min_train_documents: 10, ..VintageParams::default() },
             words: WordLimits { min_count: 1, ..WordLimits::default() },

@@ -10,6 +10,10 @@ use super::window::WindowText;
 use inkstone_base::job::Ctx;
 use inkstone_models::{CooccurrenceParams, GloveParams, PairCounter, PairWeighting, Pairs};
 
+/// The count from which all pairs have the same weight: 10, as the demo of the authors' program takes for 100 MB of text. Their 100 is for
+/// billions of words.
+const X_MAX: f64 = 10.0;
+
 /// GloVe of a window.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -22,23 +26,19 @@ pub struct WindowGlove {
     pub epochs: usize,
     /// Initial rate of learning. Default 0.05.
     pub lr: f64,
-    /// The count from which pairs weigh alike. Default 10, for windows of some tens of MB.
-    pub x_max: f64,
-    /// Exponent of the weights below. Default 0.75.
-    pub alpha: f64,
 }
 
 impl Default for WindowGlove {
     fn default() -> WindowGlove {
-        let GloveParams { dim, epochs, lr, alpha, .. } = GloveParams::default();
-        WindowGlove { window: 15, dim, epochs, lr, x_max: 10.0, alpha }
+        let GloveParams { dim, epochs, lr, .. } = GloveParams::default();
+        WindowGlove { window: 15, dim, epochs, lr }
     }
 }
 
 impl WindowGlove {
     fn params(&self) -> GloveParams {
-        let WindowGlove { dim, epochs, lr, x_max, alpha, .. } = *self;
-        GloveParams { dim, epochs, lr, x_max, alpha }
+        let WindowGlove { dim, epochs, lr, .. } = *self;
+        GloveParams { dim, epochs, lr, x_max: X_MAX }
     }
 }
 

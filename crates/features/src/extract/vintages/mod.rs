@@ -5,7 +5,7 @@
 //! and the common part that documents are pooled with come from the same window.
 //!
 //! Columns: `c1`, `c2`, ..., the document's place; `words`, how many of its words are known (0: the place is the origin and says nothing).
-//! Memory is that of a part, the vocabulary, two vintages, and some bytes a document.
+//! Memory holds a part, the vocabulary, two vintages, and some bytes a document.
 
 mod earlier;
 mod fasttext;
@@ -29,6 +29,7 @@ use super::reading::{CorpusReader, ReadDocument};
 use super::set::{SetMeta, SetParams, finish};
 use super::steps::{Step, StepReport, Steps};
 use super::{Feature, Inputs};
+use inkstone_base::bounds;
 use inkstone_base::data::{Key, Report, TooLittle};
 use inkstone_base::job::Ctx;
 use inkstone_models::{Fields, Pooling, WordVectors};
@@ -73,7 +74,7 @@ impl VintageParams {
 
     /// Fails on values out of range.
     pub fn check(&self) -> Result<()> {
-        self.steps().check("vintages")
+        bounds::check("feature.vintages", self)
     }
 }
 

@@ -194,7 +194,7 @@ fn text_that_cannot_be_learned_from_is_told() {
         change(&mut feature);
         feature.check().unwrap_err().to_string()
     };
-    assert!(check(|f| f.vintages.refit_days = 0).contains("vintages.refit_days is 0"));
+    assert!(check(|f| f.vintages.refit_days = 0).contains("feature.vintages.refit_days: 0 is out of bounds"));
     assert!(check(|f| f.word2vec.dim = 0).contains("word2vec: dim is 0"));
     assert!(check(|f| f.word2vec.architecture = Architecture::Dm).contains("word2vec: architecture dm and dbow"));
     assert!(check(|f| f.word2vec.min_lr = 0.0).contains("to min_lr 0"));

@@ -17,7 +17,6 @@ const LEFT_OUT: u32 = u32::MAX - 2;
 /// Documents numbered between two checks for cancellation.
 const CHUNK: usize = 1024;
 
-/// A window's text.
 pub(in super::super) struct WindowText {
     /// Kept words, the most frequent first.
     pub(super) words: Vec<Box<str>>,
@@ -78,7 +77,7 @@ impl WindowText {
         Some(self.places[number as usize]).filter(|&place| place != LEFT_OUT)
     }
 
-    /// The text for a pooling of vectors; `place` gives that of each kept word.
+    /// The text for a pooling of vectors; `place` gives the place of each kept word.
     pub(super) fn pooled<P: Fn(u32) -> Option<u32> + Sync>(
         &self,
         place: P,

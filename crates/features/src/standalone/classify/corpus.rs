@@ -43,26 +43,26 @@ impl Learn {
 /// Takes the rows of lines and says which of them have one.
 pub(in crate::standalone) type Encode<'a> = dyn FnMut(&[Line<'_>]) -> Result<Vec<bool>> + 'a;
 
-struct Document {
+struct LabelledDocument {
     title: String,
     text: String,
     time: Option<NaiveDateTime>,
     group: Option<String>,
 }
 
-pub(in crate::standalone) struct Corpus {
-    documents: Vec<Document>,
+pub(in crate::standalone) struct LabelledCorpus {
+    documents: Vec<LabelledDocument>,
     pub(in crate::standalone) goal: Goal,
     pub(in crate::standalone) learn: Learn,
 }
 
 /// The goals of lines, as they are written.
-enum Written {
+enum WrittenGoal {
     Names(Vec<String>),
     Value(f64),
 }
 
-impl Corpus {
+impl LabelledCorpus {
     /// Reads lines; those without a goal are set aside. The field is `learn`, or the first that a line with a goal has. With `encode`,
     /// which takes what is learned from, texts are not kept, and lines without a row are set aside, too.
     pub(in crate::standalone) fn read(
@@ -71,7 +71,7 @@ impl Corpus {
         prefer_value: bool,
         mut encode: Option<&mut Encode<'_>>,
         ctx: &Ctx,
-    ) -> Result<Corpus> {
+    ) -> Result<LabelledCorpus> {
         let (mut documents, mut goals, mut learn) = (Vec::new(), Vec::new(), learn);
         let mut left_out = Vec::new();
         lines.for_each_block(BLOCK, |read| {
@@ -99,7 +99,7 @@ impl Corpus {
                 }
                 let text = |text: Cow<'_, str>| if keeps_texts { text.into_owned() } else { String::new() };
                 goals.push(goal);
-                documents.push(Document {
+                documents.push(LabelledDocument {
                     title: text(line.title),
                     text: text(line.text),
                     time: line.time,
@@ -125,29 +125,29 @@ impl Corpus {
         };
         let goal = match learn {
             Learn::Value => Goal::Values(
-                goals.into_iter().map(|goal| if let Written::Value(v) = goal { v } else { f64::NAN }).collect(),
+                goals.into_iter().map(|goal| if let WrittenGoal::Value(v) = goal { v } else { f64::NAN }).collect(),
             ),
             Learn::Label | Learn::Labels => {
                 let rows: Vec<Vec<String>> = goals
                     .into_iter()
-                    .map(|goal| if let Written::Names(names) = goal { names } else { Vec::new() })
+                    .map(|goal| if let WrittenGoal::Names(names) = goal { names } else { Vec::new() })
                     .collect();
                 let names: BTreeSet<String> = rows.iter().flatten().cloned().collect();
                 goal_among(&rows, names.into_iter().collect(), learn)
             }
         };
-        Ok(Corpus { documents, goal, learn })
+        Ok(LabelledCorpus { documents, goal, learn })
     }
 
-    /// [`Corpus::read`] for the names that a model knows; others are put after them.
+    /// [`LabelledCorpus::read`] for the names that a model knows; others are put after them.
     pub(in crate::standalone) fn read_for(
         lines: &mut Lines,
         learn: Learn,
         known: &[String],
         encode: Option<&mut Encode<'_>>,
         ctx: &Ctx,
-    ) -> Result<Corpus> {
-        let mut corpus = Corpus::read(lines, Some(learn), false, encode, ctx)?;
+    ) -> Result<LabelledCorpus> {
+        let mut corpus = LabelledCorpus::read(lines, Some(learn), false, encode, ctx)?;
         if learn != Learn::Value {
             let names_of = |numbers: &[u32]| numbers.iter().map(|&n| corpus.goal.names()[n as usize].clone()).collect();
             let rows: Vec<Vec<String>> = match &corpus.goal {
@@ -167,7 +167,7 @@ impl Corpus {
     }
 
     pub(in crate::standalone) fn fields(&self) -> Vec<Fields<'_>> {
-        self.documents.iter().map(Document::fields).collect()
+        self.documents.iter().map(LabelledDocument::fields).collect()
     }
 
     /// Groups and times, as far as all documents have them. A label is known `label_days` after its document.
@@ -236,7 +236,7 @@ impl Corpus {
     }
 }
 
-impl Document {
+impl LabelledDocument {
     fn fields(&self) -> Fields<'_> {
         Fields { title: &self.title, body: &self.text }
     }
@@ -244,7 +244,7 @@ impl Document {
 
 /// A corpus whose vocabulary is fitted fold by fold.
 pub(super) struct Folded<'a> {
-    pub(super) corpus: &'a Corpus,
+    pub(super) corpus: &'a LabelledCorpus,
     pub(super) analyzer: &'a Analyzer,
     pub(super) params: &'a VectorizerParams,
     pub(super) ctx: &'a Ctx,
@@ -272,18 +272,18 @@ fn learn_of(line: &Line<'_>, prefer_value: bool) -> Option<Learn> {
     labels.or(line.label.as_ref().map(|_| Learn::Label)).or(line.value.map(|_| Learn::Value))
 }
 
-fn goal_of(line: &Line<'_>, learn: Learn) -> Option<Written> {
+fn goal_of(line: &Line<'_>, learn: Learn) -> Option<WrittenGoal> {
     let named = |name: &str| name.trim().to_owned();
     match learn {
-        Learn::Value => line.value.map(Written::Value),
-        Learn::Label => line.label.as_deref().map(|label| Written::Names(vec![named(label)])),
+        Learn::Value => line.value.map(WrittenGoal::Value),
+        Learn::Label => line.label.as_deref().map(|label| WrittenGoal::Names(vec![named(label)])),
         Learn::Labels => {
             let mut names: Vec<String> = match line.label.as_deref() {
                 Some(label) if line.labels.is_empty() => label.split('|').map(named).collect(),
                 _ => line.labels.iter().map(|name| named(name)).collect(),
             };
             names.retain(|name| !name.is_empty());
-            (line.label.is_some() || !line.labels.is_empty()).then_some(Written::Names(names))
+            (line.label.is_some() || !line.labels.is_empty()).then_some(WrittenGoal::Names(names))
         }
     }
 }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::super::fitted::Opened;
 use super::super::vectorize::fields;
 use super::super::{Columns, Cutter, EvalParams, Figures, Fitted, Line, Lines, Rows};
-use super::{Classifier, Corpus};
+use super::{Classifier, LabelledCorpus};
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
 use inkstone_models::{
@@ -125,7 +125,7 @@ impl Fitted for Opened<Classifier, Analyzer> {
     fn evaluate(&self, lines: &mut Lines, params: &EvalParams, ctx: &Ctx) -> Result<(Figures, Report)> {
         params.no_table(&self.header.kind)?;
         let learn = self.model.learn;
-        let corpus = Corpus::read_for(lines, learn, self.names(), None, ctx)
+        let corpus = LabelledCorpus::read_for(lines, learn, self.names(), None, ctx)
             .with_context(|| format!("the model is measured on lines with a {}", learn.name()))?;
         let guess = ctx.install(|| {
             let x = corpus.rows(0..corpus.len(), &self.cutter, &self.model.vectorizer);
@@ -161,7 +161,7 @@ pub(in crate::standalone) fn table(estimator: &Estimator, guess: Guess) -> Rows 
 }
 
 /// The figures of predictions for the documents of a corpus.
-pub(in crate::standalone) fn figures(guess: &Guess, corpus: &Corpus) -> Result<Figures> {
+pub(in crate::standalone) fn figures(guess: &Guess, corpus: &LabelledCorpus) -> Result<Figures> {
     let mut figures = Figures::new();
     figures.insert("documents".to_owned(), json!(corpus.len()));
     if let Value::Object(judgement) = serde_json::to_value(guess.judge(&corpus.goal))? {

@@ -1,6 +1,6 @@
 //! Classifiers and regressors on plain files: lines with a label, labels or a value in; one file of vectorizer and estimator out.
 //!
-//! The documents are held in memory, as their rows are. What is measured out of fold is measured right: each fold fits its own
+//! The documents are held in memory, as their rows are. Figures out of fold see no training text: each fold fits its own
 //! vocabulary and weights. A penalty chosen among several, calibration and the figures of cross-validation come from the same
 //! folds, before the model is fitted on all documents.
 
@@ -19,7 +19,7 @@ pub use corpus::Learn;
 pub(crate) use fitted::open;
 
 use super::{CutSpec, Cutter, Figures, Lines};
-use corpus::{Corpus, Folded};
+use corpus::{Folded, LabelledCorpus};
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
 use inkstone_models::{
@@ -112,7 +112,8 @@ impl Classifier {
 /// The report has `documents`, `tokens`, `vocabulary`, `fitted_until`, `classes` (documents of each), how the solver ended, and, as far
 /// as asked for: `grid` with the chosen `penalty`, `cross_validation` and `calibration`.
 pub fn train(lines: &mut Lines, cutter: &Cutter, params: &ClassifyParams, ctx: &Ctx) -> Result<(Classifier, Report)> {
-    let corpus = Corpus::read(lines, params.learn, !params.estimator.method.learns(GoalKind::Classes), None, ctx)?;
+    let corpus =
+        LabelledCorpus::read(lines, params.learn, !params.estimator.method.learns(GoalKind::Classes), None, ctx)?;
     let analyzer = Analyzer::new(&params.vectorizer, cutter.segmenter().cloned())?;
     let folded = Folded { corpus: &corpus, analyzer: &analyzer, params: &params.vectorizer, ctx };
     let fit = || {
@@ -120,7 +121,8 @@ pub fn train(lines: &mut Lines, cutter: &Cutter, params: &ClassifyParams, ctx: &
         let x = corpus.rows(0..corpus.len(), &analyzer, &vectorizer);
         Ok((vectorizer, x))
     };
-    let Learned { rows: vectorizer, estimator, params: settings, facts } = learn(&corpus, &folded, fit, params, ctx)?;
+    let LearnedEstimator { rows: vectorizer, estimator, params: settings, facts } =
+        learn(&corpus, &folded, fit, params, ctx)?;
     let mut report = lines.report();
     report.fact("documents", corpus.len());
     report.fact("tokens", vectorizer.length());
@@ -134,7 +136,7 @@ pub fn train(lines: &mut Lines, cutter: &Cutter, params: &ClassifyParams, ctx: &
 }
 
 /// An estimator of a corpus.
-pub(in crate::standalone) struct Learned<R> {
+pub(in crate::standalone) struct LearnedEstimator<R> {
     /// The representation that gives the rows of documents.
     pub(in crate::standalone) rows: R,
     pub(in crate::standalone) estimator: Estimator,
@@ -147,12 +149,12 @@ pub(in crate::standalone) struct Learned<R> {
 /// `folded`, as far as asked for. The facts are `classes`, how the solver ended, `grid` with the chosen `penalty`,
 /// `cross_validation` and `calibration`.
 pub(in crate::standalone) fn learn<R: Send>(
-    corpus: &Corpus,
+    corpus: &LabelledCorpus,
     folded: &impl FoldFeatures,
     fit: impl FnOnce() -> Result<(R, Design)> + Send,
     params: &ClassifyParams,
     ctx: &Ctx,
-) -> Result<Learned<R>> {
+) -> Result<LearnedEstimator<R>> {
     let (goal, mut settings) = (&corpus.goal, params.estimator.clone());
     let mut facts = Report::new("facts");
     let splits = splits(corpus, params, ctx)?;
@@ -202,11 +204,11 @@ pub(in crate::standalone) fn learn<R: Send>(
     }
     let classes: Figures = goal.names().iter().cloned().zip(goal.sizes().into_iter().map(Into::into)).collect();
     facts.fact("classes", classes);
-    Ok(Learned { rows, estimator, params: settings, facts: facts.facts })
+    Ok(LearnedEstimator { rows, estimator, params: settings, facts: facts.facts })
 }
 
 /// The folds; none where neither cross-validation, penalties nor calibration need them.
-fn splits(corpus: &Corpus, params: &ClassifyParams, ctx: &Ctx) -> Result<Option<Vec<Split>>> {
+fn splits(corpus: &LabelledCorpus, params: &ClassifyParams, ctx: &Ctx) -> Result<Option<Vec<Split>>> {
     let calibrates = params.calibrate != CalibrationForm::None;
     if calibrates && corpus.learn == Learn::Value {
         bail!("values have no probabilities to calibrate; leave out --calibrate");

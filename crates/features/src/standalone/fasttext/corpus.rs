@@ -38,7 +38,7 @@ impl Stored {
 }
 
 /// Labelled documents, ready to be learned.
-pub(super) struct Corpus {
+pub(super) struct FastTextCorpus {
     pub(super) dictionary: Dictionary,
     pub(super) samples: Stored,
     pub(super) documents: u64,
@@ -65,7 +65,7 @@ pub(super) fn parted<'l>(line: &'l Line<'_>, prefix: &str) -> (Vec<Cow<'l, str>>
     (labels, text)
 }
 
-impl Corpus {
+impl FastTextCorpus {
     pub(super) fn read(
         lines: &mut Lines,
         cutter: &Cutter,
@@ -73,7 +73,7 @@ impl Corpus {
         pretrained: Option<&WordVectors>,
         beside: &Path,
         ctx: &Ctx,
-    ) -> Result<Corpus> {
+    ) -> Result<FastTextCorpus> {
         let (all, mut report) = FirstPass::read(lines, beside, ctx, |chunk| {
             ctx.check()?;
             Ok(number(chunk, cutter, &params.label))
@@ -91,7 +91,7 @@ impl Corpus {
         }
         let (samples, unlabelled) = samples(all, &names, &mut dictionary, params, beside, ctx)?;
         report.fact("documents_without_label", unlabelled);
-        Ok(Corpus { dictionary, samples, documents, fitted_until, report })
+        Ok(FastTextCorpus { dictionary, samples, documents, fitted_until, report })
     }
 }
 

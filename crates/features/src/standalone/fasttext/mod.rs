@@ -14,7 +14,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
 
-use super::numbered::{Numbered, Reading};
+use super::numbered::{Numbered, WordReading};
 use super::{Cutter, Lines};
 use inkstone_base::data::{Key, Report};
 use inkstone_base::job::Ctx;
@@ -22,7 +22,7 @@ use inkstone_models as model;
 use inkstone_models::checkpoint::Checkpoint;
 use inkstone_models::{Dictionary, FastText, FastTextParams, QuantiseParams, Training, WordLimits, WordVectors};
 
-use corpus::Corpus;
+use corpus::FastTextCorpus;
 pub(crate) use fitted::foreign;
 
 /// Name of classifiers of labels in `train`.
@@ -45,7 +45,7 @@ pub fn train_supervised(
     output: &Path,
     ctx: &Ctx,
 ) -> Result<(Trained, Report)> {
-    let corpus = Corpus::read(lines, cutter, params, pretrained, output, ctx)?;
+    let corpus = FastTextCorpus::read(lines, cutter, params, pretrained, output, ctx)?;
     let (mut report, samples) = (corpus.report, corpus.samples.samples());
     let vectors = pretrained.map(|vectors| Key::of(bytemuck::cast_slice(vectors.values())));
     let checkpoint = checkpoint(&corpus.dictionary, samples.numbers(), params, json!(vectors), output, ctx)?;
@@ -78,7 +78,7 @@ pub fn train_words(
     ctx: &Ctx,
 ) -> Result<(Trained, Report)> {
     let kept = WordLimits { min_count: params.min_count, max_words: 0 };
-    let (corpus, mut report) = Numbered::read(lines, cutter, Reading::Terms, kept, output, ctx)?;
+    let (corpus, mut report) = Numbered::read(lines, cutter, WordReading::Terms, kept, output, ctx)?;
     let words = corpus.words.iter().cloned().zip(corpus.counts.iter().copied()).collect();
     let dictionary = Dictionary::new(words, Vec::new(), corpus.tokens(), params)?;
     let checkpoint = checkpoint(&dictionary, corpus.numbers(), params, json!(null), output, ctx)?;

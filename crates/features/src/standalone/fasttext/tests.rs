@@ -154,7 +154,7 @@ fn bad_input_is_refused_with_the_way_out() {
     let message = refusal("__label__a\n__label__b\n涨 涨 涨 涨\n", &rare);
     assert!(message.contains("no document has a label and a word") && message.contains("--min-count"), "{message}");
     let message = refusal(&text("train"), &FastTextParams { lr: 1e30, ..small() });
-    assert!(message.contains("astray in epoch 1 of 20") && message.contains("--lr"), "{message}");
+    assert!(message.contains("diverged in epoch 1 of 20") && message.contains("--lr"), "{message}");
     for (params, flag) in [
         (FastTextParams { dim: 0, ..small() }, "--dim"),
         (FastTextParams { epochs: 0, ..small() }, "--epochs"),

@@ -31,7 +31,8 @@ pub(crate) struct EncoderRecord {
 /// How the vectors of a contextual model are made.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct ContextualUse {
-    /// Without the path of the model; that of the tokenizer is given as that of the encoder is.
+    /// The path of the model is empty: it is the path of the encoder. The path of the tokenizer is relative to the head's folder or
+    /// absolute, as the encoder's path is.
     params: OnnxParams,
     truncation: Truncation,
 }
@@ -87,7 +88,7 @@ impl EncoderRecord {
         named_files(&path, None)
     }
 
-    /// The file or folder of the encoder, whose content is that of the training, and its use.
+    /// The file or folder of the encoder, with the content that it had in training, and its use.
     pub(crate) fn find_unchanged(&self, head: &Path, using: &Contextual) -> Result<(PathBuf, Contextual)> {
         self.check(head, using.encoder.as_deref())?;
         Ok((self.find(head, using.encoder.as_deref())?, self.contextual(head, using)))

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 
-use super::super::classify::corpus::Corpus;
+use super::super::classify::corpus::LabelledCorpus;
 use super::super::classify::fitted::{columns, figures, table};
 use super::super::{Columns, EvalParams, Figures, Fitted, Line, Lines, Rows};
 use super::encoder::is_there;
@@ -143,7 +143,7 @@ impl Fitted for FittedHead {
             scores.extend(ctx.install(|| self.head.estimator.scores(&design)));
             Ok(has_row)
         };
-        let corpus = Corpus::read_for(lines, learn, self.names(), Some(&mut encode), ctx)
+        let corpus = LabelledCorpus::read_for(lines, learn, self.names(), Some(&mut encode), ctx)
             .with_context(|| format!("the model is measured on lines with a {}", learn.name()))?;
         Ok((figures(&self.head.estimator.guess_from(&scores), &corpus)?, lines.finish()?))
     }

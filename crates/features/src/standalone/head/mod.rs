@@ -15,8 +15,8 @@ use chrono::NaiveDateTime;
 use serde_json::{Value, json};
 
 use super::Lines;
-use super::classify::corpus::Corpus;
-use super::classify::{self, ClassifyParams, Learn, Learned};
+use super::classify::corpus::LabelledCorpus;
+use super::classify::{self, ClassifyParams, Learn, LearnedEstimator};
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
 use inkstone_models::{
@@ -141,7 +141,7 @@ pub fn train(
         vectors.push_rows(encoder.dim(), &found)?;
         Ok(has_row)
     };
-    let corpus = Corpus::read(lines, params.learn, method == Method::Ridge, Some(&mut encode), ctx)?;
+    let corpus = LabelledCorpus::read(lines, params.learn, method == Method::Ridge, Some(&mut encode), ctx)?;
     let vectors = vectors.finish()?;
     let fit = || {
         let all: Vec<usize> = (0..vectors.rows()).collect();
@@ -150,7 +150,7 @@ pub fn train(
         Ok((scaling, x))
     };
     let folded = StackedRows::of_dense(&vectors);
-    let Learned { rows: scaling, estimator, params: settings, facts } =
+    let LearnedEstimator { rows: scaling, estimator, params: settings, facts } =
         classify::learn(&corpus, &folded, fit, params, ctx)
             .with_context(|| format!("a head on {}", encoder.shown()))?;
     let documents = corpus.len() as u64;

@@ -51,7 +51,7 @@ enum Shape {
 
 /// Writes keywords and key sentences of all lines to `output`.
 ///
-/// The report has `documents`, `without_keywords` (documents of which no word is a candidate), `keywords` and `sentences`.
+/// The report has `documents`, `without_keywords` (documents without a candidate), `keywords` and `sentences`.
 pub fn run(lines: &mut Lines, extractor: &Extractor, output: &Path, formulas: Formulas, ctx: &Ctx) -> Result<Report> {
     let shape = match output.extension().and_then(|e| e.to_str()) {
         Some("jsonl" | "ndjson") => Shape::Jsonl,
@@ -59,13 +59,13 @@ pub fn run(lines: &mut Lines, extractor: &Extractor, output: &Path, formulas: Fo
         Some("csv") => Shape::Csv(formulas),
         _ => bail!("{}: the name of the output says its format; write .jsonl or .csv", output.display()),
     };
-    let mut sums = Sums::default();
+    let mut sums = KeywordSums::default();
     disk::write_atomic(output, |out| {
         if let Shape::Csv(_) = shape {
             writeln!(out, "id,kind,rank,text,tag,count,score,start,end")?;
         }
         let write = |chunk: &[Line<'_>]| {
-            let mut sums = Sums::default();
+            let mut sums = KeywordSums::default();
             let mut text = Vec::new();
             for line in chunk {
                 let whole = line.whole();
@@ -89,15 +89,15 @@ pub fn run(lines: &mut Lines, extractor: &Extractor, output: &Path, formulas: Fo
 }
 
 #[derive(Default)]
-struct Sums {
+struct KeywordSums {
     documents: u64,
     without: u64,
     keywords: u64,
     sentences: u64,
 }
 
-impl Sums {
-    fn add(&mut self, more: &Sums) {
+impl KeywordSums {
+    fn add(&mut self, more: &KeywordSums) {
         self.documents += more.documents;
         self.without += more.without;
         self.keywords += more.keywords;
@@ -119,7 +119,7 @@ fn write_document(
     found: &DocumentKeywords<'_>,
     shape: Shape,
     out: &mut Vec<u8>,
-    sums: &mut Sums,
+    sums: &mut KeywordSums,
 ) -> Result<()> {
     let best: Vec<Keyword<'_>> = found.words.best(&found.scores, extractor.params.top);
     sums.documents += 1;

@@ -1,6 +1,6 @@
 //! New words of a plain file, as a dictionary for jieba and a table of their figures.
 //!
-//! Two passes over the file, neither of which holds it: one counts strings of characters, the other finds in which documents
+//! Two passes over the file, without holding it in memory: one counts strings of characters, the other finds in which documents
 //! the chosen words are, when they were first seen, and what the tokenizer cuts whole with and without them. A new word is known from the last
 //! time of the corpus on (`fitted_until`), not from its first occurrence: its figures rest on all of the text.
 
@@ -41,13 +41,13 @@ pub struct NewWords {
 }
 
 /// The corpus as it is read, once for each pass.
-struct Corpus<'a, O> {
+struct NewWordsCorpus<'a, O> {
     open: O,
     until: Option<NaiveDateTime>,
     ctx: &'a Ctx,
 }
 
-impl<O: Fn() -> Result<Lines>> Corpus<'_, O> {
+impl<O: Fn() -> Result<Lines>> NewWordsCorpus<'_, O> {
     /// Gives the documents up to the last time, chunk by chunk on all threads, and their results in order.
     fn pass<T: Send>(
         &self,
@@ -97,7 +97,7 @@ pub fn find(
     ctx: &Ctx,
 ) -> Result<(NewWords, Report)> {
     let segmenter = Segmenter::new(tokenizer, base)?;
-    let corpus = Corpus { open, until, ctx };
+    let corpus = NewWordsCorpus { open, until, ctx };
     let mut counter = params.counter()?;
     let (mut documents, mut fitted_until) = (0u64, None);
     let count = |chunk: &[Line<'_>]| {

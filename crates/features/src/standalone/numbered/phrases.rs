@@ -1,7 +1,7 @@
 //! Phrases: neighbours that come together more often than by chance become one word, as the C tool word2phrase makes them.
 //!
 //! Words `a` and `b` that stand side by side score `(count(ab) - discount) / (count(a) count(b)) x words of the corpus`;
-//! above the threshold they become `a_b`. What was joined is not joined again to the word after it, in the same pass. Words
+//! above the threshold they become `a_b`. A joined word is not joined to the word after it in the same pass. Words
 //! that occur less often than the discount take no part.
 
 use rustc_hash::FxHashMap;
@@ -101,7 +101,7 @@ fn pair(a: u32, b: u32) -> u64 {
     u64::from(a) << 32 | u64::from(b)
 }
 
-/// Counts neighbours of which both are frequent enough.
+/// Counts pairs of neighbours that are both frequent enough.
 fn count(
     numbers: &[u32],
     counts: &[u64],
@@ -131,7 +131,7 @@ fn count(
 mod tests {
     use std::io::Cursor;
 
-    use super::super::{Numbered, Reading, WordLimits};
+    use super::super::{Numbered, WordLimits, WordReading};
     use super::*;
     use crate::standalone::{CutSpec, Cutter, LineFormat, Lines};
     use inkstone_text::TokenizerParams;
@@ -143,7 +143,8 @@ mod tests {
         let mut lines = Lines::new(Cursor::new(text.to_owned()), LineFormat::Tokens);
         let kept = WordLimits { min_count: 1, max_words: 0 };
         let (read, report) =
-            Numbered::read(&mut lines, &cutter, Reading::Phrases(params), kept, &dir.path().join("m"), &ctx).unwrap();
+            Numbered::read(&mut lines, &cutter, WordReading::Phrases(params), kept, &dir.path().join("m"), &ctx)
+                .unwrap();
         let words = read.words.iter().map(|word| word.to_string()).zip(read.counts.iter().copied()).collect();
         assert_eq!(read.sequences().map(<[u32]>::len).sum::<usize>() as u64, read.tokens());
         (words, report.facts["phrases"].as_u64().unwrap())

@@ -17,7 +17,7 @@ use inkstone_onnx::Output;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
 #[value(rename_all = "lowercase")]
-pub enum Unit {
+pub enum ExplainUnit {
     /// Sentence by sentence.
     #[default]
     Sentence,
@@ -57,7 +57,7 @@ pub(super) fn explain(model: &FittedOnnx, text: &str, of: Option<&str>) -> Resul
         let left = if row[column].is_finite() { f64::from(row[column]) } else { 0.0 };
         Part { token: text[part.clone()].trim().to_owned(), value: score - left, detail: vec![("without", left)] }
     });
-    let unit = if model.using.unit == Unit::Sentence { "sentence" } else { "token" };
+    let unit = if model.using.unit == ExplainUnit::Sentence { "sentence" } else { "token" };
     Ok(Explanation {
         of: Some(names[column].clone()),
         formula: format!("a part = {0} - {0} of what is read without the {unit}; parts need not add up", names[column]),

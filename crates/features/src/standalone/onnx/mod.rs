@@ -23,7 +23,7 @@ use inkstone_onnx::{Encoder, OnnxParams, Opening, Output, RuntimeParams, WordCut
 use inkstone_text::{Segmenter, TokenizerParams, Truncation, sentences};
 
 pub use eval::{Examination, fill_masks};
-pub use explain::Unit;
+pub use explain::ExplainUnit;
 pub use mix::{LearnedMix, train_mix};
 pub use write::generate;
 
@@ -37,10 +37,9 @@ pub struct Contextual {
     pub params: OnnxParams,
     /// Truncation, in tokens of the model.
     pub truncation: Truncation,
-    /// Runtime and device.
     pub runtime: RuntimeParams,
     /// The unit that is taken out of a text to explain its score.
-    pub unit: Unit,
+    pub unit: ExplainUnit,
     /// Measurement of `eval`; none chooses the one that fits the output.
     pub examination: Option<Examination>,
     /// A second form of the model, whose rows are compared with those of the first.
@@ -186,8 +185,8 @@ impl Fitted for FittedOnnx {
 
     fn units(&self, text: &str) -> Result<Vec<Range<usize>>> {
         match self.using.unit {
-            Unit::Sentence => Ok(sentences(text)),
-            Unit::Token => self.encoder().spans(text, &self.ctx),
+            ExplainUnit::Sentence => Ok(sentences(text)),
+            ExplainUnit::Token => self.encoder().spans(text, &self.ctx),
         }
     }
 

@@ -37,7 +37,7 @@ fn counting() -> CooccurrenceParams {
 }
 
 fn params() -> PpmiParams {
-    PpmiParams { neg: 1.5, svd: SvdParams { dim: 4, ..SvdParams::default() }, ..PpmiParams::default() }
+    PpmiParams { neg: 1.5, svd: SvdParams { dim: 4 }, ..PpmiParams::default() }
 }
 
 fn near(a: f64, b: f64) -> bool {

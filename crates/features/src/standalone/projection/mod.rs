@@ -56,7 +56,6 @@ impl Default for ProjectionParams {
 pub enum Shown<'s> {
     /// The first of the model, which are the most frequent where it knows; 0: all.
     Top(usize),
-    /// These words.
     Words(&'s [String]),
     /// The words of a file, one a line; the text after a tab or a space is the group that gives the colour.
     Groups(&'s Path),

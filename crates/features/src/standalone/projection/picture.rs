@@ -54,7 +54,7 @@ pub(super) fn draw(projection: &Projection, out: &mut impl Write) -> Result<()> 
         let class = class(&groups, group).map_or_else(String::new, |class| format!(" class=\"{class}\""));
         writeln!(out, "<circle{class} cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{DOT}\"><title>{}</title></circle>", safe(word))?;
     }
-    let mut room = Room::default();
+    let mut room = LabelRoom::default();
     // The caption and the names of the groups have their places.
     room.take(Box { left: 0.0, top: 0.0, right: WIDTH, bottom: 36.0 });
     for (i, group) in groups.iter().take(COLOURS).enumerate() {
@@ -132,11 +132,11 @@ impl Box {
 
 /// The occupied space of the picture.
 #[derive(Default)]
-struct Room {
+struct LabelRoom {
     cells: std::collections::BTreeMap<(i32, i32), Vec<Box>>,
 }
 
-impl Room {
+impl LabelRoom {
     fn cells(taken: &Box) -> impl Iterator<Item = (i32, i32)> + use<> {
         let cell = |at: f64| (at / CELL).floor() as i32;
         let (rows, columns) = (cell(taken.top)..=cell(taken.bottom), cell(taken.left)..=cell(taken.right));
@@ -144,13 +144,13 @@ impl Room {
     }
 
     fn take(&mut self, taken: Box) {
-        Room::cells(&taken).for_each(|cell| self.cells.entry(cell).or_default().push(taken));
+        LabelRoom::cells(&taken).for_each(|cell| self.cells.entry(cell).or_default().push(taken));
     }
 
     fn is_free(&self, wanted: &Box) -> bool {
         let within = wanted.left >= 0.0 && wanted.right <= WIDTH && wanted.top >= 0.0 && wanted.bottom <= HEIGHT;
         within
-            && Room::cells(wanted)
+            && LabelRoom::cells(wanted)
                 .all(|cell| !self.cells.get(&cell).is_some_and(|all| all.iter().any(|b| b.meets(wanted))))
     }
 

@@ -48,8 +48,9 @@ pub(super) fn errors(
     ctx: &Ctx,
 ) -> Result<Vec<Vec<ClusteredError>>> {
     let spans = spans(params);
-    let of_contrast = |contrast| spans.iter().enumerate().map(move |(k, &span)| Terms::new(contrast, k, span, totals));
-    let terms: Vec<Terms> = contrasts.iter().flat_map(of_contrast).collect();
+    let of_contrast =
+        |contrast| spans.iter().enumerate().map(move |(k, &span)| VarianceTerms::new(contrast, k, span, totals));
+    let terms: Vec<VarianceTerms> = contrasts.iter().flat_map(of_contrast).collect();
     let mut by_code: Vec<&Entered> = entered.iter().collect();
     by_code.sort_by_key(|entered| entered.event.code);
     let codes: Vec<&[&Entered]> = by_code.chunk_by(|a, b| a.event.code == b.event.code).collect();
@@ -94,32 +95,32 @@ struct Term {
 }
 
 /// The terms of a contrast over a span, by group; none for groups that are not in it.
-struct Terms {
+struct VarianceTerms {
     from: usize,
     to: usize,
     groups: Vec<Option<Term>>,
 }
 
-impl Terms {
-    fn new(contrast: &Contrast, span: usize, (from, to): (usize, usize), totals: &[GroupSums]) -> Terms {
+impl VarianceTerms {
+    fn new(contrast: &Contrast, span: usize, (from, to): (usize, usize), totals: &[GroupSums]) -> VarianceTerms {
         let term = |group: usize| {
             let (_, sign) = contrast.iter().find(|(of, _)| *of == group)?;
             let events = totals[group].spans[span].events as f64;
             let means = totals[group].days[from..to].iter().map(|(sum, _)| sum / events).collect();
             (events > 0.0).then(|| Term { weight: sign / events, means })
         };
-        Terms { from, to, groups: (0..totals.len()).map(term).collect() }
+        VarianceTerms { from, to, groups: (0..totals.len()).map(term).collect() }
     }
 }
 
 /// Sums over the events of one code.
-fn of_code(events: &[&Entered], terms: &[Terms], returns: &Returns, params: &Params) -> Vec<ContrastSums> {
+fn of_code(events: &[&Entered], terms: &[VarianceTerms], returns: &Returns, params: &Params) -> Vec<ContrastSums> {
     let windows: Vec<Vec<f64>> =
         events.iter().map(|e| e.fit.window(returns.name(e.event.code), &e.event, params).values).collect();
     let first = events.iter().map(|e| e.event.date).min().unwrap_or(0);
     let last = events.iter().map(|e| e.event.date).max().unwrap_or(0);
     let mut cells = vec![0.0; (last - first) as usize + params.window_days()];
-    let share = |Terms { from, to, groups }: &Terms| {
+    let share = |VarianceTerms { from, to, groups }: &VarianceTerms| {
         let mut share = ContrastSums::default();
         for (entered, window) in events.iter().zip(&windows) {
             let Some(Term { weight, means }) = &groups[entered.group] else { continue };
@@ -149,7 +150,7 @@ fn of_code(events: &[&Entered], terms: &[Terms], returns: &Returns, params: &Par
 }
 
 /// Sum of squares over the days of the calendar, and the dates with events.
-fn of_days(dates: &[Date], span: usize, Terms { from, to, groups }: &Terms) -> (f64, f64) {
+fn of_days(dates: &[Date], span: usize, VarianceTerms { from, to, groups }: &VarianceTerms) -> (f64, f64) {
     let (Some(first), Some(last)) = (dates.first(), dates.last()) else { return (0.0, 0.0) };
     let mut days = vec![0.0; (last.date - first.date) as usize + to];
     let mut with_events = 0.0;

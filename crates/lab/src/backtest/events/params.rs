@@ -3,11 +3,13 @@
 use anyhow::{Result, bail, ensure};
 use serde::{Deserialize, Serialize};
 
+use inkstone_base::bounds;
+
 /// Model of the expected return.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Model {
-    /// The benchmark's return of the day: that of all names alike where no benchmark is given.
+    /// The benchmark's return of the day; without a benchmark, the equal-weighted mean of all names.
     #[default]
     MarketAdjusted,
     /// alpha + beta x the benchmark's return, by least squares over the estimation window.
@@ -33,7 +35,7 @@ pub enum Grouping {
 pub struct Params {
     /// Model of the expected return (default `market-adjusted`).
     pub model: Model,
-    /// A code of the price table that stands for the market. Absent: the mean of all names that traded, alike.
+    /// A code of the price table that stands for the market. Absent: the equal-weighted mean of all names that traded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub benchmark: Option<String>,
     /// First and last trading day relative to the event that are looked at (default -5, 10).
@@ -73,17 +75,12 @@ impl Default for Params {
     }
 }
 
-/// Days that a window or an estimation may reach from the event: more are typing errors.
-const FAR: i32 = 2_000;
-
 impl Params {
     /// Fails on parameters that make no sense, naming the key.
     pub fn validate(&self) -> Result<()> {
+        bounds::check("events", self)?;
         for (key, (from, to)) in [("window", self.window), ("estimation", self.estimation)] {
-            ensure!(
-                from <= to && from >= -FAR && to <= FAR,
-                "[events] {key} is {from} to {to}; give its first and its last day, at most {FAR} days from the event"
-            );
+            ensure!(from <= to, "[events] {key} is {from} to {to}; give its first and its last day");
         }
         let ((first, last), (_, known)) = (self.window, self.estimation);
         ensure!(
@@ -103,11 +100,6 @@ impl Params {
                 bail!("[events] parts has {from} to {to}, which is no part of the window, {first} to {last}");
             }
         }
-        ensure!(
-            (1..=100).contains(&self.groups),
-            "[events] groups is {}; events are put in 1 to 100 groups",
-            self.groups
-        );
         Ok(())
     }
 
@@ -129,12 +121,12 @@ mod tests {
         Params::default().validate().unwrap();
         let cases: [(&str, fn(&mut Params)); 7] = [
             ("window is 3 to 1", |p| p.window = (3, 1)),
-            ("estimation is -9000 to -21", |p| p.estimation = (-9000, -21)),
+            ("events.estimation[0]: -9000 is out of bounds", |p| p.estimation = (-9000, -21)),
             ("estimation ends on day -5", |p| p.estimation = (-120, -5)),
             ("min_returns is 101", |p| p.min_returns = 101),
             ("parts is empty", |p| p.parts.clear()),
             ("1 to 11, which is no part of the window", |p| p.parts.push((1, 11))),
-            ("groups is 0", |p| p.groups = 0),
+            ("events.groups: 0 is out of bounds", |p| p.groups = 0),
         ];
         for (words, spoil) in cases {
             let mut params = Params::default();

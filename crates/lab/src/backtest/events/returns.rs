@@ -104,8 +104,8 @@ impl Returns {
     }
 }
 
-/// Worth of what is held in all names alike, by day: it moves by the mean return of the names that traded that day and the day
-/// before. A name that resumes would bring the news of all the days that it was away.
+/// Level of an equal-weighted index of all names, by day. Its return of a day is the mean over the names that traded that day and the
+/// day before: the first return of a name that resumes trading covers many days and is left out.
 fn all_names(market: &Market, close: &Panel, ctx: &Ctx) -> Result<Vec<f64>> {
     let one_day = |t: usize| {
         ctx.check()?;

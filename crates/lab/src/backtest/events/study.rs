@@ -7,7 +7,6 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::params::Model;
-use crate::backtest::outcome::{nan, nans};
 
 /// Results of an event study.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -26,64 +25,57 @@ pub struct EventStudy {
     pub excluded: BTreeMap<String, u64>,
 }
 
-/// Results of one group of events.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct EventGroup {
-    /// Number of the group, from 1 (lowest values).
-    pub group: usize,
-    /// Least and largest value of its events.
-    pub values: (f64, f64),
-    /// Number of events.
-    pub events: u64,
-    /// Days relative to the event.
-    pub days: Vec<i32>,
-    /// Mean abnormal return of each day, over the events whose name traded.
-    #[serde(deserialize_with = "nans")]
-    pub abnormal: Vec<f64>,
-    /// Mean cumulative abnormal return up to and including each day, over the events whose name traded at all until then.
-    #[serde(deserialize_with = "nans")]
-    pub cumulative: Vec<f64>,
-    /// Half width of the 95 % interval of `cumulative`, by errors clustered by code and by day.
-    #[serde(deserialize_with = "nans")]
-    pub margin: Vec<f64>,
-    /// Tests of parts of the window.
-    pub tests: Vec<EventTest>,
-}
+nan_as_null! {
+    /// Results of one group of events.
+    #[derive(Clone, Debug, Default, Serialize, Deserialize)]
+    pub struct EventGroup {
+        /// Number of the group, from 1 (lowest values).
+        pub group: usize,
+        /// Least and largest value of its events.
+        pub values: (f64, f64),
+        pub events: u64,
+        /// Days relative to the event.
+        pub days: Vec<i32>,
+        /// Mean abnormal return of each day, over the events whose name traded.
+        pub abnormal: Vec<f64>,
+        /// Mean cumulative abnormal return up to and including each day, over the events whose name traded at all until then.
+        pub cumulative: Vec<f64>,
+        /// Half width of the 95 % interval of `cumulative`, by errors clustered by code and by day.
+        pub margin: Vec<f64>,
+        /// Tests of parts of the window.
+        pub tests: Vec<EventTest>,
+    }
 
-/// Difference of the group of the highest values and that of the lowest.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct EventDifference {
-    /// Number of the group that is subtracted from.
-    pub top: usize,
-    /// Number of the group that is subtracted.
-    pub bottom: usize,
-    /// Days relative to the event.
-    pub days: Vec<i32>,
-    /// Difference of the mean cumulative abnormal returns up to and including each day.
-    #[serde(deserialize_with = "nans")]
-    pub cumulative: Vec<f64>,
-    /// Half width of the 95 % interval of `cumulative`.
-    #[serde(deserialize_with = "nans")]
-    pub margin: Vec<f64>,
-    /// Tests of parts of the window: `cross_section` (Welch's t) and `clustered`.
-    pub tests: Vec<EventTest>,
-}
+    /// The group of the highest values less the group of the lowest.
+    #[derive(Clone, Debug, Default, Serialize, Deserialize)]
+    pub struct EventDifference {
+        /// Number of the group that is subtracted from.
+        pub top: usize,
+        /// Number of the group that is subtracted.
+        pub bottom: usize,
+        /// Days relative to the event.
+        pub days: Vec<i32>,
+        /// Difference of the mean cumulative abnormal returns up to and including each day.
+        pub cumulative: Vec<f64>,
+        /// Half width of the 95 % interval of `cumulative`.
+        pub margin: Vec<f64>,
+        /// Tests of parts of the window: `cross_section` (Welch's t) and `clustered`.
+        pub tests: Vec<EventTest>,
+    }
 
-/// A test of the mean abnormal return of a group over some days.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct EventTest {
-    /// First and last day of the part.
-    pub days: (i32, i32),
-    /// Mean cumulative abnormal return over the part.
-    #[serde(deserialize_with = "nan")]
-    pub mean: f64,
-    /// `cross_section`, `bmp`, `kolari_pynnonen`, `clustered`, `corrado` or `sign`.
-    pub test: String,
-    #[serde(deserialize_with = "nan")]
-    pub statistic: f64,
-    /// Two-sided p.
-    #[serde(deserialize_with = "nan")]
-    pub p: f64,
+    /// A test of the mean abnormal return of a group over some days.
+    #[derive(Clone, Debug, Default, Serialize, Deserialize)]
+    pub struct EventTest {
+        /// First and last day of the part.
+        pub days: (i32, i32),
+        /// Mean cumulative abnormal return over the part.
+        pub mean: f64,
+        /// `cross_section`, `bmp`, `kolari_pynnonen`, `clustered`, `corrado` or `sign`.
+        pub test: String,
+        pub statistic: f64,
+        /// Two-sided p.
+        pub p: f64,
+    }
 }
 
 impl EventStudy {

@@ -1,4 +1,4 @@
-//! Sums over events by date and group, and then by group, of which the tests are made.
+//! Sums over events, by date and group and then by group, from which the tests are computed.
 //!
 //! Dates are summed in parallel, each in the order of its codes; they are added up in their order, so threads change nothing.
 

@@ -31,9 +31,7 @@ pub(super) struct Track {
     pub room: Vec<f64>,
     /// Share of the book that lots left in cash, by rebalancing.
     pub idle: Vec<f64>,
-    /// Filled orders.
     pub filled: u64,
-    /// Delisted holdings.
     pub delisted: u64,
     /// Orders that were not filled, by reason.
     pub blocked: Blocked,
@@ -126,7 +124,7 @@ impl Floor<'_> {
             Content::Factor => to_weights(held, &factor_weights(cross), gate, blocked),
             Content::Top => {
                 let Params { top, drop, .. } = *self.params;
-                let rule = topk::Rule { top, drop, python: self.params.rules().python_slices };
+                let rule = topk::HoldingRule { top, drop, python: self.params.rules().python_slices };
                 topk::orders(held, (&cross.names, &cross.values), rule, gate, blocked)
             }
         }

@@ -49,7 +49,7 @@ pub(in crate::backtest) fn figures(returns: &[f64], params: &Params) -> Portfoli
     }
 }
 
-/// The largest fall from a peak, the capital of 1 at the start being one.
+/// Maximum drawdown: the largest fall from a peak. The capital of 1 at the start counts as a peak.
 fn deepest(curve: &[f64]) -> f64 {
     let fall = |(peak, deepest): (f64, f64), &value: &f64| {
         let peak = peak.max(value);

@@ -35,7 +35,7 @@ fn the_names_that_topk_dropout_holds_day_by_day() {
     let (market, factor) = read("qlib/scores.csv");
     let close = market.price(Price::Close).unwrap();
     let mut held: Vec<Holding> = Vec::new();
-    let rule = topk::Rule { top: 4, drop: 2, python: true };
+    let rule = topk::HoldingRule { top: 4, drop: 2, python: true };
     for row in table("qlib/topk.csv") {
         let e = market.calendar().index_of(row["date"].parse().unwrap()).unwrap();
         let scores = factor.values.row(e - 1);

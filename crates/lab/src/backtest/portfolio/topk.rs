@@ -14,7 +14,7 @@ use inkstone_market::Gate;
 
 /// Numbers of names that are held, and that are replaced at most.
 #[derive(Clone, Copy)]
-pub(super) struct Rule {
+pub(super) struct HoldingRule {
     pub top: usize,
     pub drop: usize,
     /// True if a negative number of names is one from the end, as in the slices of Python that Qlib takes them by: it comes
@@ -26,7 +26,7 @@ pub(super) struct Rule {
 pub(super) fn orders(
     held: &[Holding],
     (names, values): (&[u32], &[f64]),
-    rule: Rule,
+    rule: HoldingRule,
     gate: impl Fn(u32) -> Gate,
     blocked: &mut Blocked,
 ) -> Vec<Order> {
@@ -108,7 +108,7 @@ mod tests {
         let there: Vec<u32> = (0..values.len() as u32).filter(|&i| !values[i as usize].is_nan()).collect();
         let known: Vec<f64> = there.iter().map(|&i| values[i as usize]).collect();
         let mut blocked = Blocked::default();
-        let orders = orders(&held, (&there, &known), Rule { top, drop, python: false }, gate, &mut blocked);
+        let orders = orders(&held, (&there, &known), HoldingRule { top, drop, python: false }, gate, &mut blocked);
         (orders.iter().filter(|o| o.to != 0.0).map(|o| (o.name, o.to)).collect(), blocked)
     }
 

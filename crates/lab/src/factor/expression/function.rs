@@ -7,7 +7,6 @@ use crate::factor::Aggregate;
 pub enum Function {
     /// Makes one number of the documents, or of the days, of a look-back.
     Aggregate(Aggregate),
-    /// Absolute value.
     Abs,
     /// -1, 0 or 1.
     Sign,
@@ -23,7 +22,7 @@ pub enum Function {
     Clip,
     /// The value so many trading days before.
     Lag,
-    /// The value less that of so many trading days before.
+    /// The value less the value of so many trading days before.
     Delta,
     /// Average ranks among the names of the date, spread evenly over [-1, 1].
     Rank,

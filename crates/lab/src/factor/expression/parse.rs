@@ -25,14 +25,13 @@ struct Parser {
     depth: usize,
 }
 
-/// Reads an expression.
 pub(super) fn parse(text: &str) -> Result<Node> {
     let tokens = tokens(text)?;
     let mut parser = Parser { tokens: tokens.into_iter().peekable(), end: text.chars().count() + 1, depth: 0 };
     let root = parser.sum()?;
     match parser.next() {
         (Token::End, _) => Ok(root),
-        (token, at) => bail!("{} at sign {at}: expected an operator (+ - * /) or the end", token.shown()),
+        (token, at) => bail!("{} at character {at}: expected an operator (+ - * /) or the end", token.shown()),
     }
 }
 
@@ -53,7 +52,7 @@ fn tokens(text: &str) -> Result<Vec<(Token, usize)>> {
                 n += if digits > 0 { 1 + sign + digits } else { 0 };
             }
             let written: String = signs[i..i + n].iter().collect();
-            let Ok(number) = written.parse() else { bail!("{written:?} at sign {at} is no number") };
+            let Ok(number) = written.parse() else { bail!("{written:?} at character {at} is no number") };
             tokens.push((Token::Number(number), at));
             i += n;
         } else if sign.is_alphabetic() || sign == '_' {
@@ -62,8 +61,8 @@ fn tokens(text: &str) -> Result<Vec<(Token, usize)>> {
             i += n;
         } else if sign == '"' {
             let n = run(i + 1, |c| c != '"');
-            ensure!(i + 1 + n < signs.len(), "the name that begins at sign {at} lacks its closing quote");
-            ensure!(n > 0, "the name at sign {at} is empty");
+            ensure!(i + 1 + n < signs.len(), "the name that begins at character {at} lacks its closing quote");
+            ensure!(n > 0, "the name at character {at} is empty");
             tokens.push((Token::Name(signs[i + 1..i + 1 + n].iter().collect()), at));
             i += n + 2;
         } else if "+-*/(),.=".contains(sign) {
@@ -71,7 +70,7 @@ fn tokens(text: &str) -> Result<Vec<(Token, usize)>> {
             i += 1;
         } else {
             bail!(
-                "{sign:?} at sign {at} means nothing here; names with signs other than letters, digits and _ are quoted"
+                "{sign:?} at character {at} means nothing here; names with signs other than letters, digits and _ are quoted"
             );
         }
     }
@@ -105,7 +104,7 @@ impl Parser {
     fn expect(&mut self, mark: char) -> Result<()> {
         match self.next() {
             (Token::Mark(found), _) if found == mark => Ok(()),
-            (token, at) => bail!("{} at sign {at}: expected {mark:?}", token.shown()),
+            (token, at) => bail!("{} at character {at}: expected {mark:?}", token.shown()),
         }
     }
 
@@ -162,14 +161,14 @@ impl Parser {
                 let column = if self.takes('.') { Some(self.column()?) } else { None };
                 Ok(Node::Name { room, column, at })
             }
-            (token, at) => bail!("{} at sign {at}: expected a number, a name or a bracket", token.shown()),
+            (token, at) => bail!("{} at character {at}: expected a number, a name or a bracket", token.shown()),
         }
     }
 
     fn column(&mut self) -> Result<String> {
         match self.next() {
             (Token::Name(name), _) => Ok(name),
-            (token, at) => bail!("{} at sign {at}: expected the name of a column after the point", token.shown()),
+            (token, at) => bail!("{} at character {at}: expected the name of a column after the point", token.shown()),
         }
     }
 
@@ -181,7 +180,7 @@ impl Parser {
                 .max_by(|a, b| strsim::jaro_winkler(name, a).total_cmp(&strsim::jaro_winkler(name, b)));
             let known: Vec<&str> = FUNCTIONS.iter().map(|(known, ..)| *known).collect();
             bail!(
-                "there is no function {name:?} (at sign {at}); did you mean {:?}? there are: {}",
+                "there is no function {name:?} (at character {at}); did you mean {:?}? there are: {}",
                 nearest.unwrap_or_default(),
                 known.join(" ")
             );
@@ -197,7 +196,7 @@ impl Parser {
                 None => {
                     ensure!(
                         options.is_empty(),
-                        "{name} at sign {at}: what has no name stands before what has one: {}",
+                        "{name} at character {at}: positional arguments precede named ones: {}",
                         function.usage()
                     );
                     arguments.push(self.sum()?);
@@ -225,7 +224,7 @@ impl Parser {
                     }
                     OptionValue::Words(words)
                 }
-                (token, at) => bail!("{} at sign {at}: expected the value of {name}", token.shown()),
+                (token, at) => bail!("{} at character {at}: expected the value of {name}", token.shown()),
             },
         };
         Ok(Some(NamedArgument { name, value, at }))
@@ -274,12 +273,12 @@ mod tests {
     #[test]
     fn what_is_wrong_is_said_with_its_place() {
         let error = |text: &str| parse(text).unwrap_err().to_string();
-        assert!(error("a + ").contains("the end at sign 5"), "{}", error("a + "));
-        assert!(error("a b").contains("\"b\" at sign 3"));
+        assert!(error("a + ").contains("the end at character 5"), "{}", error("a + "));
+        assert!(error("a b").contains("\"b\" at character 3"));
         assert!(error("meen(a)").contains("did you mean \"mean\""));
-        assert!(error("tone-α%").contains("'%' at sign 7"), "{}", error("tone-α%"));
+        assert!(error("tone-α%").contains("'%' at character 7"), "{}", error("tone-α%"));
         assert!(error("\"tone").contains("closing quote"));
-        assert!(error("mean(days = 3, a)").contains("before what has one"));
+        assert!(error("mean(days = 3, a)").contains("positional arguments precede named ones"));
         assert!(error("1.2.3").contains("is no number"));
         assert!(error(&"(".repeat(70)).contains("nested more than 64 deep"));
     }

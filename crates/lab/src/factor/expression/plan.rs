@@ -1,4 +1,4 @@
-//! An expression made ready: what is read of documents, and what is done with the days that come of it.
+//! A compiled expression: the readings that it takes of documents, and the tree that is evaluated on their daily values.
 
 use anyhow::{Context, Result, bail, ensure};
 
@@ -25,7 +25,6 @@ pub(in crate::factor) enum MarketField {
     Vwap,
     /// Number of shares traded.
     Volume,
-    /// Market capitalisation.
     Cap,
 }
 
@@ -41,7 +40,7 @@ const MARKET_FIELDS: [(&str, MarketField); 5] = [
 /// A look-back and how much each day of it weighs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RollingWindow {
-    /// Days, that of the value included.
+    /// Days, the day of the value included.
     pub days: usize,
     pub unit: LookbackUnit,
     pub decay: Decay,
@@ -210,10 +209,12 @@ fn field<T: Copy>(fields: &[(&str, T)], room: &str, column: Option<&str>, at: us
     let known: Vec<&str> = fields.iter().map(|(name, _)| *name).collect();
     let known = known.join(", ");
     let column = column.with_context(|| {
-        format!("{room} at sign {at} stands alone: name what of it, as {room}.{}; there are: {known}", fields[0].0)
+        format!("{room} at character {at} stands alone: name what of it, as {room}.{}; there are: {known}", fields[0].0)
     })?;
     let found = fields.iter().find(|(name, _)| *name == column);
-    found.map(|(_, field)| *field).with_context(|| format!("{room} at sign {at} has no {column:?}; there are: {known}"))
+    found
+        .map(|(_, field)| *field)
+        .with_context(|| format!("{room} at character {at} has no {column:?}; there are: {known}"))
 }
 
 impl Maker<'_> {
@@ -231,7 +232,7 @@ impl Maker<'_> {
             }
             Node::Call { function, arguments, options, at } => {
                 let made = self.call(*function, arguments, options);
-                made.with_context(|| format!("{} at sign {at}", function.usage()))
+                made.with_context(|| format!("{} at character {at}", function.usage()))
             }
         }
     }
@@ -241,7 +242,7 @@ impl Maker<'_> {
             "document" => PlanPart::Document(DocumentNode::Field(field(&DOCUMENT_FIELDS, room, column, at)?)),
             "market" => PlanPart::Day(DayNode::Market(field(&MARKET_FIELDS, room, column, at)?)),
             "factor" => {
-                let name = column.with_context(|| format!("factor at sign {at}: name one, as in factor.heat"))?;
+                let name = column.with_context(|| format!("factor at character {at}: name one, as in factor.heat"))?;
                 PlanPart::Day(DayNode::Factor(number_of(&mut self.factors, name)))
             }
             feature => PlanPart::Document(DocumentNode::Column {
@@ -281,7 +282,7 @@ impl Maker<'_> {
             return self.aggregation(aggregate, arguments, options);
         }
         if let Some(option) = options.first() {
-            bail!("{:?} at sign {} is no option of it", option.name, option.at);
+            bail!("{:?} at character {} is no option of it", option.name, option.at);
         }
         if function.is_single() {
             let [argument] = arguments else { bail!("it takes one number, not {}", arguments.len()) };
@@ -368,7 +369,7 @@ impl Maker<'_> {
         for option in options {
             if !set_window(&mut window, option)? {
                 bail!(
-                    "{:?} at sign {} is of documents, but what is aggregated is of days already; days, natural_days and decay \
+                    "{:?} at character {} is of documents, but what is aggregated is of days already; days, natural_days and decay \
                      are possible",
                     option.name,
                     option.at
@@ -409,7 +410,7 @@ impl Maker<'_> {
                 }
                 ("weight", OptionValue::Expression(node)) => weighed = Some(node),
                 (name, _) => bail!(
-                    "{name:?} at sign {} is no option, or not of such a value; there are: days, natural_days, decay, kinds, \
+                    "{name:?} at character {} is no option, or not of such a value; there are: days, natural_days, decay, kinds, \
                      first, weight",
                     option.at
                 ),
@@ -486,7 +487,7 @@ fn combined(op: Operator, left: PlanPart, right: PlanPart, at: usize) -> Result<
             PlanPart::Day(DayNode::Binary(op, day(left), day(right)))
         }
         _ => bail!(
-            "the operator at sign {at} stands between a number of documents and one of days: aggregate the former, as in mean(x)"
+            "the operator at character {at} stands between a number of documents and one of days: aggregate the former, as in mean(x)"
         ),
     })
 }
@@ -541,7 +542,7 @@ mod tests {
 
     #[test]
     fn levels_do_not_mix_and_options_are_checked() {
-        assert!(error("tone + market.close").contains("operator at sign 6"), "{}", error("tone + market.close"));
+        assert!(error("tone + market.close").contains("operator at character 6"), "{}", error("tone + market.close"));
         assert!(error("mean(market.close)").contains("over how many days"));
         assert!(error("mean(market.close, days = 3, kinds = news)").contains("is of days already"));
         assert!(error("mean(tone, kinds = blog)").contains("news report announcement post"));

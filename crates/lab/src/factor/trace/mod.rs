@@ -28,7 +28,7 @@ use inkstone_market::Market;
 pub struct ReadingTrace {
     /// Number of the reading in the expression, from 0.
     pub reading: usize,
-    /// Number of the date that it is of: that of the value, or one that the expression looks back to.
+    /// Number of its date: the date of the value, or a date that the expression looks back to.
     pub date: usize,
     /// True if the reading is only regressed out (`neutralise`).
     pub control: bool,
@@ -51,10 +51,10 @@ pub struct Contribution {
     pub known_at: NaiveDateTime,
     /// True if the document is the first of its story.
     pub first: bool,
-    /// Days between its date and that of the reading, in the unit of the look-back.
+    /// Days from its date to the date of the reading, in the unit of the look-back.
     pub age: usize,
     pub value: f64,
-    /// Weight of the document times that of its age.
+    /// Weight of the document times the weight of its age.
     pub weight: f64,
     /// Part of the number; NaN if the aggregate has no parts.
     pub contribution: f64,

@@ -64,7 +64,7 @@ pub struct TracedDay {
     /// Mean value of the names.
     #[serde(serialize_with = "number")]
     pub value: f64,
-    /// Mean of their returns at each horizon, each name alike, not demeaned; NaN where none has one.
+    /// Mean of their returns at each horizon, equally weighted, not demeaned; NaN where none has one.
     #[serde(serialize_with = "numbers")]
     pub returns: Vec<f64>,
     /// Share of those returns that are above zero, at each horizon.
@@ -118,7 +118,7 @@ pub struct TracedDocument {
     pub repeats: Option<String>,
     #[serde(serialize_with = "number")]
     pub value: f64,
-    /// Weight of the document times that of its age.
+    /// Weight of the document times the weight of its age.
     pub weight: f64,
     /// Part of the number of the reading; NaN if the aggregate has no parts.
     #[serde(serialize_with = "number")]

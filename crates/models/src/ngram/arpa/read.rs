@@ -11,7 +11,7 @@ use rayon::prelude::*;
 use crate::ngram::build::{Builder, NewGram};
 use crate::ngram::index::{Index, State};
 use crate::ngram::lm::LanguageModel;
-use crate::ngram::vocabulary::{self, Vocabulary};
+use crate::ngram::vocabulary::{self, ModelVocabulary};
 use crate::ngram::words::{BEGIN, END, MARKS, UNKNOWN, Words};
 use inkstone_base::disk;
 use inkstone_base::job::Ctx;
@@ -23,7 +23,7 @@ const ZERO: f32 = -99.0;
 /// Bytes that one thread reads before it looks for more.
 const PIECE: usize = 1 << 20;
 
-/// Reads an ARPA file, of any tool. What is wrong in it is told with the number of its line.
+/// Reads an ARPA file, of any tool. Errors name the line.
 pub fn read_arpa(path: &Path, ctx: &Ctx) -> Result<LanguageModel> {
     let taken = disk::snapshot(path)?;
     let text: &[u8] = &taken;
@@ -128,7 +128,7 @@ fn read(text: &[u8], ctx: &Ctx) -> Result<LanguageModel, Wrong> {
     let mut builder = Builder::new(unigrams.into_iter(), total)?;
     let table = vocabulary::table(&words).map_err(|error| Wrong::Other(error.context("\\1-grams:")))?;
     let (bytes, ends) = words.parts();
-    let vocabulary = Vocabulary::new(bytes, ends, &table).context("an ARPA file has words")?;
+    let vocabulary = ModelVocabulary::new(bytes, ends, &table).context("an ARPA file has words")?;
     for (n, (section, size)) in (2..).zip(&sections[1..]) {
         ctx.check()?;
         let index = builder.index();
@@ -233,7 +233,7 @@ fn grams(
     section: &Range<usize>,
     n: usize,
     highest: bool,
-    vocabulary: &Vocabulary<'_>,
+    vocabulary: &ModelVocabulary<'_>,
     index: &Index<'_>,
 ) -> Result<Vec<NewGram>, Wrong> {
     let mut pieces = Vec::new();

@@ -35,7 +35,7 @@ fn tokens(model: &LanguageModel, text: &str) -> Vec<(f32, u32, bool)> {
     scores.push(text.split_ascii_whitespace());
     scores.score();
     let (words, scored) = scores.documents().next().unwrap();
-    words.iter().zip(scored).map(|(&word, s)| (s.log10, s.order, word == ngram::UNKNOWN)).collect()
+    words.iter().zip(scored).map(|(&word, s)| (s.log10, s.order, word == ngram::words::UNKNOWN)).collect()
 }
 
 const GAPS: &str = include_str!("../../../../../tests/reference/kenlm/gaps.arpa");

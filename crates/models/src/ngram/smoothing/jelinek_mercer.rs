@@ -12,7 +12,7 @@ use serde::Serialize;
 use super::{Estimate, all_words, predicted, sum};
 use crate::ngram::model::{Counts, Ngram, Smoothing};
 use crate::ngram::prune::Pruning;
-use crate::ngram::vocabulary::{self, Vocabulary};
+use crate::ngram::vocabulary::{self, ModelVocabulary};
 use crate::ngram::words::{BEGIN, END, UNKNOWN};
 use inkstone_base::job::Ctx;
 
@@ -28,12 +28,11 @@ const PIECE: usize = 1 << 12;
 
 /// The fit on held-out text.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Interpolation {
+pub(crate) struct Interpolation {
     /// For each length of n-grams, the weight of its relative frequency by bucket of floor(log2 c(h)).
     pub by_order: Vec<[f64; BUCKETS]>,
     /// Held-out words, ends of documents included.
     pub tokens: u64,
-    /// Rounds of estimation.
     pub rounds: usize,
     /// Perplexity of the held-out text.
     pub perplexity: f64,
@@ -107,7 +106,7 @@ fn totals(counts: &Counts, all: f64, ctx: &Ctx) -> Result<Vec<Vec<f64>>> {
 fn looks(counts: &Counts, totals: &[Vec<f64>], held_out: &[String], ctx: &Ctx) -> Result<Vec<LevelEstimate>> {
     let table = vocabulary::table(&counts.words)?;
     let (text, ends) = counts.words.parts();
-    let vocabulary = Vocabulary::new(text, ends, &table).context("a counted corpus has words")?;
+    let vocabulary = ModelVocabulary::new(text, ends, &table).context("a counted corpus has words")?;
     let order = counts.trie.order();
     let document = |text: &String| -> Result<Vec<LevelEstimate>> {
         let mut ids = vec![BEGIN];

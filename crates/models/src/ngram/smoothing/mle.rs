@@ -1,4 +1,4 @@
-//! Maximum likelihood: p(w | h) = c(h w) / c(h). What was not seen after h has probability 0, log10 -99.
+//! Maximum likelihood: p(w | h) = c(h w) / c(h). A word that was not seen after h has probability 0, log10 -99.
 
 use anyhow::Result;
 

@@ -17,8 +17,6 @@ use std::ops::Range;
 use anyhow::Result;
 use rayon::prelude::*;
 
-pub use jelinek_mercer::Interpolation;
-
 use self::add_k::add_k;
 use self::jelinek_mercer::jelinek_mercer;
 use self::katz::katz;

@@ -49,7 +49,7 @@ impl Days {
         self.sort(horizon);
     }
 
-    /// Lists the dates anew, the marked one staying marked; what has no return stands behind.
+    /// Lists the dates anew and keeps the mark; dates without a return come last.
     pub(super) fn sort(&mut self, horizon: usize) {
         let marked = self.marked().map(|day| day.date).filter(|_| self.cursor != Cursor::default());
         let Some(days) = self.asked.get() else { return };

@@ -12,7 +12,7 @@ use super::view::{draw_waiting, mark, panes};
 use crate::app::App;
 use crate::factor::charts::signed_bar;
 use crate::factor::words as own;
-use crate::list::{self, Column};
+use crate::list::{self, ListColumn};
 use crate::{figures, look, width, words};
 use inkstone_base::language::Language;
 use inkstone_lab::factor::{TracedCell, TracedDate, TracedDay, TracedDocument, TracedName};
@@ -44,13 +44,13 @@ pub(super) fn draw_days(app: &App, days: &Days, frame: &mut Frame<'_>, page: Rec
     let up = format!("{} %", app.say(own::UP));
     let date = format!(" {}", app.say(own::DATE));
     let columns = [
-        Column::text(&date, 11),
-        Column::number(app.say(words::NAMES_UNIT), 5),
-        Column::number(app.say(words::WORTH), 9),
-        Column::number(&earned_title, 14),
-        Column::number(&up, 10),
-        Column::number(app.say(own::NEW_DOCUMENTS), 9),
-        Column::text("", 0),
+        ListColumn::text(&date, 11),
+        ListColumn::number(app.say(words::NAMES_UNIT), 5),
+        ListColumn::number(app.say(words::WORTH), 9),
+        ListColumn::number(&earned_title, 14),
+        ListColumn::number(&up, 10),
+        ListColumn::number(app.say(own::NEW_DOCUMENTS), 9),
+        ListColumn::text("", 0),
     ];
     let earned_of = |day: &TracedDay| day.returns.get(horizon).copied().unwrap_or(f64::NAN);
     let room = (inner.width as usize).saturating_sub(64).min(40);
@@ -93,18 +93,18 @@ pub(super) fn draw_names(app: &App, names: &Names, frame: &mut Frame<'_>, page: 
     let earned_title = format!("{}{held} %", app.say(words::RETURN));
     let code = format!(" {}", app.say(words::CODE));
     let mut columns = vec![
-        Column::text(&code, 10),
-        Column::text(app.say(words::NAME), 8),
-        Column::number("Q", 3),
-        Column::number(app.say(words::WORTH), 8),
-        Column::number(app.say(words::DOCUMENTS_SHORT), 5),
-        Column::number(app.say(words::FIRST), 4),
-        Column::number(&earned_title, 9),
-        Column::text(app.say(words::TOP_DOCUMENT), 0),
+        ListColumn::text(&code, 10),
+        ListColumn::text(app.say(words::NAME), 8),
+        ListColumn::number("Q", 3),
+        ListColumn::number(app.say(words::WORTH), 8),
+        ListColumn::number(app.say(words::DOCUMENTS_SHORT), 5),
+        ListColumn::number(app.say(words::FIRST), 4),
+        ListColumn::number(&earned_title, 9),
+        ListColumn::text(app.say(words::TOP_DOCUMENT), 0),
     ];
     let wide = inner.width as usize >= WIDE;
     if wide {
-        columns.insert(4, Column::number(app.say(words::RAW), 9));
+        columns.insert(4, ListColumn::number(app.say(words::RAW), 9));
     }
     let row = |at: usize| {
         let name = &date.names[names.listed[at]];
@@ -171,7 +171,7 @@ fn reason(language: Language, why: &str) -> String {
     let chinese = match why {
         "no trading day to enter on" => "没有可买入的交易日",
         "value of the benchmark" => "基准自身",
-        "not known before the return begins" => "收益开始之前尚不可知，被拒",
+        "not known before the return begins" => "收益开始之前尚不可知，已剔除",
         "not traded on the day of entry" => "买入日停牌",
         "locked at the upper limit on the day of entry" => "买入日涨停，买不进",
         "one price all day, the upper limit, on the day of entry" => "买入日一字涨停，买不进",
@@ -202,19 +202,19 @@ pub(super) fn draw_documents(app: &App, documents: &Documents, frame: &mut Frame
         return frame.render_widget(Paragraph::new(line).wrap(Wrap { trim: false }), inner);
     }
     let mut columns = vec![
-        Column::text("", 3),
-        Column::number(app.say(words::GAVE), 8),
-        Column::number(app.say(words::WORTH), 7),
-        Column::number(app.say(words::WEIGHT), 6),
-        Column::number(app.say(words::AGE), 3),
-        Column::text(app.say(words::TIME), 11),
-        Column::text(app.say(words::KIND), 4),
-        Column::text(app.say(words::FIRST_SHORT), 2),
-        Column::text(app.say(words::TITLE), 0),
+        ListColumn::text("", 3),
+        ListColumn::number(app.say(words::GAVE), 8),
+        ListColumn::number(app.say(words::WORTH), 7),
+        ListColumn::number(app.say(words::WEIGHT), 6),
+        ListColumn::number(app.say(words::AGE), width::width(app.say(words::AGE))),
+        ListColumn::text(app.say(words::TIME), 11),
+        ListColumn::text(app.say(words::KIND), 4),
+        ListColumn::text(app.say(words::FIRST_SHORT), 2),
+        ListColumn::text(app.say(words::TITLE), 0),
     ];
     let wide = inner.width as usize >= WIDE;
     if wide {
-        columns.insert(8, Column::text(app.say(words::SOURCE), 12));
+        columns.insert(8, ListColumn::text(app.say(words::SOURCE), 12));
     }
     let rows: Vec<(&TracedCell, &TracedDocument)> = documents.all().collect();
     let row = |at: usize| {

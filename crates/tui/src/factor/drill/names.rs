@@ -87,7 +87,7 @@ impl Names {
         self.sort(horizon);
     }
 
-    /// Lists the names anew; what has no number stands behind.
+    /// Lists the names anew; names without a number come last.
     pub(super) fn sort(&mut self, horizon: usize) {
         let Some(date) = self.asked.get() else { return };
         let number = |place: &usize| {

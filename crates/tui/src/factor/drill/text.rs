@@ -12,7 +12,7 @@ use super::view::{MARGIN, draw_waiting, mark, panes, text_panes};
 use crate::app::App;
 use crate::factor::charts::signed_bar;
 use crate::factor::words as own;
-use crate::list::{self, Column};
+use crate::list::{self, ListColumn};
 use crate::{figures, look, sentences, width, words};
 use inkstone_base::language::Language;
 use inkstone_features::extract::{ExplainedBy, ExplainedText, ExplainedWord};
@@ -167,13 +167,13 @@ pub(super) fn draw_tokens(app: &App, sentences: &Sentences, tokens: &WordWeights
     let [word, weight, share, negated, degree, times] = titles.map(|title| app.say(title));
     let (word, share) = (format!(" {word}"), format!("{share} %"));
     let columns = [
-        Column::text(&word, 17),
-        Column::number(weight, 9),
-        Column::number(&share, 8),
-        Column::text(negated, 7),
-        Column::number(degree, 6),
-        Column::number(times, 5),
-        Column::text("", 0),
+        ListColumn::text(&word, 17),
+        ListColumn::number(weight, 9),
+        ListColumn::number(&share, 8),
+        ListColumn::text(negated, 7),
+        ListColumn::number(degree, 6),
+        ListColumn::number(times, 5),
+        ListColumn::text("", 0),
     ];
     let largest = all.iter().map(|word| word.value.abs()).filter(|size| size.is_finite()).fold(0.0, f64::max);
     let total = tokens::total(all);

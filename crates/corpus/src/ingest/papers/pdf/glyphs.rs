@@ -71,7 +71,6 @@ pub(super) enum Stop {
     Endless,
 }
 
-/// An open file.
 pub(super) struct File(Pdf);
 
 impl File {

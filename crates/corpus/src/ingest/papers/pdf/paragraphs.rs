@@ -100,7 +100,7 @@ fn row(mut group: Vec<&Fragment>) -> Option<BaselineRow> {
     (!text.is_empty()).then_some(BaselineRow { text, x0, x1, y, size, prose: body.len() == 1 })
 }
 
-/// The text without signs of symbol fonts, of which only a bullet at the beginning means something.
+/// The text without characters of symbol fonts, except a bullet at the beginning.
 fn readable(text: &str) -> String {
     let mut chars = text.trim().chars().peekable();
     let bullet = chars.peek().is_some_and(|c| is_symbol_font(*c));
