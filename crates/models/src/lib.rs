@@ -56,7 +56,9 @@ mod random;
 mod reference;
 mod sestm;
 mod sparse;
+mod static_encoder;
 mod svd;
+mod tensors;
 pub mod textnet;
 mod validation;
 mod vectorize;
@@ -106,8 +108,10 @@ pub use sestm::{
     sestm_walk,
 };
 pub use sparse::{Csr, Row, SpilledCsr};
+pub use static_encoder::StaticEncoder;
 pub(crate) use svd::SparseRows;
 pub use svd::{RowsWriter, SvdParams};
+pub use tensors::TensorFile;
 pub use validation::{FoldParams, FoldRows, FoldsBy, Split, draw_folds};
 pub use vectorize::{
     Analyzer, Fields, FoldCounts, Formula, Norm, Preset, TITLE_TEXT, TermCounts, Unit, Vectorizer, VectorizerParams,

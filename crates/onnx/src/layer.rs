@@ -3,15 +3,16 @@
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
-use half::{bf16, f16};
-use safetensors::{Dtype, SafeTensors};
 use serde::Deserialize;
 use statrs::function::erf::erf;
 
 use inkstone_base::limits;
+use inkstone_models::TensorFile;
 
 /// The weights of a module.
 const WEIGHTS: &str = "model.safetensors";
+/// The file that states the shapes of these weights.
+const STATED: &str = "config.json beside it";
 /// Added to a variance (torch.nn.LayerNorm).
 const NORM_EPSILON: f64 = 1e-5;
 /// The least length that a vector is divided by (torch.nn.functional.normalize).
@@ -92,10 +93,12 @@ impl Layer {
             "Normalize" => Ok(Layer::Unit),
             "LayerNorm" => {
                 let settings: NormSettings = serde_json::from_slice(&settings()?).with_context(wrong)?;
-                let bytes = weights(&module)?;
-                let weights = Weights::read(&bytes, &module)?;
+                let weights = weights(&module)?;
                 let shape = [settings.dimension];
-                Ok(Layer::Norm(weights.get("norm.weight", &shape)?, weights.get("norm.bias", &shape)?))
+                Ok(Layer::Norm(
+                    weights.shaped("norm.weight", &shape, STATED)?,
+                    weights.shaped("norm.bias", &shape, STATED)?,
+                ))
             }
             _ => {
                 let settings: DenseSettings = serde_json::from_slice(&settings()?).with_context(wrong)?;
@@ -163,18 +166,17 @@ impl Dense {
                 "config.json names the activation {name:?}; known are Identity, Tanh, ReLU, GELU, SiLU and Sigmoid of torch.nn"
             ),
         };
-        let bytes = weights(module)?;
-        let weights = Weights::read(&bytes, module)?;
+        let weights = weights(module)?;
         let shape = [outputs, inputs];
         Ok(Dense {
-            weights: weights.get("linear.weight", &shape)?,
-            bias: settings.bias.then(|| weights.get("linear.bias", &[outputs])).transpose()?,
+            weights: weights.shaped("linear.weight", &shape, STATED)?,
+            bias: settings.bias.then(|| weights.shaped("linear.bias", &[outputs], STATED)).transpose()?,
             inputs,
             activation,
             residual: match settings.use_residual {
                 false => Residual::None,
                 true if inputs == outputs => Residual::Input,
-                true => Residual::Projected(weights.get("residual.weight", &shape)?),
+                true => Residual::Projected(weights.shaped("residual.weight", &shape, STATED)?),
             },
         })
     }
@@ -215,8 +217,8 @@ impl LayerActivation {
     }
 }
 
-/// The bytes of a module's weights.
-fn weights(module: &Path) -> Result<Vec<u8>> {
+/// The weights of a module.
+fn weights(module: &Path) -> Result<TensorFile> {
     let file = module.join(WEIGHTS);
     ensure!(
         file.is_file(),
@@ -229,39 +231,5 @@ fn weights(module: &Path) -> Result<Vec<u8>> {
             false => ": fetch the whole folder",
         }
     );
-    std::fs::read(&file).with_context(|| format!("cannot read {}", file.display()))
-}
-
-/// Weights by name.
-struct Weights<'a>(SafeTensors<'a>, &'a Path);
-
-impl<'a> Weights<'a> {
-    fn read(bytes: &'a [u8], module: &'a Path) -> Result<Weights<'a>> {
-        let tensors = SafeTensors::deserialize(bytes);
-        let tensors =
-            tensors.with_context(|| format!("{} is damaged: fetch it again", module.join(WEIGHTS).display()))?;
-        Ok(Weights(tensors, module))
-    }
-
-    /// The values of a tensor, which must have this shape.
-    fn get(&self, name: &str, shape: &[usize]) -> Result<Vec<f32>> {
-        let file = self.1.join(WEIGHTS);
-        let tensor = self.0.tensor(name).with_context(|| format!("{} holds no {name}", file.display()))?;
-        ensure!(
-            tensor.shape() == shape,
-            "{} gives {name} the shape {:?}, and config.json beside it {shape:?}: they are not of one model",
-            file.display(),
-            tensor.shape()
-        );
-        let data = tensor.data();
-        let halves = || data.chunks_exact(2).map(|pair| [pair[0], pair[1]]);
-        match tensor.dtype() {
-            Dtype::F32 => {
-                Ok(data.chunks_exact(4).map(|four| f32::from_le_bytes([four[0], four[1], four[2], four[3]])).collect())
-            }
-            Dtype::F16 => Ok(halves().map(|pair| f16::from_le_bytes(pair).to_f32()).collect()),
-            Dtype::BF16 => Ok(halves().map(|pair| bf16::from_le_bytes(pair).to_f32()).collect()),
-            other => anyhow::bail!("{} keeps {name} as {other:?}; F32, F16 and BF16 are read", file.display()),
-        }
-    }
+    TensorFile::read(&file)
 }

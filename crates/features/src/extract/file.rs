@@ -16,12 +16,14 @@ use super::reading::{CorpusReader, ReadDocument};
 use super::set::{SetMeta, SetParams, finish, key_of, row_keys};
 use super::{Feature, Inputs};
 use crate::fitted::{self, Columns, Fitted, Line, ProjectModel, open_for_project};
+use crate::standalone::head::key_of;
 use crate::standalone::onnx::Contextual;
 use inkstone_base::data::{Key, Report};
 use inkstone_base::disk;
 use inkstone_base::job::Ctx;
 use inkstone_corpus::truncate::combine;
 use inkstone_models::ModelHeader;
+use inkstone_onnx::OnnxParams;
 use inkstone_store::{RowKind, Rows, Store};
 use inkstone_text::Segmenter;
 
@@ -57,7 +59,7 @@ impl FileParams {
     /// The key of the file, of the dictionaries that its text was cut with, and of the encoder of a head.
     pub fn files_key(&self, base: &Path) -> Result<Key> {
         let (path, encoder) = (base.join(&self.path), self.encoder_at(base));
-        let mut keys = vec![disk::hash_file(&path)?];
+        let mut keys = vec![key_of(&path, &OnnxParams::default())?];
         for named in fitted::named_files(&path, encoder.as_deref())? {
             keys.push(disk::hash_file(&base.join(named))?);
         }

@@ -8,14 +8,15 @@ use super::{CutSpec, Cutter, Fitted, LineFormat, Opened};
 use crate::standalone::head::{self, Encoder, FittedHead};
 use crate::standalone::ngram_eval::FittedNgram;
 use crate::standalone::onnx::{Contextual, FittedOnnx, is_onnx};
+use crate::standalone::static_encoder::FittedStatic;
 use crate::standalone::{classify, fasttext, neural, textnet, tone, vectors};
 use inkstone_base::data::Key;
 use inkstone_base::job::Ctx;
 use inkstone_models::ngram::{LanguageModel, is_arpa, read_arpa};
 use inkstone_models::textnet::TextNet;
 use inkstone_models::{
-    Doc2vec, FastText, Lexicon, Lsa, ModelFile, Pooling, Sestm, Vectorizer, WordVectors, is_fasttext, is_vectors,
-    read_vectors,
+    Doc2vec, FastText, Lexicon, Lsa, ModelFile, Pooling, Sestm, StaticEncoder, Vectorizer, WordVectors, is_fasttext,
+    is_vectors, read_vectors,
 };
 use inkstone_text::{Segmenter, TokenizerParams};
 
@@ -51,6 +52,10 @@ pub fn open_with(
     if is_onnx(path) {
         let format = given.or_else(|| input.and_then(LineFormat::by_name)).unwrap_or_default();
         return Ok((Box::new(FittedOnnx::open(path, using, format, ctx)?), format));
+    }
+    if StaticEncoder::is_at(path) {
+        let format = given.or_else(|| input.and_then(LineFormat::by_name)).unwrap_or_default();
+        return Ok((Box::new(FittedStatic::open(path)?), format));
     }
     if let Some(file) = own_file(path)? {
         if let Some(record) = head::encoder_of(&file)? {
@@ -89,6 +94,10 @@ pub(crate) fn open_for_project(
 ) -> Result<ProjectModel> {
     if is_onnx(path) {
         let model = Box::new(FittedOnnx::open(path, using, LineFormat::Jsonl, ctx)?);
+        return Ok(ProjectModel { model, segmenter: Segmenter::new(tokenizer, base)?, own_cut: true });
+    }
+    if StaticEncoder::is_at(path) {
+        let model = Box::new(FittedStatic::open(path)?);
         return Ok(ProjectModel { model, segmenter: Segmenter::new(tokenizer, base)?, own_cut: true });
     }
     let by_project = || CutSpec::new(LineFormat::Jsonl, tokenizer.clone());
@@ -137,9 +146,9 @@ pub(crate) fn encoder_key(path: &Path, encoder: Option<&Path>) -> Result<Option<
     head::encoder_of(&file)?.map(|record| record.check(path, encoder)).transpose()
 }
 
-/// A model file of this program; none for a file in the format of another tool.
+/// A model file of this program; none for a folder, or a file in the format of another tool.
 fn own_file(path: &Path) -> Result<Option<ModelFile>> {
-    if is_arpa(path)? || is_vectors(path)? || is_fasttext(path)? {
+    if path.is_dir() || is_arpa(path)? || is_vectors(path)? || is_fasttext(path)? {
         return Ok(None);
     }
     Ok(Some(ModelFile::open(path)?))

@@ -33,6 +33,7 @@ pub mod sestm;
 mod shift;
 mod source;
 mod spill;
+pub(crate) mod static_encoder;
 mod summaries;
 pub mod textnet;
 pub mod tone;

@@ -12,6 +12,7 @@ use crate::fitted::{Columns, Fitted, Line, LineFormat, Rows, named_files, open_w
 use inkstone_base::data::Key;
 use inkstone_base::disk;
 use inkstone_base::job::Ctx;
+use inkstone_models::StaticEncoder;
 use inkstone_onnx::OnnxParams;
 use inkstone_text::Truncation;
 
@@ -95,10 +96,12 @@ impl EncoderRecord {
     }
 }
 
-/// The hash of all files that the rows of a model depend on.
-fn key_of(path: &Path, params: &OnnxParams) -> Result<Key> {
+/// The hash of all files that the rows of a model depend on: of a contextual model used so, a static encoder, or a model file.
+pub(crate) fn key_of(path: &Path, params: &OnnxParams) -> Result<Key> {
     if is_onnx(path) {
         OnnxParams { model: path.to_owned(), ..params.clone() }.files_key(Path::new(""))
+    } else if StaticEncoder::is_at(path) {
+        StaticEncoder::key(path)
     } else {
         disk::hash_file(path)
     }

@@ -18,7 +18,7 @@ use serde_json::json;
 use super::{Columns, EvalParams, Figures, Fitted, Line, LineFormat, Lines, Rows};
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
-use inkstone_models::{Explanation, ModelHeader};
+use inkstone_models::{Explanation, ModelHeader, StaticEncoder};
 use inkstone_onnx::{Encoder, OnnxParams, Opening, Output, RuntimeParams, WordCutter};
 use inkstone_text::{Segmenter, TokenizerParams, Truncation, sentences};
 
@@ -50,9 +50,10 @@ pub struct Contextual {
     pub base: PathBuf,
 }
 
-/// True if a path names a contextual model: a folder, or a file .onnx.
+/// True if a path names a contextual model: a folder that is no static encoder, or a file .onnx.
 pub fn is_onnx(path: &Path) -> bool {
-    path.is_dir() || path.extension().is_some_and(|end| end.eq_ignore_ascii_case("onnx"))
+    (path.is_dir() && !StaticEncoder::is_at(path))
+        || path.extension().is_some_and(|end| end.eq_ignore_ascii_case("onnx"))
 }
 
 /// A contextual model. It runs one call after the other; its own threads are within.
