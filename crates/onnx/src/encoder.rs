@@ -117,6 +117,13 @@ impl Encoder {
         // The folder's own settings are hashed with its files; settings of the user are not.
         let used = model.session.ran().used.iter().map(|one| (one.setting, &one.value)).collect::<Vec<_>>();
         let key = if used.is_empty() { key } else { Key::of_json(&(key, used)) };
+        // These came later than such rows: what was kept before is not served.
+        let key = match &task {
+            Task::Scores { labels, activation, .. } if labels.len() == 1 || *activation == Activation::Identity => {
+                Key::of_json(&(key, activation))
+            }
+            _ => key,
+        };
         let prompt = if prompt.is_empty() { None } else { Some(model.tokenizer.prompt(&prompt, skips_prompt)?) };
         ensure!(prompt.is_none() || !bare, "{shown} reads a text in segments, and a prompt stands before a text once");
         let cuts_left = is_published && model.tokenizer.subword().is_some_and(Subword::cuts_left);
