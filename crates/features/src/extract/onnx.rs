@@ -288,6 +288,10 @@ pub(super) fn check(feature: &Feature) -> Result<()> {
         params.output != Output::Answer || params.question.is_some(),
         "onnx.question is missing: output = \"answer\" needs the question that each document is asked"
     );
+    ensure!(
+        params.output != Output::Answer || params.compose == 0,
+        "onnx.compose puts vectors and scores together from windows, and an answer stands in one: leave it at 0"
+    );
     Ok(())
 }
 

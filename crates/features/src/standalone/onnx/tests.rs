@@ -68,7 +68,8 @@ fn rows_of_lines_with_a_second_text_are_scores_of_both() {
     }
     let mut some = pairs(|_| json!({}));
     some[3].as_object_mut().unwrap().remove("pair");
-    let error = embed(&model, &mut lines(&some), &output, Formulas::default(), &ctx()).unwrap_err().to_string();
+    let error = embed(&model, &mut lines(&some), &output, Formulas::default(), &ctx()).unwrap_err();
+    let error = format!("{error:#}");
     assert!(error.contains("line 4 has no text in the field pair"), "{error}");
 }
 
@@ -90,7 +91,10 @@ fn pairs_are_measured_by_label_or_value() {
     let likelier = |number: usize| usize::from(probabilities[number][1] > probabilities[number][0]);
     // The first line says the other class, by its name; the rest what the model calls, by number.
     let label = |number: usize| match number {
-        0 => json!({"label": ["random", "next"][likelier(0)]}),
+        0 => {
+            let other = ["random", "next"][likelier(0)];
+            json!({"label": other})
+        }
         _ => json!({"label": likelier(number)}),
     };
     let found = measured("next-sentence", Examination::Nsp, &pairs(label)).unwrap();
