@@ -279,7 +279,8 @@ mod tests {
         let tokenizer = Tokenizer::Pieces(Subword::open(&pair_model("tokenizers/bert")).unwrap());
         let question = tokenizer.pair_text("订单", true).unwrap();
         let text = "公司上半年营业收入同比下降";
-        let made = Windows::beside(&[text, ""], &[question.clone()], &tokenizer, &rules(10, 3), &ctx).unwrap();
+        let made =
+            Windows::beside(&[text, ""], std::slice::from_ref(&question), &tokenizer, &rules(10, 3), &ctx).unwrap();
         // Three special tokens and two of the question leave five.
         assert_eq!(
             made.windows.iter().map(|window| window.inner.clone()).collect::<Vec<_>>(),
