@@ -77,9 +77,12 @@ pub struct Eval {
 pub struct Embed {
     #[command(flatten)]
     pub reading: Reading,
-    /// File of the rows; its ending sets the format: .npz, .npy, .parquet or .csv.
+    /// File of the rows; its ending sets the format: .npz, .npy, .parquet, .csv or .jsonl.
     #[arg(short, long, value_name = "FILE")]
     pub output: PathBuf,
+    /// With --read entities: a row an entity (document, kind, text, start, end, score) instead of a row a document with their numbers.
+    #[arg(long)]
+    pub list: bool,
     #[command(flatten)]
     pub csv: CsvText,
 }
@@ -169,6 +172,9 @@ pub struct Nearest {
     pub format: Option<LineFormat>,
     #[command(flatten)]
     pub onnx: Onnx,
+    /// Put the nearest documents in the order of a cross-encoder, which reads each together with the document sought: its folder or .onnx file.
+    #[arg(long, value_name = "MODEL", requires = "input")]
+    pub rerank: Option<PathBuf>,
     /// Number of neighbours.
     #[arg(short, long, value_name = "N", default_value_t = 10, value_parser = flag::<usize>("--count"))]
     pub k: usize,

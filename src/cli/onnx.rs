@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use crate::config::bounds::flag;
 use inkstone_features::standalone::onnx::Contextual;
 use inkstone_onnx::{Activation, Device, Layers, OnnxParams, Output, Over, Pooling, RuntimeParams};
 use inkstone_text::Truncation;
@@ -41,6 +42,25 @@ pub struct Onnx {
     /// Without this flag the folder's default.
     #[arg(help_heading = CONTEXTUAL, long, value_name = "PROMPT")]
     pub prompt: Option<String>,
+    /// With --read scores: a text beside each document in one input, as a hypothesis. Lines of jsonl may have one of their own (field pair).
+    #[arg(help_heading = CONTEXTUAL, long, value_name = "TEXT")]
+    pub pair: Option<String>,
+    /// The text of --pair stands before the document, as a query before a passage.
+    #[arg(help_heading = CONTEXTUAL, long, requires = "pair")]
+    pub pair_first: bool,
+    /// With --read scores, for a model of entailment: a label and the hypothesis that says it, as 利好=该消息利好公司股价。 May be given several
+    /// times. --activation sigmoid lets each label stand for itself.
+    #[arg(help_heading = CONTEXTUAL, long = "hypothesis", value_name = "LABEL=TEXT", value_parser = hypothesis, conflicts_with = "pair")]
+    pub hypotheses: Vec<(String, String)>,
+    /// With --read answer: the question. Lines of jsonl may have one of their own (field question).
+    #[arg(help_heading = CONTEXTUAL, long, value_name = "TEXT")]
+    pub question: Option<String>,
+    /// Most tokens of an answer.
+    #[arg(help_heading = CONTEXTUAL, long, value_name = "N", default_value_t = 30, value_parser = flag::<usize>("feature.onnx.max_answer"))]
+    pub max_answer: usize,
+    /// A document has no answer where the score of none is higher than that of the best by more than this; without this flag, always one.
+    #[arg(help_heading = CONTEXTUAL, long, value_name = "SCORE", allow_negative_numbers = true, value_parser = flag::<f64>("feature.onnx.no_answer"))]
+    pub no_answer: Option<f64>,
     /// Part of a text that is read, in tokens of the model: head:512, tail:512, head+tail:128+382.
     #[arg(help_heading = CONTEXTUAL, long, value_name = "SPEC", default_value = "none")]
     pub truncation: Truncation,
@@ -58,6 +78,16 @@ pub struct Onnx {
     pub batch_tokens: usize,
     #[command(flatten)]
     pub place: Place,
+}
+
+/// A label and its hypothesis.
+fn hypothesis(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((label, hypothesis)) if !label.trim().is_empty() && !hypothesis.trim().is_empty() => {
+            Ok((label.trim().to_owned(), hypothesis.trim().to_owned()))
+        }
+        _ => Err("write a label and the hypothesis that says it, as 利好=该消息利好公司股价。".to_owned()),
+    }
 }
 
 /// Where contextual models run.
@@ -91,6 +121,12 @@ impl Onnx {
                 normalise: self.normalise,
                 dim: self.dim,
                 prompt: self.prompt.clone(),
+                pair: self.pair.clone(),
+                pair_first: self.pair_first,
+                labels: self.hypotheses.iter().cloned().collect(),
+                question: self.question.clone(),
+                max_answer: self.max_answer,
+                no_answer: self.no_answer,
                 max_tokens: self.max_len,
                 stride: self.stride,
                 over_windows: self.over_windows,

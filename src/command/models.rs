@@ -10,13 +10,13 @@ use crate::cli::{Embed, Eval, Explain, Generate, Nearest, Projection, Reading, S
 use crate::headless::Summary;
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
-use inkstone_features::standalone::onnx::{Contextual, Examination, is_onnx};
+use inkstone_features::standalone::onnx::{Contextual, Examination, Reranker, is_onnx};
 use inkstone_features::standalone::{
     self, Block, EvalParams, Fitted, Line, LineFormat, Lines, ProjectionParams, Shown, Sought,
 };
 use inkstone_models::ngram::SampleParams;
 use inkstone_models::{Explanation, WordVectors};
-use inkstone_onnx::{Generator, OnnxParams, Opening, PromptTemplate};
+use inkstone_onnx::{Generator, OnnxParams, Opening, Output, PromptTemplate};
 
 /// Bytes of lines read at once when documents are picked out.
 const BLOCK: usize = 1 << 20;
@@ -94,12 +94,36 @@ fn fill_masks(args: &Eval, path: &Path, contextual: &Contextual, ctx: &Ctx) -> R
 
 /// Writes a model's row of each document.
 pub(super) fn embed(args: &Embed, ctx: &Ctx) -> Result<Summary> {
+    if args.list {
+        return list_entities(args, ctx);
+    }
     let (model, mut lines) = open(&args.reading, ctx)?;
     let embed = || Ok(((), standalone::embed(model.as_ref(), &mut lines, &args.output, args.csv.csv_formulas, ctx)?));
     let ((), report) = staged(ctx, "embed", embed)?;
     let mut summary = used(model.as_ref(), &args.reading.model);
     summary.set("output", args.output.display().to_string());
     summary.set("documents", report.rows_out);
+    ended(&mut summary, report);
+    Ok(summary)
+}
+
+/// Writes the entities of documents, a row each.
+fn list_entities(args: &Embed, ctx: &Ctx) -> Result<Summary> {
+    let reading = &args.reading;
+    ensure!(
+        reading.onnx.read == Output::Entities && is_onnx(&reading.model),
+        "--list is for entities: name a contextual model, and --read entities"
+    );
+    let mut lines = Lines::open(&reading.input, format_of(reading.format, Some(&reading.input)))?;
+    let (formulas, contextual) = (args.csv.csv_formulas, reading.onnx.contextual());
+    let list = || standalone::onnx::list_entities(&reading.model, &contextual, &mut lines, &args.output, formulas, ctx);
+    let (figures, report) = staged(ctx, "embed", list)?;
+    let mut summary = Summary::default();
+    summary.set("model", "onnx");
+    summary.set("file", reading.model.display().to_string());
+    summary.set("output", args.output.display().to_string());
+    summary.set("documents", report.rows_out);
+    summary.fields.extend(figures);
     ended(&mut summary, report);
     Ok(summary)
 }
@@ -226,9 +250,14 @@ pub(super) fn nearest(args: &Nearest, ctx: &Ctx) -> Result<Summary> {
     };
     let mut lines = Lines::open(input, format)?;
     let sought = args.text.as_deref().map_or(Sought::Ids(&args.ids), Sought::Text);
-    let search = || standalone::nearest_documents(model.as_ref(), &mut lines, &sought, args.k, ctx);
+    let runtime = args.onnx.place.params();
+    let reranker = args.rerank.as_deref().map(|path| Reranker::open(path, &runtime, ctx)).transpose()?;
+    let search = || standalone::nearest_documents(model.as_ref(), &mut lines, &sought, args.k, reranker.as_ref(), ctx);
     let (found, report) = staged(ctx, "nearest", search)?;
     summary.set("documents", report.rows_out);
+    if let Some(reranker) = &reranker {
+        summary.set("reranked", reranker.ran());
+    }
     summary.set("nearest", found);
     ended(&mut summary, report);
     Ok(summary)

@@ -318,6 +318,7 @@ mod tests {
         written.file = Default::default();
         (written.onnx.model, written.onnx.fitted_until) = Default::default();
         (written.onnx.pooling, written.onnx.normalise, written.onnx.prompt) = Default::default();
+        (written.onnx.pair, written.onnx.question, written.onnx.no_answer) = Default::default();
         written.embeddings.fitted_until = None;
         (written.mask_names, written.fit_until, written.word2vec.lr) = (None, None, None);
         (written.target.form, written.search.measure) = (None, None);

@@ -209,6 +209,72 @@ fn scores_are_explained_and_like_texts_found() {
 }
 
 #[test]
+fn two_texts_are_read_in_one_input() {
+    if !has_library() {
+        return;
+    }
+    let folder = folder();
+    let pairs = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/reference/pairs");
+    let expected: Value = serde_json::from_slice(&fs::read(pairs.join("expected.json")).unwrap()).unwrap();
+    let model = |name: &str| pairs.join(name).display().to_string();
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    let lines: Vec<String> =
+        (0..3).map(|i| json!({"id": i.to_string(), "text": expected["texts"][i]}).to_string()).collect();
+    fs::write(folder.path().join("news.jsonl"), lines.join("\n")).unwrap();
+
+    // Labels that no model was trained for.
+    let hypotheses = ["good", "bad", "none"].map(|label| format!("{label}={}", text(&expected["labels"][label])));
+    let model_of_entailment = model("inference");
+    let mut call = vec!["embed", "--model", &model_of_entailment, "--input", "news.jsonl", "--output", "zero.jsonl"];
+    call.extend(["--read", "scores"]);
+    hypotheses.iter().for_each(|hypothesis| call.extend(["--hypothesis", hypothesis]));
+    run(folder.path(), &call).finished();
+    let written = fs::read_to_string(folder.path().join("zero.jsonl")).unwrap();
+    for (line, wanted) in written.lines().zip(expected["inference"]["one"].as_array().unwrap()) {
+        let row: Value = serde_json::from_str(line).unwrap();
+        for (label, wanted) in ["good", "bad", "none"].iter().zip(wanted.as_array().unwrap()) {
+            assert!((row[label].as_f64().unwrap() - wanted.as_f64().unwrap()).abs() < 1e-5, "{row} {wanted}");
+        }
+    }
+    assert_eq!(written.lines().count(), 3);
+
+    let answers: Value = serde_json::from_slice(&fs::read(pairs.join("answers.json")).unwrap()).unwrap();
+    let gold = |case: &Value| json!({"text": case["context"], "answers": [case["answer"]]}).to_string();
+    let lines: Vec<String> = answers["cases"].as_array().unwrap().iter().map(gold).collect();
+    fs::write(folder.path().join("asked.jsonl"), lines.join("\n")).unwrap();
+    let (of_answers, question) = (model("answers"), text(&answers["question"]));
+    let call = [
+        "eval",
+        "onnx",
+        "--model",
+        &of_answers,
+        "--input",
+        "asked.jsonl",
+        "--task",
+        "answers",
+        "--question",
+        &question,
+    ];
+    let json = run(folder.path(), &[&call[..], &["--stride", "15", "--max-answer", "8"]].concat()).finished();
+    assert_eq!((&json["squad"]["exact_match"], &json["cmrc"]["f1"]), (&json!(1.0), &json!(1.0)), "{json:#}");
+
+    let sought = text(&expected["texts"][0]);
+    let (bert, reranker) = (graph("bert"), model("reranker"));
+    let call = ["nearest", "--model", &bert, "--input", "news.txt", "--text", &sought, "-k", "2"];
+    let json = run(folder.path(), &[&call[..], &["--rerank", &reranker]].concat()).finished();
+    let score = |place: usize| json["nearest"][0]["neighbours"][place]["score"].as_f64().unwrap();
+    assert!(score(0) >= score(1) && json["reranked"]["file"] == "model.safetensors", "{json:#}");
+
+    let entities = graph("bert-tokens");
+    let call =
+        ["embed", "--model", &entities, "--input", "news.txt", "--read", "entities", "--list", "--output", "names.csv"];
+    let json = run(folder.path(), &call).finished();
+    let table = fs::read_to_string(folder.path().join("names.csv")).unwrap();
+    assert_eq!(json["entities"].as_u64().unwrap() as usize + 1, table.lines().count(), "{table}");
+    assert!(table.starts_with("id,kind,text,start,end,score"), "{table}");
+}
+
+#[test]
 fn texts_are_written_and_measured() {
     if !has_library() {
         return;

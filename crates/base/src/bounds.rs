@@ -122,6 +122,8 @@ pub const BOUNDS: &[Bound] = &[
     bound("feature.fasttext.minn", 0.0, 50.0),
     bound("feature.fasttext.maxn", 0.0, 50.0),
     bound("feature.onnx.dim", 0.0, 1_000_000.0),
+    bound("feature.onnx.max_answer", 1.0, 10_000.0),
+    bound("feature.onnx.no_answer", -1000.0, 1000.0),
     bound("feature.onnx.max_tokens", 0.0, 1_000_000.0),
     bound("feature.onnx.stride", 0.0, 1_000_000.0),
     bound("feature.onnx.compose", 0.0, 1_000_000.0),

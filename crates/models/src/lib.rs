@@ -94,8 +94,9 @@ pub use lexicon::{Hit, Lexicon, LexiconParams, ListReport, TONE_VERSION, Tone, T
 pub use linear::{Convergence, Linear, LinearMap, LinearParams, SvmLoss, logistic, ridge, softmax, svm};
 pub use lsa::{Lsa, component_names};
 pub use metrics::{
-    Average, Bin, Bleu, ClassFigures, ClassReport, LabelReport, ProbabilityReport, Rouge, ValueReport,
-    area_under_curve, character_tokens, chinese_tokens, corpus_bleu, mean_rouge, rouge, sentence_bleu,
+    AnswerMatch, Average, Bin, Bleu, ClassFigures, ClassReport, Entities, EntityReport, LabelReport, ProbabilityReport,
+    Rouge, ValueReport, area_under_curve, character_tokens, chinese_tokens, cmrc_match, corpus_bleu, mean_rouge, rouge,
+    sentence_bleu, squad_match,
 };
 pub use mlp::MlpParams;
 pub use nearest::{Nearest, Neighbour, cosine, unit};

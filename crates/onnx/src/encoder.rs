@@ -1,6 +1,7 @@
 //! A contextual model as rows of numbers: text in, one row a document out.
 
 mod entities;
+mod pairs;
 
 use std::ops::Range;
 use std::sync::mpsc::sync_channel;
@@ -12,13 +13,15 @@ use super::batch::{Batch, Shapes};
 use super::files::Files;
 use super::graph::{Role, memories};
 use super::model::{Model, Opening};
-use super::params::{OnnxParams, Output};
+use super::params::{Activation, OnnxParams, Output};
 use super::pooling::Pool;
 use super::published::Published;
 use super::session::{Given, Ran};
 use super::settled::{Settled, VectorRules};
 use super::task::{BatchOutputs, Task, finished_vector};
-use super::windows::{OpenWordCutter, WindowCounts, WindowRules, Windows};
+use super::windows::{
+    OpenWordCutter, PairText, Tokenizer, WindowCounts, WindowRules, Windows, check_room, tokens_beside,
+};
 use inkstone_base::data::Key;
 use inkstone_base::job::Ctx;
 use inkstone_text::Truncation;
@@ -42,6 +45,8 @@ pub struct Encoder {
     shapes: Shapes,
     params: OnnxParams,
     memories: Vec<String>,
+    /// Texts that stand beside each document.
+    pairs: Vec<PairText>,
     key: Key,
 }
 
@@ -61,7 +66,7 @@ impl Encoder {
         let shown = files.model.display();
         let published = match params.output {
             Output::Embedding => Published::read(&files.folder)?,
-            Output::Scores | Output::Entities | Output::Surprise => None,
+            Output::Scores | Output::Entities | Output::Surprise | Output::Answer => None,
         };
         let is_published = published.is_some();
         let mut model = Model::open(&files, words, opening)?;
@@ -112,6 +117,13 @@ impl Encoder {
         // The folder's own settings are hashed with its files; settings of the user are not.
         let used = model.session.ran().used.iter().map(|one| (one.setting, &one.value)).collect::<Vec<_>>();
         let key = if used.is_empty() { key } else { Key::of_json(&(key, used)) };
+        // These came later than such rows: what was kept before is not served.
+        let key = match &task {
+            Task::Scores { labels, activation, .. } if labels.len() == 1 || *activation == Activation::Identity => {
+                Key::of_json(&(key, activation))
+            }
+            _ => key,
+        };
         let prompt = if prompt.is_empty() { None } else { Some(model.tokenizer.prompt(&prompt, skips_prompt)?) };
         ensure!(prompt.is_none() || !bare, "{shown} reads a text in segments, and a prompt stands before a text once");
         let cuts_left = is_published && model.tokenizer.subword().is_some_and(Subword::cuts_left);
@@ -121,7 +133,16 @@ impl Encoder {
         };
         let rules = WindowRules { truncation, limit, stride, bare, prompt };
         rules.check(&model.tokenizer)?;
-        Ok(Encoder { model, task, rules, shapes, params: params.clone(), memories, key })
+        let texts = params.pair.iter().map(|text| (text, params.pair_first));
+        let texts = texts.chain(params.labels.values().map(|text| (text, false)));
+        // Where rows are filled up at the left, the question stands behind the text that it is asked about.
+        let texts = texts.chain(params.question.iter().map(|text| (text, !model.family.left)));
+        let pairs = texts.map(|(text, first)| model.tokenizer.pair_text(text, first)).collect::<Result<Vec<_>>>()?;
+        ensure!(pairs.is_empty() || !bare, "{shown} reads a text in segments, and no second text beside it");
+        if !pairs.is_empty() {
+            check_room(&pairs, limit, &model.tokenizer)?;
+        }
+        Ok(Encoder { model, task, rules, shapes, params: params.clone(), memories, pairs, key })
     }
 
     /// Hash of all that rows depend on besides texts and parameters: graph, tokenizer, labels.
@@ -149,7 +170,11 @@ impl Encoder {
 
     /// True if the probabilities of labels stand each for itself.
     pub fn labels_stand_alone(&self) -> bool {
-        matches!(self.task, Task::Scores { sigmoid: true, .. })
+        match &self.task {
+            Task::Scores { activation, .. } => *activation == Activation::Sigmoid,
+            Task::Entailment(entailment) => entailment.alone,
+            _ => false,
+        }
     }
 
     /// The bytes of each token of a text that the model reads.
@@ -175,13 +200,16 @@ impl Encoder {
         Ok(self.windows(&[text], ctx)?.lengths().iter().map(|&tokens| tokens as u64).sum())
     }
 
-    /// Tokens of a window that are not of its text: special ones, and those of the prompt.
+    /// Tokens of a window that are not of its text: special ones, and those of the prompt or of the text beside it.
     pub fn specials(&self) -> usize {
+        if !self.pairs.is_empty() {
+            return tokens_beside(&self.pairs, &self.model.tokenizer);
+        }
         self.rules.specials(&self.model.tokenizer)
     }
 
     pub fn windows(&self, texts: &[&str], ctx: &Ctx) -> Result<Windows> {
-        Windows::new(texts, &self.model.tokenizer, &self.rules, ctx)
+        cut(texts, &self.pairs, &self.model.tokenizer, &self.rules, self.params.output, ctx)
     }
 
     /// Batches of windows. Windows of a model with a memory run one text at a time.
@@ -237,7 +265,9 @@ impl Encoder {
             }
             let of_text: Vec<&[f32]> = text.map(|window| &rows[window * dim..(window + 1) * dim]).collect();
             self.task.combine(&of_text, self.params.over_windows, row);
-            if row.iter().any(|value| !value.is_finite()) {
+            // A number that an answer does not have is no error of the model.
+            let checked = if matches!(self.task, Task::Answer { .. }) { &row[..1] } else { &row[..] };
+            if checked.iter().any(|value| !value.is_finite()) {
                 row.fill(f32::NAN);
                 seen.not_finite += 1;
             }
@@ -266,19 +296,36 @@ impl Encoder {
         ctx: &Ctx,
         mut each: impl FnMut(u64) -> Result<()>,
     ) -> Result<(Vec<f32>, WindowCounts)> {
-        let (tokenizer, rules) = (self.model.tokenizer.clone(), self.rules.clone());
+        let (tokenizer, rules, pairs) = (self.model.tokenizer.clone(), self.rules.clone(), self.pairs.clone());
+        let output = self.params.output;
+        self.rows_of_slices(
+            texts.chunks(SLICE),
+            |slice| cut(slice, &pairs, &tokenizer, &rules, output, ctx),
+            ctx,
+            &mut each,
+        )
+    }
+
+    /// The rows of slices, which `cut` makes windows of.
+    fn rows_of_slices<S: Send>(
+        &mut self,
+        slices: impl Iterator<Item = S> + Send,
+        cut: impl Fn(S) -> Result<Windows> + Send,
+        ctx: &Ctx,
+        each: &mut dyn FnMut(u64) -> Result<()>,
+    ) -> Result<(Vec<f32>, WindowCounts)> {
         std::thread::scope(|scope| {
-            let (sender, slices) = sync_channel(1);
+            let (sender, windows) = sync_channel(1);
             scope.spawn(move || {
-                for slice in texts.chunks(SLICE) {
+                for slice in slices {
                     // Nobody takes it once the run has failed.
-                    if sender.send(Windows::new(slice, &tokenizer, &rules, ctx)).is_err() {
+                    if sender.send(cut(slice)).is_err() {
                         break;
                     }
                 }
             });
             let (mut all, mut seen) = (Vec::new(), WindowCounts::default());
-            for windows in slices {
+            for windows in windows {
                 let windows = windows?;
                 let rows = self.rows_of(&windows, ctx)?;
                 let (rows, met) = self.combine(&windows, &rows);
@@ -289,6 +336,25 @@ impl Encoder {
             Ok((all, seen))
         })
     }
+}
+
+/// Windows of texts, with each of `pairs` beside them where there are such.
+fn cut(
+    texts: &[&str],
+    pairs: &[PairText],
+    tokenizer: &Tokenizer,
+    rules: &WindowRules,
+    output: Output,
+    ctx: &Ctx,
+) -> Result<Windows> {
+    ensure!(
+        output != Output::Answer || !pairs.is_empty(),
+        "an answer is asked for, and no question: set onnx.question (--question), or give each line a field question (jsonl)"
+    );
+    if pairs.is_empty() {
+        return Windows::new(texts, tokenizer, rules, ctx);
+    }
+    Windows::beside(texts, pairs, tokenizer, rules, ctx)
 }
 
 /// Settles how vectors are made, and at which side rows are filled up.

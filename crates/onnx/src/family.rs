@@ -35,6 +35,17 @@ pub(crate) struct Config {
     pub(crate) forced_eos_token_id: Option<u32>,
     pub(crate) id2label: BTreeMap<usize, String>,
     pub(crate) problem_type: Option<String>,
+    /// Settings of sentence-transformers' CrossEncoder, and the older place of the one that is read.
+    pub(crate) sentence_transformers: CrossEncoderConfig,
+    #[serde(rename = "sbert_ce_default_activation_function")]
+    pub(crate) activation: Option<String>,
+}
+
+/// What a cross-encoder's folder says of its logits.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct CrossEncoderConfig {
+    pub(crate) activation_fn: Option<String>,
 }
 
 /// One number or several.
@@ -63,6 +74,11 @@ impl Config {
         }
         let text = limits::settings_file(&path)?;
         serde_json::from_slice(&text).with_context(|| format!("{} is not the config.json of an export", path.display()))
+    }
+
+    /// The class of the model, as `BertForNextSentencePrediction`; empty where the file does not say it.
+    pub(crate) fn class(&self) -> &str {
+        self.architectures.iter().flatten().next().map_or("", String::as_str)
     }
 
     /// Values of a token's vector, for graphs that do not say it.

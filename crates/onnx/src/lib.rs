@@ -7,6 +7,7 @@
 //! | `graph.rs`, `family.rs` | roles of inputs and outputs; facts of a model's family that its graph does not give |
 //! | `windows.rs`, `batch.rs` | texts to windows of tokens, windows to batches within a budget |
 //! | `pooling.rs`, `task.rs`, `heads.rs` | vectors of tokens to a vector; logits to probabilities, entities, surprise |
+//! | `entailment.rs`, `answers.rs`, `amounts.rs` | two texts in one input: labels by hypotheses, answers to a question, the number in one |
 //! | `files.rs` | the files of a model, in every layout that is published |
 //! | `architecture/` | graphs written for folders that hold weights in safetensors and no graph |
 //! | `published.rs`, `layer.rs` | what a folder of sentence-transformers says of its vectors; layers behind the pooling |
@@ -40,6 +41,8 @@
 //!
 //! The crate `ort` is used nowhere else.
 
+mod amounts;
+mod answers;
 mod architecture;
 mod batch;
 mod chat;
@@ -47,6 +50,7 @@ mod decode;
 mod describe;
 mod drift;
 mod encoder;
+mod entailment;
 mod family;
 mod files;
 mod generator;
@@ -76,6 +80,7 @@ pub mod testing;
 #[cfg(test)]
 mod tests;
 
+pub use answers::Answer;
 pub use decode::{Drawing, EarlyStopping, Likelihood, SearchParams};
 pub use describe::{Description, Head, Listed, Vocabulary, models};
 pub use drift::{Drift, DriftFigures};

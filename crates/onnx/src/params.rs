@@ -1,5 +1,6 @@
 //! Parameters of a model: `[feature.onnx]`, and the flags of the commands.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, ensure};
@@ -27,6 +28,8 @@ pub enum Output {
     Entities,
     /// How improbable it is to a language model: mean -log10 probability of a token given those before it.
     Surprise,
+    /// The answer that it has to a question, by a question answering head: its probability and the number in it.
+    Answer,
 }
 
 /// How windows of one document become one row.
@@ -50,13 +53,16 @@ pub enum Over {
 #[serde(rename_all = "lowercase")]
 #[cfg_attr(feature = "clap", value(rename_all = "lowercase"))]
 pub enum Activation {
-    /// As config.json says: sigmoid for `multi_label_classification`, else softmax.
+    /// As config.json says: the function of a cross-encoder (sentence-transformers), sigmoid for `multi_label_classification` and for one
+    /// label, else softmax.
     #[default]
     Auto,
     /// They sum to 1.
     Softmax,
     /// Each for itself.
     Sigmoid,
+    /// The logits themselves.
+    Identity,
 }
 
 /// A contextual model as a feature.
@@ -70,14 +76,14 @@ pub struct OnnxParams {
     pub tokenizer: PathBuf,
     /// The last day of the text that the model was trained on. What it says is known from then on.
     pub fitted_until: Option<NaiveDate>,
-    /// `embedding`, `scores`, `entities` or `surprise`.
+    /// `embedding`, `scores`, `entities`, `surprise` or `answer`.
     pub output: Output,
     /// Vector of a window: `mean`, `mean-text`, `mean-sqrt`, `weighted-mean`, `cls`, `pooler`, `max`, `last`, `sep`, or several joined by
     /// `+`; none: as the folder of the model says (1_Pooling/config.json), else `mean`.
     pub pooling: Option<Pooling>,
     /// `last`, `first+last`, `last:4`, `last:4:concat`, `each` or `mix:0.2,0.3,0.5*1.0`.
     pub layers: Layers,
-    /// For `scores`: `auto`, `softmax` or `sigmoid`.
+    /// For `scores`: `auto`, `softmax`, `sigmoid` or `identity`.
     pub activation: Activation,
     /// True if a vector is scaled to length 1; none: as the folder of the model says (modules.json), else not.
     pub normalise: Option<bool>,
@@ -87,6 +93,18 @@ pub struct OnnxParams {
     /// Text before each text: the name of a prompt of the folder (`query`, `document`), a text, or `none`; none: the folder's default
     /// (config_sentence_transformers.json).
     pub prompt: Option<String>,
+    /// For `scores`: a text beside each document in one input, as a hypothesis or a query.
+    pub pair: Option<String>,
+    /// The text of `pair` stands before the document, as a query before a passage; else behind it.
+    pub pair_first: bool,
+    /// For `scores` by a model of entailment: labels with the hypothesis that says each.
+    pub labels: BTreeMap<String, String>,
+    /// For `answer`: the question.
+    pub question: Option<String>,
+    /// Tokens of an answer at most.
+    pub max_answer: usize,
+    /// A document has no answer where the score of no answer is higher than that of the best by more than this; none: the best is given.
+    pub no_answer: Option<f64>,
     /// Tokens of a window at most, special ones included; 0: as the folder of the model says (sentence_bert_config.json), else as many as the
     /// model has places.
     pub max_tokens: usize,
@@ -114,6 +132,12 @@ impl Default for OnnxParams {
             normalise: None,
             dim: 0,
             prompt: None,
+            pair: None,
+            pair_first: false,
+            labels: BTreeMap::new(),
+            question: None,
+            max_answer: 30,
+            no_answer: None,
             max_tokens: 0,
             stride: 0,
             over_windows: Over::default(),
@@ -149,6 +173,18 @@ impl OnnxParams {
         ensure!(
             self.output == Output::Embedding || (self.prompt.is_none() && self.dim == 0),
             "onnx.prompt and onnx.dim are for vectors (output = \"embedding\")"
+        );
+        ensure!(
+            self.output == Output::Scores || (self.pair.is_none() && self.labels.is_empty()),
+            "onnx.pair and onnx.labels are for scores of two texts (output = \"scores\")"
+        );
+        ensure!(
+            self.pair.is_none() || self.labels.is_empty(),
+            "onnx.pair and onnx.labels exclude each other: the hypotheses of the labels stand beside the document"
+        );
+        ensure!(
+            self.output == Output::Answer || self.question.is_none(),
+            "onnx.question is for answers (output = \"answer\")"
         );
         Ok(())
     }

@@ -2,6 +2,8 @@
 
 use anyhow::{Context, Result, bail, ensure};
 
+use super::answers::{self, Answer, AnswerLogits, best_span};
+use super::entailment::{Entailment, stated_activation};
 use super::family::{Config, Family};
 use super::graph::{Hidden, output};
 use super::heads;
@@ -26,12 +28,21 @@ pub(crate) struct BatchOutputs<'a, 'r, 's> {
 
 pub(crate) enum Task {
     Embedding(Embedding),
-    /// Probabilities of labels.
+    /// Probabilities of labels, or their logits.
     Scores {
         logits: String,
         labels: Vec<String>,
-        sigmoid: bool,
+        activation: Activation,
         tone: Option<[usize; 2]>,
+    },
+    /// Probabilities of labels that hypotheses stand for.
+    Entailment(Entailment),
+    /// The best answer to a question, by the logits of its first and last token.
+    Answer {
+        starts: String,
+        ends: String,
+        longest: usize,
+        threshold: Option<f64>,
     },
     /// Counts of entities by kind.
     Entities {
@@ -61,8 +72,8 @@ pub(crate) struct Embedding {
 }
 
 /// Labels that mean good and bad news, as models name them.
-const GOOD: [&str; 7] = ["positive", "pos", "bullish", "正面", "积极", "利好", "看多"];
-const BAD: [&str; 7] = ["negative", "neg", "bearish", "负面", "消极", "利空", "看空"];
+const GOOD: [&str; 8] = ["positive", "pos", "good", "bullish", "正面", "积极", "利好", "看多"];
+const BAD: [&str; 8] = ["negative", "neg", "bad", "bearish", "负面", "消极", "利空", "看空"];
 
 impl Task {
     /// `vectors` says how vectors are made, where these are read.
@@ -77,22 +88,39 @@ impl Task {
         match params.output {
             Output::Embedding => Ok(Task::Embedding(Embedding::new(session, &params.layers, vectors, config)?)),
             Output::Scores => {
-                let port = output(outputs, &["logits", "output", "scores"], 2);
+                let port = output(outputs, &["logits", "output", "scores", NEXT_SENTENCE, SENTENCE_ORDER], 2);
                 let port =
                     port.with_context(|| no_output(session, "logits [documents, labels] of a classification head"))?;
-                let labels = config.labels(usize::try_from(port.shape[1]).ok())?;
+                let mut labels = config.labels(usize::try_from(port.shape[1]).ok())?;
                 ensure!(
                     !labels.is_empty(),
                     "{} does not say how many labels it has: name them in config.json under id2label",
                     session.path().display()
                 );
+                name_pair_labels(&mut labels, &port.name, config, family);
+                if !params.labels.is_empty() {
+                    let tone = tone_of(params.labels.keys().map(String::as_str));
+                    return Ok(Task::Entailment(Entailment::new(session, params, &port.name, &labels, tone)?));
+                }
                 let multi = config.problem_type.as_deref() == Some("multi_label_classification");
-                let sigmoid =
-                    params.activation == Activation::Sigmoid || (params.activation == Activation::Auto && multi);
-                let named =
-                    |names: [&str; 7]| labels.iter().position(|label| names.contains(&label.to_lowercase().as_str()));
-                let tone = named(GOOD).zip(named(BAD)).map(|(good, bad)| [good, bad]);
-                Ok(Task::Scores { logits: port.name.clone(), labels, sigmoid, tone })
+                let activation = match params.activation {
+                    Activation::Auto => stated_activation(config).unwrap_or(if multi || labels.len() == 1 {
+                        Activation::Sigmoid
+                    } else {
+                        Activation::Softmax
+                    }),
+                    asked => asked,
+                };
+                let tone = tone_of(labels.iter().map(String::as_str));
+                Ok(Task::Scores { logits: port.name.clone(), labels, activation, tone })
+            }
+            Output::Answer => {
+                let port = |names: &[&str]| output(outputs, names, 2).map(|port| port.name.clone());
+                let found = port(&["start_logits", "output_s"]).zip(port(&["end_logits", "output_e"]));
+                let (starts, ends) = found.with_context(|| {
+                    no_output(session, "start_logits and end_logits [documents, tokens] of a question answering head")
+                })?;
+                Ok(Task::Answer { starts, ends, longest: params.max_answer, threshold: params.no_answer })
             }
             Output::Entities => {
                 let port = output(outputs, &["logits"], 3);
@@ -131,6 +159,8 @@ impl Task {
     pub(crate) fn wanted(&self) -> Vec<&str> {
         match self {
             Task::Embedding(embedding) => embedding.wanted(),
+            Task::Entailment(entailment) => vec![&entailment.logits],
+            Task::Answer { starts, ends, .. } => vec![starts, ends],
             Task::Scores { logits, .. } | Task::Entities { logits, .. } | Task::Surprise { logits } => vec![logits],
         }
     }
@@ -139,11 +169,12 @@ impl Task {
     pub(crate) fn columns(&self) -> Vec<String> {
         match self {
             Task::Embedding(embedding) => inkstone_models::component_names(embedding.dim),
-            Task::Scores { labels, tone, .. } => {
+            Task::Scores { labels, tone, .. } | Task::Entailment(Entailment { labels, tone, .. }) => {
                 tone.iter().map(|_| "tone".to_owned()).chain(labels.iter().cloned()).collect()
             }
             Task::Entities { kinds, .. } => kinds.clone(),
             Task::Surprise { .. } => vec!["surprise".into(), "tokens".into()],
+            Task::Answer { .. } => answers::COLUMNS.map(str::to_owned).to_vec(),
         }
     }
 
@@ -154,18 +185,31 @@ impl Task {
         let window = |number: usize| &windows.windows[number];
         match self {
             Task::Embedding(embedding) => embedding.rows(read, &mut rows)?,
-            Task::Scores { logits, labels, sigmoid, tone } => {
+            Task::Scores { logits, labels, activation, tone } => {
                 let given = outputs.get(logits)?;
                 expect(&given, logits, 1, labels.len())?;
                 for i in 0..batch.len() {
                     let mut values = given.values[i * labels.len()..(i + 1) * labels.len()].to_vec();
-                    if *sigmoid {
-                        heads::sigmoid(&mut values)
-                    } else {
-                        heads::softmax(&mut values)
+                    match activation {
+                        Activation::Sigmoid => heads::sigmoid(&mut values),
+                        Activation::Identity => {}
+                        Activation::Softmax | Activation::Auto => heads::softmax(&mut values),
                     }
                     rows.extend(tone.map(|[good, bad]| values[good] - values[bad]));
                     rows.extend(values);
+                }
+            }
+            Task::Entailment(entailment) => {
+                let (given, classes) = (outputs.get(&entailment.logits)?, entailment.classes);
+                expect(&given, &entailment.logits, 1, classes)?;
+                for (i, &number) in batch.iter().enumerate() {
+                    let logits = &given.values[i * classes..(i + 1) * classes];
+                    entailment.row(logits, window(number).pair, &mut rows);
+                }
+            }
+            Task::Answer { .. } => {
+                for answer in self.answers(read)? {
+                    rows.extend(answer.map_or([f32::NAN; 4], |answer| answer.row(None)));
                 }
             }
             Task::Entities { kinds, .. } => {
@@ -211,6 +255,35 @@ impl Task {
         Ok(batch.iter().enumerate().map(of_window).collect())
     }
 
+    /// The best answer of each window of a batch; none where it gives no answers.
+    pub(crate) fn answers(&self, read: BatchOutputs<'_, '_, '_>) -> Result<Vec<Option<Answer>>> {
+        let BatchOutputs { outputs, windows, batch, width, family } = read;
+        let Task::Answer { starts, ends, longest, .. } = self else { return Ok(Vec::new()) };
+        let (starts, ends) = (outputs.get(starts)?, outputs.get(ends)?);
+        for given in [&starts, &ends] {
+            ensure!(
+                given.shape.get(1) == Some(&width),
+                "logits of answers have the shape {:?}, not [documents, {width}]",
+                given.shape
+            );
+        }
+        let of_window = |(i, &number): (usize, &usize)| {
+            let window = &windows.windows[number];
+            let places = places(window, width, family.left, family.cls_last);
+            let (offsets, inside) = (windows.offsets(window), windows.inside(window));
+            let logits = AnswerLogits {
+                starts: &starts.values[i * width..(i + 1) * width],
+                ends: &ends.values[i * width..(i + 1) * width],
+                document: places.text,
+                class: places.cls,
+                offsets: &offsets[window.inner.clone()],
+                inside: &inside[window.inner.clone()],
+            };
+            best_span(&logits, *longest, windows.text(window))
+        };
+        Ok(batch.iter().enumerate().map(of_window).collect())
+    }
+
     /// The row of a document of those of its windows, in order.
     pub(crate) fn combine(&self, windows: &[&[f32]], over: Over, row: &mut [f32]) {
         let [first, others @ ..] = windows else { return row.fill(f32::NAN) };
@@ -228,6 +301,19 @@ impl Task {
                     tokens += f64::from(window[1]);
                 });
                 row.copy_from_slice(&[if tokens > 0.0 { (bits / tokens) as f32 } else { f32::NAN }, tokens as f32]);
+            }
+            Task::Entailment(entailment) => entailment.combine(windows, over, row),
+            Task::Answer { threshold, .. } => {
+                let answer = |row: &&[f32]| Answer {
+                    range: 0..0,
+                    score: row[0],
+                    null: row[1],
+                    number: Some(f64::from(row[2])),
+                    logit: row[3],
+                };
+                if let Some(best) = windows.iter().map(answer).reduce(Answer::better) {
+                    row.copy_from_slice(&best.row(*threshold));
+                }
             }
             Task::Embedding(_) | Task::Scores { .. } => match over {
                 Over::First => {}
@@ -251,6 +337,30 @@ impl Task {
             row.iter_mut().for_each(|value| *value = (f64::from(*value) / length) as f32);
         }
     }
+}
+
+/// Names that exports give to the logits of next-sentence prediction and of sentence order.
+const NEXT_SENTENCE: &str = "seq_relationship_logits";
+const SENTENCE_ORDER: &str = "sop_logits";
+
+/// Names the two classes of next-sentence prediction (BERT) and sentence order (ALBERT), which config.json leaves unnamed.
+fn name_pair_labels(labels: &mut [String], port: &str, config: &Config, family: &Family) {
+    let class = config.class();
+    let is_head = [NEXT_SENTENCE, SENTENCE_ORDER].contains(&port) || class.ends_with("ForNextSentencePrediction");
+    let unnamed = |label: &String| label.to_lowercase().starts_with("label_");
+    if let ([first, second], true) = (&mut *labels, is_head)
+        && unnamed(first)
+        && unnamed(second)
+    {
+        let order = port == SENTENCE_ORDER || family.name == "albert";
+        [*first, *second] = if order { ["ordered", "swapped"] } else { ["next", "random"] }.map(str::to_owned);
+    }
+}
+
+/// The places of the labels that mean good and bad news, where there are both.
+fn tone_of<'l>(labels: impl Iterator<Item = &'l str> + Clone) -> Option<[usize; 2]> {
+    let named = |names: [&str; 8]| labels.clone().position(|label| names.contains(&label.to_lowercase().as_str()));
+    named(GOOD).zip(named(BAD)).map(|(good, bad)| [good, bad])
 }
 
 /// The logits of each token of a window's text.

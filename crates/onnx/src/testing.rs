@@ -38,6 +38,11 @@ pub fn graph(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/reference/onnx").join(name)
 }
 
+/// A model that reads two texts, or another file of its reference.
+pub fn pair_model(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/reference/pairs").join(name)
+}
+
 pub fn opening() -> Opening<'static> {
     Opening { runtime: runtime(), device: super::Device::Cpu, threads: 2, base: Path::new("") }
 }

@@ -1,5 +1,7 @@
 //! Texts as the windows of tokens that a model sees, and what of them was cut.
 
+mod pairs;
+
 use std::ops::Range;
 
 use anyhow::{Result, bail, ensure};
@@ -9,6 +11,8 @@ use super::pooling::Places;
 use inkstone_base::job::Ctx;
 use inkstone_text::subword::Subword;
 use inkstone_text::{Segmenter, Truncation};
+
+pub(crate) use pairs::{PairText, check_room, tokens_beside};
 
 /// Characters of a word, marks included, as the character models of ELMo take them.
 const CHARACTERS: usize = 50;
@@ -166,9 +170,15 @@ impl Tokenizer {
         Ok(KeptTokens { prompt: before.to_vec(), numbers: numbers.to_vec(), offsets, ..KeptTokens::default() })
     }
 
-    /// The tokens of a text that a strategy keeps, at most `room` of them.
-    fn kept(&self, text: &str, truncation: &Truncation, room: usize, prompt: Option<&Prompt>) -> Result<KeptTokens> {
-        let specials = self.specials();
+    /// The tokens of a text that a strategy keeps, at most `room` of them; `specials` = tokens of a window beside its text and the prompt.
+    fn kept(
+        &self,
+        text: &str,
+        truncation: &Truncation,
+        room: usize,
+        specials: usize,
+        prompt: Option<&Prompt>,
+    ) -> Result<KeptTokens> {
         let mut kept = match (self, *truncation) {
             (Tokenizer::Pieces(subword), truncation) if let Some(prompt) = prompt => {
                 let reads_head = matches!(truncation, Truncation::None | Truncation::Head(_)) && room < usize::MAX;
@@ -300,6 +310,8 @@ pub struct Window {
     pub inner: Range<usize>,
     /// First tokens that are not pooled.
     pub skipped: usize,
+    /// Which of the fixed texts stands beside the text.
+    pub pair: usize,
 }
 
 impl Window {
@@ -347,6 +359,8 @@ pub struct Windows {
     offsets: Vec<Range<u32>>,
     /// True if each token goes on with the word before.
     inside: Vec<bool>,
+    /// The texts themselves, where windows hold two: an answer is a part of one.
+    texts: Vec<Box<str>>,
     pub seen: WindowCounts,
 }
 
@@ -360,39 +374,40 @@ impl Windows {
         // One thread: it cuts faster than models read, and what many allocate and one frees would make memory grow.
         let kept = texts.iter().map(|text| {
             ctx.check()?;
-            tokenizer.kept(text, &rules.truncation, room, rules.prompt.as_ref())
+            tokenizer.kept(text, &rules.truncation, room, tokenizer.specials(), rules.prompt.as_ref())
         });
         let kept = kept.collect::<Result<Vec<KeptTokens>>>()?;
-        let seen = WindowCounts { texts: texts.len() as u64, ..WindowCounts::default() };
-        let mut all = Windows {
+        let mut all = Windows::empty(texts.len(), tokenizer);
+        for (text, kept) in kept.iter().enumerate() {
+            all.count(kept);
+            let prompt = rules.prompt.as_ref().map_or(0, |prompt| prompt.tokens);
+            let content = (content.saturating_add(prompt) - kept.prompt.len()).max(1);
+            let skipped = rules.prompt.as_ref().filter(|prompt| prompt.skipped).map_or(0, |prompt| prompt.tokens);
+            for range in cut(kept.offsets.len(), content, rules.stride) {
+                all.push(text, (!rules.bare).then_some(tokenizer), kept, range, skipped);
+            }
+        }
+        all.seen.windows = all.windows.len() as u64;
+        Ok(all)
+    }
+
+    fn empty(texts: usize, tokenizer: &Tokenizer) -> Windows {
+        Windows {
             windows: Vec::new(),
             numbers: Vec::new(),
             width: tokenizer.width(),
             types: Vec::new(),
             offsets: Vec::new(),
             inside: Vec::new(),
-            seen,
-        };
-        for (text, kept) in kept.iter().enumerate() {
-            all.seen.cut += u64::from(kept.cut);
-            all.seen.empty += u64::from(kept.offsets.is_empty());
-            all.seen.unknown += kept.unknown as u64;
-            let len = kept.offsets.len();
-            let prompt = rules.prompt.as_ref().map_or(0, |prompt| prompt.tokens);
-            let content = (content.saturating_add(prompt) - kept.prompt.len()).max(1);
-            let skipped = rules.prompt.as_ref().filter(|prompt| prompt.skipped).map_or(0, |prompt| prompt.tokens);
-            let mut begin = 0;
-            while begin < len {
-                let end = len.min(begin.saturating_add(content));
-                all.push(text, (!rules.bare).then_some(tokenizer), kept, begin..end, skipped);
-                if end == len {
-                    break;
-                }
-                begin += rules.stride.clamp(1, content);
-            }
+            texts: Vec::new(),
+            seen: WindowCounts { texts: texts as u64, ..WindowCounts::default() },
         }
-        all.seen.windows = all.windows.len() as u64;
-        Ok(all)
+    }
+
+    fn count(&mut self, kept: &KeptTokens) {
+        self.seen.cut += u64::from(kept.cut);
+        self.seen.empty += u64::from(kept.offsets.is_empty());
+        self.seen.unknown += kept.unknown as u64;
     }
 
     /// Adds a window of these tokens behind the prompt, with the special ones of `tokenizer` if there is one. `skipped` tokens behind the
@@ -418,8 +433,14 @@ impl Windows {
         let (numbers, types, inner) = tokenizer.map_or_else(bare, |tokenizer| tokenizer.wrap(numbers));
         let skipped = if skipped > 0 { inner.start + skipped } else { 0 };
         let inner = inner.start + kept.prompt.len()..inner.end;
-        self.numbers.extend(numbers);
-        self.types.extend(types);
+        self.place(Window { text, tokens: begin..begin, inner, skipped, pair: 0 }, &numbers, &types, kept, tokens);
+    }
+
+    /// Adds a window with its tokens, of which `tokens` of the text are the inner ones.
+    fn place(&mut self, mut window: Window, numbers: &[u32], types: &[u8], kept: &KeptTokens, tokens: Range<usize>) {
+        let (begin, inner) = (self.types.len(), &window.inner);
+        self.numbers.extend_from_slice(numbers);
+        self.types.extend_from_slice(types);
         self.seen.tokens += inner.len() as u64;
         self.offsets.resize(begin + inner.start, 0..0);
         self.offsets.extend_from_slice(&kept.offsets[tokens.clone()]);
@@ -427,7 +448,8 @@ impl Windows {
         self.inside.resize(begin + inner.start, false);
         self.inside.extend_from_slice(&kept.inside[tokens]);
         self.inside.resize(self.types.len(), false);
-        self.windows.push(Window { text, tokens: begin..self.types.len(), inner, skipped });
+        window.tokens = begin..self.types.len();
+        self.windows.push(window);
     }
 
     /// Numbers of the tokens of a window, `width` each.
@@ -445,6 +467,11 @@ impl Windows {
         &self.offsets[window.tokens.clone()]
     }
 
+    /// The text that a window is of, where it stands beside another; else empty.
+    pub(crate) fn text(&self, window: &Window) -> &str {
+        self.texts.get(window.text).map_or("", AsRef::as_ref)
+    }
+
     /// Which of the tokens of a window go on with the word before.
     pub fn inside(&self, window: &Window) -> &[bool] {
         &self.inside[window.tokens.clone()]
@@ -452,8 +479,9 @@ impl Windows {
 
     /// The byte up to which the window before has read the same text.
     pub(crate) fn read_before(&self, number: usize) -> usize {
-        let text = self.windows[number].text;
-        let before = number.checked_sub(1).map(|before| &self.windows[before]).filter(|before| before.text == text);
+        let (text, pair) = (self.windows[number].text, self.windows[number].pair);
+        let before = number.checked_sub(1).map(|before| &self.windows[before]);
+        let before = before.filter(|before| before.text == text && before.pair == pair);
         let last = before.and_then(|before| self.offsets(before)[before.inner.clone()].last());
         last.map_or(0, |place| place.end as usize)
     }
@@ -475,6 +503,20 @@ impl Windows {
         }
         ranges
     }
+}
+
+/// Ranges of windows over so many tokens, of at most `content` each, that begin `stride` tokens after one another; one if that is 0.
+fn cut(len: usize, content: usize, stride: usize) -> Vec<Range<usize>> {
+    let (mut ranges, mut begin) = (Vec::new(), 0);
+    while begin < len {
+        let end = len.min(begin.saturating_add(content));
+        ranges.push(begin..end);
+        if end == len {
+            break;
+        }
+        begin += stride.clamp(1, content);
+    }
+    ranges
 }
 
 /// Places within a row of `width` tokens in which a window stands, at the end of the row where the family fills up at the left.

@@ -249,8 +249,13 @@ impl Feature {
                         *value = before;
                     }
                 }
+                let question_is_null = onnx.get("question").is_none_or(Value::is_null);
                 onnx.retain(|setting, value| match setting.as_str() {
                     "prompt" => !value.is_null(),
+                    "pair" | "question" | "no_answer" => !value.is_null(),
+                    "pair_first" => *value != json!(false),
+                    "labels" => *value != json!({}),
+                    "max_answer" => !question_is_null,
                     "dim" => *value != json!(0),
                     _ => true,
                 });

@@ -21,7 +21,7 @@ use super::set::{SetMeta, SetParams, finish, key_of, row_keys};
 use super::{Feature, Inputs, VERSION};
 use inkstone_base::data::{Key, Report};
 use inkstone_base::job::Ctx;
-use inkstone_onnx::{Encoder, Opening, WindowCounts, WordCutter};
+use inkstone_onnx::{Encoder, Opening, Output, WindowCounts, WordCutter};
 use inkstone_store::{RowKind, Rows, SetSpec, Store, Values, Writer};
 use inkstone_text::Truncation;
 
@@ -284,6 +284,14 @@ pub(super) fn check(feature: &Feature) -> Result<()> {
         "onnx.fitted_until is missing: a model knows what stood in the text that it was trained on, so its values count from then on. \
          Set it to the last day of that text, as the model's authors give it"
     );
+    ensure!(
+        params.output != Output::Answer || params.question.is_some(),
+        "onnx.question is missing: output = \"answer\" needs the question that each document is asked"
+    );
+    ensure!(
+        params.output != Output::Answer || params.compose == 0,
+        "onnx.compose puts vectors and scores together from windows, and an answer stands in one: leave it at 0"
+    );
     Ok(())
 }
 
@@ -312,7 +320,7 @@ mod tests {
     use crate::extract::tests::Corpus;
     use inkstone_base::data::Kind;
     use inkstone_onnx::OnnxParams;
-    use inkstone_onnx::testing::{graph, has_library, with_weights_in_files};
+    use inkstone_onnx::testing::{graph, has_library, pair_model, with_weights_in_files};
 
     fn feature(params: OnnxParams) -> Feature {
         let onnx = OnnxParams { fitted_until: NaiveDate::from_ymd_opt(2023, 12, 31), ..params };
@@ -335,6 +343,41 @@ mod tests {
             (day(5), Kind::News, "", "公司订单增长。"),
             (day(6), Kind::Report, "点评", "营业收入同比增长，费用下降。"),
         ]
+    }
+
+    #[test]
+    fn a_second_text_and_a_question_belong_to_what_a_set_is() {
+        if !has_library() {
+            return;
+        }
+        let corpus = Corpus::new(0);
+        corpus.put(&texts(), 4);
+        let model = |name: &str, output| OnnxParams { model: pair_model(name), batch_tokens: 64, output, ..bert() };
+        let pair = |text: &str| OnnxParams { pair: Some(text.to_owned()), ..model("reranker", Output::Scores) };
+        let (good, _) = corpus.run(&feature(pair("该消息利好公司股价。")));
+        let (same, report) = corpus.run(&feature(pair("该消息利好公司股价。")));
+        let (bad, _) = corpus.run(&feature(pair("该消息利空公司股价。")));
+        assert!(good == same && good != bad);
+        assert_eq!(report.facts["kept_from_before"], 6);
+        assert!(corpus.rows(good)[0] != corpus.rows(bad)[0]);
+        let labels = ["利好", "利空"].map(|label| (label.to_owned(), format!("该消息{label}公司股价。")));
+        let labels = OnnxParams { labels: labels.into(), ..model("inference", Output::Scores) };
+        let (shares, _) = corpus.run(&feature(labels));
+        for row in corpus.rows(shares).iter().filter(|row| !row[0].is_nan()) {
+            assert!((row[1] + row[2] - 1.0).abs() < 1e-6 && (row[0] - (row[1] - row[2])).abs() < 1e-6, "{row:?}");
+        }
+        let asked = OnnxParams { question: Some("增长多少？".into()), ..model("answers", Output::Answer) };
+        let (answers, report) = corpus.run(&feature(asked.clone()));
+        let rows = corpus.rows(answers);
+        assert_eq!((rows[0].len(), report.rows_out), (4, 5));
+        // Where the answer has no number, the row has its other figures.
+        assert!(rows[0][0] > 0.0 && rows[0][2].is_nan() && rows[0][3].is_finite(), "{:?}", rows[0]);
+        let other = OnnxParams { max_answer: 2, ..asked };
+        assert_ne!(feature(other.clone()).identity(), feature(OnnxParams { max_answer: 3, ..other }).identity());
+        let plain = feature(bert()).identity();
+        assert!(["pair", "labels", "question", "max_answer"].iter().all(|name| plain["onnx"].get(name).is_none()));
+        let none = feature(model("answers", Output::Answer));
+        assert!(check(&none).unwrap_err().to_string().contains("onnx.question is missing"));
     }
 
     #[test]

@@ -165,7 +165,11 @@ impl Pieces<'_> {
         }
         let made: Vec<(&[f32], f64)> =
             made.iter().map(Vec::as_slice).zip(views.iter().map(|view| view.weight)).collect();
-        combine(over, &made, out);
+        match made[..] {
+            // An answer without a number in it still has its other figures.
+            [(row, _)] if !row[0].is_nan() => out.copy_from_slice(row),
+            _ => combine(over, &made, out),
+        }
     }
 }
 

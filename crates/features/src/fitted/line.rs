@@ -59,6 +59,8 @@ pub struct Line<'b> {
     pub time: Option<NaiveDateTime>,
     /// The event or security that the document belongs to.
     pub group: Option<Cow<'b, str>>,
+    /// The object of a JSON line as it is written, with fields that only some tasks read; none for other formats.
+    pub json: Option<&'b str>,
 }
 
 impl Line<'_> {

@@ -279,6 +279,7 @@ fn object(number: u64, line: &str) -> Result<Line<'_>, &'static str> {
         value: object.value,
         time,
         group: object.group.map(Cow::from),
+        json: Some(line),
     })
 }
 

@@ -4,6 +4,7 @@ use anyhow::{Context, Result, bail, ensure};
 use serde::Serialize;
 
 use super::lines::BLOCK;
+use super::onnx::Reranker;
 use super::words::VectorWords;
 use super::{Columns, Fitted, Line, Lines, Rows};
 use inkstone_base::data::Report;
@@ -25,6 +26,9 @@ pub struct Named {
     pub name: String,
     /// Cosine of the angle between them.
     pub similarity: f32,
+    /// Score of a cross-encoder that read both together, where there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub score: Option<f32>,
 }
 
 /// The documents whose neighbours are sought.
@@ -72,15 +76,17 @@ pub fn nearest_words(model: &dyn Fitted, asked: &[String], k: usize, ctx: &Ctx) 
 /// The first `k` words of those found, without those in some places.
 fn others(words: &VectorWords<'_>, found: Vec<Neighbour>, left_out: &[usize], k: usize) -> Vec<Named> {
     let others = found.into_iter().filter(|neighbour| !left_out.contains(&neighbour.row)).take(k);
-    others.map(|n| Named { name: words.all[n.row].to_string(), similarity: n.similarity }).collect()
+    others.map(|n| Named { name: words.all[n.row].to_string(), similarity: n.similarity, score: None }).collect()
 }
 
-/// The `k` documents of the lines that are nearest to each of those sought. All rows are held in memory.
+/// The `k` documents of the lines that are nearest to each of those sought, in the order of a reranker if there is one. All rows are held
+/// in memory, and for a reranker all texts.
 pub fn nearest_documents(
     model: &dyn Fitted,
     lines: &mut Lines,
     sought: &Sought<'_>,
     k: usize,
+    reranker: Option<&Reranker>,
     ctx: &Ctx,
 ) -> Result<(Vec<Near>, Report)> {
     let Columns::Dense(names) = model.columns()? else {
@@ -95,8 +101,12 @@ pub fn nearest_documents(
         _ => bail!("rows of another kind than their columns"),
     };
     let (mut ids, mut rows): (Vec<String>, Vec<f32>) = (Vec::new(), Vec::new());
+    let mut texts: Vec<String> = Vec::new();
     lines.for_each_block(BLOCK, |documents| {
         ids.extend(documents.iter().map(|line| line.name().into_owned()));
+        if reranker.is_some() {
+            texts.extend(documents.iter().map(|line| line.whole().into_owned()));
+        }
         for (_, chunk) in model.many(&documents, ctx)? {
             rows.extend(dense(chunk)?);
         }
@@ -120,9 +130,25 @@ pub fn nearest_documents(
     };
     let nearest = ctx.install(|| Nearest::new(rows, dim))?;
     let found = ctx.install(|| nearest.query_all(&queries, k.saturating_add(1)));
-    let near = asked.into_iter().zip(places).zip(found).map(|((of, place), found)| {
-        let others = found.into_iter().filter(|n| Some(n.row) != place).take(k);
-        Near { of, neighbours: others.map(|n| Named { name: ids[n.row].clone(), similarity: n.similarity }).collect() }
-    });
-    Ok((near.collect(), lines.finish()?))
+    let mut near = Vec::with_capacity(asked.len());
+    for ((of, place), found) in asked.into_iter().zip(places).zip(found) {
+        let others: Vec<Neighbour> = found.into_iter().filter(|n| Some(n.row) != place).take(k).collect();
+        let named = |n: &Neighbour, score| Named { name: ids[n.row].clone(), similarity: n.similarity, score };
+        let neighbours = match reranker {
+            None => others.iter().map(|n| named(n, None)).collect(),
+            Some(reranker) => {
+                let sought = place.map_or(of.as_str(), |place| &texts[place]);
+                let pairs: Vec<[&str; 2]> = others.iter().map(|n| [sought, texts[n.row].as_str()]).collect();
+                let scores = reranker.scores(&pairs, ctx)?;
+                let mut scored: Vec<Named> =
+                    others.iter().zip(scores).map(|(n, score)| named(n, Some(score))).collect();
+                // Texts without a token have no score, and come last.
+                let value = |one: &Named| one.score.filter(|score| !score.is_nan()).unwrap_or(f32::NEG_INFINITY);
+                scored.sort_by(|a, b| value(b).total_cmp(&value(a)));
+                scored
+            }
+        };
+        near.push(Near { of, neighbours });
+    }
+    Ok((near, lines.finish()?))
 }

@@ -6,8 +6,9 @@
 //! | `.npy` | float32 `[documents, columns]`, zeros written out | float32 `[documents, columns]` | |
 //! | `.parquet` | `id`, `column`, `value`: a row for each value | `id` and a float32 column a name | `id`, text, float64 columns |
 //! | `.csv` | the same | the same | the same |
+//! | `.jsonl` | | an object a document: `id`, and a field a column | the same |
 //!
-//! A number that is missing is NaN in `.npy`, null in Parquet and an empty field in CSV.
+//! A number that is missing is NaN in `.npy`, null in Parquet and in JSON lines, and an empty field in CSV.
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -71,7 +72,21 @@ pub(crate) fn write_rows<T>(
             filled = Some(fill(&mut sink)?);
             Ok(sink.rows.flush()?)
         })?,
-        _ => bail!("{}: the name of the output says its format; write .npz, .npy, .parquet or .csv", path.display()),
+        Some("jsonl") => {
+            ensure!(
+                !matches!(columns, Columns::Sparse { .. }),
+                "{}: .jsonl holds few columns, and these rows are sparse; write .npz, .parquet or .csv",
+                path.display()
+            );
+            disk::write_atomic(path, |out| {
+                filled = Some(fill(&mut JsonSink { out, columns })?);
+                Ok(())
+            })?;
+        }
+        _ => bail!(
+            "{}: the name of the output says its format; write .npz, .npy, .parquet, .csv or .jsonl",
+            path.display()
+        ),
     }
     filled.context("a finished output was filled")
 }
@@ -204,6 +219,49 @@ fn texts<'a>(name: &str, values: impl Iterator<Item = &'a str>) -> Column {
 /// The name of a column; its number where columns have none.
 fn column_name(names: &[String], j: u32) -> Cow<'_, str> {
     names.get(j as usize).map_or_else(|| j.to_string().into(), Cow::from)
+}
+
+struct JsonSink<'o, 'c> {
+    out: &'o mut BufWriter<File>,
+    columns: &'c Columns,
+}
+
+impl JsonSink<'_, '_> {
+    fn line(&mut self, id: &str, text: Option<(&str, &str)>, numbers: &[(&String, String)]) -> Result<()> {
+        write!(self.out, "{{\"id\":{}", serde_json::to_string(id)?)?;
+        if let Some((name, text)) = text {
+            write!(self.out, ",{}:{}", serde_json::to_string(name)?, serde_json::to_string(text)?)?;
+        }
+        for (name, number) in numbers {
+            let number = if number.is_empty() { "null" } else { number };
+            write!(self.out, ",{}:{number}", serde_json::to_string(name)?)?;
+        }
+        Ok(writeln!(self.out, "}}")?)
+    }
+}
+
+impl Sink for JsonSink<'_, '_> {
+    fn push(&mut self, ids: &[Cow<'_, str>], rows: &Rows) -> Result<()> {
+        match (self.columns, rows) {
+            (Columns::Dense(names), Rows::Dense(values)) => {
+                for (id, row) in ids.iter().zip(values.chunks(names.len().max(1))) {
+                    let shown = |value: &f32| if value.is_finite() { value.to_string() } else { String::new() };
+                    let numbers: Vec<_> = names.iter().zip(row.iter().map(shown)).collect();
+                    self.line(id, None, &numbers)?;
+                }
+            }
+            (Columns::Table { text, numbers: names }, Rows::Table { texts, numbers }) => {
+                for (i, (id, row)) in ids.iter().zip(numbers.chunks(names.len().max(1))).enumerate() {
+                    let shown = |value: &f64| if value.is_finite() { value.to_string() } else { String::new() };
+                    let numbers: Vec<_> = names.iter().zip(row.iter().map(shown)).collect();
+                    let text = text.as_deref().zip(texts.get(i).map(String::as_str));
+                    self.line(id, text, &numbers)?;
+                }
+            }
+            _ => bail!(OTHER_KIND),
+        }
+        Ok(())
+    }
 }
 
 struct CsvSink<'c, W: Write> {

@@ -3,15 +3,19 @@
 //! A ratio with denominator zero is 0 in precision, recall and F1 (scikit-learn's `zero_division=0`) and `None` where a measure has no
 //! meaning (an area under the curve of one class). Logarithms are natural. Probabilities are rows of one number a class.
 
+mod answers;
 mod bleu;
 mod classes;
+mod entities;
 mod labels;
 mod probability;
 mod rouge;
 mod values;
 
+pub use answers::{AnswerMatch, cmrc_match, squad_match};
 pub use bleu::{Bleu, character_tokens, chinese_tokens, corpus_bleu, sentence_bleu};
 pub use classes::{Average, ClassFigures, ClassReport};
+pub use entities::{Entities, EntityReport};
 pub use labels::LabelReport;
 pub use probability::{Bin, ProbabilityReport};
 pub use rouge::{Rouge, mean_rouge, rouge};
@@ -71,6 +75,13 @@ fn ratio(part: f64, whole: f64) -> f64 {
 /// The place of the largest number, the first of equals.
 pub(crate) fn largest(values: &[f64]) -> usize {
     (0..values.len()).fold(0, |best, i| if values[i] > values[best] { i } else { best })
+}
+
+/// Reference values of answers and entities (tests/reference/answers).
+#[cfg(test)]
+fn reference() -> serde_json::Value {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/reference/answers/expected.json");
+    serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use anyhow::{Result, ensure};
 
 use super::attention::Heads;
-use super::graph::{Attribute, GraphWriter, Value};
+use super::graph::{Attribute, Axis, GraphWriter, Value};
 use super::settings::Settings;
 use super::weights::Weights;
 use super::{Wanted, body, first_token, give_classes, give_layers, give_logits, words};
@@ -124,8 +124,27 @@ pub(super) fn write(graph: &mut GraphWriter<'_>, weights: &Weights, settings: &S
         let classes = settings.labels()?;
         let logits = graph.linear(x, "classifier", hidden, classes)?;
         give_logits(graph, logits, classes);
+    } else if class.ends_with("ForQuestionAnswering") && wanted.vectors() {
+        let both = graph.linear(x, "qa_outputs", hidden, 2)?;
+        for (number, name) in ["start_logits", "end_logits"].into_iter().enumerate() {
+            let number = graph.int(number as i64);
+            let logits = graph.gather(both, number, 2);
+            graph.output(name, logits, &[Axis::Named("batch"), Axis::Named("sequence")]);
+        }
+    } else if class.ends_with("ForMultipleChoice") && wanted.vectors() {
+        // A choice is read as a text of its own.
+        let logits = parts.choice(graph, x)?;
+        give_classes(graph, logits, 1);
     } else if let Some(pooler) = parts.pooler(graph, x)?.filter(|_| wanted.vectors()) {
         give_pooler(graph, pooler, hidden);
+        for (head, name) in
+            [("cls.seq_relationship", "seq_relationship_logits"), ("sop_classifier.classifier", "sop_logits")]
+        {
+            if graph.has(&format!("{head}.weight")) {
+                let logits = graph.linear(pooler, head, hidden, 2)?;
+                graph.output(name, logits, &[Axis::Named("batch"), Axis::Size(2)]);
+            }
+        }
     }
     let masked = class.ends_with("ForMaskedLM") || (class.ends_with("ForPreTraining") && family != "electra");
     if masked && wanted.words() {
@@ -141,7 +160,6 @@ pub(super) fn write(graph: &mut GraphWriter<'_>, weights: &Weights, settings: &S
 
 /// Gives out the model's own vector of a text.
 fn give_pooler(graph: &mut GraphWriter<'_>, pooler: Value, hidden: usize) {
-    use super::graph::Axis;
     graph.output("pooler_output", pooler, &[Axis::Named("batch"), Axis::Size(hidden)]);
 }
 
@@ -253,6 +271,13 @@ impl Body<'_> {
             }
         };
         graph.linear(read, name, self.hidden, classes)
+    }
+
+    /// How well a choice fits, `[batch, 1]`.
+    fn choice(&self, graph: &mut GraphWriter<'_>, x: Value) -> Result<Value> {
+        let pooler = self.pooler(graph, x)?;
+        ensure!(pooler.is_some(), "it has no weights {}pooler, which its choices are read from", self.prefix);
+        graph.linear(pooler.unwrap_or(x), "classifier", self.hidden, 1)
     }
 
     /// Logits over the vocabulary `[batch, tokens, vocabulary]`.

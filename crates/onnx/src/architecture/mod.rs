@@ -36,7 +36,7 @@ pub(crate) const VERSION: u32 = 1;
 /// Outputs of a graph. Logits over a vocabulary cost as much as many layers, so they are left out where vectors are wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wanted {
-    /// Vectors of tokens, and the scores of a classification head.
+    /// Vectors of tokens, and the scores of the heads that read them: classes, answers, next sentence.
     Vectors,
     /// Logits over the vocabulary.
     Words,

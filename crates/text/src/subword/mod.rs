@@ -84,12 +84,34 @@ struct Around {
     segment: u32,
 }
 
+/// Two texts with the tokens around them that their model was trained with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WrappedPair {
+    /// Numbers of all tokens.
+    pub ids: Vec<u32>,
+    /// The segment of each token.
+    pub types: Vec<u32>,
+    /// Ranges of the texts' own tokens.
+    pub texts: [Range<usize>; 2],
+}
+
+/// Tokens before, between and behind two texts, with their segments.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct AroundPair {
+    before: Vec<(u32, u32)>,
+    between: Vec<(u32, u32)>,
+    after: Vec<(u32, u32)>,
+    /// Segments of the texts themselves.
+    segments: [u32; 2],
+}
+
 /// The tokenizer of a model; any number of threads may share one.
 pub struct Subword {
     tokenizer: Tokenizer,
     fast: Option<Fast>,
     seams: Seams,
     around: Around,
+    around_pair: Option<AroundPair>,
     size: usize,
     unknown: Option<u32>,
     pad: Option<u32>,
@@ -146,9 +168,17 @@ impl Subword {
 
     fn build(definition: &Definition) -> Result<Subword> {
         check_merges(&definition.json["model"])?;
-        let json = definition.json.to_string();
-        let tokenizer: Tokenizer =
-            json.parse().map_err(|e| anyhow!("it is not in the form of tokenizer.json that is known here: {e}"))?;
+        let mut keyed = definition.json.clone();
+        if definition.made_here && !keyed["post_processor"].is_null() {
+            // The template of two texts came later than such keys, which stay as they were.
+            keyed["post_processor"]["pair"] = keyed["post_processor"]["single"].clone();
+        }
+        let key = Key::of(keyed.to_string().as_bytes());
+        let tokenizer: Tokenizer = definition
+            .json
+            .to_string()
+            .parse()
+            .map_err(|e| anyhow!("it is not in the form of tokenizer.json that is known here: {e}"))?;
         let unknown = open::unknown(&definition.json, &tokenizer)?;
         let fast = Fast::new(&definition.json, &tokenizer)?;
         let seams = Seams::new(&definition.json, &tokenizer, fast.is_some())?;
@@ -162,14 +192,16 @@ impl Subword {
             end: token(SpecialRole::End),
             close_gaps: definition.json["decoder"]["type"] == "WordPiece",
             sides: definition.sides,
-            key: Key::of(json.as_bytes()),
+            key,
             around: Around::default(),
+            around_pair: None,
             tokenizer,
             fast,
             seams,
             size,
         };
         subword.around = subword.find_around()?;
+        subword.around_pair = subword.find_around_pair()?;
         Ok(subword)
     }
 
@@ -230,6 +262,23 @@ impl Subword {
     /// Number of tokens that [`Subword::wrap`] adds.
     pub fn specials(&self) -> usize {
         self.around.before.len() + self.around.after.len()
+    }
+
+    /// Puts two texts into one input, with the tokens around them that their model was trained with; none for a tokenizer whose
+    /// template takes one text alone.
+    pub fn wrap_pair(&self, first: &[u32], second: &[u32]) -> Option<WrappedPair> {
+        let AroundPair { before, between, after, segments } = self.around_pair.as_ref()?;
+        let text = |ids: &[u32], segment: u32| ids.iter().map(|id| (*id, segment)).collect::<Vec<_>>();
+        let all = [before, &text(first, segments[0]), between, &text(second, segments[1]), after];
+        let (ids, types) = all.into_iter().flatten().copied().unzip::<u32, u32, Vec<_>, Vec<_>>();
+        let begin = [before.len(), before.len() + first.len() + between.len()];
+        Some(WrappedPair { ids, types, texts: [begin[0]..begin[0] + first.len(), begin[1]..begin[1] + second.len()] })
+    }
+
+    /// Number of tokens that [`Subword::wrap_pair`] adds; none where it takes no pair.
+    pub fn pair_specials(&self) -> Option<usize> {
+        let AroundPair { before, between, after, .. } = self.around_pair.as_ref()?;
+        Some(before.len() + between.len() + after.len())
     }
 
     /// The largest id and one: the rows that a table of embeddings needs.
@@ -321,6 +370,37 @@ impl Subword {
             });
         }
         Err(anyhow!("it finds no piece in any text; its vocabulary or its normaliser is broken"))
+    }
+
+    /// The tokens that the definition puts around two texts, found by an example; none where its template takes one text alone.
+    fn find_around_pair(&self) -> Result<Option<AroundPair>> {
+        for example in ["中", "a", "1", "的"] {
+            let encoding = self
+                .tokenizer
+                .encode((example, example), true)
+                .map_err(|e| anyhow!("cannot cut {example:?} twice into pieces: {e}"))?;
+            if encoding.n_sequences() < 2 {
+                continue;
+            }
+            let texts = encoding.get_sequence_ids();
+            let range = |text: usize| {
+                let first = texts.iter().position(|&of_text| of_text == Some(text))?;
+                texts.iter().rposition(|&of_text| of_text == Some(text)).map(|last| first..last + 1)
+            };
+            let (Some(first), Some(second)) = (range(0), range(1)) else { continue };
+            if first.end > second.start {
+                continue;
+            }
+            let ids = encoding.get_ids().iter().copied();
+            let tokens: Vec<(u32, u32)> = ids.zip(encoding.get_type_ids().iter().copied()).collect();
+            return Ok(Some(AroundPair {
+                before: tokens[..first.start].to_vec(),
+                between: tokens[first.end..second.start].to_vec(),
+                after: tokens[second.end..].to_vec(),
+                segments: [tokens[first.start].1, tokens[second.start].1],
+            }));
+        }
+        Ok(None)
     }
 
     /// True if a text is encoded as a whole: it is hardly longer than `guess`, or has no seams.

@@ -14,6 +14,8 @@ pub(super) struct Definition {
     pub file: PathBuf,
     /// The definition, without truncation and padding.
     pub json: Value,
+    /// True if the definition is made here, of a file in another form.
+    pub made_here: bool,
     /// Settings in the files beside it.
     pub beside: SideFiles,
     /// Sides that the definition itself names.
@@ -55,14 +57,15 @@ pub(super) fn open(path: &Path, lower_case: bool) -> Result<Definition> {
         None => json[setting]["direction"] == "Left",
     };
     let sides = Sides { pads_left: left("padding", "padding_side"), cuts_left: left("truncation", "truncation_side") };
-    if file.extension().is_some_and(|extension| extension == "json") {
+    let made_here = file.extension().is_some_and(|extension| extension != "json");
+    if !made_here {
         // The batch sets both; left in, they would cut texts unseen.
         (json["truncation"], json["padding"]) = (Value::Null, Value::Null);
     }
     if lower_case {
         read_in_lower_case(&mut json);
     }
-    Ok(Definition { json, beside, file, sides })
+    Ok(Definition { json, made_here, beside, file, sides })
 }
 
 fn find(folder: &Path) -> Result<PathBuf> {

@@ -13,7 +13,7 @@ use base64::Engine;
 use serde_json::{Map, Value, json};
 
 use super::beside::SideFiles;
-use super::vocabulary::{added, special, text};
+use super::vocabulary::{added, second_text, special, text};
 
 /// A mark for white space in pieces.
 const SPACE: char = '▁';
@@ -216,6 +216,15 @@ fn around(family: Family, number: impl Fn(&str) -> Option<usize>) -> Result<Valu
         Family::Llama => (&[("<s>", 0)], &[]),
         Family::Plain => return Ok(Value::Null),
     };
+    // Between two texts and behind them, with the segment of the second.
+    let (between, segment, end): (Tokens, u32, Tokens) = match family {
+        Family::T5 => (after, 0, after),
+        Family::Xlnet => (&[("<sep>", 0)], 1, &[("<sep>", 1), ("<cls>", 2)]),
+        Family::Albert | Family::Deberta => (after, 1, &[("[SEP]", 1)]),
+        Family::XlmRoberta => (&[("</s>", 0), ("</s>", 0)], 0, after),
+        Family::Llama => (&[("<s>", 1)], 1, &[]),
+        Family::Plain => (&[], 1, &[]),
+    };
     let mut tokens = Map::new();
     for (name, _) in before.iter().chain(after) {
         let id = number(name).ok_or_else(|| {
@@ -225,13 +234,11 @@ fn around(family: Family, number: impl Fn(&str) -> Option<usize>) -> Result<Valu
         })?;
         tokens.insert((*name).to_owned(), json!({"id": name, "ids": [id], "tokens": [name]}));
     }
-    let template: Vec<Value> = before
-        .iter()
-        .map(|(name, segment)| special(name, *segment))
-        .chain([text()])
-        .chain(after.iter().map(|(name, segment)| special(name, *segment)))
-        .collect();
-    Ok(json!({"type": "TemplateProcessing", "single": template, "pair": template, "special_tokens": tokens}))
+    let specials = |tokens: Tokens| tokens.iter().map(|(name, segment)| special(name, *segment));
+    let single: Vec<Value> = specials(before).chain([text()]).chain(specials(after)).collect();
+    let pair = specials(before).chain([text()]).chain(specials(between)).chain([second_text(segment)]);
+    let pair: Vec<Value> = pair.chain(specials(end)).collect();
+    Ok(json!({"type": "TemplateProcessing", "single": single, "pair": pair, "special_tokens": tokens}))
 }
 
 fn unigram(pieces: &[VocabularyPiece], unknown: usize, model: &PieceModel) -> Value {

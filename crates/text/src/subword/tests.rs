@@ -166,6 +166,27 @@ fn what_stands_around_a_text() {
 }
 
 #[test]
+fn what_stands_around_two_texts() {
+    let bert = bert();
+    let both = bert.wrap_pair(&[7], &[8, 9]).unwrap();
+    let expected = WrappedPair { ids: vec![2, 7, 3, 8, 9, 3], types: vec![0, 0, 0, 1, 1, 1], texts: [1..2, 3..5] };
+    assert_eq!((both, bert.pair_specials()), (expected, Some(3)));
+    let open = |file: &str| Subword::open(&reference(file)).unwrap();
+    let xlnet = open("xlnet/spiece.model");
+    let (sep, cls) = (xlnet.id("<sep>").unwrap(), xlnet.id("<cls>").unwrap());
+    let both = xlnet.wrap_pair(&[9], &[8]).unwrap();
+    assert_eq!((both.ids, both.types), (vec![9, sep, 8, sep, cls], vec![0, 0, 1, 1, 2]));
+    let t5 = open("t5/spiece.model");
+    let end = t5.id("</s>").unwrap();
+    let both = t5.wrap_pair(&[9], &[8]).unwrap();
+    assert_eq!((both.ids, both.types, both.texts), (vec![9, end, 8, end], vec![0; 4], [0..1, 2..3]));
+    // Words have a template for one text.
+    let words = folder(&[("vocab.txt", "<unk>\n<S>\n</S>\n中")]);
+    let words = Subword::words(&words.path().join("vocab.txt")).unwrap();
+    assert_eq!((words.wrap_pair(&[3], &[3]), words.pair_specials()), (None, None));
+}
+
+#[test]
 fn files_beside_a_vocabulary_decide() {
     let settings = r#"{"do_lower_case": false, "tokenize_chinese_chars": false, "cls_token": {"content": "中"}, "sep_token": "文"}"#;
     let folder = folder(&[("vocab.txt", &vocabulary()), ("tokenizer_config.json", settings)]);

@@ -18,7 +18,11 @@ pub(super) fn word_pieces(bytes: &[u8], beside: &SideFiles) -> Result<Value> {
     };
     let lower = beside.flag("do_lower_case").unwrap_or(true);
     let around = match (beside.token_name(SpecialRole::Classify, has), beside.token_name(SpecialRole::Separate, has)) {
-        (Some(first), Some(last)) => around(&vocabulary, first, last),
+        (Some(first), Some(last)) => {
+            let mut around = around(&vocabulary, first, last);
+            around["pair"] = json!([special(first, 0), text(), special(last, 0), second_text(1), special(last, 1)]);
+            around
+        }
         _ => Value::Null,
     };
     let mut names: Vec<&str> =
@@ -88,7 +92,13 @@ pub(super) fn words(path: &Path) -> Result<Definition> {
         "decoder": null,
         "model": {"type": "WordLevel", "unk_token": unknown, "vocab": vocabulary},
     });
-    Ok(Definition { file: path.to_owned(), json, beside: SideFiles::default(), sides: Sides::default() })
+    Ok(Definition {
+        file: path.to_owned(),
+        json,
+        beside: SideFiles::default(),
+        sides: Sides::default(),
+        made_here: true,
+    })
 }
 
 /// A special token of a template.
@@ -99,6 +109,11 @@ pub(super) fn special(name: &str, segment: u32) -> Value {
 /// The text of a template.
 pub(super) fn text() -> Value {
     json!({"Sequence": {"id": "A", "type_id": 0}})
+}
+
+/// The second text of a template of two.
+pub(super) fn second_text(segment: u32) -> Value {
+    json!({"Sequence": {"id": "B", "type_id": segment}})
 }
 
 /// A token that is found in a text before anything else.

@@ -108,6 +108,12 @@ fn flags(params: OnnxParams, output: Output) -> String {
         Output::Scores => flags += " --read scores",
         Output::Entities => flags += " --read entities",
         Output::Surprise => flags += " --read surprise",
+        Output::Answer => {
+            flags += " --read answer";
+            if let Some(question) = &params.question {
+                flags += &format!(" --question {}", quoted(question));
+            }
+        }
     }
     flags
 }

@@ -10,11 +10,11 @@ use serde_json::{Value, json};
 
 use super::super::fitted::figures;
 use super::super::{Figures, Line, LineFormat, Lines};
-use super::{BLOCK, Contextual, FittedOnnx};
+use super::{BLOCK, Contextual, FittedOnnx, tasks};
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
 use inkstone_base::stats::{pearson, spearman};
-use inkstone_models::{ClassReport, cosine};
+use inkstone_models::{ClassReport, EntityReport, cosine};
 use inkstone_onnx::{Drift, MaskedModel, OnnxParams, Output};
 
 /// Tokens shown for each mask.
@@ -33,8 +33,16 @@ pub enum Examination {
     Labels,
     /// How improbable the lines are to a language model.
     Perplexity,
-    /// The names in the lines, with kind, place and score.
+    /// The names in the lines, with kind, place and score; by kind against the right ones where the lines have a field entities.
     Entities,
+    /// Pairs of texts (fields text and pair) by their label or their value.
+    Pairs,
+    /// Answers (fields text, question and answers): exact match and F1 in the forms of SQuAD and CMRC.
+    Answers,
+    /// Which of several texts fits (fields text, choices and label, the number of the right one from 0).
+    Choice,
+    /// Whether the field pair follows text, by the label next or random (0 or 1).
+    Nsp,
 }
 
 impl Examination {
@@ -42,7 +50,8 @@ impl Examination {
     pub(super) fn output(self) -> Option<Output> {
         match self {
             Examination::FillMask | Examination::Similarity => None,
-            Examination::Labels => Some(Output::Scores),
+            Examination::Labels | Examination::Pairs | Examination::Choice | Examination::Nsp => Some(Output::Scores),
+            Examination::Answers => Some(Output::Answer),
             Examination::Perplexity => Some(Output::Surprise),
             Examination::Entities => Some(Output::Entities),
         }
@@ -55,6 +64,7 @@ pub(super) fn evaluate(model: &FittedOnnx, lines: &mut Lines, ctx: &Ctx) -> Resu
         Output::Scores => Examination::Labels,
         Output::Surprise => Examination::Perplexity,
         Output::Entities => Examination::Entities,
+        Output::Answer => Examination::Answers,
     };
     let mut figures = match (&model.using.against, model.using.examination.unwrap_or(fitting)) {
         (Some(_), _) => drift(model, lines, ctx)?,
@@ -63,6 +73,15 @@ pub(super) fn evaluate(model: &FittedOnnx, lines: &mut Lines, ctx: &Ctx) -> Resu
         (None, Examination::Labels) => labels(model, lines, ctx)?,
         (None, Examination::Perplexity) => perplexity(model, lines, ctx)?,
         (None, Examination::Entities) => entities(model, lines, ctx)?,
+        (None, Examination::Answers) => tasks::answers(model, lines, ctx)?,
+        (None, Examination::Pairs | Examination::Nsp) => {
+            tasks::check(model)?;
+            tasks::pairs(model, lines, ctx)?
+        }
+        (None, Examination::Choice) => {
+            tasks::check(model)?;
+            tasks::choices(model, lines, ctx)?
+        }
     };
     figures.insert("ran".into(), serde_json::to_value(model.encoder().ran())?);
     Ok((figures, lines.finish()?))
@@ -87,10 +106,15 @@ pub fn fill_masks(path: &Path, using: &Contextual, lines: &mut Lines, ctx: &Ctx)
 /// The names in each document; places are bytes of its text, behind its title and a line break where it has one.
 fn entities(model: &FittedOnnx, lines: &mut Lines, ctx: &Ctx) -> Result<Figures> {
     let (mut documents, mut kinds) = (Vec::new(), BTreeMap::<String, u64>::new());
+    let (mut right, mut found_there) = (Vec::new(), Vec::new());
     each_block(lines, |lines, texts| {
         let found = model.encoder().entities(texts, ctx)?;
         ctx.advance(texts.len() as u64)?;
         for ((line, text), found) in lines.iter().zip(texts).zip(found) {
+            if let Some(entities) = tasks::right_entities(line, text)? {
+                right.push(entities);
+                found_there.push(found.iter().map(|entity| (entity.label.clone(), entity.range.clone())).collect());
+            }
             let shown: Vec<Value> = found
                 .into_iter()
                 .map(|entity| {
@@ -103,7 +127,11 @@ fn entities(model: &FittedOnnx, lines: &mut Lines, ctx: &Ctx) -> Result<Figures>
         }
         Ok(())
     })?;
-    Ok(figures(json!({"kinds": kinds, "documents": documents})))
+    let mut figures = figures(json!({"kinds": kinds, "documents": documents}));
+    if !right.is_empty() {
+        figures.insert("against".into(), serde_json::to_value(EntityReport::new(&right, &found_there))?);
+    }
+    Ok(figures)
 }
 
 fn similarity(model: &FittedOnnx, lines: &mut Lines, ctx: &Ctx) -> Result<Figures> {

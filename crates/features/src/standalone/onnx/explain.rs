@@ -35,7 +35,9 @@ pub(super) fn explain(model: &FittedOnnx, text: &str, of: Option<&str>) -> Resul
     // A part that the model does not read has no share in the score, but would be read in place of a part taken out.
     let text = &text[model.range_read(text)?];
     let full = model.values(&[text], &model.ctx)?;
-    ensure!(full.iter().all(|value| value.is_finite()), "the model gives no score of this document; is it empty?");
+    // An answer need not hold a number.
+    let checked = if model.using.params.output == Output::Answer { &full[..1] } else { &full[..] };
+    ensure!(checked.iter().all(|value| value.is_finite()), "the model gives no score of this document; is it empty?");
     let column = match of {
         Some(of) => names
             .iter()

@@ -6,6 +6,10 @@
 mod eval;
 mod explain;
 mod mix;
+mod pairs;
+mod tasks;
+#[cfg(test)]
+mod tests;
 mod write;
 
 use std::ops::Range;
@@ -25,7 +29,8 @@ use inkstone_text::{Segmenter, TokenizerParams, Truncation, sentences};
 pub use eval::{Examination, fill_masks};
 pub use explain::ExplainUnit;
 pub use mix::{LearnedMix, train_mix};
-pub use write::generate;
+pub use pairs::Reranker;
+pub use write::{generate, list_entities};
 
 /// Bytes of lines read at once. Texts of a block are batched together, so another size moves the last digits.
 const BLOCK: usize = 1 << 20;
@@ -101,7 +106,7 @@ impl FittedOnnx {
                 let texts = values.chunks(self.columns.len()).map(|row| self.called(row)).collect();
                 Rows::Table { texts, numbers: values.into_iter().map(f64::from).collect() }
             }
-            Output::Entities | Output::Surprise => {
+            Output::Entities | Output::Surprise | Output::Answer => {
                 Rows::Table { texts: Vec::new(), numbers: values.into_iter().map(f64::from).collect() }
             }
         }
@@ -158,21 +163,19 @@ impl Fitted for FittedOnnx {
             Output::Embedding => Columns::Dense(numbers),
             Output::Scores => Columns::Table { text: Some("label".to_owned()), numbers },
             Output::Entities | Output::Surprise => Columns::Table { text: None, numbers },
+            Output::Answer => Columns::Table {
+                text: Some("answer".to_owned()),
+                numbers: pairs::ANSWER_COLUMNS.map(str::to_owned).to_vec(),
+            },
         })
     }
 
     fn rows(&self, lines: &[Line<'_>]) -> Result<Rows> {
-        let whole: Vec<_> = lines.iter().map(Line::whole).collect();
-        let texts: Vec<&str> = whole.iter().map(AsRef::as_ref).collect();
-        let (values, _) = self.encoder().rows(&texts, &self.ctx, |_| Ok(self.ctx.check()?))?;
-        Ok(self.named(values))
+        self.rows_of_lines(lines, &self.ctx, |_| Ok(self.ctx.check()?))
     }
 
     fn many(&self, lines: &[Line<'_>], ctx: &Ctx) -> Result<Vec<(usize, Rows)>> {
-        let whole: Vec<_> = lines.iter().map(Line::whole).collect();
-        let texts: Vec<&str> = whole.iter().map(AsRef::as_ref).collect();
-        let values = self.values(&texts, ctx)?;
-        Ok(vec![(lines.len(), self.named(values))])
+        Ok(vec![(lines.len(), self.rows_of_lines(lines, ctx, |done| Ok(ctx.advance(done)?))?)])
     }
 
     fn explain(&self, line: &Line<'_>, of: Option<&str>) -> Result<Explanation> {

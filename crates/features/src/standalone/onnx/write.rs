@@ -1,17 +1,23 @@
-//! Texts written by a model, a JSON line a document, with the other fields of the line: they can be read as documents again.
+//! Texts written by a model, a JSON line a document, with the other fields of the line: they can be read as documents again. Entities as a
+//! table.
 
 use std::io::Write;
 use std::path::Path;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
+use polars_core::prelude::{IntoColumn, NamedFrom, Series};
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::super::{Line, Lines};
-use super::BLOCK;
+use super::{BLOCK, Contextual};
+use crate::fitted::figures;
+use crate::standalone::Figures;
 use inkstone_base::data::Report;
-use inkstone_base::disk;
+use inkstone_base::disk::{self, Formulas};
 use inkstone_base::job::Ctx;
 use inkstone_onnx::{Generator, Likelihood, PromptFields, Written};
+use inkstone_tables::frames;
 
 /// Documents given to the model at once, which makes batches of them.
 const TOGETHER: usize = 64;
@@ -119,6 +125,95 @@ fn label_rows(
         found.map(row).into_iter().collect()
     });
     Ok(rows.collect())
+}
+
+/// An entity of a document.
+#[derive(Serialize)]
+struct ListedEntity {
+    id: String,
+    kind: String,
+    text: String,
+    /// Bytes of the document's text, behind its title and a line break where it has one.
+    start: u64,
+    end: u64,
+    score: f32,
+}
+
+/// Writes the entities that the model at `path` finds, a row each (document, kind, text, start, end, score), to a file .csv, .parquet or
+/// .jsonl.
+pub fn list_entities(
+    path: &Path,
+    using: &Contextual,
+    lines: &mut Lines,
+    output: &Path,
+    formulas: Formulas,
+    ctx: &Ctx,
+) -> Result<(Figures, Report)> {
+    let mut encoder = using.encoder(path, super::LineFormat::Text, ctx)?;
+    let mut count = 0u64;
+    let mut read = |take: &mut dyn FnMut(ListedEntity) -> Result<()>| -> Result<()> {
+        super::eval::each_block(lines, |lines, texts| {
+            let found = encoder.entities(texts, ctx)?;
+            ctx.advance(texts.len() as u64)?;
+            for ((line, text), found) in lines.iter().zip(texts).zip(found) {
+                for entity in found {
+                    count += 1;
+                    take(ListedEntity {
+                        id: line.name().into_owned(),
+                        kind: entity.label,
+                        text: text[entity.range.clone()].to_owned(),
+                        start: entity.range.start as u64,
+                        end: entity.range.end as u64,
+                        score: entity.score,
+                    })?;
+                }
+            }
+            Ok(())
+        })
+    };
+    match output.extension().and_then(|end| end.to_str()) {
+        Some("csv") => disk::write_atomic(output, |out| {
+            let mut table = csv::Writer::from_writer(out);
+            table.write_record(["id", "kind", "text", "start", "end", "score"])?;
+            read(&mut |one| {
+                let [id, kind, text] = [&one.id, &one.kind, &one.text].map(|field| formulas.field(field));
+                let [start, end] = [one.start, one.end].map(|place| place.to_string());
+                Ok(table.write_record([&*id, &*kind, &*text, &start, &end, &one.score.to_string()])?)
+            })?;
+            Ok(table.flush()?)
+        })?,
+        Some("jsonl") => disk::write_atomic(output, |out| {
+            read(&mut |one| {
+                serde_json::to_writer(&mut *out, &one)?;
+                Ok(out.write_all(b"\n")?)
+            })
+        })?,
+        Some("parquet") => {
+            let mut all: Vec<ListedEntity> = Vec::new();
+            read(&mut |one| {
+                all.push(one);
+                Ok(())
+            })?;
+            let texts = |name: &str, field: fn(&ListedEntity) -> &str| {
+                Series::new(name.into(), all.iter().map(field).collect::<Vec<_>>()).into_column()
+            };
+            let places = |name: &str, field: fn(&ListedEntity) -> u64| {
+                Series::new(name.into(), all.iter().map(field).collect::<Vec<_>>()).into_column()
+            };
+            let mut frame = frames::frame(vec![
+                texts("id", |one| &one.id),
+                texts("kind", |one| &one.kind),
+                texts("text", |one| &one.text),
+                places("start", |one| one.start),
+                places("end", |one| one.end),
+                Series::new("score".into(), all.iter().map(|one| one.score).collect::<Vec<_>>()).into_column(),
+            ])?;
+            frames::write_parquet(output, &mut frame)?;
+        }
+        _ => bail!("{}: the name of the output says its format; write .csv, .parquet or .jsonl", output.display()),
+    }
+    let found = figures(json!({"entities": count, "ran": encoder.ran()}));
+    Ok((found, lines.finish()?))
 }
 
 /// The fields of a line besides title and text.

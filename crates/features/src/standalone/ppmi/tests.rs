@@ -131,11 +131,12 @@ fn nearest_words_and_documents_leave_out_what_was_asked_for() {
     let error = nearest_words(model.as_ref(), &["增涨".into()], 3, &ctx).unwrap_err().to_string();
     assert!(error.contains("增涨") && error.contains("did you mean 增长"), "{error}");
     let ids = ["3".to_owned()];
-    let (near, _) = nearest_documents(model.as_ref(), &mut lines(&docs), &Sought::Ids(&ids), 1, &ctx).unwrap();
+    let (near, _) = nearest_documents(model.as_ref(), &mut lines(&docs), &Sought::Ids(&ids), 1, None, &ctx).unwrap();
     assert_eq!(near[0].neighbours[0].name, "4", "the other one about shares");
-    let (near, _) = nearest_documents(model.as_ref(), &mut lines(&docs), &Sought::Text(&docs[2]), 2, &ctx).unwrap();
+    let (near, _) =
+        nearest_documents(model.as_ref(), &mut lines(&docs), &Sought::Text(&docs[2]), 2, None, &ctx).unwrap();
     assert_eq!(near[0].neighbours.iter().map(|n| n.name.as_str()).collect::<Vec<_>>(), ["3", "4"]);
-    let error = nearest_documents(model.as_ref(), &mut lines(&docs), &Sought::Ids(&["9".into()]), 1, &ctx);
+    let error = nearest_documents(model.as_ref(), &mut lines(&docs), &Sought::Ids(&["9".into()]), 1, None, &ctx);
     assert!(error.unwrap_err().to_string().contains("no document has the id 9"));
 }
 
