@@ -38,8 +38,6 @@ fn heavy_crates_enter_by_one_door() {
         ("quick_xml", "crates/corpus/src/ingest/papers"),
         ("calamine", "crates/corpus/src/ingest"),
         ("cfb", "crates/corpus/src/ingest"),
-        ("candle_core", "crates/models/src"),
-        ("candle_nn", "crates/models/src"),
         ("ratatui", "crates/tui/src"),
         ("crossterm", "crates/tui/src"),
         ("plotters", "crates/report/src"),

@@ -76,7 +76,7 @@ struct ScoredDocument {
 
 /// A language model of a file.
 pub(crate) fn open(file: &ModelFile, cutter: Cutter) -> Result<Opened<LanguageScorer>> {
-    Ok(Opened::new(file, LanguageScorer::new(NeuralLanguage::read(file)?)?, cutter))
+    Ok(Opened::new(file, LanguageScorer::new(NeuralLanguage::read(file)?), cutter))
 }
 
 impl Opened<LanguageScorer> {
@@ -84,12 +84,12 @@ impl Opened<LanguageScorer> {
         self.model.model().words()
     }
 
-    fn score(&self, lines: &[Line<'_>]) -> Result<Vec<ScoredDocument>> {
+    fn score(&self, lines: &[Line<'_>]) -> Vec<ScoredDocument> {
         let numbers = |line: &Line<'_>| self.known().document(self.cutter.tokens(&line.whole()));
         let documents: Vec<Vec<u32>> = lines.iter().map(numbers).collect();
         let read: Vec<&[u32]> = documents.iter().map(Vec::as_slice).collect();
-        let logs = self.model.score(&read)?;
-        Ok(documents.into_iter().zip(logs).map(|(numbers, logs)| ScoredDocument { numbers, logs }).collect())
+        let logs = self.model.score(&read);
+        documents.into_iter().zip(logs).map(|(numbers, logs)| ScoredDocument { numbers, logs }).collect()
     }
 
     fn total(&self, scored: &ScoredDocument) -> Score {
@@ -136,7 +136,7 @@ impl Opened<LanguageScorer> {
             let scored = ctx.install(|| {
                 let chunks = read.par_chunks(CHUNK).map(|chunk| {
                     ctx.advance(chunk.len() as u64)?;
-                    self.score(chunk)
+                    Ok(self.score(chunk))
                 });
                 chunks.collect::<Result<Vec<_>>>()
             })?;
@@ -159,15 +159,12 @@ impl Fitted for Opened<LanguageScorer> {
     }
 
     fn rows(&self, lines: &[Line<'_>]) -> Result<Rows> {
-        // One by one: documents that are scored together move one another's last digits.
-        let scored = lines.iter().map(|line| self.score(std::slice::from_ref(line)));
-        let scored = scored.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect::<Vec<ScoredDocument>>();
-        Ok(self.table(lines, &scored, Per::Document).1)
+        Ok(self.table(lines, &self.score(lines), Per::Document).1)
     }
 
     fn explain(&self, line: &Line<'_>, _of: Option<&str>) -> Result<Explanation> {
         let lines = std::slice::from_ref(line);
-        let scored = self.score(lines)?;
+        let scored = self.score(lines);
         let (_, Rows::Table { texts, numbers }) = self.table(lines, &scored, Per::Token) else {
             anyhow::bail!("tokens have a table")
         };

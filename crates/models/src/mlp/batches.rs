@@ -125,13 +125,13 @@ impl Network for Batches<'_> {
         std::iter::once(Some(touched)).chain(std::iter::repeat_n(None, others)).collect()
     }
 
-    fn ready<'w>(&'w self, weights: &'w Weights, rows: &'w [Option<Vec<u32>>]) -> Result<ReadyNet<'w, f32>> {
-        Ok(self.ready_of(&weights.values(), rows[0].as_deref().unwrap_or_default()))
+    fn ready<'w>(&'w self, weights: &'w Weights, rows: &'w [Option<Vec<u32>>]) -> ReadyNet<'w, f32> {
+        self.ready_of(&weights.values(), rows[0].as_deref().unwrap_or_default())
     }
 
-    fn gradients(&self, ready: &ReadyNet<'_, f32>, piece: &Piece) -> Result<PieceGradients> {
+    fn gradients(&self, ready: &ReadyNet<'_, f32>, piece: &Piece) -> PieceGradients {
         let (loss, by_weight) = self.differentiated(ready, piece);
-        Ok(PieceGradients { loss, by_weight, carried: Vec::new() })
+        PieceGradients { loss, by_weight, carried: Vec::new() }
     }
 
     fn size(&self, piece: &Piece) -> usize {

@@ -5,14 +5,13 @@
 //! interrupted ends with the bytes of one that was not.
 
 use anyhow::{Context, Result, bail, ensure};
-use candle_core::Tensor;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::weights::{Leaves, Weights};
+use super::weights::Weights;
 use crate::ModelFile;
 use crate::checkpoint::Checkpoint;
 use inkstone_base::data::Report;
@@ -89,10 +88,10 @@ pub(crate) trait Network: Sync {
     fn reads(&self, pieces: &[Self::Piece]) -> Vec<Option<Vec<u32>>>;
 
     /// Makes the weights ready; pieces read these rows of them.
-    fn ready<'w>(&'w self, weights: &'w Weights, rows: &'w [Option<Vec<u32>>]) -> Result<Self::Ready<'w>>;
+    fn ready<'w>(&'w self, weights: &'w Weights, rows: &'w [Option<Vec<u32>>]) -> Self::Ready<'w>;
 
     /// The loss of a piece with its gradients.
-    fn gradients(&self, ready: &Self::Ready<'_>, piece: &Self::Piece) -> Result<PieceGradients>;
+    fn gradients(&self, ready: &Self::Ready<'_>, piece: &Self::Piece) -> PieceGradients;
 
     /// Examples of a piece.
     fn size(&self, piece: &Self::Piece) -> usize;
@@ -109,13 +108,6 @@ pub(crate) struct PieceGradients {
     pub by_weight: Vec<Vec<f32>>,
     /// State that the next batch begins with.
     pub carried: Vec<f32>,
-}
-
-impl PieceGradients {
-    /// Loss and gradients of a graph of candle.
-    pub(crate) fn of_graph(leaves: &Leaves, (loss, carried): (Tensor, Vec<f32>)) -> Result<PieceGradients> {
-        Ok(PieceGradients { loss: f64::from(loss.to_scalar::<f32>()?), by_weight: leaves.gradients(&loss)?, carried })
-    }
 }
 
 /// The state of training after an epoch.
@@ -225,16 +217,14 @@ fn epoch<N: Network>(network: &N, state: &mut FitState, params: &FitParams, ctx:
         let pieces = network.batch(&order, batch, std::mem::take(&mut carried), &mut rng);
         let examples: usize = pieces.iter().map(|piece| network.size(piece)).sum();
         let rows = network.reads(&pieces);
-        let done = {
-            let ready = network.ready(&state.weights, &rows)?;
-            ctx.install(|| {
-                let pieces = pieces.par_iter().map(|piece| {
-                    ctx.check()?;
-                    network.gradients(&ready, piece)
-                });
-                pieces.collect::<Result<Vec<PieceGradients>>>()
-            })?
-        };
+        let done = ctx.install(|| {
+            let ready = network.ready(&state.weights, &rows);
+            let pieces = pieces.par_iter().map(|piece| {
+                ctx.check()?;
+                Ok(network.gradients(&ready, piece))
+            });
+            pieces.collect::<Result<Vec<PieceGradients>>>()
+        })?;
         let loss: f64 = done.iter().map(|piece| piece.loss).sum();
         let (gradients, on): (Vec<Vec<Vec<f32>>>, Vec<Vec<f32>>) =
             done.into_iter().map(|piece| (piece.by_weight, piece.carried)).unzip();

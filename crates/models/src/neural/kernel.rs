@@ -5,6 +5,8 @@
 
 use std::ops::{Add, AddAssign, Div, Mul, Sub};
 
+use rayon::prelude::*;
+
 use super::entropy;
 use inkstone_base::simd::wide;
 
@@ -14,6 +16,8 @@ const LANES: usize = 16;
 const TILE: usize = 6;
 /// Rows of the left matrix that a strip is multiplied by before the next one.
 const BLOCK: usize = 8 * TILE;
+/// Strips that a thread packs at once.
+const STRIPS: usize = 64;
 
 /// A number that networks compute in.
 pub(crate) trait Real:
@@ -88,6 +92,19 @@ pub(crate) fn tanh<T: Real>(x: T) -> T {
     s + s - T::from_f64(1.0)
 }
 
+/// Replaces each value by the function of it.
+pub(crate) fn apply<T: Real>(values: &mut [T], function: impl Fn(T) -> T) {
+    wide(
+        #[inline(always)]
+        || values.iter_mut().for_each(|value| *value = function(*value)),
+    );
+}
+
+/// Makes the gradient by values of tanh that by its arguments.
+pub(crate) fn through_tanh<T: Real>(by: &mut [T], units: &[T]) {
+    by.iter_mut().zip(units).for_each(|(by, &unit)| *by = *by * (T::from_f64(1.0) - unit * unit));
+}
+
 /// Adds `by` times `x` to `to`.
 #[inline(always)]
 pub(crate) fn add_scaled<T: Real>(to: &mut [T], x: &[T], by: T) {
@@ -102,25 +119,50 @@ pub(crate) struct Packed<T> {
 }
 
 impl<T: Real> Packed<T> {
-    pub(crate) fn new(rows: usize, columns: usize, at: impl Fn(usize, usize) -> T) -> Packed<T> {
-        let mut strips = vec![T::default(); columns.div_ceil(LANES) * rows * LANES];
-        for (number, line) in strips.chunks_mut(LANES).enumerate() {
-            let (first, row) = (number / rows * LANES, number % rows);
-            for (column, to) in (first..columns).zip(line) {
-                *to = at(row, column);
+    /// A matrix given by its rows.
+    pub(crate) fn of_rows<'m>(rows: usize, columns: usize, row: impl Fn(usize) -> &'m [T] + Sync) -> Packed<T>
+    where
+        T: 'm,
+    {
+        let fill = |first: usize, strip: &mut [T]| {
+            for (number, line) in strip.chunks_exact_mut(LANES).enumerate() {
+                let values = &row(number)[first..columns.min(first + LANES)];
+                line[..values.len()].copy_from_slice(values);
             }
-        }
+        };
+        Packed::filled(rows, columns, fill)
+    }
+
+    /// A matrix given by its columns.
+    pub(crate) fn of_columns<'m>(rows: usize, columns: usize, column: impl Fn(usize) -> &'m [T] + Sync) -> Packed<T>
+    where
+        T: 'm,
+    {
+        let fill = |first: usize, strip: &mut [T]| {
+            for lane in 0..LANES.min(columns - first) {
+                let values = &column(first + lane)[..rows];
+                strip.chunks_exact_mut(LANES).zip(values).for_each(|(line, &value)| line[lane] = value);
+            }
+        };
+        Packed::filled(rows, columns, fill)
+    }
+
+    /// `fill` is given the first column of a strip, and the strip.
+    fn filled(rows: usize, columns: usize, fill: impl Fn(usize, &mut [T]) + Sync) -> Packed<T> {
+        let mut strips = vec![T::default(); columns.div_ceil(LANES) * rows * LANES];
+        let parts = strips.par_chunks_mut((rows * LANES).max(1)).with_min_len(STRIPS).enumerate();
+        parts.for_each(|(number, strip)| fill(number * LANES, strip));
         Packed { rows, columns, strips }
     }
 
     /// A matrix that lies row by row.
     pub(crate) fn of(matrix: &[T], columns: usize) -> Packed<T> {
-        Packed::new(matrix.len() / columns, columns, |row, column| matrix[row * columns + column])
+        Packed::of_rows(matrix.len() / columns, columns, |row| &matrix[row * columns..])
     }
 
     /// The transpose of a matrix that lies row by row.
     pub(crate) fn transposed(matrix: &[T], columns: usize) -> Packed<T> {
-        Packed::new(columns, matrix.len() / columns, |row, column| matrix[column * columns + row])
+        Packed::of_columns(columns, matrix.len() / columns, |row| &matrix[row * columns..])
     }
 }
 

@@ -4,16 +4,16 @@
 //! right word and those drawn has, for large K, the gradient of the softmax over all (Bengio and Senécal 2008; Jean, Cho,
 //! Memisevic and Bengio 2015). A drawn word that is the right one does not count against itself.
 
-use anyhow::Result;
-use candle_core::Tensor;
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 
+use super::affine::Affine;
 use super::entropy::cross_entropy;
-use super::weights::Leaves;
+use super::kernel::Real;
+use inkstone_base::simd::wide;
 
-/// A number added to a score so that it does not count.
-const NEVER: f32 = -1e9;
+/// A score that does not count.
+const NEVER: f64 = -1e9;
 
 /// Draws words by their share.
 pub(crate) struct Sampler {
@@ -41,41 +41,61 @@ impl Sampler {
     }
 
     /// ln of how often a word is expected among `n` drawn ones.
-    fn log_expected(&self, word: u32, n: usize) -> f32 {
+    fn log_expected(&self, word: u32, n: usize) -> f64 {
         let word = word as usize;
         let before = if word == 0 { 0 } else { self.sums[word - 1] };
-        (n as f64 * (self.sums[word] - before) as f64 / self.all() as f64).ln() as f32
+        (n as f64 * (self.sums[word] - before) as f64 / self.all() as f64).ln()
     }
-}
 
-/// The sum of the losses of `[rows, features]`: of the right words' rows of the output, `[rows, features]`, against those of the
-/// drawn ones, `[drawn, features]`, each with the words' numbers.
-pub(crate) fn sampled_loss(
-    leaves: &Leaves,
-    features: &Tensor,
-    (right, right_words): (&Tensor, &[u32]),
-    (drawn, drawn_words): (&Tensor, &[u32]),
-    sampler: &Sampler,
-) -> Result<Tensor> {
-    let (rows, n) = (right_words.len(), drawn_words.len());
-    let scores = Tensor::cat(&[&(features * right)?.sum_keepdim(1)?, &features.matmul(&drawn.t()?)?], 1)?;
-    let expected: Vec<f32> = drawn_words.iter().map(|&word| -sampler.log_expected(word, n)).collect();
-    let corrections = right_words.iter().flat_map(|&right| {
-        let drawn = drawn_words.iter().zip(&expected);
-        let drawn = drawn.map(move |(&word, &expected)| if word == right { NEVER } else { expected });
-        std::iter::once(-sampler.log_expected(right, n)).chain(drawn)
-    });
-    let corrections = leaves.constant(&corrections.collect::<Vec<f32>>(), (rows, n + 1))?;
-    Ok(cross_entropy(&(scores + corrections)?, vec![0; rows])?.sum_all()?)
+    /// The sum of the losses of features, `[right, columns]`, against the drawn words; its gradient by the features; and that by the weights
+    /// of the right words, then of the drawn ones, `[right + drawn, columns + 1]`, the bias last. `row` gives the weights and the bias of a
+    /// word.
+    pub(super) fn softmax<'w, T: Real + 'w>(
+        &self,
+        features: &[T],
+        columns: usize,
+        row: impl Fn(u32) -> (&'w [T], T) + Sync,
+        right: &[u32],
+        drawn: &[u32],
+    ) -> (f64, Vec<T>, Vec<T>) {
+        let others = Affine::new(columns, drawn.len(), |place| row(drawn[place]));
+        let expected = |&word: &u32| T::from_f64(self.log_expected(word, drawn.len()));
+        let drawn_expected: Vec<T> = drawn.iter().map(expected).collect();
+        let mut by_drawn = others.forward(features);
+        let mut by_features = vec![T::default(); features.len()];
+        let mut by_rows = Vec::with_capacity((right.len() + drawn.len()) * (columns + 1));
+        let mut loss = 0.0;
+        let mut scores = vec![T::default(); drawn.len() + 1];
+        let predictions = right.iter().zip(features.chunks(columns));
+        let gradients = by_features.chunks_mut(columns).zip(by_drawn.chunks_mut(drawn.len()));
+        for ((word, features), (to_features, by_drawn)) in predictions.zip(gradients) {
+            let (weights, bias) = row(*word);
+            let numbers = features.iter().zip(weights);
+            let score = wide(
+                #[inline(always)]
+                || numbers.fold(bias, |sum, (&x, &w)| x.fused(w, sum)),
+            );
+            scores[0] = score - expected(word);
+            for (place, to) in scores[1..].iter_mut().enumerate() {
+                let never = drawn[place] == *word;
+                *to = if never { T::from_f64(NEVER) } else { by_drawn[place] - drawn_expected[place] };
+            }
+            loss += cross_entropy(&mut scores, 0);
+            by_drawn.copy_from_slice(&scores[1..]);
+            to_features.iter_mut().zip(weights).for_each(|(to, &w)| *to = w * scores[0]);
+            by_rows.extend(features.iter().map(|&x| x * scores[0]).chain([scores[0]]));
+        }
+        others.add_back(&by_drawn, &mut by_features);
+        by_rows.extend(others.gradient_with_bias(features, &by_drawn));
+        (loss, by_features, by_rows)
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use candle_core::Device;
     use rand::SeedableRng;
 
     use super::*;
-    use crate::neural::check::close;
 
     #[test]
     fn words_are_drawn_by_their_share() {
@@ -84,21 +104,31 @@ mod tests {
         let share = |word: u32| drawn.iter().filter(|&&w| w == word).count() as f64 / 20_000.0;
         for (word, expected) in [(0, 0.6), (1, 0.3), (2, 0.01), (3, 0.09)] {
             assert!((share(word) - expected).abs() < 0.012, "{word} {}", share(word));
-            assert!((f64::from(sampler.log_expected(word, 10)) - (10.0 * expected).ln()).abs() < 1e-6);
+            assert!((sampler.log_expected(word, 10) - (10.0f64 * expected).ln()).abs() < 1e-6);
         }
     }
 
     #[test]
     fn when_each_word_is_drawn_as_often_as_expected_the_loss_is_that_of_the_whole_softmax() {
         let sampler = Sampler::new(&[5, 5, 5]);
-        let tensor = |values: &[f32], shape: (usize, usize)| Tensor::from_slice(values, shape, &Device::Cpu).unwrap();
-        let features = tensor(&[0.3, -1.0, 2.0, 0.5], (2, 2));
-        let output = tensor(&[1.0, 0.2, -0.4, 0.9, 0.1, -0.7], (3, 2));
-        let right = [2u32, 0];
-        let rows = tensor(&[0.1, -0.7, 1.0, 0.2], (2, 2));
-        let leaves = Leaves::whole_of(std::slice::from_ref(&output));
-        let ours = sampled_loss(&leaves, &features, (&rows, &right), (&output, &[0, 1, 2]), &sampler).unwrap();
-        let all = cross_entropy(&features.matmul(&output.t().unwrap()).unwrap(), right.to_vec()).unwrap();
-        close(&ours, &all.sum_all().unwrap(), 1e-5);
+        let features = [0.3, -1.0, 2.0, 0.5];
+        let output: [f64; 9] = [1.0, 0.2, 0.3, -0.4, 0.9, -0.2, 0.1, -0.7, 0.0];
+        let row = |word: u32| (&output[word as usize * 3..][..2], output[word as usize * 3 + 2]);
+        let right = [2, 0];
+        let (loss, by_features, by_rows) = sampler.softmax(&features, 2, row, &right, &[0, 1, 2]);
+        let all = Affine::with_bias(&output, 2);
+        let mut by_scores = all.forward(&features);
+        let rows = by_scores.chunks_mut(3).zip(right);
+        let expected: f64 = rows.map(|(scores, right)| cross_entropy(scores, right as usize)).sum();
+        assert!((loss - expected).abs() < 1e-12, "{loss} and {expected}");
+        let mut expected = vec![0.0; 4];
+        all.add_back(&by_scores, &mut expected);
+        assert!(by_features.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-12));
+        let mut gradient = [0.0; 9];
+        for (word, by) in right.into_iter().chain([0, 1, 2]).zip(by_rows.chunks(3)) {
+            gradient[word as usize * 3..].iter_mut().zip(by).for_each(|(to, by)| *to += by);
+        }
+        let expected = all.gradient_with_bias(&features, &by_scores);
+        assert!(gradient.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-12));
     }
 }

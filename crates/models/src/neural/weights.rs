@@ -1,16 +1,16 @@
-//! The weights of a network as plain numbers, their steps by Adam, and what a graph reads of them.
+//! The weights of a network, `[rows, dim] f32` each, and their steps by Adam.
 //!
-//! candle's gradient of a lookup is as large as the whole table. So the weights lie here, `[rows, dim] f32` each, and a graph is
-//! given a [`Leaf`] of those rows alone that a batch speaks of: gradients and steps then cost what the batch costs.
-//! A row that a batch does not read keeps its moments (the lazy form of Adam).
+//! Gradients have the rows alone that a batch reads, so that they and the steps cost what the batch costs. A row that a batch does not
+//! read keeps its moments (the lazy form of Adam).
 
 use anyhow::{Result, ensure};
-use candle_core::{DType, Device, Tensor, Var};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 
+use super::kernel::Real;
 use crate::ModelFile;
+use inkstone_base::simd::wide;
 
 /// Decay of the mean of gradients and of that of their squares, and what keeps the quotient finite (Kingma and Ba 2015).
 const BETA: [f32; 2] = [0.9, 0.999];
@@ -50,10 +50,6 @@ impl Weight {
     /// Evenly drawn so that sums over `inputs` and gradients over `rows` keep their size (Glorot and Bengio 2010).
     pub(crate) fn glorot(name: &'static str, rows: usize, inputs: usize, rng: &mut ChaCha8Rng) -> Weight {
         Weight::uniform(name, rows, inputs, (6.0 / (rows + inputs) as f32).sqrt(), rng)
-    }
-
-    pub(crate) fn rows(&self) -> usize {
-        self.values.len() / self.dim
     }
 
     /// Reads a section of a model file.
@@ -96,35 +92,6 @@ impl Weights {
         self.all.iter().map(|weight| (weight.name, bytemuck::cast_slice(&weight.values))).collect()
     }
 
-    /// For a graph that gradients are wanted of: by weight the ascending rows that it reads, or none for all.
-    pub(crate) fn leaves(&self, rows: &[Option<Vec<u32>>]) -> Result<Leaves> {
-        let leaf = |(weight, rows): (&Weight, &Option<Vec<u32>>)| -> Result<Leaf> {
-            let values = match rows {
-                None => weight.values.clone(),
-                Some(rows) => {
-                    let row = |&row: &u32| &weight.values[row as usize * weight.dim..][..weight.dim];
-                    rows.iter().flat_map(row).copied().collect()
-                }
-            };
-            let shape = (values.len() / weight.dim, weight.dim);
-            let tensor = match weight.fixed {
-                true => Tensor::from_vec(values, shape, &Device::Cpu)?,
-                false => Var::from_vec(values, shape, &Device::Cpu)?.into_inner(),
-            };
-            Ok(Leaf { tensor, rows: rows.clone() })
-        };
-        Ok(Leaves(self.all.iter().zip(rows).map(leaf).collect::<Result<_>>()?))
-    }
-
-    /// For graphs that only compute.
-    pub(crate) fn constants(&self) -> Result<Leaves> {
-        let leaf = |weight: &Weight| -> Result<Leaf> {
-            let tensor = Tensor::from_slice(&weight.values, (weight.rows(), weight.dim), &Device::Cpu)?;
-            Ok(Leaf { tensor, rows: None })
-        };
-        Ok(Leaves(self.all.iter().map(leaf).collect::<Result<_>>()?))
-    }
-
     /// One step of Adam down these gradients, which are by weight of these ascending rows, or of all; those of nothing are left out.
     pub(crate) fn step(&mut self, rows: &[Option<Vec<u32>>], gradients: &[Vec<f32>], rate: f32) {
         self.steps += 1;
@@ -136,14 +103,18 @@ impl Weights {
             let Weight { dim, values, moments, decay, .. } = weight;
             moments.iter_mut().for_each(|moment| moment.resize(values.len(), 0.0));
             let [means, squares] = moments;
-            let numbers = |x: &mut f32, m: &mut f32, v: &mut f32, g: f32| {
-                let g = g + *decay * *x;
-                *m += (1.0 - first) * (g - *m);
-                *v += (1.0 - second) * (g * g - *v);
-                *x -= size * *m / (v.sqrt() + EPSILON);
-            };
             let row = |((x, m), v): ((&mut [f32], &mut [f32]), &mut [f32]), g: &[f32]| {
-                x.iter_mut().zip(m).zip(v).zip(g).for_each(|(((x, m), v), &g)| numbers(x, m, v, g));
+                wide(
+                    #[inline(always)]
+                    || {
+                        for (((x, m), v), g) in x.iter_mut().zip(m).zip(v).zip(g) {
+                            let g = g + *decay * *x;
+                            *m += (1.0 - first) * (g - *m);
+                            *v += (1.0 - second) * (g * g - *v);
+                            *x -= size * *m / (v.sqrt() + EPSILON);
+                        }
+                    },
+                );
             };
             match rows {
                 None => {
@@ -188,62 +159,32 @@ impl Weights {
     }
 }
 
-/// The part of one weight that a graph reads.
-pub(crate) struct Leaf {
-    tensor: Tensor,
-    /// The rows of the weight that it has, ascending; none for all.
-    rows: Option<Vec<u32>>,
+/// The gradient by a weight, as far as a batch reads it.
+pub(crate) struct RowGradient<'r, T> {
+    /// The rows that are read, ascending; none for all.
+    rows: Option<&'r [u32]>,
+    dim: usize,
+    pub values: Vec<T>,
 }
 
-/// The parts of all weights that a graph reads.
-pub(crate) struct Leaves(Vec<Leaf>);
-
-impl Leaves {
-    /// Leaves that are whole weights.
-    #[cfg(test)]
-    pub(crate) fn whole_of(tensors: &[Tensor]) -> Leaves {
-        Leaves(tensors.iter().map(|tensor| Leaf { tensor: tensor.clone(), rows: None }).collect())
+impl<'r, T: Real> RowGradient<'r, T> {
+    /// A gradient of zeros; `all` is the number of rows of the weight.
+    pub(crate) fn new(rows: Option<&'r [u32]>, all: usize, dim: usize) -> RowGradient<'r, T> {
+        let values = vec![T::default(); rows.map_or(all, <[u32]>::len) * dim];
+        RowGradient { rows, dim, values }
     }
 
-    /// The matrix of a weight, as far as it is there.
-    pub(crate) fn matrix(&self, weight: usize) -> &Tensor {
-        &self.0[weight].tensor
+    /// The gradient by a row that is read.
+    pub(crate) fn row(&mut self, number: u32) -> &mut [T] {
+        let place = self.rows.map_or(number as usize, |rows| rows.partition_point(|&row| row < number));
+        &mut self.values[place * self.dim..][..self.dim]
     }
 
-    /// Rows of a weight by their numbers in it, `[numbers, dim]`.
-    pub(crate) fn rows(&self, weight: usize, numbers: &[u32]) -> Result<Tensor> {
-        let Leaf { tensor, rows } = &self.0[weight];
-        let here: Vec<u32> = match rows {
-            None => numbers.to_vec(),
-            Some(rows) => numbers.iter().map(|number| rows.partition_point(|row| row < number) as u32).collect(),
-        };
-        let length = here.len();
-        Ok(tensor.index_select(&Tensor::from_vec(here, length, &Device::Cpu)?, 0)?)
-    }
-
-    /// Numbers that are no weights, in the type of the weights.
-    pub(crate) fn constant(&self, values: &[f32], shape: impl Into<candle_core::Shape>) -> Result<Tensor> {
-        Ok(Tensor::from_slice(values, shape, &Device::Cpu)?.to_dtype(self.dtype())?)
-    }
-
-    /// A column of ones at the end of `[rows, features]`, which a bias is multiplied by.
-    pub(crate) fn with_one(&self, features: &Tensor) -> Result<Tensor> {
-        let rows = features.dim(0)?;
-        Ok(Tensor::cat(&[features, &self.constant(&vec![1.0; rows], (rows, 1))?], 1)?)
-    }
-
-    fn dtype(&self) -> DType {
-        self.0[0].tensor.dtype()
-    }
-
-    /// The gradients of a number by leaf; nothing where it does not depend on one.
-    pub(crate) fn gradients(&self, loss: &Tensor) -> Result<Vec<Vec<f32>>> {
-        let mut found = loss.backward()?;
-        let gradient = |leaf: &Leaf| match found.remove(&leaf.tensor) {
-            None => Ok(Vec::new()),
-            Some(gradient) => Ok(gradient.flatten_all()?.to_vec1::<f32>()?),
-        };
-        self.0.iter().map(gradient).collect()
+    /// Adds gradients by these rows, one after the other.
+    pub(crate) fn add(&mut self, numbers: &[u32], by: &[T]) {
+        for (&number, by) in numbers.iter().zip(by.chunks(self.dim)) {
+            self.row(number).iter_mut().zip(by).for_each(|(to, &by)| *to += by);
+        }
     }
 }
 
@@ -263,11 +204,10 @@ mod tests {
     fn a_step_touches_the_rows_that_were_read_and_goes_down_by_the_rate() {
         let mut weights = Weights::new(vec![Weight::new("w", 2, vec![1.0; 6]), Weight::new("b", 1, vec![0.5])]);
         let read = [Some(vec![0, 2]), None];
-        let leaves = weights.leaves(&read).unwrap();
-        let rows = leaves.rows(0, &[2, 2]).unwrap();
-        let loss = (rows.sum_all().unwrap() + leaves.matrix(1).sum_all().unwrap()).unwrap();
-        let gradients = leaves.gradients(&loss).unwrap();
-        assert_eq!(gradients, [vec![0.0, 0.0, 2.0, 2.0], vec![1.0]]);
+        let mut rows = RowGradient::new(read[0].as_deref(), 3, 2);
+        rows.add(&[2, 2], &[1.0; 4]);
+        let gradients = [rows.values, vec![1.0]];
+        assert_eq!(gradients[0], [0.0, 0.0, 2.0, 2.0]);
         weights.step(&read, &gradients, 0.1);
         // The first step of Adam is the rate, whatever the size of the gradient.
         let expected = [1.0, 1.0, 1.0, 1.0, 0.9, 0.9];

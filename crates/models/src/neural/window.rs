@@ -4,14 +4,14 @@
 //! of x' is any other, all equally likely. What stands beyond the ends of a sequence has a vector of its own.
 
 use anyhow::{Result, ensure};
-use candle_core::Tensor;
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
+use super::affine::{Affine, gather};
 use super::fit::{EpochFigures, FitParams, Network, PieceGradients, fit};
-use super::relu;
-use super::weights::{Leaves, Weight, Weights, distinct};
+use super::kernel::{Real, apply, tanh, through_tanh};
+use super::weights::{RowGradient, Weight, Weights, distinct};
 use crate::checkpoint::Checkpoint;
 use inkstone_base::job::Ctx;
 
@@ -102,22 +102,52 @@ impl Windows<'_> {
     }
 }
 
+/// The weights as pieces are computed with them.
+struct ReadyWindows<'w, T> {
+    vectors: &'w [T],
+    /// The words that gradients are wanted of.
+    words: Option<&'w [u32]>,
+    hidden: Affine<T>,
+    score: &'w [T],
+}
+
 impl Windows<'_> {
-    /// The sum of the losses of a piece, and what it gives on to the next batch.
-    fn loss(&self, leaves: &Leaves, piece: &WindowPiece) -> Result<(Tensor, Vec<f32>)> {
-        let (width, n) = (self.params.width(), self.size(piece));
-        let x = leaves.rows(VECTORS, &piece.words)?.reshape((2 * n, width * self.params.dim))?;
-        let inner = x.matmul(&leaves.matrix(HIDDEN).t()?)?.broadcast_add(leaves.matrix(BIAS))?.tanh()?;
-        let scores = inner.matmul(&leaves.matrix(SCORE).t()?)?;
-        let margin = (scores.narrow(0, n, n)? - scores.narrow(0, 0, n)?)?;
-        Ok((relu(&(margin + 1.0)?)?.sum_all()?, Vec::new()))
+    fn ready_of<'w, T: Real>(&self, values: &[&'w [T]], rows: &'w [Option<Vec<u32>>]) -> ReadyWindows<'w, T> {
+        let hidden = Affine::of(values[HIDDEN], values[BIAS]);
+        ReadyWindows { vectors: values[VECTORS], words: rows[VECTORS].as_deref(), hidden, score: values[SCORE] }
+    }
+
+    /// The sum of the losses of a piece, and its gradients by weight.
+    fn differentiated<T: Real>(&self, ready: &ReadyWindows<'_, T>, piece: &WindowPiece) -> (f64, Vec<Vec<T>>) {
+        let (n, zero, one) = (self.size(piece), T::default(), T::from_f64(1.0));
+        let x = gather(ready.vectors, self.params.dim, &piece.words);
+        let mut inner = ready.hidden.forward(&x);
+        apply(&mut inner, tanh);
+        let score = Affine::of(ready.score, &[zero]);
+        let scores = score.forward(&inner);
+        let (right, other) = scores.split_at(n);
+        let losses: Vec<T> = right.iter().zip(other).map(|(&right, &other)| one - right + other).collect();
+        // Only what is below 0 becomes 0: what is no number stays none, so that training that went astray is seen.
+        let loss = losses.iter().map(|&loss| if loss < zero { 0.0 } else { loss.to_f64() }).sum();
+        let slopes = || losses.iter().map(|&loss| if loss > zero { one } else { zero });
+        let by_scores: Vec<T> = slopes().map(|slope| zero - slope).chain(slopes()).collect();
+        let [by_score, _] = score.gradients(&inner, &by_scores);
+        let mut by_inner = vec![zero; inner.len()];
+        score.add_back(&by_scores, &mut by_inner);
+        through_tanh(&mut by_inner, &inner);
+        let mut by_x = vec![zero; x.len()];
+        ready.hidden.add_back(&by_inner, &mut by_x);
+        let mut by_words = RowGradient::new(ready.words, self.words as usize + 1, self.params.dim);
+        by_words.add(&piece.words, &by_x);
+        let [by_hidden, by_bias] = ready.hidden.gradients(&x, &by_inner);
+        (loss, vec![by_words.values, by_hidden, by_bias, by_score])
     }
 }
 
 impl Network for Windows<'_> {
     type Piece = WindowPiece;
     type Ready<'w>
-        = Leaves
+        = ReadyWindows<'w, f32>
     where
         Self: 'w;
 
@@ -159,12 +189,13 @@ impl Network for Windows<'_> {
         vec![Some(distinct(pieces.iter().flat_map(|piece| piece.words.iter().copied()))), None, None, None]
     }
 
-    fn ready<'w>(&'w self, weights: &'w Weights, rows: &'w [Option<Vec<u32>>]) -> Result<Leaves> {
-        weights.leaves(rows)
+    fn ready<'w>(&'w self, weights: &'w Weights, rows: &'w [Option<Vec<u32>>]) -> ReadyWindows<'w, f32> {
+        self.ready_of(&weights.values(), rows)
     }
 
-    fn gradients(&self, leaves: &Leaves, piece: &WindowPiece) -> Result<PieceGradients> {
-        PieceGradients::of_graph(leaves, self.loss(leaves, piece)?)
+    fn gradients(&self, ready: &ReadyWindows<'_, f32>, piece: &WindowPiece) -> PieceGradients {
+        let (loss, by_weight) = self.differentiated(ready, piece);
+        PieceGradients { loss, by_weight, carried: Vec::new() }
     }
 
     fn size(&self, piece: &WindowPiece) -> usize {
@@ -198,13 +229,8 @@ mod tests {
         let (params, text) = (params(), [0, 1, 2, END, 3, END, 2, 2]);
         let net = Windows { params: &params, numbers: &text, words: 4 };
         let mut rng = ChaCha8Rng::seed_from_u64(2);
-        let weight = |name, rows, dim, rng: &mut ChaCha8Rng| Weight::uniform(name, rows, dim, 0.6, rng);
-        let weights = Weights::new(vec![
-            weight("vectors", 5, 4, &mut rng),
-            weight("hidden", 6, 12, &mut rng),
-            weight("bias", 1, 6, &mut rng),
-            weight("score", 1, 6, &mut rng),
-        ]);
+        let mut draw = |n: usize| -> Vec<f64> { (0..n).map(|_| rng.random_range(-0.6..0.6)).collect() };
+        let values = [20, 72, 6, 6].map(&mut draw).to_vec();
         let mut window = Vec::new();
         net.window(4, &mut window);
         assert_eq!(window, [4, 3, 4], "a sequence of one word");
@@ -213,7 +239,9 @@ mod tests {
         let (right, other) = pieces[0].words.split_at(18);
         let differ: Vec<usize> = (0..18).filter(|&i| right[i] != other[i]).collect();
         assert_eq!(differ, [1, 4, 7, 10, 13, 16], "only the middle words, and all of them");
-        check_gradients(&weights, |leaves| net.loss(leaves, &pieces[0]).unwrap().0);
+        let rows = net.reads(&pieces);
+        assert_eq!(rows[VECTORS].as_deref().unwrap(), [0, 1, 2, 3, 4]);
+        check_gradients("windows", values, |values| net.differentiated(&net.ready_of(values, &rows), &pieces[0]));
     }
 
     #[test]

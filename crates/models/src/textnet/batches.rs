@@ -155,14 +155,14 @@ impl Network for TextBatches<'_> {
         std::iter::once(Some(words)).chain(std::iter::repeat_n(None, weights - 1)).collect()
     }
 
-    fn ready<'w>(&'w self, weights: &'w Weights, rows: &'w [Option<Vec<u32>>]) -> Result<ReadyNet<'w, f32>> {
+    fn ready<'w>(&'w self, weights: &'w Weights, rows: &'w [Option<Vec<u32>>]) -> ReadyNet<'w, f32> {
         let words = rows[VECTORS].as_deref().unwrap_or_default();
-        Ok(ReadyNet::new(self.params, &weights.values(), words))
+        ReadyNet::new(self.params, &weights.values(), words)
     }
 
-    fn gradients(&self, ready: &ReadyNet<'_, f32>, piece: &TextPiece) -> Result<PieceGradients> {
+    fn gradients(&self, ready: &ReadyNet<'_, f32>, piece: &TextPiece) -> PieceGradients {
         let (loss, by_weight) = self.differentiated(ready, piece);
-        Ok(PieceGradients { loss, by_weight, carried: Vec::new() })
+        PieceGradients { loss, by_weight, carried: Vec::new() }
     }
 
     fn size(&self, piece: &TextPiece) -> usize {

@@ -2,6 +2,7 @@
 //! Natural logarithms; scores are few, and computed with in f64.
 
 use super::NetOutputs;
+use crate::linear::log_sum_exp;
 use crate::neural::kernel::Real;
 
 /// ln(1 + e^x).
@@ -9,17 +10,12 @@ fn softplus(x: f64) -> f64 {
     x.max(0.0) + (-x.abs()).exp().ln_1p()
 }
 
-fn log_sum(scores: &[f64]) -> f64 {
-    let most = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    most + scores.iter().map(|score| (score - most).exp()).sum::<f64>().ln()
-}
-
 /// The probability of each class or label of a text.
 pub(super) fn probabilities<T: Real>(outputs: NetOutputs, scores: &[T]) -> Vec<f64> {
     let scores: Vec<f64> = scores.iter().map(|score| score.to_f64()).collect();
     match outputs {
         NetOutputs::Classes => {
-            let sum = log_sum(&scores);
+            let sum = log_sum_exp(scores.iter().copied());
             scores.into_iter().map(|score| (score - sum).exp()).collect()
         }
         NetOutputs::Labels => scores.into_iter().map(|score| (-softplus(-score)).exp()).collect(),
@@ -35,7 +31,7 @@ pub(super) fn loss<T: Real>(outputs: NetOutputs, scores: &[T], right: &[u32], by
     let score = |&number: &u32| scores[number as usize].to_f64();
     let all = scores.iter().map(|score| score.to_f64());
     let expected = match outputs {
-        NetOutputs::Classes => log_sum(&all.collect::<Vec<f64>>()),
+        NetOutputs::Classes => log_sum_exp(all),
         NetOutputs::Labels => all.map(softplus).sum(),
     };
     expected - right.iter().map(score).sum::<f64>()

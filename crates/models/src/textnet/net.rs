@@ -5,16 +5,15 @@ use super::convolution::{self, Filters, Maps};
 use super::recurrent::Direction;
 use super::stack::{PackedTexts, Stack, StackPass};
 use super::{CLASSES, INNER, TextNetKind, TextNetParams};
-use crate::neural::kernel::{Left, Packed, Real, add_product, add_scaled};
-use inkstone_base::simd::wide;
+use crate::neural::affine::Affine;
+use crate::neural::kernel::Real;
+use crate::neural::weights::RowGradient;
 
 /// The weights of a network but word vectors, ready to be used.
 pub(super) struct Net<T> {
     params: TextNetParams,
     inner: Inner<T>,
-    /// `[outputs, features + 1]`, the bias last.
-    classes: Vec<T>,
-    packed_classes: Packed<T>,
+    classes: Affine<T>,
 }
 
 enum Inner<T> {
@@ -73,14 +72,7 @@ impl<T: Real> Net<T> {
                 Inner::Layers(Stack(layers))
             }
         };
-        let (classes, features) = (values[CLASSES].to_vec(), params.features());
-        let packed_classes =
-            Packed::new(features, classes.len() / (features + 1), |row, column| classes[column * (features + 1) + row]);
-        Net { params: params.clone(), inner, classes, packed_classes }
-    }
-
-    fn outputs(&self) -> usize {
-        self.classes.len() / (self.params.features() + 1)
+        Net { params: params.clone(), inner, classes: Affine::with_bias(values[CLASSES], params.features()) }
     }
 
     /// Computes the scores of texts. `vectors` are the word vectors of each channel.
@@ -112,11 +104,7 @@ impl<T: Real> Net<T> {
         for (feature, &factor) in features.iter_mut().zip(&piece.dropout) {
             *feature = *feature * T::from_f64(f64::from(factor));
         }
-        let (texts, columns, outputs) = (piece.lengths.len(), params.features(), self.outputs());
-        let bias: Vec<T> = self.classes.chunks(columns + 1).map(|row| row[columns]).collect();
-        let mut scores = bias.repeat(texts);
-        let left = Left { values: &features, rows: texts, at: |i| i * columns, step: 1 };
-        add_product(&left, &self.packed_classes, &mut scores, outputs);
+        let scores = self.classes.forward(&features);
         TextNetPass { x, rows, inner, features, scores }
     }
 
@@ -141,23 +129,9 @@ impl<T: Real> Net<T> {
         to_words: bool,
     ) -> Back<T> {
         let params = &self.params;
-        let (columns, outputs) = (params.features(), self.outputs());
-        let mut by_classes = vec![T::default(); self.classes.len()];
+        let by_classes = self.classes.gradient_with_bias(&pass.features, by_scores);
         let mut above = vec![T::default(); pass.features.len()];
-        let texts = by_scores.chunks(outputs).zip(pass.features.chunks(columns)).zip(above.chunks_mut(columns));
-        wide(
-            #[inline(always)]
-            || {
-                for ((by_scores, features), above) in texts {
-                    let rows = self.classes.chunks(columns + 1).zip(by_classes.chunks_mut(columns + 1));
-                    for ((weights, gradient), &by) in rows.zip(by_scores) {
-                        add_scaled(above, &weights[..columns], by);
-                        add_scaled(&mut gradient[..columns], features, by);
-                        gradient[columns] += by;
-                    }
-                }
-            },
-        );
+        self.classes.add_back(by_scores, &mut above);
         for (above, &factor) in above.iter_mut().zip(&piece.dropout) {
             *above = *above * T::from_f64(f64::from(factor));
         }
@@ -183,12 +157,11 @@ impl<T: Real> Net<T> {
     /// The gradient by rows of the word vectors of the first channel, `[words, dim]`; `words` ascend, and all of the piece are among them.
     pub(super) fn by_words(&self, pass: &TextNetPass<T>, back: &Back<T>, piece: &TextPiece, words: &[u32]) -> Vec<T> {
         let (dim, inputs) = (self.params.dim, self.params.inputs());
-        let mut gradient = vec![T::default(); words.len() * dim];
+        let mut gradient = RowGradient::new(Some(words), words.len(), dim);
         for (&word, &row) in piece.tokens.iter().zip(&pass.rows) {
-            let to = &mut gradient[words.partition_point(|&known| known < word) * dim..][..dim];
-            to.iter_mut().zip(&back.dx[row * inputs..]).for_each(|(to, &by)| *to += by);
+            gradient.add(&[word], &back.dx[row * inputs..][..dim]);
         }
-        gradient
+        gradient.values
     }
 
     /// For each token its vector times the gradient by it.

@@ -196,11 +196,11 @@ impl<T: Real> Direction<T> {
         };
         let gates_of = wide_row - self.first();
         let words = down(0, gates_of, &Packed::of(x, self.inputs), self.inputs);
-        let before = |row: usize, j: usize| match previous[row] {
-            NONE => T::default(),
-            row => states[row * hidden + j],
+        let before = |row: usize| match previous[row] {
+            NONE => &zeros[..],
+            row => &states[row * hidden..],
         };
-        let state = down(self.first(), gates_of, &Packed::new(rows, hidden, before), hidden);
+        let state = down(self.first(), gates_of, &Packed::of_rows(rows, hidden, before), hidden);
         let mut bias = vec![T::default(); wide_row];
         for slopes in slopes.chunks(wide_row) {
             bias.iter_mut().zip(slopes).for_each(|(sum, &slope)| *sum += slope);

@@ -4,16 +4,18 @@
 //! shuffled each epoch; a batch of RNNLM is the next `bptt` places in each of `batch / bptt` streams, whose states go on.
 
 use anyhow::Result;
-use candle_core::Tensor;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 
-use super::features::{of_contexts, output, step};
-use super::{LanguageKind, LanguageParams, score};
+use super::net::{LanguageLayers, output, output_row};
+use super::score::ScoringNet;
+use super::{LanguageKind, LanguageParams, OUTPUT, WORDS};
+use crate::neural::affine::Affine;
 use crate::neural::entropy::cross_entropy;
 use crate::neural::fit::{Network, PieceGradients};
-use crate::neural::sampled::{Sampler, sampled_loss};
-use crate::neural::weights::{Leaves, Weights, distinct};
+use crate::neural::kernel::Real;
+use crate::neural::sampled::Sampler;
+use crate::neural::weights::{RowGradient, Weights, distinct};
 use inkstone_base::job::Ctx;
 
 /// Predictions of a piece.
@@ -87,16 +89,6 @@ impl LanguageNet<'_> {
         };
         streams.chunks(STREAMS).map(piece).collect()
     }
-
-    fn loss_of(&self, leaves: &Leaves, features: &Tensor, piece: &LanguagePiece) -> Result<Tensor> {
-        let Some(sampler) = &self.sampler else {
-            let scores = features.matmul(&output(self.params, leaves, None)?.t()?)?;
-            return Ok(cross_entropy(&scores, piece.right.clone())?.sum_all()?);
-        };
-        let right = output(self.params, leaves, Some(&piece.right))?;
-        let drawn = output(self.params, leaves, Some(&piece.samples))?;
-        sampled_loss(leaves, features, (&right, &piece.right), (&drawn, &piece.samples), sampler)
-    }
 }
 
 /// The words before a place, the ends of documents standing for what is before these.
@@ -106,33 +98,95 @@ pub(super) fn context_of(before: &[u32], length: usize, end: u32, out: &mut Vec<
     out.extend(&before[before.len() - words..]);
 }
 
+/// The weights as pieces are computed with them.
+pub(super) struct ReadyLanguage<'w, T> {
+    values: Vec<&'w [T]>,
+    /// By weight the rows that gradients are wanted of; none for all.
+    rows: &'w [Option<Vec<u32>>],
+    layers: LanguageLayers<T>,
+    /// The scores of all words; none where predictions are trained against words that are drawn.
+    output: Option<Affine<T>>,
+}
+
 impl LanguageNet<'_> {
-    /// The sum of the losses of a piece, and what it gives on to the next batch.
-    pub(super) fn loss(&self, leaves: &Leaves, piece: &LanguagePiece) -> Result<(Tensor, Vec<f32>)> {
+    pub(super) fn ready_of<'w, T: Real>(
+        &self,
+        values: Vec<&'w [T]>,
+        rows: &'w [Option<Vec<u32>>],
+    ) -> ReadyLanguage<'w, T> {
+        let layers = LanguageLayers::new(self.params, &values);
+        let output = self.sampler.is_none().then(|| output(self.params, &values));
+        ReadyLanguage { values, rows, layers, output }
+    }
+
+    /// The sum of the losses of a piece, its gradients by weight, and the states that the next batch begins with.
+    pub(super) fn differentiated<T: Real>(
+        &self,
+        ready: &ReadyLanguage<'_, T>,
+        piece: &LanguagePiece,
+    ) -> (f64, Vec<Vec<T>>, Vec<T>) {
+        let (vectors, layers) = (ready.values[WORDS], &ready.layers);
+        let mut to_words = RowGradient::new(ready.rows[WORDS].as_deref(), self.classes, self.params.vector_dim());
         if !self.recurrent() {
-            let features = of_contexts(self.params, leaves, &piece.contexts)?;
-            return Ok((self.loss_of(leaves, &features, piece)?, Vec::new()));
+            let pass = layers.of_contexts(vectors, &piece.contexts);
+            let (loss, by, to_output) = self.outer(ready, &pass.features, piece, &mut to_words);
+            let inner = layers.contexts_back(&pass, &piece.contexts, by, &mut to_words);
+            return (loss, [to_words.values, to_output].into_iter().chain(inner).collect(), Vec::new());
         }
-        let streams = piece.streams;
-        let mut state = match piece.state.is_empty() {
-            true => leaves.constant(&vec![0.0; streams * self.params.hidden], (streams, self.params.hidden))?,
-            false => leaves.constant(&piece.state, (streams, self.params.hidden))?,
+        let size = piece.streams * self.params.hidden;
+        let mut state: Vec<T> = piece.state.iter().map(|&s| T::from_f64(f64::from(s))).collect();
+        state.resize(size, T::default());
+        let pass = layers.of_streams(vectors, &piece.contexts, state, self.end);
+        let (loss, by, to_output) = self.outer(ready, &pass.features, piece, &mut to_words);
+        let inner = layers.streams_back(&pass, &piece.contexts, by, (piece.streams, self.end), &mut to_words);
+        let carried = pass.features[pass.features.len() - size..].to_vec();
+        (loss, [to_words.values, to_output].into_iter().chain(inner).collect(), carried)
+    }
+
+    /// The sum of the losses, and its gradients by the features and by the weights of the output; those by word vectors that the output
+    /// reads are added to `to_words`.
+    fn outer<T: Real>(
+        &self,
+        ready: &ReadyLanguage<'_, T>,
+        features: &[T],
+        piece: &LanguagePiece,
+        to_words: &mut RowGradient<'_, T>,
+    ) -> (f64, Vec<T>, Vec<T>) {
+        let (columns, tied) = (self.params.features(), self.params.kind == LanguageKind::Lbl);
+        let Some(output) = &ready.output else {
+            let row = |word| output_row(self.params, &ready.values, word);
+            let found = self.sampler.as_ref().map(|s| s.softmax(features, columns, row, &piece.right, &piece.samples));
+            let (loss, by_features, by_rows) = found.unwrap_or_default();
+            let words = || piece.right.iter().chain(&piece.samples).copied();
+            let dim = if tied { 1 } else { columns + 1 };
+            let mut to_output = RowGradient::new(ready.rows[OUTPUT].as_deref(), self.classes, dim);
+            for (word, by) in words().zip(by_rows.chunks(columns + 1)) {
+                if tied {
+                    to_words.add(&[word], &by[..columns]);
+                }
+                to_output.add(&[word], &by[columns + 1 - dim..]);
+            }
+            return (loss, by_features, to_output.values);
         };
-        let mut states = Vec::with_capacity(self.params.bptt);
-        for words in piece.contexts.chunks(streams) {
-            state = step(leaves, &state, words, self.end)?;
-            states.push(state.clone());
-        }
-        let features = leaves.with_one(&Tensor::cat(&states, 0)?)?;
-        let carried = state.detach().to_dtype(candle_core::DType::F32)?.flatten_all()?.to_vec1()?;
-        Ok((self.loss_of(leaves, &features, piece)?, carried))
+        let mut by_scores = output.forward(features);
+        let rows = by_scores.chunks_mut(self.classes).zip(&piece.right);
+        let loss = rows.map(|(scores, &right)| cross_entropy(scores, right as usize)).sum();
+        let mut by_features = vec![T::default(); features.len()];
+        output.add_back(&by_scores, &mut by_features);
+        let to_output = if tied {
+            output.add_by_weights(features, &by_scores, &mut to_words.values, columns);
+            output.by_bias(&by_scores)
+        } else {
+            output.gradient_with_bias(features, &by_scores)
+        };
+        (loss, by_features, to_output)
     }
 }
 
 impl Network for LanguageNet<'_> {
     type Piece = LanguagePiece;
     type Ready<'w>
-        = Leaves
+        = ReadyLanguage<'w, f32>
     where
         Self: 'w;
 
@@ -181,12 +235,13 @@ impl Network for LanguageNet<'_> {
         [words, output].into_iter().chain(std::iter::repeat_n(None, shapes - 2)).collect()
     }
 
-    fn ready<'w>(&'w self, weights: &'w Weights, rows: &'w [Option<Vec<u32>>]) -> Result<Leaves> {
-        weights.leaves(rows)
+    fn ready<'w>(&'w self, weights: &'w Weights, rows: &'w [Option<Vec<u32>>]) -> ReadyLanguage<'w, f32> {
+        self.ready_of(weights.values(), rows)
     }
 
-    fn gradients(&self, leaves: &Leaves, piece: &LanguagePiece) -> Result<PieceGradients> {
-        PieceGradients::of_graph(leaves, self.loss(leaves, piece)?)
+    fn gradients(&self, ready: &ReadyLanguage<'_, f32>, piece: &LanguagePiece) -> PieceGradients {
+        let (loss, by_weight, carried) = self.differentiated(ready, piece);
+        PieceGradients { loss, by_weight, carried }
     }
 
     fn size(&self, piece: &LanguagePiece) -> usize {
@@ -198,8 +253,8 @@ impl Network for LanguageNet<'_> {
             return Ok(None);
         }
         let documents: Vec<&[u32]> = self.held_out.split_inclusive(|&word| word == self.end).collect();
-        let leaves = weights.constants()?;
-        let scored = score::in_parallel(self.params, &leaves, &documents, self.end, ctx)?;
+        let net = ScoringNet::new(self.params, &weights.values(), self.end);
+        let scored = net.in_parallel(&weights.all[WORDS].values, &documents, ctx)?;
         let sum: f64 = scored.iter().flatten().map(|&p| f64::from(p)).sum();
         Ok(Some(-sum / self.held_out.len() as f64))
     }

@@ -13,8 +13,8 @@
 //! The bias of a word begins at the logarithm of its share, so that training begins at the unigram model.
 
 mod batches;
-mod features;
 mod file;
+mod net;
 mod score;
 #[cfg(test)]
 mod tests;
@@ -110,13 +110,13 @@ impl LanguageParams {
         if self.kind == LanguageKind::Rnnlm { 1 } else { self.order - 1 }
     }
 
-    /// Values of the features, the 1 that the bias is multiplied by among them.
+    /// Values of the features.
     fn features(&self) -> usize {
         let inputs = self.context() * self.dim;
         match self.kind {
-            LanguageKind::Nnlm => self.hidden + if self.direct { inputs } else { 0 } + 1,
-            LanguageKind::Lbl => self.dim + 1,
-            LanguageKind::Rnnlm => self.hidden + 1,
+            LanguageKind::Nnlm => self.hidden + if self.direct { inputs } else { 0 },
+            LanguageKind::Lbl => self.dim,
+            LanguageKind::Rnnlm => self.hidden,
         }
     }
 
@@ -126,7 +126,7 @@ impl LanguageParams {
         match self.kind {
             LanguageKind::Nnlm => vec![
                 ("vectors", classes, m),
-                ("output", classes, self.features()),
+                ("output", classes, self.features() + 1),
                 ("hidden", h, inputs),
                 ("hidden_bias", 1, h),
             ],
