@@ -36,6 +36,11 @@ pub(crate) struct Files {
     pub wanted: Wanted,
 }
 
+/// True for the name of a file that is opened as a model: a graph (.onnx), or published weights (model.safetensors or its index).
+pub fn is_model_file(path: &Path) -> bool {
+    path.extension().is_some_and(|end| end.eq_ignore_ascii_case("onnx")) || architecture::is_weights(path)
+}
+
 impl Files {
     /// The files that settings name, relative to `base`.
     pub(crate) fn new(params: &OnnxParams, base: &Path, names: &[&str]) -> Result<Files> {
@@ -70,7 +75,8 @@ impl Files {
     pub(crate) fn key(&self) -> Result<Key> {
         let of_graph = disk::folder_of(&self.model);
         let beside = Header::read(&self.model)?.beside;
-        let weights = beside.into_iter().map(|name| (format!("weights {}", name.display()), of_graph.join(name)));
+        let apart = beside.into_iter().filter(|name| of_graph.join(name) != self.model);
+        let weights = apart.map(|name| (format!("weights {}", name.display()), of_graph.join(name)));
         let mut files: BTreeMap<String, PathBuf> = weights.collect();
         files.insert("graph".into(), self.model.clone());
         let written = architecture::is_weights(&self.model).then_some(architecture::VERSION);
@@ -156,6 +162,13 @@ pub(crate) fn folder_of_graph(file: &Path) -> PathBuf {
 mod tests {
     use super::super::testing::{graph, params, with_weights_in_files};
     use super::*;
+
+    #[test]
+    fn models_are_files_of_graphs_and_of_published_weights() {
+        let is = |name: &str| is_model_file(Path::new(name));
+        assert!(is("m/tone.ONNX") && is("m/model.safetensors") && is("m/model.safetensors.index.json"));
+        assert!(!is("m/other.safetensors") && !is("m/tone.model") && !is("m/model.json"));
+    }
 
     #[test]
     fn the_key_is_of_all_files_that_are_read_and_of_no_other() {

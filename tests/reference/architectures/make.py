@@ -62,6 +62,12 @@ MODELS = {
             **bert, **labels, cls_token_id=2, sep_token_id=3, layer_types=["full_attention", "sliding_attention"]
         )
     ),
+    # Reads in both directions, as gte-Qwen2 does.
+    "qwen3-both": t.Qwen3Model(
+        t.Qwen3Config(
+            **sizes, num_key_value_heads=1, head_dim=6, **specials, max_position_embeddings=16, is_causal=False
+        )
+    ),
 }
 
 

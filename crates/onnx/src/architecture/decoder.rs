@@ -112,6 +112,18 @@ pub(super) fn write_qwen(
         !settings.flag("use_sliding_window"),
         "config.json has use_sliding_window, which is not known here; export the model: optimum-cli export onnx"
     );
+    // Models of vectors read in both directions by a class of their own, which says so in is_causal.
+    let causal = settings.get("is_causal").and_then(Json::as_bool);
+    ensure!(
+        causal.is_some() || settings.get("auto_map").is_none(),
+        "config.json names a Python program for the model (auto_map), and does not say whether that reads in one direction (is_causal); \
+         export the model: optimum-cli export onnx"
+    );
+    let causal = causal.unwrap_or(true);
+    ensure!(
+        causal || wanted != Wanted::Writing,
+        "config.json says that the model reads in both directions (is_causal = false); such a model writes no text"
+    );
     let prefix = body(weights, "model.");
     let (hidden, layers) = (settings.size("hidden_size")?, settings.layers("num_hidden_layers")?);
     let (inner, vocabulary) = (settings.size("intermediate_size")?, settings.size("vocab_size")?);
@@ -132,7 +144,7 @@ pub(super) fn write_qwen(
     let table = graph.weight(&embeddings, &[vocabulary, hidden])?;
     let mut x = graph.gather(table, ids, 0);
     let rotation = graph.rotation(places, size, rope_base(settings, None, 1e4)?, "rope frequencies");
-    let mask = graph.mask_causal(mask, ids);
+    let mask = if causal { graph.mask_causal(mask, ids) } else { graph.mask_all(mask) };
     let mut states = vec![x];
     for layer in 0..layers {
         let at = |name: &str| format!("{prefix}layers.{layer}.{name}");

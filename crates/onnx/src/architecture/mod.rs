@@ -31,7 +31,7 @@ const WEIGHTS: [&str; 2] = ["model.safetensors", "model.safetensors.index.json"]
 const PICKLE: &str = "pytorch_model.bin";
 
 /// Changes where a graph gives other numbers for the same weights.
-pub(crate) const VERSION: u32 = 1;
+pub(crate) const VERSION: u32 = 2;
 
 /// Outputs of a graph. Logits over a vocabulary cost as much as many layers, so they are left out where vectors are wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -175,6 +175,7 @@ fn weights_that_cannot_be_read_are_refused_with_the_way_out() {
         ("bert", "intermediate_size", Json::from(-1), &["intermediate_size = -1"]),
         ("qwen3", "rope_parameters", serde_json::json!({"rope_type": "yarn"}), &["\"yarn\""]),
         ("qwen2", "use_sliding_window", true.into(), &["use_sliding_window"]),
+        ("qwen2", "auto_map", serde_json::json!({"AutoModel": "modeling_qwen.Qwen2Model"}), &["auto_map", "is_causal"]),
     ] {
         let error = refusal(with(name, &[(setting, value)]).path());
         assert!(words.iter().all(|word| error.contains(word)), "{setting}: {error}");

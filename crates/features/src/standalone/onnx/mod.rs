@@ -23,7 +23,7 @@ use super::{Columns, EvalParams, Figures, Fitted, Line, LineFormat, Lines, Rows}
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
 use inkstone_models::{Explanation, ModelHeader, StaticEncoder};
-use inkstone_onnx::{Encoder, OnnxParams, Opening, Output, RuntimeParams, WordCutter};
+use inkstone_onnx::{Encoder, OnnxParams, Opening, Output, RuntimeParams, WordCutter, is_model_file};
 use inkstone_text::{Segmenter, TokenizerParams, Truncation, sentences};
 
 pub use eval::{Examination, fill_masks};
@@ -55,10 +55,9 @@ pub struct Contextual {
     pub base: PathBuf,
 }
 
-/// True if a path names a contextual model: a folder that is no static encoder, or a file .onnx.
+/// True if a path names a contextual model: a folder that is no static encoder, a file .onnx, or weights in safetensors.
 pub fn is_onnx(path: &Path) -> bool {
-    (path.is_dir() && !StaticEncoder::is_at(path))
-        || path.extension().is_some_and(|end| end.eq_ignore_ascii_case("onnx"))
+    if path.is_dir() { !StaticEncoder::is_at(path) } else { is_model_file(path) }
 }
 
 /// A contextual model. It runs one call after the other; its own threads are within.
