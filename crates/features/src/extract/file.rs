@@ -16,7 +16,7 @@ use super::reading::{CorpusReader, ReadDocument};
 use super::set::{SetMeta, SetParams, finish, key_of, row_keys};
 use super::{Feature, Inputs};
 use crate::fitted::{self, Columns, Fitted, Line, ProjectModel, open_for_project};
-use crate::standalone::head::key_of;
+use crate::standalone::head::model_key;
 use crate::standalone::onnx::Contextual;
 use inkstone_base::data::{Key, Report};
 use inkstone_base::disk;
@@ -59,7 +59,7 @@ impl FileParams {
     /// The key of the file, of the dictionaries that its text was cut with, and of the encoder of a head.
     pub fn files_key(&self, base: &Path) -> Result<Key> {
         let (path, encoder) = (base.join(&self.path), self.encoder_at(base));
-        let mut keys = vec![key_of(&path, &OnnxParams::default())?];
+        let mut keys = vec![model_key(&path, &OnnxParams::default())?];
         for named in fitted::named_files(&path, encoder.as_deref())? {
             keys.push(disk::hash_file(&base.join(named))?);
         }

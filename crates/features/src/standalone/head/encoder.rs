@@ -67,7 +67,7 @@ impl EncoderRecord {
     pub(crate) fn check(&self, head: &Path, given: Option<&Path>) -> Result<Key> {
         let path = self.find(head, given)?;
         let params = self.contextual(head, &Contextual::default()).params;
-        let key = key_of(&path, &params)?;
+        let key = model_key(&path, &params)?;
         ensure!(
             key == self.key,
             "{} was fitted on the vectors of {}, whose files are not the same any more: bring the old ones back, give the place of the \
@@ -97,7 +97,7 @@ impl EncoderRecord {
 }
 
 /// The hash of all files that the rows of a model depend on: of a contextual model used so, a static encoder, or a model file.
-pub(crate) fn key_of(path: &Path, params: &OnnxParams) -> Result<Key> {
+pub(crate) fn model_key(path: &Path, params: &OnnxParams) -> Result<Key> {
     if is_onnx(path) {
         OnnxParams { model: path.to_owned(), ..params.clone() }.files_key(Path::new(""))
     } else if StaticEncoder::is_at(path) {
@@ -132,7 +132,7 @@ impl Encoder {
             None
         };
         let record =
-            EncoderRecord { path: named_from(&folder, path)?, key: key_of(path, &using.params)?, format, contextual };
+            EncoderRecord { path: named_from(&folder, path)?, key: model_key(path, &using.params)?, format, contextual };
         let (model, _) = open_with(path, Some(format), None, Path::new(""), using, ctx)?;
         Encoder::new(model, shown, record)
     }

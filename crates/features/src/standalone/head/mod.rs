@@ -24,7 +24,7 @@ use inkstone_models::{
 };
 
 pub use encoder::Encoder;
-pub(crate) use encoder::{EncoderRecord, key_of};
+pub(crate) use encoder::{EncoderRecord, model_key};
 pub(crate) use fitted::FittedHead;
 
 /// Version of the sections of a head. Classifiers on terms, whose kinds are the same, have version 1.
