@@ -288,6 +288,10 @@ pub(super) fn check(feature: &Feature) -> Result<()> {
 }
 
 impl TextRows for Encoder {
+    fn columns(&self, _: &Feature) -> Vec<String> {
+        Encoder::columns(self)
+    }
+
     fn document_rows(&mut self, documents: &[ReadDocument], reader: &CorpusReader<'_>) -> Result<Vec<f32>> {
         let CorpusReader { feature, ctx, .. } = reader;
         let dim = self.columns().len();
