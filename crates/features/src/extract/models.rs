@@ -89,7 +89,7 @@ pub(super) const NOWHERE: &str = "";
 /// A model that gives texts the rows of a feature.
 pub(super) trait TextRows {
     /// The names of the columns.
-    fn columns(&self, feature: &Feature) -> Vec<String> {
+    fn column_names(&self, feature: &Feature) -> Vec<String> {
         feature.columns()
     }
 

@@ -288,8 +288,8 @@ pub(super) fn check(feature: &Feature) -> Result<()> {
 }
 
 impl TextRows for Encoder {
-    fn columns(&self, _: &Feature) -> Vec<String> {
-        Encoder::columns(self)
+    fn column_names(&self, _: &Feature) -> Vec<String> {
+        self.columns()
     }
 
     fn document_rows(&mut self, documents: &[ReadDocument], reader: &CorpusReader<'_>) -> Result<Vec<f32>> {

@@ -123,9 +123,6 @@ impl Below<'_> {
             if !(self.fold.is_linear() && self.dense_words(&*model, &document, &texts, &reader, explained)?) {
                 let name = [format!("输入特征 {}", input.name), format!("The input {}", input.name)];
                 let mut score = |documents: &[ReadDocument]| -> Result<Vec<f64>> {
-                    if documents.is_empty() {
-                        return Ok(Vec::new());
-                    }
                     let rows = model.document_rows(documents, &reader)?;
                     self.fold.scores_with(&input.name, &rows, rows.len() / documents.len(), None)
                 };

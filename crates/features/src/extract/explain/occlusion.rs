@@ -40,6 +40,9 @@ pub(super) fn run(
     let Some((strongest, _)) = moving.max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0))) else { return Ok(()) };
     let range = &texts.ranges[strongest];
     let words = words_of(&texts.text[range.clone()], segmenter);
+    if words.is_empty() {
+        return Ok(());
+    }
     let without_word = |(_, places): &(String, Vec<Range<usize>>)| {
         // From the last to the first: what is cut out moves what follows.
         let cut = |left: ReadDocument, place: &Range<usize>| {
@@ -66,8 +69,8 @@ fn words_of(sentence: &str, segmenter: &Segmenter) -> Vec<(String, Vec<Range<usi
     let mut words: Vec<(String, Vec<Range<usize>>)> = Vec::new();
     for token in segmenter.tokens(sentence).iter().filter(|token| token.text.chars().any(char::is_alphanumeric)) {
         let place = token.start..token.end;
-        match words.iter_mut().find(|(word, _)| *word == token.text) {
-            Some((_, places)) => places.push(place),
+        match words.iter().position(|(word, _)| *word == token.text) {
+            Some(known) => words[known].1.push(place),
             None if words.len() < MOST_WORDS => words.push((token.text.to_owned(), vec![place])),
             None => {}
         }

@@ -39,7 +39,7 @@ pub(super) fn run(
         );
         return Ok(());
     };
-    let columns = model.columns(feature);
+    let columns = model.column_names(feature);
     if explained.column.is_empty() {
         // Only its file says what columns a model has.
         explained.column = columns.first().cloned().unwrap_or_default();

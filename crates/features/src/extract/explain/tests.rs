@@ -253,7 +253,7 @@ fn a_contextual_model_loses_what_is_left_out() {
     let found = explained(&corpus, &feature, set, Some("c3"), (1, 1));
     assert_eq!(found.by, ExplainedBy::Omission);
     assert!((found.score - found.kept).abs() < 1e-4, "{found:?}");
-    assert!(found.sentences.len() == 3 && found.sentences.iter().all(|s| s.value.is_finite() && s.words.is_empty()));
+    assert!(found.sentences.len() == 3 && found.sentences.iter().all(|s| s.value.is_finite()));
     assert!(found.sentences.iter().any(|s| s.value != 0.0));
 }
 
