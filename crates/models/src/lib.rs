@@ -74,8 +74,8 @@ pub use cooccurrence::{Cooccurrence, CooccurrenceParams, PairCounter, PairWeight
 pub use design::{DenseRows, Design, DesignRow, InputColumn, Scaling, SpilledDense, StackedRows};
 pub use estimate::{
     ClassWeight, Contributions, Estimator, EstimatorParams, FoldFeatures, Goal, GoalKind, Guess, Judgement, Link,
-    Measure, Method, Search, SearchPoint, Task, TrainingRows, calibrate, choose_point, fit_estimator, out_of_fold,
-    search,
+    Measure, Method, ProbabilityParts, Search, SearchPoint, Task, TrainingRows, calibrate, choose_point, fit_estimator,
+    out_of_fold, search,
 };
 pub use explain::{Explanation, Part};
 pub use fasttext::{
@@ -121,7 +121,7 @@ pub use vectorize::{
 pub use vectors::{Training, VectorFormat, WordVectors, is_vectors, read_vectors};
 pub use walk_forward::{
     ChosenSettings, ClassParams, Fold, FoldReport, LabelForm, Predictions, Sample, TextModel, TextRegression,
-    WalkForward, fit_fold, fit_predict,
+    WalkForward, WalkedParts, fit_fold, fit_predict,
 };
 pub use word2vec::{Architecture, Corpus, DOCUMENT, Doc2vec, END, Objective, Word2vec, Word2vecParams};
 pub use words::WordLimits;

@@ -66,8 +66,8 @@ pub(super) enum Explainer {
     RefittedFold,
     /// By the model of the file, word by word.
     WordsOfFile,
-    /// By leaving out each sentence.
-    LeftOutSentences,
+    /// By the model of the rows: word by word where a row is a sum over words, else by leaving out sentences and words.
+    Rows,
     None,
 }
 
@@ -82,12 +82,21 @@ pub(super) enum RowModel {
     None,
 }
 
+/// Stands for a word that is not in the text, among the parts of a row.
+pub(super) const NOWHERE: &str = "";
+
 /// A model that gives texts the rows of a feature.
 pub(super) trait TextRows {
+    /// The names of the columns.
+    fn column_names(&self, feature: &Feature) -> Vec<String> {
+        feature.columns()
+    }
+
     /// The rows of documents `[documents, columns]`.
     fn document_rows(&mut self, documents: &[ReadDocument], reader: &CorpusReader<'_>) -> Result<Vec<f32>>;
 
-    /// The part of each different word in the document's row; none where the row is no sum over words.
+    /// The part of each different word, or of each token in the order of the text, in the document's row, [`NOWHERE`] for what no word
+    /// gives; none where the row is no sum over words.
     fn document_parts(&self, _document: &ReadDocument, _reader: &CorpusReader<'_>) -> Option<Vec<(String, Vec<f32>)>> {
         None
     }
@@ -129,8 +138,8 @@ impl Model {
         let network = ModelEntry {
             run: textnet::run,
             columns: ColumnNames::Fixed(&["score"]),
-            explained_by: Explainer::None,
-            opened: RowModel::None,
+            explained_by: Explainer::Rows,
+            opened: RowModel::Refit(textnet::open),
             trainer: None,
             learns_from_returns: true,
             masks_names: false,
@@ -142,6 +151,7 @@ impl Model {
         let estimator = |method| ModelEntry {
             run: regression::run,
             explained_by: Explainer::RefittedFold,
+            opened: RowModel::None,
             method: Some(method),
             settings: &["tfidf", "walk_forward", "target"],
             check: |_| Ok(()),
@@ -151,6 +161,7 @@ impl Model {
             run: sestm::run,
             columns: ColumnNames::Fixed(&["score", "words"]),
             explained_by: Explainer::FoldWords,
+            opened: RowModel::None,
             masks_names: true,
             settings: &["tfidf", "walk_forward", "target", "sestm"],
             check: |_| Ok(()),
@@ -159,6 +170,8 @@ impl Model {
         let of_texts = ModelEntry {
             run: tfidf::run,
             columns: ColumnNames::Sparse,
+            explained_by: Explainer::None,
+            opened: RowModel::None,
             learns_from_returns: false,
             settings: &["tfidf", "fit_until"],
             check: |_| Ok(()),
@@ -167,6 +180,7 @@ impl Model {
         let vintages = |trainer, settings| ModelEntry {
             run: vintages::run,
             columns: ColumnNames::Vectors,
+            explained_by: Explainer::Rows,
             opened: RowModel::Refit(vintages::open),
             trainer: Some(trainer),
             settings,
@@ -186,6 +200,7 @@ impl Model {
             Model::Lsa => ModelEntry {
                 run: lsa::run,
                 columns: ColumnNames::Components(|feature| feature.lsa.dim),
+                explained_by: Explainer::Rows,
                 opened: RowModel::Refit(|reader, _| Ok(Some(Box::new(lsa::open(reader)?)))),
                 settings: &["tfidf", "fit_until", "lsa"],
                 ..of_texts
@@ -206,6 +221,8 @@ impl Model {
             Model::Surprise => ModelEntry {
                 run: surprise::run,
                 columns: ColumnNames::Fixed(&["surprise", "oov", "tokens"]),
+                explained_by: Explainer::Rows,
+                opened: RowModel::Refit(surprise::open),
                 settings: &["surprise"],
                 check: |feature| feature.surprise.check(),
                 ..of_texts
@@ -234,7 +251,7 @@ impl Model {
                 columns: ColumnNames::InFile(|feature, name| {
                     feature.onnx.output != Output::Embedding || is_component(name)
                 }),
-                explained_by: Explainer::LeftOutSentences,
+                explained_by: Explainer::Rows,
                 opened: RowModel::Refit(|reader, _| Ok(Some(Box::new(onnx::open(reader)?)))),
                 combines_windows: true,
                 settings: &["onnx"],

@@ -296,6 +296,10 @@ pub(super) fn check(feature: &Feature) -> Result<()> {
 }
 
 impl TextRows for Encoder {
+    fn column_names(&self, _: &Feature) -> Vec<String> {
+        self.columns()
+    }
+
     fn document_rows(&mut self, documents: &[ReadDocument], reader: &CorpusReader<'_>) -> Result<Vec<f32>> {
         let CorpusReader { feature, ctx, .. } = reader;
         let dim = self.columns().len();

@@ -16,7 +16,7 @@ use inkstone_base::data::{Key, Report};
 use inkstone_base::job::Ctx;
 use inkstone_models::{
     Csr, DenseRows, FoldCounts, FoldReport, InputColumn, Search, SpilledCsr, StackedRows, TextModel, TextRegression,
-    fit_fold, fit_predict,
+    WalkedParts, fit_fold, fit_predict,
 };
 use inkstone_store::Store;
 
@@ -123,7 +123,7 @@ pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &C
     finish(writer, &order, &SetMeta { folds, inputs, ..SetMeta::of_columns(feature.columns()) }, report)
 }
 
-/// The score of a document, taken apart.
+/// A column of a document, its score or the probability of a class, taken apart.
 pub(super) struct Refitted {
     pub(super) score: f64,
     pub(super) intercept: f64,
@@ -133,6 +133,8 @@ pub(super) struct Refitted {
     pub(super) inputs: Vec<(String, f64)>,
     /// Columns of sparse inputs and their parts of the score: number of the input, column, part.
     pub(super) sparse: Vec<(usize, u32, f64)>,
+    /// For a probability: what one unit of each of the estimator's scores moved.
+    pub(super) slopes: Option<Vec<f64>>,
 }
 
 /// The fold that scored a document, fitted once more on the same samples.
@@ -143,16 +145,20 @@ pub(super) struct RefittedFold<'r> {
     model: TextModel,
     /// Number of the document among the samples.
     number: usize,
+    /// The class whose probability is taken apart; none for the score.
+    class: Option<String>,
     /// First and last day that the fold tests.
     pub(super) test: (NaiveDate, NaiveDate),
 }
 
 /// Fits the fold that scored the document in this part and row once more, on the same samples. None where no fold scored the document. A
-/// fold among `kept` that searched is not made to search again. Reads the corpus once.
+/// fold among `kept` that searched is not made to search again. `column` is the one to be taken apart: `score`, or a class for its
+/// probability. Reads the corpus once.
 pub(super) fn refit<'r>(
     reader: &CorpusReader<'r>,
     place: (usize, usize),
     kept: &[FoldReport],
+    column: &str,
 ) -> Result<Option<RefittedFold<'r>>> {
     let CorpusReader { feature, inputs, ctx, .. } = *reader;
     let dates = inputs.market(feature)?.dates();
@@ -173,19 +179,20 @@ pub(super) fn refit<'r>(
         }
         let model = fit_fold(&sampled.samples, &rows, dates, &feature.walk_forward, fold, &settled, ctx)?;
         if let Some(model) = model {
-            return Ok(Some(RefittedFold { feature, ctx, learned, model, number, test }));
+            let class = (column != "score").then(|| column.to_owned());
+            return Ok(Some(RefittedFold { feature, ctx, learned, model, number, class, test }));
         }
     }
     Ok(None)
 }
 
 impl RefittedFold<'_> {
-    /// Takes the score of the document apart.
-    pub(super) fn explain(&self) -> Result<Refitted> {
-        let RefittedFold { feature, ctx, learned, model, number, .. } = self;
+    /// Takes the column of the document apart; none for a class that the fold's training window lacks.
+    pub(super) fn explain(&self) -> Result<Option<Refitted>> {
+        let RefittedFold { feature, ctx, learned, model, number, class, .. } = self;
         let rows = learned.rows(feature, ctx);
-        let (score, (intercept, parts)) =
-            ctx.install(|| anyhow::Ok((model.score(&rows, *number)?, model.explain(&rows, *number)?)))?;
+        let found = ctx.install(|| model.explain(&rows, *number, class.as_deref()))?;
+        let Some(WalkedParts { value: score, base: intercept, parts, slopes }) = found else { return Ok(None) };
         let names = learned.counted.words_by_id();
         let (mut words, mut sparse, mut columns) = (Vec::new(), Vec::new(), BTreeMap::<String, f64>::new());
         for (column, part) in parts {
@@ -203,7 +210,7 @@ impl RefittedFold<'_> {
         }
         let mut inputs: Vec<(String, f64)> = columns.into_iter().filter(|(_, part)| *part != 0.0).collect();
         inputs.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()));
-        Ok(Refitted { score, intercept, words, inputs, sparse })
+        Ok(Some(Refitted { score, intercept, words, inputs, sparse, slopes }))
     }
 
     /// True if a score is a weighted sum of columns.
@@ -216,8 +223,15 @@ impl RefittedFold<'_> {
         &self.learned.inputs.inputs
     }
 
-    /// The scores of the document, if a feature that the model learns on gave it each of these rows `[rows, dim]`, all columns of the feature.
-    pub(super) fn scores_with(&self, input_feature: &str, rows: &[f32], dim: usize) -> Result<Vec<f64>> {
+    /// The values of the document's column, if a feature that the model learns on gave it each of these rows `[rows, dim]`, all columns of
+    /// the feature. With `slopes`, the sum of the estimator's scores times these.
+    pub(super) fn scores_with(
+        &self,
+        input_feature: &str,
+        rows: &[f32],
+        dim: usize,
+        slopes: Option<&[f64]>,
+    ) -> Result<Vec<f64>> {
         let RefittedFold { feature, ctx, learned: LearnedSamples { counted, inputs }, model, number, .. } = self;
         let row_alone = |block: &Csr| {
             let mut alone = Csr::new(block.cols());
@@ -244,7 +258,11 @@ impl RefittedFold<'_> {
                 dense: (!inputs.columns.is_empty()).then_some(&dense),
             };
             ctx.check()?;
-            ctx.install(|| model.score(&stacked, 0))
+            ctx.install(|| match (slopes, &self.class) {
+                (Some(slopes), _) => model.sloped(&stacked, 0, slopes),
+                (None, Some(class)) => model.probability(&stacked, 0, class),
+                (None, None) => model.score(&stacked, 0),
+            })
         };
         rows.chunks(dim).map(score).collect()
     }

@@ -11,17 +11,18 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::documents::{DocumentPlace, NumberedCorpus};
-use super::reading::CorpusReader;
+use super::models::{NOWHERE, TextRows};
+use super::reading::{CorpusReader, ReadDocument};
 use super::set::{SetMeta, SetParams, finish};
 use super::steps::{Step, StepReport, Steps};
 use super::{Feature, Inputs};
 use inkstone_base::bounds;
 use inkstone_base::data::{Key, Report};
 use inkstone_base::job::Ctx;
-use inkstone_models::Fields;
 use inkstone_models::ngram::{Counter, LanguageModel, NgramParams, Room, Score, Smoothing, smooth};
+use inkstone_models::{Fields, Part};
 use inkstone_store::{RowKind, Store};
-use inkstone_text::{Cut, Mode};
+use inkstone_text::{Cut, Mode, Segmenter};
 
 /// Documents that one thread codes or scores at once.
 const CHUNK: usize = 64;
@@ -80,6 +81,14 @@ impl SurpriseParams {
         Steps { window_days, refit_days, min_train_documents }
     }
 
+    /// The segmenter that cuts text into the unit.
+    pub(super) fn segmenter(&self, segmenter: Segmenter) -> Segmenter {
+        match self.unit {
+            Unit::Words => segmenter,
+            Unit::Characters => segmenter.recut(Mode::Char, Cut::Precise),
+        }
+    }
+
     /// True if the document of this number in its window, from 1, is held out.
     fn holds(&self, number: usize) -> bool {
         self.smoothing == Smoothing::JelinekMercer && number % HELD_OUT == 1
@@ -91,13 +100,8 @@ pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &C
     params.check().with_context(|| format!("feature {:?}", feature.name))?;
     let mut report = Report::new(&feature.name);
     let mut reader = CorpusReader::new(feature, inputs, ctx)?;
-    if params.unit == Unit::Characters {
-        reader.segmenter = reader.segmenter.recut(Mode::Char, Cut::Precise);
-    }
-    let cut = |text: &str, _: Fields<'_>| {
-        [Vec::new(), reader.segmenter.tokens(text).into_iter().map(|token| token.text.to_owned()).collect()]
-    };
-    let corpus = NumberedCorpus::read(&reader, cut, &mut report)?;
+    reader.segmenter = params.segmenter(reader.segmenter);
+    let corpus = NumberedCorpus::read(&reader, cut_by(&reader.segmenter), &mut report)?;
     let dim = feature.columns().len();
     let mut rows = corpus.batches.empty_rows(dim);
     let mut windows = Vec::new();
@@ -111,9 +115,7 @@ pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &C
             let model = train(&corpus, window, params, ctx)?;
             fitted_until = window.last().map(|place| place.time);
             for (place, score) in step.iter().zip(score(&corpus, step, &model, ctx)) {
-                let tokens = (score.tokens - 1) as f64;
-                let row = [-score.log10() / score.tokens as f64, score.oov as f64 / tokens.max(1.0), tokens];
-                rows[place.part][dim * place.row..][..dim].copy_from_slice(&row.map(|value| value as f32));
+                rows[place.part][dim * place.row..][..dim].copy_from_slice(&row_of(score));
             }
         } else {
             without_history += step.len();
@@ -134,6 +136,68 @@ pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &C
     report.fact("words", corpus.words.len());
     let windows = Some(windows);
     finish(writer, &order, &SetMeta { windows, ..SetMeta::of_columns(feature.columns()) }, report)
+}
+
+/// Cuts a text into tokens, which are taken for those of a body.
+fn cut_by(segmenter: &Segmenter) -> impl Fn(&str, Fields<'_>) -> [Vec<String>; 2] + Sync + '_ {
+    |text, _| [Vec::new(), segmenter.tokens(text).into_iter().map(|token| token.text.to_owned()).collect()]
+}
+
+/// The columns of a document with this score.
+fn row_of(score: Score) -> [f32; 3] {
+    let tokens = (score.tokens - 1) as f64;
+    [-score.log10() / score.tokens as f64, score.oov as f64 / tokens.max(1.0), tokens].map(|value| value as f32)
+}
+
+/// The model that scored the document in this part and row, trained once more; none where the window before it has too little text. The
+/// reader cuts text as the feature does. Reads the corpus once.
+pub(super) fn open(reader: &CorpusReader<'_>, place: (usize, usize)) -> Result<Option<Box<dyn TextRows>>> {
+    let CorpusReader { feature, ctx, .. } = reader;
+    let (params, steps) = (&feature.surprise, feature.surprise.steps());
+    let corpus = NumberedCorpus::read(reader, cut_by(&reader.segmenter), &mut Report::new(&feature.name))?;
+    let found = corpus.places.iter().find(|document| (document.part, document.row) == place);
+    let Some(time) = found.map(|document| document.time) else { return Ok(None) };
+    let (_, window) = steps.window_before(&corpus.places, time);
+    let some = window.iter().zip(1..).any(|(place, number)| !params.holds(number) && !place.tokens.is_empty());
+    if !some || !steps.suffice(window.len()) {
+        return Ok(None);
+    }
+    Ok(Some(Box::new(WindowModel { model: train(&corpus, window, params, ctx)? })))
+}
+
+/// The language model of a window as a model of rows.
+struct WindowModel {
+    model: LanguageModel,
+}
+
+impl TextRows for WindowModel {
+    fn document_rows(&mut self, documents: &[ReadDocument], reader: &CorpusReader<'_>) -> Result<Vec<f32>> {
+        let mut scores = self.model.scores();
+        for document in documents {
+            let text = document.text.as_deref().unwrap_or_default();
+            scores.push(reader.segmenter.tokens(text).iter().map(|token| token.text));
+        }
+        scores.score();
+        Ok(scores.totals().flat_map(row_of).collect())
+    }
+
+    /// Each token in its order, and the end of the document, which stands nowhere in the text.
+    fn document_parts(&self, document: &ReadDocument, reader: &CorpusReader<'_>) -> Option<Vec<(String, Vec<f32>)>> {
+        let tokens = reader.segmenter.tokens(document.text.as_deref()?);
+        let tokens: Vec<&str> = tokens.iter().map(|token| token.text).collect();
+        let found = self.model.explain(&tokens).terms;
+        let (all, count) = (found.len() as f64, tokens.len().max(1) as f64);
+        let part = |(number, part): (usize, Part)| {
+            let oov = part.detail.iter().find(|(name, _)| *name == "oov").map_or(0.0, |(_, oov)| *oov);
+            let row = match number < tokens.len() {
+                true => [-part.value / all, oov / count, 1.0],
+                false => [-part.value / all, 0.0, 0.0],
+            };
+            let token = if number < tokens.len() { part.token } else { NOWHERE.to_owned() };
+            (token, row.map(|value| value as f32).to_vec())
+        };
+        Some(found.into_iter().enumerate().map(part).collect())
+    }
 }
 
 fn train(

@@ -3,10 +3,13 @@
 //! The training of each fold's network is kept in the set's meta under `networks`.
 
 use anyhow::{Context, Result, ensure};
+use memmap2::Mmap;
+use rayon::prelude::*;
 
 use super::documents::WordNumbers;
 use super::embeddings::Embeddings;
 use super::feature::name_keys;
+use super::models::TextRows;
 use super::reading::{CorpusReader, ReadDocument};
 use super::samples::{SampledCorpus, fit_folds, score_rows, some_fold_fitted};
 use super::set::{SetMeta, SetParams, finish};
@@ -15,7 +18,9 @@ use inkstone_base::data::{Key, Report, TooLittle};
 use inkstone_base::disk::{self, Scratch};
 use inkstone_base::job::Ctx;
 use inkstone_models::CalibrationForm;
-use inkstone_models::textnet::{Channels, NumberedTexts, TextNetKind, TextNetParams, VectorsOfFold, net_walk};
+use inkstone_models::textnet::{
+    Channels, NumberedTexts, TextNet, TextNetKind, TextNetParams, VectorsOfFold, lead, net_of_fold, net_walk,
+};
 use inkstone_store::Store;
 
 /// Version of the arithmetic of networks; rows of another version are not taken up.
@@ -52,20 +57,7 @@ pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &C
     feature.check().with_context(|| format!("feature {:?}", feature.name))?;
     let mut report = Report::new(&feature.name);
     let reader = CorpusReader::new(feature, inputs, ctx)?;
-    let cut = |document: &ReadDocument| -> Vec<String> {
-        let fields = document.fields().unwrap_or_default();
-        let tokens = [fields.title, fields.body].map(|text| reader.segmenter.tokens(text));
-        tokens.iter().flatten().map(|token| token.text.to_owned()).collect()
-    };
-    let mut scratch = Scratch::within(inputs.clean.folder())?;
-    let (mut words, mut ends) = (WordNumbers::default(), Vec::new());
-    let keep = |tokens: Vec<String>| {
-        let numbers = words.number(tokens);
-        ends.push(ends.last().copied().unwrap_or(0) + numbers.len());
-        scratch.write(bytemuck::cast_slice(&numbers))
-    };
-    let sampled = SampledCorpus::read(&reader, cut, keep, &mut report)?;
-    let (map, words) = (scratch.map()?, words.into_words());
+    let NumberedSamples { sampled, map, ends, words } = NumberedSamples::read(&reader, &mut report)?;
     let texts = NumberedTexts { numbers: disk::numbers(map.as_ref()), ends: &ends, words: &words };
 
     let named = || format!("feature {:?}", feature.name);
@@ -105,6 +97,87 @@ pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &C
     let networks = Some(serde_json::to_value(walked.nets)?);
     let folds = Some(walked.folds);
     finish(writer, &order, &SetMeta { folds, networks, ..SetMeta::of_columns(feature.columns()) }, report)
+}
+
+/// Samples and their tokens.
+struct NumberedSamples {
+    sampled: SampledCorpus,
+    /// Numbers of all tokens; none when there are none.
+    map: Option<Mmap>,
+    /// The end of each sample's tokens.
+    ends: Vec<usize>,
+    /// The word of each number.
+    words: Vec<String>,
+}
+
+impl NumberedSamples {
+    fn read(reader: &CorpusReader<'_>, report: &mut Report) -> Result<NumberedSamples> {
+        let mut scratch = Scratch::within(reader.inputs.clean.folder())?;
+        let (mut words, mut ends) = (WordNumbers::default(), Vec::new());
+        let keep = |tokens: Vec<String>| {
+            let numbers = words.number(tokens);
+            ends.push(ends.last().copied().unwrap_or(0) + numbers.len());
+            scratch.write(bytemuck::cast_slice(&numbers))
+        };
+        let sampled = SampledCorpus::read(reader, |document| tokens(document, reader), keep, report)?;
+        Ok(NumberedSamples { sampled, map: scratch.map()?, ends, words: words.into_words() })
+    }
+}
+
+/// The tokens of a document, those of the title first.
+fn tokens(document: &ReadDocument, reader: &CorpusReader<'_>) -> Vec<String> {
+    let fields = document.fields().unwrap_or_default();
+    let tokens = [fields.title, fields.body].map(|text| reader.segmenter.tokens(text));
+    tokens.iter().flatten().map(|token| token.text.to_owned()).collect()
+}
+
+/// The network of the fold that scored the document in this part and row, trained once more on the same samples; none where no fold
+/// scored it. Reads the corpus once.
+pub(super) fn open(reader: &CorpusReader<'_>, place: (usize, usize)) -> Result<Option<Box<dyn TextRows>>> {
+    let CorpusReader { feature, inputs, ctx, .. } = *reader;
+    let dates = inputs.market(feature)?.dates();
+    let NumberedSamples { sampled, map, ends, words } = NumberedSamples::read(reader, &mut Report::new(&feature.name))?;
+    let Some(number) = sampled.number_of(place) else { return Ok(None) };
+    let texts = NumberedTexts { numbers: disk::numbers(map.as_ref()), ends: &ends, words: &words };
+    let embeddings = Embeddings::new(feature, inputs, &reader.segmenter, ctx)?;
+    let mut params = network(feature);
+    params.dim = embeddings.dim().unwrap_or(params.dim);
+    let of_fold = |day| embeddings.of_fold(day);
+    let given = embeddings.dim().map(|_| &of_fold as VectorsOfFold<'_>);
+    let (walk, classes, limits) = (&feature.walk_forward, &feature.classes, &feature.words);
+    let day = sampled.samples[number].date;
+    // Where test windows overlap, the newest network that could be trained gave the score.
+    for fold in walk.folds(dates.len())?.iter().rev().filter(|fold| fold.test.contains(&day)) {
+        let net = net_of_fold(&sampled.samples, &texts, dates, walk, fold, limits, classes, &params, given, ctx)?;
+        if let Some(net) = net {
+            return Ok(Some(Box::new(FoldNet { net, classes: classes.with_probabilities().to_vec() })));
+        }
+    }
+    Ok(None)
+}
+
+/// The network of a fold as a model of rows.
+struct FoldNet {
+    net: TextNet,
+    /// The classes whose probabilities are columns.
+    classes: Vec<String>,
+}
+
+impl TextRows for FoldNet {
+    fn document_rows(&mut self, documents: &[ReadDocument], reader: &CorpusReader<'_>) -> Result<Vec<f32>> {
+        let FoldNet { net, classes } = self;
+        let row = |document: &ReadDocument| {
+            reader.ctx.check()?;
+            let tokens = tokens(document, reader);
+            let tokens: Vec<&str> = tokens.iter().map(String::as_str).collect();
+            let found = net.probabilities(&[net.document(&tokens)])?;
+            let place = |class: &String| net.names().iter().position(|name| name == class);
+            let known = classes.iter().map(|class| place(class).map_or(f32::NAN, |place| found[place] as f32));
+            Ok(std::iter::once(lead(&found, net.names().len() - 1) as f32).chain(known).collect())
+        };
+        let rows = reader.ctx.install(|| documents.par_iter().map(row).collect::<Result<Vec<Vec<f32>>>>())?;
+        Ok(rows.concat())
+    }
 }
 
 #[cfg(test)]

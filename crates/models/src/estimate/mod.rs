@@ -10,6 +10,7 @@ mod fit;
 mod goal;
 mod method;
 mod predict;
+mod probability;
 mod search;
 mod store;
 
@@ -23,6 +24,7 @@ pub use goal::Goal;
 pub(crate) use method::{ALPHA, C, FittedScorer, Learner, Scorer, Setting, TrainingSet, rows_of};
 pub use method::{Contributions, GoalKind, Method};
 pub use predict::{Guess, Judgement};
+pub use probability::ProbabilityParts;
 pub use search::{Measure, Search, SearchPoint, choose_point, search};
 
 use super::bayes::BayesParams;

@@ -98,7 +98,7 @@ impl Estimator {
         Guess { log_odds, probabilities: (!probabilities.is_empty()).then_some(probabilities), called, columns }
     }
 
-    fn raw(&self, row: &[f64], log_odds: &mut Vec<f64>, probabilities: &mut Vec<f64>) {
+    pub(super) fn raw(&self, row: &[f64], log_odds: &mut Vec<f64>, probabilities: &mut Vec<f64>) {
         let sigmoid = |z: f64| 1.0 / (1.0 + (-z).exp());
         match (&self.task, row) {
             (Task::Classes(_), &[z]) => {

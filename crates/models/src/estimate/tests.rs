@@ -1,6 +1,7 @@
 use std::collections::BTreeMap;
 
 use super::*;
+use crate::calibration::Calibrator;
 use crate::design::Design;
 use crate::reference::{Reference, farthest, read};
 use crate::{BayesForm, CalibrationForm, Csr, FoldParams, FoldRows, Split, draw_folds};
@@ -150,6 +151,35 @@ fn parts_add_up_to_what_they_explain() {
                 if k == 1 {
                     let (other, _) = model.explain(reference.x.row(i), 0, None);
                     assert_eq!(other, -base, "the other class is the other side of the same score");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn parts_of_a_probability_add_up_to_it() {
+    let reference = Reference::read();
+    for params in classifiers().into_iter().chain([perceptron()]) {
+        for goal in [two(&reference), three(&reference)] {
+            let mut model = fitted(&reference.x, &goal, None, &params, 1);
+            // A perceptron keeps its weights in single precision.
+            let near = if params.method == Method::Mlp { 1e-5 } else { 1e-8 };
+            let columns = if matches!(goal, Goal::Classes { ref names, .. } if names.len() == 2) { 2 } else { 3 };
+            for calibrated in [false, true] {
+                if calibrated {
+                    let sigmoid = Calibrator::Sigmoid { slope: -0.7, offset: 0.2 };
+                    model.calibrators = vec![sigmoid; model.outputs()];
+                }
+                let Some(expected) = model.guess(&reference.x).probabilities else {
+                    assert!(model.explain_probability(reference.x.row(0), 1).is_none());
+                    continue;
+                };
+                for (i, of) in [(0, 0), (7, 1), (41, columns - 1)] {
+                    let found = model.explain_probability(reference.x.row(i), of).unwrap();
+                    let sum = found.base + found.parts.iter().map(|(_, part)| part).sum::<f64>();
+                    let p = expected[i * columns + of];
+                    assert!((sum - p).abs() < near, "{params:?} {of} {calibrated}: {sum} against {p}");
                 }
             }
         }

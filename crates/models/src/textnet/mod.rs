@@ -38,7 +38,7 @@ use batches::{TextBatches, TextPiece};
 use inkstone_base::job::Ctx;
 use net::Net;
 pub use params::{Cell, Channels, Pool, Reads, TextNetKind, TextNetParams};
-pub use walk::{GivenVectors, NetFold, NetWalk, NumberedTexts, VectorsOfFold, net_walk};
+pub use walk::{GivenVectors, NetFold, NetWalk, NumberedTexts, VectorsOfFold, lead, net_of_fold, net_walk};
 
 /// The weights by number.
 const VECTORS: usize = 0;

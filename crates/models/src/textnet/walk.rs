@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::{Examples, TextNet, TextNetParams, batches};
 use crate::metrics::{area_under_curve, rank_correlation};
 use crate::neural::EpochFigures;
-use crate::walk_forward::{ClassParams, FoldReport, Sample, WalkForward, Walked, walk_folds};
+use crate::walk_forward::{ClassParams, Fold, FoldReport, Sample, WalkForward, WalkStep, Walked, step_of, walk_folds};
 use crate::words::WordLimits;
 use crate::{Goal, WordVectors};
 use inkstone_base::data::{Report, TooLittle};
@@ -94,7 +94,94 @@ pub fn net_walk(
     let mut scores = vec![f32::NAN; samples.len()];
     let named = classes.with_probabilities();
     let mut probabilities = vec![f32::NAN; samples.len() * named.len()];
+    let data = NetData { samples, texts, walk, limits, classes, params, given, ctx };
     let (walked, report) = walk_folds(samples, dates, walk, ctx, |step, report| {
+        let Some(trained) = data.train(step, report)? else { return Ok(None) };
+        let TrainedNet { net, vocabulary, examples, given } = trained;
+        let Goal::Classes { class, names } = &examples.goal else { return Ok(None) };
+        let up = names.len() - 1;
+        let places: Vec<Option<usize>> =
+            named.iter().map(|class| names.iter().position(|name| name == class)).collect();
+
+        // A text is scored alone: what it is computed beside would show in the last bits.
+        let tested = ctx.install(|| {
+            let one = |&i: &usize| {
+                ctx.check()?;
+                let document = vocabulary.document(texts.text(i), params.max_tokens);
+                Ok((net.probabilities(&[document])?, texts.text(i).iter().any(|&n| vocabulary.knows(n))))
+            };
+            step.test.par_iter().map(one).collect::<Result<Vec<(Vec<f64>, bool)>>>()
+        })?;
+        report.test_rows = step.test.len();
+        report.unseen = tested.iter().filter(|(_, known)| !known).count();
+        let labelled = step.test.iter().zip(&tested).map(|(&i, (found, _))| (samples[i].label, lead(found, up)));
+        let (labels, of_labelled): (Vec<f64>, Vec<f64>) = labelled.filter(|(label, _)| !label.is_nan()).unzip();
+        report.out_of_sample = rank_correlation(&of_labelled, &labels);
+        report.in_sample = in_sample(&net, &examples.documents, class, up, ctx)?;
+        for (&i, (found, _)) in step.test.iter().zip(&tested) {
+            scores[i] = lead(found, up) as f32;
+            let row = &mut probabilities[i * named.len()..][..named.len()];
+            row.iter_mut().zip(&places).for_each(|(p, place)| *p = place.map_or(f32::NAN, |place| found[place] as f32));
+        }
+        Ok(Some(NetFold {
+            given_words: given.as_ref().map(|given| given.vectors.known(&vocabulary.words)),
+            vectors_until: given.as_ref().map(|given| given.seen_until),
+            parameters: net.parameters(),
+            epochs: net.epochs().to_vec(),
+        }))
+    })?;
+    let Walked { models, mut folds, .. } = walked;
+    for (fold, net) in folds.iter_mut().zip(&models) {
+        fold.fitted_until = fold.fitted_until.max(net.as_ref().and_then(|net| net.vectors_until));
+    }
+    Ok((NetWalk { scores, probabilities, nets: models, folds }, report))
+}
+
+/// The network of one fold, trained as [`net_walk`] trains it; `None` where too little is there to train it.
+#[allow(clippy::too_many_arguments, reason = "texts, calendar, vectors and four sets of parameters")]
+pub fn net_of_fold(
+    samples: &[Sample],
+    texts: &NumberedTexts<'_>,
+    dates: &[NaiveDate],
+    walk: &WalkForward,
+    fold: &Fold,
+    limits: &WordLimits,
+    classes: &ClassParams,
+    params: &TextNetParams,
+    given: Option<VectorsOfFold<'_>>,
+    ctx: &Ctx,
+) -> Result<Option<TextNet>> {
+    let Some(step) = step_of(samples, dates, walk, fold) else { return Ok(None) };
+    let data = NetData { samples, texts, walk, limits, classes, params, given, ctx };
+    let mut report =
+        FoldReport { train: (dates[fold.train.start], dates[fold.train.end - 1]), ..FoldReport::default() };
+    Ok(data.train(&step, &mut report)?.map(|trained| trained.net))
+}
+
+/// The input of a walk.
+struct NetData<'a> {
+    samples: &'a [Sample],
+    texts: &'a NumberedTexts<'a>,
+    walk: &'a WalkForward,
+    limits: &'a WordLimits,
+    classes: &'a ClassParams,
+    params: &'a TextNetParams,
+    given: Option<VectorsOfFold<'a>>,
+    ctx: &'a Ctx,
+}
+
+/// The network of a fold and what it was trained on.
+struct TrainedNet {
+    net: TextNet,
+    vocabulary: Known,
+    examples: Examples,
+    given: Option<GivenVectors>,
+}
+
+impl NetData<'_> {
+    /// Trains the network of a fold and notes in `report` what it saw; `None` where too little is there to train it.
+    fn train(&self, step: &WalkStep, report: &mut FoldReport) -> Result<Option<TrainedNet>> {
+        let NetData { samples, texts, walk, limits, classes, params, given, ctx } = *self;
         let labels: Vec<f64> = step.train.iter().map(|&i| samples[i].label).collect();
         report.missing = classes.missing(&labels);
         if classes.lacks_an_end(&report.missing) {
@@ -116,49 +203,15 @@ pub fn net_walk(
         let vocabulary = KnownWords::new(texts, &train, limits, ctx)?;
         report.vocabulary = vocabulary.words.len();
         let documents = train.iter().map(|&i| vocabulary.document(texts.text(i), params.max_tokens)).collect();
-        let up = names.len() - 1;
-        let places: Vec<Option<usize>> =
-            named.iter().map(|class| names.iter().position(|name| name == class)).collect();
-        let examples = Examples { documents, goal: Goal::Classes { class: class.clone(), names } };
+        let examples = Examples { documents, goal: Goal::Classes { class, names } };
         let vectors = given.as_ref().map(|given| &*given.vectors);
         let net = TextNet::train(&examples, vocabulary.words.clone(), vectors, params, None, ctx)?;
-
-        // A text is scored alone: what it is computed beside would show in the last bits.
-        let tested = ctx.install(|| {
-            let one = |&i: &usize| {
-                ctx.check()?;
-                let document = vocabulary.document(texts.text(i), params.max_tokens);
-                Ok((net.probabilities(&[document])?, texts.text(i).iter().any(|&n| vocabulary.knows(n))))
-            };
-            step.test.par_iter().map(one).collect::<Result<Vec<(Vec<f64>, bool)>>>()
-        })?;
-        report.test_rows = step.test.len();
-        report.unseen = tested.iter().filter(|(_, known)| !known).count();
-        let labelled = step.test.iter().zip(&tested).map(|(&i, (found, _))| (samples[i].label, lead(found, up)));
-        let (labels, of_labelled): (Vec<f64>, Vec<f64>) = labelled.filter(|(label, _)| !label.is_nan()).unzip();
-        report.out_of_sample = rank_correlation(&of_labelled, &labels);
-        report.in_sample = in_sample(&net, &examples.documents, &class, up, ctx)?;
-        for (&i, (found, _)) in step.test.iter().zip(&tested) {
-            scores[i] = lead(found, up) as f32;
-            let row = &mut probabilities[i * named.len()..][..named.len()];
-            row.iter_mut().zip(&places).for_each(|(p, place)| *p = place.map_or(f32::NAN, |place| found[place] as f32));
-        }
-        Ok(Some(NetFold {
-            given_words: vectors.map(|vectors| vectors.known(&vocabulary.words)),
-            vectors_until: given.as_ref().map(|given| given.seen_until),
-            parameters: net.parameters(),
-            epochs: net.epochs().to_vec(),
-        }))
-    })?;
-    let Walked { models, mut folds, .. } = walked;
-    for (fold, net) in folds.iter_mut().zip(&models) {
-        fold.fitted_until = fold.fitted_until.max(net.as_ref().and_then(|net| net.vectors_until));
+        Ok(Some(TrainedNet { net, vocabulary, examples, given }))
     }
-    Ok((NetWalk { scores, probabilities, nets: models, folds }, report))
 }
 
 /// ln(p(last class) / p(first class)).
-fn lead(probabilities: &[f64], up: usize) -> f64 {
+pub fn lead(probabilities: &[f64], up: usize) -> f64 {
     let log = |p: f64| p.max(f64::MIN_POSITIVE).ln();
     log(probabilities[up]) - log(probabilities[0])
 }

@@ -31,6 +31,18 @@ pub struct TextModel {
     inputs: FittedInputs,
 }
 
+/// The score of a row, or the probability of a class, taken apart.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WalkedParts {
+    pub value: f64,
+    /// What is there without any input.
+    pub base: f64,
+    /// The part of each column that has one, the largest first.
+    pub parts: Vec<(InputColumn, f64)>,
+    /// For a probability: what one unit of each of the estimator's scores moved.
+    pub slopes: Option<Vec<f64>>,
+}
+
 impl TextModel {
     /// The token ids of the terms that the fold chose, ascending.
     pub fn terms(&self) -> &[u32] {
@@ -50,14 +62,39 @@ impl TextModel {
         Ok(self.scores(&rows.design(&self.inputs, &[row])?)[0])
     }
 
-    /// The score without any input, and the contribution of each column that has a part in the score of a row, the largest first. They
-    /// sum up to the score, or to what isotonic calibration turns into it.
-    pub fn explain(&self, rows: &StackedRows<'_>, row: usize) -> Result<(f64, Vec<(InputColumn, f64)>)> {
+    /// The probability of a class for a row; NaN for a class that the model does not know, and where scores are margins.
+    pub fn probability(&self, rows: &StackedRows<'_>, row: usize, class: &str) -> Result<f64> {
         let x = rows.design(&self.inputs, &[row])?;
-        let up = self.estimator.task.names().len().saturating_sub(1);
-        let against = (up > 1).then_some(0);
-        let (base, parts) = self.estimator.explain(x.row(0), up, against);
-        Ok((base, parts.into_iter().map(|(column, part)| (self.inputs.column(column), part)).collect()))
+        let place = self.estimator.task.names().iter().position(|name| name == class);
+        Ok(place.and_then(|of| self.estimator.probability(&self.estimator.scores(&x), of)).unwrap_or(f64::NAN))
+    }
+
+    /// Takes the score of a row apart, or the probability of a class; none for a class that the model does not know, and where scores are
+    /// margins. Base and parts sum up to the value, or to what isotonic calibration turns into it.
+    pub fn explain(&self, rows: &StackedRows<'_>, row: usize, class: Option<&str>) -> Result<Option<WalkedParts>> {
+        let x = rows.design(&self.inputs, &[row])?;
+        let names = self.estimator.task.names();
+        let (value, base, parts, slopes) = match class {
+            None => {
+                let up = names.len().saturating_sub(1);
+                let (base, parts) = self.estimator.explain(x.row(0), up, (up > 1).then_some(0));
+                (self.scores(&x)[0], base, parts, None)
+            }
+            Some(class) => {
+                let Some(of) = names.iter().position(|name| name == class) else { return Ok(None) };
+                let Some(found) = self.estimator.explain_probability(x.row(0), of) else { return Ok(None) };
+                let value = self.estimator.probability(&self.estimator.scores(&x), of).unwrap_or(f64::NAN);
+                (value, found.base, found.parts, Some(found.slopes))
+            }
+        };
+        let parts = parts.into_iter().map(|(column, part)| (self.inputs.column(column), part)).collect();
+        Ok(Some(WalkedParts { value, base, parts, slopes }))
+    }
+
+    /// The sum of a row's scores, each times its slope.
+    pub fn sloped(&self, rows: &StackedRows<'_>, row: usize, slopes: &[f64]) -> Result<f64> {
+        let scores = self.estimator.scores(&rows.design(&self.inputs, &[row])?);
+        Ok(scores.iter().zip(slopes).map(|(score, slope)| score * slope).sum())
     }
 
     /// The score of each row.

@@ -16,9 +16,9 @@ use serde::{Deserialize, Serialize};
 
 use inkstone_base::data::TooLittle;
 
-pub use fit::{TextModel, fit_fold, fit_predict};
+pub use fit::{TextModel, WalkedParts, fit_fold, fit_predict};
 pub use text::{ChosenSettings, ClassParams, FoldReport, LabelForm, Predictions, Sample, TextRegression};
-pub(super) use walk::{Walked, walk_folds};
+pub(super) use walk::{WalkStep, Walked, step_of, walk_folds};
 
 defaults! {
     /// Rolling windows of training and test days.

@@ -79,7 +79,7 @@ pub(crate) fn walk_folds<M>(
 }
 
 /// One fold of a walk; none where too few samples may train it.
-pub(super) fn step_of(samples: &[Sample], dates: &[NaiveDate], walk: &WalkForward, fold: &Fold) -> Option<WalkStep> {
+pub(crate) fn step_of(samples: &[Sample], dates: &[NaiveDate], walk: &WalkForward, fold: &Fold) -> Option<WalkStep> {
     let (train, test, _) = admit(samples, dates, walk, fold);
     last_seen(samples, dates, walk, &train).map(|fitted_until| WalkStep { train, test, fitted_until })
 }

@@ -4,18 +4,18 @@
 //! | inputs | how |
 //! |---|---|
 //! | `tfidf`, vectorizers of files | the weight of each word, or its SHAP value or integrated gradient: exactly |
-//! | `lsa`, word vectors, both of files too, under a linear head | each word's part in the columns, weighed as the head weighs them: exactly |
-//! | these under other heads, `lexicon`, `onnx`, other files | each sentence is left out, and the head scores the row of the rest |
-//! | all others | not at all; the note says so |
+//! | `lsa`, word vectors, both of files too, `surprise`, under a linear head | each word's part in the columns, weighed as the head weighs them: exactly |
+//! | these under other heads, `lexicon`, `onnx`, networks, other files | each sentence is left out, and the head scores the row of the rest; then each word of the strongest sentence |
+//! | models that learn themselves: `ridge`, `logistic` and the like, `induced`, `sestm` | the input's own value, on its own scale, and so on down |
 //!
-//! `lsa` and word vectors are fitted once more, as the head is.
+//! All but files and lexicons are fitted once more, as the head is.
 
 use anyhow::{Context, Result};
 
-use super::occlusion::{fill, note_windows, variants};
+use super::occlusion;
 use super::words::placed;
-use super::{ExplainedBy, ExplainedText, SAME, SplitText};
-use crate::extract::models::{RowModel, TextRows};
+use super::{ExplainedBy, ExplainedText, KeptRow, SAME, SplitText};
+use crate::extract::models::{Explainer, NOWHERE, RowModel, TextRows};
 use crate::extract::reading::{CorpusReader, ReadDocument};
 use crate::extract::regression::{Refitted, RefittedFold};
 use crate::extract::{Feature, Inputs, SetMeta};
@@ -37,7 +37,7 @@ pub(super) fn run(
             names.push(input.feature);
         }
     }
-    let below = |name: &&str| {
+    let below = |name: &&str| -> Result<Vec<ExplainedText>> {
         let input = inputs.features.iter().find(|other| other.name == **name);
         let input =
             input.with_context(|| format!("feature {:?} learns on {name:?}, which is not there", feature.name))?;
@@ -47,15 +47,24 @@ pub(super) fn run(
             kept: head.kept,
             ..ExplainedText::new(input)
         };
-        if let Err(error) = (Below { input, inputs, ctx, fold, found, place }).explain(&mut explained) {
+        let below = Below { input, inputs, ctx, fold, found, place };
+        let mut further = Vec::new();
+        let done = match input.model.entry().explained_by {
+            Explainer::RefittedFold | Explainer::FoldWords => below.learned().map(|texts| further = texts),
+            _ => below.explain(&mut explained),
+        };
+        if let Err(error) = done {
             // A cancelled run has no explanation; of one that failed the score of the head is known all the same.
             ctx.check()?;
             explained.note =
                 (format!("未能拆解这一输入：{error:#}。"), format!("This input could not be taken apart: {error:#}."));
         }
-        Ok(explained)
+        if further.is_empty() {
+            further.push(explained);
+        }
+        Ok(further)
     };
-    names.iter().map(below).collect()
+    Ok(names.iter().map(below).collect::<Result<Vec<_>>>()?.concat())
 }
 
 /// An input feature of a head, and the document.
@@ -69,6 +78,26 @@ struct Below<'a> {
 }
 
 impl Below<'_> {
+    /// The column of an input that is learned itself which has the largest part in the score, on its own scale, and what it is made of.
+    fn learned(&self) -> Result<Vec<ExplainedText>> {
+        let Below { input, inputs, ctx, place, .. } = *self;
+        let own = format!("{}.", input.name);
+        let part = self.found.inputs.iter().find(|(name, _)| name.starts_with(&own));
+        let column = part.and_then(|(name, _)| name.strip_prefix(&own));
+        let sets = inputs.sets.context("the sets of the inputs were read")?;
+        let number = self.numbers().next().context("an input has a number")?;
+        let set = sets.store.set(&self.fold.inputs()[number].set)?.context("the rows of an input are gone")?;
+        let kept = KeptRow::read(&set, place)?;
+        let mut texts = super::explain(input, column, inputs, Some(&kept), place, ctx)?;
+        if let (Some(first), Some((name, part))) = (texts.first_mut(), part) {
+            first.note.0 += &format!("所拆解的是输入 {name} 自身的值；它在上层得分中的部分为 {part:.6}。");
+            first.note.1 += &format!(
+                " Taken apart is the input {name} itself, on its own scale; its part of the score above is {part:.6}."
+            );
+        }
+        Ok(texts)
+    }
+
     fn explain(&self, explained: &mut ExplainedText) -> Result<()> {
         let Below { input, inputs, ctx, place, .. } = *self;
         let (opened, reader) = match input.model.entry().opened {
@@ -76,7 +105,10 @@ impl Below<'_> {
                 let (model, segmenter) = open(input, inputs, ctx)?;
                 (Some(model), CorpusReader::with_segmenter(input, inputs, segmenter, ctx)?)
             }
-            RowModel::Refit(_) | RowModel::None => (None, CorpusReader::new(input, inputs, ctx)?),
+            RowModel::Refit(_) | RowModel::None => {
+                let segmenter = super::segmenter_of(input, inputs)?;
+                (None, CorpusReader::with_segmenter(input, inputs, segmenter, ctx)?)
+            }
         };
         let document = reader.document(place)?;
         let Some(texts) = explained.read(&document, input) else { return Ok(()) };
@@ -89,12 +121,13 @@ impl Below<'_> {
             self.sparse_words(&texts, &reader, explained)?;
         } else if let Some(mut model) = model {
             if !(self.fold.is_linear() && self.dense_words(&*model, &document, &texts, &reader, explained)?) {
-                let documents = variants(&document, &texts);
-                let rows = model.document_rows(&documents, &reader)?;
-                let scores = self.fold.scores_with(&input.name, &rows, rows.len() / documents.len())?;
                 let name = [format!("输入特征 {}", input.name), format!("The input {}", input.name)];
-                fill(&scores, &texts, (&name[0], &name[1]), explained);
-                note_windows(&document, explained);
+                let mut score = |documents: &[ReadDocument]| -> Result<Vec<f64>> {
+                    let rows = model.document_rows(documents, &reader)?;
+                    self.fold.scores_with(&input.name, &rows, rows.len() / documents.len(), None)
+                };
+                let name = (name[0].as_str(), name[1].as_str());
+                occlusion::run(&document, &texts, &reader.segmenter, name, &mut score, explained)?;
             }
         } else {
             explained.note = (
@@ -171,7 +204,8 @@ impl Below<'_> {
         // A head that is linear gives a word what its columns add to those of a row of zeros.
         let rows: Vec<f32> =
             std::iter::repeat_n(0.0, dim).chain(words.iter().flat_map(|(_, part)| part.iter().copied())).collect();
-        let scores = self.fold.scores_with(&self.input.name, &rows, dim)?;
+        let slopes = self.found.slopes.as_deref();
+        let scores = self.fold.scores_with(&self.input.name, &rows, dim, slopes)?;
         let part = |((token, _), score): ((String, Vec<f32>), &f64)| Part {
             token,
             value: score - scores[0],
@@ -179,8 +213,8 @@ impl Below<'_> {
         };
         let parts: Vec<Part> = words.into_iter().zip(&scores[1..]).map(part).collect();
         let sum: f64 = parts.iter().map(|part| part.value).sum();
-        // Isotonic calibration turns a sum into another score.
-        if (scores[0] + sum - explained.score).abs() > SAME * explained.score.abs().max(1.0) {
+        // Isotonic calibration turns a sum into another score. A probability moves by its slopes.
+        if slopes.is_none() && (scores[0] + sum - explained.score).abs() > SAME * explained.score.abs().max(1.0) {
             return Ok(false);
         }
         let name = &self.input.name;
@@ -191,6 +225,7 @@ impl Below<'_> {
                 "The columns of {name} are sums over words: shown is what each word gives the score through them, exactly."
             ),
         );
+        let parts = parts.into_iter().filter(|part| part.token != NOWHERE).collect();
         self.fill_words(parts, texts, reader, explained);
         Ok(true)
     }

@@ -6,16 +6,18 @@
 //! | `induced`, `sestm` | the words of the fold that scored the document, which the set keeps: exactly |
 //! | `ridge`, `logistic`, `bayes`, `svm`, `boosted`, `mlp` | that fold is fitted once more, which reads the corpus once: exactly, where a score is a sum |
 //! | `file` | as `inkstone explain` takes its score apart: exactly, where a score is a sum; heads on encoders as `onnx` |
-//! | `onnx` | each sentence is left out and the rest is scored: what the score loses |
-//! | all others | not at all; the note says so |
+//! | `lsa`, `word2vec`, `glove`, `fasttext`, `surprise` | the model is fitted once more: each word's part of the column, exactly, where it is a sum |
+//! | `onnx`, `textcnn`, `textrnn` | each sentence is left out and the rest is scored, then each word of the strongest sentence: what the score loses |
 //!
-//! Of a model that learns on the rows of other features the texts of these features are taken apart, too (`inputs`).
+//! A probability of a class is taken apart as it is, from 0 to 1: its parts are integrated gradients over the scores of the classes, and sum
+//! to it. Of a model that learns on the rows of other features the texts of these features are taken apart, too (`inputs`).
 //!
 //! The explanation is of the text as the model read it: names masked, cut by the feature's strategy. Where the score that was
 //! found differs from the one that is kept, the note says so.
 
 mod inputs;
 mod occlusion;
+mod rows;
 mod words;
 
 use std::ops::Range;
@@ -26,7 +28,7 @@ use serde::{Serialize, Serializer};
 use super::gate::NO_EVENT;
 use super::models::Explainer;
 use super::reading::{CorpusReader, MASKED, ReadDocument};
-use super::{Feature, Inputs, SetMeta, file, lexicon};
+use super::{Feature, Inputs, Model, SetMeta, file, lexicon};
 use inkstone_base::job::Ctx;
 use inkstone_corpus::structure::Sentence;
 use inkstone_lab::factor::Within;
@@ -161,7 +163,7 @@ pub fn explain(
             model = Some(opened.model);
             opened.segmenter
         }
-        _ => Segmenter::new(inputs.tokenizer, inputs.base)?,
+        _ => segmenter_of(feature, inputs)?,
     };
     let reader = CorpusReader::with_segmenter(feature, inputs, segmenter, ctx)?;
     let document = reader.document(place)?;
@@ -188,7 +190,7 @@ pub fn explain(
             let folds = kept.map_or(&[][..], |kept| &kept.folds);
             below = words::refitted(&reader, place, folds, &document, &texts, &mut explained)?;
         }
-        Explainer::LeftOutSentences => occlusion::run(&reader, &document, &texts, &mut explained)?,
+        Explainer::Rows => rows::run(&reader, place, &document, &texts, &mut explained)?,
         Explainer::None => {
             explained.note = (
                 format!("模型 {} 没有逐词解释：只能看到文档这一层。", explained.model),
@@ -203,6 +205,12 @@ pub fn explain(
     explained.check();
     below.insert(0, explained);
     Ok(below)
+}
+
+/// The segmenter that cuts the text of a feature.
+fn segmenter_of(feature: &Feature, inputs: &Inputs<'_>) -> Result<Segmenter> {
+    let segmenter = Segmenter::new(inputs.tokenizer, inputs.base)?;
+    Ok(if feature.model == Model::Surprise { feature.surprise.segmenter(segmenter) } else { segmenter })
 }
 
 /// Why the gate of a feature does not admit a document: Chinese, English.

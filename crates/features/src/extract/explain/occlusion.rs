@@ -1,63 +1,85 @@
-//! A value of a model that reads a text as a whole, taken apart: its loss without each sentence.
+//! A value of a model that reads a text as a whole, taken apart: its loss without each sentence, and without each word of the sentence
+//! that moves it most.
 
-use anyhow::{Context, Result};
+use std::ops::Range;
 
-use super::{ExplainedBy, ExplainedText, SplitText, without};
-use crate::extract::file::text_rows;
-use crate::extract::models::TextRows;
-use crate::extract::onnx::open;
-use crate::extract::reading::{CorpusReader, ReadDocument};
-use crate::fitted::Fitted;
+use anyhow::Result;
+
+use super::{ExplainedBy, ExplainedText, ExplainedWord, SplitText, without};
+use crate::extract::reading::ReadDocument;
+use inkstone_text::Segmenter;
 
 /// Sentences that are left out at the most, the first ones: each costs a reading of the whole text.
 const MOST: usize = 64;
 
-/// The document as a whole, and without each of its first sentences.
-pub(super) fn variants(document: &ReadDocument, texts: &SplitText<'_>) -> Vec<ReadDocument> {
-    let whole = ReadDocument { windows: Vec::new(), ..document.clone() };
-    std::iter::once(whole).chain(texts.ranges.iter().take(MOST).map(|range| without(document, range))).collect()
-}
+/// Different words of the strongest sentence that are left out at the most, the first ones.
+const MOST_WORDS: usize = 64;
 
-/// Scores the text, and the text without each sentence.
+/// The values of documents by the column that is taken apart.
+pub(super) type DocumentScores<'s> = &'s mut dyn FnMut(&[ReadDocument]) -> Result<Vec<f64>>;
+
+/// Scores the text, the text without each of its first sentences, and without each word of the strongest sentence. `model` names the model
+/// in Chinese and English.
 pub(super) fn run(
-    reader: &CorpusReader<'_>,
     document: &ReadDocument,
     texts: &SplitText<'_>,
+    segmenter: &Segmenter,
+    model: (&str, &str),
+    score: DocumentScores<'_>,
     explained: &mut ExplainedText,
 ) -> Result<()> {
-    let mut encoder = open(reader)?;
-    let columns = encoder.columns();
-    if explained.column.is_empty() {
-        // Only its file says what columns a model has.
-        explained.column = columns.first().cloned().unwrap_or_default();
+    let whole = ReadDocument { windows: Vec::new(), ..document.clone() };
+    let variants: Vec<ReadDocument> = std::iter::once(whole.clone())
+        .chain(texts.ranges.iter().take(MOST).map(|range| without(document, range)))
+        .collect();
+    fill(&score(&variants)?, texts, model, explained);
+    note_windows(document, explained);
+
+    let sizes = explained.sentences.iter().map(|sentence| sentence.value.abs());
+    let moving = sizes.enumerate().filter(|(_, size)| *size > 0.0);
+    let Some((strongest, _)) = moving.max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0))) else { return Ok(()) };
+    let range = &texts.ranges[strongest];
+    let words = words_of(&texts.text[range.clone()], segmenter);
+    if words.is_empty() {
+        return Ok(());
     }
-    let place = columns.iter().position(|name| *name == explained.column);
-    let place =
-        place.with_context(|| format!("feature {:?} has no column {:?}", reader.feature.name, explained.column))?;
-    let rows = encoder.document_rows(&variants(document, texts), reader)?;
-    let scores: Vec<f64> = rows.chunks(columns.len()).map(|row| f64::from(row[place])).collect();
-    fill(&scores, texts, ("上下文模型", "Contextual model"), explained);
+    let without_word = |(_, places): &(String, Vec<Range<usize>>)| {
+        // From the last to the first: what is cut out moves what follows.
+        let cut = |left: ReadDocument, place: &Range<usize>| {
+            without(&left, &(range.start + place.start..range.start + place.end))
+        };
+        places.iter().rev().fold(whole.clone(), cut)
+    };
+    let scores = score(&words.iter().map(without_word).collect::<Vec<_>>())?;
+    let found = words.into_iter().zip(scores).map(|((word, places), score)| ExplainedWord {
+        word,
+        value: explained.score - score,
+        places,
+        negated: false,
+        degree: 1.0,
+    });
+    let mut found: Vec<ExplainedWord> = found.filter(|word| word.value.is_finite() && word.value != 0.0).collect();
+    found.sort_by(|a, b| b.value.abs().total_cmp(&a.value.abs()));
+    explained.sentences[strongest].words = found;
     Ok(())
 }
 
-/// The same for a column of the model of a file, at this place among its numbers.
-pub(super) fn run_file(
-    document: &ReadDocument,
-    texts: &SplitText<'_>,
-    model: &dyn Fitted,
-    place: usize,
-    explained: &mut ExplainedText,
-) -> Result<()> {
-    let documents = variants(document, texts);
-    let rows = text_rows(model, &documents)?;
-    let scores: Vec<f64> = rows.chunks(rows.len() / documents.len()).map(|row| f64::from(row[place])).collect();
-    fill(&scores, texts, ("编码器上的模型", "Model on an encoder"), explained);
-    note_windows(document, explained);
-    Ok(())
+/// The first different words of a sentence with their places; marks are no words.
+fn words_of(sentence: &str, segmenter: &Segmenter) -> Vec<(String, Vec<Range<usize>>)> {
+    let mut words: Vec<(String, Vec<Range<usize>>)> = Vec::new();
+    for token in segmenter.tokens(sentence).iter().filter(|token| token.text.chars().any(char::is_alphanumeric)) {
+        let place = token.start..token.end;
+        match words.iter().position(|(word, _)| *word == token.text) {
+            Some(known) => words[known].1.push(place),
+            None if words.len() < MOST_WORDS => words.push((token.text.to_owned(), vec![place])),
+            None => {}
+        }
+    }
+    words
 }
 
 /// Notes that a score is of the whole text where the document was scored in windows.
-pub(super) fn note_windows(document: &ReadDocument, explained: &mut ExplainedText) {
+fn note_windows(document: &ReadDocument, explained: &mut ExplainedText) {
     if !document.windows.is_empty() {
         explained.kept = f64::NAN;
         explained.note.0 += "该文档按多个窗口打分后合并：这里拆解的是全文的得分，不是保存的值。";
@@ -67,18 +89,21 @@ pub(super) fn note_windows(document: &ReadDocument, explained: &mut ExplainedTex
 }
 
 /// Sets the values of the sentences from the score of the text and those without each sentence.
-pub(super) fn fill(scores: &[f64], texts: &SplitText<'_>, model: (&str, &str), explained: &mut ExplainedText) {
+fn fill(scores: &[f64], texts: &SplitText<'_>, model: (&str, &str), explained: &mut ExplainedText) {
     explained.score = scores[0];
     for (sentence, score) in explained.sentences.iter_mut().zip(&scores[1..]) {
         sentence.value = explained.score - score;
     }
     explained.by = ExplainedBy::Omission;
-    explained.formula = "value of a sentence = score of the text - score of the text without it".to_owned();
+    explained.formula = "value of a sentence or word = score of the text - score of the text without it".to_owned();
     explained.note = (
-        format!("{}：逐句删去后重新打分，所示为得分的变化；各句之和不等于得分，没有逐词解释。", model.0),
         format!(
-            "{}: each sentence is left out and the rest scored again; shown is what the score loses. The sentences do not sum to the \
-             score, and there is no explanation by words.",
+            "{}：逐句删去后重新打分，影响最大的一句再逐词删去，所示为得分的变化；各句之和、各词之和都不等于得分。",
+            model.0
+        ),
+        format!(
+            "{}: each sentence is left out and the rest scored again, then each word of the sentence that moves most; shown is what \
+             the score loses. Neither sentences nor words sum to the score.",
             model.1
         ),
     );

@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use super::{ExplainedBy, ExplainedInput, ExplainedText, ExplainedWord, SAME, SplitText, inputs, occlusion};
 use crate::extract::counts::{analyzer, terms_of};
-use crate::extract::file::{number_columns, numbers, whole_line};
+use crate::extract::file::{number_columns, numbers, text_rows, whole_line};
 use crate::extract::reading::{CorpusReader, ReadDocument};
 use crate::extract::{Model, regression};
 use crate::fitted::{Columns, Fitted};
@@ -203,23 +203,24 @@ pub(super) fn refitted(
     texts: &SplitText<'_>,
     explained: &mut ExplainedText,
 ) -> Result<Vec<ExplainedText>> {
-    if explained.column != "score" {
-        explained.note = no_probability();
-        return Ok(Vec::new());
-    }
     // Where no fold can have scored the document, the corpus need not be read.
     let refitted = match trading_day(reader, document)? {
-        Some(_) => regression::refit(reader, place, folds)?,
+        Some(_) => regression::refit(reader, place, folds, &explained.column)?,
         None => None,
     };
     let Some(fold) = refitted else {
         explained.note = no_fold();
         return Ok(Vec::new());
     };
-    let mut found = fold.explain()?;
+    let Some(mut found) = fold.explain()? else {
+        explained.note = no_class();
+        return Ok(Vec::new());
+    };
     (explained.score, explained.intercept) = (found.score, found.intercept);
     let contributions = reader.feature.model.method().map_or(Contributions::Weights, Method::contributions);
     explained.formula = match contributions {
+        _ if found.slopes.is_some() => "probability = probability without words + part of each word and column: its parts in the scores of the classes, each x the \
+             mean slope of the probability on the way to these scores",
         Contributions::ShapleyValues => "score = mean of the trees + what each word adds along their paths; what the text lacks adds too, and is in the rest",
         Contributions::IntegratedGradients => "score = score of a document without words and with mean inputs + the integrated gradient of each word and column",
         Contributions::Weights if reader.feature.inputs.is_empty() => "score = intercept + sum of weight x tf-idf of each word",
@@ -264,7 +265,12 @@ pub(super) fn file_words(
     let place = names.iter().position(|name| *name == column);
     let place = place.with_context(|| format!("feature {:?} has no column {column:?}", reader.feature.name))?;
     if model.explains_by_omission() {
-        return occlusion::run_file(document, texts, model, place, explained);
+        let mut score = |documents: &[ReadDocument]| -> Result<Vec<f64>> {
+            let rows = text_rows(model, documents)?;
+            Ok(rows.chunks(names.len()).map(|row| f64::from(row[place])).collect())
+        };
+        let name = ("编码器上的模型", "Model on an encoder");
+        return occlusion::run(document, texts, &reader.segmenter, name, &mut score, explained);
     }
     let line = whole_line(document).context("a document that is read has text")?;
     let value = f64::from(numbers(model.rows(std::slice::from_ref(&line))?)?[place]);
@@ -438,14 +444,14 @@ fn no_fold() -> (String, String) {
     )
 }
 
-fn no_probability() -> (String, String) {
+fn no_class() -> (String, String) {
     (
-        "这一列是某一类别的概率，逐词解释只对 score 列给出。".into(),
-        "This column is the probability of a class: only the column score is taken apart by words.".into(),
+        "该折的训练期没有这一类别，没有概率可拆解。".into(),
+        "The training window of the fold lacks this class: there is no probability to take apart.".into(),
     )
 }
 
-fn no_count() -> (String, String) {
+pub(super) fn no_count() -> (String, String) {
     (
         "这一列是计数，没有哪个词比别的词更推动它。".into(),
         "This column is a count: no word moves it more than another.".into(),

@@ -218,7 +218,7 @@ fn a_score_is_the_sum_of_what_its_words_add() {
         let model = predictions.models[predictions.fold[i] as usize].as_ref().unwrap();
         let (counts, tfidf, ctx) = (market.counts(), VectorizerParams::default(), Ctx::new(1, 1).unwrap());
         let rows = StackedRows::of_counts(FoldCounts { counts: &counts, titles: &[], params: &tfidf, ctx: &ctx });
-        let (base, parts) = model.explain(&rows, i).unwrap();
+        let WalkedParts { base, parts, .. } = model.explain(&rows, i, None).unwrap().unwrap();
         let sum: f64 = parts.iter().map(|(_, part)| part).sum();
         assert!((sum + base - f64::from(predictions.score[i])).abs() < 1e-5, "{params:?}");
         assert_eq!(model.score(&rows, i).unwrap() as f32, predictions.score[i]);

@@ -196,7 +196,7 @@ fn parts_of_a_score_name_their_inputs_and_sum_up_to_it() {
         let (found, _) = fit_predict(&market.samples, &rows, &market.dates, &walk(), &params, &inputs.ctx).unwrap();
         let i = market.samples.len() - 1;
         let model = found.models[found.fold[i] as usize].as_ref().unwrap();
-        let (base, parts) = model.explain(&rows, i).unwrap();
+        let WalkedParts { base, parts, .. } = model.explain(&rows, i, None).unwrap().unwrap();
         let sum = base + parts.iter().map(|(_, part)| part).sum::<f64>();
         assert!((sum - f64::from(found.score[i])).abs() < 1e-4, "{params:?}: {sum} {}", found.score[i]);
         assert!(parts.iter().any(|(column, _)| *column == InputColumn::Dense(0)), "{params:?}: {parts:?}");
