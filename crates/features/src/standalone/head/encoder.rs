@@ -131,8 +131,12 @@ impl Encoder {
         } else {
             None
         };
-        let record =
-            EncoderRecord { path: named_from(&folder, path)?, key: model_key(path, &using.params)?, format, contextual };
+        let record = EncoderRecord {
+            path: named_from(&folder, path)?,
+            key: model_key(path, &using.params)?,
+            format,
+            contextual,
+        };
         let (model, _) = open_with(path, Some(format), None, Path::new(""), using, ctx)?;
         Encoder::new(model, shown, record)
     }
