@@ -173,7 +173,7 @@ struct NetData<'a> {
 /// The network of a fold and what it was trained on.
 struct TrainedNet {
     net: TextNet,
-    vocabulary: Known,
+    vocabulary: KnownWords,
     examples: Examples,
     given: Option<GivenVectors>,
 }
