@@ -237,6 +237,10 @@ impl Feature {
         if let Some(settings) = settings.as_object_mut() {
             settings.retain(|setting, _| EVERY_MODEL.contains(&setting.as_str()) || read.contains(&setting.as_str()));
             settings["mask_names"] = json!(self.masks_names());
+            // The set's `embeddings` hold what the feature of the word vectors reads, so its name is left out.
+            if let Some(name) = settings.get_mut("embeddings").and_then(|embeddings| embeddings.get_mut("feature")) {
+                *name = json!("");
+            }
             // These came later: sets that were made without them keep their identity.
             if self.search.is_off() {
                 settings.remove("search");
