@@ -101,7 +101,7 @@ impl ExperimentRun<'_> {
         }
         ensure!(
             cell.inputs.is_empty() || cell.estimator().is_some(),
-            "inputs are for ridge, logistic, bayes, svm and boosted; the cell has another model"
+            "inputs are for ridge, logistic, bayes, svm, boosted and mlp; the cell has another model"
         );
         if let Some(vectors) = inputs.iter().find(|input| model == Model::Bayes && input.gives_vectors()) {
             bail!(
