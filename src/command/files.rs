@@ -93,6 +93,7 @@ pub(super) fn backtest(args: &Backtest, ctx: &Ctx) -> Result<Summary> {
         backtest: &params,
         times_assumed,
         texts: None,
+        factors: None,
         masked: Masked::Unknown,
     };
     let (verdicts, report) = counted(ctx, ("lint", "checks", Some(10)), || lint::run(&subject, &of_lint, ctx))?;

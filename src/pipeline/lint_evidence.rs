@@ -21,7 +21,7 @@ pub(super) struct FeatureEvidence<'a> {
     pub(super) kinds: &'a [Kind],
     /// Rows of the feature, with the models that gave them; none if it has not been computed.
     pub(super) set: Option<Set<'a>>,
-    /// True if its model learned from other texts than the corpus.
+    /// True if the model that all rows share learned from other texts than the corpus.
     pub(super) external: bool,
 }
 
@@ -84,6 +84,7 @@ impl LintEvidence {
         let folds = SetMeta::read(header)?.folds.unwrap_or_default();
         // Times of publication of the texts that fall on the days of a span.
         let dates = market.dates();
+        let shared_until = header.spec.fitted_until;
         let span = |(from, to): (NaiveDate, NaiveDate)| {
             let (begins, ends) = (market.calendar().on_or_after(from), market.calendar().on_or_after(to));
             let second = TimeDelta::seconds(1);
@@ -98,7 +99,7 @@ impl LintEvidence {
                 }
             }
         };
-        if let Some(fitted_until) = header.spec.fitted_until {
+        if let Some(fitted_until) = shared_until {
             let first = self.documents.iter().map(|document| document.published_at).min();
             let trained_on =
                 first.filter(|first| !feature.external && *first <= fitted_until).map(|first| (first, fitted_until));
@@ -110,7 +111,9 @@ impl LintEvidence {
         let fitted: Vec<(FoldReport, FittedModel)> = folds
             .into_iter()
             .filter_map(|fold| {
-                let model = FittedModel { fitted_until: fold.fitted_until?, trained_on: Some(span(fold.train)) };
+                // What all rows share, as the word vectors of a file, every fold has seen too.
+                let fitted_until = fold.fitted_until.max(shared_until.filter(|_| fold.fitted_until.is_some()))?;
+                let model = FittedModel { fitted_until, trained_on: Some(span(fold.train)) };
                 Some((fold, model))
             })
             .collect();

@@ -13,6 +13,8 @@ mod factors;
 mod feature_status;
 mod integrity;
 mod lint_evidence;
+#[cfg(test)]
+mod masked_inputs;
 mod output;
 mod results;
 mod stage;
@@ -297,7 +299,19 @@ impl<'a> Run<'a> {
     }
 
     fn extract_one(&mut self, feature: &Feature, store: &Store) -> Result<Key> {
-        let key = self.extract_key(feature)?;
+        let config = self.config;
+        self.extract_among(feature, &config.feature, &self.sets.clone(), store)
+    }
+
+    /// Computes a feature whose inputs and word vectors are those of `features`; `sets` has the rows of its inputs, by name.
+    fn extract_among(
+        &mut self,
+        feature: &Feature,
+        features: &[Feature],
+        sets: &BTreeMap<String, Key>,
+        store: &Store,
+    ) -> Result<Key> {
+        let key = self.extract_key_among(feature, features, &self.config.tokenizer)?;
         let id = StageId::Extract(feature.name.clone());
         self.state.adopt(&id, key)?;
         let before = self.state.made(&id);
@@ -307,8 +321,8 @@ impl<'a> Run<'a> {
         };
         let parts = CorpusParts::new(&self.project);
         let (corpus, market, prices) = (self.corpus, self.market.as_ref(), self.prices);
-        let sets = Some(FeatureSets { store, ids: &self.sets });
-        let inputs = Inputs { corpus, market, prices, sets, ..parts.inputs(self.config, self.base) };
+        let sets = Some(FeatureSets { store, ids: sets });
+        let inputs = Inputs { corpus, market, prices, sets, features, ..parts.inputs(self.config, self.base) };
         let stage = PlannedStage { rows_are_there, total: self.documents, ..self.plan(id, key, "docs") };
         let wanted = if feature.model == Model::File { self.columns_in_factors(feature) } else { Vec::new() };
         let work = || {
@@ -384,7 +398,7 @@ impl<'a> Run<'a> {
             self.corpus,
             feature.needs().sentences.then_some(self.structure),
             learns,
-            self.files_named_in(feature, tokenizer)?,
+            self.files_named_in(feature, features, tokenizer)?,
             self.ctx.seed(),
         )))
     }
@@ -410,8 +424,8 @@ impl<'a> Run<'a> {
         Ok(Some((feature.learns_on_words(), keys)))
     }
 
-    /// Keys of what a feature reads beside the corpus: dictionaries, word lists, models, the feature that trains its word vectors.
-    fn files_named_in(&self, feature: &Feature, tokenizer: &TokenizerParams) -> Result<Vec<Key>> {
+    /// Keys of what a feature reads beside the corpus: dictionaries, word lists, models, the one of `features` that trains its word vectors.
+    fn files_named_in(&self, feature: &Feature, features: &[Feature], tokenizer: &TokenizerParams) -> Result<Vec<Key>> {
         let mut keys = self.files_of_words(tokenizer)?;
         for file in feature.lexicon.files() {
             keys.push(disk::hash_file(&self.base.join(file))?);
@@ -423,7 +437,10 @@ impl<'a> Run<'a> {
             let files = feature.file.files_key(self.base);
             keys.push(files.with_context(|| format!("feature {:?}", feature.name))?);
         }
-        let embeddings = feature.embeddings.key(&self.config.feature, self.base);
+        // The cells of an experiment list their inputs alone: their word vectors are those of a configured feature.
+        let is_listed = features.iter().any(|other| other.name == feature.embeddings.feature);
+        let features = if is_listed { features } else { &self.config.feature };
+        let embeddings = feature.embeddings.key(features, self.base);
         let embeddings = embeddings.with_context(|| format!("feature {:?}", feature.name))?;
         if !embeddings.is_null() {
             keys.push(Key::of_json(&embeddings));

@@ -1,6 +1,6 @@
 //! Results on factors beside their backtests: event studies, verdicts of the linter, looks of the ledger, and the report page.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::path::Path;
 
@@ -20,7 +20,7 @@ use inkstone_base::disk::Room;
 use inkstone_base::job::Ctx;
 use inkstone_base::language::Language;
 use inkstone_features::experiment::Findings;
-use inkstone_features::extract::{Feature, Model};
+use inkstone_features::extract::{Feature, Model, with_inputs};
 use inkstone_lab::backtest::events::{EventStudy, events_of_factor, events_of_signals};
 use inkstone_lab::backtest::{Outcome, events};
 use inkstone_lab::factor::{self, Factor, Plan, Signal, signals_from_frame};
@@ -49,7 +49,9 @@ pub struct FactorResult {
 enum MaskedSets {
     /// Not computed.
     Unknown,
-    /// The sets of the features themselves, which mask names.
+    /// No model reads texts for the factor, nor for the factors in it.
+    NoTexts,
+    /// The sets of the features themselves: names are masked for all models behind them.
     Same,
     /// Others, by the names of the features.
     Other(BTreeMap<String, Key>),
@@ -154,30 +156,36 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// The sets of a plan's features with the names of companies masked. A contextual model reads the corpus once more only if that was
-    /// asked for.
+    /// The sets of a plan's features with the names of companies masked, for them and for all features that they learn on or take word
+    /// vectors of. A contextual model reads the corpus once more only if that was asked for.
     fn masked_sets(&mut self, plan: &Plan, store: &Store) -> Result<MaskedSets> {
-        let mut sets: BTreeMap<String, Key> =
-            plan.features().iter().map(|name| (name.clone(), self.sets[name])).collect();
-        let mut same = true;
-        for name in plan.features() {
-            let Ok(feature) = self.config.find_feature(name) else { continue };
-            if feature.masks_names() {
-                continue;
-            }
-            if feature.model == Model::Onnx && !self.config.lint.mask_contextual {
-                return Ok(MaskedSets::Unknown);
-            }
-            let name_of_masked = derived_name(name, "masked");
-            let variant = Feature { name: name_of_masked, mask_names: Some(true), ..feature.clone() };
-            sets.insert(name.clone(), self.extract_one(&variant, store)?);
-            same = false;
+        let (config, lint) = (self.config, &self.config.lint);
+        let graph = features_behind(config, plan)?;
+        if graph.is_empty() {
+            return Ok(MaskedSets::NoTexts);
         }
-        Ok(match (same, plan.reads_documents()) {
-            (false, _) => MaskedSets::Other(sets),
-            (true, true) => MaskedSets::Same,
-            (true, false) => MaskedSets::Unknown,
-        })
+        let shown: BTreeSet<&str> = graph.iter().filter(|f| reads_names(f)).map(|f| f.name.as_str()).collect();
+        if shown.is_empty() {
+            return Ok(MaskedSets::Same);
+        }
+        // Factors in the expression are read as they were built, of texts with names.
+        let contextual = graph.iter().any(|f| f.model == Model::Onnx && shown.contains(f.name.as_str()));
+        if !plan.factors().is_empty() || (contextual && !lint.mask_contextual) {
+            return Ok(MaskedSets::Unknown);
+        }
+        let masked = |feature: &Feature| Feature { mask_names: Some(true), ..feature.clone() };
+        let features: Vec<Feature> = config.feature.iter().map(masked).collect();
+        let mut sets = self.sets.clone();
+        // Each stands behind its inputs, so that what it learns on is masked before it.
+        for feature in graph {
+            let behind = with_sources(feature, &config.feature)?;
+            if behind.iter().any(|source| shown.contains(source.name.as_str())) {
+                let variant = Feature { name: derived_name(&feature.name, "masked"), ..masked(feature) };
+                let set = self.extract_among(&variant, &features, &sets, store)?;
+                sets.insert(feature.name.clone(), set);
+            }
+        }
+        Ok(MaskedSets::Other(plan.features().iter().map(|name| (name.clone(), sets[name])).collect()))
     }
 
     /// Writes a page and charts of each factor.
@@ -210,6 +218,47 @@ impl Run<'_> {
     }
 }
 
+/// A feature and all that it learns on or takes word vectors of, through any number of others, each after its own sources.
+fn with_sources<'c>(feature: &'c Feature, features: &'c [Feature]) -> Result<Vec<&'c Feature>> {
+    let mut sources: Vec<&Feature> = Vec::new();
+    for source in with_inputs(feature, features)? {
+        let vectors = source.embeddings.feature_among(features)?;
+        for source in vectors.into_iter().chain([source]) {
+            if !sources.iter().any(|other| other.name == source.name) {
+                sources.push(source);
+            }
+        }
+    }
+    Ok(sources)
+}
+
+/// The features behind a plan and behind the factors in it, with their sources, each after its own.
+fn features_behind<'c>(config: &'c Config, plan: &Plan) -> Result<Vec<&'c Feature>> {
+    let mut behind: Vec<&Feature> = Vec::new();
+    for name in plan.features() {
+        for source in with_sources(config.find_feature(name)?, &config.feature)? {
+            if !behind.iter().any(|other| other.name == source.name) {
+                behind.push(source);
+            }
+        }
+    }
+    for name in plan.factors() {
+        let params = config.factor.iter().find(|factor| factor.name == *name);
+        let params = params.with_context(|| format!("there is no factor {name:?}"))?;
+        for source in features_behind(config, &Plan::new(params)?)? {
+            if !behind.iter().any(|other| other.name == source.name) {
+                behind.push(source);
+            }
+        }
+    }
+    Ok(behind)
+}
+
+/// True if the model itself reads texts in which names stand; one that learns on other features alone reads none.
+fn reads_names(feature: &Feature) -> bool {
+    feature.learns_on_words() && !feature.masks_names()
+}
+
 /// Tries to find look-ahead in a factor; `sets` are those of its features, `masked` the same with names masked. Writes the verdicts.
 fn lint_factor(
     params: &factor::Params,
@@ -224,25 +273,45 @@ fn lint_factor(
     let factor = read_factor(&params.name, project, market)?;
     let masked_factor = match masked {
         MaskedSets::Other(sets) => Some(builder.build(params, sets, ctx)?),
-        MaskedSets::Same | MaskedSets::Unknown => None,
+        MaskedSets::Same | MaskedSets::NoTexts | MaskedSets::Unknown => None,
     };
     let masked = match (masked, &masked_factor) {
         (_, Some(factor)) => Masked::Factor(factor),
         (MaskedSets::Same, _) => Masked::Always,
+        (MaskedSets::NoTexts, _) if plan.reads_documents() => Masked::NoTexts,
         _ => Masked::Unknown,
     };
-    let evidence_of = |name: &String| {
-        let feature = config.find_feature(name).ok();
-        Ok(FeatureEvidence {
-            kinds: feature.map_or(&[][..], |feature| &feature.kinds),
-            set: sets.get(name).map(|key| store.set(key)).transpose()?.flatten(),
-            external: feature.is_some_and(|feature| feature.model == Model::Onnx),
-        })
-    };
-    let features = plan.features().iter().map(evidence_of).collect::<Result<Vec<_>>>()?;
+    // The models of a feature's inputs share in its values, so each has its own evidence.
+    let mut behind: Vec<&Feature> = Vec::new();
+    let mut places: Vec<Vec<usize>> = Vec::new();
+    for name in plan.features() {
+        let mut own = Vec::new();
+        for source in with_inputs(config.find_feature(name)?, &config.feature)? {
+            let place = behind.iter().position(|other| other.name == source.name);
+            own.push(place.unwrap_or(behind.len()));
+            if place.is_none() {
+                behind.push(source);
+            }
+        }
+        places.push(own);
+    }
+    let mut features = Vec::with_capacity(behind.len());
+    for feature in behind {
+        features.push(FeatureEvidence {
+            kinds: &feature.kinds,
+            set: sets.get(&feature.name).map(|key| store.set(key)).transpose()?.flatten(),
+            // The folds of all other models are of the corpus.
+            external: !matches!(feature.model, Model::Tfidf | Model::Lsa),
+        });
+    }
     let evidence = LintEvidence::read(&project.clean(), &features, (market, config.market.cutoff))?;
-    let readings: Vec<TextReading> =
-        plan.readings().into_iter().map(|(features, first_only)| TextReading { features, first_only }).collect();
+    let reading = |(features, first_only): (Vec<usize>, bool)| {
+        let mut all: Vec<usize> = features.iter().flat_map(|feature| places[*feature].iter().copied()).collect();
+        all.sort_unstable();
+        all.dedup();
+        TextReading { features: all, first_only }
+    };
+    let readings: Vec<TextReading> = plan.readings().into_iter().map(reading).collect();
     let rebuild = |signals: &[Signal]| Ok(builder.build_from_signals(params, plan, signals, ctx)?.0);
     let texts = plan.reads_documents().then(|| Texts {
         signals: &signals,
@@ -252,7 +321,8 @@ fn lint_factor(
         readings: &readings,
         rebuild: &rebuild,
     });
-    let subject = Subject { factor: &factor, market, backtest: &config.backtest, times_assumed: false, texts, masked };
+    let (backtest, factors) = (&config.backtest, Some(plan.factors()));
+    let subject = Subject { factor: &factor, market, backtest, times_assumed: false, texts, factors, masked };
     let (verdicts, report) = lint::run(&subject, &config.lint, ctx)?;
     disk::write_json(&project.lint(&params.name), &verdicts)?;
     Ok(report)

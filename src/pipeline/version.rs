@@ -20,7 +20,7 @@ pub(super) const EXTRACT: (u32, &str, u32) = (COMMON + extract::VERSION, CODE_VE
 pub(super) const FACTOR: u32 = 3;
 pub(super) const BACKTEST: u32 = 3;
 pub(super) const EVENTS: u32 = 3;
-pub(super) const LINT: u32 = 4;
+pub(super) const LINT: u32 = 5;
 pub(super) const EXPORT: u32 = 3;
 pub(super) const REPORT: u32 = 3;
 /// Version of the cells of experiments.

@@ -47,6 +47,13 @@ pub fn in_order_of_inputs(features: &[Feature]) -> Result<Vec<&Feature>> {
     Ok(order)
 }
 
+/// A feature and all features that it learns on, through any number of others, each after its inputs; the feature itself is the last.
+pub fn with_inputs<'a>(feature: &'a Feature, features: &'a [Feature]) -> Result<Vec<&'a Feature>> {
+    let mut order = Vec::new();
+    add_after_inputs(feature, features, &mut Vec::new(), &mut order)?;
+    Ok(order)
+}
+
 /// Adds a feature behind its inputs; `path` leads from the first feature to this one.
 fn add_after_inputs<'a>(
     feature: &'a Feature,
@@ -456,6 +463,39 @@ mod tests {
             assert_eq!(intact[..60], torn[..60], "{model:?}");
             assert_ne!(folds[4].search, later[4].search, "{model:?}: the last window holds other days");
         }
+    }
+
+    #[test]
+    fn the_name_of_the_feature_of_word_vectors_is_no_part_of_the_identity() {
+        let net = |vectors: &str| {
+            let mut net = Feature { model: Model::TextCnn, ..feature("net", &[]) };
+            net.embeddings.feature = vectors.into();
+            net
+        };
+        assert_eq!(net("w2v").identity(), net("vectors").identity());
+        let vectors = |name: &str, dim| {
+            let mut vectors = Feature { model: Model::Word2vec, ..feature(name, &[]) };
+            vectors.word2vec.dim = dim;
+            vectors
+        };
+        let key = |name, dim| net(name).embeddings.key(&[vectors(name, dim)], std::path::Path::new("")).unwrap();
+        assert_eq!(key("w2v", 8), key("vectors", 8));
+        assert_ne!(key("w2v", 8), key("w2v", 9), "what the vectors are is told by their own key");
+    }
+
+    #[test]
+    fn a_feature_stands_behind_all_that_it_learns_on() {
+        let features = [
+            feature("top", &["head.score"]),
+            feature("head", &["words", "tone"]),
+            feature("tone", &[]),
+            feature("lsa", &[]),
+        ];
+        let names = |of: &Feature| -> Vec<String> {
+            with_inputs(of, &features).unwrap().into_iter().map(|feature| feature.name.clone()).collect()
+        };
+        assert_eq!(names(&features[0]), ["tone", "head", "top"]);
+        assert_eq!(names(&features[3]), ["lsa"]);
     }
 
     #[test]

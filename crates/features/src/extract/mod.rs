@@ -58,7 +58,7 @@ pub use explain::{ExplainedBy, ExplainedInput, ExplainedSentence, ExplainedText,
 pub use feature::{Feature, Model};
 pub use file::{FileParams, check_file_columns};
 pub use gate::Gate;
-pub use inputs::{InputColumns, InputFeature, InputMeta, in_order_of_inputs};
+pub use inputs::{InputColumns, InputFeature, InputMeta, in_order_of_inputs, with_inputs};
 pub use lexicon::ToneWords;
 pub use reading::draw_of;
 pub use set::SetMeta;

@@ -16,6 +16,10 @@ use inkstone_market::Price;
 pub enum Finding {
     /// The factor came as a table, without the documents that the check reads.
     NoDocuments,
+    /// The factor's expression reads no documents itself: it is made of prices and of these factors.
+    ReadsNoDocuments {
+        context: OtherFactors,
+    },
     /// The RankIC does not differ from zero, so there is nothing to break.
     NothingToBreak(NoPower),
     KnownBefore(KnownBefore),
@@ -33,6 +37,8 @@ pub enum Finding {
     MaskedNames(MaskedNames),
     /// The model reads texts in which names are masked anyway.
     AlwaysMasked,
+    /// No model reads texts for the factor: it counts documents or takes their fields.
+    NoModelReadsTexts,
     /// There is no factor of masked texts to compare with.
     NoMaskedFactor,
     /// The two factors have no dates in common.
@@ -50,6 +56,12 @@ pub enum Finding {
     /// Without late documents no date has a RankIC.
     NoneInTime(Ingestion),
     Restated(Restated),
+}
+
+/// Factors that an expression names.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct OtherFactors {
+    pub factors: Vec<String>,
 }
 
 /// The mean RankIC of a factor without predictive power.

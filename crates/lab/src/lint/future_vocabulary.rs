@@ -17,7 +17,7 @@ use inkstone_base::job::Ctx;
 const FEWEST: usize = 20;
 
 pub(super) fn check(subject: &Subject<'_>, power: &Power<'_>, params: &Params, ctx: &Ctx) -> Result<Verdict> {
-    let Some(texts) = &subject.texts else { return Ok(no_documents(Check::FutureVocabulary)) };
+    let Some(texts) = &subject.texts else { return Ok(no_documents(Check::FutureVocabulary, subject)) };
     let market = subject.market;
     let (mut signals, mut fitted, mut future, mut hidden) = (0u64, 0u64, 0u64, 0u64);
     let mut by_date = vec![(0u64, 0u64); market.dates().len()];

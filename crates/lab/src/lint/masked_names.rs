@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 
 use crate::lint::finding::{MaskedNames, MaskedNamesContext};
 use crate::lint::power::Power;
-use crate::lint::{Check, Finding, Masked, Params, Standing, Subject, Verdict, nothing_to_break};
+use crate::lint::{Check, Finding, Masked, Params, Standing, Subject, Verdict, no_documents, nothing_to_break};
 use inkstone_base::job::Ctx;
 
 pub(super) fn check(subject: &Subject<'_>, power: &Power<'_>, params: &Params, ctx: &Ctx) -> Result<Verdict> {
@@ -18,6 +18,12 @@ pub(super) fn check(subject: &Subject<'_>, power: &Power<'_>, params: &Params, c
         Masked::Factor(masked) => masked,
         Masked::Always => {
             return Ok(Verdict::new(Check::MaskedNames, Standing::Passed, 0.0, limit, Finding::AlwaysMasked));
+        }
+        Masked::NoTexts => {
+            return Ok(Verdict::new(Check::MaskedNames, Standing::Passed, 0.0, limit, Finding::NoModelReadsTexts));
+        }
+        Masked::Unknown if subject.texts.is_none() && subject.factors.is_some() => {
+            return Ok(no_documents(Check::MaskedNames, subject));
         }
         Masked::Unknown => return Ok(Verdict::skipped(Check::MaskedNames, Finding::NoMaskedFactor)),
     };

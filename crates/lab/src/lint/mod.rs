@@ -43,7 +43,7 @@ pub use params::Params;
 
 use crate::backtest;
 use crate::factor::Factor;
-use crate::lint::finding::{NoPower, RankedDates};
+use crate::lint::finding::{NoPower, OtherFactors, RankedDates};
 use crate::lint::power::Power;
 use inkstone_base::data::Report;
 use inkstone_base::disk;
@@ -110,8 +110,10 @@ pub struct Subject<'a> {
     pub backtest: &'a backtest::Params,
     /// True if known-at times were not given but taken as 15:00:00 of the value's date, as [`Factor::from_frame`] does.
     pub times_assumed: bool,
-    /// The documents behind the factor; none for a factor that came as a table.
+    /// The documents behind the factor; none for a factor that came as a table, and for one that reads none.
     pub texts: Option<Texts<'a>>,
+    /// The factors that its expression names; none for a factor that came as a table.
+    pub factors: Option<&'a [String]>,
     /// The same factor, made of texts in which names of companies are masked.
     pub masked: Masked<'a>,
 }
@@ -122,6 +124,8 @@ pub enum Masked<'a> {
     Unknown,
     /// The factor under test is made of such texts.
     Always,
+    /// No model reads texts for the factor.
+    NoTexts,
     Factor(&'a Factor),
 }
 
@@ -200,9 +204,13 @@ pub fn read_verdicts(path: &Path) -> Result<Vec<Verdict>> {
     })
 }
 
-/// The verdict of a check that needs documents, on a factor that came without.
-fn no_documents(check: Check) -> Verdict {
-    Verdict::skipped(check, Finding::NoDocuments)
+/// The verdict of a check that needs documents, on a factor that has none.
+fn no_documents(check: Check, subject: &Subject<'_>) -> Verdict {
+    let finding = match subject.factors {
+        Some(factors) => Finding::ReadsNoDocuments { context: OtherFactors { factors: factors.to_vec() } },
+        None => Finding::NoDocuments,
+    };
+    Verdict::skipped(check, finding)
 }
 
 /// The verdict of a check that breaks a RankIC, on a factor that has none to break.

@@ -3,7 +3,8 @@
 //! Among the documents that the factor counts and a model scored, some trained that model themselves; of others a near
 //! duplicate did, so that the model recalls the story rather than reads it. The number is the share of both. A document
 //! that trained its own model is no test at all, and fails; stories above `max_overlap` warn. The documents that
-//! trained a model are those published in its span ([`crate::lint::FittedModel::trained_on`]).
+//! trained a model are those published in its span ([`crate::lint::FittedModel::trained_on`]). A model without a span was
+//! trained on text from elsewhere: it knows no story that was first told after its text ended.
 
 use chrono::NaiveDateTime;
 use rustc_hash::FxHashMap;
@@ -12,7 +13,7 @@ use crate::lint::finding::{SharedTexts, TrainingOverlap};
 use crate::lint::{Check, Finding, FittedModel, Params, Standing, Subject, Verdict, no_documents};
 
 pub(super) fn check(subject: &Subject<'_>, params: &Params) -> Verdict {
-    let Some(texts) = &subject.texts else { return no_documents(Check::Overlap) };
+    let Some(texts) = &subject.texts else { return no_documents(Check::Overlap, subject) };
     let mut stories: FxHashMap<u32, Vec<NaiveDateTime>> = FxHashMap::default();
     for document in texts.documents {
         stories.entry(document.story).or_default().push(document.published_at);
@@ -29,15 +30,18 @@ pub(super) fn check(subject: &Subject<'_>, params: &Params) -> Verdict {
             }
         }
     }
-    let (mut tested, mut unknown, mut own, mut story) = (0u64, 0u64, 0u64, 0u64);
+    let (mut tested, mut apart, mut unknown, mut own, mut story) = (0u64, 0u64, 0u64, 0u64, 0u64);
     for (document, models) in texts.documents.iter().zip(&counted).filter(|(_, models)| !models.is_empty()) {
         let spans: Vec<(NaiveDateTime, NaiveDateTime)> = models.iter().filter_map(|model| model.trained_on).collect();
+        let times = &stories[&document.story];
+        // A model whose text ended before the story was first told cannot have been trained on it.
+        let may_know = |model: &FittedModel| times.first().is_none_or(|first| *first <= model.fitted_until);
         if spans.is_empty() {
-            unknown += 1;
+            let known = if models.iter().any(|model| may_know(model)) { &mut unknown } else { &mut apart };
+            *known += 1;
             continue;
         }
         tested += 1;
-        let times = &stories[&document.story];
         let within = |time: NaiveDateTime, (first, last): (NaiveDateTime, NaiveDateTime)| first <= time && time <= last;
         let retold = |span: (NaiveDateTime, NaiveDateTime)| {
             times.get(times.partition_point(|time| *time < span.0)).is_some_and(|time| within(*time, span))
@@ -47,6 +51,10 @@ pub(super) fn check(subject: &Subject<'_>, params: &Params) -> Verdict {
         } else if spans.into_iter().any(retold) {
             story += 1;
         }
+    }
+    // Where some documents may be known to a model, those that cannot be do not answer for them.
+    if tested > 0 || unknown == 0 {
+        tested += apart;
     }
     let finding =
         |shared| Finding::Overlap(TrainingOverlap { documents: tested, shared, of_unknown_training: unknown });

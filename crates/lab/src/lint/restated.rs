@@ -21,7 +21,7 @@ use inkstone_base::job::Ctx;
 const LOAD_DAYS: i64 = 2;
 
 pub(super) fn check(subject: &Subject<'_>, power: &Power<'_>, params: &Params, ctx: &Ctx) -> Result<Verdict> {
-    let Some(texts) = &subject.texts else { return Ok(no_documents(Check::Restated)) };
+    let Some(texts) = &subject.texts else { return Ok(no_documents(Check::Restated, subject)) };
     let limit = TimeDelta::days(i64::from(params.restated_days));
     let is_late =
         |document: &DocumentEvidence| document.ingested_at.is_some_and(|at| at - document.published_at > limit);

@@ -21,7 +21,7 @@ use inkstone_base::job::Ctx;
 use inkstone_base::stats::mean;
 
 pub(super) fn check(subject: &Subject<'_>, power: &Power<'_>, params: &Params, ctx: &Ctx) -> Result<Verdict> {
-    let Some(texts) = &subject.texts else { return Ok(no_documents(Check::ShuffledText)) };
+    let Some(texts) = &subject.texts else { return Ok(no_documents(Check::ShuffledText, subject)) };
     if !power.is_there(params) {
         return Ok(nothing_to_break(Check::ShuffledText, power));
     }

@@ -198,6 +198,7 @@ impl World {
             market: &self.market,
             backtest: &self.backtest,
             times_assumed: self.times_assumed,
+            factors: Some(&[]),
             texts: Some(Texts {
                 signals: &self.signals,
                 documents: &self.documents,

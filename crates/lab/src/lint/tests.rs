@@ -1,6 +1,6 @@
 //! Planted leaks are named, and an honest factor passes.
 
-use chrono::TimeDelta;
+use chrono::{NaiveDateTime, TimeDelta};
 use polars_core::prelude::DataType;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -181,10 +181,46 @@ fn the_numbers_are_those_that_were_planted() {
 }
 
 #[test]
+fn a_model_whose_text_ended_before_the_first_story_shares_none() {
+    let overlap = |until: fn(&World) -> NaiveDateTime| {
+        let mut world = honest(Plan::default());
+        (world.models[0].fitted_until, world.models[0].trained_on) = (until(&world), None);
+        world.look(|subject| verdicts(subject, &params(), 1).swap_remove(Check::Overlap as usize))
+    };
+    let before = overlap(|world| {
+        world.documents.iter().map(|document| document.published_at).min().unwrap() - TimeDelta::seconds(1)
+    });
+    assert_eq!((before.standing, before.number), (Standing::Passed, Some(0.0)), "{before:?}");
+    assert_eq!(before.figures()["of_unknown_training"], 0);
+    let behind = overlap(|world| world.documents.iter().map(|document| document.published_at).max().unwrap());
+    assert_eq!(behind.standing, Standing::Skipped, "{behind:?}");
+}
+
+#[test]
+fn a_factor_that_reads_no_documents_is_not_called_a_table() {
+    honest(Plan::default()).look(|subject| {
+        let names = ["tone".to_owned()];
+        let composed = Subject { texts: None, factors: Some(&names), masked: Masked::Unknown, ..*subject };
+        let verdicts = verdicts(&composed, &params(), 1);
+        let checks =
+            [Check::TradeDate, Check::ShuffledText, Check::FutureVocabulary, Check::MaskedNames, Check::Overlap];
+        for verdict in checks.map(|check| &verdicts[check as usize]) {
+            let Finding::ReadsNoDocuments { context } = &verdict.finding else { panic!("{verdict:?}") };
+            assert_eq!((verdict.standing, &context.factors[..]), (Standing::Skipped, &names[..]));
+        }
+    });
+    honest(Plan::default()).look(|subject| {
+        let counting = Subject { texts: None, masked: Masked::NoTexts, ..*subject };
+        let verdict = verdicts(&counting, &params(), 1).swap_remove(Check::MaskedNames as usize);
+        assert!(matches!(verdict.finding, Finding::NoModelReadsTexts), "{verdict:?}");
+    });
+}
+
+#[test]
 fn a_table_gets_the_checks_that_need_no_documents() {
     let world = honest(Plan::default());
     world.look(|subject| {
-        let table = Subject { texts: None, masked: Masked::Unknown, times_assumed: true, ..*subject };
+        let table = Subject { texts: None, factors: None, masked: Masked::Unknown, times_assumed: true, ..*subject };
         let found = verdicts(&table, &params(), 1);
         let verdict = |check| found.iter().find(|v| v.check == check).unwrap();
         assert_eq!(verdict(Check::KnownBefore).standing, Standing::Warned);
@@ -221,8 +257,11 @@ fn a_factor_without_values_is_told_and_no_error() {
     let world = honest(Plan { days: 60, ..Plan::default() });
     world.look(|subject| {
         let empty = Factor::empty("empty", subject.market);
-        let found =
-            verdicts(&Subject { factor: &empty, texts: None, masked: Masked::Unknown, ..*subject }, &params(), 1);
+        let found = verdicts(
+            &Subject { factor: &empty, texts: None, factors: None, masked: Masked::Unknown, ..*subject },
+            &params(),
+            1,
+        );
         let skipped = [Check::SameDayGap, Check::ShuffledDates];
         assert!(found.iter().filter(|v| skipped.contains(&v.check)).all(|v| v.standing == Standing::Skipped));
     });
@@ -272,6 +311,7 @@ fn the_demo_reports_what_had_happened_and_its_placebo_has_nothing_to_break() {
             market: &market,
             backtest: &backtest::Params { max_loss: 1.0, ..backtest::Params::default() },
             times_assumed: false,
+            factors: Some(&[]),
             texts: Some(Texts {
                 signals: &signals,
                 documents: &documents,

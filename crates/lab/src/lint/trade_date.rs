@@ -20,7 +20,7 @@ use inkstone_market::{Cutoff, Market, OffCalendar};
 const EXAMPLES: usize = 5;
 
 pub(super) fn check(subject: &Subject<'_>) -> Verdict {
-    let Some(texts) = &subject.texts else { return no_documents(Check::TradeDate) };
+    let Some(texts) = &subject.texts else { return no_documents(Check::TradeDate, subject) };
     let market = subject.market;
     let (mut signals, mut early, mut late) = (0u64, 0u64, 0u64);
     let (mut early_hours, mut late_hours) = ([0u64; 24], [0u64; 24]);

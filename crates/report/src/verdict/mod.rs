@@ -62,6 +62,20 @@ pub fn verdict_sentences(verdict: &Verdict) -> [String; 2] {
             "The factor came as a table without the documents behind it, so this could not be checked; build it from a \
              feature of a project ([[factor]]) to have it done.",
         ),
+        Finding::ReadsNoDocuments { context } if context.factors.is_empty() => pair(
+            "因子表达式只用行情，不读文档，此项不适用。",
+            "The factor's expression reads prices and no documents, so this check does not apply.",
+        ),
+        Finding::ReadsNoDocuments { context } => {
+            let names = context.factors.join(", ");
+            [
+                format!("因子由其他因子（{names}）合成，表达式本身不读文档；此项请看这些因子各自的检验结果。"),
+                format!(
+                    "The factor is made of other factors ({names}), and its expression reads no documents itself; see the verdicts \
+                     on those factors."
+                ),
+            ]
+        }
         Finding::NothingToBreak(NoPower { rank_ic, p, context }) => nothing_to_break(*rank_ic, *p, context.dates),
         Finding::KnownBefore(finding) => known_before(finding),
         Finding::TradeDate(finding) => trade_date(finding),
@@ -85,6 +99,11 @@ pub fn verdict_sentences(verdict: &Verdict) -> [String; 2] {
         Finding::AlwaysMasked => pair(
             "模型读到的文本本来就遮盖了公司名，预测力不可能来自公司名。",
             "The model reads texts in which names are masked anyway, so the predictive power cannot hang on names.",
+        ),
+        Finding::NoModelReadsTexts => pair(
+            "没有模型为该因子阅读文本：因子只统计文档或取文档的字段，不存在记住公司名的问题。",
+            "No model reads texts for this factor: it counts documents or takes their fields, so no model can know a company by its \
+             name.",
         ),
         Finding::NoMaskedFactor => pair(
             "没有遮盖公司名的对照因子，此项未检查；上下文模型请设 [lint] mask_contextual = true，其余请用项目中的特征。",

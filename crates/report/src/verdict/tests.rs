@@ -72,6 +72,9 @@ fn findings() -> Vec<Finding> {
         ("late-without-power", vec![ingestion.clone(), json!({"rank_ic": 0.001, "p": 0.8})]),
         ("none-in-time", vec![ingestion.clone()]),
         ("restated", vec![ingestion, json!({"rank_ic_without": 0.03}), loss]),
+        ("reads-no-documents", vec![json!({"context": {"factors": []}})]),
+        ("reads-no-documents", vec![json!({"context": {"factors": ["tone", "heat"]}})]),
+        ("no-model-reads-texts", vec![]),
     ];
     let finding = |(case, parts): (&str, Vec<Value>)| {
         let mut members = json!({"case": case});
@@ -115,6 +118,7 @@ fn sentences_name_the_cause_and_the_way_out() {
         assert!(english[case].contains(cause), "{}", english[case]);
     }
     assert!(sentences(&findings()[3], Standing::Failed)[0].contains("字符串"));
+    assert!(english[english.len() - 2].contains("other factors (tone, heat)"), "{english:?}");
 }
 
 #[test]
