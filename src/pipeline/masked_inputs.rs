@@ -28,6 +28,11 @@ const NAMES: [&str; 12] = [
     "星火能源",
 ];
 
+const WORDS: [&str; 16] = [
+    "增长", "下滑", "合同", "会议", "订单", "股东", "分红", "项目", "产能", "研发", "客户", "季度", "投资", "回购",
+    "交付", "利润",
+];
+
 const TABLES: &str = r#"
 [[source]]
 name = "news"
@@ -82,7 +87,7 @@ expression = "above"
 
 [[factor]]
 name = "count"
-expression = "count"
+expression = "count(days = 20)"
 
 [[factor]]
 name = "composed"
@@ -102,8 +107,9 @@ fn write_market(folder: &std::path::Path) {
     }
     for day in days {
         for (i, name) in NAMES.iter().enumerate() {
-            let word = ["业绩增长", "业绩下滑", "签订合同", "召开会议"][random.random_range(0..4)];
-            writeln!(news, "{day}-{i},{day} 10:00:00,{name}公告,{name}{word}。").unwrap();
+            // Texts are no repeats of one another, and their words tell nothing.
+            let words: String = (0..12).map(|_| WORDS[random.random_range(0..WORDS.len())]).collect();
+            writeln!(news, "{day}-{i},{day} 10:00:00,{name}公告,{name}{words}。").unwrap();
             let open = last[i];
             let trait_of_name = if i % 2 == 0 { 0.004 } else { -0.004 };
             last[i] *= 1.0 + trait_of_name + 0.01 * (random.random::<f64>() - 0.5);

@@ -437,6 +437,9 @@ impl<'a> PipelineRun<'a> {
             let files = feature.file.files_key(self.base);
             keys.push(files.with_context(|| format!("feature {:?}", feature.name))?);
         }
+        // The cells of an experiment list their inputs alone: their word vectors are those of a configured feature.
+        let is_listed = features.iter().any(|other| other.name == feature.embeddings.feature);
+        let features = if is_listed { features } else { &self.config.feature };
         let embeddings = feature.embeddings.key(features, self.base);
         let embeddings = embeddings.with_context(|| format!("feature {:?}", feature.name))?;
         if !embeddings.is_null() {

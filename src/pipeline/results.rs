@@ -294,15 +294,15 @@ fn lint_factor(
         }
         places.push(own);
     }
-    let evidence_of = |feature: &&Feature| {
-        Ok(FeatureEvidence {
+    let mut features = Vec::with_capacity(behind.len());
+    for feature in behind {
+        features.push(FeatureEvidence {
             kinds: &feature.kinds,
             set: sets.get(&feature.name).map(|key| store.set(key)).transpose()?.flatten(),
             // The folds of all other models are of the corpus.
             external: !matches!(feature.model, Model::Tfidf | Model::Lsa),
-        })
-    };
-    let features = behind.iter().map(evidence_of).collect::<Result<Vec<_>>>()?;
+        });
+    }
     let evidence = LintEvidence::read(&project.clean(), &features, (market, config.market.cutoff))?;
     let reading = |(features, first_only): (Vec<usize>, bool)| {
         let mut all: Vec<usize> = features.iter().flat_map(|feature| places[*feature].iter().copied()).collect();

@@ -46,7 +46,7 @@ impl ExperimentRun<'_> {
             }
             Target::Label | Target::Rating => json!([labels.map(|(l, s)| label_key(l, s))]),
         };
-        let files = run.files_named_in(cell, inputs.tokenizer)?;
+        let files = run.files_named_in(cell, &varied.inputs, inputs.tokenizer)?;
         let key = Key::of_json(&(
             (version::EXPERIMENT, version::EXTRACT),
             "cell",

@@ -30,14 +30,15 @@ pub(super) fn check(subject: &Subject<'_>, params: &Params) -> Verdict {
             }
         }
     }
-    let (mut tested, mut unknown, mut own, mut story) = (0u64, 0u64, 0u64, 0u64);
+    let (mut tested, mut apart, mut unknown, mut own, mut story) = (0u64, 0u64, 0u64, 0u64, 0u64);
     for (document, models) in texts.documents.iter().zip(&counted).filter(|(_, models)| !models.is_empty()) {
         let spans: Vec<(NaiveDateTime, NaiveDateTime)> = models.iter().filter_map(|model| model.trained_on).collect();
         let times = &stories[&document.story];
         // A model whose text ended before the story was first told cannot have been trained on it.
-        let may_know = |model: &&FittedModel| times.first().is_none_or(|first| *first <= model.fitted_until);
-        if spans.is_empty() && models.iter().copied().any(|model| may_know(&model)) {
-            unknown += 1;
+        let may_know = |model: &FittedModel| times.first().is_none_or(|first| *first <= model.fitted_until);
+        if spans.is_empty() {
+            let known = if models.iter().any(|model| may_know(model)) { &mut unknown } else { &mut apart };
+            *known += 1;
             continue;
         }
         tested += 1;
@@ -50,6 +51,10 @@ pub(super) fn check(subject: &Subject<'_>, params: &Params) -> Verdict {
         } else if spans.into_iter().any(retold) {
             story += 1;
         }
+    }
+    // Where some documents may be known to a model, those that cannot be do not answer for them.
+    if tested > 0 || unknown == 0 {
+        tested += apart;
     }
     let finding =
         |shared| Finding::Overlap(TrainingOverlap { documents: tested, shared, of_unknown_training: unknown });
