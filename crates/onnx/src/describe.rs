@@ -337,6 +337,6 @@ mod tests {
         assert!(listed[1].found.is_ok(), "{:?}", listed[1].found);
         let half = listed[2].found.as_ref().unwrap();
         assert!(half.vocabulary.as_ref().unwrap().as_ref().unwrap_err().contains("no tokenizer"), "{half:?}");
-        assert!(listed[3].found.as_ref().unwrap_err().contains("no ONNX model"));
+        assert!(listed[3].found.as_ref().unwrap_err().contains("is not an ONNX model"));
     }
 }

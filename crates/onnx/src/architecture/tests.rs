@@ -206,9 +206,12 @@ fn files_that_ask_for_memory_out_of_proportion_are_refused() {
     let copy = with("bert", &[]);
     let file = copy.path().join("model.safetensors");
     let headed = |header: &str| [&(header.len() as u64).to_le_bytes()[..], header.as_bytes()].concat();
-    let far = u64::MAX - 7;
-    let header = format!(r#"{{"w": {{"dtype": "U8", "shape": [{far}], "data_offsets": [0, {far}]}}}}"#);
-    fs::write(&file, headed(&header)).unwrap();
+    let size = (1u64 << 61) - 1;
+    let tensor = |i: u64| {
+        format!(r#""{i}": {{"dtype": "U8", "shape": [{size}], "data_offsets": [{}, {}]}}"#, i * size, (i + 1) * size)
+    };
+    let tensors: Vec<String> = (0..8).map(tensor).collect();
+    fs::write(&file, headed(&format!("{{{}}}", tensors.join(", ")))).unwrap();
     let error = refusal(copy.path());
     assert!(error.contains("damaged") && error.contains("18446744073709551608"), "{error}");
     fs::write(&file, headed(&" ".repeat(limits::WEIGHTS_HEADER as usize + 1))).unwrap();

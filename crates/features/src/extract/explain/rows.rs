@@ -20,7 +20,7 @@ pub(super) fn run(
     let feature = reader.feature;
     let counts = match feature.model {
         Model::Surprise => "tokens",
-        Model::Word2vec | Model::Glove | Model::FastText => "words",
+        _ if feature.has_vintages() => "words",
         _ => "",
     };
     if !counts.is_empty() && explained.column == counts {
