@@ -176,7 +176,7 @@ impl ModelFile {
         Ok(counts.to_vec())
     }
 
-    /// A section that [`pack_strings`] made.
+    /// A section that `pack_strings` made.
     pub fn strings(&self, name: &str) -> Result<Vec<&str>> {
         unpack_strings(self.bytes(name)?)
             .with_context(|| format!("{}: section {name} is damaged; train it again", self.path.display()))

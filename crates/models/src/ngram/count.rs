@@ -62,7 +62,7 @@ pub struct Counter {
 }
 
 impl Counter {
-    /// Counts n-grams of 1 to `order` words, [`MAX_ORDER`] at the most.
+    /// Counts n-grams of 1 to `order` words, 6 at the most.
     pub fn new(order: usize, room: &Room) -> Result<Counter> {
         ensure!((1..=MAX_ORDER).contains(&order), "n-grams of {order} words cannot be counted: 1 to {MAX_ORDER} can");
         let memory_mb = room.memory_mb;

@@ -2,7 +2,7 @@
 
 use super::model::Ngram;
 
-/// N-grams of one length, as [`super::Level`] describes them, with what the model says of them.
+/// N-grams of one length, with what the model says of them.
 #[derive(Clone, Copy, Debug)]
 pub struct LevelView<'a> {
     /// The last word of each n-gram.
