@@ -127,4 +127,17 @@ mod tests {
         assert!(refusal(vec![first.clone()], &[]).contains("two models or more"));
         assert!(refusal(vec![first, second], &["月亮".into()]).contains("月亮"));
     }
+
+    #[test]
+    fn a_word_that_a_spreadsheet_would_compute_is_quoted_on_demand() {
+        let dir = tempfile::tempdir().unwrap();
+        let word = "=HYPERLINK(1)".into();
+        let shift = Shift { word, model: 0, fitted_until: None, count: Some(3), from_previous: None, from_first: None };
+        for (formulas, begin) in [(Formulas::Keep, "=HYPERLINK(1),0"), (Formulas::Quote, "'=HYPERLINK(1),0")] {
+            let path = dir.path().join("shifts.csv");
+            write_shifts(std::slice::from_ref(&shift), &path, formulas).unwrap();
+            let table = std::fs::read_to_string(&path).unwrap();
+            assert!(table.lines().nth(1).unwrap().starts_with(begin), "{table}");
+        }
+    }
 }

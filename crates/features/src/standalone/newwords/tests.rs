@@ -98,6 +98,19 @@ fn the_dictionary_makes_the_tokenizer_see_the_words() {
 }
 
 #[test]
+fn a_word_that_a_spreadsheet_would_compute_is_quoted_on_demand() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("words.csv");
+    let (mut found, _) = found(&NewWordParams { min_pmi: 2.0, ..NewWordParams::default() }, None);
+    found.words[0].word = "=1+2".to_owned();
+    for (formulas, begin) in [(Formulas::Keep, "=1+2,"), (Formulas::Quote, "'=1+2,")] {
+        found.save_table(&path, formulas).unwrap();
+        let table = std::fs::read_to_string(&path).unwrap();
+        assert!(table.lines().nth(1).unwrap().starts_with(begin), "{table}");
+    }
+}
+
+#[test]
 fn compounds_of_known_words_are_kept_on_demand() {
     let params = NewWordParams { min_pmi: 2.0, compounds: true, ..NewWordParams::default() };
     let (found, report) = found(&params, None);

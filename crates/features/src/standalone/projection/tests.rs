@@ -75,6 +75,17 @@ fn placed(words: &[(&str, &str, [f64; 2])]) -> Projection {
     Projection { words: words.iter().map(word).collect(), caption: "甲 & 乙".to_owned() }
 }
 
+#[test]
+fn a_word_that_a_spreadsheet_would_compute_is_quoted_on_demand() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("t.csv");
+    let found = placed(&[("=1+2", "@组", [0.5, -1.0])]);
+    for (formulas, row) in [(Formulas::Keep, "=1+2,@组,0.5,-1"), (Formulas::Quote, "'=1+2,'@组,0.5,-1")] {
+        found.write(&path, formulas).unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap().lines().nth(1), Some(row));
+    }
+}
+
 fn drawn(projection: &Projection) -> String {
     let mut out = Vec::new();
     picture::draw(projection, &mut out).unwrap();
