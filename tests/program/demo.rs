@@ -380,6 +380,21 @@ fn a_figure_is_the_same_on_the_screen_in_the_report_the_tables_the_ledger_and_th
     for name in ["cost", "new_names"] {
         assert!((in_table(name, "") - own[name].as_f64().unwrap()).abs() < 1e-12, "{name}");
     }
+    assert!((in_table("rank_ic_p", &held) - ic["p"].as_f64().unwrap()).abs() < 1e-12, "{ic}");
+    // What the number of trials leaves of them.
+    let looks = &own["looks"];
+    let probability = |name: &str| {
+        let value = looks[name].as_f64().unwrap_or_else(|| panic!("{name} in {looks:#}"));
+        if value < 0.001 { "<0.001".to_owned() } else { format!("{value:.3}") }
+    };
+    let deflated = probability("deflated_sharpe");
+    assert!(screen.contains(&format!("→ DSR {deflated}")), "DSR {deflated} is not in\n{screen}");
+    for (name, in_report) in
+        [("deflated_sharpe", "DSR (probability)"), ("q", "q (corrected for all trials)"), ("p", "p")]
+    {
+        let written = format!(" {in_report} {}", probability(name).replace('<', "&lt;"));
+        assert!(page.contains(&written), "{written} is not in the report");
+    }
     let capacity = own["capacity"]["median"].as_f64().unwrap_or(f64::NAN);
     assert!(in_table("capacity_median_cny", "").total_cmp(&capacity).is_eq(), "{capacity}");
     // The ledger keeps what was found.
@@ -396,6 +411,7 @@ fn a_figure_is_the_same_on_the_screen_in_the_report_the_tables_the_ledger_and_th
     ] {
         assert_eq!(kept, found, "{figures}");
     }
+    assert_eq!(entry["entry"]["p"], looks["p"], "{entry:#}");
 }
 
 #[test]
