@@ -76,7 +76,21 @@ fn names_of(path: &Path) -> Vec<&OsStr> {
     names
 }
 
-/// Whatever is wrong with the gates of features and factors.
+/// Fails where no source of documents has the name; the error lists those that there are.
+fn source_of_documents(config: &Config, name: &str) -> Result<(), String> {
+    let names: Vec<&str> =
+        config.source.iter().filter(|s| s.table == Table::Documents).map(|s| s.name.as_str()).collect();
+    if names.contains(&name) {
+        return Ok(());
+    }
+    let known = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+    Err(match config.source.iter().any(|s| s.name == name) {
+        true => format!("{name:?} has no documents; sources of documents are: {known}"),
+        false => format!("there is no source {name:?}; sources of documents are: {known}"),
+    })
+}
+
+/// Faults in the names of sources, and in the conditions, of features and factors.
 fn gates(config: &Config) -> Vec<Problem> {
     let features = config.feature.iter().enumerate().map(|(i, f)| (format!("feature[{i}]"), &f.within, &f.only));
     let factors = config.factor.iter().enumerate().map(|(i, f)| (format!("factor[{i}]"), &f.within, &f.only));
@@ -86,17 +100,14 @@ fn gates(config: &Config) -> Vec<Problem> {
             problems.push(Problem::new(format!("{at}.only"), format!("{error:#}")));
         }
         let Some(Within { source, .. }) = within else { continue };
-        let of_documents: Vec<&str> =
-            config.source.iter().filter(|s| s.table == Table::Documents).map(|s| s.name.as_str()).collect();
-        let known = if of_documents.is_empty() { "none".to_owned() } else { of_documents.join(", ") };
-        let message = match config.source.iter().find(|s| s.name == *source) {
-            Some(found) if found.table == Table::Documents => continue,
-            Some(_) => {
-                format!("{source:?} has no documents: an event is a document, and sources of documents are: {known}")
-            }
-            None => format!("there is no source {source:?}; sources of documents are: {known}"),
-        };
-        problems.push(Problem::new(format!("{at}.within.source"), message));
+        if let Err(message) = source_of_documents(config, source) {
+            problems.push(Problem::new(format!("{at}.within.source"), message));
+        }
+    }
+    for (i, factor) in config.factor.iter().enumerate() {
+        for message in factor.source_weights.keys().filter_map(|name| source_of_documents(config, name).err()) {
+            problems.push(Problem::new(format!("factor[{i}].source_weights"), message));
+        }
     }
     problems
 }

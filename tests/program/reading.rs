@@ -36,7 +36,11 @@ const READING: &[(&str, &[&str])] = &[
         "picture",
         &[
             "--keys 1 --output OUT/1.txt",
+            "--keys 2 --output OUT/2.txt",
+            "--keys 3 --output OUT/3.txt",
+            "--keys 4 --output OUT/4.txt",
             "--keys 5 --output OUT/5.txt",
+            "--keys 6 --output OUT/6.txt",
             "--keys 7 --output OUT/7.txt",
             "--keys 8d --output OUT/8.txt",
             "--keys 9, --output OUT/9.txt",
