@@ -1,17 +1,18 @@
 //! Fitted models on disk: one file, whole or absent, with the kind of its model and the end of the data that trained it.
 //!
 //! Layout: the magic bytes `INKSTONE`, the version of this layout (u32), the length of the header (u32), the header as JSON,
-//! then sections of plain bytes, each beginning at a multiple of 64 so that numbers can be read in place from a mapped
-//! file. All numbers are little-endian. The header names the kind of the model, the kind's own version, the last time of
+//! then sections of plain bytes, each beginning at a multiple of 64. A section is read when it is first asked for and checked against its
+//! key; the file may be anyone's, so it is not mapped. All numbers are little-endian. The header names the kind of the model, the kind's own version, the last time of
 //! the data it was fitted on, its parameters, and each section's place, length and BLAKE3 key. The same model gives the same bytes.
 
-use std::io::{Read, Write};
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use bytemuck::Pod;
 use chrono::NaiveDateTime;
-use memmap2::Mmap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -19,7 +20,7 @@ use inkstone_base::data::Key;
 use inkstone_base::disk;
 
 #[cfg(target_endian = "big")]
-compile_error!("model files are read in place and are little-endian");
+compile_error!("the numbers of model files are little-endian");
 
 const MAGIC: &[u8; 8] = b"INKSTONE";
 const LAYOUT: u32 = 1;
@@ -86,22 +87,28 @@ fn pad(out: &mut impl Write, length: usize) -> Result<()> {
     Ok(out.write_all(&[0; ALIGN][..length.next_multiple_of(ALIGN) - length])?)
 }
 
-/// A model file, mapped into memory.
+/// An open model file.
 pub struct ModelFile {
     path: PathBuf,
-    map: Mmap,
+    file: Mutex<File>,
     stored: StoredHeader,
     /// Offset of the first section.
     base: usize,
+    /// The sections that were read, by their number. Numbers of eight bytes may begin where such a section does.
+    read: Vec<OnceLock<Vec<u64>>>,
 }
 
 impl ModelFile {
-    /// Opens a model of any kind; its sections must lie within the file. [`ModelFile::verify`] reads them all.
+    /// Opens a model of any kind and reads its header; its sections must lie within the file.
     pub fn open(path: &Path) -> Result<ModelFile> {
-        let map = disk::map(path)?;
+        let cannot = || format!("cannot read {}", path.display());
+        let mut file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
+        let size = file.metadata().with_context(cannot)?.len() as usize;
         let broken = || format!("{} is cut short or damaged; train it again", path.display());
-        ensure!(map.starts_with(MAGIC), "{} is not a model of this program", path.display());
-        let number = |at: usize| Some(u32::from_le_bytes(map.get(at..at + 4)?.try_into().ok()?));
+        let mut prefix = Vec::new();
+        (&file).take(PREFIX as u64).read_to_end(&mut prefix).with_context(cannot)?;
+        ensure!(prefix.starts_with(MAGIC), "{} is not a model of this program", path.display());
+        let number = |at: usize| Some(u32::from_le_bytes(prefix.get(at..at + 4)?.try_into().ok()?));
         let layout = number(8).with_context(broken)?;
         ensure!(
             layout == LAYOUT,
@@ -109,18 +116,21 @@ impl ModelFile {
             path.display()
         );
         let length = number(12).with_context(broken)? as usize;
-        let text = map.get(PREFIX..PREFIX + length).with_context(broken)?;
-        let stored: StoredHeader = serde_json::from_slice(text).with_context(broken)?;
+        ensure!(length <= size, broken());
+        let mut text = vec![0; length];
+        file.read_exact(&mut text).with_context(broken)?;
+        let stored: StoredHeader = serde_json::from_slice(&text).with_context(broken)?;
         let base = (PREFIX + length).next_multiple_of(ALIGN);
         for section in &stored.sections {
             let end = section.offset.checked_add(section.length).and_then(|end| end.checked_add(base));
-            ensure!(end.is_some_and(|end| end <= map.len()), broken());
+            ensure!(end.is_some_and(|end| end <= size), broken());
         }
-        Ok(ModelFile { path: path.to_owned(), map, stored, base })
+        let read = stored.sections.iter().map(|_| OnceLock::new()).collect();
+        Ok(ModelFile { path: path.to_owned(), file: Mutex::new(file), stored, base, read })
     }
 
     /// Opens a model that must be of this kind and version.
-    pub fn open_kind(path: &Path, kind: &str, version: u32) -> Result<ModelFile> {
+    pub(crate) fn open_kind(path: &Path, kind: &str, version: u32) -> Result<ModelFile> {
         let file = ModelFile::open(path)?;
         file.expect(kind, version)?;
         Ok(file)
@@ -154,12 +164,36 @@ impl ModelFile {
             .with_context(|| format!("{}: the parameter {name} is not that of this version", self.path.display()))
     }
 
-    /// The bytes of a section.
+    /// The bytes of a section, which are those that were written.
     pub fn bytes(&self, name: &str) -> Result<&[u8]> {
-        let found = self.stored.sections.iter().find(|section| section.name == name);
-        let section =
-            found.with_context(|| format!("{} has no section {name}; train it again", self.path.display()))?;
-        Ok(&self.map[self.base + section.offset..][..section.length])
+        let found = self.stored.sections.iter().position(|section| section.name == name);
+        let number = found.with_context(|| format!("{} has no section {name}; train it again", self.path.display()))?;
+        let length = self.stored.sections[number].length;
+        let words = match self.read[number].get() {
+            Some(words) => words,
+            None => {
+                let words = self.read_section(number)?;
+                self.read[number].get_or_init(|| words)
+            }
+        };
+        Ok(&bytemuck::cast_slice(words)[..length])
+    }
+
+    fn read_section(&self, number: usize) -> Result<Vec<u64>> {
+        let section = &self.stored.sections[number];
+        let mut words = vec![0_u64; section.length.div_ceil(8)];
+        let bytes = &mut bytemuck::cast_slice_mut(&mut words)[..section.length];
+        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        file.seek(SeekFrom::Start((self.base + section.offset) as u64))
+            .and_then(|_| file.read_exact(bytes))
+            .with_context(|| format!("cannot read {}", self.path.display()))?;
+        ensure!(
+            Key::of(bytes) == section.key,
+            "{}: section {} is damaged; train it again",
+            self.path.display(),
+            section.name
+        );
+        Ok(words)
     }
 
     /// A section as numbers, in place.
@@ -182,14 +216,9 @@ impl ModelFile {
             .with_context(|| format!("{}: section {name} is damaged; train it again", self.path.display()))
     }
 
-    /// Checks every section against its key.
+    /// Reads every section, and so checks it.
     pub fn verify(&self) -> Result<()> {
-        for section in &self.stored.sections {
-            if Key::of(self.bytes(&section.name)?) != section.key {
-                bail!("{}: section {} is damaged; train it again", self.path.display(), section.name);
-            }
-        }
-        Ok(())
+        self.stored.sections.iter().try_for_each(|section| self.bytes(&section.name).map(drop))
     }
 }
 
@@ -235,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read_in_place() {
+    fn what_is_written_is_read() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("m.bin");
         let idf = [1.5f64, -2.0];
@@ -248,6 +277,32 @@ mod tests {
         assert_eq!(file.strings("words").unwrap(), ["增长", "", "减持"]);
         assert!(file.bytes("weights").unwrap_err().to_string().contains("no section weights"));
         assert!(file.numbers::<[u8; 7]>("idf").is_err());
+    }
+
+    #[test]
+    fn a_file_that_another_program_writes_over_or_cuts_short_is_an_error() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("m.bin");
+        let numbers: Vec<u64> = (0..100_000).collect();
+        let sections: [(&str, &[u8]); 2] =
+            [("a", bytemuck::cast_slice(&numbers)), ("b", bytemuck::cast_slice(&numbers))];
+        let open = || {
+            write_model(&path, &header(), &sections).unwrap();
+            let file = ModelFile::open(&path).unwrap();
+            assert_eq!(file.numbers::<u64>("a").unwrap(), numbers);
+            file
+        };
+        let error_of = |file: &ModelFile| {
+            assert_eq!(file.numbers::<u64>("a").unwrap(), numbers);
+            format!("{:#}", file.bytes("b").unwrap_err())
+        };
+        let file = open();
+        File::options().write(true).open(&path).unwrap().set_len(1000).unwrap();
+        assert!(error_of(&file).contains("cannot read"));
+        let file = open();
+        let length = std::fs::metadata(&path).unwrap().len() as usize;
+        std::fs::write(&path, vec![7; length]).unwrap();
+        assert!(error_of(&file).contains("section b is damaged"));
     }
 
     #[test]

@@ -206,7 +206,7 @@ impl Dictionary {
     }
 
     /// The rows of a word: its own, if it has one, and those of its character n-grams.
-    pub fn word_features(&self, word: &str) -> Vec<u32> {
+    pub(crate) fn word_features(&self, word: &str) -> Vec<u32> {
         let mut rows = Vec::new();
         self.each_of_word(word, &mut |number, _| rows.extend(self.row(number)));
         rows

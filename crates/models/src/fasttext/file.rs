@@ -165,7 +165,6 @@ impl FastText {
     /// The model of one of our own files.
     pub fn from_file(file: &ModelFile) -> Result<FastText> {
         file.expect(FastText::KIND, FastText::VERSION)?;
-        file.verify()?;
         let bytes = file.bytes("model")?;
         let mut model = FastText::read(bytes, bytes.len(), file.param("seen")?).context("its section model")?;
         let params: FastTextParams = file.param("fasttext")?;

@@ -102,7 +102,7 @@ impl FastText {
     }
 
     /// True if its matrices are codes of a product quantiser.
-    pub fn is_quantised(&self) -> bool {
+    pub(crate) fn is_quantised(&self) -> bool {
         self.input.is_quantised()
     }
 

@@ -33,7 +33,6 @@ impl Lexicon {
 
     pub fn read(file: &ModelFile) -> Result<Lexicon> {
         file.expect(Lexicon::KIND, Lexicon::VERSION)?;
-        file.verify()?;
         let params: LexiconParams = file.param("lexicon")?;
         let names = file.strings("entries")?;
         let roles: Vec<Role> =

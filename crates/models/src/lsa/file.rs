@@ -39,7 +39,6 @@ impl Lsa {
 
     pub fn read(file: &ModelFile) -> Result<Lsa> {
         file.expect(Lsa::KIND, Lsa::VERSION)?;
-        file.verify()?;
         let vectorizer = Vectorizer::within(file)?;
         let params: SvdParams = file.param("svd")?;
         let right = file.numbers::<f32>("right")?.to_vec();

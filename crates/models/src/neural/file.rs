@@ -48,7 +48,6 @@ impl<P: Serialize> Saved<'_, P> {
 /// The settings and the figures of a network in a file of this kind.
 pub(crate) fn read_settings<P: DeserializeOwned>(file: &ModelFile, kind: &str) -> Result<(P, Vec<EpochFigures>)> {
     file.expect(kind, VERSION)?;
-    file.verify()?;
     Ok((file.param("network")?, file.param("epochs")?))
 }
 

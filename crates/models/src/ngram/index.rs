@@ -76,7 +76,7 @@ pub struct Step {
     pub state: State,
 }
 
-/// The n-grams of a model, in memory or in a mapped file.
+/// The n-grams of a model, in memory or in a model file.
 #[derive(Clone, Copy)]
 pub struct Index<'a> {
     entries: &'a [IndexEntry],

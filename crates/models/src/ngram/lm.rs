@@ -1,4 +1,4 @@
-//! A language model ready to be asked: vocabulary and index, in memory or in a mapped file.
+//! A language model ready to be asked: vocabulary and index, in memory or in a model file.
 
 use std::path::Path;
 
@@ -24,7 +24,7 @@ pub struct LanguageModel {
 
 enum Parts {
     Memory { text: Vec<u8>, ends: Vec<u64>, table: Vec<TableSlot>, entries: Vec<IndexEntry>, orders: Vec<Order> },
-    Mapped(ModelFile),
+    File(ModelFile),
 }
 
 /// A model's parts as slices, for many questions in a row.
@@ -82,7 +82,7 @@ impl LanguageModel {
         Ok(LanguageModel { header, parts: Parts::Memory { text, ends, table, entries, orders } })
     }
 
-    /// Writes the model file, to be mapped by [`LanguageModel::open`]: how its documents were cut, and what it was trained with.
+    /// Writes the model file, to be opened by [`LanguageModel::open`]: how its documents were cut, and what it was trained with.
     pub fn save(&self, path: &Path, cut: &impl Serialize, params: &NgramParams) -> Result<()> {
         let View { vocabulary, index } = self.view();
         let (text, ends, table) = vocabulary.parts();
@@ -99,12 +99,12 @@ impl LanguageModel {
         write_model(path, &header, &sections)
     }
 
-    /// Maps a model file. Nothing is read before it is asked for.
+    /// Takes the parts of a model file as they lie in it.
     pub fn open(file: ModelFile) -> Result<LanguageModel> {
         let header = file.header().clone();
         file.expect(LanguageModel::KIND, LanguageModel::VERSION)?;
         View::from_file(&file)?;
-        Ok(LanguageModel { header, parts: Parts::Mapped(file) })
+        Ok(LanguageModel { header, parts: Parts::File(file) })
     }
 
     /// The header of its file.
@@ -116,7 +116,7 @@ impl LanguageModel {
     pub fn view(&self) -> View<'_> {
         let view = match &self.parts {
             Parts::Memory { text, ends, table, entries, orders } => View::new(text, ends, table, entries, orders),
-            Parts::Mapped(file) => View::from_file(file),
+            Parts::File(file) => View::from_file(file),
         };
         view.expect("a model's parts were looked at when it was made")
     }

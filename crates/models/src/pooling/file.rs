@@ -39,7 +39,6 @@ impl Pooling {
 
     pub fn read(file: &ModelFile) -> Result<Pooling> {
         file.expect(Pooling::KIND, Pooling::VERSION)?;
-        file.verify()?;
         let words = file.strings("words")?.into_iter().map(Box::from).collect();
         let values = file.numbers("vectors")?.to_vec();
         let vectors = WordVectors::new(words, Vec::new(), file.param("dim")?, values, Training::default())?;

@@ -59,7 +59,7 @@ impl Topics {
     }
 
     /// The places of the words, the most positive first; equal tones in the order of the columns.
-    pub fn by_tone(&self) -> Vec<usize> {
+    pub(crate) fn by_tone(&self) -> Vec<usize> {
         let mut order: Vec<usize> = (0..self.columns.len()).collect();
         order.sort_by(|&a, &b| self.tone(b).total_cmp(&self.tone(a)).then(a.cmp(&b)));
         order
@@ -215,7 +215,6 @@ impl Sestm {
 
     pub fn read(file: &ModelFile) -> Result<Sestm> {
         file.expect(Sestm::KIND, Sestm::VERSION)?;
-        file.verify()?;
         let params: SestmParams = file.param("sestm")?;
         let words: Vec<Box<str>> = file.strings("words")?.into_iter().map(Box::from).collect();
         let numbers = |name: &str| Ok::<_, anyhow::Error>(file.numbers::<f64>(name)?.to_vec());

@@ -70,7 +70,6 @@ impl Vectorizer {
 
     pub fn read(file: &ModelFile) -> Result<Vectorizer> {
         file.expect(Vectorizer::KIND, Vectorizer::VERSION)?;
-        file.verify()?;
         Vectorizer::within(file)
     }
 

@@ -61,7 +61,6 @@ impl WordVectors {
 
     pub fn read(file: &ModelFile) -> Result<WordVectors> {
         file.expect(WordVectors::KIND, WordVectors::VERSION)?;
-        file.verify()?;
         let words = file.strings("words")?.into_iter().map(Box::from).collect();
         let training = Training::from_file(file)?;
         let (counts, values) = (file.counts("counts")?, file.numbers("vectors")?.to_vec());

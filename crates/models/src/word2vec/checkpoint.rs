@@ -31,7 +31,6 @@ impl Word2vec<'_> {
     /// Goes on from a state, which must be of this corpus, these parameters and this seed.
     pub fn resume(&mut self, path: &Path, words: Key) -> Result<()> {
         let file = ModelFile::open_kind(path, KIND, VERSION)?;
-        file.verify()?;
         let path = path.display();
         ensure!(
             file.param::<Key>("corpus")? == self.corpus(words),

@@ -173,7 +173,6 @@ impl Doc2vec {
 
     pub fn read(file: &ModelFile) -> Result<Doc2vec> {
         file.expect(Doc2vec::KIND, Doc2vec::VERSION)?;
-        file.verify()?;
         let params: Word2vecParams = file.param("training")?;
         params.check()?;
         let words: Vec<Box<str>> = file.strings("words")?.into_iter().map(Box::from).collect();

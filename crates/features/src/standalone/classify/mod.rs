@@ -86,7 +86,6 @@ impl Classifier {
     pub(super) fn read(file: &ModelFile) -> Result<Classifier> {
         ensure!(is_kind(&file.header().kind), "a model of kind {} is no classifier", file.header().kind);
         file.expect(&file.header().kind, VERSION)?;
-        file.verify()?;
         let vectorizer = Vectorizer::within(file)?;
         let estimator = Estimator::from_file(file, vectorizer.width())?;
         let params = ClassifyParams {

@@ -98,7 +98,6 @@ impl Head {
 
     fn read(file: &ModelFile) -> Result<Head> {
         file.expect(&file.header().kind, VERSION)?;
-        file.verify()?;
         let scaling = Scaling::from_file(file)?;
         let header = file.header();
         Ok(Head {
