@@ -13,6 +13,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use inkstone_models::neural::LanguageKind;
+use inkstone_models::ngram::LanguageModel;
+use inkstone_models::textnet::TextNetKind;
+use inkstone_models::{Doc2vec, FastText, Lexicon, Lsa, Method, Pooling, Sestm, Vectorizer, WordVectors};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -267,6 +271,33 @@ fn made_files_are_sound() {
         bombs::rows(&makers::parquet(&mut rng), "a.parquet");
         bombs::rows(&makers::workbook(&mut rng), "a.xlsx");
     }
+}
+
+#[test]
+fn each_kind_of_model_file_has_a_seed() {
+    let kind_of = |bytes: &[u8]| -> String {
+        let length = u32::from_le_bytes(bytes[12..16].try_into().unwrap()) as usize;
+        let header: serde_json::Value = serde_json::from_slice(&bytes[16..16 + length]).unwrap();
+        header["kind"].as_str().unwrap().to_owned()
+    };
+    let seeds: BTreeSet<String> = kept("models").iter().map(|(_, bytes)| kind_of(bytes)).collect();
+    let kinds = [
+        Doc2vec::KIND,
+        FastText::KIND,
+        LanguageModel::KIND,
+        Lexicon::KIND,
+        Lsa::KIND,
+        Pooling::KIND,
+        Sestm::KIND,
+        Vectorizer::KIND,
+        WordVectors::KIND,
+    ];
+    let learners = Method::ALL.iter().map(|method| method.name());
+    let networks = TextNetKind::ALL.iter().map(|kind| kind.name());
+    let languages = LanguageKind::ALL.iter().map(|kind| kind.name());
+    let missing = kinds.into_iter().chain(learners).chain(networks).chain(languages);
+    let missing: Vec<&str> = missing.filter(|kind| !seeds.contains(*kind)).collect();
+    assert!(missing.is_empty(), "seeds/models has no file of these kinds: {missing:?}");
 }
 
 #[test]

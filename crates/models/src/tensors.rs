@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
 use half::{bf16, f16};
+use inkstone_base::limits;
 use safetensors::{Dtype, SafeTensors};
 
 /// The tensors of a file, by name.
@@ -23,6 +24,13 @@ impl TensorFile {
     /// Reads a file whole. Fails where it is damaged.
     pub fn read(path: &Path) -> Result<TensorFile> {
         let bytes = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+        let header = bytes.first_chunk().map_or(0, |length| u64::from_le_bytes(*length));
+        ensure!(
+            header <= limits::WEIGHTS_HEADER,
+            "the header of {} has {header} bytes; {} MB are the most",
+            path.display(),
+            limits::WEIGHTS_HEADER >> 20
+        );
         let file = TensorFile { path: path.to_owned(), bytes };
         file.tensors()?;
         Ok(file)

@@ -1,7 +1,8 @@
-//! Models of ONNX: their header, and the config.json beside them.
+//! Models of other tools: files of ONNX, and folders of transformers, sentence-transformers and model2vec.
 
 use std::path::Path;
 
+use inkstone_models::StaticEncoder;
 use inkstone_onnx::{Header, models};
 
 use super::{ctx, with_file};
@@ -34,7 +35,7 @@ pub(super) fn weights(bytes: &[u8]) {
     });
 }
 
-/// The files of a folder of sentence-transformers, in the order in which the bytes of [`APART`] keep them apart.
+/// The files of a folder of sentence-transformers, which lie behind each other with [`APART`] between them.
 const PUBLISHED: [&str; 6] = [
     "modules.json",
     "1_Pooling/config.json",
@@ -50,13 +51,35 @@ pub(super) fn published(bytes: &[u8]) {
     with_file("config.json", include_bytes!("../../reference/onnx/bert/config.json"), |path| {
         let graph = include_bytes!("../../reference/onnx/bert/model.onnx");
         std::fs::write(path.with_file_name("model.onnx"), graph).expect("a file in a temporary folder");
-        for (name, bytes) in PUBLISHED.iter().zip(bytes.splitn(PUBLISHED.len(), |&byte| byte == APART)) {
-            let file = path.with_file_name(name);
-            let folder = file.parent().expect("a file lies in a folder");
-            std::fs::create_dir_all(folder).and_then(|()| std::fs::write(&file, bytes)).expect("a temporary folder");
-        }
+        write_apart(path, &PUBLISHED, bytes);
         listed(path);
     });
+}
+
+/// The files of a folder of model2vec; in one of sentence-transformers `modules.json` stands in place of `config.json`.
+const STATIC: [&str; 4] = ["config.json", "modules.json", "tokenizer.json", "model.safetensors"];
+
+pub(super) fn static_encoder(bytes: &[u8]) {
+    with_file("README.md", b"", |path| {
+        write_apart(path, &STATIC, bytes);
+        let folder = path.parent().expect("a temporary folder");
+        let Ok(encoder) = StaticEncoder::open(folder) else { return };
+        for text in ["公司净利润同比增长 12%", ""] {
+            let Ok(row) = encoder.row(text) else { continue };
+            assert_eq!(row.len(), encoder.dim());
+            encoder.parts(text).expect("the tokens of a text that has a vector");
+            encoder.explain(text, Some(0)).expect("a vector has a first component");
+        }
+    });
+}
+
+/// Writes the files of a folder, beside a file in it.
+fn write_apart(beside: &Path, names: &[&str], bytes: &[u8]) {
+    for (name, bytes) in names.iter().zip(bytes.splitn(names.len(), |&byte| byte == APART)) {
+        let file = beside.with_file_name(name);
+        let folder = file.parent().expect("a file lies in a folder");
+        std::fs::create_dir_all(folder).and_then(|()| std::fs::write(&file, bytes)).expect("a temporary folder");
+    }
 }
 
 /// Lists the one model of a folder, which may be refused.

@@ -63,7 +63,7 @@ const PACKED: Limit = Limit { peak: (8 * MB, 4_000), total: (64 * MB, 20_000) };
 const MB: usize = 1 << 20;
 
 /// The targets.
-pub(crate) const ALL: [Target; 33] = [
+pub(crate) const ALL: [Target; 34] = [
     Target { name: "arpa", check: arpa::check, limit: MODEL },
     Target { name: "blocks", check: blocks::check, limit: PLAIN },
     Target { name: "codes", check: codes::check, limit: PLAIN },
@@ -90,6 +90,7 @@ pub(crate) const ALL: [Target; 33] = [
     Target { name: "seals", check: blocks::seals, limit: PLAIN },
     Target { name: "sessions", check: own::sessions, limit: PLAIN },
     Target { name: "sheets", check: archives::sheets, limit: PACKED },
+    Target { name: "static_encoder", check: exports::static_encoder, limit: MODEL },
     Target { name: "text", check: papers::text, limit: PLAIN },
     Target { name: "times", check: times::check, limit: PLAIN },
     Target { name: "tokens", check: tokens::check, limit: MODEL },

@@ -15,7 +15,7 @@ use serde::Deserialize;
 use super::{Explanation, Part};
 use crate::tensors::TensorFile;
 use inkstone_base::data::Key;
-use inkstone_base::disk;
+use inkstone_base::{disk, limits};
 use inkstone_text::subword::Subword;
 
 /// Tokens that model2vec reads of a text where its folder does not say it.
@@ -82,7 +82,7 @@ impl Module {
 
 /// A JSON file of a folder; none where it is not there or holds something else.
 fn json<T: for<'de> Deserialize<'de>>(folder: &Path, name: &str) -> Option<T> {
-    serde_json::from_slice(&std::fs::read(folder.join(name)).ok()?).ok()
+    serde_json::from_slice(&limits::settings_file(&folder.join(name)).ok()?).ok()
 }
 
 /// The settings of model2vec in a folder, if it is one of model2vec.

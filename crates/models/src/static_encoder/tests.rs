@@ -99,3 +99,12 @@ fn folders_that_do_not_fit_are_refused() {
     assert!(error.contains("knows 4001 tokens") && error.contains("not of one model"), "{error}");
     assert!(!StaticEncoder::is_at(&home()), "a folder without settings is none");
 }
+
+#[test]
+fn a_header_that_claims_too_much_is_refused_by_its_size() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("model.safetensors");
+    std::fs::write(&path, (17_u64 << 20).to_le_bytes()).unwrap();
+    let error = crate::TensorFile::read(&path).err().unwrap().to_string();
+    assert!(error.contains("17825792 bytes; 16 MB are the most"), "{error}");
+}
