@@ -1,7 +1,6 @@
 //! The feature sets of an experiment's cells. Each is computed once, for whatever cells need it, and goes with the last of them.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
@@ -51,12 +50,14 @@ impl ExperimentRun<'_> {
             if *left > 0 {
                 continue;
             }
-            if let Some((set, _)) = self.noted(key)? {
+            // The set may be gone already, by a run that was killed before it removed the note.
+            if let Some((set, _)) = self.note(key) {
                 if !self.in_use.contains(&set) {
                     self.store.remove(&set)?;
                 }
                 let path = self.note_of(key);
-                fs::remove_file(&path).with_context(|| format!("cannot remove {}", path.display()))?;
+                disk::remove_if_there(&path)?;
+                disk::sync_folder(disk::folder_of(&path))?;
             }
         }
         Ok(())
@@ -129,10 +130,16 @@ impl ExperimentRun<'_> {
         Ok((set, cost))
     }
 
+    /// The set and its cost in the note of this key.
+    fn note(&self, key: Key) -> Option<(Key, Cost)> {
+        let note = disk::read_json::<KeyedResult<(Key, Cost)>>(&self.note_of(key)).ok();
+        note.filter(|note| note.key == key).map(|note| note.made)
+    }
+
     /// The set that this experiment has computed of this key.
     fn noted(&self, key: Key) -> Result<Option<(Key, Cost)>> {
-        let Ok(noted) = disk::read_json::<KeyedResult<(Key, Cost)>>(&self.note_of(key)) else { return Ok(None) };
-        Ok((noted.key == key && self.store.set(&noted.made.0)?.is_some()).then_some(noted.made))
+        let Some(noted) = self.note(key) else { return Ok(None) };
+        Ok(self.store.set(&noted.0)?.is_some().then_some(noted))
     }
 
     /// The set that the project has of this key, as that of a feature.
