@@ -73,9 +73,30 @@ fn seed() -> u64 {
     asked("INKSTONE_TEST_SEED").unwrap_or(1)
 }
 
-/// True where everything is to be tried, which takes hours, instead of a sample.
-fn is_full() -> bool {
-    std::env::var_os("INKSTONE_TEST_EVERY").is_some()
+/// The share of all cases that is to be tried instead of a sample; all of them take hours. Of `2/4` it is every fourth, beginning with
+/// the second.
+#[derive(Clone, Copy)]
+struct Shard {
+    /// From 0.
+    number: usize,
+    count: usize,
+}
+
+impl Shard {
+    /// The share that the environment asks for.
+    fn asked() -> Option<Shard> {
+        let text = std::env::var("INKSTONE_TEST_EVERY").ok()?;
+        let (number, count) = text.split_once('/').unwrap_or(("1", &text));
+        let shard = number.parse::<usize>().ok().zip(count.parse().ok());
+        let shard = shard.filter(|(number, count)| (1..=*count).contains(number));
+        let (number, count) =
+            shard.unwrap_or_else(|| panic!("INKSTONE_TEST_EVERY is 1 or a share as 2/4, not {text:?}"));
+        Some(Shard { number: number - 1, count })
+    }
+
+    fn of<T>(self, cases: Vec<T>) -> Vec<T> {
+        cases.into_iter().skip(self.number).step_by(self.count).collect()
+    }
 }
 
 /// Makes a copy of a folder, ages of the files included, by which the program tells what has changed.

@@ -18,7 +18,7 @@ use tempfile::TempDir;
 
 use crate::linux::project::{RUN, STEPS, Trial, add_news, difference, ran, results, trials};
 use crate::linux::tracer::{Call, Ended, Verdict, Watcher};
-use crate::linux::{LIMIT, copy_of, inkstone, is_full, project, seed, traced};
+use crate::linux::{LIMIT, Shard, copy_of, inkstone, project, seed, traced};
 
 /// Calls that are tried of each kind with each error in each command; more of those on the database's log, since sled may wait for ever
 /// after one of them.
@@ -278,9 +278,9 @@ fn faults(usual: &Usual, draw: &mut ChaCha8Rng) -> Vec<Fault> {
         let count = usual.counts.get(&kind).copied().unwrap_or(0);
         let sample = if kind == Kind::WriteLog { SAMPLE_OF_LOG } else { SAMPLE };
         for &error in errors {
-            let numbers: Vec<usize> = match is_full() {
-                true => (1..=count).collect(),
-                false => (0..sample.min(count)).map(|_| draw.random_range(1..=count)).collect(),
+            let numbers: Vec<usize> = match Shard::asked() {
+                Some(_) => (1..=count).collect(),
+                None => (0..sample.min(count)).map(|_| draw.random_range(1..=count)).collect(),
             };
             faults.extend(numbers.into_iter().map(|n| Fault { kind, n, error }));
         }
@@ -294,8 +294,12 @@ fn whichever_call_fails_the_program_says_so_and_the_next_run_ends_as_ever() {
     let Some(usual) = usual() else { return };
     let (seed, begun) = (seed(), Instant::now());
     let mut draw = ChaCha8Rng::seed_from_u64(seed);
-    let cases: Vec<(&Usual, Fault)> =
+    let all: Vec<(&Usual, Fault)> =
         usual.iter().flat_map(|usual| faults(usual, &mut draw).into_iter().map(move |fault| (usual, fault))).collect();
+    let cases = match Shard::asked() {
+        Some(shard) => shard.of(all),
+        None => all,
+    };
     let (next, wrong) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     thread::scope(|scope| {
         for _ in 0..thread::available_parallelism().map_or(1, usize::from) {

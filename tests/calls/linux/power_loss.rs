@@ -21,17 +21,19 @@ use crate::linux::project::{
 };
 use crate::linux::record::{Record, What};
 use crate::linux::tree::Tree;
-use crate::linux::{LIMIT, copy_of, folder, inkstone, is_full, project, seed, traced};
+use crate::linux::{LIMIT, Shard, copy_of, folder, inkstone, project, seed, traced};
 
 /// States that are tried of each kind of loss after each command.
 const SAMPLE: usize = 3;
 
 /// Kinds of files and folders, with all below them, whose calls are made although no loss of power shows that they are needed, and why.
-const SPARE: [(&str, &str); 11] = [
+const SPARE: [(&str, &str); 13] = [
     ("file .inkstone/.inkstone-folder", "an empty marker counts as well"),
     ("file .exports.partial", "all below the folder is brought to the disk at once a moment later"),
     ("folder .exports.partial", "the same"),
     ("folder exports", "the same"),
+    ("file .inkstone/features.sled/db-#/db", "a file of rows tells its own record, which is written again"),
+    ("folder .inkstone/features.sled/db-#", "the same"),
     ("file .inkstone/ingest-staging/units/#/rejects.jsonl", "what was read of a file and is lost is read again"),
     ("file .inkstone/ingest-staging/units/#/staged.json", "the same"),
     ("folder .inkstone/ingest-staging/units/#", "the same"),
@@ -255,7 +257,10 @@ fn a_loss_of_power_at_any_moment_costs_nothing_that_was_acknowledged() {
     let losses = Losses::new(&usual.record, model);
     let all = losses.cases();
     let count = all.len();
-    let cases = if is_full() { all } else { sample(&usual, all, &mut ChaCha8Rng::seed_from_u64(seed)) };
+    let cases = match Shard::asked() {
+        Some(shard) => shard.of(all),
+        None => sample(&usual, all, &mut ChaCha8Rng::seed_from_u64(seed)),
+    };
     let (states, wrong) = tried(&usual, &losses, &cases);
     println!(
         "{} steps, {count} cases; {} tried, {states} different states, in {:.0} s (INKSTONE_TEST_SEED={seed})",
@@ -282,7 +287,7 @@ fn sites(usual: &Usual) -> BTreeMap<String, Vec<usize>> {
 }
 
 /// A state that shows that the calls of a site are needed.
-fn shown_needed(usual: &Usual, site: &[usize], tries: usize) -> Option<(Case, String)> {
+fn shown_needed(usual: &Usual, site: &[usize], is_full: bool) -> Option<(Case, String)> {
     let left_out: BTreeSet<usize> = site.iter().copied().collect();
     let without = Losses::without(&usual.record, Model::Posix, |step| left_out.contains(&step));
     let mut cases = Vec::new();
@@ -306,26 +311,31 @@ fn shown_needed(usual: &Usual, site: &[usize], tries: usize) -> Option<(Case, St
         }
     }
     // Of each call the next moments first, and then ever greater steps.
-    cases.retain(|(rank, _)| is_full() || *rank == 0 || rank.is_power_of_two());
+    cases.retain(|(rank, _)| is_full || *rank == 0 || rank.is_power_of_two());
     cases.sort_by_key(|(rank, _)| *rank);
     let mut met = HashSet::new();
     let trees = cases.iter().map(|(_, case)| (*case, without.tree(*case))).filter(|(_, tree)| met.insert(tree.hash()));
-    trees.take(tries).find_map(|(case, tree)| Some((case, usual.check(&tree, case.moment).err()?)))
+    trees
+        .take(if is_full { usize::MAX } else { TRIES })
+        .find_map(|(case, tree)| Some((case, usual.check(&tree, case.moment).err()?)))
 }
 
 #[test]
 #[allow(clippy::print_stdout, reason = "which call is needed for what is worth reading")]
 fn every_call_that_brings_something_to_the_disk_is_needed() {
     let Some(usual) = Usual::new() else { return };
-    let sites = sites(&usual).into_iter().filter(|(name, _)| is_full() || spare(name).is_none());
-    let sites: Vec<(String, Vec<usize>)> = sites.collect();
+    let shard = Shard::asked();
+    let all: Vec<(String, Vec<usize>)> = sites(&usual).into_iter().collect();
+    let sites = match shard {
+        Some(shard) => shard.of(all),
+        None => all.into_iter().filter(|(name, _)| spare(name).is_none()).collect(),
+    };
     let (next, found) = (AtomicUsize::new(0), Mutex::new(BTreeMap::new()));
     thread::scope(|scope| {
         for _ in 0..thread::available_parallelism().map_or(1, usize::from) {
             scope.spawn(|| {
                 while let Some((name, calls)) = sites.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let tries = if is_full() { usize::MAX } else { TRIES };
-                    let shown = shown_needed(&usual, calls, tries);
+                    let shown = shown_needed(&usual, calls, shard.is_some());
                     found.lock().unwrap().insert(name.clone(), (calls.len(), shown));
                 }
             });

@@ -18,6 +18,7 @@ seed = 1
 [[source]]
 name = "news"
 path = "news.csv"
+kind = "report"
 
 [[source]]
 name = "prices"
@@ -32,9 +33,21 @@ name = "tone"
 model = "lexicon"
 
 [[feature]]
-name = "words"
+name = "terms"
 model = "tfidf"
 tfidf = { min_df = 2 }
+
+[[feature]]
+name = "known"
+model = "file"
+file = { path = "known.model", fitted_until = "2023-12-31" }
+
+[[feature]]
+name = "head"
+model = "ridge"
+inputs = ["words", "tone", "known"]
+target = { horizon = 1 }
+walk_forward = { train_days = 4, test_days = 2, min_train_rows = 2 }
 
 [[factor]]
 name = "tone"
@@ -45,6 +58,15 @@ min_names = 2
 horizons = [1]
 quantiles = 2
 min_names = 2
+
+[[experiment]]
+name = "read"
+target = "rating"
+positive = ["买入"]
+features = ["tone"]
+unit = "characters"
+vary = { truncate = ["head:16", "tail:16"] }
+draws = 100
 
 [export]
 formats = ["csv"]
@@ -78,21 +100,46 @@ pub(crate) struct Step {
 }
 
 /// The work of a user on the project, one command after the other.
-pub(crate) const STEPS: [Step; 5] = [
+pub(crate) const STEPS: [Step; 7] = [
+    Step { args: TRAIN, has_news: false },
     Step { args: RUN, has_news: false },
     Step { args: &["store", "compact", "--headless"], has_news: false },
     Step { args: &["ledger", "delete", "1", "--reason", "a slip", "--headless"], has_news: false },
     Step { args: RUN, has_news: true },
+    Step { args: &["experiment", "--headless", "--threads", "2"], has_news: false },
     Step { args: &["export", "--headless", "--threads", "2"], has_news: false },
 ];
 
 /// The deletion among them.
-pub(crate) const DELETES: usize = 2;
+pub(crate) const DELETES: usize = 3;
+
+/// Trains the model that the feature `known` reads.
+const TRAIN: &[&str] = &[
+    "train",
+    "tfidf",
+    "--input",
+    "known.txt",
+    "--output",
+    "known.model",
+    "--min-df",
+    "1",
+    "--headless",
+    "--threads",
+    "2",
+];
+
+const KNOWN: &str = "公司 净利润 大幅 增长\n公司 净利润 大幅 下滑\n业绩 增长\n业绩 下滑\n";
 
 /// A new project that nothing has run in.
 pub(crate) fn new() -> TempDir {
     let folder = folder();
-    for (name, text) in [("workbench.toml", CONFIG.to_owned()), ("news.csv", news(8)), ("prices.csv", prices())] {
+    let files = [
+        ("workbench.toml", CONFIG.to_owned()),
+        ("news.csv", news(8)),
+        ("prices.csv", prices()),
+        ("known.txt", KNOWN.to_owned()),
+    ];
+    for (name, text) in files {
         fs::write(folder.path().join(name), text).expect("the project can be written");
     }
     folder
@@ -113,19 +160,19 @@ pub(crate) const NEWS: &str = "news.csv";
 
 /// A note on each name, good and bad in turn, on each of the first days.
 fn news(days: usize) -> String {
-    let mut text = String::from("id,title,body,codes,published_at,org\n");
+    let mut text = String::from("id,title,body,codes,published_at,org,rating\n");
     for (d, day) in DAYS[..days].iter().enumerate() {
         for (c, code) in CODES.iter().enumerate() {
-            let (title, body) = match (d + c) % 2 {
-                0 => ("季度业绩大幅增长", "公司公告，净利润大幅增长，盈利能力显著改善，毛利率创新高。"),
-                _ => ("季度业绩大幅下滑", "公司公告，净利润大幅下滑，由盈转亏，存在退市风险。"),
+            let (title, body, rating) = match (d + c) % 2 {
+                0 => ("季度业绩大幅增长", "公司公告，净利润大幅增长，盈利能力显著改善，毛利率创新高。", "买入"),
+                _ => ("季度业绩大幅下滑", "公司公告，净利润大幅下滑，由盈转亏，存在退市风险。", "减持"),
             };
             let body = format!("第{d}日第{c}家：{body}本报告仅供参考，不构成投资建议。");
-            let _ = writeln!(text, "{d}-{c},{title}{d}{c},{body},{code},{day} 10:{d:02}:{c:02},一家证券");
+            let _ = writeln!(text, "{d}-{c},{title}{d}{c},{body},{code},{day} 10:{d:02}:{c:02},一家证券,{rating}");
         }
     }
     // A row that is set aside.
-    text.push_str("x,没有日期,公司公告。,600101.SH,某日,一家证券\n");
+    text.push_str("x,没有日期,公司公告。,600101.SH,某日,一家证券,\n");
     text
 }
 
@@ -184,8 +231,8 @@ pub(crate) fn is_inner(path: &str) -> bool {
     is_lock || is_database
 }
 
-/// The files that must be byte-equal however the project came to its state: all but the layout of the store and the ledger, the seconds
-/// that stages took, and who was at work.
+/// The files that must be equal however the project came to its state: all but the layout of the store and the ledger, the seconds
+/// that stages and the cells of experiments took, and who was at work.
 pub(crate) fn results(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut files = files_below(folder);
     let left_out = ["lock", "desk.lock", "state.json", "features.sled/", "ledger/", "log/"];
@@ -193,7 +240,28 @@ pub(crate) fn results(folder: &Path) -> BTreeMap<String, Vec<u8>> {
         let inner = path.strip_prefix(".inkstone/");
         !inner.is_some_and(|path| left_out.iter().any(|left_out| path.starts_with(left_out)))
     });
+    for (path, bytes) in &mut files {
+        if path.starts_with(".inkstone/experiments/") {
+            let mut json: Value = serde_json::from_slice(bytes).unwrap_or_default();
+            without_seconds(&mut json);
+            *bytes = json.to_string().into_bytes();
+        } else if path.starts_with("exports/experiments/") && bytes.ends_with(b"</html>\n") {
+            bytes.clear();
+        }
+    }
     files
+}
+
+/// Takes the seconds out of a JSON file, and the seal, which depends on them.
+fn without_seconds(json: &mut Value) {
+    match json {
+        Value::Object(members) => {
+            members.retain(|name, _| name != "seconds" && name != "seal");
+            members.values_mut().for_each(without_seconds);
+        }
+        Value::Array(members) => members.iter_mut().for_each(without_seconds),
+        _ => {}
+    }
 }
 
 /// The names of files that differ between two sets of them, and how.
