@@ -6,6 +6,9 @@
 
 #![allow(clippy::print_stdout, reason = "a bench is a program that prints its figures")]
 
+#[path = "../tests/program/learned_words.rs"]
+mod learned_words;
+
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -34,7 +37,9 @@ fn main() -> Result<()> {
     for seed in 1..=seeds {
         let folder = tempfile::tempdir()?;
         let (json, truth) = demo(folder.path(), seed, &scale)?;
-        for (name, probable, holds, found) in judged(&json, &truth)? {
+        let mut all = judged(&json, &truth)?;
+        all.extend(learned(&folder.path().join("demo"), seed)?);
+        for (name, probable, holds, found) in all {
             let at = claims.iter().position(|claim| claim.name == name).unwrap_or_else(|| {
                 claims.push(Claim { name, probable, misses: Vec::new() });
                 claims.len() - 1
@@ -65,18 +70,59 @@ fn most_misses(seeds: u64) -> Result<u64> {
     Ok((0..=seeds).find(|most| misses.sf(*most) < CHANCE).unwrap_or(seeds))
 }
 
-/// Runs the demo, and gives its result and its truth.
-fn demo(folder: &Path, seed: u64, scale: &str) -> Result<(Value, Value)> {
-    let seed = seed.to_string();
+/// Runs a command of the program in a folder, and gives its result.
+fn inkstone(folder: &Path, seed: u64, args: &[&str]) -> Result<Value> {
     let ran = Command::new(env!("CARGO_BIN_EXE_inkstone"))
         .current_dir(folder)
-        .args(["demo", "--headless", "--dir", "demo", "--seed", &seed, "--scale", scale])
+        .args(args)
         .stdin(Stdio::null())
         .output()
         .context("the program starts")?;
     ensure!(ran.status.code() == Some(0), "seed {seed}: {}", String::from_utf8_lossy(&ran.stderr));
+    Ok(serde_json::from_slice(&ran.stdout)?)
+}
+
+/// Runs the demo, and gives its result and its truth.
+fn demo(folder: &Path, seed: u64, scale: &str) -> Result<(Value, Value)> {
+    let number = seed.to_string();
+    let json = inkstone(folder, seed, &["demo", "--headless", "--dir", "demo", "--seed", &number, "--scale", scale])?;
     let truth = std::fs::read(folder.join("demo/data/truth.json")).context("the demo writes its truth")?;
-    Ok((serde_json::from_slice(&ran.stdout)?, serde_json::from_slice(&truth)?))
+    Ok((json, serde_json::from_slice(&truth)?))
+}
+
+/// A claim about one seed: name, whether it is one of probability, whether it holds, and what was found.
+type Judged = (&'static str, bool, bool, String);
+
+/// Adds features that learn words from returns to a demo, runs it, and gives the claims about them.
+fn learned(demo: &Path, seed: u64) -> Result<Vec<Judged>> {
+    learned_words::add_features(&demo.join("workbench.toml"));
+    let json = inkstone(demo, seed, &["run", "--headless"])?;
+    let mut claims = Vec::new();
+    for (name, leans, stands, is_worth) in [
+        (
+            "sestm",
+            "words of sestm lean their way",
+            "words of sestm stand in planted phrases",
+            "the RankIC of sestm is above 0.025",
+        ),
+        ("induced", "induced words lean their way", "", "the RankIC of induced words is above 0.025"),
+    ] {
+        let sides = learned_words::sides(demo, name);
+        let least = |share: fn(&learned_words::Side) -> f64| sides.iter().map(share).fold(1.0, f64::min);
+        let leaning = least(|side| side.leaning);
+        claims.push((leans, true, leaning >= 0.7, format!("{:.0} % at least", 100.0 * leaning)));
+        // An induced list takes in whatever goes with returns, the words of events too.
+        if !stands.is_empty() {
+            let in_phrases = least(|side| side.in_phrases);
+            claims.push((stands, true, in_phrases >= 0.4, format!("{:.0} % at least", 100.0 * in_phrases)));
+        }
+        let factor =
+            json["factors"].as_array().and_then(|factors| factors.iter().find(|factor| factor["name"] == name));
+        let mean = factor.and_then(|factor| factor["ic"][0]["rank_ic"]["mean"].as_f64());
+        let mean = mean.with_context(|| format!("{name} was tested"))?;
+        claims.push((is_worth, true, mean > 0.025, format!("{mean:.4}")));
+    }
+    Ok(claims)
 }
 
 /// The mean RankIC of a planted factor: its interval over markets that differ in their noise, and its value in this market.
@@ -93,8 +139,8 @@ impl Planted {
     }
 }
 
-/// The claims about one seed: name, whether it is one of probability, whether it holds, and what was found.
-fn judged(json: &Value, truth: &Value) -> Result<Vec<(&'static str, bool, bool, String)>> {
+/// The claims about the demo of one seed.
+fn judged(json: &Value, truth: &Value) -> Result<Vec<Judged>> {
     let factor = |name: &str| json["factors"].as_array()?.iter().find(|factor| factor["name"] == name);
     let rank_ic = |name: &str, horizon: u64| -> Option<&Value> {
         let series = factor(name)?["ic"].as_array()?.iter().find(|series| series["horizon"] == horizon)?;
@@ -131,6 +177,8 @@ fn judged(json: &Value, truth: &Value) -> Result<Vec<(&'static str, bool, bool, 
     claims.push(("the t of the planted effect is above 3", true, t > 3.0, format!("{t:.2}")));
     for (name, probable, check, wanted) in [
         ("values are known before they are traded", false, "known-before", "passed"),
+        ("values are traded after their date", false, "trade-date", "passed"),
+        ("no vocabulary knows the future", false, "future-vocabulary", "passed"),
         ("shuffled dates find nothing", true, "shuffled-dates", "passed"),
         ("shuffled texts find nothing", true, "shuffled-text", "passed"),
         ("the planted gap of the same day is named", true, "same-day-gap", "warned"),

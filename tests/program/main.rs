@@ -23,6 +23,7 @@ mod hostile;
 mod inputs;
 mod labels;
 mod laboratory;
+mod learned_words;
 mod locks;
 mod models;
 #[cfg(target_os = "linux")]
