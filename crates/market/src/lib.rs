@@ -32,7 +32,7 @@ pub use tradability::{Gate, LimitRule, Tradability};
 /// Columns of the price table: `date` (Date), `code` (canonical, String), then f64, null where unknown.
 ///
 /// Prices in CNY a share, volume in shares, amount and market_cap (float or total, as the source means it) in CNY,
-/// limits in CNY. Rows are sorted by date, then code, and unique. `close` null or `volume` 0 means suspended.
+/// limits in CNY. Rows are sorted by date, then code, and unique. `close` null or a `volume` below 1 means suspended.
 /// Prices are as the source adjusts them; returns are right only when all prices of a code use one adjustment.
 /// A table that does not come from ingest must have these units too: vendors write volume in lots of 100 shares and amount in
 /// thousands of CNY.

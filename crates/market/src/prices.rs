@@ -263,13 +263,14 @@ impl Market {
     }
 
     /// True if all trades of the name that day were at one price; false without high and low.
-    pub fn one_price(&self, t: usize, i: usize) -> bool {
+    pub(crate) fn one_price(&self, t: usize, i: usize) -> bool {
         self.one_price.get(t * self.codes.len() + i).copied().unwrap_or_default()
     }
 
-    /// True if the name traded that day: it has a close, and a volume that is not zero (an unknown volume counts as traded).
+    /// True if the name traded that day: it has a close, and a volume of at least one (an unknown volume counts as traded). Some vendors
+    /// write a suspended day with the volume 5.9e-39.
     pub fn traded(&self, t: usize, i: usize) -> bool {
-        !self.close.at(t, i).is_nan() && self.volume.as_ref().is_none_or(|volume| volume.at(t, i) != 0.0)
+        !self.close.at(t, i).is_nan() && !self.volume.as_ref().is_some_and(|volume| volume.at(t, i) < 1.0)
     }
 
     /// Numbers of the first and last date with a close.
@@ -294,7 +295,7 @@ impl Market {
     }
 
     /// True if the name was under special treatment that day.
-    pub fn is_st(&self, t: usize, i: usize) -> bool {
+    pub(crate) fn is_st(&self, t: usize, i: usize) -> bool {
         self.span(t, i).is_some_and(|span| span.st)
     }
 
@@ -310,7 +311,7 @@ impl Market {
 
     /// Number of the first date of trading: where the table of securities says so, or else that of the first close of a name
     /// that comes into the table later than others. `None` for what was there from the beginning.
-    pub fn first_traded(&self, i: usize) -> Option<usize> {
+    pub(crate) fn first_traded(&self, i: usize) -> Option<usize> {
         let listed = self.names[i].listed.map(|listed| (listed >= self.dates()[0], self.calendar.on_or_after(listed)));
         let (since, first) = listed.unwrap_or_else(|| self.life(i).map_or((false, 0), |(first, _)| (first > 0, first)));
         since.then_some(first)
@@ -338,7 +339,7 @@ mod tests {
     #[test]
     fn a_plain_table_becomes_panels_whatever_its_order_and_names() {
         let market = Market::of_text(
-            "trade_date,ticker,OPEN,close,vol\n20240103,000002,9.1,9.2,100\n20240102,000002,9,0,0\n2024/1/3,000001,1,1.5,0\n",
+            "trade_date,ticker,OPEN,close,vol\n20240103,000002,9.1,9.2,100\n20240102,000002,9,0,0\n2024/1/3,000001,1,1.5,5.9e-39\n",
             &[],
         )
         .unwrap();

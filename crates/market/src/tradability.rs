@@ -27,8 +27,7 @@ pub struct LimitRule {
 }
 
 impl LimitRule {
-    /// The exchanges' rules. In June 2025 the main boards proposed 10 % for names under special treatment as well: add a rule
-    /// with its first day where the prices reach past its start.
+    /// The exchanges' rules.
     pub fn defaults() -> Vec<LimitRule> {
         let rule = |board, (y, m, d), limit, st, free_days| LimitRule {
             board,
@@ -41,6 +40,8 @@ impl LimitRule {
             rule(Board::Main, (1996, 12, 16), 0.10, 0.05, 0),
             // Registration-based listing reached the main boards; their newcomers have no limit for five days.
             rule(Board::Main, (2023, 4, 10), 0.10, 0.05, 5),
+            // From then on names under special treatment have the limit of all others.
+            rule(Board::Main, (2026, 7, 6), 0.10, 0.10, 5),
             rule(Board::Chinext, (2009, 10, 30), 0.10, 0.05, 0),
             rule(Board::Chinext, (2020, 8, 24), 0.20, 0.20, 5),
             rule(Board::Star, (2019, 7, 22), 0.20, 0.20, 5),
@@ -262,6 +263,15 @@ mod tests {
         assert_eq!(gates(chinext, &[], Price::Close), [Gate::Free, Gate::LockedUp, Gate::Free]);
         let tickers = "date,code,close\n2024-01-02,ABC,10\n2024-01-03,ABC,20\n";
         assert_eq!(gates(tickers, &[], Price::Close), [Gate::Free, Gate::Free]);
+        // Special treatment on the main board: 5 % until July 2026.
+        let treated = [security("600003.SH", None, true)];
+        let up = |days: [&str; 2], close: f64| {
+            let prices = format!("date,code,close\n{},600003.SH,10\n{},600003.SH,{close}\n", days[0], days[1]);
+            gates(&prices, &treated, Price::Close)[1]
+        };
+        assert_eq!(up(["2026-07-02", "2026-07-03"], 10.5), Gate::LockedUp);
+        assert_eq!(up(["2026-07-03", "2026-07-06"], 10.5), Gate::Free);
+        assert_eq!(up(["2026-07-03", "2026-07-06"], 11.0), Gate::LockedUp);
         // A newcomer of the main board: no limit for five days, the sixth day has one.
         let mut prices = "date,code,close\n2024-01-02,600002.SH,1\n".to_owned();
         for (k, day) in ["03", "04", "05", "08", "09", "10"].iter().enumerate() {
