@@ -33,7 +33,7 @@ use anyhow::{Context, Result, bail};
 use regex::{Regex, RegexBuilder};
 
 /// Bytes of a compiled regular expression: a repetition that is counted in thousands takes more.
-pub const PATTERN: usize = 1 << 20;
+pub(crate) const PATTERN: usize = 1 << 20;
 /// Bytes of a row, of an element of a JSON array, of the text in a row of Parquet, and of a text or HTML file.
 pub const RECORD: usize = 8 << 20;
 /// Bytes of a line of a plain file, which may hold a whole corpus.
@@ -54,7 +54,7 @@ pub const FILE: u64 = 256 << 20;
 /// Bytes that a file that is one document may unpack to beyond its own size. What a PDF draws several times counts each time.
 pub const UNPACKED: u64 = 96 << 20;
 /// Files in an archive.
-pub const ARCHIVE_PARTS: usize = 10_000;
+pub(crate) const ARCHIVE_PARTS: usize = 10_000;
 /// Bytes that a workbook may unpack to.
 pub const WORKBOOK: u64 = 1 << 30;
 /// Bytes of memory that the cells and texts of a workbook may take beside three times its size.

@@ -134,7 +134,7 @@ pub fn join_codes(codes: &[Code]) -> String {
     codes.iter().map(Code::as_str).collect::<Vec<_>>().join(",")
 }
 
-pub fn split_codes(field: &str) -> Vec<Code> {
+pub(crate) fn split_codes(field: &str) -> Vec<Code> {
     field.split(',').filter(|c| !c.is_empty()).map(Code::canonical).collect()
 }
 

@@ -247,7 +247,7 @@ impl App {
     }
 
     /// True while keys are typed as text.
-    pub fn typing(&self) -> bool {
+    pub(crate) fn typing(&self) -> bool {
         match self.dialog {
             Some(Dialog::Palette(_)) => true,
             Some(_) => false,

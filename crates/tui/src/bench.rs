@@ -8,6 +8,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
+#[cfg(test)]
 use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
@@ -110,14 +111,16 @@ impl Bench {
         }
     }
 
-    pub fn take_what_came(&mut self) {
+    #[cfg(test)]
+    pub(crate) fn take_what_came(&mut self) {
         while let Ok(event) = self.events.try_recv() {
             self.app.take(event);
         }
         self.app.take(Event::Tick);
     }
 
-    pub fn click(&mut self, column: u16, row: u16) {
+    #[cfg(test)]
+    pub(crate) fn click(&mut self, column: u16, row: u16) {
         let kind = MouseEventKind::Down(MouseButton::Left);
         self.app.take(Event::Mouse(MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE }));
         self.settle();
@@ -145,7 +148,8 @@ impl Bench {
     }
 
     /// Takes in events until something is so.
-    pub fn take_until(&mut self, so: impl Fn(&App) -> bool) {
+    #[cfg(test)]
+    pub(crate) fn take_until(&mut self, so: impl Fn(&App) -> bool) {
         let until = Instant::now() + SOON;
         while !so(&self.app) {
             assert!(Instant::now() < until, "it never came to be so");

@@ -4,54 +4,54 @@
 //! or the truth of the demo market, has to word in the same way.
 
 /// A document with neither title nor body.
-pub const EMPTY_TEXT: &str = "empty title and body";
+pub(crate) const EMPTY_TEXT: &str = "empty title and body";
 /// An earlier document of the project has the same id.
-pub const DUPLICATE_ID: &str = "duplicate id";
+pub(crate) const DUPLICATE_ID: &str = "duplicate id";
 /// A day or a time of day that the calendar does not have.
-pub const NO_SUCH_TIME: &str = "no such date or time";
+pub(crate) const NO_SUCH_TIME: &str = "no such date or time";
 /// Later than anything that can have been read.
-pub const FUTURE_TIME: &str = "time in the future";
+pub(crate) const FUTURE_TIME: &str = "time in the future";
 /// More or fewer fields than the header has columns.
-pub const FIELD_COUNT: &str = "wrong number of fields";
+pub(crate) const FIELD_COUNT: &str = "wrong number of fields";
 /// A JSON text that ends too early.
-pub const JSON_CUT_SHORT: &str = "not JSON: cut short";
+pub(crate) const JSON_CUT_SHORT: &str = "not JSON: cut short";
 /// A JSON text in which more is nested than its reader follows.
-pub const JSON_TOO_DEEP: &str = "not JSON: nested more than 127 deep";
+pub(crate) const JSON_TOO_DEEP: &str = "not JSON: nested more than 127 deep";
 /// A text that is no JSON for another reason.
-pub const JSON_SYNTAX: &str = "not JSON: syntax";
+pub(crate) const JSON_SYNTAX: &str = "not JSON: syntax";
 
 /// A row, line or element, or a text or HTML file, that is longer than any.
 pub const RECORD_TOO_LONG: &str = "record over 8 MB";
 
 /// Beginning of the reasons of [`not_in`].
-pub const NOT_IN: &str = "bytes that are not ";
+pub(crate) const NOT_IN: &str = "bytes that are not ";
 
 /// Bytes that the file's encoding, by its name, does not have.
-pub fn not_in(encoding: &str) -> String {
+pub(crate) fn not_in(encoding: &str) -> String {
     format!("{NOT_IN}{encoding}")
 }
 
 /// A file that only opens with a password.
-pub const ENCRYPTED: &str = "encrypted: needs a password";
+pub(crate) const ENCRYPTED: &str = "encrypted: needs a password";
 /// A PDF without text, or with next to none beside its pictures.
 pub const NEEDS_OCR: &str = "no text (a scan?): needs OCR";
 /// A PDF whose pages cannot be found or drawn.
 pub const DAMAGED_PDF: &str = "damaged or unsupported PDF";
 /// A document that is no Office Open XML.
-pub const DAMAGED_DOCX: &str = "damaged or unsupported DOCX";
+pub(crate) const DAMAGED_DOCX: &str = "damaged or unsupported DOCX";
 /// A DOCX whose elements stand in one another without measure.
-pub const XML_TOO_DEEP: &str = "nested more than 1000 deep";
+pub(crate) const XML_TOO_DEEP: &str = "nested more than 1000 deep";
 /// A packed file whose content has no measure.
 pub const UNPACKS_TOO_LARGE: &str = "unpacks to more than 96 MB beyond its own size";
 /// A file that holds one document and is larger than any document.
-pub const FILE_TOO_LARGE: &str = "file over 256 MB";
+pub(crate) const FILE_TOO_LARGE: &str = "file over 256 MB";
 
 /// A document with more pages than the setting allows.
-pub fn too_many_pages(limit: usize) -> String {
+pub(crate) fn too_many_pages(limit: usize) -> String {
     format!("more than {limit} pages ([ingest] max_pages)")
 }
 
 /// A document of whose glyphs or characters a larger share is unreadable than the setting (0 to 1) allows.
-pub fn too_garbled(limit: f64) -> String {
+pub(crate) fn too_garbled(limit: f64) -> String {
     format!("more than {} % unmapped or garbled ([ingest] max_garbled)", 100.0 * limit)
 }

@@ -65,7 +65,7 @@ pub enum Format {
 
 impl Format {
     /// True if a file is one document.
-    pub fn is_paper(self) -> bool {
+    pub(crate) fn is_paper(self) -> bool {
         matches!(self, Format::Txt | Format::Pdf | Format::Html | Format::Docx)
     }
 }

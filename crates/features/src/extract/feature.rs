@@ -288,7 +288,7 @@ impl Feature {
     }
 
     /// True if the model trains vintages of word vectors, which networks can begin with.
-    pub fn has_vintages(&self) -> bool {
+    pub(crate) fn has_vintages(&self) -> bool {
         self.trainer().is_some()
     }
 

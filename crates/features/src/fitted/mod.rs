@@ -154,7 +154,7 @@ pub struct EvalParams {
 
 impl EvalParams {
     /// Fails when a table is wanted: for models that have none.
-    pub fn no_table(&self, kind: &str) -> Result<()> {
+    pub(crate) fn no_table(&self, kind: &str) -> Result<()> {
         ensure!(self.table.is_none(), "a {kind} model has no table --per; embed writes a row a document");
         Ok(())
     }

@@ -136,7 +136,7 @@ impl Lines {
     }
 
     /// Gives the documents to `work` block by block, of about `size` bytes each.
-    pub fn for_each_block(&mut self, size: usize, mut work: impl FnMut(Vec<Line<'_>>) -> Result<()>) -> Result<()> {
+    pub(crate) fn for_each_block(&mut self, size: usize, mut work: impl FnMut(Vec<Line<'_>>) -> Result<()>) -> Result<()> {
         let mut block = Block::default();
         while self.next_block(&mut block, size)? {
             work(self.documents(&block))?;
@@ -145,7 +145,7 @@ impl Lines {
     }
 
     /// Applies `work` to chunks of `chunk` documents on all threads of the run, and gives the results to `take` in order.
-    pub fn for_each_chunk<T: Send>(
+    pub(crate) fn for_each_chunk<T: Send>(
         &mut self,
         chunk: usize,
         ctx: &Ctx,
@@ -159,7 +159,7 @@ impl Lines {
     }
 
     /// Applies `work` to each document on all threads of the run, and gives the results to `take` in order. Progress is counted in documents.
-    pub fn for_each_document<T: Send>(
+    pub(crate) fn for_each_document<T: Send>(
         &mut self,
         ctx: &Ctx,
         work: impl Fn(&Line<'_>) -> T + Sync,

@@ -42,7 +42,7 @@ impl Factor {
     }
 
     /// Fails if the factor is not on the axes of the market.
-    pub fn check_axes(&self, market: &Market) -> Result<()> {
+    pub(crate) fn check_axes(&self, market: &Market) -> Result<()> {
         ensure!(
             self.values.dates() == market.dates() && self.values.codes() == market.codes(),
             "factor {:?} is not on the dates and codes of this price table; build or read it anew",

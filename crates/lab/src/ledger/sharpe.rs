@@ -53,7 +53,7 @@ impl Moments {
 
     /// Probability that the true Sharpe ratio exceeds `benchmark` (2012, PSR; with the benchmark of `expected_maximum` it is the deflated
     /// Sharpe ratio, 2014, equation 2).
-    pub fn probability_above(&self, benchmark: f64) -> f64 {
+    pub(crate) fn probability_above(&self, benchmark: f64) -> f64 {
         let z = (self.sharpe - benchmark) * ((self.days as f64 - 1.0) / self.spread()).sqrt();
         Normal::standard().cdf(z)
     }

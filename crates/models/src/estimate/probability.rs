@@ -37,7 +37,7 @@ impl Estimator {
 
     /// Takes the probability of class or label `of` apart; none where scores are margins. Isotonic calibration is not taken apart: the
     /// parts are those of the probability before it.
-    pub fn explain_probability(&self, row: DesignRow<'_>, of: usize) -> Option<ProbabilityParts> {
+    pub(crate) fn explain_probability(&self, row: DesignRow<'_>, of: usize) -> Option<ProbabilityParts> {
         let outputs = self.outputs();
         let (mut without, mut with) = (Vec::with_capacity(outputs), Vec::with_capacity(outputs));
         let mut columns: BTreeMap<u32, Vec<f64>> = BTreeMap::new();

@@ -175,7 +175,7 @@ impl Search {
     }
 
     /// The figure that settings are compared by for a goal. Fails where the one that was named does not suit it.
-    pub fn measure_of(&self, goal: &Goal) -> Result<Measure> {
+    pub(crate) fn measure_of(&self, goal: &Goal) -> Result<Measure> {
         let measure = self.measure.unwrap_or_else(|| Measure::default_of(goal));
         measure.check(Measure::all_of(goal))?;
         Ok(measure)

@@ -24,7 +24,7 @@ pub struct LinearMap {
 
 impl LinearMap {
     /// Puts single models side by side; all have the same columns.
-    pub fn from_models(models: &[Linear]) -> LinearMap {
+    pub(crate) fn from_models(models: &[Linear]) -> LinearMap {
         let outputs = models.len();
         let columns = models.first().map_or(0, |model| model.weights.len());
         let mut weights = vec![0.0; columns * outputs];

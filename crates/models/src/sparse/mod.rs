@@ -113,7 +113,7 @@ impl Csr {
     }
 
     /// [`Csr::dot`] into a vector of `rows` numbers.
-    pub fn dot_into(&self, weights: &[f64], out: &mut [f64]) {
+    pub(crate) fn dot_into(&self, weights: &[f64], out: &mut [f64]) {
         assert!(weights.len() >= self.cols, "{} weights for {} columns", weights.len(), self.cols);
         out.par_iter_mut().with_min_len(ROWS_PER_TASK).enumerate().for_each(|(i, y)| *y = self.row(i).dot(weights));
     }

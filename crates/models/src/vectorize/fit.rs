@@ -150,7 +150,7 @@ impl Vectorizer {
 
     /// The inverse document frequency of a term that no document had; where the formula has none for it, that of a term
     /// that one document had.
-    pub fn idf_of_unknown(&self) -> f64 {
+    pub(crate) fn idf_of_unknown(&self) -> f64 {
         let n = self.documents as f64;
         let idf = self.params.idf(n, 0.0);
         if idf.is_finite() { idf } else { self.params.idf(n, 1.0) }

@@ -92,7 +92,7 @@ impl ClassParams {
     }
 
     /// True if the first or the last of the named classes is missing, so that no score is the log-odds of the one against the other.
-    pub fn lacks_an_end(&self, missing: &[String]) -> bool {
+    pub(crate) fn lacks_an_end(&self, missing: &[String]) -> bool {
         [self.labels.first(), self.labels.last()].into_iter().flatten().any(|end| missing.contains(end))
     }
 

@@ -31,7 +31,7 @@ pub use program::program;
 pub use trust::{Agreement, NamedLibrary};
 
 /// The oldest version of ONNX Runtime whose interface this program was built for.
-pub const OLDEST: u32 = ort::MINOR_VERSION;
+pub(crate) const OLDEST: u32 = ort::MINOR_VERSION;
 
 /// The way to get a library, for every message that misses one.
 pub const WAY_OUT: &str = "`inkstone doctor --fix` installs one that fits";

@@ -80,7 +80,7 @@ nan_as_null! {
 
 impl EventStudy {
     /// Meaning of the days in words, for every table and chart.
-    pub fn days_in_words(&self) -> String {
+    pub(crate) fn days_in_words(&self) -> String {
         let expected = match self.model {
             Model::MarketAdjusted => "less the benchmark's",
             Model::MarketModel => "less what the market model expects",
