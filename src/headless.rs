@@ -334,6 +334,9 @@ fn line(stage: &StageProgress) -> String {
         StageState::Running => pace(stage),
         StageState::Failed => "failed".into(),
         StageState::Done(report) => {
+            if let Some(reason) = report.left_out() {
+                return format!("left out: {reason}");
+            }
             let named = report.damaged().map(|damage| format!("\n{:<10} {damage}: made again", ""));
             std::iter::once(ended(report)).chain(named).collect()
         }

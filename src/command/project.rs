@@ -211,10 +211,21 @@ pub(super) fn summary(opened: &OpenProject, reports: Vec<Report>, last: Stage) -
     let config = &opened.config;
     summary.set("project", &config.project.name);
     summary.set_note(&config.project.note);
-    summary.partial = reports.iter().any(|report| StageId::Ingest.is_of(report) && report.dropped_rows() > 0);
+    let left_out = pipeline::left_out(&reports);
+    let lost_rows = reports.iter().any(|report| StageId::Ingest.is_of(report) && report.dropped_rows() > 0);
+    summary.partial = lost_rows || !left_out.is_empty();
+    let stage = |(stage, reason): &(StageId, String)| json!({"stage": stage.to_string(), "reason": reason});
+    if !left_out.is_empty() {
+        summary.set("left_out", left_out.iter().map(stage).collect::<Vec<_>>());
+    }
     summary.set("stages", reports);
     if last >= Stage::Backtest && !config.factor.is_empty() {
-        let results = pipeline::factor_results(config, &opened.base)?;
+        let mut tested = config.clone();
+        tested.factor.retain(|factor| {
+            let own = [StageId::Factor, StageId::Backtest].map(|stage| stage(factor.name.clone()));
+            !left_out.iter().any(|(stage, _)| own.contains(stage))
+        });
+        let results = pipeline::factor_results(&tested, &opened.base)?;
         let failed = results.iter().flat_map(|result| &result.verdicts).any(|v| v.standing == Standing::Failed);
         summary.partial |= last == Stage::Lint && failed;
         summary.set("factors", results.iter().map(factor_json).collect::<Vec<_>>());

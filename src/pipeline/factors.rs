@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Error, Result};
 use chrono::Utc;
 use serde_json::json;
 
@@ -10,13 +10,13 @@ use super::capsule;
 use super::factor_builder::{FactorBuilder, read_factor};
 use super::stage::StageId;
 use super::state::{PlannedStage, State};
-use super::{KNOWN_AT, PipelineRun, last_reports, outcomes, version};
+use super::{KNOWN_AT, PipelineRun, last_reports, outcomes, reads_what_was_left_out, version};
 use crate::config::Config;
 use inkstone_base::data::{Key, Report};
 use inkstone_base::disk;
 use inkstone_corpus::ingest;
 use inkstone_lab::export::{ExportFactor, Extra, Provenance};
-use inkstone_lab::factor::{Factor, Plan, signals_to_frame};
+use inkstone_lab::factor::{self, Factor, Plan, signals_to_frame};
 use inkstone_lab::ledger::{self, Trial};
 use inkstone_lab::lint::read_verdicts;
 use inkstone_lab::{backtest, export};
@@ -31,16 +31,22 @@ impl PipelineRun<'_> {
         let needs_prices = "factors need prices: add a [[source]] with table = \"prices\"";
         let market = self.market.as_ref().context(needs_prices)?;
         let mut built: BTreeMap<&str, Key> = BTreeMap::new();
+        let mut left_out = Vec::new();
         for params in &config.factor {
             let store = Reader::open(&self.project.store())?;
             let builder = FactorBuilder { store: &store, market, project: &self.project, config };
             let plan = Plan::new(params)?;
+            let features = plan.features().iter().filter(|name| !self.sets.contains_key(*name));
+            let factors = plan.factors().iter().filter(|name| !built.contains_key(name.as_str()));
+            if let Some(missing) = features.chain(factors).next() {
+                left_out.push((StageId::Factor(params.name.clone()), reads_what_was_left_out(missing)));
+                continue;
+            }
             let sets: Vec<Key> = plan.features().iter().map(|name| self.sets[name]).collect();
             let factors: Vec<Key> = plan.factors().iter().map(|name| built[name.as_str()]).collect();
             let id = StageId::Factor(params.name.clone());
             let (market_rules, corpus, prices) = (&config.market, self.corpus, self.prices);
             let key = Key::of_json(&(version::FACTOR, "factor", params, market_rules, sets, factors, corpus, prices));
-            built.insert(&params.name, key);
             let stage = PlannedStage { total: self.documents, ..self.plan(id, key, "docs") };
             let work = || {
                 let (signals, mut report) = builder.signals(params, &plan, &self.sets, self.ctx)?;
@@ -51,10 +57,22 @@ impl PipelineRun<'_> {
                 frames::write_parquet(&self.project.factor(&params.name), &mut factor.to_frame()?)?;
                 Ok((None, report))
             };
-            self.reports.push(self.state.run(stage, self.ctx, work)?.1);
-            self.factors.push(key);
+            match self.state.run(stage, self.ctx, work) {
+                Ok((_, report)) => {
+                    self.reports.push(report);
+                    built.insert(&params.name, key);
+                    self.factors.push((params, key));
+                }
+                Err(error) => left_out.push((StageId::Factor(params.name.clone()), error)),
+            }
         }
-        Ok(())
+        self.go_on_without(left_out)
+    }
+
+    /// Leaves factors out; fails where none is left.
+    fn go_on_without(&mut self, left_out: Vec<(StageId, Error)>) -> Result<()> {
+        left_out.into_iter().try_for_each(|(id, error)| self.leave_out(&id, error))?;
+        if self.factors.is_empty() { self.first_reason.take().map_or(Ok(()), Err) } else { Ok(()) }
     }
 
     /// Key of the backtest of the factor with this key.
@@ -66,7 +84,8 @@ impl PipelineRun<'_> {
     pub(super) fn backtests(&mut self) -> Result<()> {
         let (config, project) = (self.config, &self.project);
         let market = self.market.as_ref().context("factors were built with prices")?;
-        for (params, &factor_key) in config.factor.iter().zip(&self.factors) {
+        let (mut tested, mut left_out) = (Vec::new(), Vec::new());
+        for &(params, factor_key) in &self.factors {
             let key = self.backtest_key(factor_key);
             let stage = PlannedStage {
                 // A ledger that was taken away is begun anew: what is shown must be among its entries.
@@ -90,14 +109,21 @@ impl PipelineRun<'_> {
                 disk::write_json(&project.backtest(&params.name), &outcome)?;
                 Ok((Some(trial.key()), report))
             };
-            self.reports.push(self.state.run(stage, self.ctx, work)?.1);
-            self.results.push(key);
+            match self.state.run(stage, self.ctx, work) {
+                Ok((_, report)) => {
+                    self.reports.push(report);
+                    self.results.push(key);
+                    tested.push((params, factor_key));
+                }
+                Err(error) => left_out.push((StageId::Backtest(params.name.clone()), error)),
+            }
         }
-        Ok(())
+        self.factors = tested;
+        self.go_on_without(left_out)
     }
 
     pub(super) fn export(&mut self) -> Result<()> {
-        let (config, project) = (self.config, &self.project);
+        let (config, project) = (&self.tested(), &self.project);
         let out = self.base.join(&config.project.exports);
         export::remove_stale_lock(&out)?;
         let market = self.market.as_ref().context("factors were built with prices")?;
@@ -132,13 +158,19 @@ impl PipelineRun<'_> {
 }
 
 /// The origin of an export. Paths and the number of threads do not enter: they change nothing.
-fn provenance(config: &Config, project: &Project, tested: &[Key], state: &State, prices: Key) -> Result<Provenance> {
+fn provenance(
+    config: &Config,
+    project: &Project,
+    tested: &[(&factor::Params, Key)],
+    state: &State,
+    prices: Key,
+) -> Result<Provenance> {
     let mut inputs = BTreeMap::from([
         ("ingested files".to_owned(), disk::hash_file(&project.ingest_log())?),
         ("prices".to_owned(), prices),
     ]);
     inputs.extend(ingest::sources(project)?.into_iter().map(|(path, hash)| (format!("file {path}"), hash)));
-    for (factor, key) in config.factor.iter().zip(tested) {
+    for (factor, key) in tested {
         inputs.insert(StageId::Factor(factor.name.clone()).to_string(), *key);
     }
     Ok(Provenance {

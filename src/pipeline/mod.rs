@@ -25,7 +25,7 @@ mod version;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Error, Result, bail, ensure};
 
 use crate::config::Config;
 pub use capsule::{Replayed, diff, replay};
@@ -41,7 +41,9 @@ use inkstone_corpus::truncate::Needs;
 use inkstone_corpus::{clean, ingest, link, structure};
 use inkstone_features::extract::{self, Feature, FeatureSets, InputFeature, Inputs, Model, in_order_of_inputs};
 use inkstone_lab::backtest::Outcome;
+use inkstone_lab::factor;
 use inkstone_market::{Market, Security, securities_from_frame};
+use inkstone_onnx::NoRuntime;
 use inkstone_store::{Set, Store};
 use inkstone_tables::corpus::Parts;
 use inkstone_tables::frames;
@@ -58,7 +60,8 @@ pub use trace::Tracer;
 const KNOWN_AT: &str = "the latest publication among the documents that entered the value, and the last data of any model \
                         that was fitted; a value is used only if it was known strictly before its return begins";
 
-/// Runs the stages up to and including `last` and returns their reports in order.
+/// Runs the stages up to and including `last` and returns their reports in order. A feature or a factor that there is too little data
+/// for, or whose model no library here runs, is left out with its reason ([`left_out`]), and the others go on. Fails where no factor is left.
 ///
 /// Paths in the configuration are relative to `base`.
 pub fn run(config: &Config, base: &Path, last: Stage, ctx: &Ctx) -> Result<Vec<Report>> {
@@ -144,8 +147,10 @@ struct PipelineRun<'a> {
     market: Option<Market>,
     /// Feature sets by name of the feature.
     sets: BTreeMap<String, Key>,
-    /// Keys of the factors, in the order of the configuration.
-    factors: Vec<Key>,
+    /// The factors that were not left out, in the order of the configuration, with their keys.
+    factors: Vec<(&'a factor::Params, Key)>,
+    /// The first reason for which something was left out.
+    first_reason: Option<Error>,
     /// Keys of their backtests, event studies and verdicts.
     results: Vec<Key>,
 }
@@ -168,6 +173,7 @@ impl<'a> PipelineRun<'a> {
             market: None,
             sets: BTreeMap::new(),
             factors: Vec::new(),
+            first_reason: None,
             results: Vec::new(),
         })
     }
@@ -275,10 +281,38 @@ impl<'a> PipelineRun<'a> {
         }
         let store = Store::open(&self.project.store())?;
         for feature in in_order_of_inputs(&self.config.feature)? {
-            let set = self.extract_one(feature, &store)?;
-            self.sets.insert(feature.name.clone(), set);
+            let vectors = Some(feature.embeddings.feature.as_str()).filter(|name| !name.is_empty());
+            let sources = feature.input_features().map(|input| input.feature).chain(vectors);
+            let missing = sources.into_iter().find(|name| !self.sets.contains_key(*name));
+            let made = match missing {
+                Some(name) => Err(reads_what_was_left_out(name)),
+                None => self.extract_one(feature, &store),
+            };
+            match made {
+                Ok(set) => drop(self.sets.insert(feature.name.clone(), set)),
+                Err(error) => self.leave_out(&StageId::Extract(feature.name.clone()), error)?,
+            }
         }
+        if self.sets.is_empty() { self.first_reason.take().map_or(Ok(()), Err) } else { Ok(()) }
+    }
+
+    /// Goes on without a feature or a factor, and reports the reason; gives an error back that is none.
+    fn leave_out(&mut self, id: &StageId, error: Error) -> Result<()> {
+        if !error.is::<TooLittle>() && !error.is::<NoRuntime>() {
+            return Err(error);
+        }
+        let stage = id.to_string();
+        let report = Report::of_left_out(&stage, self.documents.unwrap_or_default(), format!("{error:#}"));
+        self.reports.push(self.ctx.stage(&stage, "docs", None, || Ok(report))?);
+        self.first_reason.get_or_insert(error);
         Ok(())
+    }
+
+    /// The configuration with the factors that were not left out.
+    fn tested(&self) -> Config {
+        let mut tested = self.config.clone();
+        tested.factor = self.factors.iter().map(|(params, _)| (*params).clone()).collect();
+        tested
     }
 
     /// Computes the features of these names, each after its inputs, which must be among them. Features for which there is too little data
@@ -452,6 +486,20 @@ impl<'a> PipelineRun<'a> {
     fn files_of_words(&self, tokenizer: &TokenizerParams) -> Result<Vec<Key>> {
         tokenizer.files().into_iter().map(|file| disk::hash_file(&self.base.join(file))).collect()
     }
+}
+
+/// The reason to leave out what reads a feature or a factor that was left out.
+fn reads_what_was_left_out(name: &str) -> Error {
+    TooLittle(format!("it reads {name:?}, which was left out")).into()
+}
+
+/// The features and factors that a run left out, each with its stage and the reason.
+pub fn left_out(reports: &[Report]) -> Vec<(StageId, String)> {
+    let reason = |report: &Report| {
+        let reason = report.left_out()?.to_owned();
+        Some((StageId::try_from(report.stage.clone()).ok()?, reason))
+    };
+    reports.iter().filter_map(reason).collect()
 }
 
 /// The parts of a corpus that features are computed from.

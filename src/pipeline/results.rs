@@ -118,13 +118,14 @@ impl PipelineRun<'_> {
     /// Studies what happened around the documents of each factor, by what the first part of its expression reads of them.
     pub(super) fn events(&mut self) -> Result<()> {
         let market = self.market.as_ref().context("factors were built with prices")?;
-        for (params, factor_key) in self.config.factor.iter().zip(&self.factors) {
+        for (params, factor_key) in &self.factors {
             let id = StageId::Events(params.name.clone());
             let key = Key::of_json(&(version::EVENTS, "events", &self.config.events, factor_key));
             let stage = self.plan(id, key, "events");
             let work = || {
                 let mut signals = read_signals(&params.name, &self.project)?;
-                signals.retain(|signal| signal.reading == 0);
+                // A document without weight takes no part in the factor.
+                signals.retain(|signal| signal.reading == 0 && signal.weight != 0.0);
                 let factor = read_factor(&params.name, &self.project, market)?;
                 let (study, report) = study(&signals, &factor, market, &self.config.events, self.ctx)?;
                 disk::write_json(&self.project.events(&params.name), &study)?;
@@ -139,7 +140,7 @@ impl PipelineRun<'_> {
     /// Tries to find look-ahead in each factor.
     pub(super) fn lint(&mut self) -> Result<()> {
         let config = self.config;
-        for (params, factor_key) in config.factor.iter().zip(self.factors.clone()) {
+        for (params, factor_key) in self.factors.clone() {
             let store = Store::open(&self.project.store())?;
             let plan = Plan::new(params)?;
             let masked = self.masked_sets(&plan, &store)?;
@@ -194,7 +195,7 @@ impl PipelineRun<'_> {
         disk::own_folder(&out, Room::Reports)?;
         let experiments = findings(config, &self.project);
         let manifest: Value = disk::read_json(&self.base.join(&config.project.exports).join("manifest.json"))?;
-        for result in factor_results(config, self.base)? {
+        for result in factor_results(&self.tested(), self.base)? {
             let name = &result.outcome.factor;
             let reads_factor = |found: &&Findings| found.factor.as_ref().is_some_and(|(factor, _)| factor == name);
             let experiments: Vec<Findings> = experiments.iter().filter(reads_factor).cloned().collect();

@@ -104,3 +104,50 @@ fn every_test_of_a_plain_table_is_a_look_and_has_a_page() {
     let json = run(folder.path(), &[&elsewhere[..], &["--price", "close"]].concat()).finished();
     assert_eq!(looks(&json)["trials"], 1);
 }
+
+/// A feature that never learns, a factor of it, and a factor of that factor.
+const NEVER: &str = r#"
+[[feature]]
+name = "never"
+model = "ridge"
+walk_forward = { train_days = 120, test_days = 20, min_train_rows = 10000000 }
+
+[[factor]]
+name = "never"
+expression = "never"
+
+[[factor]]
+name = "twice"
+expression = "2 * factor.never"
+"#;
+
+#[test]
+fn a_factor_without_values_is_left_out_and_the_others_are_tested() {
+    let copy = small().copy();
+    let config = copy.path().join("workbench.toml");
+    let before = fs::read_to_string(&config).unwrap();
+    let usual = run(copy.path(), &["report", "--headless"]).finished();
+    fs::write(&config, before.clone() + NEVER).unwrap();
+    let ran = run(copy.path(), &["report", "--headless"]);
+    let json = ran.json();
+    assert_eq!((ran.code, &json["status"]), (Some(1), &"partial".into()), "{json:#}");
+    let left_out = json["left_out"].as_array().unwrap();
+    let stages: Vec<&str> = left_out.iter().map(|left_out| left_out["stage"].as_str().unwrap()).collect();
+    assert_eq!(stages, ["factor never", "factor twice"]);
+    assert_says(left_out[0]["reason"].as_str().unwrap(), &["\"never\" has no values", "too few training samples"]);
+    assert_says(left_out[1]["reason"].as_str().unwrap(), &["it reads \"never\", which was left out"]);
+    assert_says(&ran.stderr, &["factor never left out: factor \"never\" has no values"]);
+    let names = |json: &Value| -> Vec<String> {
+        json["factors"].as_array().unwrap().iter().map(|factor| factor["name"].to_string()).collect()
+    };
+    assert_eq!(names(&json), names(&usual));
+    assert!(!copy.path().join("reports/never").exists() && copy.path().join("reports/tone/index.html").exists());
+    // The export can be repeated.
+    let again = run(copy.path(), &["replay", "exports/manifest.json"]);
+    assert_eq!((again.code, &again.json()["same"]), (Some(0), &true.into()), "{:#}", again.json());
+    // Without any other factor there is nothing to go on with.
+    let cut = before.find("[[factor]]").expect("the demo has factors");
+    let rest = before[cut..].find("\n[backtest]").map_or("", |at| &before[cut + at..]);
+    fs::write(&config, before[..cut].to_owned() + rest + NEVER).unwrap();
+    assert_says(&run(copy.path(), &["run", "--headless"]).refusal(), &["\"never\" has no values"]);
+}

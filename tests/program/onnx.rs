@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -412,20 +413,39 @@ fn doctor_finds_and_says_what_is_missing() {
     assert_eq!((&missing["fine"], &missing["mend"]), (&false.into(), &"inkstone doctor --fix".into()));
 }
 
-#[test]
-fn without_a_library_a_run_says_how_to_get_one() {
-    let folder = folder();
-    let mut command =
-        inkstone(folder.path(), &["embed", "--model", &graph("bert"), "-i", "news.txt", "-o", "rows.csv"]);
+/// The program where no variable leads to a library.
+fn without_library(folder: &Path, args: &[&str]) -> Command {
+    let mut command = inkstone(folder, args);
     for name in ["ORT_DYLIB_PATH", "VIRTUAL_ENV", "CONDA_PREFIX", "LD_LIBRARY_PATH"] {
         command.env_remove(name);
     }
-    command.env("XDG_DATA_HOME", folder.path()).env("PATH", folder.path());
-    let ran = Ran::of(command.output().unwrap());
+    command.env("XDG_DATA_HOME", folder).env("PATH", folder);
+    command
+}
+
+#[test]
+fn without_a_library_a_run_says_how_to_get_one() {
+    let folder = folder();
+    let args = ["embed", "--model", &graph("bert"), "-i", "news.txt", "-o", "rows.csv"];
+    let ran = Ran::of(without_library(folder.path(), &args).output().unwrap());
     // Only the system's folders are left, which no variable can hide.
     if ran.code == Some(0) {
         return not_tried("the system keeps a library of ONNX Runtime where every program finds it");
     }
     assert_says(&ran.refusal(), &["there is no ONNX Runtime library", "inkstone doctor --fix"]);
     assert!(!folder.path().join("rows.csv").exists());
+    // A project goes on without the features that need one.
+    let demo = crate::demo::small().copy();
+    fs::remove_dir_all(demo.path().join(".inkstone")).unwrap();
+    let ran = Ran::of(without_library(demo.path(), &["run", "--headless"]).output().unwrap());
+    let json = ran.json();
+    assert_eq!((ran.code, &json["status"]), (Some(1), &"partial".into()), "{json:#}");
+    let left_out = json["left_out"].as_array().unwrap();
+    let stages: Vec<&str> = left_out.iter().map(|left_out| left_out["stage"].as_str().unwrap()).collect();
+    assert_eq!(stages, ["extract bert", "factor bert"]);
+    assert_says(
+        left_out[0]["reason"].as_str().unwrap(),
+        &["there is no ONNX Runtime library", "inkstone doctor --fix"],
+    );
+    assert_eq!(json["factors"].as_array().unwrap().len(), 3);
 }

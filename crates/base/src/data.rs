@@ -150,7 +150,8 @@ impl<'de> Deserialize<'de> for Key {
     }
 }
 
-/// There is too little data for the task. Where data comes in parts, the part can be left out with this as its reason.
+/// There is too little data for the task. A part of the data, a cell of an experiment, a feature or a factor can be left out with this as
+/// its reason, and the others go on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TooLittle(pub String);
 
@@ -161,6 +162,8 @@ impl std::fmt::Display for TooLittle {
 }
 
 impl std::error::Error for TooLittle {}
+
+const LEFT_OUT: &str = "left_out";
 
 /// The fact of a report that names the files which were made again because they were damaged.
 pub const DAMAGED: &str = "damaged";
@@ -215,6 +218,19 @@ impl Report {
     pub fn damaged(&self) -> impl Iterator<Item = &str> {
         let files = self.facts.get(DAMAGED).and_then(serde_json::Value::as_array);
         files.into_iter().flatten().filter_map(serde_json::Value::as_str)
+    }
+
+    /// The report of a feature or a factor that is left out of `rows` documents for this reason.
+    pub fn of_left_out(stage: &str, rows: u64, reason: String) -> Report {
+        let mut report = Report { rows_in: rows, ..Report::new(stage) };
+        report.drop_rows("left out", rows);
+        report.fact(LEFT_OUT, reason);
+        report
+    }
+
+    /// The reason why the feature or factor of this stage was left out, if it was.
+    pub fn left_out(&self) -> Option<&str> {
+        self.facts.get(LEFT_OUT)?.as_str()
     }
 
     pub fn dropped_rows(&self) -> u64 {

@@ -46,8 +46,8 @@ impl fmt::Display for Problem {
 type Sound = BTreeMap<(Key, Key), Vec<BatchRecord>>;
 
 impl Store {
-    /// Reads everything and lists the problems. An unfinished set has none: a loss of power may take any of its batches, and the next run
-    /// computes what is not there. Advances by one for each file.
+    /// Reads everything and lists the problems. A batch that no finished set has is none: a loss of power may take it, and the next run
+    /// computes it. Advances by one for each file.
     pub fn verify(&self, ctx: &Ctx) -> Result<Vec<Problem>> {
         verify(&self.database, &self.reader, ctx)
     }
@@ -124,8 +124,15 @@ fn verify(database: &Database, reader: &Reader, ctx: &Ctx) -> Result<Vec<Problem
         }
     }
     unsound(&reader.headers, &sound, &mut problems)?;
-    let finished: BTreeSet<Key> = reader.headers.sets()?.into_iter().collect();
-    problems.retain(|problem| problem.set.is_none_or(|set| finished.contains(&set)));
+    let mut finished = BTreeSet::new();
+    for set in reader.headers.sets()? {
+        let batches = reader.headers.read(set).ok().flatten().into_iter().flat_map(|header| header.batches);
+        finished.extend(batches.map(|batch| (set, batch.key)));
+    }
+    problems.retain(|problem| {
+        let batch = problem.set.zip(problem.batch);
+        problem.harmful || batch.is_none_or(|batch| finished.contains(&batch))
+    });
     Ok(problems)
 }
 

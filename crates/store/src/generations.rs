@@ -101,8 +101,11 @@ pub(super) fn copied_database(root: &Path, patience: Duration) -> Result<(TempDi
     })?;
     let copy = tempfile::tempdir().context("cannot make a temporary folder (TMPDIR names another place)")?;
     let folder = folder(root, current);
-    copy_files(&folder, copy.path())
-        .with_context(|| format!("cannot copy {} to {}", folder.display(), copy.path().display()))?;
+    // A loss of power may come between `current` and the folder that it names.
+    if folder.exists() {
+        copy_files(&folder, copy.path())
+            .with_context(|| format!("cannot copy {} to {}", folder.display(), copy.path().display()))?;
+    }
     let database = open(root, copy.path())?;
     Ok((copy, database))
 }

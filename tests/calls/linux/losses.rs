@@ -131,7 +131,13 @@ impl<'r> Losses<'r> {
     pub(crate) fn cases(&self) -> Vec<Case> {
         let bulk = [Loss::Nothing, Loss::All, Loss::Bytes, Loss::BytesAsZeros, Loss::Names];
         let mut cases = Vec::new();
+        let is_of_user = |step: Option<&Step>| step.is_some_and(|step| matches!(step.what, What::Outside(..)));
         for moment in 0..=self.record.steps.len() {
+            // What the user changes before a command comes at once.
+            let before = moment.checked_sub(1).and_then(|before| self.record.steps.get(before));
+            if is_of_user(before) && is_of_user(self.record.steps.get(moment)) {
+                continue;
+            }
             cases.extend(bulk.map(|loss| Case { moment, loss }));
             let next = self.record.steps.get(moment).map(|step| &step.what);
             if matches!(next, None | Some(What::Sync(_) | What::SyncAll | What::End(_) | What::Outside(..))) {

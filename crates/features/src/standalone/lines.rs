@@ -136,7 +136,11 @@ impl Lines {
     }
 
     /// Gives the documents to `work` block by block, of about `size` bytes each.
-    pub(crate) fn for_each_block(&mut self, size: usize, mut work: impl FnMut(Vec<Line<'_>>) -> Result<()>) -> Result<()> {
+    pub(crate) fn for_each_block(
+        &mut self,
+        size: usize,
+        mut work: impl FnMut(Vec<Line<'_>>) -> Result<()>,
+    ) -> Result<()> {
         let mut block = Block::default();
         while self.next_block(&mut block, size)? {
             work(self.documents(&block))?;

@@ -67,6 +67,18 @@ pub fn run(factor: &Factor, market: &Market, params: &Params, ctx: &Ctx) -> Resu
     }
     let lost = report.check_loss(params.max_loss, "[backtest] max_loss, --max-loss");
     lost.map_err(|error| TooLittle(format!("{error:#}")))?;
+    // A few returns end in a suspension or a delisting; many tell of a price table with holes, on which a horizon means nothing.
+    for (horizon, (returns, stale)) in &tally.ends {
+        let share = *stale as f64 / (*returns).max(1) as f64;
+        if share > params.max_loss {
+            bail!(TooLittle(format!(
+                "{:.1} % of the returns over {horizon} days end on a day without a price (limit {:.1} %, [backtest] max_loss, --max-loss): \
+                 the price table has holes there. Take {horizon} out of [backtest] horizons, or add the prices",
+                100.0 * share,
+                100.0 * params.max_loss
+            )));
+        }
+    }
 
     let lookahead = params.uses_late_values() && tally.late > 0;
     let mut outcome = Outcome {
@@ -106,7 +118,6 @@ pub fn run(factor: &Factor, market: &Market, params: &Params, ctx: &Ctx) -> Resu
     report.fact("lookahead", lookahead);
     report.fact("refused", outcome.refused.values);
     report.fact("dates", crosses.len());
-    // A few are suspensions and delistings; many tell of a price table with holes, on which long horizons mean nothing.
     for (horizon, (returns, stale)) in &tally.ends {
         report.fact(&format!("ends_without_a_price_{horizon}"), *stale as f64 / (*returns).max(1) as f64);
     }

@@ -7,6 +7,7 @@ use proptest::prelude::*;
 
 use crate::backtest::{Outcome, Params, run};
 use crate::factor::Factor;
+use inkstone_base::data::TooLittle;
 use inkstone_base::job::Ctx;
 use inkstone_market::{CLOSE, Market, Price};
 
@@ -53,6 +54,22 @@ fn small() -> Params {
 
 fn test(factor: &Factor, market: &Market, params: &Params) -> anyhow::Result<Outcome> {
     Ok(run(factor, market, params, &Ctx::new(2, 1)?)?.0)
+}
+
+#[test]
+fn a_horizon_whose_returns_end_without_a_price_is_refused() {
+    // Nobody has a price on the fourth day.
+    let open = |t: usize, i: usize| if t == 3 { 0.0 } else { wavy(t, i) };
+    let market = market(4, open, open);
+    let values = factor(&market, 0..1, |_, i| i as f64);
+    let tested =
+        |horizon: usize| test(&values, &market, &Params { horizons: vec![horizon], max_loss: 0.35, ..small() });
+    assert!(tested(1).is_ok());
+    let error = tested(2).unwrap_err();
+    assert!(error.is::<TooLittle>());
+    let error = error.to_string();
+    assert!(error.contains("100.0 % of the returns over 2 days end on a day without a price (limit 35.0 %"), "{error}");
+    assert!(error.contains("Take 2 out of [backtest] horizons"), "{error}");
 }
 
 #[test]

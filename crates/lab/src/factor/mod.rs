@@ -39,7 +39,7 @@ pub use trace::{Contribution, ReadingTrace, TracedCell, TracedDate, TracedDay, T
 
 use evaluate::{World, day_is_over, evaluate, seconds};
 use grid::DayGrid;
-use inkstone_base::data::Report;
+use inkstone_base::data::{Report, TooLittle};
 use inkstone_base::job::Ctx;
 use inkstone_market::{CLOSE, Cutoff, Market, Panel};
 
@@ -81,9 +81,28 @@ pub struct Inputs<'a> {
     pub factors: &'a [&'a Factor],
 }
 
+/// Fails if the market lacks what a factor is neutralised by.
+fn check_controls(params: &Params, market: &Market) -> Result<()> {
+    let name = &params.name;
+    if params.neutralise.contains(&Control::Industry) && market.industries().is_empty() {
+        bail!(TooLittle(format!(
+            "factor {name:?}: neutralise needs industries, but no table of securities gives any; add the column industry to one, \
+             or take industry out of neutralise"
+        )));
+    }
+    if params.neutralise.contains(&Control::Size) && !market.has_market_cap() {
+        bail!(TooLittle(format!(
+            "factor {name:?}: neutralise needs sizes, but the price table has no column market_cap; add it, or take size out of \
+             neutralise"
+        )));
+    }
+    Ok(())
+}
+
 pub fn build(plan: &Plan, inputs: &Inputs<'_>, params: &Params, ctx: &Ctx) -> Result<(Factor, Report)> {
     params.validate()?;
     let market = inputs.market;
+    check_controls(params, market)?;
     ensure!(
         inputs.factors.len() == plan.factors.len(),
         "factor {:?} is made of {} factors; it was given {}",

@@ -13,6 +13,7 @@ mod place;
 mod program;
 mod trust;
 
+use std::fmt;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -92,7 +93,7 @@ impl std::str::FromStr for Device {
     }
 }
 
-impl std::fmt::Display for Device {
+impl fmt::Display for Device {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Device::Auto => f.write_str("auto"),
@@ -103,6 +104,18 @@ impl std::fmt::Display for Device {
 }
 
 inkstone_base::as_text!(Device);
+
+/// No library on this machine runs models of ONNX; what needs none can go on.
+#[derive(Debug)]
+pub struct NoRuntime(String);
+
+impl fmt::Display for NoRuntime {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for NoRuntime {}
 
 pub struct Runtime {
     pub(super) environment: Environment,
@@ -154,7 +167,8 @@ impl Runtime {
             }
         }
         let failed = if failures.is_empty() { String::new() } else { format!(" ({})", failures.join("; ")) };
-        bail!("there is no ONNX Runtime library of version 1.{OLDEST} or later on this machine{failed}: {WAY_OUT}")
+        let none = "there is no ONNX Runtime library of version";
+        bail!(NoRuntime(format!("{none} 1.{OLDEST} or later on this machine{failed}: {WAY_OUT}")))
     }
 
     /// The library of this process, if one was loaded.

@@ -1,4 +1,4 @@
-//! The manifest on a page: its values by name as tables, and the whole of it as JSON.
+//! The manifest on a page: its values by name as tables, and as JSON.
 
 use anyhow::Result;
 use serde_json::Value;
@@ -8,8 +8,10 @@ use crate::page::{both, head_of, paragraph, table_of, text};
 
 /// Rows up to which a table is open from the start.
 const OPEN: usize = 12;
+/// Rows of a table, and entries of a list in the JSON. An export for Qlib has a file for each column of each security.
+const SHOWN: usize = 200;
 
-/// The manifest as a table of what is a single value, tables of what has parts, and the JSON folded.
+/// The manifest as a table of what is a single value, tables of what has parts, and the JSON folded. Long lists are cut.
 pub(super) fn manifest(manifest: &Value) -> Result<String> {
     let Value::Object(entries) = manifest else {
         return Ok(match manifest {
@@ -25,9 +27,16 @@ pub(super) fn manifest(manifest: &Value) -> Result<String> {
         flatten("", value, &mut leaves);
         let open = if leaves.len() <= OPEN { " open" } else { "" };
         let (name, n) = (named(key), leaves.len());
-        page += &format!("<details{open}><summary>{name} ({n})</summary>\n{}</details>\n", rows(&leaves, false));
+        let rest = if n > SHOWN { paragraph(words::CUT_MANIFEST) } else { String::new() };
+        leaves.truncate(SHOWN);
+        page += &format!("<details{open}><summary>{name} ({n})</summary>\n{}{rest}</details>\n", rows(&leaves, false));
     }
-    Ok(page + &raw(manifest)?)
+    let mut shown = manifest.clone();
+    let lists = shown.as_object_mut().into_iter().flat_map(|entries| entries.values_mut());
+    let cut = lists.filter_map(Value::as_array_mut).filter(|list| list.len() > SHOWN);
+    let cut = cut.map(|list| list.truncate(SHOWN)).count();
+    let rest = if cut > 0 { paragraph(words::CUT_MANIFEST) } else { String::new() };
+    Ok(page + &raw(&shown)? + &rest)
 }
 
 fn raw(manifest: &Value) -> Result<String> {

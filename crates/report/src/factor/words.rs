@@ -187,6 +187,7 @@ words! {
     NO_LOOKS: "没有研究台账：不知道试验了多少次，p 值没有为此校正。", "There is no research ledger: the number of trials is not known, and p is not corrected for it.";
     NO_EXPERIMENTS: "没有对比实验。", "There is no experiment.";
     NO_MANIFEST: "没有清单。", "There is no manifest.";
+    CUT_MANIFEST: "只列出前 200 项，全部见导出文件夹里的 manifest.json。", "The first 200 are listed; manifest.json in the folder of exports has all.";
 
     IC_CAPTION: "上：每根柱为一个月的 RankIC 均值（日期少时为逐日值），蓝为正，橙为负，不预设方向。下：RankIC 的累计和，每个持有期一条。单位：相关系数。", "Above: mean RankIC of each month (of each date where these are few), blue above zero and orange below; no sign is presumed. Below: the running sum of RankIC, a line per horizon. Unit: correlation.";
     DECAY_CAPTION: "买入后第 n 天当日收益与因子值的 RankIC 均值；各天的收益不重叠。单位：相关系数。", "Mean RankIC of the value with the return of the n-th day after the entry alone; the returns of different days do not overlap. Unit: correlation.";
