@@ -134,7 +134,7 @@ fn a_factor_without_values_is_left_out_and_the_others_are_tested() {
     let left_out = json["left_out"].as_array().unwrap();
     let stages: Vec<&str> = left_out.iter().map(|left_out| left_out["stage"].as_str().unwrap()).collect();
     assert_eq!(stages, ["factor never", "factor twice"]);
-    assert_says(left_out[0]["reason"].as_str().unwrap(), &["\"never\" has no values", "too few training samples"]);
+    assert_says(left_out[0]["reason"].as_str().unwrap(), &["\"never\" has no values", "without a value"]);
     assert_says(left_out[1]["reason"].as_str().unwrap(), &["it reads \"never\", which was left out"]);
     assert_says(&ran.stderr, &["factor never left out: factor \"never\" has no values"]);
     let names = |json: &Value| -> Vec<String> {

@@ -442,7 +442,7 @@ fn without_a_library_a_run_says_how_to_get_one() {
     assert_eq!((ran.code, &json["status"]), (Some(1), &"partial".into()), "{json:#}");
     let left_out = json["left_out"].as_array().unwrap();
     let stages: Vec<&str> = left_out.iter().map(|left_out| left_out["stage"].as_str().unwrap()).collect();
-    assert_eq!(stages, ["extract bert", "factor bert"]);
+    assert_eq!(stages, ["extract bert", "extract bert_tail", "extract bert_vector", "factor bert"]);
     assert_says(
         left_out[0]["reason"].as_str().unwrap(),
         &["there is no ONNX Runtime library", "inkstone doctor --fix"],

@@ -55,6 +55,11 @@ impl Panel {
         &self.values[t * width..(t + 1) * width]
     }
 
+    /// True if some value is known.
+    pub(crate) fn has_values(&self) -> bool {
+        (0..self.dates.len()).any(|t| self.row(t).iter().any(|value| !value.is_nan()))
+    }
+
     /// All values of date number `t`, to be changed.
     pub fn row_mut(&mut self, t: usize) -> &mut [f64] {
         let width = self.codes.len();

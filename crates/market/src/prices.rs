@@ -139,7 +139,7 @@ impl Market {
             vwap: positive(&["vwap", "avg_price", "均价"])?,
             volume: panel(&["volume", "vol", "成交量"])?,
             amount: positive(&["amount", "成交额"])?,
-            market_cap: positive(&["market_cap", "circ_mv", "total_mv", "市值"])?,
+            market_cap: positive(&["market_cap", "circ_mv", "total_mv", "市值"])?.filter(Panel::has_values),
             up_limit: positive(&["up_limit", "limit_up", "涨停价"])?,
             down_limit: positive(&["down_limit", "limit_down", "跌停价"])?,
             one_price: match (positive(&["high", "最高价"])?, positive(&["low", "最低价"])?) {
@@ -322,7 +322,7 @@ impl Market {
         self.volume.is_some()
     }
 
-    /// True if the table has a market capitalisation.
+    /// True if the table has a market capitalisation of some name.
     pub fn has_market_cap(&self) -> bool {
         self.market_cap.is_some()
     }

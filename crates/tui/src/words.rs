@@ -87,6 +87,7 @@ words! {
     FAILED: "失败", "failed";
     CANCELLED: "已取消", "cancelled";
     UNCHANGED: "无变化，已跳过", "unchanged, skipped";
+    LEFT_OUT: "略过，见详情", "left out, see details";
     STAGE: "阶段", "stage";
     PROGRESS: "进度", "progress";
     ROWS: "处理", "rows";

@@ -92,7 +92,7 @@ fn check_controls(params: &Params, market: &Market) -> Result<()> {
     }
     if params.neutralise.contains(&Control::Size) && !market.has_market_cap() {
         bail!(TooLittle(format!(
-            "factor {name:?}: neutralise needs sizes, but the price table has no column market_cap; add it, or take size out of \
+            "factor {name:?}: neutralise needs sizes, but the price table gives no market_cap; add it, or take size out of \
              neutralise"
         )));
     }

@@ -205,8 +205,10 @@ fn factors_are_made_of_factors() {
 
 #[test]
 fn a_market_without_industries_or_sizes_neutralises_nothing() {
-    let plain = Market::of_text("date,code,close\n2024-01-02,000001.SZ,10\n2024-01-03,000001.SZ,10\n", &[]).unwrap();
-    for (control, lacking) in [(Control::Industry, "needs industries"), (Control::Size, "no column market_cap")] {
+    let plain =
+        Market::of_text("date,code,close,market_cap\n2024-01-02,000001.SZ,10,\n2024-01-03,000001.SZ,10,\n", &[])
+            .unwrap();
+    for (control, lacking) in [(Control::Industry, "needs industries"), (Control::Size, "gives no market_cap")] {
         let params = Params { expression: "tone".parse().unwrap(), neutralise: vec![control], ..Params::default() };
         let inputs = Inputs { market: &plain, cutoff: Cutoff::default(), signals: &[], factors: &[] };
         let error = build(&Plan::new(&params).unwrap(), &inputs, &params, &Ctx::new(1, 1).unwrap()).err().unwrap();

@@ -139,6 +139,9 @@ fn stage_line<'a>(
             let (out, dropped) = (figures::count(report.rows_out), Some(report.dropped_rows()));
             (word(common::UNCHANGED), out, dropped, figures::span(stage.elapsed), look::DIM)
         }
+        StageState::Done(report) if report.left_out().is_some() => {
+            (word(common::LEFT_OUT), String::new(), None, figures::span(stage.elapsed), look::BAD)
+        }
         StageState::Done(report) => {
             let out = figures::count(report.rows_out);
             (bar(Some(1.0), 0, widths[1]), out, Some(report.dropped_rows()), figures::span(stage.elapsed), look::GOOD)
