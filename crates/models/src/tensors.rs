@@ -26,7 +26,7 @@ impl TensorFile {
         let bytes = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
         let header = bytes.first_chunk().map_or(0, |length| u64::from_le_bytes(*length));
         ensure!(
-            header <= limits::WEIGHTS_HEADER,
+            header <= limits::WEIGHTS_HEADER || header > bytes.len() as u64,
             "the header of {} has {header} bytes; {} MB are the most",
             path.display(),
             limits::WEIGHTS_HEADER >> 20

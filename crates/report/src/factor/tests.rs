@@ -222,12 +222,11 @@ fn ten_years_of_days_stay_a_page_that_can_be_mailed() {
 #[test]
 fn a_long_list_of_the_manifest_is_cut_and_the_page_says_so() {
     let page = |files: usize| {
-        let files: Vec<_> =
-            (0..files).map(|n| serde_json::json!({"path": format!("qlib_bin/{n}.bin"), "bytes": 8})).collect();
+        let files: Vec<_> = (0..files).map(|n| serde_json::json!({"path": format!("{n}.bin"), "bytes": 8})).collect();
         super::manifest::manifest(&serde_json::json!({"seed": 1, "files": files})).unwrap()
     };
     let (small, large) = (page(100), page(20_000));
-    assert!(small.contains("qlib_bin/99.bin") && !small.contains("manifest.json"));
-    assert!(large.contains("(40000)") && large.contains("manifest.json") && !large.contains("qlib_bin/200.bin"));
+    assert!(small.contains("99.bin") && !small.contains("manifest.json"));
+    assert!(large.contains("(40000)") && large.contains("manifest.json") && !large.contains("200.bin"));
     assert!(large.len() < 3 * small.len(), "{} and {} bytes", large.len(), small.len());
 }
