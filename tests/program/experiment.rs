@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::demo::{third, whole};
+use crate::demo::{small, third, whole};
 use crate::{assert_says, edit, run};
 
 fn cell<'j>(found: &'j Value, strategy: &str) -> &'j Value {
@@ -342,4 +342,17 @@ fn heads_over_other_features_are_compared_and_a_cell_without_data_is_skipped() {
         &["tones", "an input by its name"],
     );
     assert_says(&refused("[\"places\"], [", "[\"place\"], ["), &["there is no feature \"place\" to learn on"]);
+}
+
+#[test]
+fn a_whole_text_costs_no_less_than_a_part_of_it() {
+    let copy = small().copy();
+    let config = copy.path().join("workbench.toml");
+    let units = "\n[[experiment]]\nname = \"units\"\ntarget = \"rating\"\npositive = [\"买入\", \"增持\"]\nfeatures = [\"words\"]\n\
+                 kinds = [\"report\"]\nunit = \"characters\"\nvary = { truncate = [\"none\", \"head:2000c\"] }\ndraws = 100\n";
+    fs::write(&config, fs::read_to_string(&config).unwrap() + units).unwrap();
+    let json = run(copy.path(), &["experiment", "--headless", "--name", "units"]).finished();
+    let cells = json["experiments"][0]["cells"].as_array().unwrap();
+    let tokens: Vec<u64> = cells.iter().map(|cell| cell["cost"]["tokens"].as_u64().unwrap()).collect();
+    assert!(tokens[0] >= tokens[1] && tokens[1] > 0, "characters of the whole texts and of their heads: {tokens:?}");
 }

@@ -36,7 +36,7 @@ use inkstone_store::Store;
 use inkstone_text::TokenizerParams;
 
 pub use document::{ExperimentDocument, experiment_document, score_of};
-use plan::{PlannedCell, audited, kinds, plan};
+use plan::{PlannedCell, audited, kinds, limits_in_characters, plan};
 use sets::CellSets;
 
 /// Runs the experiments of a configuration, or the one of this name, and gives the reports of the stages and the findings.
@@ -76,6 +76,7 @@ pub fn experiments(
             store: &store,
             shared: &shared,
             in_use: &in_use,
+            limits_in_characters: limits_in_characters(&plan),
             audited: Vec::new(),
             counted: RefCell::default(),
             sets: RefCell::default(),
@@ -130,6 +131,7 @@ struct ExperimentRun<'a> {
     shared: &'a Mutex<Vec<Key>>,
     /// Feature sets that the project or an earlier experiment needs.
     in_use: &'a BTreeSet<Key>,
+    limits_in_characters: bool,
     /// Share of the documents that each strategy reads, in the words of each tokenizer.
     audited: Vec<((TokenizerParams, Strategy), Audited)>,
     /// The words that the last cell counted, with the key of its reading.
@@ -303,7 +305,7 @@ impl ExperimentRun<'_> {
 
     /// Share of the documents that a feature of a cell reads.
     fn audit_of(&self, feature: &Feature, planned: &PlannedCell) -> Option<&Audited> {
-        let strategy = audited(feature);
+        let strategy = audited(feature, self.limits_in_characters);
         let is_asked = |asked: &(TokenizerParams, Strategy)| asked.0 == planned.varied.tokenizer && asked.1 == strategy;
         self.audited.iter().find(|(asked, _)| is_asked(asked)).map(|(_, audited)| audited)
     }
@@ -328,7 +330,7 @@ impl ExperimentRun<'_> {
                 asked.len() - 1
             });
             let strategies = &mut asked[at].1;
-            for strategy in cell.varied.readers().map(audited) {
+            for strategy in cell.varied.readers().map(|reader| audited(reader, self.limits_in_characters)) {
                 if !strategies.contains(&strategy) {
                     strategies.push(strategy);
                 }

@@ -42,9 +42,19 @@ impl PlannedCell {
     }
 }
 
-/// The strategy by which the cost of a feature is counted: in words, and for contextual models, whose tokens are their own, in characters.
-pub(super) fn audited(feature: &Feature) -> Strategy {
-    if feature.model == Model::Onnx { feature.truncate.in_characters() } else { feature.truncate.clone() }
+/// The strategy by which the cost of a feature is counted: in words; for contextual models, whose tokens are their own, in characters; and
+/// without a limit as the limits of the other cells are, since costs are compared.
+pub(super) fn audited(feature: &Feature, limits_in_characters: bool) -> Strategy {
+    let is_whole = feature.truncate.limit(0).is_none();
+    match feature.model == Model::Onnx || (is_whole && limits_in_characters) {
+        true => feature.truncate.in_characters(),
+        false => feature.truncate.clone(),
+    }
+}
+
+/// True if a cell limits what it reads of a text by characters.
+pub(super) fn limits_in_characters(plan: &[PlannedCell]) -> bool {
+    plan.iter().flat_map(|cell| cell.varied.readers()).any(|feature| feature.truncate.characters)
 }
 
 /// The cells of an experiment in the order of features and combinations.

@@ -108,12 +108,7 @@ impl Segmenter {
             Mode::Jieba if self.tags => format!("jieba {JIEBA_VERSION} {:?} {} tags", self.cut, self.hmm),
             Mode::Jieba => format!("jieba {JIEBA_VERSION} {:?} {}", self.cut, self.hmm),
         };
-        let mut words = String::new();
-        if self.mode == Mode::Jieba {
-            for DictionaryEntry { word, frequency, tag } in &self.words.entries {
-                words.push_str(&format!("{word}\t{frequency:?}\t{tag}\n"));
-            }
-        }
+        let words = if self.mode == Mode::Jieba { self.words.entries_as_text() } else { String::new() };
         let filter = self.filter.fingerprint();
         Key::of_parts([CODE_VERSION.as_bytes(), options.as_bytes(), words.as_bytes(), filter.as_bytes()])
     }
@@ -240,6 +235,26 @@ mod tests {
 
     fn strings(values: &Value) -> Vec<String> {
         values.as_array().unwrap().iter().map(|v| v.as_str().unwrap().to_owned()).collect()
+    }
+
+    #[test]
+    fn a_dictionary_is_built_once_and_others_keep_their_own_words() {
+        let more =
+            |word: &str| [DictionaryEntry { word: word.to_owned(), frequency: Some(9_999_999), tag: String::new() }];
+        let cut = |word: &str| {
+            let segmenter = Segmenter::with_words(&TokenizerParams::default(), Path::new("."), &more(word)).unwrap();
+            segmenter.tokens("公司拟回购股份并分红").into_iter().map(|token| token.text.to_owned()).collect::<Vec<_>>()
+        };
+        let words = ["司拟", "购股", "并分"];
+        for _ in 0..2 {
+            for own in words {
+                let cut = cut(own);
+                assert!(
+                    words.iter().all(|word| cut.iter().any(|token| token == word) == (*word == own)),
+                    "{own}: {cut:?}"
+                );
+            }
+        }
     }
 
     #[test]

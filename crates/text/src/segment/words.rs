@@ -1,6 +1,7 @@
 //! jieba's words: the dictionary, and the full cut that jieba-rs does not have in Python's shape.
 
-use std::sync::OnceLock;
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use jieba_rs::Jieba;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -8,15 +9,22 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::super::characters::is_zero_width;
 use super::super::dictionary::{DictionaryEntry, DictionaryReport};
 use super::super::{TaggedToken, Token};
+use inkstone_base::data::Key;
 
 /// Characters of the longest word in jieba's own dictionary.
 const LONGEST_WORD: usize = 16;
+
+/// Dictionaries that stay built in this process, each of some 50 MB: that of the texts, and that with the words of a lexicon. Every feature
+/// of a run asks for one of them, and to build one takes a tenth of a second.
+const KEPT: usize = 2;
+
+static BUILT: Mutex<VecDeque<(Key, Arc<Jieba>)>> = Mutex::new(VecDeque::new());
 
 /// The dictionary: read at once so that errors come early, built when first needed (characters never need it).
 pub(super) struct JiebaWords {
     pub(super) entries: Vec<DictionaryEntry>,
     pub(super) reports: Vec<DictionaryReport>,
-    jieba: OnceLock<Jieba>,
+    jieba: OnceLock<Arc<Jieba>>,
     longest: usize,
     /// Words of frequency 0. jieba-rs never takes one as part of the best path, but still lists it among all words.
     apart: FxHashSet<Box<str>>,
@@ -24,6 +32,24 @@ pub(super) struct JiebaWords {
     shortest_apart: usize,
     /// Tags that came with the entries. jieba-rs keeps the tag that a word of its own dictionary has, Python takes these.
     tags: FxHashMap<Box<str>, Box<str>>,
+}
+
+/// jieba's dictionary with these entries on top.
+fn build(entries: &[DictionaryEntry]) -> Jieba {
+    let mut jieba = Jieba::new();
+    for entry in entries {
+        if entry.frequency == Some(0) {
+            // With the word gone each of its characters must still lead on, or the best path ends before it.
+            for c in entry.word.chars() {
+                let c = c.encode_utf8(&mut [0; 4]).to_owned();
+                if !jieba.has_word(&c) {
+                    jieba.add_word(&c, Some(1), None);
+                }
+            }
+        }
+        jieba.add_word(&entry.word, entry.frequency, Some(&entry.tag));
+    }
+    jieba
 }
 
 impl JiebaWords {
@@ -46,21 +72,22 @@ impl JiebaWords {
     /// The dictionary, built by the first call.
     pub(super) fn jieba(&self) -> &Jieba {
         self.jieba.get_or_init(|| {
-            let mut jieba = Jieba::new();
-            for entry in &self.entries {
-                if entry.frequency == Some(0) {
-                    // With the word gone each of its characters must still lead on, or the best path ends before it.
-                    for c in entry.word.chars() {
-                        let c = c.encode_utf8(&mut [0; 4]).to_owned();
-                        if !jieba.has_word(&c) {
-                            jieba.add_word(&c, Some(1), None);
-                        }
-                    }
-                }
-                jieba.add_word(&entry.word, entry.frequency, Some(&entry.tag));
-            }
-            jieba
+            let key = Key::of(self.entries_as_text().as_bytes());
+            let mut built = BUILT.lock().unwrap_or_else(PoisonError::into_inner);
+            let at = built.iter().position(|(other, _)| *other == key);
+            let found = at.and_then(|at| built.remove(at));
+            let found = found.unwrap_or_else(|| (key, Arc::new(build(&self.entries))));
+            built.push_front(found.clone());
+            built.truncate(KEPT);
+            found.1
         })
+    }
+
+    /// The entries, a line each.
+    pub(super) fn entries_as_text(&self) -> String {
+        let line =
+            |DictionaryEntry { word, frequency, tag }: &DictionaryEntry| format!("{word}\t{frequency:?}\t{tag}\n");
+        self.entries.iter().map(line).collect()
     }
 
     /// True if this is a word to be cut apart.
