@@ -33,7 +33,7 @@ pub use normalise::normalise;
 pub(crate) use normalise::normalise_line;
 
 /// Changes whenever the same document would be cleaned differently, so that parts of an older version are not kept.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// Characters of a shingle: 5, as Leskovec, Rajaraman and Ullman take for short texts (Mining of Massive Datasets, section 3.2).
 const SHINGLE: usize = 5;

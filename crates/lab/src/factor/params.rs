@@ -110,7 +110,13 @@ impl Params {
             self.decay == Decay::None || self.aggregate.weighs(),
             "factor {name:?}: decay weighs sums, means, counts and deviations; aggregate = max, min or last takes one document"
         );
-        Plan::new(self).map(|_| ()).with_context(|| format!("factor {name:?}"))
+        let plan = Plan::new(self).with_context(|| format!("factor {name:?}"))?;
+        ensure!(
+            !plan.weighs_first_mentions_by_novelty(),
+            "factor {name:?}: document.novelty is 1 for every first document of a story, and first_only counts no others; set \
+             first_only = false, or leave novelty out of the weight"
+        );
+        Ok(())
     }
 }
 
@@ -355,6 +361,14 @@ mod tests {
         assert!(error.contains("out of range"), "{error}");
         let params = Params { aggregate: Aggregate::Max, decay: Decay::Linear, ..Params::default() };
         assert!(params.validate().unwrap_err().to_string().contains("one document"));
+        let by_novelty = |first_only| Params {
+            expression: "tone".parse().unwrap(),
+            weight: "document.novelty".parse().unwrap(),
+            first_only,
+            ..Params::default()
+        };
+        assert!(by_novelty(true).validate().unwrap_err().to_string().contains("set first_only = false"));
+        assert!(by_novelty(false).validate().is_ok());
         let error = toml::from_str::<Params>("neutralise = [\"mean(\"]").unwrap_err().to_string();
         assert!(error.contains("the end at character 6"), "{error}");
     }

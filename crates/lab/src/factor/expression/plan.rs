@@ -133,6 +133,11 @@ impl Plan {
         !self.readings.is_empty()
     }
 
+    /// True if a reading that counts the first document of a story alone weighs by novelty, which is 1 for all of these.
+    pub(crate) fn weighs_first_mentions_by_novelty(&self) -> bool {
+        self.readings.iter().any(|reading| reading.first_only && reading.weight.has_field(DocumentField::Novelty))
+    }
+
     /// For each reading, in the order in which signals number them: the features whose numbers it takes, by their places in
     /// [`Plan::features`], and true if it counts the first document of a story alone.
     pub fn readings(&self) -> Vec<(Vec<usize>, bool)> {
