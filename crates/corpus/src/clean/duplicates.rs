@@ -16,7 +16,7 @@ use inkstone_base::data::{Document, Key, Report};
 use inkstone_base::job::Ctx;
 
 use super::Params;
-use super::minhash::{self, BANDS, Sketch, Sketcher};
+use super::minhash::{self, BANDS, Dateline, Sketch, Sketcher};
 
 /// First mentions of one band that a document is compared with, newest first. More than that share a template, not a
 /// text; the limit keeps a year of form letters from taking quadratic time.
@@ -24,6 +24,8 @@ const COMPARED_PER_BAND: usize = 256;
 /// Least share of its numbers that a near duplicate has in common with its first mention (of the one with fewer). Keeps flashes and daily
 /// reports apart that differ by their figures alone.
 const NUMBERS_AGREE: f64 = 0.75;
+/// Time between a text with a dateline and its copy without one, at the most.
+const DATELINE_SECONDS: i64 = 2 * 86_400;
 const NONE: u32 = u32::MAX;
 
 /// Fingerprint of a document, kept in memory between the passes.
@@ -34,6 +36,8 @@ pub(super) struct Trace {
     pub(super) text: Key,
     /// Key of the characters by which texts are compared.
     pub(super) letters: Key,
+    /// The date of an agency's dateline, which takes no part in letters and sketch.
+    pub(super) dateline: Option<Dateline>,
     /// No text at all: repeats nothing.
     pub(super) empty: bool,
     /// `None` for a text that is compared exactly.
@@ -44,6 +48,15 @@ pub(super) struct Trace {
 const _: () = assert!(size_of::<Trace>() <= 280);
 
 impl Trace {
+    /// True if a text may repeat another: what an agency reports every day in the same words is news each time.
+    fn may_repeat(&self, first: &Trace) -> bool {
+        match (self.dateline, first.dateline) {
+            (Some(own), Some(other)) => own.agrees(other),
+            (None, None) => true,
+            _ => (self.at - first.at).abs() <= DATELINE_SECONDS,
+        }
+    }
+
     /// The trace of a clean document.
     pub(super) fn new(doc: &Document, sketcher: &Sketcher) -> Trace {
         let text = key_of_text(doc);
@@ -53,6 +66,7 @@ impl Trace {
             text,
             // Texts of punctuation alone (？？？) are told apart by it.
             letters: if letters.is_empty() { text } else { minhash::key_of_letters(&letters) },
+            dateline: Dateline::of(&doc.body),
             empty: doc.title.is_empty() && doc.body.is_empty(),
             sketch: sketcher.sketch(&doc.title, &doc.body, &letters),
         }
@@ -199,8 +213,9 @@ impl FirstMentions {
 
     fn find(&self, corpus: &Traces, trace: &Trace, params: &Params) -> Option<Mark> {
         let exact = self.by_letters.get(&trace.letters).filter(|&&number| number >= self.forgotten);
-        if let Some(&number) = exact {
-            return Some(Mark { first: self.entry(number).doc, similarity: 1.0 });
+        let exact = exact.map(|&number| self.entry(number).doc).filter(|&first| trace.may_repeat(corpus.trace(first)));
+        if let Some(first) = exact {
+            return Some(Mark { first, similarity: 1.0 });
         }
         let sketch = trace.sketch.as_ref()?;
         let mut alike: Vec<u32> = Vec::new();
@@ -217,7 +232,11 @@ impl FirstMentions {
         alike.dedup();
         alike.into_iter().find_map(|number| {
             let first = self.entry(number).doc;
-            let other = corpus.trace(first).sketch.as_ref()?;
+            let other = corpus.trace(first);
+            if !trace.may_repeat(other) {
+                return None;
+            }
+            let other = other.sketch.as_ref()?;
             let similarity = sketch.similarity(other);
             let numbers = sketch.numbers_in_common(other).unwrap_or(1.0);
             let same = f64::from(similarity) >= params.threshold && numbers >= NUMBERS_AGREE;
@@ -279,6 +298,23 @@ mod tests {
             }
         }
         texts
+    }
+
+    #[test]
+    fn a_copy_under_another_dateline_is_a_repeat_and_the_same_words_of_another_day_are_none() {
+        let news = "公司公告，拟以自有资金回购股份，金额不低于1.5亿元，价格不超过12.8元，用于员工持股计划";
+        let daily = "截至目前，南向资金净买入额达30亿港元。";
+        let texts = [
+            (0, format!("财联社6月17日电，{news}")),
+            (HOUR, format!("【回购】新华社北京6月17日电 {news}")),
+            (2 * HOUR, news.to_owned()),
+            (3 * HOUR, format!("财联社6月17日电，{daily}")),
+            (27 * HOUR, format!("财联社6月18日电，{daily}")),
+            (28 * HOUR, format!("新华社6月18日电，{daily}")),
+            (200 * HOUR, news.to_owned()),
+        ];
+        let firsts: Vec<u32> = marks(&texts, &Params::default()).iter().map(|mark| mark.first).collect();
+        assert_eq!(firsts, [0, 0, 0, 3, 4, 4, 6]);
     }
 
     #[test]

@@ -11,11 +11,32 @@ use std::sync::LazyLock;
 use inkstone_base::data::Key;
 use regex::Regex;
 
-/// The headline in brackets that a flash may begin with, and then the dateline: agency, place, date, and that the news came by wire.
+/// The headline in brackets that a flash may begin with, and then the dateline: agency, place, month, day, and that the news came by wire.
 static DATELINE: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"^(\s*(?:【[^】]{0,200}】)?)\s*[\p{Han}A-Za-z·]{2,16}?(?:\d{4}年)?(?:\d{1,2}月)?\d{1,2}日(?:电|讯|消息)[，,：:\s]")
-        .expect("the pattern is sound")
+    let pattern = r"^(\s*(?:【[^】]{0,200}】)?)\s*[\p{Han}A-Za-z·]{2,16}?(?:\d{4}年)?(?:(\d{1,2})月)?(\d{1,2})日(?:电|讯|消息)[，,：:\s]";
+    Regex::new(pattern).expect("the pattern is sound")
 });
+
+/// The date in an agency's dateline.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Dateline {
+    month: Option<u8>,
+    day: u8,
+}
+
+impl Dateline {
+    /// The dateline that a body begins with, headline aside.
+    pub(super) fn of(body: &str) -> Option<Dateline> {
+        let found = DATELINE.captures(body)?;
+        let number = |group: usize| found.get(group)?.as_str().parse().ok();
+        Some(Dateline { month: number(2), day: number(3)? })
+    }
+
+    /// True if two datelines may be of one day.
+    pub(super) fn agrees(self, other: Dateline) -> bool {
+        self.day == other.day && self.month.zip(other.month).is_none_or(|(own, other)| own == other)
+    }
+}
 
 /// Components of a signature.
 pub(super) const PERMUTATIONS: usize = 96;
