@@ -11,10 +11,12 @@ use std::sync::LazyLock;
 use inkstone_base::data::Key;
 use regex::Regex;
 
-/// The headline in brackets that a flash may begin with, and then the dateline: agency, place, month, day, and that the news came by wire.
+/// What a flash may begin with, a headline in brackets and a short clause of who passes it on, and then the dateline: agency, place,
+/// month, day, and that the news came by wire.
 static DATELINE: LazyLock<Regex> = LazyLock::new(|| {
-    let pattern = r"^(\s*(?:【[^】]{0,200}】)?)\s*[\p{Han}A-Za-z·]{2,16}?(?:\d{4}年)?(?:(\d{1,2})月)?(\d{1,2})日(?:电|讯|消息)[，,：:\s]";
-    Regex::new(pattern).expect("the pattern is sound")
+    let begin = r"^(\s*(?:【[^】]{0,200}】)?\s*(?:[^，,。！!：:\s]{1,20}[，,！!：:])?)\s*";
+    let dateline = r"[\p{Han}A-Za-z·]{2,16}?(?:\d{4}年)?(?:(\d{1,2})月)?(\d{1,2})日(?:电|讯|消息)[，,：:\s]";
+    Regex::new(&format!("{begin}{dateline}")).expect("the pattern is sound")
 });
 
 /// The date in an agency's dateline.
@@ -206,6 +208,8 @@ mod tests {
         }
         let headed = letters("", &format!("【回购】财联社6月18日电，{news}"));
         assert_eq!(headed, letters("回购", news), "the headline stays");
+        let passed_on = letters("", &format!("据青简周刊报道，财联社6月18日电，{news}"));
+        assert_eq!(passed_on, letters("据青简周刊报道", news), "who passes it on stays");
         // A date that is news.
         let dated = "公司将于6月18日召开股东大会，审议回购股份的议案，并公布上半年的经营情况";
         assert_eq!(letters("", dated).len(), dated.chars().filter(|c| c.is_alphanumeric()).count());

@@ -1,6 +1,5 @@
 //! jieba's words: the dictionary, and the full cut that jieba-rs does not have in Python's shape.
 
-use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use jieba_rs::Jieba;
@@ -14,11 +13,9 @@ use inkstone_base::data::Key;
 /// Characters of the longest word in jieba's own dictionary.
 const LONGEST_WORD: usize = 16;
 
-/// Dictionaries that stay built in this process, each of some 50 MB: that of the texts, and that with the words of a lexicon. Every feature
-/// of a run asks for one of them, and to build one takes a tenth of a second.
-const KEPT: usize = 2;
-
-static BUILT: Mutex<VecDeque<(Key, Arc<Jieba>)>> = Mutex::new(VecDeque::new());
+/// The dictionary that was built last in this process, with the key of its entries. Features of a run that stand one after the other ask for
+/// the same one, to build it takes a tenth of a second, and it holds 50 MB: so no other is kept.
+static BUILT: Mutex<Option<(Key, Arc<Jieba>)>> = Mutex::new(None);
 
 /// The dictionary: read at once so that errors come early, built when first needed (characters never need it).
 pub(super) struct JiebaWords {
@@ -74,12 +71,12 @@ impl JiebaWords {
         self.jieba.get_or_init(|| {
             let key = Key::of(self.entries_as_text().as_bytes());
             let mut built = BUILT.lock().unwrap_or_else(PoisonError::into_inner);
-            let at = built.iter().position(|(other, _)| *other == key);
-            let found = at.and_then(|at| built.remove(at));
-            let found = found.unwrap_or_else(|| (key, Arc::new(build(&self.entries))));
-            built.push_front(found.clone());
-            built.truncate(KEPT);
-            found.1
+            if built.as_ref().is_none_or(|(other, _)| *other != key) {
+                // The old one goes before the new one is made.
+                *built = None;
+                *built = Some((key, Arc::new(build(&self.entries))));
+            }
+            built.as_ref().map(|(_, jieba)| jieba.clone()).expect("it was just built")
         })
     }
 
