@@ -10,7 +10,7 @@ use super::capsule;
 use super::factor_builder::{FactorBuilder, read_factor};
 use super::stage::StageId;
 use super::state::{PlannedStage, State};
-use super::{KNOWN_AT, PipelineRun, last_reports, outcomes, reads_what_was_left_out, version};
+use super::{KNOWN_AT, PipelineRun, last_reports, outcomes, reads_what_was_left_out, reason_to_leave_out, version};
 use crate::config::Config;
 use inkstone_base::data::{Key, Report};
 use inkstone_base::disk;
@@ -63,7 +63,7 @@ impl PipelineRun<'_> {
                     built.insert(&params.name, key);
                     self.factors.push((params, key));
                 }
-                Err(error) => left_out.push((StageId::Factor(params.name.clone()), error)),
+                Err(error) => left_out.push((StageId::Factor(params.name.clone()), reason_to_leave_out(error)?)),
             }
         }
         self.go_on_without(left_out)
@@ -71,7 +71,7 @@ impl PipelineRun<'_> {
 
     /// Leaves factors out; fails where none is left.
     fn go_on_without(&mut self, left_out: Vec<(StageId, Error)>) -> Result<()> {
-        left_out.into_iter().try_for_each(|(id, error)| self.leave_out(&id, error))?;
+        left_out.into_iter().try_for_each(|(id, reason)| self.leave_out(&id, reason))?;
         if self.factors.is_empty() { self.first_reason.take().map_or(Ok(()), Err) } else { Ok(()) }
     }
 
@@ -115,7 +115,7 @@ impl PipelineRun<'_> {
                     self.results.push(key);
                     tested.push((params, factor_key));
                 }
-                Err(error) => left_out.push((StageId::Backtest(params.name.clone()), error)),
+                Err(error) => left_out.push((StageId::Backtest(params.name.clone()), reason_to_leave_out(error)?)),
             }
         }
         self.factors = tested;

@@ -60,8 +60,8 @@ pub use trace::Tracer;
 const KNOWN_AT: &str = "the latest publication among the documents that entered the value, and the last data of any model \
                         that was fitted; a value is used only if it was known strictly before its return begins";
 
-/// Runs the stages up to and including `last` and returns their reports in order. A feature or a factor that there is too little data
-/// for, or whose model no library here runs, is left out with its reason ([`left_out`]), and the others go on. Fails where no factor is left.
+/// Runs the stages up to and including `last` and returns their reports in order. A feature or a factor is left out with its reason
+/// ([`left_out`]) where there is too little data for it, or no ONNX Runtime, and the others go on. Fails if no factor is left.
 ///
 /// Paths in the configuration are relative to `base`.
 pub fn run(config: &Config, base: &Path, last: Stage, ctx: &Ctx) -> Result<Vec<Report>> {
@@ -149,10 +149,10 @@ struct PipelineRun<'a> {
     sets: BTreeMap<String, Key>,
     /// The factors that were not left out, in the order of the configuration, with their keys.
     factors: Vec<(&'a factor::Params, Key)>,
-    /// The first reason for which something was left out.
-    first_reason: Option<Error>,
     /// Keys of their backtests, event studies and verdicts.
     results: Vec<Key>,
+    /// The reason for which the first feature or factor was left out.
+    first_reason: Option<Error>,
 }
 
 impl<'a> PipelineRun<'a> {
@@ -173,8 +173,8 @@ impl<'a> PipelineRun<'a> {
             market: None,
             sets: BTreeMap::new(),
             factors: Vec::new(),
-            first_reason: None,
             results: Vec::new(),
+            first_reason: None,
         })
     }
 
@@ -290,22 +290,33 @@ impl<'a> PipelineRun<'a> {
             };
             match made {
                 Ok(set) => drop(self.sets.insert(feature.name.clone(), set)),
-                Err(error) => self.leave_out(&StageId::Extract(feature.name.clone()), error)?,
+                Err(error) => self.leave_out(&StageId::Extract(feature.name.clone()), reason_to_leave_out(error)?)?,
             }
         }
         if self.sets.is_empty() { self.first_reason.take().map_or(Ok(()), Err) } else { Ok(()) }
     }
 
-    /// Goes on without a feature or a factor, and reports the reason; gives an error back that is none.
-    fn leave_out(&mut self, id: &StageId, error: Error) -> Result<()> {
-        if !error.is::<TooLittle>() && !error.is::<NoRuntime>() {
-            return Err(error);
-        }
+    /// Goes on without a feature or a factor, and reports the reason.
+    fn leave_out(&mut self, id: &StageId, reason: Error) -> Result<()> {
+        self.remove_results(id)?;
         let stage = id.to_string();
-        let report = Report::of_left_out(&stage, self.documents.unwrap_or_default(), format!("{error:#}"));
+        let report = Report::of_left_out(&stage, self.documents.unwrap_or_default(), format!("{reason:#}"));
         self.reports.push(self.ctx.stage(&stage, "docs", None, || Ok(report))?);
-        self.first_reason.get_or_insert(error);
+        self.first_reason.get_or_insert(reason);
         Ok(())
+    }
+
+    /// Removes what an earlier run made of a factor from the stage on that is left out now: no screen may show old figures as its own.
+    fn remove_results(&mut self, left_out: &StageId) -> Result<()> {
+        let later: [fn(String) -> StageId; 3] = [StageId::Backtest, StageId::Events, StageId::Lint];
+        let later = |name: &String| later.map(|stage| stage(name.clone())).to_vec();
+        let ids = match left_out {
+            StageId::Factor(name) => [vec![left_out.clone()], later(name)].concat(),
+            StageId::Backtest(name) => later(name),
+            _ => Vec::new(),
+        };
+        self.state.forget(&ids)?;
+        ids.iter().try_for_each(|id| Output::new(id, self.config, self.base, &self.project).remove())
     }
 
     /// The configuration with the factors that were not left out.
@@ -488,7 +499,12 @@ impl<'a> PipelineRun<'a> {
     }
 }
 
-/// The reason to leave out what reads a feature or a factor that was left out.
+/// The error, if a run goes on without the feature or the factor that failed with it; else the run fails with it.
+fn reason_to_leave_out(error: Error) -> Result<Error> {
+    if error.is::<TooLittle>() || error.is::<NoRuntime>() { Ok(error) } else { Err(error) }
+}
+
+/// The reason to leave out a feature or a factor that reads one that was left out.
 fn reads_what_was_left_out(name: &str) -> Error {
     TooLittle(format!("it reads {name:?}, which was left out")).into()
 }

@@ -72,6 +72,14 @@ impl Output {
         &self.root
     }
 
+    /// Removes the files of these names that are there.
+    pub(super) fn remove(&self) -> Result<()> {
+        match &self.files {
+            OutputFiles::Named(names) => names.iter().try_for_each(|name| disk::remove_if_there(&self.root.join(name))),
+            _ => Ok(()),
+        }
+    }
+
     /// The files that the stage has made, with their keys.
     pub(super) fn note(&self) -> Result<Vec<MadeFile>> {
         let files = match &self.files {

@@ -138,11 +138,8 @@ impl State {
             StageId::Backtest(factor) => Some(StageId::Lint(factor.clone())),
             _ => None,
         };
-        let is_removed = |stage: &FinishedStage| stage.id == id || outdated.as_ref() == Some(&stage.id);
-        if self.finished.iter().any(is_removed) {
-            self.finished.retain(|stage| !is_removed(stage));
-            self.save()?;
-        }
+        let outdated: Vec<StageId> = [id.clone()].into_iter().chain(outdated).collect();
+        self.forget(&outdated)?;
         let ((made, files), report) = ctx.stage(&name, unit, total, || {
             let (made, mut report) = work()?;
             let files = output.note()?;
@@ -154,6 +151,15 @@ impl State {
         self.finished.push(FinishedStage { id, key, made, files, report: kept });
         self.save()?;
         Ok((made, report))
+    }
+
+    /// Takes stages for unfinished.
+    pub(super) fn forget(&mut self, ids: &[StageId]) -> Result<()> {
+        if !self.finished.iter().any(|stage| ids.contains(&stage.id)) {
+            return Ok(());
+        }
+        self.finished.retain(|stage| !ids.contains(&stage.id));
+        self.save()
     }
 
     /// Notes the report of ingest, which comes first and always runs.

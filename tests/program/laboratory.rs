@@ -145,6 +145,19 @@ fn a_factor_without_values_is_left_out_and_the_others_are_tested() {
     // The export can be repeated.
     let again = run(copy.path(), &["replay", "exports/manifest.json"]);
     assert_eq!((again.code, &again.json()["same"]), (Some(0), &true.into()), "{:#}", again.json());
+    // Old figures of a factor that is left out now are gone, and come back with its values.
+    let tested = copy.path().join(".inkstone/backtests/placebo.json");
+    assert!(tested.exists());
+    edit(&config, "expression = \"placebo.positive\"", "expression = \"never\"");
+    let json = run(copy.path(), &["report", "--headless"]).json();
+    assert_eq!(json["left_out"][1]["stage"], "factor never", "{:#}", json["left_out"]);
+    assert_eq!(json["left_out"][0]["stage"], "factor placebo", "{:#}", json["left_out"]);
+    assert!(!tested.exists());
+    edit(&config, "expression = \"never\"\ndecay", "expression = \"placebo.positive\"\ndecay");
+    let json = run(copy.path(), &["report", "--headless"]).json();
+    assert!(tested.exists() && names(&json) == names(&usual));
+    let stages = json["stages"].as_array().unwrap();
+    assert!(stages.iter().all(|stage| stage["facts"].get("damaged").is_none()), "{stages:#?}");
     // Without any other factor there is nothing to go on with.
     let cut = before.find("[[factor]]").expect("the demo has factors");
     let rest = before[cut..].find("\n[backtest]").map_or("", |at| &before[cut + at..]);

@@ -150,8 +150,8 @@ impl<'de> Deserialize<'de> for Key {
     }
 }
 
-/// There is too little data for the task. A part of the data, a cell of an experiment, a feature or a factor can be left out with this as
-/// its reason, and the others go on.
+/// There is too little data for the task. Where a part of the data, a cell of an experiment, a feature or a factor fails with this error, it
+/// is left out with this reason, and the others go on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TooLittle(pub String);
 
@@ -163,6 +163,7 @@ impl std::fmt::Display for TooLittle {
 
 impl std::error::Error for TooLittle {}
 
+/// The fact of a report that gives the reason why a feature or a factor was left out.
 const LEFT_OUT: &str = "left_out";
 
 /// The fact of a report that names the files which were made again because they were damaged.
@@ -220,7 +221,7 @@ impl Report {
         files.into_iter().flatten().filter_map(serde_json::Value::as_str)
     }
 
-    /// The report of a feature or a factor that is left out of `rows` documents for this reason.
+    /// The report of a feature or a factor that was left out for this reason; it would have read `rows` documents.
     pub fn of_left_out(stage: &str, rows: u64, reason: String) -> Report {
         let mut report = Report { rows_in: rows, ..Report::new(stage) };
         report.drop_rows("left out", rows);

@@ -76,6 +76,19 @@ pub const WEIGHTS_HEADER: u64 = 16 << 20;
 /// Layers of a published model.
 pub const LAYERS: usize = 1_024;
 
+/// Fails if the header of a file of `size` bytes in the format safetensors has more than [`WEIGHTS_HEADER`] bytes. A header that is said to be
+/// longer than the file is damage, which the reader of the file names.
+pub fn check_weights_header(path: &Path, header: u64, size: u64) -> Result<()> {
+    if header > WEIGHTS_HEADER && header <= size {
+        bail!(
+            "{} names its tensors in {header} bytes, and {} MB are the most that is read",
+            path.display(),
+            WEIGHTS_HEADER >> 20
+        );
+    }
+    Ok(())
+}
+
 /// Reads a JSON file that says how a published model is used, of at most [`SETTINGS`] bytes.
 pub fn settings_file(path: &Path) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();

@@ -1,9 +1,11 @@
 //! Fitted models on disk: one file, whole or absent, with the kind of its model and the end of the data that trained it.
 //!
 //! Layout: the magic bytes `INKSTONE`, the version of this layout (u32), the length of the header (u32), the header as JSON,
-//! then sections of plain bytes, each beginning at a multiple of 64. A section is read when it is first asked for and checked against its
-//! key; the file may be anyone's, so it is not mapped. All numbers are little-endian. The header names the kind of the model, the kind's own version, the last time of
-//! the data it was fitted on, its parameters, and each section's place, length and BLAKE3 key. The same model gives the same bytes.
+//! then sections of plain bytes, each beginning at a multiple of 64. All numbers are little-endian. The header names the kind of the model,
+//! the kind's own version, the last time of the data it was fitted on, its parameters, and each section's place, length and BLAKE3
+//! key. The same model gives the same bytes.
+//!
+//! A section is read, and checked against its key, when it is first asked for. The file is not mapped: another program may change it.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -94,7 +96,7 @@ pub struct ModelFile {
     stored: StoredHeader,
     /// Offset of the first section.
     base: usize,
-    /// The sections that were read, by their number. Numbers of eight bytes may begin where such a section does.
+    /// The sections that were read, in the order of the header. As `u64` they are aligned for all numbers of up to 8 bytes.
     read: Vec<OnceLock<Vec<u64>>>,
 }
 
@@ -164,7 +166,7 @@ impl ModelFile {
             .with_context(|| format!("{}: the parameter {name} is not that of this version", self.path.display()))
     }
 
-    /// The bytes of a section, which are those that were written.
+    /// The bytes of a section. Fails if they are not those that were written.
     pub fn bytes(&self, name: &str) -> Result<&[u8]> {
         let found = self.stored.sections.iter().position(|section| section.name == name);
         let number = found.with_context(|| format!("{} has no section {name}; train it again", self.path.display()))?;
@@ -216,7 +218,7 @@ impl ModelFile {
             .with_context(|| format!("{}: section {name} is damaged; train it again", self.path.display()))
     }
 
-    /// Reads every section, and so checks it.
+    /// Reads every section, which checks it against its key.
     pub fn verify(&self) -> Result<()> {
         self.stored.sections.iter().try_for_each(|section| self.bytes(&section.name).map(drop))
     }

@@ -25,12 +25,7 @@ impl TensorFile {
     pub fn read(path: &Path) -> Result<TensorFile> {
         let bytes = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
         let header = bytes.first_chunk().map_or(0, |length| u64::from_le_bytes(*length));
-        ensure!(
-            header <= limits::WEIGHTS_HEADER || header > bytes.len() as u64,
-            "the header of {} has {header} bytes; {} MB are the most",
-            path.display(),
-            limits::WEIGHTS_HEADER >> 20
-        );
+        limits::check_weights_header(path, header, bytes.len() as u64)?;
         let file = TensorFile { path: path.to_owned(), bytes };
         file.tensors()?;
         Ok(file)

@@ -46,8 +46,8 @@ impl fmt::Display for Problem {
 type Sound = BTreeMap<(Key, Key), Vec<BatchRecord>>;
 
 impl Store {
-    /// Reads everything and lists the problems. A batch that no finished set has is none: a loss of power may take it, and the next run
-    /// computes it. Advances by one for each file.
+    /// Reads everything and lists the problems. What is wrong with a batch that belongs to no finished set is left out: a loss of power may
+    /// damage such a batch, and the next run computes it. Advances by one for each file.
     pub fn verify(&self, ctx: &Ctx) -> Result<Vec<Problem>> {
         verify(&self.database, &self.reader, ctx)
     }

@@ -131,6 +131,7 @@ struct ExperimentRun<'a> {
     shared: &'a Mutex<Vec<Key>>,
     /// Feature sets that the project or an earlier experiment needs.
     in_use: &'a BTreeSet<Key>,
+    /// True if the truncation of some cell counts characters.
     limits_in_characters: bool,
     /// Share of the documents that each strategy reads, in the words of each tokenizer.
     audited: Vec<((TokenizerParams, Strategy), Audited)>,

@@ -42,8 +42,8 @@ impl PlannedCell {
     }
 }
 
-/// The strategy by which the cost of a feature is counted: in words; for contextual models, whose tokens are their own, in characters; and
-/// without a limit as the limits of the other cells are, since costs are compared.
+/// The strategy by which the cost of a feature is counted. It counts words; characters for contextual models, whose tokens are their own,
+/// and for a text without a limit where other cells limit characters, so that their costs can be compared.
 pub(super) fn audited(feature: &Feature, limits_in_characters: bool) -> Strategy {
     let is_whole = feature.truncate.limit(0).is_none();
     match feature.model == Model::Onnx || (is_whole && limits_in_characters) {
@@ -52,7 +52,7 @@ pub(super) fn audited(feature: &Feature, limits_in_characters: bool) -> Strategy
     }
 }
 
-/// True if a cell limits what it reads of a text by characters.
+/// True if the truncation of some cell counts characters.
 pub(super) fn limits_in_characters(plan: &[PlannedCell]) -> bool {
     plan.iter().flat_map(|cell| cell.varied.readers()).any(|feature| feature.truncate.characters)
 }

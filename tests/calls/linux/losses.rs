@@ -133,7 +133,7 @@ impl<'r> Losses<'r> {
         let mut cases = Vec::new();
         let is_of_user = |step: Option<&Step>| step.is_some_and(|step| matches!(step.what, What::Outside(..)));
         for moment in 0..=self.record.steps.len() {
-            // What the user changes before a command comes at once.
+            // The user's changes before a command count as one.
             let before = moment.checked_sub(1).and_then(|before| self.record.steps.get(before));
             if is_of_user(before) && is_of_user(self.record.steps.get(moment)) {
                 continue;

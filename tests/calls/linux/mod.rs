@@ -73,8 +73,7 @@ fn seed() -> u64 {
     asked("INKSTONE_TEST_SEED").unwrap_or(1)
 }
 
-/// The share of all cases that is to be tried instead of a sample; all of them take hours. Of `2/4` it is every fourth, beginning with
-/// the second.
+/// The share of all cases that is tried instead of a sample: `2/4` is every fourth case, beginning with the second.
 #[derive(Clone, Copy)]
 struct Shard {
     /// From 0.

@@ -32,7 +32,10 @@ const SPARE: [(&str, &str); 13] = [
     ("file .exports.partial", "all below the folder is brought to the disk at once a moment later"),
     ("folder .exports.partial", "the same"),
     ("folder exports", "the same"),
-    ("file .inkstone/features.sled/db-#/db", "a file of rows tells its own record, which is written again"),
+    (
+        "file .inkstone/features.sled/db-#/db",
+        "each file of rows holds the record of its batch, which is written again from it",
+    ),
     ("folder .inkstone/features.sled/db-#", "the same"),
     ("file .inkstone/ingest-staging/units/#/rejects.jsonl", "what was read of a file and is lost is read again"),
     ("file .inkstone/ingest-staging/units/#/staged.json", "the same"),

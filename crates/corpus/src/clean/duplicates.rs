@@ -16,7 +16,7 @@ use inkstone_base::data::{Document, Key, Report};
 use inkstone_base::job::Ctx;
 
 use super::Params;
-use super::minhash::{self, BANDS, Dateline, Sketch, Sketcher};
+use super::minhash::{self, BANDS, ComparedText, Dateline, Sketch, Sketcher};
 
 /// First mentions of one band that a document is compared with, newest first. More than that share a template, not a
 /// text; the limit keeps a year of form letters from taking quadratic time.
@@ -24,7 +24,7 @@ const COMPARED_PER_BAND: usize = 256;
 /// Least share of its numbers that a near duplicate has in common with its first mention (of the one with fewer). Keeps flashes and daily
 /// reports apart that differ by their figures alone.
 const NUMBERS_AGREE: f64 = 0.75;
-/// Time between a text with a dateline and its copy without one, at the most.
+/// The longest time between a text with a dateline and its copy without one.
 const DATELINE_SECONDS: i64 = 2 * 86_400;
 const NONE: u32 = u32::MAX;
 
@@ -36,7 +36,7 @@ pub(super) struct Trace {
     pub(super) text: Key,
     /// Key of the characters by which texts are compared.
     pub(super) letters: Key,
-    /// The date of an agency's dateline, which takes no part in letters and sketch.
+    /// The date of the dateline; letters and sketch are those of the text without it.
     pub(super) dateline: Option<Dateline>,
     /// No text at all: repeats nothing.
     pub(super) empty: bool,
@@ -48,7 +48,7 @@ pub(super) struct Trace {
 const _: () = assert!(size_of::<Trace>() <= 280);
 
 impl Trace {
-    /// True if a text may repeat another: what an agency reports every day in the same words is news each time.
+    /// True if a text may repeat another. An agency's report in the words of another day is none: a figure of each day is news each day.
     fn may_repeat(&self, first: &Trace) -> bool {
         match (self.dateline, first.dateline) {
             (Some(own), Some(other)) => own.agrees(other),
@@ -60,15 +60,16 @@ impl Trace {
     /// The trace of a clean document.
     pub(super) fn new(doc: &Document, sketcher: &Sketcher) -> Trace {
         let text = key_of_text(doc);
-        let letters = minhash::letters(&doc.title, &doc.body);
+        let compared = ComparedText::new(&doc.title, &doc.body);
+        let letters = minhash::letters(&compared);
         Trace {
             at: doc.published_at.and_utc().timestamp(),
             text,
             // Texts of punctuation alone (？？？) are told apart by it.
             letters: if letters.is_empty() { text } else { minhash::key_of_letters(&letters) },
-            dateline: Dateline::of(&doc.body),
+            dateline: compared.dateline,
             empty: doc.title.is_empty() && doc.body.is_empty(),
-            sketch: sketcher.sketch(&doc.title, &doc.body, &letters),
+            sketch: sketcher.sketch(&compared, &letters),
         }
     }
 }

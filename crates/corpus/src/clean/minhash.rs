@@ -2,24 +2,24 @@
 //!
 //! A shingle is `k` letters in a row of the title and the body ([`letters`]): white space and punctuation are left out
 //! (editors change them), ASCII is lower case. Digits stay, with their points and signs, for a text with other figures
-//! tells something else. The dateline of an agency (`财联社6月18日电，`) is left out with its numbers: it differs from agency to agency. The estimated Jaccard similarity of two shingle sets is the share of equal components (Broder
-//! 1997); its standard error at 0.8 is 0.04. Components are cut to 16 bits (Li and König 2010), so two unequal ones agree
-//! by chance once in 65,536 times. A sketch takes 224 bytes.
+//! tells something else. An agency's dateline (`财联社6月18日电，`) is left out. The estimated Jaccard similarity of two shingle sets is
+//! the share of equal components (Broder 1997); its standard error at 0.8 is 0.04. Components are cut to 16 bits (Li and König
+//! 2010), so two unequal ones agree by chance once in 65,536 times. A sketch takes 224 bytes.
 
 use std::sync::LazyLock;
 
 use inkstone_base::data::Key;
 use regex::Regex;
 
-/// What a flash may begin with, a headline in brackets and a short clause of who passes it on, and then the dateline: agency, place,
-/// month, day, and that the news came by wire.
+/// The beginning of a flash up to the end of its dateline. Group 1 is the text before the dateline: a headline in brackets, and a clause
+/// that names who passes the flash on. The dateline is an agency, a place, a month (group 2), a day (group 3) and the word for a wire.
 static DATELINE: LazyLock<Regex> = LazyLock::new(|| {
-    let begin = r"^(\s*(?:【[^】]{0,200}】)?\s*(?:[^，,。！!：:\s]{1,20}[，,！!：:])?)\s*";
+    let before = r"^(\s*(?:【[^】]{0,200}】)?\s*(?:[^，,。！!：:\s]{1,20}[，,！!：:])?)\s*";
     let dateline = r"[\p{Han}A-Za-z·]{2,16}?(?:\d{4}年)?(?:(\d{1,2})月)?(\d{1,2})日(?:电|讯|消息)[，,：:\s]";
-    Regex::new(&format!("{begin}{dateline}")).expect("the pattern is sound")
+    Regex::new(&format!("{before}{dateline}")).expect("the pattern is sound")
 });
 
-/// The date in an agency's dateline.
+/// The date of a dateline.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Dateline {
     month: Option<u8>,
@@ -27,16 +27,27 @@ pub(super) struct Dateline {
 }
 
 impl Dateline {
-    /// The dateline that a body begins with, headline aside.
-    pub(super) fn of(body: &str) -> Option<Dateline> {
-        let found = DATELINE.captures(body)?;
-        let number = |group: usize| found.get(group)?.as_str().parse().ok();
-        Some(Dateline { month: number(2), day: number(3)? })
-    }
-
     /// True if two datelines may be of one day.
     pub(super) fn agrees(self, other: Dateline) -> bool {
         self.day == other.day && self.month.zip(other.month).is_none_or(|(own, other)| own == other)
+    }
+}
+
+/// The title and the body of a document, without the dateline that the body may begin with.
+pub(super) struct ComparedText<'t> {
+    pieces: [&'t str; 3],
+    pub(super) dateline: Option<Dateline>,
+}
+
+impl<'t> ComparedText<'t> {
+    pub(super) fn new(title: &'t str, body: &'t str) -> ComparedText<'t> {
+        let whole = ComparedText { pieces: [title, body, ""], dateline: None };
+        let Some(found) = DATELINE.captures(body) else { return whole };
+        let number = |group: usize| found.get(group)?.as_str().parse().ok();
+        let Some(day) = number(3) else { return whole };
+        let before = found.get(1).map_or("", |before| before.as_str());
+        let after = &body[found.get_match().end()..];
+        ComparedText { pieces: [title, before, after], dateline: Some(Dateline { month: number(2), day }) }
     }
 }
 
@@ -101,7 +112,7 @@ impl Sketcher {
     }
 
     /// The sketch of a text, by its [`letters`]; `None` when it is too short for one.
-    pub(super) fn sketch(&self, title: &str, body: &str, letters: &[char]) -> Option<Sketch> {
+    pub(super) fn sketch(&self, text: &ComparedText<'_>, letters: &[char]) -> Option<Sketch> {
         let mut minima = [u32::MAX; PERMUTATIONS];
         if letters.len() < LEAST_LETTERS {
             return None;
@@ -117,25 +128,17 @@ impl Sketcher {
         }
         // The minimum of many values has mostly zero high bits, so the cut takes from all of them.
         let components = minima.map(|m| (mix(u64::from(m)) >> 48) as u16);
-        Some(Sketch { components, numbers: sample_numbers(title, body) })
-    }
-}
-
-/// The title and the body of a text, the body without its dateline.
-fn parts_without_dateline<'t>(title: &'t str, body: &'t str) -> [&'t str; 3] {
-    match DATELINE.captures(body) {
-        Some(found) => [title, found.get(1).map_or("", |headline| headline.as_str()), &body[found.get_match().end()..]],
-        None => [title, body, ""],
+        Some(Sketch { components, numbers: sample_numbers(text) })
     }
 }
 
 /// The characters by which texts are compared: letters and digits, points inside numbers, signs and percent signs beside
 /// them; ASCII in lower case.
-pub(super) fn letters(title: &str, body: &str) -> Vec<char> {
-    let mut letters = Vec::with_capacity((title.len() + body.len()) / 3);
-    for text in parts_without_dateline(title, body) {
+pub(super) fn letters(text: &ComparedText<'_>) -> Vec<char> {
+    let mut letters = Vec::with_capacity(text.pieces.iter().map(|piece| piece.len()).sum::<usize>() / 3);
+    for piece in text.pieces {
         let mut before = ' ';
-        let mut rest = text.chars();
+        let mut rest = piece.chars();
         while let Some(c) = rest.next() {
             let after = || rest.clone().next().unwrap_or(' ');
             let counts = match c {
@@ -159,9 +162,9 @@ pub(super) fn key_of_letters(letters: &[char]) -> Key {
 }
 
 /// The smallest hashes of the distinct numbers in a text; `1,234.5` and `1234.5` are one number.
-fn sample_numbers(title: &str, body: &str) -> [u16; NUMBERS] {
+fn sample_numbers(text: &ComparedText<'_>) -> [u16; NUMBERS] {
     let part_of_number = |c: char| c.is_ascii_digit() || c == '.' || c == ',';
-    let runs = parts_without_dateline(title, body).into_iter().flat_map(|text| text.split(|c| !part_of_number(c)));
+    let runs = text.pieces.into_iter().flat_map(|piece| piece.split(|c| !part_of_number(c)));
     let numbers = runs.map(|run| run.trim_matches(['.', ','])).filter(|run| !run.is_empty());
     let mut hashes: Vec<u16> = numbers
         .map(|number| {
@@ -193,26 +196,30 @@ mod tests {
     use super::*;
     use std::collections::BTreeSet;
 
-    fn sketch(text: &str) -> Sketch {
-        Sketcher::new(3).sketch("", text, &letters("", text)).unwrap()
+    fn letters(body: &str) -> Vec<char> {
+        super::letters(&ComparedText::new("", body))
+    }
+
+    fn sketch(body: &str) -> Sketch {
+        Sketcher::new(3).sketch(&ComparedText::new("", body), &letters(body)).unwrap()
     }
 
     #[test]
-    fn an_agency_s_dateline_takes_no_part() {
+    fn a_dateline_takes_no_part() {
         let news = "公司公告，拟以自有资金回购股份，金额不低于1.5亿元，价格不超过12.8元，用于员工持股计划";
         let own = sketch(news);
         for dateline in ["财联社6月18日电，", "新华社北京2026年6月17日电 ", "中新网17日讯："] {
             let text = format!("{dateline}{news}");
-            assert_eq!(letters("", &text), letters("", news), "{dateline}");
+            assert_eq!(letters(&text), letters(news), "{dateline}");
             assert_eq!(sketch(&text), own, "{dateline}");
         }
-        let headed = letters("", &format!("【回购】财联社6月18日电，{news}"));
-        assert_eq!(headed, letters("回购", news), "the headline stays");
-        let passed_on = letters("", &format!("据青简周刊报道，财联社6月18日电，{news}"));
-        assert_eq!(passed_on, letters("据青简周刊报道", news), "who passes it on stays");
+        let headed = letters(&format!("【回购】财联社6月18日电，{news}"));
+        assert_eq!(headed, letters(&format!("回购{news}")), "the headline stays");
+        let passed_on = letters(&format!("据青简周刊报道，财联社6月18日电，{news}"));
+        assert_eq!(passed_on, letters(&format!("据青简周刊报道{news}")), "who passes it on stays");
         // A date that is news.
         let dated = "公司将于6月18日召开股东大会，审议回购股份的议案，并公布上半年的经营情况";
-        assert_eq!(letters("", dated).len(), dated.chars().filter(|c| c.is_alphanumeric()).count());
+        assert_eq!(letters(dated).len(), dated.chars().filter(|c| c.is_alphanumeric()).count());
     }
 
     #[test]
@@ -238,13 +245,13 @@ mod tests {
         let text = "远山科技（STAR）发布公告，预计净利润增长12.5%至38.1%。";
         assert_eq!(sketch(text), sketch("远山科技 star，发布公告：预计净利润增长12.5%至38.1%！"));
         assert!(sketch(text).similarity(&sketch(&text.replace("12.5", "60.7"))) < 0.9);
-        let short = letters("南向资金", "净流入超30亿元。");
-        assert_eq!(Sketcher::new(5).sketch("南向资金", "净流入超30亿元。", &short), None);
+        let short = ComparedText::new("南向资金", "净流入超30亿元。");
+        assert_eq!(Sketcher::new(5).sketch(&short, &super::letters(&short)), None);
     }
 
     #[test]
     fn points_and_signs_count_beside_digits_alone() {
-        let read = |text: &str| letters("", text).into_iter().collect::<String>();
+        let read = |text: &str| letters(text).into_iter().collect::<String>();
         assert_eq!(read("A股，涨-1.5%；2.3 - 好.%"), "a股涨-1.5%2.3好");
         assert_ne!(read("涨1.5%"), read("涨15%"));
     }

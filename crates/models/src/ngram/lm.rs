@@ -99,7 +99,7 @@ impl LanguageModel {
         write_model(path, &header, &sections)
     }
 
-    /// Takes the parts of a model file as they lie in it.
+    /// Uses the sections of a model file without decoding them.
     pub fn open(file: ModelFile) -> Result<LanguageModel> {
         let header = file.header().clone();
         file.expect(LanguageModel::KIND, LanguageModel::VERSION)?;

@@ -1,8 +1,8 @@
 //! n-gram language models: counting, smoothing, and asking.
 //!
 //! A corpus becomes counts (`count`), counts become a model in one of five ways (`kneser_ney`, `smoothing`); both are a trie
-//! (`trie`). A model is written as an ARPA file (`arpa`), or indexed (`build`, `index`) and written as a file whose parts are
-//! asked as they are ([`LanguageModel`]). All probabilities and back-off weights are kept as log10, in 32 bits; log10 of 0 is -99.
+//! (`trie`). A model is written as an ARPA file (`arpa`), or indexed (`build`, `index`) and written as a file whose sections
+//! are used without decoding ([`LanguageModel`]). All probabilities and back-off weights are kept as log10, in 32 bits; log10 of 0 is -99.
 
 mod arpa;
 mod build;

@@ -1,4 +1,4 @@
-//! Hash tables as arrays of plain numbers, asked as they lie in a file: entries in the order of their hashes, with gaps.
+//! Hash tables as arrays of plain numbers, which are used without decoding: entries in the order of their hashes, with gaps.
 //!
 //! An entry is `[u32; K]`: the low and the high half of its 64-bit hash, then `K - 2` numbers. The first place of a hash is
 //! in proportion to it, so an entry lies there or a few places behind, and a search ends at the first entry of a larger

@@ -1,4 +1,4 @@
-//! From words to their ids, as they lie in a model file.
+//! From words to their ids, by the sections of a model file without decoding.
 //!
 //! A word is known by its 64-bit hash. Words of one model have different hashes (building fails otherwise); that a word outside
 //! the vocabulary has the hash of one inside happens once in 10^13 such words for a million words.

@@ -107,5 +107,5 @@ fn a_header_that_claims_too_much_is_refused_by_its_size() {
     std::fs::write(&path, (17_u64 << 20).to_le_bytes()).unwrap();
     std::fs::File::options().write(true).open(&path).unwrap().set_len(18 << 20).unwrap();
     let error = crate::TensorFile::read(&path).err().unwrap().to_string();
-    assert!(error.contains("17825792 bytes; 16 MB are the most"), "{error}");
+    assert!(error.contains("in 17825792 bytes, and 16 MB are the most"), "{error}");
 }

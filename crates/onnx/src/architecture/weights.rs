@@ -99,12 +99,7 @@ fn header(path: &Path, file: &str) -> Result<BTreeMap<String, Tensor>> {
     reader.read_exact(&mut length).with_context(damaged)?;
     let length = u64::from_le_bytes(length);
     ensure!(length <= bytes - 8, damaged());
-    ensure!(
-        length <= limits::WEIGHTS_HEADER,
-        "{} names its tensors in {length} bytes, and {} MB are the most that is read",
-        path.display(),
-        limits::WEIGHTS_HEADER >> 20
-    );
+    limits::check_weights_header(path, length, bytes)?;
     let mut text = vec![0; length as usize];
     reader.read_exact(&mut text).with_context(damaged)?;
     let metadata: Metadata = serde_json::from_slice(&text).with_context(damaged)?;

@@ -105,7 +105,7 @@ impl fmt::Display for Device {
 
 inkstone_base::as_text!(Device);
 
-/// No library on this machine runs models of ONNX; what needs none can go on.
+/// This machine has no library of ONNX Runtime. A feature that needs none can still be computed.
 #[derive(Debug)]
 pub struct NoRuntime(String);
 

@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn a_dictionary_is_built_once_and_others_keep_their_own_words() {
+    fn segmenters_with_words_of_their_own_do_not_get_those_of_others() {
         let more =
             |word: &str| [DictionaryEntry { word: word.to_owned(), frequency: Some(9_999_999), tag: String::new() }];
         let cut = |word: &str| {

@@ -13,8 +13,8 @@ use inkstone_base::data::Key;
 /// Characters of the longest word in jieba's own dictionary.
 const LONGEST_WORD: usize = 16;
 
-/// The dictionary that was built last in this process, with the key of its entries. Features of a run that stand one after the other ask for
-/// the same one, to build it takes a tenth of a second, and it holds 50 MB: so no other is kept.
+/// The dictionary that was built last in this process, with the key of its entries. To build one takes a tenth of a second, and features that
+/// are computed one after the other mostly need the same one. Each takes 50 MB, so only one is kept.
 static BUILT: Mutex<Option<(Key, Arc<Jieba>)>> = Mutex::new(None);
 
 /// The dictionary: read at once so that errors come early, built when first needed (characters never need it).
