@@ -12,7 +12,7 @@
 //! | nested tables and articles of HTML and DOCX | [`TABLE_DEPTH`] | deeper ones are text and no tables |
 //! | a file that is one document | [`FILE`] | the file is set aside |
 //! | an unpacked PDF or DOCX | [`UNPACKED`] and the size of the file | the file is set aside |
-//! | parts of an archive (XLSX, DOCX) | [`ARCHIVE_PARTS`] | the file is refused or set aside |
+//! | parts of an archive (XLSX, DOCX) | `ARCHIVE_PARTS` | the file is refused or set aside |
 //! | an unpacked workbook | [`WORKBOOK`] | the file is refused |
 //! | cells of a sheet, empty ones up to the last of a row included | [`CELLS`] | the file is refused |
 //! | memory for the cells and texts of a workbook | [`HELD`] and three times the file | the file is refused |
@@ -20,7 +20,7 @@
 //! | things drawn on all pages of a PDF | [`DRAWN`] | the file is set aside |
 //! | letters on a page of a PDF, pieces of text on all | [`GLYPHS`], [`FRAGMENTS`] | the file is set aside |
 //! | pages of a PDF | `[ingest] max_pages` | the file is set aside |
-//! | a compiled regular expression of the user's | [`PATTERN`] | the expression is an error |
+//! | a compiled regular expression of the user's | `PATTERN` | the expression is an error |
 //! | settings of a published model (config.json and its like) | [`SETTINGS`] | the model is refused |
 //! | the header of a file of weights | [`WEIGHTS_HEADER`] | the model is refused |
 //! | layers of a published model | [`LAYERS`] | the model is refused |
@@ -117,7 +117,7 @@ pub fn unpacked(file: u64) -> u64 {
 /// First bytes of an entry in the directory of an archive.
 const ENTRY: &[u8; 4] = b"PK\x01\x02";
 
-/// Refuses an archive that has more files than [`ARCHIVE_PARTS`], before its directory is read into memory. The entries are counted; the
+/// Refuses an archive that has more files than `ARCHIVE_PARTS`, before its directory is read into memory. The entries are counted; the
 /// number that the archive claims is not used.
 pub fn check_archive(mut archive: impl Read) -> Result<()> {
     let (mut buffer, mut kept, mut entries) = (vec![0; 1 << 16], 0, 0);

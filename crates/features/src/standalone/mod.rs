@@ -1,6 +1,6 @@
 //! Models on plain files, without a project: lines in, a fitted model or a table of rows out.
 //!
-//! A line is a document. [`Lines`] reads them in blocks, so that no corpus has to fit in memory ([`Lines::for_each_document`]); [`Cutter`]
+//! A line is a document. [`Lines`] reads them in blocks, so that no corpus has to fit in memory; [`Cutter`]
 //! makes tokens of them. Each model's file here joins reader, cutter and the model itself (`inkstone_models`). [`Fitted`] is a model of any
 //! kind in use. Not for: documents of a project, which come with codes and clean text (that is `extract`).
 
