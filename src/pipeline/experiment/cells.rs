@@ -16,8 +16,10 @@ use crate::pipeline::stage::derived_name;
 use crate::pipeline::version;
 use inkstone_base::data::{Key, Report};
 use inkstone_corpus::structure::sentences_of_part;
-use inkstone_features::experiment::{Labelled, Observed, Target};
-use inkstone_features::extract::{self, Cost, Counts, Feature, FeatureSets, InputColumns, Inputs, Model};
+use inkstone_features::experiment::{Called, Labelled, Observed, Target};
+use inkstone_features::extract::{
+    self, Cost, Counts, Feature, FeatureSets, FoldedClasses, InputColumns, Inputs, Model,
+};
 use inkstone_lab::factor::Expression;
 use inkstone_lab::ledger::Trial;
 use inkstone_lab::{backtest, factor, ledger};
@@ -125,6 +127,9 @@ impl ExperimentRun<'_> {
         reports: &mut Vec<Report>,
     ) -> Result<Observed> {
         let (ctx, cell) = (self.run.ctx, &planned.varied.feature);
+        if cell.model.is_network() {
+            return self.network_cell(planned, inputs, labelled, splits, reports);
+        }
         let mut learned_on = self.input_sets(planned, inputs, reports)?;
         let mut head = cell.clone();
         if cell.model.has_dense_rows() {
@@ -151,7 +156,36 @@ impl ExperimentRun<'_> {
             sparse: columns.sparse.iter().collect(),
             dense: columns.dense.as_ref(),
         };
-        self.called(cell, &rows, labelled, splits, cost)
+        let estimator = cell.estimator().unwrap_or(EstimatorParams {
+            method: Method::Logistic,
+            linear: cell.linear.clone(),
+            class_weight: cell.class_weight,
+            ..EstimatorParams::default()
+        });
+        let called = labelled.call(&rows, splits, &estimator, ctx)?;
+        self.keep_scores(cell, called, labelled, splits, cost)
+    }
+
+    /// A network learns words and their order in each fold, so it has no rows that a head could learn on.
+    fn network_cell(
+        &self,
+        planned: &PlannedCell,
+        inputs: &Inputs<'_>,
+        labelled: &Labelled,
+        splits: &[Split],
+        reports: &mut Vec<Report>,
+    ) -> Result<Observed> {
+        let (ctx, cell) = (self.run.ctx, &planned.varied.feature);
+        let goal = labelled.goal();
+        let folded = FoldedClasses { places: &labelled.places, times: &labelled.times, goal: &goal, splits };
+        let (scores, report) = ctx.stage(&cell.name, "docs", self.run.documents, || {
+            let scores = extract::scores_in_folds(cell, inputs, folded, ctx)?;
+            let rows = labelled.places.len() as u64;
+            Ok((scores, Report { rows_in: rows, rows_out: rows, ..Report::new(&cell.name) }))
+        })?;
+        let cost = native_cost(&self.cost_of(cell, planned), report.seconds);
+        reports.push(report);
+        self.keep_scores(cell, labelled.called(&scores), labelled, splits, cost)
     }
 
     /// The token counts of a cell. Counts of the cell before are used again where both read the same text in the same way.
@@ -177,22 +211,15 @@ impl ExperimentRun<'_> {
         Ok(counts)
     }
 
-    /// Calls the labels, and keeps the scores in the store.
-    fn called(
+    /// Keeps the scores of the called documents in the store.
+    fn keep_scores(
         &self,
         cell: &Feature,
-        rows: &StackedRows<'_>,
+        called: Called,
         labelled: &Labelled,
         splits: &[Split],
         cost: Cost,
     ) -> Result<Observed> {
-        let estimator = cell.estimator().unwrap_or(EstimatorParams {
-            method: Method::Logistic,
-            linear: cell.linear.clone(),
-            class_weight: cell.class_weight,
-            ..EstimatorParams::default()
-        });
-        let called = labelled.call(rows, splits, &estimator, self.run.ctx)?;
         let spec = SetSpec {
             name: derived_name(&cell.name, "scores"),
             kind: RowKind::Dense { dim: 1 },

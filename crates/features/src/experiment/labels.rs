@@ -98,7 +98,12 @@ impl Labelled {
         let spans = self.times.iter().map(|time| (*time, *time)).collect();
         let order = FoldRows { groups: self.groups.clone(), spans };
         let rows = TrainingRows { order: Some(&order), ..TrainingRows::default() };
-        let scores = ctx.install(|| out_of_fold(x, &goal, rows, splits, params, ctx))?;
+        Ok(self.called(&ctx.install(|| out_of_fold(x, &goal, rows, splits, params, ctx))?))
+    }
+
+    /// The classes by scores of the documents out of fold: `[documents, 1 or classes]`, log-odds of the second of two classes or a score of
+    /// each class; NaN for documents that no fold tests.
+    pub fn called(&self, scores: &[f64]) -> Called {
         let n = self.class.len();
         let k = scores.len() / n.max(1);
         let call = |row: &[f64]| match row {
@@ -127,7 +132,7 @@ impl Labelled {
             (row, Some(c)) => row[*c as usize] as f32,
             _ => f32::NAN,
         };
-        Ok(Called { scores: rows().zip(&called).map(shown).collect(), called, figures })
+        Called { scores: rows().zip(&called).map(shown).collect(), called, figures }
     }
 }
 

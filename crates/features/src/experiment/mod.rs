@@ -18,6 +18,6 @@ pub use compare::{Observed, conclude, leave_out_short};
 pub use effects::Effect;
 pub use findings::{Cell, Findings, Skipped};
 pub use grid::{CellState, Grid, GridCell};
-pub use labels::Labelled;
+pub use labels::{Called, Labelled};
 pub use names::{TRUNCATE, cell_name, family_of, setting_names, short, shown};
 pub use params::{LengthUnit, OverlapRule, Params, Settings, Target};

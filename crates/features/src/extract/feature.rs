@@ -213,20 +213,39 @@ impl Feature {
             json!(self.model)
         );
         let (given, defaults) = (json!(self), json!(Feature::default()));
-        let read_by_model = entry.settings();
-        let head = if entry.learns_from_returns { &[][..] } else { &EXPERIMENT_HEAD[..] };
-        let read = ["name", "inputs"].iter().chain(&EVERY_MODEL).chain(&read_by_model).chain(head);
-        let read: Vec<&str> = read.copied().collect();
+        let read = self.read_settings();
         let settings = given.as_object().into_iter().flatten();
         for (setting, _) in settings.filter(|(setting, value)| **value != defaults[*setting]) {
             ensure!(
                 read.contains(&setting.as_str()),
                 "{setting} is not for model = {}, which reads {}: leave it out, or choose a model that reads it",
                 json!(self.model),
-                read_by_model.join(", ")
+                entry.settings().join(", ")
             );
         }
         Ok(())
+    }
+
+    /// The feature without the settings that its model does not read.
+    pub fn with_read_settings(&self) -> Result<Feature> {
+        let mut settings = json!(self);
+        let read = self.read_settings();
+        if let Some(settings) = settings.as_object_mut() {
+            settings.retain(|setting, _| read.contains(&setting.as_str()));
+        }
+        Ok(serde_json::from_value(settings)?)
+    }
+
+    /// The settings that the model, or the head of an experiment on its rows, reads.
+    fn read_settings(&self) -> Vec<&'static str> {
+        let entry = self.model.entry();
+        let mut read = vec!["name", "inputs"];
+        read.extend(EVERY_MODEL);
+        read.extend(entry.settings());
+        if !entry.learns_from_returns {
+            read.extend(EXPERIMENT_HEAD);
+        }
+        read
     }
 
     /// The settings that determine the rows, of which the identity of the feature's set is made. A new name changes nothing of it, nor

@@ -66,6 +66,7 @@ pub use signals::{SignalSources, signals};
 pub use steps::StepReport;
 pub use surprise::{SurpriseParams, Unit};
 pub use target::{Excess, Target, TargetOf};
+pub use textnet::{FoldedClasses, scores_in_folds};
 pub use vintages::{VintageParams, WindowFastText, WindowGlove};
 pub use whole::{WholeDocument, audit, read_whole};
 

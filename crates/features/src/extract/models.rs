@@ -129,6 +129,11 @@ impl Model {
         !learns_from_returns && !matches!(columns, ColumnNames::Sparse)
     }
 
+    /// True if the model is a network that reads words in their order.
+    pub fn is_network(self) -> bool {
+        matches!(self, Model::TextCnn | Model::TextRnn)
+    }
+
     /// True if the model weighs words.
     pub fn weighs_words(self) -> bool {
         self.method().is_some() || matches!(self.entry().columns, ColumnNames::Sparse)

@@ -2,9 +2,13 @@
 //!
 //! The training of each fold's network is kept in the set's meta under `networks`.
 
+use std::ops::Range;
+
 use anyhow::{Context, Result, ensure};
+use chrono::NaiveDateTime;
 use memmap2::Mmap;
 use rayon::prelude::*;
+use rustc_hash::FxHashMap;
 
 use super::documents::WordNumbers;
 use super::embeddings::Embeddings;
@@ -17,10 +21,11 @@ use super::{Feature, Inputs, Model};
 use inkstone_base::data::{Key, Report, TooLittle};
 use inkstone_base::disk::{self, Scratch};
 use inkstone_base::job::Ctx;
-use inkstone_models::CalibrationForm;
 use inkstone_models::textnet::{
-    Channels, NumberedTexts, TextNet, TextNetKind, TextNetParams, VectorsOfFold, lead, net_of_fold, net_walk,
+    Channels, NumberedTexts, TextNet, TextNetKind, TextNetParams, VectorsOfFold, lead, net_of_fold, net_out_of_fold,
+    net_walk,
 };
+use inkstone_models::{CalibrationForm, Goal, Split};
 use inkstone_store::Store;
 
 /// Version of the arithmetic of networks; rows of another version are not taken up.
@@ -57,8 +62,8 @@ pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &C
     feature.check().with_context(|| format!("feature {:?}", feature.name))?;
     let mut report = Report::new(&feature.name);
     let reader = CorpusReader::new(feature, inputs, ctx)?;
-    let NumberedSamples { sampled, map, ends, words } = NumberedSamples::read(&reader, &mut report)?;
-    let texts = NumberedTexts { numbers: disk::numbers(map.as_ref()), ends: &ends, words: &words };
+    let NumberedSamples { sampled, tokens } = NumberedSamples::read(&reader, &mut report)?;
+    let texts = tokens.texts();
 
     let named = || format!("feature {:?}", feature.name);
     let embeddings = Embeddings::new(feature, inputs, &reader.segmenter, ctx).with_context(named)?;
@@ -92,36 +97,122 @@ pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &C
         params = params.with("embeddings", feature.embeddings.key(inputs.features, inputs.base)?);
     }
     let (writer, order) = sampled.write(feature, params, embeddings.seen_until(), row, store, &mut report, ctx)?;
-    report.fact("words", words.len());
+    report.fact("words", tokens.words.len());
     report.fact("folds", &walked.folds);
     let networks = Some(serde_json::to_value(walked.nets)?);
     let folds = Some(walked.folds);
     finish(writer, &order, &SetMeta { folds, networks, ..SetMeta::of_columns(feature.columns()) }, report)
 }
 
-/// Samples and their tokens.
-struct NumberedSamples {
-    sampled: SampledCorpus,
-    /// Numbers of all tokens; none when there are none.
+/// The tokens of documents as numbers, on the disk.
+struct NumberedTokens {
+    /// The numbers of all tokens; none when there are none.
     map: Option<Mmap>,
-    /// The end of each sample's tokens.
-    ends: Vec<usize>,
+    /// The places of each document's tokens among them.
+    places: Vec<Range<usize>>,
     /// The word of each number.
     words: Vec<String>,
 }
 
+impl NumberedTokens {
+    fn texts(&self) -> NumberedTexts<'_> {
+        NumberedTexts { numbers: disk::numbers(self.map.as_ref()), places: &self.places, words: &self.words }
+    }
+}
+
+/// Takes the tokens of one document after the other.
+struct TokenWriter {
+    scratch: Scratch,
+    words: WordNumbers,
+    places: Vec<Range<usize>>,
+    written: usize,
+}
+
+impl TokenWriter {
+    fn new(reader: &CorpusReader<'_>) -> Result<TokenWriter> {
+        let scratch = Scratch::within(reader.inputs.clean.folder())?;
+        Ok(TokenWriter { scratch, words: WordNumbers::default(), places: Vec::new(), written: 0 })
+    }
+
+    fn push(&mut self, tokens: Vec<String>) -> Result<()> {
+        let numbers = self.words.number(tokens);
+        self.places.push(self.written..self.written + numbers.len());
+        self.written += numbers.len();
+        self.scratch.write(bytemuck::cast_slice(&numbers))
+    }
+
+    fn finish(self) -> Result<NumberedTokens> {
+        Ok(NumberedTokens { map: self.scratch.map()?, places: self.places, words: self.words.into_words() })
+    }
+}
+
+/// Samples and their tokens.
+struct NumberedSamples {
+    sampled: SampledCorpus,
+    tokens: NumberedTokens,
+}
+
 impl NumberedSamples {
     fn read(reader: &CorpusReader<'_>, report: &mut Report) -> Result<NumberedSamples> {
-        let mut scratch = Scratch::within(reader.inputs.clean.folder())?;
-        let (mut words, mut ends) = (WordNumbers::default(), Vec::new());
-        let keep = |tokens: Vec<String>| {
-            let numbers = words.number(tokens);
-            ends.push(ends.last().copied().unwrap_or(0) + numbers.len());
-            scratch.write(bytemuck::cast_slice(&numbers))
-        };
-        let sampled = SampledCorpus::read(reader, |document| tokens(document, reader), keep, report)?;
-        Ok(NumberedSamples { sampled, map: scratch.map()?, ends, words: words.into_words() })
+        let mut writer = TokenWriter::new(reader)?;
+        let sampled =
+            SampledCorpus::read(reader, |document| tokens(document, reader), |tokens| writer.push(tokens), report)?;
+        Ok(NumberedSamples { sampled, tokens: writer.finish()? })
     }
+}
+
+/// Documents with classes, and the folds in which a network is judged on them.
+#[derive(Clone, Copy)]
+pub struct FoldedClasses<'a> {
+    /// Part and row of each document in the corpus.
+    pub places: &'a [(usize, usize)],
+    pub times: &'a [NaiveDateTime],
+    pub goal: &'a Goal,
+    pub splits: &'a [Split],
+}
+
+/// Scores of documents by networks that did not see their fold: see [`net_out_of_fold`]. Given word vectors have read no class, but a
+/// feature's are those of the vintage before the last training document. Reads the corpus once; progress is counted in documents.
+pub fn scores_in_folds(
+    feature: &Feature,
+    inputs: &Inputs<'_>,
+    folded: FoldedClasses<'_>,
+    ctx: &Ctx,
+) -> Result<Vec<f64>> {
+    let reader = CorpusReader::new(feature, inputs, ctx)?;
+    let mut writer = TokenWriter::new(&reader)?;
+    let number_of: FxHashMap<(usize, usize), usize> = folded.places.iter().copied().zip(0..).collect();
+    let (mut part, mut found) = (0, Vec::new());
+    reader.for_each_part(|documents| {
+        let with_class = |(row, document)| Some((*number_of.get(&(part, row))?, document));
+        let (numbers, documents): (Vec<usize>, Vec<&ReadDocument>) =
+            documents.iter().enumerate().filter_map(with_class).unzip();
+        let read: Vec<Vec<String>> =
+            ctx.install(|| documents.par_iter().map(|document| tokens(document, &reader)).collect());
+        read.into_iter().try_for_each(|tokens| writer.push(tokens))?;
+        found.extend(numbers);
+        part += 1;
+        Ok(ctx.advance(documents.len() as u64)?)
+    })?;
+    let tokens = writer.finish()?;
+    // Documents with a class stand in the order of time, and their tokens in that of the corpus.
+    let mut places = vec![0..0; folded.places.len()];
+    found.iter().zip(&tokens.places).for_each(|(&number, place)| places[number] = place.clone());
+    let texts = NumberedTexts { places: &places, ..tokens.texts() };
+    let embeddings = Embeddings::new(feature, inputs, &reader.segmenter, ctx)?;
+    let mut params = network(feature);
+    params.dim = embeddings.dim().unwrap_or(params.dim);
+    let last_day = folded.splits.iter().flat_map(|split| &split.train).map(|&i| folded.times[i].date()).max();
+    let given = last_day.map(|day| embeddings.of_fold(day)).transpose()?.flatten();
+    ensure!(
+        !feature.embeddings.has_feature() || given.is_some(),
+        TooLittle(format!(
+            "feature {:?} has no vintage of word vectors before the last training document: lower its vintages.min_train_documents",
+            feature.embeddings.feature
+        ))
+    );
+    let vectors = given.as_ref().map(|given| &*given.vectors);
+    net_out_of_fold(&texts, folded.goal, folded.splits, &feature.words, &params, vectors, ctx)
 }
 
 /// The tokens of a document, those of the title first.
@@ -136,9 +227,9 @@ fn tokens(document: &ReadDocument, reader: &CorpusReader<'_>) -> Vec<String> {
 pub(super) fn open(reader: &CorpusReader<'_>, place: (usize, usize)) -> Result<Option<Box<dyn TextRows>>> {
     let CorpusReader { feature, inputs, ctx, .. } = *reader;
     let dates = inputs.market(feature)?.dates();
-    let NumberedSamples { sampled, map, ends, words } = NumberedSamples::read(reader, &mut Report::new(&feature.name))?;
+    let NumberedSamples { sampled, tokens } = NumberedSamples::read(reader, &mut Report::new(&feature.name))?;
     let Some(number) = sampled.number_of(place) else { return Ok(None) };
-    let texts = NumberedTexts { numbers: disk::numbers(map.as_ref()), ends: &ends, words: &words };
+    let texts = tokens.texts();
     let embeddings = Embeddings::new(feature, inputs, &reader.segmenter, ctx)?;
     let mut params = network(feature);
     params.dim = embeddings.dim().unwrap_or(params.dim);

@@ -15,6 +15,7 @@
 mod batches;
 mod convolution;
 mod file;
+mod folds;
 mod loss;
 mod net;
 mod params;
@@ -35,6 +36,7 @@ use super::neural::fit::fit;
 use super::neural::weights::{Weight, Weights};
 use super::{Goal, WordVectors};
 use batches::{TextBatches, TextPiece};
+pub use folds::net_out_of_fold;
 use inkstone_base::job::Ctx;
 use net::Net;
 pub use params::{Cell, Channels, Pool, Reads, TextNetKind, TextNetParams};

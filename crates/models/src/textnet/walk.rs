@@ -3,6 +3,7 @@
 //! The classes are those of the walked classifiers: the outer parts of the labels of a window, or labels with names. The score of a text
 //! is the log-odds of the last class against the first. Training documents of a fold are held in memory as far as the network reads them.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use anyhow::{Result, ensure};
@@ -23,15 +24,15 @@ use inkstone_base::job::Ctx;
 pub struct NumberedTexts<'a> {
     /// The numbers of all tokens.
     pub numbers: &'a [u32],
-    /// The end of each text.
-    pub ends: &'a [usize],
+    /// The places of each text's tokens among them.
+    pub places: &'a [Range<usize>],
     /// The word of each number: mere names, which words are known is decided on each training window.
     pub words: &'a [String],
 }
 
 impl NumberedTexts<'_> {
-    fn text(&self, i: usize) -> &[u32] {
-        &self.numbers[if i == 0 { 0 } else { self.ends[i - 1] }..self.ends[i]]
+    pub(super) fn text(&self, i: usize) -> &[u32] {
+        &self.numbers[self.places[i].clone()]
     }
 }
 
@@ -90,7 +91,7 @@ pub fn net_walk(
 ) -> Result<(NetWalk, Report)> {
     params.check()?;
     classes.check()?;
-    ensure!(samples.len() == texts.ends.len(), "{} samples, but {} texts", samples.len(), texts.ends.len());
+    ensure!(samples.len() == texts.places.len(), "{} samples, but {} texts", samples.len(), texts.places.len());
     let mut scores = vec![f32::NAN; samples.len()];
     let named = classes.with_probabilities();
     let mut probabilities = vec![f32::NAN; samples.len() * named.len()];
@@ -233,14 +234,19 @@ fn in_sample(net: &TextNet, documents: &[Vec<u32>], class: &[u32], up: usize, ct
 }
 
 /// The words of a training window.
-struct KnownWords {
-    words: Vec<Box<str>>,
+pub(super) struct KnownWords {
+    pub(super) words: Vec<Box<str>>,
     /// The place among these of each number of the corpus; that of unknown words comes after the last.
     places: Vec<u32>,
 }
 
 impl KnownWords {
-    fn new(texts: &NumberedTexts<'_>, train: &[usize], limits: &WordLimits, ctx: &Ctx) -> Result<KnownWords> {
+    pub(super) fn new(
+        texts: &NumberedTexts<'_>,
+        train: &[usize],
+        limits: &WordLimits,
+        ctx: &Ctx,
+    ) -> Result<KnownWords> {
         let mut counts = vec![0u64; texts.words.len()];
         for &i in train {
             ctx.check()?;
@@ -269,7 +275,7 @@ impl KnownWords {
         (self.places[number as usize] as usize) < self.words.len()
     }
 
-    fn document(&self, text: &[u32], most: usize) -> Vec<u32> {
+    pub(super) fn document(&self, text: &[u32], most: usize) -> Vec<u32> {
         text.iter().take(most).map(|&number| self.places[number as usize]).collect()
     }
 }
