@@ -27,7 +27,7 @@ pub use onnx::{Doctor, Onnx, Place};
 pub use picture::Picture;
 pub use project::{Backtest, Boilerplate, DEMO_FOLDER, Demo, Drift, Experiment, Project, Run, Store, StoreAction};
 pub use read::Read;
-pub use text::{Corpus, LineMode, Tokenize, Tokenizer, WordCut};
+pub use text::{Corpus, Tokenize, Tokenizer, WordCut};
 pub use trace::Trace;
 pub use train::{
     Bayes, Boosted, Cw, Doc2vec, FastText, FastTextFiles, FastTextSupervised, Files, Glove, Language, Lbl, Learner,
@@ -171,7 +171,7 @@ mod tests {
     #[test]
     fn the_later_of_two_opposite_flags_counts() {
         let no_hmm = |line| match read(line).unwrap().command {
-            Some(Command::Tokenize(args)) => args.words.no_hmm,
+            Some(Command::Tokenize(args)) => args.cut.words.no_hmm,
             other => panic!("{other:?}"),
         };
         assert_eq!(["tokenize", "tokenize --no-hmm", "tokenize --no-hmm --hmm"].map(no_hmm), [false, true, false]);

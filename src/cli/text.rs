@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use chrono::NaiveDateTime;
 use clap::Args;
+use clap::builder::ArgPredicate;
 
 use crate::config::bounds::flag;
 use inkstone_corpus::ingest::read_time;
@@ -16,9 +17,13 @@ const CUTTING: &str = "Cutting text";
 /// How text is cut.
 #[derive(Clone, Debug, Args)]
 pub struct Tokenizer {
-    /// Unit: characters or jieba words.
-    #[arg(help_heading = CUTTING, long, default_value = "jieba")]
+    /// Unit: characters, words of jieba, or the pieces that a contextual model reads.
+    #[arg(help_heading = CUTTING, long, default_value = "jieba", default_value_if("tokenizer", ArgPredicate::IsPresent, "wordpiece"))]
     pub mode: Mode,
+    /// The tokenizer of a contextual model: tokenizer.json, vocab.txt, a SentencePiece model, or the folder of an export that holds one. With
+    /// it the mode is wordpiece.
+    #[arg(help_heading = CUTTING, long, value_name = "FILE", required_if_eq("mode", "wordpiece"))]
+    pub tokenizer: Option<PathBuf>,
     #[command(flatten)]
     pub words: WordCut,
 }
@@ -69,27 +74,10 @@ fn time(text: &str) -> Result<NaiveDateTime, String> {
     read_time(text).ok_or_else(|| format!("{text:?} is not a time; write 2023-12-31 or 2023-12-31 15:00:00"))
 }
 
-/// Form in which `tokenize` writes tokens.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum LineMode {
-    /// Characters, runs of letters and digits, punctuation marks.
-    Char,
-    /// Words of jieba.
-    Jieba,
-    /// Pieces of the tokenizer of a contextual model, as its vocabulary writes them.
-    Wordpiece,
-}
-
 #[derive(Debug, Args)]
 pub struct Tokenize {
-    /// Characters, jieba words, or the pieces that a contextual model reads.
-    #[arg(help_heading = CUTTING, long, default_value = "jieba")]
-    pub mode: LineMode,
-    /// For the mode wordpiece: tokenizer.json, vocab.txt, a SentencePiece model, or the folder of an export that holds one.
-    #[arg(help_heading = CUTTING, long, value_name = "FILE", required_if_eq("mode", "wordpiece"))]
-    pub tokenizer: Option<PathBuf>,
     #[command(flatten)]
-    pub words: WordCut,
+    pub cut: Tokenizer,
     /// Keep a part of each line: head:512, tail:512, head+tail:128+382.
     #[arg(long, value_name = "SPEC")]
     pub truncate: Option<Truncation>,

@@ -11,7 +11,7 @@ use serde_json::json;
 
 use super::counted;
 use super::project::factor_json;
-use crate::cli::{Backtest, Global, LineMode, Tokenize, Tokenizer, WordCut};
+use crate::cli::{Backtest, Global, Tokenize, Tokenizer, WordCut};
 use crate::headless::Summary;
 use crate::pipeline::{self, FactorResult};
 use inkstone_base::disk::{self, Room};
@@ -169,28 +169,25 @@ fn extras(result: &FactorResult, provenance: &Provenance) -> Result<Vec<Extra>> 
 
 /// The flags of cutting as parameters; `stopwords` is the default of that flag.
 pub(super) fn tokenizer(args: &Tokenizer, stopwords: &str) -> TokenizerParams {
-    words(args.mode, &args.words, stopwords)
-}
-
-fn words(mode: Mode, args: &WordCut, stopwords: &str) -> TokenizerParams {
+    let words = &args.words;
     TokenizerParams {
-        mode,
-        cut: args.cut,
-        hmm: !args.no_hmm,
-        tags: args.tags,
-        dictionaries: args.dict.clone(),
-        stopwords: args.stopwords.clone().unwrap_or_else(|| stopwords.to_owned()).into(),
+        mode: args.mode,
+        pieces: args.tokenizer.clone(),
+        cut: words.cut,
+        hmm: !words.no_hmm,
+        tags: words.tags,
+        dictionaries: words.dict.clone(),
+        stopwords: words.stopwords.clone().unwrap_or_else(|| stopwords.to_owned()).into(),
         ..TokenizerParams::default()
     }
 }
 
 /// Cuts stdin to stdout, a line a document.
 pub(super) fn tokenize(args: &Tokenize, global: &Global) -> Result<ExitCode> {
-    let mode = if args.mode == LineMode::Char { Mode::Char } else { Mode::Jieba };
-    let params = words(mode, &args.words, "none");
-    let (segmenter, pieces) = match &args.tokenizer {
-        Some(path) => (None, Some(pieces(args, path, &params)?)),
-        None => (Some(Segmenter::new(&params, Path::new(""))?), None),
+    let params = tokenizer(&args.cut, "none");
+    let (segmenter, pieces) = match params.mode {
+        Mode::Wordpiece => (None, Some(pieces(&params)?)),
+        Mode::Char | Mode::Jieba => (Some(Segmenter::new(&params, Path::new(""))?), None),
     };
     let cutting = match (&segmenter, &pieces) {
         (Some(segmenter), _) => Cutting::Words(segmenter),
@@ -245,12 +242,13 @@ fn is_closed_pipe(error: &anyhow::Error) -> bool {
 }
 
 /// The tokenizer of a contextual model; flags for words are refused.
-fn pieces(args: &Tokenize, path: &Path, params: &TokenizerParams) -> Result<PieceCutter> {
-    ensure!(args.mode == LineMode::Wordpiece, "--tokenizer names the tokenizer of a model: add --mode wordpiece");
-    let plain = words(params.mode, &WordCut::default(), "none");
+fn pieces(params: &TokenizerParams) -> Result<PieceCutter> {
+    let (mode, path) = (params.mode, params.pieces.clone());
+    let plain = Tokenizer { mode, tokenizer: path.clone(), words: WordCut::default() };
     ensure!(
-        *params == plain,
+        *params == tokenizer(&plain, "none"),
         "--cut, --no-hmm, --dict, --tags and --stopwords are for words; with --mode wordpiece the tokenizer of the model decides"
     );
-    Ok(PieceCutter::new(Subword::open(path)?))
+    let path = path.context("the mode wordpiece needs --tokenizer")?;
+    Ok(PieceCutter::new(Subword::open(&path)?))
 }

@@ -1,5 +1,7 @@
 //! Published comparisons, written into a configuration as an `[[experiment]]` with the features that it needs.
 
+use std::path::Path;
+
 use anyhow::{Context, Result, bail, ensure};
 use toml_edit::DocumentMut;
 
@@ -14,10 +16,10 @@ pub enum PublishedComparison {
     Print,
     /// Layers and pooling of the first feature with model = "onnx".
     Layers,
-    /// Words, characters, and n-grams of both.
+    /// Words, characters, and n-grams of both; the pieces of a contextual model's tokenizer where a feature has model = "onnx".
     Granularity,
-    /// One-hot, TF-IDF, LSA, word2vec, GloVe, fastText, and BERT by CLS and by mean where a feature has model = "onnx", each at three
-    /// penalties; as factors TextCNN in the place of LSA.
+    /// One-hot, TF-IDF, LSA, word2vec, GloVe, fastText, TextCNN, and BERT by CLS and by mean where a feature has model = "onnx", each at
+    /// three penalties; as factors without LSA.
     Eras,
 }
 
@@ -75,7 +77,13 @@ impl PublishedComparison {
                 let feature = contextual(config).context("layers varies a feature with model = \"onnx\"; add one")?;
                 fill(include_str!("../../assets/presets/layers.toml"), &feature.name)
             }
-            PublishedComparison::Granularity => fill(include_str!("../../assets/presets/granularity.toml"), ""),
+            PublishedComparison::Granularity => {
+                let text = fill(include_str!("../../assets/presets/granularity.toml"), "");
+                match contextual(config) {
+                    Some(feature) => with_pieces(&text, feature)?,
+                    None => text,
+                }
+            }
             PublishedComparison::Eras => {
                 let text = match factor {
                     true => include_str!("../../assets/presets/eras_factor.toml").to_owned(),
@@ -122,6 +130,19 @@ fn with_bert(text: &str, feature: &Feature, factor: bool) -> Result<String> {
     Ok(bert + &eras.to_string())
 }
 
+/// The granularities with the pieces that a contextual model reads.
+fn with_pieces(text: &str, feature: &Feature) -> Result<String> {
+    let mut granularity: DocumentMut = text.parse()?;
+    let vary =
+        granularity.get_mut("experiment").and_then(|item| item.get_mut(0)?.get_mut("vary")?.as_inline_table_mut());
+    let vary = vary.context("an experiment varies settings")?;
+    let modes = vary.get_mut("tokenizer.mode").and_then(|modes| modes.as_array_mut());
+    modes.context("granularity varies the tokenizer's mode")?.push("wordpiece");
+    let tokenizer = feature.onnx.tokenizer_path(Path::new("")).display().to_string();
+    vary.insert("tokenizer.pieces", toml_edit::Array::from_iter([tokenizer]).into());
+    Ok(granularity.to_string())
+}
+
 /// The tables of a section, each as a text of its own.
 fn tables_of(text: &str, section: &str) -> Result<Vec<String>> {
     let document: DocumentMut = text.parse()?;
@@ -132,6 +153,8 @@ fn tables_of(text: &str, section: &str) -> Result<Vec<String>> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     const PROJECT: &str = "# mine\n[[feature]]\nname = \"bert\"\nmodel = \"onnx\"\ntruncate = \"head:64\"\n\
@@ -150,7 +173,7 @@ mod tests {
     fn each_preset_is_written_as_an_experiment_with_its_features() {
         let eras = added(PublishedComparison::Eras, Target::Rating).unwrap();
         let experiment = eras.find_experiment("eras").unwrap();
-        assert_eq!((experiment.target, experiment.features.len()), (Target::Rating, 8));
+        assert_eq!((experiment.target, experiment.features.len()), (Target::Rating, 9));
         assert_eq!(eras.find_feature("era_bert_mean").unwrap().truncate.to_string(), "head:64");
         assert!(eras.find_feature("era_bert_cls").unwrap().onnx.fitted_until.is_some());
         let of_factor = added(PublishedComparison::Eras, Target::Factor).unwrap();
@@ -193,7 +216,12 @@ mod tests {
         assert_eq!(experiment.strategies().unwrap()[5].place().unwrap().apply(900, 2), [0..128, 518..900]);
         let granularity = added(PublishedComparison::Granularity, Target::Factor).unwrap();
         assert_eq!(granularity.find_feature("granularity").unwrap().model, Model::Logistic);
-        assert_eq!(granularity.find_experiment("granularity").unwrap().combinations().unwrap().len(), 6);
+        let experiment = granularity.find_experiment("granularity").unwrap();
+        assert_eq!(experiment.combinations().unwrap().len(), 9);
+        assert_eq!(json!(experiment.vary["tokenizer.pieces"]), json!(["model"]));
+        let bare = PublishedComparison::Granularity.added_to("", &Config::default(), Target::Label).unwrap().unwrap();
+        let bare = Config::parse("w", &bare).unwrap();
+        assert_eq!(bare.find_experiment("granularity").unwrap().combinations().unwrap().len(), 6);
     }
 
     #[test]
@@ -202,6 +230,6 @@ mod tests {
         let error = PublishedComparison::Layers.added_to("", &bare, Target::Label).unwrap_err().to_string();
         assert!(error.contains("model = \"onnx\"; add one"), "{error}");
         let eras = PublishedComparison::Eras.added_to("", &bare, Target::Label).unwrap().unwrap();
-        assert_eq!(Config::parse("w", &eras).unwrap().find_experiment("eras").unwrap().features.len(), 6);
+        assert_eq!(Config::parse("w", &eras).unwrap().find_experiment("eras").unwrap().features.len(), 7);
     }
 }

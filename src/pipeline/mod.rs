@@ -420,8 +420,7 @@ impl<'a> PipelineRun<'a> {
         let decisions = params.decisions.as_ref().map(|file| hash_if_there(&base.join(file))).transpose()?;
         let mut tokenizer = None;
         if params.cuts_words() {
-            let files = config.tokenizer.files().into_iter().map(|file| disk::hash_file(&base.join(file)));
-            tokenizer = Some((inkstone_text::CODE_VERSION, &config.tokenizer, files.collect::<Result<Vec<Key>>>()?));
+            tokenizer = Some((inkstone_text::CODE_VERSION, &config.tokenizer, config.tokenizer.file_keys(base)?));
         }
         Ok(Key::of_json(&(version::STRUCTURE, "structure", params, self.corpus, decisions, tokenizer)))
     }
@@ -471,7 +470,7 @@ impl<'a> PipelineRun<'a> {
 
     /// Keys of what a feature reads beside the corpus: dictionaries, word lists, models, the one of `features` that trains its word vectors.
     fn files_named_in(&self, feature: &Feature, features: &[Feature], tokenizer: &TokenizerParams) -> Result<Vec<Key>> {
-        let mut keys = self.files_of_words(tokenizer)?;
+        let mut keys = tokenizer.file_keys(self.base)?;
         for file in feature.lexicon.files() {
             keys.push(disk::hash_file(&self.base.join(file))?);
         }
@@ -491,11 +490,6 @@ impl<'a> PipelineRun<'a> {
             keys.push(Key::of_json(&embeddings));
         }
         Ok(keys)
-    }
-
-    /// Content hashes of the dictionaries and stop words of a tokenizer.
-    fn files_of_words(&self, tokenizer: &TokenizerParams) -> Result<Vec<Key>> {
-        tokenizer.files().into_iter().map(|file| disk::hash_file(&self.base.join(file))).collect()
     }
 }
 

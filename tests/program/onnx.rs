@@ -383,8 +383,9 @@ fn lines_are_cut_as_a_model_reads_them() {
     assert_eq!(cut(&["--tokenizer", &tokenizer, "--truncate", "tail:5"]).text(), "##3 订 单\n\n");
     assert_says(&cut(&[]).stderr, &["--tokenizer"]);
     assert_says(&cut(&["--tokenizer", &tokenizer, "--no-hmm"]).stderr, &["--no-hmm", "are for words"]);
-    let other = run_on(folder.path(), &["tokenize", "--tokenizer", &tokenizer], b"");
-    assert_says(&other.stderr, &["add --mode wordpiece"]);
+    let other =
+        run_on(folder.path(), &["tokenize", "--tokenizer", &tokenizer, "--separator", "/"], "订单\n".as_bytes());
+    assert_eq!(other.text(), "订/单\n", "a tokenizer makes the mode wordpiece");
 }
 
 #[test]

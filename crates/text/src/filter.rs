@@ -25,7 +25,7 @@ impl Filter {
     /// Reads the list of stopwords; a relative path starts at `base`.
     pub(super) fn new(params: &TokenizerParams, base: &Path) -> Result<Filter> {
         let text = match (&params.stopwords, params.mode) {
-            (Stopwords::None, _) | (_, Mode::Char) => String::new(),
+            (Stopwords::None, _) | (_, Mode::Char | Mode::Wordpiece) => String::new(),
             (Stopwords::Builtin, Mode::Jieba) => BUILTIN.to_owned(),
             (Stopwords::File(path), Mode::Jieba) => dictionary::read_text(&base.join(path), "[tokenizer] stopwords")?.0,
         };

@@ -2,14 +2,23 @@
 
 use std::path::{Path, PathBuf};
 
+use anyhow::Result;
 use serde::{Deserialize, Serialize};
+
+use crate::subword::Subword;
+use inkstone_base::data::Key;
+use inkstone_base::disk;
 
 /// Parameters of tokens and terms.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TokenizerParams {
-    /// Characters or words. Default: `jieba`.
+    /// Characters, words or pieces of words. Default: `jieba`.
     pub mode: Mode,
+    /// For word pieces: `tokenizer.json`, `vocab.txt`, a SentencePiece model, or a folder that holds one; a relative path starts at the
+    /// project folder.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pieces: Option<PathBuf>,
     /// Which words of a jieba lattice are given. Default: `precise`. Without effect on characters.
     pub cut: Cut,
     /// True if a hidden Markov model joins characters into words that no dictionary has. Default: true, as in Python's
@@ -20,7 +29,7 @@ pub struct TokenizerParams {
     /// True if the dictionary of finance terms that comes with the program is used. Default: true.
     pub finance_dictionary: bool,
     /// Words that are no terms: `none`, `builtin`, or a file with a word a line. Default: `builtin`, a short list of
-    /// function words without negations and degree words. Not applied to characters: 和 alone is a function word, in 和解
+    /// function words without negations and degree words. Not applied to characters and word pieces: 和 alone is a function word, in 和解
     /// it is not.
     pub stopwords: Stopwords,
     /// True if terms are in lower case (tokens are always as written). Default: true.
@@ -38,6 +47,7 @@ impl Default for TokenizerParams {
     fn default() -> TokenizerParams {
         TokenizerParams {
             mode: Mode::Jieba,
+            pieces: None,
             cut: Cut::Precise,
             hmm: true,
             dictionaries: Vec::new(),
@@ -52,13 +62,17 @@ impl Default for TokenizerParams {
 }
 
 impl TokenizerParams {
-    /// The files that these settings name: dictionaries and a list of stopwords.
-    pub fn files(&self) -> Vec<&Path> {
-        let mut files: Vec<&Path> = self.dictionaries.iter().map(PathBuf::as_path).collect();
+    /// The contents of the files that these settings name: dictionaries, a list of stopwords, the tokenizer of word pieces. Relative paths
+    /// start at `base`.
+    pub fn file_keys(&self, base: &Path) -> Result<Vec<Key>> {
+        let mut files: Vec<PathBuf> = self.dictionaries.iter().map(|path| base.join(path)).collect();
         if let Stopwords::File(path) = &self.stopwords {
-            files.push(path);
+            files.push(base.join(path));
         }
-        files
+        if let Some(path) = &self.pieces {
+            files.push(Subword::file_at(&base.join(path))?);
+        }
+        files.iter().map(|file| disk::hash_file(file)).collect()
     }
 }
 
@@ -71,6 +85,8 @@ pub enum Mode {
     /// A word of jieba.
     #[default]
     Jieba,
+    /// A piece of the tokenizer of a contextual model, as it stands in the text.
+    Wordpiece,
 }
 
 /// Which words of the lattice jieba gives.

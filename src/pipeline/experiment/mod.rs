@@ -338,7 +338,7 @@ impl ExperimentRun<'_> {
             }
         }
         let versions = (version::EXPERIMENT, version::EXTRACT);
-        let files = asked.iter().map(|(tokenizer, _)| run.files_of_words(tokenizer)).collect::<Result<Vec<_>>>()?;
+        let files = asked.iter().map(|(tokenizer, _)| tokenizer.file_keys(run.base)).collect::<Result<Vec<_>>>()?;
         let key = (versions, "audit", &asked, &kinds, files, run.corpus, run.structure, run.ctx.seed());
         read_or_make(&self.folder().join("audit.json"), Key::of_json(&key), || {
             let mut audited = Vec::new();

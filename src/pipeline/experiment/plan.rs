@@ -13,6 +13,7 @@ use inkstone_corpus::truncate::Strategy;
 use inkstone_features::experiment::{GridCell, Params, Settings, Target, setting_names, shown};
 use inkstone_features::extract::{Feature, Model};
 use inkstone_onnx::Output;
+use inkstone_text::Mode;
 
 /// A cell before it is computed.
 pub(super) struct PlannedCell {
@@ -71,7 +72,15 @@ pub(super) fn plan(config: &Config, params: &Params) -> Result<Vec<PlannedCell>>
 }
 
 fn planned(config: &Config, params: &Params, feature: &Feature, settings: &Settings) -> Result<PlannedCell> {
-    let over = |settings: &Settings| put_over(feature, &config.feature, &config.tokenizer, settings);
+    let over = |settings: &Settings| {
+        let mut varied = put_over(feature, &config.feature, &config.tokenizer, settings)?;
+        // Cells that differ only in settings which their model or their cut does not read have the same rows, and one name.
+        varied.feature = varied.feature.with_read_settings()?;
+        if varied.tokenizer.mode != Mode::Wordpiece {
+            varied.tokenizer.pieces = None;
+        }
+        Ok::<_, anyhow::Error>(varied)
+    };
     let mut varied = over(settings)?;
     let mut changes = Settings::new();
     for (path, value) in settings {
@@ -137,9 +146,9 @@ impl ExperimentRun<'_> {
             }
             Target::Label | Target::Rating => {
                 ensure!(
-                    model.has_dense_rows() || model.weighs_words(),
+                    model.has_dense_rows() || model.weighs_words() || model.is_network(),
                     "the values of the feature depend on returns; for labels take a model of words (tfidf, logistic, bayes, svm, \
-                     boosted, mlp), of vectors (lsa, word2vec, glove, fasttext, file, onnx), lexicon or surprise"
+                     boosted, mlp, textcnn, textrnn), of vectors (lsa, word2vec, glove, fasttext, file, onnx), lexicon or surprise"
                 );
                 ensure!(
                     model != Model::Ridge,

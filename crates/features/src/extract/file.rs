@@ -19,7 +19,6 @@ use crate::fitted::{self, Columns, Fitted, Line, ProjectModel, open_for_project}
 use crate::standalone::head::model_key;
 use crate::standalone::onnx::Contextual;
 use inkstone_base::data::{Key, Report};
-use inkstone_base::disk;
 use inkstone_base::job::Ctx;
 use inkstone_corpus::truncate::combine;
 use inkstone_models::ModelHeader;
@@ -60,9 +59,7 @@ impl FileParams {
     pub fn files_key(&self, base: &Path) -> Result<Key> {
         let (path, encoder) = (base.join(&self.path), self.encoder_at(base));
         let mut keys = vec![model_key(&path, &OnnxParams::default())?];
-        for named in fitted::named_files(&path, encoder.as_deref())? {
-            keys.push(disk::hash_file(&base.join(named))?);
-        }
+        keys.extend(fitted::keys_of_cut(&path, encoder.as_deref(), base)?);
         keys.extend(fitted::encoder_key(&path, encoder.as_deref())?);
         Ok(Key::of_json(&keys))
     }

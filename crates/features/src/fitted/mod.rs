@@ -18,7 +18,7 @@ use serde_json::{Map, Value};
 
 pub use cutter::{CutSpec, Cutter};
 pub use line::{Line, LineFormat};
-pub(crate) use open::{ProjectModel, encoder_key, named_files, open_for_project};
+pub(crate) use open::{ProjectModel, encoder_key, keys_of_cut, open_for_project};
 pub use open::{open_model, open_with};
 pub use rows::{Columns, Rows};
 

@@ -1,6 +1,6 @@
 //! The registry of fitted models: reads one of any kind from its file.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 
@@ -128,16 +128,15 @@ pub(crate) fn open_for_project(
     Ok(ProjectModel { model, segmenter: segmenter.context("the text of documents is cut")?, own_cut })
 }
 
-/// The dictionaries and stopwords that a model's text was cut with, relative as they were given in training. `encoder` is the place of a
-/// head's encoder; none: as the file says.
-pub(crate) fn named_files(path: &Path, encoder: Option<&Path>) -> Result<Vec<PathBuf>> {
+/// The contents of the files that a model's text is cut with; relative paths start at `base`. `encoder` is the place of a head's encoder;
+/// none: as the file says.
+pub(crate) fn keys_of_cut(path: &Path, encoder: Option<&Path>, base: &Path) -> Result<Vec<Key>> {
     let Some(file) = own_file(path)? else { return Ok(Vec::new()) };
     if let Some(record) = head::encoder_of(&file)? {
-        return record.named_files(path, encoder);
+        return record.keys_of_cut(path, encoder, base);
     }
     let cut = trained_cut(&file)?;
-    let named = if cut.format == LineFormat::Tokens { Vec::new() } else { cut.tokenizer.files() };
-    Ok(named.into_iter().map(Path::to_path_buf).collect())
+    if cut.format == LineFormat::Tokens { Ok(Vec::new()) } else { cut.tokenizer.file_keys(base) }
 }
 
 /// The hash of a head's encoder; none for other models.

@@ -16,7 +16,7 @@ use std::borrow::Cow;
 use std::path::Path;
 use std::sync::Arc;
 
-use anyhow::{Result, ensure};
+use anyhow::{Result, bail, ensure};
 
 use self::words::JiebaWords;
 pub(super) use self::words::in_dictionary_block;
@@ -24,6 +24,7 @@ use crate::characters::{self, is_zero_width};
 use crate::dictionary::{self, DictionaryEntry, DictionaryReport};
 use crate::filter::Filter;
 use crate::params::{Cut, Mode, TokenizerParams};
+use crate::subword::Subword;
 use crate::{TaggedToken, Token};
 use inkstone_base::data::Key;
 
@@ -44,6 +45,8 @@ pub struct Segmenter {
     hmm: bool,
     tags: bool,
     words: Arc<JiebaWords>,
+    /// The tokenizer of word pieces; none in other modes.
+    pieces: Option<Arc<Subword>>,
     filter: Arc<Filter>,
 }
 
@@ -59,6 +62,14 @@ impl Segmenter {
             !params.tags || (params.mode, params.cut) == (Mode::Jieba, Cut::Precise),
             "parts of speech are those of the words of jieba's precise cut: leave tags out, or mode and cut"
         );
+        let pieces = match (params.mode, &params.pieces) {
+            (Mode::Wordpiece, Some(path)) => Some(Arc::new(Subword::open(&base.join(path))?)),
+            (Mode::Wordpiece, None) => bail!(
+                "word pieces are those of a tokenizer, and none is named: set [tokenizer] pieces (--tokenizer) to a tokenizer.json, a \
+                 vocab.txt or a SentencePiece model"
+            ),
+            (Mode::Char | Mode::Jieba, _) => None,
+        };
         let mut entries = Vec::new();
         let mut reports = Vec::new();
         let mut add = |(read, report): (Vec<DictionaryEntry>, DictionaryReport)| {
@@ -82,6 +93,7 @@ impl Segmenter {
             hmm: params.hmm,
             tags: params.tags,
             words: Arc::new(words),
+            pieces,
             filter: Arc::new(Filter::new(params, base)?),
         })
     }
@@ -90,7 +102,8 @@ impl Segmenter {
         self.mode
     }
 
-    /// This segmenter with another mode and cut, sharing its dictionary: for a reader that shows both.
+    /// This segmenter with another mode and cut, sharing its dictionary: for a reader that shows both. Word pieces can be had of a segmenter
+    /// of word pieces alone; any other then gives characters.
     pub fn recut(&self, mode: Mode, cut: Cut) -> Segmenter {
         Segmenter { mode, cut, ..self.clone() }
     }
@@ -107,6 +120,7 @@ impl Segmenter {
             Mode::Char => "char".to_owned(),
             Mode::Jieba if self.tags => format!("jieba {JIEBA_VERSION} {:?} {} tags", self.cut, self.hmm),
             Mode::Jieba => format!("jieba {JIEBA_VERSION} {:?} {}", self.cut, self.hmm),
+            Mode::Wordpiece => format!("wordpiece {:?}", self.pieces.as_ref().map(|pieces| pieces.key())),
         };
         let words = if self.mode == Mode::Jieba { self.words.entries_as_text() } else { String::new() };
         let filter = self.filter.fingerprint();
@@ -127,9 +141,24 @@ impl Segmenter {
         };
         match (self.mode, self.cut) {
             (Mode::Char, _) => characters::for_each(text, f),
+            (Mode::Wordpiece, _) => self.for_each_piece(text, give),
             (Mode::Jieba, Cut::Full) => self.words.for_each_full(text, f),
             (Mode::Jieba, Cut::Precise) => self.words.for_each_precise(text, self.hmm, give),
             (Mode::Jieba, Cut::Search) => self.words.for_each_search(text, self.hmm, give),
+        }
+    }
+
+    /// Gives the parts of `text` that are word pieces; characters of a text that the tokenizer cannot read.
+    fn for_each_piece<'t>(&self, text: &'t str, mut f: impl FnMut(Token<'t>)) {
+        let Some(Ok(pieces)) = self.pieces.as_ref().map(|pieces| pieces.encode(text)) else {
+            return characters::for_each(text, f);
+        };
+        for place in pieces.offsets {
+            let piece = &text[place.start as usize..place.end as usize];
+            // A piece of SentencePiece covers the blank before it.
+            let start = place.start as usize + piece.len() - piece.trim_start().len();
+            let piece = piece.trim();
+            f(Token { text: piece, start, end: start + piece.len() });
         }
     }
 
@@ -255,6 +284,28 @@ mod tests {
                 );
             }
         }
+    }
+
+    #[test]
+    fn word_pieces_are_parts_of_the_text_and_not_of_a_word_list() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("vocab.txt"), "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n公\n司\n的\nbio\n##tech\n")
+            .unwrap();
+        let params = TokenizerParams { mode: Mode::Wordpiece, pieces: Some("vocab.txt".into()), ..plain() };
+        let pieces = Segmenter::new(&params, dir.path()).unwrap();
+        let text = "公司 的BioTech，股";
+        assert_eq!(cut(&pieces, text), ["公", "司", "的", "Bio", "Tech", "，", "股"]);
+        pieces.for_each_token(text, |token| assert_eq!(token.text, &text[token.start..token.end]));
+        // The built-in list of stopwords has 的, which is no word here.
+        assert_eq!(pieces.terms(text), ["公", "司", "的", "bio", "tech", "股"]);
+        let folder = TokenizerParams { pieces: Some(".".into()), ..params.clone() };
+        assert_eq!(Segmenter::new(&folder, dir.path()).unwrap().key(), pieces.key());
+        assert_eq!(folder.file_keys(dir.path()).unwrap(), params.file_keys(dir.path()).unwrap());
+        std::fs::write(dir.path().join("vocab.txt"), "[UNK]\n公\n").unwrap();
+        assert_ne!(Segmenter::new(&params, dir.path()).unwrap().key(), pieces.key());
+        let none = TokenizerParams { pieces: None, ..params };
+        let error = Segmenter::new(&none, dir.path()).err().unwrap().to_string();
+        assert!(error.contains("[tokenizer] pieces"), "{error}");
     }
 
     #[test]

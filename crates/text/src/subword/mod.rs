@@ -23,7 +23,7 @@ mod tests;
 mod vocabulary;
 
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, ensure};
 use serde_json::Value;
@@ -151,6 +151,11 @@ impl Subword {
     /// `config.json`) says what the file leaves open.
     pub fn open(path: &Path) -> Result<Subword> {
         Subword::open_cased(path, false)
+    }
+
+    /// The file of the tokenizer that is opened at this path, which may be a folder.
+    pub fn file_at(path: &Path) -> Result<PathBuf> {
+        open::file_at(path)
     }
 
     /// Reads a definition; `lower_case` reads all text in lower case, whatever the definition does.

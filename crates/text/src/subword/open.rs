@@ -39,7 +39,7 @@ const WAY_OUT: &str =
 
 /// Opens a folder or a file; `lower_case` reads all text in lower case, whatever the definition does.
 pub(super) fn open(path: &Path, lower_case: bool) -> Result<Definition> {
-    let file = if path.is_dir() { find(path)? } else { path.to_owned() };
+    let file = file_at(path)?;
     let bytes = std::fs::read(&file).with_context(|| format!("cannot read the tokenizer {}", file.display()))?;
     let beside = SideFiles::read(file.parent().unwrap_or(Path::new(".")))?;
     let json = match file.extension().and_then(|e| e.to_str()) {
@@ -66,6 +66,10 @@ pub(super) fn open(path: &Path, lower_case: bool) -> Result<Definition> {
         read_in_lower_case(&mut json);
     }
     Ok(Definition { json, made_here, beside, file, sides })
+}
+
+pub(super) fn file_at(path: &Path) -> Result<PathBuf> {
+    if path.is_dir() { find(path) } else { Ok(path.to_owned()) }
 }
 
 fn find(folder: &Path) -> Result<PathBuf> {

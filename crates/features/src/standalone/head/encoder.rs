@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::super::onnx::{Contextual, is_onnx};
-use crate::fitted::{Columns, Fitted, Line, LineFormat, Rows, named_files, open_with};
+use crate::fitted::{Columns, Fitted, Line, LineFormat, Rows, keys_of_cut, open_with};
 use inkstone_base::data::Key;
 use inkstone_base::disk;
 use inkstone_base::job::Ctx;
@@ -78,15 +78,15 @@ impl EncoderRecord {
         Ok(key)
     }
 
-    /// The dictionaries that the encoder's text was cut with.
-    pub(crate) fn named_files(&self, head: &Path, given: Option<&Path>) -> Result<Vec<PathBuf>> {
+    /// The contents of the files that the encoder's text is cut with.
+    pub(crate) fn keys_of_cut(&self, head: &Path, given: Option<&Path>, base: &Path) -> Result<Vec<Key>> {
         let path = self.find(head, given)?;
         if is_onnx(&path) {
             return Ok(Vec::new());
         }
         // A file that named itself as its encoder would be followed without end.
         self.check(head, given)?;
-        named_files(&path, None)
+        keys_of_cut(&path, None, base)
     }
 
     /// The file or folder of the encoder, with the content that it had in training, and its use.
