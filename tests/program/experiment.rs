@@ -209,7 +209,7 @@ fn a_preset_is_written_once_and_run() {
     let preset = ["experiment", "--headless", "--preset", "granularity", "--target", "rating"];
     let json = run(copy.path(), &preset).finished();
     let found = &json["experiments"][0];
-    assert_eq!((found["name"].as_str(), found["cells"].as_array().unwrap().len()), (Some("granularity"), 6));
+    assert_eq!((found["name"].as_str(), found["cells"].as_array().unwrap().len()), (Some("granularity"), 9));
     let written = fs::read_to_string(&config).unwrap();
     assert!(written.contains("name = \"granularity\"") && written.starts_with(&before[..200]), "{written}");
     run(copy.path(), &preset).finished();
@@ -300,7 +300,7 @@ const ON_RATINGS: &str = r#"
 [[feature]]
 name = "reader"
 model = "textcnn"
-textnet = { widths = [2], maps = 32, dim = 32, max_tokens = 512, fit = { epochs = 10 } }
+textnet = { widths = [2], maps = 16, dim = 16, max_tokens = 512, fit = { epochs = 12, batch = 16, lr = 0.005, held_out_share = 0.0 } }
 
 [[experiment]]
 name = "readers"
@@ -325,7 +325,7 @@ fn a_network_is_judged_by_ratings_in_the_folds_of_other_models() {
     assert!(figures[0] != figures[1] && figures[2] == figures[3], "a network reads no penalty: {figures:?}");
     assert_eq!(stages_of(&json, "reader"), 1, "the cells of the network are computed once");
     // Chance is .5 with a standard error of .03 over 450 reports.
-    assert!(found["cells"][2]["figures"]["auc"].as_f64().unwrap() > 0.6, "{found:#}");
+    assert!(found["cells"][2]["figures"]["auc"].as_f64().unwrap() > 0.7, "{found:#}");
     let again = run(copy.path(), &["experiment", "--headless", "--name", "readers"]).finished();
     assert_eq!((stages_of(&again, "reader"), &again["experiments"][0]["cells"]), (0, &found["cells"]));
 }
