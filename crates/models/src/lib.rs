@@ -37,8 +37,10 @@ mod explain;
 mod fasttext;
 mod file;
 mod glove;
+mod goal;
 mod induce;
 mod keywords;
+mod learner;
 mod lexicon;
 mod linear;
 mod lsa;
@@ -56,6 +58,7 @@ mod random;
 mod reference;
 mod sestm;
 mod sparse;
+mod stacked;
 mod static_encoder;
 mod svd;
 mod tensors;
@@ -71,11 +74,10 @@ pub use bayes::{BayesForm, BayesParams, naive_bayes};
 pub use boost::BoostParams;
 pub use calibration::CalibrationForm;
 pub use cooccurrence::{Cooccurrence, CooccurrenceParams, PairCounter, PairWeighting, Ppmi, PpmiParams};
-pub use design::{DenseRows, Design, DesignRow, InputColumn, Scaling, SpilledDense, StackedRows};
+pub use design::{DenseRows, Design, DesignRow, FoldFeatures, Scaling, SpilledDense};
 pub use estimate::{
-    ClassWeight, Contributions, Estimator, EstimatorParams, FoldFeatures, Goal, GoalKind, Guess, Judgement, Link,
-    Measure, Method, ProbabilityParts, Search, SearchPoint, Task, TrainingRows, calibrate, choose_point, fit_estimator,
-    out_of_fold, search,
+    Estimator, Guess, Judgement, Measure, ProbabilityParts, Search, SearchPoint, Task, TrainingRows, calibrate,
+    choose_point, fit_estimator, out_of_fold, search,
 };
 pub use explain::{Explanation, Part};
 pub use fasttext::{
@@ -85,11 +87,13 @@ pub use fasttext::{
 pub(crate) use file::pack_strings;
 pub use file::{ModelFile, ModelHeader, write_model};
 pub use glove::{GloveParams, Pairs};
+pub use goal::{Goal, GoalKind};
 pub use induce::{
     InduceParams, InduceWalk, InducedFold, InducedLexicon, InducedTone, InducedWord, SeedParams, Seeds, Statistic,
     induce, induce_walk,
 };
 pub use keywords::{Candidates, Idf, Keyword, Ranking, Rule, TextRankParams, rank_sentences, textrank};
+pub use learner::{ClassWeight, Contributions, EstimatorParams, Link, Method};
 pub use lexicon::{Hit, Lexicon, LexiconParams, ListReport, TONE_VERSION, Tone, ToneScale};
 pub use linear::{Convergence, Linear, LinearMap, LinearParams, SvmLoss, logistic, ridge, softmax, svm};
 pub use lsa::{Lsa, component_names};
@@ -109,6 +113,7 @@ pub use sestm::{
     sestm_walk,
 };
 pub use sparse::{Csr, Row, SpilledCsr};
+pub use stacked::{InputColumn, StackedRows};
 pub use static_encoder::StaticEncoder;
 pub(crate) use svd::SparseRows;
 pub use svd::{RowsWriter, SvdParams};

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use anyhow::{Context, Result, ensure};
 
 use super::{BoostGoal, Boosted, grow};
-use crate::estimate::{Contributions, FittedScorer, Goal, GoalKind, Learner, Link, Scorer, Setting, TrainingSet};
 use crate::file::ModelFile;
+use crate::goal::{Goal, GoalKind};
+use crate::learner::{Contributions, FittedScorer, Learner, Link, Scorer, Setting, TrainingSet};
 
 pub(crate) struct BoostedLearner;
 

@@ -1,24 +1,21 @@
 //! Rows of features: a sparse part and, beside it, a standardised view of dense rows.
 //!
 //! The columns of the dense part come after those of the sparse part. Every solver takes a [`Design`]; on sparse rows alone
-//! (`Design::from(csr)`) it computes what it would without a dense part, to the last bit. [`StackedRows`] makes the designs of folds.
+//! (`Design::from(csr)`) it computes what it would without a dense part, to the last bit. [`StackedRows`](crate::StackedRows) makes the designs of folds.
 
 mod dense;
+mod folds;
 mod gram;
 mod products;
-mod stacked;
 
 use std::sync::Arc;
 
-use crate::linear::product;
-use crate::sparse::{Csr, Row};
-use dense::DenseView;
-
+use crate::sparse::{Csr, Row, product};
+pub(crate) use dense::DenseView;
 pub use dense::{DenseRows, Scaling, SpilledDense};
+pub use folds::FoldFeatures;
 pub(crate) use products::dot_wide;
 use products::{add_scaled, scaled_dot};
-pub(crate) use stacked::{FittedInputs, StackedSubset};
-pub use stacked::{InputColumn, StackedRows};
 
 /// Dense columns that are read from the rows at once.
 const COLUMNS_AT_ONCE: usize = 16;
@@ -38,7 +35,7 @@ impl From<Csr> for Design {
 
 impl Design {
     /// Both parts have the same number of rows.
-    fn new(sparse: Csr, dense: Option<DenseView>) -> Design {
+    pub(crate) fn new(sparse: Csr, dense: Option<DenseView>) -> Design {
         debug_assert!(dense.as_ref().is_none_or(|dense| dense.rows.len() == sparse.rows()));
         Design { sparse, dense }
     }
@@ -103,7 +100,7 @@ impl Design {
 }
 
 /// Sparse rows without columns.
-fn without_columns(rows: usize) -> Csr {
+pub(crate) fn without_columns(rows: usize) -> Csr {
     let mut empty = Csr::new(0);
     (0..rows).for_each(|_| empty.push_row([]));
     empty

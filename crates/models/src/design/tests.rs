@@ -1,7 +1,11 @@
 use super::*;
 use crate::boost::BoostParams;
-use crate::estimate::{Estimator, EstimatorParams, FoldFeatures, Goal, Method, TrainingRows, fit_estimator};
+use crate::design::FoldFeatures;
+use crate::estimate::{Estimator, TrainingRows, fit_estimator};
+use crate::goal::Goal;
+use crate::learner::{EstimatorParams, Method};
 use crate::reference::farthest;
+use crate::stacked::StackedRows;
 use crate::validation::Split;
 use inkstone_base::job::Ctx;
 

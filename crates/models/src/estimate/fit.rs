@@ -4,9 +4,11 @@ use std::sync::Arc;
 
 use anyhow::{Result, ensure};
 
-use super::method::{FittedScorer, TrainingSet};
-use super::{ClassWeight, Estimator, EstimatorParams, Goal, Link, Method, Task, TrainingRows};
+use super::method::refused;
+use super::{Estimator, Task, TrainingRows};
 use crate::design::Design;
+use crate::goal::Goal;
+use crate::learner::{EstimatorParams, FittedScorer, Link, Method, TrainingSet, class_weights};
 use crate::linear::LinearMap;
 use inkstone_base::job::Ctx;
 
@@ -20,6 +22,7 @@ pub fn fit_estimator(
 ) -> Result<Estimator> {
     ensure!(x.rows() == goal.rows(), "{} rows of features, but {} goals", x.rows(), goal.rows());
     goal.check()?;
+    ensure!(params.method.learns(goal.kind()), refused(params.method, goal.kind()));
     ensure!(x.cols() > 0, "there are no features to learn from");
     let weights = match goal {
         Goal::Classes { class, names } => class_weights(class, names.len(), rows.weights, params.class_weight),
@@ -56,22 +59,4 @@ impl Estimator {
             convergence: Vec::new(),
         })
     }
-}
-
-/// The rows' weights with the classes balanced, if that is wanted.
-pub(super) fn class_weights(
-    class: &[u32],
-    classes: usize,
-    weights: Option<&[f64]>,
-    form: ClassWeight,
-) -> Option<Vec<f64>> {
-    if form == ClassWeight::None {
-        return weights.map(<[f64]>::to_vec);
-    }
-    let weight = |i: usize| weights.map_or(1.0, |w| w[i]);
-    let mut sizes = vec![0.0; classes];
-    class.iter().enumerate().for_each(|(i, &c)| sizes[c as usize] += weight(i));
-    let total: f64 = sizes.iter().sum();
-    let balanced = |(i, &c): (usize, &u32)| weight(i) * total / (classes as f64 * sizes[c as usize]);
-    Some(class.iter().enumerate().map(balanced).collect())
 }

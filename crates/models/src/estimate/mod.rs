@@ -7,7 +7,6 @@
 
 mod cross;
 mod fit;
-mod goal;
 mod method;
 mod predict;
 mod probability;
@@ -18,62 +17,16 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-pub use cross::{FoldFeatures, calibrate, out_of_fold};
+pub use cross::{calibrate, out_of_fold};
 pub use fit::fit_estimator;
-pub use goal::Goal;
-pub(crate) use method::{ALPHA, C, FittedScorer, Learner, Scorer, Setting, TrainingSet, rows_of};
-pub use method::{Contributions, GoalKind, Method};
 pub use predict::{Guess, Judgement};
 pub use probability::ProbabilityParts;
 pub use search::{Measure, Search, SearchPoint, choose_point, search};
 
-use super::bayes::BayesParams;
-use super::boost::BoostParams;
 use super::calibration::Calibrator;
-use super::linear::{Convergence, LinearMap, LinearParams, SvmLoss};
-use super::mlp::MlpParams;
+use super::learner::{Link, Method, Scorer};
+use super::linear::{Convergence, LinearMap};
 use super::validation::FoldRows;
-
-/// The weight of a class.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
-#[serde(rename_all = "lowercase")]
-pub enum ClassWeight {
-    /// Each row weighs the same.
-    #[default]
-    None,
-    /// Each class weighs the same: a row weighs `rows / (classes x rows of its class)`.
-    Balanced,
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct EstimatorParams {
-    /// `ridge`, `logistic` (default), `bayes`, `svm`, `boosted` or `mlp`.
-    pub method: Method,
-    /// Penalty and solver of `ridge`, `logistic` and `svm`.
-    pub linear: LinearParams,
-    /// The cost for `svm` of a row on the wrong side: `squared-hinge` (default) or `hinge`.
-    pub svm_loss: SvmLoss,
-    pub bayes: BayesParams,
-    pub boosted: BoostParams,
-    pub mlp: MlpParams,
-    /// `none` (default) or `balanced`.
-    pub class_weight: ClassWeight,
-}
-
-/// The meaning of a score.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Link {
-    Value,
-    /// Log-odds of the output against everything else.
-    Odds,
-    /// Log-probabilities up to a constant of the row: the outputs share one softmax.
-    Joint,
-    /// A distance from the border, which becomes a probability only by calibration.
-    Margin,
-}
 
 /// The target of an estimator.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -2,9 +2,11 @@
 
 use serde::Serialize;
 
-use super::{Estimator, Goal, Link, Task};
+use super::{Estimator, Task};
 use crate::calibration::Calibrator;
 use crate::design::{Design, DesignRow};
+use crate::goal::Goal;
+use crate::learner::Link;
 use crate::linear::{log_sum_exp, to_probabilities};
 use crate::metrics::{ClassReport, LabelReport, ProbabilityReport, ValueReport, largest};
 

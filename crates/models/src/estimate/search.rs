@@ -7,8 +7,10 @@ use serde::{Deserialize, Serialize};
 
 use super::cross::fit_part;
 use super::method::restrains;
-use super::{Estimator, EstimatorParams, FoldFeatures, Goal, Judgement, Method, TrainingRows};
-use crate::design::Design;
+use super::{Estimator, Judgement, TrainingRows};
+use crate::design::{Design, FoldFeatures};
+use crate::goal::Goal;
+use crate::learner::{EstimatorParams, Method};
 use crate::metrics::area_under_curve;
 use crate::validation::Split;
 use inkstone_base::job::Ctx;

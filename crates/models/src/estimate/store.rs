@@ -3,9 +3,10 @@
 use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
 
-use super::{Estimator, Link, Method, Task};
+use super::{Estimator, Task};
 use crate::calibration::Calibrator;
 use crate::file::ModelFile;
+use crate::learner::{Link, Method};
 use crate::linear::Convergence;
 
 /// All of an estimator but its numbers.

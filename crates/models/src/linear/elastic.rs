@@ -33,7 +33,7 @@ pub(crate) fn elastic_net(
     params: &LinearParams,
     ctx: &Ctx,
 ) -> Result<(LinearMap, Convergence)> {
-    super::check(x, class.len(), weights, params)?;
+    super::model::check(x, class.len(), weights, params)?;
     ensure!((0.0..=1.0).contains(&params.l1_ratio), "l1_ratio = {} must be between 0 and 1", params.l1_ratio);
     let ones = vec![1.0; x.rows()];
     let s = weights.unwrap_or(&ones);

@@ -5,7 +5,8 @@ use anyhow::{Result, ensure};
 use super::newton::{MarginLoss, minimise};
 use super::{Linear, LinearParams, elastic_net, softmax};
 use crate::design::Design;
-use crate::estimate::{ALPHA, C, FittedScorer, Goal, GoalKind, Learner, Link, Setting, TrainingSet, rows_of};
+use crate::goal::{Goal, GoalKind};
+use crate::learner::{ALPHA, C, FittedScorer, Learner, Link, Setting, TrainingSet, rows_of};
 use inkstone_base::job::Ctx;
 
 pub(crate) struct LogisticLearner;
@@ -65,7 +66,7 @@ impl Learner for LogisticLearner {
 /// Fits which rows of `x` are `up`, by weight if `weights` are given (one a row, none negative). Call inside
 /// [`Ctx::install`].
 pub fn logistic(x: &Design, up: &[bool], weights: Option<&[f64]>, params: &LinearParams, ctx: &Ctx) -> Result<Linear> {
-    super::check(x, up.len(), weights, params)?;
+    super::model::check(x, up.len(), weights, params)?;
     let ones = vec![1.0; x.rows()];
     let s = weights.unwrap_or(&ones);
     let total: f64 = s.iter().sum();

@@ -1,16 +1,9 @@
 //! Several linear scores of one row: what classifiers of more than two classes, naive Bayes and label sets have in common.
 
 use anyhow::{Result, ensure};
-use rayon::prelude::*;
 
 use super::Linear;
-use crate::design::{Design, DesignRow};
-use crate::estimate::Scorer;
 use crate::file::ModelFile;
-use crate::sparse::Csr;
-
-/// Rows that one task scores at the least.
-const ROWS_PER_TASK: usize = 256;
 
 /// Linear scores `[outputs]` of rows: weights `[columns, outputs]`, so that a row is read once for all of them.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -71,50 +64,4 @@ impl LinearMap {
         );
         Ok(LinearMap { outputs, weights, intercepts })
     }
-}
-
-impl Scorer for LinearMap {
-    fn outputs(&self) -> usize {
-        self.outputs
-    }
-
-    fn scores(&self, x: &Design) -> Vec<f64> {
-        let mut out = vec![0.0; x.rows() * self.outputs];
-        x.product(&self.weights, self.outputs, &mut out);
-        out.chunks_mut(self.outputs).for_each(|row| row.iter_mut().zip(&self.intercepts).for_each(|(s, b)| *s += b));
-        out
-    }
-
-    fn explain(&self, row: DesignRow<'_>, output: usize, against: Option<usize>) -> (f64, Vec<(u32, f64)>) {
-        let lead = |value: &dyn Fn(usize) -> f64| value(output) - against.map_or(0.0, value);
-        let part = |(j, value): (u32, f64)| (j, value * lead(&|k| self.weight(j, k)));
-        (lead(&|k| self.intercepts[k]), row.iter().map(part).collect())
-    }
-
-    /// `weights` `[columns, outputs]` and `intercepts`, f64.
-    fn sections(&self) -> Result<Vec<(&'static str, Vec<u8>)>> {
-        Ok(vec![
-            ("weights", bytemuck::cast_slice(&self.weights).to_vec()),
-            ("intercepts", bytemuck::cast_slice(&self.intercepts).to_vec()),
-        ])
-    }
-
-    fn linear(&self) -> Option<&LinearMap> {
-        Some(self)
-    }
-}
-
-/// The product of rows with weights `[columns, outputs]`, into `[rows, outputs]`; each element is summed by one thread in
-/// column order.
-pub(crate) fn product(x: &Csr, weights: &[f64], outputs: usize, out: &mut [f64]) {
-    assert!(weights.len() >= x.cols() * outputs, "{} weights for {} columns", weights.len(), x.cols());
-    out.par_chunks_mut(outputs).with_min_len(ROWS_PER_TASK).enumerate().for_each(|(i, out)| {
-        out.fill(0.0);
-        for (j, value) in x.row(i).iter() {
-            let at = j as usize * outputs;
-            for (out, w) in out.iter_mut().zip(&weights[at..at + outputs]) {
-                *out += f64::from(value) * w;
-            }
-        }
-    });
 }

@@ -10,100 +10,33 @@ mod cg;
 mod elastic;
 mod logistic;
 mod map;
+mod model;
 mod newton;
+mod params;
 mod precondition;
 mod ridge;
 mod softmax;
 mod svm;
 
-use anyhow::{Result, ensure};
-use serde::{Deserialize, Serialize};
-
-use super::design::{Design, DesignRow};
-
 pub(crate) use elastic::elastic_net;
 pub(crate) use logistic::LogisticLearner;
 pub use logistic::logistic;
 pub use map::LinearMap;
-pub(crate) use map::product;
+pub use model::{Convergence, Linear};
+pub use params::{LinearParams, SvmLoss};
 pub(crate) use ridge::RidgeLearner;
 pub use ridge::ridge;
 pub use softmax::softmax;
 pub(crate) use softmax::{log_sum_exp, to_probabilities};
 pub(crate) use svm::SvmLearner;
-pub use svm::{SvmLoss, svm};
-
-defaults! {
-    pub struct LinearParams {
-        /// Strength of the penalty, above 0; for logistic and support vector machines 1/C.
-        alpha: f64 = 1.0,
-        /// Share of the L1 part in the penalty of logistic regression: 0 (default) is L2 alone, 1 is L1 alone.
-        l1_ratio: f64 = 0.0,
-        /// Relative size of the gradient at which the solver stops.
-        tolerance: f64 = 1e-8,
-        /// Products with the matrix at the most.
-        max_iterations: usize = 2000,
-    }
-}
-
-/// The end of a solver.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Convergence {
-    /// Products with the matrix that were needed; epochs of a network.
-    pub iterations: usize,
-    /// The gradient's length at the end, relative to that at the start; 0 of a network, which stops by held-out rows.
-    pub gradient: f64,
-    /// True if the tolerance was reached; of a network, if the loss on held-out rows had stopped to fall.
-    pub converged: bool,
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Linear {
-    /// One weight a column.
-    pub weights: Vec<f64>,
-    /// The score of a row of zeros.
-    pub intercept: f64,
-    pub convergence: Convergence,
-}
-
-impl Linear {
-    /// The value for a row: ridge's estimate, or logistic's log-odds.
-    pub fn score(&self, row: DesignRow<'_>) -> f64 {
-        self.intercept + row.dot(&self.weights)
-    }
-
-    /// The values for all rows. Call inside `Ctx::install`.
-    pub fn scores(&self, x: &Design) -> Vec<f64> {
-        let mut scores = vec![0.0; x.rows()];
-        x.product(&self.weights, 1, &mut scores);
-        scores.iter_mut().for_each(|score| *score += self.intercept);
-        scores
-    }
-
-    /// The contribution of each column of a row to its value, the largest first. The sum plus the intercept is [`Linear::score`].
-    pub fn explain(&self, row: DesignRow<'_>) -> Vec<(u32, f64)> {
-        let mut parts: Vec<(u32, f64)> = row.iter().map(|(j, value)| (j, value * self.weights[j as usize])).collect();
-        parts.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()).then(a.0.cmp(&b.0)));
-        parts
-    }
-}
-
-/// Checks the input of all solvers.
-fn check(x: &Design, targets: usize, weights: Option<&[f64]>, params: &LinearParams) -> Result<()> {
-    ensure!(x.rows() == targets, "{} rows of features, but {targets} targets", x.rows());
-    ensure!(x.rows() > 0, "a linear model cannot be fitted on no rows");
-    ensure!(params.alpha > 0.0 && params.alpha.is_finite(), "alpha = {} must be a number above 0", params.alpha);
-    if let Some(weights) = weights {
-        ensure!(weights.len() == targets, "{} weights for {targets} rows", weights.len());
-        ensure!(weights.iter().all(|w| *w >= 0.0 && w.is_finite()), "a row's weight must be a number, 0 or above");
-        ensure!(weights.iter().any(|w| *w > 0.0), "all rows have weight 0");
-    }
-    Ok(())
-}
+pub use svm::svm;
 
 #[cfg(test)]
 mod tests {
+    use serde::Deserialize;
+
     use super::*;
+    use crate::design::Design;
     use crate::sparse::Csr;
     use inkstone_base::job::Ctx;
 

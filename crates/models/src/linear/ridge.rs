@@ -8,7 +8,8 @@ use super::cg::{self, dot};
 use super::precondition::{DenseFactor, Preconditioner, squares};
 use super::{Convergence, Linear, LinearParams};
 use crate::design::{Design, TwoWay};
-use crate::estimate::{ALPHA, FittedScorer, Goal, GoalKind, Learner, Link, Setting, TrainingSet};
+use crate::goal::{Goal, GoalKind};
+use crate::learner::{ALPHA, FittedScorer, Learner, Link, Setting, TrainingSet};
 use inkstone_base::job::Ctx;
 
 pub(crate) struct RidgeLearner;
@@ -44,7 +45,7 @@ impl Learner for RidgeLearner {
 /// Fits `y` on the rows of `x`, by weight if `weights` are given (one a row, none negative). Call inside
 /// [`Ctx::install`].
 pub fn ridge(x: &Design, y: &[f64], weights: Option<&[f64]>, params: &LinearParams, ctx: &Ctx) -> Result<Linear> {
-    super::check(x, y.len(), weights, params)?;
+    super::model::check(x, y.len(), weights, params)?;
     ensure!(
         y.iter().all(|v| v.is_finite()),
         "ridge regression needs a finite target in each row; leave the others out"

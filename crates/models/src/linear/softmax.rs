@@ -22,7 +22,7 @@ pub fn softmax(
     params: &LinearParams,
     ctx: &Ctx,
 ) -> Result<(LinearMap, Convergence)> {
-    super::check(x, class.len(), weights, params)?;
+    super::model::check(x, class.len(), weights, params)?;
     let ones = vec![1.0; x.rows()];
     let s = weights.unwrap_or(&ones);
     let total = totals(class, classes, s)?;

@@ -9,24 +9,12 @@ use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
-use serde::{Deserialize, Serialize};
 
-use super::{Convergence, Linear, LinearParams};
+use super::{Convergence, Linear, LinearParams, SvmLoss};
 use crate::design::Design;
-use crate::estimate::{ALPHA, C, FittedScorer, Goal, GoalKind, Learner, Link, Setting, TrainingSet, rows_of};
+use crate::goal::{Goal, GoalKind};
+use crate::learner::{ALPHA, C, FittedScorer, Learner, Link, Setting, TrainingSet, rows_of};
 use inkstone_base::job::Ctx;
-
-/// The cost of a row on the wrong side.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
-#[serde(rename_all = "kebab-case")]
-pub enum SvmLoss {
-    /// The squared distance from the right side.
-    #[default]
-    SquaredHinge,
-    /// The distance from the right side.
-    Hinge,
-}
 
 pub(crate) struct SvmLearner;
 
@@ -84,7 +72,7 @@ pub fn svm(
     seed: u64,
     ctx: &Ctx,
 ) -> Result<Linear> {
-    super::check(x, up.len(), weights, params)?;
+    super::model::check(x, up.len(), weights, params)?;
     ensure!(up.contains(&true) && up.contains(&false), "a support vector machine needs rows of both classes");
     let n = x.rows();
     // In LIBLINEAR's scale: 1/2 |w|^2 + C sum s loss.

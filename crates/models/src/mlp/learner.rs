@@ -5,10 +5,9 @@ use std::sync::Arc;
 use anyhow::{Context, Result, ensure};
 
 use super::{Mlp, MlpGoal, MlpShape};
-use crate::estimate::{
-    ClassWeight, Contributions, FittedScorer, Goal, GoalKind, Learner, Link, Scorer, Setting, TrainingSet,
-};
 use crate::file::ModelFile;
+use crate::goal::{Goal, GoalKind};
+use crate::learner::{ClassWeight, Contributions, FittedScorer, Learner, Link, Scorer, Setting, TrainingSet};
 use crate::validation::{FoldRows, hold_out};
 
 pub(crate) struct MlpLearner;

@@ -4,12 +4,12 @@ use serde::Deserialize;
 
 use super::net::NetPass;
 use super::*;
-use crate::design::{DenseRows, StackedRows};
-use crate::estimate::FoldFeatures;
+use crate::design::{DenseRows, FoldFeatures};
 use crate::neural::check::check_gradients;
 use crate::neural::fit::{Network, PieceGradients};
 use crate::reference::farthest;
 use crate::sparse::Csr;
+use crate::stacked::StackedRows;
 
 #[derive(Deserialize)]
 struct Reference {

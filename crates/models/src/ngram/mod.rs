@@ -1,6 +1,6 @@
 //! n-gram language models: counting, smoothing, and asking.
 //!
-//! A corpus becomes counts (`count`), counts become a model in one of five ways (`kneser_ney`, `smoothing`); both are a trie
+//! A corpus becomes counts (`count`), counts become a model in one of five ways (`smoothing`); both are a trie
 //! (`trie`). A model is written as an ARPA file (`arpa`), or indexed (`build`, `index`) and written as a file whose sections
 //! are used without decoding ([`LanguageModel`]). All probabilities and back-off weights are kept as log10, in 32 bits; log10 of 0 is -99.
 
@@ -11,7 +11,6 @@ mod discount;
 mod explain;
 mod index;
 mod intern;
-mod kneser_ney;
 mod levels;
 mod link;
 mod lm;

@@ -4,10 +4,12 @@
 //! take 240 MB; those of a whole corpus lie in a file ([`SpilledCsr`]). Products are computed in f64; each output element
 //! is summed by one thread in column order, so the bytes of a result do not depend on the number of threads.
 
+mod product;
 mod spilled;
 
 use rayon::prelude::*;
 
+pub(crate) use product::product;
 pub(crate) use spilled::Numbers;
 pub use spilled::SpilledCsr;
 

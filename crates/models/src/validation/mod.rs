@@ -11,7 +11,7 @@ use chrono::NaiveDateTime;
 use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
 
-use super::estimate::Goal;
+use super::goal::Goal;
 
 /// The rule by which folds are drawn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -3,8 +3,7 @@
 use anyhow::Result;
 
 use super::{VectorizerParams, Weighting};
-use crate::design::Design;
-use crate::estimate::FoldFeatures;
+use crate::design::{Design, FoldFeatures};
 use crate::sparse::{Csr, Row};
 use crate::validation::Split;
 use inkstone_base::job::Ctx;

@@ -7,12 +7,12 @@ use super::text::{ChosenSettings, FoldReport, LabelForm, Predictions, Sample, Te
 use super::walk::{WalkStep, Walked, step_of, walk_folds};
 use super::{Fold, WalkForward};
 use crate::calibration::CalibrationForm;
-use crate::design::{Design, FittedInputs, InputColumn, StackedRows, StackedSubset};
-use crate::estimate::{
-    Estimator, EstimatorParams, Goal, GoalKind, TrainingRows, calibrate, choose_point, fit_estimator, out_of_fold,
-    search,
-};
+use crate::design::Design;
+use crate::estimate::{Estimator, TrainingRows, calibrate, choose_point, fit_estimator, out_of_fold, search};
+use crate::goal::{Goal, GoalKind};
+use crate::learner::EstimatorParams;
 use crate::metrics::{area_under_curve, r_squared, rank_correlation};
+use crate::stacked::{FittedInputs, InputColumn, StackedRows, StackedSubset};
 use crate::validation::{FoldParams, FoldRows, FoldsBy, Split, draw_folds};
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;

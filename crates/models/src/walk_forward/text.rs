@@ -12,7 +12,8 @@ use serde::{Deserialize, Serialize};
 
 use super::fit::TextModel;
 use crate::calibration::CalibrationForm;
-use crate::estimate::{EstimatorParams, Measure, Method, Search, SearchPoint};
+use crate::estimate::{Measure, Search, SearchPoint};
+use crate::learner::{EstimatorParams, Method};
 use crate::linear::Convergence;
 use inkstone_base::data::TooLittle;
 use inkstone_base::stats::quantile;

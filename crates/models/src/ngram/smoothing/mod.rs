@@ -7,6 +7,7 @@
 mod add_k;
 mod jelinek_mercer;
 mod katz;
+mod kneser_ney;
 mod mle;
 
 #[cfg(test)]
@@ -20,8 +21,8 @@ use rayon::prelude::*;
 use self::add_k::add_k;
 use self::jelinek_mercer::jelinek_mercer;
 use self::katz::katz;
+use self::kneser_ney::kneser_ney;
 use self::mle::mle;
-use super::kneser_ney::kneser_ney;
 use super::link::{cut, spans};
 use super::model::{Counts, Ngram, Smoothing};
 use super::params::NgramParams;

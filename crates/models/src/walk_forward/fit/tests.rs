@@ -8,7 +8,7 @@ use rand_chacha::ChaCha8Rng;
 use super::super::text::ClassParams;
 use super::super::walk::CLOSE;
 use super::*;
-use crate::estimate::{EstimatorParams, Method};
+use crate::learner::{EstimatorParams, Method};
 use crate::linear::LinearParams;
 use crate::sparse::Csr;
 use crate::vectorize::{FoldCounts, VectorizerParams};

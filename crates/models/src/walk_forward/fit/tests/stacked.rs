@@ -4,8 +4,9 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 
 use super::*;
+use crate::design::FoldFeatures;
 use crate::design::{DenseRows, SpilledDense};
-use crate::estimate::{FoldFeatures, Measure, Search};
+use crate::estimate::{Measure, Search};
 
 /// The numbers of scikit-learn.
 #[derive(Deserialize)]

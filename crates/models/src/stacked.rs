@@ -5,12 +5,10 @@ use std::sync::Arc;
 use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
 
-use super::dense::{DenseRows, DenseView, Scaling};
-use super::{Design, without_columns};
-use crate::estimate::FoldFeatures;
-use crate::sparse::Csr;
-use crate::validation::Split;
-use crate::vectorize::{FoldCounts, Weighting, choose_terms, weigh_rows};
+use super::design::{DenseRows, DenseView, Design, FoldFeatures, Scaling, without_columns};
+use super::sparse::Csr;
+use super::validation::Split;
+use super::vectorize::{FoldCounts, Weighting, choose_terms, weigh_rows};
 
 /// Inputs with one row a sample each. A fold takes everything that is fitted from the rows that train: the terms of `counts` and their
 /// weights, and the means and deviations of `dense`, in which a missing value (NaN) counts as the mean.

@@ -4,33 +4,15 @@
 //! multinomial scores `ln prior_c + sum x ln((N_cj + a) / (N_c + a d))`, complement `-sum x ln((N_~cj + a) / (N_~c + a d))`
 //! over all classes but c. Both are linear in the row, natural logarithms.
 
+mod params;
+
 use anyhow::{Result, ensure};
-use serde::{Deserialize, Serialize};
 
 use super::design::Design;
-use super::estimate::{FittedScorer, Goal, GoalKind, Learner, Link, Setting, TrainingSet};
+use super::goal::{Goal, GoalKind};
+use super::learner::{FittedScorer, Learner, Link, Setting, TrainingSet};
 use super::linear::{Convergence, Linear, LinearMap};
-
-/// The counts that speak for a class.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
-#[serde(rename_all = "lowercase")]
-pub enum BayesForm {
-    /// The counts of its own rows.
-    #[default]
-    Multinomial,
-    /// The counts of all other rows, against it: steadier when classes are of unlike size.
-    Complement,
-}
-
-defaults! {
-    pub struct BayesParams {
-        /// `multinomial` (default) or `complement`.
-        form: BayesForm = BayesForm::Multinomial,
-        /// Added to each count, above 0 (Lidstone; 1 is Laplace's).
-        smoothing: f64 = 1.0,
-    }
-}
+pub use params::{BayesForm, BayesParams};
 
 pub(crate) struct BayesLearner;
 
@@ -136,7 +118,7 @@ pub fn naive_bayes(
 mod tests {
     use super::*;
     use crate::Csr;
-    use crate::estimate::Scorer;
+    use crate::learner::Scorer;
     use crate::linear::to_probabilities;
     use crate::reference::{Reference, farthest, read};
 

@@ -12,12 +12,12 @@
 use anyhow::Result;
 use rayon::prelude::*;
 
-use super::discount::Discounts;
-use super::model::{Counts, Ngram, Smoothing};
-use super::prune::{Pruning, prune};
-use super::smoothing::each_context;
-use super::trie::{Level, Trie};
-use super::words::BEGIN;
+use super::each_context;
+use crate::ngram::discount::Discounts;
+use crate::ngram::model::{Counts, Ngram, Smoothing};
+use crate::ngram::prune::{Pruning, prune};
+use crate::ngram::trie::{Level, Trie};
+use crate::ngram::words::BEGIN;
 use inkstone_base::job::{Cancelled, Ctx};
 
 /// Makes the model. Also gives the discounts by length.
@@ -179,8 +179,8 @@ mod tests {
 
     use proptest::prelude::*;
 
-    use super::super::count::{Counter, Room};
     use super::*;
+    use crate::ngram::count::{Counter, Room};
 
     fn model(text: &str, order: usize, prune: &[u32], threads: usize) -> (Ngram, Vec<Discounts>) {
         let ctx = Ctx::new(threads, 1).unwrap();
@@ -227,12 +227,12 @@ mod tests {
         }
     }
 
-    const TEXT: &str = include_str!("../../../../tests/reference/kenlm/text.txt");
+    const TEXT: &str = include_str!("../../../../../tests/reference/kenlm/text.txt");
 
     #[test]
     fn every_n_gram_has_the_numbers_that_lmplz_gives_it() {
-        let order3 = include_str!("../../../../tests/reference/kenlm/order3.arpa");
-        let pruned = include_str!("../../../../tests/reference/kenlm/order4-pruned.arpa");
+        let order3 = include_str!("../../../../../tests/reference/kenlm/order3.arpa");
+        let pruned = include_str!("../../../../../tests/reference/kenlm/order4-pruned.arpa");
         for (arpa, order, prune) in [(order3, 3, &[][..]), (pruned, 4, &[0, 0, 1])] {
             let ours = listed(&model(TEXT, order, prune, 2).0);
             let rows = arpa.lines().filter(|line| line.contains('\t'));

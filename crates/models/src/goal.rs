@@ -23,7 +23,22 @@ pub enum Goal {
     Values(Vec<f64>),
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GoalKind {
+    Values,
+    Classes,
+    Labels,
+}
+
 impl Goal {
+    pub fn kind(&self) -> GoalKind {
+        match self {
+            Goal::Values(_) => GoalKind::Values,
+            Goal::Classes { .. } => GoalKind::Classes,
+            Goal::Labels { .. } => GoalKind::Labels,
+        }
+    }
+
     pub fn rows(&self) -> usize {
         match self {
             Goal::Classes { class, .. } => class.len(),

@@ -1,0 +1,47 @@
+//! The settings of multi-layer perceptrons.
+
+use anyhow::{Result, ensure};
+
+params! {
+    /// Parameters of a multi-layer perceptron.
+    pub struct MlpParams {
+        /// Units of each hidden layer, from the inputs up.
+        hidden: Vec<usize> = vec![64], arg(
+            long,
+            value_name = "N,N",
+            value_delimiter = ',',
+            default_values_t = MlpParams::default().hidden,
+            value_parser = inkstone_base::bounds::flag::<usize>("feature.mlp.hidden")
+        );
+        /// Share of the units of each hidden layer that is dropped in a step.
+        dropout: f64 = 0.0, number("SHARE", "feature.mlp.dropout");
+        /// L2 penalty of the weights, added to their gradients.
+        l2: f64 = 1e-4, number("L", "feature.mlp.l2");
+        /// Rate of Adam's steps at the start; it is halved where an epoch brings nothing better.
+        learning_rate: f64 = 1e-3, number("R", "feature.mlp.learning_rate");
+        /// Rows of a step.
+        batch: usize = 200, number("N", "feature.mlp.batch");
+        /// Passes over the rows at the most.
+        epochs: usize = 200, number("N", "feature.mlp.epochs");
+        /// Memory for weights and gradients at the most, in MB.
+        memory_mb: usize = 2048, number("MB", "feature.mlp.memory_mb");
+    }
+}
+
+impl MlpParams {
+    pub(super) fn check(&self) -> Result<()> {
+        let MlpParams { hidden, dropout, l2, learning_rate, batch, epochs, .. } = self;
+        ensure!(
+            !hidden.is_empty() && !hidden.contains(&0),
+            "hidden = {hidden:?}: name the units of one or more hidden layers, each 1 or more"
+        );
+        ensure!((0.0..1.0).contains(dropout), "dropout = {dropout} must be 0 or more and below 1");
+        ensure!(*l2 >= 0.0 && l2.is_finite(), "l2 = {l2} must be a number, 0 or above");
+        ensure!(
+            *learning_rate > 0.0 && learning_rate.is_finite(),
+            "learning_rate = {learning_rate} must be a number above 0"
+        );
+        ensure!(*batch > 0 && *epochs > 0, "batch = {batch} and epochs = {epochs} must be 1 or more");
+        Ok(())
+    }
+}
