@@ -9,7 +9,8 @@ use anyhow::Result;
 use serde_json::{Value, json};
 
 use super::is_batch;
-use super::project::{OpenProject, summary};
+use super::opened::OpenProject;
+use super::project::summary;
 use super::workbench::workspace as workspace_of;
 use crate::cli::{Demo, Global};
 use crate::config::Config;

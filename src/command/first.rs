@@ -7,7 +7,7 @@ use std::sync::Arc;
 use anyhow::{Result, bail, ensure};
 
 use super::demo;
-use super::project::OpenProject;
+use super::opened::OpenProject;
 use super::workbench::{forms, language, workspace};
 use crate::cli::{DEMO_FOLDER, Demo, Global};
 use crate::config::LanguageSetting;

@@ -1,143 +1,24 @@
 //! Commands on a project, in the workbench or as a batch.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 use serde_json::json;
 
 use super::is_batch;
+use super::opened::OpenProject;
 use super::workbench::open_ui;
 use crate::cli::{Backtest, Drift, Global};
-use crate::config::Config;
 use crate::headless::{self, Summary};
 use crate::pipeline::{self, FactorResult, Stage, StageId};
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
-use inkstone_base::lock::Lock;
-use inkstone_base::shell::quoted;
 use inkstone_lab::backtest::Outcome;
 use inkstone_lab::lint::{Standing, Verdict};
 use inkstone_report::verdict_sentences;
-use inkstone_tables::project::Project;
 use inkstone_tui::Start;
-
-/// Puts flags of the command line over a configuration.
-type Flags = Arc<dyn Fn(&mut Config) -> Result<()> + Send + Sync>;
-
-/// A configuration that was read, with the flags of the command line put over it.
-#[derive(Clone)]
-pub(super) struct OpenProject {
-    pub(super) config: Config,
-    /// The configuration's file.
-    pub(super) path: PathBuf,
-    /// Folder of the configuration: paths in it are relative to this.
-    pub(super) base: PathBuf,
-    /// The command line that runs the same as a batch.
-    pub(super) command: String,
-    flags: Flags,
-}
-
-impl OpenProject {
-    pub(super) fn read(path: &Path, command: &str, global: &Global) -> Result<OpenProject> {
-        let (threads, seed, trust) = (global.threads, global.seed, global.trust);
-        let flags: Flags = Arc::new(move |config| {
-            config.project.threads = threads.unwrap_or(config.project.threads);
-            config.project.seed = seed.unwrap_or(config.project.seed);
-            config.onnx.trusted = trust;
-            Ok(())
-        });
-        let mut config = Config::read(path)?;
-        flags(&mut config)?;
-        let base = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let trusted = if trust { " --trust" } else { "" };
-        let command = format!("inkstone {command} -c {} --headless{trusted}", quoted(&path.display().to_string()));
-        Ok(OpenProject { config, path: path.to_owned(), base: base.to_owned(), command, flags })
-    }
-
-    /// A configuration that is in no file.
-    #[cfg(test)]
-    pub(super) fn from_config(config: Config, base: &Path) -> OpenProject {
-        let flags: Flags = Arc::new(|_| Ok(()));
-        OpenProject { config, path: base.join("workbench.toml"), base: base.to_owned(), command: String::new(), flags }
-    }
-
-    /// The flags that name the configuration on the command line.
-    pub(super) fn config_flags(&self) -> String {
-        format!("-c {}", quoted(&self.path.display().to_string()))
-    }
-
-    /// Puts further flags over the configuration, now and whenever it is read again.
-    pub(super) fn with(
-        mut self,
-        further: impl Fn(&mut Config) -> Result<()> + Send + Sync + 'static,
-    ) -> Result<OpenProject> {
-        further(&mut self.config)?;
-        let flags = self.flags.clone();
-        self.flags = Arc::new(move |config| {
-            flags(config)?;
-            further(config)
-        });
-        Ok(self)
-    }
-
-    /// Reads the file again, which an editor may have changed since, and puts the flags over it.
-    pub(super) fn again(&self) -> Result<OpenProject> {
-        let mut config = Config::read(&self.path)?;
-        (self.flags)(&mut config)?;
-        Ok(OpenProject { config, ..self.clone() })
-    }
-
-    pub(super) fn project(&self) -> Project {
-        pipeline::project(&self.config, &self.base)
-    }
-
-    /// Reads the file again and runs the stages up to `last`.
-    pub(super) fn run_again(&self, last: Stage, ctx: &Ctx) -> Result<Vec<Report>> {
-        let now = self.again()?;
-        pipeline::run(&now.config, &now.base, last, ctx)
-    }
-
-    /// Holds the lock of the project for as long as this command writes.
-    pub(super) fn writing(&self, command: &str) -> Result<Lock> {
-        self.project().lock_for(command)
-    }
-
-    /// Fails where a folder that the stages up to `last` write into cannot be written: now, and not after hours of work.
-    pub(super) fn ensure_writable(&self, last: Stage) -> Result<()> {
-        let project = self.project();
-        let mut folders = vec![project.dir().to_owned()];
-        if last >= Stage::Extract {
-            folders.push(project.store());
-        }
-        if last >= Stage::Backtest {
-            folders.push(project.ledger());
-        }
-        if last >= Stage::Export {
-            // A new folder of exports is made beside the old one.
-            folders.extend(self.base.join(&self.config.project.exports).parent().map(Path::to_owned));
-        }
-        if last >= Stage::Report {
-            folders.push(self.base.join(&self.config.report.dir));
-        }
-        folders.iter().try_for_each(|folder| ensure_writable(folder))
-    }
-
-    pub(super) fn ctx(&self) -> Result<Ctx> {
-        Ctx::new(self.config.project.threads, self.config.project.seed)
-    }
-}
-
-/// Fails where nothing can be written in a folder, or where it cannot be made.
-fn ensure_writable(folder: &Path) -> Result<()> {
-    let is_named = |folder: &Path| !folder.as_os_str().is_empty();
-    let nearest = folder.ancestors().find(|folder| is_named(folder) && folder.exists()).unwrap_or(Path::new("."));
-    // A file without a name: nothing is left of it.
-    tempfile::tempfile_in(nearest)
-        .map(drop)
-        .with_context(|| format!("cannot write in {}: nothing was run", folder.display()))
-}
 
 /// Opens the workbench without starting anything.
 pub(super) fn browse(path: &Path, global: &Global) -> Result<ExitCode> {

@@ -1,17 +1,15 @@
 //! `trace`: the documents, sentences and words behind a value of a factor.
 
 use std::process::ExitCode;
-use std::sync::Arc;
 
 use anyhow::{Context, Result};
 
-use super::project::{OpenProject, batch_on};
+use super::opened::OpenProject;
+use super::project::batch_on;
 use crate::cli::{Global, Trace};
 use crate::headless::Summary;
-use crate::pipeline::{self, Tracer};
+use crate::pipeline::Tracer;
 use inkstone_base::code::Code;
-use inkstone_lab::lint::Standing;
-use inkstone_tui::{Judgement, JudgementOf, Tracing};
 
 /// Gives the dates of a quantile, or the names of a date and, if asked for, the documents and sentences behind one name.
 pub(super) fn run(args: &Trace, global: &Global) -> Result<ExitCode> {
@@ -41,35 +39,4 @@ pub(super) fn run(args: &Trace, global: &Global) -> Result<ExitCode> {
         summary.set("readings", cells);
         Ok(summary)
     }))
-}
-
-/// The functions by which the workbench traces a factor.
-pub(super) fn tracing(opened: &OpenProject) -> Tracing {
-    let tracer = Arc::new(Tracer::new(&opened.config, &opened.base));
-    let [days, names, documents, sentences] = [tracer.clone(), tracer.clone(), tracer.clone(), tracer];
-    Tracing {
-        days: Arc::new(move |factor, quantile, ctx| days.days(factor, quantile, ctx)),
-        names: Arc::new(move |factor, date, ctx| names.names(factor, date, None, ctx)),
-        documents: Arc::new(move |factor, date, code, ctx| documents.documents(factor, date, code, ctx)),
-        sentences: Arc::new(move |factor, reading, document, ctx| sentences.sentences(factor, reading, document, ctx)),
-    }
-}
-
-/// The results of linter and ledger on a factor, as the workbench shows them.
-pub(super) fn judgement(opened: &OpenProject) -> JudgementOf {
-    let opened = opened.clone();
-    Arc::new(move |factor| {
-        let Some(result) = pipeline::factor_result(&opened.config, &opened.base, factor)? else { return Ok(None) };
-        let count = |standing| result.verdicts.iter().filter(|verdict| verdict.standing == standing).count();
-        let looks = result.looks.as_ref();
-        Ok(Some(Judgement {
-            checks: result.verdicts.len(),
-            passed: count(Standing::Passed),
-            warned: count(Standing::Warned),
-            failed: count(Standing::Failed),
-            trials: looks.map_or(0, |looks| looks.trials),
-            deflated_sharpe: looks.map_or(f64::NAN, |looks| looks.deflated_sharpe),
-            ledger_changed: looks.is_some_and(|looks| looks.problems > 0),
-        }))
-    })
 }

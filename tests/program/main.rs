@@ -5,6 +5,7 @@
 
 mod bad_input;
 #[cfg(unix)]
+mod circles;
 mod crash;
 mod damage;
 mod demo;

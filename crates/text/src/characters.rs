@@ -78,6 +78,14 @@ pub(super) fn is_zero_width(c: char) -> bool {
     matches!(c, '\u{AD}' | '\u{200B}'..='\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2060}'..='\u{2064}' | '\u{FEFF}')
 }
 
+/// True if jieba looks words up across this character; every other character is a token of its own.
+pub(crate) fn in_dictionary_block(c: char) -> bool {
+    matches!(c,
+        '\u{4E00}'..='\u{9FFF}' | 'a'..='z' | 'A'..='Z' | '0'..='9' | '+' | '#' | '&' | '.' | '_' | '%' | '-'
+        | '\u{3400}'..='\u{4DBF}' | '\u{F900}'..='\u{FAFF}' | '\u{20000}'..='\u{2A6DF}' | '\u{2A700}'..='\u{2EBEF}'
+        | '\u{2F800}'..='\u{2FA1F}')
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

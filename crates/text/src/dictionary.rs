@@ -12,7 +12,7 @@ use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::Encoding;
 use serde::Serialize;
 
-use super::segment::in_dictionary_block;
+use super::characters::in_dictionary_block;
 
 /// A word for the segmenter.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result};
 use serde_json::Value;
 
-use crate::command::project::OpenProject;
+use crate::command::opened::OpenProject;
 use crate::pipeline::{self, FeatureStatus, StageId, derived_from};
 use inkstone_base::data::Key;
 use inkstone_base::job::Ctx;

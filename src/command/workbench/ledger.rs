@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use chrono::Utc;
 
-use crate::command::project::OpenProject;
+use crate::command::opened::OpenProject;
 use inkstone_lab::ledger::{Book, Ledger};
 use inkstone_tui::LedgerBench;
 

@@ -1,11 +1,16 @@
 //! The workbench on a project: the functions that its pages call, made of the configuration.
 
+mod dictionary;
 mod features;
 pub(crate) mod forms;
+mod laboratory;
+mod lazy;
 mod ledger;
 mod models;
 mod onnx;
+mod reader;
 mod text;
+mod tracing;
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -15,9 +20,11 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
 
-use super::dictionary::{Dictionary, tokeniser};
-use super::project::OpenProject;
-use super::reader::marker;
+use self::dictionary::{Dictionary, tokeniser};
+pub(super) use self::laboratory::experiments;
+use self::laboratory::laboratory;
+use self::reader::marker;
+use super::opened::OpenProject;
 use crate::cli::{Global, Picture};
 use crate::config::{Ambiguous, LanguageSetting};
 use crate::headless::{self, Summary};
@@ -95,15 +102,15 @@ pub(in crate::command) fn workspace(
         seed: config.project.seed,
         tokeniser: tokeniser(dictionary.clone()),
         marker: Some(marker),
-        laboratory: super::experiment::laboratory(opened, dictionary.clone()),
+        laboratory: laboratory(opened, dictionary.clone()),
         text: Some(text::bench(opened, dictionary)),
         models: models::bench(opened),
         onnx: onnx::bench(opened),
         unknown_library: onnx::unknown_library(opened)?,
         features: features::bench(opened),
         ledger: ledger::bench(opened),
-        tracing: Some(super::trace::tracing(opened)),
-        judgement: Some(super::trace::judgement(opened)),
+        tracing: Some(tracing::tracing(opened)),
+        judgement: Some(tracing::judgement(opened)),
         reports: Arc::new(move || pipeline::last_reports(&reports)),
         language: language(config.ui.language, global.lang.as_deref())?,
         language_given: global.lang.is_some(),

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 
-use crate::command::project::OpenProject;
+use crate::command::opened::OpenProject;
 use inkstone_base::disk;
 use inkstone_base::job::Ctx;
 use inkstone_features::extract::Model;

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use anyhow::Result;
 
-use crate::command::dictionary::Dictionary;
-use crate::command::lazy::Lazy;
-use crate::command::project::OpenProject;
+use super::dictionary::Dictionary;
+use super::lazy::Lazy;
+use crate::command::opened::OpenProject;
 use crate::pipeline;
 use inkstone_base::data::Key;
 use inkstone_base::shell::quoted;

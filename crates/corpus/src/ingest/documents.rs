@@ -9,8 +9,8 @@ use polars_core::prelude::DataFrame;
 use rustc_hash::FxHashSet;
 
 use crate::ingest::mapped_row::MappedRow;
-use crate::ingest::reader::RowFault;
 use crate::ingest::reason;
+use crate::ingest::row::RowFault;
 use crate::ingest::source::Source;
 use crate::ingest::times::Moment;
 use inkstone_base::code::Code;

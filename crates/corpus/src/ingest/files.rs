@@ -9,7 +9,6 @@ use anyhow::{Context, Result, bail, ensure};
 
 use crate::ingest::log::FileEntry;
 use crate::ingest::papers::PaperFile;
-use crate::ingest::reader;
 use crate::ingest::source::{Format, Source};
 use inkstone_base::data::Key;
 use inkstone_base::disk;
@@ -88,7 +87,7 @@ pub(super) fn find<'a>(sources: &'a [Source], base: &Path) -> Result<(Vec<ReadUn
         let single = root.is_none();
         let (mut papers, mut others) = (Vec::new(), Vec::new());
         for path in files {
-            match reader::format_of(&path, source) {
+            match source.format_of(&path) {
                 // A program that has the document open left this beside it.
                 _ if !single && is_lock(&path) => passed_over.push(shown(&path, base)),
                 Ok(format) if format.is_paper() => papers.push((path, format)),

@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use chrono::NaiveDateTime;
 
 use crate::ingest::mapping::{FieldRule, Mapping};
-use crate::ingest::reader::{Cells, RowFault};
 use crate::ingest::reason;
+use crate::ingest::row::{Cells, RowFault};
 use crate::ingest::times::{self, Moment, TimeFormat};
 
 /// Rules by which the rows of one file are read.

@@ -31,6 +31,7 @@ mod reader;
 pub mod reason;
 mod records;
 mod rejects;
+mod row;
 mod run;
 mod securities;
 mod sheets;

@@ -12,8 +12,8 @@ use polars_io::prelude::{ParquetReader, SerReader};
 use rayon::prelude::*;
 use rustc_hash::FxHashSet;
 
-use crate::ingest::reader::{BATCH_BYTES, Cells, RowFault, SourceRow};
 use crate::ingest::reason;
+use crate::ingest::row::{BATCH_BYTES, Cells, RowFault, SourceRow};
 use inkstone_base::disk::Snapshot;
 use inkstone_base::limits;
 use inkstone_tables::frames::ForeignParquet;

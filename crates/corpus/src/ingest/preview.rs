@@ -11,7 +11,8 @@ use crate::ingest::files::{self, UnitFiles};
 use crate::ingest::mapped_row::{MappedRow, RowRules};
 use crate::ingest::mapping::{self, Mapping};
 use crate::ingest::papers::{Kept, PaperSettings};
-use crate::ingest::reader::{self, OpenFile, RowFault, SourceRow};
+use crate::ingest::reader::OpenFile;
+use crate::ingest::row::{RowFault, SourceRow};
 use crate::ingest::source::{Format, Source, Table};
 use crate::ingest::times::{self, TimeFormat};
 use crate::ingest::{Encoded, Params, prices, reason, securities};
@@ -76,7 +77,7 @@ pub fn preview(source: &Source, params: &Params, base: &Path, ctx: &Ctx) -> Resu
     };
     let mut opened = match &unit.content {
         UnitFiles::Papers(_) => {
-            let (declared, time_format) = (reader::declared(source), source.time_format.as_deref());
+            let (declared, time_format) = (source.declared_charset(), source.time_format.as_deref());
             let kept = Kept::new(scratch.path());
             OpenFile::papers(&first, PaperSettings { declared, time_format, limits: params.limits(), kept, ctx })
         }

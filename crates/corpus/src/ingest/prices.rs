@@ -10,7 +10,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::{Value, json};
 
 use crate::ingest::mapped_row::MappedRow;
-use crate::ingest::reader::RowFault;
+use crate::ingest::row::RowFault;
 use inkstone_base::code::Code;
 use inkstone_base::disk::{self, Scratch};
 use inkstone_market::{PRICE_COLUMNS, dates_column};

@@ -16,9 +16,10 @@ use crate::ingest::mapped_row::{MappedRow, RowRules};
 use crate::ingest::mapping::Mapping;
 use crate::ingest::papers::{Kept, Limits, PaperSettings};
 use crate::ingest::prices::{self, Prices};
-use crate::ingest::reader::{self, OpenFile, Resume, RowFault, SourceRow};
+use crate::ingest::reader::{OpenFile, Resume};
 use crate::ingest::reason;
 use crate::ingest::rejects::Reject;
+use crate::ingest::row::{RowFault, SourceRow};
 use crate::ingest::securities::{self, Securities};
 use crate::ingest::times::{self, TimeFormat};
 use inkstone_base::data::{Document, Key};
@@ -209,7 +210,7 @@ fn read_unit<T: Send>(
     let ctx = setting.ctx;
     let mut opened = match &unit.content {
         UnitFiles::Papers(files) => {
-            let (declared, time_format) = (reader::declared(unit.source), unit.source.time_format.as_deref());
+            let (declared, time_format) = (unit.source.declared_charset(), unit.source.time_format.as_deref());
             let reading =
                 PaperSettings { declared, time_format, limits: setting.limits, kept: setting.kept.clone(), ctx };
             OpenFile::papers(files, reading)

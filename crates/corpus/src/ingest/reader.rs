@@ -10,7 +10,6 @@ use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
-use chrono::NaiveDateTime;
 use rayon::prelude::*;
 use rustc_hash::FxHashSet;
 use serde_json::Value;
@@ -21,6 +20,7 @@ use crate::ingest::papers::{PaperFile, PaperRows, PaperSettings};
 use crate::ingest::parquet::ParquetRows;
 use crate::ingest::reason;
 use crate::ingest::records::{RawRecord, RecordLayout, RecordStream};
+use crate::ingest::row::{BATCH_BYTES, Cells, RowFault, SourceRow};
 use crate::ingest::sheets::SheetRows;
 use crate::ingest::source::{Format, Source};
 use inkstone_base::encoding::{self, Charset, Encoded, Utf16Reader};
@@ -28,38 +28,8 @@ use inkstone_base::limits;
 
 /// Rows of a batch at the most.
 const BATCH_ROWS: usize = 2048;
-/// Bytes of a batch, roughly, at the most.
-pub(super) const BATCH_BYTES: usize = 8 << 20;
 /// Elements from which the columns of JSON are found.
 const JSON_SAMPLE: usize = 500;
-
-/// Why a row cannot be used.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct RowFault {
-    pub(super) column: String,
-    pub(super) reason: String,
-    pub(super) value: String,
-    /// Time at which a fault that lies in a time of the future ends.
-    pub(super) until: Option<NaiveDateTime>,
-}
-
-impl RowFault {
-    pub(super) fn new(column: impl Into<String>, reason: impl Into<String>, value: &str) -> RowFault {
-        // The value is there to be recognised; the whole row is kept beside it.
-        RowFault { column: column.into(), reason: reason.into(), value: value.chars().take(200).collect(), until: None }
-    }
-}
-
-pub(super) type Cells = Vec<Option<String>>;
-
-/// One row: its number from 1, its cells or its fault, and the bytes it was cut from (none for Excel and files of one
-/// document but text; of Parquet the beginning of a row that is too long).
-#[derive(Debug)]
-pub(super) struct SourceRow {
-    pub(super) number: u64,
-    pub(super) cells: Result<Cells, RowFault>,
-    pub(super) bytes: Vec<u8>,
-}
 
 /// Place at which an earlier run stopped reading.
 #[derive(Clone, Debug)]
@@ -83,34 +53,10 @@ enum RowReader<'a> {
     Papers(PaperRows<'a>),
 }
 
-/// The format of a file by its settings, its name and its first character.
-pub(super) fn format_of(path: &Path, source: &Source) -> Result<Format> {
-    if source.format != Format::Auto {
-        return Ok(source.format);
-    }
-    let extension = path.extension().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
-    Ok(match extension.as_str() {
-        "csv" => Format::Csv,
-        "tsv" | "tab" => Format::Tsv,
-        "jsonl" | "ndjson" => Format::Jsonl,
-        "parquet" | "pq" => Format::Parquet,
-        "xlsx" | "xls" | "xlsm" => Format::Xlsx,
-        "txt" => Format::Txt,
-        "pdf" => Format::Pdf,
-        "html" | "htm" => Format::Html,
-        "docx" => Format::Docx,
-        // The first character tells which of the two kinds the file is.
-        "json" => Format::Json,
-        "gz" | "zip" | "bz2" | "xz" | "zst" | "7z" => bail!("{} is compressed; unpack it first", path.display()),
-        "doc" => bail!("{} is a Word file of before 2007; save it as DOCX first", path.display()),
-        _ => bail!("the format of {} cannot be told from its name; set `format` of its [[source]]", path.display()),
-    })
-}
-
 impl<'a> OpenFile<'a> {
     /// Opens one file, from its beginning or from where an earlier run stopped.
     pub(super) fn open(path: &Path, source: &Source, resume: Option<&Resume>) -> Result<OpenFile<'a>> {
-        let format = format_of(path, source)?;
+        let format = source.format_of(path)?;
         if format == Format::Parquet {
             let rows = ParquetRows::open(path)?;
             check_columns(rows.columns().len()).with_context(|| path.display().to_string())?;
@@ -123,7 +69,9 @@ impl<'a> OpenFile<'a> {
         let mut file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
         let encoded = match resume {
             Some(resume) => resume.encoded.clone(),
-            None => encoding::detect(&mut file, declared(source)).with_context(|| format!("{}", path.display()))?,
+            None => {
+                encoding::detect(&mut file, source.declared_charset()).with_context(|| format!("{}", path.display()))?
+            }
         };
         let mut opened = ByteRows::open(&mut file, source, format, &encoded)
             .with_context(|| format!("cannot read {}", path.display()))?;
@@ -202,15 +150,6 @@ impl<'a> OpenFile<'a> {
             _ => Vec::new(),
         }
     }
-}
-
-/// The encoding that a source declares; plain `utf-16` leaves the byte order to the file.
-pub(super) fn declared(source: &Source) -> Option<Charset> {
-    let label = source.encoding.as_deref()?;
-    if label.eq_ignore_ascii_case("utf-16") || label.eq_ignore_ascii_case("utf16") {
-        return None;
-    }
-    Charset::for_label(label)
 }
 
 type ByteStream = Box<dyn Read + Send>;

@@ -9,7 +9,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
 
-use crate::ingest::reader::RowFault;
+use crate::ingest::row::RowFault;
 
 /// A row that was set aside.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -8,7 +8,7 @@ use anyhow::Result;
 use chrono::NaiveDate;
 
 use crate::ingest::mapped_row::MappedRow;
-use crate::ingest::reader::RowFault;
+use crate::ingest::row::RowFault;
 use inkstone_base::code::Code;
 use inkstone_market::{Security, securities_to_frame};
 use inkstone_tables::frames;

@@ -17,7 +17,7 @@ use anyhow::{Context, Result, bail, ensure};
 use calamine::{Data, DataRef, ExcelDateTime, Reader, Xls, Xlsx};
 use chrono::{Duration, NaiveDate};
 
-use crate::ingest::reader::{Cells, SourceRow};
+use crate::ingest::row::{Cells, SourceRow};
 use inkstone_base::job;
 use inkstone_base::limits;
 

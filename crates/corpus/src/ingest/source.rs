@@ -1,6 +1,7 @@
 //! A `[[source]]` table of the configuration: paths of the files, their content, and their columns.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use anyhow::{Result, bail};
 use serde::{Deserialize, Serialize};
@@ -205,5 +206,40 @@ impl Source {
             bail!("{}", problems.join("\n"));
         }
         Ok(())
+    }
+}
+
+impl Source {
+    /// The format of a file by its settings, its name and its first character.
+    pub(super) fn format_of(&self, path: &Path) -> Result<Format> {
+        if self.format != Format::Auto {
+            return Ok(self.format);
+        }
+        let extension = path.extension().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
+        Ok(match extension.as_str() {
+            "csv" => Format::Csv,
+            "tsv" | "tab" => Format::Tsv,
+            "jsonl" | "ndjson" => Format::Jsonl,
+            "parquet" | "pq" => Format::Parquet,
+            "xlsx" | "xls" | "xlsm" => Format::Xlsx,
+            "txt" => Format::Txt,
+            "pdf" => Format::Pdf,
+            "html" | "htm" => Format::Html,
+            "docx" => Format::Docx,
+            // The first character tells which of the two kinds the file is.
+            "json" => Format::Json,
+            "gz" | "zip" | "bz2" | "xz" | "zst" | "7z" => bail!("{} is compressed; unpack it first", path.display()),
+            "doc" => bail!("{} is a Word file of before 2007; save it as DOCX first", path.display()),
+            _ => bail!("the format of {} cannot be told from its name; set `format` of its [[source]]", path.display()),
+        })
+    }
+
+    /// The encoding that the source declares; plain `utf-16` leaves the byte order to the file.
+    pub(super) fn declared_charset(&self) -> Option<Charset> {
+        let label = self.encoding.as_deref()?;
+        if label.eq_ignore_ascii_case("utf-16") || label.eq_ignore_ascii_case("utf16") {
+            return None;
+        }
+        Charset::for_label(label)
     }
 }

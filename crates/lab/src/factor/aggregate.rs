@@ -2,7 +2,7 @@
 
 use chrono::NaiveDateTime;
 
-use super::expression::Reading;
+use super::plan::Reading;
 use crate::factor::{Aggregate, Decay, LookbackUnit, Signal};
 use inkstone_base::stats::mean;
 use inkstone_market::Market;
@@ -100,7 +100,7 @@ pub(super) fn combine(aggregate: Aggregate, weighed: &[(f64, f64)]) -> f64 {
 mod tests {
     use super::*;
     use crate::factor::Params;
-    use crate::factor::expression::Plan;
+    use crate::factor::plan::Plan;
 
     fn market() -> Market {
         // A Friday, then Monday to Thursday; 000002 only widens the calendar.

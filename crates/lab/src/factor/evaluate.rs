@@ -8,8 +8,9 @@ use anyhow::Result;
 use chrono::{NaiveDate, NaiveTime};
 use rayon::prelude::*;
 
-use super::expression::{DayNode, Function, MarketField, RollingWindow};
+use super::expression::Function;
 use super::grid::DayGrid;
+use super::plan::{DayNode, MarketField, RollingWindow};
 use super::{Aggregate, Factor, LookbackUnit, aggregate, process};
 use inkstone_base::job::Ctx;
 use inkstone_market::{AUCTION, CLOSE, Cutoff, Market, OPEN, Price};

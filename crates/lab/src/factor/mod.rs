@@ -9,6 +9,7 @@
 //! Useful for: any number per document. Not for: pairing it with returns (that is `backtest`).
 
 mod aggregate;
+mod control;
 mod evaluate;
 mod expression;
 mod gate;
@@ -16,7 +17,9 @@ mod grid;
 mod params;
 #[cfg(test)]
 mod parity;
+mod plan;
 mod process;
+mod rules;
 mod signals;
 mod table;
 #[cfg(test)]
@@ -29,10 +32,12 @@ use anyhow::{Context, Result, bail, ensure};
 use chrono::NaiveDateTime;
 use rayon::prelude::*;
 
-pub use expression::{DocumentField, DocumentNode, Reading, check_feature_name};
-pub use expression::{Expression, Function, Plan};
+pub use control::Control;
+pub use expression::{DocumentField, DocumentNode, Expression, Function};
 pub use gate::Within;
-pub use params::{Aggregate, Control, Decay, Fill, LookbackUnit, Params, Standardise, Winsorise};
+pub use params::Params;
+pub use plan::{Plan, Reading, check_feature_name};
+pub use rules::{Aggregate, Decay, Fill, LookbackUnit, Standardise, Winsorise};
 pub use signals::{signals_from_frame, signals_to_frame};
 pub use table::Factor;
 pub use trace::{Contribution, ReadingTrace, TracedCell, TracedDate, TracedDay, TracedDocument, TracedName};

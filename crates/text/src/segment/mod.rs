@@ -19,7 +19,6 @@ use std::sync::Arc;
 use anyhow::{Result, bail, ensure};
 
 use self::words::JiebaWords;
-pub(super) use self::words::in_dictionary_block;
 use crate::characters::{self, is_zero_width};
 use crate::dictionary::{self, DictionaryEntry, DictionaryReport};
 use crate::filter::Filter;

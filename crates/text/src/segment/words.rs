@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use jieba_rs::Jieba;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::super::characters::is_zero_width;
+use super::super::characters::{in_dictionary_block, is_zero_width};
 use super::super::dictionary::{DictionaryEntry, DictionaryReport};
 use super::super::{TaggedToken, Token};
 use inkstone_base::data::Key;
@@ -242,12 +242,4 @@ impl JiebaWords {
             give(from, block.len());
         }
     }
-}
-
-/// True if jieba looks words up across this character; every other character is a token of its own.
-pub(crate) fn in_dictionary_block(c: char) -> bool {
-    matches!(c,
-        '\u{4E00}'..='\u{9FFF}' | 'a'..='z' | 'A'..='Z' | '0'..='9' | '+' | '#' | '&' | '.' | '_' | '%' | '-'
-        | '\u{3400}'..='\u{4DBF}' | '\u{F900}'..='\u{FAFF}' | '\u{20000}'..='\u{2A6DF}' | '\u{2A700}'..='\u{2EBEF}'
-        | '\u{2F800}'..='\u{2FA1F}')
 }

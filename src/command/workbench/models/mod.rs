@@ -9,7 +9,7 @@ mod training;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::command::project::OpenProject;
+use crate::command::opened::OpenProject;
 use inkstone_tui::ModelBench;
 
 /// The functions of the page, made of the configuration of a project.

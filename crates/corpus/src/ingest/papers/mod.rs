@@ -25,8 +25,8 @@ use anyhow::Result;
 use chrono::NaiveDateTime;
 use serde::{Deserialize, Serialize};
 
+use crate::ingest::reason;
 use crate::ingest::source::{Format, Source};
-use crate::ingest::{reader, reason};
 use inkstone_base::encoding::Charset;
 use inkstone_base::job::Ctx;
 use inkstone_base::limits;
@@ -147,7 +147,7 @@ impl Published {
 /// Reads one file by itself, in the format that its name says.
 pub fn read_file(path: &Path, limits: &Limits, ctx: &Ctx) -> Result<Result<Paper, Refused>> {
     ctx.check()?;
-    let format = match reader::format_of(path, &Source::default()) {
+    let format = match Source::default().format_of(path) {
         Ok(format) if format.is_paper() => format,
         Ok(_) => return Ok(Err(Refused::new("a table: rows of tables are read by ingest", ""))),
         Err(error) => return Ok(Err(Refused::new("unknown format", format!("{error:#}")))),

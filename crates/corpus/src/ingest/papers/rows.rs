@@ -9,8 +9,8 @@ use rayon::prelude::*;
 
 use super::kept::Kept;
 use super::{Limits, Origin, Paper, Published, Refused, Stopped, bytes_of, written};
-use crate::ingest::reader::{Cells, RowFault, SourceRow};
 use crate::ingest::reason;
+use crate::ingest::row::{Cells, RowFault, SourceRow};
 use crate::ingest::source::Format;
 use inkstone_base::data::Key;
 use inkstone_base::encoding::Charset;

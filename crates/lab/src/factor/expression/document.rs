@@ -71,7 +71,7 @@ pub enum DocumentField {
 }
 
 /// Names and what they stand for.
-pub(super) const DOCUMENT_FIELDS: [(&str, DocumentField); 5] = [
+pub(in crate::factor) const DOCUMENT_FIELDS: [(&str, DocumentField); 5] = [
     ("rating", DocumentField::Rating),
     ("novelty", DocumentField::Novelty),
     ("length", DocumentField::Length),

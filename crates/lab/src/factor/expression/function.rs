@@ -62,17 +62,17 @@ pub(super) const FUNCTIONS: [(&str, Function, &str); 21] = [
 ];
 
 impl Function {
-    pub(super) fn named(name: &str) -> Option<Function> {
+    pub(in crate::factor) fn named(name: &str) -> Option<Function> {
         FUNCTIONS.iter().find(|(known, ..)| *known == name).map(|(_, function, _)| *function)
     }
 
     /// Form of the call, for messages.
-    pub(super) fn usage(self) -> &'static str {
+    pub(in crate::factor) fn usage(self) -> &'static str {
         FUNCTIONS.iter().find(|(_, function, _)| *function == self).map_or("", |(.., usage)| usage)
     }
 
     /// True if the function takes a single number.
-    pub(super) fn is_single(self) -> bool {
+    pub(in crate::factor) fn is_single(self) -> bool {
         use Function::{Abs, Exp, Log, Log1p, Sign, Sqrt};
         matches!(self, Abs | Sign | Sqrt | Log | Log1p | Exp)
     }

@@ -17,7 +17,6 @@
 mod document;
 mod function;
 mod parse;
-mod plan;
 
 use std::fmt;
 use std::str::FromStr;
@@ -25,22 +24,21 @@ use std::str::FromStr;
 use anyhow::{Error, Result};
 use serde::{Deserialize, Serialize};
 
+pub(super) use document::DOCUMENT_FIELDS;
 pub use document::{DocumentField, DocumentNode};
 pub use function::Function;
-pub(in crate::factor) use plan::{DayNode, MarketField, RollingWindow};
-pub use plan::{Plan, Reading, check_feature_name};
 
 /// A factor, or a part of one, as it was written.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Expression {
-    text: String,
-    root: Node,
+    pub(super) text: String,
+    pub(super) root: Node,
 }
 
 /// A node of the tree, with the place in the text (in characters, from 1) that messages name.
 #[derive(Clone, Debug, PartialEq)]
-enum Node {
+pub(super) enum Node {
     Number(f64),
     Name { room: String, column: Option<String>, at: usize },
     Negative(Box<Node>),
@@ -50,15 +48,15 @@ enum Node {
 
 /// `name = value` in a call.
 #[derive(Clone, Debug, PartialEq)]
-struct NamedArgument {
-    name: String,
-    value: OptionValue,
-    at: usize,
+pub(super) struct NamedArgument {
+    pub(super) name: String,
+    pub(super) value: OptionValue,
+    pub(super) at: usize,
 }
 
 /// The value of an option.
 #[derive(Clone, Debug, PartialEq)]
-enum OptionValue {
+pub(super) enum OptionValue {
     Number(f64),
     Words(Vec<String>),
     Expression(Node),
@@ -140,7 +138,7 @@ impl Expression {
 }
 
 /// Rooms that no feature may be called.
-const RESERVED: [&str; 3] = ["document", "market", "factor"];
+pub(super) const RESERVED: [&str; 3] = ["document", "market", "factor"];
 
 impl Node {
     fn each_name<'n>(&'n self, see: &mut impl FnMut(&'n str, Option<&'n str>)) {

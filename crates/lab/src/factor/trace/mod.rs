@@ -19,7 +19,7 @@ use chrono::NaiveDateTime;
 
 pub use rows::{TracedCell, TracedDate, TracedDay, TracedDocument, TracedName};
 
-use super::expression::{DayNode, Plan, Reading};
+use super::plan::{DayNode, Plan, Reading};
 use super::{Aggregate, LookbackUnit, Signal, aggregate};
 use inkstone_market::Market;
 

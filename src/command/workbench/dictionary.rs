@@ -6,7 +6,7 @@ use std::sync::Arc;
 use anyhow::Result;
 
 use super::lazy::Lazy;
-use super::project::OpenProject;
+use crate::command::opened::OpenProject;
 use inkstone_text::{Cut as JiebaCut, Mode, Segmenter, TokenizerParams};
 use inkstone_tui::{TokenUnit, Tokeniser};
 

@@ -7,7 +7,7 @@ use std::time::SystemTime;
 use anyhow::{Context, Result};
 
 use super::lazy::Lazy;
-use super::project::OpenProject;
+use crate::command::opened::OpenProject;
 use inkstone_base::data::Document;
 use inkstone_corpus::link::{TextField, links_of_part, name_spans};
 use inkstone_corpus::structure::{Sentence, sentences_of_part};

@@ -2,9 +2,13 @@
 
 use anyhow::{Context, Result, bail, ensure};
 
-use super::document::{DOCUMENT_FIELDS, DocumentField, DocumentNode};
-use super::{Expression, Function, NamedArgument, Node, Operator, OptionValue, RESERVED};
-use crate::factor::params::{Aggregate, Control, Decay, LookbackUnit, Params};
+use super::control::Control;
+use super::expression::{
+    DOCUMENT_FIELDS, DocumentField, DocumentNode, Expression, Function, NamedArgument, Node, Operator, OptionValue,
+    RESERVED,
+};
+use super::params::Params;
+use super::rules::{Aggregate, Decay, LookbackUnit};
 use inkstone_base::data::Kind;
 
 /// Things for each of which a part of an expression has a number.
@@ -18,7 +22,7 @@ enum PartLevel {
 
 /// A field of the market on a date.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::factor) enum MarketField {
+pub(super) enum MarketField {
     Open,
     Close,
     /// Average price.
@@ -61,7 +65,7 @@ pub struct Reading {
 
 /// A number of a date and code.
 #[derive(Clone, Debug, PartialEq)]
-pub(in crate::factor) enum DayNode {
+pub(super) enum DayNode {
     Number(f64),
     /// The plan's reading of this number.
     Documents(usize),
@@ -90,11 +94,11 @@ pub struct Plan {
     /// Names of the features that are read.
     pub features: Vec<String>,
     /// Names of the factors that are read.
-    pub(in crate::factor) factors: Vec<String>,
+    pub(super) factors: Vec<String>,
     pub readings: Vec<Reading>,
-    pub(in crate::factor) value: DayNode,
+    pub(super) value: DayNode,
     /// Controls beside industry and size: as written, and compiled.
-    pub(in crate::factor) controls: Vec<(String, DayNode)>,
+    pub(super) controls: Vec<(String, DayNode)>,
 }
 
 impl Plan {
