@@ -1,6 +1,7 @@
 //! The feature sets of an experiment's cells. Each is computed once, for whatever cells need it, and goes with the last of them.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
@@ -51,7 +52,7 @@ impl ExperimentRun<'_> {
                 continue;
             }
             // The set may be gone already, by a run that was killed before it removed the note.
-            if let Some((set, _)) = self.note(key) {
+            if let Some((set, _)) = self.note(key)? {
                 if !self.in_use.contains(&set) {
                     self.store.remove(&set)?;
                 }
@@ -130,15 +131,21 @@ impl ExperimentRun<'_> {
         Ok((set, cost))
     }
 
-    /// The set and its cost in the note of this key.
-    fn note(&self, key: Key) -> Option<(Key, Cost)> {
-        let note = disk::read_json::<KeyedResult<(Key, Cost)>>(&self.note_of(key)).ok();
-        note.filter(|note| note.key == key).map(|note| note.made)
+    /// The set and its cost in the note of this key; none where there is no note, and where it is damaged. A note that cannot be read may
+    /// name a set, which would never be removed if the note were passed over.
+    fn note(&self, key: Key) -> Result<Option<(Key, Cost)>> {
+        match disk::read_json::<KeyedResult<(Key, Cost)>>(&self.note_of(key)) {
+            Ok(note) => Ok(Some(note.made).filter(|_| note.key == key)),
+            Err(error) => match error.downcast_ref::<io::Error>() {
+                Some(cause) if cause.kind() != io::ErrorKind::NotFound => Err(error),
+                _ => Ok(None),
+            },
+        }
     }
 
     /// The set that this experiment has computed of this key.
     fn noted(&self, key: Key) -> Result<Option<(Key, Cost)>> {
-        let Some(noted) = self.note(key) else { return Ok(None) };
+        let Some(noted) = self.note(key)? else { return Ok(None) };
         Ok(self.store.set(&noted.0)?.is_some().then_some(noted))
     }
 

@@ -230,6 +230,9 @@ fn check(usual: &Usual, fault: Fault) -> Result<(), String> {
         && again.json.to_string().contains("store repair")
     {
         ran(folder.path(), &["store", "repair", "--headless"]);
+        if code == 2 {
+            ran(folder.path(), usual.args);
+        }
         again = ran(folder.path(), RUN);
     }
     again.finished("the next run").map_err(|error| format!("{failed}, {code}: {error}"))?;
