@@ -112,7 +112,7 @@ pub fn last_reports(project: &Project) -> Vec<Report> {
 /// The feature sets that a project's finished stages and experiments refer to. Fails if that is not known, since all others may be
 /// removed.
 pub fn feature_sets(config: &Config, project: &Project) -> Result<BTreeSet<Key>> {
-    let cells = findings(config, project).into_iter().flat_map(|findings| findings.cells);
+    let cells = findings(config, project)?.into_iter().flat_map(|findings| findings.cells);
     let state = State::read(project)?;
     if let Some(damage) = &state.damage {
         bail!(damage.clone());

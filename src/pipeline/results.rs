@@ -193,7 +193,7 @@ impl PipelineRun<'_> {
         let (config, ctx) = (self.config, self.ctx);
         let out = self.base.join(&config.report.dir);
         disk::own_folder(&out, Room::Reports)?;
-        let experiments = findings(config, &self.project);
+        let experiments = findings(config, &self.project)?;
         let manifest: Value = disk::read_json(&self.base.join(&config.project.exports).join("manifest.json"))?;
         for result in factor_results(&self.tested(), self.base)? {
             let name = &result.outcome.factor;

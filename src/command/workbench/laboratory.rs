@@ -49,7 +49,7 @@ pub(super) fn laboratory(opened: &OpenProject, dictionary: Arc<Dictionary>) -> O
     }
     let [of_run, of_findings, of_grids, of_document] = [(); 4].map(|()| opened.clone());
     Some(Laboratory {
-        findings: Arc::new(move || Ok(pipeline::findings(&of_findings.config, &of_findings.project()))),
+        findings: Arc::new(move || pipeline::findings(&of_findings.config, &of_findings.project())),
         grids: Arc::new(move || Ok(pipeline::grids(&of_grids.config, &of_grids.project()))),
         document: Arc::new(move |name, number| {
             let opened = &of_document;
@@ -65,7 +65,7 @@ pub(super) fn laboratory(opened: &OpenProject, dictionary: Arc<Dictionary>) -> O
 fn truncated(opened: &OpenProject, params: &Params, number: usize, words: &Segmenter) -> Result<Option<Truncated>> {
     let config = &opened.config;
     let project = opened.project();
-    let found = pipeline::findings(config, &project).into_iter().find(|found| found.name == params.name);
+    let found = pipeline::findings(config, &project)?.into_iter().find(|found| found.name == params.name);
     let Some(found) = found else { return Ok(None) };
     let Some(document) = pipeline::experiment_document(config, &project, params, number)? else { return Ok(None) };
     let (store, without_scores) = match Reader::open(&project.store()) {

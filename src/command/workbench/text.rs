@@ -207,7 +207,7 @@ fn scores(opened: &OpenProject, (part, row): (usize, usize), strategies: &[Strat
     let of_features = features.filter_map(|feature| {
         Some((feature.truncate.clone(), pipeline::feature_set(&project, &feature.name)?, feature.name.clone()))
     });
-    let cells = pipeline::findings(config, &project).into_iter().flat_map(|findings| findings.cells);
+    let cells = pipeline::findings(config, &project)?.into_iter().flat_map(|findings| findings.cells);
     let of_cells = cells.filter_map(|cell| Some((cell.strategy, cell.set?, cell.feature)));
     let sets: Vec<(Strategy, Key, String)> = of_features.chain(of_cells).collect();
     if !strategies.iter().any(|strategy| sets.iter().any(|set| set.0 == *strategy)) {

@@ -92,9 +92,10 @@ pub fn experiments(
     Ok((run.reports, findings))
 }
 
-/// The findings that a project has, in the order of the configuration.
-pub fn findings(config: &Config, project: &inkstone_tables::project::Project) -> Vec<Findings> {
-    let read = |params: &Params| disk::read_json(&project.experiment(&params.name).join("findings.json")).ok();
+/// The findings that a project has, in the order of the configuration. Damaged ones are left out: the experiment makes them again.
+pub fn findings(config: &Config, project: &inkstone_tables::project::Project) -> Result<Vec<Findings>> {
+    let read =
+        |params: &Params| disk::read_json_if_whole(&project.experiment(&params.name).join("findings.json")).transpose();
     config.experiment.iter().filter_map(read).collect()
 }
 
@@ -113,7 +114,7 @@ struct KeyedResult<T> {
 
 /// The result in the file if it has this key; else that of `make`, which is kept in the file.
 fn read_or_make<T: Serialize + DeserializeOwned>(path: &Path, key: Key, make: impl FnOnce() -> Result<T>) -> Result<T> {
-    if let Ok(kept) = disk::read_json::<KeyedResult<T>>(path)
+    if let Some(kept) = disk::read_json_if_whole::<KeyedResult<T>>(path)?
         && kept.key == key
     {
         return Ok(kept.made);

@@ -1,7 +1,6 @@
 //! The feature sets of an experiment's cells. Each is computed once, for whatever cells need it, and goes with the last of them.
 
 use std::collections::BTreeMap;
-use std::io;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
@@ -131,16 +130,11 @@ impl ExperimentRun<'_> {
         Ok((set, cost))
     }
 
-    /// The set and its cost in the note of this key; none where there is no note, and where it is damaged. A note that cannot be read may
-    /// name a set, which would never be removed if the note were passed over.
+    /// The set and its cost in the note of this key. A note that cannot be read may name a set, which would never be removed if the note were
+    /// passed over.
     fn note(&self, key: Key) -> Result<Option<(Key, Cost)>> {
-        match disk::read_json::<KeyedResult<(Key, Cost)>>(&self.note_of(key)) {
-            Ok(note) => Ok(Some(note.made).filter(|_| note.key == key)),
-            Err(error) => match error.downcast_ref::<io::Error>() {
-                Some(cause) if cause.kind() != io::ErrorKind::NotFound => Err(error),
-                _ => Ok(None),
-            },
-        }
+        let note = disk::read_json_if_whole::<KeyedResult<(Key, Cost)>>(&self.note_of(key))?;
+        Ok(note.filter(|note| note.key == key).map(|note| note.made))
     }
 
     /// The set that this experiment has computed of this key.

@@ -44,6 +44,18 @@ pub fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T> {
     parse(path, open(path)?)
 }
 
+/// Reads a sealed JSON file that can be made again: none where there is none, and where it is not as it was written. Fails where the disk
+/// does not give the file: then nobody knows what stands in it.
+pub fn read_json_if_whole<T: DeserializeOwned>(path: &Path) -> Result<Option<T>> {
+    match read_json(path) {
+        Ok(value) => Ok(Some(value)),
+        Err(error) => match error.downcast_ref::<std::io::Error>() {
+            Some(cause) if cause.kind() != ErrorKind::NotFound => Err(error),
+            _ => Ok(None),
+        },
+    }
+}
+
 /// Reads a JSON file that may have no seal, such as one that another tool wrote. A seal that is there is checked.
 pub fn read_unsealed_json<T: DeserializeOwned>(path: &Path) -> Result<T> {
     let text = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
@@ -171,6 +183,20 @@ mod tests {
                 Some(&Damage::new(&path, Flaw::Unsealed))
             );
         }
+    }
+
+    #[test]
+    fn a_file_that_can_be_made_again_is_passed_over_unless_the_disk_fails() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("x.json");
+        assert_eq!(read_json_if_whole::<Value>(&path).unwrap(), None);
+        write_json(&path, &json!({"a": 1})).unwrap();
+        assert_eq!(read_json_if_whole::<Value>(&path).unwrap(), Some(json!({"a": 1})));
+        assert_eq!(read_json_if_whole::<Vec<u32>>(&path).unwrap(), None);
+        std::fs::write(&path, "{}").unwrap();
+        assert_eq!(read_json_if_whole::<Value>(&path).unwrap(), None);
+        let error = format!("{:#}", read_json_if_whole::<Value>(dir.path()).unwrap_err());
+        assert!(error.contains(dir.path().to_str().unwrap()), "a folder cannot be read: {error}");
     }
 
     #[test]

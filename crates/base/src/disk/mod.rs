@@ -22,7 +22,7 @@ use memmap2::Mmap;
 pub use exchange::exchange;
 pub use flaw::{Damage, Flaw};
 pub use formulas::Formulas;
-pub use json::{content_of_json, read_json, read_unsealed_json, write_json, write_json_of};
+pub use json::{content_of_json, read_json, read_json_if_whole, read_unsealed_json, write_json, write_json_of};
 pub use map::{map, map_file, numbers};
 pub use names::no_file_name;
 pub use owned::{MARKER, NotOurs, Room, is_ours, marked_for, own_folder, write_marker};
