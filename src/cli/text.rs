@@ -18,12 +18,12 @@ const CUTTING: &str = "Cutting text";
 #[derive(Clone, Debug, Args)]
 pub struct Tokenizer {
     /// Unit: characters, words of jieba, or the pieces that a contextual model reads.
-    #[arg(help_heading = CUTTING, long, default_value = "jieba", default_value_if("tokenizer", ArgPredicate::IsPresent, "wordpiece"))]
+    #[arg(help_heading = CUTTING, long, default_value = "jieba", default_value_if("pieces", ArgPredicate::IsPresent, "wordpiece"))]
     pub mode: Mode,
     /// The tokenizer of a contextual model: tokenizer.json, vocab.txt, a SentencePiece model, or the folder of an export that holds one. With
     /// it the mode is wordpiece.
     #[arg(help_heading = CUTTING, long, value_name = "FILE", required_if_eq("mode", "wordpiece"))]
-    pub tokenizer: Option<PathBuf>,
+    pub pieces: Option<PathBuf>,
     #[command(flatten)]
     pub words: WordCut,
 }

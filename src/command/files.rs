@@ -172,7 +172,7 @@ pub(super) fn tokenizer(args: &Tokenizer, stopwords: &str) -> TokenizerParams {
     let words = &args.words;
     TokenizerParams {
         mode: args.mode,
-        pieces: args.tokenizer.clone(),
+        pieces: args.pieces.clone(),
         cut: words.cut,
         hmm: !words.no_hmm,
         tags: words.tags,
@@ -244,11 +244,11 @@ fn is_closed_pipe(error: &anyhow::Error) -> bool {
 /// The tokenizer of a contextual model; flags for words are refused.
 fn pieces(params: &TokenizerParams) -> Result<PieceCutter> {
     let (mode, path) = (params.mode, params.pieces.clone());
-    let plain = Tokenizer { mode, tokenizer: path.clone(), words: WordCut::default() };
+    let plain = Tokenizer { mode, pieces: path.clone(), words: WordCut::default() };
     ensure!(
         *params == tokenizer(&plain, "none"),
         "--cut, --no-hmm, --dict, --tags and --stopwords are for words; with --mode wordpiece the tokenizer of the model decides"
     );
-    let path = path.context("the mode wordpiece needs --tokenizer")?;
+    let path = path.context("the mode wordpiece needs --pieces")?;
     Ok(PieceCutter::new(Subword::open(&path)?))
 }

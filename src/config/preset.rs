@@ -1,7 +1,5 @@
 //! Published comparisons, written into a configuration as an `[[experiment]]` with the features that it needs.
 
-use std::path::Path;
-
 use anyhow::{Context, Result, bail, ensure};
 use toml_edit::DocumentMut;
 
@@ -138,8 +136,11 @@ fn with_pieces(text: &str, feature: &Feature) -> Result<String> {
     let vary = vary.context("an experiment varies settings")?;
     let modes = vary.get_mut("tokenizer.mode").and_then(|modes| modes.as_array_mut());
     modes.context("granularity varies the tokenizer's mode")?.push("wordpiece");
-    let tokenizer = feature.onnx.tokenizer_path(Path::new("")).display().to_string();
-    vary.insert("tokenizer.pieces", toml_edit::Array::from_iter([tokenizer]).into());
+    let (model, tokenizer) = (&feature.onnx.model, &feature.onnx.tokenizer);
+    let names_a_graph = model.extension().is_some_and(|extension| extension == "onnx");
+    let folder = model.parent().filter(|_| names_a_graph).unwrap_or(model);
+    let pieces = if tokenizer.as_os_str().is_empty() { folder } else { tokenizer };
+    vary.insert("tokenizer.pieces", toml_edit::Array::from_iter([pieces.display().to_string()]).into());
     Ok(granularity.to_string())
 }
 

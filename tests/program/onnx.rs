@@ -379,12 +379,11 @@ fn lines_are_cut_as_a_model_reads_them() {
             "公司AI芯片Q3订单\n\n".as_bytes(),
         )
     };
-    assert_eq!(cut(&["--tokenizer", &tokenizer]).text(), "公 司 ai 芯 片 q ##3 订 单\n\n");
-    assert_eq!(cut(&["--tokenizer", &tokenizer, "--truncate", "tail:5"]).text(), "##3 订 单\n\n");
-    assert_says(&cut(&[]).stderr, &["--tokenizer"]);
-    assert_says(&cut(&["--tokenizer", &tokenizer, "--no-hmm"]).stderr, &["--no-hmm", "are for words"]);
-    let other =
-        run_on(folder.path(), &["tokenize", "--tokenizer", &tokenizer, "--separator", "/"], "订单\n".as_bytes());
+    assert_eq!(cut(&["--pieces", &tokenizer]).text(), "公 司 ai 芯 片 q ##3 订 单\n\n");
+    assert_eq!(cut(&["--pieces", &tokenizer, "--truncate", "tail:5"]).text(), "##3 订 单\n\n");
+    assert_says(&cut(&[]).stderr, &["--pieces"]);
+    assert_says(&cut(&["--pieces", &tokenizer, "--no-hmm"]).stderr, &["--no-hmm", "are for words"]);
+    let other = run_on(folder.path(), &["tokenize", "--pieces", &tokenizer, "--separator", "/"], "订单\n".as_bytes());
     assert_eq!(other.text(), "订/单\n", "a tokenizer makes the mode wordpiece");
 }
 

@@ -90,8 +90,7 @@ fn word_cut(name: &str, flags: &str, dictionary: Arc<Dictionary>, way: fn(&Segme
 /// The tokenizer of a model, opened when the first text is cut.
 fn piece_cut(name: &str, path: &Path) -> TextCut {
     let opened: Arc<Lazy<Subword>> = Arc::default();
-    let (flags, path) =
-        (format!("--mode wordpiece --tokenizer {}", quoted(&path.display().to_string())), path.to_owned());
+    let (flags, path) = (format!("--mode wordpiece --pieces {}", quoted(&path.display().to_string())), path.to_owned());
     let known = opened.clone();
     TextCut {
         name: name.to_owned(),

@@ -85,7 +85,7 @@ mod tests {
         // The last document is in no fold.
         let splits = [split(half..class.len() - 1, 0..half), split(0..half, half..class.len() - 1)];
         let fit = FitParams { epochs: 30, batch: 10, lr: 0.02, held_out_share: 0.0, ..FitParams::default() };
-        let params = TextNetParams { widths: vec![1], dim: 4, maps: 4, dropout: 0.0, fit, ..TextNetParams::default() };
+        let params = TextNetParams { widths: vec![1], dim: 8, maps: 16, dropout: 0.0, fit, ..TextNetParams::default() };
         let limits = WordLimits { min_count: 1, max_words: 0 };
         let ctx = Ctx::new(threads, 1).unwrap();
         net_out_of_fold(&texts, &goal, &splits, &limits, &params, None, &ctx).unwrap()

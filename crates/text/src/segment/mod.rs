@@ -64,7 +64,7 @@ impl Segmenter {
         let pieces = match (params.mode, &params.pieces) {
             (Mode::Wordpiece, Some(path)) => Some(Arc::new(Subword::open(&base.join(path))?)),
             (Mode::Wordpiece, None) => bail!(
-                "word pieces are those of a tokenizer, and none is named: set [tokenizer] pieces (--tokenizer) to a tokenizer.json, a \
+                "word pieces are those of a tokenizer, and none is named: set [tokenizer] pieces (--pieces) to a tokenizer.json, a \
                  vocab.txt or a SentencePiece model"
             ),
             (Mode::Char | Mode::Jieba, _) => None,

@@ -89,7 +89,7 @@ fn text_bench() -> TextBench {
         tokenisers: vec![
             tokeniser("char", "--mode char", 1, false),
             tokeniser("jieba", "--mode jieba", 2, false),
-            tokeniser("bert", "--mode wordpiece --tokenizer model", 3, true),
+            tokeniser("bert", "--mode wordpiece --pieces model", 3, true),
         ],
         strategies: vec![TextStrategy { text: "tail -title".to_owned(), characters: true }],
         about: Arc::new(|subject| Ok(about(subject))),
@@ -302,7 +302,7 @@ fn the_command_and_the_table_are_of_what_has_the_focus() {
     let table = bench.app.at_desk(|desk| bench.app.text.table(desk)).unwrap();
     assert_eq!(table.rows[1], ["气：预", "9", "18", "3", "6", "101"]);
     bench.press("fjjj");
-    assert_eq!(bench.app.command(), "inkstone tokenize --mode wordpiece --tokenizer model", "middle is no flag");
+    assert_eq!(bench.app.command(), "inkstone tokenize --mode wordpiece --pieces model", "middle is no flag");
     let table = bench.app.at_desk(|desk| bench.app.text.table(desk)).unwrap();
     assert_eq!(table.rows[0][..4], ["head:128", "14", "14", "1"]);
     assert!(table.rows[0][6].starts_with("title 9/9"), "{:?}", table.rows[0]);
