@@ -11,7 +11,7 @@ use crate::validation::Split;
 pub trait FoldFeatures: Sync {
     fn count(&self) -> usize;
 
-    /// The rows that train and those that test, with the same columns. Called inside [`Ctx::install`].
+    /// The rows that train and those that test, with the same columns. Called inside [`Ctx::install`](inkstone_base::job::Ctx::install).
     fn fold(&self, split: &Split) -> Result<(Design, Design)>;
 }
 

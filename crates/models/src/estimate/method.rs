@@ -30,7 +30,7 @@ impl Method {
         self.learner().goals().contains(&goal)
     }
 
-    /// Names of the settings of [`EstimatorParams`] that it reads, the table of its numbers first.
+    /// Names of the settings of [`EstimatorParams`](crate::EstimatorParams) that it reads, the table of its numbers first.
     pub fn tables(self) -> &'static [&'static str] {
         self.learner().tables()
     }

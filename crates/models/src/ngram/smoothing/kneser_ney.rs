@@ -1,7 +1,7 @@
 //! Interpolated modified Kneser-Ney smoothing (Chen and Goodman 1998; Heafield et al. 2013), number for number as lmplz.
 //!
 //! The adjusted count a of an n-gram is the number of different words seen before it; how often it was seen, where nothing can come
-//! before it (the longest n-grams, and those that begin with `<s>`). With D the [discounts](super::discount) of its length,
+//! before it (the longest n-grams, and those that begin with `<s>`). With D the [discounts](crate::ngram::discount) of its length,
 //!
 //! p(w | c) = (a(c w) - D(a(c w))) / S(c) + b(c) p(w | c'), S(c) = sum of a(c w) over w, b(c) = sum of D(a(c w)) over w / S(c),
 //!
