@@ -171,8 +171,9 @@ pub struct FoldedClasses<'a> {
     pub splits: &'a [Split],
 }
 
-/// Scores of documents by networks that did not see their fold: see [`net_out_of_fold`]. Given word vectors have read no class, but a
-/// feature's are those of the vintage before the last training document. Reads the corpus once; progress is counted in documents.
+/// Scores of documents by networks that did not see their fold: see [`net_out_of_fold`]. Word vectors of a feature are those of the vintage
+/// before the last training document of all folds: they have read texts that are tested, and no class. Reads the corpus once; progress is
+/// counted in documents.
 pub fn scores_in_folds(
     feature: &Feature,
     inputs: &Inputs<'_>,
