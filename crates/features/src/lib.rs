@@ -2,7 +2,7 @@
 //!
 //! - [`extract`] computes the features of a project's corpus into the feature store, without look-ahead.
 //! - [`standalone`] trains and applies the same models on plain files, without a project.
-//! - `fitted`, which both share, reads a trained model from its file and gives documents their rows.
+//! - `fitted`, which both share, is the trait of a trained model that gives documents their rows; `lines` reads documents from files.
 //! - [`experiment`] compares values of any settings of a feature, such as which part of a long text its model reads.
 //! - [`inspect`] describes feature sets and finds near documents.
 //!
@@ -28,6 +28,7 @@ pub mod experiment;
 pub mod extract;
 mod fitted;
 pub mod inspect;
+mod lines;
 pub mod standalone;
 
 use anyhow::{Context, Result};

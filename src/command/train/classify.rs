@@ -9,7 +9,7 @@ use crate::headless::Summary;
 use inkstone_base::disk;
 use inkstone_base::job::Ctx;
 use inkstone_features::standalone::classify::{self, ClassifyParams};
-use inkstone_features::standalone::head::{self, Encoder};
+use inkstone_features::standalone::{head, open_encoder};
 use inkstone_models::{
     BayesParams, CalibrationForm, EstimatorParams, FoldParams, FoldsBy, LinearParams, Method, Preset,
 };
@@ -111,7 +111,7 @@ fn run(
     if let Some(OnEncoder { model: Some(model), onnx }) = encoder {
         let format = format(&corpus.input, corpus);
         let mut lines = lines(&corpus.input, corpus)?;
-        let encoder = Encoder::open(model, &onnx.contextual(), format, output, ctx)?;
+        let encoder = open_encoder(model, &onnx.contextual(), format, output, ctx)?;
         let folder = disk::folder_of(output);
         let (head, report) = staged(ctx, "train", || head::train(&mut lines, &encoder, &params, folder, ctx))?;
         head.save(output)?;

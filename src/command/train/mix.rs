@@ -10,9 +10,9 @@ use crate::command::staged;
 use crate::headless::Summary;
 use inkstone_base::disk;
 use inkstone_base::job::Ctx;
-use inkstone_features::standalone::Lines;
-use inkstone_features::standalone::head::{Encoder, Head};
+use inkstone_features::standalone::head::Head;
 use inkstone_features::standalone::onnx::{Contextual, LearnedMix, train_mix};
+use inkstone_features::standalone::{Lines, open_encoder};
 use inkstone_onnx::{MixParams, OnnxParams};
 
 pub(super) fn run(args: &Mix, ctx: &Ctx) -> Result<Summary> {
@@ -39,7 +39,7 @@ pub(super) fn run(args: &Mix, ctx: &Ctx) -> Result<Summary> {
     if let Some(output) = &args.output {
         let mixed = OnnxParams { layers: layers.clone(), ..using.params.clone() };
         let using = Contextual { params: mixed, ..using };
-        let encoder = Encoder::open(&args.model, &using, args.format, output, ctx)?;
+        let encoder = open_encoder(&args.model, &using, args.format, output, ctx)?;
         Head::of_classes(estimator, &encoder, documents, labelled_until, json!({"mix": params})).save(output)?;
         summary.set("output", output.display().to_string());
     }

@@ -11,13 +11,15 @@ use chrono::{NaiveDate, NaiveDateTime, NaiveTime};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::models::TextRows;
 use super::reading::{CorpusReader, ReadDocument};
 use super::set::{SetMeta, SetParams, finish, key_of, row_keys};
+use super::text_rows::TextRows;
 use super::{Feature, Inputs};
-use crate::fitted::{self, Columns, Fitted, Line, ProjectModel, open_for_project};
+use crate::fitted::{self, Columns, Fitted};
+use crate::lines::Line;
 use crate::standalone::head::model_key;
 use crate::standalone::onnx::Contextual;
+use crate::standalone::open::{ProjectModel, encoder_key, keys_of_cut, open_for_project};
 use inkstone_base::data::{Key, Report};
 use inkstone_base::job::Ctx;
 use inkstone_corpus::truncate::combine;
@@ -59,8 +61,8 @@ impl FileParams {
     pub fn files_key(&self, base: &Path) -> Result<Key> {
         let (path, encoder) = (base.join(&self.path), self.encoder_at(base));
         let mut keys = vec![model_key(&path, &OnnxParams::default())?];
-        keys.extend(fitted::keys_of_cut(&path, encoder.as_deref(), base)?);
-        keys.extend(fitted::encoder_key(&path, encoder.as_deref())?);
+        keys.extend(keys_of_cut(&path, encoder.as_deref(), base)?);
+        keys.extend(encoder_key(&path, encoder.as_deref())?);
         Ok(Key::of_json(&keys))
     }
 

@@ -5,9 +5,9 @@ use std::path::Path;
 
 use anyhow::Result;
 
-use super::models::TextRows;
 use super::reading::{CorpusReader, MASKED, ReadDocument, dense_rows, join, masked_text};
 use super::set::{SetMeta, SetParams, finish, write_parts};
+use super::text_rows::TextRows;
 use super::{Feature, Inputs};
 use inkstone_base::data::{Document, Key, Report};
 use inkstone_base::job::Ctx;

@@ -6,9 +6,9 @@
 use anyhow::Result;
 use rayon::prelude::*;
 
-use super::models::TextRows;
 use super::reading::{CorpusReader, ReadDocument};
 use super::set::{SetMeta, SetParams, finish, row_keys, write_parts};
+use super::text_rows::TextRows;
 use super::tfidf::{counts_in, fit};
 use super::{Feature, Inputs};
 use inkstone_base::data::{Key, Report};

@@ -2,7 +2,8 @@
 
 use anyhow::Result;
 
-use super::reading::{CorpusReader, ReadDocument};
+use super::reading::CorpusReader;
+use super::text_rows::TextRows;
 use super::vintages::WordVectorTrainer;
 use super::{Feature, Inputs, Model};
 use super::{file, induced, lexicon, lsa, onnx, regression, sestm, surprise, textnet, tfidf, vintages};
@@ -80,26 +81,6 @@ pub(super) enum RowModel {
     Refit(fn(&CorpusReader<'_>, (usize, usize)) -> Result<Option<Box<dyn TextRows>>>),
     /// Rows depend on more than a text.
     None,
-}
-
-/// Stands for a word that is not in the text, among the parts of a row.
-pub(super) const NOWHERE: &str = "";
-
-/// A model that gives texts the rows of a feature.
-pub(super) trait TextRows {
-    /// The names of the columns.
-    fn column_names(&self, feature: &Feature) -> Vec<String> {
-        feature.columns()
-    }
-
-    /// The rows of documents `[documents, columns]`.
-    fn document_rows(&mut self, documents: &[ReadDocument], reader: &CorpusReader<'_>) -> Result<Vec<f32>>;
-
-    /// The part of each different word, or of each token in the order of the text, in the document's row, [`NOWHERE`] for what no word
-    /// gives; none where the row is no sum over words.
-    fn document_parts(&self, _document: &ReadDocument, _reader: &CorpusReader<'_>) -> Option<Vec<(String, Vec<f32>)>> {
-        None
-    }
 }
 
 impl ModelEntry {

@@ -14,10 +14,10 @@ use rustc_hash::FxHashMap;
 use serde_json::json;
 
 use super::cost::Cost;
-use super::models::TextRows;
 use super::pieces::{Pieces, pieces};
 use super::reading::{CorpusReader, ReadDocument};
 use super::set::{SetMeta, SetParams, finish, key_of, row_keys};
+use super::text_rows::TextRows;
 use super::{Feature, Inputs, VERSION};
 use inkstone_base::data::{Key, Report};
 use inkstone_base::job::Ctx;

@@ -11,10 +11,10 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::documents::{DocumentPlace, NumberedCorpus};
-use super::models::{NOWHERE, TextRows};
 use super::reading::{CorpusReader, ReadDocument};
 use super::set::{SetMeta, SetParams, finish};
 use super::steps::{Step, StepReport, Steps};
+use super::text_rows::{NOWHERE, TextRows};
 use super::{Feature, Inputs};
 use inkstone_base::bounds;
 use inkstone_base::data::{Key, Report};

@@ -11,12 +11,12 @@ use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
 use super::documents::WordNumbers;
-use super::embeddings::Embeddings;
 use super::feature::name_keys;
-use super::models::TextRows;
+use super::given_vectors::Embeddings;
 use super::reading::{CorpusReader, ReadDocument};
 use super::samples::{SampledCorpus, fit_folds, score_rows, some_fold_fitted};
 use super::set::{SetMeta, SetParams, finish};
+use super::text_rows::TextRows;
 use super::{Feature, Inputs, Model};
 use inkstone_base::data::{Key, Report, TooLittle};
 use inkstone_base::disk::{self, Scratch};

@@ -1,11 +1,8 @@
 //! A fitted model of any kind, read from its file, and the rows that it gives documents.
 //!
 //! `eval`, `embed`, `explain` and features of a project know only [`Fitted`]. A new kind of model implements it, in most cases for
-//! [`Opened`], and has a line in the registry, `open.rs`.
+//! [`Opened`], and has a line in the registry, `standalone::open`.
 
-mod cutter;
-mod line;
-mod open;
 mod rows;
 
 use std::ops::Range;
@@ -16,13 +13,9 @@ use rayon::prelude::*;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-pub use cutter::{CutSpec, Cutter};
-pub use line::{Line, LineFormat};
-pub(crate) use open::{ProjectModel, encoder_key, keys_of_cut, open_for_project};
-pub use open::{open_model, open_with};
-pub use rows::{Columns, Rows};
+pub use rows::{Columns, Rows, WordRows};
 
-use crate::standalone::{Lines, WordRows};
+use crate::lines::{Cutter, Line, Lines};
 use inkstone_base::data::Report;
 use inkstone_base::disk::Formulas;
 use inkstone_base::job::Ctx;

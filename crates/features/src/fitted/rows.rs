@@ -1,5 +1,7 @@
 //! Rows that models give, a row a document, and the names of their columns.
 
+use std::borrow::Cow;
+
 use inkstone_models::Csr;
 
 /// The columns of a model's rows.
@@ -26,4 +28,12 @@ pub enum Rows {
     Dense(Vec<f32>),
     /// Texts (none when there is no text column), and figures `[documents, columns]`, row after row; NaN is no value.
     Table { texts: Vec<String>, numbers: Vec<f64> },
+}
+
+/// Vectors under their words.
+pub struct WordRows<'m> {
+    pub words: &'m [Box<str>],
+    /// `[words, dim]`, row by row.
+    pub vectors: Cow<'m, [f32]>,
+    pub dim: usize,
 }

@@ -3,9 +3,9 @@
 use anyhow::{Context, Result};
 use serde_json::json;
 
-use super::fitted::figures;
-use super::lines::BLOCK;
 use super::{Figures, Line, Lines};
+use crate::fitted::figures;
+use crate::lines::BLOCK;
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
 use inkstone_models::component_names;

@@ -12,9 +12,9 @@ use std::path::Path;
 use anyhow::{Result, ensure};
 
 use super::coverage::{component, coverage};
-use super::fitted::Opened;
 use super::word2vec::{self, WordParams};
 use super::{Columns, Cutter, EvalParams, Figures, Fitted, Line, Lines, Rows, WordRows};
+use crate::fitted::Opened;
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
 use inkstone_models::{Doc2vec, Explanation, ModelHeader, Word2vec, Word2vecParams, component_names};

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use anyhow::Result;
 
-use super::lines::BLOCK;
 use super::{Fitted, Line, Lines, write_rows};
+use crate::lines::BLOCK;
 use inkstone_base::data::Report;
 use inkstone_base::disk::Formulas;
 use inkstone_base::job::Ctx;

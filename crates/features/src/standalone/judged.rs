@@ -12,9 +12,9 @@ use anyhow::{Context, Result, ensure};
 use serde::Serialize;
 use serde_json::json;
 
-use super::fitted::figures;
 use super::words::{VectorWords, WordVector};
 use super::{Figures, Fitted};
+use crate::fitted::figures;
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
 use inkstone_base::stats::{pearson, spearman};

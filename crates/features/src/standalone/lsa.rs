@@ -8,9 +8,9 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::fitted::{Opened, figures};
 use super::vectorize::{TrainedRows, fields, train_rows};
 use super::{Columns, Cutter, EvalParams, Figures, Fitted, Line, Lines, Rows, WordRows, write_rows};
+use crate::fitted::{Opened, figures};
 use inkstone_base::data::Report;
 use inkstone_base::disk::{self, Formulas};
 use inkstone_base::job::Ctx;

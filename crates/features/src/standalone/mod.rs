@@ -14,7 +14,6 @@ pub mod head;
 mod judged;
 pub mod keywords;
 pub mod lexicon;
-mod lines;
 pub mod lsa;
 mod nearest;
 pub mod neural;
@@ -23,15 +22,14 @@ mod ngram;
 pub(crate) mod ngram_eval;
 mod numbered;
 pub mod onnx;
+pub(crate) mod open;
 mod output;
 pub mod pooling;
 pub mod ppmi;
-mod project_lines;
 mod projection;
 mod returns;
 pub mod sestm;
 mod shift;
-mod source;
 mod spill;
 pub(crate) mod static_encoder;
 mod summaries;
@@ -46,19 +44,16 @@ mod words;
 
 pub use embed::embed;
 pub use judged::{Judgements, evaluate_words};
-pub use lines::{Block, LATER, Lines, Refused};
 pub use nearest::{Named, Near, Sought, nearest_documents, nearest_to_sum, nearest_words};
 pub use ngram::{HeldOut, train_ngram};
 pub use ngram_eval::open_language_model;
 pub use numbered::PhraseParams;
+pub use open::{open_encoder, open_model, open_with};
 pub(crate) use output::write_rows;
 pub use projection::{Projection, ProjectionMethod, ProjectionParams, Shown, project};
 pub use shift::{Shift, shifts, write_shifts};
-pub use source::Source;
 pub use summaries::{SummaryTokens, evaluate_summaries};
-pub use words::{Known, WordRows, look_up};
+pub use words::{Known, look_up};
 
-use crate::fitted;
-pub use crate::fitted::{
-    Columns, CutSpec, Cutter, EvalParams, Figures, Fitted, Line, LineFormat, Per, Rows, open_model, open_with,
-};
+pub use crate::fitted::{Columns, EvalParams, Figures, Fitted, Per, Rows, WordRows};
+pub use crate::lines::{Block, CutSpec, Cutter, LATER, Line, LineFormat, Lines, Refused, Source};

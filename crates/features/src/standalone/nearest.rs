@@ -3,10 +3,10 @@
 use anyhow::{Context, Result, bail, ensure};
 use serde::Serialize;
 
-use super::lines::BLOCK;
 use super::onnx::Reranker;
 use super::words::VectorWords;
 use super::{Columns, Fitted, Line, Lines, Rows};
+use crate::lines::BLOCK;
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
 use inkstone_models::{Nearest, Neighbour, unit};

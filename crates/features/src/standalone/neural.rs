@@ -10,10 +10,10 @@ use anyhow::Result;
 use rayon::prelude::*;
 use serde_json::json;
 
-use super::fitted::{Opened, figures};
 use super::ngram_eval::{DOCUMENT, names, rows, write_table};
 use super::numbered::{Numbered, WordReading};
 use super::{Columns, Cutter, EvalParams, Figures, Fitted, Line, Lines, Per, Rows, WordRows};
+use crate::fitted::{Opened, figures};
 use inkstone_base::data::{Key, Report};
 use inkstone_base::job::Ctx;
 use inkstone_models::checkpoint::Checkpoint;

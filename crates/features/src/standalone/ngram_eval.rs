@@ -10,8 +10,8 @@ use std::path::Path;
 use anyhow::Result;
 use serde_json::json;
 
-use super::fitted::figures;
 use super::{Columns, Cutter, EvalParams, Figures, Fitted, Line, LineFormat, Lines, Per, Rows, write_rows};
+use crate::fitted::figures;
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
 use inkstone_models::ngram::{END, Following, LanguageModel, MARKS, Score, Scores, is_arpa, read_arpa};

@@ -8,10 +8,10 @@ use std::path::Path;
 use anyhow::Result;
 
 use super::coverage::{component, coverage};
-use super::fitted::Opened;
 use super::numbered::{DOCUMENT, END, Numbered, WordReading};
 use super::vectors::last_seen;
 use super::{Columns, Cutter, EvalParams, Figures, Fitted, Line, Lines, Rows};
+use crate::fitted::Opened;
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
 use inkstone_models::{

@@ -7,8 +7,8 @@ use chrono::NaiveDateTime;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
-use super::lines::BLOCK;
 use super::{Cutter, Lines};
+use crate::lines::BLOCK;
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
 use inkstone_models::Csr;

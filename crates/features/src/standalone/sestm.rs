@@ -3,9 +3,9 @@
 use anyhow::Result;
 use serde_json::json;
 
-use super::fitted::{Opened, figures};
 use super::returns::read_returns;
 use super::{Columns, Cutter, EvalParams, Figures, Fitted, Line, Lines, Rows};
+use crate::fitted::{Opened, figures};
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
 use inkstone_base::stats::{average_ranks, mean, spearman};

@@ -12,8 +12,8 @@ use rustc_hash::FxHashMap;
 use serde::Serialize;
 use serde_json::json;
 
-use super::lines::BLOCK;
 use super::{Figures, Line, Lines};
+use crate::lines::BLOCK;
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
 use inkstone_models::{character_tokens, chinese_tokens, corpus_bleu, mean_rouge, rouge, sentence_bleu};

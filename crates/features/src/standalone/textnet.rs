@@ -12,10 +12,10 @@ use serde_json::{Value, json};
 
 use super::classify::Learn;
 use super::classify::corpus::LabelledCorpus;
-use super::fitted::Opened;
 use super::vectorize::fields;
 use super::vectors::last_seen;
 use super::{Columns, Cutter, EvalParams, Figures, Fitted, Line, Lines, Rows};
+use crate::fitted::Opened;
 use inkstone_base::data::{Key, Report};
 use inkstone_base::job::Ctx;
 use inkstone_models::checkpoint::Checkpoint;

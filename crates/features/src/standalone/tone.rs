@@ -5,8 +5,8 @@ use std::path::Path;
 use anyhow::Result;
 use serde_json::json;
 
-use super::fitted::{Opened, figures};
 use super::{Columns, CutSpec, Cutter, EvalParams, Figures, Fitted, Line, LineFormat, Lines, Rows};
+use crate::fitted::{Opened, figures};
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
 use inkstone_base::stats::{mean, spearman};

@@ -14,9 +14,9 @@ use anyhow::{Context, Result};
 use rayon::prelude::*;
 use serde_json::json;
 
-use super::fitted::{Opened, figures};
 use super::spill::{Spill, SpillWriter, SpilledBlock};
 use super::{Block, Columns, Cutter, EvalParams, Figures, Fitted, Line, Lines, Refused, Rows, write_rows};
+use crate::fitted::{Opened, figures};
 use inkstone_base::data::Report;
 use inkstone_base::disk::Formulas;
 use inkstone_base::job::Ctx;

@@ -6,8 +6,8 @@ use anyhow::Result;
 use chrono::NaiveDateTime;
 
 use super::coverage::{component, coverage};
-use super::fitted::Opened;
 use super::{Columns, Cutter, EvalParams, Figures, Fitted, Line, Lines, Rows, WordRows};
+use crate::fitted::Opened;
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
 use inkstone_models::{Explanation, ModelHeader, WordVectors, component_names};

@@ -5,20 +5,12 @@ use std::borrow::Cow;
 use anyhow::{Context, Result};
 use rustc_hash::FxHashMap;
 
-use super::Fitted;
+use super::{Fitted, WordRows};
 use inkstone_base::job::Ctx;
 use inkstone_models::Nearest;
 
 /// Known words that a message proposes for an unknown one.
 const PROPOSED: usize = 5;
-
-/// Vectors under their words.
-pub struct WordRows<'m> {
-    pub words: &'m [Box<str>],
-    /// `[words, dim]`, row by row.
-    pub vectors: Cow<'m, [f32]>,
-    pub dim: usize,
-}
 
 /// A word that was looked up.
 pub(super) struct WordVector<'w> {

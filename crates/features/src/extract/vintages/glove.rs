@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use anyhow::{Result, ensure};
-use serde::{Deserialize, Serialize};
 
+use super::params::WindowGlove;
 use super::trainer::WordVectorTrainer;
 use super::window::WindowText;
 use inkstone_base::job::Ctx;
@@ -13,27 +13,6 @@ use inkstone_models::{CooccurrenceParams, GloveParams, PairCounter, PairWeightin
 /// The count from which all pairs have the same weight: 10, as the demo of the authors' program takes for 100 MB of text. Their 100 is for
 /// billions of words.
 const X_MAX: f64 = 10.0;
-
-/// GloVe of a window.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct WindowGlove {
-    /// Words from one of a pair to the other at the most. Default 15.
-    pub window: usize,
-    /// Values of a vector. Default 100.
-    pub dim: usize,
-    /// Passes over all pairs. Default 15.
-    pub epochs: usize,
-    /// Initial rate of learning. Default 0.05.
-    pub lr: f64,
-}
-
-impl Default for WindowGlove {
-    fn default() -> WindowGlove {
-        let GloveParams { dim, epochs, lr, .. } = GloveParams::default();
-        WindowGlove { window: 15, dim, epochs, lr }
-    }
-}
 
 impl WindowGlove {
     fn params(&self) -> GloveParams {

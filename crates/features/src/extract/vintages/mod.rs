@@ -10,6 +10,7 @@
 mod earlier;
 mod fasttext;
 mod glove;
+mod params;
 mod rows;
 #[cfg(test)]
 mod tests;
@@ -21,15 +22,13 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use rayon::prelude::*;
-use serde::{Deserialize, Serialize};
 
 use super::documents::{DocumentPlace, NumberedCorpus};
-use super::models::TextRows;
 use super::reading::{CorpusReader, ReadDocument};
 use super::set::{SetMeta, SetParams, finish};
 use super::steps::{Step, StepReport, Steps};
+use super::text_rows::TextRows;
 use super::{Feature, Inputs};
-use inkstone_base::bounds;
 use inkstone_base::data::{Key, Report, TooLittle};
 use inkstone_base::job::Ctx;
 use inkstone_models::{Fields, Pooling, WordVectors};
@@ -39,8 +38,7 @@ use rows::WaitingRows;
 use window::WindowText;
 
 pub(super) use earlier::EarlierVintages;
-pub use fasttext::WindowFastText;
-pub use glove::WindowGlove;
+pub use params::{VintageParams, WindowFastText, WindowGlove};
 pub(super) use trainer::WordVectorTrainer;
 
 /// Documents that one thread pools at once.
@@ -48,33 +46,10 @@ const CHUNK: usize = 64;
 /// Documents whose rows are written at once.
 const ROUND: usize = 4096;
 
-/// Windows and steps of word vectors.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct VintageParams {
-    /// Natural days before a step whose documents its vectors are trained on; 0 (default): all days before.
-    pub window_days: u32,
-    /// Natural days of a step, all valued by one vintage. Default: 91, a quarter.
-    pub refit_days: u32,
-    /// Documents of a window below which its step has no values. Default: 1000.
-    pub min_train_documents: usize,
-}
-
-impl Default for VintageParams {
-    fn default() -> VintageParams {
-        VintageParams { window_days: 0, refit_days: 91, min_train_documents: 1000 }
-    }
-}
-
 impl VintageParams {
     fn steps(&self) -> Steps {
         let VintageParams { window_days, refit_days, min_train_documents } = *self;
         Steps { window_days, refit_days, min_train_documents }
-    }
-
-    /// Fails on values out of range.
-    pub fn check(&self) -> Result<()> {
-        bounds::check("feature.vintages", self)
     }
 }
 

@@ -10,8 +10,8 @@ use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
-use super::super::lines::BLOCK;
 use super::super::{Line, Lines, Refused};
+use crate::lines::BLOCK;
 use inkstone_base::job::Ctx;
 use inkstone_models::{
     Analyzer, Csr, Design, Fields, FoldFeatures, FoldRows, Goal, Split, TermCounts, Vectorizer, VectorizerParams,

@@ -3,10 +3,10 @@
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 
-use super::super::fitted::Opened;
 use super::super::vectorize::fields;
 use super::super::{Columns, Cutter, EvalParams, Figures, Fitted, Line, Lines, Rows};
 use super::{Classifier, LabelledCorpus};
+use crate::fitted::Opened;
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
 use inkstone_models::{

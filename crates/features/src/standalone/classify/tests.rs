@@ -3,7 +3,7 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 use super::*;
-use crate::standalone::fitted::Opened;
+use crate::fitted::Opened;
 use crate::standalone::{EvalParams, Fitted, Line, LineFormat, Rows};
 use inkstone_models::{BayesForm, Explanation, FoldsBy, Unit};
 use inkstone_text::{DfLimit, TokenizerParams};

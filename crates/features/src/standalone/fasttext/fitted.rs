@@ -5,10 +5,10 @@ use std::borrow::Cow;
 use anyhow::{Result, ensure};
 use serde_json::{Value, json};
 
-use super::super::fitted::{Opened, figures};
 use super::super::{Columns, Cutter, EvalParams, Figures, Fitted, Line, Lines, Rows, WordRows};
 use super::corpus::parted;
 use super::{SUPERVISED, WORDS};
+use crate::fitted::{Opened, figures};
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
 use inkstone_models::{Explanation, FastText, LabelReport, Loss, ModelHeader, component_names};

@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::super::onnx::{Contextual, is_onnx};
-use crate::fitted::{Columns, Fitted, Line, LineFormat, Rows, keys_of_cut, open_with};
+use crate::fitted::{Columns, Fitted, Rows};
+use crate::lines::{Line, LineFormat};
 use inkstone_base::data::Key;
 use inkstone_base::disk;
 use inkstone_base::job::Ctx;
@@ -39,6 +40,22 @@ struct ContextualUse {
 }
 
 impl EncoderRecord {
+    /// The encoder at `path` as the file `head` will name it: a contextual model used as `using` says, or any model file.
+    pub(crate) fn new(path: &Path, using: &Contextual, format: LineFormat, head: &Path) -> Result<EncoderRecord> {
+        let folder = disk::folder_of(head);
+        let folder = folder.canonicalize().with_context(|| format!("there is no folder {}", folder.display()))?;
+        let contextual = if is_onnx(path) {
+            let mut params = OnnxParams { model: PathBuf::new(), ..using.params.clone() };
+            if !params.tokenizer.as_os_str().is_empty() {
+                params.tokenizer = named_from(&folder, &params.tokenizer)?.into();
+            }
+            Some(ContextualUse { params, truncation: using.truncation })
+        } else {
+            None
+        };
+        Ok(EncoderRecord { path: named_from(&folder, path)?, key: model_key(path, &using.params)?, format, contextual })
+    }
+
     /// Where the encoder of the head at `head` is: at the place given, else where the file says.
     fn find(&self, head: &Path, given: Option<&Path>) -> Result<PathBuf> {
         let path = given.map_or_else(|| disk::folder_of(head).join(&self.path), Path::to_owned);
@@ -78,15 +95,15 @@ impl EncoderRecord {
         Ok(key)
     }
 
-    /// The contents of the files that the encoder's text is cut with.
-    pub(crate) fn keys_of_cut(&self, head: &Path, given: Option<&Path>, base: &Path) -> Result<Vec<Key>> {
+    /// The encoder's file, with the content that it had in training; none for a contextual model.
+    pub(crate) fn find_file(&self, head: &Path, given: Option<&Path>) -> Result<Option<PathBuf>> {
         let path = self.find(head, given)?;
         if is_onnx(&path) {
-            return Ok(Vec::new());
+            return Ok(None);
         }
         // A file that named itself as its encoder would be followed without end.
         self.check(head, given)?;
-        keys_of_cut(&path, None, base)
+        Ok(Some(path))
     }
 
     /// The file or folder of the encoder, with the content that it had in training, and its use.
@@ -116,32 +133,7 @@ pub struct Encoder {
 }
 
 impl Encoder {
-    /// Opens the model at `path` for a head whose file will be `head`: a contextual model as `using` says, or any model file with dense
-    /// rows. Its words are cut as `embed` cuts them.
-    pub fn open(path: &Path, using: &Contextual, format: LineFormat, head: &Path, ctx: &Ctx) -> Result<Encoder> {
-        let shown = path.display().to_string();
-        let folder = disk::folder_of(head);
-        let folder = folder.canonicalize().with_context(|| format!("there is no folder {}", folder.display()))?;
-        let contextual = if is_onnx(path) {
-            let mut params = OnnxParams { model: PathBuf::new(), ..using.params.clone() };
-            if !params.tokenizer.as_os_str().is_empty() {
-                params.tokenizer = named_from(&folder, &params.tokenizer)?.into();
-            }
-            Some(ContextualUse { params, truncation: using.truncation })
-        } else {
-            None
-        };
-        let record = EncoderRecord {
-            path: named_from(&folder, path)?,
-            key: model_key(path, &using.params)?,
-            format,
-            contextual,
-        };
-        let (model, _) = open_with(path, Some(format), None, Path::new(""), using, ctx)?;
-        Encoder::new(model, shown, record)
-    }
-
-    /// The encoder of a head, from a model that [`EncoderRecord::find_unchanged`] found.
+    /// The encoder of a head, from the opened model of a record.
     pub(crate) fn new(model: Box<dyn Fitted>, shown: String, record: EncoderRecord) -> Result<Encoder> {
         let dim = match model.columns()? {
             Columns::Dense(names) => names.len(),

@@ -18,8 +18,8 @@ use chrono::NaiveDateTime;
 use rayon::prelude::*;
 
 use self::occurrences::{Occurrences, finder, look};
-use super::lines::BLOCK;
 use super::{Line, Lines};
+use crate::lines::BLOCK;
 use inkstone_base::data::Report;
 use inkstone_base::disk::{self, Formulas};
 use inkstone_base::job::Ctx;

@@ -8,9 +8,9 @@ use anyhow::{Context, Result, bail, ensure};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::super::fitted::figures;
 use super::super::{Figures, Line, LineFormat, Lines};
 use super::{BLOCK, Contextual, FittedOnnx, tasks};
+use crate::fitted::figures;
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
 use inkstone_base::stats::{pearson, spearman};

@@ -10,11 +10,11 @@ use anyhow::{Context, Result, bail, ensure};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::super::fitted::figures;
 use super::super::{Figures, Line, Lines};
 use super::eval::each_block;
 use super::pairs::{fields, pair_of, score_column};
 use super::{BLOCK, FittedOnnx};
+use crate::fitted::figures;
 use inkstone_base::job::Ctx;
 use inkstone_base::stats::{pearson, spearman};
 use inkstone_models::{AnswerMatch, ClassReport, Entities, cmrc_match, squad_match};

@@ -4,12 +4,13 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 
-use super::{CutSpec, Cutter, Fitted, LineFormat, Opened};
-use crate::standalone::head::{self, Encoder, FittedHead};
-use crate::standalone::ngram_eval::FittedNgram;
-use crate::standalone::onnx::{Contextual, FittedOnnx, is_onnx};
-use crate::standalone::static_encoder::FittedStatic;
-use crate::standalone::{classify, fasttext, neural, textnet, tone, vectors};
+use super::head::{self, Encoder, EncoderRecord, FittedHead};
+use super::ngram_eval::FittedNgram;
+use super::onnx::{Contextual, FittedOnnx, is_onnx};
+use super::static_encoder::FittedStatic;
+use super::{classify, fasttext, neural, textnet, tone, vectors};
+use crate::fitted::{Fitted, Opened};
+use crate::lines::{CutSpec, Cutter, LineFormat};
 use inkstone_base::data::Key;
 use inkstone_base::job::Ctx;
 use inkstone_models::ngram::{LanguageModel, is_arpa, read_arpa};
@@ -74,6 +75,14 @@ pub fn open_with(
     Ok((open_foreign(path, cutter, ctx)?, format))
 }
 
+/// Opens the model at `path` for a head whose file will be `head`: a contextual model as `using` says, or any model file with dense rows.
+/// Its words are cut as `embed` cuts them.
+pub fn open_encoder(path: &Path, using: &Contextual, format: LineFormat, head: &Path, ctx: &Ctx) -> Result<Encoder> {
+    let record = EncoderRecord::new(path, using, format, head)?;
+    let (model, _) = open_with(path, Some(format), None, Path::new(""), using, ctx)?;
+    Encoder::new(model, path.display().to_string(), record)
+}
+
 /// A model that reads the documents of a project.
 pub(crate) struct ProjectModel {
     pub(crate) model: Box<dyn Fitted>,
@@ -133,7 +142,8 @@ pub(crate) fn open_for_project(
 pub(crate) fn keys_of_cut(path: &Path, encoder: Option<&Path>, base: &Path) -> Result<Vec<Key>> {
     let Some(file) = own_file(path)? else { return Ok(Vec::new()) };
     if let Some(record) = head::encoder_of(&file)? {
-        return record.keys_of_cut(path, encoder, base);
+        let encoder = record.find_file(path, encoder)?;
+        return encoder.map_or(Ok(Vec::new()), |encoder| keys_of_cut(&encoder, None, base));
     }
     let cut = trained_cut(&file)?;
     if cut.format == LineFormat::Tokens { Ok(Vec::new()) } else { cut.tokenizer.file_keys(base) }

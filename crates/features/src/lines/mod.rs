@@ -1,9 +1,14 @@
 //! Reading documents a line each: tokens, text, or JSON objects.
 //!
-//! The documents of a project, a folder of Parquet parts, are read as JSON lines (`super::project_lines`). JSON lines have `text`, and
+//! The documents of a project, a folder of Parquet parts, are read as JSON lines (`project`). JSON lines have `text`, and
 //! whatever of these they like: `id`, `title`, `label` (text or a whole number), `labels` (a list of them), `value` (a number,
 //! such as a return), `time` (as sources write times), `group` (samples of one group are never split between training
 //! and test). Other fields are left alone. A line that cannot be used is set aside with its number and reason.
+
+mod cutter;
+mod line;
+mod project;
+mod source;
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -15,12 +20,15 @@ use chrono::NaiveDateTime;
 use rayon::prelude::*;
 use serde::Deserialize;
 
-use super::project_lines::ProjectLines;
-use super::{Line, LineFormat};
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
 use inkstone_corpus::ingest::read_time;
 use inkstone_text::Chunk;
+use project::ProjectLines;
+
+pub use cutter::{CutSpec, Cutter};
+pub use line::{Line, LineFormat};
+pub use source::Source;
 
 #[derive(Deserialize)]
 struct JsonLine<'b> {
