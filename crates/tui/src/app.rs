@@ -10,22 +10,26 @@ use std::time::Instant;
 use anyhow::Result;
 use ratatui::layout::{Position, Rect};
 
-use super::commands::{Action, Keymap, Palette, leads_there};
+use super::action::Action;
+use super::commands::{Command, Keymap, Palette, leads_there};
+use super::context::PageContext;
 use super::corpus::CorpusPage;
 use super::desk::{Desk, PageRequest};
 use super::errand::Errand;
-use super::event::{Event, Intent, intent};
+use super::event::Event;
 use super::experiments::ExperimentsPage;
 use super::factor::FactorPage;
 use super::features::FeaturesPage;
 use super::field::Field;
 use super::instance::Instance;
+use super::intent::{Intent, intent};
 use super::jobs::JobsPage;
 use super::ledger::LedgerPage;
 use super::models::ModelsPage;
 use super::onnx::OnnxPage;
 use super::over::Overlays;
-use super::page::{Chart, Page, PageState, Table};
+use super::page::{Chart, Page, Table};
+use super::page_state::PageState;
 use super::reading::{Answer, ReadingThread, Request};
 use super::text::TextPage;
 use super::theme::Theme;
@@ -187,6 +191,34 @@ impl App {
         self.clipboard.take()
     }
 
+    /// The workbench as its pages see it.
+    pub(crate) fn context(&self) -> PageContext<'_> {
+        PageContext {
+            workspace: &self.workspace,
+            language: self.language,
+            page: self.page,
+            screen: self.size,
+            keymap: &self.keymap,
+            jobs: self.jobs.list(),
+            read_only: self.instance.why(),
+        }
+    }
+
+    /// True if a command of the page that is shown can be done now.
+    pub(crate) fn can(&self, command: &Command) -> bool {
+        let context = self.context();
+        match command.action {
+            Action::Start => !context.busy_from(Page::Jobs),
+            Action::Pause => self.can_pause(),
+            Action::Cancel => self.can_cancel(),
+            Action::Back => self.state(self.page).can_go_back(),
+            Action::CopyTable | Action::CopyMarkdown => self.has_table(),
+            Action::Settings => self.workspace.forms.is_some(),
+            _ if command.pages.len() == Page::ALL.len() => true,
+            action => self.state(self.page).can(action, &context),
+        }
+    }
+
     pub fn state(&self, page: Page) -> &dyn PageState {
         state_of!(&self, page)
     }
@@ -264,10 +296,6 @@ impl App {
         self.at_desk(|desk| self.state(self.page).table(desk))
     }
 
-    pub(crate) fn can_go_back(&self) -> bool {
-        self.state(self.page).can_go_back()
-    }
-
     pub fn waiting(&self) -> bool {
         self.saving.is_some() || self.over.waiting() || Page::ALL.into_iter().any(|page| self.state(page).waiting())
     }
@@ -343,7 +371,7 @@ impl App {
     fn typed(&mut self) {
         match self.dialog.take() {
             Some(Dialog::Palette(mut palette)) => {
-                palette.search(self);
+                palette.search(self.page, |command| self.can(command));
                 self.dialog = Some(Dialog::Palette(palette));
             }
             other => {
@@ -361,7 +389,7 @@ impl App {
             self.page = leads_there(command).unwrap_or(self.page);
             self.arrange();
         }
-        if (command.enabled)(self) {
+        if self.can(command) {
             self.act(command.action);
         } else {
             self.notice = Some(format!("{}: {}", self.say(words::NOT_NOW), self.say(command.help)));
@@ -416,7 +444,9 @@ impl App {
             Action::Settings => self.open_settings(),
             Action::Tour => self.tour(Some(0)),
             Action::Save => self.save(),
-            Action::Palette => self.dialog = Some(Dialog::Palette(Palette::open(self))),
+            Action::Palette => {
+                self.dialog = Some(Dialog::Palette(Palette::open(self.page, |command| self.can(command))))
+            }
             Action::Theme => {
                 self.theme = self.theme.other();
                 self.notice = Some(self.say(self.theme.name()).to_owned());
@@ -439,7 +469,7 @@ impl App {
     fn save(&mut self) {
         let mut charts = self.at_desk(|desk| self.state(self.page).charts(desk));
         if charts.is_empty() {
-            match picture::screen(self, self.size.width, self.size.height) {
+            match picture::screen(self.size.width, self.size.height, |frame| view::compose(self, frame)) {
                 Ok(drawn) => charts.push(Chart {
                     name: self.page.name().to(Language::En).to_lowercase(),
                     svg: picture::svg(&drawn, self.theme),

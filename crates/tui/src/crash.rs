@@ -181,7 +181,7 @@ fn where_it_is(report: &Result<PathBuf>) -> String {
 mod tests {
     use super::*;
     use crate::bench::{Bench, LARGE, empty, filled};
-    use crate::terminal::Scene;
+    use crate::scene::Scene;
 
     fn recorder(folder: &Path) -> Recorder {
         let recorder = Recorder::default();

@@ -69,7 +69,7 @@ impl<T: Send + 'static> Errand<T> {
     }
 
     /// Takes in the answer; true if it has just come. Call it in
-    /// [`super::page::PageState::arrange`].
+    /// [`super::page_state::PageState::arrange`].
     pub(crate) fn look(&mut self) -> bool {
         let Some(job) = &self.job else { return false };
         self.found = Some(match job.poll() {

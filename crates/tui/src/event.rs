@@ -1,12 +1,8 @@
-//! Events, and the intents they mean. [`intent`] is pure: the same state and event give the same intent.
+//! Events: everything that arrives through the one channel.
 
-use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
-use ratatui::layout::Position;
+use crossterm::event::{KeyEvent, MouseEvent};
 
-use super::app::{App, Dialog, PendingQuestion};
-use super::commands::Action;
 use super::reading::Answer;
-use super::tour;
 
 /// Everything that arrives through the one channel.
 pub enum Event {
@@ -23,117 +19,4 @@ pub enum Event {
     Tick,
     /// The terminal is gone, or the program was told to end.
     End,
-}
-
-/// The meaning of an event in the present state.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Intent {
-    /// A command of the table.
-    Do(Action),
-    /// The question on the screen is answered.
-    Answer(bool),
-    /// Whatever lies over the page is closed.
-    Close,
-    /// Scroll what lies over the page by so many lines.
-    Scroll(isize),
-    /// A key goes into the field that is typed in.
-    Edit(KeyEvent),
-    /// Text goes into the field that is typed in.
-    Insert(String),
-    /// The field stands as it is typed.
-    Accept,
-    /// The field is left.
-    LeaveField,
-    /// Another command of the palette is marked.
-    Mark(Action),
-    /// The marked command of the palette is done.
-    Choose,
-    /// A key goes to the form that lies over the page.
-    Form(KeyEvent),
-    FormText(String),
-    /// The tour goes to this step, or ends.
-    Tour(Option<usize>),
-    /// The mouse was pressed here.
-    Click(Position),
-    /// Ctrl-C.
-    Interrupt,
-}
-
-/// The meaning of a key or of pasted text; `None` if it has none here.
-pub(crate) fn intent(app: &App, event: &Event) -> Option<Intent> {
-    match event {
-        Event::Key(key) if key.kind != KeyEventKind::Release => of_key(app, key),
-        Event::Mouse(mouse) => of_mouse(app, mouse),
-        Event::Paste(text) if matches!(app.dialog, Some(Dialog::Settings)) => Some(Intent::FormText(text.clone())),
-        Event::Paste(text) if app.typing() => Some(Intent::Insert(text.clone())),
-        _ => None,
-    }
-}
-
-fn of_mouse(app: &App, mouse: &MouseEvent) -> Option<Intent> {
-    let wheel = match mouse.kind {
-        MouseEventKind::ScrollDown => 1,
-        MouseEventKind::ScrollUp => -1,
-        MouseEventKind::Down(MouseButton::Left) => return Some(Intent::Click(Position::new(mouse.column, mouse.row))),
-        _ => return None,
-    };
-    let step = if wheel > 0 { Action::Down } else { Action::Up };
-    match app.dialog {
-        Some(Dialog::Help(_)) => Some(Intent::Scroll(3 * wheel)),
-        Some(Dialog::Palette(_)) => Some(Intent::Mark(step)),
-        Some(Dialog::Settings) => {
-            Some(Intent::Form(KeyEvent::from(if wheel > 0 { KeyCode::Down } else { KeyCode::Up })))
-        }
-        Some(Dialog::Question(_)) => None,
-        None => Some(Intent::Do(step)),
-    }
-}
-
-fn of_key(app: &App, key: &KeyEvent) -> Option<Intent> {
-    let control = key.modifiers.contains(KeyModifiers::CONTROL);
-    if control && key.code == KeyCode::Char('c') {
-        return Some(Intent::Interrupt);
-    }
-    match app.dialog {
-        // Enter, which is pressed everywhere, does not agree to run code of others.
-        Some(Dialog::Question(PendingQuestion::Library)) if key.code == KeyCode::Enter => None,
-        Some(Dialog::Question(_)) => match key.code {
-            KeyCode::Char('y' | 'Y') | KeyCode::Enter => Some(Intent::Answer(true)),
-            KeyCode::Char('n' | 'N' | 'q') | KeyCode::Esc => Some(Intent::Answer(false)),
-            _ => None,
-        },
-        Some(Dialog::Help { .. }) => match key.code {
-            KeyCode::Down | KeyCode::Char('j') => Some(Intent::Scroll(1)),
-            KeyCode::Up | KeyCode::Char('k') => Some(Intent::Scroll(-1)),
-            KeyCode::PageDown | KeyCode::Char(' ') => Some(Intent::Scroll(10)),
-            KeyCode::PageUp => Some(Intent::Scroll(-10)),
-            KeyCode::Char('L') => Some(Intent::Do(Action::Language)),
-            KeyCode::Esc | KeyCode::Enter | KeyCode::Char('?' | 'q') => Some(Intent::Close),
-            _ => None,
-        },
-        Some(Dialog::Palette(_)) => match key.code {
-            KeyCode::Enter => Some(Intent::Choose),
-            KeyCode::Esc => Some(Intent::Close),
-            KeyCode::Down | KeyCode::Tab => Some(Intent::Mark(Action::Down)),
-            KeyCode::Up | KeyCode::BackTab => Some(Intent::Mark(Action::Up)),
-            KeyCode::PageDown => Some(Intent::Mark(Action::PageDown)),
-            KeyCode::PageUp => Some(Intent::Mark(Action::PageUp)),
-            KeyCode::Char('n') if control => Some(Intent::Mark(Action::Down)),
-            KeyCode::Char('p') if control => Some(Intent::Mark(Action::Up)),
-            _ => Some(Intent::Edit(*key)),
-        },
-        Some(Dialog::Settings) => Some(Intent::Form(*key)),
-        None if app.typing() => match key.code {
-            KeyCode::Enter | KeyCode::Down => Some(Intent::Accept),
-            KeyCode::Esc => Some(Intent::LeaveField),
-            _ => Some(Intent::Edit(*key)),
-        },
-        None => {
-            if let Some(step) = app.over.tour.and_then(|step| tour::intent(step, key)) {
-                return Some(Intent::Tour(step));
-            }
-            let command = app.keymap.command(app.page, key)?;
-            (command.enabled)(app).then_some(Intent::Do(command.action))
-        }
-    }
 }

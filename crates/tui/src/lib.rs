@@ -7,10 +7,12 @@
 //! Useful for: looking at artefacts and starting a run. Not for: deciding anything. The pipeline is handed in as a
 //! [`Runner`], cutting and marking as functions, so this module knows no stage and no configuration.
 
+mod action;
 mod app;
 mod bars;
 mod bench;
 mod commands;
+mod context;
 mod copy;
 mod corpus;
 pub mod crash;
@@ -25,6 +27,7 @@ mod forms;
 #[cfg(test)]
 mod hostile;
 mod instance;
+mod intent;
 mod jobs;
 mod laboratory;
 mod ledger;
@@ -35,9 +38,11 @@ mod narrow;
 mod onnx;
 mod over;
 mod page;
+mod page_state;
 mod picture;
 mod pinyin;
 mod reading;
+mod scene;
 #[cfg(test)]
 mod screens;
 mod scribe;
@@ -260,6 +265,6 @@ pub fn picture(workspace: Workspace, size: (u16, u16), keys: &str, patience: Dur
         app.take(event::Event::Key(key));
         settle(&mut app)?;
     }
-    let drawn = picture::screen(&app, size.0, size.1)?;
+    let drawn = picture::screen(size.0, size.1, |frame| view::compose(&app, frame))?;
     Ok(Picture { text: picture::text(&drawn), svg: picture::svg(&drawn, app.theme) })
 }

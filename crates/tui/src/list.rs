@@ -6,7 +6,7 @@ use ratatui::style::Style;
 use ratatui::text::Line;
 use ratatui::widgets::Paragraph;
 
-use super::commands::Action;
+use super::action::Action;
 use super::{look, width};
 
 /// The marked line of a list, and the first line in sight.

@@ -1,12 +1,6 @@
-//! The pages, and the trait that all of them implement.
-
-use ratatui::layout::{Position, Rect};
-use serde_json::Value;
+//! The pages by name, and the tables and charts that they give away.
 
 use super::Language;
-use super::commands::Action;
-use super::desk::Desk;
-use super::field::Field;
 use super::words::{self, Word};
 
 /// The pages, in the order of their tabs.
@@ -117,71 +111,4 @@ pub struct Chart {
     /// Name of the file, without its ending.
     pub name: String,
     pub svg: String,
-}
-
-/// The behaviour of a page. Drawing is a function of each page's `view` module and changes nothing.
-pub trait PageState {
-    /// Reads anew what the page shows: when the workbench opens, and whenever a job has ended.
-    fn reload(&mut self, desk: &Desk<'_>);
-
-    /// The page is on the screen: asks for what is needed there alone, and costs too much for a page that nobody looks at. Called before
-    /// [`PageState::arrange`].
-    fn shown(&mut self, _desk: &Desk<'_>) {}
-
-    fn act(&mut self, action: Action, area: Rect, desk: &Desk<'_>);
-
-    /// Puts the state in order after each event, also of other pages: takes in what errands have brought, puts positions inside their
-    /// lists, and asks for what comes into view.
-    fn arrange(&mut self, area: Rect, desk: &Desk<'_>);
-
-    /// True if something asked for has not come yet.
-    fn waiting(&self) -> bool;
-
-    /// True if keys go into [`PageState::field`].
-    fn is_typing(&self) -> bool {
-        false
-    }
-
-    /// The text field that keys go into, while there is one.
-    fn field(&mut self) -> Option<&mut Field> {
-        None
-    }
-
-    /// The text of the field has changed.
-    fn typed(&mut self, _desk: &Desk<'_>) {}
-
-    /// Enter in the field.
-    fn accept(&mut self, _desk: &Desk<'_>) {}
-
-    fn leave_field(&mut self, _desk: &Desk<'_>) {}
-
-    fn can_go_back(&self) -> bool {
-        false
-    }
-
-    /// The mouse was pressed on the page.
-    fn click(&mut self, _at: Position, _area: Rect, _desk: &Desk<'_>) {}
-
-    /// The list of the page, for copying.
-    fn table(&self, _desk: &Desk<'_>) -> Option<Table> {
-        None
-    }
-
-    /// The charts of the page, to be saved; without any the screen itself is saved.
-    fn charts(&self, _desk: &Desk<'_>) -> Vec<Chart> {
-        Vec::new()
-    }
-
-    /// The command that does without a screen what the page shows; none where the command of the project does.
-    fn command(&self, _desk: &Desk<'_>) -> Option<String> {
-        None
-    }
-
-    /// Position, filters and what is open, for the next session.
-    fn remember(&self) -> Value {
-        Value::Null
-    }
-
-    /// Restores the place of an earlier session; called once, before the first [`PageState::reload`]. Values that no longer fit are left out.
-    fn recall(&mut self, _memory: &Value) {}
 }

@@ -29,6 +29,7 @@ use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
 use super::app::App;
 use super::crash::{Hook, Recorder, Whereabouts};
 use super::event::Event;
+use super::scene::Scene;
 use super::suspend::{self, StopRequests};
 use super::welcome::Welcome;
 use super::{Language, WelcomeBench, Workspace, view};
@@ -61,20 +62,6 @@ pub(crate) fn welcome(bench: WelcomeBench) -> Result<()> {
             stage.work(workspace)
         }
         None => Ok(()),
-    }
-}
-
-/// A program shown on the terminal: the first screen or the workbench.
-pub trait Scene {
-    /// Takes in an event; true when the picture may have changed.
-    fn take(&mut self, event: Event) -> bool;
-    fn draw(&self, frame: &mut Frame<'_>);
-    /// The page and the state of the workbench, for a report.
-    fn place(&self) -> Whereabouts;
-    fn is_over(&self) -> bool;
-    /// Takes the text for the clipboard.
-    fn take_clipboard(&mut self) -> Option<String> {
-        None
     }
 }
 

@@ -9,5 +9,5 @@ pub use super::commands::sequence;
 pub use super::event::Event;
 pub use super::page::Page;
 pub use super::picture::text as picture_text;
-pub use super::terminal::Scene;
+pub use super::scene::Scene;
 pub use super::welcome::Welcome;

@@ -6,14 +6,13 @@ use ratatui::layout::{Constraint, Layout, Position, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Clear, Paragraph, Wrap};
 
+use super::action::Action;
 use super::app::{App, Dialog, PendingQuestion};
-use super::commands::{Action, COMMANDS, Command, KeyPress, Palette, leads_there};
+use super::commands::{COMMANDS, Command, KeyPress, Palette, leads_there};
 use super::narrow::narrow;
 use super::page::Page;
 use super::words;
-use super::{
-    Language, corpus, experiments, factor, features, field, jobs, ledger, look, models, onnx, text, tour, width,
-};
+use super::{Language, field, jobs, look, tour, width};
 
 /// Columns and rows below which nothing can be read.
 const LEAST: (u16, u16) = (60, 16);
@@ -81,17 +80,7 @@ fn lay_out(app: &App, frame: &mut Frame<'_>) {
     }
     let [tabs, page, status, keys] = areas(screen);
     frame.render_widget(tab_line(app, tabs.width as usize), tabs);
-    match app.page {
-        Page::Corpus => corpus::draw(app, frame, page),
-        Page::Text => text::draw(app, frame, page),
-        Page::Models => models::draw(app, frame, page),
-        Page::Onnx => onnx::draw(app, frame, page),
-        Page::Features => features::draw(app, frame, page),
-        Page::Experiments => experiments::draw(app, frame, page),
-        Page::Factor => factor::draw(app, frame, page),
-        Page::Ledger => ledger::draw(app, frame, page),
-        Page::Jobs => jobs::draw(app, frame, page),
-    }
+    app.state(app.page).draw(&app.context(), frame, page);
     frame.render_widget(status_line(app, status.width as usize), status);
     frame.render_widget(key_line(app), keys);
     if let Some(step) = app.over.tour {
@@ -127,7 +116,7 @@ fn tabs(app: &App) -> (&'static str, Vec<(Page, String)>) {
 
 /// Cells at the end of the first line that tabs leave to what the user must know.
 fn wanted(app: &App) -> usize {
-    let state = jobs::state(app).map(|state| width::width(&state.content));
+    let state = jobs::state(&app.context()).map(|state| width::width(&state.content));
     let why = app.instance.why().map(|why| width::width(&why.text(app.language)));
     if state.is_none() && why.is_none() {
         return LEAST_NOTE;
@@ -163,7 +152,7 @@ fn tab_line<'a>(app: &App, columns: usize) -> Line<'a> {
     let room = left.saturating_sub(note.as_ref().map_or(0, |note| width::width(&note.content) + 3));
     let why = app.instance.why().and_then(|why| why.within(app.language, room));
     let why = why.map(|text| Span::styled(text, look::BAD));
-    let state = jobs::state(app);
+    let state = jobs::state(&app.context());
     let title = Span::raw(width::cut(&app.workspace.title, 20));
     let language = Span::raw(if app.language == Language::Zh { "zh" } else { "en" });
     let mut end: Vec<Span<'_>> = Vec::new();
@@ -196,7 +185,7 @@ fn shown_keys(app: &App) -> Vec<(Action, String, &'static str)> {
         Some((command.action, key, app.say(command.name)))
     };
     let wide = |(_, key, name): &(Action, String, &'static str)| width::width(key) + width::width(name) + 3;
-    let known = COMMANDS.iter().filter(|c| c.bar && c.pages.contains(&app.page) && (c.enabled)(app));
+    let known = COMMANDS.iter().filter(|c| c.bar && c.pages.contains(&app.page) && app.can(c));
     let (always, others): (Vec<_>, Vec<_>) =
         known.filter_map(entry).partition(|entry| matches!(entry.0, Action::Palette | Action::Help));
     let mut left = usize::from(app.size.width).saturating_sub(1 + always.iter().map(wide).sum::<usize>());
@@ -284,7 +273,7 @@ fn draw_palette(app: &App, palette: &Palette, frame: &mut Frame<'_>, screen: Rec
         };
         let help = width::left(app.say(command.help), wide.saturating_sub(32));
         let text = format!("{} {} {help}", width::left(&name, 20), width::left(&key, 9));
-        let style = if here && (command.enabled)(app) { look::PLAIN } else { look::DIM };
+        let style = if here && app.can(command) { look::PLAIN } else { look::DIM };
         Line::styled(text, if at == palette.cursor.at { style.patch(look::SELECTED) } else { style })
     });
     frame.render_widget(Paragraph::new(lines.collect::<Vec<_>>()), list);
@@ -312,7 +301,7 @@ fn draw_help(app: &App, top: usize, frame: &mut Frame<'_>, screen: Rect) {
         .take(help_room(screen))
         .map(|command| {
             let keys: Vec<String> = app.keymap.keys(command).iter().map(KeyPress::to_string).collect();
-            let style = if (command.enabled)(app) { look::PLAIN } else { look::DIM };
+            let style = if app.can(command) { look::PLAIN } else { look::DIM };
             Line::from(vec![
                 Span::styled(format!(" {}  ", width::left(&keys.join(" "), 14)), look::KEY),
                 Span::styled(width::cut(app.say(command.help), inside.saturating_sub(17)), style),

@@ -4,7 +4,6 @@ use nucleo_matcher::pattern::{AtomKind, CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
 
 use super::{Action, COMMANDS, Command};
-use crate::app::App;
 use crate::field::Field;
 use crate::list::Cursor;
 use crate::page::Page;
@@ -20,24 +19,24 @@ pub(crate) struct Palette {
 }
 
 impl Palette {
-    /// All commands that can be done from here.
-    pub(crate) fn open(app: &App) -> Palette {
+    /// All commands that can be done from a page; `can` tells whether one of its own can be done now.
+    pub(crate) fn open(page: Page, can: impl Fn(&Command) -> bool) -> Palette {
         let mut palette = Palette::default();
-        palette.search(app);
+        palette.search(page, can);
         palette
     }
 
-    pub(crate) fn search(&mut self, app: &App) {
+    pub(crate) fn search(&mut self, page: Page, can: impl Fn(&Command) -> bool) {
         let typed = self.field.text().trim();
         let mut matcher = Matcher::new(Config::DEFAULT);
         let pattern = Pattern::new(typed, CaseMatching::Ignore, Normalization::Smart, AtomKind::Fuzzy);
         let mut found: Vec<(u32, usize)> = Vec::new();
         for (at, command) in COMMANDS.iter().enumerate() {
-            if !is_listed(command) || !(command.pages.contains(&app.page) || leads_there(command).is_some()) {
+            if !is_listed(command) || !(command.pages.contains(&page) || leads_there(command).is_some()) {
                 continue;
             }
             // Actions of this page stand before those that lead elsewhere.
-            let here = command.pages.contains(&app.page) && (command.enabled)(app);
+            let here = command.pages.contains(&page) && can(command);
             let names = [command.name.0, command.name.1, command.help.0, command.help.1, command.id];
             let mut buffer = Vec::new();
             let letters = names.iter().filter_map(|name| pattern.score(Utf32Str::new(name, &mut buffer), &mut matcher));

@@ -24,6 +24,7 @@ mod words;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use ratatui::Frame;
 use ratatui::layout::{Position, Rect};
 use serde_json::Value;
 
@@ -32,7 +33,6 @@ pub use filter::read_filter;
 pub(crate) use layout::lay_out;
 pub(crate) use layout::{PieceKind, line};
 pub(crate) use load::CorpusIndex;
-pub(crate) use view::draw;
 
 use self::catalogue::{Catalogue, PartSlot};
 use self::document::Shelf;
@@ -44,13 +44,15 @@ use self::order::SortOrder;
 use self::reader::DocumentReader;
 use self::search::{CorpusSearch, Pattern};
 use super::TokenUnit;
-use super::commands::Action;
+use super::action::Action;
+use super::context::PageContext;
 use super::desk::{self, Desk};
 use super::errand::Errand;
 use super::field::Field;
 use super::list::{Cursor, moved};
 use super::look;
-use super::page::{PageState, Table};
+use super::page::Table;
+use super::page_state::PageState;
 
 #[derive(Default)]
 pub struct CorpusPage {
@@ -241,6 +243,20 @@ impl PageState for CorpusPage {
     fn reload(&mut self, desk: &Desk<'_>) {
         let project = desk.workspace.project.clone();
         self.listing_files = Some(desk.errand("list the corpus", move |ctx| CorpusIndex::list(&project, ctx)));
+    }
+
+    fn draw(&self, context: &PageContext<'_>, frame: &mut Frame<'_>, area: Rect) {
+        view::draw(context, self, frame, area);
+    }
+
+    fn can(&self, action: Action, _: &PageContext<'_>) -> bool {
+        match action {
+            Action::Open => self.can_open(),
+            Action::Unfold => self.can_unfold(),
+            Action::NextHit | Action::PreviousHit => self.has_hits(),
+            Action::OnTextPage => self.has_selected(),
+            _ => self.has_documents(),
+        }
     }
 
     fn act(&mut self, action: Action, page: Rect, desk: &Desk<'_>) {

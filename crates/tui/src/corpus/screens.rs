@@ -12,7 +12,8 @@ use super::catalogue::PartSlot;
 use crate::app::App;
 use crate::bench::{Bench, LARGE, SMALL, cut_in_pieces, empty, filled};
 use crate::event::Event;
-use crate::page::{Page, PageState};
+use crate::page::Page;
+use crate::page_state::PageState;
 use crate::{Language, Mark, Meaning, view};
 use inkstone_base::data::{Document, Kind};
 use inkstone_tables::corpus::documents_to_frame;
@@ -142,7 +143,7 @@ fn the_table_is_sorted_by_key_and_by_a_click_on_its_titles() {
     press_at(&mut bench, 30, 4);
     assert_eq!(bench.app.corpus.cursor.at, 1);
     press_at(&mut bench, 10, 20);
-    assert!(bench.app.can_go_back(), "a click on the text goes into it");
+    assert!(bench.app.corpus.can_go_back(), "a click on the text goes into it");
 }
 
 #[test]

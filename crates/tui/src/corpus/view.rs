@@ -10,7 +10,7 @@ use super::catalogue::{CatalogueRow, PartSlot};
 use super::load::time_of;
 use super::order::By;
 use super::{CorpusFocus, CorpusPage, Typing, reader_view, words as own};
-use crate::app::App;
+use crate::context::PageContext;
 use crate::desk::{Desk, PageRequest};
 use crate::field::{self, Field};
 use crate::page::Table;
@@ -49,40 +49,40 @@ pub(super) fn column_at(table: Rect, at: Position) -> Option<By> {
     None
 }
 
-pub(crate) fn draw(app: &App, frame: &mut Frame<'_>, page: Rect) {
-    let corpus = &app.corpus;
+pub(crate) fn draw(context: &PageContext<'_>, corpus: &CorpusPage, frame: &mut Frame<'_>, page: Rect) {
     let empty = match &corpus.index {
-        None => Some(Line::styled(app.say(words::READING), look::DIM)),
+        None => Some(Line::styled(context.say(words::READING), look::DIM)),
         Some(Err(error)) => Some(Line::styled(error.as_str(), look::BAD)),
-        Some(Ok(_)) if corpus.catalogue.len() == 0 => Some(Line::raw(app.say(words::NO_CORPUS))),
+        Some(Ok(_)) if corpus.catalogue.len() == 0 => Some(Line::raw(context.say(words::NO_CORPUS))),
         Some(Ok(_)) => None,
     };
     if let Some(line) = empty {
-        return look::message(line, look::pane(format!(" {} ", app.say(words::CORPUS)), true), frame, page);
+        return look::message(line, look::pane(format!(" {} ", context.say(words::CORPUS)), true), frame, page);
     }
     let [table, reader] = panes(page);
-    draw_table(app, corpus, frame, table);
-    reader_view::draw(app, corpus, frame, reader);
+    draw_table(context, corpus, frame, table);
+    reader_view::draw(context, corpus, frame, reader);
 }
 
-fn draw_table(app: &App, corpus: &CorpusPage, frame: &mut Frame<'_>, area: Rect) {
+fn draw_table(context: &PageContext<'_>, corpus: &CorpusPage, frame: &mut Frame<'_>, area: Rect) {
     let cells = area.width.saturating_sub(2) as usize;
-    let asked = asked(app, corpus, cells);
-    let top = width::cut(&title(app, corpus), cells);
+    let asked = asked(context, corpus, cells);
+    let top = width::cut(&title(context, corpus), cells);
     let block = look::pane(top, corpus.focus == CorpusFocus::Table).title_bottom(Line::from(asked.spans));
     let inner = look::framed(block, frame, area);
     let titles = COLUMNS.map(|by| {
         let arrow = if corpus.order.by == by { arrow(corpus) } else { "" };
-        format!("{}{arrow}", app.say(if by == By::Repeats { words::REPEAT } else { own::order(by) }))
+        format!("{}{arrow}", context.say(if by == By::Repeats { words::REPEAT } else { own::order(by) }))
     });
     let mut lines = vec![Line::styled(line(&titles, cells), look::DIM)];
     for at in corpus.cursor.top..(corpus.cursor.top + rows(area)).min(corpus.len()) {
-        let (text, style) = row(app, corpus, at, cells);
+        let (text, style) = row(context, corpus, at, cells);
         lines.push(Line::styled(text, if at == corpus.cursor.at { style.patch(look::SELECTED) } else { style }));
     }
     if corpus.len() == 0 {
         let searching = corpus.search.as_ref().is_some_and(super::CorpusSearch::is_under_way);
-        lines.push(Line::styled(app.say(if searching { words::SEARCHING } else { own::NOTHING_PASSES }), look::DIM));
+        lines
+            .push(Line::styled(context.say(if searching { words::SEARCHING } else { own::NOTHING_PASSES }), look::DIM));
     }
     frame.render_widget(Paragraph::new(lines).wrap(Wrap { trim: false }), inner);
     if let Some(before) = asked.cursor {
@@ -96,7 +96,7 @@ fn arrow(corpus: &CorpusPage) -> &'static str {
 }
 
 /// The title of the list: number of documents, order and folding.
-fn title(app: &App, corpus: &CorpusPage) -> String {
+fn title(context: &PageContext<'_>, corpus: &CorpusPage) -> String {
     let count = |n: usize| figures::count(n as u64);
     let catalogue = &corpus.catalogue;
     let mut position = format!("{} / {}", count((corpus.cursor.at + 1).min(corpus.len())), count(corpus.len()));
@@ -104,21 +104,21 @@ fn title(app: &App, corpus: &CorpusPage) -> String {
         position += &format!(" ({})", count(catalogue.len()));
     }
     let cleaned = corpus.index().is_some_and(|index| index.cleaned);
-    let state = app.say(if cleaned { words::CLEANED } else { words::AS_INGESTED });
-    let mut pieces = vec![app.say(words::CORPUS).to_owned(), position, state.to_owned()];
+    let state = context.say(if cleaned { words::CLEANED } else { words::AS_INGESTED });
+    let mut pieces = vec![context.say(words::CORPUS).to_owned(), position, state.to_owned()];
     if !catalogue.is_complete() {
         let (read, all) = (count(catalogue.documents_read()), count(catalogue.len()));
-        pieces.push(format!("{} {read} / {all}", app.say(own::READ)));
+        pieces.push(format!("{} {read} / {all}", context.say(own::READ)));
     }
     let damaged = catalogue.faults().count();
     if damaged > 0 {
-        pieces.push(format!("{damaged} {}", app.say(own::DAMAGED)));
+        pieces.push(format!("{damaged} {}", context.say(own::DAMAGED)));
     }
     if corpus.order != super::SortOrder::default() {
-        pieces.push(format!("{}{}", app.say(own::order(corpus.order.by)), arrow(corpus)));
+        pieces.push(format!("{}{}", context.say(own::order(corpus.order.by)), arrow(corpus)));
     }
     if corpus.folded {
-        pieces.push(app.say(own::FOLDED).to_owned());
+        pieces.push(context.say(own::FOLDED).to_owned());
     }
     format!(" {} ", pieces.join(" · "))
 }
@@ -130,26 +130,28 @@ struct LowerEdge {
     cursor: Option<usize>,
 }
 
-fn asked(app: &App, corpus: &CorpusPage, cells: usize) -> LowerEdge {
+fn asked(context: &PageContext<'_>, corpus: &CorpusPage, cells: usize) -> LowerEdge {
     let filter_state = match (&corpus.filter_fault, corpus.filter.text().is_empty()) {
-        (Some(fault), _) => Span::styled(own::complaint(app.language, fault), look::BAD),
-        (None, true) => Span::styled(app.say(own::FILTER_HINT), look::DIM),
-        (None, false) => Span::raw(found(app, corpus.len())),
+        (Some(fault), _) => Span::styled(own::complaint(context.language, fault), look::BAD),
+        (None, true) => Span::styled(context.say(own::FILTER_HINT), look::DIM),
+        (None, false) => Span::raw(found(context, corpus.len())),
     };
     match &corpus.typing {
-        Some(Typing::Filter(_)) => typed(app.say(own::FILTER), "", &corpus.filter, filter_state, cells),
-        Some(Typing::Search) => typed(app.say(words::SEARCH), "/", &corpus.query, search_state(app, corpus), cells),
+        Some(Typing::Filter(_)) => typed(context.say(own::FILTER), "", &corpus.filter, filter_state, cells),
+        Some(Typing::Search) => {
+            typed(context.say(words::SEARCH), "/", &corpus.query, search_state(context, corpus), cells)
+        }
         None => {
             let mut spans = Vec::new();
             if !corpus.filter.text().trim().is_empty() {
-                spans.push(Span::raw(format!(" {} ", app.say(own::FILTER))));
+                spans.push(Span::raw(format!(" {} ", context.say(own::FILTER))));
                 spans.push(Span::styled(width::cut(corpus.filter.text(), cells / 2), look::KEY));
                 spans.push(Span::raw(" "));
             }
             if corpus.search.is_some() || corpus.query_fault.is_some() {
-                spans.push(Span::raw(format!(" {} ", app.say(words::SEARCH))));
+                spans.push(Span::raw(format!(" {} ", context.say(words::SEARCH))));
                 spans.push(Span::styled(format!("/{} ", width::cut(corpus.query.text(), cells / 3)), look::KEY));
-                spans.push(search_state(app, corpus));
+                spans.push(search_state(context, corpus));
                 spans.push(Span::raw(" "));
             }
             if let Some(fault) = &corpus.listed.fault {
@@ -173,23 +175,23 @@ fn typed(name: &str, sign: &str, field: &Field, state: Span<'static>, cells: usi
     LowerEdge { spans, cursor: Some(before + at) }
 }
 
-fn found(app: &App, n: usize) -> String {
-    format!("{} {}", figures::count(n as u64), app.say(own::HITS))
+fn found(context: &PageContext<'_>, n: usize) -> String {
+    format!("{} {}", figures::count(n as u64), context.say(own::HITS))
 }
 
-fn search_state(app: &App, corpus: &CorpusPage) -> Span<'static> {
+fn search_state(context: &PageContext<'_>, corpus: &CorpusPage) -> Span<'static> {
     if let Some((at, fault)) = &corpus.query_fault {
-        return Span::styled(own::at(app.language, *at, fault), look::BAD);
+        return Span::styled(own::at(context.language, *at, fault), look::BAD);
     }
-    let Some(search) = &corpus.search else { return Span::styled(app.say(own::SEARCH_HINT), look::DIM) };
+    let Some(search) = &corpus.search else { return Span::styled(context.say(own::SEARCH_HINT), look::DIM) };
     if let Some(fault) = search.fault.as_ref().filter(|_| !search.is_under_way()) {
-        return Span::styled(format!("{} · {fault}", found(app, corpus.len())), look::BAD);
+        return Span::styled(format!("{} · {fault}", found(context, corpus.len())), look::BAD);
     }
     if search.is_under_way() {
-        let parts = format!("{}/{} {}", search.done, search.parts, app.say(own::PARTS));
-        return Span::styled(format!("{parts} · {}", found(app, search.hits.len())), look::NOTE);
+        let parts = format!("{}/{} {}", search.done, search.parts, context.say(own::PARTS));
+        return Span::styled(format!("{parts} · {}", found(context, search.hits.len())), look::NOTE);
     }
-    Span::raw(found(app, corpus.len()))
+    Span::raw(found(context, corpus.len()))
 }
 
 const COLUMNS: [By; 5] = [By::Time, By::Code, By::Kind, By::Repeats, By::Title];
@@ -207,10 +209,10 @@ fn line(cells: &[String; 5], total: usize) -> String {
 }
 
 /// A line of the table, and how it looks.
-fn row(app: &App, corpus: &CorpusPage, at: usize, total: usize) -> (String, Style) {
+fn row(context: &PageContext<'_>, corpus: &CorpusPage, at: usize, total: usize) -> (String, Style) {
     let Some(number) = corpus.number(at) else { return (String::new(), look::PLAIN) };
     if let Some(row) = corpus.catalogue.row(number) {
-        return (line(&cells(app, corpus, number, row), total), look::PLAIN);
+        return (line(&cells(context, corpus, number, row), total), look::PLAIN);
     }
     match corpus.catalogue.place(number).map(|(part, _)| corpus.catalogue.slot(part)) {
         Some(PartSlot::Damaged(fault)) => (width::left(fault, total), look::BAD),
@@ -218,21 +220,21 @@ fn row(app: &App, corpus: &CorpusPage, at: usize, total: usize) -> (String, Styl
     }
 }
 
-fn cells(app: &App, corpus: &CorpusPage, number: usize, row: CatalogueRow<'_>) -> [String; 5] {
+fn cells(context: &PageContext<'_>, corpus: &CorpusPage, number: usize, row: CatalogueRow<'_>) -> [String; 5] {
     let mut codes = row.codes.split(',').filter(|c| !c.is_empty());
     let first = codes.next().unwrap_or("–");
     let more = codes.count();
     let codes = if more > 0 { format!("{first} +{more}") } else { first.to_owned() };
     let time = time_of(row.time).format("%Y-%m-%d %H:%M").to_string();
     let below = is_below(corpus, number);
-    let title = if row.title.is_empty() { app.say(own::NO_TITLE) } else { row.title };
+    let title = if row.title.is_empty() { context.say(own::NO_TITLE) } else { row.title };
     let title = if below { format!("└ {title}") } else { title.to_owned() };
     let repeats = match count_of(corpus, number) {
         Some(count) => format!("×{count}"),
-        None if row.repeats => app.say(words::REPEAT).to_owned(),
+        None if row.repeats => context.say(words::REPEAT).to_owned(),
         None => String::new(),
     };
-    [time, codes, app.say(words::kind(row.kind)).to_owned(), repeats, title]
+    [time, codes, context.say(words::kind(row.kind)).to_owned(), repeats, title]
 }
 
 fn count_of(corpus: &CorpusPage, number: usize) -> Option<u32> {

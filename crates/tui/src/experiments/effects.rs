@@ -7,7 +7,7 @@ use ratatui::widgets::Paragraph;
 
 use super::words as own;
 use super::{ExperimentsPage, ExperimentsView, list};
-use crate::app::App;
+use crate::context::PageContext;
 use crate::page::{Table, exact};
 use crate::{figures, look, width, words};
 use inkstone_base::language::Language;
@@ -19,12 +19,18 @@ use inkstone_report::{DECIMALS, TextTone};
 const WIDE: [usize; 4] = [9, 9, 20, 8];
 
 /// Draws the table; an interval where there is room for it.
-pub(super) fn draw(app: &App, experiments: &ExperimentsPage, findings: &Findings, frame: &mut Frame<'_>, area: Rect) {
+pub(super) fn draw(
+    context: &PageContext<'_>,
+    experiments: &ExperimentsPage,
+    findings: &Findings,
+    frame: &mut Frame<'_>,
+    area: Rect,
+) {
     let cells = findings.effects.iter().map(|effect| effect.cells).max().unwrap_or(0);
-    let over = format!(" {} {} ", app.say(own::EFFECT_OVER), figures::count(cells));
+    let over = format!(" {} {} ", context.say(own::EFFECT_OVER), figures::count(cells));
     let over = width::cut(&over, (area.width as usize).saturating_sub(36));
     let block = look::pane(
-        list::tabs(app, experiments, Some(ExperimentsView::Effects)),
+        list::tabs(context, experiments, Some(ExperimentsView::Effects)),
         experiments.view == ExperimentsView::Effects,
     )
     .title_bottom(Line::styled(over, look::DIM));
@@ -40,9 +46,9 @@ pub(super) fn draw(app: &App, experiments: &ExperimentsPage, findings: &Findings
         }
         line + &width::right(p, WIDE[3])
     };
-    let heads = [words::FIGURE_DIFFERENCE, words::INTERVAL, words::P_ADJUSTED].map(|word| app.say(word));
-    let measure = report::measure(findings, app.language);
-    let head = line(app.say(own::VALUE), [measure, heads[0], heads[1], heads[2]]);
+    let heads = [words::FIGURE_DIFFERENCE, words::INTERVAL, words::P_ADJUSTED].map(|word| context.say(word));
+    let measure = report::measure(findings, context.language);
+    let head = line(context.say(own::VALUE), [measure, heads[0], heads[1], heads[2]]);
     let mut lines = vec![Line::styled(head, look::DIM)];
     for effect in &findings.effects {
         let shown = effect.against.map(|c| {

@@ -8,7 +8,7 @@ use ratatui::widgets::Paragraph;
 
 use super::words as own;
 use super::{ExperimentsPage, list};
-use crate::app::App;
+use crate::context::PageContext;
 use crate::jobs::JobEntry;
 use crate::list::Cursor;
 use crate::page::Page;
@@ -193,15 +193,21 @@ pub(super) fn place_at(
 }
 
 /// Draws the grid; `focused` for the bright border.
-pub(super) fn draw(app: &App, experiments: &ExperimentsPage, focused: bool, frame: &mut Frame<'_>, area: Rect) {
+pub(super) fn draw(
+    context: &PageContext<'_>,
+    experiments: &ExperimentsPage,
+    focused: bool,
+    frame: &mut Frame<'_>,
+    area: Rect,
+) {
     let Some(table) = &experiments.table else {
-        let block = look::pane(list::tabs(app, experiments, Some(super::ExperimentsView::Grid)), focused);
-        return look::message(app.say(own::NO_GRID), block, frame, area);
+        let block = look::pane(list::tabs(context, experiments, Some(super::ExperimentsView::Grid)), focused);
+        return look::message(context.say(own::NO_GRID), block, frame, area);
     };
-    let mut block = look::pane(list::tabs(app, experiments, Some(super::ExperimentsView::Grid)), focused);
-    let tally = format!(" {} ", tally(app, table));
+    let mut block = look::pane(list::tabs(context, experiments, Some(super::ExperimentsView::Grid)), focused);
+    let tally = format!(" {} ", tally(context, table));
     let room = (area.width as usize).saturating_sub(width::width(&tally) + 6);
-    let about = width::cut(&about(app, experiments, table), room);
+    let about = width::cut(&about(context, experiments, table), room);
     block = block.title_bottom(Line::styled(tally, look::DIM));
     block = block.title_bottom(Line::raw(format!(" {about} ")).right_aligned());
     let inner = look::framed(block, frame, area);
@@ -225,7 +231,7 @@ pub(super) fn draw(app: &App, experiments: &ExperimentsPage, focused: bool, fram
         let name = width::left(&format!("{mark}{}", table.rows[row]), named);
         let mut spans = vec![Span::styled(name, if here { look::STRONG } else { look::PLAIN })];
         for column in first..first + shown {
-            let (text, style) = shown_of(app, experiments, table, row, column);
+            let (text, style) = shown_of(context, experiments, table, row, column);
             let style = if here && column == experiments.column { style.patch(look::SELECTED) } else { style };
             spans.extend([Span::styled(width::right(&text, COLUMN - 1), style), Span::raw(" ")]);
         }
@@ -235,22 +241,28 @@ pub(super) fn draw(app: &App, experiments: &ExperimentsPage, focused: bool, fram
 }
 
 /// The job that reads the cells, while it is under way.
-fn job(app: &App) -> Option<&JobEntry> {
-    app.jobs.last_from(Page::Experiments).filter(|job| job.is_under_way())
+fn job<'a>(context: &'a PageContext<'_>) -> Option<&'a JobEntry> {
+    context.last_job_from(Page::Experiments).filter(|job| job.is_under_way())
 }
 
 /// A cell in a sign and a figure.
-fn shown_of(app: &App, experiments: &ExperimentsPage, table: &GridTable, row: usize, column: usize) -> (String, Style) {
+fn shown_of(
+    context: &PageContext<'_>,
+    experiments: &ExperimentsPage,
+    table: &GridTable,
+    row: usize,
+    column: usize,
+) -> (String, Style) {
     let Some(cell) = table.at(row, column) else { return (String::new(), look::DIM) };
     match &cell.state {
         CellState::Waiting => ("·".to_owned(), look::DIM),
-        CellState::Running if job(app).is_some() => (format!("▶ {}", under_way(app, cell)), look::KEY),
+        CellState::Running if job(context).is_some() => (format!("▶ {}", under_way(context, cell)), look::KEY),
         // It was being read when the run was stopped.
         CellState::Running => ("·".to_owned(), look::DIM),
-        CellState::Skipped(_) => (app.say(own::SKIPPED).to_owned(), look::DIM),
+        CellState::Skipped(_) => (context.say(own::SKIPPED).to_owned(), look::DIM),
         CellState::Done(own) => {
             // Once all were read, what counts is what was compared.
-            let compared = experiments.findings().filter(|_| job(app).is_none());
+            let compared = experiments.findings().filter(|_| job(context).is_none());
             let found = compared.and_then(|findings| {
                 findings.cells.iter().find(|other| other.feature == cell.feature && other.setting == cell.setting)
             });
@@ -263,8 +275,8 @@ fn shown_of(app: &App, experiments: &ExperimentsPage, table: &GridTable, row: us
 }
 
 /// The progress of reading a cell, as its stage notes it.
-fn under_way(app: &App, cell: &GridCell) -> String {
-    let stage = job(app).and_then(|job| job.stages.iter().rfind(|stage| stage.name == cell.stage));
+fn under_way(context: &PageContext<'_>, cell: &GridCell) -> String {
+    let stage = job(context).and_then(|job| job.stages.iter().rfind(|stage| stage.name == cell.stage));
     let running = stage.filter(|stage| matches!(stage.state, StageState::Running));
     match running.and_then(|stage| Some((stage.done, stage.total.filter(|total| *total > 0)?))) {
         Some((done, total)) => format!("{:.0} %", 100.0 * done as f64 / total as f64),
@@ -273,33 +285,33 @@ fn under_way(app: &App, cell: &GridCell) -> String {
 }
 
 /// The number of cells by state: `已完成 12/30 · 等待 17 · 正在读 bert · head:128`.
-fn tally(app: &App, table: &GridTable) -> String {
+fn tally(context: &PageContext<'_>, table: &GridTable) -> String {
     let cells = &table.grid.cells;
     let count = |is: fn(&CellState) -> bool| cells.iter().filter(|cell| is(&cell.state)).count();
     let done = count(|state| matches!(state, CellState::Done(_)));
     let skipped = count(|state| matches!(state, CellState::Skipped(_)));
-    let mut text = format!("{} {done}/{}", app.say(own::CELLS_DONE), cells.len());
+    let mut text = format!("{} {done}/{}", context.say(own::CELLS_DONE), cells.len());
     if skipped > 0 {
-        text += &format!(" · {} {skipped}", app.say(own::CELLS_SKIPPED));
+        text += &format!(" · {} {skipped}", context.say(own::CELLS_SKIPPED));
     }
     let left = cells.len() - done - skipped;
     if left > 0 {
-        text += &format!(" · {} {left}", app.say(own::CELLS_LEFT));
+        text += &format!(" · {} {left}", context.say(own::CELLS_LEFT));
     }
-    let running = cells.iter().find(|cell| cell.state == CellState::Running && job(app).is_some());
+    let running = cells.iter().find(|cell| cell.state == CellState::Running && job(context).is_some());
     if let Some(cell) = running {
-        text += &format!(" · {} {}", app.say(own::READ_NOW), cell.name());
+        text += &format!(" · {} {}", context.say(own::READ_NOW), cell.name());
     }
     text
 }
 
 /// The cell that is marked, and why it could not be read; nothing where another one is being read, which the tally names.
-fn about(app: &App, experiments: &ExperimentsPage, table: &GridTable) -> String {
+fn about(context: &PageContext<'_>, experiments: &ExperimentsPage, table: &GridTable) -> String {
     let is_running = |cell: &GridCell| cell.state == CellState::Running;
     let Some(cell) = table.at(experiments.row.at, experiments.column) else { return String::new() };
     match &cell.state {
         CellState::Skipped(why) => format!("{}: {why}", cell.name()),
-        _ if job(app).is_some() && table.grid.cells.iter().any(is_running) => String::new(),
+        _ if job(context).is_some() && table.grid.cells.iter().any(is_running) => String::new(),
         _ => cell.name(),
     }
 }

@@ -8,7 +8,7 @@ use ratatui::widgets::{Paragraph, Wrap};
 
 use super::words as own;
 use super::{ExperimentsPage, ExperimentsView, effects, grid, page};
-use crate::app::App;
+use crate::context::PageContext;
 use crate::jobs::{self, Phase};
 use crate::page::Page;
 use crate::view::page_area;
@@ -81,27 +81,30 @@ pub(super) fn place(experiments: &ExperimentsPage, at: Position, page: Rect) -> 
     Some(ClickedExperiment::Cell(row, column))
 }
 
-pub(crate) fn draw(app: &App, frame: &mut Frame<'_>, area: Rect) {
-    let experiments = &app.experiments;
+pub(crate) fn draw(context: &PageContext<'_>, experiments: &ExperimentsPage, frame: &mut Frame<'_>, area: Rect) {
     if let (Some(open), Some(findings)) = (&experiments.open, experiments.findings()) {
-        return page::draw(app, findings, open, frame, area);
+        return page::draw(context, findings, open, frame, area);
     }
     if experiments.table.is_some() {
-        return draw_experiment(app, experiments, frame, area);
+        return draw_experiment(context, experiments, frame, area);
     }
     let fault = experiments.loaded.as_ref().and_then(|loaded| loaded.fault());
     let message = match fault {
         Some(error) => vec![Line::styled(error.to_owned(), look::BAD)],
-        None if app.workspace.laboratory.is_none() => vec![Line::raw(app.say(words::NO_LABORATORY))],
-        None if experiments.loaded.is_none() => vec![Line::styled(app.say(words::READING), look::DIM)],
-        None => vec![Line::raw(app.say(words::NO_EXPERIMENT))],
+        None if context.workspace.laboratory.is_none() => vec![Line::raw(context.say(words::NO_LABORATORY))],
+        None if experiments.loaded.is_none() => vec![Line::styled(context.say(words::READING), look::DIM)],
+        None => vec![Line::raw(context.say(words::NO_EXPERIMENT))],
     };
-    let lines = state(app).unwrap_or(message);
-    look::message(lines, look::pane(format!(" {} ", app.say(words::EXPERIMENTS)), true), frame, area);
+    let lines = state(context).unwrap_or(message);
+    look::message(lines, look::pane(format!(" {} ", context.say(words::EXPERIMENTS)), true), frame, area);
 }
 
 /// The names of the views; where one is seen at a time, the one that is shown stands out.
-pub(super) fn tabs<'a>(app: &App, experiments: &ExperimentsPage, of: Option<ExperimentsView>) -> Line<'a> {
+pub(super) fn tabs<'a>(
+    context: &PageContext<'_>,
+    experiments: &ExperimentsPage,
+    of: Option<ExperimentsView>,
+) -> Line<'a> {
     let mut all = vec![
         (ExperimentsView::List, own::LIST),
         (ExperimentsView::Grid, own::GRID),
@@ -110,23 +113,24 @@ pub(super) fn tabs<'a>(app: &App, experiments: &ExperimentsPage, of: Option<Expe
     if experiments.effects() > 0 {
         all.push((ExperimentsView::Effects, own::EFFECTS));
     }
-    let seen = panes(page_area(app.size), experiments.view, experiments.effects());
+    let seen = panes(page_area(context.screen), experiments.view, experiments.effects());
     let side_by_side = seen.list.is_some() && seen.grid.is_some();
     let mut spans = vec![Span::raw(" ")];
     for (view, name) in all.into_iter().filter(|(view, _)| !side_by_side || Some(*view) == of) {
         let here = Some(view) == of;
-        let text = if here && !side_by_side { format!("[{}] ", app.say(name)) } else { format!("{} ", app.say(name)) };
+        let text =
+            if here && !side_by_side { format!("[{}] ", context.say(name)) } else { format!("{} ", context.say(name)) };
         spans.push(Span::styled(text, if here { look::STRONG } else { look::DIM }));
     }
     Line::from(spans)
 }
 
 /// The text on a run that was started here, while it is under way and where it failed.
-fn state<'a>(app: &App) -> Option<Vec<Line<'a>>> {
-    let job = app.jobs.last_from(Page::Experiments)?;
+fn state<'a>(context: &PageContext<'_>) -> Option<Vec<Line<'a>>> {
+    let job = context.last_job_from(Page::Experiments)?;
     match &job.phase {
         Phase::Waiting | Phase::Running | Phase::Paused | Phase::Stopping => {
-            let mut lines = vec![Line::styled(app.say(jobs::word(&job.phase)), look::KEY)];
+            let mut lines = vec![Line::styled(context.say(jobs::word(&job.phase)), look::KEY)];
             if let Some(stage) = job.stage() {
                 let total = stage.total.map(|total| format!(" / {}", figures::count(total))).unwrap_or_default();
                 let mut text = format!("{} {}{total} {}", stage.name, figures::count(stage.done), stage.unit);
@@ -139,57 +143,57 @@ fn state<'a>(app: &App) -> Option<Vec<Line<'a>>> {
         }
         Phase::Failed(error) => Some(vec![
             Line::styled(error.clone(), look::BAD),
-            Line::styled(app.say(words::AFTER_EXPERIMENT_FAILED), look::DIM),
+            Line::styled(context.say(words::AFTER_EXPERIMENT_FAILED), look::DIM),
         ]),
-        Phase::Cancelled => Some(vec![Line::styled(app.say(words::AFTER_CANCEL), look::NOTE)]),
+        Phase::Cancelled => Some(vec![Line::styled(context.say(words::AFTER_CANCEL), look::NOTE)]),
         Phase::Done => None,
     }
 }
 
-fn draw_experiment(app: &App, experiments: &ExperimentsPage, frame: &mut Frame<'_>, area: Rect) {
+fn draw_experiment(context: &PageContext<'_>, experiments: &ExperimentsPage, frame: &mut Frame<'_>, area: Rect) {
     let panes = panes(area, experiments.view, experiments.effects());
-    let block = look::pane(title(app, experiments), false);
+    let block = look::pane(title(context, experiments), false);
     let inner = block.inner(panes.finding);
     let findings = experiments.findings();
     // Why a cell was skipped seldom fits below the grid.
     let finding = || match (grid::skipped(experiments), findings) {
         (Some(why), _) => clipped(&why, inner),
-        (None, Some(findings)) => clipped(&report::finding(findings, app.language), inner),
-        (None, None) => clipped(app.say(own::PROVISIONAL), inner),
+        (None, Some(findings)) => clipped(&report::finding(findings, context.language), inner),
+        (None, None) => clipped(context.say(own::PROVISIONAL), inner),
     };
-    let lines = state(app).unwrap_or_else(finding);
+    let lines = state(context).unwrap_or_else(finding);
     frame.render_widget(Paragraph::new(lines).wrap(Wrap { trim: true }).block(block), panes.finding);
     let focused = |view: ExperimentsView| experiments.view == view;
     if let Some(area) = panes.list {
         match findings {
-            Some(findings) => draw_list(app, experiments, findings, focused(ExperimentsView::List), frame, area),
-            None => draw_nothing(app, experiments, ExperimentsView::List, own::NOT_COMPARED, frame, area),
+            Some(findings) => draw_list(context, experiments, findings, focused(ExperimentsView::List), frame, area),
+            None => draw_nothing(context, experiments, ExperimentsView::List, own::NOT_COMPARED, frame, area),
         }
     }
     if let Some(area) = panes.grid {
-        grid::draw(app, experiments, focused(ExperimentsView::Grid), frame, area);
+        grid::draw(context, experiments, focused(ExperimentsView::Grid), frame, area);
     }
     if let Some(area) = panes.frontier {
         match findings {
-            Some(findings) => draw_frontier(app, experiments, findings, frame, area),
-            None => draw_nothing(app, experiments, ExperimentsView::Frontier, own::NOT_COMPARED, frame, area),
+            Some(findings) => draw_frontier(context, experiments, findings, frame, area),
+            None => draw_nothing(context, experiments, ExperimentsView::Frontier, own::NOT_COMPARED, frame, area),
         }
     }
     if let (Some(area), Some(findings)) = (panes.effects, findings) {
-        effects::draw(app, experiments, findings, frame, area);
+        effects::draw(context, experiments, findings, frame, area);
     }
 }
 
 fn draw_nothing(
-    app: &App,
+    context: &PageContext<'_>,
     experiments: &ExperimentsPage,
     view: ExperimentsView,
     why: words::Word,
     frame: &mut Frame<'_>,
     area: Rect,
 ) {
-    let block = look::pane(tabs(app, experiments, Some(view)), experiments.view == view);
-    look::message(app.say(why), block, frame, area);
+    let block = look::pane(tabs(context, experiments, Some(view)), experiments.view == view);
+    look::message(context.say(why), block, frame, area);
 }
 
 /// A text in the lines of an area; where it is longer, the last one says so.
@@ -206,8 +210,8 @@ fn clipped<'a>(text: &str, area: Rect) -> Vec<Line<'a>> {
     lines.into_iter().map(Line::raw).collect()
 }
 
-fn title<'a>(app: &App, experiments: &ExperimentsPage) -> Line<'a> {
-    let mut spans = vec![Span::raw(format!(" {} ", app.say(words::EXPERIMENT)))];
+fn title<'a>(context: &PageContext<'_>, experiments: &ExperimentsPage) -> Line<'a> {
+    let mut spans = vec![Span::raw(format!(" {} ", context.say(words::EXPERIMENT)))];
     let count = experiments.names().len();
     if count > 1 {
         spans.push(Span::styled(format!("{}/{count} ", experiments.selected + 1), look::DIM));
@@ -216,7 +220,7 @@ fn title<'a>(app: &App, experiments: &ExperimentsPage) -> Line<'a> {
     spans.push(Span::styled(format!("{name} "), look::KEY.patch(look::STRONG)));
     if let Some(findings) = experiments.findings() {
         let documents = figures::count(findings.documents);
-        spans.push(Span::styled(format!("· {documents} {} ", app.say(words::DOCUMENTS)), look::DIM));
+        spans.push(Span::styled(format!("· {documents} {} ", context.say(words::DOCUMENTS)), look::DIM));
     }
     Line::from(spans)
 }
@@ -266,25 +270,27 @@ impl FindingColumns {
 }
 
 fn draw_list(
-    app: &App,
+    context: &PageContext<'_>,
     experiments: &ExperimentsPage,
     findings: &Findings,
     focused: bool,
     frame: &mut Frame<'_>,
     area: Rect,
 ) {
-    let position = format!(" {} {} / {} ", app.say(words::CELLS), experiments.cursor.at + 1, experiments.order.len());
-    let mut block = look::pane(tabs(app, experiments, Some(ExperimentsView::List)), focused)
+    let position =
+        format!(" {} {} / {} ", context.say(words::CELLS), experiments.cursor.at + 1, experiments.order.len());
+    let mut block = look::pane(tabs(context, experiments, Some(ExperimentsView::List)), focused)
         .title_top(Line::styled(position, look::DIM).right_aligned());
     if let Some(cell) = experiments.cell() {
-        block =
-            block.title_bottom(Line::styled(format!(" {} ", cost(app, cell, findings.may_be_best(cell))), look::DIM));
+        block = block
+            .title_bottom(Line::styled(format!(" {} ", cost(context, cell, findings.may_be_best(cell))), look::DIM));
     }
     let inner = look::framed(block, frame, area);
     let columns = FindingColumns::new(inner.width as usize);
-    let heads = [words::FIGURE_DIFFERENCE, words::INTERVAL, words::TOKENS, words::P_ADJUSTED].map(|word| app.say(word));
-    let measure = report::measure(findings, app.language);
-    let head = columns.line(app.say(own::CELL), [measure, heads[0], heads[1], heads[2], heads[3]]);
+    let heads =
+        [words::FIGURE_DIFFERENCE, words::INTERVAL, words::TOKENS, words::P_ADJUSTED].map(|word| context.say(word));
+    let measure = report::measure(findings, context.language);
+    let head = columns.line(context.say(own::CELL), [measure, heads[0], heads[1], heads[2], heads[3]]);
     let mut lines = vec![Line::styled(format!("  {head}"), look::DIM)];
     let shown =
         experiments.order.iter().enumerate().skip(experiments.cursor.top).take(inner.height.saturating_sub(1) as usize);
@@ -329,25 +335,31 @@ fn label(findings: &Findings, cell: &Cell, room: usize) -> String {
     feature.into_iter().chain(&cell.values).map(String::as_str).collect::<Vec<&str>>().join(" · ")
 }
 
-fn cost(app: &App, cell: &Cell, may_be_best: bool) -> String {
+fn cost(context: &PageContext<'_>, cell: &Cell, may_be_best: bool) -> String {
     let mut text = format!("{} s", figures::number(cell.cost.seconds, 1));
     if !cell.cost.device.is_empty() {
         text += &format!(" · {}", width::cut(&cell.cost.device, 12));
     }
     if may_be_best {
-        text += &format!(" · {}", app.say(own::MAY_BE_BEST));
+        text += &format!(" · {}", context.say(own::MAY_BE_BEST));
     }
     if cell.cost.nothing_kept > 0 {
-        text += &format!(" · {} {}", app.say(words::NOTHING_KEPT), figures::count(cell.cost.nothing_kept));
+        text += &format!(" · {} {}", context.say(words::NOTHING_KEPT), figures::count(cell.cost.nothing_kept));
     }
     text
 }
 
-fn draw_frontier(app: &App, experiments: &ExperimentsPage, findings: &Findings, frame: &mut Frame<'_>, area: Rect) {
-    let measure = report::measure(findings, app.language);
-    let axes = format!(" {} {measure} · {} ", app.say(own::UP_AXIS), app.say(own::ACROSS_AXIS));
+fn draw_frontier(
+    context: &PageContext<'_>,
+    experiments: &ExperimentsPage,
+    findings: &Findings,
+    frame: &mut Frame<'_>,
+    area: Rect,
+) {
+    let measure = report::measure(findings, context.language);
+    let axes = format!(" {} {measure} · {} ", context.say(own::UP_AXIS), context.say(own::ACROSS_AXIS));
     let mut block = look::pane(
-        tabs(app, experiments, Some(ExperimentsView::Frontier)),
+        tabs(context, experiments, Some(ExperimentsView::Frontier)),
         experiments.view == ExperimentsView::Frontier,
     )
     .title_top(Line::styled(axes, look::DIM).right_aligned());
@@ -364,11 +376,11 @@ fn draw_frontier(app: &App, experiments: &ExperimentsPage, findings: &Findings, 
     let inner = look::framed(block, frame, area);
     let (width, height) = (inner.width as usize, inner.height as usize);
     // The legend has what the chart can spare.
-    let legend = report::frontier_legend(findings, width, app.language);
+    let legend = report::frontier_legend(findings, width, context.language);
     let legend = if height >= legend.len() + 9 { legend } else { Vec::new() };
-    let chart = report::frontier_chart(findings, width, height - legend.len(), app.language);
+    let chart = report::frontier_chart(findings, width, height - legend.len(), context.language);
     if chart.is_empty() {
-        return frame.render_widget(Paragraph::new(app.say(own::NO_FRONTIER)).wrap(Wrap { trim: false }), inner);
+        return frame.render_widget(Paragraph::new(context.say(own::NO_FRONTIER)).wrap(Wrap { trim: false }), inner);
     }
     let lines: Vec<Line<'_>> = chart
         .into_iter()

@@ -13,17 +13,18 @@ mod words;
 
 use std::time::Duration;
 
+use ratatui::Frame;
 use ratatui::layout::{Position, Rect};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-pub(crate) use list::draw;
-
-use super::commands::Action;
+use super::action::Action;
+use super::context::PageContext;
 use super::desk::{Desk, PageRequest, Work};
 use super::errand::Errand;
 use super::list::Cursor;
-use super::page::{Chart, PageState, Table, exact};
+use super::page::{Chart, Page, Table, exact};
+use super::page_state::PageState;
 use crate::words as common;
 use inkstone_features::experiment::{Cell, Findings, Grid};
 use inkstone_report as report;
@@ -257,6 +258,20 @@ impl PageState for ExperimentsPage {
         let find = laboratory.findings.clone();
         self.coming = Some(desk.errand("findings of experiments", move |_| find()));
         self.ask_grids(true, desk);
+    }
+
+    fn draw(&self, context: &PageContext<'_>, frame: &mut Frame<'_>, area: Rect) {
+        list::draw(context, self, frame, area);
+    }
+
+    fn can(&self, action: Action, context: &PageContext<'_>) -> bool {
+        match action {
+            Action::OpenDocument => self.can_open(),
+            Action::View => self.has_views(),
+            Action::PreviousStrategy | Action::NextStrategy => self.has_beside(),
+            Action::RunExperiments => !context.busy_from(Page::Experiments) && context.workspace.laboratory.is_some(),
+            _ => self.has_next(),
+        }
     }
 
     fn act(&mut self, action: Action, area: Rect, desk: &Desk<'_>) {

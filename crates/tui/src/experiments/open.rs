@@ -4,7 +4,7 @@ use ratatui::layout::Rect;
 
 use super::{page, text};
 use crate::Truncated;
-use crate::commands::Action;
+use crate::action::Action;
 use crate::errand::Errand;
 use crate::list::moved;
 

@@ -7,7 +7,7 @@ use ratatui::widgets::Paragraph;
 
 use super::open::Open;
 use super::text::{self, KeptEnd, TextLine};
-use crate::app::App;
+use crate::context::PageContext;
 use crate::page::{Table, exact};
 use crate::{Kept, Truncated, figures, look, width, words};
 use inkstone_base::language::Language;
@@ -39,21 +39,22 @@ pub(super) fn rows(page: Rect) -> usize {
     page.height.saturating_sub(AROUND) as usize
 }
 
-pub(super) fn draw(app: &App, findings: &Findings, open: &Open, frame: &mut Frame<'_>, page: Rect) {
+pub(super) fn draw(context: &PageContext<'_>, findings: &Findings, open: &Open, frame: &mut Frame<'_>, page: Rect) {
     let truncated = match open.truncated() {
         Some(truncated) => truncated,
         None => {
             let line = match open.document.fault() {
                 Some(error) => Line::styled(error.to_owned(), look::BAD),
-                None if open.document.waiting() => Line::styled(app.say(words::READING), look::DIM),
-                None => Line::raw(app.say(words::NO_SUCH_DOCUMENT)),
+                None if open.document.waiting() => Line::styled(context.say(words::READING), look::DIM),
+                None => Line::raw(context.say(words::NO_SUCH_DOCUMENT)),
             };
-            return look::message(line, look::pane(format!(" {} ", app.say(words::DOCUMENT)), true), frame, page);
+            return look::message(line, look::pane(format!(" {} ", context.say(words::DOCUMENT)), true), frame, page);
         }
     };
     let [head, below] = Layout::vertical([Constraint::Length(HEAD), Constraint::Min(0)]).areas(page);
     let count = |n: usize| figures::count(n as u64);
-    let place = format!(" {} {} / {} · ", app.say(words::DOCUMENT), count(open.number + 1), count(truncated.documents));
+    let place =
+        format!(" {} {} / {} · ", context.say(words::DOCUMENT), count(open.number + 1), count(truncated.documents));
     let room = (head.width as usize).saturating_sub(width::width(&place));
     let title = Line::from(vec![
         Span::styled(place, look::DIM),
@@ -62,7 +63,7 @@ pub(super) fn draw(app: &App, findings: &Findings, open: &Open, frame: &mut Fram
     frame.render_widget(title, head);
     let strategies = &truncated.strategies;
     if strategies.is_empty() {
-        return look::message(app.say(words::NO_STRATEGY), look::pane("", true), frame, below);
+        return look::message(context.say(words::NO_STRATEGY), look::pane("", true), frame, below);
     }
     let columns = columns(page.width, strategies.len());
     // The selected strategy is in the first column, until there are none left to stand beside it.
@@ -72,7 +73,7 @@ pub(super) fn draw(app: &App, findings: &Findings, open: &Open, frame: &mut Fram
     for (number, area) in (first..).zip(areas.iter()) {
         let place = format!(" {}/{} ", number + 1, strategies.len());
         let column = StrategyColumn { kept: &strategies[number], place, focused: number == selected };
-        draw_column(app, findings, open, &column, frame, *area);
+        draw_column(context, findings, open, &column, frame, *area);
     }
 }
 
@@ -84,7 +85,7 @@ struct StrategyColumn<'a> {
 }
 
 fn draw_column(
-    app: &App,
+    context: &PageContext<'_>,
     findings: &Findings,
     open: &Open,
     column: &StrategyColumn<'_>,
@@ -96,23 +97,23 @@ fn draw_column(
     let room = (area.width as usize).saturating_sub(4 + width::width(place));
     let block = look::pane(format!(" {} ", width::cut(&name, room)), *focused)
         .title_top(Line::styled(place.as_str(), look::DIM).right_aligned())
-        .title_bottom(Line::raw(format!(" {} ", tokens(app, kept))))
-        .title_bottom(Line::styled(score(app, kept), look::KEY).right_aligned());
+        .title_bottom(Line::raw(format!(" {} ", tokens(context, kept))))
+        .title_bottom(Line::styled(score(context, kept), look::KEY).right_aligned());
     let inner = look::framed(block, frame, area);
     let fault = open.truncated().and_then(|truncated| truncated.without_scores.as_ref());
     let [sections, body] = Layout::vertical([Constraint::Length(SECTIONS), Constraint::Min(0)]).areas(inner);
     let wide = sections.width as usize;
-    let shares = shares(app, kept, wide).into_iter().map(|line| Line::styled(line, look::DIM));
+    let shares = shares(context, kept, wide).into_iter().map(|line| Line::styled(line, look::DIM));
     let mut shares: Vec<Line<'_>> = shares.collect();
     if let Some(fault) = fault {
         // The last of these lines gives way to why there is no score.
         shares.resize(usize::from(SECTIONS), Line::raw(""));
         shares[usize::from(SECTIONS) - 1] =
-            Line::styled(width::cut(&format!("{}: {fault}", app.say(words::NO_SCORES)), wide), look::NOTE);
+            Line::styled(width::cut(&format!("{}: {fault}", context.say(words::NO_SCORES)), wide), look::NOTE);
     }
     frame.render_widget(Paragraph::new(shares), sections);
     if kept.ranges.is_empty() {
-        return frame.render_widget(Line::styled(app.say(words::KEEPS_NOTHING), look::NOTE), body);
+        return frame.render_widget(Line::styled(context.say(words::KEEPS_NOTHING), look::NOTE), body);
     }
     let shown = open.lines.iter().skip(open.scroll).take(body.height as usize);
     frame.render_widget(Paragraph::new(shown.map(|line| text_line(line, kept)).collect::<Vec<_>>()), body);
@@ -131,17 +132,17 @@ fn text_line<'a>(line: &TextLine, kept: &Kept) -> Line<'a> {
 }
 
 /// Tokens kept of all, and windows where there are several: `510/1,803 · 4 windows`.
-fn tokens(app: &App, kept: &Kept) -> String {
+fn tokens(context: &PageContext<'_>, kept: &Kept) -> String {
     let count = |n: usize| figures::count(n as u64);
-    let mut text = format!("{}/{} {}", count(kept.kept), count(kept.all), app.say(words::TOKENS));
+    let mut text = format!("{}/{} {}", count(kept.kept), count(kept.all), context.say(words::TOKENS));
     if kept.windows > 1 {
-        text += &format!(" · {} {}", count(kept.windows), app.say(words::WINDOWS));
+        text += &format!(" · {} {}", count(kept.windows), context.say(words::WINDOWS));
     }
     text
 }
 
-fn score(app: &App, kept: &Kept) -> String {
-    kept.score.map(|score| format!(" {} {} ", app.say(words::SCORE), figures::signed(score, 4))).unwrap_or_default()
+fn score(context: &PageContext<'_>, kept: &Kept) -> String {
+    kept.score.map(|score| format!(" {} {} ", context.say(words::SCORE), figures::signed(score, 4))).unwrap_or_default()
 }
 
 /// The tokens that strategies keep of the document, for copying.
@@ -157,11 +158,11 @@ pub(super) fn copied(findings: &Findings, truncated: &Truncated, language: Langu
 
 /// The share of each section that is kept, in lines of at most this many cells: `title 100% risk
 /// 0%`.
-fn shares(app: &App, kept: &Kept, columns: usize) -> Vec<String> {
+fn shares(context: &PageContext<'_>, kept: &Kept, columns: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for share in &kept.sections {
         let percent = 100.0 * share.kept as f64 / share.tokens.max(1) as f64;
-        let text = format!("{} {percent:.0}%", app.say(report::section(share.section)));
+        let text = format!("{} {percent:.0}%", context.say(report::section(share.section)));
         match lines.last_mut() {
             Some(line) if line.is_empty() => *line = text,
             Some(line) if width::width(line) + 1 + width::width(&text) <= columns => *line += &format!(" {text}"),

@@ -8,7 +8,8 @@ use anyhow::{Result, bail};
 
 use super::ExperimentsPage;
 use crate::bench::{Bench, LARGE, SMALL, empty};
-use crate::page::{Page, PageState};
+use crate::page::Page;
+use crate::page_state::PageState;
 use crate::{Kept, Laboratory, Language, Truncated, Workspace};
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;

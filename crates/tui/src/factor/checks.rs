@@ -8,8 +8,8 @@ use ratatui::text::Line;
 use super::drill::mark;
 use super::picture::BacktestPicture;
 use super::words as own;
-use crate::app::App;
-use crate::commands::Action;
+use crate::action::Action;
+use crate::context::PageContext;
 use crate::desk::Desk;
 use crate::list::{self, Cursor, ListColumn};
 use crate::page::{Table, exact};
@@ -82,56 +82,62 @@ fn style(standing: Standing) -> Style {
     }
 }
 
-pub(super) fn draw(app: &App, checks: &Checks, picture: &BacktestPicture, frame: &mut Frame<'_>, page: Rect) {
+pub(super) fn draw(
+    context: &PageContext<'_>,
+    checks: &Checks,
+    picture: &BacktestPicture,
+    frame: &mut Frame<'_>,
+    page: Rect,
+) {
     let [crumbs, area, below] = panes(page);
-    let crumb = format!(" {} {} › {}", app.say(words::FACTOR), picture.outcome.factor, app.say(own::CHECKS));
+    let crumb = format!(" {} {} › {}", context.say(words::FACTOR), picture.outcome.factor, context.say(own::CHECKS));
     frame.render_widget(Line::styled(crumb, look::DIM), crumbs);
     let verdicts = match &picture.verdicts {
         Ok(verdicts) if !verdicts.is_empty() => verdicts,
         other => {
             let line = match other {
                 Err(error) => Line::styled(error.clone(), look::BAD),
-                Ok(_) if app.busy() => Line::raw(app.say(own::CHECKS_UNDER_WAY)),
-                Ok(_) => Line::raw(app.say(own::NO_CHECKS)),
+                Ok(_) if context.busy() => Line::raw(context.say(own::CHECKS_UNDER_WAY)),
+                Ok(_) => Line::raw(context.say(own::NO_CHECKS)),
             };
-            let block = look::pane(format!(" {} ", app.say(own::CHECKS)), true);
+            let block = look::pane(format!(" {} ", context.say(own::CHECKS)), true);
             return look::message(line, block, frame, area.union(below));
         }
     };
     let passed = verdicts.iter().filter(|verdict| verdict.standing == Standing::Passed).count();
-    let title = format!(" {} · {passed}/{} {} ", app.say(own::CHECKS), verdicts.len(), passed_word(app));
+    let title = format!(" {} · {passed}/{} {} ", context.say(own::CHECKS), verdicts.len(), passed_word(context));
     let block =
-        look::pane(title, true).title_bottom(Line::styled(format!(" {} ", app.say(own::CHECK_AGAIN)), look::DIM));
+        look::pane(title, true).title_bottom(Line::styled(format!(" {} ", context.say(own::CHECK_AGAIN)), look::DIM));
     let inner = look::framed(block, frame, area);
-    let check = format!(" {}", app.say(own::CHECK));
+    let check = format!(" {}", context.say(own::CHECK));
     let columns = [
         ListColumn::text(&check, if inner.width >= WIDE { 30 } else { 24 }),
-        ListColumn::text(app.say(own::STANDING), 10),
-        ListColumn::number(app.say(own::NUMBER), 9),
-        ListColumn::number(app.say(own::LIMIT), 9),
-        ListColumn::text(app.say(own::FINDING), 0),
+        ListColumn::text(context.say(own::STANDING), 10),
+        ListColumn::number(context.say(own::NUMBER), 9),
+        ListColumn::number(context.say(own::LIMIT), 9),
+        ListColumn::text(context.say(own::FINDING), 0),
     ];
     let number = |value: Option<f64>| value.map_or("–".to_owned(), |value| figures::number(value, 4));
     let row = |at: usize| {
         let verdict = &verdicts[at];
         let (sign, word) = standing_name(verdict.standing);
         let cells = vec![
-            format!("{}{}", mark(at == checks.cursor.at), app.say(check_name(verdict.check))),
-            format!("{sign} {}", app.say(word)),
+            format!("{}{}", mark(at == checks.cursor.at), context.say(check_name(verdict.check))),
+            format!("{sign} {}", context.say(word)),
             number(verdict.number),
             number(verdict.limit),
-            finding(verdict, app.language),
+            finding(verdict, context.language),
         ];
         (cells, style(verdict.standing))
     };
     list::draw(&columns, verdicts.len(), checks.cursor, row, frame, inner);
     if let Some(verdict) = verdicts.get(checks.cursor.at) {
         let (sign, word) = standing_name(verdict.standing);
-        let title = format!(" {sign} {} · {} ", app.say(word), app.say(check_name(verdict.check)));
-        look::message(finding(verdict, app.language), look::pane(title, false), frame, below);
+        let title = format!(" {sign} {} · {} ", context.say(word), context.say(check_name(verdict.check)));
+        look::message(finding(verdict, context.language), look::pane(title, false), frame, below);
     }
 }
 
-fn passed_word(app: &App) -> &'static str {
-    app.say(standing_name(Standing::Passed).1)
+fn passed_word(context: &PageContext<'_>) -> &'static str {
+    context.say(standing_name(Standing::Passed).1)
 }

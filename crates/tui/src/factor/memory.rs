@@ -3,6 +3,7 @@
 use chrono::NaiveDate;
 use serde::{Deserialize, Serialize};
 
+use super::drill::Way;
 use super::{FactorFocus, LayerChart};
 
 /// The memory of the page in a session. Values that no longer fit are left out one by one.
@@ -18,16 +19,4 @@ pub(super) struct FactorMemory {
     /// The quantile whose bar was marked, from 0.
     pub(super) bar: Option<usize>,
     pub(super) way: Option<Way>,
-}
-
-/// A way down to a list.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub(super) struct Way {
-    /// The quantile that it began at, from 1; none where it began at a date.
-    pub(super) quantile: Option<u16>,
-    /// The date whose names were listed.
-    pub(super) date: Option<NaiveDate>,
-    /// The code whose documents were listed.
-    pub(super) code: Option<String>,
 }

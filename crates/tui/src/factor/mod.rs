@@ -15,24 +15,26 @@ mod words;
 use std::sync::Arc;
 
 use chrono::NaiveDate;
+use ratatui::Frame;
 use ratatui::layout::{Position, Rect};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub use tracing::{Judgement, JudgementOf, Tracing};
-pub(crate) use view::draw;
 
-use super::commands::Action;
+use super::action::Action;
+use super::context::PageContext;
 use super::desk::{Desk, PageRequest, Work};
 use super::errand::Errand;
-use super::page::{Chart, PageState, Table};
+use super::page::{Chart, Page, Table};
+use super::page_state::PageState;
 use checks::Checks;
-use drill::Drill;
+use drill::{Drill, HoldingPeriod, Way};
 use inkstone_base::job::Ctx;
 use inkstone_base::language::Word;
 use inkstone_base::shell::quoted;
 use inkstone_report::{FactorReport, factor_charts};
-use memory::{FactorMemory, Way};
+use memory::FactorMemory;
 use picture::BacktestPicture;
 
 /// Trading days of a month, the step of the page keys.
@@ -143,9 +145,10 @@ impl FactorPage {
         self.picture().map_or(0, |p| p.horizons.len())
     }
 
-    /// The holding period chosen, in trading days.
-    fn horizon_days(&self) -> Option<usize> {
-        Some(self.picture()?.horizons.get(self.horizon)?.days)
+    /// The holding period chosen.
+    fn holding_period(&self) -> HoldingPeriod {
+        let chosen = self.picture().and_then(|picture| picture.horizons.get(self.horizon));
+        HoldingPeriod { at: self.horizon, days: chosen.map(|horizon| horizon.days) }
     }
 
     /// Quantiles that have a bar.
@@ -334,6 +337,24 @@ impl PageState for FactorPage {
         self.ask(desk);
     }
 
+    fn draw(&self, context: &PageContext<'_>, frame: &mut Frame<'_>, area: Rect) {
+        view::draw(context, self, frame, area);
+    }
+
+    fn can(&self, action: Action, context: &PageContext<'_>) -> bool {
+        match action {
+            Action::Drill => self.can_drill(context.workspace.tracing.is_some()),
+            Action::Sort => self.can_sort(),
+            Action::Quantile => self.can_choose_layer(),
+            Action::NextFactor | Action::PreviousFactor => context.workspace.factors.len() > 1,
+            Action::Horizon => self.horizons() > 1 && self.shows_returns(),
+            Action::Layers => self.is_front(),
+            Action::Checks => self.can_check(),
+            Action::Export | Action::Report => !context.busy_from(Page::Factor) && context.workspace.stages.is_some(),
+            _ => self.can_go_aside(),
+        }
+    }
+
     fn act(&mut self, action: Action, area: Rect, desk: &Desk<'_>) {
         let verdicts = self.picture().and_then(|p| p.verdicts.as_ref().ok()).map_or(0, Vec::len);
         match (action, &mut self.checks, &mut self.drill) {
@@ -421,7 +442,7 @@ impl PageState for FactorPage {
     fn remember(&self) -> Value {
         let memory = FactorMemory {
             factor: self.name.clone(),
-            horizon: self.horizon_days(),
+            horizon: self.holding_period().days,
             date: self.cursor.and_then(|at| self.picture()?.dates.get(at).copied()),
             chart: self.chart,
             focus: self.focus,

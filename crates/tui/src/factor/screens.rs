@@ -8,7 +8,8 @@ use chrono::NaiveDate;
 
 use super::{FactorPage, Judgement};
 use crate::bench::{Bench, LARGE, SMALL, empty, filled, outcome};
-use crate::page::{Page, PageState};
+use crate::page::Page;
+use crate::page_state::PageState;
 use crate::{Judgement as Judged, Workspace};
 use inkstone_base::disk;
 use inkstone_lab::backtest::Outcome;

@@ -12,7 +12,7 @@ use super::figures::{bar_line, cursor_line, draw_figures, title};
 use super::picture::{BacktestPicture, CalendarStep, Horizon, fitting_means};
 use super::words as own;
 use super::{FactorFocus, FactorPage, LayerChart, checks, drill};
-use crate::app::App;
+use crate::context::PageContext;
 use crate::desk::Desk;
 use crate::page::{Table, exact};
 use crate::words::{self, Word};
@@ -91,58 +91,64 @@ pub(super) fn place(
     }
 }
 
-pub(crate) fn draw(app: &App, frame: &mut Frame<'_>, page: Rect) {
-    let factor = &app.factor;
+pub(crate) fn draw(context: &PageContext<'_>, factor: &FactorPage, frame: &mut Frame<'_>, page: Rect) {
     if let Some(drill) = &factor.drill {
-        return drill::draw(app, drill, frame, page);
+        return drill::draw(context, factor.holding_period(), drill, frame, page);
     }
     let Some(picture) = factor.picture() else {
         let line = match &factor.loaded {
-            _ if factor.name.is_none() => Line::raw(app.say(words::NO_FACTOR)),
+            _ if factor.name.is_none() => Line::raw(context.say(words::NO_FACTOR)),
             Some(loaded) => match loaded.fault() {
                 Some(error) => Line::styled(error.to_owned(), look::BAD),
-                None => Line::raw(app.say(words::NO_BACKTEST)),
+                None => Line::raw(context.say(words::NO_BACKTEST)),
             },
-            None => Line::styled(app.say(words::READING), look::DIM),
+            None => Line::styled(context.say(words::READING), look::DIM),
         };
-        return look::message(line, look::pane(title(app, page.width as usize), true), frame, page);
+        return look::message(line, look::pane(title(context, factor, page.width as usize), true), frame, page);
     };
     if let Some(listed) = &factor.checks {
-        return checks::draw(app, listed, picture, frame, page);
+        return checks::draw(context, listed, picture, frame, page);
     }
     let regions = regions(picture, page);
     if picture.outcome.lookahead {
-        let line = width::left(app.say(words::LOOKAHEAD), regions.warning.width as usize);
+        let line = width::left(context.say(words::LOOKAHEAD), regions.warning.width as usize);
         frame.render_widget(Line::styled(line, look::BAD.patch(look::SELECTED)), regions.warning);
     }
-    draw_figures(app, factor, picture, frame, regions.head);
+    draw_figures(context, factor, picture, frame, regions.head);
     let [bars, sum, layers, spread] = regions.charts;
     let at = factor.cursor.and_then(|i| picture.dates.get(i)).copied();
     if let Some(horizon) = picture.horizons.get(factor.horizon) {
-        draw_rank_ic(app, horizon, at, frame, bars);
-        draw_sum(app, horizon, at, frame, sum);
-        draw_layers(app, factor, picture, horizon, at, frame, layers);
+        draw_rank_ic(context, factor, horizon, at, frame, bars);
+        draw_sum(context, horizon, at, frame, sum);
+        draw_layers(context, factor, picture, horizon, at, frame, layers);
     }
-    draw_spread(app, picture, at, frame, spread);
+    draw_spread(context, picture, at, frame, spread);
     if regions.years.height > 0 {
-        draw_years(app, picture, frame, regions.years);
+        draw_years(context, picture, frame, regions.years);
     }
     let line = match picture.horizons.get(factor.horizon) {
-        Some(horizon) if factor.focus == FactorFocus::Layers => bar_line(app, factor, horizon, page.width as usize),
-        _ => cursor_line(app, factor, picture, at, page.width as usize),
+        Some(horizon) if factor.focus == FactorFocus::Layers => bar_line(context, factor, horizon, page.width as usize),
+        _ => cursor_line(context, factor, picture, at, page.width as usize),
     };
     frame.render_widget(line, regions.cursor);
 }
 
-fn draw_rank_ic(app: &App, horizon: &Horizon, at: Option<NaiveDate>, frame: &mut Frame<'_>, area: Rect) {
+fn draw_rank_ic(
+    context: &PageContext<'_>,
+    factor: &FactorPage,
+    horizon: &Horizon,
+    at: Option<NaiveDate>,
+    frame: &mut Frame<'_>,
+    area: Rect,
+) {
     let (step, means) = fitting_means(&horizon.dates, &horizon.rank_ic, bars_that_fit(area.width as usize - 2));
-    let by = app.say(match step {
+    let by = context.say(match step {
         CalendarStep::Month => words::BY_MONTH,
         CalendarStep::Quarter => words::BY_QUARTER,
         CalendarStep::Year => words::BY_YEAR,
     });
     let title = format!(" RankIC · {by} · {}d ", horizon.days);
-    let block = look::pane(title, app.factor.focus == FactorFocus::Dates);
+    let block = look::pane(title, factor.focus == FactorFocus::Dates);
     let inner = look::framed(block, frame, area);
     let values: Vec<f64> = means.iter().map(|m| m.1).collect();
     // A year stands under its first bar.
@@ -155,18 +161,22 @@ fn draw_rank_ic(app: &App, horizon: &Horizon, at: Option<NaiveDate>, frame: &mut
     }
     let marked = at.and_then(|at| means.iter().rposition(|m| m.0 <= at));
     let scale = |v| figures::number(v, 3);
-    draw_bars(&Bars { values: &values, labels: &labels, marked, scale, red_up: app.workspace.red_up }, frame, inner);
+    draw_bars(
+        &Bars { values: &values, labels: &labels, marked, scale, red_up: context.workspace.red_up },
+        frame,
+        inner,
+    );
 }
 
-fn draw_sum(app: &App, horizon: &Horizon, at: Option<NaiveDate>, frame: &mut Frame<'_>, area: Rect) {
+fn draw_sum(context: &PageContext<'_>, horizon: &Horizon, at: Option<NaiveDate>, frame: &mut Frame<'_>, area: Rect) {
     let curve = Curve { name: String::new(), points: points(&horizon.dates, &horizon.sum), style: look::KEY };
     let last = horizon.sum.last().copied().unwrap_or(f64::NAN);
-    let block = look::pane(format!(" {} {} ", app.say(words::SUM_OF_IC), figures::signed(last, 2)), false);
+    let block = look::pane(format!(" {} {} ", context.say(words::SUM_OF_IC), figures::signed(last, 2)), false);
     draw_curves(&[curve], at, &Axes::plain(0.0), block, frame, area);
 }
 
 fn draw_layers(
-    app: &App,
+    context: &PageContext<'_>,
     factor: &FactorPage,
     picture: &BacktestPicture,
     horizon: &Horizon,
@@ -181,28 +191,28 @@ fn draw_layers(
     match factor.chart {
         LayerChart::Wealth => {}
         LayerChart::Means => {
-            let demeaned = if layers.demeaned { format!("{} ", app.say(words::DEMEANED)) } else { String::new() };
-            let title = format!(" {} {}d {demeaned}", app.say(words::LAYER_MEANS), horizon.days);
+            let demeaned = if layers.demeaned { format!("{} ", context.say(words::DEMEANED)) } else { String::new() };
+            let title = format!(" {} {}d {demeaned}", context.say(words::LAYER_MEANS), horizon.days);
             let marked = Some(factor.bar()).filter(|_| focused);
             let label = |q: usize| format!("{}Q{}", if marked == Some(q) { "▲" } else { "" }, q + 1);
             let labels: Vec<String> = (0..horizon.layers.len()).map(label).collect();
-            let red_up = app.workspace.red_up;
+            let red_up = context.workspace.red_up;
             let bars = Bars { values: &horizon.layers, labels: &labels, marked, scale: percent, red_up };
             return draw_labelled(look::pane(title, focused), &bars, frame, area);
         }
         LayerChart::Decay => {
             let decay = &picture.outcome.decay;
             let half_life = figures::number(decay.half_life, 1);
-            let (decayed, half) = (app.say(words::DECAY), app.say(words::HALF_LIFE));
+            let (decayed, half) = (context.say(words::DECAY), context.say(words::HALF_LIFE));
             let title = format!(" {decayed} · {half} {half_life} ");
-            let below = Line::styled(format!(" {} ", app.say(own::AFTER_TRADE)), look::DIM).right_aligned();
+            let below = Line::styled(format!(" {} ", context.say(own::AFTER_TRADE)), look::DIM).right_aligned();
             let labels: Vec<String> = decay.lags.iter().map(usize::to_string).collect();
-            let red_up = app.workspace.red_up;
+            let red_up = context.workspace.red_up;
             let bars = Bars { values: &decay.rank_ic, labels: &labels, marked: None, scale: third, red_up };
             return draw_labelled(look::pane(title, false).title_bottom(below), &bars, frame, area);
         }
     }
-    let mut title = vec![Span::raw(format!(" {} ", app.say(words::LAYER_WEALTH)))];
+    let mut title = vec![Span::raw(format!(" {} ", context.say(words::LAYER_WEALTH)))];
     let count = layers.wealth.len();
     let curves: Vec<Curve> = layers
         .wealth
@@ -211,11 +221,11 @@ fn draw_layers(
         .map(|(q, wealth)| Curve {
             name: format!("Q{}", q + 1),
             points: points(&layers.dates, wealth),
-            style: layer_style(q, count, app.workspace.red_up),
+            style: layer_style(q, count, context.workspace.red_up),
         })
         .collect();
     title.extend(curves.iter().map(|c| Span::styled(format!("{} ", c.name), c.style)));
-    title.push(Span::styled(format!("{} ", app.say(own::OF_ONE)), look::DIM));
+    title.push(Span::styled(format!("{} ", context.say(own::OF_ONE)), look::DIM));
     draw_curves(&curves, at, &Axes::plain(1.0), look::pane(Line::from(title), false), frame, area);
 }
 
@@ -234,14 +244,20 @@ fn layer_style(layer: usize, count: usize, red_up: bool) -> Style {
     }
 }
 
-fn draw_spread(app: &App, picture: &BacktestPicture, at: Option<NaiveDate>, frame: &mut Frame<'_>, area: Rect) {
+fn draw_spread(
+    context: &PageContext<'_>,
+    picture: &BacktestPicture,
+    at: Option<NaiveDate>,
+    frame: &mut Frame<'_>,
+    area: Rect,
+) {
     let book = &picture.outcome.long_short;
     let end = picture.wealth.last().copied().unwrap_or(f64::NAN);
-    let fall = format!("{} {}", app.say(words::DRAWDOWN), figures::percent(book.total.max_drawdown));
-    let net = format!("{} {}", app.say(words::LONG_SHORT), figures::number(end, 3));
-    let below = Line::styled(format!(" {} · {} ", app.say(own::OF_ONE), app.say(own::AFTER_COSTS)), look::DIM);
+    let fall = format!("{} {}", context.say(words::DRAWDOWN), figures::percent(book.total.max_drawdown));
+    let net = format!("{} {}", context.say(words::LONG_SHORT), figures::number(end, 3));
+    let below = Line::styled(format!(" {} · {} ", context.say(own::OF_ONE), context.say(own::AFTER_COSTS)), look::DIM);
     let curve = |values: &[f64], style| Curve { name: String::new(), points: points(&book.dates, values), style };
-    let grown = curve(&picture.wealth, look::of_sign(end - 1.0, app.workspace.red_up));
+    let grown = curve(&picture.wealth, look::of_sign(end - 1.0, context.workspace.red_up));
     let block = look::pane(format!(" {net} · {fall} "), false).title_bottom(below.right_aligned());
     if area.height < WITH_FALL {
         return draw_curves(&[grown], at, &Axes::plain(1.0), block, frame, area);
@@ -251,7 +267,7 @@ fn draw_spread(app: &App, picture: &BacktestPicture, at: Option<NaiveDate>, fram
     // Numbers as wide as the first date below them, so that both charts begin in one column.
     let above = Axes { base: 1.0, scale: |value| format!("{value:<6.2}"), dates: false };
     draw_curves(&[grown], at, &above, Block::new(), frame, upper);
-    let fallen = curve(&picture.drawdown, look::of_sign(-1.0, app.workspace.red_up));
+    let fallen = curve(&picture.drawdown, look::of_sign(-1.0, context.workspace.red_up));
     let below = Axes { base: 0.0, scale: |value| format!("{:.1}%", 100.0 * value), dates: true };
     draw_curves(&[fallen], at, &below, Block::new(), frame, lower);
 }
@@ -260,9 +276,9 @@ fn draw_spread(app: &App, picture: &BacktestPicture, at: Option<NaiveDate>, fram
 const YEARS: [Word; 7] =
     [words::YEAR, words::ANNUAL, words::VOLATILITY, words::SHARPE, words::DRAWDOWN, words::CALMAR, words::HIT_RATE];
 
-fn draw_years(app: &App, picture: &BacktestPicture, frame: &mut Frame<'_>, area: Rect) {
+fn draw_years(context: &PageContext<'_>, picture: &BacktestPicture, frame: &mut Frame<'_>, area: Rect) {
     let line = |cells: [String; 7]| cells.map(|cell| width::right(&cell, 12)).join(" ");
-    let mut lines = vec![Line::styled(line(YEARS.map(|name| app.say(name).to_owned())), look::DIM)];
+    let mut lines = vec![Line::styled(line(YEARS.map(|name| context.say(name).to_owned())), look::DIM)];
     let years = &picture.outcome.long_short.by_year;
     for year in years.iter().skip(years.len().saturating_sub(6)) {
         let f = &year.figures;
@@ -270,10 +286,10 @@ fn draw_years(app: &App, picture: &BacktestPicture, frame: &mut Frame<'_>, area:
             [f.annual_return, f.volatility, f.max_drawdown, f.hit_rate].map(figures::percent);
         let [sharpe, calmar] = [f.sharpe, f.calmar].map(|v| figures::number(v, 2));
         let cells = [year.year.to_string(), annual, volatility, sharpe, drawdown, calmar, hits];
-        lines.push(Line::styled(line(cells), look::of_sign(f.annual_return, app.workspace.red_up)));
+        lines.push(Line::styled(line(cells), look::of_sign(f.annual_return, context.workspace.red_up)));
     }
     frame.render_widget(
-        Paragraph::new(lines).block(look::pane(format!(" {} ", app.say(words::BY_CALENDAR_YEAR)), false)),
+        Paragraph::new(lines).block(look::pane(format!(" {} ", context.say(words::BY_CALENDAR_YEAR)), false)),
         area,
     );
 }

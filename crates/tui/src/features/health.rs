@@ -8,7 +8,8 @@ use ratatui::widgets::Paragraph;
 use super::listing::FeatureSet;
 use super::view::draw_outstanding;
 use super::words as w;
-use crate::app::App;
+use crate::context::PageContext;
+use crate::features::FeaturesPage;
 use crate::list::{self, ListColumn};
 use crate::{bars, figures, look, sentences, width};
 use inkstone_features::inspect::{Column, ColumnName, Health, Month};
@@ -29,64 +30,74 @@ pub(super) fn areas(inner: Rect) -> [Rect; 3] {
     Layout::vertical([Constraint::Length(SUMMARY), Constraint::Min(0), Constraint::Length(months)]).areas(inner)
 }
 
-pub(super) fn draw(app: &App, set: &FeatureSet, frame: &mut Frame<'_>, inner: Rect) {
-    let reading = app.features.health.as_ref().filter(|reading| Some(reading.set) == set.id);
+pub(super) fn draw(
+    context: &PageContext<'_>,
+    state: &FeaturesPage,
+    set: &FeatureSet,
+    frame: &mut Frame<'_>,
+    inner: Rect,
+) {
+    let reading = state.health.as_ref().filter(|reading| Some(reading.set) == set.id);
     let Some(reading) = reading else {
-        return sentences::draw([(app.say(w::ASK_HEALTH), look::PLAIN)], frame, inner);
+        return sentences::draw([(context.say(w::ASK_HEALTH), look::PLAIN)], frame, inner);
     };
-    if draw_outstanding(app, &set.name, reading, frame, inner) {
+    if draw_outstanding(context, &set.name, reading, frame, inner) {
         return;
     }
     let Some(health) = reading.errand.get() else { return };
     let [summary, columns, months] = areas(inner);
-    let lines = summary_lines(app, set, health, summary.width as usize);
+    let lines = summary_lines(context, set, health, summary.width as usize);
     frame.render_widget(Paragraph::new(lines), summary);
-    draw_columns(app, health, frame, columns);
-    draw_months(app, &health.months, frame, months);
+    draw_columns(context, state, health, frame, columns);
+    draw_months(context, &health.months, frame, months);
 }
 
-fn summary_lines<'a>(app: &App, set: &FeatureSet, health: &Health, room: usize) -> Vec<Line<'a>> {
+fn summary_lines<'a>(context: &PageContext<'_>, set: &FeatureSet, health: &Health, room: usize) -> Vec<Line<'a>> {
     let count = figures::count;
     let share = figures::percent(health.filled as f64 / health.rows as f64);
-    let rows = app.say(w::ROWS);
+    let rows = context.say(w::ROWS);
     let mut facts = vec![
-        format!("{} {} / {} {rows}（{share}）", app.say(w::WITH_VALUE), count(health.filled), count(health.rows)),
-        format!("{} {}", app.say(w::REPEATS), count(health.repeats)),
+        format!("{} {} / {} {rows}（{share}）", context.say(w::WITH_VALUE), count(health.filled), count(health.rows)),
+        format!("{} {}", context.say(w::REPEATS), count(health.repeats)),
     ];
     if health.compared < health.filled {
-        facts[1] += &format!("（{} {} {rows}）", app.say(w::AMONG_FIRST), count(health.compared));
+        facts[1] += &format!("（{} {} {rows}）", context.say(w::AMONG_FIRST), count(health.compared));
     }
     if set.kind != Some(RowKind::Sparse) {
-        facts.push(format!("{} {}", app.say(w::CONSTANT), count(health.constant)));
-        facts.push(format!("{} {}", app.say(w::EMPTY_COLUMNS), count(health.empty)));
+        facts.push(format!("{} {}", context.say(w::CONSTANT), count(health.constant)));
+        facts.push(format!("{} {}", context.say(w::EMPTY_COLUMNS), count(health.empty)));
     }
     let mut first = facts.join(" · ");
-    if app.language == inkstone_base::language::Language::En {
+    if context.language == inkstone_base::language::Language::En {
         first = first.replace('（', " (").replace('）', ")");
     }
     let second = if health.strays > 0 {
-        Line::styled(width::cut(&format!("⚠ {} {}", count(health.strays), app.say(w::STRAYS)), room), look::NOTE)
+        Line::styled(width::cut(&format!("⚠ {} {}", count(health.strays), context.say(w::STRAYS)), room), look::NOTE)
     } else {
         let basis = if health.sampled < health.rows {
-            format!("{} {} / {}", app.say(w::SAMPLED), count(health.sampled), count(health.rows))
+            format!("{} {} / {}", context.say(w::SAMPLED), count(health.sampled), count(health.rows))
         } else {
-            app.say(w::EXACT).to_owned()
+            context.say(w::EXACT).to_owned()
         };
         let columns_shown = health.told.iter().filter(|column| matches!(column.name, ColumnName::Named(_))).count();
         let word = if set.kind == Some(RowKind::Sparse) { w::FULLEST } else { w::FIRST_COLUMNS };
-        let part =
-            format!("{} {columns_shown}（{} {}）· ", app.say(word), app.say(w::OF_ALL), count(health.columns as u64));
+        let part = format!(
+            "{} {columns_shown}（{} {}）· ",
+            context.say(word),
+            context.say(w::OF_ALL),
+            count(health.columns as u64)
+        );
         let part = if columns_shown < health.columns { part } else { String::new() };
         Line::styled(width::cut(&(part + &basis), room), look::DIM)
     };
     vec![Line::raw(width::cut(&first, room)), second]
 }
 
-fn draw_columns(app: &App, health: &Health, frame: &mut Frame<'_>, area: Rect) {
+fn draw_columns(context: &PageContext<'_>, state: &FeaturesPage, health: &Health, frame: &mut Frame<'_>, area: Rect) {
     let wide = area.width >= WIDE;
-    let number = |word, cells| ListColumn::number(app.say(word), cells);
+    let number = |word, cells| ListColumn::number(context.say(word), cells);
     let mut columns = vec![
-        ListColumn::text(app.say(w::COLUMN), 0),
+        ListColumn::text(context.say(w::COLUMN), 0),
         number(w::MISSING_SHARE, 6),
         number(w::ZERO_SHARE, 6),
         number(w::MEAN, 8),
@@ -94,7 +105,7 @@ fn draw_columns(app: &App, health: &Health, frame: &mut Frame<'_>, area: Rect) {
         number(w::MIN, 8),
         number(w::MEDIAN, 8),
         number(w::MAX, 8),
-        ListColumn::text(app.say(w::HISTOGRAM), if wide { 16 } else { 8 }),
+        ListColumn::text(context.say(w::HISTOGRAM), if wide { 16 } else { 8 }),
     ];
     if wide {
         columns.insert(6, number(w::FIRST_QUARTILE, 8));
@@ -104,7 +115,7 @@ fn draw_columns(app: &App, health: &Health, frame: &mut Frame<'_>, area: Rect) {
         let column = &health.told[at];
         let of_rows = |count: u64| figures::number(100.0 * count as f64 / health.rows as f64, 1);
         let [low, middle, high] = column.quartiles;
-        let mut cells = vec![name(app, column), of_rows(column.missing), of_rows(column.zeros)];
+        let mut cells = vec![name(context, column), of_rows(column.missing), of_rows(column.zeros)];
         cells.extend([column.mean, column.std, column.min, middle, column.max].map(short));
         cells.push(bars::small(&column.bars, if wide { 16 } else { 8 }));
         if wide {
@@ -113,20 +124,20 @@ fn draw_columns(app: &App, health: &Health, frame: &mut Frame<'_>, area: Rect) {
         }
         (cells, if column.is_constant() || column.mean.is_nan() { look::NOTE } else { look::PLAIN })
     };
-    list::draw(&columns, health.told.len(), app.features.columns, row, frame, area);
+    list::draw(&columns, health.told.len(), state.columns, row, frame, area);
 }
 
-fn name(app: &App, column: &Column) -> String {
+fn name(context: &PageContext<'_>, column: &Column) -> String {
     let name = match &column.name {
         ColumnName::Named(name) => name.as_str(),
-        ColumnName::Entries => app.say(w::ENTRIES),
-        ColumnName::Length => app.say(w::LENGTH),
+        ColumnName::Entries => context.say(w::ENTRIES),
+        ColumnName::Length => context.say(w::LENGTH),
     };
     if column.is_constant() { format!("= {name}") } else { name.to_owned() }
 }
 
 /// Bars of the share of each month's documents that have a value, the latest months where not all find room.
-fn draw_months(app: &App, months: &[Month], frame: &mut Frame<'_>, area: Rect) {
+fn draw_months(context: &PageContext<'_>, months: &[Month], frame: &mut Frame<'_>, area: Rect) {
     let rows = area.height.saturating_sub(1) as usize;
     let room = (area.width as usize).saturating_sub(SCALE + 1);
     if rows == 0 || room == 0 || months.is_empty() {
@@ -146,7 +157,7 @@ fn draw_months(app: &App, months: &[Month], frame: &mut Frame<'_>, area: Rect) {
     for (row, bars) in drawn.into_iter().enumerate() {
         let scale = match row {
             0 => "100 %",
-            _ if row + 1 == rows => app.say(w::BY_MONTH),
+            _ if row + 1 == rows => context.say(w::BY_MONTH),
             _ => "",
         };
         lines.push(Line::from(vec![

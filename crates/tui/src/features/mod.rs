@@ -15,19 +15,21 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
+use ratatui::Frame;
 use ratatui::layout::{Position, Rect};
 use serde_json::{Value, json};
 
 pub use listing::{FeatureBench, FeatureListing, FeatureSet, FeatureState, SearchSummary};
-pub(crate) use view::draw;
 
-use super::commands::Action;
+use super::action::Action;
+use super::context::PageContext;
 use super::desk::{Desk, PageRequest};
 use super::errand::Errand;
 use super::event::Event;
 use super::field::Field;
 use super::list::{self, Cursor};
-use super::page::{PageState, Table, turns};
+use super::page::{Table, turns};
+use super::page_state::PageState;
 use inkstone_base::data::Key;
 use inkstone_base::job::Ctx;
 use inkstone_features::inspect::{Health, NearMeasure};
@@ -209,6 +211,18 @@ impl PageState for FeaturesPage {
         self.wanted = self.wanted.take().or_else(|| self.selected().map(|set| set.name.clone()));
         let list = bench.listing.clone();
         self.asked = Some(desk.errand("feature sets", move |ctx| list(ctx)));
+    }
+
+    fn draw(&self, context: &PageContext<'_>, frame: &mut Frame<'_>, area: Rect) {
+        view::draw(context, self, frame, area);
+    }
+
+    fn can(&self, action: Action, _: &PageContext<'_>) -> bool {
+        match action {
+            Action::FeatureReread => true,
+            Action::FeatureMeasure | Action::FeaturePast => self.shows_neighbours(),
+            _ => self.has_sets(),
+        }
     }
 
     fn act(&mut self, action: Action, area: Rect, desk: &Desk<'_>) {

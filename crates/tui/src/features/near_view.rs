@@ -9,7 +9,7 @@ use super::FeaturesPage;
 use super::listing::FeatureSet;
 use super::view::draw_outstanding;
 use super::words as w;
-use crate::app::App;
+use crate::context::PageContext;
 use crate::desk::Desk;
 use crate::field::{self, Field};
 use crate::list::{self, ListColumn};
@@ -26,18 +26,24 @@ pub(super) fn areas(inner: Rect) -> [Rect; 2] {
     Layout::vertical([Constraint::Length(HEAD), Constraint::Min(0)]).areas(inner)
 }
 
-pub(super) fn draw(app: &App, set: &FeatureSet, frame: &mut Frame<'_>, inner: Rect) {
-    let near = &app.features.near;
+pub(super) fn draw(
+    context: &PageContext<'_>,
+    state: &FeaturesPage,
+    set: &FeatureSet,
+    frame: &mut Frame<'_>,
+    inner: Rect,
+) {
+    let near = &state.near;
     if let Some(field) = &near.field {
-        return draw_field(app, field, frame, inner);
+        return draw_field(context, field, frame, inner);
     }
     if near.found.is_some() {
-        return draw_found(app, frame, inner);
+        return draw_found(context, state, frame, inner);
     }
     let Some(reading) = set.id.and_then(|id| near.neighbours(id)) else {
-        return sentences::draw([(app.say(w::ASK_NEAR), look::PLAIN)], frame, inner);
+        return sentences::draw([(context.say(w::ASK_NEAR), look::PLAIN)], frame, inner);
     };
-    if draw_outstanding(app, &set.name, reading, frame, inner) {
+    if draw_outstanding(context, &set.name, reading, frame, inner) {
         return;
     }
     let Some(neighbours) = reading.errand.get() else { return };
@@ -46,14 +52,14 @@ pub(super) fn draw(app: &App, set: &FeatureSet, frame: &mut Frame<'_>, inner: Re
     let query = neighbours
         .query
         .as_ref()
-        .map(|query| format!("{} {} {} {}", app.say(w::QUERY), minute(query), codes(query), title(app, query)));
+        .map(|query| format!("{} {} {} {}", context.say(w::QUERY), minute(query), codes(query), title(context, query)));
     let lines = vec![
         Line::styled(width::cut(&query.unwrap_or_default(), room), look::STRONG),
-        Line::from(rules(app, set, neighbours, room)),
+        Line::from(rules(context, state, set, neighbours, room)),
     ];
     frame.render_widget(Paragraph::new(lines), head);
     if let Some(nothing) = neighbours.nothing {
-        let text = app.say(match nothing {
+        let text = context.say(match nothing {
             Nothing::NoRows => w::NO_ROWS,
             Nothing::NoRow => w::NO_ROW,
             Nothing::Alone => w::ALONE,
@@ -62,23 +68,23 @@ pub(super) fn draw(app: &App, set: &FeatureSet, frame: &mut Frame<'_>, inner: Re
     }
     let columns = [
         ListColumn::number("#", 3),
-        ListColumn::number(app.say(measure(near.measure)), 8),
-        ListColumn::text(app.say(w::PUBLISHED), 16),
-        ListColumn::text(app.say(w::CODE), 13),
-        ListColumn::text(app.say(words::REPEAT), 2),
-        ListColumn::text(app.say(w::TITLE), 0),
+        ListColumn::number(context.say(measure(near.measure)), 8),
+        ListColumn::text(context.say(w::PUBLISHED), 16),
+        ListColumn::text(context.say(w::CODE), 13),
+        ListColumn::text(context.say(words::REPEAT), 2),
+        ListColumn::text(context.say(w::TITLE), 0),
     ];
     let row = |at: usize| {
         let found = &neighbours.found[at];
         let document = &found.document;
-        let repeats = if found.repeats { app.say(words::REPEAT) } else { "" };
+        let repeats = if found.repeats { context.say(words::REPEAT) } else { "" };
         let cells = vec![
             (at + 1).to_string(),
             figures::number(f64::from(found.value), 4),
             minute(document),
             codes(document),
             repeats.to_owned(),
-            title(app, document),
+            title(context, document),
         ];
         (cells, look::PLAIN)
     };
@@ -93,42 +99,48 @@ fn measure(measure: NearMeasure) -> crate::words::Word {
 }
 
 /// By what was compared, with whom, and how many came too late.
-fn rules<'a>(app: &App, set: &FeatureSet, neighbours: &Neighbours, room: usize) -> Vec<Span<'a>> {
-    let near = &app.features.near;
-    let by = app.say(measure(near.measure));
+fn rules<'a>(
+    context: &PageContext<'_>,
+    state: &FeaturesPage,
+    set: &FeatureSet,
+    neighbours: &Neighbours,
+    room: usize,
+) -> Vec<Span<'a>> {
+    let near = &state.near;
+    let by = context.say(measure(near.measure));
     let whom = if near.any_time {
-        Span::styled(app.say(w::ANY_TIME), look::NOTE)
+        Span::styled(context.say(w::ANY_TIME), look::NOTE)
     } else {
-        Span::styled(format!("✓ {}", app.say(w::PAST_ONLY)), look::GOOD)
+        Span::styled(format!("✓ {}", context.say(w::PAST_ONLY)), look::GOOD)
     };
-    let mut counts = format!(" · {} {}", app.say(w::COMPARED), figures::count(neighbours.compared));
+    let mut counts = format!(" · {} {}", context.say(w::COMPARED), figures::count(neighbours.compared));
     if neighbours.later > 0 {
-        counts += &format!(" · {} {}", app.say(w::LATER), figures::count(neighbours.later));
+        counts += &format!(" · {} {}", context.say(w::LATER), figures::count(neighbours.later));
     }
     if set.kind == Some(RowKind::Dense { dim: 1 }) && near.measure == NearMeasure::Cosine {
-        counts = format!(" · {}", app.say(w::ONE_COLUMN));
+        counts = format!(" · {}", context.say(w::ONE_COLUMN));
     }
     let used = width::width(by) + 3 + width::width(&whom.content);
     let counts = Span::styled(width::cut(&counts, room.saturating_sub(used)), look::DIM);
     vec![Span::raw(format!("{by} · ")), whom, counts]
 }
 
-fn draw_field(app: &App, field: &Field, frame: &mut Frame<'_>, inner: Rect) {
+fn draw_field(context: &PageContext<'_>, field: &Field, frame: &mut Frame<'_>, inner: Rect) {
     let [head, hint] = Layout::vertical([Constraint::Length(1), Constraint::Min(0)]).areas(inner);
-    field::draw(Span::raw(format!("{} /", app.say(w::FIND))), field, look::KEY, frame, head);
-    frame.render_widget(Line::styled(app.say(w::TYPE_TO_FIND), look::DIM), hint);
+    field::draw(Span::raw(format!("{} /", context.say(w::FIND))), field, look::KEY, frame, head);
+    frame.render_widget(Line::styled(context.say(w::TYPE_TO_FIND), look::DIM), hint);
 }
 
-fn draw_found(app: &App, frame: &mut Frame<'_>, inner: Rect) {
-    let near = &app.features.near;
+fn draw_found(context: &PageContext<'_>, state: &FeaturesPage, frame: &mut Frame<'_>, inner: Rect) {
+    let near = &state.near;
     let Some((text, found)) = &near.found else { return };
     let [head, below] = areas(inner);
     let room = inner.width as usize;
     let found = match (found.get(), found.fault()) {
         (_, Some(fault)) => return sentences::draw([(fault, look::BAD)], frame, inner),
-        (None, None) => return sentences::draw([(app.say(w::FINDING), look::DIM)], frame, inner),
+        (None, None) => return sentences::draw([(context.say(w::FINDING), look::DIM)], frame, inner),
         (Some(found), None) if found.documents.is_empty() => {
-            let text = format!("{} {:?}", app.say(w::NONE_FOUND), width::cut(text, room));
+            let text = format!("{} {:?}", context.say(w::NONE_FOUND), width::cut(text, room));
             return sentences::draw([(&*text, look::NOTE)], frame, inner);
         }
         (Some(found), None) => found,
@@ -137,17 +149,17 @@ fn draw_found(app: &App, frame: &mut Frame<'_>, inner: Rect) {
     let place = format!("/{} · {} / {}", width::cut(text, 30), count(near.choice.at + 1), figures::count(found.total));
     let lines = vec![
         Line::styled(width::cut(&place, room), look::KEY),
-        Line::styled(width::cut(app.say(w::CHOOSE), room), look::DIM),
+        Line::styled(width::cut(context.say(w::CHOOSE), room), look::DIM),
     ];
     frame.render_widget(Paragraph::new(lines), head);
     let columns = [
-        ListColumn::text(app.say(w::PUBLISHED), 16),
-        ListColumn::text(app.say(w::CODE), 13),
-        ListColumn::text(app.say(w::TITLE), 0),
+        ListColumn::text(context.say(w::PUBLISHED), 16),
+        ListColumn::text(context.say(w::CODE), 13),
+        ListColumn::text(context.say(w::TITLE), 0),
     ];
     let row = |at: usize| {
         let document = &found.documents[at];
-        (vec![minute(document), codes(document), title(app, document)], look::PLAIN)
+        (vec![minute(document), codes(document), title(context, document)], look::PLAIN)
     };
     list::draw(&columns, found.documents.len(), near.choice, row, frame, below);
 }
@@ -166,8 +178,8 @@ fn codes(document: &ListedDocument) -> String {
     }
 }
 
-fn title(app: &App, document: &ListedDocument) -> String {
-    if document.title.trim().is_empty() { app.say(w::NO_TITLE).to_owned() } else { document.title.clone() }
+fn title(context: &PageContext<'_>, document: &ListedDocument) -> String {
+    if document.title.trim().is_empty() { context.say(w::NO_TITLE).to_owned() } else { document.title.clone() }
 }
 
 pub(super) fn table(state: &FeaturesPage, desk: &Desk<'_>) -> Option<Table> {

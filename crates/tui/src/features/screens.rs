@@ -350,7 +350,7 @@ fn the_list_can_be_copied_and_the_place_is_remembered() {
     assert_eq!(bench.app.command(), "inkstone store stats -c workbench.toml --headless");
     let memory = state.remember();
     let mut other = super::FeaturesPage::default();
-    crate::page::PageState::recall(&mut other, &memory);
+    crate::page_state::PageState::recall(&mut other, &memory);
     assert_eq!(
         (other.view, other.near.measure, other.near.any_time),
         (super::FeaturesView::Near, NearMeasure::Euclid, true)
@@ -359,7 +359,7 @@ fn the_list_can_be_copied_and_the_place_is_remembered() {
     bench.press("<esc>");
     let table = bench.app.at_desk(|desk| bench.app.state(Page::Features).table(desk)).unwrap();
     assert_eq!(table.rows.len(), 6);
-    crate::page::PageState::recall(&mut other, &serde_json::json!({"view": 7, "document": "x"}));
+    crate::page_state::PageState::recall(&mut other, &serde_json::json!({"view": 7, "document": "x"}));
 }
 
 #[test]
@@ -374,7 +374,7 @@ fn a_click_marks_a_set_and_a_line_below() {
         let workspace = bench.app.workspace.clone();
         let reading = crate::reading::ReadingThread::start(&workspace, events.clone()).unwrap();
         let desk = crate::desk::Desk::new(&workspace, language, &reading, &events, [false; 2], &orders);
-        crate::page::PageState::click(&mut bench.app.features, at, area, &desk);
+        crate::page_state::PageState::click(&mut bench.app.features, at, area, &desk);
     };
     let below = super::view::list_below(&bench.app.features, area);
     click(&mut bench, below.y + 3);

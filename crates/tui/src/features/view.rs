@@ -9,7 +9,7 @@ use ratatui::widgets::Paragraph;
 use super::listing::{FeatureListing, FeatureSet, FeatureState, SearchSummary};
 use super::words as w;
 use super::{FeaturesFocus, FeaturesPage, FeaturesView, SetReading, health, near_view};
-use crate::app::App;
+use crate::context::PageContext;
 use crate::desk::Desk;
 use crate::errand::Errand;
 use crate::list::{self, ListColumn};
@@ -52,65 +52,70 @@ fn files_areas(inner: Rect, set: Option<&FeatureSet>) -> [Rect; 2] {
     Layout::vertical([Constraint::Length(facts), Constraint::Min(0)]).areas(inner)
 }
 
-pub(crate) fn draw(app: &App, frame: &mut Frame<'_>, page: Rect) {
-    let state = &app.features;
+pub(crate) fn draw(context: &PageContext<'_>, state: &FeaturesPage, frame: &mut Frame<'_>, page: Rect) {
     let fault = state.asked.as_ref().and_then(Errand::fault);
     let text = match (&state.listing, fault) {
-        _ if app.workspace.features.is_none() => vec![(app.say(w::NO_BENCH), look::PLAIN)],
-        (None, Some(fault)) => vec![(fault, look::BAD), (app.say(w::AGAIN), look::NOTE)],
-        (None, None) => vec![(app.say(words::READING), look::DIM)],
-        (Some(listing), None) if listing.sets.is_empty() => vec![(app.say(w::NO_FEATURES), look::PLAIN)],
+        _ if context.workspace.features.is_none() => vec![(context.say(w::NO_BENCH), look::PLAIN)],
+        (None, Some(fault)) => vec![(fault, look::BAD), (context.say(w::AGAIN), look::NOTE)],
+        (None, None) => vec![(context.say(words::READING), look::DIM)],
+        (Some(listing), None) if listing.sets.is_empty() => vec![(context.say(w::NO_FEATURES), look::PLAIN)],
         (Some(listing), _) => {
             let [above, below] = panes(state, page);
-            draw_sets(app, listing, fault, frame, above);
-            return draw_below(app, listing, frame, below);
+            draw_sets(context, state, listing, fault, frame, above);
+            return draw_below(context, state, listing, frame, below);
         }
     };
-    let inner = look::framed(look::pane(format!(" {} ", app.say(w::SETS)), true), frame, page);
+    let inner = look::framed(look::pane(format!(" {} ", context.say(w::SETS)), true), frame, page);
     sentences::draw(text, frame, inner);
 }
 
-fn draw_sets(app: &App, listing: &FeatureListing, fault: Option<&str>, frame: &mut Frame<'_>, area: Rect) {
-    let state = &app.features;
+fn draw_sets(
+    context: &PageContext<'_>,
+    state: &FeaturesPage,
+    listing: &FeatureListing,
+    fault: Option<&str>,
+    frame: &mut Frame<'_>,
+    area: Rect,
+) {
     let mut title = format!(
         " {} {} / {} · {} {}",
-        app.say(w::SETS),
+        context.say(w::SETS),
         state.sets.at + 1,
         listing.sets.len(),
         figures::count(listing.documents),
-        app.say(w::DOCUMENTS)
+        context.say(w::DOCUMENTS)
     );
     if let Some(stats) = &listing.stats {
-        title += &format!(" · {} {}", app.say(w::STORE), bytes(stats.file_bytes));
+        title += &format!(" · {} {}", context.say(w::STORE), bytes(stats.file_bytes));
     }
     if state.asked.as_ref().is_some_and(Errand::waiting) {
-        title += &format!(" · {}", app.say(words::READING));
+        title += &format!(" · {}", context.say(words::READING));
     }
     let room = (area.width as usize).saturating_sub(4);
     let mut block = look::pane(format!("{} ", width::cut(&title, room)), state.focus == FeaturesFocus::Sets);
-    let held = listing.fault.is_some().then(|| app.say(w::UNREADABLE)).or(fault);
+    let held = listing.fault.is_some().then(|| context.say(w::UNREADABLE)).or(fault);
     if let Some(held) = held {
         block = block.title_bottom(Line::styled(format!(" {} ", width::cut(held, room)), look::NOTE));
     }
     let inner = look::framed(block, frame, area);
     let wide = area.width >= WIDE;
     let mut columns = vec![
-        ListColumn::text(app.say(w::NAME), 0),
-        ListColumn::text(app.say(w::MODEL), 8),
-        ListColumn::number(app.say(w::COLUMNS), 6),
-        ListColumn::number(app.say(w::ROWS), 10),
-        ListColumn::number(app.say(w::COVERAGE), 6),
-        ListColumn::number(app.say(w::SIZE), 9),
-        ListColumn::text(app.say(w::STATE), 10),
-        ListColumn::text(app.say(w::SEEN), 10),
+        ListColumn::text(context.say(w::NAME), 0),
+        ListColumn::text(context.say(w::MODEL), 8),
+        ListColumn::number(context.say(w::COLUMNS), 6),
+        ListColumn::number(context.say(w::ROWS), 10),
+        ListColumn::number(context.say(w::COVERAGE), 6),
+        ListColumn::number(context.say(w::SIZE), 9),
+        ListColumn::text(context.say(w::STATE), 10),
+        ListColumn::text(context.say(w::SEEN), 10),
     ];
     if wide {
-        columns.insert(8, ListColumn::number(app.say(w::FOLDS), 6));
-        columns.push(ListColumn::text(app.say(w::KEY), 8));
+        columns.insert(8, ListColumn::number(context.say(w::FOLDS), 6));
+        columns.push(ListColumn::text(context.say(w::KEY), 8));
     }
     let row = |at: usize| {
         let set = &listing.sets[at];
-        let mut cells = set_cells(app, set, listing.documents);
+        let mut cells = set_cells(context, set, listing.documents);
         if !wide {
             cells.truncate(8);
         }
@@ -119,11 +124,11 @@ fn draw_sets(app: &App, listing: &FeatureListing, fault: Option<&str>, frame: &m
     list::draw(&columns, listing.sets.len(), state.sets, row, frame, inner);
 }
 
-fn set_cells(app: &App, set: &FeatureSet, documents: u64) -> Vec<String> {
+fn set_cells(context: &PageContext<'_>, set: &FeatureSet, documents: u64) -> Vec<String> {
     let dash = || "–".to_owned();
     let columns = match set.kind {
         Some(RowKind::Dense { dim }) => figures::count(dim as u64),
-        Some(RowKind::Sparse) => app.say(w::SPARSE).to_owned(),
+        Some(RowKind::Sparse) => context.say(w::SPARSE).to_owned(),
         None => dash(),
     };
     let filled = set.filled.or(set.rows);
@@ -135,7 +140,7 @@ fn set_cells(app: &App, set: &FeatureSet, documents: u64) -> Vec<String> {
         set.rows.map_or_else(dash, figures::count),
         figures::number(share, 1),
         set.bytes.map_or_else(dash, bytes),
-        app.say(state_word(set.state)).to_owned(),
+        context.say(state_word(set.state)).to_owned(),
         set.fitted_until.map_or_else(dash, |time| time.format("%Y-%m-%d").to_string()),
         if set.folds > 0 { set.folds.to_string() } else { dash() },
         set.id.map_or_else(dash, |id| id.hex()[..8].to_owned()),
@@ -160,10 +165,15 @@ fn style_of(state: FeatureState) -> Style {
     }
 }
 
-fn draw_below(app: &App, listing: &FeatureListing, frame: &mut Frame<'_>, area: Rect) {
-    let state = &app.features;
+fn draw_below(
+    context: &PageContext<'_>,
+    state: &FeaturesPage,
+    listing: &FeatureListing,
+    frame: &mut Frame<'_>,
+    area: Rect,
+) {
     let names = [(FeaturesView::Health, w::HEALTH), (FeaturesView::Near, w::NEAR), (FeaturesView::Files, w::FILES)];
-    let mut title = look::tabs(names.map(|(view, name)| (app.say(name), view == state.view)));
+    let mut title = look::tabs(names.map(|(view, name)| (context.say(name), view == state.view)));
     let set = state.selected();
     title.push(Span::raw(set.map_or_else(String::new, |set| format!(" · {} ", width::cut(&set.name, 40)))));
     let inner = look::framed(look::pane(Line::from(title), state.focus == FeaturesFocus::Below), frame, area);
@@ -177,32 +187,32 @@ fn draw_below(app: &App, listing: &FeatureListing, frame: &mut Frame<'_>, area: 
     match (note, state.view) {
         // Words can be typed and documents found whatever becomes of the store.
         (_, FeaturesView::Near) if state.near.field.is_some() || state.near.found.is_some() => {
-            near_view::draw(app, set, frame, inner);
+            near_view::draw(context, state, set, frame, inner);
         }
         (Some(note), _) => {
             let fault = listing.fault.as_deref().map(|fault| (fault, look::DIM));
-            sentences::draw([(app.say(note), look::NOTE)].into_iter().chain(fault), frame, inner);
+            sentences::draw([(context.say(note), look::NOTE)].into_iter().chain(fault), frame, inner);
         }
-        (None, FeaturesView::Health) => health::draw(app, set, frame, inner),
-        (None, FeaturesView::Near) => near_view::draw(app, set, frame, inner),
-        (None, FeaturesView::Files) => draw_files(app, listing, set, frame, inner),
+        (None, FeaturesView::Health) => health::draw(context, state, set, frame, inner),
+        (None, FeaturesView::Near) => near_view::draw(context, state, set, frame, inner),
+        (None, FeaturesView::Files) => draw_files(context, state, listing, set, frame, inner),
     }
 }
 
 /// Says that a reading is under way, or why it failed; false where it has come.
 pub(super) fn draw_outstanding<T>(
-    app: &App,
+    context: &PageContext<'_>,
     name: &str,
     reading: &SetReading<T>,
     frame: &mut Frame<'_>,
     inner: Rect,
 ) -> bool {
     if let Some(fault) = reading.errand.fault() {
-        sentences::draw([(fault, look::BAD), (app.say(w::AGAIN), look::NOTE)], frame, inner);
+        sentences::draw([(fault, look::BAD), (context.say(w::AGAIN), look::NOTE)], frame, inner);
     } else if reading.errand.waiting() {
         let (done, total) = reading.progress();
         let (done_text, total_text) = (figures::count(done), figures::count(total));
-        let text = format!("{} {name}: {done_text} / {total_text} {}", app.say(w::READING), app.say(w::ROWS));
+        let text = format!("{} {name}: {done_text} / {total_text} {}", context.say(w::READING), context.say(w::ROWS));
         let room = u64::from(inner.width.min(60));
         let full = (done * room).checked_div(total).unwrap_or(0).min(room);
         let bar = "█".repeat(full as usize) + &"░".repeat((room - full) as usize);
@@ -211,40 +221,48 @@ pub(super) fn draw_outstanding<T>(
     reading.errand.get().is_none()
 }
 
-fn draw_files(app: &App, listing: &FeatureListing, set: &FeatureSet, frame: &mut Frame<'_>, inner: Rect) {
+fn draw_files(
+    context: &PageContext<'_>,
+    state: &FeaturesPage,
+    listing: &FeatureListing,
+    set: &FeatureSet,
+    frame: &mut Frame<'_>,
+    inner: Rect,
+) {
     let [facts, below] = files_areas(inner, Some(set));
     let room = facts.width as usize;
     let key = set.id.map(|id| id.hex()).unwrap_or_default();
     let fitted = match set.fitted_until {
-        Some(time) => format!("{} {}", app.say(w::UNTIL), time.format("%Y-%m-%d %H:%M:%S")),
-        None => app.say(w::NOT_FITTED).to_owned(),
+        Some(time) => format!("{} {}", context.say(w::UNTIL), time.format("%Y-%m-%d %H:%M:%S")),
+        None => context.say(w::NOT_FITTED).to_owned(),
     };
-    let mut lines = vec![format!("{} {key}", app.say(w::KEY)), format!("{} · {fitted}", set.model)];
+    let mut lines = vec![format!("{} {key}", context.say(w::KEY)), format!("{} · {fitted}", set.model)];
     if set.folds > 0 {
-        lines[1] += &format!(" · {} {}", set.folds, app.say(w::FOLDS));
+        lines[1] += &format!(" · {} {}", set.folds, context.say(w::FOLDS));
     }
     if let Some(seconds) = set.seconds.filter(|seconds| *seconds > 0.0) {
-        lines[1] += &format!(" · {} {seconds:.1} s", app.say(w::TOOK));
+        lines[1] += &format!(" · {} {seconds:.1} s", context.say(w::TOOK));
     }
-    lines.extend(set.search.as_ref().map(|search| search_line(app, search)));
+    lines.extend(set.search.as_ref().map(|search| search_line(context, search)));
     let without: u64 = set.dropped.iter().map(|(_, count)| count).sum();
     let reasons: Vec<String> =
         set.dropped.iter().map(|(reason, count)| format!("{reason} {}", figures::count(*count))).collect();
-    lines.push(format!("{} {}: {}", app.say(w::WITHOUT), figures::count(without), reasons.join(" · ")));
+    lines.push(format!("{} {}: {}", context.say(w::WITHOUT), figures::count(without), reasons.join(" · ")));
     if let Some(stats) = &listing.stats {
         let sizes = [(w::FILES, stats.file_bytes), (w::LIVE, stats.live_bytes), (w::OTHER, stats.other_bytes)];
-        let sizes: Vec<String> = sizes.iter().map(|(word, n)| format!("{} {}", app.say(*word), bytes(*n))).collect();
-        lines.push(format!("{}: {} · {}", app.say(w::STORE), sizes.join(" · "), app.say(w::COMPACT)));
+        let sizes: Vec<String> =
+            sizes.iter().map(|(word, n)| format!("{} {}", context.say(*word), bytes(*n))).collect();
+        lines.push(format!("{}: {} · {}", context.say(w::STORE), sizes.join(" · "), context.say(w::COMPACT)));
     }
     let lines = lines.into_iter().map(|line| Line::styled(width::cut(&line, room), look::PLAIN));
     frame.render_widget(Paragraph::new(lines.collect::<Vec<_>>()), facts);
     let columns = [
-        ListColumn::number(app.say(w::PART), 6),
-        ListColumn::number(app.say(w::ROWS), 9),
-        ListColumn::number(app.say(w::BLOCKS), 7),
-        ListColumn::number(app.say(w::SIZE), 9),
-        ListColumn::number(app.say(w::PER_ROW), 10),
-        ListColumn::text(app.say(w::DIGEST), 0),
+        ListColumn::number(context.say(w::PART), 6),
+        ListColumn::number(context.say(w::ROWS), 9),
+        ListColumn::number(context.say(w::BLOCKS), 7),
+        ListColumn::number(context.say(w::SIZE), 9),
+        ListColumn::number(context.say(w::PER_ROW), 10),
+        ListColumn::text(context.say(w::DIGEST), 0),
     ];
     let row = |at: usize| {
         let record = &set.batches[at].record;
@@ -259,15 +277,21 @@ fn draw_files(app: &App, listing: &FeatureListing, set: &FeatureSet, frame: &mut
         ];
         (cells, look::PLAIN)
     };
-    list::draw(&columns, set.batches.len(), app.features.batches, row, frame, below);
+    list::draw(&columns, set.batches.len(), state.batches, row, frame, below);
 }
 
 /// Choices of the folds, as a line.
-fn search_line(app: &App, search: &SearchSummary) -> String {
-    let of_folds = |(settings, folds): &(String, usize)| format!("{settings} ({folds} {})", app.say(w::FOLDS));
+fn search_line(context: &PageContext<'_>, search: &SearchSummary) -> String {
+    let of_folds = |(settings, folds): &(String, usize)| format!("{settings} ({folds} {})", context.say(w::FOLDS));
     let chosen: Vec<String> = search.chosen.iter().map(of_folds).collect();
-    let figure = format!("{} {} {}", app.say(w::OUT_OF_FOLD), search.measure, figures::number(search.mean, 4));
-    format!("{}: {} · {figure} · {} {}", app.say(w::SEARCH), chosen.join(" · "), app.say(w::TRIED), search.tried)
+    let figure = format!("{} {} {}", context.say(w::OUT_OF_FOLD), search.measure, figures::number(search.mean, 4));
+    format!(
+        "{}: {} · {figure} · {} {}",
+        context.say(w::SEARCH),
+        chosen.join(" · "),
+        context.say(w::TRIED),
+        search.tried
+    )
 }
 
 /// Bytes as a person reads them: `812 B`, `27.1 kB`, `1.3 GB`; powers of 1,000.

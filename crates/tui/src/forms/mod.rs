@@ -23,7 +23,7 @@ use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
-use super::commands::Action;
+use super::action::Action;
 use super::field::{self, Field};
 use super::sentences::lines as wrapped;
 use super::{look, width};

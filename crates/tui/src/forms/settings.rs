@@ -8,7 +8,7 @@ use super::{
     Change, FormBench, PAGE, SettingEntry, SettingGroup, Sheet, Sourcing, SourcingStep, is_below, motion,
     settings_view, words,
 };
-use crate::commands::Action;
+use crate::action::Action;
 use crate::errand::{Errand, Messenger};
 use crate::list::Cursor;
 use inkstone_base::language::Word;

@@ -12,7 +12,7 @@ use ratatui::style::Style;
 use serde::{Deserialize, Serialize};
 
 use super::words;
-use crate::commands::Action;
+use crate::action::Action;
 use crate::desk::Desk;
 use crate::errand::Errand;
 use crate::field::Field;

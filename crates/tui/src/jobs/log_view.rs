@@ -7,7 +7,7 @@ use ratatui::widgets::{Paragraph, Wrap};
 
 use super::log::when;
 use super::{JobsPage, view, words};
-use crate::app::App;
+use crate::context::PageContext;
 use crate::field;
 use crate::page::Table;
 use crate::words as common;
@@ -30,15 +30,15 @@ pub(super) fn line_at(jobs: &JobsPage, at: Position, area: Rect) -> Option<usize
     jobs.log.cursor().line_at(row, jobs.log.listed.len()).filter(|_| row < rows)
 }
 
-pub(super) fn draw(app: &App, jobs: &JobsPage, frame: &mut Frame<'_>, area: Rect) {
+pub(super) fn draw(context: &PageContext<'_>, jobs: &JobsPage, frame: &mut Frame<'_>, area: Rect) {
     let log = &jobs.log;
     let count = |n: usize| figures::count(n as u64);
     let cursor = log.cursor();
-    let before = format!(" {} · ", app.say(words::LOG));
+    let before = format!(" {} · ", context.say(words::LOG));
     let place = format!("{} / {}", count((cursor.at + 1).min(log.listed.len())), count(log.listed.len()));
     let mut title = vec![Span::raw(before.clone()), Span::raw(place.clone())];
     if let Some(field) = &log.search {
-        let sought = format!(" ({}) · {} /", count(log.len()), app.say(common::SEARCH));
+        let sought = format!(" ({}) · {} /", count(log.len()), context.say(common::SEARCH));
         let x = width::width(&before) + width::width(&place) + width::width(&sought);
         let room = usize::from(area.width).saturating_sub(x + 4);
         let (text, at) = field.window(room);
@@ -51,9 +51,9 @@ pub(super) fn draw(app: &App, jobs: &JobsPage, frame: &mut Frame<'_>, area: Rect
     let inner = look::framed(look::pane(Line::from(title), true), frame, area);
     if log.listed.is_empty() {
         let message = match (&log.fault, &log.search) {
-            (Some(fault), _) => Line::styled(format!("{}: {fault}", app.say(words::LOG_UNREADABLE)), look::BAD),
-            (None, Some(_)) if log.len() > 0 => Line::raw(app.say(words::LOG_FOUND_NOTHING)),
-            _ => Line::raw(app.say(words::LOG_EMPTY)),
+            (Some(fault), _) => Line::styled(format!("{}: {fault}", context.say(words::LOG_UNREADABLE)), look::BAD),
+            (None, Some(_)) if log.len() > 0 => Line::raw(context.say(words::LOG_FOUND_NOTHING)),
+            _ => Line::raw(context.say(words::LOG_EMPTY)),
         };
         return frame.render_widget(Paragraph::new(message).wrap(Wrap { trim: false }), inner);
     }
@@ -66,7 +66,7 @@ pub(super) fn draw(app: &App, jobs: &JobsPage, frame: &mut Frame<'_>, area: Rect
         let Some(line) = log.line(at) else { continue };
         let (sign, style) = line.event.sign();
         let time = when(line);
-        let text = line.event.text(app.language);
+        let text = line.event.text(context.language);
         let selected = if at == cursor.at { look::SELECTED } else { look::PLAIN };
         let room = wide.saturating_sub(time.len() - short + 3);
         lines.push(Line::from(vec![
@@ -78,7 +78,7 @@ pub(super) fn draw(app: &App, jobs: &JobsPage, frame: &mut Frame<'_>, area: Rect
     lines.resize(rows, Line::raw(""));
     lines.push(Line::styled("─".repeat(wide), look::DIM));
     if let Some(line) = log.line(cursor.at) {
-        let text = line.event.text(app.language);
+        let text = line.event.text(context.language);
         let glyphs: Vec<width::Glyph<'_>> = width::glyphs(&text).collect();
         let ranges = width::wrap(&glyphs, wide.max(1));
         let most = usize::from(WHOLE - 1);

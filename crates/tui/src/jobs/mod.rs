@@ -17,17 +17,20 @@ pub(crate) use entry::JobEntry;
 pub(crate) use entry::Phase;
 pub(crate) use log::Happening;
 pub(crate) use log::JobLog;
-pub(crate) use view::{draw, state, word};
+pub(crate) use view::{state, word};
 
+use ratatui::Frame;
 use ratatui::layout::{Position, Rect};
 use serde_json::{Value, json};
 
 use super::Workspace;
-use super::commands::Action;
+use super::action::Action;
+use super::context::PageContext;
 use super::desk::{Desk, Work};
 use super::field::Field;
 use super::list::moved;
-use super::page::{Page, PageState, Table, turns};
+use super::page::{Page, Table, turns};
+use super::page_state::PageState;
 use super::reading::{Rejects, Request};
 use inkstone_base::data::Report;
 use inkstone_base::job::{StageProgress, StageState};
@@ -84,18 +87,6 @@ impl JobsPage {
     /// All jobs of this session, the newest last.
     pub fn list(&self) -> &[JobEntry] {
         &self.list
-    }
-
-    /// The job that a page started last, while it has not ended or is the newest that has.
-    pub(crate) fn last_from(&self, page: Page) -> Option<&JobEntry> {
-        let job = self.list.iter().rfind(|job| job.from == page)?;
-        let newest = self.list.iter().rfind(|job| !job.is_open()).is_some_and(|newest| newest.id == job.id);
-        Some(job).filter(|job| job.is_open() || newest)
-    }
-
-    /// True if a job of this page is under way or waits.
-    pub(crate) fn busy_from(&self, page: Page) -> bool {
-        self.list.iter().any(|job| job.from == page && job.is_open())
     }
 
     /// The job that keys to pause and to stop are about: the one selected if it has not ended, where its page is shown, else the one
@@ -294,6 +285,14 @@ fn how_it_ended(job: &JobEntry) -> Happening {
 impl PageState for JobsPage {
     fn reload(&mut self, desk: &Desk<'_>) {
         self.log.read_earlier(desk);
+    }
+
+    fn draw(&self, context: &PageContext<'_>, frame: &mut Frame<'_>, area: Rect) {
+        view::draw(context, self, frame, area);
+    }
+
+    fn can(&self, action: Action, _: &PageContext<'_>) -> bool {
+        !matches!(action, Action::NextJob | Action::PreviousJob) || self.list.len() > 1
     }
 
     fn act(&mut self, action: Action, area: Rect, desk: &Desk<'_>) {

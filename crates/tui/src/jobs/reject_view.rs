@@ -5,7 +5,7 @@ use ratatui::layout::{Constraint, Layout, Position, Rect};
 use ratatui::text::Line;
 
 use super::JobsPage;
-use crate::app::App;
+use crate::context::PageContext;
 use crate::list::{self, Cursor, ListColumn};
 use crate::page::Table;
 use crate::reading::{REJECTS_SHOWN, Reject, Rejects};
@@ -51,39 +51,39 @@ pub(super) fn table(jobs: &JobsPage, language: Language) -> Option<Table> {
     })
 }
 
-pub(super) fn draw(app: &App, jobs: &JobsPage, frame: &mut Frame<'_>, page: Rect) {
+pub(super) fn draw(context: &PageContext<'_>, jobs: &JobsPage, frame: &mut Frame<'_>, page: Rect) {
     let Some(list) = &jobs.rejects else { return };
     let rejects = match &list.rejects {
-        None => Err(Line::styled(app.say(words::READING), look::DIM)),
+        None => Err(Line::styled(context.say(words::READING), look::DIM)),
         Some(Err(error)) => Err(Line::styled(error.as_str(), look::BAD)),
-        Some(Ok(rejects)) if rejects.rows.is_empty() => Err(Line::raw(app.say(words::NO_REJECTS))),
+        Some(Ok(rejects)) if rejects.rows.is_empty() => Err(Line::raw(context.say(words::NO_REJECTS))),
         Some(Ok(rejects)) => Ok(rejects),
     };
     match rejects {
         Err(line) => {
-            look::message(line, look::pane(format!(" {} ", app.say(words::REJECTS)), true), frame, page);
+            look::message(line, look::pane(format!(" {} ", context.say(words::REJECTS)), true), frame, page);
         }
-        Ok(rejects) => draw_list(app, rejects, list.cursor, frame, page),
+        Ok(rejects) => draw_list(context, rejects, list.cursor, frame, page),
     }
 }
 
-fn draw_list(app: &App, rejects: &Rejects, cursor: usize, frame: &mut Frame<'_>, page: Rect) {
+fn draw_list(context: &PageContext<'_>, rejects: &Rejects, cursor: usize, frame: &mut Frame<'_>, page: Rect) {
     let [above, below] = Layout::vertical([Constraint::Min(0), Constraint::Length(WHOLE)]).areas(page);
     let mut title = format!(
         " {} {} / {} ",
-        app.say(words::REJECTS),
+        context.say(words::REJECTS),
         figures::count(cursor as u64 + 1),
         figures::count(rejects.total)
     );
     if rejects.total > REJECTS_SHOWN as u64 {
-        title += &format!("({} {}) ", app.say(words::SHOWN_FIRST), figures::count(REJECTS_SHOWN as u64));
+        title += &format!("({} {}) ", context.say(words::SHOWN_FIRST), figures::count(REJECTS_SHOWN as u64));
     }
     let inner = look::framed(look::pane(title, true), frame, above);
     let columns = [
-        ListColumn::text(app.say(words::FILE), 24),
-        ListColumn::number(app.say(words::ROW), 8),
-        ListColumn::text(app.say(words::COLUMN), 14),
-        ListColumn::text(app.say(words::REASON), 0),
+        ListColumn::text(context.say(words::FILE), 24),
+        ListColumn::number(context.say(words::ROW), 8),
+        ListColumn::text(context.say(words::COLUMN), 14),
+        ListColumn::text(context.say(words::REASON), 0),
     ];
     let row = |at: usize| {
         let reject = &rejects.rows[at];
@@ -95,15 +95,15 @@ fn draw_list(app: &App, rejects: &Rejects, cursor: usize, frame: &mut Frame<'_>,
     let marked = Cursor { at: cursor, top: first(cursor, room(page)) };
     list::draw(&columns, rejects.rows.len(), marked, row, frame, inner);
     if let Some(reject) = rejects.rows.get(cursor) {
-        draw_reject(app, reject, frame, below);
+        draw_reject(context, reject, frame, below);
     }
 }
 
-fn draw_reject(app: &App, reject: &Reject, frame: &mut Frame<'_>, area: Rect) {
+fn draw_reject(context: &PageContext<'_>, reject: &Reject, frame: &mut Frame<'_>, area: Rect) {
     let inside = area.width.saturating_sub(2) as usize;
     let mut lines = Vec::new();
     if let Some(value) = &reject.value {
-        lines.push(Line::raw(width::cut(&format!("{} {value}", app.say(words::VALUE)), inside)));
+        lines.push(Line::raw(width::cut(&format!("{} {value}", context.say(words::VALUE)), inside)));
     }
     if let Some(raw) = &reject.raw {
         lines.push(Line::styled(width::cut(raw, inside * 3), look::DIM));

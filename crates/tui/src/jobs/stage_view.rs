@@ -8,8 +8,8 @@ use ratatui::widgets::Paragraph;
 use serde_json::Value;
 
 use super::{JobEntry, JobsPage, Phase, view, words};
-use crate::app::App;
 use crate::commands::KeyPress;
+use crate::context::PageContext;
 use crate::page::{Page, Table};
 use crate::words as common;
 use crate::words::Word;
@@ -44,22 +44,23 @@ pub(super) fn line_at(jobs: &JobsPage, at: Position, area: Rect) -> Option<usize
     Some(first_stage(jobs, rows) + row).filter(|stage| row < rows && *stage < jobs.stages().len())
 }
 
-pub(super) fn draw(app: &App, jobs: &JobsPage, frame: &mut Frame<'_>, area: Rect) {
+pub(super) fn draw(context: &PageContext<'_>, jobs: &JobsPage, frame: &mut Frame<'_>, area: Rect) {
     let [above, below] = split(jobs, area);
-    draw_stages(app, jobs, frame, above);
-    draw_particulars(app, jobs, frame, below);
+    draw_stages(context, jobs, frame, above);
+    draw_particulars(context, jobs, frame, below);
 }
 
-fn title<'a>(app: &App, jobs: &JobsPage) -> Line<'a> {
+fn title<'a>(context: &PageContext<'_>, jobs: &JobsPage) -> Line<'a> {
     let Some(job) = jobs.selected() else {
         return Line::from(vec![
-            Span::raw(format!(" {} · ", app.say(common::PIPELINE))),
-            Span::styled(app.say(common::LAST_RUN), look::DIM),
+            Span::raw(format!(" {} · ", context.say(common::PIPELINE))),
+            Span::styled(context.say(common::LAST_RUN), look::DIM),
             Span::raw(" "),
         ]);
     };
     let (_, word, style) = view::standing(&job.phase);
-    let mut title = vec![Span::raw(format!(" {} · ", width::cut(&job.name, 40))), Span::styled(app.say(word), style)];
+    let mut title =
+        vec![Span::raw(format!(" {} · ", width::cut(&job.name, 40))), Span::styled(context.say(word), style)];
     if job.phase != Phase::Waiting {
         title.push(Span::raw(format!(" · {}", figures::span(job.worked))));
     }
@@ -94,8 +95,8 @@ fn rows(stage: &StageProgress) -> String {
     }
 }
 
-fn draw_stages(app: &App, jobs: &JobsPage, frame: &mut Frame<'_>, area: Rect) {
-    let block = look::pane(title(app, jobs), true);
+fn draw_stages(context: &PageContext<'_>, jobs: &JobsPage, frame: &mut Frame<'_>, area: Rect) {
+    let block = look::pane(title(context, jobs), true);
     let inner = block.inner(area);
     let stages = jobs.stages();
     let widths = columns(inner.width as usize, stages);
@@ -103,20 +104,20 @@ fn draw_stages(app: &App, jobs: &JobsPage, frame: &mut Frame<'_>, area: Rect) {
         [common::STAGE, common::PROGRESS, common::ROWS, common::OUT, common::DROPPED, common::RATE, common::TIME_LEFT];
     let mut header: Vec<String> = Vec::new();
     for (i, (name, columns)) in names.into_iter().zip(widths).enumerate() {
-        let name = app.say(name);
+        let name = context.say(name);
         header.push(if i < 2 { width::left(name, columns) } else { width::right(name, columns) });
     }
     let mut lines = vec![Line::styled(header.join(" "), look::DIM)];
     let room = inner.height.saturating_sub(1) as usize;
     let phase = jobs.selected().map(|job| &job.phase);
     for (i, stage) in stages.iter().enumerate().skip(first_stage(jobs, room)).take(room) {
-        lines.push(stage_line(app, phase, stage, widths, i == jobs.selected_stage()));
+        lines.push(stage_line(context, phase, stage, widths, i == jobs.selected_stage()));
     }
     frame.render_widget(Paragraph::new(lines).block(block), area);
 }
 
 fn stage_line<'a>(
-    app: &App,
+    context: &PageContext<'_>,
     phase: Option<&Phase>,
     stage: &StageProgress,
     widths: [usize; 7],
@@ -126,7 +127,7 @@ fn stage_line<'a>(
     let over = matches!(phase, None | Some(Phase::Done | Phase::Failed(_) | Phase::Cancelled));
     let broken = over && matches!(stage.state, StageState::Running);
     let state = if broken { &StageState::Failed } else { &stage.state };
-    let word = |word: Word| width::left(app.say(word), widths[1]);
+    let word = |word: Word| width::left(context.say(word), widths[1]);
     let (bar, out, dropped, time, style) = match state {
         StageState::Running => {
             let share = stage.total.filter(|t| *t > 0).map(|t| stage.done as f64 / t as f64);
@@ -182,30 +183,30 @@ pub(super) fn bar(share: Option<f64>, millis: u128, columns: usize) -> String {
 }
 
 /// Draws the selected stage: its losses by reason and its findings, or the error of the job.
-fn draw_particulars(app: &App, jobs: &JobsPage, frame: &mut Frame<'_>, area: Rect) {
+fn draw_particulars(context: &PageContext<'_>, jobs: &JobsPage, frame: &mut Frame<'_>, area: Rect) {
     let mut lines: Vec<Line<'_>> = match jobs.selected() {
-        Some(job) => about_job(app, job, usize::from(area.width.saturating_sub(2))),
-        None => vec![Line::styled(app.say(common::AFTER_LAST_RUN), look::DIM)],
+        Some(job) => about_job(context, job, usize::from(area.width.saturating_sub(2))),
+        None => vec![Line::styled(context.say(common::AFTER_LAST_RUN), look::DIM)],
     };
     let stage = jobs.stages().get(jobs.selected_stage());
     if let Some(StageState::Done(report)) = stage.map(|s| &s.state) {
-        lines.extend(report_lines(app, report));
+        lines.extend(report_lines(context, report));
     }
     let name = stage.map_or("", |s| s.name.as_str());
     let lines: Vec<Line<'_>> = lines.into_iter().skip(jobs.scroll).collect();
-    let title = format!(" {} {} ", app.say(common::PARTICULARS), width::cut(name, 40));
+    let title = format!(" {} {} ", context.say(common::PARTICULARS), width::cut(name, 40));
     look::message(lines, look::pane(title, false), frame, area);
 }
 
 /// The sentences about a job: the keys that apply now, and after a failure its causes.
-fn about_job<'a>(app: &App, job: &JobEntry, columns: usize) -> Vec<Line<'a>> {
-    let dim = |word: Word| vec![Line::styled(app.say(word), look::DIM)];
+fn about_job<'a>(context: &PageContext<'_>, job: &JobEntry, columns: usize) -> Vec<Line<'a>> {
+    let dim = |word: Word| vec![Line::styled(context.say(word), look::DIM)];
     match &job.phase {
         Phase::Waiting => dim(words::WHILE_WAITING),
         Phase::Running => dim(words::WHILE_RUNNING),
-        Phase::Paused => vec![Line::styled(app.say(words::WHILE_PAUSED), look::NOTE)],
-        Phase::Stopping => vec![Line::styled(app.say(words::WHILE_STOPPING), look::NOTE)],
-        Phase::Cancelled => vec![Line::styled(app.say(common::AFTER_CANCEL), look::NOTE)],
+        Phase::Paused => vec![Line::styled(context.say(words::WHILE_PAUSED), look::NOTE)],
+        Phase::Stopping => vec![Line::styled(context.say(words::WHILE_STOPPING), look::NOTE)],
+        Phase::Cancelled => vec![Line::styled(context.say(common::AFTER_CANCEL), look::NOTE)],
         Phase::Done if job.from == Page::Jobs => dim(common::AFTER_RUN),
         Phase::Done => Vec::new(),
         Phase::Failed(error) => {
@@ -221,8 +222,8 @@ fn about_job<'a>(app: &App, job: &JobEntry, columns: usize) -> Vec<Line<'a>> {
                 }
             }
             lines.push(Line::from(vec![
-                Span::styled(format!("{}: ", app.say(words::WAY_OUT)), look::KEY),
-                Span::raw(way_out(app, job, error)),
+                Span::styled(format!("{}: ", context.say(words::WAY_OUT)), look::KEY),
+                Span::raw(way_out(context, job, error)),
             ]));
             lines.push(Line::raw(""));
             lines
@@ -231,7 +232,7 @@ fn about_job<'a>(app: &App, job: &JobEntry, columns: usize) -> Vec<Line<'a>> {
 }
 
 /// The way out of an error: a key to press, or a setting to change.
-fn way_out(app: &App, job: &JobEntry, error: &str) -> String {
+fn way_out(context: &PageContext<'_>, job: &JobEntry, error: &str) -> String {
     let has = |texts: &[&str]| texts.iter().any(|text| error.contains(text));
     let word = if has(&["by another run", "could not acquire lock"]) {
         words::OUT_HELD
@@ -248,14 +249,14 @@ fn way_out(app: &App, job: &JobEntry, error: &str) -> String {
     } else if job.from == Page::Jobs {
         common::AFTER_FAILURE
     } else {
-        let page = crate::commands::shows(job.from).and_then(|command| app.keymap.keys(command).first());
-        return format!("{} {}", app.say(words::OUT_PAGE), page.map(KeyPress::to_string).unwrap_or_default());
+        let page = crate::commands::shows(job.from).and_then(|command| context.keymap.keys(command).first());
+        return format!("{} {}", context.say(words::OUT_PAGE), page.map(KeyPress::to_string).unwrap_or_default());
     };
-    app.say(word).to_owned()
+    context.say(word).to_owned()
 }
 
-fn report_lines<'a>(app: &App, report: &Report) -> Vec<Line<'a>> {
-    let count = |word: Word, n: u64| format!("{} {}", app.say(word), figures::count(n));
+fn report_lines<'a>(context: &PageContext<'_>, report: &Report) -> Vec<Line<'a>> {
+    let count = |word: Word, n: u64| format!("{} {}", context.say(word), figures::count(n));
     let mut lines = vec![Line::raw(format!(
         "{}  {}  {}  {:.1} s",
         count(common::IN, report.rows_in),

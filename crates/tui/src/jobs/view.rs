@@ -7,7 +7,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
 use super::{JobEntry, JobsPage, Pane, Phase, log_view, reject_view, stage_view, words};
-use crate::app::App;
+use crate::context::PageContext;
 use crate::words as common;
 use crate::words::Word;
 use crate::{figures, look, width};
@@ -57,27 +57,26 @@ pub(super) fn line_at(jobs: &JobsPage, at: Position, page: Rect) -> Option<Click
     }
 }
 
-pub(crate) fn draw(app: &App, frame: &mut Frame<'_>, page: Rect) {
-    let jobs = &app.jobs;
+pub(crate) fn draw(context: &PageContext<'_>, jobs: &JobsPage, frame: &mut Frame<'_>, page: Rect) {
     if jobs.pane == Pane::Rejects {
-        return reject_view::draw(app, jobs, frame, page);
+        return reject_view::draw(context, jobs, frame, page);
     }
     let [list, below] = split(jobs, page);
     if !jobs.list.is_empty() {
-        draw_list(app, jobs, frame, list);
+        draw_list(context, jobs, frame, list);
     }
     match jobs.pane {
-        Pane::Log => log_view::draw(app, jobs, frame, below),
+        Pane::Log => log_view::draw(context, jobs, frame, below),
         _ if jobs.selected().is_none() && jobs.last_run.is_empty() => {
-            let next = match app.instance.why() {
-                Some(why) => Line::styled(why.sentence(app.language), look::NOTE),
-                None => Line::raw(app.say(common::NO_RUN)),
+            let next = match context.read_only {
+                Some(why) => Line::styled(why.sentence(context.language), look::NOTE),
+                None => Line::raw(context.say(common::NO_RUN)),
             };
-            let lines = vec![next, Line::raw(""), Line::styled(&*app.workspace.command, look::DIM)];
-            let title = format!(" {} · {} ", app.say(common::JOBS), app.say(common::NOT_STARTED));
+            let lines = vec![next, Line::raw(""), Line::styled(&*context.workspace.command, look::DIM)];
+            let title = format!(" {} · {} ", context.say(common::JOBS), context.say(common::NOT_STARTED));
             look::message(lines, look::pane(title, true), frame, below);
         }
-        _ => stage_view::draw(app, jobs, frame, below),
+        _ => stage_view::draw(context, jobs, frame, below),
     }
 }
 
@@ -98,16 +97,16 @@ pub(super) fn standing(phase: &Phase) -> (&'static str, Word, Style) {
     }
 }
 
-fn draw_list(app: &App, jobs: &JobsPage, frame: &mut Frame<'_>, area: Rect) {
+fn draw_list(context: &PageContext<'_>, jobs: &JobsPage, frame: &mut Frame<'_>, area: Rect) {
     let count = |is: fn(&JobEntry) -> bool| jobs.list.iter().filter(|job| is(job)).count();
     let parts = [
         (count(JobEntry::is_under_way), words::ACTIVE),
         (count(|job| job.phase == Phase::Waiting), words::WAITING),
         (count(|job| !job.is_open()), words::ENDED),
     ];
-    let mut title = format!(" {}", app.say(common::JOBS));
+    let mut title = format!(" {}", context.say(common::JOBS));
     for (n, word) in parts.into_iter().filter(|part| part.0 > 0) {
-        title += &format!(" · {n} {}", app.say(word));
+        title += &format!(" · {n} {}", context.say(word));
     }
     let inner = look::framed(look::pane(format!("{title} "), false), frame, area);
     let rows = usize::from(inner.height);
@@ -116,7 +115,7 @@ fn draw_list(app: &App, jobs: &JobsPage, frame: &mut Frame<'_>, area: Rect) {
     let names = jobs.list.iter().map(|job| width::width(&job.name)).max().unwrap_or(0);
     let columns = JobColumns::new(usize::from(inner.width), names);
     let lines = jobs.list.iter().skip(top).take(rows);
-    let lines = lines.map(|job| columns.line(app, job, Some(job.id) == selected));
+    let lines = lines.map(|job| columns.line(context, job, Some(job.id) == selected));
     frame.render_widget(Paragraph::new(lines.collect::<Vec<_>>()), inner);
 }
 
@@ -139,7 +138,7 @@ impl JobColumns {
         JobColumns { name, bar, stage: left - name - bar }
     }
 
-    fn line<'a>(&self, app: &App, job: &JobEntry, selected: bool) -> Line<'a> {
+    fn line<'a>(&self, context: &PageContext<'_>, job: &JobEntry, selected: bool) -> Line<'a> {
         let (sign, word, style) = standing(&job.phase);
         let share = job.share();
         let stage = job.stage().filter(|_| job.is_under_way() || matches!(job.phase, Phase::Failed(_)));
@@ -164,7 +163,7 @@ impl JobColumns {
             gap(),
             Span::styled(width::left(stage.map_or("", |stage| &stage.name), self.stage), look::DIM),
             gap(),
-            Span::styled(width::left(app.say(word), 9), style),
+            Span::styled(width::left(context.say(word), 9), style),
             gap(),
             Span::raw(width::right(&worked, 8)),
             gap(),
@@ -174,28 +173,27 @@ impl JobColumns {
 }
 
 /// The state of the jobs for the first line: `features 63%`, `2 jobs · 63%`, or that the newest has failed.
-pub(crate) fn state<'a>(app: &App) -> Option<Span<'a>> {
-    let jobs = &app.jobs;
-    let open: Vec<&JobEntry> = jobs.list.iter().filter(|job| job.is_open()).collect();
+pub(crate) fn state<'a>(context: &PageContext<'_>) -> Option<Span<'a>> {
+    let open: Vec<&JobEntry> = context.jobs.iter().filter(|job| job.is_open()).collect();
     let at_work = open.iter().find(|job| job.is_under_way()).or(open.first());
     let Some(job) = at_work else {
-        let newest = jobs.list.last().filter(|job| matches!(job.phase, Phase::Failed(_)))?;
+        let newest = context.jobs.last().filter(|job| matches!(job.phase, Phase::Failed(_)))?;
         return Some(Span::styled(
-            format!("✗ {} {}", width::cut(&newest.name, 12), app.say(words::FAILED_SHORT)),
+            format!("✗ {} {}", width::cut(&newest.name, 12), context.say(words::FAILED_SHORT)),
             look::BAD,
         ));
     };
     let name = match open.len() {
         1 => width::cut(&job.name, 12),
-        n => format!("{n} {}", app.say(words::JOB_UNIT)),
+        n => format!("{n} {}", context.say(words::JOB_UNIT)),
     };
     let state = match (&job.phase, job.share()) {
         (Phase::Running, Some(share)) => format!("{:.0}%", 100.0 * share),
         (Phase::Paused, share) => {
             let percent = share.map(|share| format!(" {:.0}%", 100.0 * share)).unwrap_or_default();
-            format!("‖ {}{percent}", app.say(words::PAUSED))
+            format!("‖ {}{percent}", context.say(words::PAUSED))
         }
-        (phase, _) => app.say(standing(phase).1).to_owned(),
+        (phase, _) => context.say(standing(phase).1).to_owned(),
     };
     let between = if open.len() == 1 { " " } else { " · " };
     let style = if job.phase == Phase::Running { look::KEY } else { look::NOTE };

@@ -12,17 +12,18 @@ mod screens;
 use std::sync::Arc;
 
 use anyhow::Result;
+use ratatui::Frame;
 use ratatui::layout::{Position, Rect};
 use serde_json::{Value, json};
 
-pub(crate) use view::draw;
-
-use super::commands::Action;
+use super::action::Action;
+use super::context::PageContext;
 use super::desk::{Desk, PageRequest};
 use super::errand::Errand;
 use super::field::Field;
 use super::list::{self, Cursor};
-use super::page::{PageState, Table, turns};
+use super::page::{Table, turns};
+use super::page_state::PageState;
 use inkstone_base::figures;
 use inkstone_base::job::Ctx;
 use inkstone_lab::ledger::{Book, BookTrial};
@@ -170,6 +171,18 @@ impl PageState for LedgerPage {
     fn reload(&mut self, desk: &Desk<'_>) {
         let Some(bench) = desk.workspace.ledger.clone() else { return };
         self.asked = Some(desk.errand("ledger", move |ctx| Ok((bench.read)(ctx)?.map(Shelf::new))));
+    }
+
+    fn draw(&self, context: &PageContext<'_>, frame: &mut Frame<'_>, area: Rect) {
+        view::draw(context, self, frame, area);
+    }
+
+    fn can(&self, action: Action, _: &PageContext<'_>) -> bool {
+        match action {
+            Action::LedgerDelete => self.can_delete(),
+            Action::LedgerReread => true,
+            _ => self.has_trials(),
+        }
     }
 
     fn act(&mut self, action: Action, area: Rect, desk: &Desk<'_>) {

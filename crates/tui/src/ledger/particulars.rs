@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::view::{called, kind, rules};
 use super::words as w;
-use crate::app::App;
+use crate::context::PageContext;
 use crate::{figures, look, sentences};
 use inkstone_base::language::Language;
 use inkstone_lab::ledger::{BookTrial, Series};
@@ -32,16 +32,16 @@ fn returns(trial: &BookTrial) -> Option<&Series> {
     trial.entry.details.as_ref()?.returns.as_ref()
 }
 
-pub(super) fn draw(app: &App, trial: &BookTrial, scroll: usize, frame: &mut Frame<'_>, inner: Rect) {
+pub(super) fn draw(context: &PageContext<'_>, trial: &BookTrial, scroll: usize, frame: &mut Frame<'_>, inner: Rect) {
     let [text, curve] = areas(inner, trial);
-    let lines = lines(app.language, trial, text.width.into());
+    let lines = lines(context.language, trial, text.width.into());
     let lines = lines.into_iter().enumerate().skip(scroll).map(|(at, line)| {
         let style = if at == 0 { look::STRONG } else { look::PLAIN };
         Line::styled(line, style)
     });
     frame.render_widget(Paragraph::new(lines.collect::<Vec<_>>()), text);
     if let Some(series) = returns(trial) {
-        draw_wealth(app, series, frame, curve);
+        draw_wealth(context, series, frame, curve);
     }
 }
 
@@ -131,7 +131,7 @@ fn flatten(path: &str, value: &Value, lines: &mut Vec<String>) {
 }
 
 /// The wealth of a portfolio of daily returns that begins with 1, in braille.
-fn draw_wealth(app: &App, series: &Series, frame: &mut Frame<'_>, area: Rect) {
+fn draw_wealth(context: &PageContext<'_>, series: &Series, frame: &mut Frame<'_>, area: Rect) {
     let mut wealth = 1.0;
     let mut points = vec![(0.0, 1.0)];
     for (day, change) in series.values.iter().enumerate() {
@@ -148,7 +148,7 @@ fn draw_wealth(app: &App, series: &Series, frame: &mut Frame<'_>, area: Rect) {
     let x = Axis::default().bounds([0.0, last]).style(look::DIM);
     let x = x.labels([date(series.dates.first()), date(series.dates.last())]);
     let y = Axis::default().bounds([low, high]).style(look::DIM).labels([low, high].map(|v| format!("{v:.2}")));
-    let title = format!(" {} {wealth:.2} ", app.say(w::WEALTH));
+    let title = format!(" {} {wealth:.2} ", context.say(w::WEALTH));
     let block = Block::new().borders(Borders::TOP).border_style(look::DIM).title(title);
     frame.render_widget(Chart::new(sets).block(block).x_axis(x).y_axis(y).legend_position(None), area);
 }

@@ -8,7 +8,7 @@ use ratatui::widgets::Paragraph;
 use super::shelf::Shelf;
 use super::words as w;
 use super::{Deletion, LedgerFocus, LedgerPage, LedgerView, particulars, worth};
-use crate::app::App;
+use crate::context::PageContext;
 use crate::desk::Desk;
 use crate::errand::Errand;
 use crate::field;
@@ -76,66 +76,77 @@ pub(super) fn last_scroll(state: &LedgerPage, page: Rect, desk: &Desk<'_>) -> us
     lines.saturating_sub(room.into())
 }
 
-pub(crate) fn draw(app: &App, frame: &mut Frame<'_>, page: Rect) {
-    let state = &app.ledger;
+pub(crate) fn draw(context: &PageContext<'_>, state: &LedgerPage, frame: &mut Frame<'_>, page: Rect) {
     let fault = state.asked.as_ref().and_then(Errand::fault);
     let text = match (&state.shelf, fault) {
-        _ if app.workspace.ledger.is_none() => vec![(app.say(w::NO_BENCH), look::PLAIN)],
-        (None, Some(fault)) => vec![(fault, look::BAD), (app.say(w::AGAIN), look::NOTE)],
-        (None, None) => vec![(app.say(w::READING), look::DIM)],
+        _ if context.workspace.ledger.is_none() => vec![(context.say(w::NO_BENCH), look::PLAIN)],
+        (None, Some(fault)) => vec![(fault, look::BAD), (context.say(w::AGAIN), look::NOTE)],
+        (None, None) => vec![(context.say(w::READING), look::DIM)],
         (Some(Some(shelf)), _) if !shelf.book.trials.is_empty() || !shelf.book.problems.is_empty() => {
-            return draw_all(app, shelf, fault, frame, page);
+            return draw_all(context, state, shelf, fault, frame, page);
         }
-        (Some(_), _) => vec![(app.say(w::NO_LEDGER), look::PLAIN)],
+        (Some(_), _) => vec![(context.say(w::NO_LEDGER), look::PLAIN)],
     };
-    let inner = look::framed(look::pane(format!(" {} ", app.say(w::LEDGER)), true), frame, page);
+    let inner = look::framed(look::pane(format!(" {} ", context.say(w::LEDGER)), true), frame, page);
     sentences::draw(text, frame, inner);
 }
 
-fn draw_all(app: &App, shelf: &Shelf, fault: Option<&str>, frame: &mut Frame<'_>, page: Rect) {
-    let state = &app.ledger;
+fn draw_all(
+    context: &PageContext<'_>,
+    state: &LedgerPage,
+    shelf: &Shelf,
+    fault: Option<&str>,
+    frame: &mut Frame<'_>,
+    page: Rect,
+) {
     let [above, below] = panes(page);
-    draw_list(app, shelf, fault, frame, above);
+    draw_list(context, state, shelf, fault, frame, above);
     if let Some(deletion) = &state.deletion {
-        return draw_deletion(app, deletion, frame, below);
+        return draw_deletion(context, deletion, frame, below);
     }
     if is_large(page) {
         for (view, area) in LedgerView::ALL.into_iter().zip(three(below)) {
             let focused = state.focus == LedgerFocus::Below && view == state.view;
-            let inner = look::framed(look::pane(format!(" {} ", name(app, view)), focused), frame, area);
-            draw_view(app, shelf, view, frame, inner);
+            let inner = look::framed(look::pane(format!(" {} ", name(context, view)), focused), frame, area);
+            draw_view(context, state, shelf, view, frame, inner);
         }
         return;
     }
-    let mut title = look::tabs(LedgerView::ALL.map(|view| (name(app, view), view == state.view)));
+    let mut title = look::tabs(LedgerView::ALL.map(|view| (name(context, view), view == state.view)));
     title.push(Span::raw(" "));
     let inner = look::framed(look::pane(Line::from(title), state.focus == LedgerFocus::Below), frame, below);
-    draw_view(app, shelf, state.view, frame, inner);
+    draw_view(context, state, shelf, state.view, frame, inner);
 }
 
-fn name(app: &App, view: LedgerView) -> &'static str {
-    app.say(match view {
+fn name(context: &PageContext<'_>, view: LedgerView) -> &'static str {
+    context.say(match view {
         LedgerView::Particulars => w::PARTICULARS,
         LedgerView::Worth => w::SUMMARY,
         LedgerView::Histogram => w::HISTOGRAM,
     })
 }
 
-fn draw_view(app: &App, shelf: &Shelf, view: LedgerView, frame: &mut Frame<'_>, inner: Rect) {
-    let state = &app.ledger;
+fn draw_view(
+    context: &PageContext<'_>,
+    state: &LedgerPage,
+    shelf: &Shelf,
+    view: LedgerView,
+    frame: &mut Frame<'_>,
+    inner: Rect,
+) {
     let scroll = if view == state.view { state.scroll } else { 0 };
     match view {
         LedgerView::Particulars => {
             if let Some(trial) = state.selected() {
-                particulars::draw(app, trial, scroll, frame, inner);
+                particulars::draw(context, trial, scroll, frame, inner);
             }
         }
         LedgerView::Worth => {
-            let lines = worth::lines(app.language, shelf, state.selected(), inner.width.into());
+            let lines = worth::lines(context.language, shelf, state.selected(), inner.width.into());
             let lines = lines.into_iter().skip(scroll).map(Line::raw).collect::<Vec<_>>();
             frame.render_widget(Paragraph::new(lines), inner);
         }
-        LedgerView::Histogram => worth::draw_histogram(app, shelf, state.selected(), frame, inner),
+        LedgerView::Histogram => worth::draw_histogram(context, shelf, state.selected(), frame, inner),
     }
 }
 
@@ -156,21 +167,27 @@ const COLUMNS: [(Word, bool, [Option<usize>; 2]); 13] = [
     (w::Q, true, [Some(7), None]),
 ];
 
-fn draw_list(app: &App, shelf: &Shelf, fault: Option<&str>, frame: &mut Frame<'_>, area: Rect) {
-    let state = &app.ledger;
+fn draw_list(
+    context: &PageContext<'_>,
+    state: &LedgerPage,
+    shelf: &Shelf,
+    fault: Option<&str>,
+    frame: &mut Frame<'_>,
+    area: Rect,
+) {
     let (book, count) = (&shelf.book, |n: usize| figures::count(n as u64));
     let place = count((state.cursor.at + 1).min(state.rows.len()));
     let of_all =
         if state.rows.len() < book.trials.len() { format!(" ({})", count(book.trials.len())) } else { String::new() };
     let mut title = vec![Span::raw(format!(
         " {} {place} / {}{of_all} {} · {} ",
-        app.say(w::LEDGER),
+        context.say(w::LEDGER),
         count(state.rows.len()),
-        app.say(w::TRIALS),
-        app.say(state.by.word())
+        context.say(w::TRIALS),
+        context.say(state.by.word())
     ))];
     if state.filtering || !state.filter.text().is_empty() {
-        title.push(Span::raw(format!("· {} ", app.say(w::FILTER))));
+        title.push(Span::raw(format!("· {} ", context.say(w::FILTER))));
         let before: usize = title.iter().map(|span| width::width(&span.content)).sum();
         let (seen, at) = state.filter.window((area.width as usize / 3).max(8));
         title.push(Span::styled(format!("/{seen} "), look::KEY));
@@ -180,30 +197,31 @@ fn draw_list(app: &App, shelf: &Shelf, fault: Option<&str>, frame: &mut Frame<'_
     }
     let used: usize = title.iter().map(|span| width::width(&span.content)).sum();
     let seal = match book.problems.as_slice() {
-        [] => Span::styled(format!("· {} ", app.say(w::INTACT)), look::GOOD),
+        [] => Span::styled(format!("· {} ", context.say(w::INTACT)), look::GOOD),
         [first, rest @ ..] => {
-            let more = if rest.is_empty() { String::new() } else { format!(" · {} {}", app.say(w::MORE), rest.len()) };
-            Span::styled(format!("· {}: {first}{more} ", app.say(w::BROKEN)), look::BAD)
+            let more =
+                if rest.is_empty() { String::new() } else { format!(" · {} {}", context.say(w::MORE), rest.len()) };
+            Span::styled(format!("· {}: {first}{more} ", context.say(w::BROKEN)), look::BAD)
         }
     };
     let room = (area.width as usize).saturating_sub(used + 2);
     title.push(Span::styled(width::cut(&seal.content, room), seal.style));
     let mut block = look::pane(Line::from(title), state.focus == LedgerFocus::List && state.deletion.is_none());
     if let Some(fault) = fault {
-        let text = format!("{fault} {}", app.say(w::AGAIN));
+        let text = format!("{fault} {}", context.say(w::AGAIN));
         let text = width::cut(&text, (area.width as usize).saturating_sub(4));
         block = block.title_bottom(Line::styled(format!(" {text} "), look::NOTE));
     } else if state.asked.as_ref().is_some_and(Errand::waiting) {
-        block = block.title_bottom(Line::styled(format!(" {} ", app.say(w::READING)), look::DIM));
+        block = block.title_bottom(Line::styled(format!(" {} ", context.say(w::READING)), look::DIM));
     }
     let inner = look::framed(block, frame, area);
     if state.rows.is_empty() {
-        return sentences::draw([(app.say(w::NOTHING_LEFT), look::PLAIN)], frame, inner);
+        return sentences::draw([(context.say(w::NOTHING_LEFT), look::PLAIN)], frame, inner);
     }
     let wide = area.width >= LARGE.0;
     let size = usize::from(!wide);
     let column = |(title, right, cells): &(Word, bool, [Option<usize>; 2])| {
-        Some(ListColumn { title: app.say(*title), cells: cells[size]?, right: *right })
+        Some(ListColumn { title: context.say(*title), cells: cells[size]?, right: *right })
     };
     let columns: Vec<ListColumn<'_>> = COLUMNS.iter().filter_map(column).collect();
     let row = |at: usize| {
@@ -213,7 +231,7 @@ fn draw_list(app: &App, shelf: &Shelf, fault: Option<&str>, frame: &mut Frame<'_
             Some(details) if details.figures.lookahead => look::BAD,
             Some(_) => look::PLAIN,
         };
-        let cells = cells(app.language, trial, if wide { "%Y-%m-%d %H:%M" } else { "%Y-%m-%d" });
+        let cells = cells(context.language, trial, if wide { "%Y-%m-%d %H:%M" } else { "%Y-%m-%d" });
         let shown = cells.into_iter().zip(&COLUMNS).filter(|(_, column)| column.2[size].is_some());
         (shown.map(|(cell, _)| cell).collect(), style)
     };
@@ -272,28 +290,28 @@ pub(super) fn rules(language: Language, trial: &BookTrial) -> String {
     format!("{horizon}t{:+} {}", rules.delay_days(), price.to(language))
 }
 
-fn draw_deletion(app: &App, deletion: &Deletion, frame: &mut Frame<'_>, area: Rect) {
-    let title = format!("{} #{} {}", app.say(w::DELETE), deletion.entry, deletion.name);
+fn draw_deletion(context: &PageContext<'_>, deletion: &Deletion, frame: &mut Frame<'_>, area: Rect) {
+    let title = format!("{} #{} {}", context.say(w::DELETE), deletion.entry, deletion.name);
     let title = width::cut(&title, (area.width as usize).saturating_sub(4));
     let block = look::pane(Line::styled(format!(" {title} "), look::STRONG), true);
     let inner = look::framed(block, frame, area);
     let [head, below] = Layout::vertical([Constraint::Length(1), Constraint::Min(0)]).areas(inner);
-    let name = Span::raw(format!("{}: ", app.say(w::REASON)));
+    let name = Span::raw(format!("{}: ", context.say(w::REASON)));
     if deletion.errand.is_none() {
         field::draw(name, &deletion.reason, look::KEY, frame, head);
     } else {
         frame.render_widget(Line::from(vec![name, Span::styled(deletion.reason.text(), look::KEY)]), head);
     }
-    let others = format!("{} {}", app.say(w::OTHER_RUNS), deletion.others);
+    let others = format!("{} {}", context.say(w::OTHER_RUNS), deletion.others);
     let end = match &deletion.errand {
-        None => (app.say(w::HOW), look::NOTE),
-        Some(errand) => errand.fault().map_or((app.say(w::DELETING), look::DIM), |fault| (fault, look::BAD)),
+        None => (context.say(w::HOW), look::NOTE),
+        Some(errand) => errand.fault().map_or((context.say(w::DELETING), look::DIM), |fault| (fault, look::BAD)),
     };
     let mut texts = vec![
-        (app.say(w::TYPE_REASON), look::DIM),
+        (context.say(w::TYPE_REASON), look::DIM),
         ("", look::PLAIN),
-        (app.say(w::WHAT_GOES), look::PLAIN),
-        (app.say(w::WHAT_STAYS), look::PLAIN),
+        (context.say(w::WHAT_GOES), look::PLAIN),
+        (context.say(w::WHAT_STAYS), look::PLAIN),
     ];
     texts.extend((deletion.others > 0).then_some((&*others, look::PLAIN)));
     texts.push(end);

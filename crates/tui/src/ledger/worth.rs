@@ -7,7 +7,7 @@ use ratatui::widgets::Paragraph;
 
 use super::shelf::Shelf;
 use super::words as w;
-use crate::app::App;
+use crate::context::PageContext;
 use crate::{bars, figures, look, sentences, width};
 use inkstone_base::language::Language;
 use inkstone_lab::ledger::BookTrial;
@@ -71,7 +71,7 @@ impl Bins {
 
 /// Draws how many trials have which Sharpe ratio, with the best that luck is expected to give and the selected one marked.
 pub(super) fn draw_histogram(
-    app: &App,
+    context: &PageContext<'_>,
     shelf: &Shelf,
     selected: Option<&BookTrial>,
     frame: &mut Frame<'_>,
@@ -81,7 +81,7 @@ pub(super) fn draw_histogram(
     let sharpes: Vec<f64> = sharpes.collect();
     let rows = inner.height.saturating_sub(AROUND) as usize;
     if sharpes.is_empty() || rows == 0 {
-        return sentences::draw([(app.say(w::NO_SHARPES), look::PLAIN)], frame, inner);
+        return sentences::draw([(context.say(w::NO_SHARPES), look::PLAIN)], frame, inner);
     }
     let luck = shelf.book.totals.expected_best;
     let step = 2;
@@ -105,15 +105,15 @@ pub(super) fn draw_histogram(
     lines.push(Line::styled(marks.into_iter().collect::<String>(), look::NOTE));
     let (low, high) = (figures::signed(bins.low, 2), figures::signed(bins.high, 2));
     let gap = cells.saturating_sub(low.len() + high.len());
-    let middle = width::cut(app.say(w::ALL_SHARPES), gap.saturating_sub(2));
+    let middle = width::cut(context.say(w::ALL_SHARPES), gap.saturating_sub(2));
     let sides = gap - width::width(&middle);
     let axis = format!("{low}{}{middle}{}{high}", " ".repeat(sides / 2), " ".repeat(sides - sides / 2));
     lines.push(Line::styled(axis, look::DIM));
-    let mut legend = format!("{} {}", app.say(w::MARK_LUCK), figures::number(luck, 2));
+    let mut legend = format!("{} {}", context.say(w::MARK_LUCK), figures::number(luck, 2));
     if let Some(trial) = selected.filter(|trial| trial.looks.sharpe.is_finite()) {
         legend += &format!(" · ◆ #{} {}", trial.entry.number, figures::signed(trial.looks.sharpe, 2));
     }
-    legend += &format!(" · {} {top}", app.say(w::TALLEST));
+    legend += &format!(" · {} {top}", context.say(w::TALLEST));
     lines.push(Line::from(Span::raw(width::cut(&legend, inner.width.into()))));
     frame.render_widget(Paragraph::new(lines), inner);
 }

@@ -8,8 +8,9 @@ use super::bench::{ModelCard, Tool};
 use super::state::ModelsPage;
 use super::view::megabytes;
 use super::words;
-use crate::app::App;
-use crate::commands::{Action, COMMANDS, KeyPress};
+use crate::action::Action;
+use crate::commands::{COMMANDS, KeyPress};
+use crate::context::PageContext;
 use crate::{figures, look, width};
 
 /// Heights of a little bar.
@@ -17,22 +18,22 @@ const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█']
 /// Passes whose losses are drawn.
 const PASSES: usize = 48;
 
-pub(super) fn draw(app: &App, models: &ModelsPage, frame: &mut Frame<'_>, area: Rect) {
+pub(super) fn draw(context: &PageContext<'_>, models: &ModelsPage, frame: &mut Frame<'_>, area: Rect) {
     let Some(card) = models.card() else { return frame.render_widget(look::pane("", false), area) };
     let room = (area.width as usize).saturating_sub(4);
     let block = look::pane(format!(" {} ", width::cut(&card.name, room)), false);
     let inner = block.inner(area);
-    let mut lines = vec![Line::styled(width::cut(&sizes(app, card), inner.width as usize), look::STRONG)];
+    let mut lines = vec![Line::styled(width::cut(&sizes(context, card), inner.width as usize), look::STRONG)];
     if let Some(fault) = &card.fault {
-        lines.push(Line::styled(format!("✗ {}: {fault}", app.say(words::BROKEN)), look::BAD));
+        lines.push(Line::styled(format!("✗ {}: {fault}", context.say(words::BROKEN)), look::BAD));
     } else {
-        lines.push(seen(app, card));
+        lines.push(seen(context, card));
     }
-    if let Some(line) = losses(app, card, inner.width as usize) {
+    if let Some(line) = losses(context, card, inner.width as usize) {
         lines.push(line);
     }
     if card.fault.is_none() {
-        lines.push(tools(app, card));
+        lines.push(tools(context, card));
     }
     if !card.params.is_empty() {
         lines.push(Line::raw(""));
@@ -41,11 +42,11 @@ pub(super) fn draw(app: &App, models: &ModelsPage, frame: &mut Frame<'_>, area: 
     look::message(lines, block, frame, area);
 }
 
-fn sizes(app: &App, card: &ModelCard) -> String {
+fn sizes(context: &PageContext<'_>, card: &ModelCard) -> String {
     let mut parts = vec![card.kind.clone(), format!("{} MB", megabytes(card.bytes))];
     let mut counted = |n: Option<u64>, unit| {
         if let Some(n) = n {
-            parts.push(format!("{} {}", figures::count(n), app.say(unit)));
+            parts.push(format!("{} {}", figures::count(n), context.say(unit)));
         }
     };
     let of_grams = card.tools.contains(&Tool::Following);
@@ -55,24 +56,24 @@ fn sizes(app: &App, card: &ModelCard) -> String {
 }
 
 /// Until when its text was, and how much of it there was.
-fn seen<'a>(app: &App, card: &ModelCard) -> Line<'a> {
-    let Some(until) = card.fitted_until else { return Line::styled(app.say(words::NEVER_SAID), look::NOTE) };
+fn seen<'a>(context: &PageContext<'_>, card: &ModelCard) -> Line<'a> {
+    let Some(until) = card.fitted_until else { return Line::styled(context.say(words::NEVER_SAID), look::NOTE) };
     let until = until.format("%Y-%m-%d %H:%M:%S").to_string();
     let mut text = String::new();
     let counts = [(card.documents, words::DOCUMENTS_UNIT), (card.tokens, words::TOKENS_UNIT)];
     for (count, unit) in counts.into_iter().filter_map(|(count, unit)| Some((count?, unit))) {
-        let gap = if text.is_empty() { format!(" · {} ", app.say(words::FITTED_ON)) } else { ", ".to_owned() };
-        text += &format!("{gap}{} {}", figures::count(count), app.say(unit));
+        let gap = if text.is_empty() { format!(" · {} ", context.say(words::FITTED_ON)) } else { ", ".to_owned() };
+        text += &format!("{gap}{} {}", figures::count(count), context.say(unit));
     }
     Line::from(vec![
-        Span::raw(format!("{} ", app.say(words::SEEN_UNTIL))),
+        Span::raw(format!("{} ", context.say(words::SEEN_UNTIL))),
         Span::styled(until, look::KEY.patch(look::STRONG)),
         Span::raw(text),
     ])
 }
 
 /// The losses of its passes, first to last.
-fn losses<'a>(app: &App, card: &ModelCard, wide: usize) -> Option<Line<'a>> {
+fn losses<'a>(context: &PageContext<'_>, card: &ModelCard, wide: usize) -> Option<Line<'a>> {
     let (first, last) = (card.losses.first()?, card.losses.last()?);
     let shown = &card.losses[card.losses.len().saturating_sub(PASSES.min(wide / 3))..];
     let (least, most) = shown.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), l| (a.min(*l), b.max(*l)));
@@ -83,22 +84,24 @@ fn losses<'a>(app: &App, card: &ModelCard, wide: usize) -> Option<Line<'a>> {
     let bars: String = shown.iter().map(height).collect();
     let ends = format!("{} → {}", figures::number(*first, 4), figures::number(*last, 4));
     Some(Line::from(vec![
-        Span::styled(format!("{} ", app.say(words::LOSSES)), look::DIM),
+        Span::styled(format!("{} ", context.say(words::LOSSES)), look::DIM),
         Span::raw(format!("{ends}  ")),
         Span::styled(bars, look::KEY),
     ]))
 }
 
-fn tools<'a>(app: &App, card: &ModelCard) -> Line<'a> {
+fn tools<'a>(context: &PageContext<'_>, card: &ModelCard) -> Line<'a> {
     if card.tools.is_empty() {
-        return Line::styled(app.say(words::NO_TOOLS), look::DIM);
+        return Line::styled(context.say(words::NO_TOOLS), look::DIM);
     }
-    let mut spans = vec![Span::styled(format!("{}  ", app.say(words::ASK_IT)), look::DIM)];
+    let mut spans = vec![Span::styled(format!("{}  ", context.say(words::ASK_IT)), look::DIM)];
     for tool in &card.tools {
         let command = COMMANDS.iter().find(|command| command.action == action(*tool));
-        let key =
-            command.and_then(|command| app.keymap.keys(command).first()).map(KeyPress::to_string).unwrap_or_default();
-        spans.extend([Span::styled(key, look::KEY), Span::raw(format!(" {}  ", app.say(words::tool(*tool))))]);
+        let key = command
+            .and_then(|command| context.keymap.keys(command).first())
+            .map(KeyPress::to_string)
+            .unwrap_or_default();
+        spans.extend([Span::styled(key, look::KEY), Span::raw(format!(" {}  ", context.say(words::tool(*tool))))]);
     }
     Line::from(spans)
 }

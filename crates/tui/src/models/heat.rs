@@ -8,7 +8,7 @@ use ratatui::widgets::Paragraph;
 
 use super::bench::Surprised;
 use super::words;
-use crate::app::App;
+use crate::context::PageContext;
 use crate::{figures, look, width};
 
 /// Lines of a row: tokens, figures, and a line between.
@@ -68,7 +68,7 @@ pub(super) fn room(lines: u16) -> usize {
 }
 
 /// Draws the text from a row on.
-pub(super) fn draw(app: &App, tokens: &[Surprised], top: usize, frame: &mut Frame<'_>, area: Rect) {
+pub(super) fn draw(context: &PageContext<'_>, tokens: &[Surprised], top: usize, frame: &mut Frame<'_>, area: Rect) {
     let [text, below] = Layout::vertical([Constraint::Min(0), Constraint::Length(BELOW)]).areas(area);
     let rows = rows(tokens, text.width as usize);
     let mut lines = Vec::new();
@@ -86,33 +86,33 @@ pub(super) fn draw(app: &App, tokens: &[Surprised], top: usize, frame: &mut Fram
         lines.extend([Line::from(above), Line::from(figures), Line::raw("")]);
     }
     frame.render_widget(Paragraph::new(lines), text);
-    frame.render_widget(Paragraph::new(vec![total(app, tokens), legend(app, rows.len(), top, area)]), below);
+    frame.render_widget(Paragraph::new(vec![total(context, tokens), legend(context, rows.len(), top, area)]), below);
 }
 
 /// The perplexity of the whole text.
-fn total<'a>(app: &App, tokens: &[Surprised]) -> Line<'a> {
+fn total<'a>(context: &PageContext<'_>, tokens: &[Surprised]) -> Line<'a> {
     let n = tokens.len().max(1) as f64;
     let mean = tokens.iter().map(|token| token.bits).sum::<f64>() / n;
     let unknown = tokens.iter().filter(|token| token.unknown).count();
     let mut text = format!(
         " · {} {} {} · {} {}",
         figures::number(mean, 2),
-        app.say(words::BITS),
-        app.say(words::PER_TOKEN),
+        context.say(words::BITS),
+        context.say(words::PER_TOKEN),
         figures::count(tokens.len() as u64),
-        app.say(words::TOKENS),
+        context.say(words::TOKENS),
     );
     if unknown > 0 {
-        text += &format!(" · {} {unknown}", app.say(words::OUTSIDE));
+        text += &format!(" · {} {unknown}", context.say(words::OUTSIDE));
     }
     Line::from(vec![
-        Span::raw(format!("{} ", app.say(words::PERPLEXITY))),
+        Span::raw(format!("{} ", context.say(words::PERPLEXITY))),
         Span::styled(figures::number(mean.exp2(), 1), look::STRONG.patch(look::KEY)),
         Span::raw(text),
     ])
 }
 
-fn legend<'a>(app: &App, rows: usize, top: usize, area: Rect) -> Line<'a> {
+fn legend<'a>(context: &PageContext<'_>, rows: usize, top: usize, area: Rect) -> Line<'a> {
     let mut spans = Vec::new();
     for (level, sign) in SIGNS.into_iter().enumerate() {
         let least = if level == 0 { 0.0 } else { LEVELS[level - 1] };
@@ -122,7 +122,7 @@ fn legend<'a>(app: &App, rows: usize, top: usize, area: Rect) -> Line<'a> {
         };
         spans.push(Span::styled(format!("{sign} {range}  "), style(level).remove_modifier(Modifier::UNDERLINED)));
     }
-    spans.push(Span::styled(format!("{}  ? {}", app.say(words::BITS), app.say(words::OUTSIDE)), look::DIM));
+    spans.push(Span::styled(format!("{}  ? {}", context.say(words::BITS), context.say(words::OUTSIDE)), look::DIM));
     let room = room(area.height);
     if rows > room {
         spans.push(Span::styled(format!("  {}–{}/{rows}", top + 1, (top + room).min(rows)), look::DIM));

@@ -1,5 +1,6 @@
 //! The commands of the page.
 
+use ratatui::Frame;
 use ratatui::layout::{Position, Rect};
 use serde_json::Value;
 
@@ -8,11 +9,13 @@ use super::bench::Tool;
 use super::form::FormRow;
 use super::state::{Below, ModelsPage};
 use super::view::{self, ModelPanes};
-use crate::commands::Action;
+use crate::action::Action;
+use crate::context::PageContext;
 use crate::desk::Desk;
 use crate::field::Field;
 use crate::look;
-use crate::page::{Chart, PageState, Table};
+use crate::page::{Chart, Table};
+use crate::page_state::PageState;
 
 /// The token for the end of a text.
 pub(super) const END: &str = "</s>";
@@ -91,6 +94,25 @@ impl PageState for ModelsPage {
         self.look_at_course();
         if let Some(bench) = &desk.workspace.models {
             self.list_anew(bench, desk);
+        }
+    }
+
+    fn draw(&self, context: &PageContext<'_>, frame: &mut Frame<'_>, area: Rect) {
+        view::draw(context, self, frame, area);
+    }
+
+    fn can(&self, action: Action, context: &PageContext<'_>) -> bool {
+        match action {
+            Action::AskModel => self.can_go(),
+            Action::Type => self.can_type(),
+            Action::Train => context.workspace.models.is_some(),
+            Action::Nearest => self.offers(Tool::Nearest),
+            Action::Analogy => self.offers(Tool::Analogy),
+            Action::Plane => self.offers(Tool::Plane),
+            Action::Following => self.offers(Tool::Following),
+            Action::Surprise => self.offers(Tool::Surprise),
+            Action::NextChoice | Action::PreviousChoice => self.can_choose(),
+            _ => self.has_others(),
         }
     }
 

@@ -25,4 +25,3 @@ mod words;
 
 pub use bench::{Answer, ArgumentFault, AskModel, ModelBench, ModelCard, Plane, Question, Surprised, Tool};
 pub(crate) use state::ModelsPage;
-pub(crate) use view::draw;

@@ -9,7 +9,7 @@ use ratatui::widgets::{Axis, Chart, Dataset, GraphType, Paragraph, Wrap};
 use super::course::{Course, End};
 use super::form::{Form, FormRow};
 use super::words;
-use crate::app::App;
+use crate::context::PageContext;
 use crate::field;
 use crate::{figures, look, width};
 use inkstone_base::job::StageProgress;
@@ -21,16 +21,16 @@ const NAME: usize = 13;
 /// Lines above the curve.
 const HEAD: u16 = 4;
 
-pub(super) fn draw_form(app: &App, form: &Form, frame: &mut Frame<'_>, area: Rect) {
-    let keys = Line::styled(format!(" {} ", app.say(words::TRAIN_KEYS)), look::DIM);
-    let block = look::pane(format!(" {} ", app.say(words::TRAIN)), true).title_bottom(keys);
+pub(super) fn draw_form(context: &PageContext<'_>, form: &Form, frame: &mut Frame<'_>, area: Rect) {
+    let keys = Line::styled(format!(" {} ", context.say(words::TRAIN_KEYS)), look::DIM);
+    let block = look::pane(format!(" {} ", context.say(words::TRAIN)), true).title_bottom(keys);
     let inner = look::framed(block, frame, area);
     let [lines, below] = Layout::vertical([Constraint::Min(0), Constraint::Length(BELOW_FORM)]).areas(inner);
     let wide = lines.width as usize;
     let value = (wide / 3).clamp(24, 40);
     let rows = form.rows();
     let shown = rows.iter().enumerate().skip(form.cursor.top).take(lines.height as usize);
-    let drawn: Vec<Line<'_>> = shown.map(|(at, row)| line(app, form, (at, *row), value, wide)).collect();
+    let drawn: Vec<Line<'_>> = shown.map(|(at, row)| line(context, form, (at, *row), value, wide)).collect();
     frame.render_widget(Paragraph::new(drawn), lines);
     if form.typing {
         let (_, _, field) = form.line(form.row());
@@ -42,38 +42,44 @@ pub(super) fn draw_form(app: &App, form: &Form, frame: &mut Frame<'_>, area: Rec
     let message = match form.whole_fault() {
         Some(fault) => Line::styled(width::cut(&format!("✗ {fault}"), wide), look::BAD),
         None if form.checked.as_ref().is_some_and(|checked| checked.waiting()) => {
-            Line::styled(app.say(words::CHECKING), look::DIM)
+            Line::styled(context.say(words::CHECKING), look::DIM)
         }
-        None if app.busy() => Line::styled(app.say(words::JOB_BUSY), look::NOTE),
+        None if context.busy() => Line::styled(context.say(words::JOB_BUSY), look::NOTE),
         None => Line::default(),
     };
     frame.render_widget(message, below);
 }
 
 /// A line: its name, what it holds, and what it means or what is wrong with it.
-fn line<'a>(app: &App, form: &Form, (at, row): (usize, FormRow), value: usize, wide: usize) -> Line<'a> {
+fn line<'a>(
+    context: &PageContext<'_>,
+    form: &Form,
+    (at, row): (usize, FormRow),
+    value: usize,
+    wide: usize,
+) -> Line<'a> {
     let (flag, about, field) = form.line(row);
     let here = at == form.cursor.at;
-    let name = if row == FormRow::Kind { app.say(words::MODEL) } else { flag };
+    let name = if row == FormRow::Kind { context.say(words::MODEL) } else { flag };
     let mark = if here { "▸ " } else { "  " };
     let held = match row {
         FormRow::Kind => format!("‹ {} ›", form.kind().name),
-        FormRow::Format => format!("‹ {} ›", form.format().unwrap_or_else(|| app.say(words::BY_NAME))),
+        FormRow::Format => format!("‹ {} ›", form.format().unwrap_or_else(|| context.say(words::BY_NAME))),
         _ if form.chooses(row) => format!("‹ {} ›", field.text()),
         _ if here && form.typing => field.window(value).0,
-        FormRow::Until if field.text().is_empty() => app.say(words::NO_LIMIT).to_owned(),
+        FormRow::Until if field.text().is_empty() => context.say(words::NO_LIMIT).to_owned(),
         _ => field.text().to_owned(),
     };
     let rest = wide.saturating_sub(2 + NAME + value + 1);
-    let (message, style) = match form.fault(row, app.language) {
+    let (message, style) = match form.fault(row, context.language) {
         Some(fault) => (format!("✗ {fault}"), look::BAD),
         None => {
-            let corpus = app.workspace.models.as_ref().map(|bench| bench.corpus.as_str());
+            let corpus = context.workspace.models.as_ref().map(|bench| bench.corpus.as_str());
             let text = match row {
                 FormRow::Kind => "",
-                FormRow::Input if corpus == Some(field.text()) => app.say(words::THIS_CORPUS),
-                FormRow::Until => app.say(words::A_TIME),
-                _ => app.say(about),
+                FormRow::Input if corpus == Some(field.text()) => context.say(words::THIS_CORPUS),
+                FormRow::Until => context.say(words::A_TIME),
+                _ => context.say(about),
             };
             (text.to_owned(), look::DIM)
         }
@@ -91,7 +97,7 @@ fn line<'a>(app: &App, form: &Form, (at, row): (usize, FormRow), value: usize, w
     ])
 }
 
-pub(super) fn draw_course(app: &App, course: &Course, frame: &mut Frame<'_>, area: Rect) {
+pub(super) fn draw_course(context: &PageContext<'_>, course: &Course, frame: &mut Frame<'_>, area: Rect) {
     let title = width::cut(&format!("{} → {}", course.kind, course.output), area.width.saturating_sub(4) as usize);
     let mut block = look::pane(format!(" {title} "), true);
     let after = match course.end {
@@ -100,29 +106,29 @@ pub(super) fn draw_course(app: &App, course: &Course, frame: &mut Frame<'_>, are
         None => None,
     };
     if let Some(word) = after {
-        block = block.title_bottom(Line::styled(format!(" {} ", app.say(word)), look::KEY));
+        block = block.title_bottom(Line::styled(format!(" {} ", context.say(word)), look::KEY));
     }
     let inner = look::framed(block, frame, area);
     let why = match &course.end {
         Some(End::Failed(why)) => Some(why.as_str()),
-        Some(End::Lost) => Some(app.say(words::LOST)),
+        Some(End::Lost) => Some(context.say(words::LOST)),
         _ => None,
     };
     if let Some(why) = why {
-        let lines = vec![Line::styled(app.say(words::FAILED), look::BAD), Line::styled(why, look::BAD)];
+        let lines = vec![Line::styled(context.say(words::FAILED), look::BAD), Line::styled(why, look::BAD)];
         return frame.render_widget(Paragraph::new(lines).wrap(Wrap { trim: false }), inner);
     }
     let [head, curve] = Layout::vertical([Constraint::Length(HEAD), Constraint::Min(0)]).areas(inner);
-    frame.render_widget(Paragraph::new(about(app, course, head.width as usize)), head);
+    frame.render_widget(Paragraph::new(about(context, course, head.width as usize)), head);
     if course.curve.len() > 1 {
-        draw_curve(app, course, frame, curve);
+        draw_curve(context, course, frame, curve);
     } else if course.stage.is_some() && course.end.is_some() && course.curve.is_empty() {
-        frame.render_widget(Line::styled(app.say(words::NO_LOSS), look::DIM), curve);
+        frame.render_widget(Line::styled(context.say(words::NO_LOSS), look::DIM), curve);
     }
 }
 
 /// The state, the progress and the speed of a training.
-fn about<'a>(app: &App, course: &Course, wide: usize) -> Vec<Line<'a>> {
+fn about<'a>(context: &PageContext<'_>, course: &Course, wide: usize) -> Vec<Line<'a>> {
     let (word, style) = match &course.end {
         // The text is read before anybody knows how many words it has.
         None if course.stage.as_ref().is_none_or(|stage| stage.total.is_none()) => (words::READING_TEXT, look::KEY),
@@ -131,19 +137,19 @@ fn about<'a>(app: &App, course: &Course, wide: usize) -> Vec<Line<'a>> {
         Some(End::Cancelled) => (words::CANCELLED, look::NOTE),
         Some(End::Failed(_) | End::Lost) => (words::FAILED, look::BAD),
     };
-    let mut state = vec![Span::styled(app.say(word), style.patch(look::STRONG))];
+    let mut state = vec![Span::styled(context.say(word), style.patch(look::STRONG))];
     if let Some(epoch) = course.epoch() {
-        state.push(Span::raw(format!(" · {} {epoch}", app.say(words::EPOCH))));
+        state.push(Span::raw(format!(" · {} {epoch}", context.say(words::EPOCH))));
     }
     if let Some((_, loss)) = course.curve.last() {
-        state.push(Span::raw(format!(" · {} ", app.say(words::LOSS))));
+        state.push(Span::raw(format!(" · {} ", context.say(words::LOSS))));
         state.push(Span::styled(figures::number(*loss, 4), look::STRONG));
     }
     let Some(stage) = &course.stage else { return vec![Line::from(state)] };
     let unit = match stage.unit {
-        "words" => app.say(words::UNIT_WORDS),
-        "pairs" => app.say(words::UNIT_PAIRS),
-        "docs" => app.say(words::UNIT_DOCS),
+        "words" => context.say(words::UNIT_WORDS),
+        "pairs" => context.say(words::UNIT_PAIRS),
+        "docs" => context.say(words::UNIT_DOCS),
         other => other,
     };
     let total = stage.total.map(|total| format!(" / {}", figures::count(total))).unwrap_or_default();
@@ -151,9 +157,9 @@ fn about<'a>(app: &App, course: &Course, wide: usize) -> Vec<Line<'a>> {
     // The unit belongs to the rate: `812.3k words/s`.
     let rate = figures::rate(stage.rate());
     let rate = rate.strip_suffix("/s").map_or(rate.clone(), |number| format!("{number} {unit}/s"));
-    let mut pace = format!("{rate} · {} {}", app.say(words::ELAPSED), figures::span(stage.elapsed));
+    let mut pace = format!("{rate} · {} {}", context.say(words::ELAPSED), figures::span(stage.elapsed));
     if let Some(left) = stage.eta().filter(|_| course.end.is_none()) {
-        pace += &format!(" · {} {}", app.say(words::LEFT), figures::span(left));
+        pace += &format!(" · {} {}", context.say(words::LEFT), figures::span(left));
     }
     vec![Line::from(state), Line::from(gauge(stage, &done, wide)), Line::raw(width::cut(&pace, wide)), Line::raw("")]
 }
@@ -173,7 +179,7 @@ fn gauge<'a>(stage: &StageProgress, done: &str, wide: usize) -> Vec<Span<'a>> {
 }
 
 /// The loss over what was done.
-fn draw_curve(app: &App, course: &Course, frame: &mut Frame<'_>, area: Rect) {
+fn draw_curve(context: &PageContext<'_>, course: &Course, frame: &mut Frame<'_>, area: Rect) {
     if area.height < 4 {
         return;
     }
@@ -192,7 +198,7 @@ fn draw_curve(app: &App, course: &Course, frame: &mut Frame<'_>, area: Rect) {
     let y = Axis::default()
         .bounds([low, high])
         .labels([number(low), number((low + high) / 2.0), number(high)])
-        .title(Span::styled(app.say(words::LOSS), look::DIM))
+        .title(Span::styled(context.say(words::LOSS), look::DIM))
         .style(look::DIM);
     frame.render_widget(Chart::new(vec![data]).x_axis(x).y_axis(y), area);
 }

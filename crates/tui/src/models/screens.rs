@@ -8,7 +8,8 @@ use regex::Regex;
 use super::testing::{bench, cards, counts};
 use super::{ModelCard, Tool};
 use crate::bench::{Bench, LARGE, SMALL, empty};
-use crate::page::{Page, PageState};
+use crate::page::Page;
+use crate::page_state::PageState;
 use crate::{Runner, Workspace};
 use inkstone_base::data::Report;
 

@@ -7,7 +7,7 @@ use ratatui::text::{Line, Span};
 use super::bench::{ModelCard, Surprised};
 use super::state::{Below, ModelsPage};
 use super::{card, heat, picture, results, words};
-use crate::app::App;
+use crate::context::PageContext;
 use crate::list::{self, ListColumn};
 use crate::page::Table;
 use crate::{figures, look};
@@ -69,62 +69,61 @@ pub(super) fn heat_room(below: Rect) -> usize {
     heat::room(below.height.saturating_sub(2 + ABOVE_RESULTS))
 }
 
-pub(crate) fn draw(app: &App, frame: &mut Frame<'_>, page: Rect) {
-    let models = &app.models;
-    if app.workspace.models.is_none() {
-        let block = look::pane(format!(" {} ", app.say(app.page.name())), true);
-        return look::message(app.say(words::NO_BENCH), block, frame, page);
+pub(crate) fn draw(context: &PageContext<'_>, models: &ModelsPage, frame: &mut Frame<'_>, page: Rect) {
+    if context.workspace.models.is_none() {
+        let block = look::pane(format!(" {} ", context.say(context.page.name())), true);
+        return look::message(context.say(words::NO_BENCH), block, frame, page);
     }
     let empty = match (&models.list, models.cards.is_empty()) {
         _ if matches!(models.below, Below::Form | Below::Course) => None,
         (Some(list), _) if list.fault().is_some() => list.fault().map(|why| Line::styled(why, look::BAD)),
-        (Some(list), true) if list.waiting() => Some(Line::styled(app.say(words::LOOKING), look::DIM)),
-        (_, true) => Some(Line::raw(app.say(words::NO_MODELS))),
+        (Some(list), true) if list.waiting() => Some(Line::styled(context.say(words::LOOKING), look::DIM)),
+        (_, true) => Some(Line::raw(context.say(words::NO_MODELS))),
         _ => None,
     };
     if let Some(line) = empty {
-        return look::message(line, look::pane(list_title(app, models), true), frame, page);
+        return look::message(line, look::pane(list_title(context, models), true), frame, page);
     }
     let ModelPanes { list, below } = panes(page, models.below);
     if list.height > 0 {
-        draw_list(app, models, frame, list);
+        draw_list(context, models, frame, list);
     }
     match models.below {
-        Below::Card => card::draw(app, models, frame, below),
-        Below::Tool(tool) => results::draw(app, models, tool, frame, below),
-        Below::Form => picture::draw_form(app, &models.form, frame, below),
+        Below::Card => card::draw(context, models, frame, below),
+        Below::Tool(tool) => results::draw(context, models, tool, frame, below),
+        Below::Form => picture::draw_form(context, &models.form, frame, below),
         Below::Course => {
             if let Some(course) = &models.course {
-                picture::draw_course(app, course, frame, below);
+                picture::draw_course(context, course, frame, below);
             }
         }
     }
 }
 
-fn list_title<'a>(app: &App, models: &ModelsPage) -> Line<'a> {
-    let mut spans = vec![Span::raw(format!(" {}", app.say(app.page.name())))];
+fn list_title<'a>(context: &PageContext<'_>, models: &ModelsPage) -> Line<'a> {
+    let mut spans = vec![Span::raw(format!(" {}", context.say(context.page.name())))];
     if !models.cards.is_empty() {
         spans.push(Span::raw(format!(" · {} / {}", models.cursor.at + 1, models.cards.len())));
     }
     // A training goes on while others are looked at.
     if let Some(course) = models.course.as_ref().filter(|course| course.end.is_none()) {
         let loss = course.curve.last().map(|(_, loss)| format!(" {}", figures::number(*loss, 4))).unwrap_or_default();
-        spans.push(Span::styled(format!(" · {} {}{loss}", app.say(words::TRAINING), course.kind), look::KEY));
+        spans.push(Span::styled(format!(" · {} {}{loss}", context.say(words::TRAINING), course.kind), look::KEY));
     }
     spans.push(Span::raw(" "));
     Line::from(spans)
 }
 
-fn draw_list(app: &App, models: &ModelsPage, frame: &mut Frame<'_>, area: Rect) {
-    let inner = look::framed(look::pane(list_title(app, models), models.below == Below::Card), frame, area);
+fn draw_list(context: &PageContext<'_>, models: &ModelsPage, frame: &mut Frame<'_>, area: Rect) {
+    let inner = look::framed(look::pane(list_title(context, models), models.below == Below::Card), frame, area);
     let columns = [
-        ListColumn::text(app.say(words::NAME), 0),
-        ListColumn::text(app.say(words::KIND), 9),
-        ListColumn::text(app.say(words::UNTIL), 10),
-        ListColumn::number(app.say(words::SIZE), 7),
-        ListColumn::number(app.say(words::DIM), 7),
-        ListColumn::number(app.say(words::WORDS), 9),
-        ListColumn::number(app.say(words::DOCUMENTS), 9),
+        ListColumn::text(context.say(words::NAME), 0),
+        ListColumn::text(context.say(words::KIND), 9),
+        ListColumn::text(context.say(words::UNTIL), 10),
+        ListColumn::number(context.say(words::SIZE), 7),
+        ListColumn::number(context.say(words::DIM), 7),
+        ListColumn::number(context.say(words::WORDS), 9),
+        ListColumn::number(context.say(words::DOCUMENTS), 9),
     ];
     // Beside something else the names need the room; the card has the sizes.
     let columns = if inner.width < ROOMY { &columns[..4] } else { &columns[..] };

@@ -9,7 +9,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Paragraph, Wrap};
 
 use super::{OnnxPage, words};
-use crate::app::App;
+use crate::context::PageContext;
 use crate::desk::Desk;
 use crate::errand::Errand;
 use crate::field;
@@ -102,8 +102,7 @@ pub(super) fn count(onnx: &OnnxPage) -> usize {
     }
 }
 
-pub(super) fn draw(app: &App, frame: &mut Frame<'_>, area: Rect) {
-    let onnx = &app.onnx;
+pub(super) fn draw(context: &PageContext<'_>, onnx: &OnnxPage, frame: &mut Frame<'_>, area: Rect) {
     let lines = [Constraint::Length(1), Constraint::Min(0), Constraint::Length(1)];
     let [prompt, body, state] = Layout::vertical(lines).areas(area);
     if let Some(field) = &onnx.field {
@@ -113,36 +112,36 @@ pub(super) fn draw(app: &App, frame: &mut Frame<'_>, area: Rect) {
         frame
             .render_widget(Line::from(vec![Span::styled(PROMPT, look::DIM), Span::styled(text, look::STRONG)]), prompt);
     } else {
-        frame.render_widget(Line::styled(app.say(words::PRESS_SLASH), look::DIM), prompt);
+        frame.render_widget(Line::styled(context.say(words::PRESS_SLASH), look::DIM), prompt);
     }
-    let Some(asked) = onnx.asked() else { return draw_hints(app, frame, body) };
+    let Some(asked) = onnx.asked() else { return draw_hints(context, onnx, frame, body) };
     let message = |text: &str, style: Style, frame: &mut Frame<'_>| {
         let text = width::cut(text, 4 * usize::from(body.width));
         frame.render_widget(Paragraph::new(Line::styled(text, style)).wrap(Wrap { trim: true }), body);
     };
     let reply = match &asked.reply {
-        Err(word) => return message(app.say(*word), look::NOTE, frame),
+        Err(word) => return message(context.say(*word), look::NOTE, frame),
         Ok(reply) => reply,
     };
     if let Some(fault) = reply.fault() {
         return message(&format!("✗ {fault}"), look::BAD, frame);
     }
-    let Some(answered) = reply.get() else { return message(app.say(words::THINKING), look::DIM, frame) };
+    let Some(answered) = reply.get() else { return message(context.say(words::THINKING), look::DIM, frame) };
     let body = if asked.unmasked {
         let [note, body] = Layout::vertical([Constraint::Length(1), Constraint::Min(0)]).areas(body);
-        let text = width::cut(app.say(words::NO_MASK_HEAD), usize::from(note.width));
+        let text = width::cut(context.say(words::NO_MASK_HEAD), usize::from(note.width));
         frame.render_widget(Line::styled(text, look::NOTE), note);
         body
     } else {
         body
     };
-    draw_reply(app, &answered.reply, frame, body);
+    draw_reply(context, onnx, &answered.reply, frame, body);
     let took = format!("{} · {:.1} ms", answered.ran.device, 1e3 * answered.took.as_secs_f64());
     frame.render_widget(Line::styled(took, look::DIM), state);
 }
 
-fn draw_hints(app: &App, frame: &mut Frame<'_>, area: Rect) {
-    let Some(Ok(found)) = app.onnx.marked().map(|listed| listed.found.as_ref()) else { return };
+fn draw_hints(context: &PageContext<'_>, onnx: &OnnxPage, frame: &mut Frame<'_>, area: Rect) {
+    let Some(Ok(found)) = onnx.marked().map(|listed| listed.found.as_ref()) else { return };
     let hint = |head: &Head| match head {
         Head::Masks => (words::CAN_FILL, true),
         Head::Vectors { .. } => (words::CAN_COMPARE, true),
@@ -156,26 +155,26 @@ fn draw_hints(app: &App, frame: &mut Frame<'_>, area: Rect) {
     hints.sort_by_key(|(word, _)| *word != words::CAN_FILL);
     let lines = hints.into_iter().map(|(word, can)| {
         let sign = if can { "· " } else { "✗ " };
-        Line::raw(format!("{sign}{}", app.say(word)))
+        Line::raw(format!("{sign}{}", context.say(word)))
     });
     frame.render_widget(Paragraph::new(lines.collect::<Vec<_>>()).wrap(Wrap { trim: false }), area);
 }
 
-fn draw_reply(app: &App, reply: &Reply, frame: &mut Frame<'_>, area: Rect) {
-    let (top, room) = (app.onnx.scroll.top, usize::from(area.height));
+fn draw_reply(context: &PageContext<'_>, onnx: &OnnxPage, reply: &Reply, frame: &mut Frame<'_>, area: Rect) {
+    let (top, room) = (onnx.scroll.top, usize::from(area.height));
     let cells = usize::from(area.width);
     let lines: Vec<Line<'_>> = match reply {
         Reply::Fill(masks) => {
             let shown = masks.len().min((cells / GUESSES).max(1));
             let wide = (cells / shown.max(1)).min(52);
             let heads =
-                (0..shown).map(|mask| width::left(&format!("{} {}", app.say(words::MASK_NUMBER), mask + 1), wide));
+                (0..shown).map(|mask| width::left(&format!("{} {}", context.say(words::MASK_NUMBER), mask + 1), wide));
             let more = masks.len() - shown;
             let mut head = heads.collect::<String>();
             if more > 0 {
-                head = format!("{}+{more} {}", width::left(&head, cells / 2), app.say(words::MORE_MASKS));
+                head = format!("{}+{more} {}", width::left(&head, cells / 2), context.say(words::MORE_MASKS));
             }
-            let rows = (top..count(&app.onnx)).take(room.saturating_sub(1)).map(|row| {
+            let rows = (top..count(onnx)).take(room.saturating_sub(1)).map(|row| {
                 Line::from_iter(masks.iter().take(shown).flat_map(|guesses| match guesses.get(row) {
                     Some(guess) => probability(&guess.token, guess.p, 8, wide, row == 0),
                     None => vec![Span::raw(" ".repeat(wide))],
@@ -189,14 +188,14 @@ fn draw_reply(app: &App, reply: &Reply, frame: &mut Frame<'_>, area: Rect) {
             let rows = classes.iter().skip(top).take(room);
             rows.map(|(name, p)| Line::from(probability(name, *p, label, cells.min(64), *p == best))).collect()
         }
-        Reply::Compare(cosine) if cosine.is_nan() => vec![Line::styled(app.say(words::NOT_A_NUMBER), look::NOTE)],
+        Reply::Compare(cosine) if cosine.is_nan() => vec![Line::styled(context.say(words::NOT_A_NUMBER), look::NOTE)],
         Reply::Compare(cosine) => {
-            let head = format!("{} {}  ", app.say(words::COSINE), figures::signed(*cosine, 4));
+            let head = format!("{} {}  ", context.say(words::COSINE), figures::signed(*cosine, 4));
             let room = cells.min(64).saturating_sub(width::width(&head));
             let bar = bars::lying(cosine.max(0.0), room);
             vec![Line::from(vec![Span::styled(head, look::STRONG), Span::styled(bar, look::KEY)])]
         }
-        Reply::Names(names) if names.is_empty() => vec![Line::styled(app.say(words::NO_NAMES), look::DIM)],
+        Reply::Names(names) if names.is_empty() => vec![Line::styled(context.say(words::NO_NAMES), look::DIM)],
         Reply::Names(names) => {
             let rows = names.iter().skip(top).take(room);
             let line = |(kind, name, p): &(String, String, f64)| {

@@ -8,7 +8,7 @@ use ratatui::text::Line;
 use ratatui::widgets::{Paragraph, Wrap};
 
 use super::{OnnxPage, Pane, words};
-use crate::app::App;
+use crate::context::PageContext;
 use crate::desk::Desk;
 use crate::errand::Errand;
 use crate::event::Event;
@@ -77,18 +77,18 @@ impl OnnxPage {
 }
 
 /// The texts of a measurement, in words.
-fn sample(app: &App, length: Option<usize>) -> String {
+fn sample(context: &PageContext<'_>, length: Option<usize>) -> String {
     match length {
-        None => app.say(words::OF_CORPUS).to_owned(),
-        Some(tokens) => format!("{tokens} {}", app.say(words::OF_TOKENS)),
+        None => context.say(words::OF_CORPUS).to_owned(),
+        Some(tokens) => format!("{tokens} {}", context.say(words::OF_TOKENS)),
     }
 }
 
-pub(super) fn draw(app: &App, frame: &mut Frame<'_>, area: Rect) {
+pub(super) fn draw(context: &PageContext<'_>, onnx: &OnnxPage, frame: &mut Frame<'_>, area: Rect) {
     let [table, state] = Layout::vertical([Constraint::Min(0), Constraint::Length(1)]).areas(area);
-    let next = format!("{}: {}", app.say(words::TEXTS), sample(app, LENGTHS[app.onnx.length]));
-    let Some(measured) = app.onnx.measurement() else {
-        let hint = Paragraph::new(app.say(words::MEASURE_HINT)).wrap(Wrap { trim: true });
+    let next = format!("{}: {}", context.say(words::TEXTS), sample(context, LENGTHS[onnx.length]));
+    let Some(measured) = onnx.measurement() else {
+        let hint = Paragraph::new(context.say(words::MEASURE_HINT)).wrap(Wrap { trim: true });
         frame.render_widget(hint, table);
         return frame.render_widget(Line::styled(next, look::DIM), state);
     };
@@ -101,7 +101,7 @@ pub(super) fn draw(app: &App, frame: &mut Frame<'_>, area: Rect) {
         (words::RESIDENT, 9),
     ];
     let mut columns: Vec<ListColumn<'_>> =
-        numbers.map(|(title, cells)| ListColumn::number(app.say(title), cells)).to_vec();
+        numbers.map(|(title, cells)| ListColumn::number(context.say(title), cells)).to_vec();
     let taken: usize = columns.iter().map(|column| column.cells + 1).sum();
     // A bar shorter than six cells says nothing, and the list would leave it out.
     let room = usize::from(area.width).saturating_sub(taken).clamp(6, 40);
@@ -115,8 +115,8 @@ pub(super) fn draw(app: &App, frame: &mut Frame<'_>, area: Rect) {
     };
     let unmarked = Cursor { at: usize::MAX, top: measured.rounds.len().saturating_sub(list::rows(table)) };
     list::draw(&columns, measured.rounds.len(), unmarked, row, frame, table);
-    let (text, style) = state_of(app, measured);
-    let text = if LENGTHS[app.onnx.length] == measured.length { text } else { format!("{text} · m → {next}") };
+    let (text, style) = state_of(context, measured);
+    let text = if LENGTHS[onnx.length] == measured.length { text } else { format!("{text} · m → {next}") };
     // A fault has the room of the table, as long as that is empty.
     if measured.errand.as_ref().is_some_and(|errand| errand.fault().is_some()) {
         return frame.render_widget(Paragraph::new(Line::styled(text, style)).wrap(Wrap { trim: true }), table);
@@ -141,18 +141,18 @@ fn shown(round: &Round) -> [String; 5] {
     ]
 }
 
-fn state_of(app: &App, measured: &MeasuredModel) -> (String, ratatui::style::Style) {
-    let texts = sample(app, measured.length);
+fn state_of(context: &PageContext<'_>, measured: &MeasuredModel) -> (String, ratatui::style::Style) {
+    let texts = sample(context, measured.length);
     let Some(errand) = &measured.errand else {
-        return (format!("■ {} · {texts}", app.say(words::STOPPED)), look::NOTE);
+        return (format!("■ {} · {texts}", context.say(words::STOPPED)), look::NOTE);
     };
     if let Some(fault) = errand.fault() {
         return (format!("✗ {fault}"), look::BAD);
     }
     let Some(metered) = errand.get() else {
-        return (format!("▶ {} · {texts}", app.say(words::MEASURING)), look::NOTE);
+        return (format!("▶ {} · {texts}", context.say(words::MEASURING)), look::NOTE);
     };
-    let until = app.say(match metered.until {
+    let until = context.say(match metered.until {
         Until::Whole => words::UNTIL_WHOLE,
         Until::Time => words::UNTIL_TIME,
         Until::Memory => words::UNTIL_MEMORY,
@@ -160,7 +160,7 @@ fn state_of(app: &App, measured: &MeasuredModel) -> (String, ratatui::style::Sty
     });
     let opened = figures::span(metered.opened);
     let device = &metered.ran.device;
-    (format!("✓ {until} · {device} · {texts} · {} {opened}", app.say(words::OPENED)), look::DIM)
+    (format!("✓ {until} · {device} · {texts} · {} {opened}", context.say(words::OPENED)), look::DIM)
 }
 
 /// The same to be copied.

@@ -19,17 +19,18 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Result;
+use ratatui::Frame;
 use ratatui::layout::{Position, Rect};
 use serde_json::{Value, json};
 
-pub(crate) use view::draw;
-
-use super::commands::Action;
+use super::action::Action;
+use super::context::PageContext;
 use super::desk::Desk;
 use super::errand::Errand;
 use super::field::Field;
 use super::list::{self, Cursor};
-use super::page::{PageState, Table, turns};
+use super::page::{Table, turns};
+use super::page_state::PageState;
 use ask::Asked;
 use inkstone_base::job::Ctx;
 use inkstone_onnx::runtime::Machine;
@@ -200,6 +201,18 @@ impl PageState for OnnxPage {
         match &self.models {
             Some(shown) if shown.get().is_some() => self.coming = Some(models),
             _ => self.models = Some(models),
+        }
+    }
+
+    fn draw(&self, context: &PageContext<'_>, frame: &mut Frame<'_>, area: Rect) {
+        view::draw(context, self, frame, area);
+    }
+
+    fn can(&self, action: Action, _: &PageContext<'_>) -> bool {
+        match action {
+            Action::EnterModel => self.can_enter(),
+            Action::OtherPane => self.has_model(),
+            _ => self.can_run(),
         }
     }
 

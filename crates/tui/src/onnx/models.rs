@@ -8,7 +8,7 @@ use ratatui::widgets::{Paragraph, Wrap};
 
 use super::view::{BRIEF, list_areas};
 use super::{OnnxPage, words};
-use crate::app::App;
+use crate::context::PageContext;
 use crate::desk::Desk;
 use crate::list::{self, ListColumn};
 use crate::page::Table;
@@ -16,16 +16,15 @@ use crate::{Language, figures, look, sentences, width};
 use inkstone_base::language::Word;
 use inkstone_onnx::{Description, Head, Listed, OnnxParams, Output, Pooling};
 
-pub(super) fn draw(app: &App, frame: &mut Frame<'_>, area: Rect) {
-    let onnx = &app.onnx;
+pub(super) fn draw(context: &PageContext<'_>, onnx: &OnnxPage, frame: &mut Frame<'_>, area: Rect) {
     let models = onnx.models();
     let count = |n: usize| figures::count(n as u64);
     let place = format!("{} / {}", count((onnx.cursor.at + 1).min(models.len())), count(models.len()));
-    let block = look::pane(format!(" {} · {place} ", app.say(words::LIST)), !onnx.inside);
+    let block = look::pane(format!(" {} · {place} ", context.say(words::LIST)), !onnx.inside);
     let empty = match &onnx.models {
-        None => Some(Line::styled(app.say(words::SEARCHING), look::DIM)),
-        Some(models) if models.waiting() => Some(Line::styled(app.say(words::SEARCHING), look::DIM)),
-        Some(models) if models.get().is_some_and(Vec::is_empty) => Some(Line::raw(app.say(words::NO_MODELS))),
+        None => Some(Line::styled(context.say(words::SEARCHING), look::DIM)),
+        Some(models) if models.waiting() => Some(Line::styled(context.say(words::SEARCHING), look::DIM)),
+        Some(models) if models.get().is_some_and(Vec::is_empty) => Some(Line::raw(context.say(words::NO_MODELS))),
         Some(models) => models.fault().map(|fault| Line::styled(format!("✗ {fault}"), look::BAD)),
     };
     if let Some(line) = empty {
@@ -35,25 +34,26 @@ pub(super) fn draw(app: &App, frame: &mut Frame<'_>, area: Rect) {
     let [rows, particulars] = list_areas(onnx, area);
     let wide = rows.width >= 70;
     let mut columns = vec![
-        ListColumn::text(app.say(words::MODEL), 0),
-        ListColumn::text(app.say(words::CAN), 15),
-        ListColumn::text(app.say(words::PRECISION), 9),
-        ListColumn::number(app.say(words::MEGABYTES), 7),
+        ListColumn::text(context.say(words::MODEL), 0),
+        ListColumn::text(context.say(words::CAN), 15),
+        ListColumn::text(context.say(words::PRECISION), 9),
+        ListColumn::number(context.say(words::MEGABYTES), 7),
     ];
     if wide {
         columns.extend([
-            ListColumn::number(app.say(words::HIDDEN), 4),
-            ListColumn::number(app.say(words::LENGTH), 6),
-            ListColumn::number(app.say(words::VOCABULARY), 7),
+            ListColumn::number(context.say(words::HIDDEN), 4),
+            ListColumn::number(context.say(words::LENGTH), 6),
+            ListColumn::number(context.say(words::VOCABULARY), 7),
         ]);
     }
     // A narrow list leaves this to the particulars below it.
     if wide {
-        columns.push(ListColumn::number(app.say(words::USES), if app.language == Language::Zh { 4 } else { 8 }));
+        columns
+            .push(ListColumn::number(context.say(words::USES), if context.language == Language::Zh { 4 } else { 8 }));
     }
     let row = |at: usize| {
         let listed = &models[at];
-        let [_, can, precision, bytes, hidden, limit, vocabulary, uses] = cells(listed, app.language);
+        let [_, can, precision, bytes, hidden, limit, vocabulary, uses] = cells(listed, context.language);
         let mut row = vec![name(&listed.shown, name_cells(&columns, rows)), can, precision, bytes];
         if wide {
             row.extend([hidden, limit, vocabulary, uses]);
@@ -62,7 +62,7 @@ pub(super) fn draw(app: &App, frame: &mut Frame<'_>, area: Rect) {
     };
     list::draw(&columns, models.len(), onnx.cursor, row, frame, rows);
     if let Some(listed) = onnx.marked() {
-        draw_particulars(app, listed, frame, particulars);
+        draw_particulars(context, onnx, listed, frame, particulars);
     }
 }
 
@@ -142,26 +142,36 @@ fn uses(listed: &Listed) -> String {
 }
 
 /// The particulars of a model, each with its name.
-fn particulars(app: &App, listed: &Listed, found: &Description) -> Vec<(Word, String, Style)> {
+fn particulars(
+    context: &PageContext<'_>,
+    onnx: &OnnxPage,
+    listed: &Listed,
+    found: &Description,
+) -> Vec<(Word, String, Style)> {
     let plain = |word: Word, text: String| (word, text, look::PLAIN);
-    let layers = found.layers().map_or(String::new(), |n| format!(" · {n} {}", app.say(words::LAYERS)));
+    let layers = found.layers().map_or(String::new(), |n| format!(" · {n} {}", context.say(words::LAYERS)));
     let family = if found.family.is_empty() { "–" } else { &found.family };
     let weights: u64 = found.header.weights.values().sum();
     let nodes = figures::count(found.header.nodes);
     let uses = uses(listed);
-    let uses = if uses.is_empty() { app.say(words::NOT_USED).to_owned() } else { uses };
+    let uses = if uses.is_empty() { context.say(words::NOT_USED).to_owned() } else { uses };
     let opset = found.header.opset.map_or(String::new(), |opset| format!(" · opset {opset}"));
     let or_none = |number: Option<usize>| number.map_or("–".to_owned(), |number| figures::count(number as u64));
     let mut lines = vec![
         plain(words::PATH, listed.file.display().to_string()),
-        plain(words::FAMILY, format!("{family}{layers} · {} {}", app.say(words::HIDDEN), or_none(found.hidden()))),
+        plain(words::FAMILY, format!("{family}{layers} · {} {}", context.say(words::HIDDEN), or_none(found.hidden()))),
         plain(
             words::WEIGHTS,
-            format!("{} · {} · {nodes} {}", figures::count(weights), found.header.precision(), app.say(words::NODES)),
+            format!(
+                "{} · {} · {nodes} {}",
+                figures::count(weights),
+                found.header.precision(),
+                context.say(words::NODES)
+            ),
         ),
         plain(words::LENGTH, or_none(found.limit)),
         plain(words::USES, uses),
-        plain(words::HASH, short(app.onnx.hash(listed), 32)),
+        plain(words::HASH, short(onnx.hash(listed), 32)),
         plain(words::WRITTEN_BY, format!("{}{opset}", found.header.producer)),
     ];
     match &found.vocabulary {
@@ -169,7 +179,7 @@ fn particulars(app: &App, listed: &Listed, found: &Description) -> Vec<(Word, St
             let mask = vocabulary
                 .mask
                 .as_deref()
-                .map_or(String::new(), |mask| format!(" · {} {mask}", app.say(words::MASK_NUMBER)));
+                .map_or(String::new(), |mask| format!(" · {} {mask}", context.say(words::MASK_NUMBER)));
             lines.insert(4, plain(words::VOCABULARY, format!("{}{mask}", figures::count(vocabulary.size as u64))));
         }
         Some(Err(error)) => lines.insert(4, (words::TOKENIZER, format!("✗ {error}"), look::BAD)),
@@ -194,7 +204,7 @@ fn short(hash: Option<&str>, digits: usize) -> String {
     hash.map_or("…".to_owned(), |hash| format!("{}…", hash.get(..digits).unwrap_or(hash)))
 }
 
-fn draw_particulars(app: &App, listed: &Listed, frame: &mut Frame<'_>, area: Rect) {
+fn draw_particulars(context: &PageContext<'_>, onnx: &OnnxPage, listed: &Listed, frame: &mut Frame<'_>, area: Rect) {
     let found = match &listed.found {
         Ok(found) => found,
         Err(error) => {
@@ -206,27 +216,27 @@ fn draw_particulars(app: &App, listed: &Listed, frame: &mut Frame<'_>, area: Rec
         }
     };
     let cells = usize::from(area.width);
-    let all = particulars(app, listed, found);
+    let all = particulars(context, onnx, listed, found);
     if area.height <= BRIEF {
         // Errors and uses come before mere facts.
         let joined = |wanted: &[Word]| {
             let named = all.iter().filter(|(word, _, _)| wanted.contains(word));
-            named.map(|(word, text, _)| format!("{} {text}", app.say(*word))).collect::<Vec<_>>().join(" · ")
+            named.map(|(word, text, _)| format!("{} {text}", context.say(*word))).collect::<Vec<_>>().join(" · ")
         };
-        let hash = short(app.onnx.hash(listed), 12);
+        let hash = short(onnx.hash(listed), 12);
         let first = joined(&[words::TOKENIZER, words::FOLDER_SAYS, words::USES]);
-        let second = format!("{} {hash} · {}", app.say(words::HASH), joined(&[words::FAMILY, words::LABELS]));
+        let second = format!("{} {hash} · {}", context.say(words::HASH), joined(&[words::FAMILY, words::LABELS]));
         let wrong = all.iter().any(|(_, _, style)| *style == look::BAD);
         let lines = [(first, if wrong { look::BAD } else { look::PLAIN }), (second, look::DIM)];
         let lines: Vec<Line<'_>> = lines.map(|(text, style)| Line::styled(width::cut(&text, cells), style)).into();
         return frame.render_widget(Paragraph::new(lines), area);
     }
-    let label = all.iter().map(|(word, _, _)| width::width(app.say(*word))).max().unwrap_or(0) + 1;
+    let label = all.iter().map(|(word, _, _)| width::width(context.say(*word))).max().unwrap_or(0) + 1;
     let indent = " ".repeat(label);
     let mut lines = vec![Line::styled("─".repeat(cells), look::DIM)];
     for (word, text, style) in &all {
         for (at, piece) in sentences::lines(text, cells.saturating_sub(label)).into_iter().enumerate() {
-            let head = if at == 0 { width::left(app.say(*word), label) } else { indent.clone() };
+            let head = if at == 0 { width::left(context.say(*word), label) } else { indent.clone() };
             lines.push(Line::from(vec![Span::styled(head, look::DIM), Span::styled(piece, *style)]));
         }
     }

@@ -11,7 +11,7 @@ use ratatui::layout::{Position, Rect};
 use super::invented::{invented, library, listed, machine, onnx, round, tensor, vectors};
 use super::{OnnxBench, Pane};
 use crate::bench::{Bench, LARGE, SMALL, empty};
-use crate::page::PageState;
+use crate::page_state::PageState;
 use crate::{Language, Start, UnknownLibrary, Workspace};
 use inkstone_base::job::Ctx;
 use inkstone_onnx::runtime::Machine;

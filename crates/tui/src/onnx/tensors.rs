@@ -4,7 +4,7 @@ use ratatui::Frame;
 use ratatui::layout::Rect;
 
 use super::{OnnxPage, words};
-use crate::app::App;
+use crate::context::PageContext;
 use crate::desk::Desk;
 use crate::list::{self, ListColumn};
 use crate::page::Table;
@@ -28,16 +28,15 @@ fn cells((input, info): (bool, &TensorInfo), language: Language) -> Vec<String> 
     vec![direction.to_owned(), info.name.clone(), info.element.to_owned(), format!("[{}]", shape.join(", "))]
 }
 
-pub(super) fn draw(app: &App, frame: &mut Frame<'_>, area: Rect) {
-    let onnx = &app.onnx;
+pub(super) fn draw(context: &PageContext<'_>, onnx: &OnnxPage, frame: &mut Frame<'_>, area: Rect) {
     let shape = if area.width < 60 { 26 } else { 34 };
     let columns = [
         ListColumn::text("", 3),
-        ListColumn::text(app.say(words::NAME), 0),
-        ListColumn::text(app.say(words::ELEMENT), 6),
-        ListColumn::text(app.say(words::SHAPE), shape),
+        ListColumn::text(context.say(words::NAME), 0),
+        ListColumn::text(context.say(words::ELEMENT), 6),
+        ListColumn::text(context.say(words::SHAPE), shape),
     ];
-    let rows: Vec<_> = tensors(onnx).map(|tensor| (cells(tensor, app.language), tensor.0)).collect();
+    let rows: Vec<_> = tensors(onnx).map(|tensor| (cells(tensor, context.language), tensor.0)).collect();
     let row = |at: usize| (rows[at].0.clone(), if rows[at].1 { look::KEY } else { look::PLAIN });
     list::draw(&columns, rows.len(), onnx.scroll, row, frame, area);
 }

@@ -6,7 +6,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Paragraph, Wrap};
 
 use super::{OnnxPage, Pane, ask, machine, meters, models, tensors, words};
-use crate::app::App;
+use crate::context::PageContext;
 use crate::{list, look};
 
 /// Columns from which list and view stand side by side.
@@ -59,24 +59,22 @@ pub(super) fn list_rows(onnx: &OnnxPage, page: Rect) -> usize {
     list::rows(list_areas(onnx, panes(onnx, page).0)[0])
 }
 
-pub(crate) fn draw(app: &App, frame: &mut Frame<'_>, page: Rect) {
-    let onnx = &app.onnx;
-    if app.workspace.onnx.is_none() {
-        let block = look::pane(format!(" {} ", app.say(app.page.name())), true);
-        let text = Paragraph::new(app.say(words::NO_BENCH)).wrap(Wrap { trim: true });
+pub(crate) fn draw(context: &PageContext<'_>, onnx: &OnnxPage, frame: &mut Frame<'_>, page: Rect) {
+    if context.workspace.onnx.is_none() {
+        let block = look::pane(format!(" {} ", context.say(context.page.name())), true);
+        let text = Paragraph::new(context.say(words::NO_BENCH)).wrap(Wrap { trim: true });
         return frame.render_widget(text.block(block), page);
     }
     let [top, list, pane] = areas(onnx, page);
-    machine::draw(app, frame, top);
-    models::draw(app, frame, list);
-    draw_pane(app, frame, pane);
+    machine::draw(context, onnx, frame, top);
+    models::draw(context, onnx, frame, list);
+    draw_pane(context, onnx, frame, pane);
 }
 
-fn draw_pane(app: &App, frame: &mut Frame<'_>, area: Rect) {
-    let onnx = &app.onnx;
+fn draw_pane(context: &PageContext<'_>, onnx: &OnnxPage, frame: &mut Frame<'_>, area: Rect) {
     let names = [(Pane::Tensors, words::TENSORS), (Pane::Meters, words::METERS), (Pane::Ask, words::ASKING)];
-    let mut title = look::tabs(names.map(|(pane, name)| (app.say(name), pane == onnx.pane)));
-    title.push(Span::styled(format!(" {} ", app.say(words::SWITCH)), look::DIM));
+    let mut title = look::tabs(names.map(|(pane, name)| (context.say(name), pane == onnx.pane)));
+    title.push(Span::styled(format!(" {} ", context.say(words::SWITCH)), look::DIM));
     let block = look::pane(Line::from(title), onnx.inside);
     let inner = block.inner(area);
     let (count, room) = (onnx.count(), list::rows(inner));
@@ -87,11 +85,11 @@ fn draw_pane(app: &App, frame: &mut Frame<'_>, area: Rect) {
         return;
     }
     if !onnx.has_model() {
-        return frame.render_widget(Line::styled(app.say(words::NO_MODEL_HERE), look::DIM), inner);
+        return frame.render_widget(Line::styled(context.say(words::NO_MODEL_HERE), look::DIM), inner);
     }
     match onnx.pane {
-        Pane::Tensors => tensors::draw(app, frame, inner),
-        Pane::Meters => meters::draw(app, frame, inner),
-        Pane::Ask => ask::draw(app, frame, inner),
+        Pane::Tensors => tensors::draw(context, onnx, frame, inner),
+        Pane::Meters => meters::draw(context, onnx, frame, inner),
+        Pane::Ask => ask::draw(context, onnx, frame, inner),
     }
 }

@@ -7,15 +7,14 @@ use std::io::Write as _;
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::buffer::{Buffer, Cell};
 use ratatui::style::{Color, Modifier};
+use ratatui::{Frame, Terminal};
 
-use super::app::App;
 use super::page::Chart;
 use super::theme::Theme;
-use super::{view, width};
+use super::width;
 use inkstone_base::disk::{self, Room};
 use inkstone_report::png;
 
@@ -26,10 +25,10 @@ const SCALE: f32 = 2.0;
 /// Height of letters, and how far below a cell's top they stand.
 const LETTERS: (usize, usize) = (15, 14);
 
-/// The screen of this size before a theme is painted over it.
-pub(crate) fn screen(app: &App, columns: u16, rows: u16) -> Result<Buffer> {
+/// What is drawn on a screen of this size.
+pub(crate) fn screen(columns: u16, rows: u16, draw: impl FnOnce(&mut Frame<'_>)) -> Result<Buffer> {
     let mut terminal = Terminal::new(TestBackend::new(columns, rows)).context("cannot draw the screen")?;
-    terminal.draw(|frame| view::compose(app, frame)).context("cannot draw the screen")?;
+    terminal.draw(draw).context("cannot draw the screen")?;
     Ok(terminal.backend().buffer().clone())
 }
 

@@ -20,21 +20,23 @@ mod words;
 
 use std::sync::Arc;
 
+use ratatui::Frame;
 use ratatui::layout::{Position, Rect};
 use serde_json::Value;
 
 pub use bench::{About, Described, Score, TextBench, TextCut, TextStrategy, TextSubject, Tokens, Tradable};
-pub(crate) use view::draw;
 
 use self::shown::ShownText;
 use self::source::{FoundText, Goal};
 use self::strategies::{BUDGETS, From, ListedStrategy};
-use super::commands::Action;
+use super::action::Action;
+use super::context::PageContext;
 use super::desk::{Desk, PageRequest};
 use super::errand::Errand;
 use super::field::Field;
 use super::list::Cursor;
-use super::page::{PageState, Table};
+use super::page::Table;
+use super::page_state::PageState;
 
 #[derive(Default)]
 pub struct TextPage {
@@ -182,6 +184,20 @@ impl PageState for TextPage {
     fn reload(&mut self, _desk: &Desk<'_>) {
         self.at = self.shown.as_ref().map_or(self.at, |shown| shown.at);
         self.stale = true;
+    }
+
+    fn draw(&self, context: &PageContext<'_>, frame: &mut Frame<'_>, area: Rect) {
+        view::draw(context, self, frame, area);
+    }
+
+    fn can(&self, action: Action, context: &PageContext<'_>) -> bool {
+        match action {
+            Action::NextToken | Action::PreviousToken => self.has_tokens(),
+            Action::DocumentAfter | Action::DocumentBefore => self.has_other_documents(),
+            Action::OwnText => context.workspace.text.is_some(),
+            Action::DropStrategy => self.selects_own(),
+            _ => self.has_text(),
+        }
     }
 
     fn act(&mut self, action: Action, area: Rect, desk: &Desk<'_>) {

@@ -7,7 +7,7 @@ use super::bench::{About, Described, TextBench, TextSubject, Tokens};
 use super::source::FoundText;
 use super::strategies::{self, ListedStrategy, StrategyRow, Trial};
 use super::{cuts, lines};
-use crate::commands::Action;
+use crate::action::Action;
 use crate::desk::Desk;
 use crate::errand::Errand;
 use inkstone_corpus::structure::Sentence;

@@ -7,7 +7,7 @@ use ratatui::widgets::Paragraph;
 
 use super::shown::ShownText;
 use super::{TextFocus, TextPage, cuts, lines, view, words};
-use crate::app::App;
+use crate::context::PageContext;
 use crate::corpus::PieceKind;
 use crate::{figures, look, sentences, width};
 
@@ -36,11 +36,11 @@ pub(super) fn strip_at(pane: Rect, tokeniser: usize, count: usize, at: Position)
     strips(pane, tokeniser, count).into_iter().find(|(_, area)| area.contains(at)).map(|found| found.0)
 }
 
-pub(super) fn draw(app: &App, page: &TextPage, shown: &ShownText, frame: &mut Frame<'_>, pane: Rect) {
-    let Some(bench) = &app.workspace.text else { return };
+pub(super) fn draw(context: &PageContext<'_>, page: &TextPage, shown: &ShownText, frame: &mut Frame<'_>, pane: Rect) {
+    let Some(bench) = &context.workspace.text else { return };
     let count = bench.tokenisers.len();
     let name = bench.tokenisers.get(page.tokeniser).map_or("", |tokeniser| &tokeniser.name);
-    let title = format!(" {} · {} {}/{count} ", app.say(words::CUTS), width::cut(name, 20), page.tokeniser + 1);
+    let title = format!(" {} · {} {}/{count} ", context.say(words::CUTS), width::cut(name, 20), page.tokeniser + 1);
     frame.render_widget(look::pane(title, page.focus == TextFocus::Cuts), pane);
     let strips = strips(pane, page.tokeniser, count);
     // All strips begin where a line of the text does, so that they stay in step.
@@ -49,23 +49,23 @@ pub(super) fn draw(app: &App, page: &TextPage, shown: &ShownText, frame: &mut Fr
     let line = lines::line_of(shown.lines(), cursor).saturating_sub(least.saturating_sub(1) / BEFORE);
     let from = shown.lines().get(line).map_or(cursor, |line| line.start);
     for (tokeniser, area) in strips {
-        draw_strip(app, page, shown, (tokeniser, from), frame, area);
+        draw_strip(context, page, shown, (tokeniser, from), frame, area);
     }
     let inner = view::inside(pane);
     let about = Rect { y: inner.bottom().saturating_sub(ABOUT), height: ABOUT.min(inner.height), ..inner };
-    frame.render_widget(Paragraph::new(under(app, shown, about.width as usize).to_vec()), about);
+    frame.render_widget(Paragraph::new(under(context, shown, about.width as usize).to_vec()), about);
 }
 
 /// The strip of a tokeniser, from a byte of the text on.
 fn draw_strip(
-    app: &App,
+    context: &PageContext<'_>,
     page: &TextPage,
     shown: &ShownText,
     (tokeniser, from): (usize, usize),
     frame: &mut Frame<'_>,
     area: Rect,
 ) {
-    let Some(of) = app.workspace.text.as_ref().and_then(|bench| bench.tokenisers.get(tokeniser)) else { return };
+    let Some(of) = context.workspace.text.as_ref().and_then(|bench| bench.tokenisers.get(tokeniser)) else { return };
     let focused = tokeniser == page.tokeniser;
     let total = area.width as usize;
     let cursor = shown.cursor();
@@ -80,7 +80,7 @@ fn draw_strip(
     let cut = shown.cuts.get(tokeniser);
     match (shown.tokens(tokeniser), cut.and_then(|cut| cut.fault())) {
         (Some(tokens), _) if tokens.ranges.is_empty() => {
-            strip.push(Line::styled(format!("  {}", app.say(words::NO_TOKENS)), look::DIM));
+            strip.push(Line::styled(format!("  {}", context.say(words::NO_TOKENS)), look::DIM));
         }
         (Some(tokens), _) => {
             let text = shown.text();
@@ -89,7 +89,7 @@ fn draw_strip(
                 let spans = pieces.into_iter().map(|(piece, sort)| {
                     let style = match sort {
                         PieceKind::Marked(_) => look::SELECTED,
-                        sort => sort.style(app.workspace.red_up),
+                        sort => sort.style(context.workspace.red_up),
                     };
                     Span::styled(piece, style)
                 });
@@ -100,7 +100,7 @@ fn draw_strip(
             let lines = sentences::lines(fault, total.saturating_sub(2)).into_iter();
             strip.extend(lines.map(|line| Line::styled(format!("  {line}"), look::BAD)));
         }
-        (None, None) => strip.push(Line::styled(format!("  {}", app.say(words::CUTTING)), look::DIM)),
+        (None, None) => strip.push(Line::styled(format!("  {}", context.say(words::CUTTING)), look::DIM)),
     }
     strip.truncate(area.height as usize);
     frame.render_widget(Paragraph::new(strip), area);
@@ -118,16 +118,16 @@ fn place(count: usize, sharing: std::ops::Range<usize>) -> String {
 }
 
 /// The lines about the token under the cursor.
-fn under<'a>(app: &App, shown: &ShownText, columns: usize) -> [Line<'a>; 2] {
+fn under<'a>(context: &PageContext<'_>, shown: &ShownText, columns: usize) -> [Line<'a>; 2] {
     let Some(under) = &shown.under else { return [Line::default(), Line::default()] };
     let range = |range: &std::ops::Range<usize>| {
         format!("{}..{}", figures::count(range.start as u64), figures::count(range.end as u64))
     };
     let places = format!(
         " {} {} · {} {}",
-        app.say(words::BYTES),
+        context.say(words::BYTES),
         range(&under.bytes),
-        app.say(words::CHARACTERS_AT),
+        context.say(words::CHARACTERS_AT),
         range(&under.characters)
     );
     // The beginning of a long token is enough to know it by.
@@ -137,18 +137,18 @@ fn under<'a>(app: &App, shown: &ShownText, columns: usize) -> [Line<'a>; 2] {
     let mut facts = Vec::new();
     let described = &under.described;
     if let Some(tag) = &described.tag {
-        facts.push(format!("{} {tag}", app.say(words::TAG)));
+        facts.push(format!("{} {tag}", context.say(words::TAG)));
     }
     if let Some(known) = described.known {
-        facts.push(app.say(if known { words::IN_DICTIONARY } else { words::NOT_IN_DICTIONARY }).to_owned());
+        facts.push(context.say(if known { words::IN_DICTIONARY } else { words::NOT_IN_DICTIONARY }).to_owned());
     }
     if let Some(id) = under.id {
-        facts.push(format!("{} {id}", app.say(words::ID)));
+        facts.push(format!("{} {id}", context.say(words::ID)));
     }
     if let Some(written) = &described.written {
-        facts.push(format!("{} {written}", app.say(words::WRITTEN)));
+        facts.push(format!("{} {written}", context.say(words::WRITTEN)));
     }
-    facts.push(app.say(words::TIMES_HERE).replace("{}", &figures::count(under.times as u64)));
+    facts.push(context.say(words::TIMES_HERE).replace("{}", &figures::count(under.times as u64)));
     let known = width::cut(&format!(" {}", facts.join(" · ")), columns);
     [
         Line::from(vec![Span::raw(" "), Span::styled(token, look::KEY), Span::styled(places, look::DIM)]),

@@ -9,7 +9,7 @@ use ratatui::widgets::{Clear, Paragraph, Wrap};
 use super::bench::Tradable;
 use super::shown::ShownText;
 use super::{TextFocus, TextPage, Typing, TypingFor, lines, list, strips, words};
-use crate::app::App;
+use crate::context::PageContext;
 use crate::errand::Errand;
 use crate::experiments::text::{KeptEnd, holds, share};
 use crate::field;
@@ -62,30 +62,29 @@ pub(super) fn text_rows(pane: Rect) -> usize {
     inside(pane).height as usize
 }
 
-pub(crate) fn draw(app: &App, frame: &mut Frame<'_>, area: Rect) {
-    let page = &app.text;
+pub(crate) fn draw(context: &PageContext<'_>, page: &TextPage, frame: &mut Frame<'_>, area: Rect) {
     let Some(shown) = &page.shown else {
         let fault = page.asked.as_ref().and_then(Errand::fault);
         let line = match (fault, &page.asked) {
             (Some(fault), _) => Line::styled(width::cut(fault, 2000), look::BAD),
-            _ if app.workspace.text.is_none() => Line::raw(app.say(words::NO_WAY)),
-            (None, Some(asked)) if asked.waiting() => Line::styled(app.say(shared::READING), look::DIM),
-            _ => Line::raw(app.say(words::NO_TEXT)),
+            _ if context.workspace.text.is_none() => Line::raw(context.say(words::NO_WAY)),
+            (None, Some(asked)) if asked.waiting() => Line::styled(context.say(shared::READING), look::DIM),
+            _ => Line::raw(context.say(words::NO_TEXT)),
         };
-        look::message(line, look::pane(format!(" {} ", app.say(words::ORIGINAL)), true), frame, area);
-        return draw_field(app, page, frame, inside(area));
+        look::message(line, look::pane(format!(" {} ", context.say(words::ORIGINAL)), true), frame, area);
+        return draw_field(context, page, frame, inside(area));
     };
     let panes = panes(area, page);
-    draw_text(app, page, shown, frame, panes.text);
+    draw_text(context, page, shown, frame, panes.text);
     if !panes.cuts.is_empty() {
-        strips::draw(app, page, shown, frame, panes.cuts);
+        strips::draw(context, page, shown, frame, panes.cuts);
     }
     if !panes.list.is_empty() {
-        list::draw(app, page, shown, frame, panes.list);
+        list::draw(context, page, shown, frame, panes.list);
     }
 }
 
-fn draw_text(app: &App, page: &TextPage, shown: &ShownText, frame: &mut Frame<'_>, pane: Rect) {
+fn draw_text(context: &PageContext<'_>, page: &TextPage, shown: &ShownText, frame: &mut Frame<'_>, pane: Rect) {
     let all = shown.lines().len();
     let rows = text_rows(pane);
     let seen = format!(" {}/{} ", figures::count((shown.top + rows).min(all) as u64), figures::count(all as u64));
@@ -94,32 +93,32 @@ fn draw_text(app: &App, page: &TextPage, shown: &ShownText, frame: &mut Frame<'_
         None => String::new(),
     };
     let room = (pane.width as usize).saturating_sub(3 + width::width(&place));
-    let block = look::pane(head(app, shown, room), page.focus == TextFocus::Text)
+    let block = look::pane(head(context, shown, room), page.focus == TextFocus::Text)
         .title_top(Line::styled(place, look::DIM).right_aligned())
-        .title_bottom(foot(app, shown, (pane.width as usize).saturating_sub(width::width(&seen) + 4)))
+        .title_bottom(foot(context, shown, (pane.width as usize).saturating_sub(width::width(&seen) + 4)))
         .title_bottom(Line::styled(seen, look::DIM).right_aligned());
     let inner = inside(pane);
     frame.render_widget(block, pane);
     if shown.text().trim().is_empty() {
-        let line = Paragraph::new(app.say(words::BLANK)).wrap(Wrap { trim: false });
+        let line = Paragraph::new(context.say(words::BLANK)).wrap(Wrap { trim: false });
         frame.render_widget(line, inner);
     } else if all == 0 {
         let fault = shown.lines.as_ref().and_then(Errand::fault);
-        let line =
-            fault.map_or_else(|| Line::styled(app.say(words::LAYING_OUT), look::DIM), |f| Line::styled(f, look::BAD));
+        let line = fault
+            .map_or_else(|| Line::styled(context.say(words::LAYING_OUT), look::DIM), |f| Line::styled(f, look::BAD));
         frame.render_widget(line, inner);
     } else {
         let kept = shown.kept.as_ref().and_then(Errand::get).and_then(|rows| rows.get(page.strategy.at)?.kept.as_ref());
         let lines = shown.lines().iter().skip(shown.top).take(rows);
-        let lines: Vec<Line<'_>> = lines.map(|line| text_line(app, shown, kept, line, text_width(pane))).collect();
+        let lines: Vec<Line<'_>> = lines.map(|line| text_line(context, shown, kept, line, text_width(pane))).collect();
         frame.render_widget(Paragraph::new(lines), inner);
     }
-    draw_field(app, page, frame, inner);
+    draw_field(context, page, frame, inner);
 }
 
 /// A line of text behind two signs: how much of it is kept, and whether it is boilerplate.
 fn text_line<'a>(
-    app: &App,
+    context: &PageContext<'_>,
     shown: &'a ShownText,
     kept: Option<&Kept>,
     line: &std::ops::Range<usize>,
@@ -155,7 +154,7 @@ fn text_line<'a>(
     let ends = boilerplate && !is_boilerplate(line.end) || line.end == shown.text().len();
     if boilerplate
         && ends
-        && let Some(reason) = reason(app, shown, line.start)
+        && let Some(reason) = reason(context, shown, line.start)
     {
         let reason = format!("  ({reason})");
         if used + width::width(&reason) <= columns {
@@ -171,32 +170,32 @@ fn goes_as_boilerplate(sentence: &Sentence) -> bool {
 }
 
 /// The reason why a sentence is dropped as boilerplate, and how many documents have it where that is known.
-fn reason(app: &App, shown: &ShownText, at: usize) -> Option<String> {
+fn reason(context: &PageContext<'_>, shown: &ShownText, at: usize) -> Option<String> {
     let sentence = shown.sentence_at(at).filter(|sentence| goes_as_boilerplate(sentence))?;
     if !sentence.boilerplate {
-        return Some(app.say(report::section(sentence.section)).to_owned());
+        return Some(context.say(report::section(sentence.section)).to_owned());
     }
     let count = shown
         .documents_with(at)
-        .map(|count| format!(" · {} {}", figures::count(u64::from(count)), app.say(words::APPEARS)));
-    Some(format!("{}{}", app.say(words::BOILERPLATE), count.unwrap_or_default()))
+        .map(|count| format!(" · {} {}", figures::count(u64::from(count)), context.say(words::APPEARS)));
+    Some(format!("{}{}", context.say(words::BOILERPLATE), count.unwrap_or_default()))
 }
 
 /// The line about the text: its kind, title, length, time of publication and first trading day.
-fn head(app: &App, shown: &ShownText, room: usize) -> String {
+fn head(context: &PageContext<'_>, shown: &ShownText, room: usize) -> String {
     let document = &shown.subject.document;
-    let size = format!("{} {}", figures::count(shown.characters as u64), app.say(words::CHARACTERS_AT));
+    let size = format!("{} {}", figures::count(shown.characters as u64), context.say(words::CHARACTERS_AT));
     if shown.place.is_none() {
-        return width::cut(&format!(" {} · {} · {size} ", app.say(words::ORIGINAL), app.say(words::OWN)), room);
+        return width::cut(&format!(" {} · {} · {size} ", context.say(words::ORIGINAL), context.say(words::OWN)), room);
     }
     let published = document.published_at.format("%Y-%m-%d %H:%M");
     let tradable = match shown.about.tradable {
         Tradable::Unknown => String::new(),
-        Tradable::From(day) => format!(" → {} {day}", app.say(words::TRADABLE)),
-        Tradable::Never(OffCalendar::Early) => format!(" → {}", app.say(words::TOO_EARLY)),
-        Tradable::Never(OffCalendar::Late) => format!(" → {}", app.say(words::TOO_LATE)),
+        Tradable::From(day) => format!(" → {} {day}", context.say(words::TRADABLE)),
+        Tradable::Never(OffCalendar::Early) => format!(" → {}", context.say(words::TOO_EARLY)),
+        Tradable::Never(OffCalendar::Late) => format!(" → {}", context.say(words::TOO_LATE)),
     };
-    let kind = app.say(shared::kind(document.kind));
+    let kind = context.say(shared::kind(document.kind));
     let rest = format!("{size} · {published}{tradable}");
     // The title is the first line of the text as well, and the length stands beside the tokens: they give way, dates do not.
     let left = room.saturating_sub(width::width(kind) + width::width(&rest) + 8);
@@ -209,24 +208,24 @@ fn head(app: &App, shown: &ShownText, room: usize) -> String {
 
 /// The line about the cursor: its section, and why that may be dropped; or a fault in reading the
 /// text.
-fn foot<'a>(app: &App, shown: &ShownText, room: usize) -> Line<'a> {
+fn foot<'a>(context: &PageContext<'_>, shown: &ShownText, room: usize) -> Line<'a> {
     if let Some(fault) = &shown.fault {
         return Line::styled(width::cut(&format!(" {fault} "), room), look::BAD);
     }
     let at = shown.cursor().start;
     let Some(sentence) = shown.sentence_at(at) else { return Line::default() };
-    let reason = reason(app, shown, at).map(|reason| format!(" · ░ {reason}")).unwrap_or_default();
-    Line::styled(width::cut(&format!(" {}{reason} ", app.say(report::section(sentence.section))), room), look::DIM)
+    let reason = reason(context, shown, at).map(|reason| format!(" · ░ {reason}")).unwrap_or_default();
+    Line::styled(width::cut(&format!(" {}{reason} ", context.say(report::section(sentence.section))), room), look::DIM)
 }
 
 /// Draws the line of text that is typed over the top of an area.
-fn draw_field(app: &App, page: &TextPage, frame: &mut Frame<'_>, area: Rect) {
+fn draw_field(context: &PageContext<'_>, page: &TextPage, frame: &mut Frame<'_>, area: Rect) {
     let Some(Typing { field, .. }) = page.typing.as_ref().filter(|typing| typing.what == TypingFor::Text) else {
         return;
     };
     let area = Rect { height: area.height.min(2), ..area };
     frame.render_widget(Clear, area);
     let [head, hint] = Layout::vertical([Constraint::Length(1), Constraint::Min(0)]).areas(area);
-    field::draw(Span::styled(app.say(words::OWN_PROMPT), look::KEY), field, look::PLAIN, frame, head);
-    frame.render_widget(Line::styled(width::cut(app.say(words::OWN_HINT), area.width as usize), look::DIM), hint);
+    field::draw(Span::styled(context.say(words::OWN_PROMPT), look::KEY), field, look::PLAIN, frame, head);
+    frame.render_widget(Line::styled(width::cut(context.say(words::OWN_HINT), area.width as usize), look::DIM), hint);
 }

@@ -19,7 +19,7 @@ use super::crash::Whereabouts;
 use super::errand::{Errand, Messenger};
 use super::event::Event;
 use super::forms::{FormBench, Sourcing, SourcingStep};
-use super::terminal::Scene;
+use super::scene::Scene;
 use super::theme::{Depth, Shade, Theme};
 use super::{Language, Reopen, Workspace};
 use guide::Guide;

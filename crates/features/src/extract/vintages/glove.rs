@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::{Result, ensure};
 
-use super::params::WindowGlove;
+use super::glove_params::WindowGlove;
 use super::trainer::WordVectorTrainer;
 use super::window::WindowText;
 use inkstone_base::job::Ctx;

@@ -9,7 +9,9 @@
 
 mod earlier;
 mod fasttext;
+mod fasttext_params;
 mod glove;
+mod glove_params;
 mod params;
 mod rows;
 #[cfg(test)]
@@ -38,7 +40,9 @@ use rows::WaitingRows;
 use window::WindowText;
 
 pub(super) use earlier::EarlierVintages;
-pub use params::{VintageParams, WindowFastText, WindowGlove};
+pub use fasttext_params::WindowFastText;
+pub use glove_params::WindowGlove;
+pub use params::VintageParams;
 pub(super) use trainer::WordVectorTrainer;
 
 /// Documents that one thread pools at once.

@@ -1,6 +1,6 @@
 //! The documents behind a value, reading after reading.
 
-use crate::commands::Action;
+use crate::action::Action;
 use crate::desk::Desk;
 use crate::errand::Errand;
 use crate::list::Cursor;

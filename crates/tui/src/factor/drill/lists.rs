@@ -9,7 +9,7 @@ use super::days::Days;
 use super::documents::Documents;
 use super::names::{NameOrder, Names};
 use super::view::{draw_waiting, mark, panes};
-use crate::app::App;
+use crate::context::PageContext;
 use crate::factor::charts::signed_bar;
 use crate::factor::words as own;
 use crate::list::{self, ListColumn};
@@ -20,36 +20,52 @@ use inkstone_lab::factor::{TracedCell, TracedDate, TracedDay, TracedDocument, Tr
 /// Width from which a list has room for more columns.
 const WIDE: usize = 110;
 
-/// The holding period of the page, in trading days, among those of a list.
-fn held(app: &App, horizons: usize) -> (usize, String) {
-    let at = app.factor.horizon.min(horizons.saturating_sub(1));
-    (at, app.factor.horizon_days().map(|days| format!("{days}d")).unwrap_or_default())
+/// The holding period that is shown.
+#[derive(Clone, Copy)]
+pub(in crate::factor) struct HoldingPeriod {
+    /// Its place among the periods of the factor.
+    pub(in crate::factor) at: usize,
+    /// Trading days; none where the factor has not been read.
+    pub(in crate::factor) days: Option<usize>,
 }
 
-pub(super) fn draw_days(app: &App, days: &Days, frame: &mut Frame<'_>, page: Rect) {
+impl HoldingPeriod {
+    /// Its place among the periods of a list, and its name.
+    fn among(self, horizons: usize) -> (usize, String) {
+        (self.at.min(horizons.saturating_sub(1)), self.days.map(|days| format!("{days}d")).unwrap_or_default())
+    }
+}
+
+pub(super) fn draw_days(
+    context: &PageContext<'_>,
+    held: HoldingPeriod,
+    days: &Days,
+    frame: &mut Frame<'_>,
+    page: Rect,
+) {
     let [_, area, below] = panes(page);
     let Some(all) = days.asked.get() else {
-        return draw_waiting(app, &days.asked, format!(" Q{} ", days.quantile), frame, area);
+        return draw_waiting(context, &days.asked, format!(" Q{} ", days.quantile), frame, area);
     };
-    let order = app.say(if days.by_return { words::BY_RETURN } else { own::LATEST_FIRST });
+    let order = context.say(if days.by_return { words::BY_RETURN } else { own::LATEST_FIRST });
     let count = figures::count(all.len() as u64);
-    let block = look::pane(format!(" Q{} · {count} {} · {order} ", days.quantile, app.say(own::DATES_UNIT)), true);
+    let block = look::pane(format!(" Q{} · {count} {} · {order} ", days.quantile, context.say(own::DATES_UNIT)), true);
     let inner = look::framed(block, frame, area);
     if all.is_empty() {
-        let line = Line::raw(app.say(own::NO_DATES));
+        let line = Line::raw(context.say(own::NO_DATES));
         return frame.render_widget(Paragraph::new(line).wrap(Wrap { trim: false }), inner);
     }
-    let (horizon, held) = held(app, all[0].returns.len());
-    let earned_title = format!("{}{held} %", app.say(own::MEAN_RETURN));
-    let up = format!("{} %", app.say(own::UP));
-    let date = format!(" {}", app.say(own::DATE));
+    let (horizon, held) = held.among(all[0].returns.len());
+    let earned_title = format!("{}{held} %", context.say(own::MEAN_RETURN));
+    let up = format!("{} %", context.say(own::UP));
+    let date = format!(" {}", context.say(own::DATE));
     let columns = [
         ListColumn::text(&date, 11),
-        ListColumn::number(app.say(words::NAMES_UNIT), 5),
-        ListColumn::number(app.say(words::WORTH), 9),
+        ListColumn::number(context.say(words::NAMES_UNIT), 5),
+        ListColumn::number(context.say(words::WORTH), 9),
         ListColumn::number(&earned_title, 14),
         ListColumn::number(&up, 10),
-        ListColumn::number(app.say(own::NEW_DOCUMENTS), 9),
+        ListColumn::number(context.say(own::NEW_DOCUMENTS), 9),
         ListColumn::text("", 0),
     ];
     let earned_of = |day: &TracedDay| day.returns.get(horizon).copied().unwrap_or(f64::NAN);
@@ -67,44 +83,51 @@ pub(super) fn draw_days(app: &App, days: &Days, frame: &mut Frame<'_>, page: Rec
             figures::count(day.documents as u64),
             signed_bar(earned, largest, room),
         ];
-        (cells, look::of_sign(earned, app.workspace.red_up))
+        (cells, look::of_sign(earned, context.workspace.red_up))
     };
     list::draw(&columns, days.listed.len(), days.cursor, row, frame, inner);
-    let about = format!(" {}", app.say(own::EACH_ALIKE));
+    let about = format!(" {}", context.say(own::EACH_ALIKE));
     frame.render_widget(Line::styled(width::cut(&about, below.width as usize), look::DIM), below);
 }
 
-pub(super) fn draw_names(app: &App, names: &Names, frame: &mut Frame<'_>, page: Rect) {
+pub(super) fn draw_names(
+    context: &PageContext<'_>,
+    held: HoldingPeriod,
+    names: &Names,
+    frame: &mut Frame<'_>,
+    page: Rect,
+) {
     let [_, area, below] = panes(page);
     let Some(date) = names.asked.get() else {
-        return draw_waiting(app, &names.asked, format!(" {} ", names.day()), frame, area);
+        return draw_waiting(context, &names.asked, format!(" {} ", names.day()), frame, area);
     };
     let quantile = if names.quantile > 0 { format!(" · Q{}", names.quantile) } else { String::new() };
-    let order = app.say(match names.order {
+    let order = context.say(match names.order {
         NameOrder::Value => words::BY_VALUE,
         NameOrder::Return => words::BY_RETURN,
         NameOrder::Documents => words::BY_DOCUMENTS,
     });
     let count = figures::count(names.listed.len() as u64);
-    let title = format!(" {}{quantile} · {count} {} · {order} ", date.date, app.say(words::NAMES_UNIT));
-    let block = look::pane(title, true).title_bottom(Line::styled(format!(" {} ", alignment(app, date)), look::DIM));
+    let title = format!(" {}{quantile} · {count} {} · {order} ", date.date, context.say(words::NAMES_UNIT));
+    let block =
+        look::pane(title, true).title_bottom(Line::styled(format!(" {} ", alignment(context, date)), look::DIM));
     let inner = look::framed(block, frame, area);
-    let (horizon, held) = held(app, date.horizons.len());
-    let earned_title = format!("{}{held} %", app.say(words::RETURN));
-    let code = format!(" {}", app.say(words::CODE));
+    let (horizon, held) = held.among(date.horizons.len());
+    let earned_title = format!("{}{held} %", context.say(words::RETURN));
+    let code = format!(" {}", context.say(words::CODE));
     let mut columns = vec![
         ListColumn::text(&code, 10),
-        ListColumn::text(app.say(words::NAME), 8),
+        ListColumn::text(context.say(words::NAME), 8),
         ListColumn::number("Q", 3),
-        ListColumn::number(app.say(words::WORTH), 8),
-        ListColumn::number(app.say(words::DOCUMENTS_SHORT), 5),
-        ListColumn::number(app.say(words::FIRST), 4),
+        ListColumn::number(context.say(words::WORTH), 8),
+        ListColumn::number(context.say(words::DOCUMENTS_SHORT), 5),
+        ListColumn::number(context.say(words::FIRST), 4),
         ListColumn::number(&earned_title, 9),
-        ListColumn::text(app.say(words::TOP_DOCUMENT), 0),
+        ListColumn::text(context.say(words::TOP_DOCUMENT), 0),
     ];
     let wide = inner.width as usize >= WIDE;
     if wide {
-        columns.insert(4, ListColumn::number(app.say(words::RAW), 9));
+        columns.insert(4, ListColumn::number(context.say(words::RAW), 9));
     }
     let row = |at: usize| {
         let name = &date.names[names.listed[at]];
@@ -122,11 +145,11 @@ pub(super) fn draw_names(app: &App, names: &Names, frame: &mut Frame<'_>, page: 
         if wide {
             cells.insert(4, figures::number(name.raw, 3));
         }
-        (cells, look::of_sign(earned, app.workspace.red_up))
+        (cells, look::of_sign(earned, context.workspace.red_up))
     };
     list::draw(&columns, names.listed.len(), names.cursor, row, frame, inner);
     if let Some(name) = names.marked() {
-        let about = width::cut(&about_name(app, date, name), below.width as usize);
+        let about = width::cut(&about_name(context, date, name), below.width as usize);
         frame.render_widget(Line::styled(about, look::NOTE), below);
     }
 }
@@ -141,13 +164,13 @@ fn return_of(name: &TracedName, earned: f64) -> String {
 }
 
 /// At which price of which day the returns begin.
-fn alignment(app: &App, date: &TracedDate) -> String {
-    let price = app.say(match date.price.as_str() {
+fn alignment(context: &PageContext<'_>, date: &TracedDate) -> String {
+    let price = context.say(match date.price.as_str() {
         "close" => words::CLOSE,
         "vwap" => words::VWAP,
         _ => words::OPEN,
     });
-    match (date.entry, app.language) {
+    match (date.entry, context.language) {
         (Some(entry), Language::Zh) => format!("收益自 {entry} {price}起"),
         (Some(entry), Language::En) => format!("returns from the {price} of {entry}"),
         (None, Language::Zh) => "日历到此为止，尚无买入日".to_owned(),
@@ -156,13 +179,14 @@ fn alignment(app: &App, date: &TracedDate) -> String {
 }
 
 /// The figures of the marked stock that the list has no column for.
-fn about_name(app: &App, date: &TracedDate, name: &TracedName) -> String {
+fn about_name(context: &PageContext<'_>, date: &TracedDate, name: &TracedName) -> String {
     let mut parts = vec![format!("#{}", name.rank)];
     if let Some(known_at) = name.known_at {
-        parts.push(format!("{} {}", app.say(words::KNOWN_AT), known_at.format("%Y-%m-%d %H:%M:%S")));
+        parts.push(format!("{} {}", context.say(words::KNOWN_AT), known_at.format("%Y-%m-%d %H:%M:%S")));
     }
-    parts.push(format!("{} {}", app.say(words::RAW), figures::number(name.raw, 4)));
-    parts.extend(name.blocked.as_deref().or(date.without_quantiles.as_deref()).map(|why| reason(app.language, why)));
+    parts.push(format!("{} {}", context.say(words::RAW), figures::number(name.raw, 4)));
+    parts
+        .extend(name.blocked.as_deref().or(date.without_quantiles.as_deref()).map(|why| reason(context.language, why)));
     format!(" {}", parts.join(" · "))
 }
 
@@ -185,36 +209,36 @@ fn reason(language: Language, why: &str) -> String {
     if language == Language::Zh { chinese.to_owned() } else { why.to_owned() }
 }
 
-pub(super) fn draw_documents(app: &App, documents: &Documents, frame: &mut Frame<'_>, page: Rect) {
+pub(super) fn draw_documents(context: &PageContext<'_>, documents: &Documents, frame: &mut Frame<'_>, page: Rect) {
     let [_, area, below] = panes(page);
     let Some(cells) = documents.asked.get() else {
-        return draw_waiting(app, &documents.asked, format!(" {} ", documents.code), frame, area);
+        return draw_waiting(context, &documents.asked, format!(" {} ", documents.code), frame, area);
     };
     let count = figures::count(documents.all().count() as u64);
-    let title = format!(" {} · {count} {} ", documents.code, app.say(words::DOCUMENTS));
+    let title = format!(" {} · {count} {} ", documents.code, context.say(words::DOCUMENTS));
     let mut block = look::pane(title, true);
     if let Some((cell, _)) = documents.marked() {
-        block = block.title_bottom(Line::styled(format!(" {} ", about_reading(app, cell)), look::DIM));
+        block = block.title_bottom(Line::styled(format!(" {} ", about_reading(context, cell)), look::DIM));
     }
     let inner = look::framed(block, frame, area);
     if cells.iter().all(|cell| cell.documents.is_empty()) {
-        let line = Line::raw(app.say(words::NO_DOCUMENTS_BEHIND));
+        let line = Line::raw(context.say(words::NO_DOCUMENTS_BEHIND));
         return frame.render_widget(Paragraph::new(line).wrap(Wrap { trim: false }), inner);
     }
     let mut columns = vec![
         ListColumn::text("", 3),
-        ListColumn::number(app.say(words::GAVE), 8),
-        ListColumn::number(app.say(words::WORTH), 7),
-        ListColumn::number(app.say(words::WEIGHT), 6),
-        ListColumn::number(app.say(words::AGE), width::width(app.say(words::AGE))),
-        ListColumn::text(app.say(words::TIME), 11),
-        ListColumn::text(app.say(words::KIND), 4),
-        ListColumn::text(app.say(words::FIRST_SHORT), 2),
-        ListColumn::text(app.say(words::TITLE), 0),
+        ListColumn::number(context.say(words::GAVE), 8),
+        ListColumn::number(context.say(words::WORTH), 7),
+        ListColumn::number(context.say(words::WEIGHT), 6),
+        ListColumn::number(context.say(words::AGE), width::width(context.say(words::AGE))),
+        ListColumn::text(context.say(words::TIME), 11),
+        ListColumn::text(context.say(words::KIND), 4),
+        ListColumn::text(context.say(words::FIRST_SHORT), 2),
+        ListColumn::text(context.say(words::TITLE), 0),
     ];
     let wide = inner.width as usize >= WIDE;
     if wide {
-        columns.insert(8, ListColumn::text(app.say(words::SOURCE), 12));
+        columns.insert(8, ListColumn::text(context.say(words::SOURCE), 12));
     }
     let rows: Vec<(&TracedCell, &TracedDocument)> = documents.all().collect();
     let row = |at: usize| {
@@ -228,27 +252,27 @@ pub(super) fn draw_documents(app: &App, documents: &Documents, frame: &mut Frame
             figures::number(document.weight, 3),
             document.age.to_string(),
             document.published_at.format("%m-%d %H:%M").to_string(),
-            app.say(words::kind(document.kind)).to_owned(),
-            app.say(if document.first { words::FIRST_SHORT } else { words::REPEAT }).to_owned(),
+            context.say(words::kind(document.kind)).to_owned(),
+            context.say(if document.first { words::FIRST_SHORT } else { words::REPEAT }).to_owned(),
             document.title.clone(),
         ];
         if wide {
             cells.insert(8, document.source.clone());
         }
-        (cells, look::of_sign(document.contribution, app.workspace.red_up))
+        (cells, look::of_sign(document.contribution, context.workspace.red_up))
     };
     list::draw(&columns, rows.len(), documents.cursor, row, frame, inner);
     if let Some((_, document)) = documents.marked() {
-        let about = width::cut(&about_document(app, document), below.width as usize);
+        let about = width::cut(&about_document(context, document), below.width as usize);
         frame.render_widget(Line::styled(about, look::NOTE), below);
     }
 }
 
 /// The reading that a document is of: `mean(tone) = +0.3200`.
-fn about_reading(app: &App, cell: &TracedCell) -> String {
+fn about_reading(context: &PageContext<'_>, cell: &TracedCell) -> String {
     let mut text = format!(
         "{} {}: {}({}) = {} · {}",
-        app.say(words::READING_OF),
+        context.say(words::READING_OF),
         cell.reading,
         cell.aggregate,
         cell.reads.join(", "),
@@ -256,19 +280,19 @@ fn about_reading(app: &App, cell: &TracedCell) -> String {
         cell.date
     );
     if cell.control {
-        text += &format!(" · {}", app.say(words::REGRESSED_OUT));
+        text += &format!(" · {}", context.say(words::REGRESSED_OUT));
     }
     if !cell.adds_up {
-        text += &format!(" · {}", app.say(words::NOT_SHARED_OUT));
+        text += &format!(" · {}", context.say(words::NOT_SHARED_OUT));
     }
     text
 }
 
-fn about_document(app: &App, document: &TracedDocument) -> String {
+fn about_document(context: &PageContext<'_>, document: &TracedDocument) -> String {
     let published = document.published_at.format("%Y-%m-%d %H:%M:%S");
     let mut text = format!(" {} · {published} → {}", document.doc_id, document.trade_date);
     if let Some(first) = &document.repeats {
-        text += &format!(" · {} {first}", app.say(words::REPEATS));
+        text += &format!(" · {} {first}", context.say(words::REPEATS));
     }
     text
 }

@@ -11,14 +11,16 @@ mod sentences;
 mod text;
 mod tokens;
 mod view;
+mod way;
 
 use chrono::NaiveDate;
 use ratatui::layout::{Position, Rect};
 
+pub(super) use lists::HoldingPeriod;
 pub(super) use view::{draw, mark};
+pub(super) use way::Way;
 
-use super::memory::Way;
-use crate::commands::Action;
+use crate::action::Action;
 use crate::desk::Desk;
 use crate::errand::Errand;
 use crate::page::Table;

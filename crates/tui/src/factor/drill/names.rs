@@ -2,7 +2,7 @@
 
 use chrono::NaiveDate;
 
-use crate::commands::Action;
+use crate::action::Action;
 use crate::desk::Desk;
 use crate::errand::Errand;
 use crate::list::Cursor;

@@ -8,7 +8,8 @@ use chrono::{NaiveDate, NaiveDateTime};
 
 use crate::bench::{Bench, LARGE, SMALL, filled};
 use crate::factor::FactorPage;
-use crate::page::{Page, PageState};
+use crate::page::Page;
+use crate::page_state::PageState;
 use crate::{Judgement, Tracing, Workspace};
 use inkstone_base::data::Kind;
 use inkstone_base::job::Ctx;

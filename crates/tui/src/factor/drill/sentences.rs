@@ -3,7 +3,7 @@
 use ratatui::layout::{Position, Rect};
 
 use super::view;
-use crate::commands::Action;
+use crate::action::Action;
 use crate::desk::Desk;
 use crate::errand::Errand;
 use crate::factor::words;

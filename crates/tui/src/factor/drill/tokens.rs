@@ -1,6 +1,6 @@
 //! The words of a sentence by what they gave.
 
-use crate::commands::Action;
+use crate::action::Action;
 use crate::desk::Desk;
 use crate::factor::words;
 use crate::list::Cursor;

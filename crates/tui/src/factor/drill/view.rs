@@ -4,8 +4,8 @@ use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Position, Rect};
 use ratatui::text::{Line, Span};
 
-use super::{Drill, DrillLevel, lists, text};
-use crate::app::App;
+use super::{Drill, DrillLevel, HoldingPeriod, lists, text};
+use crate::context::PageContext;
 use crate::errand::Errand;
 use crate::{list, look, width, words};
 use inkstone_base::language::Language;
@@ -51,43 +51,49 @@ pub(super) fn text_width(page: Rect) -> usize {
     (page.width as usize).saturating_sub(2 + MARGIN).max(2)
 }
 
-pub(in crate::factor) fn draw(app: &App, drill: &Drill, frame: &mut Frame<'_>, page: Rect) {
+pub(in crate::factor) fn draw(
+    context: &PageContext<'_>,
+    held: HoldingPeriod,
+    drill: &Drill,
+    frame: &mut Frame<'_>,
+    page: Rect,
+) {
     let [crumbs, ..] = panes(page);
-    frame.render_widget(breadcrumbs(app, drill, crumbs.width as usize), crumbs);
+    frame.render_widget(breadcrumbs(context, drill, crumbs.width as usize), crumbs);
     match (drill.level(), drill) {
-        (DrillLevel::Days, Drill { days: Some(days), .. }) => lists::draw_days(app, days, frame, page),
-        (DrillLevel::Names, Drill { names: Some(names), .. }) => lists::draw_names(app, names, frame, page),
+        (DrillLevel::Days, Drill { days: Some(days), .. }) => lists::draw_days(context, held, days, frame, page),
+        (DrillLevel::Names, Drill { names: Some(names), .. }) => lists::draw_names(context, held, names, frame, page),
         (DrillLevel::Documents, Drill { documents: Some(documents), .. }) => {
-            lists::draw_documents(app, documents, frame, page);
+            lists::draw_documents(context, documents, frame, page);
         }
         (DrillLevel::Sentences, Drill { sentences: Some(sentences), .. }) => {
-            text::draw_text(app, sentences, frame, page)
+            text::draw_text(context, sentences, frame, page)
         }
         (DrillLevel::Tokens, Drill { sentences: Some(sentences), tokens: Some(tokens), .. }) => {
-            text::draw_tokens(app, sentences, tokens, frame, page);
+            text::draw_tokens(context, sentences, tokens, frame, page);
         }
         _ => {}
     }
 }
 
 /// The path down: `因子 tone › Q5 › 2024-03-15 › 300731.SZ 启澜生物 › 公告 › 第 2 句 › 词`.
-fn breadcrumbs<'a>(app: &App, drill: &Drill, columns: usize) -> Line<'a> {
-    let mut crumbs = vec![format!("{} {}", app.say(words::FACTOR), drill.factor)];
+fn breadcrumbs<'a>(context: &PageContext<'_>, drill: &Drill, columns: usize) -> Line<'a> {
+    let mut crumbs = vec![format!("{} {}", context.say(words::FACTOR), drill.factor)];
     crumbs.extend(drill.quantile().map(|quantile| format!("Q{quantile}")));
     crumbs.extend(drill.day().map(|day| day.to_string()));
     if let Some(documents) = &drill.documents {
         crumbs.push(format!("{} {}", documents.code, documents.name).trim_end().to_owned());
     }
     if let Some(sentences) = &drill.sentences {
-        crumbs.push(app.say(words::kind(sentences.kind)).to_owned());
+        crumbs.push(context.say(words::kind(sentences.kind)).to_owned());
         if sentences.sentence().is_some() {
-            crumbs.push(match app.language {
+            crumbs.push(match context.language {
                 Language::Zh => format!("第 {} 句", sentences.at + 1),
                 Language::En => format!("sentence {}", sentences.at + 1),
             });
         }
     }
-    crumbs.extend(drill.tokens.as_ref().map(|_| app.say(super::super::words::WORDS_LEVEL).to_owned()));
+    crumbs.extend(drill.tokens.as_ref().map(|_| context.say(super::super::words::WORDS_LEVEL).to_owned()));
     let last = crumbs.pop().unwrap_or_default();
     let before: String = crumbs.iter().map(|crumb| format!("{crumb} › ")).collect();
     let room = columns.saturating_sub(1 + width::width(&last));
@@ -98,10 +104,16 @@ fn breadcrumbs<'a>(app: &App, drill: &Drill, columns: usize) -> Line<'a> {
 }
 
 /// A pane that says that something is looked for, or why it was not found.
-pub(super) fn draw_waiting<T>(app: &App, asked: &Errand<T>, title: String, frame: &mut Frame<'_>, area: Rect) {
+pub(super) fn draw_waiting<T>(
+    context: &PageContext<'_>,
+    asked: &Errand<T>,
+    title: String,
+    frame: &mut Frame<'_>,
+    area: Rect,
+) {
     let line = match asked.fault() {
         Some(error) => Line::styled(error.to_owned(), look::BAD),
-        None => Line::styled(app.say(words::READING), look::DIM),
+        None => Line::styled(context.say(words::READING), look::DIM),
     };
     look::message(line, look::pane(title, true), frame, area);
 }

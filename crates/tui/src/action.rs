@@ -1,0 +1,124 @@
+//! What a key, a click or a command of the palette can do.
+
+use super::page::Page;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    // Corpus
+    Open,
+    Search,
+    Filter,
+    SortTable,
+    TurnOrder,
+    Fold,
+    Unfold,
+    NextHit,
+    PreviousHit,
+    Cut,
+    OnTextPage,
+
+    // Text
+    Focus,
+    Tokeniser,
+    PreviousToken,
+    NextToken,
+    DocumentAfter,
+    DocumentBefore,
+    OwnText,
+    AddStrategy,
+    DropStrategy,
+    Budget,
+
+    // Models
+    AskModel,
+    Type,
+    Train,
+    Nearest,
+    Analogy,
+    Plane,
+    Following,
+    Surprise,
+    NextModel,
+    PreviousModel,
+    NextChoice,
+    PreviousChoice,
+
+    // ONNX
+    EnterModel,
+    OtherPane,
+    Ask,
+    Measure,
+    MeasureWith,
+
+    // Features
+    FeatureOpen,
+    FeatureView,
+    FeatureFind,
+    FeatureMeasure,
+    FeaturePast,
+    FeatureReread,
+
+    // Experiments
+    OpenDocument,
+    View,
+    PreviousStrategy,
+    NextStrategy,
+    Previous,
+    Next,
+    RunExperiments,
+
+    // Factor
+    NextFactor,
+    PreviousFactor,
+    Horizon,
+    Layers,
+    Drill,
+    Sort,
+    Quantile,
+    Checks,
+    Export,
+    Report,
+    Left,
+    Right,
+
+    // Ledger
+    LedgerOpen,
+    LedgerView,
+    LedgerSort,
+    LedgerFilter,
+    LedgerDelete,
+    LedgerReread,
+
+    // Jobs
+    Rejects,
+    Panes,
+    FindInLog,
+    NextJob,
+    PreviousJob,
+
+    // Everywhere
+    Start,
+    Pause,
+    Cancel,
+    Back,
+    Down,
+    Up,
+    PageDown,
+    PageUp,
+    First,
+    Last,
+    Show(Page),
+    NextPage,
+    PreviousPage,
+    Copy,
+    CopyTable,
+    CopyMarkdown,
+    Save,
+    Palette,
+    Theme,
+    Language,
+    Settings,
+    Tour,
+    Help,
+    Quit,
+}

@@ -1,0 +1,20 @@
+//! The trait of what is shown on the terminal.
+
+use ratatui::Frame;
+
+use super::crash::Whereabouts;
+use super::event::Event;
+
+/// A program shown on the terminal: the first screen or the workbench.
+pub trait Scene {
+    /// Takes in an event; true when the picture may have changed.
+    fn take(&mut self, event: Event) -> bool;
+    fn draw(&self, frame: &mut Frame<'_>);
+    /// The page and the state of the workbench, for a report.
+    fn place(&self) -> Whereabouts;
+    fn is_over(&self) -> bool;
+    /// Takes the text for the clipboard.
+    fn take_clipboard(&mut self) -> Option<String> {
+        None
+    }
+}
