@@ -8,3 +8,4 @@ pub mod pipeline;
 pub mod cli;
 pub mod command;
 pub mod headless;
+pub mod train;

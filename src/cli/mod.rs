@@ -11,12 +11,11 @@ mod project;
 mod read;
 mod text;
 mod trace;
-mod train;
 
 use clap::{Args, Parser, Subcommand};
 
 use crate::config::bounds::flag;
-use inkstone_base::disk::Formulas;
+use crate::train::Train;
 
 pub use capsule::{Diff, Replay};
 pub use generate::Generate;
@@ -27,14 +26,8 @@ pub use onnx::{Doctor, Onnx, Place};
 pub use picture::Picture;
 pub use project::{Backtest, Boilerplate, DEMO_FOLDER, Demo, Drift, Experiment, Project, Run, Store, StoreAction};
 pub use read::Read;
-pub use text::{Corpus, Tokenize, Tokenizer, WordCut};
+pub use text::{Corpus, CsvText, Tokenize, Tokenizer, WordCut};
 pub use trace::Trace;
-pub use train::{
-    Bayes, Boosted, Cw, Doc2vec, FastText, FastTextFiles, FastTextSupervised, Files, Glove, Language, Lbl, Learner,
-    Lexicon, LexiconMethod, Logistic, Lsa, Mix, Mlp, NetClasses, Newwords, Ngram, Nnlm, OnEncoder, Pooling, Ppmi,
-    Prediction, Ridge, Rnnlm, Sestm, Svm, Terms, TextCnn, TextRnn, Tone, Train, VectorFiles, Vectorize, Vintages,
-    Word2vec, WordForm,
-};
 
 /// 砚 Inkstone: research on Chinese finance text, from raw news and reports to a tested, exported factor.
 #[derive(Debug, Parser)]
@@ -190,12 +183,4 @@ mod tests {
             other => panic!("{other:?}"),
         }
     }
-}
-
-/// Flags of commands that write CSV files with texts of the input.
-#[derive(Clone, Copy, Debug, Args)]
-pub struct CsvText {
-    /// Texts in a .csv that a spreadsheet would take for formulas: keep leaves them, quote puts an apostrophe in front.
-    #[arg(long, value_name = "WHAT", default_value = "keep")]
-    pub csv_formulas: Formulas,
 }

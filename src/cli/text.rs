@@ -7,9 +7,10 @@ use clap::Args;
 use clap::builder::ArgPredicate;
 
 use crate::config::bounds::flag;
+use inkstone_base::disk::Formulas;
 use inkstone_corpus::ingest::read_time;
 use inkstone_features::standalone::LineFormat;
-use inkstone_text::{Cut, Mode, Truncation};
+use inkstone_text::{Cut, Mode, TokenizerParams, Truncation};
 
 /// Heading of these flags in every help text.
 const CUTTING: &str = "Cutting text";
@@ -26,6 +27,23 @@ pub struct Tokenizer {
     pub pieces: Option<PathBuf>,
     #[command(flatten)]
     pub words: WordCut,
+}
+
+impl Tokenizer {
+    /// The flags of cutting as parameters; `stopwords` is the default of that flag.
+    pub(crate) fn params(&self, stopwords: &str) -> TokenizerParams {
+        let words = &self.words;
+        TokenizerParams {
+            mode: self.mode,
+            pieces: self.pieces.clone(),
+            cut: words.cut,
+            hmm: !words.no_hmm,
+            tags: words.tags,
+            dictionaries: words.dict.clone(),
+            stopwords: words.stopwords.clone().unwrap_or_else(|| stopwords.to_owned()).into(),
+            ..TokenizerParams::default()
+        }
+    }
 }
 
 /// How words are found and which are left out.
@@ -91,4 +109,12 @@ pub struct Tokenize {
     /// Also write a table of the words: word, count, number of lines with it.
     #[arg(long, value_name = "FILE")]
     pub vocabulary: Option<PathBuf>,
+}
+
+/// Flags of commands that write CSV files with texts of the input.
+#[derive(Clone, Copy, Debug, Args)]
+pub struct CsvText {
+    /// Texts in a .csv that a spreadsheet would take for formulas: keep leaves them, quote puts an apostrophe in front.
+    #[arg(long, value_name = "WHAT", default_value = "keep")]
+    pub csv_formulas: Formulas,
 }

@@ -9,8 +9,8 @@ use anyhow::{Context, Result, ensure};
 use chrono::Utc;
 use serde_json::json;
 
-use super::counted;
 use super::project::factor_json;
+use super::staged::counted;
 use crate::cli::{Backtest, Global, Tokenize, Tokenizer, WordCut};
 use crate::headless::Summary;
 use crate::pipeline::{self, FactorResult};
@@ -167,24 +167,9 @@ fn extras(result: &FactorResult, provenance: &Provenance) -> Result<Vec<Extra>> 
     ])
 }
 
-/// The flags of cutting as parameters; `stopwords` is the default of that flag.
-pub(super) fn tokenizer(args: &Tokenizer, stopwords: &str) -> TokenizerParams {
-    let words = &args.words;
-    TokenizerParams {
-        mode: args.mode,
-        pieces: args.pieces.clone(),
-        cut: words.cut,
-        hmm: !words.no_hmm,
-        tags: words.tags,
-        dictionaries: words.dict.clone(),
-        stopwords: words.stopwords.clone().unwrap_or_else(|| stopwords.to_owned()).into(),
-        ..TokenizerParams::default()
-    }
-}
-
 /// Cuts stdin to stdout, a line a document.
 pub(super) fn tokenize(args: &Tokenize, global: &Global) -> Result<ExitCode> {
-    let params = tokenizer(&args.cut, "none");
+    let params = args.cut.params("none");
     let (segmenter, pieces) = match params.mode {
         Mode::Wordpiece => (None, Some(pieces(&params)?)),
         Mode::Char | Mode::Jieba => (Some(Segmenter::new(&params, Path::new(""))?), None),
@@ -246,7 +231,7 @@ fn pieces(params: &TokenizerParams) -> Result<PieceCutter> {
     let (mode, path) = (params.mode, params.pieces.clone());
     let plain = Tokenizer { mode, pieces: path.clone(), words: WordCut::default() };
     ensure!(
-        *params == tokenizer(&plain, "none"),
+        *params == plain.params("none"),
         "--cut, --no-hmm, --dict, --tags and --stopwords are for words; with --mode wordpiece the tokenizer of the model decides"
     );
     let path = path.context("the mode wordpiece needs --pieces")?;

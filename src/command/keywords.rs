@@ -82,9 +82,9 @@ fn cut_and_idf(args: &Keywords, format: LineFormat) -> Result<(CutSpec, Option<I
         cut.format = format;
         return Ok((cut, Some(Idf::of_model(&model)?)));
     }
-    let mut params = super::files::tokenizer(tokenizer, "builtin");
+    let mut params = tokenizer.params("builtin");
     if args.preset == KeywordPreset::Jieba {
-        params = super::files::tokenizer(tokenizer, "none");
+        params = tokenizer.params("none");
         params.lowercase = false;
         params.keep_punctuation = true;
         params.keep_numbers = true;

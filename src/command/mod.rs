@@ -18,9 +18,9 @@ mod models;
 mod opened;
 mod project;
 mod read;
+pub(crate) mod staged;
 mod store;
 mod trace;
-mod train;
 pub(crate) mod workbench;
 
 use std::io::{ErrorKind, IsTerminal, Write};
@@ -34,7 +34,7 @@ use crate::cli::{Cli, Command, Global};
 use crate::config::TEMPLATE;
 use crate::headless::{self, Summary};
 use crate::pipeline::Stage;
-use inkstone_base::data::Report;
+use crate::train;
 use inkstone_base::disk;
 use inkstone_base::job::Ctx;
 use inkstone_base::{remedy, signals, simd, width};
@@ -123,23 +123,6 @@ fn is_batch(global: &Global) -> bool {
 /// Runs a command that never has a screen.
 fn batch(name: &str, global: &Global, work: impl FnOnce(&Ctx) -> Result<Summary>) -> ExitCode {
     headless::run_under(name, Ctx::new(global.threads.unwrap_or(0), global.seed.unwrap_or(1)), work)
-}
-
-/// Runs one stage of a command on plain files, counted in documents, and returns its output and its report.
-fn staged<T>(ctx: &Ctx, name: &str, work: impl FnOnce() -> Result<(T, Report)>) -> Result<(T, Report)> {
-    counted(ctx, (name, "docs", None), work)
-}
-
-/// The same, counted in a unit, with the number of units if it is known.
-fn counted<T>(
-    ctx: &Ctx,
-    (name, unit, total): (&str, &'static str, Option<u64>),
-    work: impl FnOnce() -> Result<(T, Report)>,
-) -> Result<(T, Report)> {
-    ctx.stage(name, unit, total, || {
-        let (output, report) = work()?;
-        Ok((output, Report { stage: name.to_owned(), ..report }))
-    })
 }
 
 /// An error before any front is up goes to stderr, with exit code 2.

@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::{Context, Result, ensure};
 use serde::Serialize;
 
-use super::staged;
+use super::staged::staged;
 use crate::cli::{Embed, Eval, Explain, Generate, Nearest, Projection, Reading, SampleFlags, Shift};
 use crate::headless::Summary;
 use inkstone_base::data::Report;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, ensure};
 use serde_json::json;
 
-use super::counted;
+use super::staged::counted;
 use crate::cli::{Store as Args, StoreAction};
 use crate::config::Config;
 use crate::headless::Summary;

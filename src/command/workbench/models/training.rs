@@ -8,8 +8,8 @@ use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory, Parser, ValueEnum};
 use serde_json::Value;
 
-use crate::cli::{Cli, Command, Train};
-use crate::command::train;
+use crate::cli::{Cli, Command};
+use crate::train::{self, Train};
 use inkstone_base::data::Report;
 use inkstone_base::disk;
 use inkstone_base::job::Ctx;

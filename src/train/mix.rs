@@ -1,19 +1,49 @@
 //! `train mix`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Result, ensure};
+use clap::Args;
 use serde_json::json;
 
-use crate::cli::Mix;
-use crate::command::staged;
+use crate::cli::Onnx;
+use crate::command::staged::staged;
+use crate::config::bounds::flag;
 use crate::headless::Summary;
 use inkstone_base::disk;
 use inkstone_base::job::Ctx;
 use inkstone_features::standalone::head::Head;
 use inkstone_features::standalone::onnx::{Contextual, LearnedMix, train_mix};
-use inkstone_features::standalone::{Lines, open_encoder};
+use inkstone_features::standalone::{LineFormat, Lines, open_encoder};
 use inkstone_onnx::{MixParams, OnnxParams};
+
+/// Flags of `train mix`.
+#[derive(Debug, Args)]
+pub struct Mix {
+    /// The folder of a contextual model that gives its hidden states.
+    #[arg(short, long, value_name = "DIR")]
+    pub model: PathBuf,
+    /// Lines with a label; - is the standard input.
+    #[arg(short, long, value_name = "FILE")]
+    pub input: PathBuf,
+    /// How lines are written; labels are in jsonl.
+    #[arg(long, value_name = "FORMAT", default_value = "jsonl")]
+    pub format: LineFormat,
+    /// Also write the classifier that was learned with the weights: a head on the mixed layers, for eval, embed and explain.
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Passes over the documents.
+    #[arg(long, value_name = "N", default_value_t = MixParams::default().epochs, value_parser = flag::<usize>("--epochs"))]
+    pub epochs: usize,
+    /// Rate of learning.
+    #[arg(long, value_name = "R", default_value_t = MixParams::default().lr, value_parser = flag::<f64>("--lr"))]
+    pub lr: f64,
+    /// Penalty on weights.
+    #[arg(long, value_name = "L", default_value_t = MixParams::default().l2, value_parser = flag::<f64>("--weight"))]
+    pub l2: f64,
+    #[command(flatten)]
+    pub onnx: Onnx,
+}
 
 pub(super) fn run(args: &Mix, ctx: &Ctx) -> Result<Summary> {
     let using = args.onnx.contextual();

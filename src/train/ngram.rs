@@ -1,17 +1,61 @@
 //! `train ngram` and `newwords`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Result, ensure};
+use clap::Args;
 
 use super::{format, lines, open, trained};
-use crate::cli::{Newwords, Ngram};
-use crate::command::{files, staged};
+use crate::cli::{Corpus, CsvText};
+use crate::command::staged::staged;
+use crate::config::bounds::flag;
 use crate::headless::Summary;
 use inkstone_base::disk;
 use inkstone_base::job::Ctx;
 use inkstone_features::standalone::{HeldOut, LineFormat, Source, newwords, train_ngram};
+use inkstone_models::NewWordParams;
 use inkstone_models::ngram::{LanguageModel, NgramParams, Pruning, Room};
+
+/// Flags of `train ngram`.
+#[derive(Debug, Args)]
+pub struct Ngram {
+    #[command(flatten)]
+    pub corpus: Corpus,
+    /// The model: an ARPA file by the name .arpa, else a file that is mapped into memory.
+    #[arg(short, long, value_name = "FILE")]
+    pub output: PathBuf,
+    #[command(flatten)]
+    pub params: NgramParams,
+    /// Leave out n-grams seen that often or less: a limit for each length, such as 0,0,1.
+    #[arg(long, value_name = "N,N", value_delimiter = ',', value_parser = flag::<u32>("--count"))]
+    pub prune: Vec<u32>,
+    /// For jelinek-mercer: a file of documents to fit its weights on.
+    #[arg(long, value_name = "FILE")]
+    pub held_out: Option<PathBuf>,
+    /// Memory for counting, in MB; beyond it, sorted runs go to files.
+    #[arg(long, value_name = "MB", default_value_t = 1024, value_parser = flag::<usize>("--memory"))]
+    pub memory: usize,
+    /// Folder of those files. Default: the folder of the output.
+    #[arg(long, value_name = "DIR")]
+    pub temp: Option<PathBuf>,
+}
+
+/// Flags of `train newwords`. Words of the tokenizer's dictionaries are not new.
+#[derive(Debug, Args)]
+pub struct Newwords {
+    #[command(flatten)]
+    pub corpus: Corpus,
+    /// The dictionary, as jieba reads it: word, frequency, tag a line.
+    #[arg(short, long, value_name = "FILE")]
+    pub output: PathBuf,
+    /// Also write each word's figures: count, documents, PMI, entropies, first_seen, fitted_until.
+    #[arg(long, value_name = "CSV")]
+    pub table: Option<PathBuf>,
+    #[command(flatten)]
+    pub params: NewWordParams,
+    #[command(flatten)]
+    pub csv: CsvText,
+}
 
 pub(super) fn ngram(args: &Ngram, ctx: &Ctx) -> Result<Summary> {
     let params = NgramParams { prune: Pruning(args.prune.clone()), ..args.params.clone() };
@@ -40,7 +84,7 @@ pub(super) fn newwords(args: &Newwords, ctx: &Ctx) -> Result<Summary> {
         "new words are found in text that has not been cut; give --format text or jsonl"
     );
     let source = Source::open(&corpus.input, format, ctx)?;
-    let tokenizer = files::tokenizer(&corpus.tokenizer, "builtin");
+    let tokenizer = corpus.tokenizer.params("builtin");
     let (found, report) = staged(ctx, "train", || {
         newwords::find(|| source.lines(), &args.params, corpus.until, &tokenizer, Path::new(""), ctx)
     })?;

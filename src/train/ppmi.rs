@@ -1,0 +1,42 @@
+//! `train ppmi`.
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use clap::Args;
+
+use super::{VectorFiles, exported, open, trained};
+use crate::command::staged::staged;
+use crate::headless::Summary;
+use inkstone_base::job::Ctx;
+use inkstone_features::standalone::ppmi;
+use inkstone_models::{CooccurrenceParams, PpmiParams};
+
+/// Flags of `train ppmi`, with the names that hyperwords gives them.
+#[derive(Debug, Args)]
+pub struct Ppmi {
+    #[command(flatten)]
+    pub files: VectorFiles,
+    /// Also write the matrix of positive pointwise mutual information: .npz
+    #[arg(long, value_name = "FILE.npz")]
+    pub matrix: Option<PathBuf>,
+    #[command(flatten)]
+    pub counting: CooccurrenceParams,
+    #[command(flatten)]
+    pub params: PpmiParams,
+}
+
+pub(super) fn ppmi(args: &Ppmi, ctx: &Ctx) -> Result<Summary> {
+    let files = &args.files.files;
+    let (mut lines, cutter) = open(&files.corpus)?;
+    let matrix = args.matrix.as_deref();
+    let train = || ppmi::train(&mut lines, &cutter, &args.counting, &args.params, &files.output, matrix, ctx);
+    let (model, report) = staged(ctx, "train", train)?;
+    model.save(&files.output, cutter.spec())?;
+    let mut summary = trained(ppmi::METHOD, &files.output, report, &["pairs", "cells", "dim", "singular_value_error"]);
+    exported(&model, &args.files, &mut summary)?;
+    if let Some(path) = matrix {
+        summary.set("matrix", path.display().to_string());
+    }
+    Ok(summary)
+}
