@@ -23,6 +23,7 @@ mod trace;
 mod version;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io;
 use std::path::Path;
 
 use anyhow::{Context, Error, Result, bail, ensure};
@@ -35,15 +36,14 @@ pub use feature_status::{FeatureStatus, feature_statuses};
 use inkstone_base::code::Code;
 use inkstone_base::data::{Key, Report, TooLittle};
 use inkstone_base::disk;
-use inkstone_base::disk::Room;
-use inkstone_base::job::Ctx;
+use inkstone_base::disk::{Damage, Room};
+use inkstone_base::job::{Cancelled, Ctx};
 use inkstone_corpus::truncate::Needs;
 use inkstone_corpus::{clean, ingest, link, structure};
 use inkstone_features::extract::{self, Feature, FeatureSets, InputFeature, Inputs, Model, in_order_of_inputs};
 use inkstone_lab::backtest::Outcome;
 use inkstone_lab::factor;
 use inkstone_market::{Market, Security, securities_from_frame};
-use inkstone_onnx::NoRuntime;
 use inkstone_store::{Set, Store};
 use inkstone_tables::corpus::Parts;
 use inkstone_tables::frames;
@@ -60,8 +60,8 @@ pub use trace::Tracer;
 const KNOWN_AT: &str = "the latest publication among the documents that entered the value, and the last data of any model \
                         that was fitted; a value is used only if it was known strictly before its return begins";
 
-/// Runs the stages up to and including `last` and returns their reports in order. A feature or a factor is left out with its reason
-/// ([`left_out`]) where there is too little data for it, or no ONNX Runtime, and the others go on. Fails if no factor is left.
+/// Runs the stages up to and including `last` and returns their reports in order. A feature or a factor that fails is left out with its
+/// reason ([`left_out`]), and so is what reads it; the others go on. Fails if no factor is left.
 ///
 /// Paths in the configuration are relative to `base`.
 pub fn run(config: &Config, base: &Path, last: Stage, ctx: &Ctx) -> Result<Vec<Report>> {
@@ -493,9 +493,15 @@ impl<'a> PipelineRun<'a> {
     }
 }
 
-/// The error, if a run goes on without the feature or the factor that failed with it; else the run fails with it.
+/// The error, if a run goes on without the feature or the factor that failed with it. The run fails with it where others would fail too:
+/// it was told to stop, the disk or the store fails, or what earlier stages made is damaged.
 fn reason_to_leave_out(error: Error) -> Result<Error> {
-    if error.is::<TooLittle>() || error.is::<NoRuntime>() { Ok(error) } else { Err(error) }
+    let fails = |cause: &(dyn std::error::Error + 'static)| {
+        cause.downcast_ref::<io::Error>().is_some_and(|error| error.kind() != io::ErrorKind::NotFound)
+    };
+    let ends_the_run =
+        error.is::<Cancelled>() || error.is::<Damage>() || inkstone_store::is_fault(&error) || error.chain().any(fails);
+    if ends_the_run { Err(error) } else { Ok(error) }
 }
 
 /// The reason to leave out a feature or a factor that reads one that was left out.

@@ -52,6 +52,8 @@ enum MaskedSets {
     NoTexts,
     /// The sets of the features themselves: names are masked for all models behind them.
     Same,
+    /// Too little is left of the texts for a model to be fitted on.
+    TooLittle,
     /// Others, by the names of the features.
     Other(BTreeMap<String, Key>),
 }
@@ -181,8 +183,11 @@ impl PipelineRun<'_> {
             let behind = with_sources(feature, &config.feature)?;
             if behind.iter().any(|source| shown.contains(source.name.as_str())) {
                 let variant = Feature { name: derived_name(&feature.name, "masked"), ..masked(feature) };
-                let set = self.extract_among(&variant, &features, &sets, store)?;
-                sets.insert(feature.name.clone(), set);
+                match self.extract_among(&variant, &features, &sets, store) {
+                    Ok(set) => drop(sets.insert(feature.name.clone(), set)),
+                    Err(error) if error.is::<TooLittle>() => return Ok(MaskedSets::TooLittle),
+                    Err(error) => return Err(error),
+                }
             }
         }
         Ok(MaskedSets::Other(plan.features().iter().map(|name| (name.clone(), sets[name])).collect()))
@@ -272,11 +277,15 @@ fn lint_factor(
     let signals = read_signals(&params.name, project)?;
     let factor = read_factor(&params.name, project, market)?;
     let masked_factor = match masked {
-        MaskedSets::Other(sets) => Some(builder.build(params, sets, ctx)?),
-        MaskedSets::Same | MaskedSets::NoTexts | MaskedSets::Unknown => None,
+        MaskedSets::Other(sets) => match builder.build(params, sets, ctx) {
+            Err(error) if error.is::<TooLittle>() => None,
+            built => Some(built?),
+        },
+        MaskedSets::Same | MaskedSets::NoTexts | MaskedSets::TooLittle | MaskedSets::Unknown => None,
     };
     let masked = match (masked, &masked_factor) {
         (_, Some(factor)) => Masked::Factor(factor),
+        (MaskedSets::Other(_) | MaskedSets::TooLittle, _) => Masked::TooLittle,
         (MaskedSets::Same, _) => Masked::Always,
         (MaskedSets::NoTexts, _) if plan.reads_documents() => Masked::NoTexts,
         _ => Masked::Unknown,

@@ -75,6 +75,11 @@ pub(super) struct Damaged(String);
 #[derive(Debug)]
 pub(super) struct Unreadable(String);
 
+/// True if an error is that of a store which is damaged, or whose disk fails.
+pub fn is_fault(error: &anyhow::Error) -> bool {
+    error.is::<Damaged>() || error.is::<Unreadable>() || error.chain().any(|cause| cause.is::<sled::Error>())
+}
+
 impl fmt::Display for Damaged {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)

@@ -69,6 +69,7 @@ pub use block::{pack, unpack};
 pub use check::Problem;
 pub use compact::Compaction;
 pub use copy::copied;
+pub use database::is_fault;
 pub use journal::{Journal, Slot};
 pub use layout::{BatchEntry, BatchRecord, Header, SetSpec, seal, unseal};
 pub use portable::{SetFile, export, file_name, import};

@@ -12,6 +12,9 @@ use inkstone_base::job::Ctx;
 use inkstone_base::stats::{mean, std};
 use inkstone_market::{Gate, Market, Panel, Tradability};
 
+/// The reason for which a value is refused.
+const LATE: &str = "not known before the return begins";
+
 /// Examples of refused values that are kept.
 const EXAMPLES: usize = 5;
 
@@ -77,6 +80,11 @@ pub(super) struct Prices<'a> {
 pub(super) struct ValueCounts {
     pub values: u64,
     pub late: u64,
+    /// Values that were known in time.
+    pub in_time: u64,
+    /// Values of the dates on which none was known in time, up to the first that was: a model behind them was fitted later. They are
+    /// in no other count.
+    pub before_first: u64,
     pub examples: Vec<(NaiveDate, String, NaiveDateTime, NaiveDateTime)>,
     pub dropped: BTreeMap<&'static str, u64>,
     pub blocked: BTreeMap<&'static str, u64>,
@@ -88,6 +96,8 @@ impl ValueCounts {
     fn merge(&mut self, other: ValueCounts) {
         self.values += other.values;
         self.late += other.late;
+        self.in_time += other.in_time;
+        self.before_first += other.before_first;
         let room = EXAMPLES.saturating_sub(self.examples.len());
         self.examples.extend(other.examples.into_iter().take(room));
         other.dropped.into_iter().for_each(|(reason, n)| *self.dropped.entry(reason).or_default() += n);
@@ -96,6 +106,14 @@ impl ValueCounts {
             let mine = self.ends.entry(horizon).or_default();
             (mine.0, mine.1) = (mine.0 + returns, mine.1 + stale);
         }
+    }
+
+    /// Takes the values that were known too late out of the other counts.
+    fn set_aside_late(&mut self) {
+        self.dropped.remove(LATE);
+        self.examples.clear();
+        self.before_first = std::mem::take(&mut self.late);
+        self.values -= self.before_first;
     }
 
     /// Fails when the alignment itself is wrong: too many values were known too late.
@@ -224,7 +242,12 @@ pub(super) fn pair(
     })?;
     let mut crosses = Vec::new();
     let mut tally = ValueCounts::default();
-    for (cross, part) in paired {
+    // Where no value at all was known in time, the alignment is wrong.
+    let first = paired.iter().position(|(_, part)| part.in_time > 0).filter(|_| !params.uses_late_values());
+    for (t, (cross, mut part)) in paired.into_iter().enumerate() {
+        if first.is_some_and(|first| t < first) {
+            part.set_aside_late();
+        }
         crosses.extend(cross);
         tally.merge(part);
     }
@@ -279,9 +302,11 @@ pub(super) fn pair_date(
                 tally.examples.push((market.dates()[t], code, known_at.unwrap_or(begins), begins));
             }
             if !params.uses_late_values() {
-                drop(&mut tally, "not known before the return begins");
+                drop(&mut tally, LATE);
                 continue;
             }
+        } else {
+            tally.in_time += 1;
         }
         let gate = prices.gate(entry, i);
         let returns: Vec<f64> = match gate.can_buy() {

@@ -67,6 +67,10 @@ pub fn run(factor: &Factor, market: &Market, params: &Params, ctx: &Ctx) -> Resu
     }
     let lost = report.check_loss(params.max_loss, "[backtest] max_loss, --max-loss");
     lost.map_err(|error| TooLittle(format!("{error:#}")))?;
+    if tally.before_first > 0 {
+        report.rows_in += tally.before_first;
+        report.drop_rows("of dates before a model behind them was fitted", tally.before_first);
+    }
     // A few returns end in a suspension or a delisting; many tell of a price table with holes, on which a horizon means nothing.
     for (horizon, (returns, stale)) in &tally.ends {
         let share = *stale as f64 / (*returns).max(1) as f64;

@@ -109,6 +109,22 @@ fn what_is_known_when_the_return_begins_is_refused_to_the_second() {
 }
 
 #[test]
+fn a_factor_begins_when_the_model_behind_it_is_known() {
+    let market = market(6, wavy, wavy);
+    let value = |t: usize, i: usize| ((t + 2 * i) % 5) as f64;
+    let fitted = market.dates()[2].and_hms_opt(23, 59, 59).unwrap();
+    let all = known(&market, 0..5, value, |t| fitted.max(market.dates()[t].and_time(CLOSE)));
+    let (outcome, report) = run(&all, &market, &small(), &Ctx::new(1, 1).unwrap()).unwrap();
+    let after = test(&factor(&market, 2..5, value), &market, &small()).unwrap();
+    assert_eq!((&outcome.ic[0].dates, &outcome.ic[0].rank_ic), (&after.ic[0].dates, &after.ic[0].rank_ic));
+    assert_eq!((outcome.refused.values, report.dropped["of dates before a model behind them was fitted"]), (0, 12));
+    assert_eq!(report.rows_in, report.rows_out + report.dropped_rows());
+    // A value that is late once the model is known is refused as ever.
+    let again = known(&market, 0..5, value, |t| if t == 4 { market.dates()[5].and_time(CLOSE) } else { fitted });
+    assert!(test(&again, &market, &small()).unwrap_err().to_string().contains("not known before"));
+}
+
+#[test]
 fn a_few_late_values_are_set_aside_with_examples() {
     let market = market(6, wavy, wavy);
     let mut factor = factor(&market, 0..4, |t, i| (t * i) as f64);

@@ -40,6 +40,8 @@ pub enum Finding {
     NoModelReadsTexts,
     /// There is no factor of masked texts to compare with.
     NoMaskedFactor,
+    /// Too little is left of masked texts for a model to be fitted on.
+    TooLittleMaskedText,
     /// The two factors have no dates in common.
     NoCommonDates,
     Overlap(TrainingOverlap),

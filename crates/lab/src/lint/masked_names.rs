@@ -22,6 +22,7 @@ pub(super) fn check(subject: &Subject<'_>, power: &Power<'_>, params: &Params, c
         Masked::NoTexts => {
             return Ok(Verdict::new(Check::MaskedNames, Standing::Passed, 0.0, limit, Finding::NoModelReadsTexts));
         }
+        Masked::TooLittle => return Ok(Verdict::skipped(Check::MaskedNames, Finding::TooLittleMaskedText)),
         Masked::Unknown if subject.texts.is_none() && subject.factors.is_some() => {
             return Ok(no_documents(Check::MaskedNames, subject));
         }

@@ -126,6 +126,8 @@ pub enum Masked<'a> {
     Always,
     /// No model reads texts for the factor.
     NoTexts,
+    /// Too little is left of such texts for a model.
+    TooLittle,
     Factor(&'a Factor),
 }
 

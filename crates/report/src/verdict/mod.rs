@@ -110,6 +110,11 @@ pub fn verdict_sentences(verdict: &Verdict) -> [String; 2] {
             "There is no factor of texts with masked names to compare with, so this was not checked; for a contextual \
              model set [lint] mask_contextual = true, else make the factor of a project's features.",
         ),
+        Finding::TooLittleMaskedText => pair(
+            "遮盖公司名之后，剩下的文本不足以拟合模型，此项未检查；请给更多文档，或放宽特征的最少训练量。",
+            "With masked names too little text is left to fit the model on, so this was not checked; give more documents, or let the \
+             feature train on fewer.",
+        ),
         Finding::NoCommonDates => pair(
             "两个因子没有共同的日期，无法比较；请让二者覆盖相同的文档。",
             "The two factors have no dates in common, so they cannot be compared; let both read the same documents.",
