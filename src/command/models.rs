@@ -55,8 +55,17 @@ pub(super) fn eval(args: &Eval, ctx: &Ctx) -> Result<Summary> {
     let asked = args.kind.as_deref().unwrap_or(name);
     ensure!(asked == name, "{} is a model of kind {name}, not {asked}", path.display());
     let params = EvalParams { table: args.per.zip(args.output.clone()), csv_formulas: args.csv.csv_formulas };
+    let is_similarity = args.task == Some(Examination::Similarity);
+    ensure!(
+        args.task.is_none() || is_similarity || is_onnx(path),
+        "--task is for contextual models but similarity, which any model of vectors or weights of terms can have; leave it out: a {name} \
+         model is evaluated as its kind is"
+    );
     let (figures, report) = staged(ctx, "eval", || match args.words {
         Some(judgements) => standalone::evaluate_words(model.as_ref(), &args.input, judgements, ctx),
+        None if is_similarity && !is_onnx(path) => {
+            standalone::evaluate_similarity(model.as_ref(), &mut Lines::open(&args.input, format)?, ctx)
+        }
         None => model.evaluate(&mut Lines::open(&args.input, format)?, &params, ctx),
     })?;
     let mut summary = used(model.as_ref(), path);

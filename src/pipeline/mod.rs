@@ -44,6 +44,7 @@ use inkstone_features::extract::{self, Feature, FeatureSets, InputFeature, Input
 use inkstone_lab::backtest::Outcome;
 use inkstone_lab::factor;
 use inkstone_market::{Market, Security, securities_from_frame};
+use inkstone_onnx::LibraryRefused;
 use inkstone_store::{Set, Store};
 use inkstone_tables::corpus::Parts;
 use inkstone_tables::frames;
@@ -494,13 +495,16 @@ impl<'a> PipelineRun<'a> {
 }
 
 /// The error, if a run goes on without the feature or the factor that failed with it. The run fails with it where others would fail too:
-/// it was told to stop, the disk or the store fails, or what earlier stages made is damaged.
+/// it was told to stop, the disk or the store fails, what earlier stages made is damaged, or the library that is named may not be loaded.
 fn reason_to_leave_out(error: Error) -> Result<Error> {
     let fails = |cause: &(dyn std::error::Error + 'static)| {
         cause.downcast_ref::<io::Error>().is_some_and(|error| error.kind() != io::ErrorKind::NotFound)
     };
-    let ends_the_run =
-        error.is::<Cancelled>() || error.is::<Damage>() || inkstone_store::is_fault(&error) || error.chain().any(fails);
+    let ends_the_run = error.is::<Cancelled>()
+        || error.is::<Damage>()
+        || error.is::<LibraryRefused>()
+        || inkstone_store::is_fault(&error)
+        || error.chain().any(fails);
     if ends_the_run { Err(error) } else { Ok(error) }
 }
 

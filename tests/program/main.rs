@@ -95,6 +95,14 @@ impl Ran {
         error
     }
 
+    /// The reasons for which a run that went on left features and factors out.
+    fn left_out(&self) -> String {
+        let json = self.finished();
+        let left_out = json["left_out"].as_array().unwrap_or_else(|| panic!("nothing was left out: {json:#}"));
+        let reason = |left_out: &Value| left_out["reason"].as_str().unwrap().to_owned();
+        left_out.iter().map(reason).collect::<Vec<_>>().join("\n")
+    }
+
     /// The JSON of a run that came to its end, with or without rows set aside.
     fn finished(&self) -> Value {
         let json = self.json();

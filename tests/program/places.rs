@@ -48,7 +48,7 @@ fn vectors_and_networks_run_and_are_exported() {
     fs::write(folder.join("own.vec"), "3 2\n公司 1 0.5\n增长 0 1\n下滑 0.25 -1\n").unwrap();
 
     // Vectors of a file that does not say what it has seen.
-    let error = run(folder, &["run", "--headless"]).refusal();
+    let error = run(folder, &["run", "--headless"]).left_out();
     assert_says(&error, &["\"given\"", "own.vec does not say how far", "set file.fitted_until"]);
     edit(&config, "path = \"own.vec\"", "path = \"own.vec\", fitted_until = \"2019-12-31\"");
 
@@ -88,7 +88,7 @@ fn vectors_and_networks_run_and_are_exported() {
 
     // A column that the file does not have, and settings of the wrong model.
     edit(&config, "expression = \"given.c2\"", "expression = \"given.tone\"");
-    let error = run(folder, &["run", "--headless"]).refusal();
+    let error = run(folder, &["run", "--headless"]).left_out();
     assert_says(&error, &["\"given\" has no column \"tone\"; it has c1, c2"]);
     edit(&config, "word2vec = { dim = 8,", "word2vec = { dim = 0,");
     edit(&config, "embeddings = { feature = \"places\" }", "embeddings = { feature = \"given\" }");

@@ -97,7 +97,7 @@ pub use params::{Activation, OnnxParams, Output, Over};
 pub use pooling::{Layers, Pooling};
 pub use probe::{Answered, Probe, Question, Reply};
 pub use prompt::{PromptFields, PromptTemplate};
-pub use runtime::{Device, NoRuntime, Runtime, RuntimeParams};
+pub use runtime::{Device, LibraryRefused, NoRuntime, Runtime, RuntimeParams};
 pub use session::Ran;
 pub use settled::Settled;
 pub use windows::{OpenWordCutter, WindowCounts, WordCutter};

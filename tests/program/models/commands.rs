@@ -90,6 +90,69 @@ fn neighbours_of_words_and_documents() {
 }
 
 #[test]
+fn neighbours_by_weights_of_terms() {
+    let folder = folder();
+    for kind in ["tfidf", "bm25", "hashing", "shingles"] {
+        trained(folder.path(), &case(kind, &[], ""));
+        let near = |args: &[&str]| run(folder.path(), &[&["nearest", "--model", "model", "-k", "4"], args].concat());
+        let json = near(&["--input", "news.jsonl", "--ids", "n3", "--threads", "1"]).finished();
+        let others = json["nearest"][0]["neighbours"].as_array().unwrap();
+        assert_eq!(others.len(), 4, "{json:#}");
+        let similarity: Vec<f64> = others.iter().map(|other| other["similarity"].as_f64().unwrap()).collect();
+        assert!(similarity.is_sorted_by(|a, b| a >= b) && similarity.iter().all(|s| *s > 0.0), "{similarity:?}");
+        assert!(others.iter().all(|other| other["name"] != "n3"));
+        let other = near(&["--input", "news.jsonl", "--ids", "n3", "--threads", "8"]).finished();
+        assert_eq!(json["nearest"], other["nearest"]);
+    }
+    let args = ["nearest", "--model", "model", "--input", "news.jsonl", "--text", "龘龘龘龘龘龘"];
+    assert_eq!(run(folder.path(), &args).finished()["nearest"][0]["neighbours"], serde_json::json!([]));
+    // Scores are no place among documents.
+    trained(folder.path(), &case("ngram", &[], ""));
+    let error = run(folder.path(), &["nearest", "--model", "model", "--input", "news.jsonl", "--ids", "n3"]).refusal();
+    assert_says(&error, &["gives scores", "train tfidf, bm25 or lsa"]);
+}
+
+#[test]
+fn native_models_are_measured_on_pairs_of_texts() {
+    let folder = folder();
+    let news = fs::read_to_string(folder.path().join("news.jsonl")).unwrap();
+    let texts: Vec<String> = news
+        .lines()
+        .take(12)
+        .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap()["text"].as_str().unwrap().to_owned())
+        .collect();
+    // A text is nearest to itself, and nearer to one that says half of the same than to another.
+    let half = |text: &str| text.chars().take(text.chars().count() / 2).collect::<String>();
+    let pairs: Vec<(&String, String, f64)> = texts
+        .iter()
+        .zip(texts.iter().cycle().skip(5))
+        .flat_map(|(text, other)| [(text, text.clone(), 5.0), (text, half(text), 3.0), (text, other.clone(), 0.0)])
+        .collect();
+    let tabs: String = pairs.iter().map(|(a, b, score)| format!("{a}\t{b}\t{score}\n")).collect();
+    let json = pairs.iter().map(|(a, b, score)| serde_json::json!({"text": a, "pair": b, "value": score}));
+    fs::write(folder.path().join("pairs.txt"), tabs).unwrap();
+    fs::write(folder.path().join("pairs.jsonl"), json.map(|line| format!("{line}\n")).collect::<String>()).unwrap();
+    for model in [case("tfidf", &[], ""), case("lsa", &["--dim", "5"], "")] {
+        trained(folder.path(), &model);
+        let eval = |input: &str, more: &[&str]| {
+            run(folder.path(), &[&["eval", "--model", "model", "--input", input], more].concat())
+        };
+        let task = ["--task", "similarity", "--format", "text"];
+        let found = eval("pairs.txt", &task).finished();
+        assert_eq!((&found["pairs"], found["cosines"].as_array().unwrap().len()), (&36.into(), 36), "{found:#}");
+        assert!(found["spearman"].as_f64().unwrap() > 0.7, "{found:#}");
+        assert!((found["cosines"][0].as_f64().unwrap() - 1.0).abs() < 1e-6, "{found:#}");
+        let same = eval("pairs.jsonl", &["--task", "similarity"]).finished();
+        assert_eq!((&same["cosines"], &same["pearson"]), (&found["cosines"], &found["pearson"]));
+        assert_says(&eval("news.jsonl", &["--task", "similarity"]).refusal(), &["has no text in the field pair"]);
+        assert_says(
+            &eval("pairs.txt", &["--task", "pairs"]).refusal(),
+            &["--task is for contextual models but similarity"],
+        );
+    }
+}
+
+#[test]
 fn words_in_the_plane() {
     let folder = folder();
     trained(folder.path(), &case("ppmi", &["--dim", "5", "--min-count", "2"], ""));

@@ -157,7 +157,7 @@ fn desk() -> Desk {
 #[test]
 fn a_classifier_that_was_trained_on_labels_becomes_a_factor() {
     let desk = desk();
-    assert_says(&desk.run().refusal(), &["cnn_tone", "tone.model"]);
+    assert_says(&desk.run().left_out(), &["cnn_tone", "tone.model"]);
     classifier(&desk, "2023", &[]);
     let json = desk.run().finished();
     let report = stage(&json, "extract cnn_tone");
@@ -191,7 +191,7 @@ fn a_classifier_that_was_trained_on_labels_becomes_a_factor() {
     // A column that the file does not have is told before anything is computed of it.
     edit(&desk.folder().join("workbench.toml"), "\"p:up\"", "\"p:flat\"");
     classifier(&desk, "2023", &[]);
-    assert_says(&desk.run().refusal(), &["has no column \"p:flat\"; tone.model has p:down, p:up"]);
+    assert_says(&desk.run().left_out(), &["has no column \"p:flat\"; tone.model has p:down, p:up"]);
 }
 
 #[test]
@@ -199,17 +199,17 @@ fn a_value_of_a_model_that_saw_later_text_is_refused() {
     let desk = desk();
     // Fitted on texts of January to March 2024, the last of them later than the news.
     classifier(&desk, "2024", &[]);
-    assert_says(&desk.run().refusal(), &["were not known before", "was known at 2024-03-28 14:30:00"]);
+    assert_says(&desk.run().left_out(), &["were not known before", "was known at 2024-03-28 14:30:00"]);
     // A day that is stated cannot be earlier than what the file says.
     edit(&desk.folder().join("workbench.toml"), "\"tone.model\"", "\"tone.model\", fitted_until = \"2023-12-31\"");
-    assert_says(&desk.run().refusal(), &["was trained on text until 2024-03-28 14:30:00", "leave it out"]);
+    assert_says(&desk.run().left_out(), &["was trained on text until 2024-03-28 14:30:00", "leave it out"]);
     // Lines without times say nothing of what was seen.
     edit(&desk.folder().join("workbench.toml"), ", fitted_until = \"2023-12-31\"", "");
     let timeless = corpus::jsonl(84).replace("\"time\":", "\"when\":");
     desk.write("labelled.jsonl", timeless);
     let flags = ["train", "logistic", "--input", "labelled.jsonl", "--output", "tone.model"];
     run(desk.folder(), &flags).finished();
-    assert_says(&desk.run().refusal(), &["tone.model does not say how far", "set file.fitted_until"]);
+    assert_says(&desk.run().left_out(), &["tone.model does not say how far", "set file.fitted_until"]);
     edit(&desk.folder().join("workbench.toml"), "\"tone.model\"", "\"tone.model\", fitted_until = \"2023-12-31\"");
     let json = desk.run().finished();
     assert_eq!(stage(&json, "extract cnn_tone")["facts"]["fitted_until"], "2023-12-31T23:59:59");

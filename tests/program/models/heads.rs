@@ -348,12 +348,12 @@ fn a_head_becomes_a_factor_whose_sentences_can_be_traced() {
     // An encoder that has moved can be named; one that has changed cannot be used.
     fs::create_dir(desk.folder().join("models")).unwrap();
     fs::rename(desk.folder().join("lsa.model"), desk.folder().join("models/lsa.model")).unwrap();
-    assert_says(&desk.run().refusal(), &["head_tone", "lsa.model, which is not there", "file.encoder"]);
+    assert_says(&desk.run().left_out(), &["head_tone", "lsa.model, which is not there", "file.encoder"]);
     let config = desk.folder().join("workbench.toml");
     edit(&config, "\"tone.model\"", "\"tone.model\", encoder = \"models/lsa.model\"");
     desk.run().finished();
     fs::copy(desk.folder().join("tone.model"), desk.folder().join("models/lsa.model")).unwrap();
-    assert_says(&desk.run().refusal(), &["head_tone", "not the same any more"]);
+    assert_says(&desk.run().left_out(), &["head_tone", "not the same any more"]);
 }
 
 #[test]
@@ -363,11 +363,11 @@ fn a_head_on_a_contextual_model_says_how_far_its_encoder_has_read() {
     }
     let bert = graph("bert");
     let desk = desk(&["--model", &bert, "--pooling", "cls"]);
-    assert_says(&desk.run().refusal(), &["tone.model does not say how far", "set file.fitted_until"]);
+    assert_says(&desk.run().left_out(), &["tone.model does not say how far", "set file.fitted_until"]);
     // The labels are known until March 2023, so no earlier day can be stated.
     let config = desk.folder().join("workbench.toml");
     edit(&config, "\"tone.model\"", "\"tone.model\", fitted_until = \"2022-12-31\"");
-    assert_says(&desk.run().refusal(), &["was trained on text until 2023-03-28 14:30:00"]);
+    assert_says(&desk.run().left_out(), &["was trained on text until 2023-03-28 14:30:00"]);
     edit(&config, "2022-12-31", "2023-03-31");
     let json = desk.run().finished();
     let facts = &stage(&json, "extract head_tone")["facts"];

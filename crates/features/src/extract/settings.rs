@@ -186,3 +186,34 @@ impl Feature {
         self.mask_names.unwrap_or(self.model.entry().masks_names)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use inkstone_base::data::Key;
+
+    /// A feature of each model, and the key of its identity.
+    const IDENTITIES: &str = include_str!("identities.jsonl");
+
+    #[test]
+    fn sets_of_earlier_versions_keep_their_identity() {
+        let (mut models, mut identities) = (BTreeSet::new(), String::new());
+        for line in IDENTITIES.lines() {
+            let line: Value = serde_json::from_str(line).unwrap();
+            let feature: Feature = serde_json::from_value(line["feature"].clone()).unwrap();
+            let identity = feature.identity();
+            identities += &format!("{}\n", json!({"feature": line["feature"], "identity": Key::of_json(&identity)}));
+            models.insert(line["feature"]["model"].as_str().unwrap().to_owned());
+            let renamed = Feature { name: "other".to_owned(), ..feature };
+            assert_eq!(renamed.identity(), identity);
+        }
+        assert_eq!(models.len(), 19, "a model is not among them: {models:?}");
+        assert!(
+            identities == IDENTITIES,
+            "stored sets would be computed again. Where their rows are the same, leave a new setting out of the identity while it has its \
+             default; else write identities.jsonl anew:\n{identities}"
+        );
+    }
+}

@@ -7,6 +7,7 @@
 
 mod cutter;
 mod line;
+mod pair;
 mod project;
 mod source;
 
@@ -28,6 +29,7 @@ use project::ProjectLines;
 
 pub use cutter::{CutSpec, Cutter};
 pub use line::{Line, LineFormat};
+pub(crate) use pair::{fields, pair_of, score_of_pair, text_of};
 pub use source::Source;
 
 #[derive(Deserialize)]

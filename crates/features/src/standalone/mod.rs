@@ -7,6 +7,7 @@
 pub mod classify;
 mod coverage;
 pub mod doc2vec;
+mod document_rows;
 mod embed;
 pub mod fasttext;
 pub mod glove;
@@ -30,6 +31,7 @@ mod projection;
 mod returns;
 pub mod sestm;
 mod shift;
+mod similarity;
 mod spill;
 pub(crate) mod static_encoder;
 mod summaries;
@@ -52,6 +54,7 @@ pub use open::{open_encoder, open_model, open_with};
 pub(crate) use output::write_rows;
 pub use projection::{Projection, ProjectionMethod, ProjectionParams, Shown, project};
 pub use shift::{Shift, shifts, write_shifts};
+pub use similarity::evaluate_similarity;
 pub use summaries::{SummaryTokens, evaluate_summaries};
 pub use words::{Known, look_up};
 

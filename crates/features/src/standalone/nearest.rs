@@ -1,15 +1,16 @@
-//! Nearest words of a model with word vectors, and nearest documents of a file by any model with dense rows.
+//! Nearest words of a model with word vectors, and nearest documents of a file by any model of vectors or of weights of terms.
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use serde::Serialize;
 
+use super::document_rows::DocumentRows;
 use super::onnx::Reranker;
 use super::words::VectorWords;
-use super::{Columns, Fitted, Line, Lines, Rows};
+use super::{Fitted, Line, Lines};
 use crate::lines::BLOCK;
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
-use inkstone_models::{Nearest, Neighbour, unit};
+use inkstone_models::{Neighbour, unit};
 
 /// The neighbours of a word or document.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -89,18 +90,8 @@ pub fn nearest_documents(
     reranker: Option<&Reranker>,
     ctx: &Ctx,
 ) -> Result<(Vec<Near>, Report)> {
-    let Columns::Dense(names) = model.columns()? else {
-        bail!(
-            "a {} model gives no vectors of few values to compare documents by; train lsa on the same documents",
-            model.header().kind
-        );
-    };
-    let dim = names.len();
-    let dense = |rows: Rows| match rows {
-        Rows::Dense(values) => Ok(values),
-        _ => bail!("rows of another kind than their columns"),
-    };
-    let (mut ids, mut rows): (Vec<String>, Vec<f32>) = (Vec::new(), Vec::new());
+    let mut ids: Vec<String> = Vec::new();
+    let mut rows = DocumentRows::of_model(model)?;
     let mut texts: Vec<String> = Vec::new();
     lines.for_each_block(BLOCK, |documents| {
         ids.extend(documents.iter().map(|line| line.name().into_owned()));
@@ -108,15 +99,17 @@ pub fn nearest_documents(
             texts.extend(documents.iter().map(|line| line.whole().into_owned()));
         }
         for (_, chunk) in model.many(&documents, ctx)? {
-            rows.extend(dense(chunk)?);
+            rows.push(chunk)?;
         }
         Ok(())
     })?;
     ensure!(!ids.is_empty(), "there are no documents to look among; is the input empty?");
-    let (asked, queries, places): (Vec<String>, Vec<f32>, Vec<Option<usize>>) = match sought {
+    let (asked, queries, places): (Vec<String>, DocumentRows, Vec<Option<usize>>) = match sought {
         Sought::Text(text) => {
             let line = Line { number: 1, text: (*text).into(), ..Line::default() };
-            (vec![(*text).to_owned()], dense(model.rows(&[line])?)?, vec![None])
+            let mut queries = DocumentRows::of_model(model)?;
+            queries.push(model.rows(&[line])?)?;
+            (vec![(*text).to_owned()], queries, vec![None])
         }
         Sought::Ids(wanted) => {
             let place = |id: &String| {
@@ -124,12 +117,10 @@ pub fn nearest_documents(
                 place.with_context(|| format!("no document has the id {id}; ids are the field id, or numbers of lines"))
             };
             let places: Vec<usize> = wanted.iter().map(place).collect::<Result<_>>()?;
-            let queries = places.iter().flat_map(|&place| &rows[place * dim..][..dim]).copied().collect();
-            (wanted.to_vec(), queries, places.into_iter().map(Some).collect())
+            (wanted.to_vec(), rows.part(&places), places.into_iter().map(Some).collect())
         }
     };
-    let nearest = ctx.install(|| Nearest::new(rows, dim))?;
-    let found = ctx.install(|| nearest.query_all(&queries, k.saturating_add(1)));
+    let found = ctx.install(|| rows.nearest_to(&queries, k.saturating_add(1)))?;
     let mut near = Vec::with_capacity(asked.len());
     for ((of, place), found) in asked.into_iter().zip(places).zip(found) {
         let others: Vec<Neighbour> = found.into_iter().filter(|n| Some(n.row) != place).take(k).collect();

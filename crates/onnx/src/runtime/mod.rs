@@ -54,6 +54,14 @@ impl RuntimeParams {
     /// The library of this process, loaded now if it was not before. `base` is the folder that [`RuntimeParams::library`] is relative to,
     /// that of the configuration. Fails where the configuration names one that the user has not agreed to.
     pub fn load(&self, base: &Path) -> Result<&'static Runtime> {
+        let refused = |error: anyhow::Error| match error.is::<NoRuntime>() {
+            true => error,
+            false => LibraryRefused(format!("{error:#}")).into(),
+        };
+        self.load_named(base).map_err(refused)
+    }
+
+    fn load_named(&self, base: &Path) -> Result<&'static Runtime> {
         let library = self.library.as_ref().map(|library| base.join(library));
         if !self.trusted
             && Runtime::loaded().is_none()
@@ -116,6 +124,18 @@ impl fmt::Display for NoRuntime {
 }
 
 impl std::error::Error for NoRuntime {}
+
+/// The library that is named may not be loaded, or cannot be.
+#[derive(Debug)]
+pub struct LibraryRefused(String);
+
+impl fmt::Display for LibraryRefused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for LibraryRefused {}
 
 pub struct Runtime {
     pub(super) environment: Environment,

@@ -8,13 +8,13 @@ use anyhow::{Context, Result, bail, ensure};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::super::{Figures, Line, LineFormat, Lines};
+use super::super::similarity::similarity;
+use super::super::{Figures, Line, Lines};
 use super::{BLOCK, Contextual, FittedOnnx, tasks};
 use crate::fitted::figures;
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
-use inkstone_base::stats::{pearson, spearman};
-use inkstone_models::{ClassReport, EntityReport, cosine};
+use inkstone_models::{ClassReport, EntityReport};
 use inkstone_onnx::{Drift, MaskedModel, OnnxParams, Output};
 
 /// Tokens shown for each mask.
@@ -27,7 +27,8 @@ const BEST: usize = 5;
 pub enum Examination {
     /// The likeliest tokens behind each mask token of the lines.
     FillMask,
-    /// The cosine of two texts, a tab between them; with a score behind a second tab also how the cosines follow the scores.
+    /// The cosine of two texts, by any model of vectors or weights of terms: a tab between them, or fields text and pair; with a score behind
+    /// a second tab, or in the field value, also how the cosines follow the scores.
     Similarity,
     /// Labels of the lines against those that the model calls.
     Labels,
@@ -132,38 +133,6 @@ fn entities(model: &FittedOnnx, lines: &mut Lines, ctx: &Ctx) -> Result<Figures>
         figures.insert("against".into(), serde_json::to_value(EntityReport::new(&right, &found_there))?);
     }
     Ok(figures)
-}
-
-fn similarity(model: &FittedOnnx, lines: &mut Lines, ctx: &Ctx) -> Result<Figures> {
-    ensure!(model.format != LineFormat::Jsonl, "pairs are lines of text, a tab between the two; set --format text");
-    let (mut pairs, mut scores) = (Vec::new(), Vec::new());
-    lines.for_each_block(BLOCK, |documents| {
-        for line in &documents {
-            let mut fields = line.text.split('\t');
-            let (Some(a), Some(b)) = (fields.next(), fields.next()) else {
-                bail!("line {} is no pair: two texts with a tab between them, and perhaps a score", line.number)
-            };
-            pairs.extend([a.to_owned(), b.to_owned()]);
-            if let Some(score) = fields.next() {
-                let score: f64 =
-                    score.trim().parse().with_context(|| format!("line {}: {score:?} is no score", line.number))?;
-                scores.push(score);
-            }
-        }
-        Ok(())
-    })?;
-    ensure!(!pairs.is_empty(), "there are no pairs; is the input empty?");
-    let texts: Vec<&str> = pairs.iter().map(String::as_str).collect();
-    let rows = model.values(&texts, ctx)?;
-    let dim = model.columns.len();
-    let cosines: Vec<f64> = rows.chunks(2 * dim).map(|pair| f64::from(cosine(&pair[..dim], &pair[dim..]))).collect();
-    let mut found = figures(json!({"pairs": cosines.len(), "cosines": cosines}));
-    if !scores.is_empty() {
-        ensure!(scores.len() == cosines.len(), "{} of {} pairs have a score", scores.len(), cosines.len());
-        found.insert("spearman".into(), json!(spearman(&cosines, &scores)));
-        found.insert("pearson".into(), json!(pearson(&cosines, &scores)));
-    }
-    Ok(found)
 }
 
 fn labels(model: &FittedOnnx, lines: &mut Lines, ctx: &Ctx) -> Result<Figures> {

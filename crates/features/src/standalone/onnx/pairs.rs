@@ -3,29 +3,16 @@
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-use anyhow::{Context, Result, bail, ensure};
-use serde_json::{Map, Value};
+use anyhow::{Context, Result, bail};
 
 use super::super::{Line, LineFormat, Rows};
 use super::{Contextual, FittedOnnx};
+use crate::lines::{fields, text_of};
 use inkstone_base::job::Ctx;
 use inkstone_onnx::{Answer, Encoder, OnnxParams, Output, Ran, RuntimeParams};
 
 /// Figures of an answer; `start` and `end` are bytes of the document's text.
 pub(super) const ANSWER_COLUMNS: [&str; 5] = ["score", "null", "number", "start", "end"];
-
-/// All fields of a JSON line; none of lines of other formats.
-pub(super) fn fields(line: &Line<'_>) -> Result<Map<String, Value>> {
-    line.json.map_or_else(
-        || Ok(Map::new()),
-        |json| serde_json::from_str(json).with_context(|| format!("line {} is no JSON object", line.number)),
-    )
-}
-
-/// A field that is a text.
-pub(super) fn text_of(fields: &Map<String, Value>, name: &str) -> Option<String> {
-    fields.get(name).and_then(Value::as_str).map(str::to_owned)
-}
 
 /// The texts of a field of all lines; none where no line has it. Fails where some have it and others do not.
 fn texts_of(lines: &[Line<'_>], name: &str) -> Result<Option<Vec<String>>> {
@@ -144,19 +131,4 @@ pub(super) fn score_column(columns: &[String]) -> Result<usize> {
             ),
         },
     }
-}
-
-/// The second text of a line of any format: the field `pair`, or what stands behind a tab.
-pub(super) fn pair_of(line: &Line<'_>, fields: &Map<String, Value>) -> Result<[String; 2]> {
-    if line.json.is_some() {
-        let other = text_of(fields, "pair");
-        let other = other.with_context(|| format!("line {} has no text in the field pair", line.number))?;
-        return Ok([line.whole().into_owned(), other]);
-    }
-    let mut parts = line.text.split('\t');
-    let (Some(text), Some(other)) = (parts.next(), parts.next()) else {
-        bail!("line {} is no pair: two texts with a tab between them", line.number)
-    };
-    ensure!(!text.trim().is_empty(), "line {} has no first text", line.number);
-    Ok([text.to_owned(), other.to_owned()])
 }

@@ -12,9 +12,10 @@ use serde_json::{Map, Value, json};
 
 use super::super::{Figures, Line, Lines};
 use super::eval::each_block;
-use super::pairs::{fields, pair_of, score_column};
+use super::pairs::score_column;
 use super::{BLOCK, FittedOnnx};
 use crate::fitted::figures;
+use crate::lines::{fields, pair_of};
 use inkstone_base::job::Ctx;
 use inkstone_base::stats::{pearson, spearman};
 use inkstone_models::{AnswerMatch, ClassReport, Entities, cmrc_match, squad_match};

@@ -1,0 +1,79 @@
+//! The rows that a model gives documents, to be compared by their angle.
+
+use anyhow::{Result, bail};
+
+use super::{Columns, Fitted, Rows};
+use inkstone_models::{Csr, Nearest, Neighbour, SparseNearest, cosine, sparse_cosine};
+
+/// The rows of documents.
+pub(super) enum DocumentRows {
+    /// `[documents, dim]`.
+    Dense {
+        dim: usize,
+        values: Vec<f32>,
+    },
+    Sparse(Csr),
+}
+
+impl DocumentRows {
+    /// Room for the rows of a model; fails where these are no points of a space.
+    pub(super) fn of_model(model: &dyn Fitted) -> Result<DocumentRows> {
+        match model.columns()? {
+            Columns::Dense(names) => Ok(DocumentRows::Dense { dim: names.len(), values: Vec::new() }),
+            Columns::Sparse { width, .. } => Ok(DocumentRows::Sparse(Csr::new(width))),
+            Columns::Table { .. } => bail!(
+                "a {} model gives scores, and documents are compared by vectors or weights of terms; train tfidf, bm25 or lsa on the same \
+                 documents",
+                model.header().kind
+            ),
+        }
+    }
+
+    pub(super) fn push(&mut self, rows: Rows) -> Result<()> {
+        match (self, rows) {
+            (DocumentRows::Dense { values, .. }, Rows::Dense(more)) => values.extend(more),
+            (DocumentRows::Sparse(all), Rows::Sparse(more)) => {
+                (0..more.rows()).for_each(|i| all.push_row(more.row(i).iter()));
+            }
+            _ => bail!("rows of another kind than their columns"),
+        }
+        Ok(())
+    }
+
+    /// The rows at these places.
+    pub(super) fn part(&self, places: &[usize]) -> DocumentRows {
+        match self {
+            DocumentRows::Dense { dim, values } => {
+                let values = places.iter().flat_map(|&place| &values[place * dim..][..*dim]).copied().collect();
+                DocumentRows::Dense { dim: *dim, values }
+            }
+            DocumentRows::Sparse(all) => {
+                let mut part = Csr::new(all.cols());
+                places.iter().for_each(|&place| part.push_row(all.row(place).iter()));
+                DocumentRows::Sparse(part)
+            }
+        }
+    }
+
+    /// The `k` rows that are nearest to each query, which are rows of the same model.
+    pub(super) fn nearest_to(self, queries: &DocumentRows, k: usize) -> Result<Vec<Vec<Neighbour>>> {
+        match (self, queries) {
+            (DocumentRows::Dense { dim, values }, DocumentRows::Dense { values: queries, .. }) => {
+                Ok(Nearest::new(values, dim)?.query_all(queries, k))
+            }
+            (DocumentRows::Sparse(rows), DocumentRows::Sparse(queries)) => {
+                let nearest = SparseNearest::new(rows);
+                Ok((0..queries.rows()).map(|i| nearest.query(queries.row(i), k)).collect())
+            }
+            _ => bail!("queries of another kind than the rows"),
+        }
+    }
+
+    /// The cosine of the angle between two rows; 0 where one has no direction.
+    pub(super) fn cosine(&self, a: usize, b: usize) -> f32 {
+        match self {
+            DocumentRows::Dense { dim, values } => cosine(&values[a * dim..][..*dim], &values[b * dim..][..*dim]),
+            DocumentRows::Sparse(all) => sparse_cosine(all.row(a), all.row(b)),
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! The cosine of two texts by a model of vectors or of weights of terms, against given scores where there are some, as STS benchmarks have them.
+
+use anyhow::{Result, ensure};
+use serde_json::json;
+
+use super::document_rows::DocumentRows;
+use super::{Figures, Fitted, Line, Lines};
+use crate::fitted::figures;
+use crate::lines::{BLOCK, fields, pair_of, score_of_pair};
+use inkstone_base::data::Report;
+use inkstone_base::job::Ctx;
+use inkstone_base::stats::{pearson, spearman};
+
+/// The cosines of pairs: two texts with a tab between them and perhaps a score behind another, or fields `text`, `pair` and perhaps `value`.
+/// With scores, all pairs must have one; their correlations with the cosines are told then.
+pub(super) fn similarity(model: &dyn Fitted, lines: &mut Lines, ctx: &Ctx) -> Result<Figures> {
+    let (mut cosines, mut scores): (Vec<f64>, Vec<f64>) = (Vec::new(), Vec::new());
+    lines.for_each_block(BLOCK, |documents| {
+        let mut texts = Vec::with_capacity(2 * documents.len());
+        for line in &documents {
+            let both = pair_of(line, &fields(line)?)?;
+            texts.extend(both.map(|text| Line { number: line.number, text: text.into(), ..Line::default() }));
+            scores.extend(score_of_pair(line)?);
+        }
+        let mut rows = DocumentRows::of_model(model)?;
+        for (_, chunk) in model.many(&texts, ctx)? {
+            rows.push(chunk)?;
+        }
+        cosines.extend((0..documents.len()).map(|pair| f64::from(rows.cosine(2 * pair, 2 * pair + 1))));
+        Ok(())
+    })?;
+    ensure!(!cosines.is_empty(), "there are no pairs; is the input empty?");
+    let mut found = figures(json!({"pairs": cosines.len(), "cosines": cosines}));
+    if !scores.is_empty() {
+        ensure!(scores.len() == cosines.len(), "{} of {} pairs have a score", scores.len(), cosines.len());
+        found.insert("spearman".into(), json!(spearman(&cosines, &scores)));
+        found.insert("pearson".into(), json!(pearson(&cosines, &scores)));
+    }
+    Ok(found)
+}
+
+/// Measures a model of any kind on pairs of texts.
+pub fn evaluate_similarity(model: &dyn Fitted, lines: &mut Lines, ctx: &Ctx) -> Result<(Figures, Report)> {
+    Ok((similarity(model, lines, ctx)?, lines.finish()?))
+}
