@@ -26,7 +26,7 @@ const EPOCHS: usize = 2;
 const TRAINED: usize = 16_000;
 const TESTED: usize = 2000;
 const WORDS: usize = 20_000;
-/// Words that tell each class.
+/// Words that only posts of one class have, for each class.
 const TELLING: u32 = 200;
 
 /// Trains the network that each line names; answers with the seconds and the share of right classes.
@@ -128,7 +128,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// The words of posts, frequent ones more often; a few of them tell the class.
+/// The words of each post, by number, and its class.
 fn made() -> (Vec<Vec<u32>>, Vec<u32>) {
     let mut random = ChaCha8Rng::seed_from_u64(1);
     let mut post = || {
@@ -138,7 +138,7 @@ fn made() -> (Vec<Vec<u32>>, Vec<u32>) {
             let uniform: f64 = random.random();
             match random.random_range(0..12) {
                 0 => 1000 + class * TELLING + random.random_range(0..TELLING),
-                // A tenth of all words are the 20 most frequent, a half of them the 1,400 most frequent.
+                // The logarithm of the rank is uniform: half of these words are among the 141 most frequent.
                 _ => ((WORDS as f64).powf(uniform) - 1.0).min(WORDS as f64 - 1.0) as u32,
             }
         };

@@ -60,7 +60,7 @@ pub struct Eval {
     /// Also write a table to --output, with one row per document or per token.
     #[arg(long, value_name = "UNIT", requires = "output")]
     pub per: Option<Per>,
-    /// What is evaluated (default: by --read, or by the kind of the model); all but similarity is for contextual models.
+    /// The task to evaluate. Contextual models have all tasks (default: by --read), other models have similarity alone.
     #[arg(long, value_name = "WHAT")]
     pub task: Option<Examination>,
     /// For contextual models: another form of the model (fp16, int8), whose rows are compared with those of --model.

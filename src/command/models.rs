@@ -58,13 +58,12 @@ pub(super) fn eval(args: &Eval, ctx: &Ctx) -> Result<Summary> {
     let is_similarity = args.task == Some(Examination::Similarity);
     ensure!(
         args.task.is_none() || is_similarity || is_onnx(path),
-        "--task is for contextual models but similarity, which any model of vectors or weights of terms can have; leave it out: a {name} \
-         model is evaluated as its kind is"
+        "a {name} model has no such --task: name --task similarity, or no task to evaluate it as models of its kind are"
     );
     let (figures, report) = staged(ctx, "eval", || match args.words {
         Some(judgements) => standalone::evaluate_words(model.as_ref(), &args.input, judgements, ctx),
         None if is_similarity && !is_onnx(path) => {
-            standalone::evaluate_similarity(model.as_ref(), &mut Lines::open(&args.input, format)?, ctx)
+            standalone::similarity(model.as_ref(), &mut Lines::open(&args.input, format)?, ctx)
         }
         None => model.evaluate(&mut Lines::open(&args.input, format)?, &params, ctx),
     })?;

@@ -1,4 +1,4 @@
-//! Stages of commands on plain files.
+//! Runs a command on plain files as a stage with progress.
 
 use anyhow::Result;
 

@@ -127,7 +127,8 @@ impl PipelineRun<'_> {
         let out = self.base.join(&config.project.exports);
         export::remove_stale_lock(&out)?;
         let market = self.market.as_ref().context("factors were built with prices")?;
-        let key = Key::of_json(&(version::EXPORT, "export", &config.export, &self.results));
+        // The manifest lists the sets of all features, also of those that no factor reads.
+        let key = Key::of_json(&(version::EXPORT, "export", &config.export, &self.results, &self.sets));
         let stage = self.plan(StageId::Export, key, "files");
         let work = || {
             let factors: Vec<Factor> =

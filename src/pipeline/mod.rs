@@ -494,14 +494,11 @@ impl<'a> PipelineRun<'a> {
     }
 }
 
-/// The error, if a run goes on without the feature or the factor that failed with it. The run fails with it where others would fail too:
-/// it was told to stop, the disk or the store fails, what earlier stages made is damaged, or the library that is named may not be loaded.
+/// The error, if a run goes on without the feature or the factor that failed with it. The run itself fails if the user stopped it, if the
+/// disk or the store fails, if an earlier stage's files are damaged, or if the configuration names a library that cannot be loaded.
 fn reason_to_leave_out(error: Error) -> Result<Error> {
-    // By its words, too: an error of the system may have lost its type on the way here.
     let fails = |cause: &(dyn std::error::Error + 'static)| {
-        let words = cause.to_string();
-        let by_type = cause.downcast_ref::<io::Error>().is_some_and(|error| error.kind() != io::ErrorKind::NotFound);
-        by_type || (words.contains("(os error ") && !words.contains("(os error 2)"))
+        cause.downcast_ref::<io::Error>().is_some_and(|error| error.kind() != io::ErrorKind::NotFound)
     };
     let ends_the_run = error.is::<Cancelled>()
         || error.is::<Damage>()

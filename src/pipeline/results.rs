@@ -52,7 +52,7 @@ enum MaskedSets {
     NoTexts,
     /// The sets of the features themselves: names are masked for all models behind them.
     Same,
-    /// Too little is left of the texts for a model to be fitted on.
+    /// With masked names too little text is left to fit the model on.
     TooLittle,
     /// Others, by the names of the features.
     Other(BTreeMap<String, Key>),

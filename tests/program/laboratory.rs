@@ -166,7 +166,7 @@ fn a_factor_without_values_is_left_out_and_the_others_are_tested() {
     assert_says(&run(copy.path(), &["run", "--headless"]).refusal(), &["\"never\" has no values"]);
 }
 
-/// Features that fail for reasons of their own, and one whose model has seen the texts of the first half.
+/// A feature without its model, a model fitted on all documents, and a model fitted on the first half of them.
 const FAILING: &str = r#"
 [[feature]]
 name = "gone"

@@ -95,7 +95,7 @@ impl Ran {
         error
     }
 
-    /// The reasons for which a run that went on left features and factors out.
+    /// The reasons why the run left features and factors out.
     fn left_out(&self) -> String {
         let json = self.finished();
         let left_out = json["left_out"].as_array().unwrap_or_else(|| panic!("nothing was left out: {json:#}"));

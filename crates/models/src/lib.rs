@@ -103,7 +103,7 @@ pub use metrics::{
     sentence_bleu, squad_match,
 };
 pub use mlp::MlpParams;
-pub use nearest::{Nearest, Neighbour, SparseNearest, cosine, sparse_cosine, unit};
+pub use nearest::{Nearest, Neighbour, cosine, sparse_cosine, unit};
 pub use newwords::{GramCounter, Grams, NewWord, NewWordParams, Places, Selection, select};
 pub use npz::{NpzWriter, npy_header, read_npz};
 pub use pooling::{PooledText, Pooling, PoolingForm, PoolingParams};

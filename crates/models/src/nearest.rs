@@ -12,7 +12,7 @@ use std::collections::BinaryHeap;
 use anyhow::{Result, ensure};
 use rayon::prelude::*;
 
-use super::{Csr, Row};
+use super::Row;
 
 /// Queries that look at a row while it lies in the nearest cache.
 const TOGETHER: usize = 8;
@@ -118,42 +118,6 @@ impl<'r> Nearest<'r> {
     }
 }
 
-/// Rows of few values in many columns that can be asked for their nearest.
-pub struct SparseNearest {
-    rows: Csr,
-    /// 1 / length of each row; 0 for a row without a direction.
-    scales: Vec<f32>,
-}
-
-impl SparseNearest {
-    /// Makes rows ready. Call inside `Ctx::install`.
-    pub fn new(rows: Csr) -> SparseNearest {
-        let scales = (0..rows.rows()).into_par_iter().with_min_len(TASK).map(|i| scale(rows.row(i).values)).collect();
-        SparseNearest { rows, scales }
-    }
-
-    /// The `k` rows that are nearest to a row of the same columns, the nearest first; rows without a common column are left out. Call inside
-    /// `Ctx::install`.
-    pub fn query(&self, query: Row<'_>, k: usize) -> Vec<Neighbour> {
-        let mut weights = vec![0.0; self.rows.cols()];
-        for (column, value) in query.iter() {
-            // No row has a value in a column behind the last.
-            if let Some(weight) = weights.get_mut(column as usize) {
-                *weight = f64::from(value);
-            }
-        }
-        let length = f64::from(scale(query.values));
-        let mut heap = BinaryHeap::new();
-        for (row, (product, by)) in self.rows.dot(&weights).into_iter().zip(&self.scales).enumerate() {
-            let similarity = (product * f64::from(*by) * length) as f32;
-            if similarity != 0.0 && similarity.is_finite() {
-                keep(&mut heap, Neighbour { row, similarity }, k);
-            }
-        }
-        heap.into_sorted_vec()
-    }
-}
-
 /// A vector at length 1, zeros where it has no direction.
 pub fn unit(vector: &[f32]) -> Vec<f32> {
     let by = scale(vector);
@@ -165,16 +129,9 @@ pub fn cosine(a: &[f32], b: &[f32]) -> f32 {
     dot(a, b) * scale(a) * scale(b)
 }
 
-/// [`cosine`] of rows of few values.
+/// The cosine of the angle between two sparse rows; 0 where one has no direction.
 pub fn sparse_cosine(a: Row<'_>, b: Row<'_>) -> f32 {
-    let (mut product, mut others) = (0.0, b.iter().peekable());
-    for (column, value) in a.iter() {
-        while others.next_if(|(other, _)| *other < column).is_some() {}
-        if let Some((_, other)) = others.next_if(|(other, _)| *other == column) {
-            product += f64::from(value) * f64::from(other);
-        }
-    }
-    (product * f64::from(scale(a.values)) * f64::from(scale(b.values))) as f32
+    (a.product(&b) * f64::from(scale(a.values)) * f64::from(scale(b.values))) as f32
 }
 
 fn keep(heap: &mut BinaryHeap<Neighbour>, neighbour: Neighbour, k: usize) {
@@ -210,6 +167,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::Csr;
 
     fn rows(found: &[Neighbour]) -> Vec<usize> {
         found.iter().map(|n| n.row).collect()
@@ -230,36 +188,19 @@ mod tests {
     }
 
     #[test]
-    fn sparse_rows_have_the_neighbours_of_their_dense_form() {
-        let columns = 12;
-        let value = |row: u32, column: u32| {
-            let drawn = (row * 7919 + column * 104_729 + row * column * 31) % 11;
-            if drawn < 4 { drawn as f32 - 1.5 } else { 0.0 }
-        };
-        let row = |i: u32| (0..columns).map(move |j| (j, value(i, j))).filter(|(_, v)| *v != 0.0);
-        let mut sparse = Csr::new(columns as usize);
-        (0..50).for_each(|i| sparse.push_row(row(i)));
-        sparse.push_row([]);
-        let dense: Vec<f32> = (0..50).flat_map(|i| (0..columns).map(move |j| value(i, j))).collect();
-        let dense = Nearest::new(dense, columns as usize).unwrap();
-        let nearest = SparseNearest::new(sparse.clone());
-        for i in 0..50 {
-            let expected: Vec<Neighbour> =
-                dense.query(dense.row(i), 50).into_iter().filter(|n| n.similarity.abs() > 1e-6).collect();
-            let found = nearest.query(sparse.row(i), 50);
-            assert_eq!(found.len(), expected.len());
-            for (a, b) in found.iter().zip(&expected) {
-                assert!((a.similarity - b.similarity).abs() < 1e-6, "{a:?} {b:?}");
-            }
-            assert_eq!(nearest.query(sparse.row(i), 3), found[..found.len().min(3)]);
-            for n in &found {
-                assert!((sparse_cosine(sparse.row(i), sparse.row(n.row)) - n.similarity).abs() < 1e-6);
+    fn sparse_rows_have_the_cosines_of_their_dense_form() {
+        let dense = [[1.5, 0.0, -2.0, 0.0, 0.5], [0.0, 3.0, 1.0, 0.0, 0.0], [0.0, 0.0, 0.0, 4.0, 0.0], [0.0; 5]];
+        let mut sparse = Csr::new(5);
+        for row in dense {
+            sparse.push_row((0..).zip(row).filter(|(_, value)| *value != 0.0));
+        }
+        for (i, a) in dense.iter().enumerate() {
+            for (j, b) in dense.iter().enumerate() {
+                let found = sparse_cosine(sparse.row(i), sparse.row(j));
+                assert!((found - cosine(a, b)).abs() < 1e-6, "{i} and {j}: {found}");
             }
         }
-        assert!(nearest.query(sparse.row(50), 3).is_empty(), "a row without values is near to nothing");
-        let mut wider = Csr::new(99);
-        wider.push_row([(98, 1.0)]);
-        assert!(nearest.query(wider.row(0), 3).is_empty(), "no row has the word");
+        assert!((sparse_cosine(sparse.row(0), sparse.row(1)) + 0.2480695).abs() < 1e-6, "-2 / (2.54951 x 3.16228)");
     }
 
     proptest! {

@@ -75,7 +75,7 @@ pub(super) struct Damaged(String);
 #[derive(Debug)]
 pub(super) struct Unreadable(String);
 
-/// True if an error is that of a store which is damaged, or whose disk fails.
+/// True if the store caused the error: its database is damaged, or its disk fails.
 pub fn is_fault(error: &anyhow::Error) -> bool {
     error.is::<Damaged>() || error.is::<Unreadable>() || error.chain().any(|cause| cause.is::<sled::Error>())
 }

@@ -1,4 +1,4 @@
-//! What a key, a click or a command of the palette can do.
+//! The actions of the workbench. A key, a click or a command of the palette starts one.
 
 use super::page::Page;
 

@@ -191,7 +191,7 @@ impl App {
         self.clipboard.take()
     }
 
-    /// The workbench as its pages see it.
+    /// The context of the pages.
     pub(crate) fn context(&self) -> PageContext<'_> {
         PageContext {
             workspace: &self.workspace,

@@ -1,4 +1,4 @@
-//! What a page sees of the workbench besides its own state.
+//! The context of a page: the parts of the workbench that a page reads besides its own state.
 
 use ratatui::layout::Rect;
 
@@ -9,13 +9,13 @@ use super::page::Page;
 use super::words::Word;
 use super::{Language, Workspace};
 
-/// The workbench as a page sees it while it is drawn or asked what it can do.
+/// The parts of the workbench that a page reads when it draws itself, or tells whether an action is possible.
 pub struct PageContext<'a> {
     pub workspace: &'a Workspace,
     pub language: Language,
     /// The page that is shown.
     pub page: Page,
-    /// The whole screen.
+    /// The area of the whole screen.
     pub screen: Rect,
     pub(crate) keymap: &'a Keymap,
     /// The jobs of this session, the newest last.

@@ -1,4 +1,4 @@
-//! Events: everything that arrives through the one channel.
+//! The events of the one channel that the workbench reads.
 
 use crossterm::event::{KeyEvent, MouseEvent};
 

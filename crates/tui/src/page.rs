@@ -1,4 +1,4 @@
-//! The pages by name, and the tables and charts that they give away.
+//! The names of the pages, and the tables and charts that a page exports.
 
 use super::Language;
 use super::words::{self, Word};

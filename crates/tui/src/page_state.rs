@@ -10,7 +10,7 @@ use super::desk::Desk;
 use super::field::Field;
 use super::page::{Chart, Table};
 
-/// The behaviour of a page.
+/// A page of the workbench: it draws its state, and changes its state by actions and events.
 pub trait PageState {
     /// Reads anew what the page shows: when the workbench opens, and whenever a job has ended.
     fn reload(&mut self, desk: &Desk<'_>);
@@ -22,7 +22,7 @@ pub trait PageState {
     /// Draws the page, and changes nothing.
     fn draw(&self, context: &PageContext<'_>, frame: &mut Frame<'_>, area: Rect);
 
-    /// True if a command of the page can be done now; only then does its key do it and the bottom line show it.
+    /// True if the page can do this action now. The key of an action works, and the bottom line shows the key, only then.
     fn can(&self, action: Action, context: &PageContext<'_>) -> bool;
 
     fn act(&mut self, action: Action, area: Rect, desk: &Desk<'_>);

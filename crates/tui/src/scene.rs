@@ -1,4 +1,4 @@
-//! The trait of what is shown on the terminal.
+//! The trait that the terminal draws and sends events to.
 
 use ratatui::Frame;
 

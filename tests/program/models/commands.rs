@@ -106,7 +106,7 @@ fn neighbours_by_weights_of_terms() {
     }
     let args = ["nearest", "--model", "model", "--input", "news.jsonl", "--text", "龘龘龘龘龘龘"];
     assert_eq!(run(folder.path(), &args).finished()["nearest"][0]["neighbours"], serde_json::json!([]));
-    // Scores are no place among documents.
+    // A model that gives scores has no vector to compare documents by.
     trained(folder.path(), &case("ngram", &[], ""));
     let error = run(folder.path(), &["nearest", "--model", "model", "--input", "news.jsonl", "--ids", "n3"]).refusal();
     assert_says(&error, &["gives scores", "train tfidf, bm25 or lsa"]);
@@ -121,7 +121,7 @@ fn native_models_are_measured_on_pairs_of_texts() {
         .take(12)
         .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap()["text"].as_str().unwrap().to_owned())
         .collect();
-    // A text is nearest to itself, and nearer to one that says half of the same than to another.
+    // A text is nearest to itself, and nearer to its own first half than to another text.
     let half = |text: &str| text.chars().take(text.chars().count() / 2).collect::<String>();
     let pairs: Vec<(&String, String, f64)> = texts
         .iter()
@@ -145,10 +145,7 @@ fn native_models_are_measured_on_pairs_of_texts() {
         let same = eval("pairs.jsonl", &["--task", "similarity"]).finished();
         assert_eq!((&same["cosines"], &same["pearson"]), (&found["cosines"], &found["pearson"]));
         assert_says(&eval("news.jsonl", &["--task", "similarity"]).refusal(), &["has no text in the field pair"]);
-        assert_says(
-            &eval("pairs.txt", &["--task", "pairs"]).refusal(),
-            &["--task is for contextual models but similarity"],
-        );
+        assert_says(&eval("pairs.txt", &["--task", "pairs"]).refusal(), &["has no such --task", "--task similarity"]);
     }
 }
 

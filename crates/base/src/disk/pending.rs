@@ -263,7 +263,11 @@ impl Scratch {
         if self.written == 0 {
             return Ok(None);
         }
-        let mut file = self.out.into_inner().context("cannot write a scratch file (is the disk full?)")?;
+        let mut file = self
+            .out
+            .into_inner()
+            .map_err(|error| error.into_error())
+            .context("cannot write a scratch file (is the disk full?)")?;
         file.seek(SeekFrom::Start(0))?;
         Ok(Some(map_file(&file).context("cannot map a scratch file")?))
     }

@@ -1,4 +1,4 @@
-//! Which word vectors the networks of a feature begin with.
+//! The setting `embeddings`: the word vectors that a network starts from.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,5 @@
-//! What the model of a feature makes of its settings: which it reads and may have, the columns of its rows, the identity of its set.
+//! Settings of a feature that depend on its model: the settings that the model reads, their checks, the columns of its rows, and the
+//! identity of its set.
 
 use anyhow::{Result, anyhow, ensure};
 use serde_json::{Value, json};
@@ -194,7 +195,7 @@ mod tests {
     use super::*;
     use inkstone_base::data::Key;
 
-    /// A feature of each model, and the key of its identity.
+    /// A feature a line, at least one of each model, with the key of the feature's identity.
     const IDENTITIES: &str = include_str!("identities.jsonl");
 
     #[test]

@@ -1,4 +1,4 @@
-//! The trait of a model that gives any text a row, by which a row is explained from parts of its text.
+//! The trait of a model that computes the row of any text. A row is explained by the rows of parts of its text.
 
 use anyhow::Result;
 

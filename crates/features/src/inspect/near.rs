@@ -9,10 +9,9 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result, ensure};
 use chrono::NaiveDateTime;
 use polars_core::prelude::{DataFrame, StringChunked};
-use rustc_hash::FxHashMap;
 
 use inkstone_base::job::Ctx;
-use inkstone_models::Nearest;
+use inkstone_models::{Nearest, Row as SparseRow};
 use inkstone_store::{Rows, Set, Values};
 use inkstone_tables::corpus::{self, Parts};
 use inkstone_tables::frames;
@@ -175,7 +174,7 @@ fn order(measure: NearMeasure, a: f32, b: f32) -> Ordering {
 /// A row taken out of its batch.
 enum Row {
     Dense(Vec<f32>),
-    Sparse(FxHashMap<u32, f32>),
+    Sparse { indices: Vec<u32>, values: Vec<f32> },
 }
 
 impl Row {
@@ -188,9 +187,8 @@ impl Row {
             }
             Values::Sparse { indptr, indices, values } => {
                 let places = indptr[i]..indptr[i + 1];
-                let row: FxHashMap<u32, f32> =
-                    indices[places.clone()].iter().copied().zip(values[places].iter().copied()).collect();
-                (!row.is_empty()).then_some(Row::Sparse(row))
+                let (indices, values) = (indices[places.clone()].to_vec(), values[places].to_vec());
+                (!indices.is_empty()).then_some(Row::Sparse { indices, values })
             }
         }
     }
@@ -256,14 +254,13 @@ fn nearest(rows: &Rows, allowed: &[usize], own: &Row, query: &Query, ctx: &Ctx) 
                 }
             }
         }
-        (Values::Sparse { indptr, indices, values }, Row::Sparse(own)) => {
-            let square = |values: &mut dyn Iterator<Item = f32>| values.map(|v| f64::from(v).powi(2)).sum::<f64>();
-            let length = square(&mut own.values().copied());
+        (Values::Sparse { indptr, indices, values }, Row::Sparse { indices: own_indices, values: own_values }) => {
+            let own = SparseRow { indices: own_indices, values: own_values };
+            let length = own.product(&own);
             let value = |i: usize| {
                 let places = indptr[i]..indptr[i + 1];
-                let entries = indices[places.clone()].iter().zip(&values[places.clone()]);
-                let both = entries.filter_map(|(column, value)| Some(f64::from(*value) * f64::from(*own.get(column)?)));
-                let (both, other) = (both.sum::<f64>(), square(&mut values[places].iter().copied()));
+                let row = SparseRow { indices: &indices[places.clone()], values: &values[places] };
+                let (both, other) = (row.product(&own), row.product(&row));
                 match query.measure {
                     NearMeasure::Cosine => (both / (length * other).sqrt()) as f32,
                     // A row of zeros says nothing, which does not make it near.

@@ -1,11 +1,12 @@
-//! The rows that a model gives documents, to be compared by their angle.
+//! Rows of documents in memory, dense or sparse, and the cosines between them.
 
 use anyhow::{Result, bail};
+use rayon::prelude::*;
 
 use super::{Columns, Fitted, Rows};
-use inkstone_models::{Csr, Nearest, Neighbour, SparseNearest, cosine, sparse_cosine};
+use inkstone_models::{Csr, Nearest, Neighbour, cosine, sparse_cosine};
 
-/// The rows of documents.
+/// The rows that a model gives documents.
 pub(super) enum DocumentRows {
     /// `[documents, dim]`.
     Dense {
@@ -16,7 +17,7 @@ pub(super) enum DocumentRows {
 }
 
 impl DocumentRows {
-    /// Room for the rows of a model; fails where these are no points of a space.
+    /// No rows yet, of the kind that the model gives. Fails for a model that gives scores or texts.
     pub(super) fn of_model(model: &dyn Fitted) -> Result<DocumentRows> {
         match model.columns()? {
             Columns::Dense(names) => Ok(DocumentRows::Dense { dim: names.len(), values: Vec::new() }),
@@ -55,15 +56,24 @@ impl DocumentRows {
         }
     }
 
-    /// The `k` rows that are nearest to each query, which are rows of the same model.
+    /// The `k` rows that are nearest to each query, the nearest first; a query is a row of the same model. Sparse rows without a common column
+    /// are left out.
     pub(super) fn nearest_to(self, queries: &DocumentRows, k: usize) -> Result<Vec<Vec<Neighbour>>> {
         match (self, queries) {
             (DocumentRows::Dense { dim, values }, DocumentRows::Dense { values: queries, .. }) => {
                 Ok(Nearest::new(values, dim)?.query_all(queries, k))
             }
             (DocumentRows::Sparse(rows), DocumentRows::Sparse(queries)) => {
-                let nearest = SparseNearest::new(rows);
-                Ok((0..queries.rows()).map(|i| nearest.query(queries.row(i), k)).collect())
+                let near = |query: usize| {
+                    let neighbour =
+                        |row| Neighbour { row, similarity: sparse_cosine(queries.row(query), rows.row(row)) };
+                    let all = (0..rows.rows()).into_par_iter().map(neighbour);
+                    let mut near: Vec<Neighbour> = all.filter(|near| near.similarity != 0.0).collect();
+                    near.sort_unstable();
+                    near.truncate(k);
+                    near
+                };
+                Ok((0..queries.rows()).map(near).collect())
             }
             _ => bail!("queries of another kind than the rows"),
         }

@@ -54,7 +54,7 @@ pub use open::{open_encoder, open_model, open_with};
 pub(crate) use output::write_rows;
 pub use projection::{Projection, ProjectionMethod, ProjectionParams, Shown, project};
 pub use shift::{Shift, shifts, write_shifts};
-pub use similarity::evaluate_similarity;
+pub use similarity::similarity;
 pub use summaries::{SummaryTokens, evaluate_summaries};
 pub use words::{Known, look_up};
 

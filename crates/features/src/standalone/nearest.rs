@@ -1,4 +1,5 @@
-//! Nearest words of a model with word vectors, and nearest documents of a file by any model of vectors or of weights of terms.
+//! The words nearest to a word by a model of word vectors, and the documents of a file nearest to a text by any model of vectors or of
+//! weights of terms.
 
 use anyhow::{Context, Result, ensure};
 use serde::Serialize;

@@ -75,8 +75,8 @@ pub fn open_with(
     Ok((open_foreign(path, cutter, ctx)?, format))
 }
 
-/// Opens the model at `path` for a head whose file will be `head`: a contextual model as `using` says, or any model file with dense rows.
-/// Its words are cut as `embed` cuts them.
+/// Opens the encoder at `path` for a head that will be saved as `head`. The encoder is a contextual model, used as `using` says, or a model
+/// file with dense rows. It cuts the text of `format` lines as `embed` does.
 pub fn open_encoder(path: &Path, using: &Contextual, format: LineFormat, head: &Path, ctx: &Ctx) -> Result<Encoder> {
     let record = EncoderRecord::new(path, using, format, head)?;
     let (model, _) = open_with(path, Some(format), None, Path::new(""), using, ctx)?;

@@ -1,4 +1,4 @@
-//! The cosine of two texts by a model of vectors or of weights of terms, against given scores where there are some, as STS benchmarks have them.
+//! Cosines of pairs of texts by a model of vectors or of weights of terms. Benchmarks such as STS-B give each pair a score.
 
 use anyhow::{Result, ensure};
 use serde_json::json;
@@ -11,9 +11,12 @@ use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
 use inkstone_base::stats::{pearson, spearman};
 
-/// The cosines of pairs: two texts with a tab between them and perhaps a score behind another, or fields `text`, `pair` and perhaps `value`.
-/// With scores, all pairs must have one; their correlations with the cosines are told then.
-pub(super) fn similarity(model: &dyn Fitted, lines: &mut Lines, ctx: &Ctx) -> Result<Figures> {
+/// Measures a model on pairs of texts: a line has two texts and, if the pairs have scores, a score, with tabs between them; or it is JSON
+/// with `text`, `pair` and `value`.
+///
+/// The figures are `pairs` (their number), `cosines`, and with scores the correlations of the cosines with them, `spearman` and `pearson`.
+/// Fails if only some of the pairs have a score.
+pub fn similarity(model: &dyn Fitted, lines: &mut Lines, ctx: &Ctx) -> Result<(Figures, Report)> {
     let (mut cosines, mut scores): (Vec<f64>, Vec<f64>) = (Vec::new(), Vec::new());
     lines.for_each_block(BLOCK, |documents| {
         let mut texts = Vec::with_capacity(2 * documents.len());
@@ -36,10 +39,5 @@ pub(super) fn similarity(model: &dyn Fitted, lines: &mut Lines, ctx: &Ctx) -> Re
         found.insert("spearman".into(), json!(spearman(&cosines, &scores)));
         found.insert("pearson".into(), json!(pearson(&cosines, &scores)));
     }
-    Ok(found)
-}
-
-/// Measures a model of any kind on pairs of texts.
-pub fn evaluate_similarity(model: &dyn Fitted, lines: &mut Lines, ctx: &Ctx) -> Result<(Figures, Report)> {
-    Ok((similarity(model, lines, ctx)?, lines.finish()?))
+    Ok((found, lines.finish()?))
 }

@@ -82,8 +82,7 @@ pub(super) struct ValueCounts {
     pub late: u64,
     /// Values that were known in time.
     pub in_time: u64,
-    /// Values of the dates on which none was known in time, up to the first that was: a model behind them was fitted later. They are
-    /// in no other count.
+    /// Values of the dates before the first value that was known in time: their model was fitted later. No other count has them.
     pub before_first: u64,
     pub examples: Vec<(NaiveDate, String, NaiveDateTime, NaiveDateTime)>,
     pub dropped: BTreeMap<&'static str, u64>,
@@ -108,7 +107,7 @@ impl ValueCounts {
         }
     }
 
-    /// Takes the values that were known too late out of the other counts.
+    /// Moves the values that were known too late from all other counts to `before_first`.
     fn set_aside_late(&mut self) {
         self.dropped.remove(LATE);
         self.examples.clear();

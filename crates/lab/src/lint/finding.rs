@@ -40,7 +40,7 @@ pub enum Finding {
     NoModelReadsTexts,
     /// There is no factor of masked texts to compare with.
     NoMaskedFactor,
-    /// Too little is left of masked texts for a model to be fitted on.
+    /// With masked names too little text is left to fit the model on.
     TooLittleMaskedText,
     /// The two factors have no dates in common.
     NoCommonDates,

@@ -126,7 +126,7 @@ pub enum Masked<'a> {
     Always,
     /// No model reads texts for the factor.
     NoTexts,
-    /// Too little is left of such texts for a model.
+    /// With masked names too little text is left to fit the model on.
     TooLittle,
     Factor(&'a Factor),
 }

@@ -40,6 +40,18 @@ impl<'a> Row<'a> {
         self.iter().map(|(j, value)| f64::from(value) * weights[j as usize]).sum()
     }
 
+    /// The sum of the products of two rows' values in the columns that both have.
+    pub fn product(&self, other: &Row<'_>) -> f64 {
+        let (mut sum, mut others) = (0.0, other.iter().peekable());
+        for (column, value) in self.iter() {
+            while others.next_if(|(other, _)| *other < column).is_some() {}
+            if let Some((_, other)) = others.next_if(|(other, _)| *other == column) {
+                sum += f64::from(value) * f64::from(other);
+            }
+        }
+        sum
+    }
+
     /// Pairs of column and value.
     pub fn iter(&self) -> impl Iterator<Item = (u32, f32)> + Clone + use<'a> {
         self.indices.iter().copied().zip(self.values.iter().copied())

@@ -125,7 +125,7 @@ impl fmt::Display for NoRuntime {
 
 impl std::error::Error for NoRuntime {}
 
-/// The library that is named may not be loaded, or cannot be.
+/// The library that the user or the configuration names cannot be loaded, or the user has not agreed to it.
 #[derive(Debug)]
 pub struct LibraryRefused(String);
 

@@ -19,7 +19,7 @@ pub(crate) struct Palette {
 }
 
 impl Palette {
-    /// All commands that can be done from a page; `can` tells whether one of its own can be done now.
+    /// All commands that a page leads to. `can` is true for a command that the page can do now.
     pub(crate) fn open(page: Page, can: impl Fn(&Command) -> bool) -> Palette {
         let mut palette = Palette::default();
         palette.search(page, can);

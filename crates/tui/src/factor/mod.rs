@@ -145,7 +145,7 @@ impl FactorPage {
         self.picture().map_or(0, |p| p.horizons.len())
     }
 
-    /// The holding period chosen.
+    /// The holding period that the page shows.
     fn holding_period(&self) -> HoldingPeriod {
         let chosen = self.picture().and_then(|picture| picture.horizons.get(self.horizon));
         HoldingPeriod { at: self.horizon, days: chosen.map(|horizon| horizon.days) }

@@ -25,7 +25,7 @@ const SCALE: f32 = 2.0;
 /// Height of letters, and how far below a cell's top they stand.
 const LETTERS: (usize, usize) = (15, 14);
 
-/// What is drawn on a screen of this size.
+/// Draws a screen of this size into a buffer.
 pub(crate) fn screen(columns: u16, rows: u16, draw: impl FnOnce(&mut Frame<'_>)) -> Result<Buffer> {
     let mut terminal = Terminal::new(TestBackend::new(columns, rows)).context("cannot draw the screen")?;
     terminal.draw(draw).context("cannot draw the screen")?;

@@ -1,4 +1,4 @@
-//! Settings of fastText of a window.
+//! Settings of fastText vectors that are trained on a window of documents.
 
 use serde::{Deserialize, Serialize};
 

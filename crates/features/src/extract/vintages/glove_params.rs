@@ -1,4 +1,4 @@
-//! Settings of GloVe of a window.
+//! Settings of GloVe vectors that are trained on a window of documents.
 
 use serde::{Deserialize, Serialize};
 

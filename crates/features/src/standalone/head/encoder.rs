@@ -40,7 +40,8 @@ struct ContextualUse {
 }
 
 impl EncoderRecord {
-    /// The encoder at `path` as the file `head` will name it: a contextual model used as `using` says, or any model file.
+    /// The record of the encoder at `path` for the head's file `head`. The encoder is a contextual model, used as `using` says, or a model
+    /// file.
     pub(crate) fn new(path: &Path, using: &Contextual, format: LineFormat, head: &Path) -> Result<EncoderRecord> {
         let folder = disk::folder_of(head);
         let folder = folder.canonicalize().with_context(|| format!("there is no folder {}", folder.display()))?;
@@ -95,7 +96,7 @@ impl EncoderRecord {
         Ok(key)
     }
 
-    /// The encoder's file, with the content that it had in training; none for a contextual model.
+    /// The path of the encoder's model file, none for a contextual model. Fails if the file has changed since the head was trained.
     pub(crate) fn find_file(&self, head: &Path, given: Option<&Path>) -> Result<Option<PathBuf>> {
         let path = self.find(head, given)?;
         if is_onnx(&path) {
@@ -133,7 +134,7 @@ pub struct Encoder {
 }
 
 impl Encoder {
-    /// The encoder of a head, from the opened model of a record.
+    /// The encoder of a record, whose model is opened.
     pub(crate) fn new(model: Box<dyn Fitted>, shown: String, record: EncoderRecord) -> Result<Encoder> {
         let dim = match model.columns()? {
             Columns::Dense(names) => names.len(),

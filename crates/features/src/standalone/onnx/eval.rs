@@ -27,8 +27,8 @@ const BEST: usize = 5;
 pub enum Examination {
     /// The likeliest tokens behind each mask token of the lines.
     FillMask,
-    /// The cosine of two texts, by any model of vectors or weights of terms: a tab between them, or fields text and pair; with a score behind
-    /// a second tab, or in the field value, also how the cosines follow the scores.
+    /// The cosine of two texts by their vectors or their weights of terms: two texts with a tab between them, or fields text and pair. If
+    /// pairs have a score (behind a second tab, or in the field value), also the correlation of cosines and scores.
     Similarity,
     /// Labels of the lines against those that the model calls.
     Labels,
@@ -70,7 +70,7 @@ pub(super) fn evaluate(model: &FittedOnnx, lines: &mut Lines, ctx: &Ctx) -> Resu
     let mut figures = match (&model.using.against, model.using.examination.unwrap_or(fitting)) {
         (Some(_), _) => drift(model, lines, ctx)?,
         (None, Examination::FillMask) => bail!("a model that fills in masks has no rows"),
-        (None, Examination::Similarity) => similarity(model, lines, ctx)?,
+        (None, Examination::Similarity) => similarity(model, lines, ctx)?.0,
         (None, Examination::Labels) => labels(model, lines, ctx)?,
         (None, Examination::Perplexity) => perplexity(model, lines, ctx)?,
         (None, Examination::Entities) => entities(model, lines, ctx)?,

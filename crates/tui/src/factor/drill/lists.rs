@@ -20,17 +20,17 @@ use inkstone_lab::factor::{TracedCell, TracedDate, TracedDay, TracedDocument, Tr
 /// Width from which a list has room for more columns.
 const WIDE: usize = 110;
 
-/// The holding period that is shown.
+/// The holding period that the page shows.
 #[derive(Clone, Copy)]
 pub(in crate::factor) struct HoldingPeriod {
-    /// Its place among the periods of the factor.
+    /// Number of the period among the factor's periods, from 0.
     pub(in crate::factor) at: usize,
-    /// Trading days; none where the factor has not been read.
+    /// Trading days of the period; none before the factor is read.
     pub(in crate::factor) days: Option<usize>,
 }
 
 impl HoldingPeriod {
-    /// Its place among the periods of a list, and its name.
+    /// The number of the period in a list of so many periods, and the name of the period, such as `5d`.
     fn among(self, horizons: usize) -> (usize, String) {
         (self.at.min(horizons.saturating_sub(1)), self.days.map(|days| format!("{days}d")).unwrap_or_default())
     }

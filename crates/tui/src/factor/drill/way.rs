@@ -1,4 +1,4 @@
-//! A way down as a session keeps it.
+//! The path of a drill-down, in the form that the session file keeps.
 
 use chrono::NaiveDate;
 use serde::{Deserialize, Serialize};
