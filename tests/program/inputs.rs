@@ -1,6 +1,9 @@
 //! Features that learn on the rows of other features, on the demo market.
 
 use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
 
 use crate::demo::third;
 use crate::{assert_says, computed, edit, run, stage};
@@ -94,6 +97,69 @@ fn a_head_on_other_features_makes_a_factor_and_is_explained_by_them() {
         assert!((number(&tone["score"]) - number(&explained["kept"])).abs() < 1e-4, "{tone:#}");
         let lost = tone["sentences"].as_array().unwrap().iter().map(|sentence| number(&sentence["value"]));
         assert!(lost.clone().count() > 1 && lost.clone().all(f64::is_finite), "{tone:#}");
+    }
+}
+
+/// Writes another future into a demo: from this day on, prices move otherwise and the texts of a wire say something else.
+fn rewrite_from(day: &str, demo: &Path) {
+    let path = demo.join("data/prices.csv");
+    let row = |(number, line): (usize, &str)| {
+        let cells: Vec<&str> = line.split(',').collect();
+        if number == 0 || cells[0] < day {
+            return line.to_owned();
+        }
+        let by = 1.0 + (number * 7919 % 13) as f64 / 40.0;
+        let scaled = |(column, cell): (usize, &&str)| match cell.parse::<f64>() {
+            // All prices of a row alike: it stays sound.
+            Ok(price) if matches!(column, 2..=6 | 10 | 11) => format!("{:.4}", price * by),
+            _ => (*cell).to_owned(),
+        };
+        cells.iter().enumerate().map(scaled).collect::<Vec<_>>().join(",")
+    };
+    let prices = fs::read_to_string(&path).unwrap();
+    let rows: Vec<String> = prices.lines().enumerate().map(row).collect();
+    fs::write(&path, rows.join("\n") + "\n").unwrap();
+    for entry in fs::read_dir(demo.join("data/news/wire_json")).unwrap() {
+        let path = entry.unwrap().path();
+        let document = |line: &[u8]| match serde_json::from_slice::<Value>(line) {
+            Ok(mut document) if document["pub_time"].as_str() >= Some(day) => {
+                let content = document["content"].as_str().unwrap_or_default();
+                document["content"] = format!("公司遭到立案调查，业绩大幅下滑。{content}").into();
+                document.to_string().into_bytes()
+            }
+            // The wire has lines that are damaged, too.
+            _ => line.to_vec(),
+        };
+        let text = fs::read(&path).unwrap();
+        let lines: Vec<Vec<u8>> = text.split(|byte| *byte == b'\n').map(document).collect();
+        fs::write(&path, lines.join(&b'\n')).unwrap();
+    }
+}
+
+#[test]
+fn another_future_changes_no_earlier_value_of_a_head_on_other_features() {
+    let day = "2024-05-06";
+    let tables = |rewritten: bool| {
+        let copy = third().copy();
+        let config = copy.path().join("workbench.toml");
+        let plain = fs::read_to_string(&config).unwrap();
+        fs::write(&config, plain.replace("\"words\"", "\"counts\"") + HEADS).unwrap();
+        if rewritten {
+            rewrite_from(day, copy.path());
+        }
+        run(copy.path(), &["run", "--headless"]).finished();
+        ["head", "trees"].map(|name| fs::read_to_string(copy.path().join(format!("exports/wide/{name}.csv"))).unwrap())
+    };
+    for (before, after) in tables(false).iter().zip(&tables(true)) {
+        let split = |table: &'_ str| -> (Vec<String>, Vec<String>) {
+            table.lines().skip(1).map(str::to_owned).partition(|row| row.as_str() < day)
+        };
+        let ((past, future), (same_past, other_future)) = (split(before), split(after));
+        let has_value = |row: &&String| row.split(',').skip(1).any(|value| !value.is_empty());
+        assert!(past.iter().filter(has_value).count() > 20 && future.iter().filter(has_value).count() > 20);
+        assert_ne!(future, other_future, "the other future changed nothing");
+        let changed = past.iter().zip(&same_past).find(|(own, other)| own != other);
+        assert_eq!(changed, None, "a value knows the future");
     }
 }
 
