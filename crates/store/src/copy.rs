@@ -84,7 +84,8 @@ impl Copy {
         self.frames.contains_key(&dropped(number))
     }
 
-    /// Adds frames; in the same step the attachments of the records in `drop` go. All of it is on the disk when this returns.
+    /// Adds frames in their order; in the same step the attachments of the records in `drop` go. All of it is on the disk when this
+    /// returns. A kill may leave the first of the frames and half of another, so an attachment comes before its record.
     pub(super) fn add(&mut self, entries: &[(Address, Vec<u8>)], drop: &[u64]) -> Result<()> {
         let cannot = || format!("cannot write {} (disk full?)", self.path.display());
         if drop.is_empty() && !self.frames.is_empty() {
@@ -112,6 +113,16 @@ impl Copy {
             out.write_all(&VERSION.to_le_bytes())?;
             Ok(self.frames.iter().try_for_each(|(key, content)| out.write_all(&framed(key, content)))?)
         })
+    }
+
+    /// Removes the frames of records that were never whole: an attachment after record `last`, which a kill left without its record.
+    pub(super) fn end_at(&mut self, last: u64) -> Result<()> {
+        let is_after = |key: &Address| key[1..].try_into().is_ok_and(|number| u64::from_be_bytes(number) > last);
+        if !self.frames.keys().any(is_after) {
+            return Ok(());
+        }
+        self.frames.retain(|key, _| !is_after(key));
+        self.rewrite()
     }
 
     pub(super) fn forget(&mut self, key: &[u8]) {

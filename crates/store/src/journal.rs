@@ -133,9 +133,10 @@ impl Journal {
         };
         let seen = self.seen()?;
         let last = seen.max(self.copy.last());
+        self.copy.end_at(last)?;
         let (mut to_database, mut dropped, mut to_copy) = (Vec::new(), Vec::new(), Vec::new());
         for number in 1..=last {
-            for kind in *b"ja" {
+            for kind in *b"aj" {
                 let key = address(kind, number);
                 match (self.slot(&key)?, self.copy.get(&key)) {
                     (Slot::Absent, None) => {}
@@ -191,9 +192,9 @@ impl Journal {
     pub fn append(&mut self, record: &[u8], attachment: Option<&[u8]>, drop: &[u64]) -> Result<u64> {
         ensure!(matches!(self.hold, Hold::Lock { .. }), "the journal {} was opened to be read", self.root.display());
         let number = self.last()?.0 + 1;
-        let (own, its) = (address(b'j', number), address(b'a', number));
-        let mut entries = vec![(own, record.to_vec())];
-        entries.extend(attachment.map(|attachment| (its, attachment.to_vec())));
+        let attachment = attachment.map(|attachment| (address(b'a', number), attachment.to_vec()));
+        let mut entries: Vec<_> = attachment.into_iter().collect();
+        entries.push((address(b'j', number), record.to_vec()));
         self.copy.add(&entries, drop)?;
         let mut writes: Vec<_> = entries.iter().map(|(key, content)| (key.to_vec(), seal(key, content))).collect();
         writes.push((LAST.to_vec(), seal(LAST, &note(number, record))));
@@ -265,7 +266,7 @@ fn anew(root: &Path, folder: &Path, old: Option<(Database, &Copy)>) -> Result<Da
             unseal(key, &value).map(<[u8]>::to_vec).ok()
         };
         let seen = old.last(b"j").ok().flatten().and_then(|(key, _)| number_of(key.get(1..)?)).unwrap_or(0);
-        let keys = (1..=seen.max(copy.last())).flat_map(|number| b"ja".map(|kind| address(kind, number)));
+        let keys = (1..=seen.max(copy.last())).flat_map(|number| b"aj".map(|kind| address(kind, number)));
         let lacking = keys.filter(|key| copy.get(key).is_none());
         let sound: Vec<_> = lacking.filter_map(|key| Some((key, slot(&key)?))).collect();
         Copy::open(folder)?.add(&sound, &[])?;
@@ -334,6 +335,39 @@ mod tests {
         let journal = Journal::open(dir.path(), SHORT).unwrap();
         assert_eq!(journal.record(1).unwrap(), Slot::Whole(b"one".to_vec()), "it came back from the copy");
         assert_eq!(journal.record(2).unwrap(), Slot::Absent);
+    }
+
+    #[test]
+    fn a_kill_in_the_middle_of_a_write_leaves_no_record_without_its_attachment() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut journal = Journal::open(dir.path(), SHORT).unwrap();
+        journal.append(b"one", Some(b"first"), &[]).unwrap();
+        drop(journal);
+        // The database is as it was before the second record, and its copy has some bytes of that.
+        let before = copies_of(dir.path()).unwrap();
+        let mut journal = Journal::open(dir.path(), SHORT).unwrap();
+        journal.append(b"two", Some(b"second"), &[]).unwrap();
+        drop(journal);
+        let whole = fs::read(dir.path().join(COPY)).unwrap();
+        let mut kept = [0; 2];
+        for end in fs::read(before.path().join(COPY)).unwrap().len()..=whole.len() {
+            let killed = copies_of(before.path()).unwrap();
+            fs::write(killed.path().join(COPY), &whole[..end]).unwrap();
+            let mut journal = Journal::open(killed.path(), SHORT).unwrap();
+            let last = journal.last().unwrap();
+            kept[last.0 as usize - 1] += 1;
+            match last.0 {
+                1 => assert_eq!(last.1, Some(Key::of(b"one")), "{end}"),
+                _ => assert_eq!(journal.attachment(2).unwrap(), Slot::Whole(b"second".to_vec()), "{end}"),
+            }
+            // What comes next has no attachment that is not its own.
+            let next = journal.append(b"next", None, &[]).unwrap();
+            drop(journal);
+            let journal = Journal::open(killed.path(), SHORT).unwrap();
+            assert_eq!(journal.last().unwrap(), (next, Some(Key::of(b"next"))), "{end}");
+            assert_eq!(journal.attachment(next).unwrap(), Slot::Absent, "{end}");
+        }
+        assert!(kept[0] > 20 && kept[1] > 0, "{kept:?}");
     }
 
     /// Every file below a folder with its bytes, and when each folder was changed.
