@@ -23,6 +23,8 @@ pub(crate) enum Model {
 pub(crate) enum Loss {
     /// They stay: the program was killed, the machine was not.
     Nothing,
+    /// They stay, but of the last write only so many eighths: the program was killed in the middle of it.
+    Torn(usize),
     All,
     /// Names stay; files are as short as they were, or empty.
     Bytes,
@@ -102,6 +104,14 @@ impl<'r> Losses<'r> {
             let (lost, as_zeros) = match case.loss {
                 _ if !is_open => (false, false),
                 Loss::Nothing => (false, false),
+                Loss::Torn(eighths) => match change {
+                    Change::Write { node, offset, bytes } if number + 1 == case.moment => {
+                        let bytes = bytes[..bytes.len() * eighths / 8].into();
+                        tree.change(&Change::Write { node: *node, offset: *offset, bytes });
+                        continue;
+                    }
+                    _ => (false, false),
+                },
                 Loss::All => (true, false),
                 Loss::Bytes => (is_bytes, false),
                 Loss::BytesAsZeros => (is_bytes, true),
@@ -126,7 +136,7 @@ impl<'r> Losses<'r> {
         tree
     }
 
-    /// Every moment with what may be lost then in bulk, and, where a call is about to bring something to the disk or a command has
+    /// Every moment with what may be lost then in bulk, every write with parts of it, and, where a call is about to bring something to the disk or a command has
     /// ended, each single step lost and each alone left.
     pub(crate) fn cases(&self) -> Vec<Case> {
         let bulk = [Loss::Nothing, Loss::All, Loss::Bytes, Loss::BytesAsZeros, Loss::Names];
@@ -139,6 +149,9 @@ impl<'r> Losses<'r> {
                 continue;
             }
             cases.extend(bulk.map(|loss| Case { moment, loss }));
+            if before.is_some_and(|step| matches!(step.what, What::Change(Change::Write { .. }))) {
+                cases.extend([1, 4, 7].map(|eighths| Case { moment, loss: Loss::Torn(eighths) }));
+            }
             let next = self.record.steps.get(moment).map(|step| &step.what);
             if matches!(next, None | Some(What::Sync(_) | What::SyncAll | What::End(_) | What::Outside(..))) {
                 let singles = (0..moment)
