@@ -11,7 +11,8 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
 use inkstone_base::job::Ctx;
-use inkstone_features::standalone::{CutSpec, Cutter, LineFormat, Lines, fasttext, open_model};
+use inkstone_features::models::{fasttext, open_model};
+use inkstone_features::standalone::{CutSpec, Cutter, LineFormat, Lines};
 use inkstone_models::FastTextParams;
 use inkstone_text::TokenizerParams;
 

@@ -15,7 +15,8 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
 use inkstone_base::job::Ctx;
-use inkstone_features::standalone::{CutSpec, Cutter, LineFormat, Lines, glove};
+use inkstone_features::models::glove;
+use inkstone_features::standalone::{CutSpec, Cutter, LineFormat, Lines};
 use inkstone_models::{CooccurrenceParams, GloveParams, PairWeighting};
 use inkstone_text::TokenizerParams;
 

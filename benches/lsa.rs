@@ -13,7 +13,8 @@ use std::time::Instant;
 
 use anyhow::{Context, Result};
 use inkstone_base::job::Ctx;
-use inkstone_features::standalone::{CutSpec, Cutter, LineFormat, Lines, lsa, ppmi, vectorize};
+use inkstone_features::models::{lsa, ppmi, tfidf};
+use inkstone_features::standalone::{CutSpec, Cutter, LineFormat, Lines};
 use inkstone_models::{CooccurrenceParams, Nearest, PpmiParams, SvdParams, VectorizerParams};
 use inkstone_text::TokenizerParams;
 use peer::Peer;
@@ -53,8 +54,7 @@ fn main() -> Result<()> {
     let lines = || Lines::open(&path, LineFormat::Tokens);
 
     let began = Instant::now();
-    let (vectorizer, rows, _) =
-        vectorize::train_rows(&mut lines()?, &cutter, &VectorizerParams::default(), &beside, &ctx)?;
+    let (vectorizer, rows, _) = tfidf::train_rows(&mut lines()?, &cutter, &VectorizerParams::default(), &beside, &ctx)?;
     let words = vectorizer.width();
     println!(
         "{} documents, {words} terms, {} threads; rows in {:.2} s",

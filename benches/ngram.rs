@@ -14,7 +14,8 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
 use inkstone_base::job::Ctx;
-use inkstone_features::standalone::{CutSpec, Cutter, HeldOut, LineFormat, Lines, train_ngram};
+use inkstone_features::models::ngram::{HeldOut, train_ngram};
+use inkstone_features::standalone::{CutSpec, Cutter, LineFormat, Lines};
 use inkstone_models::ngram::{NgramParams, Room};
 use inkstone_text::TokenizerParams;
 use rand::{RngExt, SeedableRng};

@@ -12,7 +12,8 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
 use inkstone_base::job::Ctx;
-use inkstone_features::standalone::{CutSpec, Cutter, HeldOut, LineFormat, Lines, train_ngram};
+use inkstone_features::models::ngram::{HeldOut, train_ngram};
+use inkstone_features::standalone::{CutSpec, Cutter, LineFormat, Lines};
 use inkstone_models::ModelFile;
 use inkstone_models::ngram::{LanguageModel, NgramParams, Room, Score};
 use inkstone_text::TokenizerParams;

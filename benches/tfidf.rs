@@ -11,7 +11,8 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail, ensure};
 use inkstone_base::job::Ctx;
-use inkstone_features::standalone::{CutSpec, Cutter, LineFormat, Lines, vectorize};
+use inkstone_features::models::tfidf;
+use inkstone_features::standalone::{CutSpec, Cutter, LineFormat, Lines};
 use inkstone_models::VectorizerParams;
 use inkstone_text::{DfLimit, TokenizerParams};
 use peer::Peer;
@@ -98,14 +99,14 @@ fn open(path: &Path) -> Result<(Lines, Cutter, VectorizerParams)> {
 fn fit(path: &Path, ctx: &Ctx) -> Result<Run> {
     let began = Instant::now();
     let (mut lines, cutter, params) = open(path)?;
-    let (model, _) = vectorize::train(&mut lines, &cutter, &params, ctx)?;
+    let (model, _) = tfidf::train(&mut lines, &cutter, &params, ctx)?;
     Ok((began.elapsed().as_secs_f64(), model.width() as u64, 0.0))
 }
 
 fn fit_and_rows(path: &Path, ctx: &Ctx) -> Result<Run> {
     let began = Instant::now();
     let (mut lines, cutter, params) = open(path)?;
-    let (model, rows, _) = vectorize::train_rows(&mut lines, &cutter, &params, path, ctx)?;
+    let (model, rows, _) = tfidf::train_rows(&mut lines, &cutter, &params, path, ctx)?;
     let mut made = Vec::new();
     rows.for_each(&model, ctx, |_, rows| {
         made.push(rows);

@@ -12,7 +12,8 @@ use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 use inkstone_base::job::Ctx;
-use inkstone_features::standalone::word2vec::{self, WordParams};
+use inkstone_features::models::word2vec;
+use inkstone_features::models::word2vec::WordParams;
 use inkstone_features::standalone::{CutSpec, Cutter, LineFormat, Lines};
 use inkstone_models::{Architecture, Objective, Word2vecParams};
 use inkstone_text::TokenizerParams;

@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::{CsvText, Onnx};
 use crate::config::bounds::flag;
-use inkstone_features::standalone::onnx::{Examination, ExplainUnit};
+use inkstone_features::models::onnx::{Examination, ExplainUnit};
 use inkstone_features::standalone::{Judgements, LineFormat, Per, ProjectionMethod, SummaryTokens};
 
 /// A model and the documents that it reads.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::config::bounds::flag;
-use inkstone_features::standalone::onnx::Contextual;
+use inkstone_features::models::onnx::Contextual;
 use inkstone_onnx::{Activation, Device, Layers, OnnxParams, Output, Over, Pooling, RuntimeParams};
 use inkstone_text::Truncation;
 

@@ -10,7 +10,8 @@ use crate::cli::{Embed, Eval, Explain, Generate, Nearest, Projection, Reading, S
 use crate::headless::Summary;
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
-use inkstone_features::standalone::onnx::{Contextual, Examination, Reranker, is_onnx};
+use inkstone_features::models::onnx::{self, Contextual, Examination, Reranker, is_onnx};
+use inkstone_features::models::{self, ngram};
 use inkstone_features::standalone::{
     self, Block, EvalParams, Fitted, Line, LineFormat, Lines, ProjectionParams, Shown, Sought,
 };
@@ -91,7 +92,7 @@ fn summaries(args: &Eval, references: &Path, ctx: &Ctx) -> Result<Summary> {
 /// Shows what a masked language model, which need give nothing else, puts behind its masks.
 fn fill_masks(args: &Eval, path: &Path, contextual: &Contextual, ctx: &Ctx) -> Result<Summary> {
     let mut lines = Lines::open(&args.input, format_of(args.format, Some(&args.input)))?;
-    let (figures, report) = staged(ctx, "eval", || standalone::onnx::fill_masks(path, contextual, &mut lines, ctx))?;
+    let (figures, report) = staged(ctx, "eval", || onnx::fill_masks(path, contextual, &mut lines, ctx))?;
     let mut summary = Summary::default();
     summary.set("model", "onnx");
     summary.set("file", path.display().to_string());
@@ -124,7 +125,7 @@ fn list_entities(args: &Embed, ctx: &Ctx) -> Result<Summary> {
     );
     let mut lines = Lines::open(&reading.input, format_of(reading.format, Some(&reading.input)))?;
     let (formulas, contextual) = (args.csv.csv_formulas, reading.onnx.contextual());
-    let list = || standalone::onnx::list_entities(&reading.model, &contextual, &mut lines, &args.output, formulas, ctx);
+    let list = || onnx::list_entities(&reading.model, &contextual, &mut lines, &args.output, formulas, ctx);
     let (figures, report) = staged(ctx, "embed", list)?;
     let mut summary = Summary::default();
     summary.set("model", "onnx");
@@ -206,7 +207,7 @@ pub(super) fn generate(args: &Generate, ctx: &Ctx) -> Result<Summary> {
         generator.chat(args.system.clone())?;
     }
     let mut lines = Lines::open(&args.input, format_of(args.format, Some(&args.input)))?;
-    let write = || Ok(((), standalone::onnx::generate(&mut generator, &mut lines, &args.labels, &args.output, ctx)?));
+    let write = || Ok(((), onnx::generate(&mut generator, &mut lines, &args.labels, &args.output, ctx)?));
     let ((), report) = staged(ctx, "generate", write)?;
     let mut summary = Summary::default();
     summary.set("file", args.model.display().to_string());
@@ -220,7 +221,7 @@ pub(super) fn generate(args: &Generate, ctx: &Ctx) -> Result<Summary> {
 /// Draws text from a language model.
 pub(super) fn sample(args: &SampleFlags, ctx: &Ctx) -> Result<Summary> {
     if let Some(after) = &args.after {
-        let (model, _) = standalone::open_model(&args.model, args.format, None, Path::new(""), ctx)?;
+        let (model, _) = models::open_model(&args.model, args.format, None, Path::new(""), ctx)?;
         let listed = if args.top_k == 0 { LISTED } else { args.top_k };
         let following = model.following(after, listed, ctx).with_context(|| {
             format!("a {} model cannot predict the next word; --after needs an n-gram language model (inkstone train ngram)", model.name())
@@ -229,7 +230,7 @@ pub(super) fn sample(args: &SampleFlags, ctx: &Ctx) -> Result<Summary> {
         summary.set("following", following);
         return Ok(summary);
     }
-    let model = standalone::open_language_model(&args.model, ctx)?;
+    let model = ngram::open_language_model(&args.model, ctx)?;
     let params = SampleParams {
         documents: args.n,
         temperature: args.temperature,
@@ -274,7 +275,7 @@ pub(super) fn nearest(args: &Nearest, ctx: &Ctx) -> Result<Summary> {
 /// Shows words in the plane.
 pub(super) fn projection(args: &Projection, ctx: &Ctx) -> Result<Summary> {
     standalone::Projection::check_output(&args.output)?;
-    let (model, _) = standalone::open_model(&args.model, None, None, Path::new(""), ctx)?;
+    let (model, _) = models::open_model(&args.model, None, None, Path::new(""), ctx)?;
     let params = ProjectionParams { method: args.method, perplexity: args.perplexity, epochs: args.epochs };
     let shown = match &args.groups {
         Some(path) => Shown::Groups(path),
@@ -320,7 +321,7 @@ fn opened(
     contextual: &Contextual,
     ctx: &Ctx,
 ) -> Result<(Box<dyn Fitted>, LineFormat)> {
-    standalone::open_with(path, given, input, Path::new(""), contextual, ctx)
+    models::open_with(path, given, input, Path::new(""), contextual, ctx)
 }
 
 /// The format that was given, else the format of the input's ending.

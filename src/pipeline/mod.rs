@@ -41,6 +41,7 @@ use inkstone_base::job::{Cancelled, Ctx};
 use inkstone_corpus::truncate::Needs;
 use inkstone_corpus::{clean, ingest, link, structure};
 use inkstone_features::extract::{self, Feature, FeatureSets, InputFeature, Inputs, Model, in_order_of_inputs};
+use inkstone_features::models::file;
 use inkstone_lab::backtest::Outcome;
 use inkstone_lab::factor;
 use inkstone_market::{Market, Security, securities_from_frame};
@@ -372,7 +373,7 @@ impl<'a> PipelineRun<'a> {
         let stage = PlannedStage { rows_are_there, total: self.documents, ..self.plan(id, key, "docs") };
         let wanted = if feature.model == Model::File { self.columns_in_factors(feature) } else { Vec::new() };
         let work = || {
-            extract::check_file_columns(feature, &wanted, &inputs, self.ctx)?;
+            file::check_file_columns(feature, &wanted, &inputs, self.ctx)?;
             extract::run(feature, &inputs, store, self.ctx).map(|(set, report)| (Some(set), report))
         };
         let (made, report) = self.state.run(stage, self.ctx, work)?;

@@ -12,8 +12,9 @@ use crate::config::bounds::flag;
 use crate::headless::Summary;
 use inkstone_base::disk;
 use inkstone_base::job::Ctx;
-use inkstone_features::standalone::classify::{self, ClassifyParams, Learn};
-use inkstone_features::standalone::{head, open_encoder};
+use inkstone_features::models::estimators;
+use inkstone_features::models::estimators::{ClassifyParams, Learn};
+use inkstone_features::models::{head, open_encoder};
 use inkstone_models::{
     BayesForm, BayesParams, BoostParams, CalibrationForm, ClassWeight, EstimatorParams, FoldParams, FoldsBy,
     LinearParams, Method, MlpParams, Preset, SvmLoss,
@@ -295,7 +296,7 @@ fn run(
         return Ok(trained_with_figures(name, output, report));
     }
     let (mut lines, cutter) = open(corpus)?;
-    let (model, report) = staged(ctx, "train", || classify::train(&mut lines, &cutter, &params, ctx))?;
+    let (model, report) = staged(ctx, "train", || estimators::train(&mut lines, &cutter, &params, ctx))?;
     model.save(output, cutter.spec())?;
     Ok(trained_with_figures(name, output, report))
 }

@@ -12,7 +12,7 @@ use crate::config::bounds::flag;
 use crate::headless::Summary;
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
-use inkstone_features::standalone::fasttext;
+use inkstone_features::models::fasttext;
 use inkstone_models::{FastTextParams, Form, Loss, QuantiseParams, Training, VectorFormat, WordVectors};
 
 /// Files of both.

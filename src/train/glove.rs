@@ -8,7 +8,7 @@ use crate::command::staged::staged;
 use crate::config::bounds::flag;
 use crate::headless::Summary;
 use inkstone_base::job::Ctx;
-use inkstone_features::standalone::glove;
+use inkstone_features::models::glove;
 use inkstone_models::{CooccurrenceParams, GloveParams, PairWeighting, WordLimits};
 
 /// Flags of `train glove`, with the names of the authors' program.

@@ -11,7 +11,7 @@ use crate::command::staged::staged;
 use crate::config::bounds::flag;
 use crate::headless::Summary;
 use inkstone_base::job::Ctx;
-use inkstone_features::standalone::{lexicon, sestm, tone};
+use inkstone_features::models::{induced, lexicon, sestm};
 use inkstone_models::{InduceParams, LabelForm, LexiconParams, SeedParams, SestmParams, Statistic, Tune};
 use inkstone_text::DfLimit;
 
@@ -109,13 +109,13 @@ pub(super) fn lexicon(args: &Lexicon, ctx: &Ctx) -> Result<Summary> {
     let (found, report) = staged(ctx, "train", || match args.method {
         LexiconMethod::Returns => {
             let params = InduceParams { statistic: args.statistic, min_df: args.min_df, fdr, max_words };
-            lexicon::from_returns(&mut lines, &cutter, args.label_form, &params, ctx)
+            induced::from_returns(&mut lines, &cutter, args.label_form, &params, ctx)
         }
         LexiconMethod::Seeds => {
             let (positive, negative) = (args.positive.clone(), args.negative.clone());
             let (window, min_count) = (args.window, args.min_count);
             let params = SeedParams { positive, negative, window, min_count, fdr, max_words };
-            lexicon::from_seeds(&mut lines, &cutter, &params, ctx)
+            induced::from_seeds(&mut lines, &cutter, &params, ctx)
         }
     })?;
     found.save(&args.output)?;
@@ -125,7 +125,7 @@ pub(super) fn lexicon(args: &Lexicon, ctx: &Ctx) -> Result<Summary> {
 pub(super) fn tone(args: &Tone, ctx: &Ctx) -> Result<Summary> {
     let tokenizer = args.tokenizer.params("builtin");
     let ((lexicon, cutter), report) = staged(ctx, "train", || {
-        let (lexicon, cutter, report) = tone::gather(&args.params, tokenizer, Path::new(""))?;
+        let (lexicon, cutter, report) = lexicon::gather(&args.params, tokenizer, Path::new(""))?;
         Ok(((lexicon, cutter), report))
     })?;
     lexicon.save(&args.output, cutter.spec())?;

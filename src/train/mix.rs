@@ -12,9 +12,10 @@ use crate::config::bounds::flag;
 use crate::headless::Summary;
 use inkstone_base::disk;
 use inkstone_base::job::Ctx;
-use inkstone_features::standalone::head::Head;
-use inkstone_features::standalone::onnx::{Contextual, LearnedMix, train_mix};
-use inkstone_features::standalone::{LineFormat, Lines, open_encoder};
+use inkstone_features::models::head::Head;
+use inkstone_features::models::onnx::{Contextual, LearnedMix, train_mix};
+use inkstone_features::models::open_encoder;
+use inkstone_features::standalone::{LineFormat, Lines};
 use inkstone_onnx::{MixParams, OnnxParams};
 
 /// Flags of `train mix`.

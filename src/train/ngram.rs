@@ -12,7 +12,8 @@ use crate::config::bounds::flag;
 use crate::headless::Summary;
 use inkstone_base::disk;
 use inkstone_base::job::Ctx;
-use inkstone_features::standalone::{HeldOut, LineFormat, Source, newwords, train_ngram};
+use inkstone_features::models::ngram::{HeldOut, train_ngram};
+use inkstone_features::standalone::{LineFormat, Source, newwords};
 use inkstone_models::NewWordParams;
 use inkstone_models::ngram::{LanguageModel, NgramParams, Pruning, Room};
 

@@ -9,7 +9,7 @@ use super::{Files, open, trained};
 use crate::command::staged::staged;
 use crate::headless::Summary;
 use inkstone_base::job::Ctx;
-use inkstone_features::standalone::pooling;
+use inkstone_features::models::pooling;
 use inkstone_models::{PoolingParams, WordVectors};
 
 /// Flags of `train pooling`.

@@ -9,7 +9,7 @@ use super::{VectorFiles, exported, open, trained};
 use crate::command::staged::staged;
 use crate::headless::Summary;
 use inkstone_base::job::Ctx;
-use inkstone_features::standalone::ppmi;
+use inkstone_features::models::ppmi;
 use inkstone_models::{CooccurrenceParams, PpmiParams};
 
 /// Flags of `train ppmi`, with the names that hyperwords gives them.

@@ -10,8 +10,9 @@ use crate::command::staged::staged;
 use crate::config::bounds::flag;
 use crate::headless::Summary;
 use inkstone_base::job::Ctx;
-use inkstone_features::standalone::lsa::{self, LsaParams};
-use inkstone_features::standalone::vectorize;
+use inkstone_features::models::lsa;
+use inkstone_features::models::lsa::LsaParams;
+use inkstone_features::models::tfidf;
 use inkstone_models::{Formula, Norm, Preset, SvdParams, Unit, VectorizerParams};
 use inkstone_text::DfLimit;
 
@@ -95,9 +96,9 @@ pub(super) fn run(preset: Preset, args: &Vectorize, ctx: &Ctx) -> Result<Summary
     let (mut lines, cutter) = open(&args.files.corpus)?;
     let (model, report) = staged(ctx, "train", || {
         let Some(path) = &args.transform else {
-            return vectorize::train(&mut lines, &cutter, &params, ctx);
+            return tfidf::train(&mut lines, &cutter, &params, ctx);
         };
-        let (model, rows, report) = vectorize::train_rows(&mut lines, &cutter, &params, path, ctx)?;
+        let (model, rows, report) = tfidf::train_rows(&mut lines, &cutter, &params, path, ctx)?;
         rows.write(&model, path, ctx)?;
         Ok((model, report))
     })?;

@@ -10,9 +10,10 @@ use crate::cli::Corpus;
 use crate::command::staged::staged;
 use crate::headless::Summary;
 use inkstone_base::job::Ctx;
+use inkstone_features::models::word2vec::WordParams;
+use inkstone_features::models::{doc2vec, word2vec};
+use inkstone_features::standalone::vintages;
 use inkstone_features::standalone::vintages::Period;
-use inkstone_features::standalone::word2vec::WordParams;
-use inkstone_features::standalone::{doc2vec, vintages, word2vec};
 use inkstone_models::{Architecture, Objective, Word2vecParams};
 
 /// Flags of `train word2vec`, with the names that the C tool and gensim give them.

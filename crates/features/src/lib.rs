@@ -1,7 +1,8 @@
 //! Features of documents: models of text that turn each document into a row of numbers.
 //!
 //! - [`extract`] computes the features of a project's corpus into the feature store, without look-ahead.
-//! - [`standalone`] trains and applies the same models on plain files, without a project.
+//! - [`models`] are the models of texts, each with its feature of a project and its use on plain files.
+//! - [`standalone`] is work on plain files that any model can do, without a project.
 //! - `fitted`, which both share, is the trait of a trained model that gives documents their rows; `lines` reads documents from files.
 //! - [`experiment`] compares values of any settings of a feature, such as which part of a long text its model reads.
 //! - [`inspect`] describes feature sets and finds near documents.
@@ -10,7 +11,8 @@
 //! use std::path::Path;
 //!
 //! use inkstone_base::job::Ctx;
-//! use inkstone_features::standalone::{CutSpec, Cutter, LineFormat, Lines, vectorize};
+//! use inkstone_features::models::tfidf;
+//! use inkstone_features::standalone::{CutSpec, Cutter, LineFormat, Lines};
 //! use inkstone_models::VectorizerParams;
 //! use inkstone_text::{DfLimit, TokenizerParams};
 //!
@@ -18,7 +20,7 @@
 //! let mut lines = Lines::new("净利润 增长\n净利润 下降\n".as_bytes(), LineFormat::Tokens);
 //! let cutter = Cutter::new(CutSpec::new(LineFormat::Tokens, TokenizerParams::default()), Path::new(""))?;
 //! let params = VectorizerParams { min_df: DfLimit::Count(1), ..VectorizerParams::default() };
-//! let (model, report) = vectorize::train(&mut lines, &cutter, &params, &Ctx::new(1, 1)?)?;
+//! let (model, report) = tfidf::train(&mut lines, &cutter, &params, &Ctx::new(1, 1)?)?;
 //! assert_eq!(report.facts["documents"], 2);
 //! assert!(model.terms().iter().any(|term| &**term == "净利润"));
 //! # Ok::<(), anyhow::Error>(())
@@ -29,6 +31,7 @@ pub mod extract;
 mod fitted;
 pub mod inspect;
 mod lines;
+pub mod models;
 pub mod standalone;
 
 use anyhow::{Context, Result};

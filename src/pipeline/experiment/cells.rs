@@ -17,9 +17,9 @@ use crate::pipeline::version;
 use inkstone_base::data::{Key, Report};
 use inkstone_corpus::structure::sentences_of_part;
 use inkstone_features::experiment::{Called, Labelled, Observed, Target};
-use inkstone_features::extract::{
-    self, Cost, Counts, Feature, FeatureSets, FoldedClasses, InputColumns, Inputs, Model,
-};
+
+use inkstone_features::extract::{self, Cost, Counts, Feature, FeatureSets, InputColumns, Inputs, Model};
+use inkstone_features::models::textnet::{self, FoldedClasses};
 use inkstone_lab::factor::Expression;
 use inkstone_lab::ledger::Trial;
 use inkstone_lab::{backtest, factor, ledger};
@@ -179,7 +179,7 @@ impl ExperimentRun<'_> {
         let goal = labelled.goal();
         let folded = FoldedClasses { places: &labelled.places, times: &labelled.times, goal: &goal, splits };
         let (scores, report) = ctx.stage(&cell.name, "docs", self.run.documents, || {
-            let scores = extract::scores_in_folds(cell, inputs, folded, ctx)?;
+            let scores = textnet::scores_in_folds(cell, inputs, folded, ctx)?;
             let rows = labelled.places.len() as u64;
             Ok((scores, Report { rows_in: rows, rows_out: rows, ..Report::new(&cell.name) }))
         })?;

@@ -6,7 +6,8 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use inkstone_features::standalone::{Line, open_model};
+use inkstone_features::models::open_model;
+use inkstone_features::standalone::Line;
 use inkstone_models::{ModelFile, ModelHeader, write_model};
 use serde_json::Value;
 

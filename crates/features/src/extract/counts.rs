@@ -22,15 +22,15 @@ pub struct Counts {
 
 /// Gives each different term a number, in the order in which terms come. The fit of a model decides which of them count.
 #[derive(Default)]
-pub(super) struct TermNumbers {
-    pub(super) words: FxHashMap<String, u32>,
+pub(crate) struct TermNumbers {
+    pub(crate) words: FxHashMap<String, u32>,
     /// By number, true for a word of titles, where words of titles are counted apart.
-    pub(super) titles: Vec<bool>,
+    pub(crate) titles: Vec<bool>,
 }
 
 impl TermNumbers {
     /// The numbers of a document's terms.
-    pub(super) fn number(&mut self, terms: Vec<(String, bool)>) -> Vec<u32> {
+    pub(crate) fn number(&mut self, terms: Vec<(String, bool)>) -> Vec<u32> {
         let number = |(term, title): (String, bool)| {
             let next = self.words.len() as u32;
             let id = *self.words.entry(term).or_insert(next);
@@ -44,7 +44,7 @@ impl TermNumbers {
 }
 
 /// The analyzer of a feature whose model chooses its words as it learns.
-pub(super) fn analyzer(feature: &Feature, segmenter: &Segmenter) -> Result<Analyzer> {
+pub(crate) fn analyzer(feature: &Feature, segmenter: &Segmenter) -> Result<Analyzer> {
     feature.tfidf.check()?;
     ensure!(
         feature.tfidf.learns(),
@@ -55,7 +55,7 @@ pub(super) fn analyzer(feature: &Feature, segmenter: &Segmenter) -> Result<Analy
 }
 
 /// The terms of a document, each with true if it is a word of the title that is counted apart.
-pub(super) fn terms_of(document: &ReadDocument, feature: &Feature, analyzer: &Analyzer) -> Vec<(String, bool)> {
+pub(crate) fn terms_of(document: &ReadDocument, feature: &Feature, analyzer: &Analyzer) -> Vec<(String, bool)> {
     let mut terms = Vec::new();
     let fields = document.fields().unwrap_or_default();
     analyzer.for_each_term(fields, &feature.tfidf, |term, title| {

@@ -16,23 +16,23 @@ use inkstone_base::disk::{self, Scratch};
 use inkstone_models::Fields;
 
 /// A document that is read: where its row and its tokens are.
-pub(super) struct DocumentPlace {
-    pub(super) time: NaiveDateTime,
-    pub(super) part: usize,
-    pub(super) row: usize,
+pub(crate) struct DocumentPlace {
+    pub(crate) time: NaiveDateTime,
+    pub(crate) part: usize,
+    pub(crate) row: usize,
     /// Positions among all numbers.
-    pub(super) tokens: Range<usize>,
+    pub(crate) tokens: Range<usize>,
     /// Position of the body's first token.
-    pub(super) body: usize,
+    pub(crate) body: usize,
 }
 
 /// Gives each different word a number, in the order in which words come.
 #[derive(Default)]
-pub(super) struct WordNumbers(FxHashMap<String, u32>);
+pub(crate) struct WordNumbers(FxHashMap<String, u32>);
 
 impl WordNumbers {
     /// The numbers of some tokens.
-    pub(super) fn number(&mut self, tokens: impl IntoIterator<Item = String>) -> Vec<u32> {
+    pub(crate) fn number(&mut self, tokens: impl IntoIterator<Item = String>) -> Vec<u32> {
         let number = |token| {
             let next = self.0.len() as u32;
             *self.0.entry(token).or_insert(next)
@@ -41,7 +41,7 @@ impl WordNumbers {
     }
 
     /// The word of each number.
-    pub(super) fn into_words(self) -> Vec<String> {
+    pub(crate) fn into_words(self) -> Vec<String> {
         let mut words = vec![String::new(); self.0.len()];
         self.0.into_iter().for_each(|(word, number)| words[number as usize] = word);
         words
@@ -49,19 +49,19 @@ impl WordNumbers {
 }
 
 /// A corpus as numbers of words.
-pub(super) struct NumberedCorpus {
+pub(crate) struct NumberedCorpus {
     /// Documents that are read, in the order of their times.
-    pub(super) places: Vec<DocumentPlace>,
+    pub(crate) places: Vec<DocumentPlace>,
     /// The word of each number. The order of numbers may depend on later documents, so it must not enter a value.
-    pub(super) words: Vec<String>,
+    pub(crate) words: Vec<String>,
     /// Numbers of all tokens; none when there are none, as an empty file cannot be mapped.
     numbers: Option<Mmap>,
-    pub(super) batches: Batches,
+    pub(crate) batches: Batches,
 }
 
 impl NumberedCorpus {
     /// Reads the corpus part by part; `cut` gives the tokens of title and body. Half of the progress is this.
-    pub(super) fn read(
+    pub(crate) fn read(
         reader: &CorpusReader<'_>,
         cut: impl Fn(&str, Fields<'_>) -> [Vec<String>; 2] + Sync,
         report: &mut Report,
@@ -96,13 +96,13 @@ impl NumberedCorpus {
     }
 
     /// The numbers of a document's tokens, title and body apart.
-    pub(super) fn fields(&self, place: &DocumentPlace) -> [&[u32]; 2] {
+    pub(crate) fn fields(&self, place: &DocumentPlace) -> [&[u32]; 2] {
         let numbers: &[u32] = disk::numbers(self.numbers.as_ref());
         [&numbers[place.tokens.start..place.body], &numbers[place.body..place.tokens.end]]
     }
 
     /// The tokens of a document.
-    pub(super) fn tokens(&self, place: &DocumentPlace) -> impl Iterator<Item = &str> {
+    pub(crate) fn tokens(&self, place: &DocumentPlace) -> impl Iterator<Item = &str> {
         self.fields(place).into_iter().flatten().map(|&number| self.words[number as usize].as_str())
     }
 }

@@ -4,11 +4,13 @@ use anyhow::anyhow;
 use chrono::NaiveDate;
 use serde::{Deserialize, Serialize};
 
-use super::embeddings::EmbeddingParams;
-use super::file::FileParams;
-use super::surprise::SurpriseParams;
 use super::target::Target;
-use super::vintages::{VintageParams, WindowFastText, WindowGlove};
+use super::vintages::VintageParams;
+use crate::models::fasttext::WindowFastText;
+use crate::models::file::project::FileParams;
+use crate::models::glove::WindowGlove;
+use crate::models::ngram::project::SurpriseParams;
+use crate::models::textnet::embeddings::EmbeddingParams;
 use inkstone_base::data::Kind;
 use inkstone_corpus::truncate::{Needs, Strategy};
 use inkstone_lab::factor::{Expression, Within};
@@ -168,13 +170,13 @@ impl Feature {
         })
     }
 
-    pub(super) fn reads(&self, kind: Kind) -> bool {
+    pub(crate) fn reads(&self, kind: Kind) -> bool {
         self.kinds.is_empty() || self.kinds.contains(&kind)
     }
 }
 
 /// Names the keys of a section in an error that names flags.
-pub(super) fn name_keys(section: &str, error: &anyhow::Error) -> anyhow::Error {
+pub(crate) fn name_keys(section: &str, error: &anyhow::Error) -> anyhow::Error {
     let message = format!("{error:#}");
     let key = |(i, part): (usize, &str)| {
         let end = part.find(|c: char| !c.is_ascii_lowercase() && c != '-').unwrap_or(part.len());

@@ -49,7 +49,7 @@ const UNREVISED: [&str; 16] = [
 ];
 
 /// The number of a field of a document. A source that is not in `source_weights` weighs 1.
-pub(super) fn number(doc: &CleanDocument, field: DocumentField, source_weights: &BTreeMap<String, f64>) -> f64 {
+pub(crate) fn number(doc: &CleanDocument, field: DocumentField, source_weights: &BTreeMap<String, f64>) -> f64 {
     let document = &doc.document;
     match field {
         DocumentField::Rating => document.rating.as_deref().map_or(f64::NAN, rating::number),

@@ -24,11 +24,11 @@ use inkstone_tables::corpus::{Parts, texts_of, times_of};
 use inkstone_tables::frames;
 
 /// Reason of a document that is near no event of its securities.
-pub(super) const NO_EVENT: &str = "not near an event of its security (within)";
+pub(crate) const NO_EVENT: &str = "not near an event of its security (within)";
 /// Reason of a document that does not meet the condition.
-pub(super) const NOT_MET: &str = "without what the condition asks for (only)";
+pub(crate) const NOT_MET: &str = "without what the condition asks for (only)";
 /// Reason of a document without the fields of the condition.
-pub(super) const NO_VALUE: &str = "without a value of the condition (only)";
+pub(crate) const NO_VALUE: &str = "without a value of the condition (only)";
 
 /// The gate of a feature or a factor.
 #[derive(Default)]
@@ -64,17 +64,17 @@ impl Gate {
     }
 
     /// True if every document is admitted.
-    pub(super) fn is_open(&self) -> bool {
+    pub(crate) fn is_open(&self) -> bool {
         self.near.is_none() && self.only.is_none()
     }
 
     /// True if the texts of documents are needed.
-    pub(super) fn reads_text(&self) -> bool {
+    pub(crate) fn reads_text(&self) -> bool {
         self.only.as_ref().is_some_and(|only| only.has_field(DocumentField::Length))
     }
 
     /// Number of events, each counted for each of its securities; none without `within`.
-    pub(super) fn events(&self) -> Option<usize> {
+    pub(crate) fn events(&self) -> Option<usize> {
         self.near.as_ref().map(|near| near.events.values().map(Vec::len).sum())
     }
 

@@ -109,26 +109,26 @@ pub struct InputMeta {
     /// Number of columns; none of sparse rows.
     pub columns: Option<usize>,
     /// When its values were known.
-    pub(super) times: ModelTimes,
+    pub(crate) times: ModelTimes,
 }
 
 /// The rows of a feature's inputs, a row a document, in scratch files.
 #[derive(Default)]
-pub(super) struct InputRows {
-    pub(super) inputs: Vec<InputMeta>,
+pub(crate) struct InputRows {
+    pub(crate) inputs: Vec<InputMeta>,
     /// `feature.column` of each dense column.
-    pub(super) columns: Vec<String>,
+    pub(crate) columns: Vec<String>,
     /// For each input, the places of its columns among those of its feature; none for sparse rows, which are taken as they are.
-    pub(super) places: Vec<Option<Vec<usize>>>,
-    pub(super) dense: Option<DenseRows>,
+    pub(crate) places: Vec<Option<Vec<usize>>>,
+    pub(crate) dense: Option<DenseRows>,
     /// Sparse inputs with the numbers of their features in `inputs`.
-    pub(super) sparse: Vec<(usize, Csr)>,
+    pub(crate) sparse: Vec<(usize, Csr)>,
 }
 
 impl InputRows {
     /// Reads the rows of documents at these parts and rows of the corpus, ascending; if `drops_empty`, documents without any value are passed
     /// over. The result says which documents have a row.
-    pub(super) fn read(
+    pub(crate) fn read(
         feature: &Feature,
         inputs: &Inputs<'_>,
         places: &[(usize, usize)],
@@ -236,7 +236,7 @@ impl InputRows {
     }
 
     /// The last time of the data that a model of all rows of an input was fitted on.
-    pub(super) fn fitted_until(&self) -> Option<NaiveDateTime> {
+    pub(crate) fn fitted_until(&self) -> Option<NaiveDateTime> {
         self.inputs.iter().filter_map(|input| input.times.fitted_until()).max()
     }
 }

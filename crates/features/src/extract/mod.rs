@@ -10,43 +10,29 @@
 //! | `file`, `onnx` | elsewhere, until a time that the file says or a day that is stated | from then on |
 //! | all others but `lexicon` | the targets of each training window (`samples`, `target`) | with its document |
 
-mod cost;
-mod counts;
-mod documents;
-mod embeddings;
-mod explain;
-mod feature;
-mod fields;
-mod file;
-mod gate;
-mod given_vectors;
-mod induced;
-mod inputs;
-mod lexicon;
-mod lsa;
-mod models;
-mod onnx;
-mod pieces;
-mod rating;
-mod reading;
-mod regression;
-mod samples;
-mod sestm;
-mod set;
-mod settings;
-mod signals;
-mod steps;
-mod surprise;
-mod target;
-mod text_rows;
-mod textnet;
-mod tfidf;
-mod times;
-mod vintages;
-mod whole;
+pub(crate) mod cost;
+pub(crate) mod counts;
+pub(crate) mod documents;
+pub(crate) mod explain;
+pub(crate) mod feature;
+pub(crate) mod fields;
+pub(crate) mod gate;
+pub(crate) mod inputs;
+pub(crate) mod rating;
+pub(crate) mod reading;
+pub(crate) mod samples;
+pub(crate) mod set;
+pub(crate) mod settings;
+pub(crate) mod signals;
+pub(crate) mod steps;
+pub(crate) mod target;
+pub(crate) mod text_rows;
+pub(crate) mod times;
+pub(crate) mod vintages;
+pub(crate) mod whole;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -56,21 +42,16 @@ use anyhow::{Result, bail, ensure};
 
 pub use cost::Cost;
 pub use counts::{Counts, counts};
-pub use embeddings::EmbeddingParams;
 pub use explain::{ExplainedBy, ExplainedInput, ExplainedSentence, ExplainedText, ExplainedWord, KeptRow, explain};
 pub use feature::{Feature, Model};
-pub use file::{FileParams, check_file_columns};
 pub use gate::Gate;
 pub use inputs::{InputColumns, InputFeature, InputMeta, in_order_of_inputs, with_inputs};
-pub use lexicon::ToneWords;
 pub use reading::draw_of;
 pub use set::SetMeta;
 pub use signals::{SignalSources, signals};
 pub use steps::StepReport;
-pub use surprise::{SurpriseParams, Unit};
 pub use target::{Excess, Target, TargetOf};
-pub use textnet::{FoldedClasses, scores_in_folds};
-pub use vintages::{VintageParams, WindowFastText, WindowGlove};
+pub use vintages::VintageParams;
 pub use whole::{WholeDocument, audit, read_whole};
 
 use inkstone_base::data::{Key, Report};
@@ -85,7 +66,7 @@ use inkstone_text::TokenizerParams;
 pub const VERSION: u32 = 2;
 
 /// Words of each side that a report shows.
-const SHOWN_WORDS: usize = 20;
+pub(crate) const SHOWN_WORDS: usize = 20;
 
 /// Inputs of a feature.
 #[derive(Clone, Copy)]
@@ -125,7 +106,7 @@ pub struct FeatureSets<'a> {
 }
 
 impl Inputs<'_> {
-    fn market(&self, feature: &Feature) -> Result<&Market> {
+    pub(crate) fn market(&self, feature: &Feature) -> Result<&Market> {
         match self.market {
             Some(market) => Ok(market),
             None => bail!(

@@ -30,7 +30,7 @@ const SCALE: [(f64, &[&str]); 5] = [
 
 /// The number of a rating; NaN of words that are not known. Marks and brackets at its ends, and what stands in brackets behind it
 /// (维持, 首次), are left out.
-pub(super) fn number(rating: &str) -> f64 {
+pub(crate) fn number(rating: &str) -> f64 {
     let quotes = |c: char| c.is_whitespace() || "“”\"'「」《》".contains(c);
     let bare = rating.trim_matches(quotes);
     let bare = bare.split(['(', '（', '-', '—', '/']).next().filter(|s| !s.is_empty()).unwrap_or(bare);

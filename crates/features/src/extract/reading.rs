@@ -20,71 +20,71 @@ use inkstone_store::Rows;
 use inkstone_text::Segmenter;
 
 /// Stands where a name was masked. Not a word of any text, and cut as one token by every mode.
-pub(super) const MASKED: &str = "\u{25cc}";
+pub(crate) const MASKED: &str = "\u{25cc}";
 
 /// One document as a model reads it.
 #[derive(Clone)]
-pub(super) struct ReadDocument {
+pub(crate) struct ReadDocument {
     /// Key of `text`, and of everything that gate, windows, sentences and draws add to it.
-    pub(super) key: Key,
+    pub(crate) key: Key,
     /// `None` for a document that the feature does not read, and where truncation keeps nothing.
-    pub(super) text: Option<String>,
+    pub(crate) text: Option<String>,
     /// The reason for which the feature's gate does not admit the document.
-    pub(super) shut_out: Option<&'static str>,
+    pub(crate) shut_out: Option<&'static str>,
     /// Bytes of `text` that are the title, the line break behind it not included.
-    pub(super) title: usize,
+    pub(crate) title: usize,
     /// The text and weight of each window, where a strategy has windows; `text` is then the whole.
-    pub(super) windows: Vec<(String, f64)>,
+    pub(crate) windows: Vec<(String, f64)>,
     /// The sentences of `text`, for contextual models, which count their own tokens.
-    pub(super) sentences: Vec<Sentence>,
+    pub(crate) sentences: Vec<Sentence>,
     /// Random number of the document, from which strategies of chance draw.
-    pub(super) draw: u64,
-    pub(super) published_at: NaiveDateTime,
+    pub(crate) draw: u64,
+    pub(crate) published_at: NaiveDateTime,
     /// Id of the first mention of its story; its own id where it is the first.
-    pub(super) first_mention: String,
-    pub(super) doc_id: String,
-    pub(super) codes: Vec<Code>,
+    pub(crate) first_mention: String,
+    pub(crate) doc_id: String,
+    pub(crate) codes: Vec<Code>,
     /// The label or rating that the feature's model learns, as it was written.
-    pub(super) target: Option<String>,
+    pub(crate) target: Option<String>,
 }
 
 impl ReadDocument {
     /// The reason why a document without text is not read.
-    pub(super) fn reason(&self) -> &'static str {
+    pub(crate) fn reason(&self) -> &'static str {
         self.shut_out.unwrap_or("of a kind that is not read")
     }
 
     /// Title and body; `None` as for `text`.
-    pub(super) fn fields(&self) -> Option<Fields<'_>> {
+    pub(crate) fn fields(&self) -> Option<Fields<'_>> {
         let (title, body) = self.text.as_deref()?.split_at(self.title);
         Some(Fields { title, body })
     }
 
     /// The number of its story, below 2^63.
-    pub(super) fn story(&self) -> u64 {
+    pub(crate) fn story(&self) -> u64 {
         u64::from_le_bytes(Key::of(self.first_mention.as_bytes()).0[..8].try_into().expect("eight of sixteen bytes"))
             >> 1
     }
 }
 
 /// Reads the documents of a corpus as a feature's model reads them.
-pub(super) struct CorpusReader<'a> {
-    pub(super) feature: &'a Feature,
-    pub(super) inputs: &'a Inputs<'a>,
-    pub(super) segmenter: Segmenter,
-    pub(super) gate: Gate,
-    pub(super) ctx: &'a Ctx,
+pub(crate) struct CorpusReader<'a> {
+    pub(crate) feature: &'a Feature,
+    pub(crate) inputs: &'a Inputs<'a>,
+    pub(crate) segmenter: Segmenter,
+    pub(crate) gate: Gate,
+    pub(crate) ctx: &'a Ctx,
 }
 
 impl<'a> CorpusReader<'a> {
     /// A reader with the segmenter that `[tokenizer]` names.
-    pub(super) fn new(feature: &'a Feature, inputs: &'a Inputs<'a>, ctx: &'a Ctx) -> Result<CorpusReader<'a>> {
+    pub(crate) fn new(feature: &'a Feature, inputs: &'a Inputs<'a>, ctx: &'a Ctx) -> Result<CorpusReader<'a>> {
         let segmenter = Segmenter::new(inputs.tokenizer, inputs.base)?;
         CorpusReader::with_segmenter(feature, inputs, segmenter, ctx)
     }
 
     /// A reader with a segmenter of the feature's own.
-    pub(super) fn with_segmenter(
+    pub(crate) fn with_segmenter(
         feature: &'a Feature,
         inputs: &'a Inputs<'a>,
         segmenter: Segmenter,
@@ -96,19 +96,19 @@ impl<'a> CorpusReader<'a> {
     }
 
     /// The documents of part `i`, in order.
-    pub(super) fn part(&self, i: usize) -> Result<Vec<ReadDocument>> {
+    pub(crate) fn part(&self, i: usize) -> Result<Vec<ReadDocument>> {
         let (reader, docs) = self.open_part(i)?;
         let read = |(row, (doc, sentences))| reader.read(doc, row as u32, sentences);
         Ok(self.ctx.install(|| docs.into_par_iter().enumerate().map(read).collect()))
     }
 
     /// Gives the documents of each part to `work`, part after part.
-    pub(super) fn for_each_part(&self, mut work: impl FnMut(&[ReadDocument]) -> Result<()>) -> Result<()> {
+    pub(crate) fn for_each_part(&self, mut work: impl FnMut(&[ReadDocument]) -> Result<()>) -> Result<()> {
         (0..self.inputs.clean.files()?.len()).try_for_each(|i| work(&self.part(i)?))
     }
 
     /// The document in this part and row.
-    pub(super) fn document(&self, (part, row): (usize, usize)) -> Result<ReadDocument> {
+    pub(crate) fn document(&self, (part, row): (usize, usize)) -> Result<ReadDocument> {
         let (reader, docs) = self.open_part(part)?;
         let document = docs.into_iter().nth(row);
         let (doc, sentences) = document.with_context(|| format!("part {part} of the corpus has no row {row}"))?;
@@ -135,7 +135,7 @@ impl<'a> CorpusReader<'a> {
 }
 
 /// Dense rows of a part; `row` gives the values of a text, which are NaN for a document that is not read.
-pub(super) fn dense_rows(
+pub(crate) fn dense_rows(
     reader: &CorpusReader<'_>,
     documents: &[ReadDocument],
     dim: usize,
@@ -281,7 +281,7 @@ fn shift(sentences: &mut [Sentence], title: usize, names: [&[Range<usize>]; 2]) 
 }
 
 /// Title and body, a line each, names masked as the feature says; `names` are the spans in each.
-pub(super) fn masked_text(document: &Document, names: [&[Range<usize>]; 2], feature: &Feature) -> String {
+pub(crate) fn masked_text(document: &Document, names: [&[Range<usize>]; 2], feature: &Feature) -> String {
     let part = |text: &str, names: &[Range<usize>]| {
         if feature.masks_names() { mask(text, names, MASKED) } else { text.to_owned() }
     };
@@ -296,7 +296,7 @@ fn title_length(kept: &[Range<usize>], end: usize) -> usize {
 }
 
 /// The parts of the text that a truncation keeps, joined by a line break so that no token spans the gap.
-pub(super) fn join(text: &str, kept: &[Range<usize>]) -> String {
+pub(crate) fn join(text: &str, kept: &[Range<usize>]) -> String {
     kept.iter().map(|r| &text[r.clone()]).collect::<Vec<_>>().join("\n")
 }
 

@@ -24,16 +24,16 @@ use inkstone_store::{RowKind, Store, Writer};
 
 /// The documents that can train or be tested, in the order of the parts.
 #[derive(Default)]
-pub(super) struct SampledCorpus {
+pub(crate) struct SampledCorpus {
     /// Part and row of each sample.
     places: Vec<(usize, usize)>,
-    pub(super) samples: Vec<Sample>,
+    pub(crate) samples: Vec<Sample>,
     batches: Batches,
 }
 
 impl SampledCorpus {
     /// Reads the corpus part by part: `cut` makes the model's input of a document, `keep` takes the input of each sample.
-    pub(super) fn read<T: Send>(
+    pub(crate) fn read<T: Send>(
         reader: &CorpusReader<'_>,
         cut: impl Fn(&ReadDocument) -> T + Sync,
         mut keep: impl FnMut(T) -> Result<()>,
@@ -84,12 +84,12 @@ impl SampledCorpus {
     }
 
     /// Part and row of each sample.
-    pub(super) fn places(&self) -> &[(usize, usize)] {
+    pub(crate) fn places(&self) -> &[(usize, usize)] {
         &self.places
     }
 
     /// Keeps the samples for which `kept` is true. Returns the number of the others.
-    pub(super) fn retain(&mut self, kept: &[bool]) -> u64 {
+    pub(crate) fn retain(&mut self, kept: &[bool]) -> u64 {
         let before = self.samples.len();
         let mut number = 0..;
         self.places.retain(|_| number.next().is_some_and(|i: usize| kept[i]));
@@ -99,14 +99,14 @@ impl SampledCorpus {
     }
 
     /// The number of the sample that stands in this part and row.
-    pub(super) fn number_of(&self, place: (usize, usize)) -> Option<usize> {
+    pub(crate) fn number_of(&self, place: (usize, usize)) -> Option<usize> {
         self.places.binary_search(&place).ok()
     }
 
     /// Writes the rows of all parts, NaN where `row` gives none for a sample, and counts the others in the report. Returns the order of the
     /// batches.
     #[allow(clippy::too_many_arguments, reason = "what identifies a set, its rows, and where they go")]
-    pub(super) fn write<'r, 's>(
+    pub(crate) fn write<'r, 's>(
         &self,
         feature: &Feature,
         params: SetParams,
@@ -132,7 +132,7 @@ impl SampledCorpus {
 }
 
 /// `[samples, columns]`: the score of each sample, and the probabilities of its classes where there are any.
-pub(super) fn score_rows(scores: &[f32], probabilities: &[f32]) -> Vec<f32> {
+pub(crate) fn score_rows(scores: &[f32], probabilities: &[f32]) -> Vec<f32> {
     let classes = probabilities.len() / scores.len().max(1);
     let row =
         |(i, score): (usize, &f32)| std::iter::once(*score).chain(probabilities[i * classes..][..classes].to_vec());
@@ -140,7 +140,7 @@ pub(super) fn score_rows(scores: &[f32], probabilities: &[f32]) -> Vec<f32> {
 }
 
 /// Fits the folds of a feature as a stage of their own; `fit` gets the trading days.
-pub(super) fn fit_folds<T>(
+pub(crate) fn fit_folds<T>(
     feature: &Feature,
     inputs: &Inputs<'_>,
     ctx: &Ctx,
@@ -152,7 +152,7 @@ pub(super) fn fit_folds<T>(
 }
 
 /// Fails if no fold had enough samples, as there would be no value on any day.
-pub(super) fn some_fold_fitted(feature: &Feature, folds: &[FoldReport]) -> Result<()> {
+pub(crate) fn some_fold_fitted(feature: &Feature, folds: &[FoldReport]) -> Result<()> {
     if folds.iter().any(|fold| fold.fitted_until.is_some()) {
         return Ok(());
     }

@@ -15,35 +15,35 @@ use inkstone_models::FoldReport;
 use inkstone_store::{Header, RowKind, Rows, SetSpec, Writer};
 
 /// Everything besides the text that can change a row of a set. Its JSON is part of the set's id.
-pub(super) struct SetParams(Value);
+pub(crate) struct SetParams(Value);
 
 impl SetParams {
     /// Parameters of a feature whose rows depend on its own settings alone.
-    pub(super) fn new(feature: &Feature) -> SetParams {
+    pub(crate) fn new(feature: &Feature) -> SetParams {
         SetParams(json!({"version": VERSION, "feature": feature.identity()}))
     }
 
     /// Parameters of a feature that reads words.
-    pub(super) fn of_words(reader: &CorpusReader<'_>) -> SetParams {
+    pub(crate) fn of_words(reader: &CorpusReader<'_>) -> SetParams {
         SetParams::new(reader.feature).with("segmenter", reader.segmenter.key())
     }
 
     /// Parameters of a feature whose model is fitted on the corpus.
-    pub(super) fn of_corpus(reader: &CorpusReader<'_>) -> SetParams {
+    pub(crate) fn of_corpus(reader: &CorpusReader<'_>) -> SetParams {
         SetParams::of_words(reader).with("corpus", reader.inputs.corpus)
     }
 
     /// Parameters of a feature whose model is fitted on the corpus and on returns.
-    pub(super) fn of_returns(reader: &CorpusReader<'_>) -> SetParams {
+    pub(crate) fn of_returns(reader: &CorpusReader<'_>) -> SetParams {
         SetParams::of_corpus(reader).with("prices", reader.inputs.prices).with("cutoff", reader.inputs.cutoff)
     }
 
-    pub(super) fn with(mut self, name: &str, value: impl Serialize) -> SetParams {
+    pub(crate) fn with(mut self, name: &str, value: impl Serialize) -> SetParams {
         self.0[name] = json!(value);
         self
     }
 
-    pub(super) fn spec(self, feature: &Feature, kind: RowKind, fitted_until: Option<NaiveDateTime>) -> SetSpec {
+    pub(crate) fn spec(self, feature: &Feature, kind: RowKind, fitted_until: Option<NaiveDateTime>) -> SetSpec {
         SetSpec { name: feature.name.clone(), kind, params: self.0, fitted_until }
     }
 }
@@ -82,7 +82,7 @@ pub struct SetMeta {
 
 impl SetMeta {
     /// Column names and nothing else.
-    pub(super) fn of_columns(columns: Vec<String>) -> SetMeta {
+    pub(crate) fn of_columns(columns: Vec<String>) -> SetMeta {
         SetMeta { columns, ..SetMeta::default() }
     }
 
@@ -96,28 +96,28 @@ impl SetMeta {
 
 /// The parts of a corpus as batches of a set.
 #[derive(Default)]
-pub(super) struct Batches {
+pub(crate) struct Batches {
     /// Key of each batch, and the keys of its rows.
     batches: Vec<(Key, Vec<Key>)>,
 }
 
 impl Batches {
-    pub(super) fn push(&mut self, documents: &[ReadDocument]) {
+    pub(crate) fn push(&mut self, documents: &[ReadDocument]) {
         self.batches.push((key_of(documents), row_keys(documents)));
     }
 
     /// Number of rows of each batch.
-    pub(super) fn sizes(&self) -> impl Iterator<Item = usize> {
+    pub(crate) fn sizes(&self) -> impl Iterator<Item = usize> {
         self.batches.iter().map(|(_, keys)| keys.len())
     }
 
     /// A value of NaN for each of the `dim` columns of each row, batch by batch.
-    pub(super) fn empty_rows(&self, dim: usize) -> Vec<Vec<f32>> {
+    pub(crate) fn empty_rows(&self, dim: usize) -> Vec<Vec<f32>> {
         self.sizes().map(|rows| vec![f32::NAN; dim * rows]).collect()
     }
 
     /// Writes the batches that are not there yet; `rows` gives the values `[rows, dim]` of a batch. Returns the order of the batches.
-    pub(super) fn write(
+    pub(crate) fn write(
         &self,
         writer: &Writer<'_>,
         dim: usize,
@@ -135,17 +135,17 @@ impl Batches {
 }
 
 /// The key under which the rows of a part are stored: which documents, and what is read of each.
-pub(super) fn key_of(documents: &[ReadDocument]) -> Key {
+pub(crate) fn key_of(documents: &[ReadDocument]) -> Key {
     Key::of_parts(documents.iter().flat_map(|document| [document.doc_id.as_bytes(), document.key.0.as_slice()]))
 }
 
-pub(super) fn row_keys(documents: &[ReadDocument]) -> Vec<Key> {
+pub(crate) fn row_keys(documents: &[ReadDocument]) -> Vec<Key> {
     documents.iter().map(|document| document.key).collect()
 }
 
 /// Writes the rows of the corpus part by part; `rows` gives those of a part that an earlier run did not finish. `halved` says that half of
 /// the progress was counted in an earlier pass. Returns the order of the batches, and the documents of parts that were there.
-pub(super) fn write_parts(
+pub(crate) fn write_parts(
     reader: &CorpusReader<'_>,
     writer: &Writer<'_>,
     halved: bool,
@@ -170,7 +170,7 @@ pub(super) fn write_parts(
 }
 
 /// Finishes a set, and notes how many of its batches an earlier run had left.
-pub(super) fn finish(writer: Writer<'_>, order: &[Key], meta: &SetMeta, mut report: Report) -> Result<(Key, Report)> {
+pub(crate) fn finish(writer: Writer<'_>, order: &[Key], meta: &SetMeta, mut report: Report) -> Result<(Key, Report)> {
     report.fact("batches", order.len());
     report.fact("batches_kept", writer.kept());
     Ok((writer.finish(order, serde_json::to_value(meta)?)?.id(), report))

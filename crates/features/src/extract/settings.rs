@@ -5,8 +5,8 @@ use anyhow::{Result, anyhow, ensure};
 use serde_json::{Value, json};
 
 use super::feature::{Feature, Model, name_keys};
-use super::models::{ColumnNames, EVERY_MODEL, EXPERIMENT_HEAD, place_columns};
 use super::vintages::WordVectorTrainer;
+use crate::models::entry::{ColumnNames, EVERY_MODEL, EXPERIMENT_HEAD, place_columns};
 use inkstone_base::bounds::bound_of;
 use inkstone_models::{EstimatorParams, GoalKind, Search, component_names};
 use inkstone_onnx::Output;
@@ -167,7 +167,7 @@ impl Feature {
     }
 
     /// The trainer of a model that has vintages of word vectors.
-    pub(super) fn trainer(&self) -> Option<Box<dyn WordVectorTrainer>> {
+    pub(crate) fn trainer(&self) -> Option<Box<dyn WordVectorTrainer>> {
         self.model.entry().trainer.map(|make| make(self))
     }
 

@@ -12,23 +12,23 @@ use super::documents::DocumentPlace;
 const MONDAY: NaiveDate = NaiveDate::from_ymd_opt(1970, 1, 5).expect("a day of the calendar");
 
 #[derive(Clone, Copy)]
-pub(super) struct Steps {
+pub(crate) struct Steps {
     /// Natural days before a step whose documents its model is fitted on; 0: all days before.
-    pub(super) window_days: u32,
+    pub(crate) window_days: u32,
     /// Natural days of a step.
-    pub(super) refit_days: u32,
+    pub(crate) refit_days: u32,
     /// Documents of a window below which its step has no values.
-    pub(super) min_train_documents: usize,
+    pub(crate) min_train_documents: usize,
 }
 
 /// A step that has documents.
-pub(super) struct Step<'p> {
+pub(crate) struct Step<'p> {
     /// First midnight of the step.
-    pub(super) begin: NaiveDateTime,
+    pub(crate) begin: NaiveDateTime,
     /// The documents before it that its model is fitted on, in the order of their times.
-    pub(super) window: &'p [DocumentPlace],
+    pub(crate) window: &'p [DocumentPlace],
     /// The documents of the step.
-    pub(super) documents: &'p [DocumentPlace],
+    pub(crate) documents: &'p [DocumentPlace],
 }
 
 /// A step and the model that valued its documents.
@@ -46,7 +46,7 @@ pub struct StepReport {
 
 impl Steps {
     /// The steps that have documents; `places` are in the order of their times.
-    pub(super) fn over<'p>(self, places: &'p [DocumentPlace]) -> impl Iterator<Item = Step<'p>> {
+    pub(crate) fn over<'p>(self, places: &'p [DocumentPlace]) -> impl Iterator<Item = Step<'p>> {
         places.chunk_by(move |a, b| self.step(a.time) == self.step(b.time)).map(move |documents| {
             let (begin, window) = self.window_before(places, documents[0].time);
             Step { begin, window, documents }
@@ -54,7 +54,7 @@ impl Steps {
     }
 
     /// First midnight of the step that a moment falls into, and the documents that its model is fitted on.
-    pub(super) fn window_before(
+    pub(crate) fn window_before(
         self,
         places: &[DocumentPlace],
         time: NaiveDateTime,
@@ -71,7 +71,7 @@ impl Steps {
     }
 
     /// True if so many documents suffice to fit a model.
-    pub(super) fn suffice(&self, documents: usize) -> bool {
+    pub(crate) fn suffice(&self, documents: usize) -> bool {
         documents >= self.min_train_documents
     }
 

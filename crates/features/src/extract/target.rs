@@ -90,7 +90,7 @@ pub enum TargetOf {
 
 impl TargetOf {
     /// The name in settings, and what a document has or lacks.
-    pub(super) fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             TargetOf::Return => "return",
             TargetOf::Volatility => "volatility",
@@ -102,7 +102,7 @@ impl TargetOf {
     }
 
     /// True if documents carry the target themselves; else prices do.
-    pub(super) fn is_of_documents(self) -> bool {
+    pub(crate) fn is_of_documents(self) -> bool {
         matches!(self, TargetOf::Label | TargetOf::Number | TargetOf::Rating)
     }
 }
@@ -163,7 +163,7 @@ impl From<Excess> for String {
 
 impl Target {
     /// Fails where the feature's model cannot learn the target, or a setting is of another target.
-    pub(super) fn check(&self, feature: &Feature) -> Result<()> {
+    pub(crate) fn check(&self, feature: &Feature) -> Result<()> {
         let (of, model, classes) = (self.of.name(), feature.model, &feature.classes);
         let named = json!(model);
         ensure!(
@@ -227,12 +227,12 @@ impl Target {
     }
 
     /// Trading days by which the target begins before the document's day.
-    pub(super) fn lead(&self) -> usize {
+    pub(crate) fn lead(&self) -> usize {
         if self.of.is_of_documents() { 0 } else { self.delay.min(0).unsigned_abs() as usize }
     }
 
     /// The target in words, for reports.
-    pub(super) fn describe(&self) -> String {
+    pub(crate) fn describe(&self) -> String {
         if self.of.is_of_documents() {
             let days = if self.latency_days == 1 { "day" } else { "days" };
             return format!("{}, known {} {days} after the document", self.of.name(), self.latency_days);
@@ -254,7 +254,7 @@ impl Target {
     }
 
     /// The text of a document that says its target; none if prices say it.
-    pub(super) fn text_of<'d>(&self, document: &'d Document) -> Option<&'d str> {
+    pub(crate) fn text_of<'d>(&self, document: &'d Document) -> Option<&'d str> {
         match self.of {
             TargetOf::Label | TargetOf::Number => document.label.as_deref(),
             TargetOf::Rating => document.rating.as_deref(),
@@ -264,7 +264,7 @@ impl Target {
 
     /// The trading day at whose close the target of a document of day `date` is known, as an index into the calendar: the day after the
     /// last one where that is later.
-    pub(super) fn known_on(&self, date: usize, published_at: NaiveDateTime, market: &Market) -> usize {
+    pub(crate) fn known_on(&self, date: usize, published_at: NaiveDateTime, market: &Market) -> usize {
         if self.of.is_of_documents() {
             let known = published_at.checked_add_days(Days::new(u64::from(self.latency_days)));
             let day = known.and_then(|time| market.calendar().trade_date(time, Cutoff::Close).ok());
@@ -277,7 +277,7 @@ impl Target {
 }
 
 /// The targets of the documents of a corpus.
-pub(super) enum TargetValues<'a> {
+pub(crate) enum TargetValues<'a> {
     /// By trading day and security.
     Market(Panel),
     /// Labels of the documents, with the names of the classes where labels are classes.
@@ -287,7 +287,7 @@ pub(super) enum TargetValues<'a> {
 }
 
 impl<'a> TargetValues<'a> {
-    pub(super) fn new(feature: &'a Feature, market: &Market) -> Result<TargetValues<'a>> {
+    pub(crate) fn new(feature: &'a Feature, market: &Market) -> Result<TargetValues<'a>> {
         Ok(match feature.target.of {
             TargetOf::Label => TargetValues::Labels(&feature.classes.labels),
             TargetOf::Number => TargetValues::Numbers,
@@ -297,7 +297,7 @@ impl<'a> TargetValues<'a> {
     }
 
     /// The target of a document of day `date` about these securities; NaN if it has none.
-    pub(super) fn value(&self, document: &ReadDocument, date: usize, securities: &[usize]) -> f64 {
+    pub(crate) fn value(&self, document: &ReadDocument, date: usize, securities: &[usize]) -> f64 {
         let text = document.target.as_deref().map(str::trim);
         match self {
             TargetValues::Market(panel) => {

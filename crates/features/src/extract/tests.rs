@@ -17,16 +17,16 @@ use inkstone_store::Values;
 use inkstone_text::DfLimit;
 
 /// A corpus in a folder of its own, with a store beside it.
-pub(super) struct Corpus {
-    pub(super) dir: tempfile::TempDir,
-    pub(super) store: Store,
-    pub(super) ctx: Ctx,
-    pub(super) tokenizer: TokenizerParams,
-    pub(super) market: Option<Market>,
+pub(crate) struct Corpus {
+    pub(crate) dir: tempfile::TempDir,
+    pub(crate) store: Store,
+    pub(crate) ctx: Ctx,
+    pub(crate) tokenizer: TokenizerParams,
+    pub(crate) market: Option<Market>,
     /// The sets that features may learn on.
-    pub(super) sets: BTreeMap<String, Key>,
+    pub(crate) sets: BTreeMap<String, Key>,
     /// Features that others are made with.
-    pub(super) features: Vec<Feature>,
+    pub(crate) features: Vec<Feature>,
 }
 
 const TEXTS: [(&str, Kind, &str); 4] = [
@@ -38,7 +38,7 @@ const TEXTS: [(&str, Kind, &str); 4] = [
 
 impl Corpus {
     /// The first `n` texts, two to a part.
-    pub(super) fn new(n: usize) -> Corpus {
+    pub(crate) fn new(n: usize) -> Corpus {
         let dir = tempfile::tempdir().unwrap();
         let store = Store::open(&dir.path().join("store")).unwrap();
         let (ctx, tokenizer) = (Ctx::new(2, 1).unwrap(), TokenizerParams::default());
@@ -59,12 +59,12 @@ impl Corpus {
     }
 
     /// Writes texts with their times, so many to a part.
-    pub(super) fn put(&self, texts: &[(NaiveDateTime, Kind, &str, &str)], to_a_part: usize) {
+    pub(crate) fn put(&self, texts: &[(NaiveDateTime, Kind, &str, &str)], to_a_part: usize) {
         self.put_labelled(texts, &[], to_a_part);
     }
 
     /// The same; the first texts have these labels.
-    pub(super) fn put_labelled(
+    pub(crate) fn put_labelled(
         &self,
         texts: &[(NaiveDateTime, Kind, &str, &str)],
         labels: &[Option<String>],
@@ -99,27 +99,27 @@ impl Corpus {
         }
     }
 
-    pub(super) fn run(&self, feature: &Feature) -> (Key, Report) {
+    pub(crate) fn run(&self, feature: &Feature) -> (Key, Report) {
         self.try_run(feature).unwrap()
     }
 
-    pub(super) fn try_run(&self, feature: &Feature) -> Result<(Key, Report)> {
+    pub(crate) fn try_run(&self, feature: &Feature) -> Result<(Key, Report)> {
         self.run_sharing(feature, None)
     }
 
     /// Finds the sentences of all parts.
-    pub(super) fn structure(&self, measures: &[Measure]) {
+    pub(crate) fn structure(&self, measures: &[Measure]) {
         let params = structure::Params { salience: measures.to_vec(), ..structure::Params::default() };
         let (clean, out) = (self.parts("clean"), self.parts("structure"));
         structure::run(&clean, &out, &params, &self.tokenizer, self.dir.path(), &self.ctx).unwrap();
     }
 
-    pub(super) fn run_sharing(&self, feature: &Feature, shared: Option<&Mutex<Vec<Key>>>) -> Result<(Key, Report)> {
+    pub(crate) fn run_sharing(&self, feature: &Feature, shared: Option<&Mutex<Vec<Key>>>) -> Result<(Key, Report)> {
         self.with(shared, |inputs| run(feature, inputs, &self.store, &self.ctx))
     }
 
     /// Does something with what features are computed from.
-    pub(super) fn with<T>(&self, shared: Option<&Mutex<Vec<Key>>>, work: impl FnOnce(&Inputs<'_>) -> T) -> T {
+    pub(crate) fn with<T>(&self, shared: Option<&Mutex<Vec<Key>>>, work: impl FnOnce(&Inputs<'_>) -> T) -> T {
         let (clean, links) = (self.parts("clean"), self.parts("links"));
         work(&Inputs {
             clean: &clean,
@@ -138,7 +138,7 @@ impl Corpus {
         })
     }
 
-    pub(super) fn rows(&self, set: Key) -> Vec<Vec<f32>> {
+    pub(crate) fn rows(&self, set: Key) -> Vec<Vec<f32>> {
         let set = self.store.set(&set).unwrap().unwrap();
         set.batches()
             .flat_map(|rows| match rows.unwrap().values {

@@ -6,10 +6,10 @@ use super::Feature;
 use super::reading::{CorpusReader, ReadDocument};
 
 /// Stands for a word that is not in the text, among the parts of a row.
-pub(super) const NOWHERE: &str = "";
+pub(crate) const NOWHERE: &str = "";
 
 /// A model that gives texts the rows of a feature.
-pub(super) trait TextRows {
+pub(crate) trait TextRows {
     /// The names of the columns.
     fn column_names(&self, feature: &Feature) -> Vec<String> {
         feature.columns()

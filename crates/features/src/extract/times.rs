@@ -29,7 +29,7 @@ struct FoldTime {
 
 impl ModelTimes {
     /// The times of a set of the store.
-    pub(super) fn read(header: &Header) -> Result<ModelTimes> {
+    pub(crate) fn read(header: &Header) -> Result<ModelTimes> {
         let meta = SetMeta::read(header)?;
         let time = |fold: &FoldReport| Some(FoldTime { test: fold.test, fitted_until: fold.fitted_until? });
         let folds = meta.folds.iter().flatten().filter_map(time).collect();
@@ -38,13 +38,13 @@ impl ModelTimes {
     }
 
     /// The last time of the data of the models of all rows, those of inputs among them.
-    pub(super) fn fitted_until(&self) -> Option<NaiveDateTime> {
+    pub(crate) fn fitted_until(&self) -> Option<NaiveDateTime> {
         self.inputs.iter().filter_map(ModelTimes::fitted_until).chain(self.fitted_until).max()
     }
 
     /// The time when the value of a text was known: the text was published, and its model and those of its inputs were fitted. Where
     /// test windows overlap, the newest model gave the value.
-    pub(super) fn known_at(&self, published_at: NaiveDateTime, day: NaiveDate) -> NaiveDateTime {
+    pub(crate) fn known_at(&self, published_at: NaiveDateTime, day: NaiveDate) -> NaiveDateTime {
         let fold = self.folds.iter().rev().find(|fold| fold.test.0 <= day && day <= fold.test.1);
         let fitted = [self.fitted_until, fold.map(|fold| fold.fitted_until)];
         let inputs = self.inputs.iter().map(|input| input.known_at(published_at, day));

@@ -12,7 +12,7 @@ use inkstone_models::component_names;
 
 /// Coverage of documents by a vocabulary: `documents`, `tokens`, `oov` (tokens that are not in it), `empty_documents` (without
 /// a token that is). `count` gives the tokens of a document, and those in the vocabulary.
-pub(super) fn coverage(
+pub(crate) fn coverage(
     lines: &mut Lines,
     ctx: &Ctx,
     count: impl Fn(&Line<'_>) -> (usize, usize),
@@ -34,7 +34,7 @@ pub(super) fn coverage(
 }
 
 /// The number of the component with this name.
-pub(super) fn component(name: Option<&str>, dim: usize) -> Result<Option<usize>> {
+pub(crate) fn component(name: Option<&str>, dim: usize) -> Result<Option<usize>> {
     let place = |name: &str| {
         let place = component_names(dim).iter().position(|known| known == name);
         place.with_context(|| format!("the model has no component {name}; there are c1 to c{dim}"))

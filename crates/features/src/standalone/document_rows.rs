@@ -7,7 +7,7 @@ use super::{Columns, Fitted, Rows};
 use inkstone_models::{Csr, Nearest, Neighbour, cosine, sparse_cosine};
 
 /// The rows that a model gives documents.
-pub(super) enum DocumentRows {
+pub(crate) enum DocumentRows {
     /// `[documents, dim]`.
     Dense {
         dim: usize,
@@ -18,7 +18,7 @@ pub(super) enum DocumentRows {
 
 impl DocumentRows {
     /// No rows yet, of the kind that the model gives. Fails for a model that gives scores or texts.
-    pub(super) fn of_model(model: &dyn Fitted) -> Result<DocumentRows> {
+    pub(crate) fn of_model(model: &dyn Fitted) -> Result<DocumentRows> {
         match model.columns()? {
             Columns::Dense(names) => Ok(DocumentRows::Dense { dim: names.len(), values: Vec::new() }),
             Columns::Sparse { width, .. } => Ok(DocumentRows::Sparse(Csr::new(width))),
@@ -30,7 +30,7 @@ impl DocumentRows {
         }
     }
 
-    pub(super) fn push(&mut self, rows: Rows) -> Result<()> {
+    pub(crate) fn push(&mut self, rows: Rows) -> Result<()> {
         match (self, rows) {
             (DocumentRows::Dense { values, .. }, Rows::Dense(more)) => values.extend(more),
             (DocumentRows::Sparse(all), Rows::Sparse(more)) => {
@@ -42,7 +42,7 @@ impl DocumentRows {
     }
 
     /// The rows at these places.
-    pub(super) fn part(&self, places: &[usize]) -> DocumentRows {
+    pub(crate) fn part(&self, places: &[usize]) -> DocumentRows {
         match self {
             DocumentRows::Dense { dim, values } => {
                 let values = places.iter().flat_map(|&place| &values[place * dim..][..*dim]).copied().collect();
@@ -58,7 +58,7 @@ impl DocumentRows {
 
     /// The `k` rows that are nearest to each query, the nearest first; a query is a row of the same model. Sparse rows without a common column
     /// are left out.
-    pub(super) fn nearest_to(self, queries: &DocumentRows, k: usize) -> Result<Vec<Vec<Neighbour>>> {
+    pub(crate) fn nearest_to(self, queries: &DocumentRows, k: usize) -> Result<Vec<Vec<Neighbour>>> {
         match (self, queries) {
             (DocumentRows::Dense { dim, values }, DocumentRows::Dense { values: queries, .. }) => {
                 Ok(Nearest::new(values, dim)?.query_all(queries, k))
@@ -80,7 +80,7 @@ impl DocumentRows {
     }
 
     /// The cosine of the angle between two rows; 0 where one has no direction.
-    pub(super) fn cosine(&self, a: usize, b: usize) -> f32 {
+    pub(crate) fn cosine(&self, a: usize, b: usize) -> f32 {
         match self {
             DocumentRows::Dense { dim, values } => cosine(&values[a * dim..][..*dim], &values[b * dim..][..*dim]),
             DocumentRows::Sparse(all) => sparse_cosine(all.row(a), all.row(b)),

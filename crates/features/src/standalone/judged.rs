@@ -152,7 +152,7 @@ fn analogies<'t>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::standalone::open_model;
+    use crate::models::open_model;
 
     fn model(text: &str) -> (tempfile::TempDir, Box<dyn Fitted>) {
         let dir = tempfile::tempdir().unwrap();

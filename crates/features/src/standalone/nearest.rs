@@ -5,10 +5,10 @@ use anyhow::{Context, Result, ensure};
 use serde::Serialize;
 
 use super::document_rows::DocumentRows;
-use super::onnx::Reranker;
 use super::words::VectorWords;
 use super::{Fitted, Line, Lines};
 use crate::lines::BLOCK;
+use crate::models::onnx::plain::Reranker;
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
 use inkstone_models::{Neighbour, unit};

@@ -29,13 +29,13 @@ const CHUNK: usize = 256;
 const NUMBERS: usize = 1 << 20;
 
 /// A document's title and its text are sequences of their own.
-pub(super) use inkstone_models::{DOCUMENT, END};
+pub(crate) use inkstone_models::{DOCUMENT, END};
 /// Stands for a word that is not kept.
 const LEFT_OUT: u32 = u32::MAX - 2;
 
 /// The tokens of a document that become numbers, and the treatment of words that are not kept.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum WordReading<'a> {
+pub(crate) enum WordReading<'a> {
     /// Numbers of the terms, title and text apart; words outside the vocabulary are left out.
     Terms,
     /// The same, after phrases have become words.
@@ -61,7 +61,7 @@ pub(crate) struct Numbered {
 impl Numbered {
     /// Numbers all lines; scratch files are made in the folder of `beside`. The report has `documents`, `tokens`, `vocabulary`,
     /// `kept_tokens`, `fitted_until`, and where they are joined `phrases`: how many different ones.
-    pub(super) fn read(
+    pub(crate) fn read(
         lines: &mut Lines,
         cutter: &Cutter,
         reading: WordReading<'_>,
@@ -88,24 +88,24 @@ impl Numbered {
     }
 
     /// The word vectors `[words, dim]` that a method has trained on this corpus.
-    pub(super) fn vectors(self, method: &str, params: Value, dim: usize, values: Vec<f32>) -> Result<WordVectors> {
+    pub(crate) fn vectors(self, method: &str, params: Value, dim: usize, values: Vec<f32>) -> Result<WordVectors> {
         let (documents, fitted_until) = (self.documents, self.fitted_until);
         let training = Training { method: method.to_owned(), documents, fitted_until, params };
         WordVectors::new(self.words, self.counts, dim, values, training)
     }
 
     /// Occurrences of all kept words.
-    pub(super) fn tokens(&self) -> u64 {
+    pub(crate) fn tokens(&self) -> u64 {
         self.counts.iter().sum()
     }
 
     /// All numbers in the order of the corpus, with [`END`] after each sequence and [`DOCUMENT`] after each document.
-    pub(super) fn numbers(&self) -> &[u32] {
+    pub(crate) fn numbers(&self) -> &[u32] {
         disk::numbers(self.map.as_ref())
     }
 
     /// The sequences in order, those that lost all their words included.
-    pub(super) fn sequences(&self) -> impl Iterator<Item = &[u32]> {
+    pub(crate) fn sequences(&self) -> impl Iterator<Item = &[u32]> {
         let ended = self.numbers().split_inclusive(|&number| number == END);
         // Before a sequence's words stand the ends of the documents before it.
         ended.map(|sequence| {
@@ -117,9 +117,9 @@ impl Numbered {
 
 /// Some documents as numbers of words of their own.
 #[derive(Default)]
-pub(super) struct NumberedChunk {
+pub(crate) struct NumberedChunk {
     words: Vec<Box<str>>,
-    pub(super) numbers: Vec<u32>,
+    pub(crate) numbers: Vec<u32>,
 }
 
 impl NumberedChunk {
@@ -141,7 +141,7 @@ impl NumberedChunk {
         chunk
     }
 
-    pub(super) fn push(&mut self, word: &str, known: &mut FxHashMap<Box<str>, u32>) {
+    pub(crate) fn push(&mut self, word: &str, known: &mut FxHashMap<Box<str>, u32>) {
         let number = known.get(word).copied().unwrap_or_else(|| {
             self.words.push(word.into());
             known.insert(word.into(), self.words.len() as u32 - 1);
@@ -152,17 +152,17 @@ impl NumberedChunk {
 }
 
 /// The documents of all lines as numbers of words, in the order in which words came.
-pub(super) struct FirstPass {
+pub(crate) struct FirstPass {
     numbers: FxHashMap<Box<str>, u32>,
-    pub(super) counts: Vec<u64>,
-    pub(super) scratch: Scratch,
-    pub(super) documents: u64,
-    pub(super) last: Option<NaiveDateTime>,
+    pub(crate) counts: Vec<u64>,
+    pub(crate) scratch: Scratch,
+    pub(crate) documents: u64,
+    pub(crate) last: Option<NaiveDateTime>,
 }
 
 impl FirstPass {
     /// Reads all lines; `number` makes numbers of a chunk of them. The report has `documents`, `tokens` and `fitted_until`.
-    pub(super) fn read(
+    pub(crate) fn read(
         lines: &mut Lines,
         beside: &Path,
         ctx: &Ctx,
@@ -186,7 +186,7 @@ impl FirstPass {
     }
 
     /// The word of each number.
-    pub(super) fn words(&self) -> Vec<Box<str>> {
+    pub(crate) fn words(&self) -> Vec<Box<str>> {
         let mut words = vec![Box::default(); self.counts.len()];
         self.numbers.iter().for_each(|(word, number)| words[*number as usize] = word.clone());
         words

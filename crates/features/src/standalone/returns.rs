@@ -15,18 +15,18 @@ use inkstone_models::Csr;
 
 /// Documents with returns, held as word counts: eight bytes a distinct word of a document.
 #[derive(Default)]
-pub(super) struct ReturnCorpus {
-    pub(super) counts: Csr,
+pub(crate) struct ReturnCorpus {
+    pub(crate) counts: Csr,
     /// The word of each column, in the order of first appearance.
-    pub(super) words: Vec<Box<str>>,
-    pub(super) labels: Vec<f64>,
-    pub(super) times: Vec<Option<NaiveDateTime>>,
-    pub(super) groups: Vec<u64>,
-    pub(super) tokens: u64,
+    pub(crate) words: Vec<Box<str>>,
+    pub(crate) labels: Vec<f64>,
+    pub(crate) times: Vec<Option<NaiveDateTime>>,
+    pub(crate) groups: Vec<u64>,
+    pub(crate) tokens: u64,
 }
 
 /// Reads all lines that have a value; the report counts the others.
-pub(super) fn read_returns(lines: &mut Lines, cutter: &Cutter, ctx: &Ctx) -> Result<(ReturnCorpus, Report)> {
+pub(crate) fn read_returns(lines: &mut Lines, cutter: &Cutter, ctx: &Ctx) -> Result<(ReturnCorpus, Report)> {
     let mut read = ReturnCorpus::default();
     let mut columns: FxHashMap<Box<str>, u32> = FxHashMap::default();
     let mut groups: FxHashMap<String, u64> = FxHashMap::default();

@@ -16,9 +16,10 @@ use chrono::{Datelike, NaiveDateTime};
 use serde::Serialize;
 use serde_json::json;
 
-use super::word2vec::{self, WordParams};
 use super::{Cutter, LineFormat, Lines};
 use crate::lines::BLOCK;
+use crate::models::word2vec::plain as word2vec;
+use crate::models::word2vec::plain::WordParams;
 use crate::stage_result;
 use inkstone_base::data::{Report, TooLittle};
 use inkstone_base::disk::{self, Room, Scratch};

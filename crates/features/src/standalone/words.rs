@@ -13,24 +13,24 @@ use inkstone_models::Nearest;
 const PROPOSED: usize = 5;
 
 /// A word that was looked up.
-pub(super) struct WordVector<'w> {
+pub(crate) struct WordVector<'w> {
     /// Number among the words of the model; none where the vector was made of the word's characters.
-    pub(super) place: Option<usize>,
-    pub(super) vector: Cow<'w, [f32]>,
+    pub(crate) place: Option<usize>,
+    pub(crate) vector: Cow<'w, [f32]>,
 }
 
 /// The words of a model, ready to be looked up.
-pub(super) struct VectorWords<'m> {
+pub(crate) struct VectorWords<'m> {
     model: &'m dyn Fitted,
     /// All of them, in the order of the model.
-    pub(super) all: &'m [Box<str>],
-    pub(super) dim: usize,
-    pub(super) nearest: Nearest<'m>,
+    pub(crate) all: &'m [Box<str>],
+    pub(crate) dim: usize,
+    pub(crate) nearest: Nearest<'m>,
     places: FxHashMap<&'m str, usize>,
 }
 
 impl<'m> VectorWords<'m> {
-    pub(super) fn new(model: &'m dyn Fitted, ctx: &Ctx) -> Result<VectorWords<'m>> {
+    pub(crate) fn new(model: &'m dyn Fitted, ctx: &Ctx) -> Result<VectorWords<'m>> {
         let WordRows { words, vectors, dim } = model.words().with_context(|| {
             format!(
                 "a {} model has no word vectors; give one of word2vec, glove, fasttext, ppmi, lsa, cw, nnlm, lbl or rnnlm \
@@ -44,7 +44,7 @@ impl<'m> VectorWords<'m> {
     }
 
     /// A word of the model, or one that it can make a vector for.
-    pub(super) fn find(&self, word: &str) -> Option<WordVector<'_>> {
+    pub(crate) fn find(&self, word: &str) -> Option<WordVector<'_>> {
         if let Some(&place) = self.places.get(word) {
             return Some(WordVector { place: Some(place), vector: Cow::Borrowed(self.nearest.row(place)) });
         }
@@ -52,7 +52,7 @@ impl<'m> VectorWords<'m> {
     }
 
     /// The same; a word without a vector is an error that proposes others.
-    pub(super) fn get(&self, word: &str) -> Result<WordVector<'_>> {
+    pub(crate) fn get(&self, word: &str) -> Result<WordVector<'_>> {
         self.find(word).with_context(|| unknown(word, self.all))
     }
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result};
 
 use inkstone_base::job::Ctx;
+use inkstone_features::models;
 use inkstone_features::standalone::{
     self, Fitted, Known, Line, LineFormat, ProjectionParams, Shown, look_up, nearest_to_sum, nearest_words,
 };
@@ -17,7 +18,7 @@ use inkstone_tui::{Answer, AskModel, Plane, Question, Surprised};
 pub(super) fn open(path: &Path, ctx: &Ctx) -> Result<AskModel> {
     // An ARPA file does not say how its text was cut; what is typed here is text.
     let format = is_arpa(path)?.then_some(LineFormat::Text);
-    let (model, _) = standalone::open_model(path, format, None, Path::new(""), ctx)?;
+    let (model, _) = models::open_model(path, format, None, Path::new(""), ctx)?;
     Ok(Arc::new(move |question, ctx| answer(model.as_ref(), question, ctx)))
 }
 

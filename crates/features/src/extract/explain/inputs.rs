@@ -15,16 +15,16 @@ use anyhow::{Context, Result};
 use super::occlusion;
 use super::words::placed;
 use super::{ExplainedBy, ExplainedText, KeptRow, SAME, SplitText};
-use crate::extract::models::{Explainer, RowModel};
 use crate::extract::reading::{CorpusReader, ReadDocument};
-use crate::extract::regression::{Refitted, RefittedFold};
 use crate::extract::text_rows::{NOWHERE, TextRows};
 use crate::extract::{Feature, Inputs, SetMeta};
+use crate::models::entry::{Explainer, RowModel};
+use crate::models::estimators::project::{Refitted, RefittedFold};
 use inkstone_base::job::Ctx;
 use inkstone_models::Part;
 
 /// Takes the score of a head further down, to the texts of the features that it learns on, each by itself.
-pub(super) fn run(
+pub(crate) fn run(
     fold: &RefittedFold<'_>,
     found: &Refitted,
     reader: &CorpusReader<'_>,

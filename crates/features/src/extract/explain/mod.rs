@@ -26,9 +26,11 @@ use anyhow::{Context, Result};
 use serde::{Serialize, Serializer};
 
 use super::gate::NO_EVENT;
-use super::models::Explainer;
 use super::reading::{CorpusReader, MASKED, ReadDocument};
-use super::{Feature, Inputs, Model, SetMeta, file, lexicon};
+use super::{Feature, Inputs, Model, SetMeta};
+use crate::models::entry::Explainer;
+use crate::models::file::project as file;
+use crate::models::lexicon::project as lexicon;
 use inkstone_base::job::Ctx;
 use inkstone_corpus::structure::Sentence;
 use inkstone_lab::factor::Within;

@@ -16,11 +16,11 @@ const MOST: usize = 64;
 const MOST_WORDS: usize = 64;
 
 /// The values of documents by the column that is taken apart.
-pub(super) type DocumentScores<'s> = &'s mut dyn FnMut(&[ReadDocument]) -> Result<Vec<f64>>;
+pub(crate) type DocumentScores<'s> = &'s mut dyn FnMut(&[ReadDocument]) -> Result<Vec<f64>>;
 
 /// Scores the text, the text without each of its first sentences, and without each word of the strongest sentence. `model` names the model
 /// in Chinese and English.
-pub(super) fn run(
+pub(crate) fn run(
     document: &ReadDocument,
     texts: &SplitText<'_>,
     segmenter: &Segmenter,

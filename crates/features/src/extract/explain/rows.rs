@@ -5,13 +5,13 @@ use anyhow::{Context, Result};
 use super::words::{no_count, placed};
 use super::{ExplainedBy, ExplainedText, SAME, SplitText, occlusion};
 use crate::extract::Model;
-use crate::extract::models::RowModel;
 use crate::extract::reading::{CorpusReader, ReadDocument};
 use crate::extract::text_rows::{NOWHERE, TextRows};
+use crate::models::entry::RowModel;
 use inkstone_models::Part;
 
 /// Takes a column of the document in this part and row apart.
-pub(super) fn run(
+pub(crate) fn run(
     reader: &CorpusReader<'_>,
     place: (usize, usize),
     document: &ReadDocument,

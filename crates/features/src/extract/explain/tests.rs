@@ -4,7 +4,8 @@ use chrono::{Days, NaiveDate, NaiveDateTime};
 
 use super::*;
 use crate::extract::tests::Corpus;
-use crate::extract::{Model, SurpriseParams, Target, VintageParams};
+use crate::extract::{Model, Target, VintageParams};
+use crate::models::ngram::SurpriseParams;
 use inkstone_base::data::{Key, Kind};
 use inkstone_market::Market;
 use inkstone_models::{

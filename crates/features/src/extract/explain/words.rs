@@ -8,11 +8,12 @@ use chrono::NaiveDate;
 use serde::Deserialize;
 
 use super::{ExplainedBy, ExplainedInput, ExplainedText, ExplainedWord, SAME, SplitText, inputs, occlusion};
+use crate::extract::Model;
 use crate::extract::counts::{analyzer, terms_of};
-use crate::extract::file::{number_columns, numbers, text_rows, whole_line};
 use crate::extract::reading::{CorpusReader, ReadDocument};
-use crate::extract::{Model, regression};
 use crate::fitted::{Columns, Fitted};
+use crate::models::estimators::project as regression;
+use crate::models::file::project::{number_columns, numbers, text_rows, whole_line};
 use inkstone_models::{
     Contributions, Fields, FoldReport, InducedLexicon, Lexicon, Method, Part, Sestm, SestmWord, TITLE_TEXT, ToneScale,
 };
@@ -25,7 +26,7 @@ const SIDE: &str = "sum of the weights of this side, as numbers above 0";
 const LONGEST: usize = 8;
 
 /// Tone words in their places.
-pub(super) fn tone_words(
+pub(crate) fn tone_words(
     reader: &CorpusReader<'_>,
     document: &ReadDocument,
     texts: &SplitText<'_>,
@@ -125,7 +126,7 @@ struct FoldWords {
 }
 
 /// Words of the fold that scored the document, which its set keeps.
-pub(super) fn fold_words(
+pub(crate) fn fold_words(
     reader: &CorpusReader<'_>,
     kept: Option<&serde_json::Value>,
     document: &ReadDocument,
@@ -195,7 +196,7 @@ pub(super) fn fold_words(
 }
 
 /// Words of the fold that scored the document, fitted once more, and the texts of its inputs.
-pub(super) fn refitted(
+pub(crate) fn refitted(
     reader: &CorpusReader<'_>,
     place: (usize, usize),
     folds: &[FoldReport],
@@ -245,7 +246,7 @@ pub(super) fn refitted(
 }
 
 /// Words of the model of a file.
-pub(super) fn file_words(
+pub(crate) fn file_words(
     reader: &CorpusReader<'_>,
     document: &ReadDocument,
     texts: &SplitText<'_>,
@@ -319,7 +320,7 @@ pub(super) fn file_words(
 
 /// The parts of a score where their words stand, sentence by sentence. A word that has as many parts as places has them in the order of
 /// the text; else the sum of its parts is spread evenly over its places.
-pub(super) fn placed(terms: &[Part], texts: &SplitText<'_>, segmenter: &Segmenter) -> Vec<Vec<ExplainedWord>> {
+pub(crate) fn placed(terms: &[Part], texts: &SplitText<'_>, segmenter: &Segmenter) -> Vec<Vec<ExplainedWord>> {
     let mut by_word: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
     terms.iter().for_each(|part| by_word.entry(&part.token).or_default().push(part.value));
     let sentences: Vec<&str> = texts.ranges.iter().map(|range| &texts.text[range.clone()]).collect();
@@ -451,7 +452,7 @@ fn no_class() -> (String, String) {
     )
 }
 
-pub(super) fn no_count() -> (String, String) {
+pub(crate) fn no_count() -> (String, String) {
     (
         "这一列是计数，没有哪个词比别的词更推动它。".into(),
         "This column is a count: no word moves it more than another.".into(),

@@ -21,7 +21,7 @@ use inkstone_models::Fields;
 use inkstone_models::textnet::GivenVectors;
 
 /// The vintages of a feature, each trained when it is asked for.
-pub(in super::super) struct EarlierVintages<'a> {
+pub(crate) struct EarlierVintages<'a> {
     feature: &'a Feature,
     trainer: Box<dyn WordVectorTrainer>,
     corpus: NumberedCorpus,
@@ -34,11 +34,7 @@ pub(in super::super) struct EarlierVintages<'a> {
 
 impl<'a> EarlierVintages<'a> {
     /// Reads the corpus as the feature reads it.
-    pub(in super::super) fn new(
-        feature: &'a Feature,
-        inputs: &'a Inputs<'a>,
-        ctx: &'a Ctx,
-    ) -> Result<EarlierVintages<'a>> {
+    pub(crate) fn new(feature: &'a Feature, inputs: &'a Inputs<'a>, ctx: &'a Ctx) -> Result<EarlierVintages<'a>> {
         let named = || format!("feature {:?}", feature.name);
         let trainer = feature.trainer().with_context(|| format!("{} trains no word vectors", named()))?;
         feature.check().with_context(named)?;
@@ -55,12 +51,12 @@ impl<'a> EarlierVintages<'a> {
     }
 
     /// Values of a vector.
-    pub(in super::super) fn dim(&self) -> usize {
+    pub(crate) fn dim(&self) -> usize {
         self.trainer.dim()
     }
 
     /// The vectors of the vintage that values the documents of a day, which were trained on earlier days alone.
-    pub(in super::super) fn before(&self, day: NaiveDate) -> Result<Option<GivenVectors>> {
+    pub(crate) fn before(&self, day: NaiveDate) -> Result<Option<GivenVectors>> {
         let steps = self.feature.vintages.steps();
         let (begin, window) = steps.window_before(&self.corpus.places, day.and_time(NaiveTime::MIN));
         if let Some(known) = self.trained.borrow().get(&begin) {

@@ -7,18 +7,13 @@
 //! Columns: `c1`, `c2`, ..., the document's place; `words`, how many of its words are known (0: the place is the origin and says nothing).
 //! Memory holds a part, the vocabulary, two vintages, and some bytes a document.
 
-mod earlier;
-mod fasttext;
-mod fasttext_params;
-mod glove;
-mod glove_params;
-mod params;
-mod rows;
+pub(crate) mod earlier;
+pub(crate) mod params;
+pub(crate) mod rows;
 #[cfg(test)]
 mod tests;
-mod trainer;
-mod window;
-mod word2vec;
+pub(crate) mod trainer;
+pub(crate) mod window;
 
 use std::path::Path;
 
@@ -39,11 +34,9 @@ use inkstone_text::Segmenter;
 use rows::WaitingRows;
 use window::WindowText;
 
-pub(super) use earlier::EarlierVintages;
-pub use fasttext_params::WindowFastText;
-pub use glove_params::WindowGlove;
+pub(crate) use earlier::EarlierVintages;
 pub use params::VintageParams;
-pub(super) use trainer::WordVectorTrainer;
+pub(crate) use trainer::WordVectorTrainer;
 
 /// Documents that one thread pools at once.
 const CHUNK: usize = 64;
@@ -58,11 +51,11 @@ impl VintageParams {
 }
 
 /// The terms of title and body.
-pub(super) fn terms(segmenter: &Segmenter, fields: Fields<'_>) -> [Vec<String>; 2] {
+pub(crate) fn terms(segmenter: &Segmenter, fields: Fields<'_>) -> [Vec<String>; 2] {
     [fields.title, fields.body].map(|text| segmenter.terms(text).into_iter().map(|term| term.into_owned()).collect())
 }
 
-pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &Ctx) -> Result<(Key, Report)> {
+pub(crate) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &Ctx) -> Result<(Key, Report)> {
     let named = || format!("feature {:?}", feature.name);
     let trainer = &*feature.trainer().context("the feature's model trains no word vectors")?;
     feature.check().with_context(named)?;
@@ -142,7 +135,7 @@ fn pooling_of(reader: &CorpusReader<'_>, place: (usize, usize)) -> Result<Option
 }
 
 /// The vintage that values a document, as a model of rows.
-pub(super) fn open(reader: &CorpusReader<'_>, place: (usize, usize)) -> Result<Option<Box<dyn TextRows>>> {
+pub(crate) fn open(reader: &CorpusReader<'_>, place: (usize, usize)) -> Result<Option<Box<dyn TextRows>>> {
     Ok(pooling_of(reader, place)?.map(|pooling| Box::new(pooling) as Box<dyn TextRows>))
 }
 

@@ -14,7 +14,7 @@ use inkstone_store::Writer;
 const NONE: u32 = u32::MAX;
 
 /// Rows of `dim` values.
-pub(super) struct WaitingRows {
+pub(crate) struct WaitingRows {
     dim: usize,
     scratch: Scratch,
     /// By part and row of the corpus the number of the row in the file.
@@ -23,13 +23,13 @@ pub(super) struct WaitingRows {
 }
 
 impl WaitingRows {
-    pub(super) fn new(corpus: &NumberedCorpus, dim: usize, folder: &Path) -> Result<WaitingRows> {
+    pub(crate) fn new(corpus: &NumberedCorpus, dim: usize, folder: &Path) -> Result<WaitingRows> {
         let numbers = corpus.batches.sizes().map(|rows| vec![NONE; rows]).collect();
         Ok(WaitingRows { dim, scratch: Scratch::within(folder)?, numbers, next: 0 })
     }
 
     /// Adds the rows of these documents, one after the other.
-    pub(super) fn push(&mut self, documents: &[DocumentPlace], rows: &[f32]) -> Result<()> {
+    pub(crate) fn push(&mut self, documents: &[DocumentPlace], rows: &[f32]) -> Result<()> {
         for place in documents {
             self.numbers[place.part][place.row] = self.next;
             self.next += 1;
@@ -38,12 +38,12 @@ impl WaitingRows {
     }
 
     /// Documents that have a row.
-    pub(super) fn len(&self) -> u64 {
+    pub(crate) fn len(&self) -> u64 {
         u64::from(self.next)
     }
 
     /// Writes all parts; documents without a row get NaN. Returns the order of the batches.
-    pub(super) fn write(self, corpus: &NumberedCorpus, writer: &Writer<'_>, ctx: &Ctx) -> Result<Vec<Key>> {
+    pub(crate) fn write(self, corpus: &NumberedCorpus, writer: &Writer<'_>, ctx: &Ctx) -> Result<Vec<Key>> {
         let map = self.scratch.map()?;
         let rows: &[f32] = disk::numbers(map.as_ref());
         let part = |part: usize| {

@@ -6,6 +6,8 @@ use serde_json::json;
 use super::*;
 use crate::extract::Model;
 use crate::extract::tests::Corpus;
+use crate::models::fasttext::WindowFastText;
+use crate::models::glove::WindowGlove;
 use inkstone_base::data::Kind;
 use inkstone_models::textnet::TextNetKind;
 use inkstone_models::{Architecture, PoolingForm, PoolingParams, Word2vecParams, WordLimits};

@@ -17,13 +17,13 @@ const LEFT_OUT: u32 = u32::MAX - 2;
 /// Documents numbered between two checks for cancellation.
 const CHUNK: usize = 1024;
 
-pub(in super::super) struct WindowText {
+pub(crate) struct WindowText {
     /// Kept words, the most frequent first.
-    pub(super) words: Vec<Box<str>>,
-    pub(super) counts: Vec<u64>,
+    pub(crate) words: Vec<Box<str>>,
+    pub(crate) counts: Vec<u64>,
     /// Occurrences of all words, those that are not kept included.
     tokens: u64,
-    pub(super) documents: u64,
+    pub(crate) documents: u64,
     /// The number of each word of the corpus among the kept ones.
     places: Vec<u32>,
     map: Option<Mmap>,
@@ -31,7 +31,7 @@ pub(in super::super) struct WindowText {
 
 impl WindowText {
     /// Numbers the documents of a window; a scratch file is made in `folder`.
-    pub(super) fn read(
+    pub(crate) fn read(
         corpus: &NumberedCorpus,
         window: &[DocumentPlace],
         limits: &WordLimits,
@@ -73,12 +73,12 @@ impl WindowText {
     }
 
     /// Number among the kept words of a word of the corpus.
-    pub(super) fn place(&self, number: u32) -> Option<u32> {
+    pub(crate) fn place(&self, number: u32) -> Option<u32> {
         Some(self.places[number as usize]).filter(|&place| place != LEFT_OUT)
     }
 
     /// The text for a pooling of vectors; `place` gives the place of each kept word.
-    pub(super) fn pooled<P: Fn(u32) -> Option<u32> + Sync>(
+    pub(crate) fn pooled<P: Fn(u32) -> Option<u32> + Sync>(
         &self,
         place: P,
     ) -> PooledText<'_, impl Fn(u32) -> Option<u32> + Sync> {
@@ -92,23 +92,23 @@ impl WindowText {
     }
 
     /// Vectors of the kept words.
-    pub(super) fn train(&self, trainer: &dyn WordVectorTrainer, folder: &Path, ctx: &Ctx) -> Result<WordVectors> {
+    pub(crate) fn train(&self, trainer: &dyn WordVectorTrainer, folder: &Path, ctx: &Ctx) -> Result<WordVectors> {
         let values = trainer.train(self, folder, ctx)?;
         WordVectors::new(self.words.clone(), self.counts.clone(), trainer.dim(), values, Training::default())
     }
 
     /// Words that training passes over, all passes together.
-    pub(super) fn kept_tokens(&self) -> u64 {
+    pub(crate) fn kept_tokens(&self) -> u64 {
         self.counts.iter().sum()
     }
 
     /// Numbers of the kept words, `END` after each field and `DOCUMENT` after each document.
-    pub(super) fn numbers(&self) -> &[u32] {
+    pub(crate) fn numbers(&self) -> &[u32] {
         disk::numbers(self.map.as_ref())
     }
 
     /// The words of each field.
-    pub(super) fn sequences(&self) -> impl Iterator<Item = &[u32]> {
+    pub(crate) fn sequences(&self) -> impl Iterator<Item = &[u32]> {
         self.numbers().split(|&number| number >= DOCUMENT).filter(|sequence| !sequence.is_empty())
     }
 }

@@ -17,27 +17,27 @@ const SENTENCES: usize = 4096;
 
 /// Finds keywords and key sentences; shared by all threads.
 pub struct Extractor {
-    pub(super) params: KeywordParams,
+    pub(crate) params: KeywordParams,
     segmenter: Option<Segmenter>,
     idf: Option<Idf>,
 }
 
 /// The keywords and key sentences of a document.
 #[derive(Debug)]
-pub(super) struct DocumentKeywords<'t> {
-    pub(super) words: Candidates<'t>,
-    pub(super) scores: Vec<f64>,
+pub(crate) struct DocumentKeywords<'t> {
+    pub(crate) words: Candidates<'t>,
+    pub(crate) scores: Vec<f64>,
     /// The numbers behind the scores of TextRank.
     ranking: Option<Ranking>,
-    pub(super) sentences: Vec<KeySentence>,
+    pub(crate) sentences: Vec<KeySentence>,
 }
 
 /// A key sentence: bytes of the text, and score.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub(super) struct KeySentence {
-    pub(super) start: usize,
-    pub(super) end: usize,
-    pub(super) score: f64,
+pub(crate) struct KeySentence {
+    pub(crate) start: usize,
+    pub(crate) end: usize,
+    pub(crate) score: f64,
 }
 
 impl Extractor {
@@ -112,7 +112,7 @@ impl Extractor {
     }
 
     /// Finds the keywords of a document; `whole` is the line's title and text.
-    pub(super) fn find<'t>(&'t self, line: &'t Line<'_>, whole: &'t str) -> DocumentKeywords<'t> {
+    pub(crate) fn find<'t>(&'t self, line: &'t Line<'_>, whole: &'t str) -> DocumentKeywords<'t> {
         let words = self.words(whole);
         let (scores, ranking) = match (&self.params.method, &self.idf) {
             (Method::Tfidf, Some(idf)) => (idf.scores(&words), None),
@@ -146,7 +146,7 @@ impl Extractor {
         order.into_iter().map(sentence).collect()
     }
 
-    pub(super) fn explain(&self, found: &DocumentKeywords<'_>, word: &str) -> Option<Explanation> {
+    pub(crate) fn explain(&self, found: &DocumentKeywords<'_>, word: &str) -> Option<Explanation> {
         match (&found.ranking, &self.idf) {
             (Some(ranking), _) => ranking.explain(&found.words, word),
             (None, Some(idf)) => idf.explain(&found.words, word),
@@ -155,7 +155,7 @@ impl Extractor {
     }
 
     /// Error of a file without candidates, with the way out.
-    pub(super) fn no_candidates(&self) -> String {
+    pub(crate) fn no_candidates(&self) -> String {
         let mut wants = format!("no word of {} characters or more", self.params.min_chars);
         if !self.params.pos.is_empty() {
             wants += &format!(" is of the parts of speech {}", self.params.pos.join(", "));

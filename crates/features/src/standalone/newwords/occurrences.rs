@@ -18,29 +18,29 @@ const SAMPLE: usize = 2000;
 
 /// Occurrences of each word, in the order of the words.
 #[derive(Default)]
-pub(super) struct Occurrences {
+pub(crate) struct Occurrences {
     /// Documents with the word, and the first time of them.
-    pub(super) words: Vec<(u64, Option<NaiveDateTime>)>,
+    pub(crate) words: Vec<(u64, Option<NaiveDateTime>)>,
     /// The first documents with any word.
     sample: Vec<String>,
     /// True once the sample is full.
-    pub(super) sampled: Arc<AtomicBool>,
+    pub(crate) sampled: Arc<AtomicBool>,
 }
 
 /// Occurrences in some documents.
-pub(super) struct ChunkOccurrences {
+pub(crate) struct ChunkOccurrences {
     /// Each word of each document once, with the document's time.
     words: Vec<(u32, Option<NaiveDateTime>)>,
     /// The first documents with any word.
     sample: Vec<String>,
 }
 
-pub(super) fn finder(words: &[NewWord]) -> Result<AhoCorasick> {
+pub(crate) fn finder(words: &[NewWord]) -> Result<AhoCorasick> {
     AhoCorasick::new(words.iter().map(|word| &word.word)).context("too many words to look for")
 }
 
 /// Looks for the words in some documents; those with any are kept unless enough are `sampled`.
-pub(super) fn look(finder: &AhoCorasick, documents: &[Line<'_>], sampled: bool) -> ChunkOccurrences {
+pub(crate) fn look(finder: &AhoCorasick, documents: &[Line<'_>], sampled: bool) -> ChunkOccurrences {
     let mut looked = ChunkOccurrences { words: Vec::new(), sample: Vec::new() };
     let mut found: Vec<u32> = Vec::new();
     for line in documents {
@@ -57,12 +57,12 @@ pub(super) fn look(finder: &AhoCorasick, documents: &[Line<'_>], sampled: bool) 
 }
 
 impl Occurrences {
-    pub(super) fn new(words: usize) -> Occurrences {
+    pub(crate) fn new(words: usize) -> Occurrences {
         Occurrences { words: vec![(0, None); words], ..Occurrences::default() }
     }
 
     /// Adds the occurrences of the next documents.
-    pub(super) fn take(&mut self, looked: ChunkOccurrences) {
+    pub(crate) fn take(&mut self, looked: ChunkOccurrences) {
         for (word, time) in looked.words {
             let (documents, first) = &mut self.words[word as usize];
             *documents += 1;
@@ -78,7 +78,7 @@ impl Occurrences {
 
     /// Shares of the occurrences of `words` in the sample that each of two segmenters cuts whole. Of overlapping occurrences the
     /// first counts, and of those that begin together the longest.
-    pub(super) fn cut_whole(
+    pub(crate) fn cut_whole(
         &self,
         finder: &AhoCorasick,
         words: &[NewWord],

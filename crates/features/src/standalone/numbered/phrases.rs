@@ -41,7 +41,7 @@ impl Default for PhraseParams {
 
 impl FirstPass {
     /// Joins phrases once; gives the corpus with them, and how many different ones there are.
-    pub(super) fn joined(self, params: &PhraseParams, beside: &Path, ctx: &Ctx) -> Result<(FirstPass, u64)> {
+    pub(crate) fn joined(self, params: &PhraseParams, beside: &Path, ctx: &Ctx) -> Result<(FirstPass, u64)> {
         ensure!(
             params.threshold > 0.0,
             "a threshold of phrases of {}: --phrase-threshold is above 0",

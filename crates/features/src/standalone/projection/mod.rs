@@ -63,7 +63,7 @@ pub enum Shown<'s> {
 
 /// A word in the plane.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct PlacedWord {
+pub(crate) struct PlacedWord {
     pub word: Box<str>,
     /// Empty where it has none.
     pub group: Box<str>,

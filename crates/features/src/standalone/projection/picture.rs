@@ -40,7 +40,7 @@ circle { fill: #868c96; } .g0 { fill: #6ea4ea; } .g1 { fill: #ff8a55; } .g2 { fi
 }
 ";
 
-pub(super) fn draw(projection: &Projection, out: &mut impl Write) -> Result<()> {
+pub(crate) fn draw(projection: &Projection, out: &mut impl Write) -> Result<()> {
     let places = places(&projection.words);
     let groups = groups(&projection.words);
     writeln!(

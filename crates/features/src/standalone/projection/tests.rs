@@ -1,7 +1,7 @@
 //! Which words are shown, tables, the picture, and what cannot be shown.
 
 use super::*;
-use crate::standalone::open_model;
+use crate::models::open_model;
 use inkstone_tables::frames;
 
 /// Words around four directions of space, as a file of word2vec.

@@ -1,0 +1,9 @@
+//! N-gram language models, and the surprise of a document under them.
+
+pub(crate) mod eval;
+pub(crate) mod plain;
+pub(crate) mod project;
+
+pub use eval::open_language_model;
+pub use plain::{HeldOut, train_ngram};
+pub use project::{SurpriseParams, Unit};

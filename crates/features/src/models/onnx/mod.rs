@@ -1,0 +1,10 @@
+//! Contextual models in the ONNX format.
+
+pub(crate) mod pieces;
+pub(crate) mod plain;
+pub(crate) mod project;
+
+pub use plain::{
+    Contextual, Examination, ExplainUnit, FittedOnnx, LearnedMix, Reranker, fill_masks, generate, is_onnx,
+    list_entities, train_mix,
+};

@@ -1,0 +1,232 @@
+//! Texts written by a model, a JSON line a document, with the other fields of the line: they can be read as documents again. Entities as a
+//! table.
+
+use std::io::Write;
+use std::path::Path;
+
+use anyhow::{Result, bail};
+use polars_core::prelude::{IntoColumn, NamedFrom, Series};
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use crate::fitted::Figures;
+use crate::fitted::figures;
+use crate::lines::{Line, Lines};
+use crate::models::onnx::plain::{BLOCK, Contextual};
+use inkstone_base::data::Report;
+use inkstone_base::disk::{self, Formulas};
+use inkstone_base::job::Ctx;
+use inkstone_onnx::{Generator, Likelihood, PromptFields, Written};
+use inkstone_tables::frames;
+
+/// Documents given to the model at once, which makes batches of them.
+const TOGETHER: usize = 64;
+
+/// Writes the texts that a model makes of each document to `output`; or, where there are labels, how likely it finds each behind a document.
+/// Documents without text are dropped.
+pub fn generate(
+    generator: &mut Generator,
+    lines: &mut Lines,
+    labels: &[String],
+    output: &Path,
+    ctx: &Ctx,
+) -> Result<Report> {
+    let (mut empty, mut documents_before) = (0, 0);
+    let mut report = None;
+    let together = if generator.steps_together() || !labels.is_empty() { TOGETHER } else { 1 };
+    disk::write_atomic(output, |out| {
+        lines.for_each_block(BLOCK, |documents| {
+            for documents in documents.chunks(together) {
+                ctx.advance(0)?;
+                let prompts =
+                    documents.iter().map(|line| prompt_of(generator, line)).collect::<Result<Vec<String>>>()?;
+                let prompts: Vec<&str> = prompts.iter().map(String::as_str).collect();
+                let rows = match labels {
+                    [] => written_rows(generator, &prompts, documents_before, ctx)?,
+                    _ => label_rows(generator, &prompts, labels, ctx)?,
+                };
+                documents_before += documents.len() as u64;
+                for (line, rows) in documents.iter().zip(rows) {
+                    empty += u64::from(rows.is_empty());
+                    for row in rows {
+                        let mut object = fields_beside_text(line);
+                        object.extend(row);
+                        serde_json::to_writer(&mut *out, &object)?;
+                        out.write_all(b"\n")?;
+                    }
+                }
+                ctx.advance(documents.len() as u64)?;
+            }
+            Ok(())
+        })?;
+        report = Some(lines.finish()?);
+        Ok(())
+    })?;
+    let mut report = report.unwrap_or_default();
+    report.rows_out -= empty;
+    report.drop_rows("without text", empty);
+    Ok(report)
+}
+
+/// What the model reads of a document; nothing of one without text.
+fn prompt_of(generator: &Generator, line: &Line<'_>) -> Result<String> {
+    let whole = line.whole();
+    if whole.trim().is_empty() {
+        return Ok(String::new());
+    }
+    generator.prompt_of(PromptFields { title: &line.title, body: &line.text, whole: &whole })
+}
+
+/// A row for the best text of each prompt, or for each that was drawn.
+fn written_rows(
+    generator: &mut Generator,
+    prompts: &[&str],
+    first: u64,
+    ctx: &Ctx,
+) -> Result<Vec<Vec<Map<String, Value>>>> {
+    let draws = generator.draws();
+    let rows = generator.write_all(prompts, first, ctx)?.into_iter().map(|found| {
+        let kept = if draws { found.len() } else { 1 };
+        let row = |(number, written): (usize, Written)| {
+            let mut row = Map::new();
+            row.insert("text".into(), written.text.into());
+            row.insert("score".into(), json!(written.score));
+            if draws {
+                row.insert("sample".into(), number.into());
+            }
+            row
+        };
+        found.into_iter().take(kept).enumerate().map(row).collect()
+    });
+    Ok(rows.collect())
+}
+
+/// A row for each prompt: the likeliest label and, for each, its share among all by the sums and by the means of the logarithms of its
+/// tokens' probabilities, and these.
+fn label_rows(
+    generator: &mut Generator,
+    prompts: &[&str],
+    labels: &[String],
+    ctx: &Ctx,
+) -> Result<Vec<Vec<Map<String, Value>>>> {
+    let rows = generator.label(prompts, labels, ctx)?.into_iter().map(|found| {
+        let row = |found: Vec<Likelihood>| {
+            let best = found.iter().zip(labels).max_by(|a, b| a.0.sum.total_cmp(&b.0.sum).then(b.1.cmp(a.1)));
+            let mut row = Map::new();
+            row.insert("answer".into(), best.map_or(Value::Null, |(_, label)| label.as_str().into()));
+            for (likelihood, label) in found.iter().zip(labels) {
+                row.insert(label.clone(), json!(likelihood.by_sum));
+                row.insert(format!("{label}.by_mean"), json!(likelihood.by_mean));
+                row.insert(format!("{label}.sum"), json!(likelihood.sum));
+                row.insert(format!("{label}.mean"), json!(likelihood.mean));
+            }
+            row
+        };
+        found.map(row).into_iter().collect()
+    });
+    Ok(rows.collect())
+}
+
+/// An entity of a document.
+#[derive(Serialize)]
+struct ListedEntity {
+    id: String,
+    kind: String,
+    text: String,
+    /// Bytes of the document's text, behind its title and a line break where it has one.
+    start: u64,
+    end: u64,
+    score: f32,
+}
+
+/// Writes the entities that the model at `path` finds, a row each (document, kind, text, start, end, score), to a file .csv, .parquet or
+/// .jsonl.
+pub fn list_entities(
+    path: &Path,
+    using: &Contextual,
+    lines: &mut Lines,
+    output: &Path,
+    formulas: Formulas,
+    ctx: &Ctx,
+) -> Result<(Figures, Report)> {
+    let mut encoder = using.encoder(path, super::LineFormat::Text, ctx)?;
+    let mut count = 0u64;
+    let mut read = |take: &mut dyn FnMut(ListedEntity) -> Result<()>| -> Result<()> {
+        super::eval::each_block(lines, |lines, texts| {
+            let found = encoder.entities(texts, ctx)?;
+            ctx.advance(texts.len() as u64)?;
+            for ((line, text), found) in lines.iter().zip(texts).zip(found) {
+                for entity in found {
+                    count += 1;
+                    take(ListedEntity {
+                        id: line.name().into_owned(),
+                        kind: entity.label,
+                        text: text[entity.range.clone()].to_owned(),
+                        start: entity.range.start as u64,
+                        end: entity.range.end as u64,
+                        score: entity.score,
+                    })?;
+                }
+            }
+            Ok(())
+        })
+    };
+    match output.extension().and_then(|end| end.to_str()) {
+        Some("csv") => disk::write_atomic(output, |out| {
+            let mut table = csv::Writer::from_writer(out);
+            table.write_record(["id", "kind", "text", "start", "end", "score"])?;
+            read(&mut |one| {
+                let [id, kind, text] = [&one.id, &one.kind, &one.text].map(|field| formulas.field(field));
+                let [start, end] = [one.start, one.end].map(|place| place.to_string());
+                Ok(table.write_record([&*id, &*kind, &*text, &start, &end, &one.score.to_string()])?)
+            })?;
+            Ok(table.flush()?)
+        })?,
+        Some("jsonl") => disk::write_atomic(output, |out| {
+            read(&mut |one| {
+                serde_json::to_writer(&mut *out, &one)?;
+                Ok(out.write_all(b"\n")?)
+            })
+        })?,
+        Some("parquet") => {
+            let mut all: Vec<ListedEntity> = Vec::new();
+            read(&mut |one| {
+                all.push(one);
+                Ok(())
+            })?;
+            let texts = |name: &str, field: fn(&ListedEntity) -> &str| {
+                Series::new(name.into(), all.iter().map(field).collect::<Vec<_>>()).into_column()
+            };
+            let places = |name: &str, field: fn(&ListedEntity) -> u64| {
+                Series::new(name.into(), all.iter().map(field).collect::<Vec<_>>()).into_column()
+            };
+            let mut frame = frames::frame(vec![
+                texts("id", |one| &one.id),
+                texts("kind", |one| &one.kind),
+                texts("text", |one| &one.text),
+                places("start", |one| one.start),
+                places("end", |one| one.end),
+                Series::new("score".into(), all.iter().map(|one| one.score).collect::<Vec<_>>()).into_column(),
+            ])?;
+            frames::write_parquet(output, &mut frame)?;
+        }
+        _ => bail!("{}: the name of the output says its format; write .csv, .parquet or .jsonl", output.display()),
+    }
+    let found = figures(json!({"entities": count, "ran": encoder.ran()}));
+    Ok((found, lines.finish()?))
+}
+
+/// The fields of a line besides title and text.
+fn fields_beside_text(line: &Line<'_>) -> Map<String, Value> {
+    let mut object = Map::new();
+    object.insert("id".into(), line.name().into());
+    let texts = [("label", line.label.as_deref()), ("group", line.group.as_deref())];
+    object.extend(texts.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?.into()))));
+    if let Some(time) = line.time {
+        object.insert("time".into(), time.to_string().into());
+    }
+    if let Some(value) = line.value {
+        object.insert("value".into(), json!(value));
+    }
+    object
+}

@@ -1,0 +1,574 @@
+//! Rows of a contextual model. A document's row depends on its own text alone, so finished parts are never computed again, and a run that
+//! was killed goes on with the batch that it was in.
+//!
+//! While a part is under way, the rows of its windows are kept in a set of their own, batch by batch. Batches are made of the
+//! part's windows alone, so a run that goes on makes the same ones, and ends with the same bytes. What is kept is on disk at
+//! the latest a quarter of a second later: at most that much work is lost.
+
+use std::sync::PoisonError;
+use std::sync::mpsc::sync_channel;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+use rustc_hash::FxHashMap;
+use serde_json::json;
+
+use crate::extract::cost::Cost;
+use crate::extract::reading::{CorpusReader, ReadDocument};
+use crate::extract::set::{SetMeta, SetParams, finish, key_of, row_keys};
+use crate::extract::text_rows::TextRows;
+use crate::extract::{Feature, Inputs, VERSION};
+use crate::models::onnx::pieces::{Pieces, pieces};
+use inkstone_base::data::{Key, Report};
+use inkstone_base::job::Ctx;
+use inkstone_onnx::{Encoder, Opening, Output, WindowCounts, WordCutter};
+use inkstone_store::{RowKind, Rows, SetSpec, Store, Values, Writer};
+use inkstone_text::Truncation;
+
+/// Longest time that finished rows wait until they are on disk.
+const WAIT: Duration = Duration::from_millis(250);
+/// Documents without a number that are named in the report.
+const NAMED: usize = 10;
+
+/// A part as the model reads it.
+struct ReadPart {
+    documents: Vec<ReadDocument>,
+    key: Key,
+    /// Number of the first document of each different text.
+    texts: Vec<usize>,
+    /// Number of each document's text in `texts`; none where it is not read.
+    text_of: Vec<Option<usize>>,
+}
+
+impl ReadPart {
+    fn new(documents: Vec<ReadDocument>) -> ReadPart {
+        let mut known: FxHashMap<Key, usize> = FxHashMap::default();
+        let mut texts = Vec::new();
+        let number = |(place, document): (usize, &ReadDocument)| {
+            document.text.as_ref()?;
+            Some(*known.entry(document.key).or_insert_with(|| {
+                texts.push(place);
+                texts.len() - 1
+            }))
+        };
+        let text_of = documents.iter().enumerate().map(number).collect();
+        ReadPart { key: key_of(&documents), documents, texts, text_of }
+    }
+
+    /// The first document of each different text.
+    fn different(&self) -> impl Iterator<Item = &ReadDocument> {
+        self.texts.iter().map(|&place| &self.documents[place])
+    }
+}
+
+pub(crate) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &Ctx) -> Result<(Key, Report)> {
+    let named = || format!("feature {:?}", feature.name);
+    let params = &feature.onnx;
+    let mut report = Report::new(&feature.name);
+    let reader = &CorpusReader::new(feature, inputs, ctx)?;
+    let mut encoder = open(reader).with_context(named)?;
+    let columns = encoder.columns();
+    let kind = RowKind::Dense { dim: columns.len() };
+    // The model's key says how many tokens run at once, too: that moves the last digits.
+    let spec = SetParams::new(feature).with("model", encoder.key()).spec(feature, kind, params.last_seen());
+    // Another device has other batches, and other last digits.
+    let device = encoder.ran().device.clone();
+    let composed = params.compose > 0;
+    let own = match composed {
+        true => json!([VERSION, encoder.key(), params, feature.masks_names(), device]),
+        false => json!([spec.params, device]),
+    };
+    let name = if composed { params.model.display().to_string() } else { feature.name.clone() };
+    let windows = SetSpec { name: format!("{name} (windows)"), params: own, ..spec.clone() };
+    let (writer, kept_windows) = (store.writer(&spec)?, store.writer(&windows)?);
+
+    let (mut order, mut seen, mut nameless) = (Vec::new(), WindowCounts::default(), Vec::new());
+    let (mut kept, mut resumed) = (0u64, 0u64);
+    let mut cost = Cost { device: device.clone(), ..Cost::default() };
+    let parts = inputs.clean.files()?.len();
+    std::thread::scope(|scope| -> Result<()> {
+        let (sender, read) = sync_channel(1);
+        scope.spawn(move || {
+            for part in 0..parts {
+                // Nobody takes it once the run has failed.
+                if sender.send(reader.part(part).map(ReadPart::new)).is_err() {
+                    break;
+                }
+            }
+        });
+        for part in read {
+            let part = part?;
+            let documents = part.documents.len() as u64;
+            report.rows_in += documents;
+            for (document, _) in part.documents.iter().zip(&part.text_of).filter(|(_, text)| text.is_none()) {
+                report.drop_rows(document.reason(), 1);
+            }
+            order.push(part.key);
+            let dim = columns.len();
+            let cut = pieces(part.different(), feature, &encoder, &reader.segmenter, ctx)?;
+            cut.add_cost(&part.text_of, &mut cost);
+            let data = match writer.rows(part.key)? {
+                Some(Rows { values: Values::Dense { data, .. }, .. }) => {
+                    kept += documents;
+                    ctx.advance(documents)?;
+                    data
+                }
+                _ => {
+                    let key = if composed { cut.key() } else { part.key };
+                    let encoder = &mut encoder;
+                    let mut work = PartWork { encoder, kept: &kept_windows, ctx, key, resumed: 0, cost: &mut cost };
+                    let (rows, met) = work.rows(&cut, documents)?;
+                    resumed += work.resumed;
+                    seen.add(&met);
+                    let mut data = vec![f32::NAN; part.documents.len() * dim];
+                    for (text, row) in part.text_of.iter().zip(data.chunks_mut(dim)) {
+                        if let Some(text) = *text {
+                            cut.compose(text, &rows, feature.truncate.over().unwrap_or_default(), row);
+                        }
+                    }
+                    writer.put(part.key, &Rows::dense(row_keys(&part.documents), dim, data.clone()))?;
+                    writer.flush()?;
+                    if !composed {
+                        work.forget()?;
+                    }
+                    data
+                }
+            };
+            for ((document, text), row) in part.documents.iter().zip(&part.text_of).zip(data.chunks(dim)) {
+                match document.text.as_deref() {
+                    Some(text) if row[0].is_nan() && text.trim().is_empty() => report.drop_rows("without text", 1),
+                    Some(_) if text.is_some_and(|text| cut.keeps_nothing(text)) => {
+                        report.drop_rows("of which truncation keeps nothing", 1);
+                    }
+                    Some(_) if row[0].is_nan() => {
+                        report.drop_rows("for which the model gave values that are no numbers", 1);
+                        nameless.push(document.doc_id.clone());
+                    }
+                    _ => {}
+                }
+            }
+        }
+        Ok(())
+    })?;
+    report.rows_out = report.rows_in - report.dropped_rows();
+    ensure!(
+        nameless.is_empty() || report.rows_out > 0,
+        "{}: {} gave no number for any document, {} first: look at it with `inkstone eval onnx`",
+        named(),
+        params.model.display(),
+        nameless[0]
+    );
+    report.fact("ran", encoder.ran());
+    for (name, count) in [
+        ("kept_from_before", kept),
+        ("windows", seen.windows),
+        ("windows_kept_from_before", resumed),
+        ("tokens", seen.tokens),
+        ("unknown_tokens", seen.unknown),
+        ("cut_documents", seen.cut),
+    ] {
+        report.fact(name, count);
+    }
+    report.fact("limit", encoder.limit());
+    report.fact("cost", &cost);
+    if !nameless.is_empty() {
+        nameless.truncate(NAMED);
+        report.fact("without_numbers", nameless);
+    }
+    let ran = Some(serde_json::to_value(encoder.ran())?);
+    let (set, report) = finish(writer, &order, &SetMeta { ran, ..SetMeta::of_columns(columns) }, report)?;
+    match inputs.shared {
+        // Another feature may be put together from the same windows.
+        Some(shared) if composed => shared.lock().unwrap_or_else(PoisonError::into_inner).push(windows.id()),
+        _ => {
+            store.remove(&windows.id())?;
+        }
+    }
+    Ok((set, report))
+}
+
+/// The model of a feature.
+pub(crate) fn open(reader: &CorpusReader<'_>) -> Result<Encoder> {
+    let CorpusReader { feature, inputs, segmenter, ctx, .. } = reader;
+    let runtime = inputs.onnx.load(inputs.base)?;
+    let words = || Ok(WordCutter::Segmenter(Box::new(segmenter.clone())));
+    let opening = Opening { runtime, device: inputs.onnx.device, threads: ctx.threads(), base: inputs.base };
+    let strategy = &feature.truncate;
+    let truncation = match (strategy.place(), strategy.characters) {
+        (Some(truncation), _) if feature.onnx.compose == 0 => truncation,
+        // Pieces are cut before; a seam between what is kept may make a token more.
+        (_, false) if feature.onnx.compose == 0 => strategy.limit(0).map_or(Truncation::None, Truncation::Head),
+        _ => Truncation::None,
+    };
+    Encoder::open(&feature.onnx, truncation, &words, &opening)
+}
+
+/// The windows of a part under way.
+struct PartWork<'a, 's> {
+    encoder: &'a mut Encoder,
+    kept: &'a Writer<'s>,
+    ctx: &'a Ctx,
+    /// Key that the keys of the batches are made of.
+    key: Key,
+    /// Windows whose rows an earlier run had computed.
+    resumed: u64,
+    cost: &'a mut Cost,
+}
+
+impl PartWork<'_, '_> {
+    /// The rows of a part's pieces `[pieces, columns]`; the part has so many documents.
+    fn rows(&mut self, pieces: &Pieces<'_>, documents: u64) -> Result<(Vec<f32>, WindowCounts)> {
+        let windows = self.encoder.windows(&pieces.texts(), self.ctx)?;
+        let (dim, count) = (self.encoder.columns().len(), windows.windows.len());
+        let mut rows = vec![f32::NAN; count * dim];
+        let (mut advanced, mut done) = (0, 0);
+        let (began, mut flushed) = (Instant::now(), Instant::now());
+        for (number, batch) in self.encoder.batches(&windows).iter().enumerate() {
+            let key = batch_key(self.key, number);
+            let found = match self.kept.rows(key)? {
+                Some(Rows { values: Values::Dense { data, .. }, .. }) => {
+                    self.resumed += batch.windows.len() as u64;
+                    data
+                }
+                _ => {
+                    let started = Instant::now();
+                    let found = self.encoder.run(&windows, batch, self.ctx)?;
+                    self.cost.seconds += started.elapsed().as_secs_f64();
+                    self.cost.tokens_read +=
+                        batch.windows.iter().map(|&window| windows.windows[window].len() as u64).sum::<u64>();
+                    self.kept.put(key, &Rows::dense(vec![self.key; batch.windows.len()], dim, found.clone()))?;
+                    if flushed.elapsed() >= WAIT {
+                        self.kept.flush()?;
+                        flushed = Instant::now();
+                    }
+                    found
+                }
+            };
+            for (&window, row) in batch.windows.iter().zip(found.chunks(dim)) {
+                rows[window * dim..(window + 1) * dim].copy_from_slice(row);
+            }
+            done += batch.windows.len();
+            let due = documents * done as u64 / count as u64;
+            self.ctx.advance(due - advanced)?;
+            advanced = due;
+            let speed = done as f64 / began.elapsed().as_secs_f64().max(1e-3);
+            self.ctx.note(format!("{} · {speed:.0} windows/s", self.encoder.ran().device));
+        }
+        self.ctx.advance(documents - advanced)?;
+        Ok(self.encoder.combine(&windows, &rows))
+    }
+
+    /// Discards the rows of a finished part's windows.
+    fn forget(&self) -> Result<()> {
+        for number in 0.. {
+            let key = batch_key(self.key, number);
+            if !self.kept.has(key)? {
+                break;
+            }
+            self.kept.discard(key)?;
+        }
+        Ok(())
+    }
+}
+
+fn batch_key(part: Key, number: usize) -> Key {
+    Key::of_parts([part.0.as_slice(), &number.to_le_bytes()])
+}
+
+/// Fails where the settings do not suit a contextual model of a feature.
+pub(crate) fn check(feature: &Feature) -> Result<()> {
+    let params = &feature.onnx;
+    params.check()?;
+    ensure!(
+        params.fitted_until.is_some(),
+        "onnx.fitted_until is missing: a model knows what stood in the text that it was trained on, so its values count from then on. \
+         Set it to the last day of that text, as the model's authors give it"
+    );
+    ensure!(
+        params.output != Output::Answer || params.question.is_some(),
+        "onnx.question is missing: output = \"answer\" needs the question that each document is asked"
+    );
+    ensure!(
+        params.output != Output::Answer || params.compose == 0,
+        "onnx.compose puts vectors and scores together from windows, and an answer stands in one: leave it at 0"
+    );
+    Ok(())
+}
+
+impl TextRows for Encoder {
+    fn column_names(&self, _: &Feature) -> Vec<String> {
+        self.columns()
+    }
+
+    fn document_rows(&mut self, documents: &[ReadDocument], reader: &CorpusReader<'_>) -> Result<Vec<f32>> {
+        let CorpusReader { feature, ctx, .. } = reader;
+        let dim = self.columns().len();
+        let cut = pieces(documents.iter(), feature, self, &reader.segmenter, ctx)?;
+        let (pieced, _) = self.rows(&cut.texts(), ctx, |_| Ok(ctx.check()?))?;
+        let mut rows = vec![f32::NAN; documents.len() * dim];
+        for (document, row) in rows.chunks_mut(dim).enumerate() {
+            cut.compose(document, &pieced, feature.truncate.over().unwrap_or_default(), row);
+        }
+        Ok(rows)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use chrono::{NaiveDate, NaiveDateTime};
+
+    use super::*;
+    use crate::extract::Model;
+    use crate::extract::tests::Corpus;
+    use inkstone_base::data::Kind;
+    use inkstone_onnx::OnnxParams;
+    use inkstone_onnx::testing::{graph, has_library, pair_model, with_weights_in_files};
+
+    fn feature(params: OnnxParams) -> Feature {
+        let onnx = OnnxParams { fitted_until: NaiveDate::from_ymd_opt(2023, 12, 31), ..params };
+        Feature { name: "bert".into(), model: Model::Onnx, onnx, ..Feature::default() }
+    }
+
+    fn bert() -> OnnxParams {
+        OnnxParams { model: graph("bert"), batch_tokens: 64, ..OnnxParams::default() }
+    }
+
+    type Text = (NaiveDateTime, Kind, &'static str, &'static str);
+
+    fn texts() -> Vec<Text> {
+        let day = |day| NaiveDate::from_ymd_opt(2024, 1, day).unwrap().and_hms_opt(10, 0, 0).unwrap();
+        vec![
+            (day(1), Kind::News, "", "公司订单增长。"),
+            (day(2), Kind::Post, "", "公司订单增长。"),
+            (day(3), Kind::News, "", "公司净利润同比下降，毛利率下滑，现金流为负。"),
+            (day(4), Kind::News, "", ""),
+            (day(5), Kind::News, "", "公司订单增长。"),
+            (day(6), Kind::Report, "点评", "营业收入同比增长，费用下降。"),
+        ]
+    }
+
+    #[test]
+    fn a_second_text_and_a_question_belong_to_what_a_set_is() {
+        if !has_library() {
+            return;
+        }
+        let corpus = Corpus::new(0);
+        corpus.put(&texts(), 4);
+        let model = |name: &str, output| OnnxParams { model: pair_model(name), batch_tokens: 64, output, ..bert() };
+        let pair = |text: &str| OnnxParams { pair: Some(text.to_owned()), ..model("reranker", Output::Scores) };
+        let (good, _) = corpus.run(&feature(pair("该消息利好公司股价。")));
+        let (same, report) = corpus.run(&feature(pair("该消息利好公司股价。")));
+        let (bad, _) = corpus.run(&feature(pair("该消息利空公司股价。")));
+        assert!(good == same && good != bad);
+        assert_eq!(report.facts["kept_from_before"], 6);
+        assert!(corpus.rows(good)[0] != corpus.rows(bad)[0]);
+        let labels = ["利好", "利空"].map(|label| (label.to_owned(), format!("该消息{label}公司股价。")));
+        let labels = OnnxParams { labels: labels.into(), ..model("inference", Output::Scores) };
+        let (shares, _) = corpus.run(&feature(labels));
+        for row in corpus.rows(shares).iter().filter(|row| !row[0].is_nan()) {
+            assert!((row[1] + row[2] - 1.0).abs() < 1e-6 && (row[0] - (row[1] - row[2])).abs() < 1e-6, "{row:?}");
+        }
+        let asked = OnnxParams { question: Some("增长多少？".into()), ..model("answers", Output::Answer) };
+        let (answers, report) = corpus.run(&feature(asked.clone()));
+        let rows = corpus.rows(answers);
+        assert_eq!((rows[0].len(), report.rows_out), (4, 5));
+        // Where the answer has no number, the row has its other figures.
+        assert!(rows[0][0] > 0.0 && rows[0][2].is_nan() && rows[0][3].is_finite(), "{:?}", rows[0]);
+        let other = OnnxParams { max_answer: 2, ..asked };
+        assert_ne!(feature(other.clone()).identity(), feature(OnnxParams { max_answer: 3, ..other }).identity());
+        let plain = feature(bert()).identity();
+        assert!(["pair", "labels", "question", "max_answer"].iter().all(|name| plain["onnx"].get(name).is_none()));
+        let none = feature(model("answers", Output::Answer));
+        assert!(check(&none).unwrap_err().to_string().contains("onnx.question is missing"));
+    }
+
+    #[test]
+    fn the_same_text_has_the_same_row_and_what_is_not_read_has_none() {
+        if !has_library() {
+            return;
+        }
+        let corpus = Corpus::new(0);
+        corpus.put(&texts(), 4);
+        let mut feature = feature(bert());
+        feature.kinds = vec![Kind::News, Kind::Report];
+        let (set, report) = corpus.run(&feature);
+        let rows = corpus.rows(set);
+        assert_eq!(rows[0].len(), 16);
+        assert!(rows[1][0].is_nan() && rows[3][0].is_nan());
+        // The batches of another part move the last digits alone.
+        assert!(rows[0].iter().zip(&rows[4]).all(|(a, b)| (a - b).abs() < 1e-5) && rows[0] != rows[2]);
+        assert_eq!((report.rows_in, report.rows_out), (6, 4));
+        assert_eq!(report.dropped["without text"], 1);
+        assert_eq!(report.dropped["of a kind that is not read"], 1);
+        assert_eq!(report.facts["ran"]["device"], "cpu");
+        assert_eq!(report.facts["windows"], 4);
+        let header = corpus.store.set(&set).unwrap().unwrap().header().clone();
+        assert_eq!(header.spec.fitted_until.unwrap().to_string(), "2023-12-31 23:59:59");
+        assert_eq!(header.meta["columns"][15], "c16");
+        // Nothing is computed again, and nothing of the work is left.
+        let (again, report) = corpus.run(&feature);
+        assert_eq!((again, &report.facts["kept_from_before"]), (set, &6.into()));
+        assert_eq!(corpus.store.stats().unwrap().other_bytes, 0);
+    }
+
+    #[test]
+    fn a_run_that_goes_on_computes_no_batch_again_and_ends_with_the_same_bytes() {
+        if !has_library() {
+            return;
+        }
+        let whole = Corpus::new(0);
+        whole.put(&texts(), 6);
+        let feature = feature(bert());
+        let (set, _) = whole.run(&feature);
+
+        let corpus = Corpus::new(0);
+        corpus.put(&texts(), 6);
+        corpus.ctx.cancel();
+        assert!(corpus.try_run(&feature).unwrap_err().is::<inkstone_base::job::Cancelled>());
+        // A run that was killed had kept the rows of the first batch, here with a mark in them.
+        let header = whole.store.set(&set).unwrap().unwrap().header().clone();
+        let params = json!([header.spec.params, "cpu"]);
+        let windows = SetSpec { name: "bert (windows)".into(), params, ..header.spec.clone() };
+        let (part, rows) = (header.batches[0].key, whole.rows(set));
+        let put = |marked: f32| {
+            let kept = corpus.store.writer(&windows).unwrap();
+            let mut row = rows[2].clone();
+            row[0] += marked;
+            kept.put(batch_key(part, 0), &Rows::dense(vec![part], 16, row)).unwrap();
+        };
+        put(0.0);
+        let corpus = Corpus { ctx: Ctx::new(2, 1).unwrap(), ..corpus };
+        let (again, report) = corpus.run(&feature);
+        assert_eq!(report.facts["windows_kept_from_before"], 1);
+        let bits = |rows: Vec<Vec<f32>>| rows.concat().into_iter().map(f32::to_bits).collect::<Vec<u32>>();
+        assert_eq!((again, bits(corpus.rows(again))), (set, bits(rows.clone())));
+        assert_eq!(corpus.store.stats().unwrap().other_bytes, 0);
+    }
+
+    #[test]
+    fn other_weights_are_another_model_wherever_they_lie() {
+        if !has_library() {
+            return;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        assert!(with_weights_in_files(folder.path()) > 10);
+        let corpus = Corpus::new(0);
+        corpus.put(&texts(), 4);
+        let params = OnnxParams { model: folder.path().to_owned(), ..bert() };
+        let feature = feature(params.clone());
+        let key = || params.files_key(Path::new("")).unwrap();
+        let (before, of_files) = (corpus.run(&feature).0, key());
+        assert_eq!((corpus.run(&feature).0, key()), (before, of_files));
+        let whole = Corpus::new(0);
+        whole.put(&texts(), 4);
+        let (set, _) = whole.run(&self::feature(bert()));
+        let bits = |rows: Vec<Vec<f32>>| rows.concat().into_iter().map(f32::to_bits).collect::<Vec<u32>>();
+        assert_eq!(bits(whole.rows(set)), bits(corpus.rows(before)), "the same weights in one file");
+        // Another number in one of them.
+        let weight = folder.path().join("weights/0");
+        let mut bytes = std::fs::read(&weight).unwrap();
+        bytes[400..404].copy_from_slice(&0.5f32.to_le_bytes());
+        std::fs::write(&weight, &bytes).unwrap();
+        let (after, report) = corpus.run(&feature);
+        assert!(after != before && key() != of_files);
+        assert_eq!(report.facts["kept_from_before"], 0, "no row of the old model is served");
+    }
+
+    #[test]
+    fn a_document_without_numbers_is_named_and_the_run_goes_on() {
+        if !has_library() {
+            return;
+        }
+        let corpus = Corpus::new(0);
+        // The graph makes no number of a comma.
+        let mut texts = texts();
+        texts[2].3 = "净利润下降,毛利率下滑";
+        corpus.put(&texts, 6);
+        let nan = OnnxParams {
+            model: graph("broken").join("nan.onnx"),
+            tokenizer: graph("bert").join("tokenizer.json"),
+            ..OnnxParams::default()
+        };
+        let (set, report) = corpus.run(&feature(nan));
+        let without: Vec<usize> = (0..6).filter(|&i| corpus.rows(set)[i][0].is_nan()).collect();
+        let named = report.facts["without_numbers"].as_array().unwrap().len();
+        assert_eq!(without.len(), named + 1, "{without:?} {report:?}");
+        assert!(report.dropped["for which the model gave values that are no numbers"] as usize == named && named > 0);
+    }
+
+    #[test]
+    fn a_model_without_a_time_is_refused() {
+        let mut feature = feature(bert());
+        feature.onnx.fitted_until = None;
+        let error = feature.check().unwrap_err().to_string();
+        assert!(error.contains("onnx.fitted_until is missing"), "{error}");
+        let error = Feature { model: Model::Onnx, ..Feature::default() }.check().unwrap_err().to_string();
+        assert!(error.contains("onnx.model is missing"), "{error}");
+    }
+
+    #[test]
+    fn settings_that_came_later_leave_the_identity_as_it_was() {
+        let known = json!({
+            "model": "m", "tokenizer": "", "fitted_until": "2023-12-31", "output": "embedding", "pooling": "mean", "layers": "last",
+            "activation": "auto", "normalise": false, "max_tokens": 0, "stride": 0, "over_windows": "mean", "compose": 0,
+            "batch_tokens": 0,
+        });
+        let plain = OnnxParams { model: "m".into(), ..OnnxParams::default() };
+        let identity = |params: OnnxParams| feature(params).identity()["onnx"].to_string();
+        assert_eq!(identity(plain.clone()), known.to_string());
+        let as_before = OnnxParams { pooling: Some("mean".parse().unwrap()), normalise: Some(false), ..plain.clone() };
+        assert_eq!(identity(as_before), known.to_string());
+        for other in [
+            OnnxParams { prompt: Some("query".into()), ..plain.clone() },
+            OnnxParams { dim: 8, ..plain.clone() },
+            OnnxParams { normalise: Some(true), ..plain.clone() },
+        ] {
+            assert_ne!(identity(other), known.to_string());
+        }
+    }
+
+    #[test]
+    fn a_published_folder_is_used_as_it_says_and_the_report_tells_it() {
+        if !has_library() {
+            return;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let put = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+        for name in ["onnx", "1_Pooling"] {
+            std::fs::create_dir(folder.path().join(name)).unwrap();
+        }
+        std::fs::copy(graph("bert/model.onnx"), folder.path().join("onnx/model.onnx")).unwrap();
+        for name in ["config.json", "tokenizer.json"] {
+            std::fs::copy(graph("bert").join(name), folder.path().join(name)).unwrap();
+        }
+        let corpus = Corpus::new(0);
+        corpus.put(&texts(), 4);
+        let params = OnnxParams { model: folder.path().to_owned(), ..bert() };
+        let (plain, report) = corpus.run(&feature(params.clone()));
+        assert_eq!((&report.facts["ran"]["file"], report.facts["ran"].get("used")), (&json!("onnx/model.onnx"), None));
+        put(
+            "modules.json",
+            r#"[{"path": "", "type": "sentence_transformers.models.Transformer"},
+                {"path": "1_Pooling", "type": "sentence_transformers.models.Pooling"},
+                {"path": "2_Normalize", "type": "sentence_transformers.models.Normalize"}]"#,
+        );
+        put("1_Pooling/config.json", r#"{"word_embedding_dimension": 16, "pooling_mode_cls_token": true}"#);
+        put("config_sentence_transformers.json", r#"{"prompts": {"query": "公告："}}"#);
+        let (published, report) = corpus.run(&feature(params.clone()));
+        let used = ["pooling = cls: 1_Pooling/config.json", "normalise = true: modules.json (2_Normalize)"];
+        assert_eq!(report.facts["ran"]["used"], json!(used));
+        let note = SetMeta::read(corpus.store.set(&published).unwrap().unwrap().header()).unwrap();
+        assert_eq!(note.ran.unwrap()["used"], json!(used), "the manifest takes it from here");
+        let length = |row: &[f32]| row.iter().map(|value| value * value).sum::<f32>().sqrt();
+        assert!((length(&corpus.rows(published)[0]) - 1.0).abs() < 1e-5);
+        assert!((length(&corpus.rows(plain)[0]) - 1.0).abs() > 0.1);
+        // A prompt, or fewer values, make another set.
+        let asked = OnnxParams { prompt: Some("query".into()), dim: 5, ..params };
+        let (prompted, report) = corpus.run(&feature(asked));
+        assert!(prompted != published && corpus.rows(prompted)[0].len() == 5);
+        let told = report.facts["ran"]["used"].to_string();
+        assert!(told.contains("dim = 5") && told.contains("config_sentence_transformers.json (query)"), "{told}");
+    }
+}

@@ -1,0 +1,510 @@
+//! A score for each document by a small network walked forward: words in their order in, the target out.
+//!
+//! The training of each fold's network is kept in the set's meta under `networks`.
+
+use std::ops::Range;
+
+use anyhow::{Context, Result, ensure};
+use chrono::NaiveDateTime;
+use memmap2::Mmap;
+use rayon::prelude::*;
+use rustc_hash::FxHashMap;
+
+use crate::extract::documents::WordNumbers;
+use crate::extract::feature::name_keys;
+use crate::extract::reading::{CorpusReader, ReadDocument};
+use crate::extract::samples::{SampledCorpus, fit_folds, score_rows, some_fold_fitted};
+use crate::extract::set::{SetMeta, SetParams, finish};
+use crate::extract::text_rows::TextRows;
+use crate::extract::{Feature, Inputs, Model};
+use crate::models::textnet::given_vectors::Embeddings;
+use inkstone_base::data::{Key, Report, TooLittle};
+use inkstone_base::disk::{self, Scratch};
+use inkstone_base::job::Ctx;
+use inkstone_models::textnet::{
+    Channels, NumberedTexts, TextNet, TextNetKind, TextNetParams, VectorsOfFold, lead, net_of_fold, net_out_of_fold,
+    net_walk,
+};
+use inkstone_models::{CalibrationForm, Goal, Split};
+use inkstone_store::Store;
+
+/// Version of the arithmetic of networks; rows of another version are not taken up.
+const VERSION: u32 = 2;
+
+/// Fails where the settings of a feature do not suit a network.
+pub(crate) fn check(feature: &Feature) -> Result<()> {
+    let (kind, params) = (feature.model, &feature.textnet);
+    network(feature).check().map_err(|error| name_keys("textnet", &error))?;
+    ensure!(
+        params.kind == TextNetKind::default() || kind == Model::TextRnn,
+        "textnet.kind is {}, and the feature's model another; leave it out",
+        params.kind.name()
+    );
+    feature.embeddings.check()?;
+    ensure!(
+        params.channels == Channels::Tuned || feature.embeddings.are_given(),
+        "textnet.channels = static and both keep given word vectors: give them with embeddings.feature or embeddings.file"
+    );
+    ensure!(
+        feature.classes.calibrate == CalibrationForm::None,
+        "classes.calibrate is for logistic, bayes, svm, boosted and mlp; leave it out"
+    );
+    Ok(())
+}
+
+/// The network's settings; its kind is the model's.
+fn network(feature: &Feature) -> TextNetParams {
+    let kind = if feature.model == Model::TextRnn { TextNetKind::TextRnn } else { TextNetKind::TextCnn };
+    TextNetParams { kind, ..feature.textnet.clone() }
+}
+
+pub(crate) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &Ctx) -> Result<(Key, Report)> {
+    feature.check().with_context(|| format!("feature {:?}", feature.name))?;
+    let mut report = Report::new(&feature.name);
+    let reader = CorpusReader::new(feature, inputs, ctx)?;
+    let NumberedSamples { sampled, tokens } = NumberedSamples::read(&reader, &mut report)?;
+    let texts = tokens.texts();
+
+    let named = || format!("feature {:?}", feature.name);
+    let embeddings = Embeddings::new(feature, inputs, &reader.segmenter, ctx).with_context(named)?;
+    let mut params = network(feature);
+    // The vectors say how many values they have.
+    params.dim = embeddings.dim().unwrap_or(params.dim);
+    let of_fold = |day| embeddings.of_fold(day);
+    let walked = fit_folds(feature, inputs, ctx, |dates| {
+        let (walk, classes) = (&feature.walk_forward, &feature.classes);
+        let given = embeddings.dim().map(|_| &of_fold as VectorsOfFold<'_>);
+        net_walk(&sampled.samples, &texts, dates, walk, &feature.words, classes, &params, given, ctx)
+    })?;
+    if let Some(enough) = walked.folds.iter().find(|fold| fold.train_rows >= feature.walk_forward.min_train_rows) {
+        ensure!(
+            !feature.embeddings.has_feature() || walked.folds.iter().any(|fold| fold.fitted_until.is_some()),
+            TooLittle(format!(
+                "{} learns nothing: before none of its training windows (the first with enough documents ends on {}) feature {:?} has a \
+                 vintage of word vectors: lower its vintages.min_train_documents or words.min_count, or lengthen train_days",
+                named(),
+                enough.train.1,
+                feature.embeddings.feature
+            ))
+        );
+    }
+    some_fold_fitted(feature, &walked.folds)?;
+
+    let (dim, rows) = (feature.columns().len(), score_rows(&walked.scores, &walked.probabilities));
+    let row = |i: usize| rows.get(dim * i..dim * (i + 1)).filter(|row| !row[0].is_nan());
+    let mut params = SetParams::of_returns(&reader).with("seed", ctx.seed()).with("networks", VERSION);
+    if feature.embeddings.are_given() {
+        params = params.with("embeddings", feature.embeddings.key(inputs.features, inputs.base)?);
+    }
+    let (writer, order) = sampled.write(feature, params, embeddings.seen_until(), row, store, &mut report, ctx)?;
+    report.fact("words", tokens.words.len());
+    report.fact("folds", &walked.folds);
+    let networks = Some(serde_json::to_value(walked.nets)?);
+    let folds = Some(walked.folds);
+    finish(writer, &order, &SetMeta { folds, networks, ..SetMeta::of_columns(feature.columns()) }, report)
+}
+
+/// The tokens of documents as numbers, on the disk.
+struct NumberedTokens {
+    /// The numbers of all tokens; none when there are none.
+    map: Option<Mmap>,
+    /// The places of each document's tokens among them.
+    places: Vec<Range<usize>>,
+    /// The word of each number.
+    words: Vec<String>,
+}
+
+impl NumberedTokens {
+    fn texts(&self) -> NumberedTexts<'_> {
+        NumberedTexts { numbers: disk::numbers(self.map.as_ref()), places: &self.places, words: &self.words }
+    }
+}
+
+/// Takes the tokens of one document after the other.
+struct TokenWriter {
+    scratch: Scratch,
+    words: WordNumbers,
+    places: Vec<Range<usize>>,
+    written: usize,
+}
+
+impl TokenWriter {
+    fn new(reader: &CorpusReader<'_>) -> Result<TokenWriter> {
+        let scratch = Scratch::within(reader.inputs.clean.folder())?;
+        Ok(TokenWriter { scratch, words: WordNumbers::default(), places: Vec::new(), written: 0 })
+    }
+
+    fn push(&mut self, tokens: Vec<String>) -> Result<()> {
+        let numbers = self.words.number(tokens);
+        self.places.push(self.written..self.written + numbers.len());
+        self.written += numbers.len();
+        self.scratch.write(bytemuck::cast_slice(&numbers))
+    }
+
+    fn finish(self) -> Result<NumberedTokens> {
+        Ok(NumberedTokens { map: self.scratch.map()?, places: self.places, words: self.words.into_words() })
+    }
+}
+
+/// Samples and their tokens.
+struct NumberedSamples {
+    sampled: SampledCorpus,
+    tokens: NumberedTokens,
+}
+
+impl NumberedSamples {
+    fn read(reader: &CorpusReader<'_>, report: &mut Report) -> Result<NumberedSamples> {
+        let mut writer = TokenWriter::new(reader)?;
+        let sampled =
+            SampledCorpus::read(reader, |document| tokens(document, reader), |tokens| writer.push(tokens), report)?;
+        Ok(NumberedSamples { sampled, tokens: writer.finish()? })
+    }
+}
+
+/// Documents with classes, and the folds in which a network is judged on them.
+#[derive(Clone, Copy)]
+pub struct FoldedClasses<'a> {
+    /// Part and row of each document in the corpus.
+    pub places: &'a [(usize, usize)],
+    pub times: &'a [NaiveDateTime],
+    pub goal: &'a Goal,
+    pub splits: &'a [Split],
+}
+
+/// Scores of documents by networks that did not see their fold: see [`net_out_of_fold`]. Word vectors of a feature are those of the vintage
+/// before the last training document of all folds: they have read texts that are tested, and no class. Reads the corpus once; progress is
+/// counted in documents.
+pub fn scores_in_folds(
+    feature: &Feature,
+    inputs: &Inputs<'_>,
+    folded: FoldedClasses<'_>,
+    ctx: &Ctx,
+) -> Result<Vec<f64>> {
+    let reader = CorpusReader::new(feature, inputs, ctx)?;
+    let mut writer = TokenWriter::new(&reader)?;
+    let number_of: FxHashMap<(usize, usize), usize> = folded.places.iter().copied().zip(0..).collect();
+    let (mut part, mut found) = (0, Vec::new());
+    reader.for_each_part(|documents| {
+        let with_class = |(row, document)| Some((*number_of.get(&(part, row))?, document));
+        let (numbers, documents): (Vec<usize>, Vec<&ReadDocument>) =
+            documents.iter().enumerate().filter_map(with_class).unzip();
+        let read: Vec<Vec<String>> =
+            ctx.install(|| documents.par_iter().map(|document| tokens(document, &reader)).collect());
+        read.into_iter().try_for_each(|tokens| writer.push(tokens))?;
+        found.extend(numbers);
+        part += 1;
+        Ok(ctx.advance(documents.len() as u64)?)
+    })?;
+    let tokens = writer.finish()?;
+    // Documents with a class stand in the order of time, and their tokens in that of the corpus.
+    let mut places = vec![0..0; folded.places.len()];
+    found.iter().zip(&tokens.places).for_each(|(&number, place)| places[number] = place.clone());
+    let texts = NumberedTexts { places: &places, ..tokens.texts() };
+    let embeddings = Embeddings::new(feature, inputs, &reader.segmenter, ctx)?;
+    let mut params = network(feature);
+    params.dim = embeddings.dim().unwrap_or(params.dim);
+    let last_day = folded.splits.iter().flat_map(|split| &split.train).map(|&i| folded.times[i].date()).max();
+    let given = last_day.map(|day| embeddings.of_fold(day)).transpose()?.flatten();
+    ensure!(
+        !feature.embeddings.has_feature() || given.is_some(),
+        TooLittle(format!(
+            "feature {:?} has no vintage of word vectors before the last training document: lower its vintages.min_train_documents",
+            feature.embeddings.feature
+        ))
+    );
+    let vectors = given.as_ref().map(|given| &*given.vectors);
+    net_out_of_fold(&texts, folded.goal, folded.splits, &feature.words, &params, vectors, ctx)
+}
+
+/// The tokens of a document, those of the title first.
+fn tokens(document: &ReadDocument, reader: &CorpusReader<'_>) -> Vec<String> {
+    let fields = document.fields().unwrap_or_default();
+    let tokens = [fields.title, fields.body].map(|text| reader.segmenter.tokens(text));
+    tokens.iter().flatten().map(|token| token.text.to_owned()).collect()
+}
+
+/// The network of the fold that scored the document in this part and row, trained once more on the same samples; none where no fold
+/// scored it. Reads the corpus once.
+pub(crate) fn open(reader: &CorpusReader<'_>, place: (usize, usize)) -> Result<Option<Box<dyn TextRows>>> {
+    let CorpusReader { feature, inputs, ctx, .. } = *reader;
+    let dates = inputs.market(feature)?.dates();
+    let NumberedSamples { sampled, tokens } = NumberedSamples::read(reader, &mut Report::new(&feature.name))?;
+    let Some(number) = sampled.number_of(place) else { return Ok(None) };
+    let texts = tokens.texts();
+    let embeddings = Embeddings::new(feature, inputs, &reader.segmenter, ctx)?;
+    let mut params = network(feature);
+    params.dim = embeddings.dim().unwrap_or(params.dim);
+    let of_fold = |day| embeddings.of_fold(day);
+    let given = embeddings.dim().map(|_| &of_fold as VectorsOfFold<'_>);
+    let (walk, classes, limits) = (&feature.walk_forward, &feature.classes, &feature.words);
+    let day = sampled.samples[number].date;
+    // Where test windows overlap, the newest network that could be trained gave the score.
+    for fold in walk.folds(dates.len())?.iter().rev().filter(|fold| fold.test.contains(&day)) {
+        let net = net_of_fold(&sampled.samples, &texts, dates, walk, fold, limits, classes, &params, given, ctx)?;
+        if let Some(net) = net {
+            return Ok(Some(Box::new(FoldNet { net, classes: classes.with_probabilities().to_vec() })));
+        }
+    }
+    Ok(None)
+}
+
+/// The network of a fold as a model of rows.
+struct FoldNet {
+    net: TextNet,
+    /// The classes whose probabilities are columns.
+    classes: Vec<String>,
+}
+
+impl TextRows for FoldNet {
+    fn document_rows(&mut self, documents: &[ReadDocument], reader: &CorpusReader<'_>) -> Result<Vec<f32>> {
+        let FoldNet { net, classes } = self;
+        let row = |document: &ReadDocument| {
+            reader.ctx.check()?;
+            let tokens = tokens(document, reader);
+            let tokens: Vec<&str> = tokens.iter().map(String::as_str).collect();
+            let found = net.probabilities(&[net.document(&tokens)])?;
+            let place = |class: &String| net.names().iter().position(|name| name == class);
+            let known = classes.iter().map(|class| place(class).map_or(f32::NAN, |place| found[place] as f32));
+            Ok(std::iter::once(lead(&found, net.names().len() - 1) as f32).chain(known).collect())
+        };
+        let rows = reader.ctx.install(|| documents.par_iter().map(row).collect::<Result<Vec<Vec<f32>>>>())?;
+        Ok(rows.concat())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::{Days, NaiveDate, NaiveDateTime};
+
+    use super::*;
+    use crate::extract::tests::Corpus;
+    use crate::extract::{Model, Target, VintageParams};
+    use crate::models::textnet::EmbeddingParams;
+    use inkstone_base::data::Kind;
+    use inkstone_market::Market;
+    use inkstone_models::neural::FitParams;
+    use inkstone_models::{ClassParams, WalkForward, Word2vecParams, WordLimits};
+
+    type Text = (NaiveDateTime, Kind, &'static str, &'static str);
+
+    const DAYS: u64 = 90;
+    const BODIES: [&str; 4] =
+        ["订单没有减少，增加了。", "订单没有增加，减少了。", "本月订单增加，没有减少。", "本月订单减少，没有增加。"];
+
+    fn day(t: u64) -> NaiveDate {
+        NaiveDate::from_ymd_opt(2024, 1, 1).unwrap() + Days::new(t)
+    }
+
+    /// The text of a day. The same words say two things by their order.
+    fn said(t: u64) -> usize {
+        (t as usize * 7 + t as usize / 5) % BODIES.len()
+    }
+
+    fn texts() -> Vec<Text> {
+        (0..DAYS).map(|t| (day(t).and_hms_opt(10, 0, 0).unwrap(), Kind::News, "远山", BODIES[said(t)])).collect()
+    }
+
+    /// Texts foretell the return of two days later; from day `torn` on, prices are random.
+    fn market(torn: u64) -> Market {
+        let mut prices = "date,code,open,close,vwap\n".to_owned();
+        let mut price = 100.0;
+        for t in 0..DAYS {
+            let up = t >= 2 && if t < torn { said(t - 2).is_multiple_of(2) } else { t.is_multiple_of(3) };
+            price *= if up { 1.02 } else { 0.98 } + 0.0001 * (t % 7) as f64;
+            for (code, price) in [("600001.SH", price), ("000001.SZ", 10.0)] {
+                prices += &format!("{},{code},{price},{price},{price}\n", day(t));
+            }
+        }
+        Market::of_text(&prices, &[]).unwrap()
+    }
+
+    fn feature(model: Model) -> Feature {
+        let fit = FitParams { epochs: 30, batch: 10, lr: 0.02, held_out_share: 0.0, ..FitParams::default() };
+        Feature {
+            name: "read".into(),
+            model,
+            target: Target { horizon: 1, ..Target::default() },
+            walk_forward: WalkForward { train_days: 40, test_days: 10, min_train_rows: 20, ..WalkForward::default() },
+            classes: ClassParams { tail: 0.4, ..ClassParams::default() },
+            words: WordLimits { min_count: 2, max_words: 0 },
+            textnet: TextNetParams { dim: 4, maps: 4, hidden: 4, dropout: 0.0, fit, ..TextNetParams::default() },
+            ..Feature::default()
+        }
+    }
+
+    fn scores(texts: &[Text], torn: u64, model: Model, threads: usize) -> (Vec<f32>, Report) {
+        scores_of(&feature(model), texts, torn, threads)
+    }
+
+    fn scores_of(feature: &Feature, texts: &[Text], torn: u64, threads: usize) -> (Vec<f32>, Report) {
+        let mut corpus = Corpus::new(0);
+        (corpus.ctx, corpus.market) = (Ctx::new(threads, 1).unwrap(), Some(market(torn)));
+        corpus.features = vec![vectors()];
+        corpus.put(texts, 20);
+        let (set, report) = corpus.run(feature);
+        (corpus.rows(set).into_iter().map(|row| row[0]).collect(), report)
+    }
+
+    /// Vintages of word vectors for networks to begin with.
+    fn vectors() -> Feature {
+        Feature {
+            name: "w2v".into(),
+            model: Model::Word2vec,
+            words: WordLimits { min_count: 2, max_words: 0 },
+            vintages: VintageParams { refit_days: 7, min_train_documents: 20, ..VintageParams::default() },
+            word2vec: Word2vecParams { dim: 3, epochs: 2, ..Word2vecParams::default() },
+            ..Feature::default()
+        }
+    }
+
+    /// A network that begins with these vectors beside tuned ones.
+    fn begun(model: Model) -> Feature {
+        let base = feature(model);
+        Feature {
+            embeddings: EmbeddingParams { feature: "w2v".into(), ..EmbeddingParams::default() },
+            textnet: TextNetParams { channels: Channels::Both, ..base.textnet.clone() },
+            ..base
+        }
+    }
+
+    fn bits(scores: &[f32]) -> Vec<u32> {
+        scores.iter().map(|score| score.to_bits()).collect()
+    }
+
+    #[test]
+    fn what_words_in_their_order_foretold_is_foreseen() {
+        for model in [Model::TextCnn, Model::TextRnn] {
+            let (whole, report) = scores(&texts(), DAYS, model, 2);
+            assert!(whole[..40].iter().all(|score| score.is_nan()), "the first window has nothing before it");
+            assert_eq!((report.rows_out, report.dropped["before the first test window"]), (50, 40));
+            let right = (40..DAYS).filter(|&t| (whole[t as usize] > 0.0) == said(t).is_multiple_of(2)).count();
+            assert!(right >= 48, "{model:?}: {right} of 50, {whole:?}");
+            for threads in [1, 8] {
+                assert_eq!(bits(&scores(&texts(), DAYS, model, threads).0), bits(&whole), "{model:?}, {threads}");
+            }
+        }
+    }
+
+    #[test]
+    fn later_texts_and_prices_change_no_score() {
+        for model in [Model::TextCnn, Model::TextRnn] {
+            let whole = scores(&texts(), DAYS, model, 2).0;
+            for kept in [55u64, 70] {
+                let mut other = texts();
+                other[kept as usize..].iter_mut().for_each(|text| text.3 = "海外火灾停产，保险赔付核定，停产。");
+                let torn = scores(&other, kept, model, 2).0;
+                assert_eq!(bits(&torn[..kept as usize]), bits(&whole[..kept as usize]), "{model:?}, {kept}");
+                assert_ne!(bits(&torn[kept as usize..]), bits(&whole[kept as usize..]));
+            }
+        }
+    }
+
+    #[test]
+    fn networks_begin_with_the_vintage_before_each_fold() {
+        for model in [Model::TextCnn, Model::TextRnn] {
+            let (whole, report) = scores_of(&begun(model), &texts(), DAYS, 2);
+            assert_eq!(report.rows_out, 50);
+            assert_ne!(bits(&whole), bits(&scores(&texts(), DAYS, model, 2).0), "the vectors are used");
+            for threads in [1, 8] {
+                assert_eq!(bits(&scores_of(&begun(model), &texts(), DAYS, threads).0), bits(&whole), "{threads}");
+            }
+            for kept in [55u64, 70] {
+                let mut other = texts();
+                other[kept as usize..].iter_mut().for_each(|text| text.3 = "海外火灾停产，保险赔付核定，停产。");
+                let torn = scores_of(&begun(model), &other, kept, 2).0;
+                assert_eq!(bits(&torn[..kept as usize]), bits(&whole[..kept as usize]), "{model:?}, {kept}");
+            }
+            let networks: Vec<serde_json::Value> = {
+                let mut corpus = Corpus::new(0);
+                (corpus.market, corpus.features) = (Some(market(DAYS)), vec![vectors()]);
+                corpus.put(&texts(), 20);
+                let (set, _) = corpus.run(&begun(model));
+                let meta = SetMeta::read(corpus.store.set(&set).unwrap().unwrap().header()).unwrap();
+                let folds = meta.folds.unwrap().into_iter().map(|fold| fold.test.0.to_string());
+                let networks = meta.networks.unwrap();
+                for (first, network) in folds.zip(networks.as_array().unwrap()) {
+                    let until = network["vectors_until"].as_str().unwrap();
+                    assert!(until < first.as_str(), "vectors until {until} in a fold that tests from {first} on");
+                    assert!(network["given_words"].as_u64().unwrap() >= 3, "{network}");
+                }
+                networks.as_array().unwrap().clone()
+            };
+            assert_eq!(networks.len(), 5);
+            assert!(
+                networks.windows(2).all(|two| two[0]["vectors_until"].as_str() <= two[1]["vectors_until"].as_str())
+            );
+            assert_ne!(networks[0]["vectors_until"], networks[4]["vectors_until"], "later folds have later vintages");
+        }
+    }
+
+    #[test]
+    fn vectors_of_a_file_are_known_from_the_end_of_their_text_on() {
+        let mut corpus = Corpus::new(0);
+        corpus.market = Some(market(DAYS));
+        corpus.put(&texts(), 20);
+        std::fs::write(corpus.dir.path().join("v.vec"), "2 3\n增加 1 0 0.5\n减少 -1 0.5 0\n").unwrap();
+        let mut feature = feature(Model::TextCnn);
+        feature.embeddings.file = "v.vec".into();
+        let error = format!("{:#}", corpus.try_run(&feature).unwrap_err());
+        assert!(error.contains("v.vec does not say how far") && error.contains("embeddings.fitted_until"), "{error}");
+        feature.embeddings.fitted_until = Some(day(44));
+        let (set, _) = corpus.run(&feature);
+        let header = corpus.store.set(&set).unwrap().unwrap().header().clone();
+        assert_eq!(header.spec.fitted_until, day(44).and_hms_opt(23, 59, 59));
+        let networks = SetMeta::read(&header).unwrap().networks.unwrap();
+        assert_eq!(networks[0]["given_words"], 2);
+        std::fs::write(corpus.dir.path().join("v.vec"), "2 3\n增加 1 0 0\n减少 -1 0.5 0\n").unwrap();
+        assert_ne!(corpus.run(&feature).0, set, "other vectors make another set");
+    }
+
+    #[test]
+    fn embeddings_that_cannot_be_had_are_told() {
+        let mut corpus = Corpus::new(0);
+        corpus.market = Some(market(DAYS));
+        corpus.put(&texts(), 20);
+        corpus.features = vec![Feature { name: "tone".into(), ..Feature::default() }];
+        let error = |corpus: &Corpus, feature: &Feature| format!("{:#}", corpus.try_run(feature).unwrap_err());
+        let begun = begun(Model::TextRnn);
+        let message = error(&corpus, &begun);
+        assert!(
+            message.contains("embeddings.feature = \"w2v\" names no feature") && message.contains("there is none"),
+            "{message}"
+        );
+        let mut late = vectors();
+        late.vintages.min_train_documents = 500;
+        corpus.features.push(late);
+        let message = error(&corpus, &begun);
+        assert!(
+            message.contains("feature \"w2v\" has a vintage") && message.contains("vintages.min_train_documents"),
+            "{message}"
+        );
+        let mut both = begun.clone();
+        both.embeddings.file = "v.vec".into();
+        assert!(error(&corpus, &both).contains("names both a feature (\"w2v\") and a file (v.vec)"));
+        let mut none = begun.clone();
+        none.embeddings = EmbeddingParams::default();
+        assert!(error(&corpus, &none).contains("give them with embeddings.feature or embeddings.file"));
+        none.embeddings.fitted_until = Some(day(3));
+        assert!(error(&corpus, &none).contains("no embeddings.file is named"));
+    }
+
+    #[test]
+    fn windows_without_enough_to_learn_from_say_so() {
+        let mut corpus = Corpus::new(0);
+        corpus.market = Some(market(DAYS));
+        corpus.put(&texts(), 20);
+        let error_after = |change: fn(&mut Feature)| {
+            let mut feature = feature(Model::TextCnn);
+            change(&mut feature);
+            format!("{:#}", corpus.try_run(&feature).unwrap_err())
+        };
+        assert!(error_after(|f| f.walk_forward.min_train_rows = 60).contains("min_train_rows = 60"));
+        let error = error_after(|f| f.words.min_count = 500);
+        assert!(error.contains("occur at least 500 times") && error.contains("lower words.min_count"), "{error}");
+        assert!(error_after(|f| f.classes.calibrate = CalibrationForm::Sigmoid).contains("classes.calibrate is for"));
+        assert!(error_after(|f| f.classes.tail = 0.7).contains("tail = 0.7"));
+        corpus.market = None;
+        let error = format!("{:#}", corpus.try_run(&feature(Model::TextRnn)).unwrap_err());
+        assert!(error.contains("there is no price table"), "{error}");
+    }
+}

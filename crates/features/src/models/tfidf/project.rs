@@ -1,0 +1,80 @@
+//! Sparse rows for the whole corpus in two passes, without holding it in memory: count terms, then weigh them. Rows of hashed
+//! terms need no first pass, and depend on their text alone.
+
+use anyhow::Result;
+use rayon::prelude::*;
+
+use crate::extract::reading::{CorpusReader, ReadDocument};
+use crate::extract::set::{SetMeta, SetParams, finish, row_keys, write_parts};
+use crate::extract::{Feature, Inputs};
+use inkstone_base::data::{Key, Report};
+use inkstone_base::job::Ctx;
+use inkstone_models::{Analyzer, TermCounts, Vectorizer};
+use inkstone_store::{RowKind, Rows, Store};
+
+/// Documents whose terms one thread counts before the counts are joined.
+const CHUNK: usize = 256;
+
+pub(crate) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &Ctx) -> Result<(Key, Report)> {
+    let mut report = Report::new(&feature.name);
+    feature.tfidf.check()?;
+    let reader = CorpusReader::new(feature, inputs, ctx)?;
+    let analyzer = Analyzer::new(&feature.tfidf, Some(reader.segmenter.clone()))?;
+    let learns = feature.tfidf.learns();
+    let (model, params) = match learns {
+        true => (fit(&reader, &analyzer)?, SetParams::of_corpus(&reader)),
+        false => (Vectorizer::hashing(&feature.tfidf)?, SetParams::of_words(&reader)),
+    };
+    let writer = store.writer(&params.spec(feature, RowKind::Sparse, model.fitted_until()))?;
+    let rows = |documents: &[_]| weigh(documents, &model, &analyzer, ctx);
+    let (order, _) = write_parts(&reader, &writer, learns, &mut report, rows)?;
+    report.fact("vocabulary", model.width());
+    report.fact("fitted_until", model.fitted_until());
+    let meta = SetMeta { vocabulary: Some(model.terms().to_vec()), ..SetMeta::default() };
+    finish(writer, &order, &meta, report)
+}
+
+/// True if the model is fitted on the document.
+pub(crate) fn counts_in(document: &ReadDocument, feature: &Feature) -> bool {
+    feature.fit_until.is_none_or(|day| document.published_at.date() <= day)
+}
+
+/// The first pass: counts terms and fits the vectorizer.
+pub(crate) fn fit(reader: &CorpusReader<'_>, analyzer: &Analyzer) -> Result<Vectorizer> {
+    let (params, ctx) = (&reader.feature.tfidf, reader.ctx);
+    let mut counts = TermCounts::new(params);
+    reader.for_each_part(|documents| {
+        for counted in count(documents, reader.feature, analyzer, ctx)? {
+            counts.merge(&counted)?;
+        }
+        Ok(ctx.advance(documents.len() as u64 / 2)?)
+    })?;
+    ctx.install(|| Vectorizer::fit(&counts, params))
+}
+
+/// The term counts of a part, chunk by chunk in order.
+fn count(documents: &[ReadDocument], feature: &Feature, analyzer: &Analyzer, ctx: &Ctx) -> Result<Vec<TermCounts>> {
+    let counted = |chunk: &[ReadDocument]| {
+        let mut counts = TermCounts::new(&feature.tfidf);
+        for document in chunk {
+            if let (Some(fields), true) = (document.fields(), counts_in(document, feature)) {
+                counts.add(analyzer, fields, Some(document.published_at))?;
+            }
+        }
+        Ok(counts)
+    };
+    ctx.install(|| documents.par_chunks(CHUNK).map(counted).collect())
+}
+
+fn weigh(documents: &[ReadDocument], model: &Vectorizer, analyzer: &Analyzer, ctx: &Ctx) -> Rows {
+    let row = |document: &ReadDocument| model.transform(analyzer, document.fields().unwrap_or_default());
+    let weighed: Vec<Vec<(u32, f32)>> = ctx.install(|| documents.par_iter().map(row).collect());
+    let mut indptr = vec![0];
+    let (mut indices, mut values) = (Vec::new(), Vec::new());
+    for row in weighed {
+        indices.extend(row.iter().map(|e| e.0));
+        values.extend(row.iter().map(|e| e.1));
+        indptr.push(indices.len());
+    }
+    Rows::sparse(row_keys(documents), indptr, indices, values)
+}
