@@ -13,6 +13,7 @@
 pub(crate) mod cost;
 pub(crate) mod counts;
 pub(crate) mod documents;
+pub(crate) mod entry;
 pub(crate) mod explain;
 pub(crate) mod feature;
 pub(crate) mod fields;

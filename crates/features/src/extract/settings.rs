@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::feature::{Feature, Model, name_keys};
 use super::vintages::WordVectorTrainer;
-use crate::models::entry::{ColumnNames, EVERY_MODEL, EXPERIMENT_HEAD, place_columns};
+use crate::extract::entry::{ColumnNames, EVERY_MODEL, EXPERIMENT_HEAD, place_columns};
 use inkstone_base::bounds::bound_of;
 use inkstone_models::{EstimatorParams, GoalKind, Search, component_names};
 use inkstone_onnx::Output;

@@ -14,8 +14,8 @@ use anyhow::{Result, ensure};
 use crate::fitted::Opened;
 use crate::fitted::{Columns, EvalParams, Figures, Fitted, Rows, WordRows};
 use crate::lines::{Cutter, Line, Lines};
-use crate::models::word2vec::plain as word2vec;
-use crate::models::word2vec::plain::WordParams;
+use crate::models::word2vec;
+use crate::models::word2vec::WordParams;
 use crate::standalone::coverage::{component, coverage};
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
@@ -24,7 +24,7 @@ use inkstone_models::{Doc2vec, Explanation, ModelHeader, Word2vec, Word2vecParam
 /// Name of the method in `train`.
 pub const METHOD: &str = Doc2vec::KIND;
 
-/// Trains and writes the model to `output`; all else as [`word2vec::train`].
+/// Trains and writes the model to `output`; all else as [`word2vec::plain::train`].
 pub fn train(
     lines: &mut Lines,
     cutter: &Cutter,
@@ -36,9 +36,9 @@ pub fn train(
     params.check()?;
     ensure!(params.architecture.of_documents(), "documents have vectors in the forms dm and dbow alone");
     let (corpus, mut report) = words.read(lines, cutter, output, ctx)?;
-    let checkpoint = word2vec::checkpoint(&corpus, words, params, output, ctx)?;
-    let mut trainer = Word2vec::new(word2vec::given(&corpus), params, ctx.seed())?;
-    word2vec::pass(&mut trainer, &checkpoint, corpus.tokens(), &mut report, ctx)?;
+    let checkpoint = word2vec::plain::checkpoint(&corpus, words, params, output, ctx)?;
+    let mut trainer = Word2vec::new(word2vec::plain::given(&corpus), params, ctx.seed())?;
+    word2vec::plain::pass(&mut trainer, &checkpoint, corpus.tokens(), &mut report, ctx)?;
     let model = Doc2vec::from_trained(trainer, corpus.words.clone(), corpus.counts.clone());
     model.save(output, cutter.spec(), corpus.documents, corpus.fitted_until)?;
     checkpoint.remove()?;

@@ -1,11 +1,10 @@
 //! The models of texts, a folder or a file each.
 //!
 //! In a folder, `project` computes the model's feature for the corpus of a project (a `[[feature]]`), and `plain` trains, reads and applies
-//! the same model on plain files (`train`, `embed`, `eval`, `explain`). Two tables name all models: `entry` those of features, `open` the kinds
-//! of model files.
+//! the same model on plain files (`train`, `embed`, `eval`, `explain`). Two registries name all: `registry` the models of features, `open` the
+//! kinds of model files.
 
 pub mod doc2vec;
-pub(crate) mod entry;
 pub mod estimators;
 pub mod fasttext;
 pub mod file;
@@ -20,6 +19,7 @@ pub mod onnx;
 pub(crate) mod open;
 pub mod pooling;
 pub mod ppmi;
+mod registry;
 pub mod sestm;
 pub(crate) mod static_encoder;
 pub mod textnet;

@@ -6,16 +6,11 @@ use anyhow::{Context, Result, bail};
 
 use crate::fitted::{Fitted, Opened};
 use crate::lines::{CutSpec, Cutter, LineFormat};
-use crate::models::estimators::plain as classify;
-use crate::models::fasttext::plain as fasttext;
-use crate::models::head;
 use crate::models::head::{Encoder, EncoderRecord, FittedHead};
-use crate::models::lexicon::plain as tone;
 use crate::models::ngram::eval::FittedNgram;
-use crate::models::onnx::plain::{Contextual, FittedOnnx, is_onnx};
+use crate::models::onnx::{Contextual, FittedOnnx, is_onnx};
 use crate::models::static_encoder::FittedStatic;
-use crate::models::textnet::plain as textnet;
-use crate::models::{neural, word_vectors as vectors};
+use crate::models::{estimators, fasttext, head, lexicon, neural, textnet, word_vectors};
 use inkstone_base::data::Key;
 use inkstone_base::job::Ctx;
 use inkstone_models::ngram::{LanguageModel, is_arpa, read_arpa};
@@ -175,7 +170,11 @@ fn trained_cut(file: &ModelFile) -> Result<CutSpec> {
 
 /// The cutter of a model's documents.
 fn cutter(file: &ModelFile, spec: CutSpec, base: &Path) -> Result<Cutter> {
-    let words = if file.header().kind == tone::KIND { tone::words(&Lexicon::read(file)?) } else { Vec::new() };
+    let words = if file.header().kind == lexicon::plain::KIND {
+        lexicon::plain::words(&Lexicon::read(file)?)
+    } else {
+        Vec::new()
+    };
     Cutter::with_words(spec, base, &words)
 }
 
@@ -184,9 +183,9 @@ fn open_foreign(path: &Path, cutter: Cutter, ctx: &Ctx) -> Result<Box<dyn Fitted
     Ok(if is_arpa(path)? {
         Box::new(FittedNgram { model: read_arpa(path, ctx)?, cutter })
     } else if is_fasttext(path)? {
-        Box::new(fasttext::foreign(FastText::open(path)?, cutter))
+        Box::new(fasttext::plain::foreign(FastText::open(path)?, cutter))
     } else {
-        Box::new(vectors::foreign(read_vectors(path)?, cutter))
+        Box::new(word_vectors::foreign(read_vectors(path)?, cutter))
     })
 }
 
@@ -195,7 +194,7 @@ fn open(file: ModelFile, cutter: impl FnOnce(&ModelFile) -> Result<Cutter>) -> R
     let kind = file.header().kind.clone();
     let cutter = || cutter(&file);
     Ok(match kind.as_str() {
-        tone::KIND => Box::new(Opened::new(&file, Lexicon::read(&file)?, cutter()?)),
+        lexicon::plain::KIND => Box::new(Opened::new(&file, Lexicon::read(&file)?, cutter()?)),
         Sestm::KIND => Box::new(Opened::new(&file, Sestm::read(&file)?, cutter()?)),
         Doc2vec::KIND => Box::new(Opened::new(&file, Doc2vec::read(&file)?, cutter()?)),
         FastText::KIND => Box::new(Opened::new(&file, FastText::from_file(&file)?, cutter()?)),
@@ -211,9 +210,9 @@ fn open(file: ModelFile, cutter: impl FnOnce(&ModelFile) -> Result<Cutter>) -> R
             let params = model.params().clone();
             Box::new(Opened::of_rows(&file, model, &params, &cutter()?)?)
         }
-        kind if classify::is_kind(kind) => Box::new(classify::open(&file, &cutter()?)?),
+        kind if estimators::plain::is_kind(kind) => Box::new(estimators::plain::open(&file, &cutter()?)?),
         kind if neural::is_kind(kind) => Box::new(neural::open(&file, cutter()?)?),
-        kind if textnet::is_kind(kind) => Box::new(Opened::new(&file, TextNet::read(&file)?, cutter()?)),
+        kind if textnet::plain::is_kind(kind) => Box::new(Opened::new(&file, TextNet::read(&file)?, cutter()?)),
         LanguageModel::KIND => Box::new(FittedNgram { cutter: cutter()?, model: LanguageModel::open(file)? }),
         _ => bail!("this version of the program knows no model of kind {kind:?}; was it written by a later one?"),
     })

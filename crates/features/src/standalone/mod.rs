@@ -1,8 +1,8 @@
-//! Models on plain files, without a project: lines in, a fitted model or a table of rows out.
+//! Work on plain files, without a project, that any model can do or that none is needed for: rows of documents, near words and documents,
+//! similarity of pairs, projection, keywords, new words, vintages; and what the models share to read files.
 //!
-//! A line is a document. [`Lines`] reads them in blocks, so that no corpus has to fit in memory; [`Cutter`]
-//! makes tokens of them. Each model's file here joins reader, cutter and the model itself (`inkstone_models`). [`Fitted`] is a model of any
-//! kind in use. Not for: documents of a project, which come with codes and clean text (that is `extract`).
+//! A line is a document. [`Lines`] reads them in blocks, so that no corpus has to fit in memory; [`Cutter`] makes tokens of them. [`Fitted`]
+//! is a model of any kind in use. Not for: documents of a project, which come with codes and clean text (that is `extract`).
 
 pub(crate) mod coverage;
 pub(crate) mod document_rows;

@@ -8,7 +8,7 @@ use super::document_rows::DocumentRows;
 use super::words::VectorWords;
 use super::{Fitted, Line, Lines};
 use crate::lines::BLOCK;
-use crate::models::onnx::plain::Reranker;
+use crate::models::onnx::Reranker;
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
 use inkstone_models::{Neighbour, unit};

@@ -18,8 +18,8 @@ use serde_json::json;
 
 use super::{Cutter, LineFormat, Lines};
 use crate::lines::BLOCK;
-use crate::models::word2vec::plain as word2vec;
-use crate::models::word2vec::plain::WordParams;
+use crate::models::word2vec;
+use crate::models::word2vec::WordParams;
 use crate::stage_result;
 use inkstone_base::data::{Report, TooLittle};
 use inkstone_base::disk::{self, Room, Scratch};
@@ -98,7 +98,8 @@ pub fn train(
         let trained = stage_result(ctx, &window, "docs", Some(documents), || {
             let map = scratch.map()?.context("a window has a document")?;
             let mut lines = Lines::new(Cursor::new(map), LineFormat::Jsonl);
-            let (vectors, report, checkpoint) = word2vec::learn(&mut lines, cutter, words, params, &output, ctx)?;
+            let (vectors, report, checkpoint) =
+                word2vec::plain::learn(&mut lines, cutter, words, params, &output, ctx)?;
             let vectors = match &before {
                 Some(before) => ctx.install(|| vectors.aligned(before))?,
                 None => vectors,

@@ -28,9 +28,8 @@ use serde::{Serialize, Serializer};
 use super::gate::NO_EVENT;
 use super::reading::{CorpusReader, MASKED, ReadDocument};
 use super::{Feature, Inputs, Model, SetMeta};
-use crate::models::entry::Explainer;
-use crate::models::file::project as file;
-use crate::models::lexicon::project as lexicon;
+use crate::extract::entry::Explainer;
+use crate::models::{file, lexicon};
 use inkstone_base::job::Ctx;
 use inkstone_corpus::structure::Sentence;
 use inkstone_lab::factor::Within;
@@ -156,12 +155,12 @@ pub fn explain(
     let (mut lexicon, mut model) = (None, None);
     let segmenter = match explainer {
         Explainer::ToneWords => {
-            let (opened, segmenter) = lexicon::open(feature, inputs.tokenizer, inputs.base)?;
+            let (opened, segmenter) = lexicon::project::open(feature, inputs.tokenizer, inputs.base)?;
             lexicon = Some(opened);
             segmenter
         }
         Explainer::WordsOfFile => {
-            let opened = file::open(feature, inputs, ctx)?;
+            let opened = file::project::open(feature, inputs, ctx)?;
             model = Some(opened.model);
             opened.segmenter
         }

@@ -5,9 +5,9 @@ use anyhow::{Context, Result};
 use super::words::{no_count, placed};
 use super::{ExplainedBy, ExplainedText, SAME, SplitText, occlusion};
 use crate::extract::Model;
+use crate::extract::entry::RowModel;
 use crate::extract::reading::{CorpusReader, ReadDocument};
 use crate::extract::text_rows::{NOWHERE, TextRows};
-use crate::models::entry::RowModel;
 use inkstone_models::Part;
 
 /// Takes a column of the document in this part and row apart.

@@ -12,7 +12,7 @@ use crate::extract::Model;
 use crate::extract::counts::{analyzer, terms_of};
 use crate::extract::reading::{CorpusReader, ReadDocument};
 use crate::fitted::{Columns, Fitted};
-use crate::models::estimators::project as regression;
+use crate::models::estimators;
 use crate::models::file::project::{number_columns, numbers, text_rows, whole_line};
 use inkstone_models::{
     Contributions, Fields, FoldReport, InducedLexicon, Lexicon, Method, Part, Sestm, SestmWord, TITLE_TEXT, ToneScale,
@@ -206,7 +206,7 @@ pub(crate) fn refitted(
 ) -> Result<Vec<ExplainedText>> {
     // Where no fold can have scored the document, the corpus need not be read.
     let refitted = match trading_day(reader, document)? {
-        Some(_) => regression::refit(reader, place, folds, &explained.column)?,
+        Some(_) => estimators::project::refit(reader, place, folds, &explained.column)?,
         None => None,
     };
     let Some(fold) = refitted else {

@@ -21,6 +21,7 @@ use anyhow::{Context, Result, bail};
 use rayon::prelude::*;
 
 use super::documents::{DocumentPlace, NumberedCorpus};
+use super::entry::{ColumnNames, Explainer, ModelEntry, RowModel};
 use super::reading::{CorpusReader, ReadDocument};
 use super::set::{SetMeta, SetParams, finish};
 use super::steps::{Step, StepReport, Steps};
@@ -55,7 +56,18 @@ pub(crate) fn terms(segmenter: &Segmenter, fields: Fields<'_>) -> [Vec<String>; 
     [fields.title, fields.body].map(|text| segmenter.terms(text).into_iter().map(|term| term.into_owned()).collect())
 }
 
-pub(crate) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &Ctx) -> Result<(Key, Report)> {
+/// A model whose vintages of word vectors this trainer makes.
+pub(crate) const fn entry(trainer: fn(&Feature) -> Box<dyn WordVectorTrainer>) -> ModelEntry {
+    ModelEntry {
+        columns: ColumnNames::Vectors,
+        explained_by: Explainer::Rows,
+        opened: RowModel::Refit(open),
+        trainer: Some(trainer),
+        ..ModelEntry::of_texts(run)
+    }
+}
+
+fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &Ctx) -> Result<(Key, Report)> {
     let named = || format!("feature {:?}", feature.name);
     let trainer = &*feature.trainer().context("the feature's model trains no word vectors")?;
     feature.check().with_context(named)?;
@@ -135,7 +147,7 @@ fn pooling_of(reader: &CorpusReader<'_>, place: (usize, usize)) -> Result<Option
 }
 
 /// The vintage that values a document, as a model of rows.
-pub(crate) fn open(reader: &CorpusReader<'_>, place: (usize, usize)) -> Result<Option<Box<dyn TextRows>>> {
+fn open(reader: &CorpusReader<'_>, place: (usize, usize)) -> Result<Option<Box<dyn TextRows>>> {
     Ok(pooling_of(reader, place)?.map(|pooling| Box::new(pooling) as Box<dyn TextRows>))
 }
 

@@ -2,8 +2,8 @@
 
 use std::io::Cursor;
 
+use super::*;
 use crate::lines::{Block, CutSpec, LineFormat};
-use crate::models::doc2vec::*;
 use crate::models::open_model;
 use inkstone_models::{Architecture, Objective};
 use inkstone_text::TokenizerParams;

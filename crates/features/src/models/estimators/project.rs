@@ -7,6 +7,7 @@ use chrono::NaiveDate;
 use rustc_hash::FxHashMap;
 
 use crate::extract::counts::{TermNumbers, analyzer, terms_of};
+use crate::extract::entry::{Explainer, ModelEntry};
 use crate::extract::inputs::{InputFeature, InputMeta, InputRows};
 use crate::extract::reading::{CorpusReader, ReadDocument};
 use crate::extract::samples::{SampledCorpus, fit_folds, score_rows};
@@ -15,8 +16,8 @@ use crate::extract::{Feature, Inputs};
 use inkstone_base::data::{Key, Report};
 use inkstone_base::job::Ctx;
 use inkstone_models::{
-    Csr, DenseRows, FoldCounts, FoldReport, InputColumn, Search, SpilledCsr, StackedRows, TextModel, TextRegression,
-    WalkedParts, fit_fold, fit_predict,
+    Csr, DenseRows, FoldCounts, FoldReport, InputColumn, Method, Search, SpilledCsr, StackedRows, TextModel,
+    TextRegression, WalkedParts, fit_fold, fit_predict,
 };
 use inkstone_store::Store;
 
@@ -86,7 +87,17 @@ impl LearnedSamples {
     }
 }
 
-pub(crate) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &Ctx) -> Result<(Key, Report)> {
+/// An estimator on words and on the rows of other features.
+pub(crate) const fn entry(method: Method) -> ModelEntry {
+    ModelEntry {
+        explained_by: Explainer::RefittedFold,
+        method: Some(method),
+        settings: &["tfidf", "walk_forward", "target"],
+        ..ModelEntry::of_target(run)
+    }
+}
+
+fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &Ctx) -> Result<(Key, Report)> {
     let mut report = Report::new(&feature.name);
     let reader = CorpusReader::new(feature, inputs, ctx)?;
     let learned = LearnedSamples::read(&reader, &mut report)?;

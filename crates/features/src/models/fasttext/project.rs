@@ -4,9 +4,11 @@ use std::path::Path;
 
 use anyhow::{Result, ensure};
 
+use super::WindowFastText;
+use crate::extract::entry::ModelEntry;
+use crate::extract::vintages;
 use crate::extract::vintages::trainer::WordVectorTrainer;
 use crate::extract::vintages::window::WindowText;
-use crate::models::fasttext::params::WindowFastText;
 use inkstone_base::job::Ctx;
 use inkstone_models::{Dictionary, FastTextParams, Form, train_words};
 
@@ -29,6 +31,11 @@ impl WindowFastText {
         }
     }
 }
+
+pub(crate) const ENTRY: ModelEntry = ModelEntry {
+    settings: &["words", "vintages", "pooling", "fasttext"],
+    ..vintages::entry(|feature| Box::new(feature.fasttext.clone()))
+};
 
 impl WordVectorTrainer for WindowFastText {
     fn name(&self) -> &'static str {

@@ -4,13 +4,13 @@
 //! that `inkstone embed` gives its text; texts among the columns, such as the name of a class, are left out. A row depends on the file and
 //! on its own text alone, so finished parts are never computed again. All values are known from the last time of what the model saw on.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
-use chrono::{NaiveDate, NaiveDateTime, NaiveTime};
 use rayon::prelude::*;
-use serde::{Deserialize, Serialize};
 
+use super::params::FileParams;
+use crate::extract::entry::{ColumnNames, Explainer, ModelEntry, RowModel};
 use crate::extract::reading::{CorpusReader, ReadDocument};
 use crate::extract::set::{SetMeta, SetParams, finish, key_of, row_keys};
 use crate::extract::text_rows::TextRows;
@@ -18,12 +18,11 @@ use crate::extract::{Feature, Inputs};
 use crate::fitted::{self, Columns, Fitted};
 use crate::lines::Line;
 use crate::models::head::model_key;
-use crate::models::onnx::plain::Contextual;
+use crate::models::onnx::Contextual;
 use crate::models::open::{ProjectModel, encoder_key, keys_of_cut, open_for_project};
 use inkstone_base::data::{Key, Report};
 use inkstone_base::job::Ctx;
 use inkstone_corpus::truncate::combine;
-use inkstone_models::ModelHeader;
 use inkstone_onnx::OnnxParams;
 use inkstone_store::{RowKind, Rows, Store};
 use inkstone_text::Segmenter;
@@ -31,32 +30,7 @@ use inkstone_text::Segmenter;
 /// Documents that one thread turns into rows between two checks for cancellation.
 const CHUNK: usize = 64;
 
-/// The last second of a day, at which a date without a time is known.
-const LAST: NaiveTime = NaiveTime::from_hms_opt(23, 59, 59).expect("23:59:59 is a time of day");
-
-/// The file of a model.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct FileParams {
-    /// Relative to the configuration.
-    pub path: PathBuf,
-    /// The last day of the text that the model was trained on, for files that do not say it.
-    pub fitted_until: Option<NaiveDate>,
-    /// The encoder of a head, where it is not where the file says, relative to the configuration.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub encoder: Option<PathBuf>,
-}
-
 impl FileParams {
-    /// Fails where no file is named.
-    pub fn check(&self) -> Result<()> {
-        ensure!(
-            !self.path.as_os_str().is_empty(),
-            "file.path is missing: name a model that `inkstone train` wrote, or a file in a format of KenLM, word2vec or fastText"
-        );
-        Ok(())
-    }
-
     /// The key of the file, of the dictionaries that its text was cut with, and of the encoder of a head.
     pub fn files_key(&self, base: &Path) -> Result<Key> {
         let (path, encoder) = (base.join(&self.path), self.encoder_at(base));
@@ -64,31 +38,6 @@ impl FileParams {
         keys.extend(keys_of_cut(&path, encoder.as_deref(), base)?);
         keys.extend(encoder_key(&path, encoder.as_deref())?);
         Ok(Key::of_json(&keys))
-    }
-
-    /// The encoder of a head, where its place is given here.
-    fn encoder_at(&self, base: &Path) -> Option<PathBuf> {
-        self.encoder.as_ref().map(|encoder| base.join(encoder))
-    }
-
-    /// The last time of what the model saw: as the file says it, or the day that is stated here.
-    fn fitted_until(&self, header: &ModelHeader) -> Result<NaiveDateTime> {
-        let shown = self.path.display();
-        let stated = self.fitted_until.map(|day| day.and_time(LAST));
-        // The labels of a head are known even where its encoder does not say what it saw.
-        let labelled: Option<NaiveDateTime> =
-            header.params.get("labelled_until").and_then(|time| serde_json::from_value(time.clone()).ok());
-        let trained = header.fitted_until.or(labelled.filter(|_| stated.is_some()));
-        match (trained, stated) {
-            (None, None) => bail!(
-                "{shown} does not say how far the text reaches that its model was trained on, and a value made of words of \
-                 the future would be known before its time: set file.fitted_until to the last day of that text"
-            ),
-            (Some(trained), Some(stated)) if stated < trained => {
-                bail!("file.fitted_until says {stated}, but {shown} was trained on text until {trained}: leave it out")
-            }
-            _ => Ok(trained.max(stated).unwrap_or_default()),
-        }
     }
 }
 
@@ -130,7 +79,17 @@ pub(crate) fn number_columns(columns: &Columns) -> Option<&[String]> {
     }
 }
 
-pub(crate) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &Ctx) -> Result<(Key, Report)> {
+pub(crate) const ENTRY: ModelEntry = ModelEntry {
+    columns: ColumnNames::InFile(|_, _| true),
+    explained_by: Explainer::WordsOfFile,
+    opened: RowModel::Files(row_model),
+    combines_windows: true,
+    settings: &["file"],
+    check: |feature| feature.file.check(),
+    ..ModelEntry::of_texts(run)
+};
+
+fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &Ctx) -> Result<(Key, Report)> {
     let mut report = Report::new(&feature.name);
     let ProjectModel { model, segmenter, own_cut } = open(feature, inputs, ctx)?;
     let fitted_until =
@@ -259,7 +218,7 @@ pub(crate) fn numbers(rows: fitted::Rows) -> Result<Vec<f32>> {
 }
 
 /// The model of a feature's file as a model of rows.
-pub(crate) fn row_model(feature: &Feature, inputs: &Inputs<'_>, ctx: &Ctx) -> Result<(Box<dyn TextRows>, Segmenter)> {
+fn row_model(feature: &Feature, inputs: &Inputs<'_>, ctx: &Ctx) -> Result<(Box<dyn TextRows>, Segmenter)> {
     let ProjectModel { model, segmenter, .. } = open(feature, inputs, ctx)?;
     Ok((Box::new(model), segmenter))
 }

@@ -4,9 +4,11 @@ use std::path::Path;
 
 use anyhow::{Result, ensure};
 
+use super::WindowGlove;
+use crate::extract::entry::ModelEntry;
+use crate::extract::vintages;
 use crate::extract::vintages::trainer::WordVectorTrainer;
 use crate::extract::vintages::window::WindowText;
-use crate::models::glove::params::WindowGlove;
 use inkstone_base::job::Ctx;
 use inkstone_models::{CooccurrenceParams, GloveParams, PairCounter, PairWeighting, Pairs};
 
@@ -20,6 +22,11 @@ impl WindowGlove {
         GloveParams { dim, epochs, lr, x_max: X_MAX }
     }
 }
+
+pub(crate) const ENTRY: ModelEntry = ModelEntry {
+    settings: &["words", "vintages", "pooling", "glove"],
+    ..vintages::entry(|feature| Box::new(feature.glove.clone()))
+};
 
 impl WordVectorTrainer for WindowGlove {
     fn name(&self) -> &'static str {

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::fitted::{Columns, Fitted, Rows};
 use crate::lines::{Line, LineFormat};
-use crate::models::onnx::plain::{Contextual, is_onnx};
+use crate::models::onnx::{Contextual, is_onnx};
 use inkstone_base::data::Key;
 use inkstone_base::disk;
 use inkstone_base::job::Ctx;

@@ -5,12 +5,12 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 
+use super::encoder::is_there;
+use super::{Encoder, Head};
 use crate::fitted::{Columns, EvalParams, Figures, Fitted, Rows};
 use crate::lines::{Line, Lines};
 use crate::models::estimators::plain::corpus::LabelledCorpus;
 use crate::models::estimators::plain::fitted::{columns, figures, table};
-use crate::models::head::encoder::is_there;
-use crate::models::head::{Encoder, Head};
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
 use inkstone_models::{Explanation, ModelFile, ModelHeader, Part, Task};

@@ -15,9 +15,10 @@ use chrono::NaiveDateTime;
 use serde_json::{Value, json};
 
 use crate::lines::{Line, Lines};
-use crate::models::estimators::plain as classify;
+use crate::models::estimators;
+use crate::models::estimators::plain::LearnedEstimator;
 use crate::models::estimators::plain::corpus::LabelledCorpus;
-use crate::models::estimators::plain::{ClassifyParams, Learn, LearnedEstimator};
+use crate::models::estimators::{ClassifyParams, Learn};
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
 use inkstone_models::{
@@ -34,7 +35,7 @@ const VERSION: u32 = 2;
 /// The encoder of a head, where the file of a model is one.
 pub(crate) fn encoder_of(file: &ModelFile) -> Result<Option<EncoderRecord>> {
     let header = file.header();
-    let is_head = classify::is_kind(&header.kind) && !header.params["encoder"].is_null();
+    let is_head = estimators::plain::is_kind(&header.kind) && !header.params["encoder"].is_null();
     if is_head { file.param("encoder").map(Some) } else { Ok(None) }
 }
 
@@ -122,7 +123,7 @@ impl Head {
 /// Fits a head on all lines that have what it learns and a vector. The scratch file lies in `folder`; `vectorizer` of the
 /// parameters has no effect.
 ///
-/// The report has the facts of [`classify::train`] but `tokens` and `vocabulary`, and `encoder`, `dim` and, of contextual models, `ran`.
+/// The report has the facts of [`estimators::plain::train`] but `tokens` and `vocabulary`, and `encoder`, `dim` and, of contextual models, `ran`.
 pub fn train(
     lines: &mut Lines,
     encoder: &Encoder,
@@ -151,7 +152,7 @@ pub fn train(
     };
     let folded = StackedRows::of_dense(&vectors);
     let LearnedEstimator { rows: scaling, estimator, params: settings, facts } =
-        classify::learn(&corpus, &folded, fit, params, ctx)
+        estimators::plain::learn(&corpus, &folded, fit, params, ctx)
             .with_context(|| format!("a head on {}", encoder.shown()))?;
     let documents = corpus.len() as u64;
     let labelled_until = corpus.labelled_until(params.label_days);

@@ -5,6 +5,7 @@
 use anyhow::Result;
 use serde_json::{Value, json};
 
+use crate::extract::entry::{ColumnNames, Explainer, ModelEntry};
 use crate::extract::reading::CorpusReader;
 use crate::extract::samples::{fit_folds, some_fold_fitted};
 use crate::extract::set::{SetMeta, SetParams, finish};
@@ -15,7 +16,15 @@ use inkstone_base::job::Ctx;
 use inkstone_models::{InducedTone, induce_walk};
 use inkstone_store::Store;
 
-pub(crate) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &Ctx) -> Result<(Key, Report)> {
+pub(crate) const ENTRY: ModelEntry = ModelEntry {
+    columns: ColumnNames::Fixed(&["tone", "positive", "negative", "words"]),
+    explained_by: Explainer::FoldWords,
+    masks_names: true,
+    settings: &["tfidf", "walk_forward", "target", "induce"],
+    ..ModelEntry::of_target(run)
+};
+
+fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &Ctx) -> Result<(Key, Report)> {
     let mut report = Report::new(&feature.name);
     let reader = CorpusReader::new(feature, inputs, ctx)?;
     let table = CountedSamples::read(&reader, &mut report)?;

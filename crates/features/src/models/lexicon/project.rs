@@ -5,6 +5,7 @@ use std::path::Path;
 
 use anyhow::Result;
 
+use crate::extract::entry::{ColumnNames, Explainer, ModelEntry, RowModel};
 use crate::extract::reading::{CorpusReader, MASKED, ReadDocument, dense_rows, join, masked_text};
 use crate::extract::set::{SetMeta, SetParams, finish, write_parts};
 use crate::extract::text_rows::TextRows;
@@ -16,7 +17,16 @@ use inkstone_models::Lexicon;
 use inkstone_store::{RowKind, Store, Values};
 use inkstone_text::{DictionaryEntry, Segmenter, TokenizerParams};
 
-pub(crate) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &Ctx) -> Result<(Key, Report)> {
+pub(crate) const ENTRY: ModelEntry = ModelEntry {
+    columns: ColumnNames::Fixed(&["tone", "positive", "negative", "tokens"]),
+    explained_by: Explainer::ToneWords,
+    opened: RowModel::Files(row_model),
+    combines_windows: true,
+    settings: &["lexicon"],
+    ..ModelEntry::of_texts(run)
+};
+
+fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &Ctx) -> Result<(Key, Report)> {
     let mut report = Report::new(&feature.name);
     let (lexicon, segmenter) = open(feature, inputs.tokenizer, inputs.base)?;
     let reader = CorpusReader::with_segmenter(feature, inputs, segmenter, ctx)?;
@@ -50,7 +60,7 @@ pub(crate) fn open(feature: &Feature, tokenizer: &TokenizerParams, base: &Path) 
 }
 
 /// The lexicon of a feature as a model of rows.
-pub(crate) fn row_model(feature: &Feature, inputs: &Inputs<'_>, _: &Ctx) -> Result<(Box<dyn TextRows>, Segmenter)> {
+fn row_model(feature: &Feature, inputs: &Inputs<'_>, _: &Ctx) -> Result<(Box<dyn TextRows>, Segmenter)> {
     let (lexicon, segmenter) = open(feature, inputs.tokenizer, inputs.base)?;
     Ok((Box::new(lexicon), segmenter))
 }

@@ -6,6 +6,7 @@
 use anyhow::Result;
 use rayon::prelude::*;
 
+use crate::extract::entry::{ColumnNames, Explainer, ModelEntry, RowModel};
 use crate::extract::reading::{CorpusReader, ReadDocument};
 use crate::extract::set::{SetMeta, SetParams, finish, row_keys, write_parts};
 use crate::extract::text_rows::TextRows;
@@ -16,7 +17,15 @@ use inkstone_base::job::Ctx;
 use inkstone_models::{Analyzer, Lsa, Row, RowsWriter, Vectorizer};
 use inkstone_store::{RowKind, Rows, Store};
 
-pub(crate) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &Ctx) -> Result<(Key, Report)> {
+pub(crate) const ENTRY: ModelEntry = ModelEntry {
+    columns: ColumnNames::Components(|feature| feature.lsa.dim),
+    explained_by: Explainer::Rows,
+    opened: RowModel::Refit(|reader, _| Ok(Some(Box::new(open(reader)?)))),
+    settings: &["tfidf", "fit_until", "lsa"],
+    ..ModelEntry::of_texts(run)
+};
+
+fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &Ctx) -> Result<(Key, Report)> {
     let mut report = Report::new(&feature.name);
     feature.tfidf.check()?;
     let reader = CorpusReader::new(feature, inputs, ctx)?;

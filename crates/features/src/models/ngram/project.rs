@@ -8,15 +8,15 @@
 
 use anyhow::{Context, Result};
 use rayon::prelude::*;
-use serde::{Deserialize, Serialize};
 
+use super::params::{SurpriseParams, Unit};
 use crate::extract::documents::{DocumentPlace, NumberedCorpus};
+use crate::extract::entry::{ColumnNames, Explainer, ModelEntry, RowModel};
 use crate::extract::reading::{CorpusReader, ReadDocument};
 use crate::extract::set::{SetMeta, SetParams, finish};
 use crate::extract::steps::{Step, StepReport, Steps};
 use crate::extract::text_rows::{NOWHERE, TextRows};
 use crate::extract::{Feature, Inputs};
-use inkstone_base::bounds;
 use inkstone_base::data::{Key, Report};
 use inkstone_base::job::Ctx;
 use inkstone_models::ngram::{Counter, LanguageModel, NgramParams, Room, Score, Smoothing, smooth};
@@ -29,53 +29,7 @@ const CHUNK: usize = 64;
 /// For `jelinek-mercer`, one document in so many is held out for its weights, the first of a window among them.
 const HELD_OUT: usize = 20;
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct SurpriseParams {
-    /// Natural days before a step whose documents its model is trained on. Default: 60.
-    pub window_days: u32,
-    /// Natural days of a step, all scored by one model. Default: 7.
-    pub refit_days: u32,
-    /// Documents of a window below which its step has no values. Default: 200.
-    pub min_train_documents: usize,
-    /// Words of the longest n-grams, 1 to 6. Default: 3.
-    pub order: usize,
-    /// Smoothing of unseen n-grams: `kneser-ney` (default), `katz`, `jelinek-mercer`, `add-k` or `mle`.
-    pub smoothing: Smoothing,
-    /// A token: as `[tokenizer]` has it (`words`, default), or each character (`characters`).
-    pub unit: Unit,
-}
-
-impl Default for SurpriseParams {
-    fn default() -> SurpriseParams {
-        SurpriseParams {
-            window_days: 60,
-            refit_days: 7,
-            min_train_documents: 200,
-            order: 3,
-            smoothing: Smoothing::default(),
-            unit: Unit::default(),
-        }
-    }
-}
-
-/// The unit that a language model counts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Unit {
-    /// The tokens of `[tokenizer]`.
-    #[default]
-    Words,
-    /// A Chinese character, a run of letters and digits, or a mark.
-    Characters,
-}
-
 impl SurpriseParams {
-    /// Fails on values out of range.
-    pub fn check(&self) -> Result<()> {
-        bounds::check("feature.surprise", self)
-    }
-
     fn steps(&self) -> Steps {
         let SurpriseParams { window_days, refit_days, min_train_documents, .. } = *self;
         Steps { window_days, refit_days, min_train_documents }
@@ -95,7 +49,16 @@ impl SurpriseParams {
     }
 }
 
-pub(crate) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &Ctx) -> Result<(Key, Report)> {
+pub(crate) const ENTRY: ModelEntry = ModelEntry {
+    columns: ColumnNames::Fixed(&["surprise", "oov", "tokens"]),
+    explained_by: Explainer::Rows,
+    opened: RowModel::Refit(open),
+    settings: &["surprise"],
+    check: |feature| feature.surprise.check(),
+    ..ModelEntry::of_texts(run)
+};
+
+fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &Ctx) -> Result<(Key, Report)> {
     let params = &feature.surprise;
     params.check().with_context(|| format!("feature {:?}", feature.name))?;
     let mut report = Report::new(&feature.name);
@@ -151,7 +114,7 @@ fn row_of(score: Score) -> [f32; 3] {
 
 /// The model that scored the document in this part and row, trained once more; none where the window before it has too little text. The
 /// reader cuts text as the feature does. Reads the corpus once.
-pub(crate) fn open(reader: &CorpusReader<'_>, place: (usize, usize)) -> Result<Option<Box<dyn TextRows>>> {
+fn open(reader: &CorpusReader<'_>, place: (usize, usize)) -> Result<Option<Box<dyn TextRows>>> {
     let CorpusReader { feature, ctx, .. } = reader;
     let (params, steps) = (&feature.surprise, feature.surprise.steps());
     let corpus = NumberedCorpus::read(reader, cut_by(&reader.segmenter), &mut Report::new(&feature.name))?;

@@ -13,12 +13,13 @@ use anyhow::{Context, Result, ensure};
 use rustc_hash::FxHashMap;
 use serde_json::json;
 
+use super::pieces::{Pieces, pieces};
 use crate::extract::cost::Cost;
+use crate::extract::entry::{ColumnNames, Explainer, ModelEntry, RowModel};
 use crate::extract::reading::{CorpusReader, ReadDocument};
 use crate::extract::set::{SetMeta, SetParams, finish, key_of, row_keys};
 use crate::extract::text_rows::TextRows;
 use crate::extract::{Feature, Inputs, VERSION};
-use crate::models::onnx::pieces::{Pieces, pieces};
 use inkstone_base::data::{Key, Report};
 use inkstone_base::job::Ctx;
 use inkstone_onnx::{Encoder, Opening, Output, WindowCounts, WordCutter};
@@ -61,7 +62,22 @@ impl ReadPart {
     }
 }
 
-pub(crate) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &Ctx) -> Result<(Key, Report)> {
+pub(crate) const ENTRY: ModelEntry = ModelEntry {
+    columns: ColumnNames::InFile(|feature, name| feature.onnx.output != Output::Embedding || is_component(name)),
+    explained_by: Explainer::Rows,
+    opened: RowModel::Refit(|reader, _| Ok(Some(Box::new(open(reader)?)))),
+    combines_windows: true,
+    settings: &["onnx"],
+    check,
+    ..ModelEntry::of_texts(run)
+};
+
+fn is_component(name: &str) -> bool {
+    let number = || name.strip_prefix('c')?.parse::<usize>().ok();
+    number().is_some_and(|number| number > 0)
+}
+
+fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &Ctx) -> Result<(Key, Report)> {
     let named = || format!("feature {:?}", feature.name);
     let params = &feature.onnx;
     let mut report = Report::new(&feature.name);

@@ -2,9 +2,9 @@
 
 use std::io::Cursor;
 
+use super::*;
 use crate::lines::{CutSpec, LineFormat};
 use crate::models::open_model;
-use crate::models::pooling::*;
 use inkstone_models::{PoolingForm, Training};
 use inkstone_text::TokenizerParams;
 

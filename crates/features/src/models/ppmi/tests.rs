@@ -4,9 +4,9 @@ use std::io::Cursor;
 
 use serde::Deserialize;
 
+use super::*;
 use crate::lines::{CutSpec, LineFormat};
 use crate::models::open_model;
-use crate::models::ppmi::*;
 use crate::standalone::Sought;
 use crate::standalone::{nearest_documents, nearest_words};
 use inkstone_models::{ModelFile, PairWeighting, SvdParams, VectorFormat, read_npz};

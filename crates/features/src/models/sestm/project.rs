@@ -6,6 +6,7 @@
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
 
+use crate::extract::entry::{ColumnNames, Explainer, ModelEntry};
 use crate::extract::reading::CorpusReader;
 use crate::extract::samples::{fit_folds, some_fold_fitted};
 use crate::extract::set::{SetMeta, SetParams, finish};
@@ -16,7 +17,15 @@ use inkstone_base::job::Ctx;
 use inkstone_models::{SestmWalk, SestmWord, sestm_walk};
 use inkstone_store::Store;
 
-pub(crate) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &Ctx) -> Result<(Key, Report)> {
+pub(crate) const ENTRY: ModelEntry = ModelEntry {
+    columns: ColumnNames::Fixed(&["score", "words"]),
+    explained_by: Explainer::FoldWords,
+    masks_names: true,
+    settings: &["tfidf", "walk_forward", "target", "sestm"],
+    ..ModelEntry::of_target(run)
+};
+
+fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &Ctx) -> Result<(Key, Report)> {
     feature.sestm.check().with_context(|| format!("feature {:?}", feature.name))?;
     let mut report = Report::new(&feature.name);
     let reader = CorpusReader::new(feature, inputs, ctx)?;

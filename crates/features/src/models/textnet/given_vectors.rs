@@ -7,13 +7,15 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use chrono::{NaiveDate, NaiveDateTime, NaiveTime};
+use serde_json::{Value, json};
 
+use super::EmbeddingParams;
 use crate::extract::vintages::EarlierVintages;
 use crate::extract::{Feature, Inputs};
-use crate::models::textnet::embeddings::EmbeddingParams;
 use inkstone_base::data::Key;
+use inkstone_base::disk;
 use inkstone_base::job::Ctx;
 use inkstone_models::textnet::GivenVectors;
 use inkstone_models::{ModelFile, WordVectors, is_fasttext, is_vectors};
@@ -23,6 +25,36 @@ use inkstone_text::Segmenter;
 const LAST: NaiveTime = NaiveTime::from_hms_opt(23, 59, 59).expect("23:59:59 is a time of day");
 
 impl EmbeddingParams {
+    /// The feature of the project whose vectors are taken; none where none is named.
+    pub fn feature_among<'f>(&self, features: &'f [Feature]) -> Result<Option<&'f Feature>> {
+        if self.feature.is_empty() {
+            return Ok(None);
+        }
+        let known = || {
+            let known: Vec<&str> =
+                features.iter().filter(|feature| feature.has_vintages()).map(|feature| feature.name.as_str()).collect();
+            if known.is_empty() { "there is none".to_owned() } else { format!("there are: {}", known.join(", ")) }
+        };
+        let found = features.iter().find(|feature| feature.name == self.feature);
+        let found = found.filter(|feature| feature.has_vintages()).with_context(|| {
+            format!(
+                "embeddings.feature = {:?} names no feature with model = word2vec, glove or fasttext; {}",
+                self.feature,
+                known()
+            )
+        })?;
+        Ok(Some(found))
+    }
+
+    /// Key of the source of the vectors, as JSON; null where no vectors are given.
+    pub fn key(&self, features: &[Feature], base: &Path) -> Result<Value> {
+        let file = self.has_file().then(|| disk::hash_file(&base.join(&self.file))).transpose()?;
+        Ok(match (file, self.feature_among(features)?) {
+            (None, None) => Value::Null,
+            (file, feature) => json!({ "file": file, "feature": feature.map(Feature::identity) }),
+        })
+    }
+
     /// The vectors of the file, and the last time of their training text.
     fn read(&self, segmenter: &Segmenter, base: &Path) -> Result<GivenVectors> {
         let path = &base.join(&self.file);

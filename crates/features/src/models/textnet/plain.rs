@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use crate::fitted::Opened;
 use crate::fitted::{Columns, EvalParams, Figures, Fitted, Rows};
 use crate::lines::{Cutter, Line, Lines};
-use crate::models::estimators::plain::Learn;
+use crate::models::estimators::Learn;
 use crate::models::estimators::plain::corpus::LabelledCorpus;
 use crate::models::tfidf::plain::fields;
 use crate::models::word_vectors::last_seen;

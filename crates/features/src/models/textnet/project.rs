@@ -10,14 +10,15 @@ use memmap2::Mmap;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
+use super::given_vectors::Embeddings;
 use crate::extract::documents::WordNumbers;
+use crate::extract::entry::{Explainer, ModelEntry, RowModel};
 use crate::extract::feature::name_keys;
 use crate::extract::reading::{CorpusReader, ReadDocument};
 use crate::extract::samples::{SampledCorpus, fit_folds, score_rows, some_fold_fitted};
 use crate::extract::set::{SetMeta, SetParams, finish};
 use crate::extract::text_rows::TextRows;
 use crate::extract::{Feature, Inputs, Model};
-use crate::models::textnet::given_vectors::Embeddings;
 use inkstone_base::data::{Key, Report, TooLittle};
 use inkstone_base::disk::{self, Scratch};
 use inkstone_base::job::Ctx;
@@ -32,7 +33,7 @@ use inkstone_store::Store;
 const VERSION: u32 = 2;
 
 /// Fails where the settings of a feature do not suit a network.
-pub(crate) fn check(feature: &Feature) -> Result<()> {
+fn check(feature: &Feature) -> Result<()> {
     let (kind, params) = (feature.model, &feature.textnet);
     network(feature).check().map_err(|error| name_keys("textnet", &error))?;
     ensure!(
@@ -58,7 +59,15 @@ fn network(feature: &Feature) -> TextNetParams {
     TextNetParams { kind, ..feature.textnet.clone() }
 }
 
-pub(crate) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &Ctx) -> Result<(Key, Report)> {
+pub(crate) const ENTRY: ModelEntry = ModelEntry {
+    explained_by: Explainer::Rows,
+    opened: RowModel::Refit(open),
+    settings: &["words", "walk_forward", "target", "classes", "textnet", "embeddings"],
+    check,
+    ..ModelEntry::of_target(run)
+};
+
+fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &Ctx) -> Result<(Key, Report)> {
     feature.check().with_context(|| format!("feature {:?}", feature.name))?;
     let mut report = Report::new(&feature.name);
     let reader = CorpusReader::new(feature, inputs, ctx)?;
@@ -225,7 +234,7 @@ fn tokens(document: &ReadDocument, reader: &CorpusReader<'_>) -> Vec<String> {
 
 /// The network of the fold that scored the document in this part and row, trained once more on the same samples; none where no fold
 /// scored it. Reads the corpus once.
-pub(crate) fn open(reader: &CorpusReader<'_>, place: (usize, usize)) -> Result<Option<Box<dyn TextRows>>> {
+fn open(reader: &CorpusReader<'_>, place: (usize, usize)) -> Result<Option<Box<dyn TextRows>>> {
     let CorpusReader { feature, inputs, ctx, .. } = *reader;
     let dates = inputs.market(feature)?.dates();
     let NumberedSamples { sampled, tokens } = NumberedSamples::read(reader, &mut Report::new(&feature.name))?;

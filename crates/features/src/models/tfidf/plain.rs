@@ -14,10 +14,10 @@ use anyhow::{Context, Result};
 use rayon::prelude::*;
 use serde_json::json;
 
+use super::spill::{Spill, SpillWriter, SpilledBlock};
 use crate::fitted::{Columns, EvalParams, Figures, Fitted, Rows};
 use crate::fitted::{Opened, figures};
 use crate::lines::{Block, Cutter, Line, Lines, Refused};
-use crate::models::tfidf::spill::{Spill, SpillWriter, SpilledBlock};
 use crate::standalone::write_rows;
 use inkstone_base::data::Report;
 use inkstone_base::disk::Formulas;

@@ -4,6 +4,7 @@
 use anyhow::Result;
 use rayon::prelude::*;
 
+use crate::extract::entry::ModelEntry;
 use crate::extract::reading::{CorpusReader, ReadDocument};
 use crate::extract::set::{SetMeta, SetParams, finish, row_keys, write_parts};
 use crate::extract::{Feature, Inputs};
@@ -15,7 +16,9 @@ use inkstone_store::{RowKind, Rows, Store};
 /// Documents whose terms one thread counts before the counts are joined.
 const CHUNK: usize = 256;
 
-pub(crate) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &Ctx) -> Result<(Key, Report)> {
+pub(crate) const ENTRY: ModelEntry = ModelEntry { settings: &["tfidf", "fit_until"], ..ModelEntry::of_texts(run) };
+
+fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &Ctx) -> Result<(Key, Report)> {
     let mut report = Report::new(&feature.name);
     feature.tfidf.check()?;
     let reader = CorpusReader::new(feature, inputs, ctx)?;

@@ -4,10 +4,17 @@ use std::path::Path;
 
 use anyhow::{Result, ensure};
 
+use crate::extract::entry::ModelEntry;
+use crate::extract::vintages;
 use crate::extract::vintages::trainer::WordVectorTrainer;
 use crate::extract::vintages::window::WindowText;
 use inkstone_base::job::Ctx;
 use inkstone_models::{Corpus, Word2vec, Word2vecParams};
+
+pub(crate) const ENTRY: ModelEntry = ModelEntry {
+    settings: &["words", "vintages", "pooling", "word2vec"],
+    ..vintages::entry(|feature| Box::new(feature.word2vec.clone()))
+};
 
 impl WordVectorTrainer for Word2vecParams {
     fn name(&self) -> &'static str {

@@ -3,10 +3,11 @@
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 
+use super::Classifier;
+use super::LabelledCorpus;
 use crate::fitted::Opened;
 use crate::fitted::{Columns, EvalParams, Figures, Fitted, Rows};
 use crate::lines::{Cutter, Line, Lines};
-use crate::models::estimators::plain::{Classifier, LabelledCorpus};
 use crate::models::tfidf::plain::fields;
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;

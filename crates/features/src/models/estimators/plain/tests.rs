@@ -2,10 +2,10 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
+use super::*;
 use crate::fitted::Opened;
 use crate::fitted::{EvalParams, Fitted, Rows};
 use crate::lines::{Line, LineFormat};
-use crate::models::estimators::plain::*;
 use inkstone_models::{BayesForm, Explanation, FoldsBy, Unit};
 use inkstone_text::{DfLimit, TokenizerParams};
 

@@ -5,11 +5,11 @@ use std::borrow::Cow;
 use anyhow::{Result, ensure};
 use serde_json::{Value, json};
 
+use super::corpus::parted;
+use super::{SUPERVISED, WORDS};
 use crate::fitted::{Columns, EvalParams, Figures, Fitted, Rows, WordRows};
 use crate::fitted::{Opened, figures};
 use crate::lines::{Cutter, Line, Lines};
-use crate::models::fasttext::plain::corpus::parted;
-use crate::models::fasttext::plain::{SUPERVISED, WORDS};
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
 use inkstone_models::{Explanation, FastText, LabelReport, Loss, ModelHeader, component_names};

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
+use super::*;
 use crate::fitted::EvalParams;
 use crate::lines::{CutSpec, LineFormat};
-use crate::models::fasttext::plain::*;
 use crate::models::open_model;
 use crate::standalone::{Judgements, evaluate_words, nearest_to_sum, nearest_words};
 use inkstone_models::{ModelFile, is_fasttext};

@@ -3,17 +3,16 @@
 
 use chrono::{NaiveDate, NaiveDateTime};
 
+use super::*;
 use crate::extract::Model;
 use crate::extract::explain::{ExplainedBy, ExplainedText, KeptRow, explain};
 use crate::extract::tests::Corpus;
 use crate::fitted::Rows as ModelRows;
 use crate::lines::Lines;
 use crate::lines::{CutSpec, Cutter, LineFormat};
-use crate::models::estimators::plain as classify;
-use crate::models::estimators::plain::ClassifyParams;
-use crate::models::file::project::*;
+use crate::models::estimators::ClassifyParams;
 use crate::models::open_model;
-use crate::models::tfidf::plain as vectorize;
+use crate::models::{estimators, tfidf};
 use inkstone_base::data::Kind;
 use inkstone_models::{EstimatorParams, Method, Training, VectorFormat, VectorizerParams, WordVectors};
 use inkstone_store::Values;
@@ -76,7 +75,7 @@ fn classifier(corpus: &Corpus, tokenizer: TokenizerParams, label_days: u32) {
     let vectorizer = VectorizerParams { min_df: DfLimit::Count(1), ..VectorizerParams::default() };
     let params = ClassifyParams { estimator, vectorizer, label_days, ..ClassifyParams::default() };
     let cutter = cut(tokenizer);
-    let (model, _) = classify::train(&mut labelled(), &cutter, &params, &corpus.ctx).unwrap();
+    let (model, _) = estimators::plain::train(&mut labelled(), &cutter, &params, &corpus.ctx).unwrap();
     model.save(&corpus.dir.path().join("tone.model"), cutter.spec()).unwrap();
 }
 
@@ -194,7 +193,7 @@ fn sparse_rows_are_kept_as_they_are() {
     let corpus = corpus();
     let cutter = cut(TokenizerParams::default());
     let params = VectorizerParams { min_df: DfLimit::Count(1), ..VectorizerParams::default() };
-    let (model, _) = vectorize::train(&mut labelled(), &cutter, &params, &corpus.ctx).unwrap();
+    let (model, _) = tfidf::plain::train(&mut labelled(), &cutter, &params, &corpus.ctx).unwrap();
     model.save(&corpus.dir.path().join("words.model"), cutter.spec()).unwrap();
     let mut feature = feature("words.model");
     feature.kinds = vec![Kind::News, Kind::Post];

@@ -2,8 +2,8 @@
 
 use std::io::Cursor;
 
+use super::*;
 use crate::lines::{CutSpec, LineFormat};
-use crate::models::glove::plain::*;
 use inkstone_text::TokenizerParams;
 
 fn cutter() -> Cutter {

@@ -8,10 +8,11 @@ use anyhow::{Context, Result, bail, ensure};
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use super::{BLOCK, tasks};
+use super::{Contextual, FittedOnnx};
 use crate::fitted::Figures;
 use crate::fitted::figures;
 use crate::lines::{Line, Lines};
-use crate::models::onnx::plain::{BLOCK, Contextual, FittedOnnx, tasks};
 use crate::standalone::similarity::similarity;
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;

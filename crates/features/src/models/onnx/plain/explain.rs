@@ -8,8 +8,8 @@ use std::ops::Range;
 use anyhow::{Context, Result, ensure};
 use serde::Serialize;
 
+use super::FittedOnnx;
 use crate::fitted::Fitted;
-use crate::models::onnx::plain::FittedOnnx;
 use inkstone_models::{Explanation, Part};
 use inkstone_onnx::Output;
 

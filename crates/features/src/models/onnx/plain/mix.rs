@@ -5,9 +5,9 @@ use std::path::Path;
 use anyhow::{Context, Result, ensure};
 use chrono::NaiveDateTime;
 
+use super::Contextual;
+use super::eval::each_block;
 use crate::lines::{LineFormat, Lines};
-use crate::models::onnx::plain::Contextual;
-use crate::models::onnx::plain::eval::each_block;
 use crate::stage_result;
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;

@@ -5,10 +5,10 @@ use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Context, Result, bail};
 
+use super::{Contextual, FittedOnnx};
 use crate::fitted::Rows;
 use crate::lines::{Line, LineFormat};
 use crate::lines::{fields, text_of};
-use crate::models::onnx::plain::{Contextual, FittedOnnx};
 use inkstone_base::job::Ctx;
 use inkstone_onnx::{Answer, Encoder, OnnxParams, Output, Ran, RuntimeParams};
 

@@ -10,13 +10,14 @@ use anyhow::{Context, Result, bail, ensure};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
+use super::BLOCK;
+use super::FittedOnnx;
+use super::eval::each_block;
+use super::pairs::score_column;
 use crate::fitted::Figures;
 use crate::fitted::figures;
 use crate::lines::{Line, Lines};
 use crate::lines::{fields, pair_of};
-use crate::models::onnx::plain::eval::each_block;
-use crate::models::onnx::plain::pairs::score_column;
-use crate::models::onnx::plain::{BLOCK, FittedOnnx};
 use inkstone_base::job::Ctx;
 use inkstone_base::stats::{pearson, spearman};
 use inkstone_models::{AnswerMatch, ClassReport, Entities, cmrc_match, squad_match};

@@ -4,7 +4,7 @@ use std::io::Cursor;
 
 use serde_json::{Value, json};
 
-use crate::models::onnx::plain::*;
+use super::*;
 use crate::standalone::{Named, Sought, embed, nearest_documents};
 use inkstone_base::disk::Formulas;
 use inkstone_onnx::testing::{graph, has_library, pair_model, section};

@@ -9,10 +9,11 @@ use polars_core::prelude::{IntoColumn, NamedFrom, Series};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
+use super::BLOCK;
+use super::Contextual;
 use crate::fitted::Figures;
 use crate::fitted::figures;
 use crate::lines::{Line, Lines};
-use crate::models::onnx::plain::{BLOCK, Contextual};
 use inkstone_base::data::Report;
 use inkstone_base::disk::{self, Formulas};
 use inkstone_base::job::Ctx;

@@ -2,9 +2,9 @@
 
 use std::io::Cursor;
 
+use super::*;
 use crate::lines::{CutSpec, LineFormat};
 use crate::models::open_model;
-use crate::models::word2vec::plain::*;
 use inkstone_models::VectorFormat;
 use inkstone_text::TokenizerParams;
 
