@@ -117,7 +117,8 @@ fn no_file_is_too_long_to_read_in_one_sitting() {
     }
 }
 
-/// A new model is its own folder or file, its variant and its entry in `extract`, and its flags where `inkstone train` has it.
+/// A new model is its own folders and files, its variant in `Feature`, a line of the registry, and a variant of `Train` where `inkstone train`
+/// has it.
 #[test]
 fn a_model_is_named_in_few_files_beside_its_own() {
     for (model, own, most) in

@@ -1,6 +1,6 @@
 //! Features: every document of the corpus to a row of numbers, kept in the store.
 //!
-//! Each `[[feature]]` names a model; `models.rs` is the table of models. Models that learn nothing (`lexicon`) give a document the same row
+//! Each `[[feature]]` names a model; `models::registry` has them all. Models that learn nothing (`lexicon`) give a document the same row
 //! in any corpus, so a grown corpus costs only its new parts; fitted models say when they last saw data.
 //!
 //! | models | fitted on | a value is known |
