@@ -1,7 +1,7 @@
 //! A fitted model of any kind, read from its file, and the rows that it gives documents.
 //!
 //! `eval`, `embed`, `explain` and features of a project know only [`Fitted`]. A new kind of model implements it, in most cases for
-//! [`Opened`], and has a line in the registry, `standalone::open`.
+//! [`Opened`], and has a line in the registry, `models::open`.
 
 mod rows;
 

@@ -1,6 +1,6 @@
 //! Surprise: how improbable a document is to a language model of the documents before it.
 //!
-//! Windows and steps are those of [`super::steps`].
+//! Windows and steps are those of [`crate::extract::steps`].
 //!
 //! Columns: `surprise`, mean -log10 probability of a token, the end of the document among them (10^surprise is the perplexity);
 //! `oov`, the share of tokens that the window does not have; `tokens`. Memory holds a window, the vocabulary, and some bytes
