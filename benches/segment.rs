@@ -2,11 +2,15 @@
 //!
 //! `cargo bench --bench segment [-- FILE]` reads a document a line from FILE, or makes 8 MiB of text. The runs of the contenders
 //! alternate within each round, so that a busy machine slows them alike; speeds are medians over the rounds, and so are the
-//! ratios, each of which compares two runs of one round.
+//! ratios, each of which compares two runs of one round. Then whole processes take turns: `inkstone tokenize`, and this program around
+//! bare jieba-rs, which reads the text, cuts its lines on the same threads and writes the tokens with spaces between them.
 
 #![allow(clippy::print_stdout, reason = "a bench is a program that prints its figures")]
 
+use std::fs::{self, File};
+use std::io::{BufWriter, Write};
 use std::path::Path;
+use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
@@ -19,9 +23,18 @@ use rayon::prelude::*;
 
 const ROUNDS: usize = 7;
 
+/// Flag before the file that this program cuts with bare jieba-rs alone.
+const BARE: &str = "--bare";
+
 fn main() -> Result<()> {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    if let [flag, file] = args.as_slice()
+        && flag == BARE
+    {
+        return bare_program(file);
+    }
     // Cargo adds `--bench` to what the user gives.
-    let file = std::env::args().skip(1).find(|arg| arg != "--bench");
+    let file = args.into_iter().find(|arg| arg != "--bench");
     let lines = match &file {
         Some(path) => std::fs::read_to_string(path)
             .with_context(|| format!("cannot read {path}"))?
@@ -104,6 +117,61 @@ fn main() -> Result<()> {
             tokens[i]
         );
     }
+    whole_processes(&whole, ctx.threads())
+}
+
+/// Cuts the lines of a file and writes the tokens of each with spaces between them.
+fn bare_program(file: &str) -> Result<()> {
+    let text = fs::read_to_string(file)?;
+    let jieba = jieba_rs::Jieba::new();
+    let lines: Vec<&str> = text.lines().collect();
+    let words = |line: &&str| jieba.cut(line, true).iter().map(|token| token.word).collect::<Vec<_>>().join(" ");
+    let cut: Vec<String> = lines.par_iter().map(words).collect();
+    let mut out = BufWriter::new(std::io::stdout().lock());
+    for line in cut {
+        writeln!(out, "{line}")?;
+    }
+    Ok(out.flush()?)
+}
+
+/// Times `inkstone tokenize`, which knows the finance dictionary too, and a program around bare jieba-rs, each from its start to its end, on eight times the text.
+fn whole_processes(text: &str, threads: usize) -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let file = folder.path().join("text.txt");
+    fs::write(&file, [text, "\n"].concat().repeat(8))?;
+    let threads = threads.to_string();
+    let bare = || {
+        let mut command = Command::new(std::env::current_exe()?);
+        command.arg(BARE).arg(&file).env("RAYON_NUM_THREADS", &threads);
+        anyhow::Ok(command)
+    };
+    let own = || {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_inkstone"));
+        command.args(["tokenize", "--headless", "--threads", &threads]);
+        command.stdin(File::open(&file)?);
+        anyhow::Ok(command)
+    };
+    let seconds = |mut command: Command| {
+        let began = Instant::now();
+        let status = command.stdout(Stdio::null()).stderr(Stdio::null()).status()?;
+        ensure!(status.success(), "{command:?} ended with {status}");
+        anyhow::Ok(began.elapsed().as_secs_f64())
+    };
+    let mut rounds = Vec::new();
+    for round in 0..=ROUNDS {
+        let both = (seconds(bare()?)?, seconds(own()?)?);
+        if round > 0 {
+            rounds.push(both);
+        }
+    }
+    let bytes = fs::metadata(&file)?.len();
+    println!(
+        "whole processes, {:.1} MB: bare jieba-rs {:.2} s, inkstone tokenize {:.2} s: {:.2} of bare",
+        bytes as f64 / 1e6,
+        median(rounds.iter().map(|round| round.0).collect()),
+        median(rounds.iter().map(|round| round.1).collect()),
+        median(rounds.iter().map(|round| round.0 / round.1).collect())
+    );
     Ok(())
 }
 
