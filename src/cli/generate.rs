@@ -53,7 +53,7 @@ pub struct Generate {
     /// Put each prompt into a chat by the tokenizer's own template (chat_template).
     #[arg(long)]
     pub chat: bool,
-    /// What the system says in each chat.
+    /// The system message of each chat.
     #[arg(long, value_name = "TEXT", requires = "chat")]
     pub system: Option<String>,
     /// Write no text, but how likely each of these labels, separated by commas, is behind each document.

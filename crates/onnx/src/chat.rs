@@ -36,7 +36,7 @@ struct NamedTemplate {
     template: String,
 }
 
-/// A tokenizer's template of a chat, with what the system says in each.
+/// A tokenizer's chat template, with the system message of each chat.
 #[derive(Debug)]
 pub(crate) struct ChatTemplate {
     environment: Environment<'static>,

@@ -41,7 +41,7 @@ pub(crate) struct Config {
     pub(crate) activation: Option<String>,
 }
 
-/// What a cross-encoder's folder says of its logits.
+/// The settings of a cross-encoder's folder on its logits.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct CrossEncoderConfig {
@@ -98,7 +98,7 @@ impl Config {
 /// A family of models.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Family {
-    /// As `model_type` says it; empty where it is unknown.
+    /// `model_type` of config.json; empty where it is unknown.
     pub name: String,
     /// Rows are filled up at their beginning.
     pub left: bool,

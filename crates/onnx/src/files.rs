@@ -32,7 +32,7 @@ pub(crate) struct Files {
     pub tokenizer: PathBuf,
     /// Text is read in lower case, whatever the tokenizer does.
     pub lower_case: bool,
-    /// What a graph that is written for weights gives.
+    /// The outputs of a graph that is written from weights.
     pub wanted: Wanted,
 }
 

@@ -161,7 +161,7 @@ impl Generator {
         self.prompt = Some((template, std::mem::replace(&mut self.rules.truncation, Truncation::None)));
     }
 
-    /// Puts each prompt into a chat, as the template of the tokenizer says, in which the system says this.
+    /// Puts each prompt into a chat by the tokenizer's template, with this system message.
     pub fn chat(&mut self, system: Option<String>) -> Result<()> {
         ensure!(
             self.encoder.is_none(),

@@ -88,12 +88,12 @@ fn number_of(name: &str, stem: &str) -> Option<usize> {
     name.strip_prefix(stem)?.strip_prefix(['.', '_'])?.parse().ok()
 }
 
-/// What names an input of keys or values (`past_key_values.3.decoder.key` is `.3.decoder.key`).
+/// The layer and part of an input of keys or values (`past_key_values.3.decoder.key` is `.3.decoder.key`).
 pub(crate) fn past(input: &Port) -> Option<&str> {
     input.name.strip_prefix("past_key_values").filter(|_| input.rank() == 4)
 }
 
-/// What names an output of keys or values (`present.3.decoder.key` is `.3.decoder.key`).
+/// The layer and part of an output of keys or values (`present.3.decoder.key` is `.3.decoder.key`).
 pub(crate) fn present(output: &Port) -> Option<&str> {
     let stems = ["present_key_values", "present"];
     stems.iter().find_map(|stem| output.name.strip_prefix(stem)).filter(|_| output.rank() == 4)

@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result, bail, ensure};
 
-/// What stands at a place of a prompt.
+/// A part of a prompt: fixed text, or a field of the document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum PromptPart {
     Fixed(String),

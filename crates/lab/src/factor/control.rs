@@ -1,4 +1,4 @@
-//! What is regressed out of a factor.
+//! The controls that are regressed out of a factor.
 
 use std::fmt;
 use std::str::FromStr;

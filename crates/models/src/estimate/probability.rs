@@ -25,7 +25,7 @@ pub struct ProbabilityParts {
     pub base: f64,
     /// The part of each column, the largest first.
     pub parts: Vec<(u32, f64)>,
-    /// What one unit of each of the estimator's scores moved on the way.
+    /// The change of the probability by one unit of each of the estimator's scores, along the path of integrated gradients.
     pub slopes: Vec<f64>,
 }
 

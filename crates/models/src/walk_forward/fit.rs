@@ -35,11 +35,11 @@ pub struct TextModel {
 #[derive(Clone, Debug, PartialEq)]
 pub struct WalkedParts {
     pub value: f64,
-    /// What is there without any input.
+    /// The value without any input.
     pub base: f64,
     /// The part of each column that has one, the largest first.
     pub parts: Vec<(InputColumn, f64)>,
-    /// For a probability: what one unit of each of the estimator's scores moved.
+    /// For a probability: its change by one unit of each of the estimator's scores.
     pub slopes: Option<Vec<f64>>,
 }
 

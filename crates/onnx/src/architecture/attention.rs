@@ -36,7 +36,7 @@ pub(super) struct Rotation {
 }
 
 impl GraphWriter<'_> {
-    /// What is added to scores `[batch, heads, tokens, tokens]`: 0 where the mask `[batch, tokens]` has 1, else the least number.
+    /// The mask that is added to scores `[batch, heads, tokens, tokens]`: 0 where the mask `[batch, tokens]` has 1, else the least number.
     pub(super) fn mask_all(&mut self, mask: Value) -> Value {
         let mask = self.unsqueeze(mask, &[1, 2]);
         let mask = self.cast_float(mask);

@@ -104,7 +104,7 @@ pub(crate) fn graph(path: &Path, wanted: Wanted) -> Result<Vec<u8>> {
     Ok(graph.finish())
 }
 
-/// What stands before the names of the body's weights: nothing where the body was saved alone.
+/// The prefix of the names of the body's weights; empty where the body was saved alone.
 fn body<'p>(weights: &Weights, prefix: &'p str) -> &'p str {
     if weights.any_begins(prefix) { prefix } else { "" }
 }

@@ -1,4 +1,4 @@
-//! What config.json says of an architecture.
+//! The settings of an architecture in config.json.
 
 use anyhow::{Context, Result, ensure};
 use serde_json::{Map, Value};

@@ -14,7 +14,7 @@ pub(super) struct LanguageLayers<T> {
 
 /// Values of a model on some predictions, which the backward pass reads.
 pub(super) struct LanguagePass<T> {
-    /// What the inner layer was given: the vectors of the contexts, or the states before.
+    /// The input of the inner layer: the vectors of the contexts, or the states before.
     inputs: Vec<T>,
     /// `[predictions, features]`.
     pub(super) features: Vec<T>,

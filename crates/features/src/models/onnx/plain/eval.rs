@@ -44,7 +44,7 @@ pub enum Examination {
     Answers,
     /// Which of several texts fits (fields text, choices and label, the number of the right one from 0).
     Choice,
-    /// Whether the field pair follows text, by the label next or random (0 or 1).
+    /// Next-sentence prediction: does the field `pair` follow the text? Labels: next or random (0 or 1).
     Nsp,
 }
 

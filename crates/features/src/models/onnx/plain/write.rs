@@ -69,7 +69,7 @@ pub fn generate(
     Ok(report)
 }
 
-/// What the model reads of a document; nothing of one without text.
+/// The prompt for a document; empty for one without text.
 fn prompt_of(generator: &Generator, line: &Line<'_>) -> Result<String> {
     let whole = line.whole();
     if whole.trim().is_empty() {
