@@ -78,7 +78,8 @@ impl Encoder {
         model.session.ran_mut().used = std::mem::take(&mut rules.settled);
         let (prompt, skips_prompt, max_tokens) =
             (std::mem::take(&mut rules.prompt), rules.skips_prompt, rules.max_tokens);
-        let task = Task::new(&model.session, params, rules, &model.config, &model.family)?;
+        let vocabulary = model.tokenizer.subword();
+        let task = Task::new(&model.session, params, rules, &model.config, &model.family, vocabulary)?;
         let memories = memories(model.session.outputs());
         let remembers = model.roles.iter().filter(|role| matches!(role, Role::Memory(_))).count();
         ensure!(remembers == memories.len(), "{shown} takes {remembers} memories and gives {}", memories.len());
@@ -209,7 +210,11 @@ impl Encoder {
     }
 
     pub fn windows(&self, texts: &[&str], ctx: &Ctx) -> Result<Windows> {
-        cut(texts, &self.pairs, &self.model.tokenizer, &self.rules, self.params.output, ctx)
+        let windows = cut(texts, &self.pairs, &self.model.tokenizer, &self.rules, self.params.output, ctx)?;
+        Ok(match self.task {
+            Task::MaskedSurprise { mask, .. } => windows.hide_each_token(mask),
+            _ => windows,
+        })
     }
 
     /// Batches of windows. Windows of a model with a memory run one text at a time.

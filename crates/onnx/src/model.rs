@@ -104,7 +104,7 @@ impl Model {
                 });
                 values
             };
-            let numbers = |window: usize, token: usize| i64::from(windows.numbers(&windows.windows[window])[token]);
+            let numbers = |window: usize, token: usize| i64::from(windows.number_seen(&windows.windows[window], token));
             Ok(match role {
                 Role::Ids => Feed::Integers(shape.to_vec(), filled(self.family.pad, &numbers)),
                 Role::Mask => Feed::Integers(shape.to_vec(), filled(0, &|_, _| 1)),

@@ -26,7 +26,8 @@ pub enum Output {
     Scores,
     /// How many entities of each kind it names, by a token classification head.
     Entities,
-    /// How improbable it is to a language model: mean -log10 probability of a token given those before it.
+    /// How improbable it is to a language model: mean -log10 probability of a token given those before it; to a masked model, given all
+    /// others, each hidden in turn (a run of the model for each token).
     Surprise,
     /// The answer that it has to a question, by a question answering head: its probability and the number in it.
     Answer,

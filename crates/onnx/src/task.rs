@@ -8,11 +8,13 @@ use super::family::{Config, Family};
 use super::graph::{Hidden, output};
 use super::heads;
 use super::layer::Layer;
+use super::masked::LOGITS;
 use super::params::{Activation, OnnxParams, Output, Over};
 use super::pooling::{Layers, Pool, Pooling, pool};
 use super::session::{Given, Outputs, Port, Session, no_output};
 use super::settled::VectorRules;
 use super::windows::{Window, Windows, places};
+use inkstone_text::subword::Subword;
 
 /// Outputs of a model for a batch of windows.
 #[derive(Clone, Copy)]
@@ -50,9 +52,14 @@ pub(crate) enum Task {
         labels: Vec<String>,
         kinds: Vec<String>,
     },
-    /// Surprise of a language model.
+    /// Surprise of a language model that reads from left to right.
     Surprise {
         logits: String,
+    },
+    /// Surprise of a masked language model, by hiding each token in turn: the pseudo-log-likelihood of Salazar et al. (2020).
+    MaskedSurprise {
+        logits: String,
+        mask: u32,
     },
 }
 
@@ -76,13 +83,14 @@ const GOOD: [&str; 8] = ["positive", "pos", "good", "bullish", "正面", "积极
 const BAD: [&str; 8] = ["negative", "neg", "bad", "bearish", "负面", "消极", "利空", "看空"];
 
 impl Task {
-    /// `vectors` says how vectors are made, where these are read.
+    /// `vectors` says how vectors are made, where these are read; `vocabulary` is that of models that read pieces or words.
     pub(crate) fn new(
         session: &Session,
         params: &OnnxParams,
         vectors: VectorRules,
         config: &Config,
         family: &Family,
+        vocabulary: Option<&Subword>,
     ) -> Result<Task> {
         let outputs = session.outputs();
         match params.output {
@@ -140,17 +148,30 @@ impl Task {
                 Ok(Task::Entities { logits: port.name.clone(), labels, kinds })
             }
             Output::Surprise => {
-                ensure!(
-                    family.causal,
-                    "output = \"surprise\" is for models that read from left to right, as GPT-2; config.json calls {} {:?}",
-                    session.path().display(),
-                    family.name
-                );
-                let port = output(outputs, &["logits"], 3);
+                let port = output(outputs, &LOGITS, 3);
                 let port = port.with_context(|| {
                     no_output(session, "logits [documents, tokens, vocabulary] of a language model")
                 })?;
-                Ok(Task::Surprise { logits: port.name.clone() })
+                let logits = port.name.clone();
+                if family.causal {
+                    return Ok(Task::Surprise { logits });
+                }
+                let masked = vocabulary.and_then(|words| Some((words.mask_id()?, words.size())));
+                let (mask, size) = masked.with_context(|| {
+                    format!(
+                        "output = \"surprise\" is for models that read from left to right, as GPT-2, and for masked ones; config.json calls \
+                         {} {:?}, and its tokenizer has no mask token",
+                        session.path().display(),
+                        family.name
+                    )
+                })?;
+                let width = usize::try_from(port.shape[2]).unwrap_or(usize::MAX);
+                ensure!(
+                    width >= size,
+                    "the logits of {} are of {width} labels and not of the {size} tokens of its vocabulary: it is no language model",
+                    session.path().display()
+                );
+                Ok(Task::MaskedSurprise { logits, mask })
             }
         }
     }
@@ -161,7 +182,10 @@ impl Task {
             Task::Embedding(embedding) => embedding.wanted(),
             Task::Entailment(entailment) => vec![&entailment.logits],
             Task::Answer { starts, ends, .. } => vec![starts, ends],
-            Task::Scores { logits, .. } | Task::Entities { logits, .. } | Task::Surprise { logits } => vec![logits],
+            Task::Scores { logits, .. }
+            | Task::Entities { logits, .. }
+            | Task::Surprise { logits }
+            | Task::MaskedSurprise { logits, .. } => vec![logits],
         }
     }
 
@@ -173,7 +197,7 @@ impl Task {
                 tone.iter().map(|_| "tone".to_owned()).chain(labels.iter().cloned()).collect()
             }
             Task::Entities { kinds, .. } => kinds.clone(),
-            Task::Surprise { .. } => vec!["surprise".into(), "tokens".into()],
+            Task::Surprise { .. } | Task::MaskedSurprise { .. } => vec!["surprise".into(), "tokens".into()],
             Task::Answer { .. } => answers::COLUMNS.map(str::to_owned).to_vec(),
         }
     }
@@ -236,6 +260,19 @@ impl Task {
                     rows.extend([mean as f32, tokens as f32]);
                 }
             }
+            Task::MaskedSurprise { logits, .. } => {
+                let given = outputs.get(logits)?;
+                let words = *given.shape.last().context("logits have a vocabulary")?;
+                for (i, &number) in batch.iter().enumerate() {
+                    let window = window(number);
+                    let token = window.masked.context("a masked model hides a token in each window")?;
+                    let real = places(window, width, family.left, family.cls_last).real;
+                    let at = (i * width + real.start + token) * words;
+                    let hidden = windows.numbers(window)[token] as usize;
+                    let bits = -heads::log_softmax_of(&given.values[at..at + words], hidden);
+                    rows.extend([(bits / std::f64::consts::LN_10) as f32, 1.0]);
+                }
+            }
         }
         Ok(rows)
     }
@@ -293,7 +330,7 @@ impl Task {
             Task::Entities { .. } => {
                 others.iter().for_each(|other| row.iter_mut().zip(*other).for_each(|(sum, value)| *sum += value))
             }
-            Task::Surprise { .. } => {
+            Task::Surprise { .. } | Task::MaskedSurprise { .. } => {
                 let spoken = windows.iter().filter(|window| window[1] > 0.0);
                 let [mut bits, mut tokens] = [0.0f64; 2];
                 spoken.for_each(|window| {

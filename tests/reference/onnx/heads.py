@@ -1,5 +1,7 @@
 """BERT with a head: labels of a text, labels of its tokens, and the token behind a mask."""
 
+import math
+
 import torch
 from transformers import BertConfig, BertForMaskedLM, BertForSequenceClassification, BertForTokenClassification
 
@@ -81,6 +83,18 @@ def entities(row, labels, tokens):
     return [one | {"text": text[one["start"] : one["end"]].decode()} for one in found]
 
 
+def masked_surprise(model, row, mask):
+    """-log10 of the probability of each token of the text when it alone is hidden (Salazar et al. 2020)."""
+    found = []
+    for place in (place for place, special in enumerate(row["specials"]) if not special):
+        hidden = row["ids"][:place] + [mask] + row["ids"][place + 1 :]
+        with torch.no_grad():
+            said = logits(model, **padded([{"ids": hidden, "mask": row["mask"], "types": row["types"]}]))["logits"]
+        p = said[0, place].double().log_softmax(-1)[row["ids"][place]]
+        found.append(-p.item() / math.log(10))
+    return found
+
+
 def bert_mlm():
     model, tokenizer, folder = headed("bert-mlm", BertForMaskedLM, lambda rows, said: {})
     cut = tokenizer.encode(MASKED)
@@ -90,7 +104,9 @@ def bert_mlm():
         said = logits(model, **inputs)
     check_alone(folder / "model.onnx", inputs, said)
     top = said["logits"][0, position].softmax(-1).topk(5)
-    write_expected(folder, cases(tokenizer), masked={
+    rows = cases(tokenizer)
+    surprise = [masked_surprise(model, row, tokenizer.token_to_id("[MASK]")) for row in rows]
+    write_expected(folder, rows, surprise=surprise, masked={
         "text": MASKED, "ids": cut.ids, "offsets": byte_offsets(MASKED, cut.offsets), "position": position,
         "top": [
             {"token": tokenizer.id_to_token(token), "id": token, "probability": probability}

@@ -312,6 +312,8 @@ pub struct Window {
     pub skipped: usize,
     /// Which of the fixed texts stands beside the text.
     pub pair: usize,
+    /// The token, counted from the window's first, that the mask token hides from the model.
+    pub masked: Option<usize>,
 }
 
 impl Window {
@@ -361,6 +363,8 @@ pub struct Windows {
     inside: Vec<bool>,
     /// The texts themselves, where windows hold two: an answer is a part of one.
     texts: Vec<Box<str>>,
+    /// Number of the mask token, where windows hide a token.
+    mask: u32,
     pub seen: WindowCounts,
 }
 
@@ -400,6 +404,7 @@ impl Windows {
             offsets: Vec::new(),
             inside: Vec::new(),
             texts: Vec::new(),
+            mask: 0,
             seen: WindowCounts { texts: texts as u64, ..WindowCounts::default() },
         }
     }
@@ -433,7 +438,13 @@ impl Windows {
         let (numbers, types, inner) = tokenizer.map_or_else(bare, |tokenizer| tokenizer.wrap(numbers));
         let skipped = if skipped > 0 { inner.start + skipped } else { 0 };
         let inner = inner.start + kept.prompt.len()..inner.end;
-        self.place(Window { text, tokens: begin..begin, inner, skipped, pair: 0 }, &numbers, &types, kept, tokens);
+        self.place(
+            Window { text, tokens: begin..begin, inner, skipped, pair: 0, masked: None },
+            &numbers,
+            &types,
+            kept,
+            tokens,
+        );
     }
 
     /// Adds a window with its tokens, of which `tokens` of the text are the inner ones.
@@ -455,6 +466,21 @@ impl Windows {
     /// Numbers of the tokens of a window, `width` each.
     pub fn numbers(&self, window: &Window) -> &[u32] {
         &self.numbers[window.tokens.start * self.width..window.tokens.end * self.width]
+    }
+
+    /// Number of a token of a window as the model sees it, for tokenizers with one number a token.
+    pub(crate) fn number_seen(&self, window: &Window, token: usize) -> u32 {
+        if window.masked == Some(token) { self.mask } else { self.numbers(window)[token] }
+    }
+
+    /// A window for each token of the text in each window, which hides that token behind the one with number `mask`.
+    pub(crate) fn hide_each_token(mut self, mask: u32) -> Windows {
+        let hide =
+            |window: Window| window.inner.clone().map(move |token| Window { masked: Some(token), ..window.clone() });
+        self.windows = std::mem::take(&mut self.windows).into_iter().flat_map(hide).collect();
+        self.seen.windows = self.windows.len() as u64;
+        self.mask = mask;
+        self
     }
 
     /// Segments of the tokens of a window.

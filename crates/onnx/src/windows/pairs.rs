@@ -195,7 +195,7 @@ impl Windows {
     ) -> Result<()> {
         let (numbers, types, inner) = tokenizer.wrap_pair(&kept.numbers[tokens.clone()], pair)?;
         self.seen.tokens += inner.len() as u64;
-        let window = Window { text, tokens: 0..0, inner, skipped: 0, pair: number };
+        let window = Window { text, tokens: 0..0, inner, skipped: 0, pair: number, masked: None };
         self.place(window, &numbers, &types, kept, tokens);
         Ok(())
     }

@@ -34,7 +34,7 @@ pub enum Examination {
     Similarity,
     /// Labels of the lines against those that the model calls.
     Labels,
-    /// How improbable the lines are to a language model.
+    /// How improbable the lines are to a language model, one that reads from left to right or one that fills masks.
     Perplexity,
     /// The names in the lines, with kind, place and score; by kind against the right ones where the lines have a field entities.
     Entities,
