@@ -132,7 +132,8 @@ impl Encoder {
             Truncation::None if cuts_left && stride == 0 && limit < usize::MAX => Truncation::Tail(limit),
             truncation => truncation,
         };
-        let rules = WindowRules { truncation, limit, stride, bare, prompt };
+        let mask = if let Task::MaskedSurprise { mask, .. } = task { Some(mask) } else { None };
+        let rules = WindowRules { truncation, limit, stride, bare, prompt, mask };
         rules.check(&model.tokenizer)?;
         let texts = params.pair.iter().map(|text| (text, params.pair_first));
         let texts = texts.chain(params.labels.values().map(|text| (text, false)));
@@ -210,11 +211,7 @@ impl Encoder {
     }
 
     pub fn windows(&self, texts: &[&str], ctx: &Ctx) -> Result<Windows> {
-        let windows = cut(texts, &self.pairs, &self.model.tokenizer, &self.rules, self.params.output, ctx)?;
-        Ok(match self.task {
-            Task::MaskedSurprise { mask, .. } => windows.hide_each_token(mask),
-            _ => windows,
-        })
+        cut(texts, &self.pairs, &self.model.tokenizer, &self.rules, self.params.output, ctx)
     }
 
     /// Batches of windows. Windows of a model with a memory run one text at a time.
@@ -356,10 +353,14 @@ fn cut(
         output != Output::Answer || !pairs.is_empty(),
         "an answer is asked for, and no question: set onnx.question (--question), or give each line a field question (jsonl)"
     );
-    if pairs.is_empty() {
-        return Windows::new(texts, tokenizer, rules, ctx);
-    }
-    Windows::beside(texts, pairs, tokenizer, rules, ctx)
+    let windows = match pairs {
+        [] => Windows::new(texts, tokenizer, rules, ctx)?,
+        pairs => Windows::beside(texts, pairs, tokenizer, rules, ctx)?,
+    };
+    Ok(match rules.mask {
+        Some(mask) => windows.hide_each_token(mask),
+        None => windows,
+    })
 }
 
 /// Settles how vectors are made, and at which side rows are filled up.

@@ -110,7 +110,7 @@ impl Generator {
             files.model.display()
         );
         let asked = if params.max_tokens == 0 { usize::MAX } else { params.max_tokens };
-        let rules = WindowRules { truncation, limit: 0, stride: 0, bare: encoder.is_none(), prompt: None };
+        let rules = WindowRules { truncation, limit: 0, stride: 0, bare: encoder.is_none(), prompt: None, mask: None };
         let budget = if params.batch_tokens == 0 { BUDGET } else { params.batch_tokens };
         let steps = StepModel::new(first, later, pad)?;
         let tokenizer_folder = match files.tokenizer.is_dir() {

@@ -54,8 +54,14 @@ impl MaskedModel {
         let tokenizer = self.model.tokenizer.clone();
         let subword = tokenizer.subword().context("a model of characters has no masks")?;
         let mask = subword.mask_id().context("the tokenizer has no mask token")?;
-        let rules =
-            WindowRules { truncation: Truncation::None, limit: self.limit, stride: 0, bare: false, prompt: None };
+        let rules = WindowRules {
+            truncation: Truncation::None,
+            limit: self.limit,
+            stride: 0,
+            bare: false,
+            prompt: None,
+            mask: None,
+        };
         let windows = Windows::new(&[text], &tokenizer, &rules, ctx)?;
         let Some(window) = windows.windows.first() else { bail!("there is no text to fill in") };
         let numbers = windows.numbers(window);

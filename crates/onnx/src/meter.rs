@@ -122,6 +122,7 @@ pub fn meter(
         stride: 0,
         bare: false,
         prompt: None,
+        mask: None,
     };
     let windows = Windows::new(&texts, &model.tokenizer, &rules, ctx)?;
     let mut order: Vec<usize> = (0..windows.windows.len()).collect();

@@ -265,7 +265,7 @@ impl Task {
                 let words = *given.shape.last().context("logits have a vocabulary")?;
                 for (i, &number) in batch.iter().enumerate() {
                     let window = window(number);
-                    let token = window.masked.context("a masked model hides a token in each window")?;
+                    let token = window.masked.context("a window hides no token")?;
                     let real = places(window, width, family.left, family.cls_last).real;
                     let at = (i * width + real.start + token) * words;
                     let hidden = windows.numbers(window)[token] as usize;

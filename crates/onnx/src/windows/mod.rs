@@ -280,6 +280,8 @@ pub struct WindowRules {
     /// Windows get no special tokens: they are segments of one text, joined by a memory.
     pub bare: bool,
     pub prompt: Option<Prompt>,
+    /// Number of the mask token that hides each token of a window in turn; none: all are seen.
+    pub mask: Option<u32>,
 }
 
 impl WindowRules {

@@ -238,7 +238,7 @@ mod tests {
     }
 
     fn rules(limit: usize, stride: usize) -> WindowRules {
-        WindowRules { truncation: Truncation::None, limit, stride, bare: false, prompt: None }
+        WindowRules { truncation: Truncation::None, limit, stride, bare: false, prompt: None, mask: None }
     }
 
     #[test]
