@@ -262,6 +262,18 @@ impl Ctx {
         result.unwrap_or_else(|panic| resume_unwind(panic))
     }
 
+    /// Records the report of a stage that is left out: in place of its failure, if it had begun.
+    pub fn leave_out(&self, name: &str, unit: &'static str, report: Report) {
+        let has_failed = |stage: &&mut JobStage| stage.name == name && matches!(stage.state, StageState::Failed);
+        let state = StageState::Done(Box::new(report));
+        if let Some(stage) = self.progress.lock().iter_mut().rev().find(has_failed) {
+            stage.state = state;
+            return;
+        }
+        self.progress.begin(name, unit, None);
+        self.progress.end(name, state);
+    }
+
     /// Counts `n` more units done; fails when the run was cancelled.
     pub fn advance(&self, n: u64) -> Result<(), Cancelled> {
         self.current().done.fetch_add(n, Ordering::Relaxed);
@@ -519,6 +531,20 @@ mod tests {
         let seconds = report.unwrap().seconds;
         assert!((0.02..0.2).contains(&seconds), "{seconds}");
         assert!(ctx.progress().stages()[0].elapsed >= Duration::from_millis(20));
+    }
+
+    #[test]
+    fn a_stage_that_fails_and_is_left_out_is_one_stage() {
+        let ctx = ctx();
+        ctx.stage("extract tone", "docs", Some(4), || -> Result<Report> { Err(anyhow!("no library")) }).unwrap_err();
+        for name in ["extract tone", "factor tone"] {
+            ctx.leave_out(name, "docs", Report::of_left_out(name, 4, "no library".to_owned()));
+        }
+        let stages = ctx.progress().stages();
+        let done =
+            |stage: &StageProgress| matches!(&stage.state, StageState::Done(report) if report.stage == stage.name);
+        assert_eq!(stages.iter().map(|stage| stage.name.as_str()).collect::<Vec<_>>(), ["extract tone", "factor tone"]);
+        assert!(stages.iter().all(done));
     }
 
     #[test]
