@@ -269,6 +269,10 @@ impl Task {
                     let real = places(window, width, family.left, family.cls_last).real;
                     let at = (i * width + real.start + token) * words;
                     let hidden = windows.numbers(window)[token] as usize;
+                    ensure!(
+                        hidden < words,
+                        "{logits} has {words} values a token, and the vocabulary has a token {hidden}"
+                    );
                     let bits = -heads::log_softmax_of(&given.values[at..at + words], hidden);
                     rows.extend([(bits / std::f64::consts::LN_10) as f32, 1.0]);
                 }

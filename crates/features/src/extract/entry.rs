@@ -1,4 +1,5 @@
-//! What a project knows of a model: how it runs, its columns, what it reads of a feature, and what explains its values.
+//! The entry of a model in the registry: the function that computes its feature, its columns, its settings, and the explanation of its
+//! values.
 
 use anyhow::Result;
 
@@ -15,7 +16,7 @@ use inkstone_text::Segmenter;
 /// Computes a feature for the whole corpus, and gives the id of its set.
 pub(crate) type Run = fn(&Feature, &Inputs<'_>, &Store, &Ctx) -> Result<(Key, Report)>;
 
-/// One model as the project uses it; `models::registry` names all.
+/// The entry of one model; `models::registry` has those of all models.
 #[derive(Clone, Copy)]
 pub(crate) struct ModelEntry {
     pub(crate) run: Run,
