@@ -20,7 +20,7 @@ use ort::value::{Tensor, TensorElementType, ValueType};
 use serde::Serialize;
 
 use super::architecture::{self, Wanted};
-use super::kept::Kept;
+use super::kept::{DeviceRows, Kept, device_memory};
 use super::runtime::{Device, Placement, Runtime, cuda_lacks};
 use super::settled::Settled;
 use inkstone_base::disk;
@@ -135,7 +135,11 @@ pub(crate) struct Session {
     outputs: Vec<Port>,
     ran: Ran,
     path: PathBuf,
-    on_cuda: bool,
+    runtime: &'static Runtime,
+    /// The number of its CUDA device; none on the processor.
+    cuda: Option<u32>,
+    /// Picks rows on the device, in single and in half precision; made where they are first picked.
+    device_rows: [Option<DeviceRows>; 2],
     watcher: Watcher,
 }
 
@@ -223,7 +227,9 @@ impl Session {
             outputs,
             ran,
             path: path.to_owned(),
-            on_cuda: cuda.is_some(),
+            runtime,
+            cuda,
+            device_rows: [None, None],
             watcher: Watcher::begin()?,
         })
     }
@@ -246,7 +252,7 @@ impl Session {
 
     /// True if it runs on a CUDA device, where shapes are better kept few.
     pub(crate) fn on_cuda(&self) -> bool {
-        self.on_cuda
+        self.cuda.is_some()
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -288,17 +294,25 @@ impl Session {
             }
             Ok(()) => anyhow!("{shown} failed while it ran: {error}"),
         };
-        // Bound values stay where they are wanted: on a device, only what is asked for comes back, into memory that it can write to.
+        // On a device, values that are kept stay in its memory; those that are read come back, into memory that it can write to.
         let mut binding = self.inner.create_binding()?;
         for (value, port) in values.iter().zip(&self.inputs) {
             binding.bind_input(&port.name, value.value())?;
         }
-        let memory = match self.on_cuda {
-            true => MemoryInfo::new(AllocationDevice::CUDA_PINNED, 0, AllocatorType::Device, MemoryType::CPUOutput)?,
-            false => MemoryInfo::new(AllocationDevice::CPU, 0, AllocatorType::Device, MemoryType::Default)?,
+        let cpu = || MemoryInfo::new(AllocationDevice::CPU, 0, AllocatorType::Device, MemoryType::Default);
+        let (read_memory, kept_memory) = match self.cuda {
+            Some(number) => {
+                let pinned = AllocationDevice::CUDA_PINNED;
+                let pinned = MemoryInfo::new(pinned, 0, AllocatorType::Device, MemoryType::CPUOutput)?;
+                (pinned, device_memory(number)?)
+            }
+            None => (cpu()?, cpu()?),
         };
-        for name in wanted.iter().chain(kept) {
-            binding.bind_output_to_device(*name, &memory)?;
+        for name in wanted {
+            binding.bind_output_to_device(*name, &read_memory)?;
+        }
+        for name in kept {
+            binding.bind_output_to_device(*name, &kept_memory)?;
         }
         let mut options = RunOptions::new()?;
         // The creation of a session logs everything, its runs warnings alone.
@@ -314,6 +328,20 @@ impl Session {
         });
         let kept = kept.collect::<Result<Vec<Kept>>>()?;
         Ok((read(&Outputs(&outputs))?, kept))
+    }
+
+    /// These rows of the first axis, in this order, where this session reads its inputs.
+    pub(crate) fn rows(&mut self, kept: &Kept, rows: &[usize]) -> Result<Kept> {
+        let Some(number) = self.cuda else { return kept.rows(rows) };
+        let half = kept.is_half();
+        let picker = match &mut self.device_rows[usize::from(half)] {
+            Some(picker) => picker,
+            none => {
+                let _one = self.runtime.one_session();
+                none.insert(DeviceRows::open(builder(self.runtime, self.cuda, 1)?, device_memory(number)?, half)?)
+            }
+        };
+        picker.pick(kept, rows)
     }
 }
 

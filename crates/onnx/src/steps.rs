@@ -107,6 +107,11 @@ impl StepModel {
                 let element = port.context("a decoder reads the vectors of an encoder")?;
                 let width = states.shape[1];
                 let states = Feed::Floats(states.shape, states.values.into_owned()).into_kept(element)?;
+                // A device is given them once.
+                let states = match self.first.session.on_cuda() {
+                    true => self.first.session.rows(&states, &Vec::from_iter(0..lengths.len()))?,
+                    false => states,
+                };
                 Some((states, lengths, width))
             }
         };
@@ -180,13 +185,14 @@ impl Steps<'_> {
         let same = parents.iter().copied().eq(0..self.rows.len());
         // The rows of one text have one source.
         let same_sources = rows.iter().map(|row| row.text).eq(self.rows.iter().map(|row| row.text));
+        let session = &mut self.model.first.session;
         for (name, kept) in &mut self.memory {
             if !(same || is_of_source(name) && same_sources) {
-                *kept = kept.rows(parents)?;
+                *kept = session.rows(kept, parents)?;
             }
         }
         if let Some((states, lengths, _)) = self.sources.as_mut().filter(|_| !same_sources) {
-            *states = states.rows(parents)?;
+            *states = session.rows(states, parents)?;
             *lengths = parents.iter().map(|parent| lengths[*parent]).collect();
         }
         self.rows = rows;
