@@ -62,6 +62,9 @@ pub struct Generate {
     /// Write one of these texts, separated by commas, and nothing else.
     #[arg(long, value_name = "TEXTS", value_delimiter = ',', conflicts_with = "max_new_tokens")]
     pub choices: Vec<String>,
+    /// Write only JSON that the schema in this file allows. Each line has the value as `json` too, null where --max-new-tokens came first.
+    #[arg(long, value_name = "FILE.json", conflicts_with_all = ["choices", "labels", "stop"])]
+    pub json_schema: Option<PathBuf>,
     /// Most tokens of the texts that are worked on at once, written ones included; 0: 4096.
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = flag::<usize>("feature.onnx.batch_tokens"))]
     pub batch_tokens: usize,

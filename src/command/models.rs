@@ -10,6 +10,7 @@ use crate::cli::{Embed, Eval, Explain, Generate, Nearest, Projection, Reading, S
 use crate::headless::Summary;
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
+use inkstone_base::limits;
 use inkstone_features::models::onnx::{self, Contextual, Examination, Reranker, is_onnx};
 use inkstone_features::models::{self, ngram};
 use inkstone_features::standalone::{
@@ -197,6 +198,12 @@ pub(super) fn generate(args: &Generate, ctx: &Ctx) -> Result<Summary> {
     let mut generator = Generator::open(&params, args.truncation, args.search(), &opening)?;
     if !args.choices.is_empty() {
         generator.choose(&args.choices)?;
+    }
+    if let Some(file) = &args.json_schema {
+        let in_file = || format!("the schema {}", file.display());
+        let text = limits::settings_file(file).with_context(in_file)?;
+        let schema = serde_json::from_slice(&text).with_context(in_file)?;
+        generator.keep_to_schema(&schema).with_context(in_file)?;
     }
     if let Some(file) = &args.prompt_file {
         let text =

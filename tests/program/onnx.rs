@@ -355,6 +355,19 @@ fn texts_are_drawn_chosen_and_labelled() {
         assert!(["利好", "利空", "不变"].contains(&line["text"].as_str().unwrap()), "{line}");
     }
 
+    let schema = r#"{"type": "object", "properties": {"tone": {"enum": ["利好", "利空"]}, "why": {"type": "string", "maxLength": 4}}, "required": ["tone", "why"], "additionalProperties": false}"#;
+    fs::write(folder.path().join("facts.json"), schema).unwrap();
+    let written = ["--json-schema", "facts.json", "--num-beams", "1", "--max-new-tokens"];
+    for line in lines(&[&written[..], &["50"]].concat()) {
+        assert!(["利好", "利空"].contains(&line["json"]["tone"].as_str().unwrap()), "{line}");
+        assert!(line["json"]["why"].as_str().unwrap().chars().count() <= 4, "{line}");
+    }
+    let cut = generate(&[&written[..], &["5"]].concat()).finished();
+    assert_eq!(cut["stages"][0]["facts"]["unfinished_json"], 2, "{cut}");
+    fs::write(folder.path().join("wrong.json"), r#"{"type": "colour"}"#).unwrap();
+    assert_says(&generate(&["--json-schema", "wrong.json"]).refusal(), &["wrong.json", "colour"]);
+    assert_says(&generate(&["--json-schema", "facts.json", "--choices", "a"]).stderr, &["--choices"]);
+
     fs::write(folder.path().join("wrong.txt"), "{author}：{text}").unwrap();
     assert_says(
         &generate(&["--prompt-file", "wrong.txt", "--max-new-tokens", "8"]).refusal(),

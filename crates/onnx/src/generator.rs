@@ -9,10 +9,11 @@ use std::sync::Arc;
 use anyhow::{Context, Result, ensure};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use serde_json::Value;
 
 use super::architecture::Wanted;
 use super::chat::ChatTemplate;
-use super::decode::{FoundText, Likelihood, SearchParams, Uniforms, cut_behind, likelihoods, search};
+use super::decode::{FoundText, JsonSchema, Likelihood, SearchParams, Uniforms, cut_behind, likelihoods, search};
 use super::files::Files;
 use super::graph::{Hidden, Role, output, roles};
 use super::model::{Model, Opening};
@@ -50,8 +51,9 @@ pub struct Generator {
     budget: usize,
     prompt: Option<(PromptTemplate, Truncation)>,
     chat: Option<ChatTemplate>,
-    /// The folder of the tokenizer.
-    tokenizer_folder: PathBuf,
+    schema: Option<Arc<JsonSchema>>,
+    /// The tokenizer's file, or its folder.
+    tokenizer_place: PathBuf,
 }
 
 /// The encoder of a model, and the output that its decoder reads.
@@ -113,10 +115,6 @@ impl Generator {
         let rules = WindowRules { truncation, limit: 0, stride: 0, bare: encoder.is_none(), prompt: None, mask: None };
         let budget = if params.batch_tokens == 0 { BUDGET } else { params.batch_tokens };
         let steps = StepModel::new(first, later, pad)?;
-        let tokenizer_folder = match files.tokenizer.is_dir() {
-            true => files.tokenizer,
-            false => disk::folder_of(&files.tokenizer).to_owned(),
-        };
         let mut generator = Generator {
             encoder,
             steps,
@@ -129,7 +127,8 @@ impl Generator {
             budget,
             prompt: None,
             chat: None,
-            tokenizer_folder,
+            schema: None,
+            tokenizer_place: files.tokenizer,
         };
         generator.make_room(generator.params.max_new_tokens)?;
         Ok(generator)
@@ -156,6 +155,19 @@ impl Generator {
         Ok(())
     }
 
+    /// Writes only JSON values that this schema allows, as Python's `json.dumps` writes them.
+    pub fn keep_to_schema(&mut self, schema: &Value) -> Result<()> {
+        let place = &self.tokenizer_place;
+        let file = if place.is_dir() { place.join("tokenizer.json") } else { place.clone() };
+        let text = std::fs::read(&file).with_context(|| {
+            format!("a JSON schema needs the tokens of a tokenizer.json; cannot read {}", file.display())
+        })?;
+        let tokenizer =
+            serde_json::from_slice(&text).with_context(|| format!("{} is no tokenizer.json", file.display()))?;
+        self.schema = Some(Arc::new(JsonSchema::new(schema, &tokenizer, &self.params.eos)?));
+        Ok(())
+    }
+
     /// Puts each document into a prompt. What is cut of a long document is cut within the prompt.
     pub fn ask(&mut self, template: PromptTemplate) {
         self.prompt = Some((template, std::mem::replace(&mut self.rules.truncation, Truncation::None)));
@@ -167,7 +179,9 @@ impl Generator {
             self.encoder.is_none(),
             "a chat is for models that read from left to right, and this one has an encoder: leave --chat out"
         );
-        self.chat = Some(ChatTemplate::read(&self.tokenizer_folder, system)?);
+        let place = &self.tokenizer_place;
+        let folder = if place.is_dir() { place } else { disk::folder_of(place) };
+        self.chat = Some(ChatTemplate::read(folder, system)?);
         if self.prompt.is_none() {
             self.ask(PromptTemplate::whole());
         }
@@ -203,6 +217,11 @@ impl Generator {
     /// True if several texts are worked on at once.
     pub fn steps_together(&self) -> bool {
         self.params.steps_together()
+    }
+
+    /// True if what is written is JSON.
+    pub fn writes_json(&self) -> bool {
+        self.schema.is_some()
     }
 
     /// True if texts are drawn.
@@ -242,12 +261,14 @@ impl Generator {
     }
 
     fn write_by(&mut self, texts: &[&str], uniforms: Uniforms<'_>, ctx: &Ctx) -> Result<Vec<Vec<Written>>> {
-        let (params, tokenizer) = (self.params.clone(), self.tokenizer.clone());
+        let (params, tokenizer, schema) = (self.params.clone(), self.tokenizer.clone(), self.schema.clone());
         let rows = params.drawing.map_or(1, |drawing| drawing.texts);
         let together = params.steps_together().then_some(rows);
         let found = self.in_batches(texts, together, ctx, |steps, prompts, numbers| {
             let decode = |ids: &[u32]| decoded(&tokenizer, ids);
-            search(steps, prompts, &params, &decode, &mut |prompt, number| uniforms(numbers[prompt], number))
+            search(steps, prompts, &params, schema.as_deref(), &decode, &mut |prompt, number| {
+                uniforms(numbers[prompt], number)
+            })
         })?;
         Ok(found.into_iter().map(|found| self.texts(found.unwrap_or_default())).collect())
     }
@@ -259,10 +280,10 @@ impl Generator {
     }
 
     pub(crate) fn follow_by(&mut self, numbers: &[u32], uniforms: Uniforms<'_>, ctx: &Ctx) -> Result<Vec<Written>> {
-        let (params, tokenizer) = (self.params.clone(), self.tokenizer.clone());
+        let (params, tokenizer, schema) = (self.params.clone(), self.tokenizer.clone(), self.schema.clone());
         let mut steps = self.steps.steps(None, ctx)?;
         let decode = |ids: &[u32]| decoded(&tokenizer, ids);
-        let found = search(&mut steps, &[numbers.to_vec()], &params, &decode, uniforms)?;
+        let found = search(&mut steps, &[numbers.to_vec()], &params, schema.as_deref(), &decode, uniforms)?;
         Ok(self.texts(found.into_iter().next().unwrap_or_default()))
     }
 

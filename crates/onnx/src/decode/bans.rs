@@ -1,19 +1,23 @@
 //! Tokens that may not come next, or are less likely because they came before; in the order of the transformers library.
 
+use anyhow::Result;
+
 use super::SearchParams;
+use super::schema::JsonSchema;
 
 /// The rules of a search.
 pub(super) struct Bans<'p> {
     params: &'p SearchParams,
+    schema: Option<&'p JsonSchema>,
 }
 
 impl<'p> Bans<'p> {
-    pub(super) fn new(params: &'p SearchParams) -> Bans<'p> {
-        Bans { params }
+    pub(super) fn new(params: &'p SearchParams, schema: Option<&'p JsonSchema>) -> Bans<'p> {
+        Bans { params, schema }
     }
 
     /// Changes the scores of the tokens that may follow `prefix`, whose first `prompt` tokens are the prompt.
-    pub(super) fn apply(&self, prefix: &[u32], prompt: usize, scores: &mut [f32]) {
+    pub(super) fn apply(&self, prefix: &[u32], prompt: usize, scores: &mut [f32]) -> Result<()> {
         let written = prefix.len() - prompt;
         if self.params.repetition_penalty != 1.0 {
             self.repetition(prefix, scores);
@@ -29,12 +33,16 @@ impl<'p> Bans<'p> {
         if !self.params.choices.is_empty() {
             self.choose(&prefix[prompt..], scores);
         }
+        if let Some(schema) = self.schema {
+            schema.ban(&prefix[prompt..], scores)?;
+        }
         if let Some(first) = self.params.forced_first.filter(|_| prefix.len() == 1) {
             force(scores, first);
         }
         if let Some(last) = self.params.forced_last.filter(|_| written + 1 == self.params.max_new_tokens) {
             force(scores, last);
         }
+        Ok(())
     }
 
     /// Bans what begins none of the choices, and goes on with none of those that were begun; behind a whole choice comes the end.

@@ -29,7 +29,7 @@ pub(super) fn search(
     let mut parents = Vec::new();
     let mut finished: Vec<FoundText> = Vec::new();
     for length in 1..=params.max_new_tokens {
-        let candidates = candidates(logits(model, &running, &parents)?, &running, prompt.len(), &sums, keep, bans);
+        let candidates = candidates(logits(model, &running, &parents)?, &running, prompt.len(), &sums, keep, bans)?;
         let written = |candidate: &Candidate| {
             let mut ids = running[candidate.beam].clone();
             ids.push(candidate.token);
@@ -80,11 +80,11 @@ fn candidates(
     sums: &[f32],
     keep: usize,
     bans: &Bans<'_>,
-) -> Vec<Candidate> {
+) -> Result<Vec<Candidate>> {
     let mut all = Vec::with_capacity(rows.len() * rows[0].len());
     for (beam, mut row) in rows.into_iter().enumerate() {
         log_softmax(&mut row);
-        bans.apply(&running[beam], prompt, &mut row);
+        bans.apply(&running[beam], prompt, &mut row)?;
         let possible = row.iter().enumerate().filter(|(_, log)| **log > f32::NEG_INFINITY);
         all.extend(possible.map(|(token, log)| Candidate { sum: log + sums[beam], beam, token: token as u32 }));
     }
@@ -94,7 +94,7 @@ fn candidates(
         all.truncate(keep);
     }
     all.sort_by(order);
-    all
+    Ok(all)
 }
 
 /// True if the best text in work may still become better than the worst that is finished.

@@ -36,7 +36,7 @@ pub(super) fn search(
         let all = logits(model, &prefixes, &parents)?;
         for (parent, (row, mut scores)) in rows.iter().zip(all).enumerate() {
             let begin = prompts[row.prompt].len();
-            bans.apply(&prefixes[parent], begin, &mut scores);
+            bans.apply(&prefixes[parent], begin, &mut scores)?;
             // All texts after a prompt have their first step in common.
             let numbers = match params.drawing.filter(|_| written == 1) {
                 Some(drawing) => 0..drawing.texts,

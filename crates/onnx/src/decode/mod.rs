@@ -14,6 +14,7 @@ mod draw;
 mod ends;
 mod greedy;
 mod likelihood;
+mod schema;
 #[cfg(test)]
 mod tests;
 
@@ -27,6 +28,7 @@ use ends::Ends;
 pub(crate) use ends::{Decode, cut_behind};
 pub use likelihood::Likelihood;
 pub(crate) use likelihood::likelihoods;
+pub(crate) use schema::JsonSchema;
 
 /// A model that says what may come next.
 pub(crate) trait NextToken {
@@ -114,6 +116,7 @@ pub(super) fn search(
     model: &mut impl NextToken,
     prompts: &[Vec<u32>],
     params: &SearchParams,
+    schema: Option<&JsonSchema>,
     decode: Decode<'_>,
     uniforms: Uniforms<'_>,
 ) -> Result<Vec<Vec<FoundText>>> {
@@ -122,7 +125,7 @@ pub(super) fn search(
         prompts.iter().all(|prompt| !prompt.is_empty()),
         "a search begins with at least one token: the prompt, or the decoder's first token"
     );
-    let (bans, ends) = (Bans::new(params), Ends::new(params, decode));
+    let (bans, ends) = (Bans::new(params, schema), Ends::new(params, decode));
     if params.steps_together() {
         greedy::search(model, prompts, params, &bans, &ends, uniforms)
     } else {

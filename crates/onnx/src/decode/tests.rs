@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::*;
 
 fn search(model: &mut impl NextToken, prompt: &[u32], params: &SearchParams) -> Result<Vec<FoundText>> {
-    let mut found = super::search(model, &[prompt.to_vec()], params, &|_| String::new(), &mut |_, _| 0.0)?;
+    let mut found = super::search(model, &[prompt.to_vec()], params, None, &|_| String::new(), &mut |_, _| 0.0)?;
     Ok(found.remove(0))
 }
 

@@ -225,3 +225,47 @@ fn a_long_document_is_cut_within_its_prompt() {
     assert_eq!(generator.prompt_of(short).unwrap(), "净利润\n利好还是利空？");
     assert_eq!(generator.write(&prompt, &Ctx::new(2, 1).unwrap()).unwrap().len(), 1);
 }
+
+#[test]
+fn json_under_a_schema_is_that_of_transformers_where_all_allowed_values_are_listed() {
+    if !has_library() {
+        return;
+    }
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/reference/generation/schema.json");
+    let expected: Value = serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap();
+    let (texts, ctx) = (strings(&expected["texts"]), Ctx::new(2, 1).unwrap());
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    for model in ["gpt2", "gpt2-past"] {
+        for (beams, wanted) in [(1, &expected["greedy"]), (3, &expected["beams"])] {
+            let mut generator = open(model, SearchParams { beams, ..SearchParams::default() });
+            generator.make_room(50).unwrap();
+            generator.keep_to_schema(&expected["schema"]).unwrap();
+            let written = generator.write_all(&texts, 0, &ctx).unwrap();
+            for (text, written) in written.iter().enumerate() {
+                let found: Vec<Vec<u32>> = written.iter().map(|written| written.ids.clone()).collect();
+                let wanted = if beams == 1 { vec![ids(wanted)[text].clone()] } else { ids(&wanted[text]) };
+                assert_eq!(found, wanted, "{model}, {beams} beams, text {text}");
+                if beams == 1 {
+                    let value: Value = serde_json::from_str(&written[0].text).unwrap();
+                    assert_eq!(value, expected["values"][text]);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_schema_is_refused_with_the_reason() {
+    if !has_library() {
+        return;
+    }
+    let refused =
+        |model: &str, schema: Value| format!("{:#}", open(model, greedy()).keep_to_schema(&schema).unwrap_err());
+    let object = serde_json::json!({"type": "object"});
+    assert!(refused("bart-merged", object.clone()).contains("--choices"), "word pieces are no bytes");
+    assert!(refused("t5-past", object).contains("--choices"), "nor are pieces without a byte of their own");
+    assert!(refused("gpt2", serde_json::json!([1])).contains("is an object"));
+    assert!(refused("gpt2", serde_json::json!({"type": "colour"})).contains("colour"));
+    let wrong = serde_json::json!({"type": "object", "unevaluatedProperties": false});
+    assert!(refused("gpt2", wrong).contains("unevaluatedProperties"));
+}

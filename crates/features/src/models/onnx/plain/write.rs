@@ -22,6 +22,8 @@ use inkstone_tables::frames;
 
 /// Documents given to the model at once, which makes batches of them.
 const TOGETHER: usize = 64;
+/// The field of a value that was written under a schema.
+const JSON: &str = "json";
 
 /// Writes the texts that a model makes of each document to `output`; or, where there are labels, how likely it finds each behind a document.
 /// Documents without text are dropped.
@@ -32,7 +34,7 @@ pub fn generate(
     output: &Path,
     ctx: &Ctx,
 ) -> Result<Report> {
-    let (mut empty, mut documents_before) = (0, 0);
+    let (mut empty, mut unfinished, mut documents_before) = (0, 0, 0);
     let mut report = None;
     let together = if generator.steps_together() || !labels.is_empty() { TOGETHER } else { 1 };
     disk::write_atomic(output, |out| {
@@ -50,6 +52,7 @@ pub fn generate(
                 for (line, rows) in documents.iter().zip(rows) {
                     empty += u64::from(rows.is_empty());
                     for row in rows {
+                        unfinished += u64::from(row.get(JSON).is_some_and(Value::is_null));
                         let mut object = fields_beside_text(line);
                         object.extend(row);
                         serde_json::to_writer(&mut *out, &object)?;
@@ -66,6 +69,9 @@ pub fn generate(
     let mut report = report.unwrap_or_default();
     report.rows_out -= empty;
     report.drop_rows("without text", empty);
+    if generator.writes_json() {
+        report.fact("unfinished_json", unfinished);
+    }
     Ok(report)
 }
 
@@ -85,11 +91,14 @@ fn written_rows(
     first: u64,
     ctx: &Ctx,
 ) -> Result<Vec<Vec<Map<String, Value>>>> {
-    let draws = generator.draws();
+    let (draws, json) = (generator.draws(), generator.writes_json());
     let rows = generator.write_all(prompts, first, ctx)?.into_iter().map(|found| {
         let kept = if draws { found.len() } else { 1 };
         let row = |(number, written): (usize, Written)| {
             let mut row = Map::new();
+            if json {
+                row.insert(JSON.into(), serde_json::from_str(&written.text).unwrap_or(Value::Null));
+            }
             row.insert("text".into(), written.text.into());
             row.insert("score".into(), json!(written.score));
             if draws {
