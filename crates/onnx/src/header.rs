@@ -80,8 +80,9 @@ impl Header {
     pub fn read(path: &Path) -> Result<Header> {
         if architecture::is_weights(path) {
             let graph = architecture::graph(path, Wanted::All)?;
-            let end = graph.len() as u64;
-            return Header::parse(path, Box::new(Cursor::new(graph)), end);
+            let end = graph.bytes.len() as u64;
+            let header = Header::parse(path, Box::new(Cursor::new(graph.bytes)), end)?;
+            return Ok(Header { beside: graph.files, ..header });
         }
         let file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
         let end = file.metadata().with_context(|| format!("cannot look at {}", path.display()))?.len();

@@ -19,7 +19,8 @@ use ort::session::{RunOptions, SessionOutputs};
 use ort::value::{Tensor, TensorElementType, ValueType};
 use serde::Serialize;
 
-use super::architecture::{self, Wanted};
+use super::architecture::{self, Wanted, WrittenGraph};
+use super::header::Header;
 use super::kept::{DeviceRows, Kept, device_memory};
 use super::runtime::{Device, Placement, Runtime, cuda_lacks};
 use super::settled::Settled;
@@ -159,7 +160,7 @@ impl Session {
     ) -> Result<Session> {
         ensure!(path.is_file(), "there is no file {}", path.display());
         let written = if architecture::is_weights(path) { Some(architecture::graph(path, wanted)?) } else { None };
-        let build = |cuda, why| Session::build(path, written.as_deref(), runtime, cuda, threads, why);
+        let build = |cuda, why| Session::build(path, written.as_ref(), runtime, cuda, threads, why);
         let (number, why) = match device {
             Device::Cpu => (None, None),
             Device::Cuda(number) => {
@@ -191,21 +192,26 @@ impl Session {
 
     fn build(
         path: &Path,
-        written: Option<&[u8]>,
+        written: Option<&WrittenGraph>,
         runtime: &'static Runtime,
         cuda: Option<u32>,
         threads: usize,
         why: Option<String>,
     ) -> Result<Session> {
+        let linked = if written.is_none() { linked_weights(path)? } else { Vec::new() };
         // The log of a session's creation is read for the placements, so sessions are made one at a time.
         let _one = runtime.one_session();
         runtime.log().take();
         let committed = builder(runtime, cuda, threads).and_then(|mut builder| match written {
-            None => builder.commit_from_file(path),
-            // The graph names files of weights, which lie in the folder of the model.
+            None => {
+                for (name, bytes) in linked {
+                    builder = builder.with_external_initializer_file_in_memory(name, bytes)?;
+                }
+                builder.commit_from_file(path)
+            }
             Some(graph) => {
-                let folder = disk::folder_of(path).display().to_string();
-                builder.with_config_entry(WEIGHTS_FOLDER, folder)?.commit_from_memory(graph)
+                let folder = graph.folder.display().to_string();
+                builder.with_config_entry(WEIGHTS_FOLDER, folder)?.commit_from_memory(&graph.bytes)
             }
         });
         let messages = runtime.log().take();
@@ -463,6 +469,20 @@ fn builder(runtime: &Runtime, cuda: Option<u32>, threads: usize) -> ort::Result<
         builder = builder.with_execution_providers([device.build().error_on_failure()])?;
     }
     Ok(builder)
+}
+
+/// Files of weights of a graph that are links, as caches of model hubs hold them, with their content: the library reads nothing behind a
+/// link.
+fn linked_weights(path: &Path) -> Result<Vec<(PathBuf, Arc<[u8]>)>> {
+    // The library says why a file is no graph.
+    let beside = Header::read(path).map(|header| header.beside).unwrap_or_default();
+    let files = beside.into_iter().map(|name| (disk::folder_of(path).join(&name), name));
+    let linked = files.filter(|(file, _)| file.is_symlink());
+    let read = |(file, name): (PathBuf, PathBuf)| {
+        let bytes = std::fs::read(&file).with_context(|| format!("cannot read {}", file.display()))?;
+        Ok((name, bytes.into()))
+    };
+    linked.map(read).collect()
 }
 
 /// Why a file is no model that runs, and the way out.

@@ -15,6 +15,7 @@ mod settings;
 mod tests;
 mod weights;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
@@ -76,8 +77,18 @@ pub(crate) fn weights_in(folder: &Path) -> Result<Option<PathBuf>> {
     Ok(found)
 }
 
-/// The graph for a file of weights: a model in the format of ONNX that names that file.
-pub(crate) fn graph(path: &Path, wanted: Wanted) -> Result<Vec<u8>> {
+/// A graph that was written for weights.
+pub(crate) struct WrittenGraph {
+    /// A model in the format of ONNX, which names the files of the weights.
+    pub(crate) bytes: Vec<u8>,
+    /// Names of these files in the folder of the model.
+    pub(crate) files: BTreeSet<PathBuf>,
+    /// The folder where they lie, under these names or, behind links, under others.
+    pub(crate) folder: PathBuf,
+}
+
+/// The graph for a file of weights.
+pub(crate) fn graph(path: &Path, wanted: Wanted) -> Result<WrittenGraph> {
     let folder = disk::folder_of(path);
     let settings = Settings::read(folder)?;
     let weights = Weights::read(path)?;
@@ -101,7 +112,7 @@ pub(crate) fn graph(path: &Path, wanted: Wanted) -> Result<Vec<u8>> {
     };
     write(&mut graph, &weights, &settings, wanted)
         .with_context(|| format!("no graph is written for {}", path.display()))?;
-    Ok(graph.finish())
+    Ok(WrittenGraph { bytes: graph.finish(), files: weights.files, folder: weights.folder })
 }
 
 /// The prefix of the names of the body's weights; empty where the body was saved alone.

@@ -7,7 +7,7 @@ use super::super::describe::{Head, models};
 use super::super::graph::{Role, roles};
 use super::super::runtime::Device;
 use super::super::session::{Feed, Session};
-use super::super::testing::{has_library, opening};
+use super::super::testing::{encoder, graph as onnx_graph, has_library, opening, with_weights_in_files};
 use super::super::{OnnxParams, header::Header};
 use super::*;
 use inkstone_base::job::Ctx;
@@ -35,7 +35,7 @@ fn with(name: &str, settings: &[(&str, Json)]) -> tempfile::TempDir {
 }
 
 fn refusal(folder: &Path) -> String {
-    format!("{:#}", graph(&folder.join("model.safetensors"), Wanted::Vectors).unwrap_err())
+    format!("{:#}", graph(&folder.join("model.safetensors"), Wanted::Vectors).err().unwrap())
 }
 
 #[test]
@@ -134,14 +134,14 @@ fn a_folder_of_weights_is_described_as_a_graph_is() {
 #[test]
 fn the_head_for_words_is_left_out_where_vectors_are_wanted() {
     let outputs = |name: &str, wanted: Wanted| {
-        let graph = graph(&weights_of(name), wanted).unwrap();
+        let graph = graph(&weights_of(name), wanted).unwrap().bytes;
         let text = String::from_utf8_lossy(&graph).into_owned();
         (text.contains("hidden_states."), text.contains("logits"))
     };
     assert_eq!(outputs("bert-masked", Wanted::Vectors), (true, false));
     assert_eq!(outputs("bert-masked", Wanted::Words), (false, true));
     assert_eq!(outputs("bert-classifier", Wanted::Vectors), (true, true));
-    let error = format!("{:#}", graph(&weights_of("bert"), Wanted::Words).unwrap_err());
+    let error = format!("{:#}", graph(&weights_of("bert"), Wanted::Words).err().unwrap());
     assert!(error.contains("ForMaskedLM"), "{error}");
 }
 
@@ -239,6 +239,54 @@ fn weights_in_several_files_are_read_by_their_index() {
     let beside = Header::read(&index).unwrap().beside;
     assert_eq!(beside.into_iter().collect::<Vec<_>>(), [Path::new("model-00001-of-00001.safetensors")]);
     write("../model-00001-of-00001.safetensors");
-    let error = format!("{:#}", graph(&index, Wanted::Vectors).unwrap_err());
+    let error = format!("{:#}", graph(&index, Wanted::Vectors).err().unwrap());
     assert!(error.contains("another folder"), "{error}");
+}
+
+/// A folder as the cache of a model hub: each file is a link to one that is named by its content.
+#[cfg(unix)]
+fn in_hub_cache(folder: &Path) -> tempfile::TempDir {
+    let cache = tempfile::tempdir().unwrap();
+    let [blobs, snapshot] = ["blobs", "snapshots/main"].map(|name| cache.path().join(name));
+    fs::create_dir_all(&blobs).unwrap();
+    for (number, entry) in walkdir::WalkDir::new(folder).into_iter().enumerate() {
+        let entry = entry.unwrap();
+        let link = snapshot.join(entry.path().strip_prefix(folder).unwrap());
+        if entry.file_type().is_dir() {
+            fs::create_dir_all(link).unwrap();
+            continue;
+        }
+        let blob = blobs.join(format!("{number:04}"));
+        fs::copy(entry.path(), &blob).unwrap();
+        std::os::unix::fs::symlink(&blob, link).unwrap();
+    }
+    cache
+}
+
+#[cfg(unix)]
+#[test]
+fn folders_of_hub_caches_give_the_same_rows_as_copies() {
+    if !has_library() {
+        return;
+    }
+    let with_files = tempfile::tempdir().unwrap();
+    with_weights_in_files(with_files.path());
+    let (parted, part) = (tempfile::tempdir().unwrap(), "model-00001-of-00001.safetensors");
+    for (from, to) in
+        [("model.safetensors", part), ("config.json", "config.json"), ("tokenizer.json", "tokenizer.json")]
+    {
+        fs::copy(onnx_graph("electra-discriminator").join(from), parted.path().join(to)).unwrap();
+    }
+    let map = serde_json::json!({"weight_map": {"electra.embeddings.word_embeddings.weight": part}});
+    fs::write(parted.path().join("model.safetensors.index.json"), map.to_string()).unwrap();
+    for folder in [with_files.path(), parted.path(), &onnx_graph("electra-discriminator")] {
+        let cache = in_hub_cache(folder);
+        let rows = |model: PathBuf| {
+            let params = OnnxParams { model, ..OnnxParams::default() };
+            let mut model = encoder(&params).unwrap();
+            let (rows, _) = model.rows(&["公司回购"], &Ctx::new(1, 1).unwrap(), |_| Ok(())).unwrap();
+            (rows, model.key())
+        };
+        assert_eq!(rows(cache.path().join("snapshots/main")), rows(folder.to_owned()), "{}", folder.display());
+    }
 }

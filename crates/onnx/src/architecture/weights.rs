@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
 use safetensors::Dtype;
@@ -15,7 +15,7 @@ use inkstone_base::{disk, limits};
 /// A tensor in a file.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Tensor {
-    /// The file, within the folder of the model.
+    /// The file, within the folder of the weights.
     pub file: String,
     /// `TensorProto.DataType` of ONNX.
     pub data_type: i64,
@@ -29,6 +29,10 @@ pub(super) struct Tensor {
 pub(super) struct Weights {
     tensors: BTreeMap<String, Tensor>,
     shown: String,
+    /// Names of the files in the folder of the model.
+    pub(super) files: BTreeSet<PathBuf>,
+    /// The folder where the files lie. Caches of model hubs hold links; ONNX Runtime reads nothing behind a link, so these are followed.
+    pub(super) folder: PathBuf,
 }
 
 /// `model.safetensors.index.json`: which file holds a tensor.
@@ -41,20 +45,27 @@ impl Weights {
     /// Reads the headers of a file, or of all files that an index names.
     pub(super) fn read(path: &Path) -> Result<Weights> {
         let shown = path.display().to_string();
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        if !name.ends_with(".json") {
-            return Ok(Weights { tensors: header(path, &name)?, shown });
+        if path.extension().is_some_and(|end| end == "safetensors") {
+            let (folder, file) = lies_at(path)?;
+            let files = path.file_name().map(PathBuf::from).into_iter().collect();
+            return Ok(Weights { tensors: header(path, &file)?, shown, files, folder });
         }
         let text = limits::settings_file(path)?;
         let index: Index = serde_json::from_slice(&text)
             .with_context(|| format!("{shown} is not an index of safetensors: it has no weight_map"))?;
-        let mut tensors = BTreeMap::new();
-        for file in index.weight_map.values().collect::<BTreeSet<_>>() {
-            let plain = Path::new(file).file_name().is_some_and(|name| name == file.as_str());
+        let (mut tensors, mut folders) = (BTreeMap::new(), BTreeSet::new());
+        let files: BTreeSet<PathBuf> = index.weight_map.values().map(PathBuf::from).collect();
+        for file in &files {
+            let plain = file.file_name().is_some_and(|name| name == file.as_os_str());
             ensure!(plain, "{shown} names the file {file:?}, which lies in another folder; fetch the model again");
-            tensors.extend(header(&disk::folder_of(path).join(file), file)?);
+            let part = disk::folder_of(path).join(file);
+            let (folder, file) = lies_at(&part)?;
+            tensors.extend(header(&part, &file)?);
+            folders.insert(folder);
         }
-        Ok(Weights { tensors, shown })
+        let folder = folders.pop_first().with_context(|| format!("{shown} names no file of weights"))?;
+        ensure!(folders.is_empty(), "the parts of {shown} are links into several folders; copy them into one");
+        Ok(Weights { tensors, shown, files, folder })
     }
 
     pub(super) fn has(&self, name: &str) -> bool {
@@ -88,6 +99,16 @@ impl Weights {
         );
         Ok(tensor)
     }
+}
+
+/// The folder and the name of a file; for a link those of the file behind it.
+fn lies_at(path: &Path) -> Result<(PathBuf, String)> {
+    let target = match path.is_symlink() {
+        true => path.canonicalize().with_context(|| format!("cannot follow the link {}", path.display()))?,
+        false => path.to_owned(),
+    };
+    let name = target.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    Ok((disk::folder_of(&target).to_owned(), name))
 }
 
 /// The tensors of a file.
