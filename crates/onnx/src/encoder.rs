@@ -2,11 +2,14 @@
 
 mod entities;
 mod pairs;
+mod weights;
 
 use std::ops::Range;
 use std::sync::mpsc::sync_channel;
 
 use anyhow::{Context, Result, ensure};
+
+pub use weights::{TokenWeights, largest_weights};
 
 use super::architecture::Wanted;
 use super::batch::{Batch, Shapes};
@@ -66,7 +69,7 @@ impl Encoder {
         let shown = files.model.display();
         let published = match params.output {
             Output::Embedding => Published::read(&files.folder)?,
-            Output::Scores | Output::Entities | Output::Surprise | Output::Answer => None,
+            Output::Scores | Output::Entities | Output::Surprise | Output::Weights | Output::Answer => None,
         };
         let is_published = published.is_some();
         let mut model = Model::open(&files, words, opening)?;
@@ -152,8 +155,14 @@ impl Encoder {
         self.key
     }
 
+    /// Names of the columns of a row; for sparse rows the tokens of the vocabulary.
     pub fn columns(&self) -> Vec<String> {
-        self.task.columns()
+        match (&self.task, self.model.tokenizer.subword()) {
+            (Task::Weights { .. }, Some(subword)) => {
+                (0..subword.size() as u32).map(|token| subword.token(token).unwrap_or_default()).collect()
+            }
+            _ => self.task.columns(),
+        }
     }
 
     pub fn ran(&self) -> &Ran {
@@ -168,6 +177,11 @@ impl Encoder {
     /// Layers that stand side by side in a vector; none where the rows are no vectors.
     pub fn layers(&self) -> Option<usize> {
         if let Task::Embedding(embedding) = &self.task { Some(embedding.layers()) } else { None }
+    }
+
+    /// True if its surprise is that of a discriminator, and no probability of words.
+    pub fn discriminates(&self) -> bool {
+        matches!(self.task, Task::ReplacedSurprise { .. })
     }
 
     /// True if the probabilities of labels stand each for itself.

@@ -84,7 +84,7 @@ pub use answers::Answer;
 pub use decode::{Drawing, EarlyStopping, Likelihood, SearchParams};
 pub use describe::{Description, Head, Listed, Vocabulary, models};
 pub use drift::{Drift, DriftFigures};
-pub use encoder::Encoder;
+pub use encoder::{Encoder, TokenWeights, largest_weights};
 pub use files::is_model_file;
 pub use generator::{Generator, Written};
 pub use header::{Header, Size, TensorInfo};

@@ -29,6 +29,8 @@ pub enum Output {
     /// How improbable it is to a language model: mean -log10 probability of a token given those before it; to a masked model, given all
     /// others, each hidden in turn (a run of the model for each token).
     Surprise,
+    /// The weight of each token that it reads, for lexical matching (bge-m3): sparse rows, a column a token of the vocabulary.
+    Weights,
     /// The answer that it has to a question, by a question answering head: its probability and the number in it.
     Answer,
 }
@@ -77,7 +79,7 @@ pub struct OnnxParams {
     pub tokenizer: PathBuf,
     /// The last day of the text that the model was trained on. What it says is known from then on.
     pub fitted_until: Option<NaiveDate>,
-    /// `embedding`, `scores`, `entities`, `surprise` or `answer`.
+    /// `embedding`, `scores`, `entities`, `surprise`, `weights` or `answer`.
     pub output: Output,
     /// Vector of a window: `mean`, `mean-text`, `mean-sqrt`, `weighted-mean`, `cls`, `pooler`, `max`, `last`, `sep`, or several joined by
     /// `+`; none: as the folder of the model says (1_Pooling/config.json), else `mean`.

@@ -52,8 +52,16 @@ pub(crate) enum Task {
         labels: Vec<String>,
         kinds: Vec<String>,
     },
+    /// Weights of tokens for lexical matching, which make sparse rows.
+    Weights {
+        weights: String,
+    },
     /// Surprise of a language model that reads from left to right.
     Surprise {
+        logits: String,
+    },
+    /// Surprise of a discriminator (ELECTRA), which says of each token whether it took the place of another: one run for a text.
+    ReplacedSurprise {
         logits: String,
     },
     /// Surprise of a masked language model, by hiding each token in turn: the pseudo-log-likelihood of Salazar et al. (2020).
@@ -147,7 +155,21 @@ impl Task {
                 );
                 Ok(Task::Entities { logits: port.name.clone(), labels, kinds })
             }
+            Output::Weights => {
+                let port = output(outputs, &["sparse_vecs"], 3).filter(|port| port.shape[2] == 1);
+                let port =
+                    port.with_context(|| no_output(session, "weights of tokens (sparse_vecs [documents, tokens, 1])"))?;
+                ensure!(
+                    vocabulary.is_some(),
+                    "{} reads characters, and weights are of pieces",
+                    session.path().display()
+                );
+                Ok(Task::Weights { weights: port.name.clone() })
+            }
             Output::Surprise => {
+                if let Some(port) = output(outputs, &["logits"], 2).filter(|_| config.class() == DISCRIMINATOR) {
+                    return Ok(Task::ReplacedSurprise { logits: port.name.clone() });
+                }
                 let port = output(outputs, &LOGITS, 3);
                 let port = port.with_context(|| {
                     no_output(session, "logits [documents, tokens, vocabulary] of a language model")
@@ -182,9 +204,11 @@ impl Task {
             Task::Embedding(embedding) => embedding.wanted(),
             Task::Entailment(entailment) => vec![&entailment.logits],
             Task::Answer { starts, ends, .. } => vec![starts, ends],
+            Task::Weights { weights } => vec![weights],
             Task::Scores { logits, .. }
             | Task::Entities { logits, .. }
             | Task::Surprise { logits }
+            | Task::ReplacedSurprise { logits }
             | Task::MaskedSurprise { logits, .. } => vec![logits],
         }
     }
@@ -197,7 +221,10 @@ impl Task {
                 tone.iter().map(|_| "tone".to_owned()).chain(labels.iter().cloned()).collect()
             }
             Task::Entities { kinds, .. } => kinds.clone(),
-            Task::Surprise { .. } | Task::MaskedSurprise { .. } => vec!["surprise".into(), "tokens".into()],
+            Task::Weights { .. } => Vec::new(),
+            Task::Surprise { .. } | Task::ReplacedSurprise { .. } | Task::MaskedSurprise { .. } => {
+                vec!["surprise".into(), "tokens".into()]
+            }
             Task::Answer { .. } => answers::COLUMNS.map(str::to_owned).to_vec(),
         }
     }
@@ -231,6 +258,7 @@ impl Task {
                     entailment.row(logits, window(number).pair, &mut rows);
                 }
             }
+            Task::Weights { .. } => bail!("weights of tokens are sparse rows, and dense ones are asked for"),
             Task::Answer { .. } => {
                 for answer in self.answers(read)? {
                     rows.extend(answer.map_or([f32::NAN; 4], |answer| answer.row(None)));
@@ -258,6 +286,21 @@ impl Task {
                     let tokens = numbers.len().saturating_sub(1);
                     let mean = if tokens == 0 { f64::NAN } else { bits / std::f64::consts::LN_10 / tokens as f64 };
                     rows.extend([mean as f32, tokens as f32]);
+                }
+            }
+            Task::ReplacedSurprise { logits } => {
+                let given = outputs.get(logits)?;
+                expect(&given, logits, 1, width)?;
+                for (i, &number) in batch.iter().enumerate() {
+                    let text = places(window(number), width, family.left, family.cls_last).text;
+                    let logits = &given.values[i * width..(i + 1) * width];
+                    // The probability of an original token is 1 / (1 + exp(logit)).
+                    let bits = text.clone().map(|token| {
+                        let logit = f64::from(logits[token]);
+                        logit.max(0.0) + (-logit.abs()).exp().ln_1p()
+                    });
+                    let (bits, tokens) = (bits.sum::<f64>() / std::f64::consts::LN_10, text.count());
+                    rows.extend([(bits / tokens as f64) as f32, tokens as f32]);
                 }
             }
             Task::MaskedSurprise { logits, .. } => {
@@ -334,7 +377,7 @@ impl Task {
             Task::Entities { .. } => {
                 others.iter().for_each(|other| row.iter_mut().zip(*other).for_each(|(sum, value)| *sum += value))
             }
-            Task::Surprise { .. } | Task::MaskedSurprise { .. } => {
+            Task::Surprise { .. } | Task::ReplacedSurprise { .. } | Task::MaskedSurprise { .. } => {
                 let spoken = windows.iter().filter(|window| window[1] > 0.0);
                 let [mut bits, mut tokens] = [0.0f64; 2];
                 spoken.for_each(|window| {
@@ -344,6 +387,8 @@ impl Task {
                 row.copy_from_slice(&[if tokens > 0.0 { (bits / tokens) as f32 } else { f32::NAN }, tokens as f32]);
             }
             Task::Entailment(entailment) => entailment.combine(windows, over, row),
+            // They are joined as sparse rows.
+            Task::Weights { .. } => {}
             Task::Answer { threshold, .. } => {
                 let answer = |row: &&[f32]| Answer {
                     range: 0..0,
@@ -380,6 +425,8 @@ impl Task {
     }
 }
 
+/// The class of transformers whose logits tell tokens that took the place of others.
+const DISCRIMINATOR: &str = "ElectraForPreTraining";
 /// Names that exports give to the logits of next-sentence prediction and of sentence order.
 const NEXT_SENTENCE: &str = "seq_relationship_logits";
 const SENTENCE_ORDER: &str = "sop_logits";

@@ -274,6 +274,28 @@ fn surprise_is_that_of_pytorch() {
 }
 
 #[test]
+fn surprise_of_a_discriminator_is_how_unlikely_its_tokens_are_the_original_ones() {
+    if !has_library() {
+        return;
+    }
+    let expected = expected("electra-discriminator");
+    let texts = texts(&expected);
+    let found = rows(&OnnxParams { output: Output::Surprise, ..params("electra-discriminator") }, &texts);
+    let mut compared = 0;
+    for ((text, found), want) in texts.iter().zip(&found).zip(expected["surprise"].as_array().unwrap()) {
+        if text.is_empty() {
+            assert!(found[0].is_nan());
+            continue;
+        }
+        let want = row(want);
+        let mean = want.iter().sum::<f32>() / want.len() as f32;
+        close(found, &[mean, want.len() as f32], 1e-5, text);
+        compared += 1;
+    }
+    assert_eq!(compared, 5);
+}
+
+#[test]
 fn surprise_of_a_masked_model_is_that_of_each_token_hidden_alone() {
     if !has_library() {
         return;
@@ -552,4 +574,47 @@ fn a_place_that_the_model_does_not_have_is_told_with_the_way_out() {
     assert!(error.contains("windows are longer than the model has places (onnx.max_tokens)"), "{error}");
     let params = OnnxParams { max_tokens: 40, ..params };
     assert!(encoder(&params).unwrap().rows(&[&long], &ctx, |_| Ok(())).is_ok());
+}
+
+#[test]
+fn weights_and_vectors_of_tokens_are_those_of_pytorch() {
+    if !has_library() {
+        return;
+    }
+    let (expected, ctx) = (expected("bge-m3"), Ctx::new(2, 1).unwrap());
+    let texts = texts(&expected);
+
+    let dense = rows(&params("bge-m3"), &texts);
+    let mut sparse = encoder(&OnnxParams { output: Output::Weights, ..params("bge-m3") }).unwrap();
+    let weights = sparse.weights(&texts, &ctx).unwrap();
+    assert!(sparse.columns().contains(&"净".to_owned()), "columns are the tokens");
+    let filled: Vec<usize> = (0..texts.len()).filter(|&text| !texts[text].is_empty()).collect();
+    for &text in &filled {
+        close(&dense[text], &row(&expected["dense"][text]), 1e-5, texts[text]);
+        let wanted: Vec<(u32, f32)> = serde_json::from_value(expected["weights"][text].clone()).unwrap();
+        let tokens = |weights: &[(u32, f32)]| weights.iter().map(|(token, _)| *token).collect::<Vec<_>>();
+        assert_eq!(tokens(&weights[text]), tokens(&wanted), "{}", texts[text]);
+        for ((_, found), (_, wanted)) in weights[text].iter().zip(&wanted) {
+            assert!((found - wanted).abs() < 1e-5, "{}: {found} {wanted}", texts[text]);
+        }
+    }
+    assert!(weights[4].is_empty(), "a text without a token has no weights");
+    // Windows that overlap give a token the largest of its weights.
+    let windowed = OnnxParams { output: Output::Weights, max_tokens: 16, stride: 8, ..params("bge-m3") };
+    let long = encoder(&windowed).unwrap().weights(&[texts[3]], &ctx).unwrap();
+    assert!(long[0].len() >= weights[3].len() && long[0].is_sorted_by(|a, b| a.0 < b.0));
+    let pairs: Vec<[&str; 2]> = filled
+        .iter()
+        .flat_map(|&query| filled.iter().map(move |&text| (query, text)))
+        .map(|(a, b)| [texts[a], texts[b]])
+        .collect();
+    let scores = sparse.late_scores(&pairs, &ctx).unwrap();
+    let wanted = filled.iter().flat_map(|&query| filled.iter().map(move |&text| (query, text)));
+    for ((query, text), score) in wanted.zip(scores) {
+        let wanted = expected["late"][query][text].as_f64().unwrap() as f32;
+        assert!((score - wanted).abs() < 1e-5, "{query} {text}: {score} {wanted}");
+    }
+    assert!(sparse.late_scores(&[["", texts[0]]], &ctx).unwrap()[0].is_nan());
+    let error = refused(&OnnxParams { output: Output::Weights, ..params("bert") });
+    assert!(error.contains("sparse_vecs"), "{error}");
 }

@@ -1,13 +1,15 @@
-"""BERT with a head: labels of a text, labels of its tokens, and the token behind a mask."""
+"""BERT with a head: labels of a text, labels of its tokens, and the token behind a mask; ELECTRA's head that tells replaced tokens."""
 
 import math
 
 import torch
-from transformers import BertConfig, BertForMaskedLM, BertForSequenceClassification, BertForTokenClassification
+from transformers import (
+    BertConfig, BertForMaskedLM, BertForSequenceClassification, BertForTokenClassification, BertModel, ElectraConfig, ElectraForPreTraining,
+)
 
-from common import TEXTS, byte_offsets, cases, check_alone, folder_of, shaken, write_config
+from common import HIDDEN, TEXTS, Named, byte_offsets, cases, check_alone, folder_of, shaken, slim, write_config
 from cutting import word_pieces
-from encoders import SIZES, padded, save_tokenizer, write_expected, write_graph
+from encoders import SIZES, call, padded, save_tokenizer, write_expected, write_graph
 
 MASKED = "公司[MASK]利润同比下降。"
 TONES = {0: "negative", 1: "neutral", 2: "positive"}
@@ -113,3 +115,73 @@ def bert_mlm():
             for token, probability in zip(top.indices.tolist(), top.values.tolist())
         ],
     })
+
+
+def electra_discriminator():
+    """Weights alone, and -log10 of the probability that each token of the text is the original one."""
+    tokenizer, folder = word_pieces(), folder_of("electra-discriminator")
+    model = shaken(ElectraForPreTraining(ElectraConfig(**SIZES, embedding_size=8)))
+    rows = cases(tokenizer)
+
+    def surprise(row):
+        with torch.no_grad():
+            replaced = model(**padded([row])).logits[0].double()
+        original = torch.nn.functional.logsigmoid(-replaced)
+        return [-p / math.log(10) for p, special in zip(original.tolist(), row["specials"]) if not special]
+
+    write_expected(folder, rows, surprise=[surprise(row) if row["ids"] else None for row in rows])
+    model.save_pretrained(folder)
+    save_tokenizer(folder, tokenizer)
+
+
+def bge_m3():
+    """The three outputs of bge-m3 by the formulas of its paper (Chen et al. 2024): a vector, a weight of each token, a vector of each token."""
+    class Three(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.body = BertModel(BertConfig(**SIZES), add_pooling_layer=False)
+            self.weight, self.vectors = torch.nn.Linear(HIDDEN, 1), torch.nn.Linear(HIDDEN, HIDDEN)
+
+        def forward(self, attention_mask, **inputs):
+            states = self.body(attention_mask=attention_mask, **inputs).last_hidden_state
+            vectors = self.vectors(states[:, 1:]) * attention_mask[:, 1:, None]
+            return {
+                "dense_vecs": torch.nn.functional.normalize(states[:, 0], dim=-1), "sparse_vecs": torch.relu(self.weight(states)),
+                "colbert_vecs": torch.nn.functional.normalize(vectors, dim=-1),
+            }
+
+    tokenizer, folder, model = word_pieces(), folder_of("bge-m3"), shaken(Three())
+    rows = [row for row in cases(tokenizer) if row["ids"]]
+    singles = [padded([row]) for row in rows]
+    with torch.no_grad():
+        outputs = [model(**single) for single in singles]
+    names = ["input_ids", "attention_mask", "token_type_ids"]
+    tokens = {0: "batch", 1: "sequence"}
+    axes = {name: tokens for name in [*names, "sparse_vecs", "colbert_vecs"]} | {"dense_vecs": {0: "batch"}}
+    torch.onnx.export(
+        Named(model, call, names), tuple(padded(rows)[name] for name in names), str(folder / "model.onnx"), dynamo=False, opset_version=17,
+        input_names=names, output_names=["dense_vecs", "sparse_vecs", "colbert_vecs"], dynamic_axes=axes,
+    )
+    slim(folder / "model.onnx")
+    for single, output in zip(singles, outputs):
+        check_alone(folder / "model.onnx", single, output)
+    unknown = tokenizer.token_to_id("[UNK]")
+
+    def weights(row, output):
+        largest = {}
+        for token, special, weight in zip(row["ids"], row["specials"], output["sparse_vecs"][0, :, 0].tolist()):
+            if not special and token != unknown and weight > 0:
+                largest[token] = max(weight, largest.get(token, 0))
+        return sorted(largest.items())
+
+    def score(query, document):
+        products = query["colbert_vecs"][0] @ document["colbert_vecs"][0].T
+        return products.max(-1).values.mean().item()
+
+    write_expected(
+        folder, rows, dense=[output["dense_vecs"][0].tolist() for output in outputs],
+        weights=[weights(row, output) for row, output in zip(rows, outputs)],
+        late=[[score(query, document) for document in outputs] for query in outputs],
+    )
+    write_config(folder, model.body.config)
+    save_tokenizer(folder, tokenizer)

@@ -30,6 +30,8 @@ FAMILIES = {
     "bert-multilabel": heads.bert_multilabel,
     "bert-tokens": heads.bert_tokens,
     "bert-mlm": heads.bert_mlm,
+    "bge-m3": heads.bge_m3,
+    "electra-discriminator": heads.electra_discriminator,
     "broken": broken.broken,
 }
 

@@ -151,8 +151,13 @@ pub(super) fn write(graph: &mut GraphWriter<'_>, weights: &Weights, settings: &S
         let logits = parts.words(graph, x)?;
         give_logits(graph, logits, parts.vocabulary);
     }
+    let discriminates = family == "electra" && class.ends_with("ForPreTraining");
+    if discriminates && wanted.words() {
+        let logits = parts.replaced(graph, x)?;
+        graph.output("logits", logits, &[Axis::Named("batch"), Axis::Named("sequence")]);
+    }
     ensure!(
-        masked || wanted.vectors(),
+        masked || discriminates || wanted.vectors(),
         "its class {class:?} gives no logits over the vocabulary; a model with a head for masks (ForMaskedLM) does"
     );
     Ok(())
@@ -278,6 +283,15 @@ impl Body<'_> {
         let pooler = self.pooler(graph, x)?;
         ensure!(pooler.is_some(), "it has no weights {}pooler, which its choices are read from", self.prefix);
         graph.linear(pooler.unwrap_or(x), "classifier", self.hidden, 1)
+    }
+
+    /// Logits that a token took the place of another, `[batch, tokens]`.
+    fn replaced(&self, graph: &mut GraphWriter<'_>, x: Value) -> Result<Value> {
+        let dense = graph.linear(x, "discriminator_predictions.dense", self.hidden, self.hidden)?;
+        let dense = graph.activation(dense, self.activation)?;
+        let logits = graph.linear(dense, "discriminator_predictions.dense_prediction", self.hidden, 1)?;
+        let first = graph.int(0);
+        Ok(graph.gather(logits, first, 2))
     }
 
     /// Logits over the vocabulary `[batch, tokens, vocabulary]`.

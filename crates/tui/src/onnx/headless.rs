@@ -108,6 +108,7 @@ fn flags(params: OnnxParams, output: Output) -> String {
         Output::Scores => flags += " --read scores",
         Output::Entities => flags += " --read entities",
         Output::Surprise => flags += " --read surprise",
+        Output::Weights => flags += " --read weights",
         Output::Answer => {
             flags += " --read answer";
             if let Some(question) = &params.question {

@@ -133,6 +133,7 @@ fn uses(listed: &Listed) -> String {
             Output::Scores => "scores".to_owned(),
             Output::Entities => "entities".to_owned(),
             Output::Surprise => "surprise".to_owned(),
+            Output::Weights => "weights".to_owned(),
             Output::Answer => "answer".to_owned(),
             Output::Embedding => format!("{} {}", pooling(listed, params), params.layers),
         };

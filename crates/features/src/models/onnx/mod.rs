@@ -3,6 +3,7 @@
 pub(crate) mod pieces;
 pub(crate) mod plain;
 pub(crate) mod project;
+mod weights;
 
 pub use plain::{
     Contextual, Examination, ExplainUnit, FittedOnnx, LearnedMix, Reranker, fill_masks, generate, is_onnx,

@@ -125,6 +125,11 @@ impl Pieces<'_> {
         self.pieces.iter().map(AsRef::as_ref).collect()
     }
 
+    /// Numbers of the pieces of a document.
+    pub(crate) fn of_document(&self, document: usize) -> impl Iterator<Item = usize> {
+        self.documents[document].views.iter().flat_map(|view| view.pieces.iter().map(|(piece, _)| *piece))
+    }
+
     /// The key of the texts.
     pub(crate) fn key(&self) -> Key {
         Key::of_parts(self.pieces.iter().map(|piece| piece.as_bytes()))

@@ -14,6 +14,7 @@ use rustc_hash::FxHashMap;
 use serde_json::json;
 
 use super::pieces::{Pieces, pieces};
+use super::weights;
 use crate::extract::cost::Cost;
 use crate::extract::entry::{ColumnNames, Explainer, ModelEntry, RowModel};
 use crate::extract::reading::{CorpusReader, ReadDocument};
@@ -27,7 +28,7 @@ use inkstone_store::{RowKind, Rows, SetSpec, Store, Values, Writer};
 use inkstone_text::Truncation;
 
 /// Longest time that finished rows wait until they are on disk.
-const WAIT: Duration = Duration::from_millis(250);
+pub(super) const WAIT: Duration = Duration::from_millis(250);
 /// Documents without a number that are named in the report.
 const NAMED: usize = 10;
 
@@ -63,7 +64,11 @@ impl ReadPart {
 }
 
 pub(crate) const ENTRY: ModelEntry = ModelEntry {
-    columns: ColumnNames::InFile(|feature, name| feature.onnx.output != Output::Embedding || is_component(name)),
+    columns: ColumnNames::InFile(|feature, name| match feature.onnx.output {
+        Output::Weights => false,
+        Output::Embedding => is_component(name),
+        Output::Scores | Output::Entities | Output::Surprise | Output::Answer => true,
+    }),
     explained_by: Explainer::Rows,
     opened: RowModel::Refit(|reader, _| Ok(Some(Box::new(open(reader)?)))),
     combines_windows: true,
@@ -83,6 +88,9 @@ fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &Ctx) -> Resu
     let mut report = Report::new(&feature.name);
     let reader = &CorpusReader::new(feature, inputs, ctx)?;
     let mut encoder = open(reader).with_context(named)?;
+    if encoder.is_sparse() {
+        return weights::run(reader, &mut encoder, store);
+    }
     let columns = encoder.columns();
     let kind = RowKind::Dense { dim: columns.len() };
     // The model's key says how many tokens run at once, too: that moves the last digits.
@@ -145,7 +153,7 @@ fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &Ctx) -> Resu
                     writer.put(part.key, &Rows::dense(row_keys(&part.documents), dim, data.clone()))?;
                     writer.flush()?;
                     if !composed {
-                        work.forget()?;
+                        forget(&kept_windows, part.key)?;
                     }
                     data
                 }
@@ -273,21 +281,21 @@ impl PartWork<'_, '_> {
         self.ctx.advance(documents - advanced)?;
         Ok(self.encoder.combine(&windows, &rows))
     }
-
-    /// Discards the rows of a finished part's windows.
-    fn forget(&self) -> Result<()> {
-        for number in 0.. {
-            let key = batch_key(self.key, number);
-            if !self.kept.has(key)? {
-                break;
-            }
-            self.kept.discard(key)?;
-        }
-        Ok(())
-    }
 }
 
-fn batch_key(part: Key, number: usize) -> Key {
+/// Discards the rows of the windows of a finished part.
+pub(super) fn forget(windows: &Writer<'_>, part: Key) -> Result<()> {
+    for number in 0.. {
+        let key = batch_key(part, number);
+        if !windows.has(key)? {
+            break;
+        }
+        windows.discard(key)?;
+    }
+    Ok(())
+}
+
+pub(super) fn batch_key(part: Key, number: usize) -> Key {
     Key::of_parts([part.0.as_slice(), &number.to_le_bytes()])
 }
 
@@ -303,6 +311,10 @@ pub(crate) fn check(feature: &Feature) -> Result<()> {
     ensure!(
         params.output != Output::Answer || params.question.is_some(),
         "onnx.question is missing: output = \"answer\" needs the question that each document is asked"
+    );
+    ensure!(
+        params.output != Output::Weights || params.compose == 0,
+        "onnx.compose puts vectors and scores together from windows; weights of tokens have none: leave it at 0"
     );
     ensure!(
         params.output != Output::Answer || params.compose == 0,

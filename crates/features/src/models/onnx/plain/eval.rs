@@ -63,7 +63,7 @@ impl Examination {
 
 pub(crate) fn evaluate(model: &FittedOnnx, lines: &mut Lines, ctx: &Ctx) -> Result<(Figures, Report)> {
     let fitting = match model.using.params.output {
-        Output::Embedding => Examination::Similarity,
+        Output::Embedding | Output::Weights => Examination::Similarity,
         Output::Scores => Examination::Labels,
         Output::Surprise => Examination::Perplexity,
         Output::Entities => Examination::Entities,
@@ -160,6 +160,10 @@ fn labels(model: &FittedOnnx, lines: &mut Lines, ctx: &Ctx) -> Result<Figures> {
 }
 
 fn perplexity(model: &FittedOnnx, lines: &mut Lines, ctx: &Ctx) -> Result<Figures> {
+    ensure!(
+        !model.encoder().discriminates(),
+        "this model says which tokens took the place of others and gives no probability of words: it has no perplexity"
+    );
     let (mut sum, mut tokens, mut documents) = (0.0f64, 0.0f64, 0u64);
     each_block(lines, |_, texts| {
         for row in model.values(texts, ctx)?.chunks(2) {

@@ -101,7 +101,7 @@ impl FittedOnnx {
     /// Values as rows with names: with the label that they speak for, where the model has labels.
     fn named(&self, values: Vec<f32>) -> Rows {
         match self.using.params.output {
-            Output::Embedding => Rows::Dense(values),
+            Output::Embedding | Output::Weights => Rows::Dense(values),
             Output::Scores => {
                 let texts = values.chunks(self.columns.len()).map(|row| self.called(row)).collect();
                 Rows::Table { texts, numbers: values.into_iter().map(f64::from).collect() }
@@ -161,6 +161,7 @@ impl Fitted for FittedOnnx {
         let numbers = self.columns.clone();
         Ok(match self.using.params.output {
             Output::Embedding => Columns::Dense(numbers),
+            Output::Weights => Columns::Sparse { width: numbers.len(), names: numbers },
             Output::Scores => Columns::Table { text: Some("label".to_owned()), numbers },
             Output::Entities | Output::Surprise => Columns::Table { text: None, numbers },
             Output::Answer => Columns::Table {

@@ -10,8 +10,11 @@ use crate::fitted::Rows;
 use crate::lines::{Line, LineFormat};
 use crate::lines::{fields, text_of};
 use inkstone_base::job::Ctx;
+use inkstone_models::Csr;
 use inkstone_onnx::{Answer, Encoder, OnnxParams, Output, Ran, RuntimeParams};
 
+/// Texts whose weights are computed between two reports of progress.
+const SLICE: usize = 64;
 /// Figures of an answer; `start` and `end` are bytes of the document's text.
 pub(crate) const ANSWER_COLUMNS: [&str; 5] = ["score", "null", "number", "start", "end"];
 
@@ -68,6 +71,14 @@ impl FittedOnnx {
                 };
                 Ok(self.named(values))
             }
+            Output::Weights => {
+                let mut rows = Csr::new(self.columns.len());
+                for slice in texts.chunks(SLICE) {
+                    self.encoder().weights(slice, ctx)?.into_iter().for_each(|weights| rows.push_row(weights));
+                    each(slice.len() as u64)?;
+                }
+                Ok(Rows::Sparse(rows))
+            }
             _ => {
                 let values = self.encoder().rows(&texts, ctx, each)?.0;
                 Ok(self.named(values))
@@ -86,20 +97,31 @@ impl FittedOnnx {
     }
 }
 
-/// A cross-encoder that scores two texts together.
+/// A model that says how well two texts go together: a cross-encoder, or one that compares vectors of their tokens (late interaction).
 pub struct Reranker {
     encoder: Mutex<Encoder>,
-    column: usize,
+    /// The column of a cross-encoder's score.
+    column: Option<usize>,
     ran: Ran,
 }
 
 impl Reranker {
-    /// Opens the model at `path`, which gives one score, or probabilities of which one is entailment.
+    /// Opens the model at `path`, which gives one score, or probabilities of which one is entailment, or vectors of tokens (`colbert_vecs`).
     pub fn open(path: &Path, runtime: &RuntimeParams, ctx: &Ctx) -> Result<Reranker> {
-        let params = OnnxParams { output: Output::Scores, ..OnnxParams::default() };
-        let using = Contextual { params, runtime: runtime.clone(), ..Contextual::default() };
-        let encoder = using.encoder(path, LineFormat::Text, ctx).context("the reranker")?;
-        let column = score_column(&encoder.columns()).with_context(|| format!("the reranker {}", path.display()))?;
+        let open = |output| {
+            let params = OnnxParams { output, ..OnnxParams::default() };
+            let using = Contextual { params, runtime: runtime.clone(), ..Contextual::default() };
+            using.encoder(path, LineFormat::Text, ctx).context("the reranker")
+        };
+        let late = open(Output::Embedding).ok().filter(Encoder::interacts_late);
+        let (encoder, column) = match late {
+            Some(encoder) => (encoder, None),
+            None => {
+                let encoder = open(Output::Scores)?;
+                let column = score_column(&encoder.columns());
+                (encoder, Some(column.with_context(|| format!("the reranker {}", path.display()))?))
+            }
+        };
         Ok(Reranker { ran: encoder.ran().clone(), encoder: Mutex::new(encoder), column })
     }
 
@@ -110,9 +132,10 @@ impl Reranker {
     /// The score of each pair; NaN where one of its first texts has no token.
     pub fn scores(&self, pairs: &[[&str; 2]], ctx: &Ctx) -> Result<Vec<f32>> {
         let mut encoder = self.encoder.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(column) = self.column else { return encoder.late_scores(pairs, ctx) };
         let columns = encoder.columns().len();
         let rows = encoder.pair_rows(pairs, ctx, |_| Ok(ctx.check()?))?.0;
-        Ok(rows.chunks(columns).map(|row| row[self.column]).collect())
+        Ok(rows.chunks(columns).map(|row| row[column]).collect())
     }
 }
 
