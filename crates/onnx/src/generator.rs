@@ -1,6 +1,6 @@
 //! Text that a model writes: summaries by an encoder and a decoder (BART, MASS, T5), or what goes on from a text (GPT, Qwen).
 //!
-//! An export has `encoder_model.onnx` and `decoder_model.onnx` (or `decoder_model_merged.onnx`, or `decoder_with_past_model.onnx`
+//! A masked model with a mask of each pair of tokens (UniLM) writes behind its source. An export has `encoder_model.onnx` and `decoder_model.onnx` (or `decoder_model_merged.onnx`, or `decoder_with_past_model.onnx`
 //! beside), or one `model.onnx` that reads from left to right; a folder may hold weights alone ([`super::architecture`]).
 
 use std::path::{Path, PathBuf};
@@ -106,15 +106,24 @@ impl Generator {
             (Some(SourceReader { model, states }), first, later)
         };
         let begin = encoder.as_ref().and(start);
+        let fills_masks = first.roles.contains(&Role::PairMask);
+        let mask = if fills_masks { Some(subword.mask_id().context("the tokenizer has no mask token")?) } else { None };
         ensure!(
             encoder.is_none() || begin.is_some(),
             "config.json beside {} does not say what a decoder begins with (decoder_start_token_id)",
             files.model.display()
         );
         let asked = if params.max_tokens == 0 { usize::MAX } else { params.max_tokens };
-        let rules = WindowRules { truncation, limit: 0, stride: 0, bare: encoder.is_none(), prompt: None, mask: None };
+        let rules = WindowRules {
+            truncation,
+            limit: 0,
+            stride: 0,
+            bare: encoder.is_none() && !fills_masks,
+            prompt: None,
+            mask: None,
+        };
         let budget = if params.batch_tokens == 0 { BUDGET } else { params.batch_tokens };
-        let steps = StepModel::new(first, later, pad)?;
+        let steps = StepModel::new(first, later, pad, mask)?;
         let mut generator = Generator {
             encoder,
             steps,
@@ -137,7 +146,8 @@ impl Generator {
     /// Leaves places for so many tokens to be written.
     fn make_room(&mut self, new: usize) -> Result<()> {
         // A model that continues a text needs positions for the tokens that it writes.
-        let room = if self.encoder.is_some() { self.places } else { self.places.saturating_sub(new) };
+        let beside = new + usize::from(self.steps.fills_masks());
+        let room = if self.encoder.is_some() { self.places } else { self.places.saturating_sub(beside) };
         ensure!(room > 0, "{new} new tokens leave no place for the text: the model has {}", self.places);
         self.params.max_new_tokens = new;
         self.rules.limit = room.min(self.asked);

@@ -4,6 +4,9 @@
 //! last token of each text from the second step on. Encoder-decoders have a graph for both (`decoder_model_merged.onnx`, with
 //! `use_cache_branch`) or one for each (`decoder_model.onnx`, `decoder_with_past_model.onnx`); keys and values of the source
 //! (`present.N.encoder.key`) are made in the first step and passed on. Graphs without such ports read all again in each step.
+//!
+//! A masked model with a mask of each pair of tokens (UniLM, Dong et al. 2019) writes too: the next token is the one behind a mask that
+//! stands last. The source sees itself, and what is written sees the source and all before.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -52,6 +55,8 @@ pub(crate) struct StepModel {
     passed: BTreeSet<String>,
     /// The number that fills rows up.
     pad: i64,
+    /// The token behind which the next one is looked for, in models that fill masks.
+    mask: Option<u32>,
 }
 
 /// Vectors of the sources from an encoder, a row for each text.
@@ -63,7 +68,8 @@ pub(crate) struct Sources {
 }
 
 impl StepModel {
-    pub(crate) fn new(first: StepGraph, later: Option<StepGraph>, pad: i64) -> Result<StepModel> {
+    /// `mask` is the mask token of a model that writes by filling masks.
+    pub(crate) fn new(first: StepGraph, later: Option<StepGraph>, pad: i64, mask: Option<u32>) -> Result<StepModel> {
         let logits = output(first.session.outputs(), &["logits"], 3).map(|port| port.name.clone());
         let logits = logits.with_context(|| no_output(&first.session, "logits [documents, tokens, vocabulary]"))?;
         let repeated = later.as_ref().unwrap_or(&first);
@@ -72,7 +78,7 @@ impl StepModel {
         let remembers = takes.is_subset(&first.gives()) && takes.iter().all(goes_on);
         let passed = if remembers { takes } else { BTreeSet::new() };
         let later = later.filter(|_| !passed.is_empty());
-        Ok(StepModel { first, later, logits, passed, pad })
+        Ok(StepModel { first, later, logits, passed, pad, mask })
     }
 
     pub(crate) fn session(&self) -> &Session {
@@ -83,6 +89,11 @@ impl StepModel {
     pub(crate) fn fills_up(&self) -> bool {
         let fills = |graph: &StepGraph| graph.has(Role::Mask) && graph.has(Role::Positions);
         fills(&self.first) && self.later.as_ref().is_none_or(fills)
+    }
+
+    /// True if the next token is looked for behind a mask.
+    pub(crate) fn fills_masks(&self) -> bool {
+        self.mask.is_some()
     }
 
     /// Reads all again in each step.
@@ -120,11 +131,12 @@ impl StepModel {
     }
 }
 
-/// A row of a step: the number of its text, and the places that fill it up at its left.
+/// A row of a step: the number of its text, the places that fill it up at its left, and the tokens that it began with.
 #[derive(Clone, Copy, PartialEq)]
 struct StepRow {
     text: usize,
     filled: usize,
+    prompt: usize,
 }
 
 /// Next tokens of some texts, step by step.
@@ -144,7 +156,11 @@ impl NextToken for Steps<'_> {
     fn next(&mut self, prefixes: &[Vec<u32>], parents: &[usize]) -> Result<Vec<Vec<f32>>> {
         let width = prefixes.iter().map(Vec::len).max().unwrap_or(0);
         if parents.is_empty() {
-            let row = |(text, prefix): (usize, &Vec<u32>)| StepRow { text, filled: width - prefix.len() };
+            let row = |(text, prefix): (usize, &Vec<u32>)| StepRow {
+                text,
+                filled: width - prefix.len(),
+                prompt: prefix.len(),
+            };
             self.rows = prefixes.iter().enumerate().map(row).collect();
             self.width = 0;
             self.memory.clear();
@@ -203,6 +219,8 @@ impl Steps<'_> {
     fn feeds(&self, prefixes: &[Vec<u32>], begin: usize, width: usize) -> Result<Vec<Feed>> {
         let graph = if begin > 0 { self.model.later.as_ref().unwrap_or(&self.model.first) } else { &self.model.first };
         let count = prefixes.len();
+        // The mask stands behind all tokens.
+        let width = width + usize::from(self.model.mask.is_some());
         let each = |begin: usize, value: &dyn Fn(usize, usize) -> i64| {
             let values = (0..count).flat_map(|row| (begin..width).map(move |place| (row, place)));
             Feed::Integers(vec![count, width - begin], values.map(|(row, place)| value(row, place)).collect())
@@ -217,11 +235,24 @@ impl Steps<'_> {
                 usize::try_from(port.shape[axis]).with_context(|| format!("{port} does not say its sizes"))
             };
             Ok(match role {
-                Role::Ids => {
-                    each(begin, &|row, at| place(row, at).map_or(self.model.pad, |at| prefixes[row][at].into()))
-                }
+                Role::Ids => each(begin, &|row, at| match place(row, at) {
+                    Some(at) => prefixes[row].get(at).copied().or(self.model.mask).map_or(self.model.pad, i64::from),
+                    None => self.model.pad,
+                }),
                 Role::Mask => each(0, &|row, at| place(row, at).is_some().into()),
+                Role::Types if self.model.mask.is_some() => {
+                    each(begin, &|row, at| place(row, at).is_some_and(|at| at >= self.rows[row].prompt).into())
+                }
                 Role::Types | Role::Tasks => each(begin, &|_, _| 0),
+                Role::PairMask => {
+                    let sees = |row: usize, from: usize, to: usize| to < self.rows[row].prompt || to <= from;
+                    let places = || (0..width).flat_map(|from| (0..width).map(move |to| (from, to)));
+                    let values = (0..count)
+                        .flat_map(|row| places().map(move |(from, to)| i64::from(sees(row, from, to))))
+                        .collect();
+                    let shape = if port.rank() == 4 { vec![count, 1, width, width] } else { vec![count, width, width] };
+                    Feed::Integers(shape, values)
+                }
                 Role::Positions => each(begin, &|row, at| place(row, at).unwrap_or(0) as i64),
                 Role::Past => match past(port).and_then(|name| self.memory.get(name)) {
                     Some(kept) => Feed::Kept(kept.clone()),
@@ -235,7 +266,7 @@ impl Steps<'_> {
                     let real = lengths.iter().flat_map(|length| (0..*places).map(move |at| (at < *length).into()));
                     Feed::Integers(vec![count, *places], real.collect())
                 }
-                Role::Characters | Role::PairMask | Role::Memory(_) => {
+                Role::Characters | Role::Memory(_) => {
                     bail!("{port} is no input of a model that writes")
                 }
             })

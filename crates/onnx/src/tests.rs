@@ -377,6 +377,33 @@ fn what_is_written_is_what_transformers_write() {
     }
 }
 
+#[test]
+fn mass_and_unilm_write_what_pytorch_writes() {
+    if !has_library() {
+        return;
+    }
+    let ctx = Ctx::new(2, 1).unwrap();
+    for family in ["mass", "unilm-writer"] {
+        let expected = expected(family);
+        let written = &expected["generation"];
+        let numbers = |value: &Value| serde_json::from_value::<Vec<Vec<u32>>>(value.clone()).unwrap();
+        let sources = numbers(&written["prompts"]).into_iter().map(|prompt| {
+            let cases = expected["cases"].as_array().unwrap();
+            let case = cases.iter().find(|case| numbers(&serde_json::json!([case["ids"]]))[0] == prompt).unwrap();
+            texts(&expected)[case["text"].as_u64().unwrap() as usize]
+        });
+        let sources: Vec<&str> = sources.collect();
+        let search = SearchParams { beams: 1, max_new_tokens: 12, ..SearchParams::default() };
+        let none = inkstone_text::Truncation::None;
+        let mut generator = Generator::open(&params(family), none, search, &testing::opening()).unwrap();
+        let found = generator.write_all(&sources, 0, &ctx).unwrap();
+        let ids: Vec<Vec<u32>> = found.iter().map(|found| found[0].ids.clone()).collect();
+        assert_eq!(ids, numbers(&written["greedy"]), "{family}");
+        let scores: Vec<f32> = found.iter().map(|found| found[0].score).collect();
+        close(&scores, &row(&written["scores"]), 1e-5, family);
+    }
+}
+
 /// The message of a model that cannot be opened.
 fn refused(params: &OnnxParams) -> String {
     format!("{:#}", encoder(params).err().unwrap())

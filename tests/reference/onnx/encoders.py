@@ -279,9 +279,13 @@ def mass():
     folder = folder_of("mass")
     rows = cases(tokenizer)
     outputs = write_graph(folder / "encoder_model.onnx", shaken(Mass(len(words))), call, rows, types=False)
-    write_expected(folder, rows, pooled=poolings(rows, outputs))
+    from generation import mass_decoder
+
+    end = specials.index("</s>")
+    written = mass_decoder(folder, len(words), rows, outputs, end)
+    write_expected(folder, rows, pooled=poolings(rows, outputs), generation=written)
     save_tokenizer(folder, tokenizer)
     write_json(folder / "config.json", {
         "model_type": "mass", "vocab_size": len(words), "hidden_size": HIDDEN, "max_position_embeddings": LIMIT,
-        "pad_token_id": 0, "eos_token_id": 2, "is_encoder_decoder": True,
+        "pad_token_id": 0, "eos_token_id": end, "decoder_start_token_id": end, "is_encoder_decoder": True,
     })

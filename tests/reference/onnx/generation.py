@@ -4,7 +4,7 @@ import math
 
 import torch
 from transformers import (
-    BartConfig, BartForConditionalGeneration, GPT2Config, GPT2LMHeadModel, GenerationConfig, OpenAIGPTConfig,
+    BartConfig, BartForConditionalGeneration, BertConfig, BertForMaskedLM, GPT2Config, GPT2LMHeadModel, GenerationConfig, OpenAIGPTConfig,
     OpenAIGPTLMHeadModel, T5Config, T5ForConditionalGeneration,
 )
 
@@ -12,7 +12,7 @@ from common import (
     HEADS, HIDDEN, INNER, LAYERS, LIMIT, cases, check_alone, export, folder_of, shaken, write_config,
 )
 from cutting import WORDS, byte_pairs, sentence_pieces, word_pieces
-from encoders import layers, poolings, save_tokenizer, write_expected, write_graph
+from encoders import SIZES, Layer, call, layers, poolings, save_tokenizer, write_expected, write_graph
 
 PROMPTS, PROMPT_LIMIT, NEW, BEAMS = (0, 1, 5), 24, 12, 4
 
@@ -180,3 +180,116 @@ def t5():
     )), 0.5)
     model.lm_head.weight.data[1] *= 5
     encoder_decoder("t5", model, tokenizer, None)
+
+
+# MASS and UniLM: no classes of transformers, so greedy search is written out.
+
+
+def greedy(begin, step, end):
+    """At most NEW tokens behind those given, and the mean of their logarithms; `step` gives the logits of the next one."""
+    ids, logs = [], 0.0
+    for _ in range(NEW):
+        logits = step(begin + ids)
+        ids.append(int(logits.argmax()))
+        logs += logits.log_softmax(-1)[ids[-1]].item()
+        if ids[-1] == end:
+            break
+    return ids, logs / len(ids)
+
+
+def written(prompts, searches):
+    return {"prompts": prompts, "greedy": [ids for ids, _ in searches], "scores": [score for _, score in searches]}
+
+
+class MassDecoder(torch.nn.Module):
+    """A decoder with learnt positions and the norms first; each layer reads the vectors of an encoder behind its own tokens."""
+
+    def __init__(self, words):
+        super().__init__()
+        self.words, self.places = torch.nn.Embedding(words, HIDDEN), torch.nn.Embedding(LIMIT, HIDDEN)
+        self.layers = torch.nn.ModuleList(Layer() for _ in range(2 * LAYERS))
+        self.logits = torch.nn.Linear(HIDDEN, words)
+
+    def forward(self, input_ids, encoder_hidden_states, encoder_attention_mask):
+        length, lowest = input_ids.shape[1], torch.finfo(torch.float32).min
+        states = self.words(input_ids) + self.places(torch.arange(length))
+        before = torch.ones(length, length).tril()
+        own = (1.0 - before)[None, None] * lowest
+        # Tokens of the source stand before those that are written, for every second layer.
+        source = encoder_attention_mask.shape[1]
+        sees = torch.cat([encoder_attention_mask[:, None, :].float().expand(-1, length, -1), before[None].expand(input_ids.shape[0], -1, -1)], -1)
+        all_see = torch.cat([encoder_attention_mask[:, None, :].float().expand(-1, source, -1), torch.zeros(input_ids.shape[0], source, length)], -1)
+        both = (1.0 - torch.cat([all_see, sees], 1))[:, None] * lowest
+        for number, layer in enumerate(self.layers):
+            if number % 2 == 0:
+                states = layer(states, own)
+            else:
+                states = layer(torch.cat([encoder_hidden_states, states], 1), both)[:, source:]
+        return {"logits": self.logits(states)}
+
+
+def mass_decoder(folder, words, rows, outputs, start):
+    """Writes the decoder of MASS, and gives what greedy search writes from each prompt."""
+    model = shaken(MassDecoder(words), 0.5)
+    model.logits.bias.data.zero_()
+    for layer in model.layers:
+        layer.inner_norm.bias.data.zero_()
+        layer.norm.bias.data.zero_()
+    states = [one and one["last_hidden_state"] for one in outputs]
+
+    def step(number):
+        def logits(ids):
+            with torch.no_grad():
+                mask = torch.tensor([rows[number]["mask"]])
+                return model(torch.tensor([ids]), states[number], mask)["logits"][0, -1]
+        return logits
+
+    def inputs(number, ids):
+        mask = torch.tensor([rows[number]["mask"]])
+        return {"input_ids": torch.tensor([ids]), "encoder_hidden_states": states[number], "encoder_attention_mask": mask}
+
+    export(model, call, inputs(3, [start, 7, 8]), folder / "decoder_model.onnx")
+    for number in PROMPTS:
+        one = inputs(number, [start, 9, 10, 11])
+        with torch.no_grad():
+            check_alone(folder / "decoder_model.onnx", one, model(**one))
+    return written([rows[number]["ids"] for number in PROMPTS], [greedy([start], step(number), start) for number in PROMPTS])
+
+
+def unilm_writer():
+    """The sequence-to-sequence form of UniLM: the next token stands behind a mask at the end."""
+    tokenizer, folder = word_pieces(), folder_of("unilm-writer")
+    model = shaken(BertForMaskedLM(BertConfig(**SIZES)), 0.9)
+    # So that what is written next hangs on what was written before.
+    model.bert.embeddings.word_embeddings.weight.data *= 4
+    for name, weights in model.named_parameters():
+        if name.endswith("bias"):
+            weights.data.zero_()
+    mask, end = tokenizer.token_to_id("[MASK]"), tokenizer.token_to_id("[SEP]")
+    rows = cases(tokenizer)
+
+    def run(model, attention_mask, **inputs):
+        hides = (1.0 - attention_mask[:, None].float()) * torch.finfo(torch.float32).min
+        return {"logits": model(attention_mask=hides, **inputs).logits}
+
+    def inputs(prompt, ids):
+        source, width = len(prompt), len(ids) + 1
+        sees = torch.ones(width, width, dtype=torch.int64).tril()
+        sees[:, :source] = 1
+        types = [0] * source + [1] * (width - source)
+        return {"input_ids": torch.tensor([ids + [mask]]), "attention_mask": sees[None], "token_type_ids": torch.tensor([types])}
+
+    def step(prompt):
+        def logits(ids):
+            with torch.no_grad():
+                return run(model, **inputs(prompt, ids))["logits"][0, -1]
+        return logits
+
+    prompts = [rows[number]["ids"] for number in PROMPTS]
+    export(model, run, inputs(prompts[0], prompts[0] + [7, 8]), folder / "model.onnx")
+    one = inputs(prompts[1], prompts[1] + [9])
+    with torch.no_grad():
+        check_alone(folder / "model.onnx", one, run(model, **one))
+    write_expected(folder, rows, generation=written(prompts, [greedy(prompt, step(prompt), end) for prompt in prompts]))
+    write_config(folder, model.config)
+    save_tokenizer(folder, tokenizer)

@@ -16,6 +16,7 @@ FAMILIES = {
     "electra": encoders.electra,
     "deberta": encoders.deberta,
     "unilm": encoders.unilm,
+    "unilm-writer": generation.unilm_writer,
     "xlnet": encoders.xlnet,
     "xlnet-mems": encoders.xlnet_mems,
     "mass": encoders.mass,

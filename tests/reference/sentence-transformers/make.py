@@ -5,7 +5,7 @@
 
 Made with torch 2.15.0, transformers 5.23.0, sentence-transformers 6.2.0, onnx 1.23.2, tokenizers 0.23.3.
 
-`bert` is the graph of ../onnx/bert, whose weights are made again here and checked. `qwen3` (padded on the left, last token,
+`bert` is the graph of ../onnx/bert, whose weights are made again here, checked and written to `weights`, a folder without a graph. `qwen3` (padded on the left, last token,
 position_ids) and `ernie` (task_type_ids) have graphs of their own; `within` gives `sentence_embedding` and `token_embeddings`, and an
 input that has a default; `within-last` gives `sentence_embedding` alone, from the last place of each row. A case is a folder with what sentence-transformers saves beside the graph: modules.json, the modules and their
 weights, config_sentence_transformers.json. `expected.json` has for each case its graph, and for each use (prompt, dim) the vectors of the
@@ -64,6 +64,10 @@ def bert(folder):
         expected = model(**inputs).last_hidden_state
     check("bert", outputs_of(HERE.parent / "onnx" / "bert" / "model.onnx", inputs)["last_hidden_state"], expected)
     saved(folder, model, tokenizer, **BERT_MARKS)
+    made = HERE / "weights"
+    made.mkdir(exist_ok=True)
+    for file in ("config.json", "tokenizer.json", "tokenizer_config.json", "model.safetensors"):
+        shutil.copy(folder / file, made / file)
 
 
 def cased(folder):
