@@ -164,10 +164,11 @@ impl Quantiser<'_> {
         &self.old.initializers[constant.weight]
     }
 
+    /// True if an operation computes with a matrix of weights.
     fn reads_matrix(&self, node: &GraphNode) -> bool {
-        let turned = ["Transpose", "Cast", "Identity"].iter().any(|operator| node.is(operator));
+        let passes_on = ["Transpose", "Cast", "Identity"].iter().any(|operator| node.is(operator));
         let matrix = |name: &String| self.constant(name).is_some_and(|constant| self.weight(constant).is_matrix());
-        !turned && node.inputs.iter().any(matrix)
+        !passes_on && node.inputs.iter().any(matrix)
     }
 
     fn add(&mut self, operator: &str, inputs: Vec<String>, output: String) {
@@ -192,9 +193,9 @@ impl Quantiser<'_> {
     fn product(&mut self, node: &GraphNode, [input, name]: [&str; 2], matrix: Constant, output: &str) -> Result<()> {
         let [matrix, scales, zeros] = self.quantised(name, matrix, true)?;
         let [input, scale, zero] = self.quantised_input(input);
-        let [whole, number, product] = ["_output_quantized", "_output_quantized_cast", "_scales"]
+        let [integers, floats, product] = ["_output_quantized", "_output_quantized_cast", "_scales"]
             .map(|end| self.names.fresh(&format!("{output}{end}")));
-        self.add("MatMulInteger", vec![input, matrix, zero, zeros], whole.clone());
+        self.add("MatMulInteger", vec![input, matrix, zero, zeros], integers.clone());
         if !node.name.is_empty()
             && let Some(added) = self.nodes.last_mut()
         {
@@ -202,13 +203,13 @@ impl Quantiser<'_> {
         }
         self.nodes.push(GraphNode {
             operator: "Cast".to_owned(),
-            inputs: vec![whole],
-            outputs: vec![number.clone()],
+            inputs: vec![integers],
+            outputs: vec![floats.clone()],
             attributes: vec![int_attribute("to", FLOAT as i64)],
             ..GraphNode::default()
         });
         self.add("Mul", vec![scale, scales], product.clone());
-        self.add("Mul", vec![number, product], output.to_owned());
+        self.add("Mul", vec![floats, product], output.to_owned());
         Ok(())
     }
 
@@ -298,11 +299,11 @@ fn scale(scale: f64) -> (f64, f32) {
 
 /// The numbers of a weight of these sizes in whole numbers, halves rounded to even.
 pub(super) fn quantised(numbers: &[f32], dims: &[u64], scales: &Scales) -> Vec<u8> {
-    let whole = |number: f32, scale: f32| {
-        let whole = (number / scale).round_ties_even();
+    let quantise = |number: f32, scale: f32| {
+        let steps = (number / scale).round_ties_even();
         match scales.zero {
-            Some(zero) => (whole + f32::from(zero)).clamp(0.0, 255.0) as u8,
-            None => whole.clamp(-128.0, 127.0) as i8 as u8,
+            Some(zero) => (steps + f32::from(zero)).clamp(0.0, 255.0) as u8,
+            None => steps.clamp(-128.0, 127.0) as i8 as u8,
         }
     };
     let scale_of = |column: usize| scales.scales[column.min(scales.scales.len() - 1)];
@@ -312,14 +313,14 @@ pub(super) fn quantised(numbers: &[f32], dims: &[u64], scales: &Scales) -> Vec<u
         for (column, stored) in numbers.chunks(rows).enumerate() {
             let scale = scale_of(column);
             for (row, number) in stored.iter().enumerate() {
-                written[row * columns + column] = whole(*number, scale);
+                written[row * columns + column] = quantise(*number, scale);
             }
         }
         return written;
     }
     let columns = dims.last().map_or(1, |columns| *columns as usize);
     let rows = numbers.chunks(columns);
-    rows.flat_map(|row| row.iter().enumerate().map(|(column, number)| whole(*number, scale_of(column)))).collect()
+    rows.flat_map(|row| row.iter().enumerate().map(|(column, number)| quantise(*number, scale_of(column)))).collect()
 }
 
 /// True if a graph has operations on whole numbers in place of products.

@@ -102,9 +102,9 @@ fn whole_numbers_are_those_of_onnxruntimes_own_tool() {
             }
             compared += usize::from(theirs.ends_with("_quantized"));
         }
-        let whole = ours.keys().filter(|name| name.ends_with("_quantized")).count();
+        let quantised = ours.keys().filter(|name| name.ends_with("_quantized")).count();
         // One product of the tool's stays in single precision, because its weight stands behind Transpose.
-        assert_eq!((compared, whole), if name == "products" { (2, 3) } else { (whole, whole) }, "{name}");
+        assert_eq!((compared, quantised), if name == "products" { (2, 3) } else { (quantised, quantised) }, "{name}");
         assert!(graphs[0].counted.left.is_empty() && graphs[0].bytes[1] < graphs[0].bytes[0], "{graphs:?}");
         if name != "products" && has_library() {
             let theirs = outputs(&reference(&format!("{name}-int8.onnx")));
@@ -226,21 +226,21 @@ fn encoders_and_decoders_are_converted_together() {
 
 #[test]
 fn weights_lie_beside_a_graph_that_is_too_large_for_one_file() {
-    let (whole, _) = converted(&reference_graph("bert"), Some(Precision::Fp16));
+    let (one_file, _) = converted(&reference_graph("bert"), Some(Precision::Fp16));
     let folder = tempfile::tempdir().unwrap();
     convert_within(&reference_graph("bert"), Some(Precision::Fp16), folder.path(), 10_000, &ctx()).unwrap();
     let path = folder.path().join("model.onnx");
     assert!(path.metadata().unwrap().len() < 30_000);
     let beside: Vec<PathBuf> = Header::read(&path).unwrap().beside.into_iter().collect();
     assert_eq!(beside, [PathBuf::from("model.onnx_data")]);
-    assert_eq!(weights(&path), weights(&whole.path().join("model.onnx")));
+    assert_eq!(weights(&path), weights(&one_file.path().join("model.onnx")));
     // Weights in many files come together.
     let many = tempfile::tempdir().unwrap();
     with_weights_in_files(many.path());
     let (one, _) = converted(many.path(), None);
     assert_eq!(weights(&one.path().join("model.onnx")), weights(&reference_graph("bert/model.onnx")));
     if has_library() {
-        assert_eq!(outputs(&path), outputs(&whole.path().join("model.onnx")));
+        assert_eq!(outputs(&path), outputs(&one_file.path().join("model.onnx")));
         assert_eq!(outputs(&one.path().join("model.onnx")), outputs(&reference_graph("bert/model.onnx")));
     }
 }
@@ -380,14 +380,14 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn damaged_graphs_never_panic(changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..20), cut in any::<prop::sample::Index>(), whole in any::<bool>()) {
+    fn damaged_graphs_never_panic(changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..20), cut in any::<prop::sample::Index>(), uncut in any::<bool>()) {
         for model in [reference("products.onnx"), reference_graph("bert/model.onnx")] {
             let mut bytes = std::fs::read(model).unwrap();
             for (place, byte) in &changes {
                 let place = place.index(bytes.len());
                 bytes[place] = *byte;
             }
-            if !whole {
+            if !uncut {
                 bytes.truncate(cut.index(bytes.len()));
             }
             // An error is as good as a graph.
