@@ -22,7 +22,7 @@ pub use generate::Generate;
 pub use keywords::{KeywordPreset, Keywords};
 pub use ledger::{Ledger, LedgerAction};
 pub use models::{Embed, Eval, Explain, Nearest, Projection, Reading, SampleFlags, Shift};
-pub use onnx::{Doctor, Onnx, Place};
+pub use onnx::{Convert, Doctor, Onnx, Place};
 pub use picture::Picture;
 pub use project::{Backtest, Boilerplate, DEMO_FOLDER, Demo, Drift, Experiment, Project, Run, Store, StoreAction};
 pub use read::Read;
@@ -117,6 +117,8 @@ pub enum Command {
     Shift(Shift),
     /// Find the keywords and key sentences of each document.
     Keywords(Keywords),
+    /// Write a contextual model as a folder with an ONNX graph: as it is, in half precision (fp16) or in whole numbers (int8).
+    Convert(Convert),
     /// Measure how much a smaller form of a contextual model changes a feature and the factors made of it.
     Drift(Drift),
     /// Repeat the run of a manifest and compare every byte of the export.

@@ -7,7 +7,7 @@ use clap::Args;
 
 use crate::config::bounds::flag;
 use inkstone_features::models::onnx::Contextual;
-use inkstone_onnx::{Activation, Device, Layers, OnnxParams, Output, Over, Pooling, RuntimeParams};
+use inkstone_onnx::{Activation, Device, Layers, OnnxParams, Output, Over, Pooling, Precision, RuntimeParams};
 use inkstone_text::Truncation;
 
 /// Heading of these flags in every help text.
@@ -138,6 +138,19 @@ impl Onnx {
             ..Contextual::default()
         }
     }
+}
+
+#[derive(Debug, Args)]
+pub struct Convert {
+    /// The contextual model: its folder, as published, with a graph (.onnx) or config.json and model.safetensors; or the file of a graph.
+    #[arg(short, long, value_name = "MODEL")]
+    pub model: PathBuf,
+    /// Folder of the new model: model.onnx and all files that say how text is read. It must be new, empty, or of an earlier conversion.
+    #[arg(short, long, value_name = "FOLDER")]
+    pub output: PathBuf,
+    /// Precision of the large weights: fp16 or int8. Without this flag they stay as they are.
+    #[arg(long, value_name = "PRECISION")]
+    pub precision: Option<Precision>,
 }
 
 #[derive(Debug, Args)]

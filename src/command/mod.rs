@@ -83,6 +83,7 @@ pub fn run(cli: Cli) -> ExitCode {
         Command::Projection(args) => batch("projection", &global, |ctx| models::projection(&args, ctx)),
         Command::Nearest(args) => batch("nearest", &global, |ctx| models::nearest(&args, ctx)),
         Command::Keywords(args) => batch("keywords", &global, |ctx| keywords::run(&args, ctx)),
+        Command::Convert(args) => batch("convert", &global, |ctx| models::convert(&args, ctx)),
         Command::Drift(args) => or_explain(project::drift(&args, &global)),
         Command::Replay(args) => or_explain(capsule::replay(&args, &global)),
         Command::Diff(args) => batch("diff", &global, |_| capsule::diff(&args)),

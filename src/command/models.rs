@@ -6,7 +6,7 @@ use anyhow::{Context, Result, ensure};
 use serde::Serialize;
 
 use super::staged::staged;
-use crate::cli::{Embed, Eval, Explain, Generate, Nearest, Projection, Reading, SampleFlags, Shift};
+use crate::cli::{Convert, Embed, Eval, Explain, Generate, Nearest, Projection, Reading, SampleFlags, Shift};
 use crate::headless::Summary;
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
@@ -113,6 +113,17 @@ pub(super) fn embed(args: &Embed, ctx: &Ctx) -> Result<Summary> {
     let mut summary = used(model.as_ref(), &args.reading.model);
     summary.set("output", args.output.display().to_string());
     summary.set("documents", report.rows_out);
+    ended(&mut summary, report);
+    Ok(summary)
+}
+
+/// Writes a contextual model as a folder of ONNX, in a smaller precision if asked.
+pub(super) fn convert(args: &Convert, ctx: &Ctx) -> Result<Summary> {
+    let (graphs, report) = inkstone_onnx::convert(&args.model, args.precision, &args.output, ctx)?;
+    let mut summary = Summary::default();
+    summary.set("model", args.model.display().to_string());
+    summary.set("output", args.output.display().to_string());
+    summary.set("graphs", graphs);
     ended(&mut summary, report);
     Ok(summary)
 }

@@ -183,6 +183,42 @@ fn a_model_is_looked_at_before_a_long_run() {
 }
 
 #[test]
+fn a_converted_model_is_used_without_a_flag() {
+    if !has_library() {
+        return;
+    }
+    let folder = folder();
+    publish("prompts", folder.path());
+    let convert = |model: &str, output: &str, flags: &[&str]| {
+        run(folder.path(), &[&["convert", "--model", model, "--output", output], flags].concat())
+    };
+    let embed = |model: &str| {
+        let fixed = ["embed", "--model", model, "--input", "news.txt", "--output", "rows.csv", "--device", "cpu"];
+        run(folder.path(), &fixed).finished()["ran"]["used"].clone()
+    };
+    let used = embed("models/bge");
+    for (precision, least) in [("fp16", 0.99999), ("int8", 0.98)] {
+        let json = convert("models/bge", precision, &["--precision", precision]).finished();
+        let graph = &json["graphs"][0];
+        assert_eq!((&graph["file"], &graph["left"]), (&"model.onnx".into(), &json!({})), "{json:#}");
+        assert!(graph["bytes"][1].as_u64() < graph["bytes"][0].as_u64(), "{json:#}");
+        assert_eq!(embed(precision), used);
+        let fixed = ["eval", "onnx", "--model", "models/bge", "--input", "news.txt", "--against", precision];
+        let json = run(folder.path(), &[&fixed[..], &["--device", "cpu"]].concat()).finished();
+        assert!(json["mean_cosine"].as_f64().unwrap() > least && json["documents"] == 3, "{json:#}");
+        assert!(json["most_difference"].as_f64().unwrap() > 0.0, "{json:#}");
+    }
+    // Weights become a graph as they are.
+    let weights =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/reference/architectures/bert").display().to_string();
+    let json = convert(&weights, "graph", &[]).finished();
+    assert_eq!(json["graphs"][0]["bytes"][0], json["graphs"][0]["bytes"][1]);
+    assert!(folder.path().join("graph/model.onnx").is_file());
+    assert_says(&convert("int8", "smaller", &["--precision", "int8"]).refusal(), &["is quantised already"]);
+    assert_says(&convert("models/bge", ".", &[]).refusal(), &["Inkstone did not make that folder", "--output"]);
+}
+
+#[test]
 fn scores_are_explained_and_like_texts_found() {
     if !has_library() {
         return;

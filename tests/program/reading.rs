@@ -62,6 +62,7 @@ const READING: &[(&str, &[&str])] = &[
 const WRITING: &[&str] = &[
     "backtest",
     "clean",
+    "convert",
     "demo",
     "drift",
     "experiment",

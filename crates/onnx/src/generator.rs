@@ -30,8 +30,8 @@ use inkstone_text::subword::Subword;
 /// Names that exports give to the graph of a model that writes, or of its encoder.
 const WRITERS: [&str; 4] = ["model.onnx", "encoder_model.onnx", "decoder_model_merged.onnx", "decoder_model.onnx"];
 /// Names that exports give to the graph of a decoder, and to that of its later steps.
-const DECODERS: [&str; 2] = ["decoder_model_merged.onnx", "decoder_model.onnx"];
-const LATER: &str = "decoder_with_past_model.onnx";
+pub(super) const DECODERS: [&str; 2] = ["decoder_model_merged.onnx", "decoder_model.onnx"];
+pub(super) const LATER: &str = "decoder_with_past_model.onnx";
 /// Tokens of the texts that are worked on at once, written ones included, where nothing is said.
 const BUDGET: usize = 4096;
 /// Texts drawn after one prompt have streams of random numbers side by side.

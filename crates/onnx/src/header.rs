@@ -91,7 +91,7 @@ impl Header {
 
     fn parse(path: &Path, file: Box<dyn ReadSeek>, end: u64) -> Result<Header> {
         let mut header = Header::default();
-        let mut skim = Skim { reader: BufReader::new(file), at: 0 };
+        let mut skim = Skim::new(file);
         header.model(&mut skim, end).with_context(|| {
             format!("{} is not an ONNX model, or a damaged one: export the model again", path.display())
         })?;
@@ -326,7 +326,7 @@ fn element_name(number: u64) -> &'static str {
 }
 
 /// The value of a field: a number, or the place where its bytes end.
-enum Value {
+pub(crate) enum Value {
     Number(u64),
     Bytes(u64),
     /// So many bytes of a number that is not wanted.
@@ -334,27 +334,32 @@ enum Value {
 }
 
 /// The most weights, and the most inputs or outputs, of a graph that is read: each is held in memory, however few bytes it has in the file.
-const MOST_WEIGHTS: usize = 1 << 18;
-const MOST_AXES: usize = 64;
+pub(crate) const MOST_WEIGHTS: usize = 1 << 18;
+pub(crate) const MOST_AXES: usize = 64;
 /// The deepest that graphs of loops and branches are nested.
-const DEEPEST: usize = 32;
+pub(crate) const DEEPEST: usize = 32;
 /// Longest name that is read.
 const LONGEST: u64 = 1 << 16;
 
 /// A file, or bytes in memory.
-trait ReadSeek: Read + Seek {}
+pub(crate) trait ReadSeek: Read + Seek {}
 
 impl<T: Read + Seek> ReadSeek for T {}
 
 /// A file of protocol buffers, read from front to back.
-struct Skim {
+pub(crate) struct Skim {
     reader: BufReader<Box<dyn ReadSeek>>,
-    at: u64,
+    /// Bytes from the beginning of the file.
+    pub at: u64,
 }
 
 impl Skim {
+    pub(crate) fn new(file: Box<dyn ReadSeek>) -> Skim {
+        Skim { reader: BufReader::new(file), at: 0 }
+    }
+
     /// The next field of a message that ends at `end`.
-    fn next(&mut self, end: u64) -> Result<Option<(u64, Value)>> {
+    pub(crate) fn next(&mut self, end: u64) -> Result<Option<(u64, Value)>> {
         ensure!(self.at <= end, "a part of it is longer than the whole");
         if self.at == end {
             return Ok(None);
@@ -375,7 +380,7 @@ impl Skim {
     }
 
     /// Steps over a value.
-    fn pass(&mut self, value: &Value) -> Result<()> {
+    pub(crate) fn pass(&mut self, value: &Value) -> Result<()> {
         match value {
             Value::Number(_) => Ok(()),
             Value::Bytes(end) => self.go(*end),
@@ -390,7 +395,7 @@ impl Skim {
         Ok(())
     }
 
-    fn text(&mut self, end: u64) -> Result<String> {
+    pub(crate) fn text(&mut self, end: u64) -> Result<String> {
         let length = end - self.at;
         ensure!(length <= LONGEST, "a name in it is {length} bytes long");
         let mut bytes = Vec::new();
@@ -399,7 +404,15 @@ impl Skim {
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 
-    fn varint(&mut self) -> Result<u64> {
+    /// A number of single precision.
+    pub(crate) fn float(&mut self) -> Result<f32> {
+        let mut bytes = [0; 4];
+        self.reader.read_exact(&mut bytes)?;
+        self.at += 4;
+        Ok(f32::from_le_bytes(bytes))
+    }
+
+    pub(crate) fn varint(&mut self) -> Result<u64> {
         let mut value = 0u64;
         for shift in (0..64).step_by(7) {
             let byte = *self.reader.fill_buf()?.first().context("it was cut off")?;

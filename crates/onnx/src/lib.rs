@@ -10,6 +10,7 @@
 //! | `entailment.rs`, `answers.rs`, `amounts.rs` | two texts in one input: labels by hypotheses, answers to a question, the number in one |
 //! | `files.rs` | the files of a model, in every layout that is published |
 //! | `architecture/` | graphs written for folders that hold weights in safetensors and no graph |
+//! | `convert/` | models written as folders of their own, in half precision or whole numbers of 8 bits |
 //! | `published.rs`, `layer.rs` | what a folder of sentence-transformers says of its vectors; layers behind the pooling |
 //! | `settled.rs` | settings and what the folder says, as they are used |
 //! | `model.rs` | a graph with its tokenizer |
@@ -46,6 +47,7 @@ mod answers;
 mod architecture;
 mod batch;
 mod chat;
+mod convert;
 mod decode;
 mod describe;
 mod drift;
@@ -81,6 +83,7 @@ pub mod testing;
 mod tests;
 
 pub use answers::Answer;
+pub use convert::{ConvertedGraph, Precision, convert};
 pub use decode::{Drawing, EarlyStopping, Likelihood, SearchParams};
 pub use describe::{Description, Head, Listed, Vocabulary, models};
 pub use drift::{Drift, DriftFigures};

@@ -37,6 +37,8 @@ pub enum Room {
     Demo,
     /// Models of several times.
     Models,
+    /// A contextual model that was converted.
+    Converted,
     /// Feature sets as tables.
     Sets,
     /// The text of papers.
@@ -48,7 +50,7 @@ pub enum Room {
 }
 
 impl Room {
-    const ALL: [Room; 12] = [
+    const ALL: [Room; 13] = [
         Room::Project,
         Room::Store,
         Room::Ledger,
@@ -57,6 +59,7 @@ impl Room {
         Room::Reports,
         Room::Demo,
         Room::Models,
+        Room::Converted,
         Room::Sets,
         Room::Texts,
         Room::Pictures,
@@ -74,6 +77,7 @@ impl Room {
             Room::Reports => "reports",
             Room::Demo => "demo",
             Room::Models => "models",
+            Room::Converted => "converted-model",
             Room::Sets => "sets",
             Room::Texts => "texts",
             Room::Pictures => "pictures",
@@ -89,7 +93,7 @@ impl Room {
             Room::Exports | Room::Partial => "name a new or empty folder in [project] exports, or with --out",
             Room::Reports => "name a new or empty folder in [report] dir",
             Room::Demo => "name a new or empty folder with --dir",
-            Room::Models | Room::Texts => "name a new or empty folder with --output",
+            Room::Models | Room::Converted | Room::Texts => "name a new or empty folder with --output",
             Room::Sets => "name a new or empty folder with --out",
             Room::Pictures | Room::Library => "move that folder away, and a new one is made",
         }

@@ -11,16 +11,22 @@ impl Message {
         self
     }
 
-    pub(super) fn float(mut self, field: u64, value: f32) -> Message {
+    pub(crate) fn float(mut self, field: u64, value: f32) -> Message {
         self.varint((field << 3) | 5);
         self.0.extend(value.to_le_bytes());
         self
     }
 
-    pub(crate) fn bytes(mut self, field: u64, bytes: &[u8]) -> Message {
+    pub(crate) fn bytes(self, field: u64, bytes: &[u8]) -> Message {
+        let mut message = self.head(field, bytes.len() as u64);
+        message.0.extend(bytes);
+        message
+    }
+
+    /// The head of a field whose `length` bytes follow.
+    pub(crate) fn head(mut self, field: u64, length: u64) -> Message {
         self.varint((field << 3) | 2);
-        self.varint(bytes.len() as u64);
-        self.0.extend(bytes);
+        self.varint(length);
         self
     }
 
@@ -34,6 +40,10 @@ impl Message {
 
     pub(crate) fn into_bytes(self) -> Vec<u8> {
         self.0
+    }
+
+    pub(crate) fn len(&self) -> u64 {
+        self.0.len() as u64
     }
 
     fn varint(&mut self, mut value: u64) {
