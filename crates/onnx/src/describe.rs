@@ -7,6 +7,7 @@ use anyhow::{Result, ensure};
 use walkdir::WalkDir;
 
 use super::architecture;
+use super::embedding::finished_vector;
 use super::encoder::ENCODERS;
 use super::family::{Config, Family};
 use super::files::{Files, has_graphs};
@@ -18,7 +19,6 @@ use super::params::OnnxParams;
 use super::published::Published;
 use super::session::Port;
 use super::settled::{Settled, VectorRules};
-use super::task::finished_vector;
 use inkstone_base::disk;
 use inkstone_base::job::Ctx;
 use inkstone_text::subword::Subword;

@@ -13,6 +13,7 @@ pub use weights::{TokenWeights, largest_weights};
 
 use super::architecture::Wanted;
 use super::batch::{Batch, Shapes};
+use super::embedding::finished_vector;
 use super::files::Files;
 use super::graph::{Role, memories};
 use super::model::{Model, Opening};
@@ -21,7 +22,7 @@ use super::pooling::Pool;
 use super::published::Published;
 use super::session::{Given, Ran};
 use super::settled::{Settled, VectorRules};
-use super::task::{BatchOutputs, Task, finished_vector};
+use super::task::{BatchOutputs, Task};
 use super::windows::{
     OpenWordCutter, PairText, Tokenizer, WindowCounts, WindowRules, Windows, check_room, tokens_beside,
 };

@@ -6,7 +6,7 @@
 //! | `session.rs` | a graph on a device, one run after the other, ended at once when cancelled |
 //! | `graph.rs`, `family.rs` | roles of inputs and outputs; facts of a model's family that its graph does not give |
 //! | `windows.rs`, `batch.rs` | texts to windows of tokens, windows to batches within a budget |
-//! | `pooling.rs`, `task.rs`, `heads.rs` | vectors of tokens to a vector; logits to probabilities, entities, surprise |
+//! | `embedding.rs`, `pooling.rs`, `task.rs`, `heads.rs` | vectors of tokens to a vector; logits to probabilities, entities, surprise |
 //! | `entailment.rs`, `answers.rs`, `amounts.rs` | two texts in one input: labels by hypotheses, answers to a question, the number in one |
 //! | `files.rs` | the files of a model, in every layout that is published |
 //! | `architecture/` | graphs written for folders that hold weights in safetensors and no graph |
@@ -51,6 +51,7 @@ mod convert;
 mod decode;
 mod describe;
 mod drift;
+mod embedding;
 mod encoder;
 mod entailment;
 mod family;

@@ -7,16 +7,16 @@ use super::*;
 use inkstone_base::job::Ctx;
 
 /// Output of PyTorch for a reference graph.
-fn expected(name: &str) -> Value {
+pub(crate) fn expected(name: &str) -> Value {
     serde_json::from_slice(&std::fs::read(graph(name).join("expected.json")).unwrap()).unwrap()
 }
 
-fn texts(expected: &Value) -> Vec<&str> {
+pub(crate) fn texts(expected: &Value) -> Vec<&str> {
     expected["texts"].as_array().unwrap().iter().map(|text| text.as_str().unwrap()).collect()
 }
 
 /// The rows of all texts in one call, and that each alone gives the same.
-fn rows(params: &OnnxParams, texts: &[&str]) -> Vec<Vec<f32>> {
+pub(crate) fn rows(params: &OnnxParams, texts: &[&str]) -> Vec<Vec<f32>> {
     let ctx = Ctx::new(2, 1).unwrap();
     let mut encoder = encoder(params).unwrap();
     let dim = encoder.columns().len();
@@ -30,7 +30,7 @@ fn rows(params: &OnnxParams, texts: &[&str]) -> Vec<Vec<f32>> {
 }
 
 /// Equal up to a tolerance of the largest value; what is no number must be none in both.
-fn close(found: &[f32], expected: &[f32], tolerance: f32, what: &str) {
+pub(crate) fn close(found: &[f32], expected: &[f32], tolerance: f32, what: &str) {
     assert_eq!(found.len(), expected.len(), "{what}");
     let most = expected.iter().fold(1.0f32, |most, value| most.max(value.abs()));
     for (a, b) in found.iter().zip(expected) {
@@ -38,7 +38,7 @@ fn close(found: &[f32], expected: &[f32], tolerance: f32, what: &str) {
     }
 }
 
-fn row(value: &Value) -> Vec<f32> {
+pub(crate) fn row(value: &Value) -> Vec<f32> {
     value.as_array().unwrap().iter().map(|value| value.as_f64().unwrap() as f32).collect()
 }
 
@@ -377,35 +377,8 @@ fn what_is_written_is_what_transformers_write() {
     }
 }
 
-#[test]
-fn mass_and_unilm_write_what_pytorch_writes() {
-    if !has_library() {
-        return;
-    }
-    let ctx = Ctx::new(2, 1).unwrap();
-    for family in ["mass", "unilm-writer"] {
-        let expected = expected(family);
-        let written = &expected["generation"];
-        let numbers = |value: &Value| serde_json::from_value::<Vec<Vec<u32>>>(value.clone()).unwrap();
-        let sources = numbers(&written["prompts"]).into_iter().map(|prompt| {
-            let cases = expected["cases"].as_array().unwrap();
-            let case = cases.iter().find(|case| numbers(&serde_json::json!([case["ids"]]))[0] == prompt).unwrap();
-            texts(&expected)[case["text"].as_u64().unwrap() as usize]
-        });
-        let sources: Vec<&str> = sources.collect();
-        let search = SearchParams { beams: 1, max_new_tokens: 12, ..SearchParams::default() };
-        let none = inkstone_text::Truncation::None;
-        let mut generator = Generator::open(&params(family), none, search, &testing::opening()).unwrap();
-        let found = generator.write_all(&sources, 0, &ctx).unwrap();
-        let ids: Vec<Vec<u32>> = found.iter().map(|found| found[0].ids.clone()).collect();
-        assert_eq!(ids, numbers(&written["greedy"]), "{family}");
-        let scores: Vec<f32> = found.iter().map(|found| found[0].score).collect();
-        close(&scores, &row(&written["scores"]), 1e-5, family);
-    }
-}
-
 /// The message of a model that cannot be opened.
-fn refused(params: &OnnxParams) -> String {
+pub(crate) fn refused(params: &OnnxParams) -> String {
     format!("{:#}", encoder(params).err().unwrap())
 }
 
@@ -601,47 +574,4 @@ fn a_place_that_the_model_does_not_have_is_told_with_the_way_out() {
     assert!(error.contains("windows are longer than the model has places (onnx.max_tokens)"), "{error}");
     let params = OnnxParams { max_tokens: 40, ..params };
     assert!(encoder(&params).unwrap().rows(&[&long], &ctx, |_| Ok(())).is_ok());
-}
-
-#[test]
-fn weights_and_vectors_of_tokens_are_those_of_pytorch() {
-    if !has_library() {
-        return;
-    }
-    let (expected, ctx) = (expected("bge-m3"), Ctx::new(2, 1).unwrap());
-    let texts = texts(&expected);
-
-    let dense = rows(&params("bge-m3"), &texts);
-    let mut sparse = encoder(&OnnxParams { output: Output::Weights, ..params("bge-m3") }).unwrap();
-    let weights = sparse.weights(&texts, &ctx).unwrap();
-    assert!(sparse.columns().contains(&"净".to_owned()), "columns are the tokens");
-    let filled: Vec<usize> = (0..texts.len()).filter(|&text| !texts[text].is_empty()).collect();
-    for &text in &filled {
-        close(&dense[text], &row(&expected["dense"][text]), 1e-5, texts[text]);
-        let wanted: Vec<(u32, f32)> = serde_json::from_value(expected["weights"][text].clone()).unwrap();
-        let tokens = |weights: &[(u32, f32)]| weights.iter().map(|(token, _)| *token).collect::<Vec<_>>();
-        assert_eq!(tokens(&weights[text]), tokens(&wanted), "{}", texts[text]);
-        for ((_, found), (_, wanted)) in weights[text].iter().zip(&wanted) {
-            assert!((found - wanted).abs() < 1e-5, "{}: {found} {wanted}", texts[text]);
-        }
-    }
-    assert!(weights[4].is_empty(), "a text without a token has no weights");
-    // Windows that overlap give a token the largest of its weights.
-    let windowed = OnnxParams { output: Output::Weights, max_tokens: 16, stride: 8, ..params("bge-m3") };
-    let long = encoder(&windowed).unwrap().weights(&[texts[3]], &ctx).unwrap();
-    assert!(long[0].len() >= weights[3].len() && long[0].is_sorted_by(|a, b| a.0 < b.0));
-    let pairs: Vec<[&str; 2]> = filled
-        .iter()
-        .flat_map(|&query| filled.iter().map(move |&text| (query, text)))
-        .map(|(a, b)| [texts[a], texts[b]])
-        .collect();
-    let scores = sparse.late_scores(&pairs, &ctx).unwrap();
-    let wanted = filled.iter().flat_map(|&query| filled.iter().map(move |&text| (query, text)));
-    for ((query, text), score) in wanted.zip(scores) {
-        let wanted = expected["late"][query][text].as_f64().unwrap() as f32;
-        assert!((score - wanted).abs() < 1e-5, "{query} {text}: {score} {wanted}");
-    }
-    assert!(sparse.late_scores(&[["", texts[0]]], &ctx).unwrap()[0].is_nan());
-    let error = refused(&OnnxParams { output: Output::Weights, ..params("bert") });
-    assert!(error.contains("sparse_vecs"), "{error}");
 }

@@ -143,3 +143,54 @@ impl Encoder {
         Ok(vectors)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{encoder, has_library, params};
+    use crate::tests::{close, expected, refused, row, rows, texts};
+    use crate::{OnnxParams, Output};
+
+    #[test]
+    fn weights_and_vectors_of_tokens_are_those_of_pytorch() {
+        if !has_library() {
+            return;
+        }
+        let (expected, ctx) = (expected("bge-m3"), Ctx::new(2, 1).unwrap());
+        let texts = texts(&expected);
+
+        let dense = rows(&params("bge-m3"), &texts);
+        let mut sparse = encoder(&OnnxParams { output: Output::Weights, ..params("bge-m3") }).unwrap();
+        let weights = sparse.weights(&texts, &ctx).unwrap();
+        assert!(sparse.columns().contains(&"净".to_owned()), "columns are the tokens");
+        let filled: Vec<usize> = (0..texts.len()).filter(|&text| !texts[text].is_empty()).collect();
+        for &text in &filled {
+            close(&dense[text], &row(&expected["dense"][text]), 1e-5, texts[text]);
+            let wanted: Vec<(u32, f32)> = serde_json::from_value(expected["weights"][text].clone()).unwrap();
+            let tokens = |weights: &[(u32, f32)]| weights.iter().map(|(token, _)| *token).collect::<Vec<_>>();
+            assert_eq!(tokens(&weights[text]), tokens(&wanted), "{}", texts[text]);
+            for ((_, found), (_, wanted)) in weights[text].iter().zip(&wanted) {
+                assert!((found - wanted).abs() < 1e-5, "{}: {found} {wanted}", texts[text]);
+            }
+        }
+        assert!(weights[4].is_empty(), "a text without a token has no weights");
+        // Windows that overlap give a token the largest of its weights.
+        let windowed = OnnxParams { output: Output::Weights, max_tokens: 16, stride: 8, ..params("bge-m3") };
+        let long = encoder(&windowed).unwrap().weights(&[texts[3]], &ctx).unwrap();
+        assert!(long[0].len() >= weights[3].len() && long[0].is_sorted_by(|a, b| a.0 < b.0));
+        let pairs: Vec<[&str; 2]> = filled
+            .iter()
+            .flat_map(|&query| filled.iter().map(move |&text| (query, text)))
+            .map(|(a, b)| [texts[a], texts[b]])
+            .collect();
+        let scores = sparse.late_scores(&pairs, &ctx).unwrap();
+        let wanted = filled.iter().flat_map(|&query| filled.iter().map(move |&text| (query, text)));
+        for ((query, text), score) in wanted.zip(scores) {
+            let wanted = expected["late"][query][text].as_f64().unwrap() as f32;
+            assert!((score - wanted).abs() < 1e-5, "{query} {text}: {score} {wanted}");
+        }
+        assert!(sparse.late_scores(&[["", texts[0]]], &ctx).unwrap()[0].is_nan());
+        let error = refused(&OnnxParams { output: Output::Weights, ..params("bert") });
+        assert!(error.contains("sparse_vecs"), "{error}");
+    }
+}

@@ -5,7 +5,8 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::super::decode::Drawing;
-use super::super::testing::{has_library, opening};
+use super::super::testing::{has_library, opening, params};
+use super::super::tests as reference_tests;
 use super::*;
 
 const FOLDERS: [&str; 5] = ["gpt2", "gpt2-past", "qwen3", "bart-merged", "t5-past"];
@@ -268,4 +269,31 @@ fn a_schema_is_refused_with_the_reason() {
     assert!(refused("gpt2", serde_json::json!({"type": "colour"})).contains("colour"));
     let wrong = serde_json::json!({"type": "object", "unevaluatedProperties": false});
     assert!(refused("gpt2", wrong).contains("unevaluatedProperties"));
+}
+
+#[test]
+fn mass_and_unilm_write_what_pytorch_writes() {
+    if !has_library() {
+        return;
+    }
+    let ctx = Ctx::new(2, 1).unwrap();
+    for family in ["mass", "unilm-writer"] {
+        let expected = reference_tests::expected(family);
+        let written = &expected["generation"];
+        let numbers = |value: &Value| serde_json::from_value::<Vec<Vec<u32>>>(value.clone()).unwrap();
+        let sources = numbers(&written["prompts"]).into_iter().map(|prompt| {
+            let cases = expected["cases"].as_array().unwrap();
+            let case = cases.iter().find(|case| numbers(&serde_json::json!([case["ids"]]))[0] == prompt).unwrap();
+            reference_tests::texts(&expected)[case["text"].as_u64().unwrap() as usize]
+        });
+        let sources: Vec<&str> = sources.collect();
+        let search = SearchParams { beams: 1, max_new_tokens: 12, ..SearchParams::default() };
+        let none = Truncation::None;
+        let mut generator = Generator::open(&params(family), none, search, &opening()).unwrap();
+        let found = generator.write_all(&sources, 0, &ctx).unwrap();
+        let ids: Vec<Vec<u32>> = found.iter().map(|found| found[0].ids.clone()).collect();
+        assert_eq!(ids, numbers(&written["greedy"]), "{family}");
+        let scores: Vec<f32> = found.iter().map(|found| found[0].score).collect();
+        reference_tests::close(&scores, &reference_tests::row(&written["scores"]), 1e-5, family);
+    }
 }
