@@ -401,7 +401,10 @@ fn texts_are_drawn_chosen_and_labelled() {
     let cut = generate(&[&written[..], &["5"]].concat()).finished();
     assert_eq!(cut["stages"][0]["facts"]["unfinished_json"], 2, "{cut}");
     fs::write(folder.path().join("wrong.json"), r#"{"type": "colour"}"#).unwrap();
-    assert_says(&generate(&["--json-schema", "wrong.json"]).refusal(), &["wrong.json", "colour"]);
+    assert_says(
+        &generate(&["--json-schema", "wrong.json", "--max-new-tokens", "8"]).refusal(),
+        &["wrong.json", "colour"],
+    );
     assert_says(&generate(&["--json-schema", "facts.json", "--choices", "a"]).stderr, &["--choices"]);
 
     fs::write(folder.path().join("wrong.txt"), "{author}：{text}").unwrap();
