@@ -9,6 +9,7 @@ drawn, both from fixed seeds. Seconds of the program are those of a whole proces
 """
 
 import argparse
+import csv
 import json
 import os
 import random
@@ -32,7 +33,7 @@ ENCODERS = {
     "bert": ["embedding"], "roberta": ["embedding"], "albert": ["embedding"], "electra": ["embedding"], "deberta": ["embedding"],
     "unilm": ["embedding"], "xlnet": ["embedding"], "xlnet-mems": ["embedding"], "mass": ["embedding"], "ulmfit": ["embedding"],
     "elmo-chars": ["embedding"], "bert-classifier": ["scores"], "bert-multilabel": ["scores"], "bert-tokens": ["entities"],
-    "bert-mlm": ["surprise"], "gpt2": ["embedding", "surprise"], "openai-gpt": ["embedding", "surprise"],
+    "bert-mlm": ["surprise"], "electra-discriminator": ["surprise"], "gpt2": ["embedding", "surprise"], "openai-gpt": ["embedding", "surprise"],
 }
 WRITERS = {"gpt2": [["--num-beams", "1"], ["--num-beams", "4"], ["--samples", "3"]], "t5": [["--num-beams", "1"], ["--num-beams", "4"]],
            "bart": [["--num-beams", "1"], ["--num-beams", "4"]]}
@@ -51,8 +52,7 @@ class Program:
             [self.path, *map(str, arguments), "--headless"], cwd=self.folder, env=os.environ | (environment or {}), capture_output=True, text=True
         )
         seconds = time.perf_counter() - began
-        lines = done.stdout.strip().splitlines()
-        found = json.loads(lines[-1]) if lines else {}
+        found = json.loads(done.stdout) if done.stdout.strip() else {}
         return seconds, done.returncode, found, (done.stderr.strip().splitlines() or [""])[-1]
 
     def embed(self, model, texts, output, device, *more):
@@ -60,7 +60,17 @@ class Program:
         seconds, status, found, error = self.run("embed", "-m", model, "-i", texts, "-o", output, "--device", device, *more)
         if status != 0:
             raise SystemExit(f"embed {model} on {device}: {status} {found.get('error', error)}")
-        return seconds, np.load(output), found["params"]["ran"]
+        return seconds, rows_of(Path(output)), found["ran"]
+
+
+def rows_of(path):
+    """The numbers of a table; texts among its columns are left out, and an empty field is no number."""
+    if path.suffix == ".npy":
+        return np.load(path)
+    with open(path, encoding="utf-8") as file:
+        lines = list(csv.DictReader(file))
+    columns = [name for name in lines[0] if name not in ("id", "label", "answer")]
+    return np.array([[float(line[name] or "nan") for name in columns] for line in lines])
 
 
 def write_texts(path, count, seed, most=500):
@@ -268,7 +278,10 @@ def parity(program, device, folder):
         for read in reads:
             on = {}
             for place in ["cpu", device]:
-                on[place] = program.embed(REFERENCE / name, texts, folder / f"{place[:4]}.npy", place, "--read", read)
+                end = "npy" if read == "embedding" else "csv"
+                # A model with a memory reads segments of this length.
+                more = ["--max-len", "16"] if name == "xlnet-mems" else []
+                on[place] = program.embed(REFERENCE / name, texts, folder / f"{place[:4]}.{end}", place, "--read", read, *more)
             print(f"{name:<16} {read:<10} {difference(on[device][1], on['cpu'][1]):9.1e}   {placed(on[device][2])}", flush=True)
     for form in ["model_fp16.onnx", "model_int8.onnx"]:
         on = {place: program.embed(REFERENCE / "bert" / form, texts, folder / f"{place[:4]}.npy", place) for place in ["cpu", device]}
@@ -374,7 +387,7 @@ def refusals(program, device, sizes, folder):
 
     def tell(what, *arguments, environment=None):
         seconds, status, found, error = program.run(*arguments, environment=environment)
-        why = found.get("params", {}).get("ran", {})
+        why = found.get("ran", {})
         message = found.get("error") or (f"ran on {why.get('device')}: {why.get('why')}" if why else error)
         print(f"  {what}: exit {status} after {seconds:.1f} s: {message}", flush=True)
 
