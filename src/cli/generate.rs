@@ -22,7 +22,8 @@ pub struct Generate {
     /// Format of the lines: text or jsonl.
     #[arg(long, value_name = "FORMAT")]
     pub format: Option<LineFormat>,
-    /// File of the generated texts, one JSON line per text: id, text, score, and label, time and group of the input; with --samples also the
+    /// File of the generated texts, one JSON line per text: id, text, score, numbers_kept (the share of its numbers that stand in
+    /// the document), and label, time and group of the input; with --samples also the
     /// number of the sample; with --labels the answer and, for each label, its share and likelihoods.
     #[arg(short, long, value_name = "FILE.jsonl")]
     pub output: PathBuf,

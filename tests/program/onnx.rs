@@ -374,6 +374,7 @@ fn texts_are_drawn_chosen_and_labelled() {
         written.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     };
     let drawn = ["--samples", "3", "--temperature", "1.5", "--top-k", "20", "--top-p", "0.95", "--max-new-tokens", "8"];
+    assert!(lines(&drawn).iter().all(|line| line["numbers_kept"].is_null() || line["numbers_kept"] == 0.0));
     let first = lines(&[&drawn[..], &["--seed", "7", "--threads", "1"]].concat());
     assert_eq!(first.iter().map(|line| line["sample"].as_u64().unwrap()).collect::<Vec<_>>(), [0, 1, 2, 0, 1, 2]);
     let ids = |lines: &[Value]| lines.iter().map(|line| line["text"].clone()).collect::<Vec<_>>();

@@ -1,4 +1,6 @@
-//! The number in a short text, as an answer: `12.5亿元`, `下降35%`, `-3,200万`.
+//! Numbers in texts: the one of an answer (`12.5亿元`, `下降35%`, `-3,200万`), and those of a written text that stand in its source.
+
+use std::ops::Range;
 
 /// Units behind a number, longer ones first.
 const UNITS: [(&str, f64); 14] = [
@@ -25,17 +27,43 @@ const FALLS: [&str; 10] = ["下降", "下滑", "减少", "降低", "回落", "�
 /// behind a word as 下降 is negative. Numbers are written in digits, whole or half width; none where there is none.
 pub(crate) fn amount(text: &str) -> Option<f64> {
     let plain: String = text.chars().map(half_width).collect();
-    let begin = plain.find(|c: char| c.is_ascii_digit())?;
+    let (place, value) = next_number(&plain, 0)?;
+    let before = plain[..place.start].trim_end();
+    let negative = before.ends_with(['-', '−', '负']) || FALLS.iter().any(|word| before.contains(word));
+    value.map(|value| if negative { -value } else { value })
+}
+
+/// The share of the numbers of a written text that stand in its source, by value and without their sign: `3.2亿` stands where `320,000,000`
+/// does. None where it has no number.
+pub fn numbers_kept(source: &str, written: &str) -> Option<f64> {
+    let (known, written) = (numbers(source), numbers(written));
+    let stands = |value: &&f64| known.iter().any(|other| (other - **value).abs() <= 1e-9 * value.abs());
+    let count = written.iter().filter(stands).count();
+    (!written.is_empty()).then(|| count as f64 / written.len() as f64)
+}
+
+/// All numbers of a text, units multiplied out.
+fn numbers(text: &str) -> Vec<f64> {
+    let plain: String = text.chars().map(half_width).collect();
+    let (mut found, mut from) = (Vec::new(), 0);
+    while let Some((place, value)) = next_number(&plain, from) {
+        found.extend(value);
+        from = place.end;
+    }
+    found
+}
+
+/// The place of the next digits, and their value with the unit behind them; none for such as `1.2.3`.
+fn next_number(plain: &str, from: usize) -> Option<(Range<usize>, Option<f64>)> {
+    let begin = from + plain[from..].find(|c: char| c.is_ascii_digit())?;
     let is_part = |c: char| c.is_ascii_digit() || c == '.' || c == ',';
     let end = plain[begin..].find(|c| !is_part(c)).map_or(plain.len(), |len| begin + len);
     let digits: String = plain[begin..end].chars().filter(|c| *c != ',').collect();
-    let value: f64 = digits.trim_end_matches('.').parse().ok()?;
-    let before = plain[..begin].trim_end();
-    let negative = before.ends_with(['-', '−', '负']) || FALLS.iter().any(|word| before.contains(word));
     let unit = plain[end..].trim_start();
     let factor = UNITS.iter().find(|(name, _)| unit.starts_with(name)).map_or(1.0, |(_, factor)| *factor);
-    let value = if factor < 1.0 { value / (1.0 / factor).round() } else { value * factor };
-    Some(if negative { -value } else { value })
+    let value = digits.trim_end_matches('.').parse().ok();
+    let value = value.map(|value: f64| if factor < 1.0 { value / (1.0 / factor).round() } else { value * factor });
+    Some((begin..end, value))
 }
 
 fn half_width(c: char) -> char {
@@ -68,5 +96,21 @@ mod tests {
         ] {
             assert_eq!(amount(text), value, "{text}");
         }
+    }
+
+    #[test]
+    fn numbers_that_are_kept_are_found_by_their_value() {
+        let source = "2024年3月5日，公司净利润3.2亿元，同比下降12.5%，拟每10股派1,500万元。";
+        for (written, share) in [
+            ("净利润320,000,000元，降幅１２.５％。", Some(1.0)),
+            ("净利润3.2亿元，派息1500万元，增长15%。", Some(2.0 / 3.0)),
+            ("净利润3.2万元。", Some(0.0)),
+            ("日期为2024年3月6日。", Some(2.0 / 3.0)),
+            ("{\"profit\": 320000000, \"day\": 5}", Some(1.0)),
+            ("净利润下降。", None),
+        ] {
+            assert_eq!(numbers_kept(source, written), share, "{written}");
+        }
+        assert_eq!(numbers_kept("", "3"), Some(0.0));
     }
 }

@@ -83,6 +83,7 @@ pub mod testing;
 #[cfg(test)]
 mod tests;
 
+pub use amounts::numbers_kept;
 pub use answers::Answer;
 pub use convert::{ConvertedGraph, Precision, convert};
 pub use decode::{Drawing, EarlyStopping, Likelihood, SearchParams};

@@ -17,11 +17,13 @@ use crate::lines::{Line, Lines};
 use inkstone_base::data::Report;
 use inkstone_base::disk::{self, Formulas};
 use inkstone_base::job::Ctx;
-use inkstone_onnx::{Generator, Likelihood, PromptFields, Written};
+use inkstone_onnx::{Generator, Likelihood, PromptFields, Written, numbers_kept};
 use inkstone_tables::frames;
 
 /// Documents given to the model at once, which makes batches of them.
 const TOGETHER: usize = 64;
+/// The field of the share of numbers that stand in the document.
+const NUMBERS_KEPT: &str = "numbers_kept";
 /// The field of a value that was written under a schema.
 const JSON: &str = "json";
 
@@ -35,6 +37,7 @@ pub fn generate(
     ctx: &Ctx,
 ) -> Result<Report> {
     let (mut empty, mut unfinished, mut documents_before) = (0, 0, 0);
+    let (mut shares, mut with_numbers) = (0.0, 0u64);
     let mut report = None;
     let together = if generator.steps_together() || !labels.is_empty() { TOGETHER } else { 1 };
     disk::write_atomic(output, |out| {
@@ -51,7 +54,13 @@ pub fn generate(
                 documents_before += documents.len() as u64;
                 for (line, rows) in documents.iter().zip(rows) {
                     empty += u64::from(rows.is_empty());
-                    for row in rows {
+                    for mut row in rows {
+                        if let Some(text) = row.get("text").and_then(Value::as_str) {
+                            let share = numbers_kept(&line.whole(), text);
+                            shares += share.unwrap_or(0.0);
+                            with_numbers += u64::from(share.is_some());
+                            row.insert(NUMBERS_KEPT.into(), json!(share));
+                        }
                         unfinished += u64::from(row.get(JSON).is_some_and(Value::is_null));
                         let mut object = fields_beside_text(line);
                         object.extend(row);
@@ -69,6 +78,9 @@ pub fn generate(
     let mut report = report.unwrap_or_default();
     report.rows_out -= empty;
     report.drop_rows("without text", empty);
+    if with_numbers > 0 {
+        report.fact(NUMBERS_KEPT, shares / with_numbers as f64);
+    }
     if generator.writes_json() {
         report.fact("unfinished_json", unfinished);
     }
