@@ -94,8 +94,8 @@ fn without_unused(old: &ModelGraph, mut nodes: Vec<GraphNode>, mut weights: Vec<
         }
     }
     weights.retain(|weight| used.contains(weight.name.as_str()));
-    let mut kept = keep.into_iter();
-    nodes.retain(|_| kept.next() == Some(true));
+    let mut keep = keep.into_iter();
+    nodes.retain(|_| keep.next() == Some(true));
     NewGraph { nodes, weights }
 }
 
