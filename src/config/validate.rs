@@ -10,6 +10,7 @@ use inkstone_base::disk;
 use inkstone_corpus::ingest::Table;
 use inkstone_features::extract::{Model, in_order_of_inputs};
 use inkstone_lab::factor::{Within, check_feature_name};
+use inkstone_onnx::Output;
 
 /// The reason why no factor can be made of this feature and column; none if one can.
 fn refusal_of_feature(config: &Config, name: &str, column: Option<&str>) -> Option<String> {
@@ -17,7 +18,8 @@ fn refusal_of_feature(config: &Config, name: &str, column: Option<&str>) -> Opti
         Ok(feature) => feature,
         Err(error) => return Some(error.to_string()),
     };
-    if feature.model == Model::Tfidf {
+    let is_sparse = feature.model == Model::Onnx && feature.onnx.output == Output::Weights;
+    if feature.model == Model::Tfidf || is_sparse {
         return Some(format!("feature {name:?} has rows of many columns; a factor needs a model with a score"));
     }
     let column = column.filter(|column| !feature.has_column(column))?;
