@@ -90,8 +90,9 @@ fn word_counts_after_previews_and_the_vector_of_a_bert_make_factors_as_the_guide
         }
         let out_of_fold = mean_of(&fitted, |fold| &fold["search"]["mean"]);
         let out_of_sample = mean_of(&fitted, |fold| &fold["out_of_sample"]);
+        // They are .60 and .32, .59 and .28. Four folds without a signal would give a mean of 0 with a deviation of about .08.
         assert!(
-            out_of_fold > 0.5 && out_of_sample > 0.0,
+            out_of_fold > 0.55 && out_of_sample > 0.2,
             "{name}: auc {out_of_fold}, rank correlation {out_of_sample}"
         );
         let factor = json["factors"].as_array().unwrap().iter().find(|factor| factor["name"] == name).unwrap();
