@@ -10,7 +10,7 @@ mod products;
 
 use std::sync::Arc;
 
-use crate::sparse::{Csr, Row, product};
+use crate::sparse::{Csr, Row, product, weighed_sum};
 pub(crate) use dense::DenseView;
 pub use dense::{DenseRows, Scaling, SpilledDense};
 pub use folds::FoldFeatures;
@@ -185,6 +185,24 @@ impl<'a> TwoWay<'a> {
     pub(crate) fn product(&self, weights: &[f64], k: usize, out: &mut [f64]) {
         multiply(&self.x.sparse, weights, k, out);
         self.x.add_dense_product(weights, k, out);
+    }
+
+    /// The product with weights `[cols]`, of each row made into another number by `weigh`, and the product of the transpose with these numbers,
+    /// into `[cols]`. Returns the sum of the numbers. `between`, `[rows]`, is written where there are dense columns.
+    pub(crate) fn weighed_sum(
+        &self,
+        weights: &[f64],
+        weigh: impl Fn(usize, f64) -> f64 + Sync,
+        between: &mut [f64],
+        out: &mut [f64],
+    ) -> f64 {
+        if self.x.dense.is_none() {
+            return weighed_sum(&self.x.sparse, weights, weigh, out);
+        }
+        self.product(weights, 1, between);
+        between.iter_mut().enumerate().for_each(|(i, number)| *number = weigh(i, *number));
+        self.transposed_product(between, 1, out);
+        between.iter().sum()
     }
 
     /// The product of the transpose with `by`, `[rows, k]`, into `[cols, k]`.

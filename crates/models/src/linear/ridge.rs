@@ -72,13 +72,8 @@ pub fn ridge(x: &Design, y: &[f64], weights: Option<&[f64]>, params: &LinearPara
     let mut fitted = vec![0.0; x.rows()];
     let apply = |v: &[f64], out: &mut [f64]| {
         ctx.check()?;
-        two.product(v, 1, &mut fitted);
         let shift = dot(&means, v);
-        for (f, s) in fitted.iter_mut().zip(s) {
-            *f = s * (*f - shift);
-        }
-        let sum: f64 = fitted.iter().sum();
-        two.transposed_product(&fitted, 1, out);
+        let sum = two.weighed_sum(v, |i, product| s[i] * (product - shift), &mut fitted, out);
         for ((out, v), m) in out.iter_mut().zip(v).zip(&means) {
             *out += params.alpha * v - sum * m;
         }

@@ -9,7 +9,7 @@ mod spilled;
 
 use rayon::prelude::*;
 
-pub(crate) use product::product;
+pub(crate) use product::{product, weighed_sum};
 pub(crate) use spilled::Numbers;
 pub use spilled::SpilledCsr;
 
