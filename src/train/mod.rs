@@ -2,6 +2,7 @@
 //! usual tools.
 
 mod classify;
+mod distil;
 mod fasttext;
 mod glove;
 mod lexicon;
@@ -26,6 +27,7 @@ use inkstone_features::standalone::{CutSpec, Cutter, LATER, LineFormat, Lines};
 use inkstone_models::{Preset, VectorFormat, WordVectors};
 
 pub use classify::{Bayes, Boosted, Logistic, Mlp, Ridge, Svm};
+pub use distil::Static;
 pub use fasttext::{FastText, FastTextSupervised};
 pub use glove::Glove;
 pub use lexicon::{Lexicon, Sestm, Tone};
@@ -80,6 +82,8 @@ pub enum Train {
     Lsa(Lsa),
     /// Weights of a contextual model's layers for a task, as ELMo learns them: a setting for --layers.
     Mix(Mix),
+    /// A static encoder, in the form of model2vec, from a contextual model: vectors of tokens whose mean is near the model's vector of a text.
+    Static(Static),
     /// Word vectors from co-occurrence: positive pointwise mutual information and its decomposition.
     Ppmi(Ppmi),
     /// Word vectors by the ranking of windows (Collobert and Weston 2008).
@@ -150,6 +154,7 @@ pub(crate) fn run(args: &Train, ctx: &Ctx) -> Result<Summary> {
         Train::Tone(args) => lexicon::tone(args, ctx),
         Train::Lsa(args) => vectorize::lsa(args, ctx),
         Train::Mix(args) => mix::run(args, ctx),
+        Train::Static(args) => distil::run(args, ctx),
         Train::Pooling(args) => pooling::pooling(args, ctx),
         Train::Ppmi(args) => ppmi::ppmi(args, ctx),
         Train::Cw(args) => neural::cw(args, ctx),

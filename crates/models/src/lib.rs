@@ -114,7 +114,7 @@ pub use sestm::{
 };
 pub use sparse::{Csr, Row, SpilledCsr};
 pub use stacked::{InputColumn, StackedRows};
-pub use static_encoder::StaticEncoder;
+pub use static_encoder::{CountedTokens, Distilled, DistilledFigures, LEAST_DOCUMENTS, StaticEncoder, Teacher, distil};
 pub(crate) use svd::SparseRows;
 pub use svd::{RowsWriter, SvdParams};
 pub use tensors::TensorFile;

@@ -381,3 +381,50 @@ fn a_head_on_a_contextual_model_says_how_far_its_encoder_has_read() {
     let place = names.iter().position(|name| name == "log_odds:up").unwrap();
     assert!(rows.iter().any(|row| (row[place] - kept).abs() < 1e-3), "{kept} {rows:?}");
 }
+
+#[test]
+fn a_distilled_encoder_stands_where_its_teacher_stood() {
+    if !has_library() {
+        return;
+    }
+    let folder = with_bert();
+    let here = folder.path();
+    fs::write(here.join("news.jsonl"), corpus::jsonl(96)).unwrap();
+    let flags = ["train", "static", "--model", "models/bert", "--input", "news.jsonl", "--fitted-until", "2023-12-31"];
+    let small = ["--components", "8", "--words", "40", "--min-count", "2", "--output"];
+    let distilled = |more: &[&str]| run(here, &[&flags[..], &small, more].concat());
+    let json = distilled(&["bert-static"]).finished();
+    assert_eq!(
+        (&json["model"], &json["documents"], &json["documents_taught"]),
+        (&"static".into(), &96.into(), &96.into())
+    );
+    assert_eq!(json["fitted_until"], "2024-04-12T14:30:00", "that of the lines is later");
+    assert!(json["words_added"].as_u64().unwrap() > 0, "{json:#}");
+    let figure = |name: &str| json["distilled"][name].as_f64().unwrap();
+    assert!(figure("cosine") >= figure("cosine_before") && figure("cosine") > 0.5, "{json:#}");
+
+    // The same bytes again, over what was there.
+    let files = || crate::files_below(&here.join("bert-static"));
+    let before = files();
+    distilled(&["bert-static", "--threads", "1"]).finished();
+    assert!(files() == before);
+    let rows = ["embed", "--model", "bert-static", "--input", "news.jsonl", "--output", "rows.csv"];
+    assert_eq!(run(here, &rows).finished()["documents"], 96);
+    let head = ["train", "logistic", "--model", "bert-static", "--input", "labelled.jsonl", "--output", "tone.model"];
+    assert_eq!(run(here, &head).finished()["fitted_until"], "2024-04-12T14:30:00");
+    let explained = run(here, &["explain", "--model", "bert-static", "--text", "净利润同比增长。"]).finished();
+    assert!(explained["explanations"][0]["terms"].as_array().unwrap().len() > 1);
+
+    // Bad input is refused before the teacher works, and nothing is written.
+    fs::create_dir(here.join("mine")).unwrap();
+    fs::write(here.join("mine/notes.txt"), "of the user").unwrap();
+    assert_says(&distilled(&["mine"]).refusal(), &["mine", "notes.txt", "--output"]);
+    fs::write(here.join("few.jsonl"), corpus::jsonl(12)).unwrap();
+    let few = ["train", "static", "--model", "models/bert", "--input", "few.jsonl", "--fitted-until", "2023-12-31"];
+    assert_says(&run(here, &[&few[..], &["--output", "none"]].concat()).refusal(), &["too few", "at least 20"]);
+    assert!(!here.join("none").exists());
+    let stdin =
+        ["train", "static", "--model", "models/bert", "--input", "-", "--fitted-until", "2023-12-31", "-o", "none"];
+    assert_says(&run(here, &stdin).refusal(), &["read twice"]);
+    assert_says(&run(here, &flags).stderr, &["--output"]);
+}

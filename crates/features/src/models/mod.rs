@@ -21,7 +21,7 @@ pub mod pooling;
 pub mod ppmi;
 mod registry;
 pub mod sestm;
-pub(crate) mod static_encoder;
+pub mod static_encoder;
 pub mod textnet;
 pub mod tfidf;
 pub mod word2vec;

@@ -1,6 +1,8 @@
 //! Static encoders in `eval`, `embed`, `explain` and `nearest`, and behind heads: a folder of model2vec or sentence-transformers stands where
 //! a model file stands for other models.
 
+mod train;
+
 use std::path::Path;
 
 use anyhow::Result;
@@ -12,6 +14,8 @@ use crate::standalone::coverage::{component, coverage};
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
 use inkstone_models::{Explanation, ModelHeader, StaticEncoder, component_names};
+
+pub use train::{StaticParams, train};
 
 /// A static encoder, ready for lines of text.
 pub(crate) struct FittedStatic {
@@ -25,7 +29,7 @@ impl FittedStatic {
         let header = ModelHeader {
             kind: StaticEncoder::KIND.to_owned(),
             version: 1,
-            fitted_until: None,
+            fitted_until: model.fitted_until(),
             documents: 0,
             params: json!({}),
         };

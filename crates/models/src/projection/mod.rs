@@ -15,6 +15,7 @@ use super::Nearest;
 use inkstone_base::job::Ctx;
 
 pub use pca::pca;
+pub(crate) use pca::{Axes, along};
 pub use tsne::{Tsne, tsne};
 
 /// Neighbours that a plane is measured by.

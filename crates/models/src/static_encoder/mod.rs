@@ -4,13 +4,19 @@
 //! sentence-transformers, `modules.json` with a StaticEmbedding. model2vec drops unknown tokens and reads so many tokens as `max_length`
 //! says; a smaller vocabulary has `mapping` (token to row) and `weights` (of tokens).
 
+mod distil;
 #[cfg(test)]
 mod tests;
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
+use chrono::NaiveDateTime;
+use safetensors::Dtype;
+use safetensors::tensor::TensorView;
 use serde::Deserialize;
+use serde_json::{Value, json};
 
 use super::{Explanation, Part};
 use crate::tensors::TensorFile;
@@ -25,9 +31,22 @@ const NESTED: &str = "0_StaticEmbedding";
 /// Added to the length of a vector that is scaled to length 1, as model2vec does.
 const LEAST_LENGTH: f64 = 1e-32;
 
+pub use distil::{Distilled, DistilledFigures, LEAST_DOCUMENTS, Teacher, distil};
+
+/// The tokens of a text that an encoder counts.
+pub struct CountedTokens {
+    tokenizer: Subword,
+    /// True if unknown tokens are left out.
+    drops_unknown: bool,
+    /// Tokens that are read of a text, unknown ones included, and the characters among which they are looked for.
+    longest: Option<[usize; 2]>,
+}
+
 /// A static encoder, read from its folder.
 pub struct StaticEncoder {
-    tokenizer: Subword,
+    tokens: CountedTokens,
+    /// The last time of the text that it has seen, where the folder says it.
+    fitted_until: Option<NaiveDateTime>,
     /// `[rows, dim]`, row by row.
     vectors: Vec<f32>,
     dim: usize,
@@ -37,15 +56,14 @@ pub struct StaticEncoder {
     weights: Option<Vec<f32>>,
     /// True if a document's vector is scaled to length 1.
     normalise: bool,
-    /// True if unknown tokens are left out.
-    drops_unknown: bool,
-    /// Tokens that are read of a text, unknown ones included, and the characters among which they are looked for.
-    longest: Option<[usize; 2]>,
 }
 
 /// `config.json` of model2vec.
 #[derive(Deserialize)]
 struct Settings {
+    /// Of `train static`: the last time of the text that the encoder has seen.
+    #[serde(default)]
+    fitted_until: Option<NaiveDateTime>,
     #[serde(default)]
     model_type: String,
     #[serde(default)]
@@ -96,6 +114,33 @@ fn modules(folder: &Path) -> Option<Vec<Module>> {
         .filter(|modules: &Vec<Module>| modules.first().is_some_and(|first| first.name() == "StaticEmbedding"))
 }
 
+impl CountedTokens {
+    fn new(tokenizer: Subword, drops_unknown: bool, max_length: Option<usize>) -> CountedTokens {
+        let characters = median_length(&tokenizer);
+        let longest = max_length.map(|tokens| [tokens, tokens.saturating_mul(characters)]);
+        CountedTokens { tokenizer, drops_unknown, longest }
+    }
+
+    /// Numbers of the tokens that are read of a text, and whether the vocabulary knows each.
+    fn read(&self, text: &str) -> Result<Vec<(u32, bool)>> {
+        let pieces = match self.longest {
+            None => self.tokenizer.encode(text)?,
+            Some([tokens, characters]) => {
+                let end = text.char_indices().nth(characters).map_or(text.len(), |(end, _)| end);
+                self.tokenizer.encode_head(&text[..end], tokens)?
+            }
+        };
+        let unknown = self.tokenizer.unk_id();
+        Ok(pieces.ids.into_iter().map(|id| (id, Some(id) != unknown)).collect())
+    }
+
+    /// The tokens of a text that count.
+    pub fn counted(&self, text: &str) -> Result<Vec<u32>> {
+        let tokens = self.read(text)?.into_iter();
+        Ok(tokens.filter(|(_, known)| *known || !self.drops_unknown).map(|(id, _)| id).collect())
+    }
+}
+
 impl StaticEncoder {
     pub const KIND: &'static str = "static";
 
@@ -118,6 +163,7 @@ impl StaticEncoder {
     pub fn open(folder: &Path) -> Result<StaticEncoder> {
         let within = files_folder(folder);
         let tokenizer = Subword::open(&within.join("tokenizer.json"))?;
+        let fitted_until = settings(folder).and_then(|settings| settings.fitted_until);
         let file = TensorFile::read(&within.join("model.safetensors"))?;
         let (name, normalise, drops_unknown, max_length) = match settings(folder) {
             Some(settings) => ("embeddings", settings.normalize, true, settings.max_length),
@@ -153,9 +199,36 @@ impl StaticEncoder {
             within.display(),
             tokenizer.size()
         );
-        let characters = median_length(&tokenizer);
-        let longest = max_length.map(|tokens| [tokens, tokens.saturating_mul(characters)]);
-        Ok(StaticEncoder { tokenizer, vectors: table.values, dim, places, weights, normalise, drops_unknown, longest })
+        let tokens = CountedTokens::new(tokenizer, drops_unknown, max_length);
+        Ok(StaticEncoder { tokens, fitted_until, vectors: table.values, dim, places, weights, normalise })
+    }
+
+    /// Writes the tokenizer of a new encoder into its folder, which is none of an encoder until [`StaticEncoder::write`] has ended.
+    pub fn write_tokenizer(folder: &Path, definition: &Value) -> Result<CountedTokens> {
+        disk::remove_if_there(&folder.join("config.json"))?;
+        let file = folder.join("tokenizer.json");
+        disk::write_atomic(&file, |out| Ok(serde_json::to_writer(out, definition)?))?;
+        Ok(CountedTokens::new(Subword::open(&file)?, true, longest()))
+    }
+
+    /// Writes what else an encoder in the form of model2vec has: vectors `[tokens, dim]` whose means are scaled to length 1, and the last time
+    /// of the text that they have seen.
+    pub fn write(folder: &Path, vectors: &[f32], dim: usize, sif: f64, fitted_until: NaiveDateTime) -> Result<()> {
+        let config = json!({
+            "model_type": "model2vec", "architectures": ["StaticModel"], "apply_pca": dim, "sif_coefficient": sif, "hidden_dim": dim,
+            "seq_length": 1_000_000, "normalize": true, "pooling": "mean", "fitted_until": fitted_until,
+        });
+        let bytes: &[u8] = bytemuck::cast_slice(vectors);
+        let table = TensorView::new(Dtype::F32, vec![vectors.len() / dim, dim], bytes)?;
+        let tensors = safetensors::serialize([("embeddings", table)], None)?;
+        let put = |name: &str, bytes: &[u8]| disk::write_atomic(&folder.join(name), |out| Ok(out.write_all(bytes)?));
+        put("model.safetensors", &tensors)?;
+        put("config.json", &serde_json::to_vec_pretty(&config)?)
+    }
+
+    /// The last time of the text that it has seen, where its folder says it.
+    pub fn fitted_until(&self) -> Option<NaiveDateTime> {
+        self.fitted_until
     }
 
     /// Values of a vector.
@@ -163,28 +236,9 @@ impl StaticEncoder {
         self.dim
     }
 
-    /// Numbers of the tokens that are read of a text, and whether the vocabulary knows each.
-    fn tokens(&self, text: &str) -> Result<Vec<(u32, bool)>> {
-        let pieces = match self.longest {
-            None => self.tokenizer.encode(text)?,
-            Some([tokens, characters]) => {
-                let end = text.char_indices().nth(characters).map_or(text.len(), |(end, _)| end);
-                self.tokenizer.encode_head(&text[..end], tokens)?
-            }
-        };
-        let unknown = self.tokenizer.unk_id();
-        Ok(pieces.ids.into_iter().map(|id| (id, Some(id) != unknown)).collect())
-    }
-
-    /// The tokens of a text that count.
-    fn counted(&self, text: &str) -> Result<Vec<u32>> {
-        let tokens = self.tokens(text)?.into_iter();
-        Ok(tokens.filter(|(_, known)| *known || !self.drops_unknown).map(|(id, _)| id).collect())
-    }
-
     /// Tokens of a text, and those that the vocabulary knows.
     pub fn coverage(&self, text: &str) -> Result<(usize, usize)> {
-        let tokens = self.tokens(text)?;
+        let tokens = self.tokens.read(text)?;
         Ok((tokens.len(), tokens.iter().filter(|(_, known)| *known).count()))
     }
 
@@ -214,7 +268,7 @@ impl StaticEncoder {
 
     /// The vector of a text, `[dim]`; zeros where no token counts.
     pub fn row(&self, text: &str) -> Result<Vec<f32>> {
-        let (sum, divisor) = self.sum(&self.counted(text)?);
+        let (sum, divisor) = self.sum(&self.tokens.counted(text)?);
         Ok(sum.into_iter().map(|value| (value / divisor) as f32).collect())
     }
 
@@ -231,14 +285,14 @@ impl StaticEncoder {
 
     /// The different tokens of a text with their counts, by number, and the number by which their sum is divided.
     fn runs(&self, text: &str) -> Result<(Vec<(u32, f64)>, f64)> {
-        let mut tokens = self.counted(text)?;
+        let mut tokens = self.tokens.counted(text)?;
         let divisor = self.sum(&tokens).1;
         tokens.sort_unstable();
         Ok((tokens.chunk_by(|a, b| a == b).map(|run| (run[0], run.len() as f64)).collect(), divisor))
     }
 
     fn shown(&self, token: u32) -> String {
-        self.tokenizer.token(token).unwrap_or_default()
+        self.tokens.tokenizer.token(token).unwrap_or_default()
     }
 
     /// The contribution of each token to a component (from 0; default: the one that the document lies farthest out on), the largest first.

@@ -158,6 +158,11 @@ impl Subword {
         open::file_at(path)
     }
 
+    /// The definition of the tokenizer at this path in the form of `tokenizer.json`, whatever its files are.
+    pub fn definition(path: &Path, lower_case: bool) -> Result<Value> {
+        Ok(open::open(path, lower_case)?.json)
+    }
+
     /// Reads a definition; `lower_case` reads all text in lower case, whatever the definition does.
     pub fn open_cased(path: &Path, lower_case: bool) -> Result<Subword> {
         let definition = open::open(path, lower_case)?;

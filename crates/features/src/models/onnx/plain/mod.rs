@@ -131,7 +131,7 @@ impl FittedOnnx {
 }
 
 impl Contextual {
-    fn encoder(&self, path: &Path, format: LineFormat, ctx: &Ctx) -> Result<Encoder> {
+    pub(crate) fn encoder(&self, path: &Path, format: LineFormat, ctx: &Ctx) -> Result<Encoder> {
         let params = OnnxParams { model: path.to_owned(), ..self.params.clone() };
         Encoder::open(&params, self.truncation, &|| words(format), &self.opening(ctx)?)
     }

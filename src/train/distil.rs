@@ -1,0 +1,73 @@
+//! `train static`.
+
+use std::path::PathBuf;
+
+use anyhow::{Result, ensure};
+use chrono::NaiveDate;
+use clap::Args;
+
+use super::{open, trained};
+use crate::cli::{Corpus, Onnx};
+use crate::command::staged::staged;
+use crate::config::bounds::flag;
+use crate::headless::Summary;
+use inkstone_base::job::Ctx;
+use inkstone_features::models::onnx::Contextual;
+use inkstone_features::models::static_encoder;
+use inkstone_features::models::static_encoder::StaticParams;
+use inkstone_onnx::OnnxParams;
+
+/// Flags of `train static`.
+#[derive(Debug, Args)]
+pub struct Static {
+    /// The teacher: the folder or .onnx file of a contextual model.
+    #[arg(short, long, value_name = "DIR")]
+    pub model: PathBuf,
+    #[command(flatten)]
+    pub corpus: Corpus,
+    /// Folder of the new encoder, in the form of model2vec. It must be new, empty, or of an earlier training.
+    #[arg(short, long, value_name = "FOLDER")]
+    pub output: PathBuf,
+    /// Last day of the text that the teacher was trained on, and of lines without a time: the encoder is known from then on.
+    #[arg(long, value_name = "DATE")]
+    pub fitted_until: NaiveDate,
+    /// Values of a vector, along the directions in which the teacher's vectors vary most.
+    #[arg(long, value_name = "N", default_value_t = 256, value_parser = flag::<usize>("--dim"))]
+    pub components: usize,
+    /// Words of the text that become tokens beside those of the teacher, the most frequent first, at the most.
+    #[arg(long, value_name = "N", default_value_t = 20_000, value_parser = flag::<usize>("--count"))]
+    pub words: usize,
+    /// Fewest times that such a word occurs.
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = flag::<u64>("--count"))]
+    pub min_count: u64,
+    /// Documents that the teacher reads, spread evenly over all: the vectors of tokens are fitted to its vectors of these.
+    #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = flag::<usize>("--count"))]
+    pub documents: usize,
+    /// The a of the weights a / (a + p) that tokens begin with, p being the share of all tokens that a token is.
+    #[arg(long, value_name = "A", default_value_t = 1e-3, value_parser = flag::<f64>("--share"))]
+    pub sif: f64,
+    #[command(flatten)]
+    pub onnx: Onnx,
+}
+
+pub(super) fn run(args: &Static, ctx: &Ctx) -> Result<Summary> {
+    ensure!(args.corpus.input.as_os_str() != "-", "the lines are read twice: name a file with --input");
+    let using = args.onnx.contextual();
+    let using = Contextual { params: OnnxParams { model: args.model.clone(), ..using.params.clone() }, ..using };
+    let params = StaticParams {
+        components: args.components,
+        words: args.words,
+        min_count: args.min_count,
+        documents: args.documents,
+        sif: args.sif,
+        fitted_until: args.fitted_until.and_hms_opt(23, 59, 59).expect("23:59:59 is a time of every day"),
+    };
+    let (_, cutter) = open(&args.corpus)?;
+    let lines = || super::lines(&args.corpus.input, &args.corpus);
+    let train = || static_encoder::train(&using, &lines, &cutter, &params, &args.output, ctx);
+    let (figures, report) = staged(ctx, "train", train)?;
+    let mut summary = trained("static", &args.output, report, &["documents_taught", "words_added", "ran"]);
+    summary.set("teacher", args.model.display().to_string());
+    summary.set("distilled", figures);
+    Ok(summary)
+}
