@@ -76,6 +76,8 @@ pub enum Command {
     Structure(Project),
     /// List the boilerplate sentences that were found in the corpus; accept or refuse them.
     Boilerplate(Boilerplate),
+    /// Let the models of [[rewrite]] write a text of each document: summaries or other views, which features read.
+    Rewrite(Project),
     /// Compute the features of all documents.
     Extract(Project),
     /// Aggregate features to factors: a value per date and security.

@@ -83,6 +83,10 @@ pub struct Embed {
     /// With --read entities: a row an entity (document, kind, text, start, end, score) instead of a row a document with their numbers.
     #[arg(long)]
     pub list: bool,
+    /// With --list: the table of securities of a project (.inkstone/securities.parquet). Each row has the codes that the entity's text names on
+    /// the document's day. It needs lines with times.
+    #[arg(long, value_name = "FILE", requires = "list")]
+    pub securities: Option<PathBuf>,
     #[command(flatten)]
     pub csv: CsvText,
 }

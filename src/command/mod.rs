@@ -60,6 +60,7 @@ pub fn run(cli: Cli) -> ExitCode {
         Command::Link(args) => stage("link", args, Stage::Link),
         Command::Structure(args) => stage("structure", args, Stage::Structure),
         Command::Boilerplate(args) => batch("boilerplate", &global, |_| boilerplate::run(&args)),
+        Command::Rewrite(args) => stage("rewrite", args, Stage::Rewrite),
         Command::Extract(args) => stage("extract", args, Stage::Extract),
         Command::Factor(args) => stage("factor", args, Stage::Factor),
         Command::Backtest(args) if args.factor.is_some() => {

@@ -11,14 +11,17 @@ use crate::headless::Summary;
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
 use inkstone_base::limits;
+use inkstone_corpus::link::{self, EntityFinder};
 use inkstone_features::models::onnx::{self, Contextual, Examination, Reranker, is_onnx};
 use inkstone_features::models::{self, ngram};
 use inkstone_features::standalone::{
     self, Block, EvalParams, Fitted, Line, LineFormat, Lines, ProjectionParams, Shown, Sought,
 };
+use inkstone_market::securities_from_frame;
 use inkstone_models::ngram::SampleParams;
 use inkstone_models::{Explanation, WordVectors};
 use inkstone_onnx::{Generator, OnnxParams, Opening, Output, PromptTemplate};
+use inkstone_tables::frames;
 
 /// Bytes of lines read at once when documents are picked out.
 const BLOCK: usize = 1 << 20;
@@ -137,7 +140,10 @@ fn list_entities(args: &Embed, ctx: &Ctx) -> Result<Summary> {
     );
     let mut lines = Lines::open(&reading.input, format_of(reading.format, Some(&reading.input)))?;
     let (formulas, contextual) = (args.csv.csv_formulas, reading.onnx.contextual());
-    let list = || onnx::list_entities(&reading.model, &contextual, &mut lines, &args.output, formulas, ctx);
+    let securities = args.securities.as_deref().map(|path| securities_from_frame(&frames::read_parquet(path, None)?));
+    let names = securities.transpose()?.map(|table| EntityFinder::new(&table, &link::Params::default())).transpose()?;
+    let list =
+        || onnx::list_entities(&reading.model, &contextual, &mut lines, names.as_ref(), &args.output, formulas, ctx);
     let (figures, report) = staged(ctx, "embed", list)?;
     let mut summary = Summary::default();
     summary.set("model", "onnx");

@@ -20,6 +20,7 @@ mod tests {
     use inkstone_base::bounds::BOUNDS;
     use inkstone_features::experiment;
     use inkstone_features::extract::Feature;
+    use inkstone_features::rewrite::Rewrite;
     use inkstone_lab::factor;
 
     /// The key paths of all numbers of a value, without the numbers of lists.
@@ -42,6 +43,7 @@ mod tests {
     #[test]
     fn every_number_of_a_configuration_has_a_bound_and_every_bound_a_number() {
         let config = Config {
+            rewrite: vec![Rewrite::default()],
             feature: vec![Feature::default()],
             factor: vec![factor::Params::default()],
             experiment: vec![experiment::Params::default()],

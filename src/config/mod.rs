@@ -23,6 +23,7 @@ use inkstone_corpus::ingest::Source;
 use inkstone_corpus::{clean, ingest, link, structure};
 use inkstone_features::experiment;
 use inkstone_features::extract::Feature;
+use inkstone_features::rewrite::Rewrite;
 use inkstone_lab::{backtest, export, factor, lint};
 use inkstone_market::Cutoff;
 use inkstone_onnx::RuntimeParams;
@@ -44,6 +45,7 @@ pub struct Config {
     pub structure: structure::Params,
     pub tokenizer: TokenizerParams,
     pub market: MarketSection,
+    pub rewrite: Vec<Rewrite>,
     pub feature: Vec<Feature>,
     pub factor: Vec<factor::Params>,
     pub backtest: backtest::Params,
@@ -225,6 +227,10 @@ impl Config {
         find("feature", &self.feature, name, |feature| &feature.name)
     }
 
+    pub fn find_rewrite(&self, name: &str) -> Result<&Rewrite> {
+        find("rewrite", &self.rewrite, name, |rewrite| &rewrite.name)
+    }
+
     pub fn find_factor(&self, name: &str) -> Result<&factor::Params> {
         find("factor", &self.factor, name, |factor| &factor.name)
     }
@@ -244,6 +250,7 @@ impl Config {
             structure: checker.section("structure"),
             tokenizer: checker.section("tokenizer"),
             market: checker.section("market"),
+            rewrite: checker.sections_of("rewrite"),
             feature: checker.sections_of("feature"),
             factor: checker.sections_of("factor"),
             backtest: checker.section("backtest"),
@@ -290,6 +297,7 @@ mod tests {
         let table: toml::Table = toml::from_str(&with_examples(TEMPLATE)).unwrap();
         let defaults = serde_json::to_value(Config {
             source: vec![Source::default()],
+            rewrite: vec![Rewrite::default()],
             feature: vec![Feature::default()],
             factor: vec![factor::Params::default()],
             experiment: vec![experiment::Params { factor: Some(String::new()), ..experiment::Params::default() }],
@@ -334,7 +342,7 @@ mod tests {
         let faults: Vec<String> = faults.filter(|message| !message.contains("is not for model")).collect();
         assert!(faults.is_empty(), "{faults:?}");
         let table: toml::Table = toml::from_str(&text).unwrap();
-        for section in ["source", "feature", "factor", "experiment"] {
+        for section in ["source", "rewrite", "feature", "factor", "experiment"] {
             assert!(!table[section].as_array().unwrap().is_empty(), "{section}");
         }
     }

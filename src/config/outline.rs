@@ -78,6 +78,7 @@ pub fn settings() -> Vec<Setting> {
 /// An example of a section that may occur several times, with a name that is not taken.
 pub fn example(section: &str, taken: &[String]) -> Option<String> {
     let keys: &[&str] = match section {
+        "rewrite" => &["name", "model", "fitted_until", "prompt"],
         "feature" => &["name", "model"],
         "factor" => &["name", "expression"],
         "experiment" => &["name", "target", "features", "vary"],
@@ -109,6 +110,7 @@ fn describes_absence(english: &str) -> bool {
 fn is_invented(section: &str, key: &str, below: &str) -> bool {
     match section {
         "source" => below == "columns." || matches!(key, "name" | "path" | "published_at_default"),
+        "rewrite" => matches!(key, "name" | "model" | "fitted_until" | "prompt"),
         "feature" => {
             matches!(key, "name" | "model") && below.is_empty()
                 || below == "file."

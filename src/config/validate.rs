@@ -123,16 +123,27 @@ pub(super) fn problems(config: &Config) -> Vec<Problem> {
     }
     for (section, names) in [
         ("source", names(&config.source, |s| &s.name)),
+        ("rewrite", names(&config.rewrite, |r| &r.name)),
         ("feature", names(&config.feature, |f| &f.name)),
         ("factor", names(&config.factor, |f| &f.name)),
     ] {
         names_in(section, &names, &mut problems);
     }
+    for (i, rewrite) in config.rewrite.iter().enumerate() {
+        if let Err(error) = rewrite.check() {
+            problems.push(Problem::new(format!("rewrite[{i}]"), format!("{error:#}")));
+        }
+    }
     for (i, feature) in config.feature.iter().enumerate() {
+        if !feature.text.is_empty()
+            && let Err(error) = config.find_rewrite(&feature.text)
+        {
+            problems.push(Problem::new(format!("feature[{i}].text"), error.to_string()));
+        }
         if let Err(error) = feature.check().and_then(|()| feature.check_settings()) {
             problems.push(Problem::new(format!("feature[{i}]"), format!("{error:#}")));
         }
-        if let Err(error) = feature.embeddings.feature_among(&config.feature) {
+        if let Err(error) = feature.check_embeddings(&config.feature) {
             problems.push(Problem::new(format!("feature[{i}].embeddings"), format!("{error:#}")));
         }
     }

@@ -77,7 +77,7 @@ pub fn put_over(
         .map(|other| varied.iter().find(|varied| varied.name == other.name).unwrap_or(other).clone())
         .collect();
     let feature = varied.swap_remove(0);
-    feature.embeddings.feature_among(&all)?;
+    feature.check_embeddings(&all)?;
     let inputs = inputs_of(&feature, &all)?;
     Ok(VariedFeature { feature, inputs, tokenizer })
 }

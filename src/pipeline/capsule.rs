@@ -56,6 +56,7 @@ pub(super) fn stages(config: &Config, project: &Project, state: &State) -> Resul
     let factors = || config.factor.iter().map(|factor| factor.name.clone());
     let ids = [StageId::Ingest, StageId::Clean, StageId::Link, StageId::Structure]
         .into_iter()
+        .chain(config.rewrite.iter().map(|rewrite| StageId::Rewrite(rewrite.name.clone())))
         .chain(features().map(StageId::Extract))
         .chain(factors().map(StageId::Factor))
         .chain(factors().map(StageId::Backtest));
@@ -70,6 +71,7 @@ pub(super) fn stages(config: &Config, project: &Project, state: &State) -> Resul
             StageId::Clean => hash_of_files(project.clean().files()?)?,
             StageId::Link => hash_of_files(project.links().files()?)?,
             StageId::Structure => hash_of_files(project.structure().files()?)?,
+            StageId::Rewrite(name) => hash_of_files(project.rewritten(name).files()?)?,
             StageId::Extract(_) => {
                 let set = made.context("a finished feature has a set")?;
                 let set = store.set(&set)?.context("a finished feature's set is in the store")?;

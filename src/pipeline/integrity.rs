@@ -81,6 +81,12 @@ fn sealed(config: &Config, project: &Project) -> Result<Vec<PathBuf>> {
         files.extend(parts.numbered("parquet")?);
         files.extend(parts.numbered("json")?);
     }
+    for rewrite in &config.rewrite {
+        for parts in [project.rewritten(&rewrite.name), project.rewritten_links(&rewrite.name)] {
+            files.extend(parts.numbered("parquet")?);
+            files.extend(parts.numbered("json")?);
+        }
+    }
     // A state that cannot be read is among the files; the factors of the configuration are known without it.
     let state = State::read(project).ok();
     let built = state.iter().flat_map(State::made_files).filter_map(|(stage, _)| match stage {
@@ -97,6 +103,7 @@ fn sealed(config: &Config, project: &Project) -> Result<Vec<PathBuf>> {
         files.extend(keyed(&folder)?);
     }
     files.extend(keyed(&project.extracted())?);
+    files.extend(keyed(&project.written())?);
     files.retain(|path| path.exists());
     Ok(files)
 }
@@ -134,6 +141,14 @@ fn rows(config: &Config, base: &Path, damaged: &BTreeSet<PathBuf>, ctx: &Ctx) ->
     let structure_key = run.structure_key(&structure_params(config));
     if structure_key.is_ok_and(|key| is_current(&run, &StageId::Structure, key)) {
         tables.push((run.project.structure(), Some(true)));
+    }
+    for rewrite in &config.rewrite {
+        let id = StageId::Rewrite(rewrite.name.clone());
+        if let Ok(texts) = run.rewritten_by(rewrite)
+            && is_current(&run, &id, texts.corpus)
+        {
+            tables.extend([(texts.clean, None), (texts.links, Some(false))]);
+        }
     }
     let mut found = Vec::new();
     for (part, path) in documents.files()?.iter().enumerate().filter(|(_, path)| !damaged.contains(*path)) {

@@ -19,6 +19,7 @@ mod output;
 mod results;
 mod stage;
 mod state;
+mod texts;
 mod trace;
 mod version;
 
@@ -38,16 +39,17 @@ use inkstone_base::data::{Key, Report, TooLittle};
 use inkstone_base::disk;
 use inkstone_base::disk::{Damage, Room};
 use inkstone_base::job::{Cancelled, Ctx};
+use inkstone_corpus::link::Linked;
 use inkstone_corpus::truncate::Needs;
 use inkstone_corpus::{clean, ingest, link, structure};
 use inkstone_features::extract::{self, Feature, FeatureSets, InputFeature, Inputs, Model, in_order_of_inputs};
 use inkstone_features::models::file;
+use inkstone_features::rewrite::RewrittenCorpus;
 use inkstone_lab::backtest::Outcome;
 use inkstone_lab::factor;
 use inkstone_market::{Market, Security, securities_from_frame};
 use inkstone_onnx::LibraryRefused;
 use inkstone_store::{Set, Store};
-use inkstone_tables::corpus::Parts;
 use inkstone_tables::frames;
 use inkstone_tables::project::Project;
 use inkstone_text::TokenizerParams;
@@ -56,6 +58,7 @@ use output::Output;
 pub use results::{FactorResult, factor_result, factor_results, study, write_report};
 pub use stage::{Stage, StageId, derived_from};
 use state::{PlannedStage, State};
+use texts::CorpusParts;
 pub use trace::Tracer;
 
 /// The rule for the known-at time of a factor value, in words; a part of every manifest.
@@ -145,6 +148,8 @@ struct PipelineRun<'a> {
     corpus: Key,
     /// Key of the structure stage; `None` if nothing needs it.
     structure: Option<Key>,
+    /// The texts of the rewrites that were not left out, by name.
+    rewritten: BTreeMap<String, RewrittenCorpus>,
     prices: Key,
     market: Option<Market>,
     /// Feature sets by name of the feature.
@@ -171,6 +176,7 @@ impl<'a> PipelineRun<'a> {
             documents: None,
             corpus: Key::default(),
             structure: None,
+            rewritten: BTreeMap::new(),
             prices: Key::default(),
             market: None,
             sets: BTreeMap::new(),
@@ -183,11 +189,12 @@ impl<'a> PipelineRun<'a> {
     /// Runs the stages up to and including `last`.
     fn run_until(&mut self, last: Stage) -> Result<()> {
         type Work<'r> = fn(&mut PipelineRun<'r>) -> Result<()>;
-        let corpus_stages: [(Stage, Work<'a>); 5] = [
+        let corpus_stages: [(Stage, Work<'a>); 6] = [
             (Stage::Ingest, PipelineRun::ingest),
             (Stage::Clean, PipelineRun::clean),
             (Stage::Link, PipelineRun::link),
             (Stage::Structure, PipelineRun::structure_if_needed),
+            (Stage::Rewrite, PipelineRun::rewrite_all),
             (Stage::Extract, PipelineRun::extract),
         ];
         let factor_stages: [(Stage, Work<'a>); 6] = [
@@ -256,7 +263,11 @@ impl<'a> PipelineRun<'a> {
         let (clean, links) = (self.project.clean(), self.project.links());
         self.corpus = self.link_key()?;
         let stage = PlannedStage { total: self.documents, ..self.plan(StageId::Link, self.corpus, "docs") };
-        let work = || Ok((None, link::run(&clean, &linkable(&self.project)?, &links, &self.config.link, self.ctx)?));
+        let work = || {
+            let securities = linkable(&self.project)?;
+            let report = link::run(&clean, &securities, &links, &self.config.link, Linked::Any, self.ctx)?;
+            Ok((None, report))
+        };
         self.reports.push(self.state.run(stage, self.ctx, work)?.1);
         Ok(())
     }
@@ -285,7 +296,9 @@ impl<'a> PipelineRun<'a> {
         for feature in in_order_of_inputs(&self.config.feature)? {
             let vectors = Some(feature.embeddings.feature.as_str()).filter(|name| !name.is_empty());
             let sources = feature.input_features().map(|input| input.feature).chain(vectors);
-            let missing = sources.into_iter().find(|name| !self.sets.contains_key(*name));
+            let text = Some(feature.text.as_str()).filter(|text| !text.is_empty());
+            let without_text = text.filter(|text| !self.rewritten.contains_key(*text));
+            let missing = without_text.or(sources.into_iter().find(|name| !self.sets.contains_key(*name)));
             let made = match missing {
                 Some(name) => Err(reads_what_was_left_out(name)),
                 None => self.extract_one(feature, &store),
@@ -367,10 +380,11 @@ impl<'a> PipelineRun<'a> {
             Some(set) => store.set(&set)?.is_some(),
             None => false,
         };
-        let parts = CorpusParts::new(&self.project);
-        let (corpus, market, prices) = (self.corpus, self.market.as_ref(), self.prices);
+        let parts = CorpusParts::new(self.config, &self.project);
+        let (corpus, market, prices, rewritten) = (self.corpus, self.market.as_ref(), self.prices, &self.rewritten);
         let sets = Some(FeatureSets { store, ids: sets });
-        let inputs = Inputs { corpus, market, prices, sets, features, ..parts.inputs(self.config, self.base) };
+        let inputs =
+            Inputs { corpus, market, prices, rewritten, sets, features, ..parts.inputs(self.config, self.base) };
         let stage = PlannedStage { rows_are_there, total: self.documents, ..self.plan(id, key, "docs") };
         let wanted = if feature.model == Model::File { self.columns_in_factors(feature) } else { Vec::new() };
         let work = || {
@@ -401,9 +415,9 @@ impl<'a> PipelineRun<'a> {
 
     /// Inputs of the extract stage at this point of the run.
     fn inputs<'r>(&'r self, parts: &'r CorpusParts, store: &'r Store) -> Inputs<'r> {
-        let (corpus, market, prices) = (self.corpus, self.market.as_ref(), self.prices);
+        let (corpus, market, prices, rewritten) = (self.corpus, self.market.as_ref(), self.prices, &self.rewritten);
         let sets = Some(FeatureSets { store, ids: &self.sets });
-        Inputs { corpus, market, prices, sets, ..parts.inputs(self.config, self.base) }
+        Inputs { corpus, market, prices, rewritten, sets, ..parts.inputs(self.config, self.base) }
     }
 
     /// Key of the cleaned corpus; `self.corpus` is the key of the ingested one.
@@ -442,7 +456,7 @@ impl<'a> PipelineRun<'a> {
             feature.identity(),
             self.input_keys(feature, features, tokenizer)?,
             tokenizer,
-            self.corpus,
+            self.corpus_of(feature)?,
             feature.needs().sentences.then_some(self.structure),
             learns,
             self.files_named_in(feature, features, tokenizer)?,
@@ -522,38 +536,6 @@ pub fn left_out(reports: &[Report]) -> Vec<(StageId, String)> {
         Some((StageId::try_from(report.stage.clone()).ok()?, reason))
     };
     reports.iter().filter_map(reason).collect()
-}
-
-/// The parts of a corpus that features are computed from.
-struct CorpusParts {
-    clean: Parts,
-    links: Parts,
-    sentences: Parts,
-}
-
-impl CorpusParts {
-    fn new(project: &Project) -> CorpusParts {
-        CorpusParts { clean: project.clean(), links: project.links(), sentences: project.structure() }
-    }
-
-    /// Inputs of the extract stage, without a market and with zero keys.
-    fn inputs<'a>(&'a self, config: &'a Config, base: &'a Path) -> Inputs<'a> {
-        Inputs {
-            clean: &self.clean,
-            links: &self.links,
-            sentences: &self.sentences,
-            corpus: Key::default(),
-            market: None,
-            prices: Key::default(),
-            cutoff: config.market.cutoff,
-            tokenizer: &config.tokenizer,
-            onnx: &config.onnx,
-            base,
-            sets: None,
-            features: &config.feature,
-            shared: None,
-        }
-    }
 }
 
 fn securities(project: &Project) -> Result<Vec<Security>> {

@@ -29,8 +29,8 @@ enum OutputFiles {
     None,
     /// Files of these names.
     Named(Vec<String>),
-    /// The parts of a table, no more and no fewer, and files beside them.
-    Parts(Parts, Vec<PathBuf>),
+    /// The parts of tables, no more and no fewer, and files beside them.
+    Parts(Vec<Parts>, Vec<PathBuf>),
     /// The page of a factor, and its charts.
     Page,
     /// The files that the manifest in the root lists.
@@ -51,9 +51,12 @@ impl Output {
         let named = |path: PathBuf| shown(&path, project.dir());
         let files = match id {
             StageId::Ingest | StageId::Extract(_) => OutputFiles::None,
-            StageId::Clean => OutputFiles::Parts(project.clean(), Vec::new()),
-            StageId::Link => OutputFiles::Parts(project.links(), Vec::new()),
-            StageId::Structure => OutputFiles::Parts(project.structure(), vec![project.boilerplate()]),
+            StageId::Clean => OutputFiles::Parts(vec![project.clean()], Vec::new()),
+            StageId::Link => OutputFiles::Parts(vec![project.links()], Vec::new()),
+            StageId::Structure => OutputFiles::Parts(vec![project.structure()], vec![project.boilerplate()]),
+            StageId::Rewrite(name) => {
+                OutputFiles::Parts(vec![project.rewritten(name), project.rewritten_links(name)], Vec::new())
+            }
             StageId::Factor(name) => {
                 OutputFiles::Named(vec![named(project.signals(name)), named(project.factor(name))])
             }
@@ -85,7 +88,10 @@ impl Output {
         let files = match &self.files {
             OutputFiles::None => Vec::new(),
             OutputFiles::Named(names) => names.iter().map(|name| self.root.join(name)).collect(),
-            OutputFiles::Parts(parts, beside) => [parts.files()?, beside.clone()].concat(),
+            OutputFiles::Parts(tables, beside) => {
+                let parts = tables.iter().map(Parts::files).collect::<Result<Vec<_>>>()?;
+                [parts.concat(), beside.clone()].concat()
+            }
             OutputFiles::Page => pages_in(&self.root)?,
             OutputFiles::Export => vec![manifest(&self.root)],
         };
@@ -102,10 +108,12 @@ impl Output {
         let found: Vec<Option<Damage>> = ctx.install(|| made.par_iter().map(check_file).collect::<Result<_>>())?;
         let mut damaged: Vec<Damage> = found.into_iter().flatten().collect();
         match &self.files {
-            OutputFiles::Parts(parts, _) => {
+            OutputFiles::Parts(tables, _) => {
                 let known: BTreeSet<PathBuf> = made.iter().map(|made| self.root.join(&made.file)).collect();
-                let surplus = parts.files()?.into_iter().filter(|path| !known.contains(path));
-                damaged.extend(surplus.map(|path| Damage { path, flaw: Flaw::Surplus }));
+                for parts in tables {
+                    let surplus = parts.files()?.into_iter().filter(|path| !known.contains(path));
+                    damaged.extend(surplus.map(|path| Damage { path, flaw: Flaw::Surplus }));
+                }
             }
             OutputFiles::Export if damaged.is_empty() => damaged = self.damage_of_export(ctx)?,
             _ => {}

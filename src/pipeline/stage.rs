@@ -21,6 +21,8 @@ pub enum Stage {
     Link,
     /// Sentences, sections and boilerplate, if anything needs them.
     Structure,
+    /// Texts that models write of the documents.
+    Rewrite,
     /// Features.
     Extract,
     /// A value per date and code.
@@ -43,6 +45,8 @@ pub enum StageId {
     Clean,
     Link,
     Structure,
+    /// The texts of the rewrite of this name.
+    Rewrite(String),
     /// Extraction of the feature of this name.
     Extract(String),
     /// Values of the factor of this name. All later stages but the export have a factor too.
@@ -68,6 +72,7 @@ impl fmt::Display for StageId {
             StageId::Clean => f.write_str("clean"),
             StageId::Link => f.write_str("link"),
             StageId::Structure => f.write_str("structure"),
+            StageId::Rewrite(rewrite) => write!(f, "rewrite {rewrite}"),
             StageId::Extract(feature) => write!(f, "extract {feature}"),
             StageId::Factor(factor) => write!(f, "factor {factor}"),
             StageId::Backtest(factor) => write!(f, "backtest {factor}"),
@@ -96,6 +101,7 @@ impl TryFrom<String> for StageId {
             "clean" => StageId::Clean,
             "link" => StageId::Link,
             "structure" => StageId::Structure,
+            "rewrite" => StageId::Rewrite(name),
             "extract" => StageId::Extract(name),
             "factor" => StageId::Factor(name),
             "backtest" => StageId::Backtest(name),
@@ -128,8 +134,15 @@ mod tests {
     #[test]
     fn the_id_of_a_stage_is_read_as_it_is_written() {
         let name = || "语气 · masked".to_owned();
-        let named =
-            [StageId::Extract, StageId::Factor, StageId::Backtest, StageId::Events, StageId::Lint, StageId::Report];
+        let named = [
+            StageId::Rewrite,
+            StageId::Extract,
+            StageId::Factor,
+            StageId::Backtest,
+            StageId::Events,
+            StageId::Lint,
+            StageId::Report,
+        ];
         let single = [StageId::Ingest, StageId::Clean, StageId::Link, StageId::Structure, StageId::Export];
         for id in named.map(|of_name| of_name(name())).into_iter().chain(single) {
             let written = serde_json::to_string(&id).unwrap();

@@ -42,8 +42,20 @@ fn no_command_touches_a_project_folder_of_others() {
     let desk = Desk::new();
     let mine = put_mine(&desk.folder().join("mine"));
     set(&desk, "dir = \"mine\"");
-    let stages =
-        ["run", "ingest", "clean", "link", "structure", "extract", "factor", "backtest", "lint", "export", "report"];
+    let stages = [
+        "run",
+        "ingest",
+        "clean",
+        "link",
+        "structure",
+        "rewrite",
+        "extract",
+        "factor",
+        "backtest",
+        "lint",
+        "export",
+        "report",
+    ];
     let refused: [&[&str]; 5] = [
         &["experiment"],
         &["store", "repair"],

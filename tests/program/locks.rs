@@ -53,9 +53,20 @@ fn a_second_writer_changes_nothing_whatever_it_wants_to_write() {
     let _held = held(&desk);
     let before = files_below(desk.folder());
     let holder = format!("process {} on", std::process::id());
-    for command in
-        ["run", "ingest", "clean", "link", "structure", "extract", "factor", "backtest", "lint", "export", "report"]
-    {
+    for command in [
+        "run",
+        "ingest",
+        "clean",
+        "link",
+        "structure",
+        "rewrite",
+        "extract",
+        "factor",
+        "backtest",
+        "lint",
+        "export",
+        "report",
+    ] {
         let error = run(desk.folder(), &[command, "--headless"]).refusal();
         assert_says(&error, &[&holder, "wait until"]);
     }

@@ -40,6 +40,8 @@ mod places;
 mod plain_user;
 #[cfg(unix)]
 mod reading;
+#[cfg(unix)]
+mod rewrite;
 mod store;
 mod threads;
 mod tools;

@@ -75,6 +75,7 @@ const WRITING: &[&str] = &[
     "link",
     "lint",
     "report",
+    "rewrite",
     "run",
     "store compact",
     "store import",

@@ -1,6 +1,7 @@
 //! Features of documents: models of text that turn each document into a row of numbers.
 //!
 //! - [`extract`] computes the features of a project's corpus into the feature store, without look-ahead.
+//! - [`rewrite`] has a model write a text of each document, which features read in place of the document.
 //! - [`models`] are the models of texts, each with its feature of a project and its use on plain files.
 //! - [`standalone`] is work on plain files that any model can do, without a project.
 //! - `fitted`, which both share, is the trait of a trained model that gives documents their rows; `lines` reads documents from files.
@@ -32,6 +33,7 @@ mod fitted;
 pub mod inspect;
 mod lines;
 pub mod models;
+pub mod rewrite;
 pub mod standalone;
 
 use anyhow::{Context, Result};

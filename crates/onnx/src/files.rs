@@ -24,6 +24,7 @@ const FORMS: [&str; 7] = ["_fp16", "_quantized", "_int8", "_uint8", "_q4", "_q4f
 /// Files named in an error at the most.
 const NAMED: usize = 12;
 
+#[derive(Clone)]
 pub(crate) struct Files {
     /// The graph.
     pub model: PathBuf,

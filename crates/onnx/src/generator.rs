@@ -22,6 +22,7 @@ use super::prompt::{PromptFields, PromptTemplate};
 use super::session::{Ran, Session, no_output};
 use super::steps::{Sources, StepGraph, StepModel, Steps};
 use super::windows::{Tokenizer, WindowRules, Windows, WordCutter};
+use inkstone_base::data::Key;
 use inkstone_base::disk;
 use inkstone_base::job::Ctx;
 use inkstone_text::Truncation;
@@ -81,7 +82,7 @@ impl Generator {
         search: SearchParams,
         opening: &Opening<'_>,
     ) -> Result<Generator> {
-        let files = Files { wanted: Wanted::Writing, ..Files::new(params, opening.base, &WRITERS)? };
+        let files = writing_files(params, opening.base)?;
         let model = Model::open(&files, &|| Ok(WordCutter::Spaces), opening)?;
         let tokenizer = model.tokenizer.clone();
         let subword = tokenizer.subword().context("a model of characters writes no text")?;
@@ -141,6 +142,19 @@ impl Generator {
         };
         generator.make_room(generator.params.max_new_tokens)?;
         Ok(generator)
+    }
+
+    /// The content of all files that the texts of a model depend on.
+    pub fn files_key(params: &OnnxParams, base: &Path) -> Result<Key> {
+        let files = writing_files(params, base)?;
+        let mut graphs = vec![files.model.clone()];
+        if let Ok(decoder) = Files::in_folder(&files.folder, &DECODERS) {
+            graphs.extend([disk::folder_of(&decoder).join(LATER), decoder].into_iter().filter(|file| file.is_file()));
+        }
+        graphs.sort();
+        graphs.dedup();
+        let key = |model: PathBuf| Files { model, ..files.clone() }.key();
+        Ok(Key::of_json(&graphs.into_iter().map(key).collect::<Result<Vec<Key>>>()?))
     }
 
     /// Leaves places for so many tokens to be written.
@@ -391,6 +405,11 @@ impl Streams {
         };
         self.streams.entry((text, number)).or_insert_with(begin).random()
     }
+}
+
+/// The files of a model that writes.
+fn writing_files(params: &OnnxParams, base: &Path) -> Result<Files> {
+    Ok(Files { wanted: Wanted::Writing, ..Files::new(params, base, &WRITERS)? })
 }
 
 /// The decoder of a folder, and the graph of its later steps where it is another.

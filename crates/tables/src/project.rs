@@ -9,11 +9,12 @@ use inkstone_base::disk::{self, Room};
 use inkstone_base::lock::{self, Lock};
 
 /// The folders within a project's folder, but for those of the store, the ledger and the log.
-pub(crate) const FOLDERS: [&str; 11] = [
+pub(crate) const FOLDERS: [&str; 12] = [
     "documents",
     "clean",
     "links",
     "structure",
+    "written",
     "factors",
     "events",
     "lint",
@@ -56,10 +57,12 @@ impl Project {
         lock::writing(&self.lock(), &format!("the project {}", self.dir.display()), work)
     }
 
-    /// Removes leftovers of interrupted runs from the project's folder and from `FOLDERS`. Store and ledger sweep their own folders.
+    /// Removes leftovers of interrupted runs from the project's folder, from `FOLDERS` and from those of rewrites. Store and ledger sweep their own folders.
     pub fn sweep(&self) -> Result<()> {
         disk::sweep_top(&self.dir)?;
-        FOLDERS.iter().map(|name| self.dir.join(name)).try_for_each(|folder| disk::sweep(&folder))
+        let rewrites = std::fs::read_dir(self.dir.join("rewritten")).into_iter().flatten().flatten();
+        let of_rewrites = rewrites.flat_map(|rewrite| ["clean", "links"].map(|name| rewrite.path().join(name)));
+        FOLDERS.iter().map(|name| self.dir.join(name)).chain(of_rewrites).try_for_each(|folder| disk::sweep(&folder))
     }
 
     /// The folder in which ingest prepares its output.
@@ -84,6 +87,21 @@ impl Project {
     /// Sentences, their sections and what is boilerplate; part by part as [`Project::clean`].
     pub fn structure(&self) -> Parts {
         Parts::new(self.dir.join("structure"))
+    }
+
+    /// The documents with the texts that a rewrite wrote in place of their own; part by part as [`Project::clean`].
+    pub fn rewritten(&self, name: &str) -> Parts {
+        Parts::new(self.dir.join("rewritten").join(name).join("clean"))
+    }
+
+    /// Codes and name spans of the texts of a rewrite; part by part as [`Project::rewritten`].
+    pub fn rewritten_links(&self, name: &str) -> Parts {
+        Parts::new(self.dir.join("rewritten").join(name).join("links"))
+    }
+
+    /// The folder of the texts that models wrote, by content.
+    pub fn written(&self) -> PathBuf {
+        self.dir.join("written")
     }
 
     /// The boilerplate that the corpus taught, one JSON object a line.

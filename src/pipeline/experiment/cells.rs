@@ -55,7 +55,7 @@ impl ExperimentRun<'_> {
             (cell, run.input_keys(cell, &varied.inputs, inputs.tokenizer)?),
             rules,
             inputs.tokenizer,
-            run.corpus,
+            run.corpus_of(cell)?,
             run.structure,
             files,
             run.ctx.seed(),

@@ -57,6 +57,7 @@ pub fn experiments(
     let mut run = PipelineRun::new(config, base, ctx)?;
     run.run_until(Stage::Link)?;
     run.structure()?;
+    run.rewrite_all()?;
     if run.project.prices().exists() {
         run.market = Some(market(&run.project, &securities(&run.project)?)?);
     }
@@ -148,7 +149,7 @@ impl ExperimentRun<'_> {
     fn run(&mut self, plan: &[PlannedCell]) -> Result<(Findings, Vec<Report>)> {
         let ExperimentRun { run, params, store, shared, .. } = *self;
         let (config, ctx) = (run.config, run.ctx);
-        let parts = CorpusParts::new(&run.project);
+        let parts = CorpusParts::new(config, &run.project);
         let inputs = |tokenizer| Inputs { shared: Some(shared), tokenizer, ..run.inputs(&parts, store) };
         let baseline = params.baseline()?;
         let unfit: Vec<Option<String>> =

@@ -99,7 +99,7 @@ fn planned(config: &Config, params: &Params, feature: &Feature, settings: &Setti
     let values = settings.values().map(shown).collect();
     let named = GridCell { stage: cell.name.clone(), ..GridCell::new(&feature.name, &paths, values) };
     let gate = (&cell.within, &cell.only);
-    let reading = (&cell.kinds, &cell.truncate, gate, cell.masks_names(), &cell.tfidf, &varied.tokenizer);
+    let reading = (&cell.text, &cell.kinds, &cell.truncate, gate, cell.masks_names(), &cell.tfidf, &varied.tokenizer);
     let reading = Key::of_json(&reading);
     Ok(PlannedCell { of: feature.name.clone(), named, reading, varied })
 }

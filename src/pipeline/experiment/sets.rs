@@ -159,7 +159,8 @@ impl ExperimentRun<'_> {
 
     /// The tokens that a feature reads of the documents, as they were audited.
     pub(super) fn cost_of(&self, feature: &Feature, planned: &PlannedCell) -> Cost {
-        let audited = feature.learns_on_words().then(|| self.audit_of(feature, planned)).flatten();
+        let reads_documents = feature.text.is_empty();
+        let audited = (reads_documents && feature.learns_on_words()).then(|| self.audit_of(feature, planned)).flatten();
         audited.map(|(cost, _)| cost.clone()).unwrap_or_default()
     }
 }

@@ -13,18 +13,19 @@
 mod finder;
 mod names;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::path::Path;
 
 use anyhow::{Context, Result};
+use chrono::NaiveDateTime;
 use polars_core::prelude::{Column, DataFrame, IntoColumn, NamedFrom, Series};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::clean::clean_of_part;
 use inkstone_base::code::Code;
-use inkstone_base::data::{Key, Report};
+use inkstone_base::data::{Document, Key, Report};
 use inkstone_base::job::Ctx;
 use inkstone_market::Security;
 use inkstone_tables::corpus::{Parts, column, texts_column, texts_of};
@@ -121,12 +122,31 @@ pub struct Link {
     pub ambiguous: bool,
 }
 
+/// The securities that a document is linked to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Linked {
+    /// Those that it bears as codes, and those that its text names.
+    Any,
+    /// Those that it bears as codes. Mentions of others count as ambiguous, so that their names can be masked.
+    Given,
+}
+
 /// Links the documents of `clean`; part `i` of `out` holds the links of part `i`, sorted by row, field and place. A part that was linked
 /// before, by the same rules and of the same text, is kept.
-pub fn run(clean: &Parts, securities: &[Security], out: &Parts, params: &Params, ctx: &Ctx) -> Result<Report> {
+pub fn run(
+    clean: &Parts,
+    securities: &[Security],
+    out: &Parts,
+    params: &Params,
+    linked: Linked,
+    ctx: &Ctx,
+) -> Result<Report> {
     let finder = Finder::new(securities, params)?;
     let files = clean.files()?;
-    let rules = Key::of_json(&(VERSION, securities, params));
+    let rules = match linked {
+        Linked::Any => Key::of_json(&(VERSION, securities, params)),
+        Linked::Given => Key::of_json(&(VERSION, securities, params, "given")),
+    };
     let mut report = Report::new("link");
     let (mut counts, mut kept) = (LinkCounts::default(), 0u64);
     for (part, file) in files.iter().enumerate() {
@@ -143,7 +163,12 @@ pub fn run(clean: &Parts, securities: &[Security], out: &Parts, params: &Params,
                 .enumerate()
                 .map(|(row, doc)| {
                     ctx.advance(1)?;
-                    Ok(finder.find(row as u32, &doc.document))
+                    let mut found = finder.find(row as u32, &doc.document);
+                    if linked == Linked::Given {
+                        let given = &doc.document.codes;
+                        found.links.iter_mut().for_each(|link| link.ambiguous |= !given.contains(&link.code));
+                    }
+                    Ok(found)
                 })
                 .collect::<Result<_>>()
         })?;
@@ -163,6 +188,23 @@ pub fn run(clean: &Parts, securities: &[Security], out: &Parts, params: &Params,
     counts.tell(&finder, &mut report);
     report.fact("parts_kept", kept);
     Ok(report)
+}
+
+/// Finds the securities that short texts name, such as the entities that a model found: that it is a name needs no further evidence.
+pub struct EntityFinder(Finder);
+
+impl EntityFinder {
+    pub fn new(securities: &[Security], params: &Params) -> Result<EntityFinder> {
+        let names = securities.iter().flat_map(|security| [&security.name].into_iter().chain(&security.aliases));
+        let plain_names = names.cloned().collect::<BTreeSet<String>>().into_iter().collect();
+        Ok(EntityFinder(Finder::new(securities, &Params { plain_names, ..params.clone() })?))
+    }
+
+    /// The securities that a text certainly names on the day of a time.
+    pub fn codes(&self, text: &str, time: NaiveDateTime) -> Vec<Code> {
+        let document = Document { body: text.to_owned(), published_at: time, ..Document::default() };
+        codes_of(&self.0.find(0, &document).links, 0)
+    }
 }
 
 /// Numbers of the stage's report.
@@ -325,7 +367,6 @@ fn of_row(links: &[Link], row: u32) -> &[Link] {
 mod tests {
     use super::*;
     use crate::clean::{CleanDocument, clean_to_frame};
-    use inkstone_base::data::Document;
 
     fn link(row: u32, code: &str, span: Range<u32>, ambiguous: bool) -> Link {
         let (start, end) = (span.start, span.end);
@@ -373,7 +414,7 @@ mod tests {
         clean.write(1, &mut clean_to_frame(&docs[2..]).unwrap()).unwrap();
         let table = [security("600001.SH", "远山科技"), security("000004.SZ", "前景")];
         let ctx = Ctx::new(2, 0).unwrap();
-        let report = run(&clean, &table, &out, &Params::default(), &ctx).unwrap();
+        let report = run(&clean, &table, &out, &Params::default(), Linked::Any, &ctx).unwrap();
         let links = links_of_part(&out.path(0)).unwrap();
         assert_eq!(links.iter().map(|l| (l.row, l.via)).collect::<Vec<_>>(), [(0, Via::Name), (0, Via::Code)]);
         assert_eq!(links_of_part(&out.path(1)).unwrap(), []);
@@ -383,14 +424,25 @@ mod tests {
         // The second part changes, the first is not linked again, and the report speaks of both.
         let mut facts = report.facts.clone();
         clean.write(1, &mut clean_to_frame(&docs[..1]).unwrap()).unwrap();
-        let again = run(&clean, &table, &out, &Params::default(), &ctx).unwrap();
+        let again = run(&clean, &table, &out, &Params::default(), Linked::Any, &ctx).unwrap();
         assert_eq!((&again.facts["parts_kept"], &again.facts["documents_linked"]), (&1.into(), &2.into()));
         clean.write(1, &mut clean_to_frame(&docs[2..]).unwrap()).unwrap();
-        let back = run(&clean, &table, &out, &Params::default(), &ctx).unwrap();
+        let back = run(&clean, &table, &out, &Params::default(), Linked::Any, &ctx).unwrap();
         facts["parts_kept"] = 1.into();
         assert_eq!(back.facts, facts);
-        let other = run(&clean, &table[..1], &out, &Params::default(), &ctx).unwrap();
+        let other = run(&clean, &table[..1], &out, &Params::default(), Linked::Any, &ctx).unwrap();
         assert_eq!(other.facts["parts_kept"], 0, "other names, other links");
         assert_eq!(clean_of_part(&clean.path(0)).unwrap(), docs[..2]);
+        // An entity is a name, though it is a common word.
+        let finder = EntityFinder::new(&table, &Params::default()).unwrap();
+        let codes = |text: &str| finder.codes(text, docs[0].document.published_at);
+        assert_eq!(codes("前景"), [Code::canonical("000004.SZ")]);
+        assert_eq!(codes("远山科技股份"), [Code::canonical("600001.SH")]);
+        assert!(codes("央行").is_empty());
+        // The codes of a document alone, and the names of all.
+        run(&clean, &table, &out, &Params::default(), Linked::Given, &ctx).unwrap();
+        let given = links_of_part(&out.path(0)).unwrap();
+        assert!(codes_of(&given, 0).is_empty());
+        assert_eq!(name_spans(&given, 0, TextField::Title), name_spans(&links, 0, TextField::Title));
     }
 }

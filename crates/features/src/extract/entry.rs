@@ -39,7 +39,7 @@ pub(crate) struct ModelEntry {
 }
 
 /// The settings of a feature that determine the rows of every model.
-pub(crate) const EVERY_MODEL: [&str; 6] = ["model", "kinds", "truncate", "mask_names", "within", "only"];
+pub(crate) const EVERY_MODEL: [&str; 7] = ["model", "text", "kinds", "truncate", "mask_names", "within", "only"];
 
 /// Head of experiments on labels, for models whose rows do not depend on it.
 pub(crate) const EXPERIMENT_HEAD: [&str; 2] = ["linear", "class_weight"];

@@ -80,6 +80,9 @@ pub struct Feature {
     /// `lexicon`, `tfidf`, `lsa`, `ridge`, `logistic`, `bayes`, `svm`, `boosted`, `mlp`, `sestm`, `induced`, `surprise`, `word2vec`,
     /// `glove`, `fasttext`, `file`, `onnx`, `textcnn` or `textrnn`.
     pub model: Model,
+    /// Name of the `[[rewrite]]` whose texts are read; empty: title and body of each document.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub text: String,
     /// Kinds of documents that are read; empty: all.
     pub kinds: Vec<Kind>,
     /// If given, documents are read only near an event of one of their securities.

@@ -39,7 +39,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Mutex;
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Context, Result, bail, ensure};
 
 pub use cost::Cost;
 pub use counts::{Counts, counts};
@@ -55,6 +55,7 @@ pub use target::{Excess, Target, TargetOf};
 pub use vintages::VintageParams;
 pub use whole::{WholeDocument, audit, read_whole};
 
+use crate::rewrite::RewrittenCorpus;
 use inkstone_base::data::{Key, Report};
 use inkstone_base::job::Ctx;
 use inkstone_market::{Cutoff, Market};
@@ -92,6 +93,10 @@ pub struct Inputs<'a> {
     pub base: &'a Path,
     /// The sets of features that were computed before; needed by models that learn on the rows of other features.
     pub sets: Option<FeatureSets<'a>>,
+    /// The texts of rewrites that are there, by name.
+    pub rewritten: &'a BTreeMap<String, RewrittenCorpus>,
+    /// The rewrite whose texts stand in `clean`; none: those of the documents.
+    pub rewrite: Option<&'a RewrittenCorpus>,
     /// All features of the project, for those that are made with another.
     pub features: &'a [Feature],
     /// List of the sets of windows that several features share, which are therefore not removed; none: no feature shares windows.
@@ -106,7 +111,18 @@ pub struct FeatureSets<'a> {
     pub ids: &'a BTreeMap<String, Key>,
 }
 
-impl Inputs<'_> {
+impl<'a> Inputs<'a> {
+    /// The inputs with the texts that a feature reads.
+    pub(crate) fn read_by(&self, feature: &Feature) -> Result<Inputs<'a>> {
+        if feature.text.is_empty() {
+            return Ok(*self);
+        }
+        let rewrite = self.rewritten.get(&feature.text);
+        let rewrite = rewrite.with_context(|| format!("the texts of rewrite {:?} are not there", feature.text))?;
+        let RewrittenCorpus { clean, links, corpus, .. } = rewrite;
+        Ok(Inputs { clean, links, corpus: *corpus, rewrite: Some(rewrite), ..*self })
+    }
+
     pub(crate) fn market(&self, feature: &Feature) -> Result<&Market> {
         match self.market {
             Some(market) => Ok(market),

@@ -70,7 +70,8 @@ impl ReadDocument {
 /// Reads the documents of a corpus as a feature's model reads them.
 pub(crate) struct CorpusReader<'a> {
     pub(crate) feature: &'a Feature,
-    pub(crate) inputs: &'a Inputs<'a>,
+    /// With the texts that the feature reads.
+    pub(crate) inputs: Inputs<'a>,
     pub(crate) segmenter: Segmenter,
     pub(crate) gate: Gate,
     pub(crate) ctx: &'a Ctx,
@@ -90,6 +91,7 @@ impl<'a> CorpusReader<'a> {
         segmenter: Segmenter,
         ctx: &'a Ctx,
     ) -> Result<CorpusReader<'a>> {
+        let inputs = inputs.read_by(feature)?;
         let gate = Gate::open(feature.within.as_ref(), &feature.only, inputs.clean, inputs.links, ctx)
             .with_context(|| format!("feature {:?}", feature.name))?;
         Ok(CorpusReader { feature, inputs, segmenter, gate, ctx })
@@ -172,10 +174,12 @@ impl PartReader<'_> {
         let document = &doc.document;
         let CorpusReader { feature, gate, .. } = self.corpus;
         let codes = codes_of(&self.links, row);
+        let lacks_text = self.corpus.inputs.rewrite.is_some() && document.body.is_empty();
         let shut_out = match gate.is_open() || !feature.reads(document.kind) {
             true => None,
             false => gate.admit(&doc, codes.clone(), (self.part, row as usize)).err(),
         };
+        let shut_out = shut_out.or((lacks_text && feature.reads(document.kind)).then_some("without a rewritten text"));
         let mut read = ReadDocument {
             key: Key::default(),
             text: None,

@@ -15,17 +15,26 @@ use inkstone_models::FoldReport;
 use inkstone_store::{Header, RowKind, Rows, SetSpec, Writer};
 
 /// Everything besides the text that can change a row of a set. Its JSON is part of the set's id.
-pub(crate) struct SetParams(Value);
+pub(crate) struct SetParams {
+    params: Value,
+    /// The last time of the text that the model was trained on that wrote what the feature reads.
+    text_until: Option<NaiveDateTime>,
+}
 
 impl SetParams {
     /// Parameters of a feature whose rows depend on its own settings alone.
-    pub(crate) fn new(feature: &Feature) -> SetParams {
-        SetParams(json!({"version": VERSION, "feature": feature.identity()}))
+    pub(crate) fn new(reader: &CorpusReader<'_>) -> SetParams {
+        let mut params = json!({"version": VERSION, "feature": reader.feature.identity()});
+        let rewrite = reader.inputs.rewrite;
+        if let Some(rewrite) = rewrite {
+            params["rewrite"] = json!(rewrite.identity);
+        }
+        SetParams { params, text_until: rewrite.map(|rewrite| rewrite.fitted_until) }
     }
 
     /// Parameters of a feature that reads words.
     pub(crate) fn of_words(reader: &CorpusReader<'_>) -> SetParams {
-        SetParams::new(reader.feature).with("segmenter", reader.segmenter.key())
+        SetParams::new(reader).with("segmenter", reader.segmenter.key())
     }
 
     /// Parameters of a feature whose model is fitted on the corpus.
@@ -39,12 +48,13 @@ impl SetParams {
     }
 
     pub(crate) fn with(mut self, name: &str, value: impl Serialize) -> SetParams {
-        self.0[name] = json!(value);
+        self.params[name] = json!(value);
         self
     }
 
     pub(crate) fn spec(self, feature: &Feature, kind: RowKind, fitted_until: Option<NaiveDateTime>) -> SetSpec {
-        SetSpec { name: feature.name.clone(), kind, params: self.0, fitted_until }
+        let fitted_until = fitted_until.max(self.text_until);
+        SetSpec { name: feature.name.clone(), kind, params: self.params, fitted_until }
     }
 }
 

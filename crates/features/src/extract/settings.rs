@@ -8,6 +8,7 @@ use super::feature::{Feature, Model, name_keys};
 use super::vintages::WordVectorTrainer;
 use crate::extract::entry::{ColumnNames, EVERY_MODEL, EXPERIMENT_HEAD, place_columns};
 use inkstone_base::bounds::bound_of;
+use inkstone_corpus::truncate::Needs;
 use inkstone_models::{EstimatorParams, GoalKind, Search, component_names};
 use inkstone_onnx::Output;
 
@@ -37,6 +38,12 @@ impl Feature {
             "truncate = {:?}: rows of windows are put together for lexicon, file and onnx alone; other models read all of a text as it is",
             self.truncate.to_string()
         );
+        ensure!(
+            self.text.is_empty() || self.needs() == Needs::default(),
+            "text = {:?}: sections, salience and whole sentences are found in documents, not in texts that a model wrote; take another \
+             truncate, and no onnx.compose",
+            self.text
+        );
         if self.learns() {
             self.classes.check().map_err(|error| name_keys("classes", &error))?;
             self.target.check(self)?;
@@ -45,6 +52,20 @@ impl Feature {
             self.check_search(&estimator).map_err(|error| anyhow!("search: {error:#}"))?;
         }
         (self.model.entry().check)(self)
+    }
+
+    /// Fails where the feature's networks begin with vectors of a feature that is not among these, or that reads other texts.
+    pub fn check_embeddings(&self, features: &[Feature]) -> Result<()> {
+        if let Some(vectors) = self.embeddings.feature_among(features)? {
+            ensure!(
+                vectors.text == self.text,
+                "the vectors of {:?} are of other texts (text = {:?}) than those that the networks read (text = {:?})",
+                vectors.name,
+                vectors.text,
+                self.text
+            );
+        }
+        Ok(())
     }
 
     /// Fails where the search has a setting or a value that the model cannot have, or a measure of another target.
@@ -117,6 +138,8 @@ impl Feature {
         if let Some(settings) = settings.as_object_mut() {
             settings.retain(|setting, _| EVERY_MODEL.contains(&setting.as_str()) || read.contains(&setting.as_str()));
             settings["mask_names"] = json!(self.masks_names());
+            // The set holds what was rewritten, by content, so the name of that is left out.
+            settings.remove("text");
             // The set's `embeddings` hold what the feature of the word vectors reads, so its name is left out.
             if let Some(name) = settings.get_mut("embeddings").and_then(|embeddings| embeddings.get_mut("feature")) {
                 *name = json!("");

@@ -27,6 +27,7 @@ pub(crate) struct Corpus {
     pub(crate) sets: BTreeMap<String, Key>,
     /// Features that others are made with.
     pub(crate) features: Vec<Feature>,
+    pub(crate) rewritten: BTreeMap<String, RewrittenCorpus>,
 }
 
 const TEXTS: [(&str, Kind, &str); 4] = [
@@ -43,12 +44,13 @@ impl Corpus {
         let store = Store::open(&dir.path().join("store")).unwrap();
         let (ctx, tokenizer) = (Ctx::new(2, 1).unwrap(), TokenizerParams::default());
         let (market, sets, features) = (None, BTreeMap::new(), Vec::new());
-        let corpus = Corpus { dir, store, ctx, tokenizer, market, sets, features };
+        let rewritten = BTreeMap::new();
+        let corpus = Corpus { dir, store, ctx, tokenizer, market, sets, features, rewritten };
         corpus.write(n);
         corpus
     }
 
-    fn parts(&self, name: &str) -> Parts {
+    pub(crate) fn parts(&self, name: &str) -> Parts {
         Parts::new(self.dir.path().join(name))
     }
 
@@ -133,6 +135,8 @@ impl Corpus {
             onnx: &inkstone_onnx::testing::section(),
             base: self.dir.path(),
             sets: Some(FeatureSets { store: &self.store, ids: &self.sets }),
+            rewritten: &self.rewritten,
+            rewrite: None,
             features: &self.features,
             shared,
         })

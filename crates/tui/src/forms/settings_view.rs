@@ -22,6 +22,7 @@ const NAMES: &[(&str, &str)] = &[
     ("structure", "结构"),
     ("tokenizer", "切词"),
     ("market", "交易日"),
+    ("rewrite", "改写"),
     ("feature", "特征"),
     ("factor", "因子"),
     ("backtest", "回测"),

@@ -37,6 +37,7 @@ fn on(section: &str) -> String {
         "structure",
         "tokenizer",
         "market",
+        "rewrite",
         "feature",
         "tone",
         "factor",

@@ -94,7 +94,7 @@ fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &Ctx) -> Resu
     let columns = encoder.columns();
     let kind = RowKind::Dense { dim: columns.len() };
     // The model's key says how many tokens run at once, too: that moves the last digits.
-    let spec = SetParams::new(feature).with("model", encoder.key()).spec(feature, kind, params.last_seen());
+    let spec = SetParams::new(reader).with("model", encoder.key()).spec(feature, kind, params.last_seen());
     // Another device has other batches, and other last digits.
     let device = encoder.ran().device.clone();
     let composed = params.compose > 0;

@@ -17,7 +17,7 @@ use inkstone_store::{RowKind, Rows, SetSpec, Store, Writer};
 pub(super) fn run(reader: &CorpusReader<'_>, encoder: &mut Encoder, store: &Store) -> Result<(Key, Report)> {
     let (feature, ctx) = (reader.feature, reader.ctx);
     let mut report = Report::new(&feature.name);
-    let params = SetParams::new(feature).with("model", encoder.key());
+    let params = SetParams::new(reader).with("model", encoder.key());
     let spec = params.spec(feature, RowKind::Sparse, feature.onnx.last_seen());
     // Another device has other batches, and other last digits.
     let own = json!([spec.params, encoder.ran().device]);

@@ -235,7 +235,7 @@ fn tokens(document: &ReadDocument, reader: &CorpusReader<'_>) -> Vec<String> {
 /// The network of the fold that scored the document in this part and row, trained once more on the same samples; none where no fold
 /// scored it. Reads the corpus once.
 fn open(reader: &CorpusReader<'_>, place: (usize, usize)) -> Result<Option<Box<dyn TextRows>>> {
-    let CorpusReader { feature, inputs, ctx, .. } = *reader;
+    let CorpusReader { feature, ref inputs, ctx, .. } = *reader;
     let dates = inputs.market(feature)?.dates();
     let NumberedSamples { sampled, tokens } = NumberedSamples::read(reader, &mut Report::new(&feature.name))?;
     let Some(number) = sampled.number_of(place) else { return Ok(None) };

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::standalone::{Named, Sought, embed, nearest_documents};
 use inkstone_base::disk::Formulas;
+use inkstone_corpus::link::EntityFinder;
 use inkstone_onnx::testing::{graph, has_library, pair_model, section};
 
 fn ctx() -> Ctx {
@@ -213,7 +214,8 @@ fn entities_are_listed_and_measured() {
     let list = |name: &str| {
         let output = folder.path().join(name);
         let input = &mut lines(&[json!({"id": "a", "text": text}), json!({"id": "b", "text": ""})]);
-        let figures = list_entities(&graph("bert-tokens"), &using, input, &output, Formulas::default(), &ctx())?.0;
+        let figures =
+            list_entities(&graph("bert-tokens"), &using, input, None, &output, Formulas::default(), &ctx())?.0;
         assert_eq!(figures["entities"], json!(entities.len()));
         anyhow::Ok(output)
     };
@@ -233,6 +235,27 @@ fn entities_are_listed_and_measured() {
     let objects = std::fs::read_to_string(list("entities.jsonl").unwrap()).unwrap();
     assert_eq!(objects.lines().count(), entities.len());
     assert!(list("entities.npz").unwrap_err().to_string().contains(".parquet or .jsonl"));
+
+    // Entities that name a security on the day.
+    let name = entities[0]["text"].as_str().unwrap();
+    let mut table = vec![inkstone_market::Security::unnamed(inkstone_base::code::Code::canonical("600001.SH"))];
+    table[0].name = name.to_owned();
+    let names = EntityFinder::new(&table, &inkstone_corpus::link::Params::default()).unwrap();
+    let linked = |line: serde_json::Value| {
+        let output = folder.path().join("linked.csv");
+        let input = &mut lines(&[line]);
+        let of_names = Some(&names);
+        list_entities(&graph("bert-tokens"), &using, input, of_names, &output, Formulas::default(), &ctx()).map(
+            |(figures, _)| (figures["entities_linked"].as_u64().unwrap(), std::fs::read_to_string(output).unwrap()),
+        )
+    };
+    let (count, csv) = linked(json!({"id": "a", "text": text, "time": "2024-03-01 10:00:00"})).unwrap();
+    assert!(
+        count > 0 && csv.starts_with("id,kind,text,start,end,score,codes\n") && csv.contains(",600001.SH\n"),
+        "{csv}"
+    );
+    let timeless = format!("{:#}", linked(json!({"id": "a", "text": text})).unwrap_err());
+    assert!(timeless.contains("has no time"), "{timeless}");
 
     // All but one of the entities that it finds, and one of another kind.
     let mut right = entities.clone();

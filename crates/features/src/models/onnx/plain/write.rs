@@ -17,7 +17,9 @@ use crate::lines::{Line, Lines};
 use inkstone_base::data::Report;
 use inkstone_base::disk::{self, Formulas};
 use inkstone_base::job::Ctx;
+use inkstone_corpus::link::EntityFinder;
 use inkstone_onnx::{Generator, Likelihood, PromptFields, Written, numbers_kept};
+use inkstone_tables::corpus::join_codes;
 use inkstone_tables::frames;
 
 /// Documents given to the model at once, which makes batches of them.
@@ -159,20 +161,24 @@ struct ListedEntity {
     start: u64,
     end: u64,
     score: f32,
+    /// Codes that the text names on the document's day, joined by commas; none where no names are looked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    codes: Option<String>,
 }
 
 /// Writes the entities that the model at `path` finds, a row each (document, kind, text, start, end, score), to a file .csv, .parquet or
-/// .jsonl.
+/// .jsonl; with `names` also the codes of the securities that each text names.
 pub fn list_entities(
     path: &Path,
     using: &Contextual,
     lines: &mut Lines,
+    names: Option<&EntityFinder>,
     output: &Path,
     formulas: Formulas,
     ctx: &Ctx,
 ) -> Result<(Figures, Report)> {
     let mut encoder = using.encoder(path, super::LineFormat::Text, ctx)?;
-    let mut count = 0u64;
+    let (mut count, mut linked) = (0u64, 0u64);
     let mut read = |take: &mut dyn FnMut(ListedEntity) -> Result<()>| -> Result<()> {
         super::eval::each_block(lines, |lines, texts| {
             let found = encoder.entities(texts, ctx)?;
@@ -180,7 +186,17 @@ pub fn list_entities(
             for ((line, text), found) in lines.iter().zip(texts).zip(found) {
                 for entity in found {
                     count += 1;
+                    let codes = match (names, line.time) {
+                        (None, _) => None,
+                        (Some(names), Some(time)) => Some(join_codes(&names.codes(&text[entity.range.clone()], time))),
+                        (Some(_), None) => bail!(
+                            "line {} has no time, and a name is that of a security on a day: give jsonl with a field time",
+                            line.number
+                        ),
+                    };
+                    linked += u64::from(codes.as_ref().is_some_and(|codes| !codes.is_empty()));
                     take(ListedEntity {
+                        codes,
                         id: line.name().into_owned(),
                         kind: entity.label,
                         text: text[entity.range.clone()].to_owned(),
@@ -196,11 +212,14 @@ pub fn list_entities(
     match output.extension().and_then(|end| end.to_str()) {
         Some("csv") => disk::write_atomic(output, |out| {
             let mut table = csv::Writer::from_writer(out);
-            table.write_record(["id", "kind", "text", "start", "end", "score"])?;
+            let columns = ["id", "kind", "text", "start", "end", "score"];
+            table.write_record(columns.into_iter().chain(names.map(|_| "codes")))?;
             read(&mut |one| {
                 let [id, kind, text] = [&one.id, &one.kind, &one.text].map(|field| formulas.field(field));
                 let [start, end] = [one.start, one.end].map(|place| place.to_string());
-                Ok(table.write_record([&*id, &*kind, &*text, &start, &end, &one.score.to_string()])?)
+                let score = one.score.to_string();
+                let fields = [&*id, &*kind, &*text, &start, &end, &score];
+                Ok(table.write_record(fields.into_iter().chain(one.codes.as_deref()))?)
             })?;
             Ok(table.flush()?)
         })?,
@@ -222,19 +241,25 @@ pub fn list_entities(
             let places = |name: &str, field: fn(&ListedEntity) -> u64| {
                 Series::new(name.into(), all.iter().map(field).collect::<Vec<_>>()).into_column()
             };
-            let mut frame = frames::frame(vec![
+            let mut columns = vec![
                 texts("id", |one| &one.id),
                 texts("kind", |one| &one.kind),
                 texts("text", |one| &one.text),
                 places("start", |one| one.start),
                 places("end", |one| one.end),
                 Series::new("score".into(), all.iter().map(|one| one.score).collect::<Vec<_>>()).into_column(),
-            ])?;
-            frames::write_parquet(output, &mut frame)?;
+            ];
+            if names.is_some() {
+                columns.push(texts("codes", |one| one.codes.as_deref().unwrap_or_default()));
+            }
+            frames::write_parquet(output, &mut frames::frame(columns)?)?;
         }
         _ => bail!("{}: the name of the output says its format; write .csv, .parquet or .jsonl", output.display()),
     }
-    let found = figures(json!({"entities": count, "ran": encoder.ran()}));
+    let mut found = figures(json!({"entities": count, "ran": encoder.ran()}));
+    if names.is_some() {
+        found.insert("entities_linked".to_owned(), linked.into());
+    }
     Ok((found, lines.finish()?))
 }
 
