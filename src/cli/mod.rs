@@ -76,7 +76,7 @@ pub enum Command {
     Structure(Project),
     /// List the boilerplate sentences that were found in the corpus; accept or refuse them.
     Boilerplate(Boilerplate),
-    /// Let the models of [[rewrite]] write a text of each document: summaries or other views, which features read.
+    /// Let the models of a rewrite write a text of each document: summaries or other views, which features read.
     Rewrite(Project),
     /// Compute the features of all documents.
     Extract(Project),
