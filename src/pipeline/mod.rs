@@ -42,9 +42,10 @@ use inkstone_base::job::{Cancelled, Ctx};
 use inkstone_corpus::link::Linked;
 use inkstone_corpus::truncate::Needs;
 use inkstone_corpus::{clean, ingest, link, structure};
-use inkstone_features::extract::{self, Feature, FeatureSets, InputFeature, Inputs, Model, in_order_of_inputs};
+use inkstone_features::extract::{
+    self, Feature, FeatureSets, InputFeature, Inputs, Model, RewrittenCorpus, in_order_of_inputs,
+};
 use inkstone_features::models::file;
-use inkstone_features::rewrite::RewrittenCorpus;
 use inkstone_lab::backtest::Outcome;
 use inkstone_lab::factor;
 use inkstone_market::{Market, Security, securities_from_frame};

@@ -10,8 +10,8 @@ use super::state::PlannedStage;
 use super::{PipelineRun, linkable, reason_to_leave_out};
 use crate::config::Config;
 use inkstone_base::data::Key;
-use inkstone_features::extract::{Feature, Inputs};
-use inkstone_features::rewrite::{self, Rewrite, RewriteSources, RewrittenCorpus};
+use inkstone_features::extract::{Feature, Inputs, RewrittenCorpus};
+use inkstone_features::rewrite::{self, Rewrite, RewriteSources};
 use inkstone_tables::corpus::Parts;
 use inkstone_tables::project::Project;
 

@@ -40,6 +40,7 @@ use std::path::Path;
 use std::sync::Mutex;
 
 use anyhow::{Context, Result, bail, ensure};
+use chrono::NaiveDateTime;
 
 pub use cost::Cost;
 pub use counts::{Counts, counts};
@@ -55,7 +56,6 @@ pub use target::{Excess, Target, TargetOf};
 pub use vintages::VintageParams;
 pub use whole::{WholeDocument, audit, read_whole};
 
-use crate::rewrite::RewrittenCorpus;
 use inkstone_base::data::{Key, Report};
 use inkstone_base::job::Ctx;
 use inkstone_market::{Cutoff, Market};
@@ -101,6 +101,20 @@ pub struct Inputs<'a> {
     pub features: &'a [Feature],
     /// List of the sets of windows that several features share, which are therefore not removed; none: no feature shares windows.
     pub shared: Option<&'a Mutex<Vec<Key>>>,
+}
+
+/// The texts of a rewrite in place of those of the corpus.
+#[derive(Clone, Debug)]
+pub struct RewrittenCorpus {
+    /// Part by part as the corpus.
+    pub clean: Parts,
+    pub links: Parts,
+    /// Key of the corpus with these texts.
+    pub corpus: Key,
+    /// [`Rewrite::identity`](crate::rewrite::Rewrite::identity).
+    pub identity: Key,
+    /// The last second of the text that the model was trained on.
+    pub fitted_until: NaiveDateTime,
 }
 
 /// The sets of the features of a project.

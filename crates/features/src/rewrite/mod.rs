@@ -15,9 +15,9 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use chrono::NaiveDateTime;
 use polars_core::prelude::{IntoColumn, NamedFrom, Series};
 
+use crate::extract::RewrittenCorpus;
 use crate::extract::reading::MASKED;
 use inkstone_base::data::{Document, Key, Report};
 use inkstone_base::job::Ctx;
@@ -35,20 +35,6 @@ const TOGETHER: usize = 64;
 const ONE_BY_ONE: usize = 8;
 /// Column of the share of a text's numbers that stand in its source.
 pub const NUMBERS_KEPT: &str = "numbers_kept";
-
-/// The texts of a rewrite in place of those of the corpus.
-#[derive(Clone, Debug)]
-pub struct RewrittenCorpus {
-    /// Part by part as the corpus.
-    pub clean: Parts,
-    pub links: Parts,
-    /// Key of the corpus with these texts.
-    pub corpus: Key,
-    /// [`Rewrite::identity`].
-    pub identity: Key,
-    /// The last second of the text that the model was trained on.
-    pub fitted_until: NaiveDateTime,
-}
 
 /// The corpus of a project and what is used to rewrite it.
 #[derive(Clone, Copy)]
