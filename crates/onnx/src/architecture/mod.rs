@@ -120,11 +120,15 @@ fn body<'p>(weights: &Weights, prefix: &'p str) -> &'p str {
     if weights.any_begins(prefix) { prefix } else { "" }
 }
 
-/// Gives out the vectors of the tokens after each layer, from the embeddings on, `[batch, sequence, hidden]`.
+/// Gives out the vectors of the tokens after each layer, from the embeddings on, `[batch, sequence, hidden]`; before them those of the last,
+/// as other programs read the first output of a graph.
 fn give_layers(graph: &mut GraphWriter<'_>, layers: &[Value], hidden: usize) {
+    let shape = || [Axis::Named("batch"), Axis::Named("sequence"), Axis::Size(hidden)];
+    if let Some(last) = layers.last() {
+        graph.output("last_hidden_state", *last, &shape());
+    }
     for (number, layer) in layers.iter().enumerate() {
-        let shape = [Axis::Named("batch"), Axis::Named("sequence"), Axis::Size(hidden)];
-        graph.output(&format!("hidden_states.{number}"), *layer, &shape);
+        graph.output(&format!("hidden_states.{number}"), *layer, &shape());
     }
 }
 
