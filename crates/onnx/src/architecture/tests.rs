@@ -107,7 +107,10 @@ fn a_folder_of_weights_is_described_as_a_graph_is() {
     let header = Header::read(&weights_of("bert-masked")).unwrap();
     let names = |ports: &[super::super::TensorInfo]| ports.iter().map(|port| port.name.clone()).collect::<Vec<_>>();
     assert_eq!(names(&header.inputs), ["input_ids", "attention_mask", "token_type_ids"]);
-    assert_eq!(names(&header.outputs), ["last_hidden_state", "hidden_states.0", "hidden_states.1", "hidden_states.2", "logits"]);
+    assert_eq!(
+        names(&header.outputs),
+        ["last_hidden_state", "hidden_states.0", "hidden_states.1", "hidden_states.2", "logits"]
+    );
     assert_eq!(Header::read(&weights_of("bert-half")).unwrap().precision(), "fp16");
     let base = tempfile::tempdir().unwrap();
     let put = |name: &str| {
