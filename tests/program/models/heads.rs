@@ -422,6 +422,7 @@ fn a_distilled_encoder_stands_where_its_teacher_stood() {
     fs::write(here.join("few.jsonl"), corpus::jsonl(12)).unwrap();
     let few = ["train", "static", "--model", "models/bert", "--input", "few.jsonl", "--fitted-until", "2023-12-31"];
     assert_says(&run(here, &[&few[..], &["--output", "none"]].concat()).refusal(), &["too few", "at least 20"]);
+    assert_says(&distilled(&["none", "--documents", "0"]).refusal(), &["--documents 0", "at least 20"]);
     assert!(!here.join("none").exists());
     let stdin =
         ["train", "static", "--model", "models/bert", "--input", "-", "--fitted-until", "2023-12-31", "-o", "none"];

@@ -122,12 +122,12 @@ pub struct Link {
     pub ambiguous: bool,
 }
 
-/// The securities that a document is linked to.
+/// Which securities a document is linked to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Linked {
-    /// Those that it bears as codes, and those that its text names.
+    /// The securities of the document's codes, and the securities that its text names.
     Any,
-    /// Those that it bears as codes. Mentions of others count as ambiguous, so that their names can be masked.
+    /// Only the securities of the document's codes. A name of any other security becomes an ambiguous link: it can be masked.
     Given,
 }
 
@@ -190,7 +190,7 @@ pub fn run(
     Ok(report)
 }
 
-/// Finds the securities that short texts name, such as the entities that a model found: that it is a name needs no further evidence.
+/// Finds the securities that an entity names. A model has found the entity to be a name, so even a common word counts as one.
 pub struct EntityFinder(Finder);
 
 impl EntityFinder {
@@ -200,7 +200,7 @@ impl EntityFinder {
         Ok(EntityFinder(Finder::new(securities, &Params { plain_names, ..params.clone() })?))
     }
 
-    /// The securities that a text certainly names on the day of a time.
+    /// The securities that the text of an entity names on the day of `time`; none where the name is ambiguous.
     pub fn codes(&self, text: &str, time: NaiveDateTime) -> Vec<Code> {
         let document = Document { body: text.to_owned(), published_at: time, ..Document::default() };
         codes_of(&self.0.find(0, &document).links, 0)

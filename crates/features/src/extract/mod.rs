@@ -93,9 +93,9 @@ pub struct Inputs<'a> {
     pub base: &'a Path,
     /// The sets of features that were computed before; needed by models that learn on the rows of other features.
     pub sets: Option<FeatureSets<'a>>,
-    /// The texts of rewrites that are there, by name.
+    /// The written texts of each rewrite, by the name of the rewrite.
     pub rewritten: &'a BTreeMap<String, RewrittenCorpus>,
-    /// The rewrite whose texts stand in `clean`; none: those of the documents.
+    /// The rewrite whose texts stand in `clean`; none where the texts of the documents stand there.
     pub rewrite: Option<&'a RewrittenCorpus>,
     /// All features of the project, for those that are made with another.
     pub features: &'a [Feature],
@@ -103,7 +103,7 @@ pub struct Inputs<'a> {
     pub shared: Option<&'a Mutex<Vec<Key>>>,
 }
 
-/// The texts of a rewrite in place of those of the corpus.
+/// The corpus with the texts of a rewrite in place of the documents' own.
 #[derive(Clone, Debug)]
 pub struct RewrittenCorpus {
     /// Part by part as the corpus.

@@ -17,7 +17,7 @@ use inkstone_store::{Header, RowKind, Rows, SetSpec, Writer};
 /// Everything besides the text that can change a row of a set. Its JSON is part of the set's id.
 pub(crate) struct SetParams {
     params: Value,
-    /// The last time of the text that the model was trained on that wrote what the feature reads.
+    /// For a feature that reads written texts: the last time of the text that the writing model was trained on.
     text_until: Option<NaiveDateTime>,
 }
 

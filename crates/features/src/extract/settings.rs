@@ -138,7 +138,7 @@ impl Feature {
         if let Some(settings) = settings.as_object_mut() {
             settings.retain(|setting, _| EVERY_MODEL.contains(&setting.as_str()) || read.contains(&setting.as_str()));
             settings["mask_names"] = json!(self.masks_names());
-            // The set holds what was rewritten, by content, so the name of that is left out.
+            // The set's `rewrite` is the key of the rewrite, so the name of the rewrite is left out.
             settings.remove("text");
             // The set's `embeddings` hold what the feature of the word vectors reads, so its name is left out.
             if let Some(name) = settings.get_mut("embeddings").and_then(|embeddings| embeddings.get_mut("feature")) {

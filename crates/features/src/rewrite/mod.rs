@@ -29,14 +29,14 @@ use inkstone_tables::corpus::Parts;
 pub use params::Rewrite;
 use texts::{WrittenText, WrittenTexts};
 
-/// Documents given to a model at once, which makes batches of them. A kill costs the texts of so many at the most.
+/// The number of documents that are given to a model at once, and whose texts are kept at once.
 const TOGETHER: usize = 64;
-/// As many, where a model writes one text after the other.
+/// The same for a model that writes one text after the other.
 const ONE_BY_ONE: usize = 8;
-/// Column of the share of a text's numbers that stand in its source.
+/// The column with the share of the numbers of a text that stand in its document.
 pub const NUMBERS_KEPT: &str = "numbers_kept";
 
-/// The corpus of a project and what is used to rewrite it.
+/// The corpus of a project, and the settings and tables with which it is rewritten.
 #[derive(Clone, Copy)]
 pub struct RewriteSources<'a> {
     pub clean: &'a Parts,
@@ -53,7 +53,7 @@ pub struct RewriteSources<'a> {
 
 /// A document as the model reads it.
 struct SourceText {
-    /// Key of the text that is written of it.
+    /// Key of the document, the model and its settings, by which the text is kept.
     key: Key,
     title: String,
     body: String,
@@ -88,7 +88,7 @@ pub fn run(rewrite: &Rewrite, sources: &RewriteSources<'_>, out: &RewrittenCorpu
         for (row, (doc, source)) in docs.into_iter().zip(&source_texts).enumerate() {
             let found = source.as_ref().and_then(|source| written.get(&source.key));
             let text = found.map(|text| normalise(text, sources.normal_form)).unwrap_or_default();
-            let share = numbers_kept(&whole(&doc.document.title, &doc.document.body), &text);
+            let share = numbers_kept(&title_and_body(&doc.document.title, &doc.document.body), &text);
             shares += share.unwrap_or(0.0);
             with_numbers += u64::from(share.is_some());
             report.rows_in += 1;
@@ -131,8 +131,8 @@ fn rewritten_document(doc: CleanDocument, body: String, codes: Vec<inkstone_base
     CleanDocument { document: Document { title: String::new(), body, codes, ..doc.document }, text, ..doc }
 }
 
-/// Title and body, as a prompt takes them together.
-fn whole(title: &str, body: &str) -> String {
+/// Title and body as one text.
+fn title_and_body(title: &str, body: &str) -> String {
     if title.is_empty() { body.to_owned() } else { format!("{title}\n{body}") }
 }
 
@@ -143,7 +143,7 @@ struct TextWriter<'a> {
     /// Key of the model's files.
     files: Key,
     texts: WrittenTexts,
-    /// Opened for the first text that is not there.
+    /// Opened when the first text has to be written.
     model: Option<Generator>,
     newly_written: u64,
     ctx: &'a Ctx,
@@ -161,13 +161,13 @@ impl TextWriter<'_> {
             false => text.to_owned(),
         };
         let (title, body) = (masked(&document.title, TextField::Title), masked(&document.body, TextField::Body));
-        if whole(&title, &body).trim().is_empty() {
+        if title_and_body(&title, &body).trim().is_empty() {
             return None;
         }
         Some(SourceText { key: self.rewrite.source_key(self.files, &title, &body), title, body })
     }
 
-    /// Writes the texts of these sources that are not kept, and returns of how many documents.
+    /// Writes the texts that are not kept yet. Returns the number of documents without a kept text, repeats among them.
     fn write_missing(&mut self, source_texts: &[Option<SourceText>]) -> Result<usize> {
         let is_missing = |source: &&SourceText| !self.texts.has(source.key);
         let missing: Vec<&SourceText> = source_texts.iter().flatten().filter(is_missing).collect();
@@ -194,7 +194,7 @@ impl TextWriter<'_> {
         let together = if model.steps_together() { TOGETHER } else { ONE_BY_ONE };
         for some in different.chunks(together) {
             let prompt = |source: &&SourceText| {
-                let (title, body, whole) = (&source.title, &source.body, &whole(&source.title, &source.body));
+                let (title, body, whole) = (&source.title, &source.body, &title_and_body(&source.title, &source.body));
                 model.prompt_of(PromptFields { title, body, whole })
             };
             let fit = some.iter().filter_map(|source| Some((source.key, prompt(source).ok()?)));

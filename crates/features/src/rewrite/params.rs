@@ -112,7 +112,7 @@ impl Rewrite {
         day.with_context(|| format!("rewrite {:?} has no fitted_until", self.name))
     }
 
-    /// Key of the text of a document, given its title and body as the model reads them: the same for all that determines the text.
+    /// The key by which the text of a document is kept: of the model, its settings, and the title and body that it reads.
     pub(super) fn source_key(&self, files: Key, title: &str, body: &str) -> Key {
         let mut settings = json!(self);
         let elsewhere =
@@ -124,7 +124,7 @@ impl Rewrite {
         Key::of_parts([settings.0.as_slice(), title.as_bytes(), body.as_bytes()])
     }
 
-    /// All that determines which documents have which texts, beside the corpus; paths in the settings are relative to `base`.
+    /// Key of the model and of all settings that change a text. Paths in the settings are relative to `base`.
     pub fn identity(&self, base: &Path) -> Result<Key> {
         let files = self.files_key(base)?;
         let mut settings = json!(self);

@@ -10,9 +10,10 @@ use serde::{Deserialize, Serialize};
 use inkstone_base::data::Key;
 use inkstone_base::disk;
 
-/// A text, with the key of the model, its settings and the document that it was written of.
+/// A text that a model wrote.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct WrittenText {
+    /// Key of the document, the model and its settings.
     pub(super) source: Key,
     pub(super) text: String,
 }
@@ -26,7 +27,7 @@ pub(super) struct WrittenTexts {
 }
 
 impl WrittenTexts {
-    /// Reads which texts there are. Files that are not as they were written are removed.
+    /// Reads the keys of all kept texts. Damaged files are removed: their texts are written again.
     pub(super) fn open(folder: &Path) -> Result<WrittenTexts> {
         let mut texts = WrittenTexts { folder: folder.to_owned(), files: Vec::new(), places: FxHashMap::default() };
         for file in disk::files_in(folder, "json")? {
@@ -94,7 +95,7 @@ mod tests {
         std::fs::write(folder.join("notes.json"), "of the user").unwrap();
         let texts = WrittenTexts::open(&folder).unwrap();
         let read = texts.read([text("c").source, text("a").source]).unwrap();
-        assert_eq!(read.into_values().collect::<Vec<_>>().concat().chars().filter(|c| *c == '摘').count(), 2);
+        assert_eq!(read, [text("a"), text("c")].map(|text| (text.source, text.text)).into());
         let file = texts.files[texts.places[&text("a").source] as usize].clone();
         let bytes = std::fs::read(&file).unwrap();
         std::fs::write(&file, &bytes[..bytes.len() - 4]).unwrap();

@@ -187,8 +187,8 @@ impl<'a> TwoWay<'a> {
         self.x.add_dense_product(weights, k, out);
     }
 
-    /// The product with weights `[cols]`, of each row made into another number by `weigh`, and the product of the transpose with these numbers,
-    /// into `[cols]`. Returns the sum of the numbers. `between`, `[rows]`, is written where there are dense columns.
+    /// The sum over rows of `b_i x_i`, into `out`, `[cols]`, where `b_i = weigh(i, x_i w)` and w are the weights. Returns the sum of the b_i.
+    /// `between`, `[rows]`, is scratch memory.
     pub(crate) fn weighed_sum(
         &self,
         weights: &[f64],

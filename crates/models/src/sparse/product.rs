@@ -25,9 +25,8 @@ pub(crate) fn product(x: &Csr, weights: &[f64], outputs: usize, out: &mut [f64])
     });
 }
 
-/// Multiplies each row with `weights`, makes a number of its place and the product by `weigh`, and writes to `out`, `[columns]`, the sum of the
-/// rows times their numbers. Returns the sum of the numbers. Rows are read once, in order, and the sums of columns stay near: where there are
-/// more rows than fit into the processor's own memory, that is several times as fast as products with the rows and with their transpose.
+/// Writes to `out`, `[columns]`, the sum over rows of `b_i x_i`, where `b_i = weigh(i, x_i w)` and w are the weights. Returns the sum of the
+/// b_i. Each row is read once; a product with the rows and another with their transpose would read them twice.
 pub(crate) fn weighed_sum(x: &Csr, weights: &[f64], weigh: impl Fn(usize, f64) -> f64 + Sync, out: &mut [f64]) -> f64 {
     let rows = x.rows().div_ceil(PARTS).max(ROWS_PER_PART);
     let part = |first: usize| {

@@ -3,8 +3,8 @@
 //! Each token has gone through the encoder alone (model2vec; Tulkens and van Dongen 2024): reduced to the directions along which the
 //! encoder's vectors of documents vary most, and weighed by a / (a + p), p being the share of all tokens that it is (SIF; Arora, Liang and
 //! Ma 2017). That is the start. Then the vectors are fitted to the encoder's vectors of documents, as tokenlearn does it, but by ridge
-//! regression: what a token's vector is off its start is penalised, so that tokens which the documents lack stay where they are. The
-//! penalty is the one under which vectors of every tenth document, which are left out, are nearest by cosine.
+//! regression: the difference between a token's vector and its start is penalised, so that the vector of a token without documents
+//! does not change. Every tenth document is left out of the fit, and the penalty is chosen by the cosines of these documents.
 
 use anyhow::{Result, ensure};
 use rayon::prelude::*;
@@ -25,17 +25,17 @@ const MOST_STEPS: usize = 200;
 /// Fewest documents that vectors are fitted to.
 pub const LEAST_DOCUMENTS: usize = 20;
 
-/// What an encoder gave tokens and documents, and the tokens of the documents.
+/// The vectors that a contextual encoder, the teacher, gave tokens and documents, with the counts of the tokens.
 pub struct Teacher<'a> {
     /// Values of a vector.
     pub width: usize,
-    /// Vectors of tokens, `[tokens, width]`, each read alone; a token without one has NaN.
+    /// The vector of each token, read as a text of its own, `[tokens, width]`; NaN for a token without a vector.
     pub tokens: &'a [f32],
-    /// Counts of the tokens in all text.
+    /// Occurrences of each token in all documents.
     pub counts: &'a [u64],
     /// Vectors of documents, `[documents, width]`.
     pub documents: &'a [f32],
-    /// The share of each token in each document: counts over the number of its tokens.
+    /// The share of each token among the tokens of a document, `[documents, tokens]`.
     pub shares: &'a Csr,
 }
 
@@ -46,17 +46,18 @@ pub struct Distilled {
     pub figures: DistilledFigures,
 }
 
-/// How near a static encoder is to its teacher.
+/// Figures of a distillation.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DistilledFigures {
     pub dim: usize,
-    /// The share of the variance of the documents' vectors that the directions have.
+    /// The share of the variance of the documents' vectors that lies along the `dim` directions.
     pub explained_variance: f64,
     pub penalty: f64,
-    /// Mean cosine between the vectors of both encoders for documents that were left out: at the start, and after the fit.
+    /// The mean cosine between the teacher's and the static encoder's vectors of the documents that were left out, before the fit; `cosine` is
+    /// the mean after the fit.
     pub cosine_before: f64,
     pub cosine: f64,
-    /// Documents that were left out for these.
+    /// The number of documents that were left out.
     pub left_out: usize,
 }
 
@@ -111,7 +112,7 @@ fn projected(rows: &[f32], width: usize, mean: &[f64], directions: &[Vec<f64>], 
     ctx.install(|| rows.par_chunks(width).flat_map_iter(place).collect())
 }
 
-/// The vectors that tokens begin with: off the mean of all tokens of the text, along the directions, weighed.
+/// The vectors of tokens before the fit, `[tokens, dim]`: less the mean of all tokens, projected on the directions, and weighed.
 fn start(teacher: &Teacher<'_>, axes: &Axes, sif: f64) -> Vec<f64> {
     let Teacher { width, tokens, counts, .. } = *teacher;
     let known = |row: &[f32]| row.iter().all(|value| value.is_finite());
@@ -135,7 +136,7 @@ fn start(teacher: &Teacher<'_>, axes: &Axes, sif: f64) -> Vec<f64> {
     tokens.par_chunks(width).zip(counts).flat_map_iter(one).collect()
 }
 
-/// Multiplies the vectors by the number under which the means of documents are nearest to the targets.
+/// Multiplies all vectors by one number, under which the means of documents are nearest to the targets.
 fn scale(x: &Design, targets: &[f64], dim: usize, vectors: &mut [f64]) {
     let mut means = vec![0.0; x.rows() * dim];
     x.product(vectors, dim, &mut means);

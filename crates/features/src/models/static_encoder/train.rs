@@ -22,9 +22,9 @@ use inkstone_text::subword::Subword;
 const CHUNK: usize = 256;
 /// Bytes of lines read at once.
 const BLOCK: usize = 1 << 20;
-/// Tokens that go through the teacher at once, which makes batches of them.
+/// Tokens that are given to the teacher at once; it makes batches of them.
 const TOGETHER: usize = 4096;
-/// Characters of a word that becomes a token of its own.
+/// The number of characters of a word that becomes a token.
 const WORD: std::ops::RangeInclusive<usize> = 2..=8;
 
 /// Settings of `train static`.
@@ -32,38 +32,39 @@ const WORD: std::ops::RangeInclusive<usize> = 2..=8;
 pub struct StaticParams {
     /// Values of a vector.
     pub components: usize,
-    /// Words of the text that become tokens of their own, the most frequent first, at the most.
+    /// The largest number of words of the text that become tokens, the most frequent first.
     pub words: usize,
     /// Fewest times that such a word occurs.
     pub min_count: u64,
-    /// Documents that go through the teacher, spread evenly over all.
+    /// The number of documents that the teacher reads, spread evenly over all documents.
     pub documents: usize,
     /// The a of the weights a / (a + p) of tokens.
     pub sif: f64,
-    /// The last time of the text that the teacher was trained on, and of lines without a time.
+    /// The last time of the text that the teacher was trained on, and of the lines that have no time.
     pub fitted_until: NaiveDateTime,
 }
 
-/// What the words of the corpus are counted for.
+/// Counts of a corpus.
 #[derive(Default)]
-struct Words {
+struct WordCounts {
+    /// Occurrences of each word that can become a token.
     counts: FxHashMap<String, u64>,
     documents: u64,
     last_time: Option<NaiveDateTime>,
 }
 
-/// Tokens of the corpus, and what the teacher says of some of its documents.
-struct Lesson {
-    /// Counts of all tokens.
+/// The documents that the teacher read, and the counts of tokens of all documents.
+struct TaughtDocuments {
+    /// Occurrences of each token in all documents.
     counts: Vec<u64>,
-    /// Vectors of the documents that the teacher read, `[documents, width]`.
+    /// The teacher's vectors of the documents that it read, `[documents, width]`.
     vectors: Vec<f32>,
-    /// The share of each token in these documents.
+    /// The share of each token in the documents that the teacher read.
     shares: Csr,
 }
 
 /// Distils the teacher at `using.params.model` into a static encoder in the folder `output`. `open` opens the lines, which are read twice.
-/// Returns how near it is to the teacher.
+/// Returns the cosines between the vectors of both encoders.
 pub fn train(
     using: &Contextual,
     open: &dyn Fn() -> Result<Lines>,
@@ -73,6 +74,11 @@ pub fn train(
     ctx: &Ctx,
 ) -> Result<(DistilledFigures, Report)> {
     ensure!(using.params.output == Output::Embedding, "a static encoder is made of vectors: leave --read out");
+    ensure!(
+        params.documents >= LEAST_DOCUMENTS,
+        "--documents {}: the teacher must read at least {LEAST_DOCUMENTS} documents",
+        params.documents
+    );
     disk::is_ours(output, Room::Converted)?;
     let mut teacher = using.encoder(&using.params.model, LineFormat::Text, ctx)?;
     let tokenizer = using.params.tokenizer_path(&using.base);
@@ -101,24 +107,24 @@ pub fn train(
     let width = vectors_of_tokens.len() / size;
     let step = words.documents.div_ceil(params.documents as u64);
     let mut lines = open()?;
-    let lesson = stage_result(ctx, "read documents", "docs", Some(words.documents), || {
-        let lesson = read_documents(&mut teacher, &mut lines, &tokens, size, step, ctx)?;
-        Ok((lesson, Report::new("read documents")))
+    let taught = stage_result(ctx, "read documents", "docs", Some(words.documents), || {
+        let taught = read_documents(&mut teacher, &mut lines, &tokens, size, step, ctx)?;
+        Ok((taught, Report::new("read documents")))
     })?;
     let found = stage_result(ctx, "fit vectors", "steps", None, || {
         let teacher = Teacher {
             width,
             tokens: &vectors_of_tokens,
-            counts: &lesson.counts,
-            documents: &lesson.vectors,
-            shares: &lesson.shares,
+            counts: &taught.counts,
+            documents: &taught.vectors,
+            shares: &taught.shares,
         };
         Ok((distil(&teacher, params.components, params.sif, ctx)?, Report::new("fit vectors")))
     })?;
     let fitted_until = words.last_time.map_or(params.fitted_until, |last| last.max(params.fitted_until));
     StaticEncoder::write(output, &found.vectors, found.figures.dim, params.sif, fitted_until)?;
     report.fact("documents", words.documents);
-    report.fact("documents_taught", lesson.shares.rows());
+    report.fact("documents_taught", taught.shares.rows());
     report.fact("tokens", size);
     report.fact("words_added", added.len());
     report.fact("fitted_until", fitted_until);
@@ -127,14 +133,14 @@ pub fn train(
 }
 
 /// Counts the words that can become tokens.
-fn count_words(lines: &mut Lines, cutter: &Cutter, ctx: &Ctx) -> Result<Words> {
-    let mut all = Words::default();
+fn count_words(lines: &mut Lines, cutter: &Cutter, ctx: &Ctx) -> Result<WordCounts> {
+    let mut all = WordCounts::default();
     lines.for_each_chunk(
         CHUNK,
         ctx,
         |lines| {
             ctx.check()?;
-            let mut words = Words { documents: lines.len() as u64, ..Words::default() };
+            let mut words = WordCounts { documents: lines.len() as u64, ..WordCounts::default() };
             for line in lines {
                 words.last_time = words.last_time.max(line.time);
                 cutter.with_terms(line, |terms| {
@@ -187,7 +193,7 @@ fn add_words(
     words
 }
 
-/// The teacher's vectors of all tokens, each read as a text, `[tokens, width]`; NaN for those that stand in no text.
+/// The teacher's vector of each token, read as a text of its own, `[tokens, width]`; NaN for tokens that are no text, such as special ones.
 fn read_tokens(
     teacher: &mut Encoder,
     definition: &Value,
@@ -212,9 +218,10 @@ fn read_tokens(
             None => own.decode(&[id]),
         }
     };
-    // A piece of a character is no text.
-    let whole = |text: String| if text.contains('\u{fffd}') { String::new() } else { text };
-    let texts: Vec<String> = (0..own.size() as u32).map(|id| whole(text_of(id))).chain(added.iter().cloned()).collect();
+    // A token that holds some bytes of a character cannot be read alone.
+    let is_text = |text: &String| !text.contains('\u{fffd}');
+    let own_texts = (0..own.size() as u32).map(|id| Some(text_of(id)).filter(is_text).unwrap_or_default());
+    let texts: Vec<String> = own_texts.chain(added.iter().cloned()).collect();
     let mut vectors = Vec::new();
     for texts in texts.chunks(TOGETHER) {
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
@@ -231,8 +238,8 @@ fn read_documents(
     size: usize,
     step: u64,
     ctx: &Ctx,
-) -> Result<Lesson> {
-    let mut lesson = Lesson { counts: vec![0; size], vectors: Vec::new(), shares: Csr::new(size) };
+) -> Result<TaughtDocuments> {
+    let mut taught = TaughtDocuments { counts: vec![0; size], vectors: Vec::new(), shares: Csr::new(size) };
     let mut number = 0u64;
     lines.for_each_block(BLOCK, |documents| {
         let texts: Vec<_> = documents.iter().map(|line| line.whole()).collect();
@@ -240,7 +247,7 @@ fn read_documents(
             ctx.install(|| texts.par_iter().map(|text| tokens.counted(text)).collect::<Result<_>>())?;
         let mut chosen = Vec::new();
         for (at, ids) in counted.iter().enumerate() {
-            ids.iter().for_each(|&id| lesson.counts[id as usize] += 1);
+            ids.iter().for_each(|&id| taught.counts[id as usize] += 1);
             if number.is_multiple_of(step) && !ids.is_empty() {
                 chosen.push(at);
             }
@@ -254,11 +261,11 @@ fn read_documents(
                 let mut ids = counted[at].clone();
                 ids.sort_unstable();
                 let all = ids.len() as f32;
-                lesson.shares.push_row(ids.chunk_by(|a, b| a == b).map(|run| (run[0], run.len() as f32 / all)));
-                lesson.vectors.extend_from_slice(row);
+                taught.shares.push_row(ids.chunk_by(|a, b| a == b).map(|run| (run[0], run.len() as f32 / all)));
+                taught.vectors.extend_from_slice(row);
             }
         }
         Ok(ctx.advance(documents.len() as u64)?)
     })?;
-    Ok(lesson)
+    Ok(taught)
 }
