@@ -18,25 +18,45 @@ import subprocess
 import tempfile
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 
-REFERENCE = Path(__file__).parent.parent / "tests/reference/onnx"
+REFERENCE = Path(__file__).parent.parent / "tests/reference"
 SIZES = {"tiny": (64, 2, 2), "base": (768, 12, 12), "large": (1024, 24, 16)}
 CHARACTERS = [chr(0x4E00 + number) for number in range(6000)]
 FEW = 64
 BUDGET = 32768
 
-# Folders of tests/reference/onnx, and what is read of them.
-ENCODERS = {
-    "bert": ["embedding"], "roberta": ["embedding"], "albert": ["embedding"], "electra": ["embedding"], "deberta": ["embedding"],
-    "unilm": ["embedding"], "xlnet": ["embedding"], "xlnet-mems": ["embedding"], "mass": ["embedding"], "ulmfit": ["embedding"],
-    "elmo-chars": ["embedding"], "bert-classifier": ["scores"], "bert-multilabel": ["scores"], "bert-tokens": ["entities"],
-    "bert-mlm": ["surprise"], "electra-discriminator": ["surprise"], "gpt2": ["embedding", "surprise"], "openai-gpt": ["embedding", "surprise"],
-}
-WRITERS = {"gpt2": [["--num-beams", "1"], ["--num-beams", "4"], ["--samples", "3"]], "t5": [["--num-beams", "1"], ["--num-beams", "4"]],
-           "bart": [["--num-beams", "1"], ["--num-beams", "4"]]}
+# Folders of tests/reference, what is read of them, and further arguments.
+ENCODERS = [
+    *((f"onnx/{name}", "embedding", []) for name in ["bert", "roberta", "albert", "electra", "deberta", "unilm", "xlnet", "mass", "ulmfit", "elmo-chars"]),
+    # A model with a memory reads segments of this length.
+    ("onnx/xlnet-mems", "embedding", ["--max-len", "16"]),
+    ("onnx/bert/model_fp16.onnx", "embedding", []),
+    ("onnx/bert/model_int8.onnx", "embedding", []),
+    ("onnx/bge-m3", "embedding", []),
+    ("sentence-transformers/ernie", "embedding", []),
+    ("sentence-transformers/qwen3", "embedding", []),
+    ("sentence-transformers/within", "embedding", []),
+    ("onnx/bert-classifier", "scores", []),
+    ("onnx/bert-multilabel", "scores", []),
+    ("pairs/reranker", "scores", ["--pair", "利好公司股价"]),
+    ("pairs/next-sentence", "scores", ["--pair", "利好公司股价"]),
+    ("pairs/answers", "answer", ["--question", "公司利好"]),
+    ("onnx/bert-tokens", "entities", []),
+    ("onnx/bert-mlm", "surprise", []),
+    ("onnx/electra-discriminator", "surprise", []),
+    *((f"onnx/{name}", read, []) for name in ["gpt2", "openai-gpt"] for read in ["embedding", "surprise"]),
+    ("generation/qwen3", "surprise", []),
+]
+GREEDY, BEAMS, DRAWN = ["--num-beams", "1"], ["--num-beams", "4"], ["--samples", "3"]
+WRITERS = [
+    ("onnx/gpt2", [GREEDY, BEAMS, DRAWN]),
+    *((f"generation/{name}", [GREEDY, BEAMS]) for name in ["gpt2", "gpt2-past", "qwen3", "t5-past", "bart-merged"]),
+    *((f"onnx/{name}", [GREEDY, BEAMS]) for name in ["t5", "bart"]),
+]
 
 
 class Program:
@@ -272,33 +292,42 @@ class Memory(threading.Thread):
 def parity(program, device, folder):
     """Folders of the reference on both devices."""
     texts = folder / "texts.jsonl"
-    expected = json.loads((REFERENCE / "bert/expected.json").read_text(encoding="utf-8"))["texts"]
+    expected = json.loads((REFERENCE / "onnx/bert/expected.json").read_text(encoding="utf-8"))["texts"]
     texts.write_text("".join(json.dumps({"id": str(n), "text": t}, ensure_ascii=False) + "\n" for n, t in enumerate(expected)), encoding="utf-8")
-    for name, reads in ENCODERS.items():
-        for read in reads:
-            on = {}
-            for place in ["cpu", device]:
-                end = "npy" if read == "embedding" else "csv"
-                # A model with a memory reads segments of this length.
-                more = ["--max-len", "16"] if name == "xlnet-mems" else []
-                on[place] = program.embed(REFERENCE / name, texts, folder / f"{place[:4]}.{end}", place, "--read", read, *more)
-            print(f"{name:<16} {read:<10} {difference(on[device][1], on['cpu'][1]):9.1e}   {placed(on[device][2])}", flush=True)
-    for form in ["model_fp16.onnx", "model_int8.onnx"]:
-        on = {place: program.embed(REFERENCE / "bert" / form, texts, folder / f"{place[:4]}.npy", place) for place in ["cpu", device]}
-        print(f"bert {form:<22} {difference(on[device][1], on['cpu'][1]):9.1e}   {placed(on[device][2])}", flush=True)
-    for name, ways in WRITERS.items():
-        for way in ways:
-            written = []
-            for place in ["cpu", device]:
-                output = folder / f"{place[:4]}.jsonl"
-                _, status, found, error = program.run(
-                    "generate", "-m", REFERENCE / name, "-i", texts, "-o", output, "--device", place, "--max-new-tokens", 12, *way
-                )
-                if status > 1:
-                    raise SystemExit(f"generate {name} on {place}: {found.get('error', error)}")
-                written.append([(line["id"], line["text"]) for line in map(json.loads, open(output, encoding="utf-8"))])
-            same = sum(one == other for one, other in zip(*written))
-            print(f"{name:<16} {' '.join(way):<14} {same} of {len(written[0])} texts the same", flush=True)
+    writers = [(name, way) for name, ways in WRITERS for way in ways]
+    checks = [(encoder_parity, case) for case in ENCODERS] + [(writer_parity, case) for case in writers]
+
+    def line(number):
+        check, case = checks[number]
+        own = folder / str(number)
+        own.mkdir()
+        return check(program, device, texts, own, *case)
+
+    with ThreadPoolExecutor(max(1, min(8, os.cpu_count() // 2))) as pool:
+        for printed in pool.map(line, range(len(checks))):
+            print(printed, flush=True)
+
+
+def encoder_parity(program, device, texts, folder, name, read, more):
+    on = {}
+    for place in ["cpu", device]:
+        output = folder / f"{place[:4]}.{'npy' if read == 'embedding' else 'csv'}"
+        on[place] = program.embed(REFERENCE / name, texts, output, place, "--read", read, *more)
+    return f"{name:<28} {read:<10} {difference(on[device][1], on['cpu'][1]):9.1e}   {placed(on[device][2])}"
+
+
+def writer_parity(program, device, texts, folder, name, way):
+    written = []
+    for place in ["cpu", device]:
+        output = folder / f"{place[:4]}.jsonl"
+        _, status, found, error = program.run(
+            "generate", "-m", REFERENCE / name, "-i", texts, "-o", output, "--device", place, "--max-new-tokens", 12, *way
+        )
+        if status > 1:
+            raise SystemExit(f"generate {name} on {place}: {found.get('error', error)}")
+        written.append([(line["id"], line["text"]) for line in map(json.loads, open(output, encoding="utf-8"))])
+    same = sum(one == other for one, other in zip(*written))
+    return f"{name:<28} {' '.join(way):<14} {same} of {len(written[0])} texts the same"
 
 
 def speed(program, device, sizes, documents, folder):

@@ -1,6 +1,7 @@
 //! The vector of a window: which vectors of tokens are read, how they become one, and the layers behind that.
 
 use anyhow::{Context, Result, bail, ensure};
+use rayon::prelude::*;
 
 use super::family::Config;
 use super::graph::{Hidden, output};
@@ -10,6 +11,10 @@ use super::session::{Given, Port, Session, no_output};
 use super::settled::VectorRules;
 use super::task::BatchOutputs;
 use super::windows::places;
+use inkstone_base::job::Ctx;
+
+/// Values of a batch from which on its vectors are pooled by all threads.
+const MANY_VALUES: usize = 1 << 22;
 
 /// A vector of the tokens' vectors.
 pub(crate) struct Embedding {
@@ -109,7 +114,8 @@ impl Embedding {
         wanted
     }
 
-    pub(crate) fn rows(&self, read: BatchOutputs<'_, '_, '_>, rows: &mut Vec<f32>) -> Result<()> {
+    /// The vectors of the windows of a batch, in its order.
+    pub(crate) fn rows(&self, read: BatchOutputs<'_, '_, '_>, ctx: &Ctx) -> Result<Vec<f32>> {
         let BatchOutputs { outputs, windows, batch, width, family } = read;
         let names = self.wanted();
         let given = names.iter().map(|name| outputs.get(name)).collect::<Result<Vec<Given<'_>>>>()?;
@@ -117,10 +123,8 @@ impl Embedding {
         let pooler = self.pooler.as_deref().and_then(named);
         let hidden = given.iter().find(|given| given.shape.len() >= 3).and_then(|given| given.shape.last().copied());
         let hidden = if self.hidden.is_none() { 0 } else { hidden.context("the vectors of tokens have no length")? };
-        let (size, side) = (width * hidden, self.weights.len());
-        // Vectors of one layer are used where they lie; others are mixed.
-        let mut mixed = Vec::new();
-        for (i, &number) in batch.iter().enumerate() {
+        let size = width * hidden;
+        let vector = |(i, &number): (usize, &usize)| -> Result<Vec<f32>> {
             let layer = |layer: usize| -> Result<&[f32]> {
                 let (given, at) = match &self.hidden {
                     None => return Ok(&[]),
@@ -138,37 +142,48 @@ impl Embedding {
                 let size = given.values.len() / given.shape[0].max(1);
                 &given.values[i * size..(i + 1) * size]
             });
-            let begin = rows.len();
-            if side == 1 && self.weights[0].len() == 1 && self.weights[0][0].1 == 1.0 {
-                pool(&self.taken, layer(self.weights[0][0].0)?, hidden, &places, own, rows);
-                self.finish(rows, begin);
-                continue;
+            let mut row = Vec::with_capacity(self.dim);
+            // Vectors of one layer are used where they lie; others are mixed.
+            if let [weights] = &self.weights[..]
+                && let [(number, 1.0)] = weights[..]
+            {
+                pool(&self.taken, layer(number)?, hidden, &places, own, &mut row);
+            } else {
+                let mixed = self.mixed(hidden, size, layer)?;
+                pool(&self.taken, &mixed, hidden * self.weights.len(), &places, own, &mut row);
             }
-            mixed.clear();
-            mixed.resize(size * side, 0.0);
-            for (part, weights) in self.weights.iter().enumerate() {
-                for &(number, weight) in weights {
-                    for (token, vector) in layer(number)?.chunks(hidden).enumerate() {
-                        let at = (token * side + part) * hidden;
-                        mixed[at..at + hidden].iter_mut().zip(vector).for_each(|(sum, value)| *sum += weight * value);
-                    }
-                }
-            }
-            pool(&self.taken, &mixed, hidden * side, &places, own, rows);
-            self.finish(rows, begin);
-        }
-        Ok(())
+            self.finish(&mut row);
+            Ok(row)
+        };
+        // The threads of the library wait for its next run: for a few values it is not worth to wake others.
+        let rows = match size * batch.len() < MANY_VALUES {
+            true => batch.iter().enumerate().map(vector).collect::<Result<Vec<_>>>()?,
+            false => ctx.install(|| batch.par_iter().enumerate().map(vector).collect::<Result<Vec<_>>>())?,
+        };
+        Ok(rows.concat())
     }
 
-    /// Takes the pooled vector of a window, which begins at `begin` of `rows`, through the layers behind the pooling, and keeps its first
-    /// values.
-    fn finish(&self, rows: &mut Vec<f32>, begin: usize) {
-        for (_, layer) in &self.layers {
-            let output = layer.apply(&rows[begin..]);
-            rows.truncate(begin);
-            rows.extend(output);
+    /// The vectors of the tokens of a window, the layers weighed and side by side.
+    fn mixed<'v>(&self, hidden: usize, size: usize, layer: impl Fn(usize) -> Result<&'v [f32]>) -> Result<Vec<f32>> {
+        let side = self.weights.len();
+        let mut mixed = vec![0.0; size * side];
+        for (part, weights) in self.weights.iter().enumerate() {
+            for &(number, weight) in weights {
+                for (token, vector) in layer(number)?.chunks(hidden).enumerate() {
+                    let at = (token * side + part) * hidden;
+                    mixed[at..at + hidden].iter_mut().zip(vector).for_each(|(sum, value)| *sum += weight * value);
+                }
+            }
         }
-        rows.truncate(begin + self.dim);
+        Ok(mixed)
+    }
+
+    /// Takes the pooled vector of a window through the layers behind the pooling, and keeps its first values.
+    fn finish(&self, row: &mut Vec<f32>) {
+        for (_, layer) in &self.layers {
+            *row = layer.apply(row);
+        }
+        row.truncate(self.dim);
     }
 }
 

@@ -31,13 +31,11 @@ use inkstone_base::job::Ctx;
 use inkstone_text::Truncation;
 use inkstone_text::subword::Subword;
 
-/// Texts whose windows are put together into batches: enough that lengths fit well, few enough to hold.
-const SLICE: usize = 1024;
 /// Tokens that run at once, where the user does not say.
 const CPU_BUDGET: usize = 2048;
 const CUDA_BUDGET: usize = 32_768;
 /// Lengths on a CUDA device are filled up to multiples of this.
-const CUDA_STEP: usize = 64;
+const CUDA_STEP: usize = 8;
 /// Names that exports give to the graph of an encoder.
 pub(super) const ENCODERS: [&str; 2] = ["model.onnx", "encoder_model.onnx"];
 
@@ -115,10 +113,12 @@ impl Encoder {
                 width.map_or(1, |width| rows * width)
             }
         };
-        let shapes = Shapes { budget, step: width.or(model.session.on_cuda().then_some(CUDA_STEP)) };
+        let step = width.or(model.session.on_cuda().then_some(CUDA_STEP));
+        let rows = rows.or(width.map(|width| budget / width));
+        let shapes = Shapes { budget, step: step.unwrap_or(1), limit, rows };
         let labels = model.config.labels(None)?;
         // Batches of other shapes move the last digits.
-        let key = Key::of_json(&(model.key(), limit, stride, &model.family.name, labels, shapes.budget, shapes.step));
+        let key = Key::of_json(&(model.key(), limit, stride, &model.family.name, labels, budget, step));
         // The folder's own settings are hashed with its files; settings of the user are not.
         let used = model.session.ran().used.iter().map(|one| (one.setting, &one.value)).collect::<Vec<_>>();
         let key = if used.is_empty() { key } else { Key::of_json(&(key, used)) };
@@ -265,7 +265,8 @@ impl Encoder {
         wanted.extend(self.memories.iter().map(String::as_str));
         let (task, family, memories) = (&self.task, self.model.family.clone(), &self.memories);
         self.model.run(windows, batch, shape, memory, &wanted, ctx, |outputs| {
-            let rows = task.rows(BatchOutputs { outputs, windows, batch, width: shape[1], family: &family })?;
+            let read = BatchOutputs { outputs, windows, batch, width: shape[1], family: &family };
+            let rows = task.rows(read, ctx)?;
             Ok((rows, memories.iter().map(|name| Ok(outputs.get(name)?.kept())).collect::<Result<_>>()?))
         })
     }
@@ -316,11 +317,16 @@ impl Encoder {
         let (tokenizer, rules, pairs) = (self.model.tokenizer.clone(), self.rules.clone(), self.pairs.clone());
         let output = self.params.output;
         self.rows_of_slices(
-            texts.chunks(SLICE),
+            texts.chunks(self.slice()),
             |slice| cut(slice, &pairs, &tokenizer, &rules, output, ctx),
             ctx,
             &mut each,
         )
+    }
+
+    /// Texts whose windows are put together into batches: enough that lengths fit well, few enough to hold.
+    fn slice(&self) -> usize {
+        if self.model.session.on_cuda() { 8192 } else { 1024 }
     }
 
     /// The rows of slices, which `cut` makes windows of.

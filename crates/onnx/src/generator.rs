@@ -435,7 +435,7 @@ fn later_in(folder: &Path, opening: &Opening<'_>) -> Result<Option<StepGraph>> {
 }
 
 fn open_graph(file: &Path, opening: &Opening<'_>) -> Result<StepGraph> {
-    let session = Session::open(file, opening.runtime, opening.device, opening.threads)?;
+    let session = Session::open(file, Wanted::Writing, opening.runtime, opening.device, opening.threads)?;
     let roles = roles(file, session.inputs())?;
     Ok(StepGraph { session, roles })
 }

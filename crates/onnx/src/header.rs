@@ -442,7 +442,7 @@ mod tests {
         for name in ["bert", "bert-mlm", "bert-classifier", "gpt2", "xlnet-mems", "elmo-chars", "ulmfit"] {
             let path = graph(name).join("model.onnx");
             let header = Header::read(&path).unwrap();
-            let session = Session::open(&path, opening().runtime, Device::Cpu, 1).unwrap();
+            let session = Session::open(&path, Wanted::Vectors, opening().runtime, Device::Cpu, 1).unwrap();
             let ports = |infos: &[TensorInfo]| infos.iter().map(TensorInfo::port).collect::<Vec<_>>();
             assert_eq!(ports(&header.inputs), session.inputs(), "{name}");
             assert_eq!(ports(&header.outputs), session.outputs(), "{name}");

@@ -38,8 +38,7 @@ impl Model {
     /// Opens the graph of these files; `words` says how models of words have their text cut.
     pub(crate) fn open(files: &Files, words: OpenWordCutter<'_>, opening: &Opening<'_>) -> Result<Model> {
         let config = Config::read(&files.folder)?;
-        let mut session =
-            Session::open_for(&files.model, files.wanted, opening.runtime, opening.device, opening.threads)?;
+        let mut session = Session::open(&files.model, files.wanted, opening.runtime, opening.device, opening.threads)?;
         session.ran_mut().file = files.shown();
         let roles = roles(&files.model, session.inputs())?;
         let tokenizer = if roles.contains(&Role::Characters) {

@@ -11,6 +11,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
+use half::slice::HalfFloatSliceExt;
 use ort::ep::ArenaExtendStrategy;
 use ort::logging::LogLevel;
 use ort::memory::{AllocationDevice, AllocatorType, MemoryInfo, MemoryType};
@@ -145,13 +146,9 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    /// Opens a graph's file on a device; `threads` work within an operator.
-    pub(crate) fn open(path: &Path, runtime: &'static Runtime, device: Device, threads: usize) -> Result<Session> {
-        Session::open_for(path, Wanted::Vectors, runtime, device, threads)
-    }
-
-    /// Opens a graph's file, or weights, for which a graph with the outputs that are wanted is written.
-    pub(crate) fn open_for(
+    /// Opens a graph's file on a device, or weights, for which a graph with the outputs that are wanted is written; `threads` work within
+    /// an operator.
+    pub(crate) fn open(
         path: &Path,
         wanted: Wanted,
         runtime: &'static Runtime,
@@ -160,7 +157,7 @@ impl Session {
     ) -> Result<Session> {
         ensure!(path.is_file(), "there is no file {}", path.display());
         let written = if architecture::is_weights(path) { Some(architecture::graph(path, wanted)?) } else { None };
-        let build = |cuda, why| Session::build(path, written.as_ref(), runtime, cuda, threads, why);
+        let build = |cuda, why| Session::build(path, wanted, written.as_ref(), runtime, cuda, threads, why);
         let (number, why) = match device {
             Device::Cpu => (None, None),
             Device::Cuda(number) => {
@@ -192,6 +189,7 @@ impl Session {
 
     fn build(
         path: &Path,
+        wanted: Wanted,
         written: Option<&WrittenGraph>,
         runtime: &'static Runtime,
         cuda: Option<u32>,
@@ -202,7 +200,7 @@ impl Session {
         // The log of a session's creation is read for the placements, so sessions are made one at a time.
         let _one = runtime.one_session();
         runtime.log().take();
-        let committed = builder(runtime, cuda, threads).and_then(|mut builder| match written {
+        let committed = builder(runtime, cuda, threads, wanted).and_then(|mut builder| match written {
             None => {
                 for (name, bytes) in linked {
                     builder = builder.with_external_initializer_file_in_memory(name, bytes)?;
@@ -215,7 +213,10 @@ impl Session {
             }
         });
         let messages = runtime.log().take();
-        let inner = committed.map_err(|error| unreadable(path, &error.to_string()))?;
+        let inner = committed.map_err(|error| {
+            let message = error.to_string();
+            cuda.and_then(|number| no_device(number, &message)).unwrap_or_else(|| unreadable(path, &message))
+        })?;
         let placement = Placement::new(messages.iter().map(String::as_str));
         let inputs = inner.inputs().iter().map(|port| Port::new(port.name(), port.dtype())).collect();
         let outputs = inner.outputs().iter().map(|port| Port::new(port.name(), port.dtype())).collect();
@@ -344,7 +345,8 @@ impl Session {
             Some(picker) => picker,
             none => {
                 let _one = self.runtime.one_session();
-                none.insert(DeviceRows::open(builder(self.runtime, self.cuda, 1)?, device_memory(number)?, half)?)
+                let builder = builder(self.runtime, self.cuda, 1, Wanted::Writing)?;
+                none.insert(DeviceRows::open(builder, device_memory(number)?, half)?)
             }
         };
         picker.pick(kept, rows)
@@ -409,10 +411,7 @@ impl Outputs<'_, '_> {
         match value.dtype() {
             ValueType::Tensor { ty: TensorElementType::Float16, .. } => {
                 let (shape, values) = value.try_extract_tensor::<half::f16>()?;
-                Ok(Given {
-                    shape: sizes(shape),
-                    values: values.iter().map(|value| value.to_f32()).collect::<Vec<f32>>().into(),
-                })
+                Ok(Given { shape: sizes(shape), values: values.to_f32_vec().into() })
             }
             _ => {
                 let (shape, values) = value.try_extract_tensor::<f32>()?;
@@ -455,20 +454,35 @@ impl Feed {
     }
 }
 
-/// Lengths differ from batch to batch, so a plan of memory for one shape is of no use to the next, and arenas grow by what is asked.
-fn builder(runtime: &Runtime, cuda: Option<u32>, threads: usize) -> ort::Result<SessionBuilder> {
+/// A builder of sessions. Lengths differ from batch to batch, so a plan of memory for one shape is of no use to the next.
+fn builder(runtime: &Runtime, cuda: Option<u32>, threads: usize, wanted: Wanted) -> ort::Result<SessionBuilder> {
     let mut builder = ort::session::Session::builder(&runtime.environment)?
         .with_intra_threads(threads)?
         .with_inter_threads(1)?
         .with_memory_pattern(false)?
         .with_log_level(LogLevel::Verbose)?;
     if let Some(number) = cuda {
-        let device = ort::ep::CUDA::default()
-            .with_device_id(number as i32)
-            .with_arena_extend_strategy(ArenaExtendStrategy::SameAsRequested);
+        // The longest batch of texts comes first, and the memory that it asks for serves the others. Keys and values grow with each
+        // token that is written, and none fits where those of the token before lay.
+        let extend = match wanted {
+            Wanted::Writing => ArenaExtendStrategy::NextPowerOfTwo,
+            Wanted::Vectors | Wanted::Words | Wanted::All => ArenaExtendStrategy::SameAsRequested,
+        };
+        let device = ort::ep::CUDA::default().with_device_id(number as i32).with_arena_extend_strategy(extend);
         builder = builder.with_execution_providers([device.build().error_on_failure()])?;
     }
     Ok(builder)
+}
+
+/// The error of a CUDA device that the machine does not have, if the library's message is of one.
+fn no_device(number: u32, message: &str) -> Option<anyhow::Error> {
+    let reasons = ["Invalid device ID", "no CUDA-capable device"];
+    let reason = reasons.iter().find_map(|reason| Some(&message[message.find(reason)?..]))?;
+    let reason = reason.split([';', '\n']).next().unwrap_or_default().trim_end_matches(['.', ' ']);
+    Some(anyhow!(
+        "there is no device cuda:{number} ({reason}): `inkstone doctor` lists the devices of this machine, and the variable \
+         CUDA_VISIBLE_DEVICES may hide some"
+    ))
 }
 
 /// Files of weights of a graph that are links, as caches of model hubs hold them, with their content: the library reads nothing behind a
@@ -520,4 +534,24 @@ pub(crate) fn no_output(session: &Session, wanted: &str) -> anyhow::Error {
 /// Fails with the inputs that there are.
 pub(crate) fn unknown_input(path: &Path, port: &Port, known: &str) -> Result<()> {
     bail!("{} takes an input {port}, and this program does not know what to feed it; it knows {known}", path.display())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_device_that_is_not_there_is_named_with_the_reason() {
+        let begin = "cuda_execution_provider_info.cc:63 FromProviderOptions [ONNXRuntimeError] : 1 : FAIL : Failed to parse provider option \
+                     \"device_id\":";
+        let few =
+            format!("{begin} operator() Invalid device ID: 7, must be between 0 (inclusive) and 1 (exclusive).\n");
+        let error = no_device(7, &few).unwrap().to_string();
+        assert!(error.starts_with("there is no device cuda:7 (Invalid device ID: 7, must be between"), "{error}");
+        assert!(error.contains("(exclusive)): `inkstone doctor`"), "{error}");
+        let none = format!("{begin} CUDA failure 100: no CUDA-capable device is detected ; GPU=-1 ; hostname=vm\n");
+        let error = no_device(0, &none).unwrap().to_string();
+        assert!(error.starts_with("there is no device cuda:0 (no CUDA-capable device is detected):"), "{error}");
+        assert!(no_device(0, "Protobuf parsing failed").is_none());
+    }
 }

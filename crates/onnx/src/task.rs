@@ -13,6 +13,7 @@ use super::params::{Activation, OnnxParams, Output, Over};
 use super::session::{Given, Outputs, Session, no_output};
 use super::settled::VectorRules;
 use super::windows::{Window, Windows, places};
+use inkstone_base::job::Ctx;
 use inkstone_text::subword::Subword;
 
 /// Outputs of a model for a batch of windows.
@@ -214,12 +215,12 @@ impl Task {
     }
 
     /// The rows of the windows of a batch, in their order.
-    pub(crate) fn rows(&self, read: BatchOutputs<'_, '_, '_>) -> Result<Vec<f32>> {
+    pub(crate) fn rows(&self, read: BatchOutputs<'_, '_, '_>, ctx: &Ctx) -> Result<Vec<f32>> {
         let BatchOutputs { outputs, windows, batch, width, family } = read;
         let mut rows = Vec::new();
         let window = |number: usize| &windows.windows[number];
         match self {
-            Task::Embedding(embedding) => embedding.rows(read, &mut rows)?,
+            Task::Embedding(embedding) => return embedding.rows(read, ctx),
             Task::Scores { logits, labels, activation, tone } => {
                 let given = outputs.get(logits)?;
                 expect(&given, logits, 1, labels.len())?;

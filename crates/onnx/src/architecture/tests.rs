@@ -60,7 +60,7 @@ fn every_architecture_gives_what_transformers_gives() {
     let mut worst: f64 = 0.0;
     for (name, wanted) in expected["models"].as_object().unwrap() {
         let path = weights_of(name);
-        let mut session = Session::open_for(&path, Wanted::All, opening().runtime, Device::Cpu, 1).unwrap();
+        let mut session = Session::open(&path, Wanted::All, opening().runtime, Device::Cpu, 1).unwrap();
         let feeds = roles(&path, session.inputs()).unwrap().into_iter().map(|role| {
             let values = match role {
                 Role::Ids => filled(pad, &|_, id| id),

@@ -38,7 +38,7 @@ fn refusal(model: &Path, precision: Option<Precision>, output: &Path) -> String 
 
 /// All outputs of a graph for two texts, of which one is shorter, or for three rows of numbers.
 fn outputs(path: &Path) -> BTreeMap<String, Vec<f32>> {
-    let mut session = Session::open_for(path, Wanted::Vectors, opening().runtime, Device::Cpu, 1).unwrap();
+    let mut session = Session::open(path, Wanted::Vectors, opening().runtime, Device::Cpu, 1).unwrap();
     let feeds: Vec<Feed> = if session.inputs()[0].name == "x" {
         vec![Feed::Floats(vec![3, 5], (0..15).map(|place| (place as f32).sin()).collect())]
     } else {
@@ -198,7 +198,7 @@ fn graphs_of_every_family_run_in_both_precisions() {
             let (output, graphs) = converted(&reference_graph(name), Some(precision));
             for graph in graphs {
                 let file = output.path().join(&graph.file);
-                let session = Session::open(&file, opening().runtime, Device::Cpu, 1).unwrap();
+                let session = Session::open(&file, Wanted::Vectors, opening().runtime, Device::Cpu, 1).unwrap();
                 let known =
                     |role: &Role| matches!(role, Role::Ids | Role::Mask | Role::Types | Role::Tasks | Role::Positions);
                 if roles(&file, session.inputs()).unwrap().iter().all(known) {

@@ -2,7 +2,7 @@
 
 use anyhow::{Result, ensure};
 
-use super::{Encoder, SLICE, Task};
+use super::{Encoder, Task};
 use crate::answers::Answer;
 use crate::task::BatchOutputs;
 use crate::windows::{WindowCounts, Windows};
@@ -22,7 +22,7 @@ impl Encoder {
         );
         let (tokenizer, rules) = (self.model.tokenizer.clone(), self.rules.clone());
         let cut = |slice: &[[&str; 2]]| Windows::of_pairs(slice, [false, false], &tokenizer, &rules, ctx);
-        self.rows_of_slices(pairs.chunks(SLICE), cut, ctx, &mut each)
+        self.rows_of_slices(pairs.chunks(self.slice()), cut, ctx, &mut each)
     }
 
     /// The answer that each text has to its question, `[text, question]`; none for texts without a token, and where no answer is likelier.
