@@ -7,6 +7,7 @@ mod ledger;
 mod models;
 mod onnx;
 mod picture;
+mod plan;
 mod project;
 mod read;
 mod text;
@@ -24,6 +25,7 @@ pub use ledger::{Ledger, LedgerAction};
 pub use models::{Embed, Eval, Explain, Nearest, Projection, Reading, SampleFlags, Shift};
 pub use onnx::{Convert, Doctor, Onnx, Place};
 pub use picture::Picture;
+pub use plan::{Plan, Work};
 pub use project::{Backtest, Boilerplate, DEMO_FOLDER, Demo, Drift, Experiment, Project, Run, Store, StoreAction};
 pub use read::Read;
 pub use text::{Corpus, CsvText, Tokenize, Tokenizer, WordCut};
@@ -80,6 +82,10 @@ pub enum Command {
     Rewrite(Project),
     /// Compute the features of all documents.
     Extract(Project),
+    /// Plan the rows of a feature for many processes, on one machine or on a cluster.
+    Plan(Plan),
+    /// Compute the rows of tasks of a plan, or say which are done; `inkstone run` takes them up.
+    Work(Work),
     /// Aggregate features to factors: a value per date and security.
     Factor(Project),
     /// Backtest the factors, or any factor table given with --factor and --prices.

@@ -16,6 +16,7 @@ mod ledger;
 mod man;
 mod models;
 mod opened;
+mod plan;
 mod project;
 mod read;
 pub(crate) mod staged;
@@ -62,6 +63,8 @@ pub fn run(cli: Cli) -> ExitCode {
         Command::Boilerplate(args) => batch("boilerplate", &global, |_| boilerplate::run(&args)),
         Command::Rewrite(args) => stage("rewrite", args, Stage::Rewrite),
         Command::Extract(args) => stage("extract", args, Stage::Extract),
+        Command::Plan(args) => plan::plan(&args, &global),
+        Command::Work(args) => plan::work(&args, &global),
         Command::Factor(args) => stage("factor", args, Stage::Factor),
         Command::Backtest(args) if args.factor.is_some() => {
             batch("backtest", &global, |ctx| files::backtest(&args, ctx))

@@ -16,6 +16,7 @@ mod lint_evidence;
 #[cfg(test)]
 mod masked_inputs;
 mod output;
+mod plan;
 mod results;
 mod stage;
 mod state;
@@ -56,6 +57,7 @@ use inkstone_tables::project::Project;
 use inkstone_text::TokenizerParams;
 pub use integrity::{check, repair};
 use output::Output;
+pub use plan::{PlanRequest, plan};
 pub use results::{FactorResult, factor_result, factor_results, study, write_report};
 pub use stage::{Stage, StageId, derived_from};
 use state::{PlannedStage, State};
@@ -388,11 +390,25 @@ impl<'a> PipelineRun<'a> {
             Inputs { corpus, market, prices, rewritten, sets, features, ..parts.inputs(self.config, self.base) };
         let stage = PlannedStage { rows_are_there, total: self.documents, ..self.plan(id, key, "docs") };
         let wanted = if feature.model == Model::File { self.columns_in_factors(feature) } else { Vec::new() };
+        let plan = self.planned(feature, key);
         let work = || {
+            let mut taken = None;
+            if let Some(plan) = &plan {
+                let (finished, report) = plan.take_up(store, self.ctx)?;
+                if let Some((set, report)) = finished {
+                    return Ok((Some(set), report));
+                }
+                taken = Some(report);
+            }
             file::check_file_columns(feature, &wanted, &inputs, self.ctx)?;
-            extract::run(feature, &inputs, store, self.ctx).map(|(set, report)| (Some(set), report))
+            let (set, mut report) = extract::run(feature, &inputs, store, self.ctx)?;
+            report.facts.extend(taken.into_iter().flat_map(|taken| taken.facts));
+            Ok((Some(set), report))
         };
         let (made, report) = self.state.run(stage, self.ctx, work)?;
+        if plan.is_some() {
+            self.forget_plan(feature)?;
+        }
         self.reports.push(report);
         let made = made.context("a finished feature has a set")?;
         if let Some(replaced) = before.filter(|set| !self.state.all_made().contains(set)) {

@@ -39,6 +39,8 @@ mod places;
 #[cfg(unix)]
 mod plain_user;
 #[cfg(unix)]
+mod plan;
+#[cfg(unix)]
 mod reading;
 #[cfg(unix)]
 mod rewrite;

@@ -2,6 +2,7 @@
 //!
 //! - [`extract`] computes the features of a project's corpus into the feature store, without look-ahead.
 //! - [`rewrite`] has a model write a text of each document, which features read in place of the document.
+//! - [`plan`] has many processes compute the rows of a feature.
 //! - [`models`] are the models of texts, each with its feature of a project and its use on plain files.
 //! - [`standalone`] is work on plain files that any model can do, without a project.
 //! - `fitted`, which both share, is the trait of a trained model that gives documents their rows; `lines` reads documents from files.
@@ -33,6 +34,7 @@ mod fitted;
 pub mod inspect;
 mod lines;
 pub mod models;
+pub mod plan;
 pub mod rewrite;
 pub mod standalone;
 

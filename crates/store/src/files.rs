@@ -12,6 +12,7 @@ use anyhow::{Context, Result, ensure};
 
 use super::block;
 use super::layout::{BatchEntry, BatchRecord, ENVELOPE, block_key, seal, unseal};
+use super::{RowKind, Rows};
 use inkstone_base::data::Key;
 use inkstone_base::disk;
 
@@ -34,8 +35,14 @@ pub(super) struct RowFile {
 }
 
 impl RowFiles {
+    /// Those of the store in `root`.
     pub(super) fn new(root: &Path) -> RowFiles {
-        RowFiles { folder: root.join("rows") }
+        RowFiles::within(&root.join("rows"))
+    }
+
+    /// Those in a folder, a folder a set.
+    pub(super) fn within(folder: &Path) -> RowFiles {
+        RowFiles { folder: folder.to_owned() }
     }
 
     fn path(&self, set: Key, batch: Key, digest: Key) -> PathBuf {
@@ -88,16 +95,33 @@ impl RowFiles {
 
     /// The record of a file, every block checked and its rows counted.
     pub(super) fn examine(&self, found: &RowFile) -> Result<BatchRecord> {
-        let mut rows = 0;
-        let mut record = read(&found.path, found.set, found.batch, &mut |number, content| {
-            let (first, more) = block::unpack(content)?;
-            ensure!(first as u64 == rows, "block {number} begins with row {first}, not {rows}");
-            rows += more.len() as u64;
+        examine(&found.path, found, |_| Ok(()))
+    }
+
+    /// Copies a file from elsewhere. The inner result says why it is not taken: it is damaged, or has not so many rows of this kind.
+    pub(super) fn copy_in(&self, found: &RowFile, kind: RowKind, rows: u64) -> Result<Result<(BatchRecord, File)>> {
+        let bytes = match std::fs::read(&found.path) {
+            Ok(bytes) => bytes,
+            Err(error) => return Ok(Err(error).context("it cannot be read")),
+        };
+        let path = self.path(found.set, found.batch, found.digest);
+        let cannot = || format!("cannot write {} (disk full?)", path.display());
+        let folder = disk::folder_of(&path);
+        disk::make_dir(folder)?;
+        let mut pending = disk::temporary(true).tempfile_in(folder).with_context(cannot)?;
+        pending.as_file_mut().write_all(&bytes).with_context(cannot)?;
+        let is_of_kind = |more: &Rows| {
+            ensure!(more.kind() == kind, "its rows are {:?}, those of the set {kind:?}", more.kind());
             Ok(())
-        })?;
-        ensure!(record.digest == found.digest, "its rows are not those that its name stands for");
-        record.rows = rows;
-        Ok(record)
+        };
+        let examined = examine(pending.path(), found, is_of_kind).and_then(|record| {
+            ensure!(record.rows == rows, "it has {} rows, the part of the corpus {rows}", record.rows);
+            Ok(record)
+        });
+        match examined {
+            Ok(record) => Ok(Ok((record, pending.persist(&path).map_err(|e| e.error).with_context(cannot)?))),
+            Err(error) => Ok(Err(error)),
+        }
     }
 
     /// The open file of a batch, if all of it is as it was written.
@@ -169,6 +193,20 @@ impl RowFile {
         let bytes = entry.metadata().ok().filter(|m| m.is_file())?.len();
         Some(RowFile { set, batch, digest, bytes, path: entry.path().to_owned() })
     }
+}
+
+/// The record of the file at `path`, which has the name of `found`: every block checked, its rows given to `each` and counted.
+fn examine(path: &Path, found: &RowFile, mut each: impl FnMut(&Rows) -> Result<()>) -> Result<BatchRecord> {
+    let mut rows = 0;
+    let mut record = read(path, found.set, found.batch, &mut |number, content| {
+        let (first, more) = block::unpack(content)?;
+        ensure!(first as u64 == rows, "block {number} begins with row {first}, not {rows}");
+        rows += more.len() as u64;
+        each(&more)
+    })?;
+    ensure!(record.digest == found.digest, "its rows are not those that its name stands for");
+    record.rows = rows;
+    Ok(record)
 }
 
 fn head(set: Key, batch: Key) -> Vec<u8> {

@@ -6,13 +6,16 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::block;
+use super::files::RowFile;
+use super::folder::{RowFolder, TakenUp};
 use super::layout::{BatchEntry, BatchRecord, Header, SetSpec, batch_key, seal};
 use super::read::read_rows;
 use super::{RowKind, Rows, Store, read_record};
 use inkstone_base::data::Key;
+use inkstone_base::job::Ctx;
 
 /// Time that a batch may wait for the disk, which a loss of power can cost. A kill of the process costs nothing.
 const WAIT: Duration = Duration::from_secs(1);
@@ -67,6 +70,35 @@ impl<'s> Writer<'s> {
             }
         }
         Ok(())
+    }
+
+    /// Takes batches from a folder that other processes fill, where they are not there yet; `wanted` has the number of rows of each batch.
+    /// A file that is damaged, or not of this set, is named and passed over. Of several sound files of a batch the one with the smallest digest is
+    /// taken.
+    pub fn take_from(&self, folder: &RowFolder, wanted: &[(Key, u64)], ctx: &Ctx) -> Result<TakenUp> {
+        let mut files: FxHashMap<Key, Vec<RowFile>> = FxHashMap::default();
+        for found in folder.files.list_set(self.set)? {
+            files.entry(found.batch).or_default().push(found);
+        }
+        let mut taken = TakenUp::default();
+        for &(batch, rows) in wanted {
+            ctx.check()?;
+            let Some(found) = files.remove(&batch) else { continue };
+            if self.record(batch)?.is_some() {
+                continue;
+            }
+            for found in found {
+                match self.store.reader.files.copy_in(&found, self.spec.kind, rows)? {
+                    Ok((record, file)) => {
+                        self.keep(batch, &record, file, || self.note(batch, &record))?;
+                        taken.batches += 1;
+                        break;
+                    }
+                    Err(error) => taken.refused.push((found.path, format!("{error:#}"))),
+                }
+            }
+        }
+        Ok(taken)
     }
 
     pub fn id(&self) -> Key {

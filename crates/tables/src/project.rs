@@ -9,12 +9,13 @@ use inkstone_base::disk::{self, Room};
 use inkstone_base::lock::{self, Lock};
 
 /// The folders within a project's folder, but for those of the store, the ledger and the log.
-pub(crate) const FOLDERS: [&str; 12] = [
+pub(crate) const FOLDERS: [&str; 13] = [
     "documents",
     "clean",
     "links",
     "structure",
     "written",
+    "plans",
     "factors",
     "events",
     "lint",
@@ -136,6 +137,11 @@ impl Project {
 
     pub fn store(&self) -> PathBuf {
         self.dir.join("features.sled")
+    }
+
+    /// The plan of a feature whose rows workers compute.
+    pub fn plan(&self, feature: &str) -> PathBuf {
+        self.dir.join("plans").join(format!("{feature}.json"))
     }
 
     /// The table of a factor.

@@ -41,6 +41,8 @@ pub enum Room {
     Converted,
     /// Feature sets as tables.
     Sets,
+    /// Rows of feature sets that several processes compute.
+    Rows,
     /// The text of papers.
     Texts,
     /// Charts that were saved in the workbench.
@@ -50,7 +52,7 @@ pub enum Room {
 }
 
 impl Room {
-    const ALL: [Room; 13] = [
+    const ALL: [Room; 14] = [
         Room::Project,
         Room::Store,
         Room::Ledger,
@@ -61,6 +63,7 @@ impl Room {
         Room::Models,
         Room::Converted,
         Room::Sets,
+        Room::Rows,
         Room::Texts,
         Room::Pictures,
         Room::Library,
@@ -79,6 +82,7 @@ impl Room {
             Room::Models => "models",
             Room::Converted => "converted-model",
             Room::Sets => "sets",
+            Room::Rows => "rows",
             Room::Texts => "texts",
             Room::Pictures => "pictures",
             Room::Library => "library",
@@ -95,6 +99,7 @@ impl Room {
             Room::Demo => "name a new or empty folder with --dir",
             Room::Models | Room::Converted | Room::Texts => "name a new or empty folder with --output",
             Room::Sets => "name a new or empty folder with --out",
+            Room::Rows => "name a new or empty folder with --rows",
             Room::Pictures | Room::Library => "move that folder away, and a new one is made",
         }
     }

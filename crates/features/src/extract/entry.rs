@@ -3,6 +3,7 @@
 
 use anyhow::Result;
 
+use super::part_model::OpenPartModel;
 use super::reading::CorpusReader;
 use super::text_rows::TextRows;
 use super::vintages::WordVectorTrainer;
@@ -23,6 +24,8 @@ pub(crate) struct ModelEntry {
     pub(crate) columns: ColumnNames,
     pub(crate) explained_by: Explainer,
     pub(crate) opened: RowModel,
+    /// For a model whose rows of a part depend on that part alone.
+    pub(crate) part_model: Option<OpenPartModel>,
     /// The trainer of a model that has vintages of word vectors.
     pub(crate) trainer: Option<fn(&Feature) -> Box<dyn WordVectorTrainer>>,
     pub(crate) learns_from_returns: bool,
@@ -92,6 +95,7 @@ impl ModelEntry {
             columns: ColumnNames::Sparse,
             explained_by: Explainer::None,
             opened: RowModel::None,
+            part_model: None,
             trainer: None,
             learns_from_returns: false,
             masks_names: false,
@@ -136,6 +140,11 @@ impl Model {
     /// True if the model is a network that reads words in their order.
     pub fn is_network(self) -> bool {
         matches!(self, Model::TextCnn | Model::TextRnn)
+    }
+
+    /// True if several processes can compute the rows, each some parts of the corpus.
+    pub fn goes_by_part(self) -> bool {
+        self.entry().part_model.is_some()
     }
 
     /// True if the model weighs words.

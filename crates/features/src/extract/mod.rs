@@ -19,6 +19,7 @@ pub(crate) mod feature;
 pub(crate) mod fields;
 pub(crate) mod gate;
 pub(crate) mod inputs;
+pub(crate) mod part_model;
 pub(crate) mod rating;
 pub(crate) mod reading;
 pub(crate) mod samples;

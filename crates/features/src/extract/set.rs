@@ -160,7 +160,7 @@ pub(crate) fn write_parts(
     writer: &Writer<'_>,
     halved: bool,
     report: &mut Report,
-    rows: impl Fn(&[ReadDocument]) -> Rows,
+    mut rows: impl FnMut(&[ReadDocument]) -> Result<Rows>,
 ) -> Result<(Vec<Key>, u64)> {
     let (mut order, mut kept) = (Vec::new(), 0);
     reader.for_each_part(|documents| {
@@ -168,7 +168,7 @@ pub(crate) fn write_parts(
         if writer.has(key)? {
             kept += count;
         } else {
-            writer.put(key, &rows(documents))?;
+            writer.put(key, &rows(documents)?)?;
         }
         order.push(key);
         report.rows_in += count;

@@ -8,9 +8,11 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
 use rayon::prelude::*;
+use serde_json::json;
 
 use super::params::FileParams;
 use crate::extract::entry::{ColumnNames, Explainer, ModelEntry, RowModel};
+use crate::extract::part_model::{PartModel, RowsOfPart};
 use crate::extract::reading::{CorpusReader, ReadDocument};
 use crate::extract::set::{SetMeta, SetParams, finish, key_of, row_keys};
 use crate::extract::text_rows::TextRows;
@@ -83,6 +85,7 @@ pub(crate) const ENTRY: ModelEntry = ModelEntry {
     columns: ColumnNames::InFile(|_, _| true),
     explained_by: Explainer::WordsOfFile,
     opened: RowModel::Files(row_model),
+    part_model: Some(part_model),
     combines_windows: true,
     settings: &["file"],
     check: |feature| feature.file.check(),
@@ -91,6 +94,28 @@ pub(crate) const ENTRY: ModelEntry = ModelEntry {
 
 fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &Ctx) -> Result<(Key, Report)> {
     let mut report = Report::new(&feature.name);
+    let PartModel { reader, spec, meta, facts, mut rows } = part_model(feature, inputs, ctx)?;
+    let writer = store.writer(&spec)?;
+    let (mut order, mut kept) = (Vec::new(), 0);
+    reader.for_each_part(|documents| {
+        let (key, count) = (key_of(documents), documents.len() as u64);
+        let read = documents.iter().filter(|document| document.text.is_some()).count() as u64;
+        report.rows_in += count;
+        report.rows_out += read;
+        report.drop_rows("of a kind that is not read, or of which truncation keeps nothing", count - read);
+        order.push(key);
+        if writer.has(key)? {
+            kept += count;
+            return Ok(ctx.advance(count)?);
+        }
+        writer.put(key, &rows.rows(documents, &reader)?)
+    })?;
+    facts.into_iter().for_each(|(name, fact)| report.fact(name, fact));
+    report.fact("kept_from_before", kept);
+    finish(writer, &order, &meta, report)
+}
+
+fn part_model<'a>(feature: &'a Feature, inputs: &'a Inputs<'a>, ctx: &'a Ctx) -> Result<PartModel<'a>> {
     let ProjectModel { model, segmenter, own_cut } = open(feature, inputs, ctx)?;
     let fitted_until =
         feature.file.fitted_until(model.header()).with_context(|| format!("feature {:?}", feature.name))?;
@@ -108,39 +133,35 @@ fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &Ctx) -> Resu
     );
     let reader = CorpusReader::with_segmenter(feature, inputs, segmenter, ctx)?;
     let params = SetParams::of_words(&reader).with("model", feature.file.files_key(inputs.base)?);
-    let writer = store.writer(&params.spec(feature, kind, Some(fitted_until)))?;
-    let (mut order, mut kept) = (Vec::new(), 0);
-    reader.for_each_part(|documents| {
-        let (key, count) = (key_of(documents), documents.len() as u64);
-        let read = documents.iter().filter(|document| document.text.is_some()).count() as u64;
-        report.rows_in += count;
-        report.rows_out += read;
-        report.drop_rows("of a kind that is not read, or of which truncation keeps nothing", count - read);
-        order.push(key);
-        if writer.has(key)? {
-            kept += count;
-            return Ok(ctx.advance(count)?);
-        }
-        let rows = match kind {
-            RowKind::Dense { dim } => dense(&*model, dim, documents, &reader)?,
-            RowKind::Sparse => sparse(&*model, documents, ctx)?,
-        };
-        writer.put(key, &rows)
-    })?;
-    report.fact("model", model.name());
-    report.fact("fitted_until", fitted_until);
-    report.fact("cut_by", if own_cut { "the model's own tokenizer" } else { "[tokenizer]" });
-    report.fact("kept_from_before", kept);
-    if let Some(ran) = model.header().params.get("ran") {
-        report.fact("ran", ran);
-    }
+    let spec = params.spec(feature, kind, Some(fitted_until));
+    let mut facts = vec![
+        ("model", json!(model.name())),
+        ("fitted_until", json!(fitted_until)),
+        ("cut_by", json!(if own_cut { "the model's own tokenizer" } else { "[tokenizer]" })),
+    ];
+    facts.extend(model.header().params.get("ran").map(|ran| ("ran", ran.clone())));
     let meta = match columns {
         Columns::Sparse { names, .. } => {
             SetMeta { vocabulary: Some(names.into_iter().map(String::into_boxed_str).collect()), ..SetMeta::default() }
         }
         Columns::Dense(names) | Columns::Table { numbers: names, .. } => SetMeta::of_columns(names),
     };
-    finish(writer, &order, &meta, report)
+    Ok(PartModel { reader, spec, meta, facts, rows: Box::new(FileRows { model, kind }) })
+}
+
+/// The model of a file, and the shape of its rows.
+struct FileRows {
+    model: Box<dyn Fitted>,
+    kind: RowKind,
+}
+
+impl RowsOfPart for FileRows {
+    fn rows(&mut self, documents: &[ReadDocument], reader: &CorpusReader<'_>) -> Result<Rows> {
+        match self.kind {
+            RowKind::Dense { dim } => dense(&*self.model, dim, documents, reader),
+            RowKind::Sparse => sparse(&*self.model, documents, reader.ctx),
+        }
+    }
 }
 
 /// The dense rows of a part; NaN for a document that is not read.

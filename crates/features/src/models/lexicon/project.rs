@@ -4,8 +4,10 @@ use std::ops::Range;
 use std::path::Path;
 
 use anyhow::Result;
+use serde_json::json;
 
 use crate::extract::entry::{ColumnNames, Explainer, ModelEntry, RowModel};
+use crate::extract::part_model::{PartModel, RowsOfPart};
 use crate::extract::reading::{CorpusReader, MASKED, ReadDocument, dense_rows, join, masked_text};
 use crate::extract::set::{SetMeta, SetParams, finish, write_parts};
 use crate::extract::text_rows::TextRows;
@@ -14,13 +16,14 @@ use inkstone_base::data::{Document, Key, Report};
 use inkstone_base::job::Ctx;
 use inkstone_corpus::truncate::{Pick, Strategy};
 use inkstone_models::Lexicon;
-use inkstone_store::{RowKind, Store, Values};
+use inkstone_store::{RowKind, Rows, Store, Values};
 use inkstone_text::{DictionaryEntry, Segmenter, TokenizerParams};
 
 pub(crate) const ENTRY: ModelEntry = ModelEntry {
     columns: ColumnNames::Fixed(&["tone", "positive", "negative", "tokens"]),
     explained_by: Explainer::ToneWords,
     opened: RowModel::Files(row_model),
+    part_model: Some(part_model),
     combines_windows: true,
     settings: &["lexicon"],
     ..ModelEntry::of_texts(run)
@@ -28,20 +31,33 @@ pub(crate) const ENTRY: ModelEntry = ModelEntry {
 
 fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &Ctx) -> Result<(Key, Report)> {
     let mut report = Report::new(&feature.name);
+    let mut model = part_model(feature, inputs, ctx)?;
+    let writer = store.writer(&model.spec)?;
+    let (rows, reader) = (&mut model.rows, &model.reader);
+    let (order, kept) = write_parts(reader, &writer, false, &mut report, |documents| rows.rows(documents, reader))?;
+    model.facts.into_iter().for_each(|(name, fact)| report.fact(name, fact));
+    report.fact("kept_from_before", kept);
+    finish(writer, &order, &model.meta, report)
+}
+
+fn part_model<'a>(feature: &'a Feature, inputs: &'a Inputs<'a>, ctx: &'a Ctx) -> Result<PartModel<'a>> {
     let (lexicon, segmenter) = open(feature, inputs.tokenizer, inputs.base)?;
     let reader = CorpusReader::with_segmenter(feature, inputs, segmenter, ctx)?;
-    let dim = feature.columns().len();
+    let columns = feature.columns();
     let params = SetParams::of_words(&reader).with("lexicon", lexicon.key());
-    let writer = store.writer(&params.spec(feature, RowKind::Dense { dim }, lexicon.fitted_until()))?;
-    let tone = |text: &str, row: &mut [f32]| tone_row(&lexicon, text, &reader.segmenter, row);
-    let rows = |documents: &[_]| dense_rows(&reader, documents, dim, tone);
-    let (order, kept) = write_parts(&reader, &writer, false, &mut report, rows)?;
-    report.fact("lexicon_words", lexicon.size());
-    report.fact("kept_from_before", kept);
+    let spec = params.spec(feature, RowKind::Dense { dim: columns.len() }, lexicon.fitted_until());
+    let mut facts = vec![("lexicon_words", json!(lexicon.size()))];
     if !lexicon.lists().is_empty() {
-        report.fact("lists", lexicon.lists());
+        facts.push(("lists", json!(lexicon.lists())));
     }
-    finish(writer, &order, &SetMeta::of_columns(feature.columns()), report)
+    Ok(PartModel { reader, spec, meta: SetMeta::of_columns(columns), facts, rows: Box::new(lexicon) })
+}
+
+impl RowsOfPart for Lexicon {
+    fn rows(&mut self, documents: &[ReadDocument], reader: &CorpusReader<'_>) -> Result<Rows> {
+        let tone = |text: &str, row: &mut [f32]| tone_row(self, text, &reader.segmenter, row);
+        Ok(dense_rows(reader, documents, reader.feature.columns().len(), tone))
+    }
 }
 
 /// Sets the row of a text.
@@ -67,8 +83,7 @@ fn row_model(feature: &Feature, inputs: &Inputs<'_>, _: &Ctx) -> Result<(Box<dyn
 
 impl TextRows for Lexicon {
     fn document_rows(&mut self, documents: &[ReadDocument], reader: &CorpusReader<'_>) -> Result<Vec<f32>> {
-        let tone = |text: &str, row: &mut [f32]| tone_row(self, text, &reader.segmenter, row);
-        Ok(match dense_rows(reader, documents, reader.feature.columns().len(), tone).values {
+        Ok(match self.rows(documents, reader)?.values {
             Values::Dense { data, .. } => data,
             Values::Sparse { .. } => Vec::new(),
         })

@@ -17,6 +17,7 @@ use super::pieces::{Pieces, pieces};
 use super::weights;
 use crate::extract::cost::Cost;
 use crate::extract::entry::{ColumnNames, Explainer, ModelEntry, RowModel};
+use crate::extract::part_model::{PartModel, RowsOfPart};
 use crate::extract::reading::{CorpusReader, ReadDocument};
 use crate::extract::set::{SetMeta, SetParams, finish, key_of, row_keys};
 use crate::extract::text_rows::TextRows;
@@ -57,6 +58,17 @@ impl ReadPart {
         ReadPart { key: key_of(&documents), documents, texts, text_of }
     }
 
+    /// The rows of the documents `[documents, dim]`, of the rows of the pieces of the different texts; NaN where a document is not read.
+    fn composed(&self, cut: &Pieces<'_>, rows: &[f32], feature: &Feature, dim: usize) -> Vec<f32> {
+        let mut data = vec![f32::NAN; self.documents.len() * dim];
+        for (text, row) in self.text_of.iter().zip(data.chunks_mut(dim)) {
+            if let Some(text) = *text {
+                cut.compose(text, rows, feature.truncate.over().unwrap_or_default(), row);
+            }
+        }
+        data
+    }
+
     /// The first document of each different text.
     fn different(&self) -> impl Iterator<Item = &ReadDocument> {
         self.texts.iter().map(|&place| &self.documents[place])
@@ -71,6 +83,7 @@ pub(crate) const ENTRY: ModelEntry = ModelEntry {
     }),
     explained_by: Explainer::Rows,
     opened: RowModel::Refit(|reader, _| Ok(Some(Box::new(open(reader)?)))),
+    part_model: Some(part_model),
     combines_windows: true,
     settings: &["onnx"],
     check,
@@ -82,19 +95,68 @@ fn is_component(name: &str) -> bool {
     number().is_some_and(|number| number > 0)
 }
 
+/// The model of a feature, and the set that its rows belong to.
+struct OpenEncoder<'a> {
+    reader: CorpusReader<'a>,
+    encoder: Encoder,
+    spec: SetSpec,
+    meta: SetMeta,
+}
+
+impl<'a> OpenEncoder<'a> {
+    fn new(feature: &'a Feature, inputs: &'a Inputs<'a>, ctx: &'a Ctx) -> Result<OpenEncoder<'a>> {
+        let reader = CorpusReader::new(feature, inputs, ctx)?;
+        let encoder = open(&reader).with_context(|| format!("feature {:?}", feature.name))?;
+        let ran = Some(serde_json::to_value(encoder.ran())?);
+        let columns = encoder.columns();
+        let (kind, meta) = match encoder.is_sparse() {
+            true => {
+                let vocabulary = columns.into_iter().map(String::into_boxed_str).collect();
+                (RowKind::Sparse, SetMeta { ran, vocabulary: Some(vocabulary), ..SetMeta::default() })
+            }
+            false => (RowKind::Dense { dim: columns.len() }, SetMeta { ran, ..SetMeta::of_columns(columns) }),
+        };
+        // The model's key says how many tokens run at once, too: that moves the last digits.
+        let params = SetParams::new(&reader).with("model", encoder.key());
+        let spec = params.spec(feature, kind, feature.onnx.last_seen());
+        Ok(OpenEncoder { reader, encoder, spec, meta })
+    }
+}
+
+fn part_model<'a>(feature: &'a Feature, inputs: &'a Inputs<'a>, ctx: &'a Ctx) -> Result<PartModel<'a>> {
+    let OpenEncoder { reader, encoder, spec, meta } = OpenEncoder::new(feature, inputs, ctx)?;
+    Ok(PartModel { reader, spec, meta, facts: Vec::new(), rows: Box::new(encoder) })
+}
+
+impl RowsOfPart for Encoder {
+    fn rows(&mut self, documents: &[ReadDocument], reader: &CorpusReader<'_>) -> Result<Rows> {
+        if self.is_sparse() {
+            return weights::part_rows(documents, reader, self, None);
+        }
+        let CorpusReader { feature, segmenter, ctx, .. } = reader;
+        let part = ReadPart::new(documents.to_vec());
+        let cut = pieces(part.different(), feature, self, segmenter, ctx)?;
+        let dim = self.columns().len();
+        let (key, cost) = (part.key, &mut Cost::default());
+        let mut work = PartWork { encoder: self, kept: None, ctx, key, resumed: 0, cost };
+        let (rows, _) = work.rows(&cut, documents.len() as u64)?;
+        Ok(Rows::dense(row_keys(documents), dim, part.composed(&cut, &rows, feature, dim)))
+    }
+
+    fn limit(&self) -> Option<usize> {
+        Encoder::limit(self)
+    }
+}
+
 fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &Ctx) -> Result<(Key, Report)> {
     let named = || format!("feature {:?}", feature.name);
     let params = &feature.onnx;
     let mut report = Report::new(&feature.name);
-    let reader = &CorpusReader::new(feature, inputs, ctx)?;
-    let mut encoder = open(reader).with_context(named)?;
+    let OpenEncoder { reader, mut encoder, spec, meta } = OpenEncoder::new(feature, inputs, ctx)?;
+    let reader = &reader;
     if encoder.is_sparse() {
-        return weights::run(reader, &mut encoder, store);
+        return weights::run(reader, &mut encoder, &spec, &meta, store);
     }
-    let columns = encoder.columns();
-    let kind = RowKind::Dense { dim: columns.len() };
-    // The model's key says how many tokens run at once, too: that moves the last digits.
-    let spec = SetParams::new(reader).with("model", encoder.key()).spec(feature, kind, params.last_seen());
     // Another device has other batches, and other last digits.
     let device = encoder.ran().device.clone();
     let composed = params.compose > 0;
@@ -128,7 +190,7 @@ fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &Ctx) -> Resu
                 report.drop_rows(document.reason(), 1);
             }
             order.push(part.key);
-            let dim = columns.len();
+            let dim = meta.columns.len();
             let cut = pieces(part.different(), feature, &encoder, &reader.segmenter, ctx)?;
             cut.add_cost(&part.text_of, &mut cost);
             let data = match writer.rows(part.key)? {
@@ -140,16 +202,12 @@ fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &Ctx) -> Resu
                 _ => {
                     let key = if composed { cut.key() } else { part.key };
                     let encoder = &mut encoder;
-                    let mut work = PartWork { encoder, kept: &kept_windows, ctx, key, resumed: 0, cost: &mut cost };
+                    let kept = Some(&kept_windows);
+                    let mut work = PartWork { encoder, kept, ctx, key, resumed: 0, cost: &mut cost };
                     let (rows, met) = work.rows(&cut, documents)?;
                     resumed += work.resumed;
                     seen.add(&met);
-                    let mut data = vec![f32::NAN; part.documents.len() * dim];
-                    for (text, row) in part.text_of.iter().zip(data.chunks_mut(dim)) {
-                        if let Some(text) = *text {
-                            cut.compose(text, &rows, feature.truncate.over().unwrap_or_default(), row);
-                        }
-                    }
+                    let data = part.composed(&cut, &rows, feature, dim);
                     writer.put(part.key, &Rows::dense(row_keys(&part.documents), dim, data.clone()))?;
                     writer.flush()?;
                     if !composed {
@@ -199,8 +257,7 @@ fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &Ctx) -> Resu
         nameless.truncate(NAMED);
         report.fact("without_numbers", nameless);
     }
-    let ran = Some(serde_json::to_value(encoder.ran())?);
-    let (set, report) = finish(writer, &order, &SetMeta { ran, ..SetMeta::of_columns(columns) }, report)?;
+    let (set, report) = finish(writer, &order, &meta, report)?;
     match inputs.shared {
         // Another feature may be put together from the same windows.
         Some(shared) if composed => shared.lock().unwrap_or_else(PoisonError::into_inner).push(windows.id()),
@@ -230,7 +287,8 @@ pub(crate) fn open(reader: &CorpusReader<'_>) -> Result<Encoder> {
 /// The windows of a part under way.
 struct PartWork<'a, 's> {
     encoder: &'a mut Encoder,
-    kept: &'a Writer<'s>,
+    /// Where the rows of the batches are kept while the part is under way; none: nowhere.
+    kept: Option<&'a Writer<'s>>,
     ctx: &'a Ctx,
     /// Key that the keys of the batches are made of.
     key: Key,
@@ -249,7 +307,7 @@ impl PartWork<'_, '_> {
         let (began, mut flushed) = (Instant::now(), Instant::now());
         for (number, batch) in self.encoder.batches(&windows).iter().enumerate() {
             let key = batch_key(self.key, number);
-            let found = match self.kept.rows(key)? {
+            let found = match self.kept.map(|kept| kept.rows(key)).transpose()?.flatten() {
                 Some(Rows { values: Values::Dense { data, .. }, .. }) => {
                     self.resumed += batch.windows.len() as u64;
                     data
@@ -260,10 +318,12 @@ impl PartWork<'_, '_> {
                     self.cost.seconds += started.elapsed().as_secs_f64();
                     self.cost.tokens_read +=
                         batch.windows.iter().map(|&window| windows.windows[window].len() as u64).sum::<u64>();
-                    self.kept.put(key, &Rows::dense(vec![self.key; batch.windows.len()], dim, found.clone()))?;
-                    if flushed.elapsed() >= WAIT {
-                        self.kept.flush()?;
-                        flushed = Instant::now();
+                    if let Some(kept) = self.kept {
+                        kept.put(key, &Rows::dense(vec![self.key; batch.windows.len()], dim, found.clone()))?;
+                        if flushed.elapsed() >= WAIT {
+                            kept.flush()?;
+                            flushed = Instant::now();
+                        }
                     }
                     found
                 }

@@ -9,20 +9,24 @@ use serde_json::json;
 use super::pieces::pieces;
 use super::project::{WAIT, batch_key, forget};
 use crate::extract::reading::{CorpusReader, ReadDocument};
-use crate::extract::set::{SetMeta, SetParams, finish, key_of, row_keys};
+use crate::extract::set::{SetMeta, finish, key_of, row_keys};
 use inkstone_base::data::{Key, Report};
 use inkstone_onnx::{Encoder, TokenWeights, largest_weights};
-use inkstone_store::{RowKind, Rows, SetSpec, Store, Writer};
+use inkstone_store::{Rows, SetSpec, Store, Writer};
 
-pub(super) fn run(reader: &CorpusReader<'_>, encoder: &mut Encoder, store: &Store) -> Result<(Key, Report)> {
+pub(super) fn run(
+    reader: &CorpusReader<'_>,
+    encoder: &mut Encoder,
+    spec: &SetSpec,
+    meta: &SetMeta,
+    store: &Store,
+) -> Result<(Key, Report)> {
     let (feature, ctx) = (reader.feature, reader.ctx);
     let mut report = Report::new(&feature.name);
-    let params = SetParams::new(reader).with("model", encoder.key());
-    let spec = params.spec(feature, RowKind::Sparse, feature.onnx.last_seen());
     // Another device has other batches, and other last digits.
     let own = json!([spec.params, encoder.ran().device]);
     let windows = SetSpec { name: format!("{} (windows)", feature.name), params: own, ..spec.clone() };
-    let (writer, batches) = (store.writer(&spec)?, store.writer(&windows)?);
+    let (writer, batches) = (store.writer(spec)?, store.writer(&windows)?);
     let (mut order, mut kept) = (Vec::new(), 0u64);
     reader.for_each_part(|documents| {
         let (key, count) = (key_of(documents), documents.len() as u64);
@@ -34,8 +38,7 @@ pub(super) fn run(reader: &CorpusReader<'_>, encoder: &mut Encoder, store: &Stor
         if writer.has(key)? {
             kept += count;
         } else {
-            let weights = part_weights(documents, key, reader, encoder, &batches)?;
-            writer.put(key, &sparse_rows(row_keys(documents), &weights))?;
+            writer.put(key, &part_rows(documents, reader, encoder, Some(&batches))?)?;
             writer.flush()?;
             forget(&batches, key)?;
         }
@@ -45,23 +48,19 @@ pub(super) fn run(reader: &CorpusReader<'_>, encoder: &mut Encoder, store: &Stor
     report.fact("ran", encoder.ran());
     report.fact("kept_from_before", kept);
     report.fact("limit", encoder.limit());
-    let vocabulary = encoder.columns().into_iter().map(String::into_boxed_str).collect();
-    let ran = Some(serde_json::to_value(encoder.ran())?);
-    let meta = SetMeta { ran, vocabulary: Some(vocabulary), ..SetMeta::default() };
-    let finished = finish(writer, &order, &meta, report)?;
+    let finished = finish(writer, &order, meta, report)?;
     store.remove(&windows.id())?;
     Ok(finished)
 }
 
-/// The weights of the documents of a part; none for those without text.
-fn part_weights(
+/// The rows of the documents of a part, empty for those without text; `batches` keeps what is done of the part.
+pub(super) fn part_rows(
     documents: &[ReadDocument],
-    part: Key,
     reader: &CorpusReader<'_>,
     encoder: &mut Encoder,
-    batches: &Writer<'_>,
-) -> Result<Vec<TokenWeights>> {
-    let ctx = reader.ctx;
+    batches: Option<&Writer<'_>>,
+) -> Result<Rows> {
+    let (ctx, part) = (reader.ctx, key_of(documents));
     let read = || documents.iter().filter(|document| document.text.is_some());
     let cut = pieces(read(), reader.feature, encoder, &reader.segmenter, ctx)?;
     let windows = encoder.windows(&cut.texts(), ctx)?;
@@ -70,14 +69,16 @@ fn part_weights(
     for (number, batch) in encoder.batches(&windows).iter().enumerate() {
         ctx.check()?;
         let key = batch_key(part, number);
-        let weights: Vec<TokenWeights> = match batches.rows(key)? {
+        let weights: Vec<TokenWeights> = match batches.map(|batches| batches.rows(key)).transpose()?.flatten() {
             Some(rows) => (0..rows.len()).map(|row| rows.sparse_row(row).collect()).collect(),
             None => {
                 let weights = encoder.window_weights(&windows, batch, ctx)?;
-                batches.put(key, &sparse_rows(vec![part; weights.len()], &weights))?;
-                if flushed.elapsed() >= WAIT {
-                    batches.flush()?;
-                    flushed = Instant::now();
+                if let Some(batches) = batches {
+                    batches.put(key, &sparse_rows(vec![part; weights.len()], &weights))?;
+                    if flushed.elapsed() >= WAIT {
+                        batches.flush()?;
+                        flushed = Instant::now();
+                    }
                 }
                 weights
             }
@@ -92,7 +93,8 @@ fn part_weights(
         Some(_) => of_read.next().unwrap_or_default(),
         None => TokenWeights::new(),
     };
-    Ok(documents.iter().map(weights).collect())
+    let weights: Vec<TokenWeights> = documents.iter().map(weights).collect();
+    Ok(sparse_rows(row_keys(documents), &weights))
 }
 
 fn sparse_rows(keys: Vec<Key>, weights: &[TokenWeights]) -> Rows {

@@ -1,10 +1,11 @@
 //! Sparse rows for the whole corpus in two passes, without holding it in memory: count terms, then weigh them. Rows of hashed
 //! terms need no first pass, and depend on their text alone.
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use rayon::prelude::*;
 
 use crate::extract::entry::ModelEntry;
+use crate::extract::part_model::{PartModel, RowsOfPart};
 use crate::extract::reading::{CorpusReader, ReadDocument};
 use crate::extract::set::{SetMeta, SetParams, finish, row_keys, write_parts};
 use crate::extract::{Feature, Inputs};
@@ -16,7 +17,8 @@ use inkstone_store::{RowKind, Rows, Store};
 /// Documents whose terms one thread counts before the counts are joined.
 const CHUNK: usize = 256;
 
-pub(crate) const ENTRY: ModelEntry = ModelEntry { settings: &["tfidf", "fit_until"], ..ModelEntry::of_texts(run) };
+pub(crate) const ENTRY: ModelEntry =
+    ModelEntry { part_model: Some(part_model), settings: &["tfidf", "fit_until"], ..ModelEntry::of_texts(run) };
 
 fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &Ctx) -> Result<(Key, Report)> {
     let mut report = Report::new(&feature.name);
@@ -29,12 +31,41 @@ fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &Ctx) -> Resu
         false => (Vectorizer::hashing(&feature.tfidf)?, SetParams::of_words(&reader)),
     };
     let writer = store.writer(&params.spec(feature, RowKind::Sparse, model.fitted_until()))?;
-    let rows = |documents: &[_]| weigh(documents, &model, &analyzer, ctx);
+    let rows = |documents: &[_]| Ok(weigh(documents, &model, &analyzer, ctx));
     let (order, _) = write_parts(&reader, &writer, learns, &mut report, rows)?;
     report.fact("vocabulary", model.width());
     report.fact("fitted_until", model.fitted_until());
     let meta = SetMeta { vocabulary: Some(model.terms().to_vec()), ..SetMeta::default() };
     finish(writer, &order, &meta, report)
+}
+
+/// Hashed words, which are weighed without the corpus.
+fn part_model<'a>(feature: &'a Feature, inputs: &'a Inputs<'a>, ctx: &'a Ctx) -> Result<PartModel<'a>> {
+    feature.tfidf.check()?;
+    ensure!(
+        !feature.tfidf.learns(),
+        "feature {:?} is fitted on the documents of all parts, so its parts cannot be computed apart: leave it to `inkstone run`",
+        feature.name
+    );
+    let reader = CorpusReader::new(feature, inputs, ctx)?;
+    let rows = HashedRows {
+        analyzer: Analyzer::new(&feature.tfidf, Some(reader.segmenter.clone()))?,
+        model: Vectorizer::hashing(&feature.tfidf)?,
+    };
+    let spec = SetParams::of_words(&reader).spec(feature, RowKind::Sparse, None);
+    let meta = SetMeta { vocabulary: Some(rows.model.terms().to_vec()), ..SetMeta::default() };
+    Ok(PartModel { reader, spec, meta, facts: Vec::new(), rows: Box::new(rows) })
+}
+
+struct HashedRows {
+    model: Vectorizer,
+    analyzer: Analyzer,
+}
+
+impl RowsOfPart for HashedRows {
+    fn rows(&mut self, documents: &[ReadDocument], reader: &CorpusReader<'_>) -> Result<Rows> {
+        Ok(weigh(documents, &self.model, &self.analyzer, reader.ctx))
+    }
 }
 
 /// True if the model is fitted on the document.

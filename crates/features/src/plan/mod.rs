@@ -1,0 +1,265 @@
+//! Plans: the rows of a feature are computed by many processes, on one machine or on a cluster.
+//!
+//! A plan is one sealed file. A worker ([`work`]) reads it, computes the parts of its tasks and leaves their rows in a folder
+//! ([`RowFolder`]), each part whole or absent; it takes no lock and opens no database. A run of the project takes up the rows that lie there and
+//! computes the parts that are missing ([`Plan::take_up`]). So it does not matter which worker computes a part, how often, or whether it dies.
+//!
+//! Whatever starts the workers is a scheduler of the user's: `xargs`, Slurm, Kubernetes, Ray or Spark. What a worker has is what the plan
+//! says: a model, a dictionary or a version of another content gives another set, and the worker refuses. The first rows are computed again by
+//! each worker ([`Canary`]), since a library or a processor may round otherwise.
+
+mod canary;
+mod take_up;
+mod work;
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail, ensure};
+use chrono::NaiveDateTime;
+use serde::{Deserialize, Serialize};
+
+pub use canary::Canary;
+pub use work::{Progress, TaskProgress, Worked};
+
+use crate::extract::part_model::PartModel;
+use crate::extract::set::key_of;
+use crate::extract::{Feature, Inputs, RewrittenCorpus, SetMeta};
+use inkstone_base::data::{Key, Report};
+use inkstone_base::disk::{self, Damage, Flaw};
+use inkstone_base::job::Ctx;
+use inkstone_onnx::RuntimeParams;
+use inkstone_store::{RowFolder, SetSpec, Store};
+use inkstone_tables::project::Project;
+use inkstone_text::TokenizerParams;
+
+/// The version of the program that makes plans and works on them.
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// All that a worker needs, beside the project's folder and the files that the feature names.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Plan {
+    /// Version of the program. Another version refuses the plan.
+    pub version: String,
+    pub feature: Feature,
+    tokenizer: TokenizerParams,
+    /// Where contextual models run, as the project says.
+    pub onnx: RuntimeParams,
+    /// Seed of the project.
+    pub seed: u64,
+    /// Folder of relative paths, and the project's folder; both absolute.
+    base: PathBuf,
+    project: PathBuf,
+    /// Folder of the rows that workers leave; absolute.
+    pub rows: PathBuf,
+    /// Key of all that the feature's rows in this project depend on.
+    pub stage: Key,
+    spec: SetSpec,
+    meta: SetMeta,
+    /// The texts that the feature reads in place of the documents'.
+    rewrite: Option<PlannedTexts>,
+    /// The parts of the corpus, in its order.
+    pub parts: Vec<PlannedPart>,
+    /// The numbers of the parts of each task, those that cost most first.
+    pub tasks: Vec<Vec<usize>>,
+    canary: Canary,
+    /// True if rows may differ in their last digits, because workers have other processors or devices.
+    pub mixed: bool,
+}
+
+/// A part of the corpus.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlannedPart {
+    /// Key of its batch of rows.
+    pub key: Key,
+    pub documents: u64,
+    /// Characters that the model reads.
+    pub characters: u64,
+}
+
+/// The texts of a rewrite.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct PlannedTexts {
+    corpus: Key,
+    identity: Key,
+    fitted_until: NaiveDateTime,
+}
+
+/// How a plan is made.
+pub struct PlanSettings<'a> {
+    /// Tasks at most; a task is one part at least.
+    pub tasks: usize,
+    /// Folder of the rows that workers leave.
+    pub rows: &'a Path,
+    pub mixed: bool,
+    /// Key of all that the feature's rows in this project depend on.
+    pub stage: Key,
+    pub project: &'a Project,
+}
+
+impl Plan {
+    /// Plans the parts of a feature that the store and the folder of rows lack. Fails for a feature whose rows of a part depend on other parts.
+    pub fn new(
+        feature: &Feature,
+        inputs: &Inputs<'_>,
+        settings: &PlanSettings<'_>,
+        store: &Store,
+        ctx: &Ctx,
+    ) -> Result<(Plan, Report)> {
+        ensure!(settings.tasks > 0, "a plan has one task at least");
+        let folder = RowFolder::new(&std::path::absolute(settings.rows)?);
+        let mut model = open(feature, inputs, ctx)?;
+        folder.own()?;
+        let (set, limit) = (model.spec.id(), model.rows.limit().unwrap_or(usize::MAX));
+        let writer = store.writer(&model.spec)?;
+        let there = folder.batches(set)?;
+        let (mut parts, mut missing, mut canary) = (Vec::new(), Vec::new(), None);
+        let mut report = Report::new(&feature.name);
+        for number in 0..inputs.clean.files()?.len() {
+            let documents = model.reader.part(number)?;
+            let (key, count) = (key_of(&documents), documents.len() as u64);
+            let texts = documents.iter().filter_map(|document| document.text.as_deref());
+            let characters = texts.map(|text| text.chars().count().min(limit) as u64).sum();
+            report.rows_in += count;
+            if canary.is_none() {
+                canary = Canary::new(number, &documents, &mut model)?;
+            }
+            parts.push(PlannedPart { key, documents: count, characters });
+            if !there.contains(&key) && !writer.has(key)? {
+                missing.push(number);
+                report.rows_out += count;
+            }
+            ctx.advance(count)?;
+        }
+        report.drop_rows("whose rows are there", report.rows_in - report.rows_out);
+        let canary = canary
+            .with_context(|| format!("feature {:?} reads no document: there is nothing to plan", feature.name))?;
+        let absolute =
+            |path: &Path| std::path::absolute(if path.as_os_str().is_empty() { Path::new(".") } else { path });
+        let texts = |rewrite: &RewrittenCorpus| PlannedTexts {
+            corpus: rewrite.corpus,
+            identity: rewrite.identity,
+            fitted_until: rewrite.fitted_until,
+        };
+        let plan = Plan {
+            version: VERSION.to_owned(),
+            feature: feature.clone(),
+            tokenizer: inputs.tokenizer.clone(),
+            onnx: inputs.onnx.clone(),
+            seed: ctx.seed(),
+            base: absolute(inputs.base)?,
+            project: absolute(settings.project.dir())?,
+            rows: folder.path().to_owned(),
+            stage: settings.stage,
+            rewrite: model.reader.inputs.rewrite.map(texts),
+            tasks: packed(&parts, missing, settings.tasks),
+            parts,
+            canary,
+            mixed: settings.mixed,
+            spec: model.spec,
+            meta: model.meta,
+        };
+        report.fact("set", set);
+        report.fact("tasks", plan.tasks.len());
+        report.fact("parts", plan.parts.len());
+        report.fact("missing_parts", plan.tasks.iter().map(Vec::len).sum::<usize>());
+        report.fact("most_characters_of_a_task", plan.tasks.iter().map(|task| plan.characters(task)).max());
+        Ok((plan, report))
+    }
+
+    /// Reads a plan. One that was changed by a byte, or that another version made, is refused.
+    pub fn read(path: &Path) -> Result<Plan> {
+        let plan: Plan = match disk::read_json(path) {
+            Ok(plan) => plan,
+            Err(error) => match error.downcast_ref::<Damage>().map(|damage| damage.flaw) {
+                Some(Flaw::Missing) => bail!("there is no plan {}: `inkstone plan` makes one", path.display()),
+                Some(flaw) => bail!("the plan {} {flaw}: make it again (inkstone plan)", path.display()),
+                None => return Err(error.context("this is no plan: `inkstone plan` makes one")),
+            },
+        };
+        ensure!(
+            plan.version == VERSION,
+            "{} was made by version {} and this is version {VERSION}: use the same program on all machines, or make the plan again (inkstone plan)",
+            path.display(),
+            plan.version
+        );
+        Ok(plan)
+    }
+
+    pub fn write(&self, path: &Path) -> Result<()> {
+        disk::write_json(path, self)
+    }
+
+    /// The set that the rows belong to.
+    pub fn set(&self) -> Key {
+        self.spec.id()
+    }
+
+    /// Device that the rows were tried on: `cpu`, `cuda:N`; none for models that run on no device.
+    fn device(&self) -> Option<&str> {
+        self.meta.ran.as_ref()?["device"].as_str()
+    }
+
+    fn characters(&self, task: &[usize]) -> u64 {
+        task.iter().map(|&part| self.parts[part].characters).sum()
+    }
+
+    /// Gives `work` the inputs of the feature as the plan has them.
+    fn with_inputs<T>(&self, onnx: &RuntimeParams, work: impl FnOnce(&Inputs<'_>) -> Result<T>) -> Result<T> {
+        let project = Project::new(&self.project);
+        let mut rewritten = BTreeMap::new();
+        if let Some(PlannedTexts { corpus, identity, fitted_until }) = self.rewrite {
+            let (clean, links) = (project.rewritten(&self.feature.text), project.rewritten_links(&self.feature.text));
+            let texts = RewrittenCorpus { clean, links, corpus, identity, fitted_until };
+            rewritten.insert(self.feature.text.clone(), texts);
+        }
+        work(&Inputs {
+            clean: &project.clean(),
+            links: &project.links(),
+            sentences: &project.structure(),
+            corpus: Key::default(),
+            market: None,
+            prices: Key::default(),
+            cutoff: Default::default(),
+            tokenizer: &self.tokenizer,
+            onnx,
+            base: &self.base,
+            sets: None,
+            rewritten: &rewritten,
+            rewrite: None,
+            features: std::slice::from_ref(&self.feature),
+            shared: None,
+        })
+    }
+}
+
+/// The model of a feature whose parts can be computed apart.
+fn open<'a>(feature: &'a Feature, inputs: &'a Inputs<'a>, ctx: &'a Ctx) -> Result<PartModel<'a>> {
+    let open = feature.model.entry().part_model.with_context(|| {
+        format!(
+            "feature {:?} learns from the whole corpus, so its parts cannot be computed apart: leave it to `inkstone run`. Plans are for lexicons, \
+             hashed words, files of models and contextual models",
+            feature.name
+        )
+    })?;
+    open(feature, inputs, ctx)
+}
+
+/// Puts parts into tasks of about the same number of characters: each part, the longest first, goes to the task that has least.
+fn packed(parts: &[PlannedPart], mut missing: Vec<usize>, tasks: usize) -> Vec<Vec<usize>> {
+    missing.sort_by_key(|&part| (Reverse(parts[part].characters), part));
+    let tasks = tasks.min(missing.len());
+    let mut packed = vec![Vec::new(); tasks];
+    let mut least: BinaryHeap<Reverse<(u64, usize)>> = (0..tasks).map(|task| Reverse((0, task))).collect();
+    for part in missing {
+        if let Some(mut task) = least.peek_mut() {
+            packed[task.0.1].push(part);
+            task.0.0 += parts[part].characters.max(1);
+        }
+    }
+    packed
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,193 @@
+//! Work on a plan: the parts of some tasks.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, bail, ensure};
+use serde::Serialize;
+
+use super::{Plan, PlannedPart, open};
+use crate::extract::part_model::PartModel;
+use crate::extract::set::key_of;
+use inkstone_base::data::{Key, Report};
+use inkstone_base::job::Ctx;
+use inkstone_onnx::RuntimeParams;
+use inkstone_store::{RowFolder, SetSpec};
+
+/// Time between two looks at the folder of rows.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// What a worker did.
+#[derive(Debug, Default, Serialize)]
+pub struct Worked {
+    pub set: Key,
+    /// Numbers of the parts that it computed.
+    pub computed: Vec<usize>,
+    /// Numbers of the parts whose rows were there.
+    pub there: Vec<usize>,
+    /// Numbers of the parts that killed the workers that began them: `inkstone run` computes them.
+    pub left: Vec<usize>,
+}
+
+/// How far the tasks of a plan are.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Progress {
+    pub set: Key,
+    pub tasks: Vec<TaskProgress>,
+}
+
+/// How far a task is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct TaskProgress {
+    pub task: usize,
+    pub parts: usize,
+    /// Parts whose rows are there.
+    pub done: usize,
+    pub documents: u64,
+    /// Documents of these parts.
+    pub done_documents: u64,
+}
+
+impl Plan {
+    /// Computes the parts of some tasks that the folder of rows lacks. `onnx` says where contextual models run.
+    pub fn work(&self, tasks: Range<usize>, onnx: &RuntimeParams, ctx: &Ctx) -> Result<(Worked, Report)> {
+        let parts = self.parts_of(tasks)?;
+        let folder = RowFolder::new(&self.rows);
+        folder.own()?;
+        let set = self.set();
+        let mut worked = Worked { set, ..Worked::default() };
+        let mut report = Report::new(&self.feature.name);
+        self.with_inputs(onnx, |inputs| {
+            let mut model = open(&self.feature, inputs, ctx)?;
+            self.check(&mut model)?;
+            for number in parts {
+                let PlannedPart { key, documents: count, .. } = self.parts[number];
+                report.rows_in += count;
+                if folder.has(set, key)? {
+                    worked.there.push(number);
+                    ctx.advance(count)?;
+                    continue;
+                }
+                let Some(_attempt) = folder.attempt(set, key)? else {
+                    worked.left.push(number);
+                    report.drop_rows("of a part that killed each worker that began it", count);
+                    ctx.advance(count)?;
+                    continue;
+                };
+                let documents = model.reader.part(number)?;
+                ensure!(
+                    key_of(&documents) == key,
+                    "part {number} of the corpus is not the one that the plan was made for: make the plan again (inkstone plan)"
+                );
+                folder.put(&self.spec, key, &model.rows(&documents)?)?;
+                folder.forget_attempts(set, key)?;
+                worked.computed.push(number);
+            }
+            Ok(())
+        })?;
+        report.rows_out = report.rows_in - report.dropped_rows();
+        Ok((worked, report))
+    }
+
+    /// The parts of each task that are there. Files are looked for by name and not read.
+    pub fn progress(&self, tasks: Range<usize>) -> Result<Progress> {
+        self.documents(tasks.clone())?;
+        let there: BTreeSet<Key> = RowFolder::new(&self.rows).batches(self.set())?;
+        let task = |task: usize| {
+            let parts = || self.tasks[task].iter().map(|&part| &self.parts[part]);
+            let done = || parts().filter(|part| there.contains(&part.key));
+            TaskProgress {
+                task,
+                parts: parts().count(),
+                done: done().count(),
+                documents: parts().map(|part| part.documents).sum(),
+                done_documents: done().map(|part| part.documents).sum(),
+            }
+        };
+        Ok(Progress { set: self.set(), tasks: tasks.map(task).collect() })
+    }
+
+    /// Waits until all parts of some tasks are there, and tells how far they are.
+    pub fn watch(&self, tasks: Range<usize>, ctx: &Ctx) -> Result<(Progress, Report)> {
+        let mut report = Report::new(&self.feature.name);
+        loop {
+            let progress = self.progress(tasks.clone())?;
+            let sum = |count: fn(&TaskProgress) -> usize| progress.tasks.iter().map(count).sum::<usize>();
+            let (parts, done) = (sum(|task| task.parts), sum(|task| task.done));
+            let documents = progress.tasks.iter().map(|task| task.done_documents).sum::<u64>();
+            ctx.advance(documents.saturating_sub(report.rows_in))?;
+            ctx.note(format!("{done}/{parts}"));
+            report.rows_in = documents.max(report.rows_in);
+            report.rows_out = report.rows_in;
+            if done == parts {
+                return Ok((progress, report));
+            }
+            let until = Instant::now() + LOOK;
+            while Instant::now() < until {
+                ctx.check()?;
+                std::thread::sleep(Duration::from_millis(50));
+            }
+        }
+    }
+
+    /// Documents of some tasks.
+    pub fn documents(&self, tasks: Range<usize>) -> Result<u64> {
+        Ok(self.parts_of(tasks)?.map(|part| self.parts[part].documents).sum())
+    }
+
+    fn parts_of(&self, tasks: Range<usize>) -> Result<impl Iterator<Item = usize>> {
+        let count = self.tasks.len();
+        ensure!(
+            tasks.start < tasks.end && tasks.end <= count,
+            "the plan has {count} tasks, numbered from 0: there is no task {}",
+            if tasks.start < count { tasks.end.saturating_sub(1) } else { tasks.start }
+        );
+        Ok(self.tasks[tasks].iter().flatten().copied())
+    }
+
+    /// Fails where a worker would compute other rows than the process that made the plan.
+    fn check(&self, model: &mut PartModel<'_>) -> Result<()> {
+        let kind = |device: &str| device.split(':').next().unwrap_or_default().to_owned();
+        let own = model.meta.ran.as_ref().and_then(|ran| ran["device"].as_str());
+        if let (Some(planned), Some(own)) = (self.device(), own) {
+            ensure!(
+                kind(planned) == kind(own),
+                "the plan was made on {planned}, and this worker runs on {own}, whose rows are another feature set: take the same kind of device \
+                 (--device), or make the plan on a machine of the kind that the workers have"
+            );
+        }
+        if model.spec.id() != self.spec.id() {
+            bail!(
+                "this machine would compute another feature set than the one that was planned ({}): bring the same files to all machines, or make the \
+                 plan again (inkstone plan)",
+                differing(&self.spec, &model.spec)
+            );
+        }
+        let documents = model.reader.part(self.canary.part)?;
+        self.canary.check(&documents, model, self.mixed)
+    }
+}
+
+/// The parameters in which two specifications differ.
+fn differing(planned: &SetSpec, found: &SetSpec) -> String {
+    let mut names: Vec<&str> = Vec::new();
+    if let (Some(planned), Some(found)) = (planned.params.as_object(), found.params.as_object()) {
+        names.extend(
+            planned
+                .keys()
+                .chain(found.keys())
+                .filter(|name| planned.get(*name) != found.get(*name))
+                .map(String::as_str),
+        );
+    }
+    if planned.kind != found.kind {
+        names.push("the columns");
+    }
+    if planned.fitted_until != found.fitted_until {
+        names.push("fitted_until");
+    }
+    names.sort_unstable();
+    names.dedup();
+    format!("other: {}", names.join(", "))
+}

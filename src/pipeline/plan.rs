@@ -1,0 +1,65 @@
+//! Plans of features whose rows workers compute, and the rows that they left.
+
+use std::path::Path;
+
+use anyhow::{Context, Result};
+
+use super::stage::Stage;
+use super::{CorpusParts, PipelineRun};
+use crate::config::Config;
+use inkstone_base::data::{Key, Report};
+use inkstone_base::disk;
+use inkstone_base::job::Ctx;
+use inkstone_features::extract::Feature;
+use inkstone_features::plan::{Plan, PlanSettings};
+use inkstone_store::Store;
+
+/// What a plan is asked for.
+pub struct PlanRequest<'a> {
+    /// Name of the feature.
+    pub feature: &'a str,
+    /// Tasks at most.
+    pub tasks: usize,
+    /// Folder of the rows that workers leave.
+    pub rows: &'a Path,
+    /// True if rows may differ in their last digits.
+    pub mixed: bool,
+    /// The plan's file.
+    pub out: &'a Path,
+}
+
+/// Runs a project as far as its texts and writes the plan of a feature, which the project remembers until the feature is computed.
+pub fn plan(config: &Config, base: &Path, request: &PlanRequest<'_>, ctx: &Ctx) -> Result<(Plan, Report)> {
+    let named = config.feature.iter().find(|feature| feature.name == request.feature);
+    let feature = named.with_context(|| {
+        let names: Vec<&str> = config.feature.iter().map(|feature| feature.name.as_str()).collect();
+        format!("there is no feature {:?}; the features are: {}", request.feature, names.join(", "))
+    })?;
+    let mut run = PipelineRun::new(config, base, ctx)?;
+    run.run_until(Stage::Rewrite)?;
+    let stage = run.extract_key(feature)?;
+    let store = Store::open(&run.project.store())?;
+    let parts = CorpusParts::new(config, &run.project);
+    let inputs = run.inputs(&parts, &store);
+    let PlanRequest { tasks, rows, mixed, out, .. } = *request;
+    let settings = PlanSettings { tasks, rows, mixed, stage, project: &run.project };
+    let name = format!("plan {}", feature.name);
+    let (plan, report) =
+        ctx.stage(&name, "docs", run.documents, || Plan::new(feature, &inputs, &settings, &store, ctx))?;
+    plan.write(out)?;
+    plan.write(&run.project.plan(&feature.name))?;
+    Ok((plan, report))
+}
+
+impl PipelineRun<'_> {
+    /// The plan of a feature, if it is for the rows that the feature has now.
+    pub(super) fn planned(&self, feature: &Feature, stage: Key) -> Option<Plan> {
+        // A plan that cannot be read any more is as good as none: the rows are computed here.
+        Plan::read(&self.project.plan(&feature.name)).ok().filter(|plan| plan.stage == stage)
+    }
+
+    /// Forgets the plan of a feature that is computed.
+    pub(super) fn forget_plan(&self, feature: &Feature) -> Result<()> {
+        disk::remove_if_there(&self.project.plan(&feature.name))
+    }
+}
