@@ -33,6 +33,7 @@ DOCUMENTS = [
     "assets/screens/*.svg",
     "docs/glossary.md",
     "docs/guide*.md",
+    "docs/scale.md",
     "workbench.toml",
 ]
 COMPLETIONS = {"bash": "inkstone.bash", "fish": "inkstone.fish", "zsh": "_inkstone"}
@@ -106,7 +107,7 @@ def wheel_tag(program, processor):
 
 
 def write_wheel(path, tag, package, files, seconds):
-    """Writes a wheel that puts the program among the scripts of a Python environment. It holds no Python code."""
+    """Writes a wheel that puts the program among the scripts of a Python environment, and the package `inkstone` beside it."""
     name = f"inkstone-{package['version']}"
     licences = ["LICENSE", "THIRD-PARTY.txt"]
     metadata = [
@@ -115,12 +116,14 @@ def write_wheel(path, tag, package, files, seconds):
         f"Version: {package['version']}",
         f"Summary: {package['description']}",
         f"License-Expression: {package['license']}",
+        "Requires-Python: >=3.11",
         *(f"License-File: {licence}" for licence in licences),
     ]
     about = ["Wheel-Version: 1.0", "Generator: packaging/release.py", "Root-Is-Purelib: false", f"Tag: {tag}"]
     entries = {
         f"{name}.data/scripts/inkstone": files["inkstone"],
         f"{name}.data/data/share/man/man1/inkstone.1": files["man/man1/inkstone.1"],
+        **{f"inkstone/{path.name}": (path.read_bytes(), 0o644) for path in (ROOT / "python/inkstone").iterdir() if path.is_file()},
         **{f"{name}.dist-info/licenses/{licence}": files[licence] for licence in licences},
         f"{name}.dist-info/METADATA": ("\n".join(metadata + [""]).encode(), 0o644),
         f"{name}.dist-info/WHEEL": ("\n".join(about + [""]).encode(), 0o644),

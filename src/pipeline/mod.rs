@@ -57,7 +57,7 @@ use inkstone_tables::project::Project;
 use inkstone_text::TokenizerParams;
 pub use integrity::{check, repair};
 use output::Output;
-pub use plan::{PlanRequest, plan};
+pub use plan::{PlanRequest, plan, watch};
 pub use results::{FactorResult, factor_result, factor_results, study, write_report};
 pub use stage::{Stage, StageId, derived_from};
 use state::{PlannedStage, State};

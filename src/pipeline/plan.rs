@@ -1,8 +1,8 @@
 //! Plans of features whose rows workers compute, and the rows that they left.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 
 use super::stage::Stage;
 use super::{CorpusParts, PipelineRun};
@@ -13,6 +13,7 @@ use inkstone_base::job::Ctx;
 use inkstone_features::extract::Feature;
 use inkstone_features::plan::{Plan, PlanSettings};
 use inkstone_store::Store;
+use inkstone_tables::project::Project;
 
 /// What a plan is asked for.
 pub struct PlanRequest<'a> {
@@ -49,6 +50,24 @@ pub fn plan(config: &Config, base: &Path, request: &PlanRequest<'_>, ctx: &Ctx) 
     plan.write(out)?;
     plan.write(&run.project.plan(&feature.name))?;
     Ok((plan, report))
+}
+
+/// Looks on while workers compute the features that the project remembers plans of, one after the other, until all are done.
+pub fn watch(project: &Project, ctx: &Ctx) -> Result<Vec<Report>> {
+    let mut plans: Vec<PathBuf> =
+        std::fs::read_dir(project.plans()).into_iter().flatten().flatten().map(|e| e.path()).collect();
+    plans.retain(|path| path.extension().is_some_and(|extension| extension == "json"));
+    plans.sort();
+    ensure!(!plans.is_empty(), "no feature of this project is planned for workers: `inkstone plan` plans one");
+    let mut reports = Vec::new();
+    for path in plans {
+        let plan = Plan::read(&path)?;
+        let tasks = 0..plan.tasks.len();
+        let documents = plan.documents(tasks.clone())?;
+        let name = format!("work {}", plan.feature.name);
+        reports.push(ctx.stage(&name, "docs", Some(documents), || plan.watch(tasks, ctx))?.1);
+    }
+    Ok(reports)
 }
 
 impl PipelineRun<'_> {

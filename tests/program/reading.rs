@@ -74,6 +74,7 @@ const WRITING: &[&str] = &[
     "ledger delete",
     "link",
     "lint",
+    "plan",
     "report",
     "rewrite",
     "run",
@@ -81,6 +82,7 @@ const WRITING: &[&str] = &[
     "store import",
     "store repair",
     "structure",
+    "work",
 ];
 
 /// Every command of the program, with the one above it: `ledger`, `ledger list`.

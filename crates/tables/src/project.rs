@@ -139,9 +139,14 @@ impl Project {
         self.dir.join("features.sled")
     }
 
+    /// The folder of the plans of features.
+    pub fn plans(&self) -> PathBuf {
+        self.dir.join("plans")
+    }
+
     /// The plan of a feature whose rows workers compute.
     pub fn plan(&self, feature: &str) -> PathBuf {
-        self.dir.join("plans").join(format!("{feature}.json"))
+        self.plans().join(format!("{feature}.json"))
     }
 
     /// The table of a factor.

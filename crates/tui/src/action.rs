@@ -93,6 +93,7 @@ pub enum Action {
     Rejects,
     Panes,
     FindInLog,
+    Watch,
     NextJob,
     PreviousJob,
 

@@ -214,6 +214,7 @@ impl App {
             Action::Back => self.state(self.page).can_go_back(),
             Action::CopyTable | Action::CopyMarkdown => self.has_table(),
             Action::Settings => self.workspace.forms.is_some(),
+            Action::Watch => self.workspace.watch.is_some(),
             _ if command.pages.len() == Page::ALL.len() => true,
             action => self.state(self.page).can(action, &context),
         }
@@ -429,6 +430,7 @@ impl App {
             Action::NextPage => self.page = self.page.further(1),
             Action::PreviousPage => self.page = self.page.further(Page::ALL.len() - 1),
             Action::Start => self.start(),
+            Action::Watch => self.watch(),
             Action::Cancel => self.cancel(),
             Action::Pause => self.pause(),
             Action::Copy => self.obey(PageRequest::Copy(self.command()), self.page),

@@ -63,6 +63,7 @@ impl Bench {
             factors: vec!["tone".to_owned(), "tfidf".to_owned()],
             run: Arc::new(|_| Ok(Vec::new())),
             stages: None,
+            watch: None,
             start: Start::Browse,
             threads: 1,
             seed: 1,

@@ -120,6 +120,8 @@ pub struct Workspace {
     pub run: Runner,
     /// The pipeline up to a stage; none where there is no project behind it.
     pub stages: Option<StageRunner>,
+    /// Looks on while other processes work on the plans of the project; none where there is no project behind it.
+    pub watch: Option<Runner>,
     /// The page or the run to begin with.
     pub start: Start,
     /// Worker threads of a run; 0 takes every core.

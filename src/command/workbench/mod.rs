@@ -83,7 +83,7 @@ pub(in crate::command) fn workspace(
 ) -> Result<Workspace> {
     let config = &opened.config;
     let project = opened.project();
-    let [before, to_run, to_stage] = [(); 3].map(|()| opened.clone());
+    let [before, to_run, to_stage, to_watch] = [(); 4].map(|()| opened.clone());
     let (flags, then) = (global.clone(), runner.clone());
     let run = runner.unwrap_or_else(|| Arc::new(move |ctx: &Ctx| to_run.run_again(Stage::Report, ctx)));
     let dictionary = Arc::new(Dictionary::new(opened));
@@ -97,6 +97,7 @@ pub(in crate::command) fn workspace(
             let last = Stage::from_str(name, false).map_err(|error| anyhow::anyhow!("{error}"))?;
             to_stage.run_again(last, ctx)
         })),
+        watch: Some(Arc::new(move |ctx: &Ctx| pipeline::watch(&to_watch.project(), ctx))),
         start,
         threads: config.project.threads,
         seed: config.project.seed,

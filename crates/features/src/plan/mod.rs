@@ -1,6 +1,6 @@
 //! Plans: the rows of a feature are computed by many processes, on one machine or on a cluster.
 //!
-//! A plan is one sealed file. A worker ([`work`]) reads it, computes the parts of its tasks and leaves their rows in a folder
+//! A plan is one sealed file. A worker ([`Plan::work`]) reads it, computes the parts of its tasks and leaves their rows in a folder
 //! ([`RowFolder`]), each part whole or absent; it takes no lock and opens no database. A run of the project takes up the rows that lie there and
 //! computes the parts that are missing ([`Plan::take_up`]). So it does not matter which worker computes a part, how often, or whether it dies.
 //!

@@ -139,7 +139,7 @@ impl Plan {
     fn parts_of(&self, tasks: Range<usize>) -> Result<impl Iterator<Item = usize>> {
         let count = self.tasks.len();
         ensure!(
-            tasks.start < tasks.end && tasks.end <= count,
+            tasks.end <= count && (tasks.start < tasks.end || count == 0),
             "the plan has {count} tasks, numbered from 0: there is no task {}",
             if tasks.start < count { tasks.end.saturating_sub(1) } else { tasks.start }
         );

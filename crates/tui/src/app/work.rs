@@ -6,6 +6,7 @@ use crate::desk::Work;
 use crate::jobs::{JobEntry, Phase, words};
 use crate::page::Page;
 use crate::words as common;
+use inkstone_base::shell::quoted;
 
 impl App {
     pub fn busy(&self) -> bool {
@@ -82,6 +83,18 @@ impl App {
         if self.begin(Work { name, command, writes: true, run }, Page::Jobs) {
             self.page = Page::Jobs;
         }
+    }
+
+    /// Starts a job that looks on while other processes work on plans.
+    pub(super) fn watch(&mut self) {
+        let Some(run) = self.workspace.watch.clone() else { return };
+        let plans = self.workspace.project.plans();
+        let command = format!(
+            "for plan in {}/*.json; do inkstone work \"$plan\" --watch; done",
+            quoted(&plans.display().to_string())
+        );
+        let name = self.say(words::WORKERS).to_owned();
+        self.begin(Work { name, command, writes: false, run }, Page::Jobs);
     }
 
     /// Puts a job into the queue. Returns false, with a notice, if the job writes and this workbench may only read.

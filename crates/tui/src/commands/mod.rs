@@ -149,6 +149,7 @@ pub(crate) static COMMANDS: &[Command] = &[
     command!("job-panes", A::Panes, ["v"], "换栏" "panes", "阶段、日志、拒收的行轮换" "stages, log, rows set aside", JOBS, true),
     command!("find-in-log", A::FindInLog, ["/"], "搜日志" "find", "在日志里查找，边输入边查" "search the log while you type", JOBS, true),
     command!("rejects", A::Rejects, ["x"], "拒收" "rejects", "导入时拒收的行：文件、行号、原因、原文" "rows that ingest set aside, and why", JOBS, true),
+    command!("watch-workers", A::Watch, ["w"], "工作进程" "workers", "显示计划中的特征由各工作进程算到哪里" "how far the workers are with the features that were planned", JOBS, false),
     command!("next-job", A::NextJob, ["]", "n"], "下一任务" "next job", "看下一个任务的阶段" "look at the next job of the list", JOBS, true),
     command!("previous-job", A::PreviousJob, ["[", "p"], "上一任务" "previous job", "看上一个任务的阶段" "look at the job before", JOBS, false),
 

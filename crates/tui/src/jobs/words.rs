@@ -10,6 +10,7 @@ words! {
     ACTIVE: "进行中", "under way";
     ENDED: "已结束", "ended";
     JOB_UNIT: "任务", "jobs";
+    WORKERS: "工作进程", "workers";
 
     ASK_CANCEL: "停止这个任务？已完成的部分保留，下次从那里继续。", "Stop this job? What is finished is kept, and the next run goes on from there.";
     ASK_QUIT: "还有任务没有结束。全部停止并退出？", "There are jobs that have not ended. Stop them all and leave?";

@@ -1,0 +1,29 @@
+"""What clusters share: plans of features, their tasks, and the run that takes the rows up."""
+
+import sys
+from pathlib import Path
+
+from ._program import run
+
+
+def work(plan, task, threads, device):
+    """Computes a task of a plan on this machine. Returns the task, and the parts that it computed, found and left."""
+    done = run("work", plan, "--task", task, "--threads", threads, "--device", device)["worked"]
+    return {"task": task, **{name: len(done[name]) for name in ("computed", "there", "left")}}
+
+
+def planned(project, features, rows, tasks, mixed):
+    """The plans of features with their numbers of tasks; plans lie beside the rows. Features of which nothing is missing have none."""
+    rows = Path(rows).resolve()
+    rows.mkdir(parents=True, exist_ok=True)
+    for feature in features:
+        plan = rows / f"{feature}.plan"
+        made = project.plan(feature, tasks, plan, rows / feature, mixed)
+        if made["tasks"]:
+            yield plan, made["tasks"]
+
+
+def tell(plan, done, tasks, progress):
+    """Says how many tasks of a plan are done."""
+    if progress:
+        print(f"{Path(plan).stem}: {done} of {tasks} tasks", file=sys.stderr, flush=True)
