@@ -4,9 +4,9 @@
 //! ([`RowFolder`]), each part whole or absent; it takes no lock and opens no database. A run of the project takes up the rows that lie there and
 //! computes the parts that are missing ([`Plan::take_up`]). So it does not matter which worker computes a part, how often, or whether it dies.
 //!
-//! Whatever starts the workers is a scheduler of the user's: `xargs`, Slurm, Kubernetes, Ray or Spark. What a worker has is what the plan
-//! says: a model, a dictionary or a version of another content gives another set, and the worker refuses. The first rows are computed again by
-//! each worker ([`Canary`]), since a library or a processor may round otherwise.
+//! The user's own scheduler starts the workers: `xargs`, Slurm, Kubernetes, Ray or Spark. A worker refuses a plan when its model, its
+//! dictionary or its version differs, since it would compute another feature set. It also computes the rows of some documents again ([`Canary`]) and
+//! refuses when they differ, since a library or a processor may round differently.
 
 mod canary;
 mod take_up;
