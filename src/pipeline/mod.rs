@@ -395,8 +395,8 @@ impl<'a> PipelineRun<'a> {
             let mut taken = None;
             if let Some(plan) = &plan {
                 let (finished, report) = plan.take_up(store, self.ctx)?;
-                if let Some((set, report)) = finished {
-                    return Ok((Some(set), report));
+                if finished.is_some() {
+                    return Ok((finished, report));
                 }
                 taken = Some(report);
             }

@@ -15,7 +15,7 @@ use inkstone_features::plan::{Plan, PlanSettings};
 use inkstone_store::Store;
 use inkstone_tables::project::Project;
 
-/// What a plan is asked for.
+/// A request for the plan of a feature.
 pub struct PlanRequest<'a> {
     /// Name of the feature.
     pub feature: &'a str,

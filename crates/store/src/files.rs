@@ -35,12 +35,12 @@ pub(super) struct RowFile {
 }
 
 impl RowFiles {
-    /// Those of the store in `root`.
+    /// The files of the store in `root`.
     pub(super) fn new(root: &Path) -> RowFiles {
         RowFiles::within(&root.join("rows"))
     }
 
-    /// Those in a folder, a folder a set.
+    /// The files in `folder`, which has a folder for each set.
     pub(super) fn within(folder: &Path) -> RowFiles {
         RowFiles { folder: folder.to_owned() }
     }

@@ -105,7 +105,7 @@ impl Drop for Attempt {
     }
 }
 
-/// What a store took up from a folder of rows.
+/// The batches that a store took from a folder of rows, and the files that it refused.
 #[derive(Debug, Default)]
 pub struct TakenUp {
     /// Batches that were taken.

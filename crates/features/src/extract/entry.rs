@@ -142,11 +142,6 @@ impl Model {
         matches!(self, Model::TextCnn | Model::TextRnn)
     }
 
-    /// True if several processes can compute the rows, each some parts of the corpus.
-    pub fn goes_by_part(self) -> bool {
-        self.entry().part_model.is_some()
-    }
-
     /// True if the model weighs words.
     pub fn weighs_words(self) -> bool {
         self.method().is_some() || matches!(self.entry().columns, ColumnNames::Sparse)

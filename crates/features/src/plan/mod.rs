@@ -41,7 +41,7 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Plan {
     /// Version of the program. Another version refuses the plan.
-    pub version: String,
+    version: String,
     pub feature: Feature,
     tokenizer: TokenizerParams,
     /// Where contextual models run, as the project says.
@@ -64,8 +64,8 @@ pub struct Plan {
     /// The numbers of the parts of each task, those that cost most first.
     pub tasks: Vec<Vec<usize>>,
     canary: Canary,
-    /// True if rows may differ in their last digits, because workers have other processors or devices.
-    pub mixed: bool,
+    /// True if rows may differ in their last digits, because workers have other processors or cards.
+    mixed: bool,
 }
 
 /// A part of the corpus.
@@ -111,7 +111,7 @@ impl Plan {
         let folder = RowFolder::new(&std::path::absolute(settings.rows)?);
         let mut model = open(feature, inputs, ctx)?;
         folder.own()?;
-        let (set, limit) = (model.spec.id(), model.rows.limit().unwrap_or(usize::MAX));
+        let (set, limit) = (model.spec.id(), model.limit.unwrap_or(usize::MAX));
         let writer = store.writer(&model.spec)?;
         let there = folder.batches(set)?;
         let (mut parts, mut missing, mut canary) = (Vec::new(), Vec::new(), None);

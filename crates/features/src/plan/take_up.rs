@@ -12,9 +12,8 @@ use inkstone_store::{RowFolder, Store};
 const NAMED: usize = 10;
 
 impl Plan {
-    /// Takes the rows of workers into the store. If no part is missing then, the set is finished, without opening the model; if parts are
-    /// missing, it gives none, and the feature computes them.
-    pub fn take_up(&self, store: &Store, ctx: &Ctx) -> Result<(Option<(Key, Report)>, Report)> {
+    /// Takes the rows of workers into the store. If no part is missing then, this finishes the set without opening the model and gives its id.
+    pub fn take_up(&self, store: &Store, ctx: &Ctx) -> Result<(Option<Key>, Report)> {
         let writer = store.writer(&self.spec)?;
         let wanted: Vec<(Key, u64)> = self.parts.iter().map(|part| (part.key, part.documents)).collect();
         let taken = writer.take_from(&RowFolder::new(&self.rows), &wanted, ctx)?;
@@ -33,8 +32,8 @@ impl Plan {
         }
         let documents = self.parts.iter().map(|part| part.documents).sum();
         ctx.advance(documents)?;
-        let mut whole = report.clone();
-        (whole.rows_in, whole.rows_out) = (documents, documents);
-        Ok((Some(finish(writer, &order, &self.meta, whole)?), report))
+        (report.rows_in, report.rows_out) = (documents, documents);
+        let (set, report) = finish(writer, &order, &self.meta, report)?;
+        Ok((Some(set), report))
     }
 }

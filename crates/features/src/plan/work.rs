@@ -18,7 +18,7 @@ use inkstone_store::{RowFolder, SetSpec};
 /// Time between two looks at the folder of rows.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// What a worker did.
+/// The parts that a worker computed, found and left.
 #[derive(Debug, Default, Serialize)]
 pub struct Worked {
     pub set: Key,

@@ -94,7 +94,7 @@ pub(crate) const ENTRY: ModelEntry = ModelEntry {
 
 fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &Ctx) -> Result<(Key, Report)> {
     let mut report = Report::new(&feature.name);
-    let PartModel { reader, spec, meta, facts, mut rows } = part_model(feature, inputs, ctx)?;
+    let PartModel { reader, spec, meta, facts, mut rows, .. } = part_model(feature, inputs, ctx)?;
     let writer = store.writer(&spec)?;
     let (mut order, mut kept) = (Vec::new(), 0);
     reader.for_each_part(|documents| {
@@ -146,7 +146,7 @@ fn part_model<'a>(feature: &'a Feature, inputs: &'a Inputs<'a>, ctx: &'a Ctx) ->
         }
         Columns::Dense(names) | Columns::Table { numbers: names, .. } => SetMeta::of_columns(names),
     };
-    Ok(PartModel { reader, spec, meta, facts, rows: Box::new(FileRows { model, kind }) })
+    Ok(PartModel { reader, spec, meta, facts, limit: None, rows: Box::new(FileRows { model, kind }) })
 }
 
 /// The model of a file, and the shape of its rows.

@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::extract::entry::{ColumnNames, Explainer, ModelEntry, RowModel};
 use crate::extract::part_model::{PartModel, RowsOfPart};
 use crate::extract::reading::{CorpusReader, MASKED, ReadDocument, dense_rows, join, masked_text};
-use crate::extract::set::{SetMeta, SetParams, finish, write_parts};
+use crate::extract::set::{SetMeta, SetParams};
 use crate::extract::text_rows::TextRows;
 use crate::extract::{Feature, Inputs};
 use inkstone_base::data::{Document, Key, Report};
@@ -30,14 +30,7 @@ pub(crate) const ENTRY: ModelEntry = ModelEntry {
 };
 
 fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &Ctx) -> Result<(Key, Report)> {
-    let mut report = Report::new(&feature.name);
-    let mut model = part_model(feature, inputs, ctx)?;
-    let writer = store.writer(&model.spec)?;
-    let (rows, reader) = (&mut model.rows, &model.reader);
-    let (order, kept) = write_parts(reader, &writer, false, &mut report, |documents| rows.rows(documents, reader))?;
-    model.facts.into_iter().for_each(|(name, fact)| report.fact(name, fact));
-    report.fact("kept_from_before", kept);
-    finish(writer, &order, &model.meta, report)
+    part_model(feature, inputs, ctx)?.run(store)
 }
 
 fn part_model<'a>(feature: &'a Feature, inputs: &'a Inputs<'a>, ctx: &'a Ctx) -> Result<PartModel<'a>> {
@@ -50,7 +43,7 @@ fn part_model<'a>(feature: &'a Feature, inputs: &'a Inputs<'a>, ctx: &'a Ctx) ->
     if !lexicon.lists().is_empty() {
         facts.push(("lists", json!(lexicon.lists())));
     }
-    Ok(PartModel { reader, spec, meta: SetMeta::of_columns(columns), facts, rows: Box::new(lexicon) })
+    Ok(PartModel { reader, spec, meta: SetMeta::of_columns(columns), facts, limit: None, rows: Box::new(lexicon) })
 }
 
 impl RowsOfPart for Lexicon {

@@ -125,7 +125,9 @@ impl<'a> OpenEncoder<'a> {
 
 fn part_model<'a>(feature: &'a Feature, inputs: &'a Inputs<'a>, ctx: &'a Ctx) -> Result<PartModel<'a>> {
     let OpenEncoder { reader, encoder, spec, meta } = OpenEncoder::new(feature, inputs, ctx)?;
-    Ok(PartModel { reader, spec, meta, facts: Vec::new(), rows: Box::new(encoder) })
+    // A stride puts windows over the whole text.
+    let limit = encoder.limit().filter(|_| feature.onnx.stride == 0);
+    Ok(PartModel { reader, spec, meta, facts: Vec::new(), limit, rows: Box::new(encoder) })
 }
 
 impl RowsOfPart for Encoder {
@@ -141,10 +143,6 @@ impl RowsOfPart for Encoder {
         let mut work = PartWork { encoder: self, kept: None, ctx, key, resumed: 0, cost };
         let (rows, _) = work.rows(&cut, documents.len() as u64)?;
         Ok(Rows::dense(row_keys(documents), dim, part.composed(&cut, &rows, feature, dim)))
-    }
-
-    fn limit(&self) -> Option<usize> {
-        Encoder::limit(self)
     }
 }
 

@@ -3,6 +3,7 @@
 
 use anyhow::{Result, ensure};
 use rayon::prelude::*;
+use serde_json::json;
 
 use crate::extract::entry::ModelEntry;
 use crate::extract::part_model::{PartModel, RowsOfPart};
@@ -21,18 +22,18 @@ pub(crate) const ENTRY: ModelEntry =
     ModelEntry { part_model: Some(part_model), settings: &["tfidf", "fit_until"], ..ModelEntry::of_texts(run) };
 
 fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &Ctx) -> Result<(Key, Report)> {
-    let mut report = Report::new(&feature.name);
     feature.tfidf.check()?;
+    if !feature.tfidf.learns() {
+        return part_model(feature, inputs, ctx)?.run(store);
+    }
+    let mut report = Report::new(&feature.name);
     let reader = CorpusReader::new(feature, inputs, ctx)?;
     let analyzer = Analyzer::new(&feature.tfidf, Some(reader.segmenter.clone()))?;
-    let learns = feature.tfidf.learns();
-    let (model, params) = match learns {
-        true => (fit(&reader, &analyzer)?, SetParams::of_corpus(&reader)),
-        false => (Vectorizer::hashing(&feature.tfidf)?, SetParams::of_words(&reader)),
-    };
-    let writer = store.writer(&params.spec(feature, RowKind::Sparse, model.fitted_until()))?;
+    let model = fit(&reader, &analyzer)?;
+    let spec = SetParams::of_corpus(&reader).spec(feature, RowKind::Sparse, model.fitted_until());
+    let writer = store.writer(&spec)?;
     let rows = |documents: &[_]| Ok(weigh(documents, &model, &analyzer, ctx));
-    let (order, _) = write_parts(&reader, &writer, learns, &mut report, rows)?;
+    let (order, _) = write_parts(&reader, &writer, true, &mut report, rows)?;
     report.fact("vocabulary", model.width());
     report.fact("fitted_until", model.fitted_until());
     let meta = SetMeta { vocabulary: Some(model.terms().to_vec()), ..SetMeta::default() };
@@ -54,7 +55,8 @@ fn part_model<'a>(feature: &'a Feature, inputs: &'a Inputs<'a>, ctx: &'a Ctx) ->
     };
     let spec = SetParams::of_words(&reader).spec(feature, RowKind::Sparse, None);
     let meta = SetMeta { vocabulary: Some(rows.model.terms().to_vec()), ..SetMeta::default() };
-    Ok(PartModel { reader, spec, meta, facts: Vec::new(), rows: Box::new(rows) })
+    let facts = vec![("vocabulary", json!(rows.model.width()))];
+    Ok(PartModel { reader, spec, meta, facts, limit: None, rows: Box::new(rows) })
 }
 
 struct HashedRows {
