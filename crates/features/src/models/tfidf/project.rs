@@ -55,7 +55,7 @@ fn part_model<'a>(feature: &'a Feature, inputs: &'a Inputs<'a>, ctx: &'a Ctx) ->
     };
     let spec = SetParams::of_words(&reader).spec(feature, RowKind::Sparse, None);
     let meta = SetMeta { vocabulary: Some(rows.model.terms().to_vec()), ..SetMeta::default() };
-    let facts = vec![("vocabulary", json!(rows.model.width()))];
+    let facts = vec![("vocabulary", json!(rows.model.width())), ("fitted_until", json!(rows.model.fitted_until()))];
     Ok(PartModel { reader, spec, meta, facts, limit: None, rows: Box::new(rows) })
 }
 
