@@ -1,4 +1,4 @@
-"""Fails if a package is built anew where one crate is tested, or the program is built, after the whole workspace was tested.
+"""Fails if a package is built anew where one crate is tested, or the program or the Python module is built, after the whole workspace was tested.
 
 Cargo builds a package once for each choice of features, and then all packages that depend on it. Way out: list the missing features in
 crates/testing/Cargo.toml (packages of tests and build scripts), or in Cargo.toml (packages of the program).
@@ -38,13 +38,14 @@ def units(*command):
 
 workspace = units("test", "--no-run")
 crates = sorted(name for name in os.listdir("crates") if name != "testing")
-selections = {"the program": units("build")}
+packages = {package for package, _, _ in workspace.values()}
+selections = {"the program": units("build"), "the Python module": units("build", "-p", "inkstone-python")}
 selections |= {f"crates/{name}": units("test", "--no-run", "-p", f"inkstone-{name}") for name in crates}
 failed = False
 for selection, found in selections.items():
     for key, (package, features, needs) in sorted(found.items()):
         # What depends on a package that differs is built anew too, and is not told.
-        if key not in workspace and all(need in workspace for need in needs):
+        if key not in workspace and package in packages and all(need in workspace for need in needs):
             failed = True
             known = {need for name, others, there in workspace.values() if (name, others) == (package, features) for need in there}
             which = [f"{workspace[need][0]} {workspace[need][1]}" for need in needs if known and need not in known]

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Packs a built program for release: an archive, a wheel (on Linux with glibc) and SHA256SUMS.
 
-    cargo build --release --locked
+    cargo build --release --locked -p inkstone -p inkstone-python
     python3 packaging/release.py target/release/inkstone dist
 
-Nothing is compiled; cargo downloads the sources of linked crates that it does not have, for their licences. The same program and commit
+The wheel holds the program, the Python package and its compiled module, which lies beside the program. Nothing is compiled; cargo downloads the sources of linked crates that it does not have, for their licences. The same program and commit
 give the same bytes: names are sorted, owners are 0, and every time is SOURCE_DATE_EPOCH, else that of the commit. (Another release of zlib
 may compress otherwise.) Needs Python 3.9, cargo, git and, for the wheel, readelf of binutils.
 """
@@ -58,9 +58,9 @@ def is_licence(path, folder):
 
 
 def third_party(packages):
-    """The licence of every crate that is linked into the program, and the texts that these crates carry."""
+    """The licence of every crate that is linked into the program or the Python module, and the texts that these crates carry."""
     tree = output(
-        *("cargo", "tree", "--locked", "--package", "inkstone", "--prefix", "none"),
+        *("cargo", "tree", "--locked", "--package", "inkstone", "--package", "inkstone-python", "--prefix", "none"),
         *("--edges", "normal,no-proc-macro", "--format", "{p}"),
     )
     linked = {tuple(line.split()[:2]) for line in tree.splitlines() if line}
@@ -93,21 +93,21 @@ def write_archive(path, files, seconds):
                 archive.addfile(entry, io.BytesIO(content))
 
 
-def wheel_tag(program, processor):
-    """The tag of the oldest glibc that has every symbol that the program takes from it."""
-    needed = re.findall(r"\(NEEDED\).*\[(.+)\]", output("readelf", "--wide", "--dynamic", program))
+def glibc_of(binary):
+    """The oldest glibc, as (major, minor), that has every symbol that a binary takes from it."""
+    needed = re.findall(r"\(NEEDED\).*\[(.+)\]", output("readelf", "--wide", "--dynamic", binary))
     foreign = [library for library in needed if not SYSTEM_LIBRARIES.fullmatch(library)]
     if foreign:
-        sys.exit(f"error: the program needs {', '.join(foreign)}, which a wheel cannot count on")
-    versions = re.findall(r"\bGLIBC_(\d+)\.(\d+)", output("readelf", "--wide", "--version-info", program))
+        sys.exit(f"error: {binary} needs {', '.join(foreign)}, which a wheel cannot count on")
+    versions = re.findall(r"\bGLIBC_(\d+)\.(\d+)", output("readelf", "--wide", "--version-info", binary))
     if not versions:
-        sys.exit("error: the program takes no symbol from glibc; is it built for another libc?")
-    major, minor = max((int(major), int(minor)) for major, minor in versions)
-    return f"py3-none-manylinux_{major}_{minor}_{processor}"
+        sys.exit(f"error: {binary} takes no symbol from glibc; is it built for another libc?")
+    return max((int(major), int(minor)) for major, minor in versions)
 
 
-def write_wheel(path, tag, package, files, seconds):
-    """Writes a wheel that puts the program among the scripts of a Python environment, and the package `inkstone` beside it."""
+def write_wheel(path, tag, package, files, module, seconds):
+    """Writes a wheel that puts the program among the scripts of a Python environment, and the package `inkstone` with its compiled module
+    beside it."""
     name = f"inkstone-{package['version']}"
     licences = ["LICENSE", "THIRD-PARTY.txt"]
     metadata = [
@@ -116,14 +116,16 @@ def write_wheel(path, tag, package, files, seconds):
         f"Version: {package['version']}",
         f"Summary: {package['description']}",
         f"License-Expression: {package['license']}",
-        "Requires-Python: >=3.11",
+        "Requires-Python: >=3.10",
         *(f"License-File: {licence}" for licence in licences),
     ]
     about = ["Wheel-Version: 1.0", "Generator: packaging/release.py", "Root-Is-Purelib: false", f"Tag: {tag}"]
     entries = {
         f"{name}.data/scripts/inkstone": files["inkstone"],
         f"{name}.data/data/share/man/man1/inkstone.1": files["man/man1/inkstone.1"],
-        **{f"inkstone/{path.name}": (path.read_bytes(), 0o644) for path in (ROOT / "python/inkstone").iterdir() if path.is_file()},
+        **{f"inkstone/{path.name}": (path.read_bytes(), 0o644) for path in (ROOT / "python/inkstone").glob("*.py*") if path.is_file()},
+        "inkstone/py.typed": (b"", 0o644),
+        "inkstone/_native.abi3.so": (module.read_bytes(), 0o755),
         **{f"{name}.dist-info/licenses/{licence}": files[licence] for licence in licences},
         f"{name}.dist-info/METADATA": ("\n".join(metadata + [""]).encode(), 0o644),
         f"{name}.dist-info/WHEEL": ("\n".join(about + [""]).encode(), 0o644),
@@ -173,8 +175,12 @@ def main():
     made = f"inkstone-{package['version']}-"
     write_archive(folder / f"{made}{target}.tar.gz", files, seconds)
     if target.endswith("-linux-gnu"):
-        tag = wheel_tag(program, target.split("-")[0])
-        write_wheel(folder / f"{made}{tag}.whl", tag, package, files, seconds)
+        module = program.with_name("libinkstone_native.so")
+        if not module.is_file():
+            sys.exit(f"error: there is no {module}: cargo build --release --locked -p inkstone-python")
+        glibc = max(glibc_of(program), glibc_of(module))
+        tag = "cp310-abi3-manylinux_{}_{}_{}".format(*glibc, target.split("-")[0])
+        write_wheel(folder / f"{made}{tag}.whl", tag, package, files, module, seconds)
     else:
         print(f"no wheel: it is made on Linux with glibc only, and this is {target}")
     # The sums are of all files of this version, since those of other systems are brought here before they are published.

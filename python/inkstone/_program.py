@@ -57,9 +57,9 @@ def run(*arguments, folder=None, progress=False):
     program's own words where it could not run, `Killed` where it was killed. Ctrl-C asks the program to stop, and raises KeyboardInterrupt when it has.
     """
     command = [program(), *map(str, arguments), "--headless"]
-    # A process group of its own, so that Ctrl-C reaches the program once.
+    # A session of its own, so that Ctrl-C reaches the program once.
     child = subprocess.Popen(
-        command, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, encoding="utf-8", process_group=0
+        command, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, encoding="utf-8", start_new_session=True
     )
     messages = []
 

@@ -1,9 +1,11 @@
 """A project: its configuration, its runs and its tables."""
 
-import tomllib
 from pathlib import Path
 
+from . import _native
 from ._program import run
+from ._scratch import Scratch
+from .page import Page
 from .table import Table
 
 STAGES = ["ingest", "clean", "link", "structure", "rewrite", "extract", "factor", "backtest", "lint", "export", "report"]
@@ -66,8 +68,7 @@ class Project:
         return self._run("ledger")
 
     def _artefacts(self):
-        settings = tomllib.loads(self.config.read_text(encoding="utf-8-sig"))
-        return self.folder / settings.get("project", {}).get("dir", ".inkstone")
+        return self.folder / (_native.read_setting(self.config, "project", "dir") or ".inkstone")
 
     def _table(self, paths, what):
         paths = [path for path in paths if path.is_file()]
@@ -82,6 +83,22 @@ class Project:
     def documents(self):
         """The cleaned documents: doc_id, kind, codes, title, body, published_at and more."""
         return self._table(sorted((self._artefacts() / "clean").glob("part-*.parquet")), "there is no cleaned corpus")
+
+    def features(self, name):
+        """The rows of a feature, as the last run made them: doc_id, published_at, known_at, and a float32 column each, or the lists `columns` and
+        `values` of sparse rows. known_at is the time from which on the values are known: of the document, of the model of its fold, and of the
+        models behind the features that it reads. Where a document has no value, all are null."""
+        folder = Scratch()
+        path = Path(folder.path) / "feature.parquet"
+        self._run("store", "export", "--documents", name, "--out", path)
+        return Table([path], folder)
+
+    def report(self, factor):
+        """The page of a factor that the last run wrote, which Jupyter shows."""
+        path = self.folder / (_native.read_setting(self.config, "report", "dir") or "reports") / factor / "index.html"
+        if not path.is_file():
+            raise FileNotFoundError(f"there is no report on a factor {factor!r}: run the project first (project.run())")
+        return Page(path)
 
     def plan(self, feature, tasks, out, rows=None, mixed=False):
         """Plans the rows of a feature for many processes (`inkstone plan`), and returns the object of the command with `tasks` and `rows`.

@@ -8,8 +8,10 @@ class Table:
     that needs pyarrow or polars.
     """
 
-    def __init__(self, paths):
+    def __init__(self, paths, folder=None):
         self.paths = [str(path) for path in paths]
+        # A temporary folder, which goes with the table.
+        self._folder = folder
 
     def __repr__(self):
         more = f" and {len(self.paths) - 1} more" if len(self.paths) > 1 else ""
@@ -33,6 +35,15 @@ class Table:
         import pandas
 
         return pandas.concat([pandas.read_parquet(path) for path in self.paths], ignore_index=True)
+
+    def to_qlib(self):
+        """The values as Qlib takes them: a pandas.DataFrame over (datetime, instrument) with codes as SH600000."""
+        import pandas
+
+        frame = self.to_pandas()
+        codes = [market + code for code, _, market in (code.partition(".") for code in frame["code"].astype(str))]
+        index = pandas.MultiIndex.from_arrays([pandas.to_datetime(frame["date"]), codes], names=["datetime", "instrument"])
+        return pandas.DataFrame({"value": frame["value"].to_numpy()}, index=index).sort_index()
 
     def to_alphalens(self):
         """The values as alphalens takes them: a pandas.Series over (date, asset)."""

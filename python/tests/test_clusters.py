@@ -1,9 +1,10 @@
-"""Rows by Ray and Spark are the bytes of one machine, whatever is killed. What is not installed is skipped.
+"""Rows by Ray and Spark are the bytes of one machine, whatever is killed: a worker, an executor, the driver, a node. What is not installed is skipped.
 
     python3 -m venv engines && engines/bin/pip install ray pyspark==4.3.0 pyarrow pandas      # Spark needs a JRE of 17 or later
     INKSTONE_PROGRAM=target/release/inkstone PYTHONPATH=python engines/bin/python -m unittest discover -s python/tests
 """
 
+import contextlib
 import importlib.util
 import os
 import shutil
@@ -42,28 +43,42 @@ def rows(project):
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
+def processes(*words):
+    """The processes whose command lines have all these words."""
+    listed = subprocess.run(["ps", "-eo", "pid,args"], capture_output=True, text=True).stdout.splitlines()[1:]
+    return [int(line.split()[0]) for line in listed if all(word in line for word in words)]
+
+
 def workers():
     """The processes that work on a plan."""
-    listed = subprocess.run(["ps", "-eo", "pid,args"], capture_output=True, text=True).stdout.splitlines()[1:]
-    return [int(line.split()[0]) for line in listed if " work " in line and "inkstone" in line and ".plan" in line]
+    return processes("inkstone", " work ", ".plan")
 
 
 class Killer(threading.Thread):
-    """Kills so many workers, one after the other."""
+    """Kills one process of those that `victims` gives, once a worker is at work."""
 
-    def __init__(self, kills):
+    def __init__(self, victims):
         super().__init__(daemon=True)
-        self.left, self.over = kills, False
+        self.victims, self.killed, self.over = victims, None, False
 
     def run(self):
-        while self.left and not self.over:
-            for process in workers()[:1]:
+        while not self.over and self.killed is None:
+            victims = self.victims() if workers() else []
+            if victims:
                 try:
-                    os.kill(process, signal.SIGKILL)
-                    self.left -= 1
+                    os.kill(victims[0], signal.SIGKILL)
+                    self.killed = victims[0]
                 except ProcessLookupError:
                     pass
-            time.sleep(0.05)
+            time.sleep(0.02)
+
+    def __enter__(self):
+        self.start()
+        return self
+
+    def __exit__(self, *error):
+        self.over = True
+        self.join()
 
 
 class Clusters(unittest.TestCase):
@@ -96,6 +111,9 @@ class Clusters(unittest.TestCase):
             self.assertEqual(fact["taken_parts"], fact["batches"])
         self.assertEqual(rows(project), self.alone)
 
+    def environment(self):
+        return {"PYTHONPATH": os.pathsep.join([str(Path(inkstone.__file__).parents[1]), str(HERE)]), "INKSTONE_PROGRAM": inkstone.program()}
+
     @unittest.skipUnless(has("ray"), "Ray is not installed")
     def test_ray_with_a_worker_killed(self):
         import ray
@@ -103,37 +121,131 @@ class Clusters(unittest.TestCase):
         import inkstone.ray
 
         project = self.copy("ray")
-        environment = {"env_vars": {"PYTHONPATH": str(HERE.parent), "INKSTONE_PROGRAM": inkstone.program()}}
-        ray.init(num_cpus=2, include_dashboard=False, runtime_env=environment, log_to_driver=False)
+        ray.init(num_cpus=2, include_dashboard=False, runtime_env={"env_vars": self.environment()}, log_to_driver=False)
         try:
-            killer = Killer(1)
-            killer.start()
-            report = inkstone.ray.extract(project, ["head", "hashed"], self.folder / "ray-rows", tasks=6, progress=False)
-            killer.over = True
-            self.assertEqual(killer.left, 0, "no worker was seen")
+            with Killer(workers) as killer:
+                report = inkstone.ray.extract(project, ["head", "hashed"], self.folder / "ray-rows", tasks=6, progress=False)
+            self.assertIsNotNone(killer.killed, "no worker was seen")
             self.check(project, report)
         finally:
             ray.shutdown()
 
-    @unittest.skipUnless(has("pyspark"), "Spark is not installed")
-    def test_spark_with_a_worker_killed(self):
+    @unittest.skipUnless(has("ray"), "Ray is not installed")
+    def test_ray_with_a_node_killed(self):
+        import ray
+        from ray.cluster_utils import Cluster
+
+        import inkstone.ray
+
+        project = self.copy("raylet")
+        cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1})
+        node = cluster.add_node(num_cpus=1)
+        raylet = node.all_processes["raylet"][0].process.pid
+        ray.init(address=cluster.address, runtime_env={"env_vars": self.environment()}, log_to_driver=False)
+        try:
+            with Killer(lambda: [raylet]) as killer:
+                report = inkstone.ray.extract(project, ["head", "hashed"], self.folder / "raylet-rows", tasks=6, progress=False)
+            self.assertEqual(killer.killed, raylet)
+            self.check(project, report)
+        finally:
+            ray.shutdown()
+            cluster.shutdown()
+
+    @contextlib.contextmanager
+    def spark(self, master, zone="UTC"):
         from pyspark.sql import SparkSession
 
+        os.environ["PYSPARK_PYTHON"] = sys.executable
+        builder = SparkSession.builder.master(master).config("spark.ui.enabled", "false").config("spark.driver.bindAddress", "127.0.0.1")
+        builder = builder.config("spark.sql.session.timeZone", zone).config("spark.driver.host", "127.0.0.1")
+        for name, value in self.environment().items():
+            builder = builder.config(f"spark.executorEnv.{name}", value)
+        session = builder.getOrCreate()
+        session.sparkContext.setLogLevel("OFF")
+        try:
+            yield session
+        finally:
+            session.stop()
+
+    @unittest.skipUnless(has("pyspark"), "Spark is not installed")
+    def test_spark_with_a_worker_killed(self):
         import inkstone.spark
 
         project = self.copy("spark")
-        os.environ["PYSPARK_PYTHON"] = sys.executable
-        session = SparkSession.builder.master("local[2,4]").config("spark.ui.enabled", "false").config("spark.driver.bindAddress", "127.0.0.1")
-        session = session.config("spark.executorEnv.PYTHONPATH", str(HERE.parent)).getOrCreate()
-        try:
-            killer = Killer(1)
-            killer.start()
+        with self.spark("local[2,4]") as session, Killer(workers) as killer:
             report = inkstone.spark.extract(project, session, ["head", "hashed"], self.folder / "spark-rows", tasks=6, progress=False)
-            killer.over = True
-            self.assertEqual(killer.left, 0, "no worker was seen")
-            self.check(project, report)
-        finally:
-            session.stop()
+        self.assertIsNotNone(killer.killed, "no worker was seen")
+        self.check(project, report)
+
+    @unittest.skipUnless(has("pyspark"), "Spark is not installed")
+    def test_spark_with_an_executor_killed(self):
+        import inkstone.spark
+
+        project = self.copy("executor")
+        with self.spark("local-cluster[2,1,1024]") as session:
+            with Killer(lambda: processes("CoarseGrainedExecutorBackend")) as killer:
+                report = inkstone.spark.extract(project, session, ["head", "hashed"], self.folder / "executor-rows", tasks=6, progress=False)
+        self.assertIsNotNone(killer.killed, "no executor was seen")
+        self.check(project, report)
+
+    @unittest.skipUnless(has("pyspark"), "Spark is not installed")
+    def test_spark_with_the_driver_killed(self):
+        import inkstone.spark
+
+        project, rows_folder = self.copy("driver"), self.folder / "driver-rows"
+        code = (
+            "import sys, unittest, test_clusters, inkstone.spark\n"
+            "with test_clusters.Clusters().spark('local[2]') as session:\n"
+            f"    inkstone.spark.extract(inkstone.Project({str(project.config)!r}), session, ['head', 'hashed'], {str(rows_folder)!r}, tasks=6)\n"
+        )
+        driver = subprocess.Popen(
+            [sys.executable, "-c", code], env={**os.environ, **self.environment()}, start_new_session=True, stderr=subprocess.DEVNULL
+        )
+        written = lambda: list(rows_folder.rglob("*.rows"))
+        while driver.poll() is None and not (written() and workers()):
+            time.sleep(0.02)
+        # Python, the JVM and the workers of both.
+        os.killpg(driver.pid, signal.SIGKILL)
+        for worker in workers():
+            os.kill(worker, signal.SIGKILL)
+        driver.wait()
+        there = {path: path.stat().st_mtime_ns for path in written()}
+        self.assertGreater(len(there), 0, "the driver died before the first part")
+        with self.spark("local[2]") as session:
+            report = inkstone.spark.extract(project, session, ["head", "hashed"], rows_folder, tasks=6, progress=False)
+        self.check(project, report)
+        again = [path for path, time in there.items() if path.stat().st_mtime_ns != time]
+        self.assertEqual(again, [], "what was done was done again")
+
+    @unittest.skipUnless(has("pyspark"), "Spark is not installed")
+    def test_spark_maps_text_with_known_at(self):
+        import datetime
+
+        from pyspark.sql import functions
+
+        import inkstone.spark
+
+        shanghai = datetime.timezone(datetime.timedelta(hours=8))
+        times = [datetime.datetime(2024, 4, 1, 15, tzinfo=shanghai) + datetime.timedelta(minutes=number) for number in range(40)]
+        texts = ["净利润 增长 明显", "净利润 下降", None, "股东 增持 公告"] * 10
+        model = inkstone.train("ridge", [text or "" for text in texts], values=range(40), times=["2024-03-01"] * 40, min_df=1)
+        vectors = inkstone.train("lsa", [text or "" for text in texts], times=["2024-03-01"] * 40, min_df=1, dim=2)
+        with self.spark("local[2]") as session:
+            frame = session.createDataFrame(list(zip(range(40), times, texts)), "id long, published_at timestamp, text string")
+            found = {row["id"]: row for row in inkstone.spark.map(frame, model, keep=["id"]).collect()}
+            wanted = model.map(texts, times)
+            for number, value, known in zip(range(40), wanted["value"].to_list(), wanted["known_at"].to_list()):
+                self.assertEqual(found[number]["value"], value)
+                if known is not None:
+                    self.assertEqual(found[number]["known_at"].astimezone(shanghai).replace(tzinfo=None), known)
+                    self.assertEqual(found[number]["known_at"].timestamp(), times[number].timestamp(), "15:00 in Shanghai")
+            rows = inkstone.spark.map(frame, vectors, keep=["id"]).collect()
+            self.assertEqual({len(row["vector"]) for row in rows if row["vector"] is not None}, {2})
+            # Local times of a morning that a session in UTC reads as its own.
+            local = session.range(600).select("id", functions.lit("净利润 增长").alias("text"), functions.expr("to_timestamp('2024-04-01 19:30:00')").alias("published_at"))
+            with self.assertRaisesRegex(Exception, "may be eight hours off"):
+                inkstone.spark.map(local.coalesce(1), model).collect()
+            self.assertEqual(inkstone.spark.map(local, model, allow_night=1.0).count(), 600)
 
 
 if __name__ == "__main__":

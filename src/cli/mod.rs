@@ -12,6 +12,7 @@ mod project;
 mod read;
 mod text;
 mod trace;
+mod worker;
 
 use clap::{Args, Parser, Subcommand};
 
@@ -30,6 +31,7 @@ pub use project::{Backtest, Boilerplate, DEMO_FOLDER, Demo, Drift, Experiment, P
 pub use read::Read;
 pub use text::{Corpus, CsvText, Tokenize, Tokenizer, WordCut};
 pub use trace::Trace;
+pub use worker::Worker;
 
 /// 砚 Inkstone: research on Chinese finance text, from raw news and reports to a tested, exported factor.
 #[derive(Debug, Parser)]
@@ -111,6 +113,8 @@ pub enum Command {
     Eval(Eval),
     /// Write the vector or the scores that a model gives each document, one row per document.
     Embed(Embed),
+    /// Give rows of an Arrow stream, or lines with tabs, the columns of a model and the time from which on they are known: from stdin to stdout.
+    Worker(Worker),
     /// Show which tokens gave a document its score, with the formula and its numbers.
     Explain(Explain),
     /// Generate text with a contextual model: summaries of documents, or continuations.

@@ -183,7 +183,7 @@ pub enum StoreAction {
     /// Show the sizes of the files and of the sets in them.
     Stats,
     /// Write finished sets as Parquet files, for other tools and for import.
-    #[command(group(ArgGroup::new("which").required(true).args(["set", "all"])))]
+    #[command(group(ArgGroup::new("which").required(true).args(["set", "all", "documents"])))]
     Export {
         /// Name of the set, or its id if several sets have that name.
         #[arg(long, value_name = "NAME|ID")]
@@ -191,6 +191,10 @@ pub enum StoreAction {
         /// Export all finished sets, one file each.
         #[arg(long)]
         all: bool,
+        /// Write the rows of this feature with the id of each document, its time of publication, and the time from which on its values are
+        /// known: a table for other tools, not for import.
+        #[arg(long, value_name = "FEATURE")]
+        documents: Option<String>,
         /// File to write; with --all, the folder.
         #[arg(long, value_name = "PATH")]
         out: PathBuf,

@@ -221,7 +221,7 @@ pub(super) fn tokenize(args: &Tokenize, global: &Global) -> Result<ExitCode> {
     Ok(ExitCode::from(u8::from(report.dropped_rows() > 0)))
 }
 
-fn is_closed_pipe(error: &anyhow::Error) -> bool {
+pub(super) fn is_closed_pipe(error: &anyhow::Error) -> bool {
     let closed = |cause: &std::io::Error| cause.kind() == ErrorKind::BrokenPipe;
     error.downcast_ref::<std::io::Error>().is_some_and(closed)
 }

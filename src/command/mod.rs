@@ -23,6 +23,7 @@ pub(crate) mod staged;
 mod store;
 mod trace;
 pub(crate) mod workbench;
+mod worker;
 
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::path::Path;
@@ -80,6 +81,7 @@ pub fn run(cli: Cli) -> ExitCode {
         Command::Train(args) => batch("train", &global, |ctx| train::run(&args, ctx)),
         Command::Eval(args) => batch("eval", &global, |ctx| models::eval(&args, ctx)),
         Command::Embed(args) => batch("embed", &global, |ctx| models::embed(&args, ctx)),
+        Command::Worker(args) => or_explain(worker::run(&args, &global)),
         Command::Explain(args) => batch("explain", &global, |ctx| models::explain(&args, ctx)),
         Command::Generate(args) => batch("generate", &global, |ctx| models::generate(&args, ctx)),
         Command::Sample(args) => batch("sample", &global, |ctx| models::sample(&args, ctx)),

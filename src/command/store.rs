@@ -66,7 +66,13 @@ pub(super) fn run(args: &Args, ctx: &Ctx) -> Result<Summary> {
             summary.set("stats", store.stats()?);
             summary.set("sets", store.sets()?.iter().map(set_json).collect::<Vec<_>>());
         }
-        StoreAction::Export { set, all: _, out } => {
+        StoreAction::Export { documents: Some(feature), out, .. } => {
+            let write = || pipeline::write_document_table(&config, base, feature, out, ctx);
+            let ((), report) = counted(ctx, ("store export", "docs", None), || Ok(((), write()?)))?;
+            summary.set("written", out);
+            summary.set("documents", report.rows_out);
+        }
+        StoreAction::Export { set, out, .. } => {
             let store = Reader::open(&path)?;
             if set.is_none() {
                 disk::own_folder(out, Room::Sets)?;

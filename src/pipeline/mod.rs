@@ -6,6 +6,7 @@
 mod capsule;
 #[cfg(test)]
 mod demo_structure;
+mod document_table;
 mod drift;
 mod experiment;
 mod factor_builder;
@@ -32,6 +33,7 @@ use anyhow::{Context, Error, Result, bail, ensure};
 
 use crate::config::Config;
 pub use capsule::{Replayed, diff, replay};
+pub use document_table::write_document_table;
 pub use drift::{Drifted, drift};
 pub use experiment::{ExperimentDocument, experiment_document, experiments, findings, grids, score_of};
 pub use feature_status::{FeatureStatus, feature_statuses};

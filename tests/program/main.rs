@@ -50,6 +50,8 @@ mod tools;
 mod trace;
 mod tree;
 mod words;
+#[cfg(unix)]
+mod worker;
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -51,10 +51,11 @@ const READING: &[(&str, &[&str])] = &[
     ("replay", &["exports/manifest.json"]),
     ("sample", &["--model lm.bin"]),
     ("shift", &["--models lm.bin,lm.bin --output OUT/shift.csv"]),
-    ("store export", &["--all --out OUT/sets"]),
+    ("store export", &["--all --out OUT/sets", "--documents tone --out OUT/tone.parquet"]),
     ("store stats", &[""]),
     ("store verify", &[""]),
     ("tokenize", &[""]),
+    ("worker", &["--model lm.bin --tsv published_at,text"]),
     ("trace", &["tone --quantile 2", "tone --date 2024-03-08", "tone --date 2024-03-08 --code 600101.SH"]),
 ];
 

@@ -4,6 +4,8 @@ use std::fs;
 use std::path::PathBuf;
 
 use inkstone_store::Store;
+use inkstone_tables::corpus::times_of;
+use inkstone_tables::frames;
 use inkstone_tables::project::Project;
 
 use crate::{assert_same_files, assert_says, computed, demo, results, run};
@@ -64,4 +66,34 @@ fn who_holds_the_store_is_told_to_whoever_waits_for_it() {
     assert_says(&refused, &["in use by another run", &format!("process {} on ", std::process::id()), "since "]);
     drop(held);
     run(copy.path(), &["store", "verify"]).finished();
+}
+
+#[test]
+fn the_documents_of_a_feature_say_from_when_on_their_values_were_known() {
+    let folder = demo::small().copy();
+    let project = Project::new(folder.path().join(".inkstone"));
+    for feature in ["tone", "learned"] {
+        let out = format!("{feature}.parquet");
+        let arguments = ["store", "export", "--documents", feature, "--out", &out];
+        let written = run(folder.path(), &arguments).finished();
+        let table = frames::read_foreign_parquet(&folder.path().join(&out), None).unwrap();
+        assert_eq!(written["documents"], table.height());
+        let known = times_of(&table, "known_at").unwrap();
+        let published = times_of(&table, "published_at").unwrap();
+        let values = table.columns()[3].f32().unwrap();
+        assert!(known.iter().zip(values.iter()).all(|(known, value)| known.is_some() == value.is_some()));
+        assert!(known.iter().zip(&published).all(|(known, published)| known.is_none() || known >= published));
+        // What the factor of the feature takes of a document was known from the same time on.
+        let signals = frames::read_parquet(&project.signals(feature), None).unwrap();
+        let documents = signals.column("document").unwrap().u32().unwrap();
+        let taken = times_of(&signals, "known_at").unwrap();
+        assert!(taken.len() > 100, "{feature} has {} signals", taken.len());
+        for (document, time) in documents.iter().zip(taken) {
+            assert_eq!(known[document.unwrap() as usize], time, "document {document:?} of {feature}");
+        }
+    }
+    let arguments = ["store", "export", "--documents", "none", "--out", "none.parquet"];
+    let error = run(folder.path(), &arguments).refusal();
+    assert!(error.contains("there is no feature \"none\"; the features are tone"), "{error}");
+    assert!(!folder.path().join("none.parquet").exists());
 }

@@ -77,6 +77,26 @@ impl PieceCutter {
         PieceCutter { subword, names }
     }
 
+    /// The pieces of a text.
+    pub fn pieces(&self, text: &str) -> Result<Vec<&str>> {
+        Ok(self.subword.encode(text)?.ids.into_iter().map(|id| self.names[id as usize].as_str()).collect())
+    }
+
+    /// The parts of `text` whose pieces are kept, as byte ranges in order; the whole text when it fits. `specials` = special tokens that the
+    /// model adds; none: as its tokenizer says.
+    pub fn truncate(&self, text: &str, truncation: &Truncation, specials: Option<usize>) -> Result<Vec<Range<usize>>> {
+        let places = self.subword.encode(text)?.offsets;
+        let kept = truncation.apply(places.len(), specials.unwrap_or_else(|| self.subword.specials()));
+        if kept[0].len() == places.len() {
+            return Ok(vec![0..text.len()]);
+        }
+        let part = |range: Range<usize>| {
+            let (first, last) = (places[range.clone()].first()?, places[range].last()?);
+            Some(first.start as usize..last.end as usize)
+        };
+        Ok(kept.into_iter().filter_map(part).collect())
+    }
+
     /// Appends the pieces of a line to `out`, reading no more of it than truncation keeps.
     fn cut_line(
         &self,

@@ -12,6 +12,7 @@
 
 pub(crate) mod cost;
 pub(crate) mod counts;
+pub(crate) mod document_table;
 pub(crate) mod documents;
 pub(crate) mod entry;
 pub(crate) mod explain;
@@ -45,6 +46,7 @@ use chrono::NaiveDateTime;
 
 pub use cost::Cost;
 pub use counts::{Counts, counts};
+pub use document_table::write_document_table;
 pub use explain::{ExplainedBy, ExplainedInput, ExplainedSentence, ExplainedText, ExplainedWord, KeptRow, explain};
 pub use feature::{Feature, Model};
 pub use gate::Gate;

@@ -42,6 +42,11 @@ impl ModelTimes {
         self.inputs.iter().filter_map(ModelTimes::fitted_until).chain(self.fitted_until).max()
     }
 
+    /// True if a model, or that of an input, was walked forward over trading days.
+    pub(crate) fn has_folds(&self) -> bool {
+        !self.folds.is_empty() || self.inputs.iter().any(ModelTimes::has_folds)
+    }
+
     /// The time when the value of a text was known: the text was published, and its model and those of its inputs were fitted. Where
     /// test windows overlap, the newest model gave the value.
     pub(crate) fn known_at(&self, published_at: NaiveDateTime, day: NaiveDate) -> NaiveDateTime {

@@ -8,7 +8,8 @@ mod rows;
 use std::ops::Range;
 use std::path::PathBuf;
 
-use anyhow::{Result, ensure};
+use anyhow::{Result, bail, ensure};
+use chrono::{NaiveDate, NaiveDateTime, NaiveTime};
 use rayon::prelude::*;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -99,6 +100,34 @@ pub type Figures = Map<String, Value>;
 /// The figures that a JSON object names.
 pub(super) fn figures(object: Value) -> Figures {
     if let Value::Object(figures) = object { figures } else { Figures::new() }
+}
+
+/// The time of day at which a date without a time is known.
+pub(crate) const END_OF_DAY: NaiveTime = NaiveTime::from_hms_opt(23, 59, 59).expect("23:59:59 is a time of day");
+
+/// The last time of the data that a model was fitted on: as its header says, or the day that the user states. Fails, with the name of the
+/// user's `setting`, if neither says it or if the user's day is too early.
+pub(crate) fn fitted_until(
+    header: &ModelHeader,
+    stated: Option<NaiveDate>,
+    model: &str,
+    setting: &str,
+) -> Result<NaiveDateTime> {
+    let stated = stated.map(|day| day.and_time(END_OF_DAY));
+    // The labels of a head are known even where its encoder does not say what it saw.
+    let labelled: Option<NaiveDateTime> =
+        header.params.get("labelled_until").and_then(|time| serde_json::from_value(time.clone()).ok());
+    let trained = header.fitted_until.or(labelled.filter(|_| stated.is_some()));
+    match (trained, stated) {
+        (None, None) => bail!(
+            "{model} does not say how far the text reaches that its model was trained on, and a value made of words of \
+             the future would be known before its time: set {setting} to the last day of that text"
+        ),
+        (Some(trained), Some(stated)) if stated < trained => {
+            bail!("{setting} says {stated}, but {model} was trained on text until {trained}: leave it out")
+        }
+        _ => Ok(trained.max(stated).unwrap_or_default()),
+    }
 }
 
 /// A model read from its file, with the cutter or analyzer that its documents are read with.

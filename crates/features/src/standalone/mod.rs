@@ -9,6 +9,7 @@ pub(crate) mod document_rows;
 pub(crate) mod embed;
 pub(crate) mod judged;
 pub mod keywords;
+pub(crate) mod mapper;
 pub(crate) mod nearest;
 pub mod newwords;
 pub(crate) mod numbered;
@@ -24,6 +25,9 @@ pub(crate) mod words;
 
 pub use embed::embed;
 pub use judged::{Judgements, evaluate_words};
+pub use mapper::{
+    FrameDocuments, FrameMapper, NightWatch, StreamColumns, map_arrow, map_tsv, model_columns, shanghai_times,
+};
 pub use nearest::{Named, Near, Sought, nearest_documents, nearest_to_sum, nearest_words};
 pub use numbered::PhraseParams;
 pub(crate) use output::write_rows;

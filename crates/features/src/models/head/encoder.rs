@@ -115,7 +115,7 @@ impl EncoderRecord {
 }
 
 /// The hash of all files that the rows of a model depend on: of a contextual model used so, a static encoder, or a model file.
-pub(crate) fn model_key(path: &Path, params: &OnnxParams) -> Result<Key> {
+pub fn model_key(path: &Path, params: &OnnxParams) -> Result<Key> {
     if is_onnx(path) {
         OnnxParams { model: path.to_owned(), ..params.clone() }.files_key(Path::new(""))
     } else if StaticEncoder::is_at(path) {

@@ -26,7 +26,8 @@ use inkstone_models::{
 };
 
 pub use encoder::Encoder;
-pub(crate) use encoder::{EncoderRecord, model_key};
+pub(crate) use encoder::EncoderRecord;
+pub use encoder::model_key;
 pub(crate) use fitted::FittedHead;
 
 /// Version of the sections of a head. Classifiers on terms, whose kinds are the same, have version 1.

@@ -86,9 +86,28 @@ impl Extractor {
             counts.merge(more);
             Ok(())
         })?;
+        self.take_counts(&counts)
+    }
+
+    /// [`Extractor::count`] for texts in memory.
+    pub fn count_texts<'t>(&mut self, texts: impl IntoIterator<Item = &'t str>) -> Result<()> {
+        let mut counts = Counter::default();
+        texts.into_iter().for_each(|text| counts.add(self.words(text).words(), None));
+        self.take_counts(&counts)
+    }
+
+    fn take_counts(&mut self, counts: &Counter) -> Result<()> {
         ensure!(!counts.is_empty(), self.no_candidates());
-        self.idf = Some(Idf::of_counts(&counts)?);
+        self.idf = Some(Idf::of_counts(counts)?);
         Ok(())
+    }
+
+    /// The keywords of a text with their scores, the best first.
+    pub fn keywords(&self, text: &str) -> Vec<(String, f64)> {
+        let line = Line { text: text.into(), ..Line::default() };
+        let found = self.find(&line, text);
+        let best = found.words.best(&found.scores, self.params.top);
+        best.into_iter().map(|keyword| (keyword.word.to_owned(), keyword.score)).collect()
     }
 
     /// The words of a text, with those marked that may be keywords.
