@@ -21,6 +21,7 @@ use serde_json::{Map, Value, json};
 
 use inkstone_base::data::Report;
 use inkstone_base::job::{self, Cancelled, Ctx, StageProgress, StageState};
+use inkstone_base::memory;
 use inkstone_base::remedy;
 use inkstone_base::signals::{self, Ending, Hearing};
 use inkstone_base::width;
@@ -67,7 +68,7 @@ pub fn run(command: &str, ctx: &Ctx, work: impl FnOnce(&Ctx) -> Result<Summary>)
     let result = result.and_then(|_| guarded(|| watched(ctx, work)));
     let (mut object, status, code) = concluded(command, result, Ending::of_code(signal.load(Ordering::Relaxed)));
     object.insert("seconds".into(), json!((began.elapsed().as_secs_f64() * 1e3).round() / 1e3));
-    if let Some(megabytes) = peak_memory_mb() {
+    if let Some(megabytes) = memory::peak_mb() {
         object.insert("peak_memory_mb".into(), json!(megabytes));
     }
     print_result(object, status, code)
@@ -368,13 +369,6 @@ fn ended(report: &Report) -> String {
 fn say(text: &str) {
     // Nobody reads a closed stderr; that is no reason to stop.
     let _ = writeln!(std::io::stderr(), "{}", width::shown(text));
-}
-
-/// Peak memory of the process in MB, if the system reports it (Linux).
-fn peak_memory_mb() -> Option<u64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find(|l| l.starts_with("VmHWM:"))?;
-    Some(line.split_whitespace().nth(1)?.parse::<u64>().ok()? / 1024)
 }
 
 #[cfg(test)]

@@ -12,15 +12,16 @@ def work(plan, task, threads, device):
     return {"task": task, **{name: len(done[name]) for name in ("computed", "there", "left")}}
 
 
-def planned(project, features, rows, tasks, mixed):
-    """The plans of features with their numbers of tasks; plans lie beside the rows. Features of which nothing is missing have none."""
+def planned(project, features, rows, tasks, threads, mixed):
+    """The plans of features with their numbers of tasks and the megabytes that a task takes; plans lie beside the rows. Features of which nothing
+    is missing have none."""
     rows = Path(rows).resolve()
     rows.mkdir(parents=True, exist_ok=True)
     for feature in features:
         plan = rows / f"{feature}.plan"
-        made = project.plan(feature, tasks, plan, rows / feature, mixed)
+        made = project.plan(feature, tasks, plan, rows / feature, mixed, threads)
         if made["tasks"]:
-            yield plan, made["tasks"]
+            yield plan, made["tasks"], made.get("memory_mb", 0)
 
 
 def tell(plan, done, tasks, progress):

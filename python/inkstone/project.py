@@ -100,11 +100,12 @@ class Project:
             raise FileNotFoundError(f"there is no report on a factor {factor!r}: run the project first (project.run())")
         return Page(path)
 
-    def plan(self, feature, tasks, out, rows=None, mixed=False):
-        """Plans the rows of a feature for many processes (`inkstone plan`), and returns the object of the command with `tasks` and `rows`.
+    def plan(self, feature, tasks, out, rows=None, mixed=False, threads=1):
+        """Plans the rows of a feature for many processes (`inkstone plan`), and returns the object of the command with `tasks`, `rows` and, on
+        Linux, `memory_mb`, which a worker of so many `threads` takes at most.
 
         A task is run by `inkstone.run("work", out, "--task", number)` on any machine that sees the project's folder under the same path.
         """
         flags = ["--rows", Path(rows).resolve()] if rows is not None else []
-        flags += ["--mixed"] if mixed else []
+        flags += ["--threads", threads] + (["--mixed"] if mixed else [])
         return self._run("plan", "--feature", feature, "--tasks", tasks, "--out", Path(out).resolve(), *flags)

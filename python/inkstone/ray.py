@@ -15,15 +15,16 @@ def extract(project, features, rows, tasks=200, cpus=1, gpus=0, device="auto", m
 
     rows      a folder that all machines see, for plans and rows
     tasks     tasks of a feature at most
-    cpus      processors of a task, which has as many threads; gpus: its share of a card
+    cpus      processors of a task, which has as many threads; gpus: its share of a card. Its memory is what the plan says.
     device    where contextual models run: auto, cpu or cuda:0
     mixed     machines may have different processors or cards, whose last digits differ
     """
     import ray
 
     remote = ray.remote(num_cpus=cpus, num_gpus=gpus, max_retries=3, retry_exceptions=[Killed])(_tasks.work)
-    for plan, count in _tasks.planned(project, features, rows, tasks, mixed):
-        waiting, done = [remote.remote(str(plan), task, cpus, device) for task in range(count)], 0
+    for plan, count, memory in _tasks.planned(project, features, rows, tasks, cpus, mixed):
+        task_of = remote.options(memory=memory << 20)
+        waiting, done = [task_of.remote(str(plan), task, cpus, device) for task in range(count)], 0
         try:
             while waiting:
                 ready, waiting = ray.wait(waiting, num_returns=1)

@@ -15,11 +15,11 @@ def extract(project, spark, features, rows, tasks=200, cpus=1, device="auto", mi
     spark     a SparkSession; spark.task.cpus should be `cpus`
     rows      a folder that all machines see, for plans and rows
     tasks     tasks of a feature at most; Spark needs a tenth of a second for each
-    cpus      threads of a task
+    cpus      threads of a task. Its memory lies beside the JVM's: spark.executor.memoryOverhead should be the `memory_mb` of `project.plan`.
     device    where contextual models run: auto, cpu or cuda:0
     mixed     machines may have different processors or cards, whose last digits differ
     """
-    for plan, count in _tasks.planned(project, features, rows, tasks, mixed):
+    for plan, count, _ in _tasks.planned(project, features, rows, tasks, cpus, mixed):
         path = str(plan)
 
         def compute(batches):

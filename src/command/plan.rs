@@ -24,6 +24,9 @@ pub(super) fn plan(args: &Plan, global: &Global) -> ExitCode {
         summary.set("set", plan.set());
         summary.set("tasks", plan.tasks.len());
         summary.set("rows", &plan.rows);
+        if let Some(memory) = report.facts.get("memory_mb") {
+            summary.set("memory_mb", memory);
+        }
         summary.set("plan", report);
         Ok(summary)
     })
@@ -54,7 +57,9 @@ pub(super) fn work(args: &Work, global: &Global) -> ExitCode {
         let mut onnx = plan.onnx.clone();
         onnx.device = args.device.unwrap_or(onnx.device);
         onnx.trusted = global.trust;
-        let (worked, report) = ctx.stage(&name, "docs", Some(documents), || plan.work(tasks, &onnx, ctx))?;
+        // A worker on fits reads the whole corpus, and each document once more for every window that it is in.
+        let total = plan.folder_of_fits().is_none().then_some(documents);
+        let (worked, report) = ctx.stage(&name, "docs", total, || plan.work(tasks, &onnx, ctx))?;
         summary.partial = !worked.left.is_empty();
         summary.set("worked", worked);
         summary.set("report", report);

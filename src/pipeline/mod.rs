@@ -49,6 +49,7 @@ use inkstone_features::extract::{
     self, Feature, FeatureSets, InputFeature, Inputs, Model, RewrittenCorpus, in_order_of_inputs,
 };
 use inkstone_features::models::file;
+use inkstone_features::plan::Plan;
 use inkstone_lab::backtest::Outcome;
 use inkstone_lab::factor;
 use inkstone_market::{Market, Security, securities_from_frame};
@@ -393,7 +394,11 @@ impl<'a> PipelineRun<'a> {
         let stage = PlannedStage { rows_are_there, total: self.documents, ..self.plan(id, key, "docs") };
         let wanted = if feature.model == Model::File { self.columns_in_factors(feature) } else { Vec::new() };
         let plan = self.planned(feature, key);
+        let folder = plan.as_ref().and_then(Plan::folder_of_fits);
         let work = || {
+            if let Some(folder) = &folder {
+                return plan::extract_with_fits(feature, &inputs, folder, store, self.ctx);
+            }
             let mut taken = None;
             if let Some(plan) = &plan {
                 let (finished, report) = plan.take_up(store, self.ctx)?;

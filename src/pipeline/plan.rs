@@ -1,6 +1,7 @@
 //! Plans of features whose rows workers compute, and the rows that they left.
 
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Context, Result, ensure};
 
@@ -10,9 +11,9 @@ use crate::config::Config;
 use inkstone_base::data::{Key, Report};
 use inkstone_base::disk;
 use inkstone_base::job::Ctx;
-use inkstone_features::extract::Feature;
+use inkstone_features::extract::{self, Feature, Fits, Inputs};
 use inkstone_features::plan::{Plan, PlanSettings};
-use inkstone_store::Store;
+use inkstone_store::{RowFolder, Store};
 use inkstone_tables::project::Project;
 
 /// A request for the plan of a feature.
@@ -81,4 +82,19 @@ impl PipelineRun<'_> {
     pub(super) fn forget_plan(&self, feature: &Feature) -> Result<()> {
         disk::remove_if_there(&self.project.plan(&feature.name))
     }
+}
+
+/// Computes a feature with the results of fits that workers left in a folder.
+pub(super) fn extract_with_fits(
+    feature: &Feature,
+    inputs: &Inputs<'_>,
+    folder: &RowFolder,
+    store: &Store,
+    ctx: &Ctx,
+) -> Result<(Option<Key>, Report)> {
+    let taken = Mutex::new(0);
+    let inputs = Inputs { fits: &Fits::Take { folder, taken: &taken }, ..*inputs };
+    let (set, mut report) = extract::run(feature, &inputs, store, ctx)?;
+    report.fact("taken_parts", taken.into_inner().unwrap_or_else(PoisonError::into_inner));
+    Ok((Some(set), report))
 }

@@ -10,7 +10,7 @@ use super::state::PlannedStage;
 use super::{PipelineRun, linkable, reason_to_leave_out};
 use crate::config::Config;
 use inkstone_base::data::Key;
-use inkstone_features::extract::{Feature, Inputs, RewrittenCorpus};
+use inkstone_features::extract::{Feature, Fits, Inputs, RewrittenCorpus};
 use inkstone_features::rewrite::{self, Rewrite, RewriteSources};
 use inkstone_tables::corpus::Parts;
 use inkstone_tables::project::Project;
@@ -105,6 +105,7 @@ impl CorpusParts {
             rewritten: &self.rewritten,
             rewrite: None,
             features: &config.feature,
+            fits: Fits::here(),
             shared: None,
         }
     }

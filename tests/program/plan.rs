@@ -66,9 +66,14 @@ fn project() -> TempDir {
 }
 
 fn planned(folder: &Path, feature: &str) -> Plan {
+    plan_and_memory(folder, feature).0
+}
+
+/// The plan of a feature, and the megabytes that it says a worker takes.
+fn plan_and_memory(folder: &Path, feature: &str) -> (Plan, u64) {
     let out = format!("{feature}.plan");
-    run(folder, &["plan", "--feature", feature, "--tasks", "7", "--out", &out, "--headless"]).finished();
-    Plan::read(&folder.join(out)).unwrap()
+    let json = run(folder, &["plan", "--feature", feature, "--tasks", "7", "--out", &out, "--headless"]).finished();
+    (Plan::read(&folder.join(out)).unwrap(), json["memory_mb"].as_u64().unwrap_or(u64::MAX))
 }
 
 fn work(folder: &Path, feature: &str, task: &str) -> Value {
@@ -96,12 +101,13 @@ fn workers_leave_the_rows_of_one_machine() {
     let folder = folder.path();
     let features: &[&str] = if has_library() { &["head", "hashed", "bert"] } else { &["head", "hashed"] };
     for feature in features {
-        let plan = planned(folder, feature);
+        let (plan, memory) = plan_and_memory(folder, feature);
         assert!(plan.parts.len() > 7 && plan.tasks.len() == 7, "{} parts", plan.parts.len());
         // One task twice, one not at all.
         for task in ["0", "3..6", "4", "1..3"] {
             let json = work(folder, feature, task);
             assert_eq!(json["worked"]["left"], Value::Array(Vec::new()), "{json:#}");
+            assert!(json["peak_memory_mb"].as_u64().unwrap_or_default() <= memory, "{memory} MB were stated: {json:#}");
         }
         let again = work(folder, feature, "4");
         assert_eq!(again["worked"]["computed"].as_array().unwrap().len(), 0);
@@ -289,4 +295,76 @@ fn a_worker_opens_no_database_and_takes_no_lock() {
     let before = files_below(&folder.join(".inkstone"));
     work(folder, "head", "0..7");
     assert!(files_below(&folder.join(".inkstone")) == before);
+}
+
+/// Features whose models are fitted on past documents, step after step.
+const FITTED: &str = r#"
+[[feature]]
+name = "surprise"
+model = "surprise"
+surprise = { window_days = 120, refit_days = 30, min_train_documents = 40, order = 2 }
+
+[[feature]]
+name = "vintages"
+model = "word2vec"
+vintages = { window_days = 240, refit_days = 60, min_train_documents = 60 }
+word2vec = { dim = 8, epochs = 2 }
+words = { min_count = 3 }
+"#;
+
+#[test]
+fn fits_on_past_documents_are_shared_by_workers() {
+    let copy = project();
+    let folder = copy.path();
+    let config = folder.join("workbench.toml");
+    let sources = fs::read_to_string(&config).unwrap().split("\n[[feature]]").next().unwrap().to_owned();
+    fs::write(&config, format!("{sources}\n{FITTED}")).unwrap();
+    let other = tempfile::tempdir().unwrap();
+    copy_folder(folder, other.path());
+    run(other.path(), &["extract", "--headless"]).finished();
+    for feature in ["surprise", "vintages"] {
+        let plan = planned(folder, feature);
+        assert!(plan.parts.len() > 7 && plan.tasks.len() == 7, "{feature} has {} fits", plan.parts.len());
+        // A worker that is killed while it fits.
+        let mut killed = inkstone(folder, &["work", &format!("{feature}.plan"), "--threads", "1"])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        thread::sleep(Duration::from_millis(400));
+        killed.kill().unwrap();
+        killed.wait().unwrap();
+        for task in ["0", "1..3", "3..6"] {
+            let worked = work(folder, feature, task);
+            assert_eq!(worked["worked"]["left"], Value::Array(Vec::new()), "{worked:#}");
+        }
+        let checked = run(folder, &["work", &format!("{feature}.plan"), "--check"]).finished();
+        assert!(checked["missing_parts"].as_u64().unwrap() <= plan.tasks[6].len() as u64, "{checked:#}");
+        assert_eq!(work(folder, feature, "0..6")["worked"]["computed"], Value::Array(Vec::new()));
+        // A result that was cut short is fitted again.
+        let results = files_below(&plan.rows);
+        let (path, content) = results.iter().find(|(path, _)| path.ends_with(".rows")).unwrap();
+        fs::write(plan.rows.join(path), &content[..content.len() / 2]).unwrap();
+    }
+    let json = run(folder, &["extract", "--headless"]).finished();
+    for feature in ["surprise", "vintages"] {
+        let plan = Plan::read(&folder.join(format!("{feature}.plan"))).unwrap();
+        let taken = stage(&json, &format!("extract {feature}"))["facts"]["taken_parts"].as_u64().unwrap() as usize;
+        assert!((plan.parts.len() - plan.tasks[6].len() - 1..plan.parts.len()).contains(&taken), "{taken} were taken");
+    }
+    assert!(sets(folder) == sets(other.path()));
+    // Fits of another corpus are refused before anything is fitted.
+    let plan = planned_again(folder, "surprise");
+    fs::remove_file(folder.join(".inkstone/clean/part-00000.parquet")).unwrap();
+    let refused = run(folder, &["work", &plan, "--task", "0"]).refusal();
+    assert!(refused.contains("part-00000") || refused.contains("is not the one that the plan was made for"), "{refused}");
+}
+
+/// The file of a new plan of a feature that was computed before: its settings have changed.
+fn planned_again(folder: &Path, feature: &str) -> String {
+    let config = folder.join("workbench.toml");
+    let text = fs::read_to_string(&config).unwrap().replace("refit_days = 30", "refit_days = 31");
+    fs::write(&config, text).unwrap();
+    planned(folder, feature);
+    format!("{feature}.plan")
 }

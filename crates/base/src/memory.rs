@@ -47,6 +47,13 @@ fn checked(block: *mut u8, bytes: usize) -> *mut u8 {
     block
 }
 
+/// Peak memory of the process in MB, if the system reports it (Linux).
+pub fn peak_mb() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
+    Some(line.split_whitespace().nth(1)?.parse::<u64>().ok()? / 1024)
+}
+
 /// Gives the terminal back.
 static FIRST: OnceLock<fn()> = OnceLock::new();
 

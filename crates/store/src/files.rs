@@ -8,11 +8,11 @@ use std::fs::File;
 use std::io::{BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 
 use super::block;
 use super::layout::{BatchEntry, BatchRecord, ENVELOPE, block_key, seal, unseal};
-use super::{RowKind, Rows};
+use super::{RowKind, Rows, Values};
 use inkstone_base::data::Key;
 use inkstone_base::disk;
 
@@ -96,6 +96,19 @@ impl RowFiles {
     /// The record of a file, every block checked and its rows counted.
     pub(super) fn examine(&self, found: &RowFile) -> Result<BatchRecord> {
         examine(&found.path, found, |_| Ok(()))
+    }
+
+    /// The values of a file of dense rows, row after row. Fails if it is damaged or of another kind.
+    pub(super) fn values(&self, found: &RowFile, dim: usize) -> Result<Vec<f32>> {
+        let mut values = Vec::new();
+        examine(&found.path, found, |more| match &more.values {
+            Values::Dense { dim: own, data } if *own == dim => {
+                values.extend_from_slice(data);
+                Ok(())
+            }
+            _ => bail!("its rows are {:?}, and not dense ones of {dim} columns", more.kind()),
+        })?;
+        Ok(values)
     }
 
     /// Copies a file from elsewhere. The inner result says why it is not taken: it is damaged, or has not so many rows of this kind.

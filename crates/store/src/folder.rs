@@ -53,6 +53,11 @@ impl RowFolder {
         Ok(self.found(set, batch)?.iter().any(|found| self.files.examine(found).is_ok()))
     }
 
+    /// The values of a batch of dense rows, row after row; none where there is no sound file of it.
+    pub fn values(&self, set: Key, batch: Key, dim: usize) -> Result<Option<Vec<f32>>> {
+        Ok(self.found(set, batch)?.iter().find_map(|found| self.files.values(found, dim).ok()))
+    }
+
     /// The files of a batch, by digest. More than one is there where two processes computed different rows.
     pub(super) fn found(&self, set: Key, batch: Key) -> Result<Vec<RowFile>> {
         Ok(self.files.list_set(set)?.into_iter().filter(|found| found.batch == batch).collect())

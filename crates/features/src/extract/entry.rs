@@ -3,6 +3,7 @@
 
 use anyhow::Result;
 
+use super::fits::WalkFits;
 use super::part_model::OpenPartModel;
 use super::reading::CorpusReader;
 use super::text_rows::TextRows;
@@ -26,6 +27,8 @@ pub(crate) struct ModelEntry {
     pub(crate) opened: RowModel,
     /// For a model whose rows of a part depend on that part alone.
     pub(crate) part_model: Option<OpenPartModel>,
+    /// For a model whose fits do not depend on one another.
+    pub(crate) walk_fits: Option<WalkFits>,
     /// The trainer of a model that has vintages of word vectors.
     pub(crate) trainer: Option<fn(&Feature) -> Box<dyn WordVectorTrainer>>,
     pub(crate) learns_from_returns: bool,
@@ -96,6 +99,7 @@ impl ModelEntry {
             explained_by: Explainer::None,
             opened: RowModel::None,
             part_model: None,
+            walk_fits: None,
             trainer: None,
             learns_from_returns: false,
             masks_names: false,

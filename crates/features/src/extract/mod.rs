@@ -18,6 +18,7 @@ pub(crate) mod entry;
 pub(crate) mod explain;
 pub(crate) mod feature;
 pub(crate) mod fields;
+pub(crate) mod fits;
 pub(crate) mod gate;
 pub(crate) mod inputs;
 pub(crate) mod part_model;
@@ -49,6 +50,7 @@ pub use counts::{Counts, counts};
 pub use document_table::write_document_table;
 pub use explain::{ExplainedBy, ExplainedInput, ExplainedSentence, ExplainedText, ExplainedWord, KeptRow, explain};
 pub use feature::{Feature, Model};
+pub use fits::Fits;
 pub use gate::Gate;
 pub use inputs::{InputColumns, InputFeature, InputMeta, in_order_of_inputs, with_inputs};
 pub use reading::draw_of;
@@ -102,6 +104,8 @@ pub struct Inputs<'a> {
     pub rewrite: Option<&'a RewrittenCorpus>,
     /// All features of the project, for those that are made with another.
     pub features: &'a [Feature],
+    /// What is done with fits that do not depend on one another.
+    pub fits: &'a Fits<'a>,
     /// List of the sets of windows that several features share, which are therefore not removed; none: no feature shares windows.
     pub shared: Option<&'a Mutex<Vec<Key>>>,
 }

@@ -116,6 +116,11 @@ impl Batches {
         self.batches.push((key_of(documents), row_keys(documents)));
     }
 
+    /// The key of each batch.
+    pub(crate) fn keys(&self) -> Vec<Key> {
+        self.batches.iter().map(|(batch, _)| *batch).collect()
+    }
+
     /// Number of rows of each batch.
     pub(crate) fn sizes(&self) -> impl Iterator<Item = usize> {
         self.batches.iter().map(|(_, keys)| keys.len())
@@ -140,7 +145,7 @@ impl Batches {
                 writer.put(*batch, &Rows::dense(keys.clone(), dim, rows(number)))?;
             }
         }
-        Ok(self.batches.iter().map(|batch| batch.0).collect())
+        Ok(self.keys())
     }
 }
 

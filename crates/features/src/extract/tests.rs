@@ -138,6 +138,7 @@ impl Corpus {
             rewritten: &self.rewritten,
             rewrite: None,
             features: &self.features,
+            fits: Fits::here(),
             shared,
         })
     }

@@ -15,6 +15,7 @@ mod work;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 
 use anyhow::{Context, Result, bail, ensure};
 use chrono::NaiveDateTime;
@@ -23,14 +24,16 @@ use serde::{Deserialize, Serialize};
 pub use canary::Canary;
 pub use work::{Progress, TaskProgress, Worked};
 
+use crate::extract::fits::{Fits, ListedFit, WalkFits};
 use crate::extract::part_model::PartModel;
 use crate::extract::set::key_of;
 use crate::extract::{Feature, Inputs, RewrittenCorpus, SetMeta};
 use inkstone_base::data::{Key, Report};
 use inkstone_base::disk::{self, Damage, Flaw};
 use inkstone_base::job::Ctx;
+use inkstone_base::memory;
 use inkstone_onnx::RuntimeParams;
-use inkstone_store::{RowFolder, SetSpec, Store};
+use inkstone_store::{RowFolder, RowKind, SetSpec, Store};
 use inkstone_tables::project::Project;
 use inkstone_text::TokenizerParams;
 
@@ -59,23 +62,36 @@ pub struct Plan {
     meta: SetMeta,
     /// The texts that the feature reads in place of the documents'.
     rewrite: Option<PlannedTexts>,
-    /// The parts of the corpus, in its order.
+    /// The parts of the corpus, in its order; for a model of past documents its fits, in the order of their steps.
     pub parts: Vec<PlannedPart>,
     /// The numbers of the parts of each task, those that cost most first.
     pub tasks: Vec<Vec<usize>>,
-    canary: Canary,
+    /// Documents with their rows; none for fits, which are computed by this program alone, and so to the same bytes everywhere.
+    canary: Option<Canary>,
+    /// What fits are made of; none for parts of the corpus.
+    fits: Option<PlannedFits>,
     /// True if rows may differ in their last digits, because workers have other processors or cards.
     mixed: bool,
 }
 
-/// A part of the corpus.
+/// A part of the corpus, or a fit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlannedPart {
     /// Key of its batch of rows.
     pub key: Key,
     pub documents: u64,
-    /// Characters that the model reads.
+    /// Characters that the model reads; of a fit the tokens.
     pub characters: u64,
+}
+
+/// The corpus that fits are made of.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct PlannedFits {
+    /// Key of the corpus as a whole, and of its parts.
+    corpus: Key,
+    parts: Vec<Key>,
+    /// The set of the feature's rows.
+    rows: SetSpec,
 }
 
 /// The texts of a rewrite.
@@ -109,6 +125,9 @@ impl Plan {
     ) -> Result<(Plan, Report)> {
         ensure!(settings.tasks > 0, "a plan has one task at least");
         let folder = RowFolder::new(&std::path::absolute(settings.rows)?);
+        if let Some(walk) = feature.model.entry().walk_fits {
+            return Plan::of_fits(walk, feature, inputs, settings, &folder, ctx);
+        }
         let mut model = open(feature, inputs, ctx)?;
         folder.own()?;
         let (set, limit) = (model.spec.id(), model.limit.unwrap_or(usize::MAX));
@@ -135,6 +154,58 @@ impl Plan {
         report.drop_rows("whose rows are there", report.rows_in - report.rows_out);
         let canary = canary
             .with_context(|| format!("feature {:?} reads no document: there is nothing to plan", feature.name))?;
+        let mut plan = Plan::of(feature, &model.reader.inputs, settings, &folder, ctx)?;
+        plan.tasks = packed(&parts, missing, settings.tasks);
+        (plan.parts, plan.canary, plan.spec, plan.meta) = (parts, Some(canary), model.spec, model.meta);
+        plan.note(&mut report);
+        Ok((plan, report))
+    }
+
+    /// Plans the fits of a model of past documents that the folder lacks.
+    fn of_fits(
+        walk: WalkFits,
+        feature: &Feature,
+        inputs: &Inputs<'_>,
+        settings: &PlanSettings<'_>,
+        folder: &RowFolder,
+        ctx: &Ctx,
+    ) -> Result<(Plan, Report)> {
+        let read = inputs.read_by(feature)?;
+        let mut plan = Plan::of(feature, &read, settings, folder, ctx)?;
+        folder.own()?;
+        let listing = Fits::List(Mutex::default());
+        let mut planned = None;
+        walk(feature, &Inputs { fits: &listing, ..*inputs }, ctx, &mut |parts, rows| {
+            planned = Some(PlannedFits { corpus: read.corpus, parts: parts.to_vec(), rows: rows.clone() });
+            Ok(())
+        })?;
+        let listed = listing.listed();
+        let first = listed.first().with_context(|| {
+            format!("feature {:?} has no step with enough text before it: there is nothing to plan", feature.name)
+        })?;
+        plan.spec = first.results.clone();
+        let there = folder.batches(plan.set())?;
+        let part = |fit: &ListedFit| PlannedPart { key: fit.key, documents: fit.documents, characters: fit.tokens };
+        plan.parts = listed.iter().map(part).collect();
+        let missing = (0..plan.parts.len()).filter(|&number| !there.contains(&plan.parts[number].key));
+        plan.tasks = packed(&plan.parts, missing.collect(), settings.tasks);
+        plan.fits = planned;
+        let mut report = Report::new(&feature.name);
+        report.rows_in = plan.parts.len() as u64;
+        report.rows_out = plan.tasks.iter().map(|task| task.len() as u64).sum();
+        report.drop_rows("whose results are there", report.rows_in - report.rows_out);
+        plan.note(&mut report);
+        Ok((plan, report))
+    }
+
+    /// A plan of nothing yet.
+    fn of(
+        feature: &Feature,
+        inputs: &Inputs<'_>,
+        settings: &PlanSettings<'_>,
+        folder: &RowFolder,
+        ctx: &Ctx,
+    ) -> Result<Plan> {
         let absolute =
             |path: &Path| std::path::absolute(if path.as_os_str().is_empty() { Path::new(".") } else { path });
         let texts = |rewrite: &RewrittenCorpus| PlannedTexts {
@@ -142,7 +213,9 @@ impl Plan {
             identity: rewrite.identity,
             fitted_until: rewrite.fitted_until,
         };
-        let plan = Plan {
+        let params = serde_json::Value::Null;
+        let kind = RowKind::Dense { dim: 0 };
+        Ok(Plan {
             version: VERSION.to_owned(),
             feature: feature.clone(),
             tokenizer: inputs.tokenizer.clone(),
@@ -152,20 +225,27 @@ impl Plan {
             project: absolute(settings.project.dir())?,
             rows: folder.path().to_owned(),
             stage: settings.stage,
-            rewrite: model.reader.inputs.rewrite.map(texts),
-            tasks: packed(&parts, missing, settings.tasks),
-            parts,
-            canary,
+            rewrite: inputs.rewrite.map(texts),
+            tasks: Vec::new(),
+            parts: Vec::new(),
+            canary: None,
+            fits: None,
             mixed: settings.mixed,
-            spec: model.spec,
-            meta: model.meta,
-        };
-        report.fact("set", set);
-        report.fact("tasks", plan.tasks.len());
-        report.fact("parts", plan.parts.len());
-        report.fact("missing_parts", plan.tasks.iter().map(Vec::len).sum::<usize>());
-        report.fact("most_characters_of_a_task", plan.tasks.iter().map(|task| plan.characters(task)).max());
-        Ok((plan, report))
+            spec: SetSpec { name: feature.name.clone(), kind, params, fitted_until: None },
+            meta: SetMeta::default(),
+        })
+    }
+
+    /// Notes what the plan says in its report.
+    fn note(&self, report: &mut Report) {
+        report.fact("set", self.set());
+        report.fact("tasks", self.tasks.len());
+        report.fact("parts", self.parts.len());
+        report.fact("missing_parts", self.tasks.iter().map(Vec::len).sum::<usize>());
+        if let Some(peak) = memory::peak_mb() {
+            report.fact("memory_mb", peak + self.largest_rows() / (1 << 20) + 1);
+        }
+        report.fact("most_characters_of_a_task", self.tasks.iter().map(|task| self.characters(task)).max());
     }
 
     /// Reads a plan. One that was changed by a byte, or that another version made, is refused.
@@ -201,12 +281,26 @@ impl Plan {
         self.meta.ran.as_ref()?["device"].as_str()
     }
 
+    /// Bytes of the rows of the largest part: once as the model gives them and once packed. A character has a value of a sparse row at most.
+    fn largest_rows(&self) -> u64 {
+        let of_part = |part: &PlannedPart| match self.spec.kind {
+            RowKind::Dense { dim } => part.documents * dim as u64 * size_of::<f32>() as u64,
+            RowKind::Sparse => part.characters * (size_of::<u32>() + size_of::<f32>()) as u64,
+        };
+        2 * self.parts.iter().map(of_part).max().unwrap_or_default()
+    }
+
     fn characters(&self, task: &[usize]) -> u64 {
         task.iter().map(|&part| self.parts[part].characters).sum()
     }
 
     /// Gives `work` the inputs of the feature as the plan has them.
-    fn with_inputs<T>(&self, onnx: &RuntimeParams, work: impl FnOnce(&Inputs<'_>) -> Result<T>) -> Result<T> {
+    fn with_inputs<T>(
+        &self,
+        onnx: &RuntimeParams,
+        fits: &Fits<'_>,
+        work: impl FnOnce(&Inputs<'_>) -> Result<T>,
+    ) -> Result<T> {
         let project = Project::new(&self.project);
         let mut rewritten = BTreeMap::new();
         if let Some(PlannedTexts { corpus, identity, fitted_until }) = self.rewrite {
@@ -218,7 +312,7 @@ impl Plan {
             clean: &project.clean(),
             links: &project.links(),
             sentences: &project.structure(),
-            corpus: Key::default(),
+            corpus: self.fits.as_ref().map(|fits| fits.corpus).unwrap_or_default(),
             market: None,
             prices: Key::default(),
             cutoff: Default::default(),
@@ -229,6 +323,7 @@ impl Plan {
             rewritten: &rewritten,
             rewrite: None,
             features: std::slice::from_ref(&self.feature),
+            fits,
             shared: None,
         })
     }
@@ -239,7 +334,7 @@ fn open<'a>(feature: &'a Feature, inputs: &'a Inputs<'a>, ctx: &'a Ctx) -> Resul
     let open = feature.model.entry().part_model.with_context(|| {
         format!(
             "feature {:?} learns from the whole corpus, so its parts cannot be computed apart: leave it to `inkstone run`. Plans are for lexicons, \
-             hashed words, files of models and contextual models",
+             hashed words, files of models, contextual models, and the fits of surprise, word2vec, glove and fasttext",
             feature.name
         )
     })?;

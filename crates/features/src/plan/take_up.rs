@@ -12,6 +12,11 @@ use inkstone_store::{RowFolder, Store};
 const NAMED: usize = 10;
 
 impl Plan {
+    /// The folder in which workers left results of fits; none for a plan of parts, whose rows [`Plan::take_up`] takes.
+    pub fn folder_of_fits(&self) -> Option<RowFolder> {
+        self.fits.as_ref().map(|_| RowFolder::new(&self.rows))
+    }
+
     /// Takes the rows of workers into the store. If no part is missing then, this finishes the set without opening the model and gives its id.
     pub fn take_up(&self, store: &Store, ctx: &Ctx) -> Result<(Option<Key>, Report)> {
         let writer = store.writer(&self.spec)?;

@@ -2,12 +2,14 @@
 
 use std::collections::BTreeSet;
 use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use serde::Serialize;
 
-use super::{Plan, PlannedPart, open};
+use super::{Plan, PlannedFits, PlannedPart, open};
+use crate::extract::fits::{Fits, KeptFits};
 use crate::extract::part_model::PartModel;
 use crate::extract::set::key_of;
 use inkstone_base::data::{Key, Report};
@@ -56,9 +58,12 @@ impl Plan {
         let folder = RowFolder::new(&self.rows);
         folder.own()?;
         let set = self.set();
+        if let Some(fits) = &self.fits {
+            return self.work_on_fits(fits, parts.collect(), &folder, onnx, ctx);
+        }
         let mut worked = Worked { set, ..Worked::default() };
         let mut report = Report::new(&self.feature.name);
-        self.with_inputs(onnx, |inputs| {
+        self.with_inputs(onnx, Fits::here(), |inputs| {
             let mut model = open(&self.feature, inputs, ctx)?;
             self.check(&mut model)?;
             for number in parts {
@@ -86,6 +91,44 @@ impl Plan {
             }
             Ok(())
         })?;
+        report.rows_out = report.rows_in - report.dropped_rows();
+        Ok((worked, report))
+    }
+
+    /// Computes some fits and keeps their results.
+    fn work_on_fits(
+        &self,
+        planned: &PlannedFits,
+        numbers: Vec<usize>,
+        folder: &RowFolder,
+        onnx: &RuntimeParams,
+        ctx: &Ctx,
+    ) -> Result<(Worked, Report)> {
+        let walk = self.feature.model.entry().walk_fits.context("the model of the plan's feature has no fits")?;
+        let done = Mutex::new(KeptFits::default());
+        let keys = numbers.iter().map(|&number| self.parts[number].key).collect();
+        self.with_inputs(onnx, &Fits::Keep { folder, keys, done: &done }, |inputs| {
+            walk(&self.feature, inputs, ctx, &mut |parts, rows| {
+                ensure!(
+                    parts == planned.parts,
+                    "the corpus is not the one that the plan was made for: make the plan again (inkstone plan)"
+                );
+                same_set(&planned.rows, rows)
+            })
+        })?;
+        let done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let numbers_of = |keys: &[Key]| -> Vec<usize> {
+            numbers.iter().copied().filter(|&number| keys.contains(&self.parts[number].key)).collect()
+        };
+        let worked = Worked {
+            set: self.set(),
+            computed: numbers_of(&done.computed),
+            there: numbers_of(&done.there),
+            left: numbers_of(&done.left),
+        };
+        let mut report = Report::new(&self.feature.name);
+        report.rows_in = numbers.len() as u64;
+        report.drop_rows("of a fit that killed each worker that began it", worked.left.len() as u64);
         report.rows_out = report.rows_in - report.dropped_rows();
         Ok((worked, report))
     }
@@ -157,16 +200,22 @@ impl Plan {
                  (--device), or make the plan on a machine of the kind that the workers have"
             );
         }
-        if model.spec.id() != self.spec.id() {
-            bail!(
-                "this machine would compute another feature set than the one that was planned ({}): bring the same files to all machines, or make the \
-                 plan again (inkstone plan)",
-                differing(&self.spec, &model.spec)
-            );
-        }
-        let documents = model.reader.part(self.canary.part)?;
-        self.canary.check(&documents, model, self.mixed)
+        same_set(&self.spec, &model.spec)?;
+        let canary = self.canary.as_ref().context("the plan is damaged: make it again (inkstone plan)")?;
+        let documents = model.reader.part(canary.part)?;
+        canary.check(&documents, model, self.mixed)
     }
+}
+
+/// Fails where this machine would compute another set than the one that was planned.
+fn same_set(planned: &SetSpec, found: &SetSpec) -> Result<()> {
+    ensure!(
+        planned.id() == found.id(),
+        "this machine would compute another feature set than the one that was planned ({}): bring the same files to all machines, or make the \
+         plan again (inkstone plan)",
+        differing(planned, found)
+    );
+    Ok(())
 }
 
 /// The parameters in which two specifications differ.

@@ -65,7 +65,7 @@ impl<'a> EarlierVintages<'a> {
         let mut made = None;
         if let Some(last) = window.last().filter(|_| steps.suffice(window.len())) {
             let text = WindowText::read(&self.corpus, window, &self.feature.words, self.folder, self.ctx)?;
-            if text.words.len() > self.trainer.dim().max(1) {
+            if text.suffices(&*self.trainer) {
                 let passes = self.trainer.passes();
                 let total = passes.map(|passes| text.kept_tokens() * passes);
                 let name = format!("train {}", self.feature.name);

@@ -22,6 +22,7 @@ use rayon::prelude::*;
 
 use super::documents::{DocumentPlace, NumberedCorpus};
 use super::entry::{ColumnNames, Explainer, ModelEntry, RowModel};
+use super::fits::{Fit, Fits};
 use super::reading::{CorpusReader, ReadDocument};
 use super::set::{SetMeta, SetParams, finish};
 use super::steps::{Step, StepReport, Steps};
@@ -30,7 +31,7 @@ use super::{Feature, Inputs};
 use inkstone_base::data::{Key, Report, TooLittle};
 use inkstone_base::job::Ctx;
 use inkstone_models::{Fields, Pooling, WordVectors};
-use inkstone_store::{RowKind, Store};
+use inkstone_store::{RowKind, SetSpec, Store};
 use inkstone_text::Segmenter;
 use rows::WaitingRows;
 use window::WindowText;
@@ -63,6 +64,7 @@ pub(crate) const fn entry(trainer: fn(&Feature) -> Box<dyn WordVectorTrainer>) -
         explained_by: Explainer::Rows,
         opened: RowModel::Refit(open),
         trainer: Some(trainer),
+        walk_fits: Some(walk_fits),
         ..ModelEntry::of_texts(run)
     }
 }
@@ -75,14 +77,16 @@ fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &Ctx) -> Resu
     let reader = CorpusReader::new(feature, inputs, ctx)?;
     let cut = |_: &str, fields: Fields<'_>| terms(&reader.segmenter, fields);
     let corpus = NumberedCorpus::read(&reader, cut, &mut report)?;
-    let folder = inputs.clean.folder();
+    let (folder, spec, fits) = (inputs.clean.folder(), spec_of(&reader, trainer), inputs.fits);
     let mut rows = WaitingRows::new(&corpus, trainer.dim() + 1, folder)?;
     let mut windows = Vec::new();
+    let vintages = VintageWalk { corpus: &corpus, feature, trainer, folder, spec, fits };
     ctx.stage(&format!("train {}", feature.name), trainer.unit(), planned(&corpus, trainer, feature), || {
-        windows = walk(&corpus, feature, trainer, folder, ctx, |documents, pooling, text| {
-            pool(&corpus, documents, pooling, |number| text.place(number), &mut rows, ctx)
-        })
-        .with_context(named)?;
+        windows = vintages
+            .walk(ctx, |documents, pooling, text| {
+                pool(&corpus, documents, pooling, |number| text.place(number), &mut rows, ctx)
+            })
+            .with_context(named)?;
         let mut report = Report::new("train");
         report.rows_in = corpus.places.len() as u64;
         report.rows_out = rows.len();
@@ -100,8 +104,7 @@ fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &Ctx) -> Resu
             feature.words.min_count
         )));
     }
-    let params = SetParams::of_corpus(&reader).with("seed", ctx.seed());
-    let writer = store.writer(&params.spec(feature, RowKind::Dense { dim: trainer.dim() + 1 }, None))?;
+    let writer = store.writer(&vintages.spec)?;
     report.rows_out = rows.len();
     let without = corpus.places.len() as u64 - rows.len();
     report.drop_rows("with too little text in the window before (vintages.min_train_documents)", without);
@@ -136,8 +139,10 @@ fn pooling_of(reader: &CorpusReader<'_>, place: (usize, usize)) -> Result<Option
     let (begin, _) = feature.vintages.steps().window_before(&corpus.places, time);
     corpus.places.retain(|document| document.time < begin || stands_there(document));
     let mut found = None;
+    let (folder, spec) = (inputs.clean.folder(), spec_of(reader, trainer));
+    let vintages = VintageWalk { corpus: &corpus, feature, trainer, folder, spec, fits: Fits::here() };
     ctx.stage(&format!("train {}", feature.name), trainer.unit(), planned(&corpus, trainer, feature), || {
-        walk(&corpus, feature, trainer, inputs.clean.folder(), ctx, |documents, pooling, _| {
+        vintages.walk(ctx, |documents, pooling, _| {
             found = documents.iter().any(stands_there).then(|| pooling.clone());
             Ok(())
         })?;
@@ -174,52 +179,98 @@ impl TextRows for Pooling {
     }
 }
 
-/// Trains vintage after vintage and gives the documents of each step, with its pooled vectors and the text that these were trained on, to
-/// `value`.
-fn walk(
-    corpus: &NumberedCorpus,
-    feature: &Feature,
-    trainer: &dyn WordVectorTrainer,
-    folder: &Path,
-    ctx: &Ctx,
-    mut value: impl FnMut(&[DocumentPlace], &Pooling, &WindowText) -> Result<()>,
-) -> Result<Vec<StepReport>> {
-    let steps = feature.vintages.steps();
-    let mut windows = Vec::new();
-    let mut before: Option<WordVectors> = None;
-    for Step { begin, window, documents } in steps.over(&corpus.places) {
-        let mut found = StepReport { from: begin, fitted_until: None, train_documents: window.len(), scored: 0 };
-        if steps.suffice(window.len()) {
-            let text = WindowText::read(corpus, window, &feature.words, folder, ctx)?;
-            let all: usize = window.iter().map(|place| place.tokens.len()).sum();
-            // Fewer words than dimensions span no space to be turned.
-            if text.words.len() > trainer.dim().max(1) {
+/// The vintages of a feature over a corpus.
+struct VintageWalk<'a> {
+    corpus: &'a NumberedCorpus,
+    feature: &'a Feature,
+    trainer: &'a dyn WordVectorTrainer,
+    /// Folder of scratch files.
+    folder: &'a Path,
+    /// The set of the rows.
+    spec: SetSpec,
+    fits: &'a Fits<'a>,
+}
+
+impl VintageWalk<'_> {
+    /// Trains vintage after vintage and gives the documents of each step, with its pooled vectors and the text that these were trained on, to
+    /// `value`.
+    fn walk(
+        &self,
+        ctx: &Ctx,
+        mut value: impl FnMut(&[DocumentPlace], &Pooling, &WindowText) -> Result<()>,
+    ) -> Result<Vec<StepReport>> {
+        let VintageWalk { corpus, feature, trainer, folder, ref spec, fits } = *self;
+        let steps = feature.vintages.steps();
+        let read = |window| WindowText::read(corpus, window, &feature.words, folder, ctx);
+        let mut windows = Vec::new();
+        let mut before: Option<WordVectors> = None;
+        for Step { begin, window, documents } in steps.over(&corpus.places) {
+            let mut found = StepReport { from: begin, fitted_until: None, train_documents: window.len(), scored: 0 };
+            if steps.suffice(window.len()) {
                 let at = || {
                     let (day, n, name) = (begin.date(), window.len(), trainer.name());
                     format!(
                         "the vintage of {day}, of {n} documents (flags are keys of [feature.{name}] or [feature.words])"
                     )
                 };
-                let vectors = text.train(trainer, folder, ctx).with_context(at)?;
-                let vectors = match &before {
-                    Some(before) => ctx.install(|| vectors.aligned(before)).with_context(at)?,
-                    None => vectors,
-                };
-                let pooled = text.pooled(Some);
-                found.fitted_until = window.last().map(|place| place.time);
-                let pooling = Pooling::fit(vectors.clone(), &pooled, found.fitted_until, &feature.pooling, ctx)?;
-                value(documents, &pooling, &text)?;
-                found.scored = documents.len();
-                before = Some(vectors);
+                let all: u64 = window.iter().map(|place| place.tokens.len() as u64).sum();
+                let fit = Fit::new(spec, begin, trainer.dim(), (window.len() as u64, all));
+                let (mut text, mut trained) = (None, 0);
+                // A window of too few words has no vectors.
+                let values = fits.result(&fit, || {
+                    let text = text.insert(read(window)?);
+                    if !text.suffices(trainer) {
+                        return Ok(Vec::new());
+                    }
+                    trained = text.kept_tokens();
+                    trainer.train(text, folder, ctx).with_context(at)
+                })?;
+                if let Some(values) = values.filter(|values| !values.is_empty()) {
+                    let text = text.map_or_else(|| read(window), Ok)?;
+                    let vectors = text.vectors(trainer, values).with_context(at)?;
+                    let vectors = match &before {
+                        Some(before) => ctx.install(|| vectors.aligned(before)).with_context(at)?,
+                        None => vectors,
+                    };
+                    let pooled = text.pooled(Some);
+                    found.fitted_until = window.last().map(|place| place.time);
+                    let pooling = Pooling::fit(vectors.clone(), &pooled, found.fitted_until, &feature.pooling, ctx)?;
+                    value(documents, &pooling, &text)?;
+                    found.scored = documents.len();
+                    before = Some(vectors);
+                }
+                if let Some(passes) = trainer.passes() {
+                    ctx.advance((all - trained) * passes)?;
+                }
             }
-            if let Some(passes) = trainer.passes() {
-                let trained = if found.scored > 0 { text.kept_tokens() } else { 0 };
-                ctx.advance((all as u64 - trained) * passes)?;
-            }
+            windows.push(found);
         }
-        windows.push(found);
+        Ok(windows)
     }
-    Ok(windows)
+}
+
+/// The set of a feature's rows.
+fn spec_of(reader: &CorpusReader<'_>, trainer: &dyn WordVectorTrainer) -> SetSpec {
+    let params = SetParams::of_corpus(reader).with("seed", reader.ctx.seed());
+    params.spec(reader.feature, RowKind::Dense { dim: trainer.dim() + 1 }, None)
+}
+
+/// Walks over the vintages without making rows of them.
+fn walk_fits(
+    feature: &Feature,
+    inputs: &Inputs<'_>,
+    ctx: &Ctx,
+    check: &mut dyn FnMut(&[Key], &SetSpec) -> Result<()>,
+) -> Result<()> {
+    let trainer = &*feature.trainer().context("the feature's model trains no word vectors")?;
+    feature.check().with_context(|| format!("feature {:?}", feature.name))?;
+    let reader = CorpusReader::new(feature, inputs, ctx)?;
+    let cut = |_: &str, fields: Fields<'_>| terms(&reader.segmenter, fields);
+    let corpus = NumberedCorpus::read(&reader, cut, &mut Report::new(&feature.name))?;
+    let (folder, spec, fits) = (inputs.clean.folder(), spec_of(&reader, trainer), inputs.fits);
+    check(&corpus.batches.keys(), &spec)?;
+    VintageWalk { corpus: &corpus, feature, trainer, folder, spec, fits }.walk(ctx, |_, _, _| Ok(()))?;
+    Ok(())
 }
 
 /// Makes the rows of documents: pooled vector, and number of known words. `place` gives the vector number of a word of the corpus.

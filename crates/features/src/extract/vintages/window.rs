@@ -91,9 +91,18 @@ impl WindowText {
         }
     }
 
+    /// True if a trainer makes vectors of this text: fewer words than dimensions span no space to be turned.
+    pub(crate) fn suffices(&self, trainer: &dyn WordVectorTrainer) -> bool {
+        self.words.len() > trainer.dim().max(1)
+    }
+
     /// Vectors of the kept words.
     pub(crate) fn train(&self, trainer: &dyn WordVectorTrainer, folder: &Path, ctx: &Ctx) -> Result<WordVectors> {
-        let values = trainer.train(self, folder, ctx)?;
+        self.vectors(trainer, trainer.train(self, folder, ctx)?)
+    }
+
+    /// Vectors of the kept words from the values that a trainer gave.
+    pub(crate) fn vectors(&self, trainer: &dyn WordVectorTrainer, values: Vec<f32>) -> Result<WordVectors> {
         WordVectors::new(self.words.clone(), self.counts.clone(), trainer.dim(), values, Training::default())
     }
 

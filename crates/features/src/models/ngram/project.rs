@@ -12,6 +12,7 @@ use rayon::prelude::*;
 use super::params::{SurpriseParams, Unit};
 use crate::extract::documents::{DocumentPlace, NumberedCorpus};
 use crate::extract::entry::{ColumnNames, Explainer, ModelEntry, RowModel};
+use crate::extract::fits::Fit;
 use crate::extract::reading::{CorpusReader, ReadDocument};
 use crate::extract::set::{SetMeta, SetParams, finish};
 use crate::extract::steps::{Step, StepReport, Steps};
@@ -21,7 +22,7 @@ use inkstone_base::data::{Key, Report};
 use inkstone_base::job::Ctx;
 use inkstone_models::ngram::{Counter, LanguageModel, NgramParams, Room, Score, Smoothing, smooth};
 use inkstone_models::{Fields, Part};
-use inkstone_store::{RowKind, Store};
+use inkstone_store::{RowKind, SetSpec, Store};
 use inkstone_text::{Cut, Mode, Segmenter};
 
 /// Documents that one thread codes or scores at once.
@@ -53,6 +54,7 @@ pub(crate) const ENTRY: ModelEntry = ModelEntry {
     columns: ColumnNames::Fixed(&["surprise", "oov", "tokens"]),
     explained_by: Explainer::Rows,
     opened: RowModel::Refit(open),
+    walk_fits: Some(walk_fits),
     settings: &["surprise"],
     check: |feature| feature.surprise.check(),
     ..ModelEntry::of_texts(run)
@@ -66,29 +68,17 @@ fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &Ctx) -> Resu
     reader.segmenter = params.segmenter(reader.segmenter);
     let corpus = NumberedCorpus::read(&reader, cut_by(&reader.segmenter), &mut report)?;
     let dim = feature.columns().len();
+    let spec = spec_of(&reader);
     let mut rows = corpus.batches.empty_rows(dim);
-    let mut windows = Vec::new();
-    let mut without_history = 0;
-    let steps = params.steps();
-    for Step { begin, window, documents: step } in steps.over(&corpus.places) {
-        let mut fitted_until = None;
-        let some = window.iter().zip(1..).any(|(place, number)| !params.holds(number) && !place.tokens.is_empty());
-        let enough = some && steps.suffice(window.len());
-        if enough {
-            let model = train(&corpus, window, params, ctx)?;
-            fitted_until = window.last().map(|place| place.time);
-            for (place, score) in step.iter().zip(score(&corpus, step, &model, ctx)) {
-                rows[place.part][dim * place.row..][..dim].copy_from_slice(&row_of(score));
-            }
-        } else {
-            without_history += step.len();
+    let windows = walk(&corpus, &spec, &reader, |step, values| {
+        for (place, row) in step.iter().zip(values.chunks(dim)) {
+            rows[place.part][dim * place.row..][..dim].copy_from_slice(row);
         }
-        let scored = if enough { step.len() } else { 0 };
-        windows.push(StepReport { from: begin, fitted_until, train_documents: window.len(), scored });
-        ctx.advance(step.len() as u64 / 2)?;
-    }
+    })?;
+    let scored: usize = windows.iter().map(|window| window.scored).sum();
+    let without_history = corpus.places.len() - scored;
 
-    let writer = store.writer(&SetParams::of_corpus(&reader).spec(feature, RowKind::Dense { dim }, None))?;
+    let writer = store.writer(&spec)?;
     let order = corpus.batches.write(&writer, dim, |part| std::mem::take(&mut rows[part]), ctx)?;
     report.rows_out = (corpus.places.len() - without_history) as u64;
     report.drop_rows(
@@ -99,6 +89,61 @@ fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &Ctx) -> Resu
     report.fact("words", corpus.words.len());
     let windows = Some(windows);
     finish(writer, &order, &SetMeta { windows, ..SetMeta::of_columns(feature.columns()) }, report)
+}
+
+/// The set of a feature's rows.
+fn spec_of(reader: &CorpusReader<'_>) -> SetSpec {
+    let dim = reader.feature.columns().len();
+    SetParams::of_corpus(reader).spec(reader.feature, RowKind::Dense { dim }, None)
+}
+
+/// Fits a model a step and gives the documents of each step, with the rows that it makes of them, to `value`.
+fn walk(
+    corpus: &NumberedCorpus,
+    spec: &SetSpec,
+    reader: &CorpusReader<'_>,
+    mut value: impl FnMut(&[DocumentPlace], &[f32]),
+) -> Result<Vec<StepReport>> {
+    let CorpusReader { feature, inputs, ctx, .. } = reader;
+    let (params, steps) = (&feature.surprise, feature.surprise.steps());
+    let mut windows = Vec::new();
+    for Step { begin, window, documents: step } in steps.over(&corpus.places) {
+        let mut found = StepReport { from: begin, fitted_until: None, train_documents: window.len(), scored: 0 };
+        let some = window.iter().zip(1..).any(|(place, number)| !params.holds(number) && !place.tokens.is_empty());
+        if some && steps.suffice(window.len()) {
+            let tokens = window.iter().map(|place| place.tokens.len() as u64).sum();
+            let fit = Fit::new(spec, begin, feature.columns().len(), (window.len() as u64, tokens));
+            let values = inputs.fits.result(&fit, || {
+                let model = train(corpus, window, params, ctx)?;
+                Ok(score(corpus, step, &model, ctx).into_iter().flat_map(row_of).collect())
+            })?;
+            if let Some(values) = values {
+                value(step, &values);
+                found.fitted_until = window.last().map(|place| place.time);
+                found.scored = step.len();
+            }
+        }
+        windows.push(found);
+        ctx.advance(step.len() as u64 / 2)?;
+    }
+    Ok(windows)
+}
+
+/// Walks over the models of a feature without making rows of the corpus.
+fn walk_fits(
+    feature: &Feature,
+    inputs: &Inputs<'_>,
+    ctx: &Ctx,
+    check: &mut dyn FnMut(&[Key], &SetSpec) -> Result<()>,
+) -> Result<()> {
+    feature.surprise.check().with_context(|| format!("feature {:?}", feature.name))?;
+    let mut reader = CorpusReader::new(feature, inputs, ctx)?;
+    reader.segmenter = feature.surprise.segmenter(reader.segmenter);
+    let corpus = NumberedCorpus::read(&reader, cut_by(&reader.segmenter), &mut Report::new(&feature.name))?;
+    let spec = spec_of(&reader);
+    check(&corpus.batches.keys(), &spec)?;
+    walk(&corpus, &spec, &reader, |_, _| ())?;
+    Ok(())
 }
 
 /// Cuts a text into tokens, which are taken for those of a body.
