@@ -38,16 +38,7 @@ class Tokenizer:
     def truncate(self, texts: Texts, truncation: str, specials: Optional[int], threads: int = 0) -> Column: ...
 
 class NativeModel:
-    def __init__(
-        self,
-        path: Path,
-        settings: str,
-        device: str,
-        library: Optional[Path],
-        truncation: str,
-        encoder: Optional[Path],
-        threads: int = 0,
-    ) -> None: ...
+    def __init__(self, path: Path, settings: str, threads: int = 0) -> None: ...
     @property
     def kind(self) -> str: ...
     @property

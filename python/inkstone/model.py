@@ -63,11 +63,11 @@ class Model:
 
     def _open(self):
         how = dict(self._how)
-        named = [how.pop(name) for name in ("device", "library", "truncation", "encoder", "threads")]
-        device, library, truncation, encoder, self._threads = named
-        encoder = None if encoder is None else os.fspath(encoder)
-        library = _library() if library is None else os.fspath(library)
-        return _native.NativeModel(self.path, as_json(how), device, library, truncation, encoder, self._threads)
+        device, library, truncation, encoder, self._threads = map(how.pop, ("device", "library", "truncation", "encoder", "threads"))
+        onnx = {name: value for name, value in how.items() if value is not None}
+        runtime = {"device": device, "library": _library() if library is None else library}
+        settings = as_json({"onnx": onnx, "runtime": runtime, "truncation": truncation, "encoder": encoder})
+        return _native.NativeModel(self.path, settings, self._threads)
 
     def _here(self):
         if self._native.process != os.getpid():

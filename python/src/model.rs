@@ -8,6 +8,7 @@ use chrono::NaiveDate;
 use polars_core::prelude::{Column, DataFrame};
 use pyo3::prelude::*;
 use pyo3::types::PyByteArray;
+use serde::Deserialize;
 
 use inkstone_base::data::Key;
 use inkstone_base::job::Ctx;
@@ -18,10 +19,21 @@ use inkstone_features::standalone::{
     Columns, Fitted, FrameDocuments, FrameMapper, Line, NightWatch, Rows, model_columns, nearest_words,
 };
 use inkstone_onnx::{OnnxParams, RuntimeParams};
+use inkstone_text::Truncation;
 
 use crate::arrow::{Frame, ResultColumn, column_from};
 use crate::call::{self, exception};
 use crate::settings;
+
+/// How a model is opened.
+#[derive(Deserialize)]
+struct Opening {
+    /// For contextual models, and `fitted_until` for all.
+    onnx: OnnxParams,
+    runtime: RuntimeParams,
+    truncation: Truncation,
+    encoder: Option<PathBuf>,
+}
 
 /// A model of any kind, ready for texts. Threads may share it; a forked child may not.
 #[pyclass(frozen, module = "inkstone._native")]
@@ -82,30 +94,15 @@ impl NativeModel {
 
 #[pymethods]
 impl NativeModel {
-    /// Opens the model of a file or folder. `settings` is JSON with names of `[feature.onnx]`.
+    /// Opens the model of a file or folder. `settings` is the JSON of an [`Opening`].
     #[new]
-    #[pyo3(signature = (path, settings, device, library, truncation, encoder, threads=0))]
-    fn new(
-        py: Python<'_>,
-        path: PathBuf,
-        settings: &str,
-        device: &str,
-        library: Option<PathBuf>,
-        truncation: &str,
-        encoder: Option<PathBuf>,
-        threads: usize,
-    ) -> PyResult<NativeModel> {
-        let params: OnnxParams = settings::read("open_model", settings)?;
+    #[pyo3(signature = (path, settings, threads=0))]
+    fn new(py: Python<'_>, path: PathBuf, settings: &str, threads: usize) -> PyResult<NativeModel> {
+        let Opening { onnx: params, runtime, truncation, encoder } = settings::read("open_model", settings)?;
         let fitted_until = params.fitted_until;
-        let device = device.parse().map_err(|error| exception(&error))?;
-        let using = Contextual {
-            params,
-            truncation: truncation.parse().map_err(|error| exception(&error))?,
-            // Whoever passes a library to a function has chosen it.
-            runtime: RuntimeParams { library, device, trusted: true },
-            encoder,
-            ..Contextual::default()
-        };
+        // Whoever passes a library to a function has chosen it.
+        let runtime = RuntimeParams { trusted: true, ..runtime };
+        let using = Contextual { params, truncation, runtime, encoder, ..Contextual::default() };
         call::run(py, usize::MAX, threads, move |ctx| {
             let (model, _) = models::open_with(&path, None, None, Path::new(""), &using, ctx)?;
             let key = model_key(&path, &using.params)?;

@@ -10,7 +10,7 @@ pub(crate) fn read<T: DeserializeOwned>(function: &str, json: &str) -> PyResult<
     let mut reader = serde_json::Deserializer::from_str(json);
     let settings = serde_ignored::deserialize(&mut reader, |path| unknown.push(path.to_string()));
     let settings = settings.map_err(|error| PyValueError::new_err(format!("{function}: {error}")))?;
-    match unknown.first() {
+    match unknown.first().and_then(|path| path.rsplit('.').next()) {
         Some(name) => Err(PyTypeError::new_err(format!("{function}() has no setting {name:?}"))),
         None => Ok(settings),
     }

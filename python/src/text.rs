@@ -110,7 +110,7 @@ fn one_each(chunks: &[Pieces]) -> Result<Box<dyn Array>> {
 
 enum Cutter {
     Words(Segmenter),
-    Pieces(PieceCutter),
+    Pieces(Box<PieceCutter>),
 }
 
 /// Cuts text as `[tokenizer]` of a configuration does, with the same settings.
@@ -129,7 +129,7 @@ impl Tokenizer {
             Ok(match params.mode {
                 Mode::Wordpiece => {
                     let path = params.pieces.as_deref().context("the mode wordpiece needs pieces = a tokenizer")?;
-                    Cutter::Pieces(PieceCutter::new(Subword::open(path)?))
+                    Cutter::Pieces(Box::new(PieceCutter::new(Subword::open(path)?)))
                 }
                 Mode::Char | Mode::Jieba => Cutter::Words(Segmenter::new(&params, Path::new(""))?),
             })

@@ -13,7 +13,7 @@ use inkstone_onnx::Device;
 pub struct Plan {
     #[command(flatten)]
     pub project: Project,
-    /// The feature: a lexicon, hashed words, a file of a model, or a contextual model.
+    /// The feature: a lexicon, hashed words, a file of a model, a contextual model, surprise, or word vectors.
     #[arg(long, value_name = "NAME")]
     pub feature: String,
     /// Tasks at most, of about the same number of characters.

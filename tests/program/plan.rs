@@ -357,7 +357,10 @@ fn fits_on_past_documents_are_shared_by_workers() {
     let plan = planned_again(folder, "surprise");
     fs::remove_file(folder.join(".inkstone/clean/part-00000.parquet")).unwrap();
     let refused = run(folder, &["work", &plan, "--task", "0"]).refusal();
-    assert!(refused.contains("part-00000") || refused.contains("is not the one that the plan was made for"), "{refused}");
+    assert!(
+        refused.contains("part-00000") || refused.contains("is not the one that the plan was made for"),
+        "{refused}"
+    );
 }
 
 /// The file of a new plan of a feature that was computed before: its settings have changed.

@@ -31,7 +31,7 @@ impl Fitted for Lengths {
             Columns::Dense(_) => Rows::Dense(lengths.flat_map(|length| [length as f32, -1.0]).collect()),
             Columns::Sparse { width, .. } => {
                 let mut rows = Csr::new(*width);
-                lengths.for_each(|length| rows.push_row([(length as u32, 1.0)].into_iter()));
+                lengths.for_each(|length| rows.push_row([(length as u32, 1.0)]));
                 Rows::Sparse(rows)
             }
             Columns::Table { .. } => {
