@@ -23,6 +23,7 @@ os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
 from . import arrow
 from ._native import Column, Frame
 from ._program import Failed, Killed, program, run, version
+from ._tasks import work
 from .estimators import (
     Bm25Vectorizer,
     CountVectorizer,
@@ -76,4 +77,5 @@ __all__ = [
     "train",
     "truncate",
     "version",
+    "work",
 ]

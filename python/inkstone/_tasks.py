@@ -6,8 +6,9 @@ from pathlib import Path
 from ._program import run
 
 
-def work(plan, task, threads, device):
-    """Computes a task of a plan on this machine. Returns the task, and the parts that it computed, found and left."""
+def work(plan, task, threads=1, device="auto"):
+    """Computes a task of a plan on this machine (`inkstone work`): what an engine runs. Returns a dict: the task, and the numbers of parts that it
+    computed, found there and left. Raises `Killed` where the program was killed, so that the engine tries the task again."""
     done = run("work", plan, "--task", task, "--threads", threads, "--device", device)["worked"]
     return {"task": task, **{name: len(done[name]) for name in ("computed", "there", "left")}}
 

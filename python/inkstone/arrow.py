@@ -1,9 +1,21 @@
 """A fixed model on batches of Arrow, as engines hand them over."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
 from .model import Model
 
 
-def mapper(model, text="text", time="published_at", title=None, keep=None, allow_night=0.15):
+def mapper(
+    model: Model,
+    text: str = "text",
+    time: str = "published_at",
+    title: str | None = None,
+    keep: list[str] | None = None,
+    allow_night: float = 0.15,
+) -> Callable[[Any], Any]:
     """A function from a pyarrow.RecordBatch or Table to one with the columns of the model and `known_at`.
 
     It can be pickled, and opens the model once a process: for `ray.data.Dataset.map_batches(f, batch_format="pyarrow")`, Dask, Daft and

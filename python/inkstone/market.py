@@ -1,6 +1,9 @@
 """Factors and prices in memory, tested by `inkstone backtest`."""
 
+from __future__ import annotations
+
 from pathlib import Path
+from typing import Any
 
 from . import _native
 from ._program import run
@@ -10,7 +13,9 @@ from .page import Page
 from .table import Table
 
 
-def backtest(factor, prices, *, name="factor", ledger=None, progress=False, **flags):
+def backtest(
+    factor: Any, prices: Any, *, name: str = "factor", ledger: str | Path | None = None, progress: bool = False, **flags: Any
+) -> Backtest:
     """Tests a factor on prices as `inkstone backtest --factor` does: returns, layers, events, look-ahead. Returns a `Backtest`.
 
     factor  date, code, value and, where it is known, known_at: a frame of polars, pyarrow or pandas, an `inkstone.Table`, a pandas.Series over

@@ -1,14 +1,19 @@
 """Models of any kind, in the process of Python."""
 
+from __future__ import annotations
+
 import datetime
 import glob
 import importlib.util
 import json
 import os
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 from . import _native
+from ._native import Column, Frame
 from ._scratch import Scratch
 from ._settings import as_json
 
@@ -25,7 +30,16 @@ def _library():
     return max(libraries, default=None)
 
 
-def open_model(path, *, device="auto", library=None, truncation="none", encoder=None, threads=0, **settings):
+def open_model(
+    path: str | os.PathLike[str],
+    *,
+    device: str = "auto",
+    library: str | os.PathLike[str] | None = None,
+    truncation: str = "none",
+    encoder: str | os.PathLike[str] | None = None,
+    threads: int = 0,
+    **settings: Any,
+) -> Model:
     """Opens a model: a file of `inkstone train`, a file of KenLM, word2vec or fastText, or the folder of a contextual model (ONNX, safetensors).
 
     device      where a contextual model runs: auto, cpu or cuda:0
@@ -51,9 +65,11 @@ class Model:
     fitted_until  the last time of the data that it was fitted on; None where neither the model nor the user says it
     """
 
-    def __init__(self, path, *, folder=None, **how):
+    def __init__(self, path: str | os.PathLike[str], *, folder: Scratch | None = None, **how: Any) -> None:
         # A model that was trained without a file has a folder, which goes with it.
         self._folder = folder
+        # The summary of its training, where it was trained here.
+        self.training: dict[str, Any] | None = None
         self.path = Path(path).absolute()
         if isinstance(how.get("fitted_until"), datetime.date):
             how["fitted_until"] = how["fitted_until"].strftime("%Y-%m-%d")
@@ -83,23 +99,23 @@ class Model:
         return _reopened, (str(self.path), self._how, self.key)
 
     @property
-    def kind(self):
+    def kind(self) -> str:
         return self._here().kind
 
     @property
-    def columns(self):
+    def columns(self) -> list[str]:
         return self._here().columns
 
     @property
-    def fitted_until(self):
+    def fitted_until(self) -> datetime.datetime | None:
         return self._here().fitted_until
 
     @property
-    def map_columns(self):
+    def map_columns(self) -> list[tuple[str, str]]:
         """The columns that `map` gives before `known_at`: pairs of a name and "text", "number", "vector" or "indices"."""
         return self._here().map_columns
 
-    def score(self, texts, titles=None):
+    def score(self, texts: Any, titles: Any = None) -> Any:
         """The rows of texts, one each, of the kind that the model gives.
 
         Vectors (word vectors, lsa, doc2vec, embeddings) are a numpy.ndarray [texts, columns] of float32, with NaN for None. Weights of terms
@@ -122,12 +138,12 @@ class Model:
         parts = numpy.frombuffer(values, dtype="<f4"), numpy.frombuffer(columns, dtype="<i4"), ends
         return scipy.sparse.csr_matrix(parts, shape=(len(ends) - 1, width))
 
-    def known_at(self, times):
+    def known_at(self, times: Any) -> Column:
         """The time from which on the row of a document of each time is known: its publication, or the end of the model's data if that is
         later. Times with a zone are converted to Shanghai's, others are Shanghai's. Raises ValueError where the end is not known."""
         return self._here().known_at(times)
 
-    def map(self, texts, times, titles=None, allow_night=0.15):
+    def map(self, texts: Any, times: Any, titles: Any = None, allow_night: float = 0.15) -> Frame:
         """The columns of documents with `known_at`, as a `Frame`: vectors are one column `vector`, sparse rows are `indices` and `values`.
 
         Stops where more than `allow_night` of 500 or more documents seem to be published between 01:00 and 05:00 in Shanghai: their times may be
@@ -135,18 +151,18 @@ class Model:
         """
         return self._here().mapper(allow_night).map(texts, times, titles, self._threads)
 
-    def explain(self, text, of=None, top=20):
+    def explain(self, text: str, of: str | None = None, top: int = 20) -> dict[str, Any]:
         """The score of a text taken apart into its words: a dict of formula, score, intercept and terms. `of` names the class or component
         where there are several."""
         return json.loads(self._here().explain(text, of, top))
 
-    def nearest(self, words, k=10):
+    def nearest(self, words: Iterable[str], k: int = 10) -> dict[str, list[tuple[str, float]]]:
         """The `k` words nearest to each word by a model of word vectors: for each word a list of (word, cosine). Raises ValueError for a word
         without a vector."""
         near = json.loads(self._here().nearest(list(words), k))
         return {found["of"]: [(word["name"], word["similarity"]) for word in found["neighbours"]] for found in near}
 
-    def save(self, path):
+    def save(self, path: str | os.PathLike[str]) -> Model:
         """Copies the file of the model to `path`, whole or not at all, and returns the model there."""
         path = Path(path)
         with tempfile.NamedTemporaryFile(dir=path.absolute().parent, delete=False) as out:

@@ -7,10 +7,25 @@ Ray says where a task runs and tries it again when its worker or the program die
 the folder of rows under the same paths, and have this package.
 """
 
-from . import Killed, _tasks
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from . import Killed, Project, _tasks
 
 
-def extract(project, features, rows, tasks=200, cpus=1, gpus=0, device="auto", mixed=False, progress=True):
+def extract(
+    project: Project,
+    features: list[str],
+    rows: str | os.PathLike[str],
+    tasks: int = 200,
+    cpus: int = 1,
+    gpus: float = 0,
+    device: str = "auto",
+    mixed: bool = False,
+    progress: bool = True,
+) -> dict[str, Any]:
     """Computes the rows of features on the cluster, then runs the project up to its features; returns the object of that run.
 
     rows      a folder that all machines see, for plans and rows
@@ -21,7 +36,8 @@ def extract(project, features, rows, tasks=200, cpus=1, gpus=0, device="auto", m
     """
     import ray
 
-    remote = ray.remote(num_cpus=cpus, num_gpus=gpus, max_retries=3, retry_exceptions=[Killed])(_tasks.work)
+    options: dict[str, Any] = {"num_cpus": cpus, "num_gpus": gpus, "max_retries": 3, "retry_exceptions": [Killed]}
+    remote: Any = ray.remote(**options)(_tasks.work)
     for plan, count, memory in _tasks.planned(project, features, rows, tasks, cpus, mixed):
         task_of = remote.options(memory=memory << 20)
         waiting, done = [task_of.remote(str(plan), task, cpus, device) for task in range(count)], 0

@@ -6,10 +6,25 @@ Spark says where a task runs and tries it again when its executor dies; the prog
 machines see the project's folder and the folder of rows under the same paths, and have this package. Sessions of Spark Connect will do.
 """
 
-from . import _tasks
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from . import Model, Project, _tasks
 
 
-def extract(project, spark, features, rows, tasks=200, cpus=1, device="auto", mixed=False, progress=True):
+def extract(
+    project: Project,
+    spark: Any,
+    features: list[str],
+    rows: str | os.PathLike[str],
+    tasks: int = 200,
+    cpus: int = 1,
+    device: str = "auto",
+    mixed: bool = False,
+    progress: bool = True,
+) -> dict[str, Any]:
     """Computes the rows of features on the cluster, then runs the project up to its features; returns the object of that run.
 
     spark     a SparkSession; spark.task.cpus should be `cpus`
@@ -35,7 +50,15 @@ def extract(project, spark, features, rows, tasks=200, cpus=1, device="auto", mi
     return project.run(until="extract", progress=progress)
 
 
-def map(df, model, text="text", time="published_at", title=None, keep=None, allow_night=0.15):
+def map(
+    df: Any,
+    model: Model,
+    text: str = "text",
+    time: str = "published_at",
+    title: str | None = None,
+    keep: list[str] | None = None,
+    allow_night: float = 0.15,
+) -> Any:
     """A DataFrame with the columns of a fixed model and `known_at`, by mapInArrow: for text that lives in Hive or Iceberg.
 
     model   of `inkstone.open_model`; all machines see its file under the same path

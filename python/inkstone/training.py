@@ -1,6 +1,10 @@
 """Models trained on texts in memory, by `inkstone train`."""
 
+from __future__ import annotations
+
+import os
 from pathlib import Path
+from typing import Any
 
 from . import _native
 from ._program import run
@@ -11,7 +15,21 @@ from .model import Model
 _PLAIN = {"device": "auto", "library": None, "truncation": "none", "encoder": None, "threads": 0}
 
 
-def train(kind, texts, *, titles=None, times=None, labels=None, values=None, output=None, until=None, threads=None, seed=None, progress=False, **flags):
+def train(
+    kind: str,
+    texts: Any,
+    *,
+    titles: Any = None,
+    times: Any = None,
+    labels: Any = None,
+    values: Any = None,
+    output: str | os.PathLike[str] | None = None,
+    until: Any = None,
+    threads: int | None = None,
+    seed: int | None = None,
+    progress: bool = False,
+    **flags: Any,
+) -> Model:
     """Trains a model as `inkstone train KIND` does, to the same bytes, and returns it opened, with the summary of its training as `.training`.
 
     kind             tfidf, bm25, lsa, word2vec, fasttext, ngram, logistic, ridge, sestm and so on: see `inkstone train --help`

@@ -7,7 +7,8 @@ use polars_arrow::array::{Array, StructArray};
 use polars_arrow::datatypes::{ArrowDataType, Field};
 use polars_arrow::ffi;
 use polars_core::prelude::{
-    Column, CompatLevel, DataFrame, DataType, IntoColumn, NamedFrom, PlSmallStr, SchemaExt, Series,
+    Column, CompatLevel, DataFrame, DataType, IntoColumn, IntoSeries, PlSmallStr, SchemaExt, Series,
+    StringChunkedBuilder,
 };
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -83,27 +84,26 @@ fn column_of(name: &str, chunks: Vec<Box<dyn Array>>) -> Result<Column> {
 
 /// Python's own values as a column of texts.
 fn values(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Column> {
-    let mut texts: Vec<Option<String>> = Vec::new();
+    let mut texts = StringChunkedBuilder::new(name.into(), 0);
     for (number, value) in given.try_iter()?.enumerate() {
         let value = value?;
         if number % HEAR_EVERY == 0 {
             given.py().check_signals()?;
         }
-        let missing = value.is_none() || value.ne(&value)?;
-        texts.push(if missing {
-            None
+        if value.is_none() || value.ne(&value)? {
+            texts.append_null();
         } else if let Ok(text) = value.cast::<PyString>() {
-            Some(text.to_cow()?.into_owned())
+            texts.append_value(text.to_cow()?);
         } else if value.hasattr("isoformat")? {
-            Some(value.call_method0("isoformat")?.extract()?)
+            texts.append_value(value.call_method0("isoformat")?.extract::<String>()?);
         } else {
             return Err(PyTypeError::new_err(format!(
                 "{name}[{number}] is a {}, and neither text nor time",
                 value.get_type().name()?
             )));
-        });
+        }
     }
-    Ok(Series::new(name.into(), texts).into_column())
+    Ok(texts.finish().into_series().into_column())
 }
 
 /// The arrays of a stream.

@@ -1,6 +1,6 @@
-"""Rows by Ray and Spark are the bytes of one machine, whatever is killed: a worker, an executor, the driver, a node. What is not installed is skipped.
+"""Rows by Ray, Spark and Dask are the bytes of one machine, whatever is killed: a worker, an executor, the driver, a node. What is not installed is skipped.
 
-    python3 -m venv engines && engines/bin/pip install ray pyspark==4.3.0 pyarrow pandas      # Spark needs a JRE of 17 or later
+    python3 -m venv engines && engines/bin/pip install ray pyspark==4.3.0 pyarrow pandas 'dask[distributed]' daft      # Spark needs a JRE of 17 or later
     INKSTONE_PROGRAM=target/release/inkstone PYTHONPATH=python engines/bin/python -m unittest discover -s python/tests
 """
 
@@ -150,6 +150,40 @@ class Clusters(unittest.TestCase):
         finally:
             ray.shutdown()
             cluster.shutdown()
+
+    @unittest.skipUnless(has("distributed"), "Dask is not installed")
+    def test_dask_with_a_worker_killed(self):
+        from dask.distributed import Client, LocalCluster
+
+        project, rows_folder = self.copy("dask"), self.folder / "dask-rows"
+        os.environ.update(self.environment())
+        with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster) as client, Killer(workers) as killer:
+            for feature in ("head", "hashed"):
+                plan = self.folder / f"{feature}.plan"
+                made = project.plan(feature, 6, plan, rows_folder / feature)
+                client.gather([client.submit(inkstone.work, str(plan), task, pure=False, retries=3) for task in range(made["tasks"])])
+        self.assertIsNotNone(killer.killed, "no worker was seen")
+        self.check(project, project.run(until="extract"))
+
+    @unittest.skipUnless(has("daft"), "Daft is not installed")
+    def test_daft_maps_text_with_known_at(self):
+        import daft
+        import pyarrow
+        from daft import DataType
+
+        texts, times = ["净利润 增长 明显", "净利润 下降"] * 10, ["2024-03-05 09:00:00"] * 20
+        model = inkstone.train("ridge", texts, values=range(20), times=["2024-03-01"] * 20, min_df=1)
+
+        @daft.func.batch(return_dtype=DataType.struct({"value": DataType.float64(), "known_at": DataType.timestamp("us")}))
+        def score(text: daft.Series, time: daft.Series):
+            batch = pyarrow.table({"text": text.to_arrow(), "published_at": time.to_arrow()})
+            return inkstone.arrow.mapper(model, keep=[])(batch).to_struct_array().combine_chunks()
+
+        frame = daft.from_pydict({"body": texts, "time": times})
+        found = frame.select(score(frame["body"], frame["time"]).alias("s")).to_pydict()["s"]
+        wanted = model.map(texts, times)
+        self.assertEqual([row["value"] for row in found], wanted["value"].to_list())
+        self.assertEqual([row["known_at"] for row in found], wanted["known_at"].to_list())
 
     @contextlib.contextmanager
     def spark(self, master, zone="UTC"):

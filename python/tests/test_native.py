@@ -140,7 +140,7 @@ class Models(unittest.TestCase):
             inkstone.run("train", "tfidf", "--input", lines, "--output", by_program, "--min-df", 1, "--ngram-range", "1,2")
             saved = inkstone.train("tfidf", DOCUMENTS, times=TIMES, min_df=1, ngram_range=(1, 2)).save(Path(folder) / "saved.model")
             self.assertEqual(saved.path.read_bytes(), by_program.read_bytes())
-            self.assertEqual((saved.kind, saved.training if hasattr(saved, "training") else None), ("tfidf", None))
+            self.assertEqual((saved.kind, saved.training), ("tfidf", None))
             self.assertEqual(saved.fitted_until, TIMES[-1])
             self.assertEqual(sorted(os.listdir(folder)), ["lines.jsonl", "program.model", "saved.model"])
 

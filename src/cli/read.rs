@@ -15,6 +15,10 @@ pub struct Read {
     /// Write the text of each file into this folder, with title and time in its first lines, which ingest reads.
     #[arg(short, long, value_name = "DIR")]
     pub output: Option<PathBuf>,
+    /// Keep what is read of PDF and DOCX files where ingest of this project looks for it, with the project's own limits. So many processes can read
+    /// a folder of papers, each some of its files, before one run takes them in.
+    #[arg(long, value_name = "CONFIG", conflicts_with_all = ["max_pages", "max_garbled"])]
+    pub keep: Option<PathBuf>,
     /// Include the text of each file in the JSON result.
     #[arg(long)]
     pub text: bool,

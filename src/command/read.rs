@@ -9,7 +9,9 @@ use rayon::prelude::*;
 use serde_json::{Map, Value, json};
 
 use crate::cli::Read;
+use crate::config::Config;
 use crate::headless::Summary;
+use crate::pipeline;
 use inkstone_base::data::Report;
 use inkstone_base::disk::{self, Room};
 use inkstone_base::job::Ctx;
@@ -21,7 +23,14 @@ const BATCH: usize = 64;
 /// Reads the files and writes their text.
 pub(super) fn run(args: &Read, ctx: &Ctx) -> Result<Summary> {
     ensure!((0.0..=1.0).contains(&args.max_garbled), "--max-garbled {} is not a share from 0 to 1", args.max_garbled);
-    let limits = Limits { max_pages: args.max_pages, max_garbled: args.max_garbled };
+    let mut limits = Limits { max_pages: args.max_pages, max_garbled: args.max_garbled };
+    let mut kept = None;
+    if let Some(path) = &args.keep {
+        let config = Config::read(path)?;
+        let project = pipeline::project(&config, path.parent().unwrap_or(Path::new("")));
+        project.own()?;
+        (limits, kept) = (config.ingest.limits(), Some(project.extracted()));
+    }
     let files = files_of(&args.files)?;
     if let Some(folder) = &args.output {
         disk::own_folder(folder, Room::Texts)?;
@@ -31,7 +40,7 @@ pub(super) fn run(args: &Read, ctx: &Ctx) -> Result<Summary> {
         let mut report = Report::new("read");
         for batch in files.chunks(BATCH) {
             let read = |path: &PathBuf| {
-                let read = papers::read_file(path, &limits, ctx)?;
+                let read = papers::read_file(path, &limits, kept.as_deref(), ctx)?;
                 ctx.advance(1)?;
                 Ok(read)
             };

@@ -25,7 +25,7 @@ fn within<T>(name: &str, bytes: &[u8], work: impl FnOnce(&std::path::Path) -> T)
 
 fn read(bytes: &[u8], name: &str) -> Result<Paper, Refused> {
     let limits = Limits { max_pages: 2000, max_garbled: 0.5 };
-    within(name, bytes, |path| read_file(path, &limits, ctx())).expect("no one cancels")
+    within(name, bytes, |path| read_file(path, &limits, None, ctx())).expect("no one cancels")
 }
 
 /// Why a document is refused, and what that is about.

@@ -3,9 +3,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use inkstone_base::disk;
 use serde_json::Value;
 
-use crate::{assert_says, run, stage};
+use crate::{assert_says, files_below, run, stage};
 
 fn fixture(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/reference/documents").join(name)
@@ -52,8 +53,8 @@ fn read_says_what_it_read_and_writes_the_text() {
         text.starts_with("标题：星河材料：订单回暖，拐点已现\n时间：2024-03-15 23:59:59\n\n2024 年 03 月 15 日\n"),
         "{text}"
     );
-    let names = crate::files_below(&folder.path().join("text")).into_keys();
-    assert_eq!(names.collect::<Vec<_>>(), [inkstone_base::disk::MARKER, "columns.txt", "page.txt", "report.txt"]);
+    let names = files_below(&folder.path().join("text")).into_keys();
+    assert_eq!(names.collect::<Vec<_>>(), [disk::MARKER, "columns.txt", "page.txt", "report.txt"]);
     // What was written is read again as the same documents.
     let again = run(folder.path(), &["read", "text/columns.txt", "--text"]);
     assert_eq!(again.code, Some(0));
@@ -92,4 +93,43 @@ fn a_project_reads_a_folder_of_reports() {
     assert_says(&rejects, &["in/scan.pdf", "needs OCR", "in/garbled.pdf", "max_garbled"]);
     let again = run(folder.path(), &["ingest", "--headless"]).finished();
     assert_eq!(stage(&again, "ingest")["unchanged"], true);
+}
+
+#[test]
+fn many_processes_read_papers_for_one_project() {
+    let (folder, alone) = (folder(), folder());
+    let config = "[[source]]\nname = \"reports\"\npath = \"in\"\nkind = \"report\"\n[ingest]\nmax_loss = 0.5\n";
+    for folder in [&folder, &alone] {
+        fs::write(folder.path().join("workbench.toml"), config).unwrap();
+    }
+    for file in ["in/columns.pdf", "in/report.docx", "in/scan.pdf"] {
+        run(folder.path(), &["read", "--keep", "workbench.toml", file]).finished();
+    }
+    let kept = folder.path().join(".inkstone/extracted");
+    let entries = || files_below(&kept).into_keys().filter(|name| name.ends_with(".json")).collect::<Vec<_>>();
+    assert_eq!(entries().len(), 3);
+    // What was kept is believed: a changed entry shows that ingest did not read its file again.
+    let changed = entries().into_iter().map(|name| kept.join(name)).find(|path| {
+        let read: Value = disk::read_json(path).unwrap();
+        read.to_string().contains("订单回暖")
+    });
+    let changed = changed.unwrap();
+    let original: Value = disk::read_json(&changed).unwrap();
+    let other: Value = serde_json::from_str(&original.to_string().replace("订单回暖", "订单转冷")).unwrap();
+    disk::write_json(&changed, &other).unwrap();
+    run(folder.path(), &["ingest", "--headless"]).finished();
+    let documents = |folder: &Path| files_below(&folder.join(".inkstone/documents"));
+    let holds = |title: &str| {
+        documents(folder.path()).values().any(|part| part.windows(title.len()).any(|w| w == title.as_bytes()))
+    };
+    assert!(holds("订单转冷") && !holds("订单回暖"));
+    // With what was truly read, the documents are those of one process.
+    disk::write_json(&changed, &original).unwrap();
+    fs::remove_dir_all(folder.path().join(".inkstone/documents")).unwrap();
+    run(folder.path(), &["ingest", "--headless"]).finished();
+    run(alone.path(), &["ingest", "--headless"]).finished();
+    assert!(documents(folder.path()) == documents(alone.path()));
+    assert_eq!(entries().len(), 4, "of garbled.pdf, too");
+    let ran = run(folder.path(), &["read", "--keep", "workbench.toml", "--max-pages", "3", "in/scan.pdf"]);
+    assert_says(&ran.stderr, &["--keep", "cannot be used with"]);
 }

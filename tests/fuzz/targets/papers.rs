@@ -19,7 +19,7 @@ pub(super) fn text(bytes: &[u8]) {
 /// Reads a document.
 pub(super) fn paper(name: &str, bytes: &[u8]) {
     let limits = Limits { max_pages: 20, max_garbled: 0.5 };
-    match with_file(name, bytes, |path| read_file(path, &limits, ctx())).expect("no one cancels") {
+    match with_file(name, bytes, |path| read_file(path, &limits, None, ctx())).expect("no one cancels") {
         Ok(paper) => {
             let shares = [paper.quality.unmapped, paper.quality.garbled];
             // What is typed is taken as it is.

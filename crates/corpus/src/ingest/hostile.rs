@@ -231,7 +231,7 @@ mod unix {
         }
         let limits = desk.params.limits();
         let read = |path: &Path| {
-            super::super::papers::read_file(path, &limits, &Ctx::new(1, 1).unwrap()).unwrap().unwrap_err()
+            super::super::papers::read_file(path, &limits, None, &Ctx::new(1, 1).unwrap()).unwrap().unwrap_err()
         };
         assert!(read(&pipe).reason.starts_with("no regular file"));
     }

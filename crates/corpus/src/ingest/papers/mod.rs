@@ -27,6 +27,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::ingest::reason;
 use crate::ingest::source::{Format, Source};
+use inkstone_base::data::Key;
 use inkstone_base::encoding::Charset;
 use inkstone_base::job::Ctx;
 use inkstone_base::limits;
@@ -144,8 +145,9 @@ impl Published {
     }
 }
 
-/// Reads one file by itself, in the format that its name says.
-pub fn read_file(path: &Path, limits: &Limits, ctx: &Ctx) -> Result<Result<Paper, Refused>> {
+/// Reads one file by itself, in the format that its name says. What is read of a PDF or DOCX file is taken from, or kept in, the folder `kept`
+/// as ingest does it.
+pub fn read_file(path: &Path, limits: &Limits, kept: Option<&Path>, ctx: &Ctx) -> Result<Result<Paper, Refused>> {
     ctx.check()?;
     let format = match Source::default().format_of(path) {
         Ok(format) if format.is_paper() => format,
@@ -158,8 +160,18 @@ pub fn read_file(path: &Path, limits: &Limits, ctx: &Ctx) -> Result<Result<Paper
         Err(error) => return Ok(Err(Refused::new("cannot read the file", error.to_string()))),
     };
     let name = path.file_stem().unwrap_or_default().to_string_lossy();
-    let read = read(bytes, format, &name, None, limits, &|| ctx.is_cancelled());
-    read.or_else(|Stopped| ctx.check().map_err(Into::into).map(|()| Err(Refused::new("reading stopped", ""))))
+    let kept = kept.and_then(|folder| Some((Kept::new(folder), Kept::key(Key::of(&bytes), format, &name, limits)?)));
+    if let Some(read) = kept.as_ref().and_then(|(kept, key)| kept.get(*key)) {
+        return Ok(read);
+    }
+    let Ok(read) = read(bytes, format, &name, None, limits, &|| ctx.is_cancelled()) else {
+        ctx.check()?;
+        return Ok(Err(Refused::new("reading stopped", "")));
+    };
+    if let Some((kept, key)) = kept {
+        kept.put(key, &read)?;
+    }
+    Ok(read)
 }
 
 /// The bytes of a file, when it is one and has no more than a document.

@@ -20,11 +20,11 @@ fn ctx() -> Ctx {
 }
 
 fn paper(name: &str) -> Paper {
-    read_file(&fixture(name), &LIMITS, &ctx()).unwrap().unwrap_or_else(|refused| panic!("{name}: {refused:?}"))
+    read_file(&fixture(name), &LIMITS, None, &ctx()).unwrap().unwrap_or_else(|refused| panic!("{name}: {refused:?}"))
 }
 
 fn refused(name: &str) -> Refused {
-    read_file(&fixture(name), &LIMITS, &ctx()).unwrap().expect_err(name)
+    read_file(&fixture(name), &LIMITS, None, &ctx()).unwrap().expect_err(name)
 }
 
 /// A PDF of so many pages, each with the text given.
