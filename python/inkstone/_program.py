@@ -59,7 +59,14 @@ def run(*arguments, folder=None, progress=False):
     command = [program(), *map(str, arguments), "--headless"]
     # A session of its own, so that Ctrl-C reaches the program once.
     child = subprocess.Popen(
-        command, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, encoding="utf-8", start_new_session=True
+        command,
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        encoding="utf-8",
+        start_new_session=True,
     )
     messages = []
 

@@ -84,7 +84,23 @@ class TfidfVectorizer(_Transformer):
 
     _kind = "tfidf"
 
-    def __init__(self, *, ngram_range=None, min_df=None, max_df=None, max_features=None, sublinear_tf=None, norm=None, analyzer=None, pos=None, formula=None, mode=None, dict=None, stopwords=None, threads=None):
+    def __init__(
+        self,
+        *,
+        ngram_range=None,
+        min_df=None,
+        max_df=None,
+        max_features=None,
+        sublinear_tf=None,
+        norm=None,
+        analyzer=None,
+        pos=None,
+        formula=None,
+        mode=None,
+        dict=None,
+        stopwords=None,
+        threads=None,
+    ):
         self.ngram_range, self.min_df, self.max_df, self.max_features = ngram_range, min_df, max_df, max_features
         self.sublinear_tf, self.norm, self.analyzer, self.pos, self.formula = sublinear_tf, norm, analyzer, pos, formula
         self.mode, self.dict, self.stopwords, self.threads = mode, dict, stopwords, threads
@@ -101,7 +117,9 @@ class Bm25Vectorizer(_Transformer):
 
     _kind = "bm25"
 
-    def __init__(self, *, k1=None, b=None, ngram_range=None, min_df=None, max_df=None, max_features=None, mode=None, dict=None, stopwords=None, threads=None):
+    def __init__(
+        self, *, k1=None, b=None, ngram_range=None, min_df=None, max_df=None, max_features=None, mode=None, dict=None, stopwords=None, threads=None
+    ):
         self.k1, self.b, self.ngram_range, self.min_df, self.max_df, self.max_features = k1, b, ngram_range, min_df, max_df, max_features
         self.mode, self.dict, self.stopwords, self.threads = mode, dict, stopwords, threads
 
@@ -111,7 +129,20 @@ class Lsa(_Transformer):
 
     _kind = "lsa"
 
-    def __init__(self, *, dim=None, ngram_range=None, min_df=None, max_df=None, max_features=None, mode=None, dict=None, stopwords=None, threads=None, seed=None):
+    def __init__(
+        self,
+        *,
+        dim=None,
+        ngram_range=None,
+        min_df=None,
+        max_df=None,
+        max_features=None,
+        mode=None,
+        dict=None,
+        stopwords=None,
+        threads=None,
+        seed=None,
+    ):
         self.dim, self.ngram_range, self.min_df, self.max_df, self.max_features = dim, ngram_range, min_df, max_df, max_features
         self.mode, self.dict, self.stopwords, self.threads, self.seed = mode, dict, stopwords, threads, seed
 
@@ -140,7 +171,26 @@ class LogisticRegression(_Estimator):
 
     _kind, _type, _requires_y = "logistic", "classifier", True
 
-    def __init__(self, *, C=None, l1_ratio=None, class_weight=None, calibrate=None, cv=None, cv_by=None, label_days=None, embargo=None, ngram_range=None, min_df=None, max_features=None, mode=None, dict=None, stopwords=None, threads=None, seed=None):
+    def __init__(
+        self,
+        *,
+        C=None,
+        l1_ratio=None,
+        class_weight=None,
+        calibrate=None,
+        cv=None,
+        cv_by=None,
+        label_days=None,
+        embargo=None,
+        ngram_range=None,
+        min_df=None,
+        max_features=None,
+        mode=None,
+        dict=None,
+        stopwords=None,
+        threads=None,
+        seed=None,
+    ):
         self.C, self.l1_ratio, self.class_weight, self.calibrate = C, l1_ratio, class_weight, calibrate
         self.cv, self.cv_by, self.label_days, self.embargo = cv, cv_by, label_days, embargo
         self.ngram_range, self.min_df, self.max_features = ngram_range, min_df, max_features
@@ -198,7 +248,23 @@ class Ridge(_Regressor):
 
     _kind, _column = "ridge", "value"
 
-    def __init__(self, *, alpha=None, cv=None, cv_by=None, label_days=None, embargo=None, ngram_range=None, min_df=None, max_features=None, mode=None, dict=None, stopwords=None, threads=None, seed=None):
+    def __init__(
+        self,
+        *,
+        alpha=None,
+        cv=None,
+        cv_by=None,
+        label_days=None,
+        embargo=None,
+        ngram_range=None,
+        min_df=None,
+        max_features=None,
+        mode=None,
+        dict=None,
+        stopwords=None,
+        threads=None,
+        seed=None,
+    ):
         self.alpha, self.cv, self.cv_by, self.label_days, self.embargo = alpha, cv, cv_by, label_days, embargo
         self.ngram_range, self.min_df, self.max_features = ngram_range, min_df, max_features
         self.mode, self.dict, self.stopwords, self.threads, self.seed = mode, dict, stopwords, threads, seed

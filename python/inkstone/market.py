@@ -13,9 +13,7 @@ from .page import Page
 from .table import Table
 
 
-def backtest(
-    factor: Any, prices: Any, *, name: str = "factor", ledger: str | Path | None = None, progress: bool = False, **flags: Any
-) -> Backtest:
+def backtest(factor: Any, prices: Any, *, name: str = "factor", ledger: str | Path | None = None, progress: bool = False, **flags: Any) -> Backtest:
     """Tests a factor on prices as `inkstone backtest --factor` does: returns, layers, events, look-ahead. Returns a `Backtest`.
 
     factor  date, code, value and, where it is known, known_at: a frame of polars, pyarrow or pandas, an `inkstone.Table`, a pandas.Series over

@@ -1,7 +1,7 @@
 """Rows by Ray, Spark and Dask are the bytes of one machine, whatever is killed: a worker, an executor, the driver, a node. What is not installed is skipped.
 
-    python3 -m venv engines && engines/bin/pip install ray pyspark==4.3.0 pyarrow pandas 'dask[distributed]' daft      # Spark needs a JRE of 17 or later
-    INKSTONE_PROGRAM=target/release/inkstone PYTHONPATH=python engines/bin/python -m unittest discover -s python/tests
+python3 -m venv engines && engines/bin/pip install ray pyspark==4.3.0 pyarrow pandas 'dask[distributed]' daft      # Spark needs a JRE of 17 or later
+INKSTONE_PROGRAM=target/release/inkstone PYTHONPATH=python engines/bin/python -m unittest discover -s python/tests
 """
 
 import contextlib
@@ -276,7 +276,9 @@ class Clusters(unittest.TestCase):
             rows = inkstone.spark.map(frame, vectors, keep=["id"]).collect()
             self.assertEqual({len(row["vector"]) for row in rows if row["vector"] is not None}, {2})
             # Local times of a morning that a session in UTC reads as its own.
-            local = session.range(600).select("id", functions.lit("净利润 增长").alias("text"), functions.expr("to_timestamp('2024-04-01 19:30:00')").alias("published_at"))
+            local = session.range(600).select(
+                "id", functions.lit("净利润 增长").alias("text"), functions.expr("to_timestamp('2024-04-01 19:30:00')").alias("published_at")
+            )
             with self.assertRaisesRegex(Exception, "may be eight hours off"):
                 inkstone.spark.map(local.coalesce(1), model).collect()
             self.assertEqual(inkstone.spark.map(local, model, allow_night=1.0).count(), 600)

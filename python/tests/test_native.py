@@ -41,7 +41,9 @@ class Text(unittest.TestCase):
         self.assertEqual([" ".join(words) for words in tokens], cut.splitlines())
 
     def test_functions_give_a_row_a_text_and_none_for_none(self):
-        self.assertEqual(inkstone.tokenize(TEXTS, terms=True).to_list(), [["公司", "净利润", "大幅", "增长", "营收", "下降"], None, ["股东", "减持", "股份"]])
+        self.assertEqual(
+            inkstone.tokenize(TEXTS, terms=True).to_list(), [["公司", "净利润", "大幅", "增长", "营收", "下降"], None, ["股东", "减持", "股份"]]
+        )
         self.assertEqual(inkstone.tokenize(TEXTS, mode="char").to_list()[2], list("股东减持股份"))
         self.assertEqual(inkstone.sentences(TEXTS).to_list(), [["公司净利润大幅增长。", "营收下降！"], None, ["股东减持股份"]])
         self.assertEqual(inkstone.truncate(TEXTS, "head:4").to_list(), ["公司净利润", None, "股东减持"])
@@ -195,7 +197,17 @@ class Models(unittest.TestCase):
         from sklearn.utils.estimator_checks import check_estimator
 
         values, labels = [1.0, -1.0, -0.5, 0.5] * 5, [0, 1, 1, 0] * 5
-        for kind in (inkstone.TfidfVectorizer, inkstone.CountVectorizer, inkstone.Bm25Vectorizer, inkstone.Lsa, inkstone.Word2Vec, inkstone.Surprise, inkstone.LogisticRegression, inkstone.Ridge, inkstone.Sestm):
+        for kind in (
+            inkstone.TfidfVectorizer,
+            inkstone.CountVectorizer,
+            inkstone.Bm25Vectorizer,
+            inkstone.Lsa,
+            inkstone.Word2Vec,
+            inkstone.Surprise,
+            inkstone.LogisticRegression,
+            inkstone.Ridge,
+            inkstone.Sestm,
+        ):
             # On columns of numbers scikit-learn has nothing to check of models of text, its own among them.
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
@@ -258,7 +270,9 @@ class Models(unittest.TestCase):
             "except KeyboardInterrupt:\n"
             "    print(time.time(), len(beats), flush=True)\n"
         )
-        child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})
+        child = subprocess.Popen(
+            [sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+        )
         self.assertEqual(child.stdout.readline(), "begin\n")
         time.sleep(1)
         sent = time.time()
@@ -325,7 +339,9 @@ class Market(unittest.TestCase):
             ledger = Path(folder) / "ledger"
             by_file = inkstone.backtest(reference / "factor.csv", reference / "prices.csv", ledger=ledger, **flags)
             in_memory = inkstone.backtest(factor, prices, ledger=ledger, **flags)
-            series = pandas.Series(factor["factor"].to_numpy(), index=pandas.MultiIndex.from_arrays([pandas.to_datetime(factor["date"]), factor["asset"]]))
+            series = pandas.Series(
+                factor["factor"].to_numpy(), index=pandas.MultiIndex.from_arrays([pandas.to_datetime(factor["date"]), factor["asset"]])
+            )
             of_series = inkstone.backtest(series, prices, ledger=ledger, **flags)
         self.assertEqual(in_memory.figures["ic"], by_file.figures["ic"])
         self.assertEqual(of_series.figures["ic"], by_file.figures["ic"])

@@ -48,7 +48,7 @@ class Package(unittest.TestCase):
         self.assertGreaterEqual(len(self.project.ledger()["trials"]), len(figures))
 
     def test_an_error_is_in_the_words_of_the_program(self):
-        with self.assertRaisesRegex(inkstone.Failed, "there is no feature \"none\"; the features are: tone") as caught:
+        with self.assertRaisesRegex(inkstone.Failed, 'there is no feature "none"; the features are: tone') as caught:
             self.project.plan("none", 2, Path(self.folder.name) / "none.plan")
         self.assertEqual(caught.exception.code, 2)
         again = pickle.loads(pickle.dumps(caught.exception))
