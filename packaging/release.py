@@ -5,8 +5,9 @@
     python3 packaging/release.py target/release/inkstone dist
 
 The wheel holds the program, the Python package and its compiled module, which lies beside the program. Nothing is compiled; cargo
-downloads the sources of linked crates that it does not have, for their licences. The same program and commit give the same bytes: names are sorted, owners are 0, and every time is SOURCE_DATE_EPOCH, else that of the commit. (Another release of zlib
-may compress otherwise.) Needs Python 3.9, cargo, git and, for the wheel, readelf of binutils.
+downloads the sources of linked crates that it does not have, for their licences. The same program and commit give the same bytes: names
+are sorted, owners are 0, and every time is SOURCE_DATE_EPOCH, else that of the commit. (Another release of zlib may compress otherwise.)
+Needs Python 3.9, cargo, git and, for the wheel, readelf of binutils.
 """
 
 import base64

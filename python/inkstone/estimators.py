@@ -43,8 +43,8 @@ class _Estimator:
         inputs = InputTags(one_d_array=True, two_d_array=False, string=True)
         return Tags(estimator_type=self._type, target_tags=TargetTags(required=self._requires_y), input_tags=inputs, no_validation=True)
 
-    def _fit(self, texts, kind=None, **given):
-        self.model_ = train(kind or self._kind, texts, **given, **self.get_params())
+    def _fit(self, texts, **given):
+        self.model_ = train(self._kind, texts, **given, **self.get_params())
         return self
 
     def _fitted(self):
