@@ -266,7 +266,8 @@ class Models(unittest.TestCase):
             "texts = ['公司净利润大幅增长，股东减持股份。' * 60] * 40_000\n"
             "print('begin', flush=True)\n"
             "try:\n"
-            "    inkstone.keywords(texts)\n"
+            "    while True:\n"
+            "        inkstone.keywords(texts)\n"
             "except KeyboardInterrupt:\n"
             "    print(time.time(), len(beats), flush=True)\n"
         )

@@ -13,8 +13,6 @@ from pathlib import Path
 
 import inkstone
 
-HERE = Path(__file__).parent
-
 
 def has(name):
     return importlib.util.find_spec(name) is not None
@@ -81,7 +79,7 @@ class Package(unittest.TestCase):
 
     def test_an_interrupt_stops_the_program_and_is_raised(self):
         code = f"import inkstone; inkstone.demo({str(Path(self.folder.name) / 'large')!r}, scale=5)"
-        environment = os.environ | {"PYTHONPATH": str(HERE.parent)}
+        environment = os.environ | {"PYTHONPATH": str(Path(inkstone.__file__).parents[1])}
         child = subprocess.Popen([sys.executable, "-c", code], env=environment, stderr=subprocess.PIPE, text=True)
         time.sleep(2)
         child.send_signal(signal.SIGINT)
