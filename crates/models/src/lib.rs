@@ -63,6 +63,7 @@ mod static_encoder;
 mod svd;
 mod tensors;
 pub mod textnet;
+pub mod transformer;
 mod validation;
 mod vectorize;
 mod vectors;

@@ -20,7 +20,7 @@ const BLOCK: usize = 8 * TILE;
 const STRIPS: usize = 64;
 
 /// A number that networks compute in.
-pub(crate) trait Real:
+pub trait Real:
     Copy
     + Default
     + PartialOrd
@@ -37,6 +37,8 @@ pub(crate) trait Real:
     /// self x by + plus, rounded once.
     fn fused(self, by: Self, plus: Self) -> Self;
     fn exp(self) -> Self;
+    /// The error function.
+    fn erf(self) -> Self;
 }
 
 impl Real for f32 {
@@ -59,6 +61,11 @@ impl Real for f32 {
     fn exp(self) -> f32 {
         entropy::exp(self)
     }
+
+    #[inline(always)]
+    fn erf(self) -> f32 {
+        entropy::erf(self)
+    }
 }
 
 impl Real for f64 {
@@ -76,6 +83,10 @@ impl Real for f64 {
 
     fn exp(self) -> f64 {
         f64::exp(self)
+    }
+
+    fn erf(self) -> f64 {
+        statrs::function::erf::erf(self)
     }
 }
 

@@ -16,6 +16,7 @@ pub(super) mod weights;
 mod window;
 
 pub use fit::{EpochFigures, FitParams};
+pub use kernel::Real;
 pub use language::{LanguageKind, LanguageParams, LanguageScorer, LanguageWords, NeuralLanguage};
 pub use window::WindowParams;
 pub use window::rank_windows;

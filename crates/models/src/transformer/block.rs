@@ -1,0 +1,324 @@
+//! A block of an encoder: attention over a text and a layer between, each added to what it reads and normalised after it (BERT) or before it.
+
+use std::ops::Range;
+
+use super::attention::{AttentionWeights, Heads};
+use super::norm::{NormGradients, Normed, normalise};
+use crate::neural::affine::Affine;
+use crate::neural::kernel::{Real, tanh};
+use inkstone_base::simd::wide;
+
+/// Where a block normalises.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NormPlace {
+    /// After the sum, as BERT.
+    After,
+    /// Before attention and layer, as GPT-2.
+    Before,
+}
+
+/// The function of the layer between.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BlockActivation {
+    /// x times the normal distribution function of x (Hendrycks and Gimpel 2016).
+    Gelu,
+    /// Its form with tanh.
+    GeluTanh,
+    Relu,
+}
+
+/// Sizes and forms of a block.
+#[derive(Clone, Copy, Debug)]
+pub struct BlockShape {
+    pub width: usize,
+    pub heads: usize,
+    /// Width of the layer between.
+    pub between: usize,
+    pub place: NormPlace,
+    pub activation: BlockActivation,
+    /// Added to variances.
+    pub epsilon: f64,
+}
+
+/// The weights of a block, in this order; a layer is `[outputs, inputs]`, row by row.
+#[derive(Clone, Copy)]
+#[repr(usize)]
+pub enum BlockWeights {
+    Query,
+    QueryBias,
+    Key,
+    KeyBias,
+    Value,
+    ValueBias,
+    Output,
+    OutputBias,
+    FirstScale,
+    FirstShift,
+    Up,
+    UpBias,
+    Down,
+    DownBias,
+    SecondScale,
+    SecondShift,
+}
+
+impl BlockWeights {
+    /// Number of weights.
+    pub const COUNT: usize = 16;
+}
+
+impl BlockShape {
+    /// Numbers of each weight.
+    pub fn sizes(&self) -> [usize; BlockWeights::COUNT] {
+        let (square, wide) = (self.width * self.width, self.width * self.between);
+        let width = self.width;
+        [
+            square,
+            width,
+            square,
+            width,
+            square,
+            width,
+            square,
+            width,
+            width,
+            width,
+            wide,
+            self.between,
+            wide,
+            width,
+            width,
+            width,
+        ]
+    }
+}
+
+/// A block with its weights ready for products.
+pub struct EncoderBlock<'w, T> {
+    shape: BlockShape,
+    query: Affine<T>,
+    key: Affine<T>,
+    value: Affine<T>,
+    output: Affine<T>,
+    up: Affine<T>,
+    down: Affine<T>,
+    first: [&'w [T]; 2],
+    second: [&'w [T]; 2],
+}
+
+/// What the backward pass needs of the forward one.
+pub struct ForwardPass<T> {
+    /// What attention read: the inputs, normalised where the block normalises before.
+    read: Vec<T>,
+    queries: Vec<T>,
+    keys: Vec<T>,
+    values: Vec<T>,
+    weights: AttentionWeights<T>,
+    taken: Vec<T>,
+    first: Normed<T>,
+    /// What the layer between read.
+    middle: Vec<T>,
+    before_activation: Vec<T>,
+    activated: Vec<T>,
+    second: Normed<T>,
+}
+
+impl<'w, T: Real> EncoderBlock<'w, T> {
+    /// `weights` are those of [`BlockWeights`], in its order.
+    pub fn new(shape: BlockShape, weights: &[&'w [T]]) -> EncoderBlock<'w, T> {
+        let layer = |weight: BlockWeights| Affine::of(weights[weight as usize], weights[weight as usize + 1]);
+        let norm = |scale: BlockWeights| [weights[scale as usize], weights[scale as usize + 1]];
+        EncoderBlock {
+            shape,
+            query: layer(BlockWeights::Query),
+            key: layer(BlockWeights::Key),
+            value: layer(BlockWeights::Value),
+            output: layer(BlockWeights::Output),
+            up: layer(BlockWeights::Up),
+            down: layer(BlockWeights::Down),
+            first: norm(BlockWeights::FirstScale),
+            second: norm(BlockWeights::SecondScale),
+        }
+    }
+
+    fn normed(&self, rows: &[T], [scale, shift]: [&[T]; 2]) -> Normed<T> {
+        normalise(rows, scale, shift, self.shape.epsilon)
+    }
+
+    /// The outputs `[tokens, width]` of inputs of that shape; `texts` are the tokens of each text.
+    pub fn forward(&self, x: &[T], texts: &[Range<usize>]) -> (Vec<T>, ForwardPass<T>) {
+        let before = self.shape.place == NormPlace::Before;
+        let early = before.then(|| self.normed(x, self.first));
+        let read = early.as_ref().map_or_else(|| x.to_vec(), |normed| normed.rows.clone());
+        let (queries, keys, values) = (self.query.forward(&read), self.key.forward(&read), self.value.forward(&read));
+        let (taken, weights) = self.heads(&queries, &keys, &values).forward(texts);
+        let mut sum = self.output.forward(&taken);
+        add(&mut sum, x);
+        let (first, middle, second) = match early {
+            Some(early) => {
+                let second = self.normed(&sum, self.second);
+                (early, second.rows.clone(), Some(second))
+            }
+            None => {
+                let normed = self.normed(&sum, self.first);
+                sum.clone_from(&normed.rows);
+                let middle = normed.rows.clone();
+                (normed, middle, None)
+            }
+        };
+        let before_activation = self.up.forward(&middle);
+        let activated = activate(&before_activation, self.shape.activation);
+        let mut out = self.down.forward(&activated);
+        add(&mut out, &sum);
+        let second = second.unwrap_or_else(|| self.normed(&out, self.second));
+        if !before {
+            out.clone_from(&second.rows);
+        }
+        let passed = ForwardPass {
+            read,
+            queries,
+            keys,
+            values,
+            weights,
+            taken,
+            first,
+            middle,
+            before_activation,
+            activated,
+            second,
+        };
+        (out, passed)
+    }
+
+    /// The gradient by the inputs of that by the outputs, and the gradients by the weights.
+    pub fn back(&self, passed: &ForwardPass<T>, texts: &[Range<usize>], by: &[T]) -> (Vec<T>, Vec<Vec<T>>) {
+        let before = self.shape.place == NormPlace::Before;
+        let second_back = |by: &[T]| passed.second.back(by, self.second[0]);
+        // The gradient by the sum that the layer between is added to, and by the layer's outputs.
+        let late = (!before).then(|| second_back(by));
+        let by_out: &[T] = late.as_ref().map_or(by, |late| &late.rows);
+        let down = self.down.gradients(&passed.activated, by_out);
+        let mut by_layer = vec![T::default(); passed.activated.len()];
+        self.down.add_back(by_out, &mut by_layer);
+        through_activation(&mut by_layer, &passed.before_activation, self.shape.activation);
+        let up = self.up.gradients(&passed.middle, &by_layer);
+        let mut by_middle = vec![T::default(); by.len()];
+        self.up.add_back(&by_layer, &mut by_middle);
+        let (second, mut by_sum) = match late {
+            Some(late) => {
+                add(&mut by_middle, &late.rows);
+                (late, by_middle)
+            }
+            None => {
+                let second = second_back(&by_middle);
+                let mut by_sum = second.rows.clone();
+                add(&mut by_sum, by);
+                (second, by_sum)
+            }
+        };
+        let first_back = |by: &[T]| passed.first.back(by, self.first[0]);
+        let early = (!before).then(|| first_back(&by_sum));
+        if let Some(early) = &early {
+            by_sum.clone_from(&early.rows);
+        }
+        let output = self.output.gradients(&passed.taken, &by_sum);
+        let mut by_taken = vec![T::default(); by.len()];
+        self.output.add_back(&by_sum, &mut by_taken);
+        let heads = self.heads(&passed.queries, &passed.keys, &passed.values);
+        let by_heads = heads.back(texts, &passed.weights, &by_taken);
+        let mut by_read = vec![T::default(); by.len()];
+        let mut layers = Vec::new();
+        for (layer, by) in [&self.query, &self.key, &self.value].into_iter().zip(&by_heads) {
+            layers.extend(layer.gradients(&passed.read, by));
+            layer.add_back(by, &mut by_read);
+        }
+        let first = match early {
+            Some(early) => {
+                add(&mut by_read, &by_sum);
+                early
+            }
+            None => {
+                let first = first_back(&by_read);
+                by_read.clone_from(&first.rows);
+                add(&mut by_read, &by_sum);
+                first
+            }
+        };
+        layers.extend(output);
+        let norm = |NormGradients { scale, shift, .. }: NormGradients<T>| [scale, shift];
+        layers.extend(norm(first));
+        layers.extend(up);
+        layers.extend(down);
+        layers.extend(norm(second));
+        (by_read, layers)
+    }
+
+    fn heads<'a>(&self, queries: &'a [T], keys: &'a [T], values: &'a [T]) -> Heads<'a, T> {
+        Heads { queries, keys, values, width: self.shape.width, heads: self.shape.heads }
+    }
+}
+
+fn add<T: Real>(to: &mut [T], values: &[T]) {
+    to.iter_mut().zip(values).for_each(|(to, &value)| *to += value);
+}
+
+/// sqrt(2 / pi) and the weight of the cube in the form with tanh.
+const SLOPE: f64 = 0.797_884_560_802_865_4;
+const CUBE: f64 = 0.044_715;
+
+fn activate<T: Real>(values: &[T], activation: BlockActivation) -> Vec<T> {
+    let mut out = values.to_vec();
+    let (half, one, zero) = (T::from_f64(0.5), T::from_f64(1.0), T::default());
+    let (root, slope, cube) = (T::from_f64(0.5_f64.sqrt()), T::from_f64(SLOPE), T::from_f64(CUBE));
+    wide(
+        #[inline(always)]
+        || match activation {
+            BlockActivation::Gelu => {
+                for x in &mut out {
+                    *x = half * *x * (one + (*x * root).erf());
+                }
+            }
+            BlockActivation::GeluTanh => {
+                for x in &mut out {
+                    *x = half * *x * (one + tanh(slope * (*x + cube * *x * *x * *x)));
+                }
+            }
+            BlockActivation::Relu => {
+                for x in &mut out {
+                    *x = if *x < zero { zero } else { *x };
+                }
+            }
+        },
+    );
+    out
+}
+
+/// Makes the gradient by activated values that by the values before.
+fn through_activation<T: Real>(by: &mut [T], values: &[T], activation: BlockActivation) {
+    let (half, one, zero) = (T::from_f64(0.5), T::from_f64(1.0), T::default());
+    let (root, slope, cube) = (T::from_f64(0.5_f64.sqrt()), T::from_f64(SLOPE), T::from_f64(CUBE));
+    let (density, three) = (T::from_f64(0.398_942_280_401_432_7), T::from_f64(3.0));
+    wide(
+        #[inline(always)]
+        || match activation {
+            BlockActivation::Gelu => {
+                for (by, &x) in by.iter_mut().zip(values) {
+                    let share = half * (one + (x * root).erf());
+                    *by = *by * (share + x * density * (zero - half * x * x).exp());
+                }
+            }
+            BlockActivation::GeluTanh => {
+                for (by, &x) in by.iter_mut().zip(values) {
+                    let t = tanh(slope * (x + cube * x * x * x));
+                    let inner = slope * (one + three * cube * x * x);
+                    *by = *by * half * (one + t + x * (one - t * t) * inner);
+                }
+            }
+            BlockActivation::Relu => {
+                for (by, &x) in by.iter_mut().zip(values) {
+                    *by = if x < zero { zero } else { *by };
+                }
+            }
+        },
+    );
+}
