@@ -1,7 +1,5 @@
-"""Rows by Ray, Spark and Dask are the bytes of one machine, whatever is killed: a worker, an executor, the driver, a node. What is not installed is skipped.
-
-python3 -m venv engines && engines/bin/pip install ray pyspark==4.3.0 pyarrow pandas 'dask[distributed]' daft      # Spark needs a JRE of 17 or later
-INKSTONE_PROGRAM=target/release/inkstone PYTHONPATH=python engines/bin/python -m unittest discover -s python/tests
+"""Rows by Ray, Spark and Dask are the bytes of one machine, whatever is killed: a worker, an executor, the driver, a node. What is not installed is
+skipped; `.ci/engines` installs all of it and runs these tests.
 """
 
 import contextlib
@@ -253,6 +251,27 @@ class Clusters(unittest.TestCase):
 
     @unittest.skipUnless(has("pyspark"), "Spark is not installed")
     def test_spark_maps_text_with_known_at(self):
+        with self.spark("local[2]") as session:
+            self.check_map(session)
+
+    @unittest.skipUnless(has("pysail"), "Sail is not installed")
+    def test_sail_maps_text_with_known_at(self):
+        from pysail.spark import SparkConnectServer
+        from pyspark.sql import SparkSession
+
+        server = SparkConnectServer("127.0.0.1", 0)
+        server.start(background=True)
+        host, port = server.listening_address
+        session = SparkSession.builder.remote(f"sc://{host}:{port}").getOrCreate()
+        session.conf.set("spark.sql.session.timeZone", "UTC")
+        try:
+            self.check_map(session)
+        finally:
+            session.stop()
+            server.stop()
+
+    def check_map(self, session):
+        """What `inkstone.spark.map` gives in a session whose zone is UTC."""
         import datetime
 
         from pyspark.sql import functions
@@ -264,24 +283,23 @@ class Clusters(unittest.TestCase):
         texts = ["净利润 增长 明显", "净利润 下降", None, "股东 增持 公告"] * 10
         model = inkstone.train("ridge", [text or "" for text in texts], values=range(40), times=["2024-03-01"] * 40, min_df=1)
         vectors = inkstone.train("lsa", [text or "" for text in texts], times=["2024-03-01"] * 40, min_df=1, dim=2)
-        with self.spark("local[2]") as session:
-            frame = session.createDataFrame(list(zip(range(40), times, texts)), "id long, published_at timestamp, text string")
-            found = {row["id"]: row for row in inkstone.spark.map(frame, model, keep=["id"]).collect()}
-            wanted = model.map(texts, times)
-            for number, value, known in zip(range(40), wanted["value"].to_list(), wanted["known_at"].to_list()):
-                self.assertEqual(found[number]["value"], value)
-                if known is not None:
-                    self.assertEqual(found[number]["known_at"].astimezone(shanghai).replace(tzinfo=None), known)
-                    self.assertEqual(found[number]["known_at"].timestamp(), times[number].timestamp(), "15:00 in Shanghai")
-            rows = inkstone.spark.map(frame, vectors, keep=["id"]).collect()
-            self.assertEqual({len(row["vector"]) for row in rows if row["vector"] is not None}, {2})
-            # Local times of a morning that a session in UTC reads as its own.
-            local = session.range(600).select(
-                "id", functions.lit("净利润 增长").alias("text"), functions.expr("to_timestamp('2024-04-01 19:30:00')").alias("published_at")
-            )
-            with self.assertRaisesRegex(Exception, "may be eight hours off"):
-                inkstone.spark.map(local.coalesce(1), model).collect()
-            self.assertEqual(inkstone.spark.map(local, model, allow_night=1.0).count(), 600)
+        frame = session.createDataFrame(list(zip(range(40), times, texts)), "id long, published_at timestamp, text string")
+        found = {row["id"]: row for row in inkstone.spark.map(frame, model, keep=["id"]).collect()}
+        wanted = model.map(texts, times)
+        for number, value, known in zip(range(40), wanted["value"].to_list(), wanted["known_at"].to_list()):
+            self.assertEqual(found[number]["value"], value)
+            if known is not None:
+                self.assertEqual(found[number]["known_at"].astimezone(shanghai).replace(tzinfo=None), known)
+                self.assertEqual(found[number]["known_at"].timestamp(), times[number].timestamp(), "15:00 in Shanghai")
+        rows = inkstone.spark.map(frame, vectors, keep=["id"]).collect()
+        self.assertEqual({len(row["vector"]) for row in rows if row["vector"] is not None}, {2})
+        # Local times of a morning that a session in UTC reads as its own.
+        local = session.range(600).select(
+            "id", functions.lit("净利润 增长").alias("text"), functions.expr("to_timestamp('2024-04-01 19:30:00')").alias("published_at")
+        )
+        with self.assertRaisesRegex(Exception, "may be eight hours off"):
+            inkstone.spark.map(local.coalesce(1), model).collect()
+        self.assertEqual(inkstone.spark.map(local, model, allow_night=1.0).count(), 600)
 
 
 if __name__ == "__main__":
