@@ -65,7 +65,7 @@ enum NativeRows<'py> {
 }
 
 /// Rows of the texts of a column.
-struct TextRows {
+struct ColumnRows {
     /// False for nulls, which have no row.
     read: Vec<bool>,
     chunks: Vec<(usize, Rows)>,
@@ -73,7 +73,7 @@ struct TextRows {
 
 impl NativeModel {
     /// The rows of a column of texts.
-    fn text_rows(&self, titles: Option<&Column>, texts: &Column, ctx: &Ctx) -> Result<TextRows> {
+    fn text_rows(&self, titles: Option<&Column>, texts: &Column, ctx: &Ctx) -> Result<ColumnRows> {
         let titles = titles.map(|titles| titles.str()).transpose()?;
         let texts = texts.str()?;
         let title = |row| titles.and_then(|titles| titles.get(row)).unwrap_or_default();
@@ -88,7 +88,7 @@ impl NativeModel {
         }
         let read = texts.iter().map(|text| text.is_some()).collect();
         let chunks = if lines.is_empty() { Vec::new() } else { self.model.many(&lines, ctx)? };
-        Ok(TextRows { read, chunks })
+        Ok(ColumnRows { read, chunks })
     }
 }
 
@@ -103,8 +103,10 @@ impl NativeModel {
         // Whoever passes a library to a function has chosen it.
         let runtime = RuntimeParams { trusted: true, ..runtime };
         let using = Contextual { params, truncation, runtime, encoder, ..Contextual::default() };
-        call::run(py, usize::MAX, threads, move |ctx| {
-            let (model, _) = models::open_with(&path, None, None, Path::new(""), &using, ctx)?;
+        call::run(py, 1, 1, move |_| {
+            // Some models keep the context that they are opened in, and that of a call is cancelled at its end.
+            let ctx = Ctx::new(threads, 1)?;
+            let (model, _) = models::open_with(&path, None, None, Path::new(""), &using, &ctx)?;
             let key = model_key(&path, &using.params)?;
             let process = std::process::id();
             Ok(NativeModel { columns: model.columns()?, model: model.into(), fitted_until, key, process })
@@ -257,7 +259,7 @@ impl NativeMapper {
 const OTHER_KIND: &str = "rows of another kind than their columns";
 
 /// Vectors; NaN for a null.
-fn dense<'py>(py: Python<'py>, rows: &TextRows, width: usize) -> Result<NativeRows<'py>> {
+fn dense<'py>(py: Python<'py>, rows: &ColumnRows, width: usize) -> Result<NativeRows<'py>> {
     let mut bytes: Vec<u8> = Vec::new();
     bytes.try_reserve_exact(rows.read.len() * width * size_of::<f32>())?;
     let mut given = rows.chunks.iter().flat_map(|(count, rows)| (0..*count).map(move |row| (rows, row)));
@@ -274,7 +276,7 @@ fn dense<'py>(py: Python<'py>, rows: &TextRows, width: usize) -> Result<NativeRo
 }
 
 /// Sparse rows; an empty one for a null.
-fn sparse<'py>(py: Python<'py>, rows: &TextRows, width: usize) -> Result<NativeRows<'py>> {
+fn sparse<'py>(py: Python<'py>, rows: &ColumnRows, width: usize) -> Result<NativeRows<'py>> {
     let (mut values, mut indices, mut ends) = (Vec::new(), Vec::new(), 0_i64.to_le_bytes().to_vec());
     let mut given = rows.chunks.iter().flat_map(|(count, rows)| (0..*count).map(move |row| (rows, row)));
     let mut end = 0_i64;
@@ -296,7 +298,7 @@ fn sparse<'py>(py: Python<'py>, rows: &TextRows, width: usize) -> Result<NativeR
 }
 
 /// Figures; nulls for a null.
-fn table<'py>(columns: &Columns, rows: &TextRows) -> Result<NativeRows<'py>> {
+fn table<'py>(columns: &Columns, rows: &ColumnRows) -> Result<NativeRows<'py>> {
     let made = model_columns(columns, &rows.chunks, &rows.read)?;
     Ok(NativeRows::Table(Frame::new(DataFrame::new(rows.read.len(), made)?)))
 }

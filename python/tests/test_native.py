@@ -146,6 +146,29 @@ class Models(unittest.TestCase):
             self.assertEqual(saved.fitted_until, TIMES[-1])
             self.assertEqual(sorted(os.listdir(folder)), ["lines.jsonl", "program.model", "saved.model"])
 
+    def test_a_head_reads_its_encoder_and_explains_itself(self):
+        with tempfile.TemporaryDirectory() as folder:
+            encoder = Path(folder) / "lsa.model"
+            inkstone.train("lsa", DOCUMENTS, min_df=1, dim=2, output=encoder)
+            labels = ["好", "坏", "坏", "好"] * 5
+            head = inkstone.train("logistic", DOCUMENTS, labels=labels, model=encoder, output=Path(folder) / "head.model")
+            self.assertEqual(len(head.score(DOCUMENTS)), 20)
+            self.assertGreater(len(head.explain(DOCUMENTS[0])["terms"]), 0)
+
+    @unittest.skipUnless(has("onnxruntime", "numpy"), "needs ONNX Runtime and NumPy")
+    def test_a_contextual_model_scores_explains_and_works_in_a_child(self):
+        with tempfile.TemporaryDirectory() as folder:
+            project = inkstone.demo(Path(folder) / "market", scale=0.05)
+            model = inkstone.open_model(project.folder / "model", output="scores", fitted_until=datetime.date(2022, 12, 31))
+            self.assertEqual(model.score([TEXTS[0], None])["label"].to_list(), ["positive", None])
+            self.assertEqual(model.fitted_until, datetime.datetime(2022, 12, 31, 23, 59, 59))
+            self.assertGreater(len(model.explain(TEXTS[0])["terms"]), 0)
+            with multiprocessing.get_context("spawn").Pool(1) as pool:
+                label = pool.apply_async(_label, (model, TEXTS[0])).get(timeout=60)
+            self.assertEqual(label, "positive")
+            with self.assertRaisesRegex(ValueError, "cuda:0"):
+                inkstone.open_model(project.folder / "model", device="cuda:0")
+
     def test_rows_are_known_when_text_and_model_are(self):
         model = inkstone.train("tfidf", DOCUMENTS, times=TIMES, min_df=1, until="2024-01-10")
         self.assertEqual(model.fitted_until, datetime.datetime(2024, 1, 10, 9))
@@ -281,6 +304,10 @@ class Models(unittest.TestCase):
         ended, beats = child.communicate(timeout=60)[0].split()
         self.assertLess(float(ended) - sent, 2, "0.2 s on an idle machine")
         self.assertGreater(int(beats), 20)
+
+
+def _label(model, text):
+    return model.score([text])["label"].to_list()[0]
 
 
 def _work(given):
