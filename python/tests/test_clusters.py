@@ -254,6 +254,22 @@ class Clusters(unittest.TestCase):
         with self.spark("local[2]") as session:
             self.check_map(session)
 
+    @unittest.skipUnless(has("pyspark"), "Spark is not installed")
+    def test_spark_transforms_by_the_program(self):
+        texts = ["净利润 增长 明显", "净利润 下降"] * 10
+        path = self.folder / "transform.model"
+        model = inkstone.train("ridge", texts, values=range(20), times=["2024-03-01"] * 20, min_df=1, output=path)
+        command = f"{inkstone.program()} worker -m {path} --tsv doc_id,published_at,body --text body --keep doc_id"
+        tabs = "ROW FORMAT DELIMITED FIELDS TERMINATED BY '\\t'"
+        with self.spark("local[2]", "Asia/Shanghai") as session:
+            rows = [(number, "2024-04-01 15:00:00", text) for number, text in enumerate(texts)]
+            frame = session.createDataFrame(rows, "doc_id long, published_at string, body string")
+            frame.selectExpr("doc_id", "to_timestamp(published_at) AS published_at", "body").createOrReplaceTempView("news")
+            query = f"SELECT TRANSFORM (doc_id, published_at, body) {tabs} USING '{command}' AS (doc_id bigint, value double, known_at string) {tabs} FROM news"
+            found = {row["doc_id"]: row for row in session.sql(query).collect()}
+        self.assertEqual([found[number]["value"] for number in range(20)], model.score(texts)["value"].to_list())
+        self.assertEqual(found[0]["known_at"], "2024-04-01 15:00:00")
+
     @unittest.skipUnless(has("pysail"), "Sail is not installed")
     def test_sail_maps_text_with_known_at(self):
         from pysail.spark import SparkConnectServer

@@ -76,6 +76,9 @@ fn what_is_no_stream_is_told() {
     let ran = worker(folder.path(), &["--model", "timed.model"], "id,text\n");
     assert_eq!(ran.code, Some(2));
     assert!(ran.stderr.contains("the input is no Arrow stream"), "{}", ran.stderr);
+    let ran = worker(folder.path(), &COLUMNS, "1\u{1}2024-04-01\u{1}净利润增长\n");
+    assert_eq!((ran.code, ran.text().as_str()), (Some(2), ""));
+    assert!(ran.stderr.contains("FIELDS TERMINATED BY '\\t'"), "{}", ran.stderr);
     let ran = worker(folder.path(), &["--model", "timed.model", "--tsv", "id,text"], "1\t净利润增长\n");
     assert!(ran.stderr.contains("there is no column \"published_at\"; the columns are id, text"), "{}", ran.stderr);
 }

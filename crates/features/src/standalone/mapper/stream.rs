@@ -144,6 +144,13 @@ pub fn map_tsv(
             output.write_all(b"\n")?;
         }
         report.rows_out += mapped.height() as u64;
+        ensure!(
+            report.rows_out > 0,
+            "none of the first {} lines has {} cells with tabs between them: say FIELDS TERMINATED BY '\\t' in the query, and name its columns \
+             with --tsv",
+            report.rows_in,
+            names.len()
+        );
     }
     output.flush()?;
     Ok(report)
