@@ -18,6 +18,11 @@ class _Estimator:
     def _names(cls):
         return [name for name in inspect.signature(cls.__init__).parameters if name != "self"]
 
+    def _keep(self, given):
+        """Keeps the parameters of the constructor."""
+        for name in self._names():
+            setattr(self, name, given[name])
+
     def get_params(self, deep=True):
         """The parameters by their names."""
         return {name: getattr(self, name) for name in self._names()}
@@ -101,9 +106,7 @@ class TfidfVectorizer(_Transformer):
         stopwords=None,
         threads=None,
     ):
-        self.ngram_range, self.min_df, self.max_df, self.max_features = ngram_range, min_df, max_df, max_features
-        self.sublinear_tf, self.norm, self.analyzer, self.pos, self.formula = sublinear_tf, norm, analyzer, pos, formula
-        self.mode, self.dict, self.stopwords, self.threads = mode, dict, stopwords, threads
+        self._keep(locals())
 
 
 class CountVectorizer(TfidfVectorizer):
@@ -120,8 +123,7 @@ class Bm25Vectorizer(_Transformer):
     def __init__(
         self, *, k1=None, b=None, ngram_range=None, min_df=None, max_df=None, max_features=None, mode=None, dict=None, stopwords=None, threads=None
     ):
-        self.k1, self.b, self.ngram_range, self.min_df, self.max_df, self.max_features = k1, b, ngram_range, min_df, max_df, max_features
-        self.mode, self.dict, self.stopwords, self.threads = mode, dict, stopwords, threads
+        self._keep(locals())
 
 
 class Lsa(_Transformer):
@@ -143,8 +145,7 @@ class Lsa(_Transformer):
         threads=None,
         seed=None,
     ):
-        self.dim, self.ngram_range, self.min_df, self.max_df, self.max_features = dim, ngram_range, min_df, max_df, max_features
-        self.mode, self.dict, self.stopwords, self.threads, self.seed = mode, dict, stopwords, threads, seed
+        self._keep(locals())
 
 
 class Word2Vec(_Transformer):
@@ -153,8 +154,7 @@ class Word2Vec(_Transformer):
     _kind = "word2vec"
 
     def __init__(self, *, dim=None, window=None, epochs=None, negative=None, min_count=None, sg=None, mode=None, dict=None, threads=None, seed=None):
-        self.dim, self.window, self.epochs, self.negative, self.min_count, self.sg = dim, window, epochs, negative, min_count, sg
-        self.mode, self.dict, self.threads, self.seed = mode, dict, threads, seed
+        self._keep(locals())
 
 
 class Surprise(_Transformer):
@@ -163,7 +163,7 @@ class Surprise(_Transformer):
     _kind = "ngram"
 
     def __init__(self, *, order=None, mode=None, dict=None, threads=None):
-        self.order, self.mode, self.dict, self.threads = order, mode, dict, threads
+        self._keep(locals())
 
 
 class LogisticRegression(_Estimator):
@@ -191,10 +191,7 @@ class LogisticRegression(_Estimator):
         threads=None,
         seed=None,
     ):
-        self.C, self.l1_ratio, self.class_weight, self.calibrate = C, l1_ratio, class_weight, calibrate
-        self.cv, self.cv_by, self.label_days, self.embargo = cv, cv_by, label_days, embargo
-        self.ngram_range, self.min_df, self.max_features = ngram_range, min_df, max_features
-        self.mode, self.dict, self.stopwords, self.threads, self.seed = mode, dict, stopwords, threads, seed
+        self._keep(locals())
 
     def fit(self, texts, y, *, titles=None, times=None, until=None):
         """Fits the model on texts and their classes."""
@@ -265,9 +262,7 @@ class Ridge(_Regressor):
         threads=None,
         seed=None,
     ):
-        self.alpha, self.cv, self.cv_by, self.label_days, self.embargo = alpha, cv, cv_by, label_days, embargo
-        self.ngram_range, self.min_df, self.max_features = ngram_range, min_df, max_features
-        self.mode, self.dict, self.stopwords, self.threads, self.seed = mode, dict, stopwords, threads, seed
+        self._keep(locals())
 
 
 class Sestm(_Regressor):
@@ -276,8 +271,7 @@ class Sestm(_Regressor):
     _kind, _column = "sestm", "p"
 
     def __init__(self, *, words=None, kappa=None, lambda_=None, validation=None, mode=None, dict=None, stopwords=None, threads=None):
-        self.words, self.kappa, self.lambda_, self.validation = words, kappa, lambda_, validation
-        self.mode, self.dict, self.stopwords, self.threads = mode, dict, stopwords, threads
+        self._keep(locals())
 
 
 class PurgedTimeSplit:

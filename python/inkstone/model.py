@@ -7,7 +7,6 @@ import glob
 import importlib.util
 import json
 import os
-import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -164,16 +163,16 @@ class Model:
 
     def save(self, path: str | os.PathLike[str]) -> Model:
         """Copies the file of the model to `path`, whole or not at all, and returns the model there."""
-        path = Path(path)
-        with tempfile.NamedTemporaryFile(dir=path.absolute().parent, delete=False) as out:
-            try:
+        path = Path(path).absolute()
+        part = path.with_name(f".{path.name}.{os.getpid()}.part")
+        try:
+            with open(part, "xb") as out:
                 out.write(self.path.read_bytes())
                 out.flush()
                 os.fsync(out.fileno())
-                os.replace(out.name, path)
-            except BaseException:
-                os.unlink(out.name)
-                raise
+            os.replace(part, path)
+        finally:
+            part.unlink(missing_ok=True)
         return Model(path, **self._how)
 
 

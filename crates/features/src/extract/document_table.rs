@@ -126,8 +126,13 @@ fn value_columns(rows: &Rows, kind: RowKind, names: &[String]) -> Result<Vec<Col
             );
             for row in 0..rows.len() {
                 let (places, weights): (Vec<u32>, Vec<f32>) = rows.sparse_row(row).unzip();
-                columns.append_slice(&places);
-                values.append_slice(&weights);
+                if places.is_empty() {
+                    columns.append_null();
+                    values.append_null();
+                } else {
+                    columns.append_slice(&places);
+                    values.append_slice(&weights);
+                }
             }
             Ok(vec![columns.finish().into_column(), values.finish().into_column()])
         }

@@ -18,14 +18,14 @@ use super::{Feature, Inputs};
 pub(crate) type WalkFits =
     fn(&Feature, &Inputs<'_>, &Ctx, &mut dyn FnMut(&[Key], &SetSpec) -> Result<()>) -> Result<()>;
 
-/// A fit: what determines its values, and what it costs.
+/// One fit, named by the set and the step that determine its result, with its cost.
 #[derive(Clone, Debug)]
 pub(crate) struct Fit {
     /// The set whose rows it serves, with all that determines them.
     spec: SetSpec,
     /// First midnight of its step.
     begin: NaiveDateTime,
-    /// Values of a row of its result.
+    /// Columns of the result.
     dim: usize,
     /// Documents and tokens of its window.
     pub(crate) documents: u64,
@@ -49,17 +49,17 @@ impl Fit {
     }
 }
 
-/// What a walk over fits does with each.
+/// A walk over the fits of a feature treats each fit in one of these ways.
 #[derive(Default)]
 pub enum Fits<'a> {
-    /// Computes it.
+    /// The walk computes the fit.
     #[default]
     Here,
-    /// Lists it, and computes nothing.
+    /// The walk lists the fit, and computes nothing.
     List(Mutex<Vec<ListedFit>>),
-    /// Computes it if its key is among these, and keeps the result in a folder.
+    /// The walk computes the fit if the key of the fit is among these, and keeps the result in a folder.
     Keep { folder: &'a RowFolder, keys: BTreeSet<Key>, done: &'a Mutex<KeptFits> },
-    /// Takes its result from a folder, and computes it where the folder has none.
+    /// The walk takes the result from a folder, and computes the fit where the folder has no result.
     Take { folder: &'a RowFolder, taken: &'a Mutex<u64> },
 }
 
@@ -79,7 +79,7 @@ pub struct ListedFit {
 pub struct KeptFits {
     pub computed: Vec<Key>,
     pub there: Vec<Key>,
-    /// They killed the workers that began them.
+    /// Fits that killed the workers that began them.
     pub left: Vec<Key>,
 }
 

@@ -104,7 +104,7 @@ pub struct Inputs<'a> {
     pub rewrite: Option<&'a RewrittenCorpus>,
     /// All features of the project, for those that are made with another.
     pub features: &'a [Feature],
-    /// What is done with fits that do not depend on one another.
+    /// The way in which fits that do not depend on one another are treated.
     pub fits: &'a Fits<'a>,
     /// List of the sets of windows that several features share, which are therefore not removed; none: no feature shares windows.
     pub shared: Option<&'a Mutex<Vec<Key>>>,

@@ -68,7 +68,7 @@ pub struct Plan {
     pub tasks: Vec<Vec<usize>>,
     /// Documents with their rows; none for fits, which are computed by this program alone, and so to the same bytes everywhere.
     canary: Option<Canary>,
-    /// What fits are made of; none for parts of the corpus.
+    /// The corpus of the fits; none for a plan by parts of the corpus.
     fits: Option<PlannedFits>,
     /// True if rows may differ in their last digits, because workers have other processors or cards.
     mixed: bool,
@@ -154,7 +154,7 @@ impl Plan {
         report.drop_rows("whose rows are there", report.rows_in - report.rows_out);
         let canary = canary
             .with_context(|| format!("feature {:?} reads no document: there is nothing to plan", feature.name))?;
-        let mut plan = Plan::of(feature, &model.reader.inputs, settings, &folder, ctx)?;
+        let mut plan = Plan::empty(feature, &model.reader.inputs, settings, &folder, ctx)?;
         plan.tasks = packed(&parts, missing, settings.tasks);
         (plan.parts, plan.canary, plan.spec, plan.meta) = (parts, Some(canary), model.spec, model.meta);
         plan.note(&mut report);
@@ -171,7 +171,7 @@ impl Plan {
         ctx: &Ctx,
     ) -> Result<(Plan, Report)> {
         let read = inputs.read_by(feature)?;
-        let mut plan = Plan::of(feature, &read, settings, folder, ctx)?;
+        let mut plan = Plan::empty(feature, &read, settings, folder, ctx)?;
         folder.own()?;
         let listing = Fits::List(Mutex::default());
         let mut planned = None;
@@ -198,8 +198,8 @@ impl Plan {
         Ok((plan, report))
     }
 
-    /// A plan of nothing yet.
-    fn of(
+    /// A plan without parts and tasks.
+    fn empty(
         feature: &Feature,
         inputs: &Inputs<'_>,
         settings: &PlanSettings<'_>,

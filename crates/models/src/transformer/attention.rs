@@ -38,7 +38,7 @@ impl<T: Real> Heads<'_, T> {
         Packed::of_rows(text.len(), self.size(), |row| &matrix[self.at(text.start + row, head)..])
     }
 
-    /// Its transpose.
+    /// The transpose of [`Heads::rows`].
     fn columns(&self, matrix: &[T], text: &Range<usize>, head: usize) -> Packed<T> {
         Packed::of_columns(self.size(), text.len(), |row| &matrix[self.at(text.start + row, head)..])
     }
@@ -80,7 +80,7 @@ impl<T: Real> Heads<'_, T> {
                 let (here, others) = rest.split_at(count * count);
                 rest = others;
                 let begin = self.at(text.start, head);
-                // A column of the weights is what a token gave to all.
+                // Column j of the weights holds the weights that token j has in the means of all tokens.
                 let turned = |matrix: &[T], right: &Packed<T>, out: &mut [T]| {
                     let left = Left { values: matrix, rows: count, at: |column| column, step: count };
                     add_product(&left, right, &mut out[begin..], self.width);
@@ -109,9 +109,9 @@ fn softmax<T: Real>(scores: &mut [T], columns: usize, scale: T) {
                 for score in row.iter_mut() {
                     *score = ((*score - most) * scale).exp();
                 }
-                let whole = T::from_f64(1.0) / sum(row);
+                let inverse = T::from_f64(1.0) / sum(row);
                 for score in row.iter_mut() {
-                    *score = *score * whole;
+                    *score = *score * inverse;
                 }
             }
         },

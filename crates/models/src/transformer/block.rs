@@ -1,4 +1,5 @@
-//! A block of an encoder: attention over a text and a layer between, each added to what it reads and normalised after it (BERT) or before it.
+//! A block of an encoder: attention over a text and a feed-forward layer. The output of each is added to its input, and the sum (BERT) or the input (GPT-2)
+//! is normalised.
 
 use std::ops::Range;
 
@@ -17,12 +18,12 @@ pub enum NormPlace {
     Before,
 }
 
-/// The function of the layer between.
+/// The activation of the feed-forward layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BlockActivation {
     /// x times the normal distribution function of x (Hendrycks and Gimpel 2016).
     Gelu,
-    /// Its form with tanh.
+    /// GELU approximated with tanh (Hendrycks and Gimpel 2016).
     GeluTanh,
     Relu,
 }
@@ -32,7 +33,7 @@ pub enum BlockActivation {
 pub struct BlockShape {
     pub width: usize,
     pub heads: usize,
-    /// Width of the layer between.
+    /// Width of the feed-forward layer.
     pub between: usize,
     pub place: NormPlace,
     pub activation: BlockActivation,
@@ -106,9 +107,9 @@ pub struct EncoderBlock<'w, T> {
     second: [&'w [T]; 2],
 }
 
-/// What the backward pass needs of the forward one.
+/// The values of a forward pass that the backward pass reads, `[tokens, width]` each unless it says otherwise.
 pub struct ForwardPass<T> {
-    /// What attention read: the inputs, normalised where the block normalises before.
+    /// The inputs of attention: the inputs of the block, normalised if the block normalises before attention.
     read: Vec<T>,
     queries: Vec<T>,
     keys: Vec<T>,
@@ -116,7 +117,7 @@ pub struct ForwardPass<T> {
     weights: AttentionWeights<T>,
     taken: Vec<T>,
     first: Normed<T>,
-    /// What the layer between read.
+    /// The inputs of the feed-forward layer.
     middle: Vec<T>,
     before_activation: Vec<T>,
     activated: Vec<T>,
@@ -194,7 +195,7 @@ impl<'w, T: Real> EncoderBlock<'w, T> {
     pub fn back(&self, passed: &ForwardPass<T>, texts: &[Range<usize>], by: &[T]) -> (Vec<T>, Vec<Vec<T>>) {
         let before = self.shape.place == NormPlace::Before;
         let second_back = |by: &[T]| passed.second.back(by, self.second[0]);
-        // The gradient by the sum that the layer between is added to, and by the layer's outputs.
+        // The gradients by the second sum and by the outputs of the feed-forward layer.
         let late = (!before).then(|| second_back(by));
         let by_out: &[T] = late.as_ref().map_or(by, |late| &late.rows);
         let down = self.down.gradients(&passed.activated, by_out);
