@@ -17,7 +17,7 @@ use pyo3::types::{PyCapsule, PyString};
 const STREAM: &CStr = c"arrow_array_stream";
 const SCHEMA: &CStr = c"arrow_schema";
 const ARRAY: &CStr = c"arrow_array";
-/// Values between two looks for Ctrl-C.
+/// Number of values after which Ctrl-C is looked for again.
 const HEAR_EVERY: usize = 4096;
 
 /// Reads a column of `name`: an object with `__arrow_c_stream__` or `__arrow_c_array__`, or an iterable of str, None, and things with an
@@ -124,7 +124,7 @@ fn stream(capsule: &Bound<'_, PyAny>) -> PyResult<Vec<Box<dyn Array>>> {
     Ok(chunks)
 }
 
-/// One array with its schema.
+/// The array of the two capsules that `__arrow_c_array__` returns.
 #[allow(unsafe_code)]
 fn single(schema: &Bound<'_, PyAny>, array: &Bound<'_, PyAny>) -> PyResult<Box<dyn Array>> {
     let schema = schema.cast::<PyCapsule>()?.pointer_checked(Some(SCHEMA))?;

@@ -25,7 +25,7 @@ use crate::arrow::{Frame, ResultColumn, column_from};
 use crate::call::{self, exception};
 use crate::settings;
 
-/// How a model is opened.
+/// The settings that open a model.
 #[derive(Deserialize)]
 struct Opening {
     /// For contextual models, and `fitted_until` for all.

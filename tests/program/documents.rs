@@ -110,7 +110,7 @@ fn many_processes_read_papers_for_one_project() {
     let kept = folder.path().join(".inkstone/extracted");
     let entries = || files_below(&kept).into_keys().filter(|name| name.ends_with(".json")).collect::<Vec<_>>();
     assert_eq!(entries().len(), 3);
-    // What was kept is believed: a changed entry shows that ingest did not read its file again.
+    // Ingest takes the text of an entry; a changed entry shows that ingest did not read the file again.
     let changed = entries().into_iter().map(|name| kept.join(name)).find(|path| {
         let read: Value = disk::read_json(path).unwrap();
         read.to_string().contains("订单回暖")

@@ -83,7 +83,7 @@ fn the_documents_of_a_feature_say_from_when_on_their_values_were_known() {
         let values = table.columns()[3].f32().unwrap();
         assert!(known.iter().zip(values.iter()).all(|(known, value)| known.is_some() == value.is_some()));
         assert!(known.iter().zip(&published).all(|(known, published)| known.is_none() || known >= published));
-        // What the factor of the feature takes of a document was known from the same time on.
+        // The factor of the feature says the same of each document: its value is known from the same time on.
         let signals = frames::read_parquet(&project.signals(feature), None).unwrap();
         let documents = signals.column("document").unwrap().u32().unwrap();
         let taken = times_of(&signals, "known_at").unwrap();

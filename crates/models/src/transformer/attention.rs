@@ -68,7 +68,7 @@ impl<T: Real> Heads<'_, T> {
         (out, weights)
     }
 
-    /// The gradients by queries, keys and values of that by the outputs of [`Heads::forward`].
+    /// Takes the gradient by the outputs of [`Heads::forward`]; gives the gradients by queries, keys and values.
     pub(super) fn back(&self, texts: &[Range<usize>], weights: &[T], by: &[T]) -> [Vec<T>; 3] {
         let mut found = [0; 3].map(|_| vec![T::default(); self.queries.len()]);
         let [by_queries, by_keys, by_values] = &mut found;

@@ -9,7 +9,7 @@ use crate::neural::affine::Affine;
 use crate::neural::kernel::{Real, tanh};
 use inkstone_base::simd::wide;
 
-/// Where a block normalises.
+/// The place of layer normalisation in a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NormPlace {
     /// After the sum, as BERT.
@@ -191,7 +191,7 @@ impl<'w, T: Real> EncoderBlock<'w, T> {
         (out, passed)
     }
 
-    /// The gradient by the inputs of that by the outputs, and the gradients by the weights.
+    /// Takes the gradient by the outputs; gives the gradient by the inputs, and the gradients by the weights.
     pub fn back(&self, passed: &ForwardPass<T>, texts: &[Range<usize>], by: &[T]) -> (Vec<T>, Vec<Vec<T>>) {
         let before = self.shape.place == NormPlace::Before;
         let second_back = |by: &[T]| passed.second.back(by, self.second[0]);
@@ -263,7 +263,7 @@ fn add<T: Real>(to: &mut [T], values: &[T]) {
     to.iter_mut().zip(values).for_each(|(to, &value)| *to += value);
 }
 
-/// sqrt(2 / pi) and the weight of the cube in the form with tanh.
+/// GELU approximated with tanh is x / 2 * (1 + tanh(SLOPE * (x + CUBE * x^3))); SLOPE is sqrt(2 / pi).
 const SLOPE: f64 = 0.797_884_560_802_865_4;
 const CUBE: f64 = 0.044_715;
 

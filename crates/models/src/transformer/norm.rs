@@ -1,4 +1,4 @@
-//! Layer normalisation (Ba, Kiros and Hinton 2016), and the activations of the layers between.
+//! Layer normalisation (Ba, Kiros and Hinton 2016), and sums in the order that all texts share.
 
 use crate::neural::kernel::Real;
 use inkstone_base::simd::wide;
@@ -79,7 +79,7 @@ impl<T: Real> Normed<T> {
     }
 }
 
-/// Sums that are added at once.
+/// Number of partial sums.
 const LANES: usize = 16;
 
 /// The sum of numbers: of every sixteenth first, then of these sums in order.

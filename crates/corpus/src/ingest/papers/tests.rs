@@ -226,7 +226,7 @@ fn a_folder_that_grows_reads_only_what_is_new() {
             .count()
     };
     assert_eq!(entries(), 5);
-    // What was kept is believed: a changed entry shows that its file was not read again.
+    // Ingest takes the text of an entry; a changed entry shows that ingest did not read the file again.
     for entry in
         walkdir::WalkDir::new(desk.project().extracted()).into_iter().flatten().filter(|e| e.file_type().is_file())
     {

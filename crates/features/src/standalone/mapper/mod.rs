@@ -109,7 +109,7 @@ pub struct NightWatch {
 }
 
 impl NightWatch {
-    /// Of 37,000 flashes of a day-and-night service .08 are published in these hours, and .18 or .25 where they are moved by eight hours.
+    /// A day-and-night service published 8 % of 37,000 flashes in these hours; 18 % or 25 % stand in them if all times are moved by eight hours.
     pub const ALLOWED: f64 = 0.15;
     /// Documents before which a share says nothing.
     const FEWEST: u64 = 500;
