@@ -230,8 +230,7 @@ impl Subword {
 
     /// The first `max` pieces of a text, the same as of [`Subword::encode`].
     pub fn encode_head(&self, text: &str, max: usize) -> Result<Pieces> {
-        // A piece of Chinese is 3 to 6 bytes long.
-        let mut guess = max * 4 + 16;
+        let mut guess = first_guess(text, max);
         loop {
             let end = if self.reads_all(text, guess) { text.len() } else { self.seam_from(text, guess) };
             let mut pieces = self.encode(&text[..end])?;
@@ -245,7 +244,7 @@ impl Subword {
 
     /// The last `max` pieces of a text, the same as of [`Subword::encode`].
     pub fn encode_tail(&self, text: &str, max: usize) -> Result<Pieces> {
-        let mut guess = max * 4 + 16;
+        let mut guess = first_guess(text, max);
         loop {
             let reads_all = self.reads_all(text, guess) || !self.seams.tails();
             let start = if reads_all { 0 } else { self.seam_before(text, text.len() - guess) };
@@ -443,6 +442,12 @@ impl Subword {
         }
         0
     }
+}
+
+/// Bytes to read first for `max` pieces: a piece of Chinese is 3 to 6 bytes long. `max` may be any number, since the files of models
+/// state limits without meaning (`18446744073709551615`).
+fn first_guess(text: &str, max: usize) -> usize {
+    max.min(text.len()) * 4 + 16
 }
 
 /// Bytes to read next, after `read` bytes gave `found` pieces of `max`.
