@@ -8,7 +8,7 @@ use crate::cli::{Global, Plan, Work};
 use crate::headless::{self, Summary};
 use crate::pipeline::{self, PlanRequest, Stage};
 use inkstone_base::job::Ctx;
-use inkstone_features::plan;
+use inkstone_features::plan::{self, WorkerResources};
 
 /// Writes the plan of a feature.
 pub(super) fn plan(args: &Plan, global: &Global) -> ExitCode {
@@ -59,7 +59,9 @@ pub(super) fn work(args: &Work, global: &Global) -> ExitCode {
         onnx.trusted = global.trust;
         // A worker on fits reads the whole corpus, and each document once more for every window that it is in.
         let total = plan.folder_of_fits().is_none().then_some(documents);
-        let (worked, report) = ctx.stage(&name, "docs", total, || plan.work(tasks, &onnx, ctx))?;
+        let (market, prices) = pipeline::market_of(&plan)?;
+        let resources = WorkerResources { onnx: &onnx, market: market.as_ref(), prices };
+        let (worked, report) = ctx.stage(&name, "docs", total, || plan.work(tasks, &resources, ctx))?;
         summary.partial = !worked.left.is_empty();
         summary.set("worked", worked);
         summary.set("report", report);

@@ -60,7 +60,7 @@ use inkstone_tables::project::Project;
 use inkstone_text::TokenizerParams;
 pub use integrity::{check, repair};
 use output::Output;
-pub use plan::{PlanRequest, plan, watch};
+pub use plan::{PlanRequest, market_of, plan, watch};
 pub use results::{FactorResult, factor_result, factor_results, study, write_report};
 pub use stage::{Stage, StageId, derived_from};
 use state::{PlannedStage, State};
@@ -294,10 +294,16 @@ impl<'a> PipelineRun<'a> {
         if needs_structure(self.config).sentences { self.structure() } else { Ok(()) }
     }
 
-    fn extract(&mut self) -> Result<()> {
+    /// Reads the market, if there are prices.
+    fn read_market(&mut self) -> Result<()> {
         if self.project.prices().exists() {
             self.market = Some(market(&self.project, &securities(&self.project)?)?);
         }
+        Ok(())
+    }
+
+    fn extract(&mut self) -> Result<()> {
+        self.read_market()?;
         let store = Store::open(&self.project.store())?;
         for feature in in_order_of_inputs(&self.config.feature)? {
             let vectors = Some(feature.embeddings.feature.as_str()).filter(|name| !name.is_empty());

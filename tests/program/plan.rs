@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use inkstone_base::disk;
 use inkstone_features::plan::Plan;
 use inkstone_store::{RowFolder, Store};
+use inkstone_tables::frames;
 use inkstone_tables::project::Project;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -297,7 +298,7 @@ fn a_worker_opens_no_database_and_takes_no_lock() {
     assert!(files_below(&folder.join(".inkstone")) == before);
 }
 
-/// Features whose models are fitted on past documents, step after step.
+/// Features whose models are fitted on past documents, step after step or fold after fold.
 const FITTED: &str = r#"
 [[feature]]
 name = "surprise"
@@ -310,6 +311,14 @@ model = "word2vec"
 vintages = { window_days = 240, refit_days = 60, min_train_documents = 60 }
 word2vec = { dim = 8, epochs = 2 }
 words = { min_count = 3 }
+
+[[feature]]
+name = "network"
+model = "textcnn"
+embeddings = { feature = "vintages" }
+walk_forward = { train_days = 120, test_days = 30, min_train_rows = 50 }
+textnet = { widths = [2], maps = 4, max_tokens = 32, fit = { epochs = 2 } }
+classes = { tail = 0.4 }
 "#;
 
 #[test]
@@ -322,7 +331,7 @@ fn fits_on_past_documents_are_shared_by_workers() {
     let other = tempfile::tempdir().unwrap();
     copy_folder(folder, other.path());
     run(other.path(), &["extract", "--headless"]).finished();
-    for feature in ["surprise", "vintages"] {
+    for feature in ["surprise", "vintages", "network"] {
         let plan = planned(folder, feature);
         assert!(plan.parts.len() > 7 && plan.tasks.len() == 7, "{feature} has {} fits", plan.parts.len());
         // A worker that is killed while it fits.
@@ -341,20 +350,41 @@ fn fits_on_past_documents_are_shared_by_workers() {
         let checked = run(folder, &["work", &format!("{feature}.plan"), "--check"]).finished();
         assert!(checked["missing_parts"].as_u64().unwrap() <= plan.tasks[6].len() as u64, "{checked:#}");
         assert_eq!(work(folder, feature, "0..6")["worked"]["computed"], Value::Array(Vec::new()));
-        // A result that was cut short is fitted again.
+        // A result that was cut short is fitted again, and so is one whose note was.
         let results = files_below(&plan.rows);
-        let (path, content) = results.iter().find(|(path, _)| path.ends_with(".rows")).unwrap();
-        fs::write(plan.rows.join(path), &content[..content.len() / 2]).unwrap();
+        let of_kind = |end: &str| results.iter().filter(|(path, _)| path.ends_with(end)).collect::<Vec<_>>();
+        for (path, content) in [of_kind(".rows")[0], of_kind(".note.json")[1]] {
+            fs::write(plan.rows.join(path), &content[..content.len() / 2]).unwrap();
+        }
     }
     let json = run(folder, &["extract", "--headless"]).finished();
-    for feature in ["surprise", "vintages"] {
+    for feature in ["surprise", "vintages", "network"] {
         let plan = Plan::read(&folder.join(format!("{feature}.plan"))).unwrap();
         let taken = stage(&json, &format!("extract {feature}"))["facts"]["taken_parts"].as_u64().unwrap() as usize;
-        assert!((plan.parts.len() - plan.tasks[6].len() - 1..plan.parts.len()).contains(&taken), "{taken} were taken");
+        assert!(
+            (plan.parts.len() - plan.tasks[6].len() - 2..plan.parts.len() - 1).contains(&taken),
+            "{taken} were taken"
+        );
     }
     assert!(sets(folder) == sets(other.path()));
-    // Fits of another corpus are refused before anything is fitted.
-    let plan = planned_again(folder, "surprise");
+    // Prices that are not those of the plan are refused before anything is fitted.
+    let plan = planned_again(folder, "network", "test_days = 30", "test_days = 29");
+    let project = Project::new(folder.join(".inkstone"));
+    let prices = fs::read(project.prices()).unwrap();
+    let results = files_below(&folder.join("network.rows"));
+    disk::remove_if_there(&project.prices()).unwrap();
+    let refused = run(folder, &["work", &plan, "--task", "0"]).refusal();
+    assert!(refused.contains("there is no price table"), "{refused}");
+    fs::write(project.prices(), &prices).unwrap();
+    let all = frames::read_parquet(&project.prices(), None).unwrap();
+    let mut later = all.head(Some(all.height() - 1));
+    frames::write_parquet(&project.prices(), &mut later).unwrap();
+    let refused = run(folder, &["work", &plan, "--task", "0"]).refusal();
+    assert!(refused.contains("other: prices"), "{refused}");
+    fs::write(project.prices(), prices).unwrap();
+    assert!(files_below(&folder.join("network.rows")) == results);
+    // Fits of another corpus are refused, too.
+    let plan = planned_again(folder, "surprise", "refit_days = 30", "refit_days = 31");
     let parts = Project::new(folder.join(".inkstone")).clean();
     fs::copy(parts.path(1), parts.path(0)).unwrap();
     let results = files_below(&folder.join("surprise.rows"));
@@ -364,9 +394,9 @@ fn fits_on_past_documents_are_shared_by_workers() {
 }
 
 /// The file of a new plan of a feature that was computed before: its settings have changed.
-fn planned_again(folder: &Path, feature: &str) -> String {
+fn planned_again(folder: &Path, feature: &str, from: &str, to: &str) -> String {
     let config = folder.join("workbench.toml");
-    let text = fs::read_to_string(&config).unwrap().replace("refit_days = 30", "refit_days = 31");
+    let text = fs::read_to_string(&config).unwrap().replace(from, to);
     fs::write(&config, text).unwrap();
     planned(folder, feature);
     format!("{feature}.plan")

@@ -3,6 +3,7 @@
 //!
 //! ```text
 //! FOLDER/SET/BATCH-DIGEST.rows      the rows of a batch, as in a store: whole, or absent
+//! FOLDER/SET/BATCH.note.json         what was noted of these rows
 //! FOLDER/SET/BATCH.attempt-N        a process computes the batch, or was killed while it did
 //! ```
 
@@ -12,12 +13,14 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 use super::files::{RowFile, RowFiles};
 use super::layout::{BatchRecord, SetSpec};
 use super::{Rows, block};
 use inkstone_base::data::Key;
-use inkstone_base::disk::{self, Room};
+use inkstone_base::disk::{self, Damage, Room};
 
 /// Attempts at a batch after which no process tries it again.
 pub const ATTEMPTS: usize = 3;
@@ -74,6 +77,20 @@ impl RowFolder {
         self.files.sync(set, &[file])
     }
 
+    /// Keeps a note on the rows of a batch, sealed: on the disk as a whole, or not at all.
+    pub fn put_note(&self, set: Key, batch: Key, note: &impl Serialize) -> Result<()> {
+        disk::write_json(&self.note_path(set, batch), note)
+    }
+
+    /// The note on the rows of a batch; none where there is no sound one.
+    pub fn note<T: DeserializeOwned>(&self, set: Key, batch: Key) -> Result<Option<T>> {
+        match disk::read_json(&self.note_path(set, batch)) {
+            Ok(note) => Ok(Some(note)),
+            Err(error) if error.is::<Damage>() => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
     /// Notes that this process computes a batch; none if earlier processes began it [`ATTEMPTS`] times and all were killed.
     pub fn attempt(&self, set: Key, batch: Key) -> Result<Option<Attempt>> {
         for number in 1..=ATTEMPTS {
@@ -91,6 +108,10 @@ impl RowFolder {
     /// Forgets the attempts at a batch.
     pub fn forget_attempts(&self, set: Key, batch: Key) -> Result<()> {
         (1..=ATTEMPTS).try_for_each(|number| disk::remove_if_there(&self.attempt_path(set, batch, number)))
+    }
+
+    fn note_path(&self, set: Key, batch: Key) -> PathBuf {
+        self.path.join(set.hex()).join(format!("{batch}.note.json"))
     }
 
     fn attempt_path(&self, set: Key, batch: Key, number: usize) -> PathBuf {

@@ -1,11 +1,13 @@
-//! Fits of a feature that do not depend on one another: the step of a model of past documents is fitted on its window alone. Any process can
-//! compute any of them, and the one that makes the rows takes the results up.
+//! Fits of a feature that do not depend on one another: the step of a model of past documents is fitted on its window alone, and so is the network
+//! of a fold. Any process can compute any of them, and the one that makes the rows takes the results up.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 
 use anyhow::Result;
 use chrono::NaiveDateTime;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 use inkstone_base::data::Key;
 use inkstone_base::job::Ctx;
@@ -23,7 +25,7 @@ pub(crate) type WalkFits =
 pub(crate) struct Fit {
     /// The set whose rows it serves, with all that determines them.
     spec: SetSpec,
-    /// First midnight of its step.
+    /// First midnight of its step, or of the test window of its fold.
     begin: NaiveDateTime,
     /// Columns of the result.
     dim: usize,
@@ -33,7 +35,7 @@ pub(crate) struct Fit {
 }
 
 impl Fit {
-    /// The fit of the step that begins at a midnight, for the rows of a set.
+    /// The fit of the step or test window that begins at a midnight, for the rows of a set.
     pub(crate) fn new(spec: &SetSpec, begin: NaiveDateTime, dim: usize, (documents, tokens): (u64, u64)) -> Fit {
         Fit { spec: spec.clone(), begin, dim, documents, tokens }
     }
@@ -47,6 +49,14 @@ impl Fit {
     pub(crate) fn key(&self) -> Key {
         Key::of_json(&(self.spec.id(), self.begin))
     }
+}
+
+/// The result of a fit.
+pub(crate) struct FitResult<T> {
+    /// Rows of [`Fit::dim`] columns.
+    pub(crate) values: Vec<f32>,
+    /// What the walk is told of the fit beside its values.
+    pub(crate) note: T,
 }
 
 /// A walk over the fits of a feature treats each fit in one of these ways.
@@ -99,7 +109,11 @@ impl Fits<'_> {
     }
 
     /// The result of a fit; none where this walk only lists fits or keeps their results.
-    pub(crate) fn result(&self, fit: &Fit, compute: impl FnOnce() -> Result<Vec<f32>>) -> Result<Option<Vec<f32>>> {
+    pub(crate) fn result<T: Serialize + DeserializeOwned>(
+        &self,
+        fit: &Fit,
+        compute: impl FnOnce() -> Result<FitResult<T>>,
+    ) -> Result<Option<FitResult<T>>> {
         match self {
             Fits::Here => compute().map(Some),
             Fits::List(listed) => {
@@ -114,21 +128,29 @@ impl Fits<'_> {
                 }
                 Ok(None)
             }
-            Fits::Take { folder, taken } => match folder.values(fit.results().id(), fit.key(), fit.dim)? {
-                Some(values) => {
-                    *taken.lock().unwrap_or_else(PoisonError::into_inner) += 1;
-                    Ok(Some(values))
+            Fits::Take { folder, taken } => {
+                let (set, key) = (fit.results().id(), fit.key());
+                match (folder.values(set, key, fit.dim)?, folder.note(set, key)?) {
+                    (Some(values), Some(note)) => {
+                        *taken.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+                        Ok(Some(FitResult { values, note }))
+                    }
+                    _ => compute().map(Some),
                 }
-                None => compute().map(Some),
-            },
+            }
         }
     }
 }
 
-fn keep(fit: &Fit, folder: &RowFolder, done: &mut KeptFits, compute: impl FnOnce() -> Result<Vec<f32>>) -> Result<()> {
+fn keep<T: Serialize + DeserializeOwned>(
+    fit: &Fit,
+    folder: &RowFolder,
+    done: &mut KeptFits,
+    compute: impl FnOnce() -> Result<FitResult<T>>,
+) -> Result<()> {
     let (results, key) = (fit.results(), fit.key());
     let set = results.id();
-    if folder.has(set, key)? {
+    if folder.note::<T>(set, key)?.is_some() && folder.has(set, key)? {
         done.there.push(key);
         return Ok(());
     }
@@ -136,7 +158,8 @@ fn keep(fit: &Fit, folder: &RowFolder, done: &mut KeptFits, compute: impl FnOnce
         done.left.push(key);
         return Ok(());
     };
-    let values = compute()?;
+    let FitResult { values, note } = compute()?;
+    folder.put_note(set, key, &note)?;
     let keys = vec![key; values.len() / fit.dim];
     folder.put(&results, key, &Rows::dense(keys, fit.dim, values))?;
     folder.forget_attempts(set, key)?;

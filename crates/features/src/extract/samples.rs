@@ -7,12 +7,12 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Context, Result, bail, ensure};
-use chrono::{NaiveDate, NaiveDateTime};
+use chrono::NaiveDate;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
 use super::reading::{CorpusReader, ReadDocument};
-use super::set::{Batches, SetParams};
+use super::set::Batches;
 use super::target::{TargetOf, TargetValues};
 use super::{Feature, Inputs};
 use crate::stage_result;
@@ -20,7 +20,7 @@ use inkstone_base::data::{Key, Report, TooLittle};
 use inkstone_base::job::Ctx;
 use inkstone_market::{Cutoff, Market};
 use inkstone_models::{FoldReport, Sample};
-use inkstone_store::{RowKind, Store, Writer};
+use inkstone_store::{SetSpec, Store, Writer};
 
 /// The documents that can train or be tested, in the order of the parts.
 #[derive(Default)]
@@ -88,6 +88,11 @@ impl SampledCorpus {
         &self.places
     }
 
+    /// The key of the batch of each part.
+    pub(crate) fn batches(&self) -> Vec<Key> {
+        self.batches.keys()
+    }
+
     /// Keeps the samples for which `kept` is true. Returns the number of the others.
     pub(crate) fn retain(&mut self, kept: &[bool]) -> u64 {
         let before = self.samples.len();
@@ -105,19 +110,17 @@ impl SampledCorpus {
 
     /// Writes the rows of all parts, NaN where `row` gives none for a sample, and counts the others in the report. Returns the order of the
     /// batches.
-    #[allow(clippy::too_many_arguments, reason = "what identifies a set, its rows, and where they go")]
     pub(crate) fn write<'r, 's>(
         &self,
         feature: &Feature,
-        params: SetParams,
-        fitted_until: Option<NaiveDateTime>,
+        spec: &SetSpec,
         row: impl Fn(usize) -> Option<&'r [f32]>,
         store: &'s Store,
         report: &mut Report,
         ctx: &Ctx,
     ) -> Result<(Writer<'s>, Vec<Key>)> {
         let dim = feature.columns().len();
-        let writer = store.writer(&params.spec(feature, RowKind::Dense { dim }, fitted_until))?;
+        let writer = store.writer(spec)?;
         let mut rows = self.batches.empty_rows(dim);
         for (i, &(part, at)) in self.places.iter().enumerate() {
             if let Some(values) = row(i) {
@@ -265,7 +268,7 @@ impl GivenTargets {
 
 #[cfg(test)]
 mod tests {
-    use chrono::Days;
+    use chrono::{Days, NaiveDateTime};
 
     use super::*;
     use crate::extract::{Excess, Target};

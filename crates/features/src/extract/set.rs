@@ -52,6 +52,11 @@ impl SetParams {
         self
     }
 
+    /// The set of a feature whose columns are numbers.
+    pub(crate) fn dense(self, feature: &Feature, fitted_until: Option<NaiveDateTime>) -> SetSpec {
+        self.spec(feature, RowKind::Dense { dim: feature.columns().len() }, fitted_until)
+    }
+
     pub(crate) fn spec(self, feature: &Feature, kind: RowKind, fitted_until: Option<NaiveDateTime>) -> SetSpec {
         let fitted_until = fitted_until.max(self.text_until);
         SetSpec { name: feature.name.clone(), kind, params: self.params, fitted_until }

@@ -32,6 +32,7 @@ use inkstone_base::data::{Key, Report};
 use inkstone_base::disk::{self, Damage, Flaw};
 use inkstone_base::job::Ctx;
 use inkstone_base::memory;
+use inkstone_market::{Cutoff, Market};
 use inkstone_onnx::RuntimeParams;
 use inkstone_store::{RowFolder, RowKind, SetSpec, Store};
 use inkstone_tables::project::Project;
@@ -60,9 +61,13 @@ pub struct Plan {
     pub stage: Key,
     spec: SetSpec,
     meta: SetMeta,
-    /// The texts that the feature reads in place of the documents'.
-    rewrite: Option<PlannedTexts>,
-    /// The parts of the corpus, in its order; for a model of past documents its fits, in the order of their steps.
+    /// The feature whose word vectors the networks of the feature begin with.
+    vectors: Option<Feature>,
+    /// Time of day until which a text counts for its trading day.
+    cutoff: Cutoff,
+    /// The texts of rewrites that the features read in place of the documents', by the name of the rewrite.
+    rewritten: BTreeMap<String, PlannedTexts>,
+    /// The parts of the corpus, in its order; for a plan of fits the fits, in the order of their steps or folds.
     pub parts: Vec<PlannedPart>,
     /// The numbers of the parts of each task, those that cost most first.
     pub tasks: Vec<Vec<usize>>,
@@ -100,6 +105,16 @@ struct PlannedTexts {
     corpus: Key,
     identity: Key,
     fitted_until: NaiveDateTime,
+}
+
+/// What a worker brings to a plan.
+#[derive(Clone, Copy)]
+pub struct WorkerResources<'a> {
+    /// Where contextual models run.
+    pub onnx: &'a RuntimeParams,
+    /// The project's market and the key of its prices; needed where [`Plan::needs_prices`].
+    pub market: Option<&'a Market>,
+    pub prices: Key,
 }
 
 /// How a plan is made.
@@ -161,7 +176,7 @@ impl Plan {
         Ok((plan, report))
     }
 
-    /// Plans the fits of a model of past documents that the folder lacks.
+    /// Plans the fits of a feature that the folder lacks.
     fn of_fits(
         walk: WalkFits,
         feature: &Feature,
@@ -181,7 +196,10 @@ impl Plan {
         })?;
         let listed = listing.listed();
         let first = listed.first().with_context(|| {
-            format!("feature {:?} has no step with enough text before it: there is nothing to plan", feature.name)
+            format!(
+                "feature {:?} has no step or fold with enough text before it: there is nothing to plan",
+                feature.name
+            )
         })?;
         plan.spec = first.results.clone();
         let there = folder.batches(plan.set())?;
@@ -208,10 +226,10 @@ impl Plan {
     ) -> Result<Plan> {
         let absolute =
             |path: &Path| std::path::absolute(if path.as_os_str().is_empty() { Path::new(".") } else { path });
-        let texts = |rewrite: &RewrittenCorpus| PlannedTexts {
-            corpus: rewrite.corpus,
-            identity: rewrite.identity,
-            fitted_until: rewrite.fitted_until,
+        let vectors = feature.embeddings.feature_among(inputs.features)?.cloned();
+        let texts = |read: &Feature| {
+            let RewrittenCorpus { corpus, identity, fitted_until, .. } = *inputs.rewritten.get(&read.text)?;
+            Some((read.text.clone(), PlannedTexts { corpus, identity, fitted_until }))
         };
         let params = serde_json::Value::Null;
         let kind = RowKind::Dense { dim: 0 };
@@ -225,7 +243,9 @@ impl Plan {
             project: absolute(settings.project.dir())?,
             rows: folder.path().to_owned(),
             stage: settings.stage,
-            rewrite: inputs.rewrite.map(texts),
+            rewritten: std::iter::once(feature).chain(&vectors).filter_map(texts).collect(),
+            vectors,
+            cutoff: inputs.cutoff,
             tasks: Vec::new(),
             parts: Vec::new(),
             canary: None,
@@ -294,35 +314,45 @@ impl Plan {
         task.iter().map(|&part| self.parts[part].characters).sum()
     }
 
+    /// The project whose feature is planned.
+    pub fn project(&self) -> Project {
+        Project::new(&self.project)
+    }
+
+    /// True if a worker needs the project's prices.
+    pub fn needs_prices(&self) -> bool {
+        self.feature.learns()
+    }
+
     /// Gives `work` the inputs of the feature as the plan has them.
     fn with_inputs<T>(
         &self,
-        onnx: &RuntimeParams,
+        resources: &WorkerResources<'_>,
         fits: &Fits<'_>,
         work: impl FnOnce(&Inputs<'_>) -> Result<T>,
     ) -> Result<T> {
-        let project = Project::new(&self.project);
-        let mut rewritten = BTreeMap::new();
-        if let Some(PlannedTexts { corpus, identity, fitted_until }) = self.rewrite {
-            let (clean, links) = (project.rewritten(&self.feature.text), project.rewritten_links(&self.feature.text));
-            let texts = RewrittenCorpus { clean, links, corpus, identity, fitted_until };
-            rewritten.insert(self.feature.text.clone(), texts);
-        }
+        let project = self.project();
+        let texts = |(name, texts): (&String, &PlannedTexts)| {
+            let PlannedTexts { corpus, identity, fitted_until } = *texts;
+            let (clean, links) = (project.rewritten(name), project.rewritten_links(name));
+            (name.clone(), RewrittenCorpus { clean, links, corpus, identity, fitted_until })
+        };
+        let features: Vec<Feature> = std::iter::once(&self.feature).chain(&self.vectors).cloned().collect();
         work(&Inputs {
             clean: &project.clean(),
             links: &project.links(),
             sentences: &project.structure(),
             corpus: self.fits.as_ref().map(|fits| fits.corpus).unwrap_or_default(),
-            market: None,
-            prices: Key::default(),
-            cutoff: Default::default(),
+            market: resources.market,
+            prices: resources.prices,
+            cutoff: self.cutoff,
             tokenizer: &self.tokenizer,
-            onnx,
+            onnx: resources.onnx,
             base: &self.base,
             sets: None,
-            rewritten: &rewritten,
+            rewritten: &self.rewritten.iter().map(texts).collect(),
             rewrite: None,
-            features: std::slice::from_ref(&self.feature),
+            features: &features,
             fits,
             shared: None,
         })
@@ -334,7 +364,7 @@ fn open<'a>(feature: &'a Feature, inputs: &'a Inputs<'a>, ctx: &'a Ctx) -> Resul
     let open = feature.model.entry().part_model.with_context(|| {
         format!(
             "feature {:?} learns from the whole corpus, so its parts cannot be computed apart: leave it to `inkstone run`. Plans are for lexicons, \
-             hashed words, files of models, contextual models, and the fits of surprise, word2vec, glove and fasttext",
+             hashed words, files of models, contextual models, the fits of surprise, word2vec, glove and fasttext, and the folds of textcnn and textrnn",
             feature.name
         )
     })?;

@@ -8,13 +8,12 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 use serde::Serialize;
 
-use super::{Plan, PlannedFits, PlannedPart, open};
+use super::{Plan, PlannedFits, PlannedPart, WorkerResources, open};
 use crate::extract::fits::{Fits, KeptFits};
 use crate::extract::part_model::PartModel;
 use crate::extract::set::key_of;
 use inkstone_base::data::{Key, Report};
 use inkstone_base::job::Ctx;
-use inkstone_onnx::RuntimeParams;
 use inkstone_store::{RowFolder, SetSpec};
 
 /// Time between two looks at the folder of rows.
@@ -52,18 +51,18 @@ pub struct TaskProgress {
 }
 
 impl Plan {
-    /// Computes the parts of some tasks that the folder of rows lacks. `onnx` says where contextual models run.
-    pub fn work(&self, tasks: Range<usize>, onnx: &RuntimeParams, ctx: &Ctx) -> Result<(Worked, Report)> {
+    /// Computes the parts of some tasks that the folder of rows lacks.
+    pub fn work(&self, tasks: Range<usize>, resources: &WorkerResources<'_>, ctx: &Ctx) -> Result<(Worked, Report)> {
         let parts = self.parts_of(tasks)?;
         let folder = RowFolder::new(&self.rows);
         folder.own()?;
         let set = self.set();
         if let Some(fits) = &self.fits {
-            return self.work_on_fits(fits, parts.collect(), &folder, onnx, ctx);
+            return self.work_on_fits(fits, parts.collect(), &folder, resources, ctx);
         }
         let mut worked = Worked { set, ..Worked::default() };
         let mut report = Report::new(&self.feature.name);
-        self.with_inputs(onnx, Fits::here(), |inputs| {
+        self.with_inputs(resources, Fits::here(), |inputs| {
             let mut model = open(&self.feature, inputs, ctx)?;
             self.check(&mut model)?;
             for number in parts {
@@ -101,13 +100,13 @@ impl Plan {
         planned: &PlannedFits,
         numbers: Vec<usize>,
         folder: &RowFolder,
-        onnx: &RuntimeParams,
+        resources: &WorkerResources<'_>,
         ctx: &Ctx,
     ) -> Result<(Worked, Report)> {
         let walk = self.feature.model.entry().walk_fits.context("the model of the plan's feature has no fits")?;
         let done = Mutex::new(KeptFits::default());
         let keys = numbers.iter().map(|&number| self.parts[number].key).collect();
-        self.with_inputs(onnx, &Fits::Keep { folder, keys, done: &done }, |inputs| {
+        self.with_inputs(resources, &Fits::Keep { folder, keys, done: &done }, |inputs| {
             walk(&self.feature, inputs, ctx, &mut |parts, rows| {
                 ensure!(
                     parts == planned.parts,

@@ -62,47 +62,155 @@ pub struct NetFold {
     pub epochs: Vec<EpochFigures>,
 }
 
+/// Samples with their texts, and the settings of the networks that are walked forward over them.
+pub struct NetWalkInput<'a> {
+    pub samples: &'a [Sample],
+    pub texts: &'a NumberedTexts<'a>,
+    /// The trading calendar.
+    pub dates: &'a [NaiveDate],
+    pub walk: &'a WalkForward,
+    pub limits: &'a WordLimits,
+    pub classes: &'a ClassParams,
+    pub params: &'a TextNetParams,
+    pub given: Option<VectorsOfFold<'a>>,
+}
+
+/// A fold whose network is to be trained and tested.
+pub struct UntestedFold {
+    /// The first day of the test window.
+    pub first_day: NaiveDate,
+    /// Training documents, and their tokens.
+    pub documents: u64,
+    pub tokens: u64,
+}
+
+/// The result of a fold: what its network says of the test documents.
+#[derive(Clone, Debug)]
+pub struct TestedFold {
+    /// `[test documents, 1 + classes with probabilities]`, as of [`NetWalk::rows`].
+    pub rows: Vec<f32>,
+    /// None where the fold has no network, since no given vectors were there before it.
+    pub figures: Option<(FoldReport, NetFold)>,
+}
+
+/// Gives the result of a fold: computed by the function that it gets, or by another process; none passes the fold over.
+pub type TestFold<'a> = &'a dyn Fn(&UntestedFold, &dyn Fn() -> Result<TestedFold>) -> Result<Option<TestedFold>>;
+
 /// The scores of a walk, sample by sample.
 #[derive(Clone, Debug)]
 pub struct NetWalk {
-    /// One score a sample; NaN where no fold tests it.
-    pub scores: Vec<f32>,
-    /// `[samples, labels]`: the probability of each of more than two named classes; NaN for a class that the fold's training window
-    /// lacks, and where no fold tests the sample. Empty otherwise.
-    pub probabilities: Vec<f32>,
+    /// `[samples, 1 + labels]`: the score, and the probability of each of more than two named classes; NaN for a class that the fold's
+    /// training window lacks, and where no fold tests the sample.
+    pub rows: Vec<f32>,
     /// The networks; none for a fold that had too few samples.
     pub nets: Vec<Option<NetFold>>,
     /// The report of each fold.
     pub folds: Vec<FoldReport>,
 }
 
-/// Trains and scores fold after fold.
-#[allow(clippy::too_many_arguments, reason = "texts, calendar, vectors and four sets of parameters")]
-pub fn net_walk(
-    samples: &[Sample],
-    texts: &NumberedTexts<'_>,
-    dates: &[NaiveDate],
-    walk: &WalkForward,
-    limits: &WordLimits,
-    classes: &ClassParams,
-    params: &TextNetParams,
-    given: Option<VectorsOfFold<'_>>,
-    ctx: &Ctx,
-) -> Result<(NetWalk, Report)> {
+/// Trains and tests fold after fold; folds do not depend on one another.
+pub fn net_walk(input: &NetWalkInput<'_>, test: TestFold<'_>, ctx: &Ctx) -> Result<(NetWalk, Report)> {
+    let NetWalkInput { samples, texts, dates, walk, classes, params, .. } = input;
     params.check()?;
     classes.check()?;
     ensure!(samples.len() == texts.places.len(), "{} samples, but {} texts", samples.len(), texts.places.len());
-    let mut scores = vec![f32::NAN; samples.len()];
-    let named = classes.with_probabilities();
-    let mut probabilities = vec![f32::NAN; samples.len() * named.len()];
-    let data = NetData { samples, texts, walk, limits, classes, params, given, ctx };
+    let columns = 1 + classes.with_probabilities().len();
+    let mut rows = vec![f32::NAN; samples.len() * columns];
     let (walked, report) = walk_folds(samples, dates, walk, ctx, |step, report| {
-        let Some(trained) = data.train(step, report)? else { return Ok(None) };
-        let TrainedNet { net, vocabulary, examples, given } = trained;
-        let Goal::Classes { class, names } = &examples.goal else { return Ok(None) };
-        let up = names.len() - 1;
-        let places: Vec<Option<usize>> =
-            named.iter().map(|class| names.iter().position(|name| name == class)).collect();
+        let Some(labelled) = input.labelled(step, report)? else { return Ok(None) };
+        let untested = UntestedFold {
+            first_day: report.test.0,
+            documents: labelled.train.len() as u64,
+            tokens: labelled.train.iter().map(|&i| texts.text(i).len().min(params.max_tokens) as u64).sum(),
+        };
+        let tested = test(&untested, &|| input.test(step, &labelled, report, ctx))?;
+        let Some(TestedFold { rows: tested, figures: Some((found, net)) }) = tested else { return Ok(None) };
+        ensure!(tested.len() == step.test.len() * columns, "a fold was tested on other documents than its own");
+        for (&i, row) in step.test.iter().zip(tested.chunks(columns)) {
+            rows[i * columns..][..columns].copy_from_slice(row);
+        }
+        *report = found;
+        Ok(Some(net))
+    })?;
+    let Walked { models, mut folds, .. } = walked;
+    for (fold, net) in folds.iter_mut().zip(&models) {
+        fold.fitted_until = fold.fitted_until.max(net.as_ref().and_then(|net| net.vectors_until));
+    }
+    Ok((NetWalk { rows, nets: models, folds }, report))
+}
+
+/// The network of one fold, trained as [`net_walk`] trains it; `None` where too little is there to train it.
+pub fn net_of_fold(input: &NetWalkInput<'_>, fold: &Fold, ctx: &Ctx) -> Result<Option<TextNet>> {
+    let NetWalkInput { samples, dates, walk, .. } = input;
+    let Some(step) = step_of(samples, dates, walk, fold) else { return Ok(None) };
+    let mut report =
+        FoldReport { train: (dates[fold.train.start], dates[fold.train.end - 1]), ..FoldReport::default() };
+    let Some(labelled) = input.labelled(&step, &mut report)? else { return Ok(None) };
+    Ok(input.train(&labelled, &mut report, ctx)?.map(|trained| trained.net))
+}
+
+/// The training samples of a fold that have a class.
+struct LabelledSamples {
+    train: Vec<usize>,
+    /// The class of each.
+    class: Vec<u32>,
+    names: Vec<String>,
+}
+
+/// The network of a fold and what it was trained on.
+struct TrainedNet {
+    net: TextNet,
+    vocabulary: KnownWords,
+    documents: Vec<Vec<u32>>,
+    given: Option<GivenVectors>,
+}
+
+impl NetWalkInput<'_> {
+    /// The classes of a fold's training samples; `None` where they are too few, or where the first or the last class is missing.
+    fn labelled(&self, step: &WalkStep, report: &mut FoldReport) -> Result<Option<LabelledSamples>> {
+        let NetWalkInput { samples, walk, classes, .. } = self;
+        let labels: Vec<f64> = step.train.iter().map(|&i| samples[i].label).collect();
+        report.missing = classes.missing(&labels);
+        if classes.lacks_an_end(&report.missing) {
+            return Ok(None);
+        }
+        let (train, class, names) = classes.classes(&step.train, &labels)?;
+        report.middle = labels.len() - train.len();
+        report.train_rows = train.len();
+        Ok((train.len() >= walk.min_train_rows).then_some(LabelledSamples { train, class, names }))
+    }
+
+    /// Trains the network of a fold and notes in `report` what it saw; `None` where no given vectors were there before the fold.
+    fn train(&self, labelled: &LabelledSamples, report: &mut FoldReport, ctx: &Ctx) -> Result<Option<TrainedNet>> {
+        let NetWalkInput { texts, limits, params, given, .. } = *self;
+        let LabelledSamples { train, class, names } = labelled;
+        let given = match given {
+            None => None,
+            Some(given) => match given(report.train.1)? {
+                None => return Ok(None),
+                given => given,
+            },
+        };
+        let vocabulary = KnownWords::new(texts, train, limits, ctx)?;
+        report.vocabulary = vocabulary.words.len();
+        let documents = train.iter().map(|&i| vocabulary.document(texts.text(i), params.max_tokens)).collect();
+        let examples = Examples { documents, goal: Goal::Classes { class: class.clone(), names: names.clone() } };
+        let vectors = given.as_ref().map(|given| &*given.vectors);
+        let net = TextNet::train(&examples, vocabulary.words.clone(), vectors, params, None, ctx)?;
+        Ok(Some(TrainedNet { net, vocabulary, documents: examples.documents, given }))
+    }
+
+    /// Trains the network of a fold and scores its test documents; `report` is what is known of the fold before.
+    fn test(&self, step: &WalkStep, labelled: &LabelledSamples, report: &FoldReport, ctx: &Ctx) -> Result<TestedFold> {
+        let NetWalkInput { samples, texts, classes, params, .. } = self;
+        let mut report = report.clone();
+        let Some(trained) = self.train(labelled, &mut report, ctx)? else {
+            return Ok(TestedFold { rows: Vec::new(), figures: None });
+        };
+        let TrainedNet { net, vocabulary, documents, given } = trained;
+        let up = labelled.names.len() - 1;
+        let place = |class: &String| labelled.names.iter().position(|name| name == class);
+        let places: Vec<Option<usize>> = classes.with_probabilities().iter().map(place).collect();
 
         // A text is scored alone: what it is computed beside would show in the last bits.
         let tested = ctx.install(|| {
@@ -115,99 +223,21 @@ pub fn net_walk(
         })?;
         report.test_rows = step.test.len();
         report.unseen = tested.iter().filter(|(_, known)| !known).count();
-        let labelled = step.test.iter().zip(&tested).map(|(&i, (found, _))| (samples[i].label, lead(found, up)));
-        let (labels, of_labelled): (Vec<f64>, Vec<f64>) = labelled.filter(|(label, _)| !label.is_nan()).unzip();
-        report.out_of_sample = rank_correlation(&of_labelled, &labels);
-        report.in_sample = in_sample(&net, &examples.documents, class, up, ctx)?;
-        for (&i, (found, _)) in step.test.iter().zip(&tested) {
-            scores[i] = lead(found, up) as f32;
-            let row = &mut probabilities[i * named.len()..][..named.len()];
-            row.iter_mut().zip(&places).for_each(|(p, place)| *p = place.map_or(f32::NAN, |place| found[place] as f32));
-        }
-        Ok(Some(NetFold {
+        let with_label = step.test.iter().zip(&tested).map(|(&i, (found, _))| (samples[i].label, lead(found, up)));
+        let (labels, scores): (Vec<f64>, Vec<f64>) = with_label.filter(|(label, _)| !label.is_nan()).unzip();
+        report.out_of_sample = rank_correlation(&scores, &labels);
+        report.in_sample = in_sample(&net, &documents, &labelled.class, up, ctx)?;
+        let row = |(found, _): &(Vec<f64>, bool)| {
+            let probability = |place: &Option<usize>| place.map_or(f32::NAN, |place| found[place] as f32);
+            std::iter::once(lead(found, up) as f32).chain(places.iter().map(probability)).collect::<Vec<f32>>()
+        };
+        let net = NetFold {
             given_words: given.as_ref().map(|given| given.vectors.known(&vocabulary.words)),
             vectors_until: given.as_ref().map(|given| given.seen_until),
             parameters: net.parameters(),
             epochs: net.epochs().to_vec(),
-        }))
-    })?;
-    let Walked { models, mut folds, .. } = walked;
-    for (fold, net) in folds.iter_mut().zip(&models) {
-        fold.fitted_until = fold.fitted_until.max(net.as_ref().and_then(|net| net.vectors_until));
-    }
-    Ok((NetWalk { scores, probabilities, nets: models, folds }, report))
-}
-
-/// The network of one fold, trained as [`net_walk`] trains it; `None` where too little is there to train it.
-#[allow(clippy::too_many_arguments, reason = "texts, calendar, vectors and four sets of parameters")]
-pub fn net_of_fold(
-    samples: &[Sample],
-    texts: &NumberedTexts<'_>,
-    dates: &[NaiveDate],
-    walk: &WalkForward,
-    fold: &Fold,
-    limits: &WordLimits,
-    classes: &ClassParams,
-    params: &TextNetParams,
-    given: Option<VectorsOfFold<'_>>,
-    ctx: &Ctx,
-) -> Result<Option<TextNet>> {
-    let Some(step) = step_of(samples, dates, walk, fold) else { return Ok(None) };
-    let data = NetData { samples, texts, walk, limits, classes, params, given, ctx };
-    let mut report =
-        FoldReport { train: (dates[fold.train.start], dates[fold.train.end - 1]), ..FoldReport::default() };
-    Ok(data.train(&step, &mut report)?.map(|trained| trained.net))
-}
-
-/// The input of a walk.
-struct NetData<'a> {
-    samples: &'a [Sample],
-    texts: &'a NumberedTexts<'a>,
-    walk: &'a WalkForward,
-    limits: &'a WordLimits,
-    classes: &'a ClassParams,
-    params: &'a TextNetParams,
-    given: Option<VectorsOfFold<'a>>,
-    ctx: &'a Ctx,
-}
-
-/// The network of a fold and what it was trained on.
-struct TrainedNet {
-    net: TextNet,
-    vocabulary: KnownWords,
-    examples: Examples,
-    given: Option<GivenVectors>,
-}
-
-impl NetData<'_> {
-    /// Trains the network of a fold and notes in `report` what it saw; `None` where too little is there to train it.
-    fn train(&self, step: &WalkStep, report: &mut FoldReport) -> Result<Option<TrainedNet>> {
-        let NetData { samples, texts, walk, limits, classes, params, given, ctx } = *self;
-        let labels: Vec<f64> = step.train.iter().map(|&i| samples[i].label).collect();
-        report.missing = classes.missing(&labels);
-        if classes.lacks_an_end(&report.missing) {
-            return Ok(None);
-        }
-        let (train, class, names) = classes.classes(&step.train, &labels)?;
-        report.middle = labels.len() - train.len();
-        report.train_rows = train.len();
-        if train.len() < walk.min_train_rows {
-            return Ok(None);
-        }
-        let given = match given {
-            None => None,
-            Some(given) => match given(report.train.1)? {
-                None => return Ok(None),
-                given => given,
-            },
         };
-        let vocabulary = KnownWords::new(texts, &train, limits, ctx)?;
-        report.vocabulary = vocabulary.words.len();
-        let documents = train.iter().map(|&i| vocabulary.document(texts.text(i), params.max_tokens)).collect();
-        let examples = Examples { documents, goal: Goal::Classes { class, names } };
-        let vectors = given.as_ref().map(|given| &*given.vectors);
-        let net = TextNet::train(&examples, vocabulary.words.clone(), vectors, params, None, ctx)?;
-        Ok(Some(TrainedNet { net, vocabulary, examples, given }))
+        Ok(TestedFold { rows: tested.iter().flat_map(row).collect(), figures: Some((report, net)) })
     }
 }
 

@@ -22,7 +22,7 @@ use rayon::prelude::*;
 
 use super::documents::{DocumentPlace, NumberedCorpus};
 use super::entry::{ColumnNames, Explainer, ModelEntry, RowModel};
-use super::fits::{Fit, Fits};
+use super::fits::{Fit, FitResult, Fits};
 use super::reading::{CorpusReader, ReadDocument};
 use super::set::{SetMeta, SetParams, finish};
 use super::steps::{Step, StepReport, Steps};
@@ -217,15 +217,17 @@ impl VintageWalk<'_> {
                 let fit = Fit::new(spec, begin, trainer.dim(), (window.len() as u64, all));
                 let (mut text, mut trained) = (None, 0);
                 // A window of too few words has no vectors.
-                let values = fits.result(&fit, || {
+                let result = fits.result(&fit, || {
                     let text = text.insert(read(window)?);
                     if !text.suffices(trainer) {
-                        return Ok(Vec::new());
+                        return Ok(FitResult { values: Vec::new(), note: () });
                     }
                     trained = text.kept_tokens();
-                    trainer.train(text, folder, ctx).with_context(at)
+                    let values = trainer.train(text, folder, ctx).with_context(at)?;
+                    Ok(FitResult { values, note: () })
                 })?;
-                if let Some(values) = values.filter(|values| !values.is_empty()) {
+                let values = result.map(|result| result.values).filter(|values| !values.is_empty());
+                if let Some(values) = values {
                     let text = text.map_or_else(|| read(window), Ok)?;
                     let vectors = text.vectors(trainer, values).with_context(at)?;
                     let vectors = match &before {

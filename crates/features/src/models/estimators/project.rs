@@ -117,7 +117,7 @@ fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &Ctx) -> Resu
         params = params.with("inputs", (feature.learns_on_words(), sets.collect::<Vec<_>>()));
     }
     let fitted_until = learned.inputs.fitted_until();
-    let (writer, order) = sampled.write(feature, params, fitted_until, row, store, &mut report, ctx)?;
+    let (writer, order) = sampled.write(feature, &params.dense(feature, fitted_until), row, store, &mut report, ctx)?;
     if feature.learns_on_words() {
         report.fact("words", learned.counted.words.len());
     }

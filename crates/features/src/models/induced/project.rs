@@ -39,7 +39,7 @@ fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &Ctx) -> Resu
     let rows: Vec<Option<[f32; 4]>> = walked.tones.iter().map(|tone| tone.map(row)).collect();
     let row = |i: usize| rows[i].as_ref().map(<[f32; 4]>::as_slice);
     let params = SetParams::of_returns(&reader);
-    let (writer, order) = table.sampled.write(feature, params, None, row, store, &mut report, ctx)?;
+    let (writer, order) = table.sampled.write(feature, &params.dense(feature, None), row, store, &mut report, ctx)?;
     report.fact("words", table.words.len());
     report.fact("names_masked", feature.masks_names());
     report.fact("without_words", walked.tones.iter().flatten().filter(|tone| tone.words == 0.0).count());

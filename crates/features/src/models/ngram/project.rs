@@ -12,7 +12,7 @@ use rayon::prelude::*;
 use super::params::{SurpriseParams, Unit};
 use crate::extract::documents::{DocumentPlace, NumberedCorpus};
 use crate::extract::entry::{ColumnNames, Explainer, ModelEntry, RowModel};
-use crate::extract::fits::Fit;
+use crate::extract::fits::{Fit, FitResult};
 use crate::extract::reading::{CorpusReader, ReadDocument};
 use crate::extract::set::{SetMeta, SetParams, finish};
 use crate::extract::steps::{Step, StepReport, Steps};
@@ -113,11 +113,12 @@ fn walk(
         if some && steps.suffice(window.len()) {
             let tokens = window.iter().map(|place| place.tokens.len() as u64).sum();
             let fit = Fit::new(spec, begin, feature.columns().len(), (window.len() as u64, tokens));
-            let values = inputs.fits.result(&fit, || {
+            let result = inputs.fits.result(&fit, || {
                 let model = train(corpus, window, params, ctx)?;
-                Ok(score(corpus, step, &model, ctx).into_iter().flat_map(row_of).collect())
+                let values = score(corpus, step, &model, ctx).into_iter().flat_map(row_of).collect();
+                Ok(FitResult { values, note: () })
             })?;
-            if let Some(values) = values {
+            if let Some(FitResult { values, .. }) = result {
                 value(step, &values);
                 found.fitted_until = window.last().map(|place| place.time);
                 found.scored = step.len();

@@ -39,7 +39,7 @@ fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &Ctx) -> Resu
         walked.scores.iter().map(|score| score.map(|score| [score.score() as f32, score.words as f32])).collect();
     let row = |i: usize| rows[i].as_ref().map(<[f32; 2]>::as_slice);
     let params = SetParams::of_returns(&reader);
-    let (writer, order) = table.sampled.write(feature, params, None, row, store, &mut report, ctx)?;
+    let (writer, order) = table.sampled.write(feature, &params.dense(feature, None), row, store, &mut report, ctx)?;
     report.fact("words", table.words.len());
     report.fact("names_masked", feature.masks_names());
     report.fact("without_words", walked.scores.iter().flatten().filter(|score| score.words == 0.0).count());

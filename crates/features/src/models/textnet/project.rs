@@ -5,7 +5,7 @@
 use std::ops::Range;
 
 use anyhow::{Context, Result, ensure};
-use chrono::NaiveDateTime;
+use chrono::{NaiveDate, NaiveDateTime, NaiveTime};
 use memmap2::Mmap;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
@@ -14,8 +14,9 @@ use super::given_vectors::Embeddings;
 use crate::extract::documents::WordNumbers;
 use crate::extract::entry::{Explainer, ModelEntry, RowModel};
 use crate::extract::feature::name_keys;
+use crate::extract::fits::{Fit, FitResult};
 use crate::extract::reading::{CorpusReader, ReadDocument};
-use crate::extract::samples::{SampledCorpus, fit_folds, score_rows, some_fold_fitted};
+use crate::extract::samples::{SampledCorpus, fit_folds, some_fold_fitted};
 use crate::extract::set::{SetMeta, SetParams, finish};
 use crate::extract::text_rows::TextRows;
 use crate::extract::{Feature, Inputs, Model};
@@ -23,11 +24,11 @@ use inkstone_base::data::{Key, Report, TooLittle};
 use inkstone_base::disk::{self, Scratch};
 use inkstone_base::job::Ctx;
 use inkstone_models::textnet::{
-    Channels, NumberedTexts, TextNet, TextNetKind, TextNetParams, VectorsOfFold, lead, net_of_fold, net_out_of_fold,
-    net_walk,
+    Channels, NetWalk, NetWalkInput, NumberedTexts, TestFold, TestedFold, TextNet, TextNetKind, TextNetParams,
+    VectorsOfFold, lead, net_of_fold, net_out_of_fold, net_walk,
 };
 use inkstone_models::{CalibrationForm, Goal, Split};
-use inkstone_store::Store;
+use inkstone_store::{SetSpec, Store};
 
 /// Version of the arithmetic of networks; rows of another version are not taken up.
 const VERSION: u32 = 2;
@@ -62,55 +63,131 @@ fn network(feature: &Feature) -> TextNetParams {
 pub(crate) const ENTRY: ModelEntry = ModelEntry {
     explained_by: Explainer::Rows,
     opened: RowModel::Refit(open),
+    walk_fits: Some(walk_fits),
     settings: &["words", "walk_forward", "target", "classes", "textnet", "embeddings"],
     check,
     ..ModelEntry::of_target(run)
 };
 
 fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &Ctx) -> Result<(Key, Report)> {
-    feature.check().with_context(|| format!("feature {:?}", feature.name))?;
     let mut report = Report::new(&feature.name);
-    let reader = CorpusReader::new(feature, inputs, ctx)?;
-    let NumberedSamples { sampled, tokens } = NumberedSamples::read(&reader, &mut report)?;
-    let texts = tokens.texts();
-
-    let named = || format!("feature {:?}", feature.name);
-    let embeddings = Embeddings::new(feature, inputs, &reader.segmenter, ctx).with_context(named)?;
-    let mut params = network(feature);
-    // The vectors say how many values they have.
-    params.dim = embeddings.dim().unwrap_or(params.dim);
-    let of_fold = |day| embeddings.of_fold(day);
-    let walked = fit_folds(feature, inputs, ctx, |dates| {
-        let (walk, classes) = (&feature.walk_forward, &feature.classes);
-        let given = embeddings.dim().map(|_| &of_fold as VectorsOfFold<'_>);
-        net_walk(&sampled.samples, &texts, dates, walk, &feature.words, classes, &params, given, ctx)
-    })?;
+    let walk = FeatureWalk::read(feature, inputs, &mut report, ctx)?;
+    let embeddings = walk.embeddings()?;
+    let spec = walk.spec(&embeddings)?;
+    let walked = walk.folds(&embeddings, &spec)?;
     if let Some(enough) = walked.folds.iter().find(|fold| fold.train_rows >= feature.walk_forward.min_train_rows) {
         ensure!(
             !feature.embeddings.has_feature() || walked.folds.iter().any(|fold| fold.fitted_until.is_some()),
             TooLittle(format!(
-                "{} learns nothing: before none of its training windows (the first with enough documents ends on {}) feature {:?} has a \
-                 vintage of word vectors: lower its vintages.min_train_documents or words.min_count, or lengthen train_days",
-                named(),
-                enough.train.1,
-                feature.embeddings.feature
+                "feature {:?} learns nothing: before none of its training windows (the first with enough documents ends on {}) feature {:?} \
+                 has a vintage of word vectors: lower its vintages.min_train_documents or words.min_count, or lengthen train_days",
+                feature.name, enough.train.1, feature.embeddings.feature
             ))
         );
     }
     some_fold_fitted(feature, &walked.folds)?;
 
-    let (dim, rows) = (feature.columns().len(), score_rows(&walked.scores, &walked.probabilities));
+    let (dim, rows) = (feature.columns().len(), &walked.rows);
     let row = |i: usize| rows.get(dim * i..dim * (i + 1)).filter(|row| !row[0].is_nan());
-    let mut params = SetParams::of_returns(&reader).with("seed", ctx.seed()).with("networks", VERSION);
-    if feature.embeddings.are_given() {
-        params = params.with("embeddings", feature.embeddings.key(inputs.features, inputs.base)?);
-    }
-    let (writer, order) = sampled.write(feature, params, embeddings.seen_until(), row, store, &mut report, ctx)?;
+    let NumberedSamples { sampled, tokens } = &walk.read;
+    let (writer, order) = sampled.write(feature, &spec, row, store, &mut report, ctx)?;
     report.fact("words", tokens.words.len());
     report.fact("folds", &walked.folds);
     let networks = Some(serde_json::to_value(walked.nets)?);
     let folds = Some(walked.folds);
     finish(writer, &order, &SetMeta { folds, networks, ..SetMeta::of_columns(feature.columns()) }, report)
+}
+
+/// Walks over the folds of a feature without making rows of the corpus.
+fn walk_fits(
+    feature: &Feature,
+    inputs: &Inputs<'_>,
+    ctx: &Ctx,
+    check: &mut dyn FnMut(&[Key], &SetSpec) -> Result<()>,
+) -> Result<()> {
+    let walk = FeatureWalk::read(feature, inputs, &mut Report::new(&feature.name), ctx)?;
+    let embeddings = walk.embeddings()?;
+    let spec = walk.spec(&embeddings)?;
+    check(&walk.read.sampled.batches(), &spec)?;
+    walk.folds(&embeddings, &spec)?;
+    Ok(())
+}
+
+/// The networks of a feature over a corpus.
+struct FeatureWalk<'a> {
+    reader: CorpusReader<'a>,
+    read: NumberedSamples,
+}
+
+impl<'a> FeatureWalk<'a> {
+    fn read(
+        feature: &'a Feature,
+        inputs: &'a Inputs<'a>,
+        report: &mut Report,
+        ctx: &'a Ctx,
+    ) -> Result<FeatureWalk<'a>> {
+        feature.check().with_context(|| format!("feature {:?}", feature.name))?;
+        let reader = CorpusReader::new(feature, inputs, ctx)?;
+        let read = NumberedSamples::read(&reader, report)?;
+        Ok(FeatureWalk { reader, read })
+    }
+
+    fn embeddings(&self) -> Result<Embeddings<'_>> {
+        let CorpusReader { feature, inputs, segmenter, ctx, .. } = &self.reader;
+        Embeddings::new(feature, inputs, segmenter, ctx).with_context(|| format!("feature {:?}", feature.name))
+    }
+
+    /// The set of the feature's rows.
+    fn spec(&self, embeddings: &Embeddings<'_>) -> Result<SetSpec> {
+        let CorpusReader { feature, inputs, ctx, .. } = &self.reader;
+        let mut params = SetParams::of_returns(&self.reader).with("seed", ctx.seed()).with("networks", VERSION);
+        if feature.embeddings.are_given() {
+            params = params.with("embeddings", feature.embeddings.key(inputs.features, inputs.base)?);
+        }
+        Ok(params.dense(feature, embeddings.seen_until()))
+    }
+
+    /// The result of each fold, computed here or by another process, as the inputs say.
+    fn folds(&self, embeddings: &Embeddings<'_>, spec: &SetSpec) -> Result<NetWalk> {
+        let CorpusReader { feature, inputs, ctx, .. } = &self.reader;
+        let columns = feature.columns().len();
+        let test: TestFold<'_> = &|fold, compute| {
+            let size = (fold.documents, fold.tokens);
+            let fit = Fit::new(spec, fold.first_day.and_time(NaiveTime::MIN), columns, size);
+            let result = inputs.fits.result(&fit, || {
+                let TestedFold { rows, figures } = compute()?;
+                Ok(FitResult { values: rows, note: figures })
+            })?;
+            Ok(result.map(|FitResult { values, note }| TestedFold { rows: values, figures: note }))
+        };
+        fit_folds(feature, inputs, ctx, |dates| {
+            with_walk_input(feature, &self.read, embeddings, dates, |input| net_walk(input, test, ctx))
+        })
+    }
+}
+
+/// Gives `work` the samples and the settings of the networks of a feature.
+fn with_walk_input<T>(
+    feature: &Feature,
+    read: &NumberedSamples,
+    embeddings: &Embeddings<'_>,
+    dates: &[NaiveDate],
+    work: impl FnOnce(&NetWalkInput<'_>) -> Result<T>,
+) -> Result<T> {
+    let mut params = network(feature);
+    // The vectors say how many values they have.
+    params.dim = embeddings.dim().unwrap_or(params.dim);
+    let of_fold = |day| embeddings.of_fold(day);
+    work(&NetWalkInput {
+        samples: &read.sampled.samples,
+        texts: &read.tokens.texts(),
+        dates,
+        walk: &feature.walk_forward,
+        limits: &feature.words,
+        classes: &feature.classes,
+        params: &params,
+        given: embeddings.dim().map(|_| &of_fold as VectorsOfFold<'_>),
+    })
 }
 
 /// The tokens of documents as numbers, on the disk.
@@ -237,24 +314,20 @@ fn tokens(document: &ReadDocument, reader: &CorpusReader<'_>) -> Vec<String> {
 fn open(reader: &CorpusReader<'_>, place: (usize, usize)) -> Result<Option<Box<dyn TextRows>>> {
     let CorpusReader { feature, ref inputs, ctx, .. } = *reader;
     let dates = inputs.market(feature)?.dates();
-    let NumberedSamples { sampled, tokens } = NumberedSamples::read(reader, &mut Report::new(&feature.name))?;
-    let Some(number) = sampled.number_of(place) else { return Ok(None) };
-    let texts = tokens.texts();
+    let read = NumberedSamples::read(reader, &mut Report::new(&feature.name))?;
+    let Some(number) = read.sampled.number_of(place) else { return Ok(None) };
     let embeddings = Embeddings::new(feature, inputs, &reader.segmenter, ctx)?;
-    let mut params = network(feature);
-    params.dim = embeddings.dim().unwrap_or(params.dim);
-    let of_fold = |day| embeddings.of_fold(day);
-    let given = embeddings.dim().map(|_| &of_fold as VectorsOfFold<'_>);
-    let (walk, classes, limits) = (&feature.walk_forward, &feature.classes, &feature.words);
-    let day = sampled.samples[number].date;
-    // Where test windows overlap, the newest network that could be trained gave the score.
-    for fold in walk.folds(dates.len())?.iter().rev().filter(|fold| fold.test.contains(&day)) {
-        let net = net_of_fold(&sampled.samples, &texts, dates, walk, fold, limits, classes, &params, given, ctx)?;
-        if let Some(net) = net {
-            return Ok(Some(Box::new(FoldNet { net, classes: classes.with_probabilities().to_vec() })));
+    let (walk, day) = (&feature.walk_forward, read.sampled.samples[number].date);
+    with_walk_input(feature, &read, &embeddings, dates, |input| {
+        // Where test windows overlap, the newest network that could be trained gave the score.
+        for fold in walk.folds(dates.len())?.iter().rev().filter(|fold| fold.test.contains(&day)) {
+            if let Some(net) = net_of_fold(input, fold, ctx)? {
+                let classes = feature.classes.with_probabilities().to_vec();
+                return Ok(Some(Box::new(FoldNet { net, classes }) as Box<dyn TextRows>));
+            }
         }
-    }
-    Ok(None)
+        Ok(None)
+    })
 }
 
 /// The network of a fold as a model of rows.
