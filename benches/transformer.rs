@@ -10,7 +10,7 @@ use std::ops::Range;
 use std::time::Instant;
 
 use anyhow::{Result, ensure};
-use inkstone_models::transformer::{BlockActivation, BlockShape, EncoderBlock, NormPlace};
+use inkstone_models::transformer::{BlockActivation, BlockShape, EncoderBlock, NormPlace, WantedGradients};
 use peer::Peer;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -79,8 +79,8 @@ fn gradients(weights: &[&[f32]], lengths: &[usize], x: &[f32]) -> Vec<Vec<f32>> 
         .collect();
     let back = |(first, texts): &(usize, Vec<Range<usize>>)| {
         let tokens = texts.last().map_or(0, |text| text.end);
-        let (out, passed) = block.forward(&x[first * SHAPE.width..][..tokens * SHAPE.width], texts);
-        block.back(&passed, texts, &vec![1.0; out.len()]).1
+        let (out, passed) = block.forward(&x[first * SHAPE.width..][..tokens * SHAPE.width], texts, None);
+        block.back(&passed, texts, &vec![1.0; out.len()], &WantedGradients::ALL).1
     };
     let gradients: Vec<Vec<Vec<f32>>> = pieces.par_iter().map(back).collect();
     let add = |mut sums: Vec<Vec<f32>>, gradients: Vec<Vec<f32>>| {

@@ -11,6 +11,7 @@ mod neural;
 mod ngram;
 mod pooling;
 mod ppmi;
+mod transformer;
 mod vectorize;
 mod word2vec;
 
@@ -36,6 +37,7 @@ pub use neural::{Cw, Lbl, Nnlm, Rnnlm, TextCnn, TextRnn};
 pub use ngram::{Newwords, Ngram};
 pub use pooling::Pooling;
 pub use ppmi::Ppmi;
+pub use transformer::{Bert, Finetune};
 pub use vectorize::{Lsa, Terms, Vectorize};
 pub use word2vec::{Doc2vec, Vintages, Word2vec};
 
@@ -132,6 +134,10 @@ pub enum Train {
     /// An LSTM or GRU, in one or both directions, that tells classes apart.
     #[command(name = "textrnn")]
     TextRnn(TextRnn),
+    /// An encoder that is trained to tell hidden words (Devlin and others 2019), from nothing or from a base: for model = "onnx".
+    Bert(Bert),
+    /// An encoder trained on from a base to tell classes, labels or a value of a text.
+    Finetune(Finetune),
     /// Ridge regression of a value on the texts' terms.
     Ridge(Ridge),
     /// New words of raw text, as a dictionary for jieba: cohesion and branching entropy.
@@ -163,6 +169,8 @@ pub(crate) fn run(args: &Train, ctx: &Ctx) -> Result<Summary> {
         Train::Rnnlm(args) => neural::rnnlm(args, ctx),
         Train::TextCnn(args) => neural::textcnn(args, ctx),
         Train::TextRnn(args) => neural::textrnn(args, ctx),
+        Train::Bert(args) => transformer::bert(args, ctx),
+        Train::Finetune(args) => transformer::finetune(args, ctx),
         Train::Word2vec(args) => word2vec::word2vec(args, ctx),
         Train::Doc2vec(args) => word2vec::doc2vec(args, ctx),
         Train::Vintages(args) => word2vec::vintages(args, ctx),

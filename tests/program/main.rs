@@ -13,6 +13,7 @@ mod desk;
 mod documents;
 #[cfg(unix)]
 mod durable;
+mod encoders;
 mod experiment;
 mod fadt;
 #[cfg(unix)]

@@ -13,16 +13,18 @@ use inkstone_base::data::Key;
 use inkstone_base::disk;
 
 const KIND: &str = "checkpoint";
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 /// The work that may be lost.
 const EVERY: Duration = Duration::from_secs(30);
+/// Times that writing a state takes that lie between two checkpoints at least.
+const SHARE: u32 = 20;
 
 /// The checkpoint file of a training.
 pub struct Checkpoint {
     path: PathBuf,
     key: Key,
-    /// Time between two checkpoints; [`EVERY`] but in tests.
-    every: Duration,
+    /// Time between two checkpoints; 0 in tests.
+    every: Cell<Duration>,
     /// Time of the last checkpoint, or of the start.
     safe: Cell<Instant>,
 }
@@ -33,18 +35,18 @@ impl Checkpoint {
         let mut name = output.file_name().context("the output has no name")?.to_owned();
         name.push(".checkpoint");
         let (path, key) = (output.with_file_name(name), Key::of(what.to_string().as_bytes()));
-        Ok(Checkpoint { path, key, every: EVERY, safe: Cell::new(Instant::now()) })
+        Ok(Checkpoint { path, key, every: Cell::new(EVERY), safe: Cell::new(Instant::now()) })
     }
 
     /// This one, to be written after every epoch.
     #[cfg(test)]
     pub(crate) fn eager(self) -> Checkpoint {
-        Checkpoint { every: Duration::ZERO, ..self }
+        Checkpoint { every: Cell::new(Duration::ZERO), ..self }
     }
 
     /// True if the state is worth keeping.
     pub fn is_due(&self) -> bool {
-        self.safe.get().elapsed() >= self.every
+        self.safe.get().elapsed() >= self.every.get()
     }
 
     /// The state that an interrupted training of the same left.
@@ -62,8 +64,12 @@ impl Checkpoint {
     pub fn write(&self, state: Value, sections: &[(&str, &[u8])]) -> Result<()> {
         let params = json!({"key": self.key, "state": state});
         let header = ModelHeader { kind: KIND.to_owned(), version: VERSION, fitted_until: None, documents: 0, params };
+        let began = Instant::now();
         write_model(&self.path, &header, sections)
             .with_context(|| format!("cannot keep the state of the training in {}", self.path.display()))?;
+        if !self.every.get().is_zero() {
+            self.every.set(EVERY.max(began.elapsed() * SHARE));
+        }
         self.safe.set(Instant::now());
         Ok(())
     }

@@ -3,15 +3,17 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 use chrono::{NaiveDate, NaiveDateTime};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::encoder::ENCODERS;
 use super::files::{Files, folder_of_graph};
 use super::pooling::{Layers, Pooling};
 use super::published::Published;
 use inkstone_base::data::Key;
+use inkstone_base::limits;
 
 /// Output of a model for a document.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -77,7 +79,8 @@ pub struct OnnxParams {
     pub model: PathBuf,
     /// The tokenizer, where it is not beside the model.
     pub tokenizer: PathBuf,
-    /// The last day of the text that the model was trained on. What it says is known from then on.
+    /// The last day of the text that the model was trained on; what it says is known from then on. Not needed where the folder of the model
+    /// says it.
     pub fitted_until: Option<NaiveDate>,
     /// `embedding`, `scores`, `entities`, `surprise`, `weights` or `answer`.
     pub output: Output,
@@ -154,6 +157,31 @@ impl OnnxParams {
     /// The last second of the text that the model was trained on, where that is known.
     pub fn last_seen(&self) -> Option<NaiveDateTime> {
         self.fitted_until.and_then(|day| day.and_hms_opt(23, 59, 59))
+    }
+
+    /// The last second of the text that the model was trained on: as it is stated, or as its folder says it, which `train bert` and `train finetune`
+    /// write. None where neither is known.
+    pub fn seen_until(&self, base: &Path) -> Result<Option<NaiveDateTime>> {
+        let config = base.join(&self.model).join("config.json");
+        let in_folder = if config.is_file() { limits::settings_file(&config)? } else { Vec::new() };
+        // What is wrong with the file is said by those who open the model.
+        let in_folder = serde_json::from_slice::<Value>(&in_folder).unwrap_or_default();
+        let in_folder = match &in_folder["fitted_until"] {
+            Value::Null => None,
+            said => Some(
+                NaiveDateTime::deserialize(said)
+                    .with_context(|| format!("fitted_until in {} is no time", config.display()))?,
+            ),
+        };
+        let stated = self.last_seen();
+        if let (Some(stated), Some(in_folder)) = (stated, in_folder) {
+            ensure!(
+                in_folder <= stated,
+                "onnx.fitted_until says {stated}, but {} was trained on text until {in_folder}: leave it out",
+                self.model.display()
+            );
+        }
+        Ok(stated.or(in_folder))
     }
 
     /// Path of the tokenizer: the file or folder named, else the folder of the model.

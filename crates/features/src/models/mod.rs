@@ -24,6 +24,7 @@ pub mod sestm;
 pub mod static_encoder;
 pub mod textnet;
 pub mod tfidf;
+pub mod transformer;
 pub mod word2vec;
 pub(crate) mod word_vectors;
 

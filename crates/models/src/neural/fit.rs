@@ -19,6 +19,8 @@ use inkstone_base::job::Ctx;
 
 /// Numbers of a gradient that a thread sums at once.
 const NUMBERS: usize = 1 << 14;
+/// Bytes of gradients of pieces that are held at once, unless the pieces of all threads take more.
+const GRADIENTS: usize = 1 << 28;
 
 params! {
     /// Parameters of the training of a network.
@@ -63,6 +65,48 @@ pub struct EpochFigures {
     pub held_out: Option<f64>,
 }
 
+/// The course of the rate of learning over all steps, as a factor: it rises evenly from 0 over the first steps, then falls.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Schedule {
+    pub kind: ScheduleKind,
+    /// The share of the steps in which the rate rises.
+    pub warmup: f64,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
+#[serde(rename_all = "lowercase")]
+pub enum ScheduleKind {
+    /// The rate stays.
+    Constant,
+    /// The rate falls evenly to 0, as BERT's.
+    #[default]
+    Linear,
+    /// The rate falls along half a cosine to 0.
+    Cosine,
+    /// The slanted triangle of ULMFiT (Howard and Ruder 2018): the rate falls evenly to a 32nd.
+    Stlr,
+}
+
+impl Schedule {
+    /// The factor of a step, counted from 1, of so many.
+    pub fn factor(&self, step: usize, steps: usize) -> f64 {
+        let rising = (self.warmup * steps as f64).round();
+        let done = step as f64 - 1.0;
+        if done < rising {
+            let share = done / rising;
+            return if self.kind == ScheduleKind::Stlr { (1.0 + share * 31.0) / 32.0 } else { share };
+        }
+        let fallen = (done - rising) / (steps as f64 - rising).max(1.0);
+        match self.kind {
+            ScheduleKind::Constant => 1.0,
+            ScheduleKind::Linear => 1.0 - fallen,
+            ScheduleKind::Cosine => (1.0 + (std::f64::consts::PI * fallen).cos()) / 2.0,
+            ScheduleKind::Stlr => (1.0 + (1.0 - fallen) * 31.0) / 32.0,
+        }
+    }
+}
+
 /// A network that can be trained.
 pub(crate) trait Network: Sync {
     /// The part of a batch that is computed at once.
@@ -93,8 +137,21 @@ pub(crate) trait Network: Sync {
     /// The loss of a piece with its gradients.
     fn gradients(&self, ready: &Self::Ready<'_>, piece: &Self::Piece) -> PieceGradients;
 
-    /// Examples of a piece.
+    /// Examples of a piece, whose mean loss is learned from.
     fn size(&self, piece: &Self::Piece) -> usize;
+
+    /// Examples of a piece as [`Network::examples`] counts them.
+    fn progress(&self, piece: &Self::Piece) -> usize {
+        self.size(piece)
+    }
+
+    /// The course of the rate; none: it is halved after each epoch without a better loss on held-out documents, from the best weights on.
+    fn schedule(&self) -> Option<Schedule> {
+        None
+    }
+
+    /// Sets which weights an epoch trains, counted from 1.
+    fn begin_epoch(&self, _epoch: usize, _weights: &mut Weights) {}
 
     /// Mean loss of a held-out example, if any are held out.
     fn held_out(&self, weights: &Weights, ctx: &Ctx) -> Result<Option<f64>>;
@@ -110,9 +167,11 @@ pub(crate) struct PieceGradients {
     pub carried: Vec<f32>,
 }
 
-/// The state of training after an epoch.
+/// The state of training after a batch.
 #[derive(Clone)]
 pub(crate) struct FitState {
+    /// The epoch that has begun.
+    begun: BegunEpoch,
     pub weights: Weights,
     pub best: Weights,
     pub(crate) best_loss: Option<f64>,
@@ -122,9 +181,22 @@ pub(crate) struct FitState {
     pub epochs: Vec<EpochFigures>,
 }
 
+/// The batches of an epoch that were done.
+#[derive(Clone, Default, Serialize, Deserialize)]
+struct BegunEpoch {
+    batches: usize,
+    /// The sum of the losses, and the examples.
+    loss: f64,
+    examples: usize,
+    progress: usize,
+    /// States that the next batch begins with.
+    carried: Vec<Vec<f32>>,
+}
+
 /// The figures of a state that are not weights.
 #[derive(Serialize, Deserialize)]
 struct Figures {
+    begun: BegunEpoch,
     steps: i32,
     best_steps: i32,
     best_loss: Option<f64>,
@@ -141,14 +213,15 @@ impl FitState {
         fill(&mut self.weights, &file, ["values", "moments"], figures.steps)?;
         fill(&mut self.best, &file, ["best_values", "best_moments"], figures.best_steps)?;
         (self.best_loss, self.worse) = (figures.best_loss, figures.worse);
-        (self.lr, self.epochs) = (figures.lr, figures.epochs);
+        (self.lr, self.epochs, self.begun) = (figures.lr, figures.epochs, figures.begun);
         Ok(())
     }
 
     fn keep(&self, checkpoint: &Checkpoint) -> Result<()> {
         let ((moments, steps), (best_moments, best_steps)) = (self.weights.memory(), self.best.memory());
-        let FitState { best_loss, worse, lr, ref epochs, .. } = *self;
-        let state = json!(Figures { steps, best_steps, best_loss, worse, lr, epochs: epochs.clone() });
+        let FitState { best_loss, worse, lr, ref epochs, ref begun, .. } = *self;
+        let (epochs, begun) = (epochs.clone(), begun.clone());
+        let state = json!(Figures { begun, steps, best_steps, best_loss, worse, lr, epochs });
         let values =
             |weights: &Weights| weights.all.iter().flat_map(|w| w.values.iter().copied()).collect::<Vec<f32>>();
         let sections = [
@@ -180,15 +253,17 @@ pub(crate) fn fit<N: Network>(
     ctx: &Ctx,
 ) -> Result<(Weights, Vec<EpochFigures>)> {
     let (best, lr) = (weights.clone(), params.lr);
-    let mut state = FitState { weights, best, best_loss: None, worse: 0, lr, epochs: Vec::new() };
+    let mut state =
+        FitState { weights, best, best_loss: None, worse: 0, lr, epochs: Vec::new(), begun: BegunEpoch::default() };
     if let Some(checkpoint) = checkpoint {
         state.resume(checkpoint)?;
     }
     let (examples, unit) = network.examples();
     let epochs = params.epochs.saturating_sub(state.epochs.len());
-    ctx.stage("fit", unit, Some(examples * epochs as u64), || {
+    let left = (examples * epochs as u64).saturating_sub(state.begun.progress as u64);
+    ctx.stage("fit", unit, Some(left), || {
         while state.epochs.len() < params.epochs && state.worse < params.patience {
-            epoch(network, &mut state, params, ctx)?;
+            epoch(network, &mut state, params, checkpoint, ctx)?;
             if let Some(checkpoint) = checkpoint.filter(|checkpoint| checkpoint.is_due()) {
                 state.keep(checkpoint)?;
             }
@@ -208,62 +283,69 @@ fn draws(seed: u64, epoch: usize, batch: usize) -> ChaCha8Rng {
     rng
 }
 
-fn epoch<N: Network>(network: &N, state: &mut FitState, params: &FitParams, ctx: &Ctx) -> Result<()> {
+fn epoch<N: Network>(
+    network: &N,
+    state: &mut FitState,
+    params: &FitParams,
+    checkpoint: Option<&Checkpoint>,
+    ctx: &Ctx,
+) -> Result<()> {
     let number = state.epochs.len() + 1;
     let order = network.order(&mut draws(ctx.seed(), number, u32::MAX as usize));
-    let (mut sum, mut seen, mut carried) = (0.0, 0usize, Vec::new());
-    for batch in 0..network.batches() {
+    let (batches, schedule) = (network.batches(), network.schedule());
+    let mut rate = state.lr;
+    network.begin_epoch(number, &mut state.weights);
+    for batch in state.begun.batches..batches {
+        if let Some(schedule) = schedule {
+            rate = state.lr * schedule.factor((number - 1) * batches + batch + 1, params.epochs * batches);
+        }
         let mut rng = draws(ctx.seed(), number, batch);
-        let pieces = network.batch(&order, batch, std::mem::take(&mut carried), &mut rng);
+        let pieces = network.batch(&order, batch, std::mem::take(&mut state.begun.carried), &mut rng);
         let examples: usize = pieces.iter().map(|piece| network.size(piece)).sum();
+        let progress: usize = pieces.iter().map(|piece| network.progress(piece)).sum();
         let rows = network.reads(&pieces);
-        let done = ctx.install(|| {
-            let ready = network.ready(&state.weights, &rows);
-            let pieces = pieces.par_iter().map(|piece| {
-                ctx.check()?;
-                Ok(network.gradients(&ready, piece))
-            });
-            pieces.collect::<Result<Vec<PieceGradients>>>()
-        })?;
-        let loss: f64 = done.iter().map(|piece| piece.loss).sum();
-        let (gradients, on): (Vec<Vec<Vec<f32>>>, Vec<Vec<f32>>) =
-            done.into_iter().map(|piece| (piece.by_weight, piece.carried)).unzip();
-        carried = on;
+        let (loss, gradient, carried) = ctx.install(|| gradient(network, &state.weights, &rows, &pieces, ctx))?;
+        state.begun.carried = carried;
         ctx.install(|| {
-            let mut gradient = summed(gradients, 1.0 / examples as f32);
+            let mut gradient = scaled(gradient, 1.0 / examples.max(1) as f32);
             let length = length(&gradient);
             if !(loss.is_finite() && length.is_finite()) {
                 bail!(
-                    "the loss is no longer a number: epoch {number}, batch {} of {}, at a rate of {}; lower the learning rate",
+                    "the loss is no longer a number: epoch {number}, batch {} of {batches}, at a rate of {rate}; lower the learning rate",
                     batch + 1,
-                    network.batches(),
-                    state.lr
                 );
             }
             if params.clip > 0.0 && length > params.clip {
                 let by = (params.clip / length) as f32;
                 gradient.iter_mut().for_each(|values| values.iter_mut().for_each(|v| *v *= by));
             }
-            state.weights.step(&rows, &gradient, state.lr as f32);
+            state.weights.step(&rows, &gradient, rate as f32);
             Ok(())
         })?;
-        sum += loss;
-        seen += examples;
-        ctx.advance(examples as u64)?;
-        ctx.note(format!("epoch {number}, loss {:.4}, lr {}", sum / seen as f64, state.lr));
+        state.begun.loss += loss;
+        state.begun.examples += examples;
+        state.begun.progress += progress;
+        state.begun.batches = batch + 1;
+        ctx.advance(progress as u64)?;
+        let mean = state.begun.loss / state.begun.examples as f64;
+        ctx.note(format!("epoch {number}, loss {mean:.4}, lr {rate:.3e}"));
+        if let Some(checkpoint) = checkpoint.filter(|checkpoint| checkpoint.is_due()) {
+            state.keep(checkpoint)?;
+        }
     }
+    let BegunEpoch { loss, examples, .. } = std::mem::take(&mut state.begun);
     let held_out = network.held_out(&state.weights, ctx)?;
-    state.epochs.push(EpochFigures { epoch: number, lr: state.lr, loss: sum / seen as f64, held_out });
+    state.epochs.push(EpochFigures { epoch: number, lr: rate, loss: loss / examples as f64, held_out });
     match held_out {
         Some(loss) if !loss.is_finite() => {
             bail!(
-                "the loss on held-out text is no number: epoch {number}, at a rate of {}; lower the learning rate",
-                state.lr
+                "the loss on held-out text is no number: epoch {number}, at a rate of {rate}; lower the learning rate"
             )
         }
         Some(loss) if state.best_loss.is_none_or(|best| loss < best) => {
             (state.best, state.best_loss, state.worse) = (state.weights.clone(), Some(loss), 0);
         }
+        Some(_) if schedule.is_some() => state.worse += 1,
         Some(_) => {
             (state.weights, state.lr, state.worse) = (state.best.clone(), state.lr / 2.0, state.worse + 1);
         }
@@ -272,9 +354,46 @@ fn epoch<N: Network>(network: &N, state: &mut FitState, params: &FitParams, ctx:
     Ok(())
 }
 
-/// The gradients of all pieces by weight, summed in their order.
-fn summed(pieces: Vec<Vec<Vec<f32>>>, scale: f32) -> Vec<Vec<f32>> {
+/// The sum of the losses of pieces, the sum of their gradients by weight, and what each carries on. Gradients are summed in the order of the
+/// pieces, whatever number of them is computed at once.
+fn gradient<N: Network>(
+    network: &N,
+    weights: &Weights,
+    rows: &[Option<Vec<u32>>],
+    pieces: &[N::Piece],
+    ctx: &Ctx,
+) -> Result<(f64, Vec<Vec<f32>>, Vec<Vec<f32>>)> {
+    let ready = network.ready(weights, rows);
+    let (mut loss, mut sums, mut carried) = (0.0, Vec::<Vec<f32>>::new(), Vec::new());
+    let numbers = weights
+        .all
+        .iter()
+        .zip(rows)
+        .filter(|(weight, _)| !weight.fixed)
+        .map(|(weight, rows)| rows.as_ref().map_or(weight.values.len(), |rows| rows.len() * weight.dim));
+    let bytes = numbers.sum::<usize>() * size_of::<f32>();
+    let together = rayon::current_num_threads().max(GRADIENTS / bytes.max(1));
+    for here in pieces.chunks(together) {
+        let found = here.par_iter().map(|piece| {
+            ctx.check()?;
+            Ok(network.gradients(&ready, piece))
+        });
+        let found = found.collect::<Result<Vec<PieceGradients>>>()?;
+        let mut by_piece = Vec::with_capacity(here.len());
+        for piece in found {
+            loss += piece.loss;
+            carried.push(piece.carried);
+            by_piece.push(piece.by_weight);
+        }
+        sums = summed(sums, by_piece);
+    }
+    Ok((loss, sums, carried))
+}
+
+/// Adds the gradients of pieces by weight, in their order.
+fn summed(mut sums: Vec<Vec<f32>>, pieces: Vec<Vec<Vec<f32>>>) -> Vec<Vec<f32>> {
     let weights = pieces.first().map_or(0, Vec::len);
+    sums.resize(weights, Vec::new());
     let mut by_weight: Vec<Vec<Vec<f32>>> = (0..weights).map(|_| Vec::with_capacity(pieces.len())).collect();
     for piece in pieces {
         by_weight.iter_mut().zip(piece).for_each(|(all, gradient)| {
@@ -283,19 +402,25 @@ fn summed(pieces: Vec<Vec<Vec<f32>>>, scale: f32) -> Vec<Vec<f32>> {
             }
         });
     }
-    let sum = |all: Vec<Vec<f32>>| {
+    for (sum, all) in sums.iter_mut().zip(by_weight) {
         let mut all = all.into_iter();
-        let Some(mut sum) = all.next() else { return Vec::new() };
+        if sum.is_empty() {
+            *sum = all.next().unwrap_or_default();
+        }
         let rest: Vec<Vec<f32>> = all.collect();
         sum.par_chunks_mut(NUMBERS).enumerate().for_each(|(i, part)| {
             for other in &rest {
                 part.iter_mut().zip(&other[i * NUMBERS..]).for_each(|(a, b)| *a += b);
             }
-            part.iter_mut().for_each(|a| *a *= scale);
         });
-        sum
-    };
-    by_weight.into_iter().map(sum).collect()
+    }
+    sums
+}
+
+fn scaled(mut gradient: Vec<Vec<f32>>, by: f32) -> Vec<Vec<f32>> {
+    let scale = |part: &mut [f32]| part.iter_mut().for_each(|a| *a *= by);
+    gradient.iter_mut().for_each(|values| values.par_chunks_mut(NUMBERS).for_each(scale));
+    gradient
 }
 
 fn length(gradient: &[Vec<f32>]) -> f64 {

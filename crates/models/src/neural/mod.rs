@@ -15,7 +15,7 @@ mod sampled;
 pub(super) mod weights;
 mod window;
 
-pub use fit::{EpochFigures, FitParams};
+pub use fit::{EpochFigures, FitParams, Schedule, ScheduleKind};
 pub use kernel::Real;
 pub use language::{LanguageKind, LanguageParams, LanguageScorer, LanguageWords, NeuralLanguage};
 pub use window::WindowParams;

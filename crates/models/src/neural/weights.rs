@@ -1,7 +1,7 @@
 //! The weights of a network, `[rows, dim] f32` each, and their steps by Adam.
 //!
 //! Gradients have the rows alone that a batch reads, so that they and the steps cost what the batch costs. A row that a batch does not
-//! read keeps its moments (the lazy form of Adam).
+//! read keeps its moments (the lazy form of Adam), unless its weight is `dense`.
 
 use anyhow::{Result, ensure};
 use rand::RngExt;
@@ -29,13 +29,29 @@ pub(crate) struct Weight {
     pub fixed: bool,
     /// Share of the values that is added to their gradient: an L2 penalty.
     pub decay: f32,
+    /// Share of the values that a step at a rate of 1 takes off them (Loshchilov and Hutter 2019).
+    pub shrink: f32,
+    /// Factor of the rate of learning.
+    pub rate: f32,
+    /// True if a step also moves the rows that a batch does not read, as their moments say.
+    pub dense: bool,
     moments: [Vec<f32>; 2],
 }
 
 impl Weight {
     /// Takes numbers, `[rows, dim]` row by row.
     pub(crate) fn new(name: &'static str, dim: usize, values: Vec<f32>) -> Weight {
-        Weight { name, dim, values, fixed: false, decay: 0.0, moments: [Vec::new(), Vec::new()] }
+        Weight {
+            name,
+            dim,
+            values,
+            fixed: false,
+            decay: 0.0,
+            shrink: 0.0,
+            rate: 1.0,
+            dense: false,
+            moments: [Vec::new(), Vec::new()],
+        }
     }
 
     pub(crate) fn zeros(name: &'static str, rows: usize, dim: usize) -> Weight {
@@ -101,6 +117,7 @@ impl Weights {
         let read = self.all.iter_mut().zip(rows).zip(gradients);
         for ((weight, rows), gradient) in read.filter(|((weight, _), gradient)| !weight.fixed && !gradient.is_empty()) {
             let Weight { dim, values, moments, decay, .. } = weight;
+            let (size, kept) = (size * weight.rate, 1.0 - rate * weight.rate * weight.shrink);
             moments.iter_mut().for_each(|moment| moment.resize(values.len(), 0.0));
             let [means, squares] = moments;
             let row = |((x, m), v): ((&mut [f32], &mut [f32]), &mut [f32]), g: &[f32]| {
@@ -108,6 +125,7 @@ impl Weights {
                     #[inline(always)]
                     || {
                         for (((x, m), v), g) in x.iter_mut().zip(m).zip(v).zip(g) {
+                            *x *= kept;
                             let g = g + *decay * *x;
                             *m += (1.0 - first) * (g - *m);
                             *v += (1.0 - second) * (g * g - *v);
@@ -122,6 +140,15 @@ impl Weights {
                     let parts = values.par_chunks_mut(length).zip(means.par_chunks_mut(length));
                     let parts = parts.zip(squares.par_chunks_mut(length)).zip(gradient.par_chunks(length));
                     parts.for_each(|(part, gradient)| row(part, gradient));
+                }
+                Some(rows) if weight.dense => {
+                    let zeros = vec![0.0; *dim];
+                    let parts = values.par_chunks_mut(*dim).zip(means.par_chunks_mut(*dim));
+                    let parts = parts.zip(squares.par_chunks_mut(*dim)).enumerate().with_min_len(ROWS);
+                    parts.for_each(|(number, part)| {
+                        let place = rows.binary_search(&(number as u32));
+                        row(part, place.map_or(&zeros, |place| &gradient[place * *dim..][..*dim]));
+                    });
                 }
                 Some(rows) => {
                     for (&at, gradient) in rows.iter().zip(gradient.chunks(*dim)) {

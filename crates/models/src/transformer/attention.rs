@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::dropout::Dropout;
 use super::norm::{dot, sum};
 use crate::neural::kernel::{Left, Packed, Real, add_product};
 use inkstone_base::simd::wide;
@@ -49,17 +50,19 @@ impl<T: Real> Heads<'_, T> {
         add_product(&left, right, out, next);
     }
 
-    /// The mean of values that each token takes, `[tokens, width]`, and the weights of the means.
-    pub(super) fn forward(&self, texts: &[Range<usize>]) -> (Vec<T>, AttentionWeights<T>) {
+    /// The mean of values that each token takes, `[tokens, width]`, and the weights of the means before dropout.
+    pub(super) fn forward(&self, texts: &[Range<usize>], dropout: &Dropout<T>) -> (Vec<T>, AttentionWeights<T>) {
         let mut out = vec![T::default(); self.queries.len()];
-        let mut weights = vec![T::default(); texts.iter().map(|text| text.len() * text.len() * self.heads).sum()];
-        let mut rest = weights.as_mut_slice();
+        let mut weights = vec![T::default(); weights_of(texts, self.heads)];
+        let (mut rest, mut begin, mut kept) = (weights.as_mut_slice(), 0, Vec::new());
         for text in texts {
             for head in 0..self.heads {
                 let (here, others) = rest.split_at_mut(text.len() * text.len());
                 rest = others;
                 self.add(self.queries, text, head, &self.columns(self.keys, text, head), here, text.len());
                 softmax(here, text.len(), self.scale());
+                let here = dropout.of_part(here, begin, &mut kept);
+                begin += here.len();
                 let left = Left { values: here, rows: text.len(), at: |row| row * text.len(), step: 1 };
                 let begin = self.at(text.start, head);
                 add_product(&left, &self.rows(self.values, text, head), &mut out[begin..], self.width);
@@ -69,11 +72,11 @@ impl<T: Real> Heads<'_, T> {
     }
 
     /// Takes the gradient by the outputs of [`Heads::forward`]; gives the gradients by queries, keys and values.
-    pub(super) fn back(&self, texts: &[Range<usize>], weights: &[T], by: &[T]) -> [Vec<T>; 3] {
+    pub(super) fn back(&self, texts: &[Range<usize>], weights: &[T], dropout: &Dropout<T>, by: &[T]) -> [Vec<T>; 3] {
         let mut found = [0; 3].map(|_| vec![T::default(); self.queries.len()]);
         let [by_queries, by_keys, by_values] = &mut found;
-        let mut rest = weights;
-        let mut by_weights = Vec::new();
+        let (mut rest, mut first) = (weights, 0);
+        let (mut by_weights, mut kept) = (Vec::new(), Vec::new());
         for text in texts {
             let count = text.len();
             for head in 0..self.heads {
@@ -85,10 +88,12 @@ impl<T: Real> Heads<'_, T> {
                     let left = Left { values: matrix, rows: count, at: |column| column, step: count };
                     add_product(&left, right, &mut out[begin..], self.width);
                 };
-                turned(here, &self.rows(by, text, head), by_values);
+                turned(dropout.of_part(here, first, &mut kept), &self.rows(by, text, head), by_values);
                 by_weights.clear();
                 by_weights.resize(count * count, T::default());
                 self.add(by, text, head, &self.columns(self.values, text, head), &mut by_weights, count);
+                dropout.apply_from(&mut by_weights, first);
+                first += by_weights.len();
                 through_softmax(&mut by_weights, here, count, self.scale());
                 let left = Left { values: &by_weights, rows: count, at: |row| row * count, step: 1 };
                 add_product(&left, &self.rows(self.keys, text, head), &mut by_queries[begin..], self.width);
@@ -97,6 +102,11 @@ impl<T: Real> Heads<'_, T> {
         }
         found
     }
+}
+
+/// Number of weights of attention.
+pub(super) fn weights_of(texts: &[Range<usize>], heads: usize) -> usize {
+    texts.iter().map(|text| text.len() * text.len() * heads).sum()
 }
 
 /// Makes rows of scores weights that sum to 1; scores are multiplied by `scale` first.

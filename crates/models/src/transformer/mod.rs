@@ -2,11 +2,35 @@
 //!
 //! Texts stand one after the other without filling: a matrix has a row a token, and attention goes over the tokens of a text alone. So a text
 //! has the same bits whatever it stands beside.
+//!
+//! | file | content |
+//! |---|---|
+//! | `block.rs`, `attention.rs`, `norm.rs`, `dropout.rs` | a block of an encoder |
+//! | `encoder.rs`, `head.rs` | embeddings and blocks, and the layers that tell words, classes, labels or a value |
+//! | `train.rs`, `masking.rs`, `adapt.rs` | training from nothing or from a base; hidden words; matrices of low rank |
+//! | `frozen.rs` | vectors before the first trained block, computed once |
+//! | `folder.rs` | encoders in folders of Hugging Face |
 
+mod adapt;
 mod attention;
 mod block;
+mod dropout;
+mod encoder;
+mod folder;
+mod frozen;
+mod head;
+mod masking;
 mod norm;
 #[cfg(test)]
 mod tests;
+mod train;
 
-pub use block::{BlockActivation, BlockShape, BlockWeights, EncoderBlock, ForwardPass, NormPlace};
+pub use block::{
+    BlockActivation, BlockShape, BlockWeights, Dropping, EncoderBlock, ForwardPass, NormPlace, WantedGradients,
+};
+pub use encoder::EncoderShape;
+pub use folder::EncoderFolder;
+pub use frozen::FrozenStates;
+pub use head::{HeadForm, PooledActivation, TextGoal};
+pub use masking::{CONTINUES, Masking};
+pub use train::{Goals, TokenTexts, TrainedLayers, TrainingTexts, Transformer, TransformerParams};

@@ -20,6 +20,7 @@ mod seam;
 mod sentencepiece;
 #[cfg(test)]
 mod tests;
+mod train;
 mod vocabulary;
 
 use std::ops::Range;
@@ -34,6 +35,7 @@ use fast::Fast;
 use inkstone_base::data::Key;
 use open::{Definition, Sides};
 use seam::Seams;
+pub use train::WordCounts;
 
 /// The pieces of a text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -5,11 +5,13 @@
 //! part's windows alone, so a run that goes on makes the same ones, and ends with the same bytes. What is kept is on disk at
 //! the latest a quarter of a second later: at most that much work is lost.
 
+use std::path::Path;
 use std::sync::PoisonError;
 use std::sync::mpsc::sync_channel;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
+use chrono::NaiveDateTime;
 use rustc_hash::FxHashMap;
 use serde_json::json;
 
@@ -118,7 +120,7 @@ impl<'a> OpenEncoder<'a> {
         };
         // The model's key says how many tokens run at once, too: that moves the last digits.
         let params = SetParams::new(&reader).with("model", encoder.key());
-        let spec = params.spec(feature, kind, feature.onnx.last_seen());
+        let spec = params.spec(feature, kind, Some(seen_until(feature, inputs.base)?));
         Ok(OpenEncoder { reader, encoder, spec, meta })
     }
 }
@@ -357,15 +359,22 @@ pub(super) fn batch_key(part: Key, number: usize) -> Key {
     Key::of_parts([part.0.as_slice(), &number.to_le_bytes()])
 }
 
+/// The last second of the text that the model of a feature was trained on.
+fn seen_until(feature: &Feature, base: &Path) -> Result<NaiveDateTime> {
+    let seen = feature.onnx.seen_until(base).with_context(|| format!("feature {:?}", feature.name))?;
+    seen.with_context(|| {
+        format!(
+            "feature {:?}: onnx.fitted_until is missing: a model knows what stood in the text that it was trained on, so its values count from then \
+             on. Set it to the last day of that text, as the model's authors give it",
+            feature.name
+        )
+    })
+}
+
 /// Fails where the settings do not suit a contextual model of a feature.
 pub(crate) fn check(feature: &Feature) -> Result<()> {
     let params = &feature.onnx;
     params.check()?;
-    ensure!(
-        params.fitted_until.is_some(),
-        "onnx.fitted_until is missing: a model knows what stood in the text that it was trained on, so its values count from then on. \
-         Set it to the last day of that text, as the model's authors give it"
-    );
     ensure!(
         params.output != Output::Answer || params.question.is_some(),
         "onnx.question is missing: output = \"answer\" needs the question that each document is asked"

@@ -230,6 +230,15 @@ impl LabelledCorpus {
         self.last_time()?.checked_add_days(Days::new(label_days.into()))
     }
 
+    /// The documents in the order of their times; in their own where one has none.
+    pub(crate) fn order_of_time(&self) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..self.len()).collect();
+        if self.documents.iter().all(|document| document.time.is_some()) {
+            order.sort_by_key(|&document| self.documents[document].time);
+        }
+        order
+    }
+
     /// The last time of the documents, if they have times.
     pub(crate) fn last_time(&self) -> Option<NaiveDateTime> {
         self.documents.iter().filter_map(|document| document.time).max()

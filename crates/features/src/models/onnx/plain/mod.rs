@@ -81,7 +81,7 @@ impl FittedOnnx {
         let header = ModelHeader {
             kind: "onnx".to_owned(),
             version: 1,
-            fitted_until: using.params.last_seen(),
+            fitted_until: using.params.seen_until(&using.base)?,
             documents: 0,
             params: json!({"onnx": using.params, "truncation": using.truncation, "ran": encoder.ran()}),
         };

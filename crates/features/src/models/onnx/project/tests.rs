@@ -182,11 +182,21 @@ fn a_document_without_numbers_is_named_and_the_run_goes_on() {
 }
 
 #[test]
-fn a_model_without_a_time_is_refused() {
+fn a_model_counts_from_the_end_of_its_text_on() {
+    let dir = tempfile::tempdir().unwrap();
     let mut feature = feature(bert());
     feature.onnx.fitted_until = None;
-    let error = feature.check().unwrap_err().to_string();
+    let error = format!("{:#}", seen_until(&feature, dir.path()).unwrap_err());
     assert!(error.contains("onnx.fitted_until is missing"), "{error}");
+    feature.onnx.model = "own".into();
+    std::fs::create_dir(dir.path().join("own")).unwrap();
+    std::fs::write(dir.path().join("own/config.json"), "{\"fitted_until\":\"2020-05-06T07:08:09\"}").unwrap();
+    assert_eq!(seen_until(&feature, dir.path()).unwrap().to_string(), "2020-05-06 07:08:09");
+    feature.onnx.fitted_until = NaiveDate::from_ymd_opt(2020, 5, 7);
+    assert_eq!(seen_until(&feature, dir.path()).unwrap().to_string(), "2020-05-07 23:59:59");
+    feature.onnx.fitted_until = NaiveDate::from_ymd_opt(2020, 5, 5);
+    let error = format!("{:#}", seen_until(&feature, dir.path()).unwrap_err());
+    assert!(error.contains("own was trained on text until 2020-05-06 07:08:09: leave it out"), "{error}");
     let error = Feature { model: Model::Onnx, ..Feature::default() }.check().unwrap_err().to_string();
     assert!(error.contains("onnx.model is missing"), "{error}");
 }

@@ -1,0 +1,172 @@
+//! Training of encoders, against PyTorch with the classes of transformers: the same sizes, the same lengths, dropout and AdamW on both sides.
+//!
+//! `PYTHON=path/to/python cargo bench --bench encoder` trains a small encoder on hidden words from nothing, one of 4 x 312 on classes, and the last
+//! two layers of one of the size of BERT-base. Texts have 128 tokens, and 16 to 128 tokens, which PyTorch fills up. Both sides work on two threads, in
+//! turn; figures are tokens a second, all epochs of a training together, so the layers below the trained ones count once here and in each
+//! epoch there. An argument names the part that is run (`tiny`, `small`, `base`).
+
+#![allow(clippy::print_stdout, reason = "a bench is a program that prints its figures")]
+
+use std::ops::Range;
+use std::time::Instant;
+
+use anyhow::Result;
+use inkstone_base::job::Ctx;
+use inkstone_models::Goal;
+use inkstone_models::transformer::{
+    BlockActivation, BlockShape, EncoderShape, FrozenStates, Goals, HeadForm, Masking, NormPlace, PooledActivation,
+    TextGoal, TokenTexts, TrainedLayers, TrainingTexts, Transformer, TransformerParams,
+};
+use peer::Peer;
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+mod peer;
+
+const ROUNDS: usize = 3;
+const THREADS: usize = 2;
+const BATCH: usize = 16;
+const EPOCHS: usize = 3;
+
+/// A training that is timed.
+struct Case {
+    name: &'static str,
+    layers: usize,
+    width: usize,
+    heads: usize,
+    vocabulary: usize,
+    /// The last layers that are trained; all where it is 0.
+    top: usize,
+    words: bool,
+    texts: usize,
+}
+
+const CASES: [Case; 3] = [
+    Case { name: "tiny", layers: 2, width: 128, heads: 2, vocabulary: 8000, top: 0, words: true, texts: 256 },
+    Case { name: "small", layers: 4, width: 312, heads: 12, vocabulary: 21128, top: 0, words: false, texts: 96 },
+    Case { name: "base", layers: 12, width: 768, heads: 12, vocabulary: 21128, top: 2, words: false, texts: 32 },
+];
+
+/// Trains on texts whose lengths a line names, behind the sizes; answers with the seconds.
+const PEER: &str = "
+import sys, time
+import torch, transformers as hf
+torch.set_num_threads(2)
+hf.logging.set_verbosity_error()
+print('ready', flush=True)
+for line in sys.stdin:
+    layers, width, heads, vocabulary, top, words, batch, epochs, *lengths = [int(n) for n in line.split()]
+    config = hf.BertConfig(vocab_size=vocabulary, hidden_size=width, num_hidden_layers=layers, num_attention_heads=heads,
+        intermediate_size=4 * width, max_position_embeddings=128, num_labels=2)
+    model = (hf.BertForMaskedLM if words else hf.BertForSequenceClassification)(config).train()
+    if top:
+        for part in [model.bert.embeddings, *model.bert.encoder.layer[:-top]]:
+            part.requires_grad_(False)
+    adam = torch.optim.AdamW([weight for weight in model.parameters() if weight.requires_grad], lr=1e-4, weight_decay=0.01)
+    began = time.perf_counter()
+    for epoch in range(epochs):
+        for first in range(0, len(lengths), batch):
+            some = torch.tensor(lengths[first:first + batch])
+            ids = torch.randint(5, vocabulary, (len(some), int(some.max())))
+            mask = torch.arange(ids.shape[1])[None] < some[:, None]
+            if words:
+                hidden = (torch.rand(ids.shape) < 0.15) & mask
+                labels = torch.where(hidden, ids, -100)
+                ids = torch.where(hidden, 4, ids)
+            else:
+                labels = torch.randint(0, 2, (len(some),))
+            loss = model(input_ids=ids, attention_mask=mask.long(), labels=labels).loss
+            adam.zero_grad()
+            loss.backward()
+            torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+            adam.step()
+    print(time.perf_counter() - began, flush=True)
+";
+
+fn train(case: &Case, lengths: &[usize], ctx: &Ctx) -> Result<f64> {
+    let block = BlockShape {
+        width: case.width,
+        heads: case.heads,
+        between: 4 * case.width,
+        place: NormPlace::After,
+        activation: BlockActivation::Gelu,
+        epsilon: 1e-12,
+    };
+    let Case { layers, vocabulary, .. } = *case;
+    let shape = EncoderShape { vocabulary, places: 128, first_place: 0, segments: 2, layers, block };
+    let mut rng = ChaCha8Rng::seed_from_u64(1);
+    let tokens: Vec<u32> = (0..lengths.iter().sum()).map(|_| rng.random_range(5..vocabulary as u32)).collect();
+    let ends = lengths.iter().scan(0, |end, length| {
+        *end += length;
+        Some(*end - length..*end)
+    });
+    let places: Vec<Range<usize>> = ends.collect();
+    let (form, goals) = if case.words {
+        let masking = Masking { share: 0.15, mask: 4, vocabulary: vocabulary as u32 };
+        (HeadForm::Words { activation: BlockActivation::Gelu }, Goals::Words(masking))
+    } else {
+        let class = (0..lengths.len()).map(|_| rng.random_range(0..2)).collect();
+        let goal = Goal::Classes { class, names: vec!["0".into(), "1".into()] };
+        (HeadForm::Text { goal: TextGoal::Classes(2), pooled: PooledActivation::Tanh }, Goals::Texts(goal))
+    };
+    let train = if case.top == 0 { TrainedLayers::All } else { TrainedLayers::Top(case.top) };
+    let params = TransformerParams {
+        train,
+        epochs: EPOCHS,
+        batch: BATCH,
+        lr: 1e-4,
+        held_out_share: 0.0,
+        ..TransformerParams::default()
+    };
+    let begun = Transformer::random(shape, form, None, 1)?;
+    let began = Instant::now();
+    let frozen = FrozenStates::compute(&begun, &params, &tokens, &places, &std::env::temp_dir(), ctx)?;
+    let texts = TokenTexts { tokens: &tokens, frozen: frozen.as_ref() };
+    begun.train(&TrainingTexts { texts, places: &places, goals }, &params, None, ctx)?;
+    Ok(began.elapsed().as_secs_f64())
+}
+
+fn median(mut times: Vec<f64>) -> f64 {
+    times.sort_by(f64::total_cmp);
+    times[times.len() / 2]
+}
+
+fn main() -> Result<()> {
+    let wanted = std::env::args().skip(1).find(|argument| !argument.starts_with('-'));
+    let mut peer = std::env::var("PYTHON").ok().map(|python| Peer::start(&python, PEER, &[])).transpose()?;
+    let ctx = Ctx::new(THREADS, 1)?;
+    for case in CASES.iter().filter(|case| wanted.as_ref().is_none_or(|wanted| wanted == case.name)) {
+        for mixed in [false, true] {
+            let length = |i: usize| if mixed { 16 + i * 37 % 113 } else { 128 };
+            let lengths: Vec<usize> = (0..case.texts).map(length).collect();
+            let tokens = (EPOCHS * lengths.iter().sum::<usize>()) as f64;
+            let sizes = [
+                case.layers,
+                case.width,
+                case.heads,
+                case.vocabulary,
+                case.top,
+                usize::from(case.words),
+                BATCH,
+                EPOCHS,
+            ];
+            let line = sizes.iter().chain(&lengths).map(usize::to_string).collect::<Vec<_>>().join(" ");
+            let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+            for _ in 0..ROUNDS {
+                ours.push(train(case, &lengths, &ctx)?);
+                theirs.extend(peer.as_mut().map(|peer| peer.ask(&line)).transpose()?.map(|(seconds, _)| seconds));
+            }
+            let lengths = if mixed { "16 to 128" } else { "128" };
+            let ours = tokens / median(ours);
+            print!("{} ({} x {}, texts of {lengths} tokens): {ours:.0} tokens/s", case.name, case.layers, case.width);
+            match theirs.is_empty() {
+                true => println!(" (no PyTorch)"),
+                false => {
+                    let theirs = tokens / median(theirs);
+                    println!("; PyTorch {theirs:.0}, {:.2} times as fast", ours / theirs);
+                }
+            }
+        }
+    }
+    Ok(())
+}

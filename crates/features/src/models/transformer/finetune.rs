@@ -1,0 +1,165 @@
+//! An encoder trained on from a base to tell classes, labels or a value of a text.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use chrono::NaiveDateTime;
+use serde_json::{Value, json};
+
+use super::texts::{TextWriter, inputs, room};
+use super::{begin_folder, seen_by};
+use crate::lines::Lines;
+use crate::models::estimators::Learn;
+use crate::models::estimators::plain::corpus::LabelledCorpus;
+use inkstone_base::data::{Key, Report};
+use inkstone_base::disk::{self, Room};
+use inkstone_base::job::Ctx;
+use inkstone_models::checkpoint::Checkpoint;
+use inkstone_models::transformer::{
+    EncoderFolder, FrozenStates, Goals, TextGoal, TokenTexts, TrainingTexts, Transformer, TransformerParams,
+};
+use inkstone_models::{ClassReport, Goal, LabelReport, ValueReport};
+use inkstone_text::subword::Subword;
+
+/// Settings of `train finetune`.
+#[derive(Clone, Debug)]
+pub struct FinetuneParams {
+    pub base: PathBuf,
+    /// The field that is learned; none: the first of labels, label and value that a line has.
+    pub learn: Option<Learn>,
+    /// Tokens that are read of a text at most, marks included, the first ones; 0: as many as the base has places.
+    pub max_tokens: usize,
+    /// Days after a document until its label is known.
+    pub label_days: u32,
+    /// The last time of the text that the base was trained on, where its folder does not say it.
+    pub fitted_until: Option<NaiveDateTime>,
+    pub training: TransformerParams,
+}
+
+/// Trains on all lines with what is to be learned and writes the folder of the new model. Lines with times are put in their order, and the
+/// last ones are held out. An interrupted training leaves a checkpoint beside the folder, from which the same training goes on. The report has
+/// `documents`, `fitted_until`, `classes` (documents of each), `parameters`, `trained_parameters`, `epochs`, and the figures of the `held_out`
+/// documents.
+pub fn finetune(lines: &mut Lines, params: &FinetuneParams, output: &Path, ctx: &Ctx) -> Result<Report> {
+    let base = EncoderFolder::open(&params.base)?;
+    let seen = seen_by(&base, params.fitted_until)?;
+    disk::is_ours(output, Room::Converted)?;
+    let subword = Subword::open(base.path())?;
+    let room = room(&subword, params.max_tokens, base.most_tokens())?;
+    let corpus = LabelledCorpus::read(lines, params.learn, false, None, ctx)?;
+    corpus.goal.check()?;
+    let order = corpus.order_of_time();
+    let goal = corpus.goal.select(&order);
+
+    begin_folder(output)?;
+    base.copy_tokenizer(output)?;
+    let mut writer = TextWriter::new(output)?;
+    let fields = corpus.fields();
+    for &document in &order {
+        ctx.check()?;
+        let fields = &fields[document];
+        let text =
+            if fields.title.is_empty() { fields.body.to_owned() } else { format!("{}\n{}", fields.title, fields.body) };
+        let read = inputs(&subword, &text, room, None)?.into_iter().next();
+        // A text without tokens is its marks.
+        writer.push(&read.unwrap_or_else(|| subword.wrap(&[]).ids))?;
+    }
+    let tokens = writer.finish()?;
+    let form = base.of_texts(match &goal {
+        Goal::Classes { names, .. } => TextGoal::Classes(names.len()),
+        Goal::Labels { names, .. } => TextGoal::Labels(names.len()),
+        Goal::Values(_) => TextGoal::Value,
+    });
+    let begun = base.read(form, ctx.seed())?;
+    let held_out = (order.len() as f64 * params.training.held_out_share) as usize;
+    let trained_documents = order.len() - held_out;
+    let scale = ValueScale::of(&goal, trained_documents);
+    let (tokens, places) = (tokens.tokens(), &tokens.places);
+    let frozen = FrozenStates::compute(&begun, &params.training, tokens, places, disk::folder_of(output), ctx)?;
+    let texts = TokenTexts { tokens, frozen: frozen.as_ref() };
+    let texts = TrainingTexts { texts, places, goals: Goals::Texts(scale.scaled(&goal)) };
+    let what = json!({
+        "training": params.training, "seed": ctx.seed(), "text": Key::of(bytemuck::cast_slice(tokens)), "goal": goal,
+        "weights": begun.values().into_iter().map(|values| Key::of(bytemuck::cast_slice(values))).collect::<Vec<Key>>(),
+    });
+    let checkpoint = Checkpoint::new(output, &what)?;
+    let mut trained = begun.train(&texts, &params.training, Some(&checkpoint), ctx)?;
+    if matches!(goal, Goal::Values(_)) {
+        trained.rescale_outputs(scale.deviation as f32, scale.mean as f32);
+    }
+    let fitted_until = corpus.labelled_until(params.label_days).max(Some(seen));
+    let figures = held_out_figures(&trained, &texts, &goal, trained_documents, ctx)?;
+    let training = json!({
+        "base": params.base, "documents": corpus.len(), "epochs": trained.epochs(), "held_out": figures,
+        "program": env!("CARGO_PKG_VERSION"),
+    });
+    base.write(output, &trained, goal.names(), fitted_until, &training)?;
+    checkpoint.remove()?;
+    let mut report = lines.report();
+    report.fact("documents", corpus.len());
+    report.fact("fitted_until", fitted_until);
+    let sizes = goal.names().iter().cloned().zip(goal.sizes().into_iter().map(Value::from));
+    report.fact("classes", sizes.collect::<serde_json::Map<String, Value>>());
+    report.fact("parameters", trained.values().iter().map(|values| values.len()).sum::<usize>());
+    report.fact("epochs", trained.epochs());
+    report.fact("held_out", figures);
+    Ok(report)
+}
+
+/// Mean and standard deviation of the values of the training documents; 0 and 1 where classes or labels are learned.
+struct ValueScale {
+    mean: f64,
+    deviation: f64,
+}
+
+impl ValueScale {
+    fn of(goal: &Goal, trained: usize) -> ValueScale {
+        let Goal::Values(values) = goal else { return ValueScale { mean: 0.0, deviation: 1.0 } };
+        let values = &values[..trained];
+        let mean = values.iter().sum::<f64>() / trained as f64;
+        let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / trained as f64;
+        ValueScale { mean, deviation: if variance > 0.0 { variance.sqrt() } else { 1.0 } }
+    }
+
+    fn scaled(&self, goal: &Goal) -> Goal {
+        match goal {
+            Goal::Values(values) => {
+                Goal::Values(values.iter().map(|value| (value - self.mean) / self.deviation).collect())
+            }
+            other => other.clone(),
+        }
+    }
+}
+
+/// The figures of the documents from one on; null where there are none.
+fn held_out_figures(
+    trained: &Transformer,
+    texts: &TrainingTexts<'_>,
+    goal: &Goal,
+    from: usize,
+    ctx: &Ctx,
+) -> Result<Value> {
+    let rows: Vec<usize> = (from..texts.places.len()).collect();
+    if rows.is_empty() {
+        return Ok(Value::Null);
+    }
+    let scores = trained.scores(texts.texts, &texts.places[from..], ctx)?;
+    let outputs = scores.len() / rows.len();
+    let largest = |row: &[f32]| (0..row.len()).rev().max_by(|&a, &b| row[a].total_cmp(&row[b])).unwrap_or(0) as u32;
+    let figures = match goal.select(&rows) {
+        Goal::Classes { class, names } => {
+            let called: Vec<u32> = scores.chunks(outputs).map(largest).collect();
+            json!(ClassReport::new(&class, &called, &names))
+        }
+        Goal::Labels { labels, names } => {
+            let called =
+                |row: &[f32]| (0..).zip(row).filter(|(_, score)| **score > 0.0).map(|(label, _)| label).collect();
+            json!(LabelReport::new(&labels, &scores.chunks(outputs).map(called).collect::<Vec<Vec<u32>>>(), &names))
+        }
+        Goal::Values(values) => {
+            let scores: Vec<f64> = scores.iter().map(|&score| f64::from(score)).collect();
+            json!(ValueReport::new(&values, &scores))
+        }
+    };
+    Ok(figures)
+}

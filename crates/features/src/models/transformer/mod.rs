@@ -1,0 +1,35 @@
+//! Encoders of one's own on plain files: pre-trained on the user's text, or fine-tuned on labels; folders that `model = "onnx"` and
+//! transformers read.
+
+mod finetune;
+mod pretrain;
+mod texts;
+
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use chrono::NaiveDateTime;
+
+pub use finetune::{FinetuneParams, finetune};
+pub use pretrain::{NewEncoder, PretrainParams, pretrain};
+
+use inkstone_base::disk::{self, Room};
+use inkstone_models::transformer::EncoderFolder;
+
+/// Takes a folder for a new encoder. It is none of an encoder until its settings are written, last of all.
+fn begin_folder(output: &Path) -> Result<()> {
+    disk::own_folder(output, Room::Converted)?;
+    disk::remove_if_there(&output.join("config.json"))
+}
+
+/// The last time of the text that a base was trained on: as its folder says it, or as stated.
+fn seen_by(base: &EncoderFolder, stated: Option<NaiveDateTime>) -> Result<NaiveDateTime> {
+    let own = base.fitted_until()?;
+    own.max(stated).with_context(|| {
+        format!(
+            "{} does not say how far the text reaches that it was trained on, and a model that is trained on from it knows that text too: give \
+             its last day with --fitted-until",
+            base.path().display()
+        )
+    })
+}

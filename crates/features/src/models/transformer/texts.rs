@@ -1,0 +1,87 @@
+//! Texts as tokens of an encoder.
+
+use std::ops::Range;
+use std::path::Path;
+
+use anyhow::{Result, ensure};
+use memmap2::Mmap;
+
+use crate::lines::Cutter;
+use inkstone_base::disk::{self, Scratch};
+use inkstone_models::transformer::CONTINUES;
+use inkstone_text::subword::{Pieces, Subword};
+
+/// Tokens of a text that is worth reading, marks not included.
+const LEAST: usize = 2;
+
+/// Tokens of texts, with the marks of their tokenizer, in a scratch file.
+pub(super) struct TokenizedTexts {
+    map: Option<Mmap>,
+    pub(super) places: Vec<Range<usize>>,
+}
+
+impl TokenizedTexts {
+    pub(super) fn tokens(&self) -> &[u32] {
+        disk::numbers(self.map.as_ref())
+    }
+}
+
+/// Takes one text after the other.
+pub(super) struct TextWriter {
+    scratch: Scratch,
+    places: Vec<Range<usize>>,
+    written: usize,
+}
+
+impl TextWriter {
+    /// The scratch file is made in the folder of `output`.
+    pub(super) fn new(output: &Path) -> Result<TextWriter> {
+        let scratch = Scratch::within(disk::folder_of(output))?;
+        Ok(TextWriter { scratch, places: Vec::new(), written: 0 })
+    }
+
+    pub(super) fn push(&mut self, tokens: &[u32]) -> Result<()> {
+        self.places.push(self.written..self.written + tokens.len());
+        self.written += tokens.len();
+        self.scratch.write(bytemuck::cast_slice(tokens))
+    }
+
+    pub(super) fn finish(self) -> Result<TokenizedTexts> {
+        Ok(TokenizedTexts { map: self.scratch.map()?, places: self.places })
+    }
+}
+
+/// Tokens of an input at most, marks not included; fails where the model has fewer places.
+pub(super) fn room(subword: &Subword, most: usize, places: usize) -> Result<usize> {
+    let most = if most == 0 { places } else { most };
+    ensure!(most <= places, "--max-tokens {most} is more than the model's {places} places");
+    let room = most.saturating_sub(subword.specials());
+    ensure!(room >= LEAST, "--max-tokens {most} leaves no room for text beside {} marks", subword.specials());
+    Ok(room)
+}
+
+/// A document as inputs of at most `room` tokens each, with the marks around each. With `words`, tokens that go on with a word of the cutter
+/// have [`CONTINUES`] added.
+pub(super) fn inputs(subword: &Subword, text: &str, room: usize, words: Option<&Cutter>) -> Result<Vec<Vec<u32>>> {
+    let Pieces { mut ids, offsets } = subword.encode(text)?;
+    if let Some(cutter) = words {
+        let begins: Vec<usize> =
+            cutter.tokens(text).iter().map(|token| token.as_ptr() as usize - text.as_ptr() as usize).collect();
+        let mut last = None;
+        for (id, place) in ids.iter_mut().zip(&offsets) {
+            let word = begins.partition_point(|&begin| begin <= place.start as usize);
+            if last == Some(word) {
+                *id |= CONTINUES;
+            }
+            last = Some(word);
+        }
+    }
+    let wrap = |ids: &[u32]| {
+        // The marks of a tokenizer stand before and behind; between them are the tokens as they were.
+        let wrapped = subword.wrap(&vec![0; ids.len()]);
+        let mut all = wrapped.ids;
+        all[wrapped.text].copy_from_slice(ids);
+        all
+    };
+    Ok(ids.chunks(room).filter(|ids| ids.len() >= LEAST).map(wrap).collect())
+}

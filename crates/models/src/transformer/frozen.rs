@@ -1,0 +1,69 @@
+//! Blocks that stay as they are run once: the vectors before the first trained block, in a scratch file.
+
+use std::ops::Range;
+use std::path::Path;
+
+use anyhow::{Result, ensure};
+use memmap2::Mmap;
+use rayon::prelude::*;
+
+use super::encoder::{Encoder, EncoderInput};
+use super::train::{Transformer, TransformerParams};
+use inkstone_base::data::Report;
+use inkstone_base::disk::{self, Scratch};
+use inkstone_base::job::Ctx;
+
+/// Texts that are computed between two writes.
+const TOGETHER: usize = 256;
+
+/// The vectors of all tokens of some texts before a block.
+pub struct FrozenStates {
+    /// The block before which they stand.
+    pub(super) first_block: usize,
+    width: usize,
+    map: Option<Mmap>,
+}
+
+impl FrozenStates {
+    /// Computes the vectors of texts that stand one behind the other among the tokens; none where the first block or the embeddings are
+    /// trained. The scratch file is made in a folder.
+    pub fn compute(
+        base: &Transformer,
+        params: &TransformerParams,
+        tokens: &[u32],
+        places: &[Range<usize>],
+        folder: &Path,
+        ctx: &Ctx,
+    ) -> Result<Option<FrozenStates>> {
+        let (shape, first_block) = (base.shape, params.lowest(base.shape.layers)?);
+        if first_block == 0 {
+            return Ok(None);
+        }
+        let ends = places.iter().map(|place| place.end);
+        let follow = places.iter().map(|place| place.start).eq(std::iter::once(0).chain(ends).take(places.len()));
+        ensure!(follow, "texts whose vectors are kept stand one behind the other");
+        let values = base.values();
+        let encoder = Encoder::new(shape, &values, 0..first_block, |_| None);
+        let mut scratch = Scratch::within(folder)?;
+        ctx.stage("read", "texts", Some(places.len() as u64), || {
+            for places in places.chunks(TOGETHER) {
+                let one = |place: &Range<usize>| {
+                    ctx.check()?;
+                    let (tokens, text) = (&tokens[place.clone()], [0..place.len()]);
+                    let x = encoder.embed(EncoderInput { tokens, texts: &text });
+                    ctx.advance(1)?;
+                    Ok(encoder.run(x, &text))
+                };
+                let found = ctx.install(|| places.par_iter().map(one).collect::<Result<Vec<Vec<f32>>>>())?;
+                found.iter().try_for_each(|x| scratch.write(bytemuck::cast_slice(x)))?;
+            }
+            Ok(Report::new("read"))
+        })?;
+        Ok(Some(FrozenStates { first_block, width: shape.block.width, map: scratch.map()? }))
+    }
+
+    /// The vectors of a text, `[tokens, width]`.
+    pub(super) fn of(&self, place: &Range<usize>) -> &[f32] {
+        &disk::numbers(self.map.as_ref())[place.start * self.width..place.end * self.width]
+    }
+}

@@ -1,0 +1,192 @@
+//! Encoders of one's own: trained on the corpus of a project until a day, trained on for labels, and read as any contextual model.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::{assert_says, files_below, has_library, library, run, run_on};
+
+const UNTIL: &str = "2024-06-30";
+
+/// Texts that say good or bad news in their words' order, one a day.
+fn lines(from: usize, count: usize) -> String {
+    let line = |i: usize| {
+        let (label, text) = [
+            ("好", "公司净利润大幅增长，订单充足。"),
+            ("差", "公司净利润大幅下滑，订单减少。"),
+            ("好", "毛利率明显改善，同比增长。"),
+            ("差", "毛利率明显恶化，同比下滑。"),
+        ][i * 7 % 4];
+        let day = chrono::NaiveDate::from_ymd_opt(2024, 1, 1).unwrap() + chrono::Days::new(i as u64);
+        let value = if label == "好" { 0.02 } else { -0.01 };
+        json!({"id": i.to_string(), "text": format!("{text}编号{}。", i % 13), "label": label, "value": value, "time": day.to_string()}).to_string()
+    };
+    (from..from + count).map(|i| line(i) + "\n").collect()
+}
+
+fn folder() -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("news.jsonl"), lines(0, 300)).unwrap();
+    folder
+}
+
+const SMALL: [&str; 16] = [
+    "--layers",
+    "1",
+    "--hidden",
+    "16",
+    "--heads",
+    "2",
+    "--vocabulary",
+    "200",
+    "--min-count",
+    "1",
+    "--epochs",
+    "2",
+    "--lr",
+    "0.003",
+    "--batch",
+    "8",
+];
+
+fn pretrain(folder: &Path, output: &str, more: &[&str]) -> Value {
+    let fixed = ["train", "bert", "--input", "news.jsonl", "--until", UNTIL, "--output", output];
+    run(folder, &[&fixed, &SMALL[..], more].concat()).finished()
+}
+
+const TUNED: [&str; 8] = ["--input", "news.jsonl", "--epochs", "20", "--lr", "0.005", "--learn", "label"];
+
+fn finetune(folder: &Path, base: &str, output: &str, more: &[&str]) -> Value {
+    run(folder, &[&["train", "finetune", "--base", base, "--output", output], &TUNED[..], more].concat()).finished()
+}
+
+fn model_files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+    files_below(folder)
+}
+
+#[test]
+fn an_encoder_knows_nothing_of_later_text_and_is_the_same_on_any_number_of_threads() {
+    let folder = folder();
+    let json = pretrain(folder.path(), "pit", &["--threads", "1"]);
+    assert_eq!((&json["model"], &json["documents"]), (&"bert".into(), &182.into()), "{json:#}");
+    assert_eq!(json["fitted_until"], "2024-06-30T23:59:59", "{json:#}");
+    assert!(json["perplexity"].as_f64().unwrap() > 1.0, "{json:#}");
+    let first = model_files(&folder.path().join("pit"));
+    assert!(first.contains_key("model.safetensors") && first.contains_key("tokenizer.json"), "{:?}", first.keys());
+    for threads in ["2", "8"] {
+        pretrain(folder.path(), "again", &["--threads", threads]);
+        assert!(model_files(&folder.path().join("again")) == first, "{threads} threads");
+    }
+    // The future is written anew: not a byte of the past changes.
+    let other = lines(0, 182) + &lines(182, 118).replace("公司", "海外").replace("增长", "停产");
+    fs::write(folder.path().join("news.jsonl"), other).unwrap();
+    pretrain(folder.path(), "other", &[]);
+    assert!(model_files(&folder.path().join("other")) == first);
+    assert!(
+        fs::read_dir(folder.path()).unwrap().flatten().all(|e| !e.file_name().to_string_lossy().contains("checkpoint"))
+    );
+}
+
+#[test]
+fn a_base_is_trained_on_for_text_and_for_labels() {
+    let folder = folder();
+    pretrain(folder.path(), "pit", &[]);
+    let fixed = ["train", "bert", "--base", "pit", "--input", "news.jsonl", "--epochs", "1", "--output", "on"];
+    let json = run(folder.path(), &fixed).finished();
+    assert_eq!(json["fitted_until"], "2024-10-26T23:59:59", "{json:#}");
+    for part in ["all", "top:1", "head", "lora:4"] {
+        let json = finetune(folder.path(), "pit", "tone", &["--train", part, "--threads", "2"]);
+        assert_eq!(json["classes"], json!({"好": 150, "差": 150}), "{json:#}");
+        assert_eq!(json["held_out"]["documents"], 30, "{json:#}");
+        let accuracy = json["held_out"]["accuracy"].as_f64().unwrap();
+        assert!(accuracy > if part == "head" { 0.55 } else { 0.9 }, "{part}: {json:#}");
+        let config: Value = serde_json::from_slice(&fs::read(folder.path().join("tone/config.json")).unwrap()).unwrap();
+        assert_eq!(config["id2label"], json!({"0": "好", "1": "差"}));
+        assert_eq!(config["fitted_until"], "2024-10-26T23:59:59");
+        assert_eq!(config["architectures"], json!(["BertForSequenceClassification"]));
+        let written = model_files(&folder.path().join("tone"));
+        finetune(folder.path(), "pit", "tone", &["--train", part, "--threads", "1"]);
+        assert!(model_files(&folder.path().join("tone")) == written, "{part}");
+    }
+    let gradual = ["--discriminative", "2.6", "--gradual", "--schedule", "stlr"];
+    let json = finetune(folder.path(), "pit", "ulmfit", &gradual);
+    assert!(json["held_out"]["accuracy"].as_f64().unwrap() > 0.9, "{json:#}");
+    let value = [
+        "train",
+        "finetune",
+        "--base",
+        "pit",
+        "--input",
+        "news.jsonl",
+        "--learn",
+        "value",
+        "--epochs",
+        "20",
+        "--lr",
+        "0.005",
+    ];
+    let json = run(folder.path(), &[&value[..], &["--label-days", "3", "--output", "value"]].concat()).finished();
+    assert!(json["held_out"]["pearson"].as_f64().unwrap() > 0.8, "{json:#}");
+    assert_eq!(json["fitted_until"], "2024-10-29T23:59:59", "{json:#}");
+
+    if !has_library() {
+        return;
+    }
+    // The folders are contextual models as all others.
+    let embed = |model: &str, output: &str| {
+        let args = ["embed", "--model", model, "--input", "news.jsonl", "--read", "scores", "--output", output];
+        let mut command = crate::inkstone(folder.path(), &args);
+        let ran = crate::Ran::of(command.env("ORT_DYLIB_PATH", library()).output().unwrap());
+        ran.finished();
+        fs::read_to_string(folder.path().join(output)).unwrap()
+    };
+    let scores = embed("tone", "scores.csv");
+    let header = scores.lines().next().unwrap();
+    assert!(header.contains("好") && header.contains("差"), "{header}");
+    assert_eq!(scores.lines().count(), 301);
+}
+
+#[test]
+fn what_cannot_be_trained_is_refused_with_the_way_out() {
+    let folder = folder();
+    let path = folder.path();
+    pretrain(path, "pit", &[]);
+    let refused = |args: &[&str]| run(path, &[&["train"], args].concat()).refusal();
+    let tune = |more: &[&str]| refused(&[&["finetune", "--input", "news.jsonl", "--output", "tone"], more].concat());
+    assert_says(&tune(&["--base", "nothing"]), &["no folder of a model with config.json and model.safetensors"]);
+    assert_says(&tune(&["--base", "pit", "--train", "top:9"]), &["the last 9 of 1 layers", "give 1 to 1"]);
+    assert_says(&tune(&["--base", "pit", "--train", "lora:99"]), &["a rank of 99 does not suit a width of 16"]);
+    assert_says(
+        &tune(&["--base", "pit", "--max-tokens", "500"]),
+        &["--max-tokens 500 is more than the model's 128 places"],
+    );
+    assert!(!path.join("tone/config.json").exists());
+    let config = fs::read_to_string(path.join("pit/config.json")).unwrap();
+    fs::create_dir(path.join("unsaid")).unwrap();
+    for file in ["model.safetensors", "tokenizer.json", "tokenizer_config.json"] {
+        fs::copy(path.join("pit").join(file), path.join("unsaid").join(file)).unwrap();
+    }
+    fs::write(path.join("unsaid/config.json"), config.replace("fitted_until", "written")).unwrap();
+    assert_says(&tune(&["--base", "unsaid"]), &["does not say how far the text reaches", "--fitted-until"]);
+    assert_says(&refused(&["bert", "--input", "-", "--output", "m"]), &["read twice", "--input"]);
+    assert_says(
+        &refused(&["bert", "--input", "news.jsonl", "--output", "m", "--hidden", "15"]),
+        &["15 cannot be shared by 4 heads"],
+    );
+    // A folder of the user's is not touched.
+    fs::create_dir(path.join("theirs")).unwrap();
+    fs::write(path.join("theirs/notes.txt"), "mine").unwrap();
+    let before = model_files(&path.join("theirs"));
+    assert_says(&refused(&["bert", "--input", "news.jsonl", "--output", "theirs"]), &["theirs"]);
+    assert!(model_files(&path.join("theirs")) == before);
+    let unlabelled = lines(0, 40).replace("label", "mark").replace("\"value\"", "\"number\"");
+    let error = run_on(
+        path,
+        &["train", "finetune", "--base", "pit", "--input", "-", "--format", "jsonl", "--output", "t"],
+        unlabelled.as_bytes(),
+    );
+    assert_says(&error.refusal(), &["no line has what is to be learned"]);
+}
