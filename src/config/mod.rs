@@ -328,6 +328,7 @@ mod tests {
         (written.onnx.pooling, written.onnx.normalise, written.onnx.prompt) = Default::default();
         (written.onnx.pair, written.onnx.question, written.onnx.no_answer) = Default::default();
         written.embeddings.fitted_until = None;
+        (written.finetune.base, written.finetune.fitted_until) = Default::default();
         (written.mask_names, written.fit_until, written.word2vec.lr) = (None, None, None);
         (written.target.form, written.search.measure) = (None, None);
         written.within = None;

@@ -116,6 +116,7 @@ fn is_invented(section: &str, key: &str, below: &str) -> bool {
                 || below == "file."
                 || below == "onnx." && matches!(key, "model" | "fitted_until")
                 || below == "embeddings." && key == "fitted_until"
+                || below == "finetune." && matches!(key, "base" | "fitted_until")
         }
         "factor" => matches!(key, "name" | "expression"),
         "experiment" => matches!(key, "name" | "features" | "vary" | "baseline" | "factor"),

@@ -524,6 +524,9 @@ impl<'a> PipelineRun<'a> {
         if feature.model == Model::Onnx {
             keys.push(feature.onnx.files_key(self.base)?);
         }
+        if feature.model == Model::Finetune {
+            keys.push(feature.finetune.files_key(self.base).with_context(|| format!("feature {:?}", feature.name))?);
+        }
         if feature.model == Model::File {
             let files = feature.file.files_key(self.base);
             keys.push(files.with_context(|| format!("feature {:?}", feature.name))?);

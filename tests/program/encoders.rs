@@ -4,10 +4,12 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
+use inkstone_store::Store;
+use inkstone_tables::project::Project;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::{assert_says, files_below, has_library, library, run, run_on};
+use crate::{assert_says, copy_folder, demo, files_below, has_library, library, run, run_on, stage};
 
 const UNTIL: &str = "2024-06-30";
 
@@ -189,4 +191,71 @@ fn what_cannot_be_trained_is_refused_with_the_way_out() {
         unlabelled.as_bytes(),
     );
     assert_says(&error.refusal(), &["no line has what is to be learned"]);
+}
+
+/// A feature whose folds train an encoder on from one of the project's own text.
+const FEATURE: &str = r#"
+[[feature]]
+name = "own"
+model = "finetune"
+finetune = { base = "pit", max_tokens = 48, training = { train = "top:1", epochs = 2, lr = 0.003 } }
+walk_forward = { train_days = 120, test_days = 60, min_train_rows = 50 }
+classes = { tail = 0.4 }
+"#;
+
+#[test]
+fn each_fold_of_a_feature_trains_a_base_on_and_workers_share_the_folds() {
+    let copy = demo::small().copy();
+    let folder = copy.path();
+    let config = folder.join("workbench.toml");
+    let sources = fs::read_to_string(&config).unwrap().split("\n[[feature]]").next().unwrap().to_owned();
+    fs::write(&config, format!("{sources}\n{FEATURE}")).unwrap();
+    let fixed = [
+        "train",
+        "bert",
+        "--input",
+        ".inkstone/clean",
+        "--until",
+        "2023-06-30",
+        "--output",
+        "pit",
+        "--max-tokens",
+        "48",
+    ];
+    let json = run(folder, &[&fixed[..], &SMALL[..]].concat()).finished();
+    let seen = json["fitted_until"].as_str().unwrap().to_owned();
+    assert!(seen.starts_with("2023-06"), "{json:#}");
+
+    let other = tempfile::tempdir().unwrap();
+    copy_folder(folder, other.path());
+    let json = run(other.path(), &["extract", "--headless"]).finished();
+    let facts = &stage(&json, "extract own")["facts"];
+    let fitted: Vec<&Value> =
+        facts["folds"].as_array().unwrap().iter().filter(|fold| !fold["fitted_until"].is_null()).collect();
+    assert!(fitted.len() > 3 && fitted.iter().all(|fold| fold["in_sample"].as_f64() > Some(0.0)), "{facts:#}");
+    let project = Project::new(other.path().join(".inkstone"));
+    let store = Store::open(&project.store()).unwrap();
+    let header = store.sets().unwrap().into_iter().find(|header| header.spec.name == "own").unwrap();
+    assert_eq!(json!(header.spec.fitted_until), Value::from(seen.as_str()));
+    assert_eq!(header.meta["networks"].as_array().unwrap().len(), facts["folds"].as_array().unwrap().len());
+    drop(store);
+
+    // Half of the folds by workers: the bytes of one machine.
+    run(folder, &["plan", "--feature", "own", "--tasks", "2", "--out", "own.plan", "--headless"]).finished();
+    run(folder, &["work", "own.plan", "--task", "1", "--threads", "1"]).finished();
+    let json = run(folder, &["extract", "--headless"]).finished();
+    assert!(stage(&json, "extract own")["facts"]["taken_parts"].as_u64().unwrap() > 0, "{json:#}");
+    let rows = |folder: &Path| files_below(&Project::new(folder.join(".inkstone")).store().join("rows"));
+    assert!(rows(folder) == rows(other.path()));
+
+    // Another base makes another set; a base that is not there leaves the feature out, and says why.
+    let weights = folder.join("pit/model.safetensors");
+    let mut bytes = fs::read(&weights).unwrap();
+    let last = bytes.len() - 1;
+    bytes[last] ^= 1;
+    fs::write(&weights, bytes).unwrap();
+    let json = run(folder, &["extract", "--headless"]).finished();
+    assert!(crate::computed(&json).contains(&"extract own"), "{json:#}");
+    fs::remove_file(folder.join("pit/config.json")).unwrap();
+    assert_says(&run(folder, &["extract", "--headless"]).refusal(), &["pit", "config.json"]);
 }

@@ -54,6 +54,13 @@ pub fn peak_mb() -> Option<u64> {
     Some(line.split_whitespace().nth(1)?.parse::<u64>().ok()? / 1024)
 }
 
+/// Megabytes of memory that programs can still take, as far as the system tells.
+pub fn free_mb() -> Option<u64> {
+    let memory = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = memory.lines().find(|line| line.starts_with("MemAvailable:"))?;
+    Some(line.split_whitespace().nth(1)?.parse::<u64>().ok()? / 1024)
+}
+
 /// Gives the terminal back.
 static FIRST: OnceLock<fn()> = OnceLock::new();
 

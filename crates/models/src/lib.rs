@@ -126,8 +126,9 @@ pub use vectorize::{
 };
 pub use vectors::{Training, VectorFormat, WordVectors, is_vectors, read_vectors};
 pub use walk_forward::{
-    ChosenSettings, ClassParams, Fold, FoldReport, LabelForm, Predictions, Sample, TextModel, TextRegression,
-    WalkForward, WalkedParts, fit_fold, fit_predict,
+    ChosenSettings, ClassParams, Fold, FoldNetworks, FoldReport, LabelForm, NetFold, NetWalk, NetWalkInput,
+    Predictions, Sample, TestFold, TestedFold, TextModel, TextRegression, UntestedFold, WalkForward, WalkedParts,
+    fit_fold, fit_predict, lead, net_of_fold, net_walk,
 };
 pub use word2vec::{Architecture, Corpus, DOCUMENT, Doc2vec, END, Objective, Word2vec, Word2vecParams};
 pub use words::WordLimits;

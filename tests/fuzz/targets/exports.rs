@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use inkstone_models::StaticEncoder;
+use inkstone_models::transformer::{EncoderFolder, TextGoal, TokenTexts};
 use inkstone_onnx::{Header, models};
 
 use super::{ctx, with_file};
@@ -32,7 +33,19 @@ pub(super) fn weights(bytes: &[u8]) {
         let written = std::fs::write(path.with_file_name("model.safetensors"), weights.get(1..).unwrap_or_default());
         written.expect("a file in a temporary folder");
         listed(path);
+        read_to_train_on(path.parent().expect("a temporary folder"));
     });
+}
+
+/// Reads an encoder to be trained on, which may be refused.
+fn read_to_train_on(folder: &Path) {
+    let Ok(folder) = EncoderFolder::open(folder) else { return };
+    folder.fitted_until().ok();
+    let Ok(encoder) = folder.read(folder.of_texts(TextGoal::Classes(2)), 1) else { return };
+    if folder.most_tokens() > 1 {
+        let texts = TokenTexts { tokens: &[0, 0], frozen: None };
+        assert_eq!(encoder.scores(texts, &[0..2], ctx()).expect("a text of known tokens").len(), 2);
+    }
 }
 
 /// The files of a folder of sentence-transformers, which lie behind each other with [`APART`] between them.

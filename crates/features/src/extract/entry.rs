@@ -143,7 +143,7 @@ impl Model {
 
     /// True if the model is a network that reads words in their order.
     pub fn is_network(self) -> bool {
-        matches!(self, Model::TextCnn | Model::TextRnn)
+        matches!(self, Model::TextCnn | Model::TextRnn | Model::Finetune)
     }
 
     /// True if the model weighs words.

@@ -11,6 +11,7 @@ use crate::models::file::FileParams;
 use crate::models::glove::WindowGlove;
 use crate::models::ngram::SurpriseParams;
 use crate::models::textnet::EmbeddingParams;
+use crate::models::transformer::FinetuneSettings;
 use inkstone_base::data::Kind;
 use inkstone_corpus::truncate::{Needs, Strategy};
 use inkstone_lab::factor::{Expression, Within};
@@ -69,6 +70,8 @@ pub enum Model {
     TextCnn,
     /// A walk-forward recurrent network, likewise.
     TextRnn,
+    /// An encoder that each fold trains on from a base, likewise.
+    Finetune,
 }
 
 /// One `[[feature]]`.
@@ -78,7 +81,7 @@ pub struct Feature {
     /// Name by which factors refer to the feature.
     pub name: String,
     /// `lexicon`, `tfidf`, `lsa`, `ridge`, `logistic`, `bayes`, `svm`, `boosted`, `mlp`, `sestm`, `induced`, `surprise`, `word2vec`,
-    /// `glove`, `fasttext`, `file`, `onnx`, `textcnn` or `textrnn`.
+    /// `glove`, `fasttext`, `file`, `onnx`, `textcnn`, `textrnn` or `finetune`.
     pub model: Model,
     /// Name of the `[[rewrite]]` whose texts are read; empty: title and body of each document.
     #[serde(skip_serializing_if = "String::is_empty")]
@@ -115,8 +118,8 @@ pub struct Feature {
     pub target: Target,
     /// For `ridge`, `logistic` and `svm`: penalty and solver.
     pub linear: LinearParams,
-    /// For `logistic`, `bayes`, `svm`, `boosted`, `mlp`, `textcnn` and `textrnn`: which targets make which class; for all but `textcnn` and
-    /// `textrnn` calibration.
+    /// For `logistic`, `bayes`, `svm`, `boosted`, `mlp`, `textcnn`, `textrnn` and `finetune`: which targets make which class; for the first five
+    /// calibration.
     pub classes: ClassParams,
     /// For `logistic`, `bayes`, `svm`, `boosted` and `mlp`: `none`, or `balanced` to let each class count alike.
     pub class_weight: ClassWeight,
@@ -150,6 +153,8 @@ pub struct Feature {
     pub embeddings: EmbeddingParams,
     /// For `textcnn` and `textrnn`: the network and its training. Its `kind` is the model's.
     pub textnet: TextNetParams,
+    /// For `finetune`: the base and the training.
+    pub finetune: FinetuneSettings,
 }
 
 impl Feature {

@@ -100,6 +100,11 @@ impl Fits<'_> {
         &HERE
     }
 
+    /// True if the walk computes nothing.
+    pub(crate) fn lists(&self) -> bool {
+        matches!(self, Fits::List(_))
+    }
+
     /// The fits that a walk listed, in its order.
     pub(crate) fn listed(&self) -> Vec<ListedFit> {
         match self {

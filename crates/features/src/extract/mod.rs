@@ -21,6 +21,7 @@ pub(crate) mod fields;
 pub(crate) mod fits;
 pub(crate) mod gate;
 pub(crate) mod inputs;
+pub(crate) mod network_walk;
 pub(crate) mod part_model;
 pub(crate) mod rating;
 pub(crate) mod reading;

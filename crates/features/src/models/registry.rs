@@ -1,6 +1,8 @@
 //! The registry of the models of features: a new model is a folder here and an arm of [`Model::entry`].
 
-use super::{estimators, fasttext, file, glove, induced, lexicon, lsa, ngram, onnx, sestm, textnet, tfidf, word2vec};
+use super::{
+    estimators, fasttext, file, glove, induced, lexicon, lsa, ngram, onnx, sestm, textnet, tfidf, transformer, word2vec,
+};
 use crate::extract::Model;
 use crate::extract::entry::ModelEntry;
 use inkstone_models::Method;
@@ -25,6 +27,7 @@ impl Model {
             Model::FastText => fasttext::project::ENTRY,
             Model::File => file::project::ENTRY,
             Model::Onnx => onnx::project::ENTRY,
+            Model::Finetune => transformer::project::ENTRY,
             Model::TextCnn | Model::TextRnn => textnet::project::ENTRY,
         }
     }

@@ -364,7 +364,7 @@ fn open<'a>(feature: &'a Feature, inputs: &'a Inputs<'a>, ctx: &'a Ctx) -> Resul
     let open = feature.model.entry().part_model.with_context(|| {
         format!(
             "feature {:?} learns from the whole corpus, so its parts cannot be computed apart: leave it to `inkstone run`. Plans are for lexicons, \
-             hashed words, files of models, contextual models, the fits of surprise, word2vec, glove and fasttext, and the folds of textcnn and textrnn",
+             hashed words, files of models, contextual models, the fits of surprise, word2vec, glove and fasttext, and the folds of textcnn, textrnn and finetune",
             feature.name
         )
     })?;

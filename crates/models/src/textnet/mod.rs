@@ -40,10 +40,7 @@ pub use folds::net_out_of_fold;
 use inkstone_base::job::Ctx;
 use net::Net;
 pub use params::{Cell, Channels, Pool, Reads, TextNetKind, TextNetParams};
-pub use walk::{
-    GivenVectors, NetFold, NetWalk, NetWalkInput, NumberedTexts, TestFold, TestedFold, UntestedFold, VectorsOfFold,
-    lead, net_of_fold, net_walk,
-};
+pub use walk::{FoldNet, GivenVectors, NumberedTexts, TextNets, VectorsOfFold};
 
 /// The weights by number.
 const VECTORS: usize = 0;

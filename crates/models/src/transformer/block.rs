@@ -72,28 +72,33 @@ impl BlockWeights {
 }
 
 impl BlockShape {
-    /// Numbers of each weight.
-    pub fn sizes(&self) -> [usize; BlockWeights::COUNT] {
-        let (square, wide) = (self.width * self.width, self.width * self.between);
-        let width = self.width;
+    /// Rows and columns of each weight; biases, scales and shifts have one row.
+    pub fn shapes(&self) -> [[usize; 2]; BlockWeights::COUNT] {
+        let (width, between) = (self.width, self.between);
+        let (square, row) = ([width, width], [1, width]);
         [
             square,
-            width,
+            row,
             square,
-            width,
+            row,
             square,
-            width,
+            row,
             square,
-            width,
-            width,
-            width,
-            wide,
-            self.between,
-            wide,
-            width,
-            width,
-            width,
+            row,
+            row,
+            row,
+            [between, width],
+            [1, between],
+            [width, between],
+            row,
+            row,
+            row,
         ]
+    }
+
+    /// Numbers of each weight.
+    pub fn sizes(&self) -> [usize; BlockWeights::COUNT] {
+        self.shapes().map(|[rows, columns]| rows * columns)
     }
 }
 

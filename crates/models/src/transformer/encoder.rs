@@ -52,33 +52,10 @@ impl EncoderShape {
 
     /// Rows and columns of each weight; biases, scales and shifts have one row.
     pub(super) fn shapes(&self) -> Vec<[usize; 2]> {
-        let (width, between) = (self.block.width, self.block.between);
-        let rows = |number: usize| match number {
-            _ if number == BlockWeights::Up as usize => between,
-            _ if [
-                BlockWeights::Query,
-                BlockWeights::Key,
-                BlockWeights::Value,
-                BlockWeights::Output,
-                BlockWeights::Down,
-            ]
-            .iter()
-            .any(|weight| *weight as usize == number) =>
-            {
-                width
-            }
-            _ => 1,
-        };
-        let block: Vec<[usize; 2]> = self
-            .block
-            .sizes()
-            .into_iter()
-            .enumerate()
-            .map(|(number, size)| [rows(number), size / rows(number)])
-            .collect();
+        let width = self.block.width;
         let embeddings =
             [[self.vocabulary, width], [self.places, width], [self.segments, width], [1, width], [1, width]];
-        embeddings.into_iter().chain(std::iter::repeat_n(block, self.layers).flatten()).collect()
+        embeddings.into_iter().chain(std::iter::repeat_n(self.block.shapes(), self.layers).flatten()).collect()
     }
 }
 

@@ -123,6 +123,12 @@ impl Family {
     }
 }
 
+/// The shape of a weight in a file: biases and the weights of norms are lists.
+fn shape_of(name: &str, [rows, columns]: [usize; 2]) -> Vec<usize> {
+    let is_list = name.ends_with("bias") || name.contains("LayerNorm") || name.contains("layer_norm");
+    if is_list { vec![columns] } else { vec![rows, columns] }
+}
+
 /// The folder of an encoder.
 pub struct EncoderFolder {
     folder: PathBuf,
@@ -198,7 +204,7 @@ impl EncoderFolder {
         let shape = EncoderShape {
             vocabulary: size("vocab_size")?,
             places: size("max_position_embeddings")?,
-            first_place: if family == Family::Roberta { pad + 1 } else { 0 },
+            first_place: if family == Family::Roberta { pad.saturating_add(1) } else { 0 },
             segments: settings.get("type_vocab_size").and_then(Value::as_u64).unwrap_or(0) as usize,
             layers,
             block: BlockShape {
@@ -252,16 +258,9 @@ impl EncoderFolder {
         let names = Family::encoder_names(self.shape.layers);
         let prefix =
             if file.has(&format!("{}{}", self.family.prefix(), names[0]))? { self.family.prefix() } else { "" };
-        let values = names.iter().zip(self.shape.shapes()).map(|(name, [rows, columns])| {
-            if rows == 0 {
-                return Ok(Vec::new());
-            }
-            let name = format!("{prefix}{name}");
-            if rows == 1 && !name.contains("token_type") {
-                file.shaped(&name, &[columns], CONFIG)
-            } else {
-                file.shaped(&name, &[rows, columns], CONFIG)
-            }
+        let values = names.iter().zip(self.shape.shapes()).map(|(name, size)| match size {
+            [0, _] => Ok(Vec::new()),
+            size => file.shaped(&format!("{prefix}{name}"), &shape_of(name, size), CONFIG),
         });
         let values = values.collect::<Result<Vec<Vec<f32>>>>()?;
         let mut read = Transformer::of_values(self.shape, form, values, seed)?;
@@ -296,16 +295,11 @@ impl EncoderFolder {
         let shapes =
             self.shape.shapes().into_iter().chain(trained.form.shapes(self.shape.block.width, self.shape.vocabulary));
         let mut tensors = Vec::new();
-        for ((name, values), [rows, columns]) in all.iter().zip(trained.values()).zip(shapes) {
+        for ((name, values), size) in all.iter().zip(trained.values()).zip(shapes) {
             if values.is_empty() {
                 continue;
             }
-            let is_matrix = rows > 1
-                || name.ends_with("embeddings.weight")
-                || name.ends_with("classifier.weight")
-                || name.ends_with("out_proj.weight");
-            let shape = if is_matrix { vec![rows, columns] } else { vec![columns] };
-            tensors.push((name, TensorView::new(Dtype::F32, shape, bytemuck::cast_slice(values))?));
+            tensors.push((name, TensorView::new(Dtype::F32, shape_of(name, size), bytemuck::cast_slice(values))?));
         }
         let mut settings = self.settings.clone();
         settings.insert("architectures".into(), json!([self.family.class(&self.model_type, trained.form)]));

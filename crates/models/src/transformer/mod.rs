@@ -9,6 +9,7 @@
 //! | `encoder.rs`, `head.rs` | embeddings and blocks, and the layers that tell words, classes, labels or a value |
 //! | `train.rs`, `masking.rs`, `adapt.rs` | training from nothing or from a base; hidden words; matrices of low rank |
 //! | `frozen.rs` | vectors before the first trained block, computed once |
+//! | `walk.rs` | an encoder for each fold of a walk |
 //! | `folder.rs` | encoders in folders of Hugging Face |
 
 mod adapt;
@@ -24,6 +25,7 @@ mod norm;
 #[cfg(test)]
 mod tests;
 mod train;
+mod walk;
 
 pub use block::{
     BlockActivation, BlockShape, BlockWeights, Dropping, EncoderBlock, ForwardPass, NormPlace, WantedGradients,
@@ -34,3 +36,4 @@ pub use frozen::FrozenStates;
 pub use head::{HeadForm, PooledActivation, TextGoal};
 pub use masking::{CONTINUES, Masking};
 pub use train::{Goals, TokenTexts, TrainedLayers, TrainingTexts, Transformer, TransformerParams};
+pub use walk::{FinetunedFolds, softmax};

@@ -498,6 +498,11 @@ mod encoder {
             places: &places,
             goals: Goals::Texts(goal),
         };
+        let large = EncoderShape { vocabulary: 100_000, ..small() };
+        let large = Transformer::random(large, TEXT, None, 1).unwrap();
+        let error = large.check_memory(2, Some(9)).unwrap_err().to_string();
+        assert!(error.contains("about 67 MB of memory, and 9 MB are free: train a part (--train top:2"), "{error}");
+        large.check_memory(2, Some(70)).unwrap();
         let ctx = Ctx::new(1, 1).unwrap();
         let fast = TransformerParams { warmup: 0.0, ..params(1.0, 1e30, TrainedLayers::All) };
         let error = Transformer::random(small(), TEXT, None, 1).unwrap().train(&given, &fast, None, &ctx);

@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::Range;
 use std::str::FromStr;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -17,7 +17,7 @@ use super::block::BlockWeights;
 use super::dropout::Dropout;
 use super::encoder::{EmbeddingWeights, Encoder, EncoderInput, EncoderShape, TrainedPart};
 use super::frozen::FrozenStates;
-use super::head::{Head, HeadForm, HeadWeights, Right, losses};
+use super::head::{Head, HeadForm, HeadWeights, Right, TextGoal, losses};
 use super::masking::{MaskedText, Masking};
 use crate::Goal;
 use crate::checkpoint::Checkpoint;
@@ -26,6 +26,7 @@ use crate::neural::fit::{FitParams, Network, PieceGradients, Schedule, ScheduleK
 use crate::neural::kernel::Real;
 use crate::neural::weights::{RowGradient, Weight, Weights, distinct};
 use inkstone_base::job::Ctx;
+use inkstone_base::memory;
 
 /// Tokens of a piece of a batch, about.
 const PIECE: usize = 512;
@@ -229,8 +230,7 @@ pub(super) struct ReadyTransformer<'w, T> {
 }
 
 impl Transformer {
-    /// An encoder of random weights. `counts` are the occurrences of each token, at
-    /// whose shares the bias of the words begins.
+    /// An encoder of random weights. `counts` are the occurrences of each token, at whose shares the bias of the words begins.
     pub fn random(shape: EncoderShape, form: HeadForm, counts: Option<&[u64]>, seed: u64) -> Result<Transformer> {
         super::encoder::check(&shape)?;
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
@@ -260,6 +260,20 @@ impl Transformer {
         });
         let values = values.into_iter().chain(head.collect::<Vec<_>>()).collect();
         Transformer::of_all_values(shape, form, values)
+    }
+
+    /// The same encoder and dense layer of a text's head, under new outputs.
+    pub fn with_outputs(&self, goal: TextGoal, seed: u64) -> Result<Transformer> {
+        let HeadForm::Text { pooled, .. } = self.form else { bail!("a head of words has no outputs of texts") };
+        let first = self.shape.weights();
+        let values: Vec<Vec<f32>> = self.values().into_iter().map(<[f32]>::to_vec).collect();
+        let form = HeadForm::Text { goal, pooled };
+        let mut made = Transformer::of_values(self.shape, form, values[..first].to_vec(), seed)?;
+        for weight in [HeadWeights::Dense, HeadWeights::DenseBias] {
+            let number = first + weight as usize;
+            made.weights.all[number].values.clone_from(&values[number]);
+        }
+        Ok(made)
     }
 
     /// An encoder of these weights and those of its head.
@@ -300,6 +314,7 @@ impl Transformer {
         if let Some(adapted) = &net.adapted {
             self.weights.all.extend(adapted.weights(ctx.seed()));
         }
+        self.check_memory(ctx.install(rayon::current_num_threads) as u64, memory::free_mb())?;
         let (weights, epochs) = fit(&net, self.weights, &params.fit(), checkpoint, ctx)?;
         let mut all = weights.all;
         if let Some(adapted) = &net.adapted {
@@ -309,6 +324,21 @@ impl Transformer {
         let values = all.into_iter().map(|weight| weight.values).collect();
         let trained = Transformer::of_all_values(shape, form, values)?;
         Ok(Transformer { epochs, ..trained })
+    }
+
+    /// Fails where a training would take more memory than is free: all weights, their best state, and both as they are multiplied; of those
+    /// that are trained the moments of both states, and a gradient a thread with the sum.
+    pub(super) fn check_memory(&self, threads: u64, free_mb: Option<u64>) -> Result<()> {
+        let all: usize = self.weights.all.iter().map(|weight| weight.values.len()).sum();
+        let numbers = 4 * all as u64 + (4 + threads + 1) * self.weights.count() as u64;
+        let needed = numbers * size_of::<f32>() as u64 / (1 << 20);
+        ensure!(
+            free_mb.is_none_or(|free| needed <= free),
+            "the training takes about {needed} MB of memory, and {} MB are free: train a part (--train top:2, lora:8 or head), give fewer \
+             threads (--threads), or take a smaller base",
+            free_mb.unwrap_or_default()
+        );
+        Ok(())
     }
 
     /// Says of each weight whether it is trained, and at what share of the rate.

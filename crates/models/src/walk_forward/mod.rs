@@ -6,6 +6,7 @@
 //! label cuts and weights come from the admitted training samples alone.
 
 mod fit;
+mod nets;
 mod text;
 mod walk;
 
@@ -17,8 +18,11 @@ use serde::{Deserialize, Serialize};
 use inkstone_base::data::TooLittle;
 
 pub use fit::{TextModel, WalkedParts, fit_fold, fit_predict};
+pub use nets::{
+    FoldNetworks, NetFold, NetWalk, NetWalkInput, TestFold, TestedFold, UntestedFold, lead, net_of_fold, net_walk,
+};
 pub use text::{ChosenSettings, ClassParams, FoldReport, LabelForm, Predictions, Sample, TextRegression};
-pub(super) use walk::{WalkStep, Walked, step_of, walk_folds};
+pub(super) use walk::{Walked, walk_folds};
 
 defaults! {
     /// Rolling windows of training and test days.

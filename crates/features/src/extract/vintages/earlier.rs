@@ -1,9 +1,8 @@
 //! The vintages of a feature as another one takes them: the word vectors that were trained before a day.
 
-use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context, Result};
 use chrono::{NaiveDate, NaiveDateTime, NaiveTime};
@@ -29,7 +28,7 @@ pub(crate) struct EarlierVintages<'a> {
     folder: &'a Path,
     ctx: &'a Ctx,
     /// By first midnight of the step; none where too little text is before it.
-    trained: RefCell<BTreeMap<NaiveDateTime, Option<GivenVectors>>>,
+    trained: Mutex<BTreeMap<NaiveDateTime, Option<GivenVectors>>>,
 }
 
 impl<'a> EarlierVintages<'a> {
@@ -47,7 +46,7 @@ impl<'a> EarlierVintages<'a> {
             Ok((corpus, report))
         })?;
         let folder = inputs.clean.folder();
-        Ok(EarlierVintages { feature, trainer, corpus, folder, ctx, trained: RefCell::default() })
+        Ok(EarlierVintages { feature, trainer, corpus, folder, ctx, trained: Mutex::default() })
     }
 
     /// Values of a vector.
@@ -59,7 +58,8 @@ impl<'a> EarlierVintages<'a> {
     pub(crate) fn before(&self, day: NaiveDate) -> Result<Option<GivenVectors>> {
         let steps = self.feature.vintages.steps();
         let (begin, window) = steps.window_before(&self.corpus.places, day.and_time(NaiveTime::MIN));
-        if let Some(known) = self.trained.borrow().get(&begin) {
+        let mut trained = self.trained.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = trained.get(&begin) {
             return Ok(known.clone());
         }
         let mut made = None;
@@ -80,7 +80,7 @@ impl<'a> EarlierVintages<'a> {
                 made = Some(GivenVectors { vectors: Arc::new(vectors), seen_until: last.time });
             }
         }
-        self.trained.borrow_mut().insert(begin, made.clone());
+        trained.insert(begin, made.clone());
         Ok(made)
     }
 }

@@ -8,7 +8,7 @@ use super::window::WindowText;
 use inkstone_base::job::Ctx;
 
 /// A trainer of word vectors, with the parameters of a window.
-pub(crate) trait WordVectorTrainer {
+pub(crate) trait WordVectorTrainer: Sync {
     /// Name of the model and of its section in the configuration.
     fn name(&self) -> &'static str;
 

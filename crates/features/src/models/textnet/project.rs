@@ -1,11 +1,9 @@
 //! A score for each document by a small network walked forward: words in their order in, the target out.
-//!
-//! The training of each fold's network is kept in the set's meta under `networks`.
 
 use std::ops::Range;
 
 use anyhow::{Context, Result, ensure};
-use chrono::{NaiveDate, NaiveDateTime, NaiveTime};
+use chrono::NaiveDateTime;
 use memmap2::Mmap;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
@@ -14,20 +12,19 @@ use super::given_vectors::Embeddings;
 use crate::extract::documents::WordNumbers;
 use crate::extract::entry::{Explainer, ModelEntry, RowModel};
 use crate::extract::feature::name_keys;
-use crate::extract::fits::{Fit, FitResult};
+use crate::extract::network_walk::{network_of, walk_networks, write_walk};
 use crate::extract::reading::{CorpusReader, ReadDocument};
-use crate::extract::samples::{SampledCorpus, fit_folds, some_fold_fitted};
-use crate::extract::set::{SetMeta, SetParams, finish};
+use crate::extract::samples::SampledCorpus;
+use crate::extract::set::SetParams;
 use crate::extract::text_rows::TextRows;
 use crate::extract::{Feature, Inputs, Model};
 use inkstone_base::data::{Key, Report, TooLittle};
 use inkstone_base::disk::{self, Scratch};
 use inkstone_base::job::Ctx;
 use inkstone_models::textnet::{
-    Channels, NetWalk, NetWalkInput, NumberedTexts, TestFold, TestedFold, TextNet, TextNetKind, TextNetParams,
-    VectorsOfFold, lead, net_of_fold, net_out_of_fold, net_walk,
+    Channels, NumberedTexts, TextNet, TextNetKind, TextNetParams, TextNets, VectorsOfFold, net_out_of_fold,
 };
-use inkstone_models::{CalibrationForm, Goal, Split};
+use inkstone_models::{CalibrationForm, Goal, NetWalk, Split, lead};
 use inkstone_store::{SetSpec, Store};
 
 /// Version of the arithmetic of networks; rows of another version are not taken up.
@@ -85,17 +82,8 @@ fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &Ctx) -> Resu
             ))
         );
     }
-    some_fold_fitted(feature, &walked.folds)?;
-
-    let (dim, rows) = (feature.columns().len(), &walked.rows);
-    let row = |i: usize| rows.get(dim * i..dim * (i + 1)).filter(|row| !row[0].is_nan());
-    let NumberedSamples { sampled, tokens } = &walk.read;
-    let (writer, order) = sampled.write(feature, &spec, row, store, &mut report, ctx)?;
-    report.fact("words", tokens.words.len());
-    report.fact("folds", &walked.folds);
-    let networks = Some(serde_json::to_value(walked.nets)?);
-    let folds = Some(walked.folds);
-    finish(writer, &order, &SetMeta { folds, networks, ..SetMeta::of_columns(feature.columns()) }, report)
+    report.fact("words", walk.read.tokens.words.len());
+    write_walk(&walk.reader, &spec, &walk.read.sampled, walked, store, report)
 }
 
 /// Walks over the folds of a feature without making rows of the corpus.
@@ -147,47 +135,27 @@ impl<'a> FeatureWalk<'a> {
         Ok(params.dense(feature, embeddings.seen_until()))
     }
 
-    /// The result of each fold, computed here or by another process, as the inputs say.
     fn folds(&self, embeddings: &Embeddings<'_>, spec: &SetSpec) -> Result<NetWalk> {
-        let CorpusReader { feature, inputs, ctx, .. } = &self.reader;
-        let columns = feature.columns().len();
-        let test: TestFold<'_> = &|fold, compute| {
-            let size = (fold.documents, fold.tokens);
-            let fit = Fit::new(spec, fold.first_day.and_time(NaiveTime::MIN), columns, size);
-            let result = inputs.fits.result(&fit, || {
-                let TestedFold { rows, figures } = compute()?;
-                Ok(FitResult { values: rows, note: figures })
-            })?;
-            Ok(result.map(|FitResult { values, note }| TestedFold { rows: values, figures: note }))
-        };
-        fit_folds(feature, inputs, ctx, |dates| {
-            with_walk_input(feature, &self.read, embeddings, dates, |input| net_walk(input, test, ctx))
+        with_networks(self.reader.feature, &self.read, embeddings, |networks| {
+            walk_networks(&self.reader, spec, &self.read.sampled, networks)
         })
     }
 }
 
-/// Gives `work` the samples and the settings of the networks of a feature.
-fn with_walk_input<T>(
+/// Gives `work` the networks of a feature.
+fn with_networks<T>(
     feature: &Feature,
     read: &NumberedSamples,
     embeddings: &Embeddings<'_>,
-    dates: &[NaiveDate],
-    work: impl FnOnce(&NetWalkInput<'_>) -> Result<T>,
+    work: impl FnOnce(&TextNets<'_>) -> Result<T>,
 ) -> Result<T> {
     let mut params = network(feature);
     // The vectors say how many values they have.
     params.dim = embeddings.dim().unwrap_or(params.dim);
+    params.check()?;
     let of_fold = |day| embeddings.of_fold(day);
-    work(&NetWalkInput {
-        samples: &read.sampled.samples,
-        texts: &read.tokens.texts(),
-        dates,
-        walk: &feature.walk_forward,
-        limits: &feature.words,
-        classes: &feature.classes,
-        params: &params,
-        given: embeddings.dim().map(|_| &of_fold as VectorsOfFold<'_>),
-    })
+    let given = embeddings.dim().map(|_| &of_fold as VectorsOfFold<'_>);
+    work(&TextNets { texts: read.tokens.texts(), limits: &feature.words, params: &params, given })
 }
 
 /// The tokens of documents as numbers, on the disk.
@@ -309,37 +277,27 @@ fn tokens(document: &ReadDocument, reader: &CorpusReader<'_>) -> Vec<String> {
     tokens.iter().flatten().map(|token| token.text.to_owned()).collect()
 }
 
-/// The network of the fold that scored the document in this part and row, trained once more on the same samples; none where no fold
-/// scored it. Reads the corpus once.
+/// The network of the fold that scored the document in this part and row. Reads the corpus once.
 fn open(reader: &CorpusReader<'_>, place: (usize, usize)) -> Result<Option<Box<dyn TextRows>>> {
     let CorpusReader { feature, ref inputs, ctx, .. } = *reader;
-    let dates = inputs.market(feature)?.dates();
     let read = NumberedSamples::read(reader, &mut Report::new(&feature.name))?;
-    let Some(number) = read.sampled.number_of(place) else { return Ok(None) };
     let embeddings = Embeddings::new(feature, inputs, &reader.segmenter, ctx)?;
-    let (walk, day) = (&feature.walk_forward, read.sampled.samples[number].date);
-    with_walk_input(feature, &read, &embeddings, dates, |input| {
-        // Where test windows overlap, the newest network that could be trained gave the score.
-        for fold in walk.folds(dates.len())?.iter().rev().filter(|fold| fold.test.contains(&day)) {
-            if let Some(net) = net_of_fold(input, fold, ctx)? {
-                let classes = feature.classes.with_probabilities().to_vec();
-                return Ok(Some(Box::new(FoldNet { net, classes }) as Box<dyn TextRows>));
-            }
-        }
-        Ok(None)
-    })
+    let found =
+        with_networks(feature, &read, &embeddings, |networks| network_of(reader, &read.sampled, networks, place))?;
+    let classes = feature.classes.with_probabilities().to_vec();
+    Ok(found.map(|(network, _)| Box::new(FoldRows { net: network.net, classes }) as Box<dyn TextRows>))
 }
 
 /// The network of a fold as a model of rows.
-struct FoldNet {
+struct FoldRows {
     net: TextNet,
     /// The classes whose probabilities are columns.
     classes: Vec<String>,
 }
 
-impl TextRows for FoldNet {
+impl TextRows for FoldRows {
     fn document_rows(&mut self, documents: &[ReadDocument], reader: &CorpusReader<'_>) -> Result<Vec<f32>> {
-        let FoldNet { net, classes } = self;
+        let FoldRows { net, classes } = self;
         let row = |document: &ReadDocument| {
             reader.ctx.check()?;
             let tokens = tokens(document, reader);
@@ -359,6 +317,7 @@ mod tests {
     use chrono::{Days, NaiveDate, NaiveDateTime};
 
     use super::*;
+    use crate::extract::SetMeta;
     use crate::extract::tests::Corpus;
     use crate::extract::{Model, Target, VintageParams};
     use crate::models::textnet::EmbeddingParams;

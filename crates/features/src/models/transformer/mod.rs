@@ -2,7 +2,9 @@
 //! transformers read.
 
 mod finetune;
+mod params;
 mod pretrain;
+pub(crate) mod project;
 mod texts;
 
 use std::path::Path;
@@ -11,6 +13,7 @@ use anyhow::{Context, Result};
 use chrono::NaiveDateTime;
 
 pub use finetune::{FinetuneParams, finetune};
+pub use params::FinetuneSettings;
 pub use pretrain::{NewEncoder, PretrainParams, pretrain};
 
 use inkstone_base::disk::{self, Room};
