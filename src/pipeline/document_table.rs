@@ -24,7 +24,7 @@ pub fn write_document_table(config: &Config, base: &Path, feature: &str, out: &P
     let store = Reader::open(&project.store())?;
     let set = store.set(&id)?.with_context(absent)?;
     let has_prices = project.prices().exists();
-    let market = if has_prices { Some(super::market(&project, &super::securities(&project)?)?) } else { None };
+    let market = if has_prices { Some(super::market_with(&project, &super::securities(&project)?)?) } else { None };
     let days = market.as_ref().map(|market| (market.calendar(), config.market.cutoff));
     extract::write_document_table(&set, &project.clean(), days, out, ctx)
 }

@@ -14,6 +14,7 @@ mod factors;
 mod feature_status;
 mod integrity;
 mod lint_evidence;
+mod market;
 #[cfg(test)]
 mod masked_inputs;
 mod output;
@@ -37,7 +38,6 @@ pub use document_table::write_document_table;
 pub use drift::{Drifted, drift};
 pub use experiment::{ExperimentDocument, experiment_document, experiments, findings, grids, score_of};
 pub use feature_status::{FeatureStatus, feature_statuses};
-use inkstone_base::code::Code;
 use inkstone_base::data::{Key, Report, TooLittle};
 use inkstone_base::disk;
 use inkstone_base::disk::{Damage, Room};
@@ -52,15 +52,16 @@ use inkstone_features::models::file;
 use inkstone_features::plan::Plan;
 use inkstone_lab::backtest::Outcome;
 use inkstone_lab::factor;
-use inkstone_market::{Market, Security, securities_from_frame};
+use inkstone_market::Market;
 use inkstone_onnx::LibraryRefused;
 use inkstone_store::{Set, Store};
-use inkstone_tables::frames;
 use inkstone_tables::project::Project;
 use inkstone_text::TokenizerParams;
 pub use integrity::{check, repair};
+pub use market::market_of;
+use market::{linkable, market_with, securities};
 use output::Output;
-pub use plan::{PlanRequest, market_of, plan, watch};
+pub use plan::{PlanRequest, plan, watch};
 pub use results::{FactorResult, factor_result, factor_results, study, write_report};
 pub use stage::{Stage, StageId, derived_from};
 use state::{PlannedStage, State};
@@ -292,14 +293,6 @@ impl<'a> PipelineRun<'a> {
 
     fn structure_if_needed(&mut self) -> Result<()> {
         if needs_structure(self.config).sentences { self.structure() } else { Ok(()) }
-    }
-
-    /// Reads the market, if there are prices.
-    fn read_market(&mut self) -> Result<()> {
-        if self.project.prices().exists() {
-            self.market = Some(market(&self.project, &securities(&self.project)?)?);
-        }
-        Ok(())
     }
 
     fn extract(&mut self) -> Result<()> {
@@ -569,31 +562,6 @@ pub fn left_out(reports: &[Report]) -> Vec<(StageId, String)> {
         Some((StageId::try_from(report.stage.clone()).ok()?, reason))
     };
     reports.iter().filter_map(reason).collect()
-}
-
-fn securities(project: &Project) -> Result<Vec<Security>> {
-    if !project.securities().exists() {
-        return Ok(Vec::new());
-    }
-    securities_from_frame(&frames::read_parquet(&project.securities(), None)?)
-}
-
-/// The market of a project's own table of prices.
-fn market(project: &Project, securities: &[Security]) -> Result<Market> {
-    let path = project.prices();
-    let frame = frames::read_parquet(&path, None)?;
-    Market::from_frame(&frame, securities).with_context(|| format!("the price table {}", path.display()))
-}
-
-/// The securities that texts are linked to; without a table of them, the codes of the price table, which have no names.
-fn linkable(project: &Project) -> Result<Vec<Security>> {
-    let table = securities(project)?;
-    if !table.is_empty() || !project.prices().exists() {
-        return Ok(table);
-    }
-    let prices = frames::read_parquet(&project.prices(), Some(&["code"]))?;
-    let codes: BTreeSet<&str> = prices.column("code")?.str()?.iter().flatten().collect();
-    Ok(codes.into_iter().map(|code| Security::unnamed(Code::canonical(code))).collect())
 }
 
 /// The content hash of a file; the zero key where there is none.

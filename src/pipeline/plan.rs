@@ -6,14 +6,13 @@ use std::sync::{Mutex, PoisonError};
 use anyhow::{Context, Result, ensure};
 
 use super::stage::Stage;
-use super::{CorpusParts, PipelineRun, market, securities};
+use super::{CorpusParts, PipelineRun};
 use crate::config::Config;
 use inkstone_base::data::{Key, Report};
 use inkstone_base::disk;
 use inkstone_base::job::Ctx;
 use inkstone_features::extract::{self, Feature, Fits, Inputs};
 use inkstone_features::plan::{Plan, PlanSettings};
-use inkstone_market::Market;
 use inkstone_store::{RowFolder, Store};
 use inkstone_tables::project::Project;
 
@@ -55,15 +54,6 @@ pub fn plan(config: &Config, base: &Path, request: &PlanRequest<'_>, ctx: &Ctx) 
     plan.write(out)?;
     plan.write(&run.project.plan(&feature.name))?;
     Ok((plan, report))
-}
-
-/// The market that a worker on a plan needs, if any, and the key of its prices.
-pub fn market_of(plan: &Plan) -> Result<(Option<Market>, Key)> {
-    let project = plan.project();
-    if !plan.needs_prices() || !project.prices().exists() {
-        return Ok((None, Key::default()));
-    }
-    Ok((Some(market(&project, &securities(&project)?)?), disk::hash_file(&project.prices())?))
 }
 
 /// Looks on while workers compute the features that the project remembers plans of, one after the other, until all are done.

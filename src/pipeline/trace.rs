@@ -375,7 +375,7 @@ impl Tracer {
             "factor {name:?} is not built yet, or was built by a version that kept no signals: run inkstone factor"
         );
         let securities = securities(project)?;
-        let market = super::market(project, &securities)?;
+        let market = super::market_with(project, &securities)?;
         let opened = Arc::new(TracedFactor {
             factor: read_factor(name, project, &market)?,
             plan: Plan::new(params)?,

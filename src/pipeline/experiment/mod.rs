@@ -21,7 +21,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::stage::Stage;
-use super::{CorpusParts, PipelineRun, feature_sets, market, securities, version};
+use super::{CorpusParts, PipelineRun, feature_sets, market_with, securities, version};
 use crate::config::Config;
 use inkstone_base::data::{Key, Report, TooLittle};
 use inkstone_base::disk;
@@ -59,7 +59,7 @@ pub fn experiments(
     run.structure()?;
     run.rewrite_all()?;
     if run.project.prices().exists() {
-        run.market = Some(market(&run.project, &securities(&run.project)?)?);
+        run.market = Some(market_with(&run.project, &securities(&run.project)?)?);
     }
     let store = Store::open(&run.project.store())?;
     let named = |params: &Params| format!("experiment {:?}", params.name);
