@@ -8,7 +8,8 @@ use memmap2::Mmap;
 use rayon::prelude::*;
 
 use super::encoder::{Encoder, EncoderInput};
-use super::train::{Transformer, TransformerParams};
+use super::params::TransformerParams;
+use super::train::Transformer;
 use inkstone_base::data::Report;
 use inkstone_base::disk::{self, Scratch};
 use inkstone_base::job::Ctx;

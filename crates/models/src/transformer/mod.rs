@@ -7,7 +7,7 @@
 //! |---|---|
 //! | `block.rs`, `attention.rs`, `norm.rs`, `dropout.rs` | a block of an encoder |
 //! | `encoder.rs`, `head.rs` | embeddings and blocks, and the layers that tell words, classes, labels or a value |
-//! | `train.rs`, `masking.rs`, `adapt.rs` | training from nothing or from a base; hidden words; matrices of low rank |
+//! | `train.rs`, `params.rs`, `masking.rs`, `adapt.rs` | training from nothing or from a base; hidden words; matrices of low rank |
 //! | `frozen.rs` | vectors before the first trained block, computed once |
 //! | `walk.rs` | an encoder for each fold of a walk |
 //! | `folder.rs` | encoders in folders of Hugging Face |
@@ -22,6 +22,7 @@ mod frozen;
 mod head;
 mod masking;
 mod norm;
+mod params;
 #[cfg(test)]
 mod tests;
 mod train;
@@ -35,5 +36,6 @@ pub use folder::EncoderFolder;
 pub use frozen::FrozenStates;
 pub use head::{HeadForm, PooledActivation, TextGoal};
 pub use masking::{CONTINUES, Masking};
-pub use train::{Goals, TokenTexts, TrainedLayers, TrainingTexts, Transformer, TransformerParams};
+pub use params::{TrainedLayers, TransformerParams};
+pub use train::{Goals, TokenTexts, TrainingTexts, Transformer};
 pub use walk::{FinetunedFolds, softmax};

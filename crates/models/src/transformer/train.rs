@@ -1,16 +1,13 @@
 //! Training of an encoder with a head: from nothing, or from the weights of a base, all of them or a part.
 
-use std::fmt;
 use std::ops::Range;
-use std::str::FromStr;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Result, bail, ensure};
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::StandardNormal;
 use rayon::prelude::*;
-use serde::{Deserialize, Serialize};
 
 use super::adapt::LowRank;
 use super::block::BlockWeights;
@@ -19,10 +16,11 @@ use super::encoder::{EmbeddingWeights, Encoder, EncoderInput, EncoderShape, Trai
 use super::frozen::FrozenStates;
 use super::head::{Head, HeadForm, HeadWeights, Right, TextGoal, losses};
 use super::masking::{MaskedText, Masking};
+use super::params::{TrainedLayers, TransformerParams};
 use crate::Goal;
 use crate::checkpoint::Checkpoint;
 use crate::neural::EpochFigures;
-use crate::neural::fit::{FitParams, Network, PieceGradients, Schedule, ScheduleKind, fit};
+use crate::neural::fit::{Network, PieceGradients, Schedule, fit};
 use crate::neural::kernel::Real;
 use crate::neural::weights::{RowGradient, Weight, Weights, distinct};
 use inkstone_base::job::Ctx;
@@ -30,127 +28,6 @@ use inkstone_base::memory;
 
 /// Tokens of a piece of a batch, about.
 const PIECE: usize = 512;
-
-/// The part of a model that is trained; written `all`, `head`, `top:2`, `lora:8`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
-pub enum TrainedLayers {
-    #[default]
-    All,
-    /// The head alone.
-    Head,
-    /// The last blocks, and the head.
-    Top(usize),
-    /// Matrices of this rank beside those of queries and values (Hu and others 2022), and the head.
-    LowRank(usize),
-}
-
-impl FromStr for TrainedLayers {
-    type Err = anyhow::Error;
-
-    fn from_str(text: &str) -> Result<TrainedLayers> {
-        let number = |number: &str| number.parse::<usize>().ok().filter(|number| *number > 0);
-        let layers = match text.split_once(':') {
-            None if text == "all" => Some(TrainedLayers::All),
-            None if text == "head" => Some(TrainedLayers::Head),
-            Some(("top", layers)) => number(layers).map(TrainedLayers::Top),
-            Some(("lora", rank)) => number(rank).map(TrainedLayers::LowRank),
-            _ => None,
-        };
-        layers.with_context(|| {
-            format!("{text:?} is no part of a model: give all, head, top:N (the last N layers) or lora:R (matrices of rank R)")
-        })
-    }
-}
-
-impl fmt::Display for TrainedLayers {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            TrainedLayers::All => f.write_str("all"),
-            TrainedLayers::Head => f.write_str("head"),
-            TrainedLayers::Top(layers) => write!(f, "top:{layers}"),
-            TrainedLayers::LowRank(rank) => write!(f, "lora:{rank}"),
-        }
-    }
-}
-
-impl TryFrom<String> for TrainedLayers {
-    type Error = anyhow::Error;
-
-    fn try_from(text: String) -> Result<TrainedLayers> {
-        text.parse()
-    }
-}
-
-impl From<TrainedLayers> for String {
-    fn from(layers: TrainedLayers) -> String {
-        layers.to_string()
-    }
-}
-
-params! {
-    /// Settings of the training of an encoder.
-    pub struct TransformerParams {
-        /// The part that is trained: all, head, top:N (the last N layers and the head) or lora:R (matrices of rank R beside those of
-        /// queries and values, and the head).
-        train: TrainedLayers = TrainedLayers::All, arg(long, value_name = "PART", default_value_t = TrainedLayers::All, help_heading = "Training");
-        /// Passes over the texts at the most.
-        epochs: usize = 3, number("N", "feature.finetune.training.epochs", help_heading = "Training");
-        /// Texts a step.
-        batch: usize = 16, number("N", "feature.finetune.training.batch", help_heading = "Training");
-        /// Rate of learning, of AdamW's steps, at its highest.
-        lr: f64 = 5e-5, number("X", "feature.finetune.training.lr", help_heading = "Training");
-        /// Course of the rate after it has risen: constant, linear (falls to 0), cosine, or stlr (ULMFiT's slanted triangle).
-        schedule: ScheduleKind = ScheduleKind::Linear, choice(help_heading = "Training");
-        /// Share of all steps in which the rate rises.
-        warmup: f64 = 0.1, number("SHARE", "feature.finetune.training.warmup", help_heading = "Training");
-        /// Factor by which the rate of a layer is lower than that of the layer above it (ULMFiT: 2.6); 1 for none.
-        discriminative: f64 = 1.0, number("X", "feature.finetune.training.discriminative", help_heading = "Training");
-        /// True if the first epoch trains the head alone, and each one after it a layer more from the top (ULMFiT).
-        gradual: bool = false, arg(long, help_heading = "Training");
-        /// Share of the matrices that a step at a rate of 1 takes off them.
-        weight_decay: f64 = 0.01, number("X", "feature.finetune.training.weight_decay", help_heading = "Training");
-        /// Share of the numbers that is dropped in training.
-        dropout: f64 = 0.1, number("SHARE", "feature.finetune.training.dropout", help_heading = "Training");
-        /// Length that the gradient of a step is shortened to; 0 never.
-        clip: f64 = 1.0, number("X", "feature.finetune.training.clip", help_heading = "Training");
-        /// Epochs in a row without a better loss on held-out texts that end the training.
-        patience: usize = 2, number("N", "feature.finetune.training.patience", help_heading = "Training");
-        /// Share of the texts, the last ones, held out to see which epoch was best; 0 keeps the last one.
-        held_out_share: f64 = 0.1, number("SHARE", "feature.finetune.training.held_out_share", help_heading = "Training");
-    }
-}
-
-impl TransformerParams {
-    /// Fails when a setting cannot work.
-    pub fn check(&self) -> Result<()> {
-        ensure!((0.0..1.0).contains(&self.dropout), "--dropout {} must lie between 0 and 1", self.dropout);
-        ensure!((0.0..=1.0).contains(&self.warmup), "--warmup {} must lie between 0 and 1", self.warmup);
-        ensure!(self.discriminative >= 1.0, "--discriminative {} must be 1 or more", self.discriminative);
-        ensure!(self.weight_decay >= 0.0, "--weight-decay {} must be 0 or more", self.weight_decay);
-        self.fit().check()
-    }
-
-    fn fit(&self) -> FitParams {
-        let TransformerParams { epochs, batch, lr, clip, patience, held_out_share, .. } = *self;
-        FitParams { epochs, batch, lr, clip, patience, held_out_share }
-    }
-
-    /// The first block of so many that is trained; their number where none is.
-    pub(super) fn lowest(&self, layers: usize) -> Result<usize> {
-        match self.train {
-            TrainedLayers::All | TrainedLayers::LowRank(_) => Ok(0),
-            TrainedLayers::Head => Ok(layers),
-            TrainedLayers::Top(top) => {
-                ensure!(
-                    (1..=layers).contains(&top),
-                    "the last {top} of {layers} layers cannot be trained: give 1 to {layers}"
-                );
-                Ok(layers - top)
-            }
-        }
-    }
-}
 
 /// Texts as tokens.
 #[derive(Clone, Copy)]

@@ -6,7 +6,8 @@ use anyhow::Result;
 use chrono::NaiveDateTime;
 
 use super::head::TextGoal;
-use super::train::{Goals, TokenTexts, TrainingTexts, Transformer, TransformerParams};
+use super::params::TransformerParams;
+use super::train::{Goals, TokenTexts, TrainingTexts, Transformer};
 use crate::Goal;
 use crate::walk_forward::{FoldNetworks, FoldReport, NetFold};
 use inkstone_base::job::Ctx;
