@@ -165,7 +165,14 @@ fn what_cannot_be_trained_is_refused_with_the_way_out() {
         &tune(&["--base", "pit", "--max-tokens", "500"]),
         &["--max-tokens 500 is more than the model's 128 places"],
     );
-    assert!(!path.join("tone/config.json").exists());
+    assert!(!path.join("tone").exists());
+    // A training that fails leaves the model that was there.
+    let there = model_files(&path.join("pit"));
+    assert_says(
+        &refused(&["bert", "--input", "news.jsonl", "--output", "pit", "--hidden", "15"]),
+        &["15 cannot be shared by 4 heads"],
+    );
+    assert!(model_files(&path.join("pit")) == there);
     let config = fs::read_to_string(path.join("pit/config.json")).unwrap();
     fs::create_dir(path.join("unsaid")).unwrap();
     for file in ["model.safetensors", "tokenizer.json", "tokenizer_config.json"] {

@@ -30,7 +30,7 @@ use anyhow::{Context, Result, anyhow, ensure};
 use serde_json::Value;
 use tokenizers::Tokenizer;
 
-use beside::SpecialRole;
+use beside::{SideFiles, SpecialRole};
 use fast::Fast;
 use inkstone_base::data::Key;
 use open::{Definition, Sides};
@@ -176,6 +176,12 @@ impl Subword {
     pub fn words(vocabulary: &Path) -> Result<Subword> {
         let definition = vocabulary::words(vocabulary)?;
         Subword::build(&definition).with_context(|| format!("cannot use the vocabulary {}", definition.file.display()))
+    }
+
+    /// The tokenizer of a definition in the form of `tokenizer.json`.
+    pub fn of_definition(json: Value) -> Result<Subword> {
+        let (file, beside, sides) = (PathBuf::from("tokenizer.json"), SideFiles::default(), Sides::default());
+        Subword::build(&Definition { file, json, made_here: false, beside, sides })
     }
 
     fn build(definition: &Definition) -> Result<Subword> {

@@ -51,8 +51,6 @@ pub fn finetune(lines: &mut Lines, params: &FinetuneParams, output: &Path, ctx: 
     let order = corpus.order_of_time();
     let goal = corpus.goal.select(&order);
 
-    begin_folder(output)?;
-    base.copy_tokenizer(output)?;
     let mut writer = TextWriter::new(output)?;
     let fields = corpus.fields();
     for &document in &order {
@@ -93,6 +91,9 @@ pub fn finetune(lines: &mut Lines, params: &FinetuneParams, output: &Path, ctx: 
         "base": params.base, "documents": corpus.len(), "epochs": trained.epochs(), "held_out": figures,
         "program": env!("CARGO_PKG_VERSION"),
     });
+    // An earlier model of this folder stays whole until here.
+    begin_folder(output)?;
+    base.copy_tokenizer(output)?;
     base.write(output, &trained, goal.names(), fitted_until, &training)?;
     checkpoint.remove()?;
     let mut report = lines.report();

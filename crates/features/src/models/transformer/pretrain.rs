@@ -6,7 +6,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 use chrono::NaiveDateTime;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::texts::{TextWriter, TokenizedTexts, inputs, room};
 use super::{begin_folder, seen_by};
@@ -79,20 +79,16 @@ pub fn pretrain(
     disk::is_ours(output, Room::Converted)?;
     let base = base.map(EncoderFolder::open).transpose()?;
     let seen = base.as_ref().map(|base| seen_by(base, params.fitted_until)).transpose()?;
-    let subword = match &base {
-        Some(base) => {
-            begin_folder(output)?;
-            base.copy_tokenizer(output)?;
-            Subword::open(base.path())?
-        }
+    let (subword, definition) = match &base {
+        Some(base) => (Subword::open(base.path())?, None),
         None => {
             let counted = stage_result(ctx, "count words", "docs", None, || {
                 let mut lines = open()?;
                 let counted = count_words(&mut lines, ctx)?;
                 Ok((counted, lines.finish()?))
             })?;
-            begin_folder(output)?;
-            write_vocabulary(&counted, &params.new, params.max_tokens, output)?
+            let definition = counted.word_pieces(params.new.vocabulary, params.new.min_count)?;
+            (Subword::of_definition(definition.clone())?, Some(definition))
         }
     };
     let mask = subword.mask_id().context("the base's tokenizer has no token that stands for a hidden word ([MASK])")?;
@@ -146,6 +142,12 @@ pub fn pretrain(
     let fitted_until = seen.max(corpus.last_time);
     let training =
         json!({"documents": corpus.documents, "epochs": trained.epochs(), "program": env!("CARGO_PKG_VERSION")});
+    // An earlier model of this folder stays whole until here.
+    begin_folder(output)?;
+    match &definition {
+        Some(definition) => write_tokenizer(definition, params.max_tokens, output)?,
+        None => folder.copy_tokenizer(output)?,
+    }
     folder.write(output, &trained, &[], fitted_until, &training)?;
     checkpoint.remove()?;
     report.fact("documents", corpus.documents);
@@ -180,19 +182,17 @@ fn count_words(lines: &mut Lines, ctx: &Ctx) -> Result<WordCounts> {
     Ok(all)
 }
 
-/// Writes the tokenizer of a new encoder, and opens it.
-fn write_vocabulary(counts: &WordCounts, new: &NewEncoder, max_tokens: usize, output: &Path) -> Result<Subword> {
-    let definition = counts.word_pieces(new.vocabulary, new.min_count)?;
+/// Writes the tokenizer of a new encoder.
+fn write_tokenizer(definition: &Value, max_tokens: usize, output: &Path) -> Result<()> {
     let settings = json!({
         "tokenizer_class": "BertTokenizerFast", "do_lower_case": true, "model_max_length": max_tokens, "unk_token": "[UNK]",
         "sep_token": "[SEP]", "pad_token": "[PAD]", "cls_token": "[CLS]", "mask_token": "[MASK]",
     });
-    let put = |name: &str, json: &serde_json::Value| {
+    let put = |name: &str, json: &Value| {
         disk::write_atomic(&output.join(name), |out| Ok(out.write_all(&serde_json::to_vec_pretty(json)?)?))
     };
-    put("tokenizer.json", &definition)?;
-    put("tokenizer_config.json", &settings)?;
-    Subword::open(output)
+    put("tokenizer.json", definition)?;
+    put("tokenizer_config.json", &settings)
 }
 
 impl Corpus {
