@@ -42,6 +42,7 @@ pub struct Bert {
     /// Last day of the text that the base was trained on, where its folder does not say it.
     #[arg(long, value_name = "DATE", requires = "base")]
     pub fitted_until: Option<NaiveDate>,
+    /// Layers, each of attention and a feed-forward layer.
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = flag::<usize>("--count"))]
     pub layers: usize,
     /// Values of the vector of a token.
