@@ -173,7 +173,8 @@ pub(crate) struct FitState {
     /// The epoch that has begun.
     begun: BegunEpoch,
     pub weights: Weights,
-    pub best: Weights,
+    /// The weights with the best loss on held-out examples; none where none are held out, and before the first epoch has ended.
+    best: Option<Weights>,
     pub(crate) best_loss: Option<f64>,
     /// Epochs in a row that brought nothing better.
     pub worse: usize,
@@ -211,14 +212,19 @@ impl FitState {
         let Some(file) = checkpoint.read()? else { return Ok(()) };
         let figures: Figures = file.param("state")?;
         fill(&mut self.weights, &file, ["values", "moments"], figures.steps)?;
-        fill(&mut self.best, &file, ["best_values", "best_moments"], figures.best_steps)?;
+        if figures.best_loss.is_some() {
+            let mut best = self.weights.clone();
+            fill(&mut best, &file, ["best_values", "best_moments"], figures.best_steps)?;
+            self.best = Some(best);
+        }
         (self.best_loss, self.worse) = (figures.best_loss, figures.worse);
         (self.lr, self.epochs, self.begun) = (figures.lr, figures.epochs, figures.begun);
         Ok(())
     }
 
     fn keep(&self, checkpoint: &Checkpoint) -> Result<()> {
-        let ((moments, steps), (best_moments, best_steps)) = (self.weights.memory(), self.best.memory());
+        let (moments, steps) = self.weights.memory();
+        let (best_moments, best_steps) = self.best.as_ref().map(Weights::memory).unwrap_or_default();
         let FitState { best_loss, worse, lr, ref epochs, ref begun, .. } = *self;
         let (epochs, begun) = (epochs.clone(), begun.clone());
         let state = json!(Figures { begun, steps, best_steps, best_loss, worse, lr, epochs });
@@ -227,7 +233,7 @@ impl FitState {
         let sections = [
             ("values", values(&self.weights)),
             ("moments", moments),
-            ("best_values", values(&self.best)),
+            ("best_values", self.best.as_ref().map(values).unwrap_or_default()),
             ("best_moments", best_moments),
         ];
         checkpoint.write(state, &sections.each_ref().map(|(name, all)| (*name, bytemuck::cast_slice(all))))
@@ -252,9 +258,16 @@ pub(crate) fn fit<N: Network>(
     checkpoint: Option<&Checkpoint>,
     ctx: &Ctx,
 ) -> Result<(Weights, Vec<EpochFigures>)> {
-    let (best, lr) = (weights.clone(), params.lr);
-    let mut state =
-        FitState { weights, best, best_loss: None, worse: 0, lr, epochs: Vec::new(), begun: BegunEpoch::default() };
+    let lr = params.lr;
+    let mut state = FitState {
+        weights,
+        best: None,
+        best_loss: None,
+        worse: 0,
+        lr,
+        epochs: Vec::new(),
+        begun: BegunEpoch::default(),
+    };
     if let Some(checkpoint) = checkpoint {
         state.resume(checkpoint)?;
     }
@@ -272,8 +285,7 @@ pub(crate) fn fit<N: Network>(
         report.fact("epochs", &state.epochs);
         Ok(report)
     })?;
-    let weights = if state.best_loss.is_some() { state.best } else { state.weights };
-    Ok((weights, state.epochs))
+    Ok((state.best.unwrap_or(state.weights), state.epochs))
 }
 
 /// The random numbers of one batch.
@@ -343,11 +355,14 @@ fn epoch<N: Network>(
             )
         }
         Some(loss) if state.best_loss.is_none_or(|best| loss < best) => {
-            (state.best, state.best_loss, state.worse) = (state.weights.clone(), Some(loss), 0);
+            (state.best, state.best_loss, state.worse) = (Some(state.weights.clone()), Some(loss), 0);
         }
         Some(_) if schedule.is_some() => state.worse += 1,
         Some(_) => {
-            (state.weights, state.lr, state.worse) = (state.best.clone(), state.lr / 2.0, state.worse + 1);
+            if let Some(best) = &state.best {
+                state.weights = best.clone();
+            }
+            (state.lr, state.worse) = (state.lr / 2.0, state.worse + 1);
         }
         None => {}
     }
