@@ -39,8 +39,8 @@ pub struct Bert {
     /// trained from nothing.
     #[arg(long, value_name = "FOLDER", conflicts_with_all = ["layers", "hidden", "heads", "between", "vocabulary", "min_count"])]
     pub base: Option<PathBuf>,
-    /// Last day of the text that the base was trained on, where its folder does not say it.
-    #[arg(long, value_name = "DATE", requires = "base")]
+    /// Last day of the text that the base was trained on, where its folder does not say it, and of lines without a time.
+    #[arg(long, value_name = "DATE")]
     pub fitted_until: Option<NaiveDate>,
     /// Layers, each of attention and a feed-forward layer.
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = flag::<usize>("--count"))]
@@ -91,7 +91,7 @@ pub struct Finetune {
     /// Days after a document until its label is known: the model is known from then on.
     #[arg(long, value_name = "DAYS", default_value_t = 0)]
     pub label_days: u32,
-    /// Last day of the text that the base was trained on, where its folder does not say it.
+    /// Last day of the text that the base was trained on, where its folder does not say it, and of lines without a time.
     #[arg(long, value_name = "DATE")]
     pub fitted_until: Option<NaiveDate>,
     /// Tokens that are read of a text at most, the first ones. Default: as many as the base has places.

@@ -133,6 +133,16 @@ fn a_base_is_trained_on_for_text_and_for_labels() {
     let json = run(folder.path(), &[&value[..], &["--label-days", "3", "--output", "value"]].concat()).finished();
     assert!(json["held_out"]["pearson"].as_f64().unwrap() > 0.8, "{json:#}");
     assert_eq!(json["fitted_until"], "2024-10-29T23:59:59", "{json:#}");
+    // Of lines without a time it is not known how far they reach, whatever the base says.
+    let timeless = lines(0, 300).replace("\"time\"", "\"day\"");
+    fs::write(folder.path().join("timeless.jsonl"), timeless).unwrap();
+    let untimed =
+        ["train", "finetune", "--base", "pit", "--input", "timeless.jsonl", "--epochs", "1", "--output", "untimed"];
+    assert_eq!(run(folder.path(), &untimed).finished()["fitted_until"], Value::Null);
+    let stated = run(folder.path(), &[&untimed[..], &["--fitted-until", "2024-12-31"]].concat()).finished();
+    assert_eq!(stated["fitted_until"], "2024-12-31T23:59:59");
+    let fixed = ["train", "bert", "--base", "pit", "--input", "timeless.jsonl", "--epochs", "1", "--output", "untimed"];
+    assert_eq!(run(folder.path(), &fixed).finished()["fitted_until"], Value::Null);
 
     if !has_library() {
         return;

@@ -55,7 +55,7 @@ impl Fit {
 pub(crate) struct FitResult<T> {
     /// Rows of [`Fit::dim`] columns.
     pub(crate) values: Vec<f32>,
-    /// What the walk is told of the fit beside its values.
+    /// The report of the fit, which the walk takes over with the values.
     pub(crate) note: T,
 }
 

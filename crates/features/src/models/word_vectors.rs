@@ -17,7 +17,7 @@ use inkstone_models::{Explanation, ModelHeader, WordVectors, component_names};
 pub(crate) fn last_seen(text: Option<NaiveDateTime>, given: Option<&WordVectors>) -> Option<NaiveDateTime> {
     let Some(vectors) = given else { return text };
     let seen = vectors.training().fitted_until;
-    seen.and(text.max(seen))
+    Some(text?.max(seen?))
 }
 
 /// Vectors that another tool trained.

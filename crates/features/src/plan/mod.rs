@@ -107,7 +107,7 @@ struct PlannedTexts {
     fitted_until: NaiveDateTime,
 }
 
-/// What a worker brings to a plan.
+/// The runtime and the market on the machine of a worker.
 #[derive(Clone, Copy)]
 pub struct WorkerResources<'a> {
     /// Where contextual models run.

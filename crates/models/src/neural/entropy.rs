@@ -26,6 +26,11 @@ pub(crate) fn cross_entropy<T: Real>(scores: &mut [T], right: usize) -> f64 {
     sum.to_f64().ln() + (most - right_score).to_f64()
 }
 
+/// ln(1 + e^x), without overflow.
+pub(crate) fn softplus(x: f64) -> f64 {
+    x.max(0.0) + (-x.abs()).exp().ln_1p()
+}
+
 /// ln of the probability of a class.
 pub(crate) fn log_probability<T: Real>(scores: &[T], class: usize) -> f64 {
     let most = largest(scores);

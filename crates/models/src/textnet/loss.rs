@@ -3,12 +3,8 @@
 
 use super::NetOutputs;
 use crate::linear::log_sum_exp;
+use crate::neural::entropy::softplus;
 use crate::neural::kernel::Real;
-
-/// ln(1 + e^x).
-fn softplus(x: f64) -> f64 {
-    x.max(0.0) + (-x.abs()).exp().ln_1p()
-}
 
 /// The probability of each class or label of a text.
 pub(super) fn probabilities<T: Real>(outputs: NetOutputs, scores: &[T]) -> Vec<f64> {

@@ -11,8 +11,8 @@ use safetensors::Dtype;
 use safetensors::tensor::TensorView;
 use serde_json::{Map, Value, json};
 
-use super::block::{BlockActivation, BlockShape, NormPlace};
-use super::encoder::EncoderShape;
+use super::block::{BlockActivation, BlockShape, NormPlace, add};
+use super::encoder::{EmbeddingWeights, EncoderShape};
 use super::head::{HeadForm, PooledActivation, TextGoal};
 use super::train::Transformer;
 use crate::TensorFile;
@@ -22,6 +22,8 @@ const CONFIG: &str = "config.json";
 const WEIGHTS: &str = "model.safetensors";
 /// The setting that says how far the text reaches that a model was trained on.
 const FITTED_UNTIL: &str = "fitted_until";
+/// The setting of ERNIE that says whether there is a table of tasks.
+const TASKS: &str = "use_task_id";
 /// Files of tokenizers.
 const TOKENIZER: [&str; 6] =
     ["tokenizer.json", "tokenizer_config.json", "vocab.txt", "special_tokens_map.json", "vocab.json", "merges.txt"];
@@ -262,7 +264,14 @@ impl EncoderFolder {
             [0, _] => Ok(Vec::new()),
             size => file.shaped(&format!("{prefix}{name}"), &shape_of(name, size), CONFIG),
         });
-        let values = values.collect::<Result<Vec<Vec<f32>>>>()?;
+        let mut values = values.collect::<Result<Vec<Vec<f32>>>>()?;
+        if self.settings.get(TASKS) == Some(&Value::Bool(true)) {
+            // All texts are of task 0, whose vector is added to each token, as that of the segment is.
+            let tasks = file.numbers(&format!("{prefix}embeddings.task_type_embeddings.weight"))?;
+            let task = tasks.values.get(..self.shape.block.width).context("the table of tasks is too small")?;
+            let segments = &mut values[EmbeddingWeights::Segments as usize];
+            segments.chunks_mut(task.len()).for_each(|segment| add(segment, task));
+        }
         let mut read = Transformer::of_values(self.shape, form, values, seed)?;
         let known = if matches!(form, HeadForm::Words { .. }) { 5 } else { 2 };
         let first = self.shape.weights();
@@ -306,6 +315,8 @@ impl EncoderFolder {
         settings.insert("torch_dtype".into(), "float32".into());
         settings.insert("training".into(), training.clone());
         settings.insert(FITTED_UNTIL.into(), json!(fitted_until));
+        // The vector of the task is part of the segments' vectors.
+        settings.remove(TASKS);
         for name in ["id2label", "label2id", "num_labels", "problem_type"] {
             settings.remove(name);
         }

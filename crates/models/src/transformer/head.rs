@@ -1,13 +1,13 @@
-//! What an encoder is trained to tell: the words that are hidden from it, or classes, labels or a value of a text.
+//! The layers behind an encoder: they predict masked words, or the classes, the labels or the value of a text.
 
 use super::block::{BlockActivation, activate, through_activation};
 use super::dropout::Dropout;
 use super::norm::{NormGradients, Normed, normalise};
 use crate::neural::affine::Affine;
-use crate::neural::entropy::cross_entropy;
+use crate::neural::entropy::{cross_entropy, softplus};
 use crate::neural::kernel::{Real, apply, sigmoid, tanh, through_tanh};
 
-/// What a text is told.
+/// The target of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TextGoal {
     /// One of some classes: a softmax.
@@ -71,8 +71,8 @@ impl HeadForm {
     }
 }
 
-/// What is right for some rows of vectors.
-pub(super) enum Right<'a> {
+/// The targets of some rows of vectors.
+pub(super) enum Targets<'a> {
     /// The words.
     Words(&'a [u32]),
     Classes(&'a [u32]),
@@ -142,7 +142,7 @@ impl<T: Real> Head<T> {
     }
 
     /// The loss of rows, and its gradients. `dropped` is the dropout of a text's pooled vector.
-    pub(super) fn gradients(&self, rows: &[T], right: &Right<'_>, dropped: &Dropout<T>) -> HeadGradients<T> {
+    pub(super) fn gradients(&self, rows: &[T], right: &Targets<'_>, dropped: &Dropout<T>) -> HeadGradients<T> {
         let before = self.dense.forward(rows);
         let mut activated = self.activate(&before);
         let norm = matches!(self.form, HeadForm::Words { .. }).then(|| self.normed(&activated));
@@ -184,27 +184,26 @@ impl<T: Real> Head<T> {
 
 /// The sum of the losses of rows of scores, which become its gradients: cross-entropy in nats, of labels its mean over these, and the square of
 /// a value's error.
-pub(super) fn losses<T: Real>(scores: &mut [T], outputs: usize, right: &Right<'_>) -> f64 {
+pub(super) fn losses<T: Real>(scores: &mut [T], outputs: usize, right: &Targets<'_>) -> f64 {
     let rows = scores.chunks_mut(outputs);
     match right {
-        Right::Words(right) | Right::Classes(right) => {
+        Targets::Words(right) | Targets::Classes(right) => {
             rows.zip(*right).map(|(row, &right)| cross_entropy(row, right as usize)).sum()
         }
-        Right::Labels(right) => {
+        Targets::Labels(right) => {
             let share = 1.0 / outputs as f64;
             let one = |(row, right): (&mut [T], &Vec<u32>)| {
                 let label = |(number, score): (usize, &mut T)| {
                     let wanted = T::from_f64(f64::from(u8::from(right.contains(&(number as u32)))));
                     let x = score.to_f64();
                     *score = (sigmoid(*score) - wanted) * T::from_f64(share);
-                    // ln(1 + e^x) - wanted x, without overflow.
-                    share * (x.max(0.0) + (-x.abs()).exp().ln_1p() - wanted.to_f64() * x)
+                    share * (softplus(x) - wanted.to_f64() * x)
                 };
                 row.iter_mut().enumerate().map(label).sum::<f64>()
             };
             rows.zip(*right).map(one).sum()
         }
-        Right::Values(right) => {
+        Targets::Values(right) => {
             let one = |(row, &right): (&mut [T], &f64)| {
                 let error = row[0] - T::from_f64(right);
                 row[0] = error + error;

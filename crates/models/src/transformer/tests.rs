@@ -245,7 +245,7 @@ mod encoder {
             let mut piece = net.whole_piece();
             if matches!(given.goals, Goals::Words(_)) {
                 // Places 2 of the first text, and 1 and 5 of the third.
-                piece.ask(vec![(2, 4), (9, 8), (13, 12)]);
+                piece.mask(vec![(2, 4), (9, 8), (13, 12)]);
             }
             let count = net.read_rows(&piece).len() as f64;
             let everything = TrainedPart { from_block: 0, embeddings: true, of_block: [true; BlockWeights::COUNT] };
@@ -270,6 +270,45 @@ mod encoder {
             let losses: Vec<f32> = trained.epochs().iter().map(|epoch| epoch.loss as f32).collect();
             near(&format!("{class}, losses of the steps"), &losses, &case["losses"], 1e-4);
         }
+    }
+
+    #[test]
+    fn the_vector_of_ernies_task_is_added_to_all_tokens() {
+        let all = reference();
+        let (tokens, places) = texts(&all);
+        let task: Vec<f32> = (0..8).map(|i| (i as f32 - 3.0) / 16.0).collect();
+        let named = |with_task: bool| {
+            let mut case: Value =
+                serde_json::from_str(&all["cases"][0].to_string().replace("\"bert.", "\"ernie.")).unwrap();
+            case["config"]["model_type"] = "ernie".into();
+            if with_task {
+                case["config"]["use_task_id"] = true.into();
+                let name = "ernie.embeddings.task_type_embeddings.weight";
+                case["shapes"][name] = serde_json::json!([3, 8]);
+                case["weights"][name] = serde_json::json!([task.clone(), vec![9.0; 16]].concat());
+            } else {
+                let segments = &mut case["weights"]["ernie.embeddings.token_type_embeddings.weight"];
+                let sums: Vec<f32> = read(segments);
+                let sums: Vec<f32> = sums.iter().zip(task.iter().cycle()).map(|(a, b)| a + b).collect();
+                *segments = serde_json::json!(sums);
+            }
+            case
+        };
+        let ctx = Ctx::new(1, 1).unwrap();
+        let scores = [true, false].map(|with_task| {
+            let (case, dir) = (named(with_task), tempfile::tempdir().unwrap());
+            write_folder(&case, dir.path());
+            let folder = EncoderFolder::open(dir.path()).unwrap();
+            let encoder = opened(&case, &folder, goal(&case, &folder).1);
+            let out = tempfile::tempdir().unwrap();
+            folder.write(out.path(), &encoder, &["0".into(), "1".into(), "2".into()], None, &Value::Null).unwrap();
+            let again = EncoderFolder::open(out.path()).unwrap();
+            let texts = TokenTexts { tokens: &tokens, frozen: None };
+            let written = opened(&case, &again, encoder.form).scores(texts, &places, &ctx).unwrap();
+            assert_eq!(written, encoder.scores(texts, &places, &ctx).unwrap(), "the table of tasks is written once");
+            written
+        });
+        assert_eq!(scores[0], scores[1]);
     }
 
     #[test]
@@ -425,8 +464,8 @@ mod encoder {
     }
 
     #[test]
-    fn hidden_words_are_learned_and_a_killed_training_goes_on() {
-        // Each token is followed by the one that is larger by one: what is hidden stands between its neighbours.
+    fn masked_words_are_learned_and_a_killed_training_goes_on() {
+        // Each token is followed by the one that is larger by one: a masked token stands between its neighbours.
         let text = |first: u32| [2].into_iter().chain((0..8).map(move |i| 5 + (first + i) % 9)).chain([3]);
         let tokens: Vec<u32> = (0..200).flat_map(text).collect();
         let places: Vec<Range<usize>> = (0..200).map(|number| number * 10..number * 10 + 10).collect();
@@ -441,8 +480,8 @@ mod encoder {
         let params = TransformerParams { epochs: 40, batch: 16, held_out_share: 0.2, ..params };
         let begin = || Transformer::random(small(), form, None, 1).unwrap();
         let ctx = Ctx::new(2, 1).unwrap();
-        let whole = begin().train(&given, &params, None, &ctx).unwrap();
-        let losses: Vec<f64> = whole.epochs().iter().map(|epoch| epoch.held_out.unwrap()).collect();
+        let uninterrupted = begin().train(&given, &params, None, &ctx).unwrap();
+        let losses: Vec<f64> = uninterrupted.epochs().iter().map(|epoch| epoch.held_out.unwrap()).collect();
         assert!(losses[39] < losses[0] / 3.0, "{losses:?}");
         // A training that is cancelled in the middle of an epoch leaves a checkpoint; the same training goes on from it.
         let dir = tempfile::tempdir().unwrap();
@@ -459,11 +498,11 @@ mod encoder {
             });
             let ended = begin().train(&given, &params, Some(&checkpoint()), &cancelled);
             watch.join().unwrap();
-            assert!(ended.is_err() || ended.unwrap().values() == whole.values());
+            assert!(ended.is_err() || ended.unwrap().values() == uninterrupted.values());
         });
         let resumed = begin().train(&given, &params, Some(&checkpoint()), &ctx).unwrap();
-        assert_eq!(resumed.values(), whole.values());
-        assert_eq!(resumed.epochs(), whole.epochs());
+        assert_eq!(resumed.values(), uninterrupted.values());
+        assert_eq!(resumed.epochs(), uninterrupted.epochs());
     }
 
     #[test]

@@ -14,7 +14,7 @@ use super::block::BlockWeights;
 use super::dropout::Dropout;
 use super::encoder::{EmbeddingWeights, Encoder, EncoderInput, EncoderShape, TrainedPart};
 use super::frozen::FrozenStates;
-use super::head::{Head, HeadForm, HeadWeights, Right, TextGoal, losses};
+use super::head::{Head, HeadForm, HeadWeights, Targets, TextGoal, losses};
 use super::masking::{MaskedText, Masking};
 use super::params::{TrainedLayers, TransformerParams};
 use crate::Goal;
@@ -38,7 +38,7 @@ pub struct TokenTexts<'a> {
     pub frozen: Option<&'a FrozenStates>,
 }
 
-/// Texts, and what is right for each.
+/// Texts and their targets.
 pub struct TrainingTexts<'a> {
     pub texts: TokenTexts<'a>,
     /// The place of each text among the tokens.
@@ -46,9 +46,9 @@ pub struct TrainingTexts<'a> {
     pub goals: Goals,
 }
 
-/// What is right for texts.
+/// The targets of texts.
 pub enum Goals {
-    /// Their own words, some of which are hidden.
+    /// The texts' own words, some of which are masked.
     Words(Masking),
     Texts(Goal),
 }
@@ -61,7 +61,7 @@ pub struct Transformer {
     epochs: Vec<EpochFigures>,
 }
 
-/// What a training is made of.
+/// The inputs and settings of one training.
 pub(super) struct TransformerNet<'a> {
     shape: EncoderShape,
     form: HeadForm,
@@ -82,17 +82,17 @@ pub(super) struct TransformerPiece {
     places: Vec<Range<usize>>,
     /// The numbers of the texts.
     numbers: Vec<usize>,
-    /// Tokens that are asked for, and the right ones.
-    asked: Vec<(usize, u32)>,
+    /// Places of the masked tokens, and the right tokens.
+    masked: Vec<(usize, u32)>,
     /// Seed of dropout.
     draw: u64,
 }
 
 #[cfg(test)]
 impl TransformerPiece {
-    /// Asks for these tokens instead of those that were drawn.
-    pub(super) fn ask(&mut self, asked: Vec<(usize, u32)>) {
-        self.asked = asked;
+    /// Masks these tokens instead of those that were drawn.
+    pub(super) fn mask(&mut self, masked: Vec<(usize, u32)>) {
+        self.masked = masked;
     }
 }
 
@@ -311,7 +311,7 @@ impl<'a> TransformerNet<'a> {
         Ok(TransformerNet { shape, form, params, texts, trained, held_out, adapted, lowest })
     }
 
-    /// Cuts texts into pieces; words are hidden by the draws.
+    /// Cuts texts into pieces; the draws choose the masked words.
     fn pieces(&self, numbers: &[usize], rng: &mut ChaCha8Rng) -> Vec<TransformerPiece> {
         let mut pieces = Vec::<TransformerPiece>::new();
         // Pieces of about the same size keep all threads at work to the end of a batch.
@@ -320,19 +320,19 @@ impl<'a> TransformerNet<'a> {
         for &number in numbers {
             let place = self.texts.places[number].clone();
             let text = &self.texts.texts.tokens[place.clone()];
-            let MaskedText { tokens, asked } = match &self.texts.goals {
-                Goals::Words(masking) => masking.hide(text, rng),
-                _ => MaskedText { tokens: text.to_vec(), asked: Vec::new() },
+            let MaskedText { tokens, masked } = match &self.texts.goals {
+                Goals::Words(masking) => masking.mask(text, rng),
+                _ => MaskedText { tokens: text.to_vec(), masked: Vec::new() },
             };
             if pieces.last().is_none_or(|piece| piece.tokens.len() + tokens.len() / 2 > most) {
                 let (texts, places, numbers) = (Vec::new(), Vec::new(), Vec::new());
-                let (tokens, asked) = (Vec::new(), Vec::new());
-                pieces.push(TransformerPiece { texts, tokens, places, numbers, asked, draw: rng.random() });
+                let (tokens, masked) = (Vec::new(), Vec::new());
+                pieces.push(TransformerPiece { texts, tokens, places, numbers, masked, draw: rng.random() });
             }
             if let Some(piece) = pieces.last_mut() {
                 let begin = piece.tokens.len();
                 piece.texts.push(begin..begin + tokens.len());
-                piece.asked.extend(asked.into_iter().map(|(at, right)| (begin + at, right)));
+                piece.masked.extend(masked.into_iter().map(|(at, right)| (begin + at, right)));
                 piece.tokens.extend(tokens);
                 piece.places.push(place);
                 piece.numbers.push(number);
@@ -341,30 +341,32 @@ impl<'a> TransformerNet<'a> {
         pieces
     }
 
-    /// All texts in one piece, with no word hidden.
+    /// All texts in one piece, with no masked word.
     #[cfg(test)]
     pub(super) fn whole_piece(&self) -> TransformerPiece {
         let (tokens, places) = (self.texts.texts.tokens.to_vec(), self.texts.places.to_vec());
         let numbers = (0..places.len()).collect();
-        TransformerPiece { texts: places.clone(), tokens, places, numbers, asked: Vec::new(), draw: 0 }
+        TransformerPiece { texts: places.clone(), tokens, places, numbers, masked: Vec::new(), draw: 0 }
     }
 
-    /// The first tokens of the texts of a piece, or the tokens that are asked for.
+    /// The first tokens of the texts of a piece, or its masked tokens.
     pub(super) fn read_rows(&self, piece: &TransformerPiece) -> Vec<usize> {
         match self.form {
-            HeadForm::Words { .. } => piece.asked.iter().map(|(at, _)| *at).collect(),
+            HeadForm::Words { .. } => piece.masked.iter().map(|(at, _)| *at).collect(),
             HeadForm::Text { .. } => piece.texts.iter().map(|text| text.start).collect(),
         }
     }
 
-    /// Gives `work` what is right for a piece.
-    fn with_right<R>(&self, piece: &TransformerPiece, work: impl FnOnce(&Right<'_>) -> R) -> R {
+    /// Gives `work` the targets of a piece.
+    fn with_targets<R>(&self, piece: &TransformerPiece, work: impl FnOnce(&Targets<'_>) -> R) -> R {
         match &self.texts.goals {
-            Goals::Words(_) => work(&Right::Words(&piece.asked.iter().map(|(_, right)| *right).collect::<Vec<u32>>())),
+            Goals::Words(_) => {
+                work(&Targets::Words(&piece.masked.iter().map(|(_, right)| *right).collect::<Vec<u32>>()))
+            }
             Goals::Texts(goal) => match goal.select(&piece.numbers) {
-                Goal::Classes { class, .. } => work(&Right::Classes(&class)),
-                Goal::Labels { labels, .. } => work(&Right::Labels(&labels)),
-                Goal::Values(values) => work(&Right::Values(&values)),
+                Goal::Classes { class, .. } => work(&Targets::Classes(&class)),
+                Goal::Labels { labels, .. } => work(&Targets::Labels(&labels)),
+                Goal::Values(values) => work(&Targets::Values(&values)),
             },
         }
     }
@@ -417,7 +419,7 @@ impl<'a> TransformerNet<'a> {
             HeadForm::Words { .. } => Dropout::none(),
             HeadForm::Text { .. } => Dropout::draw(read.len(), rate, &mut rng),
         };
-        let head = self.with_right(piece, |right| ready.head.gradients(&read, right, &dropped));
+        let head = self.with_targets(piece, |targets| ready.head.gradients(&read, targets, &dropped));
         let mut by = vec![T::default(); x.len()];
         for (&row, gradient) in rows.iter().zip(head.rows.chunks(width)) {
             by[row * width..][..width].copy_from_slice(gradient);
@@ -493,7 +495,7 @@ impl Network for TransformerNet<'_> {
         PieceGradients { loss, by_weight, carried: Vec::new() }
     }
 
-    /// The words that are asked for, or the texts.
+    /// The masked tokens, or the texts.
     fn size(&self, piece: &TransformerPiece) -> usize {
         self.read_rows(piece).len()
     }
@@ -524,7 +526,7 @@ impl Network for TransformerNet<'_> {
         if self.held_out.is_empty() {
             return Ok(None);
         }
-        // The same words are hidden after each epoch.
+        // The same words are masked after each epoch.
         let mut rng = ChaCha8Rng::seed_from_u64(ctx.seed());
         rng.set_stream(u64::MAX);
         let pieces = self.pieces(&self.held_out.clone().collect::<Vec<usize>>(), &mut rng);
@@ -542,7 +544,7 @@ impl Network for TransformerNet<'_> {
             let read: Vec<f32> = rows.iter().flat_map(|&row| &x[row * width..][..width]).copied().collect();
             let mut scores = ready.head.scores(&read);
             let outputs = scores.len() / rows.len().max(1);
-            let loss = self.with_right(piece, |right| losses(&mut scores, outputs.max(1), right));
+            let loss = self.with_targets(piece, |targets| losses(&mut scores, outputs.max(1), targets));
             Ok((loss, rows.len()))
         };
         let found = ctx.install(|| pieces.par_iter().map(one).collect::<Result<Vec<(f64, usize)>>>())?;

@@ -9,6 +9,7 @@ use super::head::TextGoal;
 use super::params::TransformerParams;
 use super::train::{Goals, TokenTexts, TrainingTexts, Transformer};
 use crate::Goal;
+use crate::linear::log_sum_exp;
 use crate::walk_forward::{FoldNetworks, FoldReport, NetFold};
 use inkstone_base::job::Ctx;
 
@@ -69,8 +70,7 @@ impl FoldNetworks for FinetunedFolds<'_> {
 
 /// Probabilities of a row of scores.
 pub fn softmax(scores: &[f32]) -> Vec<f64> {
-    let most = scores.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-    let powers: Vec<f64> = scores.iter().map(|&score| f64::from(score - most).exp()).collect();
-    let sum: f64 = powers.iter().sum();
-    powers.into_iter().map(|power| power / sum).collect()
+    let scores = scores.iter().map(|&score| f64::from(score));
+    let sum = log_sum_exp(scores.clone());
+    scores.map(|score| (score - sum).exp()).collect()
 }

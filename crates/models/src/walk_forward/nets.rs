@@ -1,4 +1,4 @@
-//! Networks walked forward: what a fold's network reads comes from the fold's training window alone.
+//! Networks walked forward: each fold trains a network on its own training window alone.
 //!
 //! The classes are those of the walked classifiers: the outer parts of the labels of a window, or labels with names. The score of a text
 //! is the log-odds of the last class against the first.
@@ -27,8 +27,7 @@ pub trait FoldNetworks: Sync {
     /// Tokens that are read of a sample.
     fn tokens(&self, sample: usize) -> usize;
 
-    /// Trains a network on some samples and notes in `report` what it saw; none where something that it begins with was not there before the
-    /// fold.
+    /// Trains a network on some samples and fills in `report`; none if the network begins with given vectors and no vectors precede the fold.
     fn train(
         &self,
         samples: &[usize],
@@ -81,12 +80,12 @@ pub struct UntestedFold {
     pub tokens: u64,
 }
 
-/// The result of a fold: what its network says of the test documents.
+/// The result of a fold: the scores of its network on the test documents.
 #[derive(Clone, Debug)]
 pub struct TestedFold {
     /// `[test documents, 1 + classes with probabilities]`, as of [`NetWalk::rows`].
     pub rows: Vec<f32>,
-    /// None where the fold has no network, since no given vectors were there before it.
+    /// The report of the fold and the figures of its network; none if the fold has no network, because no given vectors precede the fold.
     pub figures: Option<(FoldReport, NetFold)>,
 }
 

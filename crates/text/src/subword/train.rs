@@ -13,8 +13,8 @@ use tokenizers::{NormalizedString, Normalizer, OffsetReferential, OffsetType, Pr
 
 /// The marks of BERT, the first tokens of a vocabulary.
 const MARKS: [&str; 5] = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"];
-/// Begins a piece that goes on with a word.
-const GOES_ON: &str = "##";
+/// Prefix of a piece that continues a word.
+const CONTINUING: &str = "##";
 /// Characters of the longest word that is cut into pieces; a longer one is unknown.
 const LONGEST: usize = 100;
 
@@ -69,9 +69,9 @@ impl WordCounts {
                 "pair": [piece("[CLS]", 0), text("A", 0), piece("[SEP]", 0), text("B", 1), piece("[SEP]", 1)],
                 "special_tokens": {"[CLS]": special("[CLS]", 2), "[SEP]": special("[SEP]", 3)},
             },
-            "decoder": {"type": "WordPiece", "prefix": GOES_ON, "cleanup": true},
+            "decoder": {"type": "WordPiece", "prefix": CONTINUING, "cleanup": true},
             "model": {
-                "type": "WordPiece", "unk_token": "[UNK]", "continuing_subword_prefix": GOES_ON, "max_input_chars_per_word": LONGEST, "vocab": ids,
+                "type": "WordPiece", "unk_token": "[UNK]", "continuing_subword_prefix": CONTINUING, "max_input_chars_per_word": LONGEST, "vocab": ids,
             },
         }))
     }
@@ -136,7 +136,7 @@ fn vocabulary(counts: &FxHashMap<String, u64>, size: usize, min_count: u64) -> V
 fn pieces_of(word: &str) -> impl Iterator<Item = String> {
     word.chars()
         .enumerate()
-        .map(|(place, character)| if place == 0 { character.to_string() } else { format!("{GOES_ON}{character}") })
+        .map(|(place, character)| if place == 0 { character.to_string() } else { format!("{CONTINUING}{character}") })
 }
 
 /// Merges the most frequent pair of pieces, of equals the one with the lower numbers, until there are `size` pieces or no pair is frequent.
@@ -161,7 +161,7 @@ fn merge_pairs(words: &mut [CountedWord], table: &mut PieceTable, size: usize, m
             return;
         }
         let [first, second] = pair.map(|number| table.pieces[number as usize].clone());
-        let merged = table.number(format!("{first}{}", second.strip_prefix(GOES_ON).unwrap_or(&second)));
+        let merged = table.number(format!("{first}{}", second.strip_prefix(CONTINUING).unwrap_or(&second)));
         let mut changed = BTreeSet::new();
         for place in places.remove(&pair).unwrap_or_default() {
             let CountedWord { pieces, count } = &mut words[place];
@@ -213,7 +213,7 @@ mod tests {
         let merges: Vec<&str> = pieces
             .iter()
             .skip(MARKS.len())
-            .filter(|piece| piece.trim_start_matches(GOES_ON).chars().count() > 1)
+            .filter(|piece| piece.trim_start_matches(CONTINUING).chars().count() > 1)
             .map(String::as_str)
             .collect();
         assert_eq!(merges[..4], ["##es", "##est", "##ow", "low"], "{pieces:?}");

@@ -55,7 +55,9 @@ pub(crate) fn run(
         Ok(rows.chunks(columns.len()).map(|row| f64::from(row[at])).collect())
     };
     let name = match feature.model {
-        Model::TextCnn | Model::TextRnn => ("该折重新训练的网络", "Network of the fold, trained once more"),
+        Model::TextCnn | Model::TextRnn | Model::Finetune => {
+            ("该折重新训练的网络", "Network of the fold, trained once more")
+        }
         Model::Onnx => ("上下文模型", "Contextual model"),
         _ => ("模型", "Model"),
     };

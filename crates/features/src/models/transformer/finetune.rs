@@ -7,7 +7,7 @@ use chrono::NaiveDateTime;
 use serde_json::{Value, json};
 
 use super::texts::{TextWriter, inputs, room};
-use super::{begin_folder, seen_by};
+use super::{begin_folder, seen_by, seen_by_new};
 use crate::lines::Lines;
 use crate::models::estimators::Learn;
 use crate::models::estimators::plain::corpus::LabelledCorpus;
@@ -31,7 +31,7 @@ pub struct FinetuneParams {
     pub max_tokens: usize,
     /// Days after a document until its label is known.
     pub label_days: u32,
-    /// The last time of the text that the base was trained on, where its folder does not say it.
+    /// The last time of the base's text, where its folder does not say it, and of lines without a time.
     pub fitted_until: Option<NaiveDateTime>,
     pub training: TransformerParams,
 }
@@ -85,7 +85,7 @@ pub fn finetune(lines: &mut Lines, params: &FinetuneParams, output: &Path, ctx: 
     if matches!(goal, Goal::Values(_)) {
         trained.rescale_outputs(scale.deviation as f32, scale.mean as f32);
     }
-    let fitted_until = corpus.labelled_until(params.label_days).max(Some(seen));
+    let fitted_until = seen_by_new(Some(seen), corpus.labelled_until(params.label_days), params.fitted_until);
     let figures = held_out_figures(&trained, &texts, &goal, trained_documents, ctx)?;
     let training = json!({
         "base": params.base, "documents": corpus.len(), "epochs": trained.epochs(), "held_out": figures,

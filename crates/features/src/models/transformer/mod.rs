@@ -25,6 +25,16 @@ fn begin_folder(output: &Path) -> Result<()> {
     disk::remove_if_there(&output.join("config.json"))
 }
 
+/// The last time of the text that a new encoder was trained on, text of its base included. `stated` is the last day of lines without a time; none
+/// where the lines have no time and no day is stated.
+fn seen_by_new(
+    base: Option<NaiveDateTime>,
+    lines: Option<NaiveDateTime>,
+    stated: Option<NaiveDateTime>,
+) -> Option<NaiveDateTime> {
+    lines.or(stated).map(|lines| base.map_or(lines, |base| base.max(lines)))
+}
+
 /// The last time of the text that a base was trained on: as its folder says it, or as stated.
 fn seen_by(base: &EncoderFolder, stated: Option<NaiveDateTime>) -> Result<NaiveDateTime> {
     let own = base.fitted_until()?;

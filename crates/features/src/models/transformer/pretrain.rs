@@ -9,7 +9,7 @@ use chrono::NaiveDateTime;
 use serde_json::{Value, json};
 
 use super::texts::{TextWriter, TokenizedTexts, inputs, room};
-use super::{begin_folder, seen_by};
+use super::{begin_folder, seen_by, seen_by_new};
 use crate::lines::{Cutter, Lines};
 use crate::stage_result;
 use inkstone_base::data::{Key, Report};
@@ -49,7 +49,7 @@ pub struct PretrainParams {
     pub hidden_share: f64,
     /// True if the tokens of a word of the tokenizer are hidden together.
     pub whole_words: bool,
-    /// The last time of the text that the base was trained on, where its folder does not say it.
+    /// The last time of the base's text, where its folder does not say it, and of lines without a time.
     pub fitted_until: Option<NaiveDateTime>,
     pub training: TransformerParams,
 }
@@ -139,7 +139,7 @@ pub fn pretrain(
     });
     let checkpoint = Checkpoint::new(output, &what)?;
     let trained = begun.train(&texts, &params.training, Some(&checkpoint), ctx)?;
-    let fitted_until = seen.max(corpus.last_time);
+    let fitted_until = seen_by_new(seen, corpus.last_time, params.fitted_until);
     let training =
         json!({"documents": corpus.documents, "epochs": trained.epochs(), "program": env!("CARGO_PKG_VERSION")});
     // An earlier model of this folder stays whole until here.
