@@ -1,6 +1,6 @@
 //! Training of encoders, against PyTorch with the classes of transformers: the same sizes, the same lengths, dropout and AdamW on both sides.
 //!
-//! `PYTHON=path/to/python cargo bench --bench encoder` trains a small encoder on hidden words from nothing, one of 4 x 312 on classes, and the last
+//! `PYTHON=path/to/python cargo bench --bench encoder` trains a small encoder on masked words from nothing, one of 4 x 312 on classes, and the last
 //! two layers of one of the size of BERT-base. Texts have 128 tokens, and 16 to 128 tokens, which PyTorch fills up. Both sides work on two threads, in
 //! turn; figures are tokens a second, all epochs of a training together, so the layers below the trained ones count once here and in each
 //! epoch there. An argument names the part that is run (`tiny`, `small`, `base`).

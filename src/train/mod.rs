@@ -134,7 +134,7 @@ pub enum Train {
     /// An LSTM or GRU, in one or both directions, that tells classes apart.
     #[command(name = "textrnn")]
     TextRnn(TextRnn),
-    /// An encoder that is trained to tell hidden words (Devlin and others 2019), from nothing or from a base: for model = "onnx".
+    /// An encoder that is trained to predict masked words (Devlin and others 2019), from nothing or from a base: for model = "onnx".
     Bert(Bert),
     /// An encoder trained on from a base to tell classes, labels or a value of a text.
     Finetune(Finetune),

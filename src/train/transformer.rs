@@ -16,10 +16,10 @@ use inkstone_features::models::estimators::Learn;
 use inkstone_features::models::transformer::{self, FinetuneParams, NewEncoder, PretrainParams};
 use inkstone_models::transformer::TransformerParams;
 
-/// Tokens that are hidden together.
+/// The unit that is masked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Mask {
-    /// The tokens of a word of the tokenizer.
+    /// All tokens of a word.
     #[default]
     Words,
     /// Each token for itself.
@@ -63,10 +63,10 @@ pub struct Bert {
     /// Tokens of an input at most; longer documents are several inputs. Default: 128, of a base as many as it has places.
     #[arg(long, value_name = "N", value_parser = flag::<usize>("--count"))]
     pub max_tokens: Option<usize>,
-    /// Share of the tokens that are hidden.
+    /// Share of the tokens that are masked.
     #[arg(long, value_name = "SHARE", default_value_t = 0.15, value_parser = flag::<f64>("--share"))]
-    pub hidden_share: f64,
-    /// Tokens that are hidden together: words (of the tokenizer) or tokens.
+    pub mask_share: f64,
+    /// Units that are masked: words (all tokens of a word) or tokens (each for itself).
     #[arg(long, value_enum, default_value_t)]
     pub mask: Mask,
     #[command(flatten)]
@@ -121,7 +121,7 @@ pub(super) fn bert(args: &Bert, ctx: &Ctx) -> Result<Summary> {
     let params = PretrainParams {
         new,
         max_tokens: args.max_tokens.unwrap_or(if args.base.is_some() { 0 } else { 128 }),
-        hidden_share: args.hidden_share,
+        mask_share: args.mask_share,
         whole_words: args.mask == Mask::Words,
         fitted_until: last_second(args.fitted_until),
         training: args.training.clone(),

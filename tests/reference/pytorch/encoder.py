@@ -102,7 +102,7 @@ def config(kind, **more):
 
 
 def words():
-    """Hidden words: places of the first and the third text."""
+    """Masked words: places of the first and the third text."""
     labels = torch.full(inputs(0)["input_ids"].shape, -100)
     labels[0, 2], labels[2, 1], labels[2, 5] = 4, 8, 12
     return labels

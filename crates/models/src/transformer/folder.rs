@@ -232,12 +232,12 @@ impl EncoderFolder {
             .transpose()
     }
 
-    /// Tokens of a text at most, marks included.
+    /// Tokens of a text at most, special tokens included.
     pub fn most_tokens(&self) -> usize {
         self.shape.places.saturating_sub(self.shape.first_place)
     }
 
-    /// The head that tells hidden words.
+    /// The head that predicts masked words.
     pub fn words(&self) -> Result<HeadForm> {
         ensure!(
             self.family != Family::Electra,
@@ -248,7 +248,7 @@ impl EncoderFolder {
         Ok(HeadForm::Words { activation: if fixed { BlockActivation::Gelu } else { self.shape.block.activation } })
     }
 
-    /// The head that tells classes, labels or a value.
+    /// The head that predicts classes, labels or a value.
     pub fn of_texts(&self, goal: TextGoal) -> HeadForm {
         HeadForm::Text { goal, pooled: self.family.pooled() }
     }

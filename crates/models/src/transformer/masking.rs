@@ -68,7 +68,7 @@ mod tests {
     fn words_are_masked_as_a_whole_in_the_stated_shares() {
         let masking = Masking { share: 0.15, mask: 4, vocabulary: 1000 };
         let mut rng = ChaCha8Rng::seed_from_u64(1);
-        // Words of two tokens between the marks 2 and 3.
+        // Words of two tokens between the special tokens 2 and 3.
         let word = |i: u32| [100 + i, (200 + i) | CONTINUES];
         let text: Vec<u32> = [2].into_iter().chain((0..50).flat_map(word)).chain([3]).collect();
         let [mut masked, mut masks, mut kept, mut others] = [0usize; 4];

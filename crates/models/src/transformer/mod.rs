@@ -6,8 +6,8 @@
 //! | file | content |
 //! |---|---|
 //! | `block.rs`, `attention.rs`, `norm.rs`, `dropout.rs` | a block of an encoder |
-//! | `encoder.rs`, `head.rs` | embeddings and blocks, and the layers that tell words, classes, labels or a value |
-//! | `train.rs`, `params.rs`, `masking.rs`, `adapt.rs` | training from nothing or from a base; hidden words; matrices of low rank |
+//! | `encoder.rs`, `head.rs` | embeddings and blocks, and the layers that predict words, classes, labels or a value |
+//! | `train.rs`, `params.rs`, `masking.rs`, `adapt.rs` | training from nothing or from a base; masked words; matrices of low rank |
 //! | `frozen.rs` | vectors before the first trained block, computed once |
 //! | `walk.rs` | an encoder for each fold of a walk |
 //! | `folder.rs` | encoders in folders of Hugging Face |

@@ -32,7 +32,7 @@ const PIECE: usize = 512;
 /// Texts as tokens.
 #[derive(Clone, Copy)]
 pub struct TokenTexts<'a> {
-    /// The tokens of all texts, with the marks of the tokenizer.
+    /// The tokens of all texts, with the special tokens of the tokenizer.
     pub tokens: &'a [u32],
     /// The vectors of these tokens before the first trained block; none: they are computed whenever a text is read.
     pub frozen: Option<&'a FrozenStates>,

@@ -21,8 +21,8 @@ pub struct FinetunedFolds<'a> {
     pub places: &'a [Range<usize>],
     /// The time of each sample: the last ones of a training window are held out.
     pub times: &'a [NaiveDateTime],
-    /// Marks that the tokenizer puts around a text.
-    pub marks: usize,
+    /// Number of special tokens around a text.
+    pub specials: usize,
     pub params: &'a TransformerParams,
 }
 
@@ -55,7 +55,7 @@ impl FoldNetworks for FinetunedFolds<'_> {
     }
 
     fn knows(&self, _: &Transformer, sample: usize) -> bool {
-        self.places[sample].len() > self.marks
+        self.places[sample].len() > self.specials
     }
 
     fn figures(&self, network: &Transformer) -> NetFold {

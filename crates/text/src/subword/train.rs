@@ -11,8 +11,8 @@ use tokenizers::normalizers::BertNormalizer;
 use tokenizers::pre_tokenizers::bert::BertPreTokenizer;
 use tokenizers::{NormalizedString, Normalizer, OffsetReferential, OffsetType, PreTokenizedString, PreTokenizer};
 
-/// The marks of BERT, the first tokens of a vocabulary.
-const MARKS: [&str; 5] = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"];
+/// The special tokens of BERT, the first tokens of a vocabulary.
+const SPECIALS: [&str; 5] = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"];
 /// Prefix of a piece that continues a word.
 const CONTINUING: &str = "##";
 /// Characters of the longest word that is cut into pieces; a longer one is unknown.
@@ -44,12 +44,12 @@ impl WordCounts {
         other.counts.into_iter().for_each(|(word, count)| *self.counts.entry(word).or_default() += count);
     }
 
-    /// The definition of a tokenizer, in the form of `tokenizer.json`, with so many tokens at most: the marks, the characters that occur at
+    /// The definition of a tokenizer, in the form of `tokenizer.json`, with so many tokens at most: the special tokens, the characters that occur at
     /// least `min_count` times, and merges of them, the most frequent first.
     pub fn word_pieces(&self, size: usize, min_count: u64) -> Result<Value> {
         let vocabulary = vocabulary(&self.counts, size, min_count);
         ensure!(
-            vocabulary.len() > MARKS.len(),
+            vocabulary.len() > SPECIALS.len(),
             "no character occurs {min_count} times: lower --min-count, or give more text"
         );
         let ids: Map<String, Value> =
@@ -60,7 +60,7 @@ impl WordCounts {
         let special = |name: &str, id: usize| json!({"id": name, "ids": [id], "tokens": [name]});
         Ok(json!({
             "version": "1.0", "truncation": null, "padding": null,
-            "added_tokens": MARKS.iter().enumerate().map(mark).collect::<Vec<Value>>(),
+            "added_tokens": SPECIALS.iter().enumerate().map(mark).collect::<Vec<Value>>(),
             "normalizer": {"type": "BertNormalizer", "clean_text": true, "handle_chinese_chars": true, "strip_accents": null, "lowercase": true},
             "pre_tokenizer": {"type": "BertPreTokenizer"},
             "post_processor": {
@@ -106,7 +106,7 @@ impl PieceTable {
     }
 }
 
-/// The tokens of a vocabulary, the marks first.
+/// The tokens of a vocabulary, special tokens first.
 fn vocabulary(counts: &FxHashMap<String, u64>, size: usize, min_count: u64) -> Vec<String> {
     // The order of a hash table must not show in the numbers.
     let words: BTreeMap<&str, u64> = counts.iter().map(|(word, count)| (word.as_str(), *count)).collect();
@@ -118,9 +118,10 @@ fn vocabulary(counts: &FxHashMap<String, u64>, size: usize, min_count: u64) -> V
     }
     let mut kept: Vec<(&String, &u64)> = characters.iter().filter(|(_, count)| **count >= min_count).collect();
     kept.sort_by_key(|(piece, count)| (Reverse(**count), *piece));
-    kept.truncate(size.saturating_sub(MARKS.len()));
+    kept.truncate(size.saturating_sub(SPECIALS.len()));
     let mut table = PieceTable::default();
-    for piece in MARKS.iter().map(|mark| (*mark).to_owned()).chain(kept.into_iter().map(|(piece, _)| piece.clone())) {
+    for piece in SPECIALS.iter().map(|mark| (*mark).to_owned()).chain(kept.into_iter().map(|(piece, _)| piece.clone()))
+    {
         table.number(piece);
     }
     let known = |(word, count): (&str, u64)| {
@@ -212,13 +213,13 @@ mod tests {
         // Characters by frequency, then the merges: es and est (9 times), ow and low (7), ...
         let merges: Vec<&str> = pieces
             .iter()
-            .skip(MARKS.len())
+            .skip(SPECIALS.len())
             .filter(|piece| piece.trim_start_matches(CONTINUING).chars().count() > 1)
             .map(String::as_str)
             .collect();
         assert_eq!(merges[..4], ["##es", "##est", "##ow", "low"], "{pieces:?}");
         assert!(merges.contains(&"newest") && merges.contains(&"widest"), "{pieces:?}");
-        assert_eq!(vocabulary(&counts.counts, MARKS.len() + 12, 1).len(), MARKS.len() + 12);
+        assert_eq!(vocabulary(&counts.counts, SPECIALS.len() + 12, 1).len(), SPECIALS.len() + 12);
     }
 
     #[test]

@@ -27,7 +27,7 @@ pub struct FinetuneParams {
     pub base: PathBuf,
     /// The field that is learned; none: the first of labels, label and value that a line has.
     pub learn: Option<Learn>,
-    /// Tokens that are read of a text at most, marks included, the first ones; 0: as many as the base has places.
+    /// Tokens that are read of a text at most, special tokens included, the first ones; 0: as many as the base has places.
     pub max_tokens: usize,
     /// Days after a document until its label is known.
     pub label_days: u32,
@@ -59,7 +59,7 @@ pub fn finetune(lines: &mut Lines, params: &FinetuneParams, output: &Path, ctx: 
         let text =
             if fields.title.is_empty() { fields.body.to_owned() } else { format!("{}\n{}", fields.title, fields.body) };
         let read = inputs(&subword, &text, room, None)?.into_iter().next();
-        // A text without tokens is its marks.
+        // A text without tokens is read as its special tokens alone.
         writer.push(&read.unwrap_or_else(|| subword.wrap(&[]).ids))?;
     }
     let tokens = writer.finish()?;

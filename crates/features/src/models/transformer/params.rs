@@ -20,7 +20,7 @@ pub struct FinetuneSettings {
     pub base: PathBuf,
     /// The last day of the text that the base was trained on, where its folder does not say it.
     pub fitted_until: Option<NaiveDate>,
-    /// Tokens that are read of a text at most, marks included, the first ones; 0: as many as the base has places.
+    /// Tokens that are read of a text at most, special tokens included, the first ones; 0: as many as the base has places.
     pub max_tokens: usize,
     pub training: TransformerParams,
 }

@@ -1,4 +1,4 @@
-//! An encoder trained to tell hidden words (Devlin and others 2019): from nothing, with a vocabulary learned from the same text, or on from
+//! An encoder trained to predict masked words (Devlin and others 2019): from nothing, with a vocabulary learned from the same text, or on from
 //! the weights of a base (Gururangan and others 2020).
 
 use std::io::Write;
@@ -43,11 +43,11 @@ pub struct NewEncoder {
 #[derive(Clone, Debug)]
 pub struct PretrainParams {
     pub new: NewEncoder,
-    /// Tokens of an input at most, marks included; 0: as many as the base has places.
+    /// Tokens of an input at most, special tokens included; 0: as many as the base has places.
     pub max_tokens: usize,
-    /// Share of the tokens that are hidden.
-    pub hidden_share: f64,
-    /// True if the tokens of a word of the tokenizer are hidden together.
+    /// Share of the tokens that are masked.
+    pub mask_share: f64,
+    /// True if all tokens of a word are masked together.
     pub whole_words: bool,
     /// The last time of the base's text, where its folder does not say it, and of lines without a time.
     pub fitted_until: Option<NaiveDateTime>,
@@ -65,7 +65,7 @@ struct Corpus {
 
 /// Trains an encoder on all lines, which are read twice without a base, and writes its folder. An interrupted training leaves a checkpoint
 /// beside the folder, from which the same training goes on. The report has `documents`, `inputs`, `tokens`, `vocabulary`, `parameters`,
-/// `fitted_until`, `epochs`, and the `perplexity` of hidden words of the held-out inputs.
+/// `fitted_until`, `epochs`, and the `perplexity` of the masked words of held-out inputs.
 pub fn pretrain(
     open: &dyn Fn() -> Result<Lines>,
     cutter: &Cutter,
@@ -74,8 +74,8 @@ pub fn pretrain(
     output: &Path,
     ctx: &Ctx,
 ) -> Result<Report> {
-    let share = params.hidden_share;
-    ensure!(share > 0.0 && share < 1.0, "--hidden-share {share} must lie between 0 and 1");
+    let share = params.mask_share;
+    ensure!(share > 0.0 && share < 1.0, "--mask-share {share} must lie between 0 and 1");
     disk::is_ours(output, Room::Converted)?;
     let base = base.map(EncoderFolder::open).transpose()?;
     let seen = base.as_ref().map(|base| seen_by(base, params.fitted_until)).transpose()?;
@@ -91,7 +91,7 @@ pub fn pretrain(
             (Subword::of_definition(definition.clone())?, Some(definition))
         }
     };
-    let mask = subword.mask_id().context("the base's tokenizer has no token that stands for a hidden word ([MASK])")?;
+    let mask = subword.mask_id().context("the base's tokenizer has no mask token ([MASK])")?;
     let places = base.as_ref().map_or(params.max_tokens, EncoderFolder::most_tokens);
     let room = room(&subword, params.max_tokens, places)?;
     let mut lines = open()?;
@@ -133,7 +133,7 @@ pub fn pretrain(
     let texts = TokenTexts { tokens, frozen: None };
     let texts = TrainingTexts { texts, places: &corpus.texts.places, goals: Goals::Words(masking) };
     let what = json!({
-        "training": params.training, "hidden": share, "seed": ctx.seed(), "room": room,
+        "training": params.training, "mask_share": share, "seed": ctx.seed(), "room": room,
         "text": Key::of(bytemuck::cast_slice(tokens)),
         "weights": begun.values().into_iter().map(|values| Key::of(bytemuck::cast_slice(values))).collect::<Vec<Key>>(),
     });

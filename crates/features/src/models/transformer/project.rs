@@ -72,7 +72,7 @@ fn walk_fits(
 struct Base {
     folder: EncoderFolder,
     subword: Subword,
-    /// Tokens that are read of a text at most, marks not included.
+    /// Tokens that are read of a text at most, special tokens not included.
     room: usize,
 }
 
@@ -85,7 +85,7 @@ impl Base {
         Ok(Base { folder, subword, room })
     }
 
-    /// The tokens of a text with their marks.
+    /// The tokens of a text with special tokens.
     fn tokens(&self, document: &ReadDocument) -> Result<Vec<u32>> {
         let text = document.text.as_deref().unwrap_or_default();
         let read = inputs(&self.subword, text, self.room, None)?.into_iter().next();
@@ -167,7 +167,7 @@ fn with_folds<T>(
         texts: TokenTexts { tokens, frozen: frozen.as_ref() },
         places,
         times: &times,
-        marks: base.subword.specials(),
+        specials: base.subword.specials(),
         params,
     })
 }

@@ -11,10 +11,10 @@ use inkstone_base::disk::{self, Scratch};
 use inkstone_models::transformer::CONTINUES;
 use inkstone_text::subword::{Pieces, Subword};
 
-/// Tokens of a text that is worth reading, marks not included.
+/// Tokens of a text that is worth reading, special tokens not included.
 const LEAST: usize = 2;
 
-/// Tokens of texts, with the marks of their tokenizer, in a scratch file.
+/// Tokens of texts, with the special tokens of their tokenizer, in a scratch file.
 pub(super) struct TokenizedTexts {
     map: Option<Mmap>,
     pub(super) places: Vec<Range<usize>>,
@@ -51,16 +51,16 @@ impl TextWriter {
     }
 }
 
-/// Tokens of an input at most, marks not included; fails where the model has fewer places.
+/// Tokens of an input at most, special tokens not included; fails where the model has fewer places.
 pub(super) fn room(subword: &Subword, most: usize, places: usize) -> Result<usize> {
     let most = if most == 0 { places } else { most };
     ensure!(most <= places, "--max-tokens {most} is more than the model's {places} places");
     let room = most.saturating_sub(subword.specials());
-    ensure!(room >= LEAST, "--max-tokens {most} leaves no room for text beside {} marks", subword.specials());
+    ensure!(room >= LEAST, "--max-tokens {most} leaves no room for text beside {} special tokens", subword.specials());
     Ok(room)
 }
 
-/// A document as inputs of at most `room` tokens each, with the marks around each. With `words`, tokens that go on with a word of the cutter
+/// A document as inputs of at most `room` tokens each, with the special tokens around each. With `words`, tokens that go on with a word of the cutter
 /// have [`CONTINUES`] added.
 pub(super) fn inputs(subword: &Subword, text: &str, room: usize, words: Option<&Cutter>) -> Result<Vec<Vec<u32>>> {
     let Pieces { mut ids, offsets } = subword.encode(text)?;
@@ -76,12 +76,5 @@ pub(super) fn inputs(subword: &Subword, text: &str, room: usize, words: Option<&
             last = Some(word);
         }
     }
-    let wrap = |ids: &[u32]| {
-        // The marks of a tokenizer stand before and behind; between them are the tokens as they were.
-        let wrapped = subword.wrap(&vec![0; ids.len()]);
-        let mut all = wrapped.ids;
-        all[wrapped.text].copy_from_slice(ids);
-        all
-    };
-    Ok(ids.chunks(room).filter(|ids| ids.len() >= LEAST).map(wrap).collect())
+    Ok(ids.chunks(room).filter(|ids| ids.len() >= LEAST).map(|ids| subword.wrap(ids).ids).collect())
 }
