@@ -1,9 +1,9 @@
 //! Training of encoders, against PyTorch with the classes of transformers: the same sizes, the same lengths, dropout and AdamW on both sides.
 //!
-//! `PYTHON=path/to/python cargo bench --bench encoder` trains a small encoder on masked words from nothing, one of 4 x 312 on classes, and the last
-//! two layers of one of the size of BERT-base. Texts have 128 tokens, and 16 to 128 tokens, which PyTorch fills up. Both sides work on two threads, in
+//! `PYTHON=path/to/python cargo bench --bench encoder` trains a small encoder on masked words from nothing, a language model of 4 x 256, an encoder of
+//! 4 x 312 on classes, and the last two layers of one of the size of BERT-base. Texts have 128 tokens, and 16 to 128 tokens, which PyTorch fills up. Both sides work on two threads, in
 //! turn; figures are tokens a second, all epochs of a training together, so the layers below the trained ones count once here and in each
-//! epoch there. An argument names the part that is run (`tiny`, `small`, `base`).
+//! epoch there. An argument names the part that is run (`tiny`, `gpt`, `small`, `base`).
 
 #![allow(clippy::print_stdout, reason = "a bench is a program that prints its figures")]
 
@@ -37,15 +37,34 @@ struct Case {
     vocabulary: usize,
     /// The last layers that are trained; all where it is 0.
     top: usize,
-    words: bool,
+    target: Target,
     texts: usize,
 }
 
-const CASES: [Case; 3] = [
-    Case { name: "tiny", layers: 2, width: 128, heads: 2, vocabulary: 8000, top: 0, words: true, texts: 256 },
-    Case { name: "small", layers: 4, width: 312, heads: 12, vocabulary: 21128, top: 0, words: false, texts: 96 },
-    Case { name: "base", layers: 12, width: 768, heads: 12, vocabulary: 21128, top: 2, words: false, texts: 32 },
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Target {
+    Classes,
+    MaskedWords,
+    /// Each token from those before it, by GPT-2's form.
+    NextWords,
+}
+
+const CASES: [Case; 4] = [
+    case("tiny", [2, 128, 2], 8000, Target::MaskedWords, 256),
+    case("gpt", [4, 256, 4], 8000, Target::NextWords, 96),
+    case("small", [4, 312, 12], 21128, Target::Classes, 96),
+    Case { top: 2, ..case("base", [12, 768, 12], 21128, Target::Classes, 32) },
 ];
+
+const fn case(
+    name: &'static str,
+    [layers, width, heads]: [usize; 3],
+    vocabulary: usize,
+    target: Target,
+    texts: usize,
+) -> Case {
+    Case { name, layers, width, heads, vocabulary, top: 0, target, texts }
+}
 
 /// Trains on texts whose lengths a line names, behind the sizes; answers with the seconds.
 const PEER: &str = "
@@ -55,10 +74,10 @@ torch.set_num_threads(2)
 hf.logging.set_verbosity_error()
 print('ready', flush=True)
 for line in sys.stdin:
-    layers, width, heads, vocabulary, top, words, batch, epochs, *lengths = [int(n) for n in line.split()]
-    config = hf.BertConfig(vocab_size=vocabulary, hidden_size=width, num_hidden_layers=layers, num_attention_heads=heads,
-        intermediate_size=4 * width, max_position_embeddings=128, num_labels=2)
-    model = (hf.BertForMaskedLM if words else hf.BertForSequenceClassification)(config).train()
+    layers, width, heads, vocabulary, top, target, batch, epochs, *lengths = [int(n) for n in line.split()]
+    sizes = dict(vocab_size=vocabulary, hidden_size=width, num_hidden_layers=layers, num_attention_heads=heads, max_position_embeddings=128)
+    config = hf.GPT2Config(**sizes) if target == 2 else hf.BertConfig(**sizes, intermediate_size=4 * width, num_labels=2)
+    model = [hf.BertForSequenceClassification, hf.BertForMaskedLM, hf.GPT2LMHeadModel][target](config).train()
     if top:
         for part in [model.bert.embeddings, *model.bert.encoder.layer[:-top]]:
             part.requires_grad_(False)
@@ -69,7 +88,9 @@ for line in sys.stdin:
             some = torch.tensor(lengths[first:first + batch])
             ids = torch.randint(5, vocabulary, (len(some), int(some.max())))
             mask = torch.arange(ids.shape[1])[None] < some[:, None]
-            if words:
+            if target == 2:
+                labels = torch.where(mask, ids, -100)
+            elif target == 1:
                 hidden = (torch.rand(ids.shape) < 0.15) & mask
                 labels = torch.where(hidden, ids, -100)
                 ids = torch.where(hidden, 4, ids)
@@ -84,16 +105,27 @@ for line in sys.stdin:
 ";
 
 fn train(case: &Case, lengths: &[usize], ctx: &Ctx) -> Result<f64> {
+    let causal = case.target == Target::NextWords;
     let block = BlockShape {
         width: case.width,
         heads: case.heads,
         between: 4 * case.width,
-        place: NormPlace::After,
-        activation: BlockActivation::Gelu,
+        place: if causal { NormPlace::Before } else { NormPlace::After },
+        causal,
+        activation: if causal { BlockActivation::GeluTanh } else { BlockActivation::Gelu },
         epsilon: 1e-12,
     };
     let Case { layers, vocabulary, .. } = *case;
-    let shape = EncoderShape { vocabulary, places: 128, first_place: 0, segments: 2, layers, block };
+    let shape = EncoderShape {
+        vocabulary,
+        places: 128,
+        first_place: 0,
+        segments: 2,
+        factor: None,
+        layers,
+        blocks: layers,
+        block,
+    };
     let mut rng = ChaCha8Rng::seed_from_u64(1);
     let tokens: Vec<u32> = (0..lengths.iter().sum()).map(|_| rng.random_range(5..vocabulary as u32)).collect();
     let ends = lengths.iter().scan(0, |end, length| {
@@ -101,8 +133,10 @@ fn train(case: &Case, lengths: &[usize], ctx: &Ctx) -> Result<f64> {
         Some(*end - length..*end)
     });
     let places: Vec<Range<usize>> = ends.collect();
-    let (form, goals) = if case.words {
-        let masking = Masking { share: 0.15, mask: 4, vocabulary: vocabulary as u32 };
+    let (form, goals) = if causal {
+        (HeadForm::Next, Goals::Next)
+    } else if case.target == Target::MaskedWords {
+        let masking = Masking { share: 0.15, mask: 4, vocabulary: vocabulary as u32, spans: false };
         (HeadForm::Words { activation: BlockActivation::Gelu }, Goals::Words(masking))
     } else {
         let class = (0..lengths.len()).map(|_| rng.random_range(0..2)).collect();
@@ -140,16 +174,8 @@ fn main() -> Result<()> {
             let length = |i: usize| if mixed { 16 + i * 37 % 113 } else { 128 };
             let lengths: Vec<usize> = (0..case.texts).map(length).collect();
             let tokens = (EPOCHS * lengths.iter().sum::<usize>()) as f64;
-            let sizes = [
-                case.layers,
-                case.width,
-                case.heads,
-                case.vocabulary,
-                case.top,
-                usize::from(case.words),
-                BATCH,
-                EPOCHS,
-            ];
+            let sizes =
+                [case.layers, case.width, case.heads, case.vocabulary, case.top, case.target as usize, BATCH, EPOCHS];
             let line = sizes.iter().chain(&lengths).map(usize::to_string).collect::<Vec<_>>().join(" ");
             let (mut ours, mut theirs) = (Vec::new(), Vec::new());
             for _ in 0..ROUNDS {

@@ -27,6 +27,7 @@ const SHAPE: BlockShape = BlockShape {
     heads: 12,
     between: 3072,
     place: NormPlace::After,
+    causal: false,
     activation: BlockActivation::Gelu,
     epsilon: 1e-12,
 };

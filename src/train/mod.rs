@@ -37,7 +37,7 @@ pub use neural::{Cw, Lbl, Nnlm, Rnnlm, TextCnn, TextRnn};
 pub use ngram::{Newwords, Ngram};
 pub use pooling::Pooling;
 pub use ppmi::Ppmi;
-pub use transformer::{Bert, Finetune};
+pub use transformer::{Bert, Entities, Finetune, Gpt, Student};
 pub use vectorize::{Lsa, Terms, Vectorize};
 pub use word2vec::{Doc2vec, Vintages, Word2vec};
 
@@ -136,8 +136,16 @@ pub enum Train {
     TextRnn(TextRnn),
     /// An encoder that is trained to predict masked words (Devlin and others 2019), from nothing or from a base: for model = "onnx".
     Bert(Bert),
+    /// A language model that is trained to predict each next token (Radford and others 2018), from nothing or from a base: GPT-2's architecture.
+    Gpt(Gpt),
+    /// An encoder that is trained to tell which tokens a small generator has replaced (Clark and others 2020).
+    Electra(Bert),
     /// An encoder trained on from a base to tell classes, labels or a value of a text.
     Finetune(Finetune),
+    /// An encoder trained on from a base to find names in text, such as companies and persons.
+    Entities(Entities),
+    /// A small encoder that learns the scores of a large model on text without labels (Hinton, Vinyals and Dean 2015).
+    Student(Student),
     /// Ridge regression of a value on the texts' terms.
     Ridge(Ridge),
     /// New words of raw text, as a dictionary for jieba: cohesion and branching entropy.
@@ -170,6 +178,10 @@ pub(crate) fn run(args: &Train, ctx: &Ctx) -> Result<Summary> {
         Train::TextCnn(args) => neural::textcnn(args, ctx),
         Train::TextRnn(args) => neural::textrnn(args, ctx),
         Train::Bert(args) => transformer::bert(args, ctx),
+        Train::Electra(args) => transformer::electra(args, ctx),
+        Train::Gpt(args) => transformer::gpt(args, ctx),
+        Train::Entities(args) => transformer::entities(args, ctx),
+        Train::Student(args) => transformer::student(args, ctx),
         Train::Finetune(args) => transformer::finetune(args, ctx),
         Train::Word2vec(args) => word2vec::word2vec(args, ctx),
         Train::Doc2vec(args) => word2vec::doc2vec(args, ctx),

@@ -1,35 +1,51 @@
-//! `train bert` and `train finetune`.
+//! `train bert`, `train gpt`, `train electra`, `train finetune` and `train student`.
 
 use std::path::PathBuf;
 
 use anyhow::{Result, ensure};
 use chrono::{NaiveDate, NaiveDateTime};
-use clap::{Args, ValueEnum};
+use clap::Args;
 
 use super::{lines, open, trained, trained_with_figures};
-use crate::cli::Corpus;
+use crate::cli::{Corpus, Onnx};
 use crate::command::staged::staged;
 use crate::config::bounds::flag;
 use crate::headless::Summary;
 use inkstone_base::job::Ctx;
 use inkstone_features::models::estimators::Learn;
-use inkstone_features::models::transformer::{self, FinetuneParams, NewEncoder, PretrainParams};
+use inkstone_features::models::onnx::Contextual;
+use inkstone_features::models::transformer::{
+    self, FinetuneParams, MaskedUnit, NewEncoder, Objective, PretrainParams, StudentParams,
+};
+use inkstone_features::standalone::vintages::Period;
 use inkstone_models::transformer::TransformerParams;
+use inkstone_onnx::OnnxParams;
 
-/// The unit that is masked.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum Mask {
-    /// All tokens of a word.
-    #[default]
-    Words,
-    /// Each token for itself.
-    Tokens,
-}
-
-/// Flags of `train bert`.
+/// Flags of `train bert` and `train electra`.
 #[derive(Debug, Args)]
 #[command(mut_arg("batch", |arg| arg.default_value("32")), mut_arg("lr", |arg| arg.default_value("0.0005")), mut_arg("epochs", |arg| arg.default_value("10")), mut_arg("held_out_share", |arg| arg.default_value("0.05")))]
 pub struct Bert {
+    #[command(flatten)]
+    pub encoder: Pretrained,
+    /// Share of the tokens that are masked.
+    #[arg(long, value_name = "SHARE", default_value_t = 0.15, value_parser = flag::<f64>("--share"))]
+    pub mask_share: f64,
+    /// Units that are masked: words (all tokens of a word), tokens (each for itself) or spans (up to ten words in a row, as SpanBERT).
+    #[arg(long, value_enum, default_value_t)]
+    pub mask: MaskedUnit,
+}
+
+/// Flags of `train gpt`.
+#[derive(Debug, Args)]
+#[command(mut_arg("batch", |arg| arg.default_value("32")), mut_arg("lr", |arg| arg.default_value("0.0005")), mut_arg("epochs", |arg| arg.default_value("10")), mut_arg("held_out_share", |arg| arg.default_value("0.05")))]
+pub struct Gpt {
+    #[command(flatten)]
+    pub encoder: Pretrained,
+}
+
+/// Flags of the trainings of encoders on text alone.
+#[derive(Debug, Args)]
+pub struct Pretrained {
     #[command(flatten)]
     pub corpus: Corpus,
     /// Folder of the new encoder. It must be new, empty, or of an earlier training.
@@ -39,8 +55,14 @@ pub struct Bert {
     /// trained from nothing.
     #[arg(long, value_name = "FOLDER", conflicts_with_all = ["layers", "hidden", "heads", "between", "vocabulary", "min_count"])]
     pub base: Option<PathBuf>,
+    /// Lines of the text that the base was trained on, or text like it: the report says their perplexity before and after (base_perplexity).
+    #[arg(long, value_name = "FILE", requires = "base")]
+    pub base_text: Option<PathBuf>,
+    /// Train an encoder for each window of time, on from that of the window before: folders WINDOW in the output. Of documents with a time.
+    #[arg(long, value_name = "PERIOD", conflicts_with = "base")]
+    pub vintages: Option<Period>,
     /// Last day of the text that the base was trained on, where its folder does not say it, and of lines without a time.
-    #[arg(long, value_name = "DATE")]
+    #[arg(long, value_name = "DATE", conflicts_with = "vintages")]
     pub fitted_until: Option<NaiveDate>,
     /// Layers, each of attention and a feed-forward layer.
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = flag::<usize>("--count"))]
@@ -63,19 +85,34 @@ pub struct Bert {
     /// Tokens of an input at most; longer documents are several inputs. Default: 128, of a base as many as it has places.
     #[arg(long, value_name = "N", value_parser = flag::<usize>("--count"))]
     pub max_tokens: Option<usize>,
-    /// Share of the tokens that are masked.
-    #[arg(long, value_name = "SHARE", default_value_t = 0.15, value_parser = flag::<f64>("--share"))]
-    pub mask_share: f64,
-    /// Units that are masked: words (all tokens of a word) or tokens (each for itself).
-    #[arg(long, value_enum, default_value_t)]
-    pub mask: Mask,
     #[command(flatten)]
     pub training: TransformerParams,
 }
 
-/// Flags of `train finetune`, which takes JSON lines with "label", "labels" or "value".
+/// Flags of `train finetune`, which takes JSON lines with "label", "labels" or "value", and perhaps "pair", a second text.
 #[derive(Debug, Args)]
 pub struct Finetune {
+    #[command(flatten)]
+    pub on: TrainedOn,
+    /// Target: label (one class), labels (any number) or value (a number).
+    /// Default: the first of labels, label and value that a line has.
+    #[arg(long, value_name = "FIELD")]
+    pub learn: Option<Learn>,
+    /// Lines of the text that the base was trained on, or text like it: the report says their perplexity before and after (base_perplexity).
+    #[arg(long, value_name = "FILE")]
+    pub base_text: Option<PathBuf>,
+}
+
+/// Flags of `train entities`, which takes JSON lines with "entities": kind, start and end (bytes of the text) of each name.
+#[derive(Debug, Args)]
+pub struct Entities {
+    #[command(flatten)]
+    pub on: TrainedOn,
+}
+
+/// Flags of the trainings that go on from a base for a target.
+#[derive(Debug, Args)]
+pub struct TrainedOn {
     /// Encoder to train on from: a folder with config.json, model.safetensors and a tokenizer.
     #[arg(long, value_name = "FOLDER")]
     pub base: PathBuf,
@@ -84,10 +121,6 @@ pub struct Finetune {
     /// Folder of the new model. It must be new, empty, or of an earlier training.
     #[arg(short, long, value_name = "FOLDER")]
     pub output: PathBuf,
-    /// Target: label (one class), labels (any number) or value (a number).
-    /// Default: the first of labels, label and value that a line has.
-    #[arg(long, value_name = "FIELD")]
-    pub learn: Option<Learn>,
     /// Days after a document until its label is known: the model is known from then on.
     #[arg(long, value_name = "DAYS", default_value_t = 0)]
     pub label_days: u32,
@@ -101,13 +134,54 @@ pub struct Finetune {
     pub training: TransformerParams,
 }
 
+/// Flags of `train student`.
+#[derive(Debug, Args)]
+pub struct Student {
+    /// The teacher: the folder or .onnx file of a contextual model that tells classes.
+    #[arg(short, long, value_name = "DIR")]
+    pub model: PathBuf,
+    /// Small encoder that becomes the student: a folder with config.json, model.safetensors and a tokenizer.
+    #[arg(long, value_name = "FOLDER")]
+    pub base: PathBuf,
+    #[command(flatten)]
+    pub corpus: Corpus,
+    /// Folder of the student. It must be new, empty, or of an earlier training.
+    #[arg(short, long, value_name = "FOLDER")]
+    pub output: PathBuf,
+    /// Both models' scores are divided by it before they become probabilities: above 1 the less probable classes count more.
+    #[arg(long, value_name = "X", default_value_t = 2.0)]
+    pub temperature: f64,
+    /// Last day of the text of the teacher and of the base, where their folders do not say it, and of lines without a time.
+    #[arg(long, value_name = "DATE")]
+    pub fitted_until: Option<NaiveDate>,
+    /// Tokens that the student reads of a text at most, the first ones. Default: as many as the base has places.
+    #[arg(long, value_name = "N", value_parser = flag::<usize>("--count"))]
+    pub student_tokens: Option<usize>,
+    #[command(flatten)]
+    pub training: TransformerParams,
+    #[command(flatten)]
+    pub onnx: Onnx,
+}
+
 fn last_second(day: Option<NaiveDate>) -> Option<NaiveDateTime> {
     day.and_then(|day| day.and_hms_opt(23, 59, 59))
 }
 
 pub(super) fn bert(args: &Bert, ctx: &Ctx) -> Result<Summary> {
+    pretrain("bert", &args.encoder, Objective::Masked { share: args.mask_share, unit: args.mask }, ctx)
+}
+
+pub(super) fn electra(args: &Bert, ctx: &Ctx) -> Result<Summary> {
+    pretrain("electra", &args.encoder, Objective::Replaced { share: args.mask_share, unit: args.mask }, ctx)
+}
+
+pub(super) fn gpt(args: &Gpt, ctx: &Ctx) -> Result<Summary> {
+    pretrain("gpt", &args.encoder, Objective::Next, ctx)
+}
+
+fn pretrain(method: &str, args: &Pretrained, objective: Objective, ctx: &Ctx) -> Result<Summary> {
     ensure!(
-        args.corpus.input.as_os_str() != "-" || args.base.is_some(),
+        args.corpus.input.as_os_str() != "-" || args.base.is_some() || args.vintages.is_some(),
         "the lines are read twice, first for the vocabulary: name a file with --input"
     );
     let new = NewEncoder {
@@ -121,32 +195,81 @@ pub(super) fn bert(args: &Bert, ctx: &Ctx) -> Result<Summary> {
     let params = PretrainParams {
         new,
         max_tokens: args.max_tokens.unwrap_or(if args.base.is_some() { 0 } else { 128 }),
-        mask_share: args.mask_share,
-        whole_words: args.mask == Mask::Words,
+        objective,
         fitted_until: last_second(args.fitted_until),
         training: args.training.clone(),
     };
-    let (_, cutter) = open(&args.corpus)?;
+    let (mut read, cutter) = open(&args.corpus)?;
+    if let Some(period) = args.vintages {
+        let train = || {
+            transformer::pretrain_vintages(&mut read, &cutter, period, &params, &args.output, ctx)
+                .map(|report| ((), report))
+        };
+        let ((), report) = staged(ctx, "train", train)?;
+        return Ok(trained(method, &args.output, report, &["vintages"]));
+    }
     let open = || lines(&args.corpus.input, &args.corpus);
     let train = || {
-        transformer::pretrain(&open, &cutter, args.base.as_deref(), &params, &args.output, ctx)
+        let base_text = args.base_text.as_ref().map(|path| lines(path, &args.corpus)).transpose()?;
+        transformer::pretrain(&open, &cutter, args.base.as_deref(), base_text, &params, &args.output, ctx)
             .map(|report| ((), report))
     };
     let ((), report) = staged(ctx, "train", train)?;
-    Ok(trained("bert", &args.output, report, &["inputs", "parameters", "epochs", "perplexity"]))
+    Ok(trained(
+        method,
+        &args.output,
+        report,
+        &["inputs", "parameters", "epochs", "loss", "perplexity", "base_perplexity"],
+    ))
+}
+
+impl TrainedOn {
+    fn params(&self, learn: Option<Learn>) -> FinetuneParams {
+        FinetuneParams {
+            base: self.base.clone(),
+            learn,
+            max_tokens: self.max_tokens.unwrap_or(0),
+            label_days: self.label_days,
+            fitted_until: last_second(self.fitted_until),
+            training: self.training.clone(),
+        }
+    }
 }
 
 pub(super) fn finetune(args: &Finetune, ctx: &Ctx) -> Result<Summary> {
-    let params = FinetuneParams {
+    let (params, output) = (args.on.params(args.learn), &args.on.output);
+    let (mut lines, _) = open(&args.on.corpus)?;
+    let train = || {
+        let base_text = args.base_text.as_ref().map(|path| super::lines(path, &args.on.corpus)).transpose()?;
+        transformer::finetune(&mut lines, base_text, &params, output, ctx).map(|report| ((), report))
+    };
+    let ((), report) = staged(ctx, "train", train)?;
+    Ok(trained_with_figures("finetune", output, report))
+}
+
+pub(super) fn entities(args: &Entities, ctx: &Ctx) -> Result<Summary> {
+    let (params, output) = (args.on.params(None), &args.on.output);
+    let (mut lines, _) = open(&args.on.corpus)?;
+    let train = || transformer::train_entities(&mut lines, &params, output, ctx).map(|report| ((), report));
+    let ((), report) = staged(ctx, "train", train)?;
+    Ok(trained("entities", output, report, &["kinds", "parameters", "epochs", "held_out"]))
+}
+
+pub(super) fn student(args: &Student, ctx: &Ctx) -> Result<Summary> {
+    let using = args.onnx.contextual();
+    let using = Contextual { params: OnnxParams { model: args.model.clone(), ..using.params.clone() }, ..using };
+    let params = StudentParams {
         base: args.base.clone(),
-        learn: args.learn,
-        max_tokens: args.max_tokens.unwrap_or(0),
-        label_days: args.label_days,
+        max_tokens: args.student_tokens.unwrap_or(0),
+        temperature: args.temperature,
         fitted_until: last_second(args.fitted_until),
         training: args.training.clone(),
     };
     let (mut lines, _) = open(&args.corpus)?;
-    let train = || transformer::finetune(&mut lines, &params, &args.output, ctx).map(|report| ((), report));
+    let train = || transformer::student(&mut lines, &using, &params, &args.output, ctx).map(|report| ((), report));
     let ((), report) = staged(ctx, "train", train)?;
-    Ok(trained_with_figures("finetune", &args.output, report))
+    let mut summary =
+        trained("student", &args.output, report, &["classes", "parameters", "epochs", "agreement", "ran"]);
+    summary.set("teacher", args.model.display().to_string());
+    Ok(summary)
 }

@@ -9,7 +9,7 @@ use inkstone_tables::project::Project;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::{assert_says, copy_folder, demo, files_below, has_library, library, run, run_on, stage};
+use crate::{Ran, assert_says, copy_folder, demo, files_below, has_library, inkstone, library, run, run_on, stage};
 
 const UNTIL: &str = "2024-06-30";
 
@@ -97,7 +97,9 @@ fn a_base_is_trained_on_for_text_and_for_labels() {
     let folder = folder();
     pretrain(folder.path(), "pit", &[]);
     let fixed = ["train", "bert", "--base", "pit", "--input", "news.jsonl", "--epochs", "1", "--output", "on"];
-    let json = run(folder.path(), &fixed).finished();
+    let json = run(folder.path(), &[&fixed[..], &["--base-text", "news.jsonl"]].concat()).finished();
+    let figure = |json: &Value, name: &str| json["base_perplexity"][name].as_f64().unwrap();
+    assert!(figure(&json, "after") < figure(&json, "before"), "{json:#}");
     assert_eq!(json["fitted_until"], "2024-10-26T23:59:59", "{json:#}");
     for part in ["all", "top:1", "head", "lora:4"] {
         let json = finetune(folder.path(), "pit", "tone", &["--train", part, "--threads", "2"]);
@@ -113,6 +115,9 @@ fn a_base_is_trained_on_for_text_and_for_labels() {
         finetune(folder.path(), "pit", "tone", &["--train", part, "--threads", "1"]);
         assert!(model_files(&folder.path().join("tone")) == written, "{part}");
     }
+    // What is trained for labels alone forgets the words.
+    let json = finetune(folder.path(), "pit", "tone", &["--base-text", "news.jsonl"]);
+    assert!(figure(&json, "after") > 1.2 * figure(&json, "before"), "{json:#}");
     let gradual = ["--discriminative", "2.6", "--gradual", "--schedule", "stlr"];
     let json = finetune(folder.path(), "pit", "ulmfit", &gradual);
     assert!(json["held_out"]["accuracy"].as_f64().unwrap() > 0.9, "{json:#}");
@@ -148,17 +153,176 @@ fn a_base_is_trained_on_for_text_and_for_labels() {
         return;
     }
     // The folders are contextual models as all others.
-    let embed = |model: &str, output: &str| {
-        let args = ["embed", "--model", model, "--input", "news.jsonl", "--read", "scores", "--output", output];
-        let mut command = crate::inkstone(folder.path(), &args);
-        let ran = crate::Ran::of(command.env("ORT_DYLIB_PATH", library()).output().unwrap());
-        ran.finished();
-        fs::read_to_string(folder.path().join(output)).unwrap()
-    };
-    let scores = embed("tone", "scores.csv");
+    let args = ["embed", "--model", "tone", "--input", "news.jsonl", "--read", "scores", "--output", "scores.csv"];
+    with_library(folder.path(), &args).finished();
+    let scores = fs::read_to_string(folder.path().join("scores.csv")).unwrap();
     let header = scores.lines().next().unwrap();
     assert!(header.contains("好") && header.contains("差"), "{header}");
     assert_eq!(scores.lines().count(), 301);
+
+    // A student learns the scores of a teacher on text without labels.
+    let unlabelled = lines(0, 300).replace("\"label\"", "\"mark\"").replace("\"value\"", "\"number\"");
+    fs::write(folder.path().join("unlabelled.jsonl"), unlabelled).unwrap();
+    let args = ["train", "student", "--model", "tone", "--base", "pit", "--input", "unlabelled.jsonl"];
+    let student = [&args[..], &["--epochs", "20", "--lr", "0.005", "--output", "student"]].concat();
+    let json = with_library(folder.path(), &student).finished();
+    assert_eq!((&json["model"], &json["documents"]), (&"student".into(), &300.into()), "{json:#}");
+    assert!(json["agreement"].as_f64().unwrap() > 0.9, "{json:#}");
+    assert_eq!((&json["classes"], &json["fitted_until"]), (&json!(["好", "差"]), &"2024-10-26T23:59:59".into()));
+    let flags = ["--temperature", "0", "--output", "other"];
+    let error = with_library(folder.path(), &[&args[..], &flags].concat()).refusal();
+    assert_says(&error, &["--temperature 0 must lie above 0"]);
+}
+
+/// A command that finds ONNX Runtime.
+fn with_library(folder: &Path, args: &[&str]) -> Ran {
+    Ran::of(inkstone(folder, args).env("ORT_DYLIB_PATH", library()).output().unwrap())
+}
+
+#[test]
+fn language_models_and_discriminators_are_folders_as_all_others() {
+    let folder = folder();
+    let path = folder.path();
+    let train = |method: &str, output: &str, more: &[&str]| {
+        let fixed = ["train", method, "--input", "news.jsonl", "--until", UNTIL, "--output", output];
+        run(path, &[&fixed, &SMALL[..], more].concat()).finished()
+    };
+    let json = train("gpt", "gpt", &["--threads", "1"]);
+    assert_eq!((&json["model"], &json["documents"]), (&"gpt".into(), &182.into()), "{json:#}");
+    assert!(json["perplexity"].as_f64().unwrap() > 1.0, "{json:#}");
+    let json = train("electra", "electra", &["--mask", "spans", "--threads", "1"]);
+    assert!(json["loss"].as_f64().unwrap() > 0.0 && json["perplexity"].is_null(), "{json:#}");
+    for (method, more) in [("gpt", &[][..]), ("electra", &["--mask", "spans"])] {
+        train(method, "again", &[more, &["--threads", "2"]].concat());
+        assert!(model_files(&path.join("again")) == model_files(&path.join(method)), "{method}");
+        fs::remove_dir_all(path.join("again")).unwrap();
+    }
+    let class = |folder: &str| {
+        let config: Value = serde_json::from_slice(&fs::read(path.join(folder).join("config.json")).unwrap()).unwrap();
+        assert_eq!(config["fitted_until"], "2024-06-30T23:59:59", "{folder}");
+        config["architectures"][0].as_str().unwrap().to_owned()
+    };
+    assert_eq!(class("gpt"), "GPT2LMHeadModel");
+    assert_eq!([class("electra"), class("electra/generator")], ["ElectraForPreTraining", "ElectraForMaskedLM"]);
+    // Both are trained on for text, by the command that began them, and for labels.
+    for base in ["gpt", "electra"] {
+        let fixed =
+            ["train", base, "--base", base, "--input", "news.jsonl", "--epochs", "1", "--output", "on", "--batch", "8"];
+        assert_eq!(run(path, &fixed).finished()["fitted_until"], "2024-10-26T23:59:59");
+        fs::remove_dir_all(path.join("on")).unwrap();
+        let json = finetune(path, base, "tone", &[]);
+        assert!(json["held_out"]["accuracy"].as_f64().unwrap() > 0.9, "{base}: {json:#}");
+    }
+    let json = finetune(path, "gpt", "tone", &["--next-words", "0.5"]);
+    assert!(json["held_out"]["accuracy"].as_f64().unwrap() > 0.9, "{json:#}");
+    let refused =
+        |args: &[&str]| run(path, &[&["train"], args, &["--input", "news.jsonl", "--output", "x"]].concat()).refusal();
+    assert_says(&refused(&["bert", "--base", "gpt"]), &["gpt is trained on by: train gpt"]);
+    assert_says(&refused(&["finetune", "--base", "electra", "--next-words", "1"]), &["--next-words", "left to right"]);
+    fs::remove_dir_all(path.join("electra/generator")).unwrap();
+    assert_says(&refused(&["electra", "--base", "electra"]), &["put the generator's folder into electra/generator"]);
+
+    if !has_library() {
+        return;
+    }
+    for model in ["gpt", "electra"] {
+        let args = ["embed", "--model", model, "--input", "news.jsonl", "--read", "surprise", "--output", "s.csv"];
+        with_library(path, &args).finished();
+        assert_eq!(fs::read_to_string(path.join("s.csv")).unwrap().lines().count(), 301, "{model}");
+    }
+}
+
+#[test]
+fn vintages_know_their_own_past_alone() {
+    let folder = folder();
+    let path = folder.path();
+    let fixed = ["train", "bert", "--vintages", "quarter", "--input", "news.jsonl", "--output", "pit"];
+    let train = || run(path, &[&fixed, &SMALL[..]].concat()).finished();
+    let json = train();
+    let vintages = json["vintages"].as_array().unwrap();
+    let figures: Vec<(&str, u64, &str)> = vintages
+        .iter()
+        .map(|v| (v["window"].as_str().unwrap(), v["documents"].as_u64().unwrap(), v["fitted_until"].as_str().unwrap()))
+        .collect();
+    assert_eq!(figures[0], ("2024Q1", 91, "2024-03-31T23:59:59"));
+    assert_eq!(figures[3], ("2024Q4", 26, "2024-10-26T23:59:59"));
+    let files = |window: &str| model_files(&path.join("pit").join(window));
+    let before: Vec<_> = figures.iter().map(|(window, ..)| files(window)).collect();
+    let written =
+        |window: &str| fs::metadata(path.join("pit").join(window).join("config.json")).unwrap().modified().unwrap();
+    let times = ["2024Q1", "2024Q2", "2024Q3"].map(written);
+    // The future is written anew and goes on: the encoders of the past are the same, and stay where they are.
+    let other = lines(0, 274) + &lines(274, 60).replace("公司", "海外").replace("增长", "停产");
+    fs::write(path.join("news.jsonl"), other).unwrap();
+    let json = train();
+    assert_eq!(json["vintages"][3]["documents"], 60, "{json:#}");
+    assert_eq!(["2024Q1", "2024Q2", "2024Q3"].map(written), times);
+    for (place, window) in ["2024Q1", "2024Q2", "2024Q3", "2024Q4"].into_iter().enumerate() {
+        assert_eq!(files(window) == before[place], place < 3, "{window}");
+    }
+    // Trained anew in another folder they have the same bytes.
+    run(path, &[&fixed[..6], &["--output", "anew"], &SMALL[..]].concat()).finished();
+    assert!(model_files(&path.join("anew/2024Q2")) == before[1]);
+}
+
+#[test]
+fn pairs_and_names_are_learned() {
+    let folder = folder();
+    let path = folder.path();
+    pretrain(path, "pit", &[]);
+    // Whether the second text says the same as the first one.
+    let texts = ["公司净利润大幅增长。", "公司净利润大幅下滑。"];
+    let pair = |i: usize| {
+        let (first, second) = (i % 2, i / 2 % 2);
+        json!({"text": texts[first], "pair": texts[second], "label": if first == second { "同" } else { "异" }})
+    };
+    let written: String = (0..240).map(|i| pair(i).to_string() + "\n").collect();
+    fs::write(path.join("pairs.jsonl"), written).unwrap();
+    let fixed = [
+        "train",
+        "finetune",
+        "--base",
+        "pit",
+        "--input",
+        "pairs.jsonl",
+        "--lr",
+        "0.01",
+        "--fitted-until",
+        "2024-12-31",
+    ];
+    let json = run(path, &[&fixed[..], &["--epochs", "60", "--dropout", "0", "--output", "same"]].concat()).finished();
+    assert!(json["held_out"]["accuracy"].as_f64().unwrap() > 0.9, "{json:#}");
+
+    // The names in a text, with their places in bytes.
+    let companies = ["贵州茅台", "宁德时代", "招商银行"];
+    let people = ["张伟", "王芳"];
+    let named = |i: usize| {
+        let (company, person) = (companies[i % 3], people[i / 3 % 2]);
+        let text = format!("公司公告：{company}净利润增长，{person}任董事长。");
+        let place = |name: &str| text.find(name).map(|start| (start, start + name.len())).unwrap();
+        let [(a, b), (c, d)] = [place(company), place(person)];
+        let entities = json!([{"kind": "公司", "start": a, "end": b}, {"kind": "人", "start": c, "end": d}]);
+        json!({"text": text, "entities": entities, "time": "2024-05-01"})
+    };
+    let written: String = (0..120).map(|i| named(i).to_string() + "\n").collect();
+    fs::write(path.join("names.jsonl"), written).unwrap();
+    let fixed = ["train", "entities", "--base", "pit", "--input", "names.jsonl", "--lr", "0.01", "--epochs", "20"];
+    let json = run(path, &[&fixed[..], &["--output", "names"]].concat()).finished();
+    assert_eq!((&json["kinds"], &json["documents"]), (&json!({"人": 120, "公司": 120}), &120.into()), "{json:#}");
+    assert!(json["held_out"]["micro"]["f1"].as_f64().unwrap() > 0.95, "{json:#}");
+    let error = run(path, &["train", "entities", "--base", "pit", "--input", "news.jsonl", "--output", "x"]).refusal();
+    assert_says(&error, &["no line has a name to learn", "entities"]);
+
+    if !has_library() {
+        return;
+    }
+    let eval = |model: &str, input: &str, task: &str| {
+        with_library(path, &["eval", "onnx", "--model", model, "--input", input, "--task", task]).finished()
+    };
+    let json = eval("same", "pairs.jsonl", "pairs");
+    assert!(json.to_string().contains("\"accuracy\":1.0") || json["accuracy"].as_f64() > Some(0.9), "{json:#}");
+    let json = eval("names", "names.jsonl", "entities");
+    assert!(json["measured"].as_u64() == Some(120) || json.to_string().contains("\"f1\":1.0"), "{json:#}");
 }
 
 #[test]
@@ -275,4 +439,43 @@ fn each_fold_of_a_feature_trains_a_base_on_and_workers_share_the_folds() {
     assert!(crate::computed(&json).contains(&"extract own"), "{json:#}");
     fs::remove_file(folder.join("pit/config.json")).unwrap();
     assert_says(&run(folder, &["extract", "--headless"]).refusal(), &["pit", "config.json"]);
+}
+
+#[test]
+fn folds_take_the_last_vintage_that_knows_no_later_text() {
+    let copy = demo::small().copy();
+    let folder = copy.path();
+    let config = folder.join("workbench.toml");
+    let sources = fs::read_to_string(&config).unwrap().split("\n[[feature]]").next().unwrap().to_owned();
+    fs::write(&config, format!("{sources}\n{FEATURE}")).unwrap();
+    let fixed = ["train", "bert", "--input", ".inkstone/clean", "--vintages", "half", "--output", "pit"];
+    let json = run(folder, &[&fixed[..], &["--max-tokens", "48"], &SMALL[..]].concat()).finished();
+    let ends: Vec<&str> =
+        json["vintages"].as_array().unwrap().iter().map(|v| v["fitted_until"].as_str().unwrap()).collect();
+    assert!(ends.len() > 2 && ends.is_sorted(), "{json:#}");
+    let json = run(folder, &["extract", "--headless"]).finished();
+    let folds = stage(&json, "extract own")["facts"]["folds"].as_array().unwrap().clone();
+    let store = Store::open(&Project::new(folder.join(".inkstone")).store()).unwrap();
+    let header = store.sets().unwrap().into_iter().find(|header| header.spec.name == "own").unwrap();
+    assert_eq!(json!(header.spec.fitted_until), Value::from(ends[0]));
+    let networks = header.meta["networks"].as_array().unwrap();
+    let mut taken = Vec::new();
+    for (fold, network) in folds.iter().zip(networks).filter(|(_, network)| !network.is_null()) {
+        let seen = network["vectors_until"].as_str().unwrap();
+        let begins = fold["test"][0].as_str().unwrap();
+        assert!(seen[..10] < *begins, "{seen} {begins}");
+        // A later vintage would have been taken if its text ended before the last training documents, whose labels take some days.
+        let day = |text: &str| text[..10].parse::<chrono::NaiveDate>().unwrap();
+        let last = day(fold["train"][1].as_str().unwrap()) - chrono::Days::new(10);
+        assert!(ends.iter().find(|end| **end > seen).is_none_or(|end| day(end) >= last), "{fold:#} {seen}");
+        taken.push(seen.to_owned());
+    }
+    taken.dedup();
+    assert!(taken.len() > 1, "{taken:?}");
+    drop(store);
+    // Vintages that do not cut text alike are refused.
+    let tokenizer = folder.join("pit").join("2023H2").join("tokenizer.json");
+    let written = fs::read_to_string(&tokenizer).unwrap();
+    fs::write(&tokenizer, written.replacen("BertNormalizer", "Lowercase", 1)).unwrap();
+    assert_says(&run(folder, &["extract", "--headless"]).refusal(), &["2023H2", "cuts text otherwise than"]);
 }

@@ -2,8 +2,9 @@
 
 Each case is a class of transformers with drawn weights on texts of several lengths: the scores, the loss, the gradient by each weight, and the losses of
 50 steps of torch.optim.AdamW with transformers' linear schedule (a tenth of the steps rising), gradients clipped to 1. Matrices decay by 0.01,
-vectors do not. The rate of a layer is 1.3 times lower than that of the layer above it in the second case. The last case is one step with peft's
-matrices of low rank.
+vectors do not. The rate of a layer is 1.3 times lower than that of the layer above it in the cases that say so. A case with `next_words` adds so many times
+the mean loss of the next tokens of a text to the loss of its class (Radford and others 2018), and one with `teacher` learns its logits at a temperature
+of 3 (Hinton, Vinyals and Dean 2015). The last case is one step with peft's matrices of low rank.
 """
 
 import json
@@ -19,7 +20,7 @@ rng = np.random.default_rng(7)
 SIZES = {"vocab_size": 14, "hidden_size": 8, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 12}
 SIZES |= {"max_position_embeddings": 9, "hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0, "classifier_dropout": 0.0}
 TEXTS = [[2, 5, 9, 7, 3], [2, 6, 3], [2, 8, 10, 11, 12, 13, 3], [2, 7, 7, 3]]
-STEPS, RATE = 50, 0.003
+STEPS, RATE, TEMPERATURE = 50, 0.003, 3.0
 
 
 def drawn(*shape):
@@ -47,14 +48,15 @@ def weights(model, of):
 
 
 def group(name, layers):
-    """0 for the embeddings, then the layers, then the head."""
-    if "encoder.layer." in name:
-        return 1 + int(name.split("encoder.layer.")[1].split(".")[0])
-    return 0 if "embeddings" in name else layers + 1
+    """0 for the embeddings, then the layers that have weights of their own, then the head."""
+    for before in ("encoder.layer.", "albert_layer_groups.", "transformer.h."):
+        if before in name:
+            return 1 + int(name.split(before)[1].split(".")[0])
+    return 0 if any(part in name for part in ("embedding", "wte", "wpe")) else layers + 1
 
 
 def steps(model, loss, discriminative):
-    layers = model.config.num_hidden_layers
+    layers = getattr(model.config, "num_hidden_groups", model.config.num_hidden_layers)
     groups = [
         {
             "params": [weight],
@@ -77,28 +79,80 @@ def steps(model, loss, discriminative):
     return losses
 
 
-def case(model, labels, pad=0, discriminative=1.0):
+def next_words_loss(model, given):
+    """The mean over the texts of the mean loss of their next tokens."""
+    states = model.transformer(**given).last_hidden_state
+    logits = states @ model.transformer.wte.weight.T
+    losses = torch.nn.functional.cross_entropy(logits[:, :-1].transpose(1, 2), given["input_ids"][:, 1:], reduction="none")
+    seen = given["attention_mask"][:, 1:]
+    return ((losses * seen).sum(1) / seen.sum(1)).mean()
+
+
+def case(model, labels, pad=0, discriminative=1.0, next_words=0.0, teacher=None):
     given = inputs(pad)
-    loss = lambda: model(**given, labels=labels).loss
+    model.config.pad_token_id = pad
+
+    def loss():
+        if teacher is not None:
+            shares = [scores / TEMPERATURE for scores in (teacher, model(**given).logits)]
+            return -TEMPERATURE**2 * (shares[0].softmax(1) * shares[1].log_softmax(1)).sum(1).mean()
+        found = model(**given, labels=labels).loss
+        return found + next_words * next_words_loss(model, given) if next_words else found
+
     begun = weights(model, lambda weight: weight.detach())
     out = model(**given, labels=labels)
-    out.loss.backward()
+    first = loss()
+    first.backward()
     return {
         "class": type(model).__name__,
-        "config": {**model.config.to_diff_dict(), "model_type": model.config.model_type, **SIZES},
+        "config": {
+            **model.config.to_diff_dict(),
+            "model_type": model.config.model_type,
+            "architectures": [type(model).__name__],
+            **settings(model),
+        },
         "shapes": {name: list(weight.shape) for name, weight in model.named_parameters()},
         "weights": begun,
         "labels": labels.tolist(),
         "scores": out.logits.flatten().tolist(),
-        "loss": out.loss.item(),
+        "loss": first.item(),
         "gradients": weights(model, lambda weight: weight.grad),
         "discriminative": discriminative,
+        "next_words": next_words,
+        "teacher": None if teacher is None else teacher.flatten().tolist(),
         "losses": steps(model, loss, discriminative),
     }
 
 
+def settings(model):
+    """The sizes by the names of the model's family."""
+    if model.config.model_type != "gpt2":
+        names = [*SIZES, "embedding_size", "num_hidden_groups"]
+        return {name: getattr(model.config, name) for name in names if hasattr(model.config, name)}
+    names = ["vocab_size", "n_embd", "n_layer", "n_head", "n_inner", "n_positions"]
+    return {name: getattr(model.config, name) for name in names}
+
+
+MORE = {"embedding_size": 4, "num_hidden_groups": 2}
+
+
 def config(kind, **more):
     return kind(**SIZES, **more)
+
+
+def albert(**more):
+    """Four layers of two blocks, and tables of 4 columns."""
+    return hf.AlbertConfig(**{**SIZES, "num_hidden_layers": 4}, **MORE, classifier_dropout_prob=0.0, **more)
+
+
+def gpt2(**more):
+    sizes = {"vocab_size": 14, "n_embd": 8, "n_layer": 2, "n_head": 2, "n_inner": 12, "n_positions": 9}
+    return hf.GPT2Config(**sizes, embd_pdrop=0.0, attn_pdrop=0.0, resid_pdrop=0.0, pad_token_id=0, **more)
+
+
+def next_tokens():
+    given = inputs(0)
+    return torch.where(given["attention_mask"] == 1, given["input_ids"], -100)
 
 
 def words():
@@ -129,6 +183,27 @@ cases = [
         torch.tensor([0.5, -1.0, 0.25, 2.0]),
     ),
     case(made(hf.BertForMaskedLM, config(hf.BertConfig, hidden_act="gelu_new")), words()),
+    case(
+        made(hf.ElectraForSequenceClassification, config(hf.ElectraConfig, embedding_size=4, num_labels=1, problem_type="regression")),
+        torch.tensor([0.5, -1.0, 0.25, 2.0]),
+    ),
+    case(
+        made(hf.AlbertForSequenceClassification, albert(num_labels=3, problem_type="single_label_classification")),
+        classes,
+        discriminative=1.3,
+    ),
+    case(made(hf.AlbertForMaskedLM, albert()), words()),
+    case(made(hf.GPT2LMHeadModel, gpt2()), next_tokens()),
+    case(
+        made(hf.GPT2ForSequenceClassification, gpt2(num_labels=3, problem_type="single_label_classification")),
+        classes,
+        discriminative=1.3,
+    ),
+    case(
+        made(hf.GPT2ForSequenceClassification, gpt2(num_labels=3, problem_type="single_label_classification")),
+        classes,
+        next_words=0.5,
+    ),
 ]
 
 
@@ -176,11 +251,26 @@ def slanted(steps, share, ratio=32):
     return [(1 + share * (ratio - 1)) / ratio for share in p]
 
 
+matrices = low_rank()
+cases.append(
+    case(
+        made(hf.BertForSequenceClassification, config(hf.BertConfig, num_labels=3, problem_type="single_label_classification")),
+        classes,
+        teacher=drawn(4, 3) * 4,
+    )
+)
+cases.append(case(made(hf.ElectraForMaskedLM, config(hf.ElectraConfig, embedding_size=4)), words()))
+tags = torch.where(inputs(0)["input_ids"] > 4, torch.tensor(rng.integers(0, 3, (4, 7))), -100)
+cases.append(case(made(hf.BertForTokenClassification, config(hf.BertConfig, num_labels=3)), tags))
+# Whether tokens were replaced, of all tokens of texts.
+replaced = torch.tensor(rng.integers(0, 2, (4, 7)))
+discriminator = case(made(hf.ElectraForPreTraining, config(hf.ElectraConfig)), replaced)
 made_here = {
     "texts": TEXTS,
     "rate": RATE,
     "cases": cases,
-    "low_rank": low_rank(),
+    "low_rank": matrices,
+    "discriminator": discriminator,
     "schedules": {
         "linear": factors(lambda optimizer: hf.get_linear_schedule_with_warmup(optimizer, 2, 20)),
         "cosine": factors(lambda optimizer: hf.get_cosine_schedule_with_warmup(optimizer, 2, 20)),

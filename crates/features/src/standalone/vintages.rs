@@ -10,9 +10,11 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::io::Cursor;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
 use chrono::{Datelike, NaiveDateTime};
+use memmap2::Mmap;
 use serde::Serialize;
 use serde_json::json;
 
@@ -96,8 +98,8 @@ pub fn train(
     for (window, WindowLines { scratch, documents }) in windows {
         let output = folder.join(format!("{window}.model"));
         let trained = stage_result(ctx, &window, "docs", Some(documents), || {
-            let map = scratch.map()?.context("a window has a document")?;
-            let mut lines = Lines::new(Cursor::new(map), LineFormat::Jsonl);
+            let map = Arc::new(scratch.map()?.context("a window has a document")?);
+            let mut lines = lines_of(&map);
             let (vectors, report, checkpoint) =
                 word2vec::plain::learn(&mut lines, cutter, words, params, &output, ctx)?;
             let vectors = match &before {
@@ -132,13 +134,26 @@ pub fn train(
 }
 
 /// The documents of a window, as JSON lines.
-struct WindowLines {
-    scratch: Scratch,
-    documents: u64,
+pub(crate) struct WindowLines {
+    pub(crate) scratch: Scratch,
+    pub(crate) documents: u64,
+}
+
+/// The documents of a window that were mapped into memory.
+pub(crate) fn lines_of(map: &Arc<Mmap>) -> Lines {
+    Lines::new(Cursor::new(SharedMap(Arc::clone(map))), LineFormat::Jsonl)
+}
+
+struct SharedMap(Arc<Mmap>);
+
+impl AsRef<[u8]> for SharedMap {
+    fn as_ref(&self) -> &[u8] {
+        &self.0
+    }
 }
 
 /// Deals documents to their windows, in the order of the file.
-fn divide(
+pub(crate) fn divide(
     lines: &mut Lines,
     period: Period,
     folder: &Path,

@@ -29,7 +29,7 @@ impl LowRank {
 
     /// Number of matrices.
     pub(super) fn count(&self) -> usize {
-        2 * ADAPTED.len() * self.shape.layers
+        2 * ADAPTED.len() * self.shape.blocks
     }
 
     /// The weights of a block whose gradients are wanted.
@@ -54,7 +54,7 @@ impl LowRank {
     /// The adapted weights with the number of their A.
     fn pairs(&self, first: usize) -> impl Iterator<Item = (usize, usize)> {
         let numbers =
-            (0..self.shape.layers).flat_map(|layer| ADAPTED.map(|weight| EncoderShape::of_block(layer, weight)));
+            (0..self.shape.blocks).flat_map(|block| ADAPTED.map(|weight| EncoderShape::of_block(block, weight)));
         numbers.zip((first..).step_by(2))
     }
 

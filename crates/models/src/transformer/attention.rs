@@ -14,6 +14,8 @@ pub(super) struct Heads<'a, T> {
     pub(super) values: &'a [T],
     pub(super) width: usize,
     pub(super) heads: usize,
+    /// True if a token attends to itself and the tokens before it alone.
+    pub(super) causal: bool,
 }
 
 /// The weights of attention, for each text and head `[tokens, tokens]`, one after the other.
@@ -60,7 +62,7 @@ impl<T: Real> Heads<'_, T> {
                 let (here, others) = rest.split_at_mut(text.len() * text.len());
                 rest = others;
                 self.add(self.queries, text, head, &self.columns(self.keys, text, head), here, text.len());
-                softmax(here, text.len(), self.scale());
+                softmax(here, text.len(), self.scale(), self.causal);
                 let here = dropout.of_part(here, begin, &mut kept);
                 begin += here.len();
                 let left = Left { values: here, rows: text.len(), at: |row| row * text.len(), step: 1 };
@@ -109,12 +111,14 @@ pub(super) fn weights_of(texts: &[Range<usize>], heads: usize) -> usize {
     texts.iter().map(|text| text.len() * text.len() * heads).sum()
 }
 
-/// Makes rows of scores weights that sum to 1; scores are multiplied by `scale` first.
-fn softmax<T: Real>(scores: &mut [T], columns: usize, scale: T) {
+/// Makes rows of scores weights that sum to 1; scores are multiplied by `scale` first. A causal token gives the tokens behind it no weight.
+fn softmax<T: Real>(scores: &mut [T], columns: usize, scale: T, causal: bool) {
     wide(
         #[inline(always)]
         || {
-            for row in scores.chunks_exact_mut(columns) {
+            for (token, row) in scores.chunks_exact_mut(columns).enumerate() {
+                let (row, behind) = row.split_at_mut(if causal { token + 1 } else { columns });
+                behind.fill(T::default());
                 let most = greatest(row);
                 for score in row.iter_mut() {
                     *score = ((*score - most) * scale).exp();

@@ -39,6 +39,8 @@ pub struct BlockShape {
     /// Width of the feed-forward layer.
     pub between: usize,
     pub place: NormPlace,
+    /// True if a token attends to itself and the tokens before it alone, as GPT-2's.
+    pub causal: bool,
     pub activation: BlockActivation,
     /// Added to variances.
     pub epsilon: f64,
@@ -327,7 +329,8 @@ impl<T: Real> EncoderBlock<T> {
     }
 
     fn heads<'a>(&self, queries: &'a [T], keys: &'a [T], values: &'a [T]) -> Heads<'a, T> {
-        Heads { queries, keys, values, width: self.shape.width, heads: self.shape.heads }
+        let BlockShape { width, heads, causal, .. } = self.shape;
+        Heads { queries, keys, values, width, heads, causal }
     }
 }
 

@@ -4,10 +4,14 @@ use std::ops::Range;
 
 use rand_chacha::ChaCha8Rng;
 
-use super::block::{BlockShape, BlockWeights, Dropping, EncoderBlock, ForwardPass, NormPlace, WantedGradients};
+use super::block::{BlockShape, BlockWeights, Dropping, EncoderBlock, ForwardPass, NormPlace, WantedGradients, add};
 use super::dropout::Dropout;
 use super::norm::{NormGradients, Normed, normalise};
+use crate::neural::affine::Affine;
 use crate::neural::kernel::Real;
+
+/// Added to the number of a token of the second segment of an input, such as the second text of a pair.
+pub const SECOND: u32 = 1 << 30;
 
 /// Sizes and forms of an encoder.
 #[derive(Clone, Copy, Debug)]
@@ -18,52 +22,74 @@ pub struct EncoderShape {
     pub places: usize,
     /// The row of that table for the first token of a text: 0, of RoBERTa 2.
     pub first_place: usize,
-    /// Rows of the table of segments, of which texts have the first; 0 where there is no such table.
+    /// Rows of the table of segments; 0 where there is no such table. All tokens are of the first segment, but those with [`SECOND`].
     pub segments: usize,
+    /// Width of the tables where a dense layer brings their vectors to the width of the blocks (ALBERT); none: they have that width.
+    pub factor: Option<usize>,
     pub layers: usize,
+    /// Blocks with weights of their own: as many as layers, or fewer, each of which is several layers in a row (ALBERT).
+    pub blocks: usize,
     pub block: BlockShape,
 }
 
-/// The weights of the embeddings, in this order; those of the blocks follow.
+/// The weights around the blocks, in this order; those of the blocks follow.
 #[derive(Clone, Copy)]
 #[repr(usize)]
 pub(super) enum EmbeddingWeights {
     Tokens,
     Places,
     Segments,
+    /// Scale and shift of the norm of the embeddings, or of the last block's outputs where blocks normalise before attention.
     Scale,
     Shift,
+    /// The dense layer behind factorised tables.
+    Widen,
+    WidenBias,
 }
 
 impl EmbeddingWeights {
-    pub(super) const COUNT: usize = 5;
+    pub(super) const COUNT: usize = 7;
+    pub(super) const NORM: [EmbeddingWeights; 2] = [EmbeddingWeights::Scale, EmbeddingWeights::Shift];
+    const WIDEN: [EmbeddingWeights; 2] = [EmbeddingWeights::Widen, EmbeddingWeights::WidenBias];
 }
 
 impl EncoderShape {
     /// Number of weights.
     pub(super) fn weights(&self) -> usize {
-        EmbeddingWeights::COUNT + self.layers * BlockWeights::COUNT
+        EmbeddingWeights::COUNT + self.blocks * BlockWeights::COUNT
     }
 
     /// The number of a block's weight.
-    pub(super) fn of_block(layer: usize, weight: BlockWeights) -> usize {
-        EmbeddingWeights::COUNT + layer * BlockWeights::COUNT + weight as usize
+    pub(super) fn of_block(block: usize, weight: BlockWeights) -> usize {
+        EmbeddingWeights::COUNT + block * BlockWeights::COUNT + weight as usize
+    }
+
+    /// The block of a layer.
+    pub(super) fn block_of(&self, layer: usize) -> usize {
+        layer * self.blocks / self.layers
+    }
+
+    /// Width of the tables.
+    pub(super) fn embedded(&self) -> usize {
+        self.factor.unwrap_or(self.block.width)
     }
 
     /// Rows and columns of each weight; biases, scales and shifts have one row.
     pub(super) fn shapes(&self) -> Vec<[usize; 2]> {
-        let width = self.block.width;
-        let embeddings =
-            [[self.vocabulary, width], [self.places, width], [self.segments, width], [1, width], [1, width]];
-        embeddings.into_iter().chain(std::iter::repeat_n(self.block.shapes(), self.layers).flatten()).collect()
+        let (width, narrow) = (self.block.width, self.embedded());
+        let [widen, bias] =
+            if self.factor.is_some() { [[width, narrow], [1, width]] } else { [[0, narrow], [0, width]] };
+        let [tokens, places, segments] = [self.vocabulary, self.places, self.segments].map(|rows| [rows, narrow]);
+        let around = [tokens, places, segments, [1, narrow], [1, narrow], widen, bias];
+        around.into_iter().chain(std::iter::repeat_n(self.block.shapes(), self.blocks).flatten()).collect()
     }
 }
 
-/// The part of an encoder whose gradients are wanted: the blocks from one on, and the embeddings below all of them.
+/// The part of an encoder whose gradients are wanted: the blocks from one layer on, and the embeddings below all of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct TrainedPart {
-    /// Gradients go back to this block; all blocks below it are read as they are.
-    pub(super) from_block: usize,
+    /// Gradients go back to this layer; all layers below it are read as they are.
+    pub(super) from_layer: usize,
     pub(super) embeddings: bool,
     /// By number, whether a weight of a block is trained.
     pub(super) of_block: [bool; BlockWeights::COUNT],
@@ -73,9 +99,11 @@ pub(super) struct TrainedPart {
 pub(super) struct Encoder<'w, T> {
     shape: EncoderShape,
     values: Vec<&'w [T]>,
-    /// The number of the first block that is ready.
-    first: usize,
+    /// The layers that are ready.
+    layers: Range<usize>,
+    /// Their blocks.
     blocks: Vec<EncoderBlock<T>>,
+    widen: Option<Affine<T>>,
 }
 
 /// Tokens of some texts, one text after the other.
@@ -88,75 +116,119 @@ pub(super) struct EncoderInput<'a> {
 
 /// The values of a forward pass that the backward pass reads.
 pub(super) struct EncoderPass<T> {
-    embedded: Option<(Normed<T>, Dropout<T>)>,
-    /// Of the blocks from the first trained one on.
-    blocks: Vec<ForwardPass<T>>,
+    embedded: Option<EmbeddedPass<T>>,
+    /// Of the layers from the first trained one on.
+    layers: Vec<ForwardPass<T>>,
+    last: Option<Normed<T>>,
+}
+
+struct EmbeddedPass<T> {
+    normed: Option<Normed<T>>,
+    dropped: Dropout<T>,
+    /// The inputs of the dense layer behind factorised tables.
+    narrow: Vec<T>,
 }
 
 impl<'w, T: Real> Encoder<'w, T> {
-    /// `values` are those of [`EmbeddingWeights`] and, block by block, of [`BlockWeights`]; more may follow. Only these blocks are made ready.
+    /// `values` are those of [`EmbeddingWeights`] and, block by block, of [`BlockWeights`]; more may follow. Only these layers are made ready.
     /// `adapted` gives the values of a weight of a block, by its number, where they are not those of `values`.
     pub(super) fn new(
         shape: EncoderShape,
         values: &[&'w [T]],
-        blocks: Range<usize>,
+        layers: Range<usize>,
         adapted: impl Fn(usize) -> Option<Vec<T>>,
     ) -> Encoder<'w, T> {
-        let block = |layer: usize| {
-            let numbers = EncoderShape::of_block(layer, BlockWeights::Query)
-                ..EncoderShape::of_block(layer + 1, BlockWeights::Query);
+        let block = |block: usize| {
+            let numbers = EncoderShape::of_block(block, BlockWeights::Query)
+                ..EncoderShape::of_block(block + 1, BlockWeights::Query);
             let adapted: Vec<Option<Vec<T>>> = numbers.clone().map(&adapted).collect();
             let weights = numbers.zip(&adapted).map(|(number, adapted)| adapted.as_deref().unwrap_or(values[number]));
             EncoderBlock::new(shape.block, &weights.collect::<Vec<&[T]>>())
         };
-        let first = blocks.start;
-        Encoder { shape, values: values.to_vec(), first, blocks: blocks.map(block).collect() }
+        let blocks = match layers.is_empty() {
+            true => Vec::new(),
+            false => (shape.block_of(layers.start)..=shape.block_of(layers.end - 1)).map(block).collect(),
+        };
+        let widen = shape.factor.map(|_| {
+            let [weights, bias] = EmbeddingWeights::WIDEN.map(|weight| values[weight as usize]);
+            Affine::of(weights, bias)
+        });
+        Encoder { shape, values: values.to_vec(), layers, blocks, widen }
+    }
+
+    /// The layers that are ready, from the first to the last.
+    fn ready(&self) -> impl DoubleEndedIterator<Item = (usize, &EncoderBlock<T>)> + ExactSizeIterator {
+        let first = self.shape.block_of(self.layers.start);
+        self.layers.clone().map(move |layer| (layer, &self.blocks[self.shape.block_of(layer) - first]))
     }
 
     fn table(&self, weight: EmbeddingWeights, row: usize) -> &'w [T] {
-        &self.values[weight as usize][row * self.shape.block.width..][..self.shape.block.width]
+        let width = self.shape.embedded();
+        &self.values[weight as usize][row * width..][..width]
     }
 
-    /// The sums of the vectors of token, place and segment, `[tokens, width]`.
+    /// The row of the table of segments.
+    fn segment_of(&self, token: u32) -> usize {
+        usize::from(token & SECOND != 0).min(self.shape.segments - 1)
+    }
+
+    fn normed(&self, rows: &[T]) -> Normed<T> {
+        let [scale, shift] = EmbeddingWeights::NORM.map(|weight| self.values[weight as usize]);
+        normalise(rows, scale, shift, self.shape.block.epsilon)
+    }
+
+    /// The sums of the vectors of token, place and segment, `[tokens, width of the tables]`.
     fn sums(&self, input: EncoderInput<'_>) -> Vec<T> {
-        let mut sums = Vec::with_capacity(input.tokens.len() * self.shape.block.width);
+        let mut sums = Vec::with_capacity(input.tokens.len() * self.shape.embedded());
         for text in input.texts {
             for (place, &token) in input.tokens[text.clone()].iter().enumerate() {
                 let begin = sums.len();
-                sums.extend_from_slice(self.table(EmbeddingWeights::Tokens, token as usize));
-                super::block::add(
-                    &mut sums[begin..],
-                    self.table(EmbeddingWeights::Places, self.shape.first_place + place),
-                );
+                sums.extend_from_slice(self.table(EmbeddingWeights::Tokens, (token & !SECOND) as usize));
+                add(&mut sums[begin..], self.table(EmbeddingWeights::Places, self.shape.first_place + place));
                 if self.shape.segments > 0 {
-                    super::block::add(&mut sums[begin..], self.table(EmbeddingWeights::Segments, 0));
+                    add(&mut sums[begin..], self.table(EmbeddingWeights::Segments, self.segment_of(token)));
                 }
             }
         }
         sums
     }
 
-    fn embedded(&self, input: EncoderInput<'_>) -> Normed<T> {
-        let [scale, shift] =
-            [EmbeddingWeights::Scale, EmbeddingWeights::Shift].map(|weight| self.values[weight as usize]);
-        normalise(&self.sums(input), scale, shift, self.shape.block.epsilon)
+    /// The vectors of the tokens before the first layer, `[tokens, width]`. In training numbers are dropped.
+    fn embedded(&self, input: EncoderInput<'_>, dropping: Option<&mut Dropping<'_>>) -> (Vec<T>, EmbeddedPass<T>) {
+        let sums = self.sums(input);
+        let normed = (self.shape.block.place == NormPlace::After).then(|| self.normed(&sums));
+        let mut narrow = normed.as_ref().map_or(sums, |normed| normed.rows.clone());
+        let dropped = match dropping {
+            Some(dropping) => Dropout::draw(narrow.len(), dropping.rate, dropping.rng),
+            None => Dropout::none(),
+        };
+        dropped.apply(&mut narrow);
+        let x = self.widen.as_ref().map_or_else(|| narrow.clone(), |widen| widen.forward(&narrow));
+        (x, EmbeddedPass { normed, dropped, narrow })
     }
 
-    /// The vectors of the tokens behind the embeddings, `[tokens, width]`.
+    /// The vectors of the tokens before the first layer, `[tokens, width]`.
     pub(super) fn embed(&self, input: EncoderInput<'_>) -> Vec<T> {
-        self.embedded(input).rows
+        self.embedded(input, None).0
     }
 
-    /// The vectors of the tokens behind the blocks that are ready, from the vectors before these.
+    /// The vectors of the tokens behind the layers that are ready, from the vectors before these.
     pub(super) fn run(&self, mut x: Vec<T>, texts: &[Range<usize>]) -> Vec<T> {
-        for block in &self.blocks {
+        for (_, block) in self.ready() {
             x = block.forward(&x, texts, None).0;
         }
         x
     }
 
-    /// The vectors of the tokens behind all blocks, in training; `states` are those before the blocks that are ready, where these are not
-    /// all.
+    /// The vectors that heads read, from those behind all layers.
+    pub(super) fn finish(&self, x: Vec<T>) -> Vec<T> {
+        match self.shape.block.place {
+            NormPlace::Before => self.normed(&x).rows,
+            NormPlace::After => x,
+        }
+    }
+
+    /// The vectors that heads read, in training; `states` are those before the layers that are ready, where these are not all.
     pub(super) fn forward(
         &self,
         input: EncoderInput<'_>,
@@ -165,28 +237,27 @@ impl<'w, T: Real> Encoder<'w, T> {
         rng: &mut ChaCha8Rng,
     ) -> (Vec<T>, EncoderPass<T>) {
         let mut dropping = Dropping { rate, rng };
-        let mut embedded = None;
-        let mut x = match states {
-            Some(states) => states.to_vec(),
+        let (mut x, embedded) = match states {
+            Some(states) => (states.to_vec(), None),
             None => {
-                let normed = self.embedded(input);
-                let mut x = normed.rows.clone();
-                let dropped = Dropout::draw(x.len(), rate, dropping.rng);
-                dropped.apply(&mut x);
-                embedded = Some((normed, dropped));
-                x
+                let (x, passed) = self.embedded(input, Some(&mut dropping));
+                (x, Some(passed))
             }
         };
-        let mut blocks = Vec::with_capacity(self.blocks.len());
-        for block in &self.blocks {
+        let mut layers = Vec::with_capacity(self.layers.len());
+        for (_, block) in self.ready() {
             let (next, passed) = block.forward(&x, input.texts, Some(&mut dropping));
-            blocks.push(passed);
+            layers.push(passed);
             x = next;
         }
-        (x, EncoderPass { embedded, blocks })
+        let last = (self.shape.block.place == NormPlace::Before).then(|| self.normed(&x));
+        if let Some(last) = &last {
+            x.clone_from(&last.rows);
+        }
+        (x, EncoderPass { embedded, layers, last })
     }
 
-    /// Takes the gradient by the vectors behind all blocks. Gives the gradients by weight, in the order of the weights; those that are not
+    /// Takes the gradient by the vectors that heads read. Gives the gradients by weight, in the order of the weights; those that are not
     /// wanted are empty. `tokens` takes the gradient by the table of tokens, row by row: the token, and the gradient by its vector.
     pub(super) fn back(
         &self,
@@ -198,48 +269,67 @@ impl<'w, T: Real> Encoder<'w, T> {
     ) -> Vec<Vec<T>> {
         let mut gradients = vec![Vec::new(); self.shape.weights()];
         let mut by = by;
-        for (at, (block, passed)) in self.blocks.iter().zip(&passed.blocks).enumerate().rev() {
-            let layer = self.first + at;
-            if layer < part.from_block {
+        let scale = self.values[EmbeddingWeights::Scale as usize];
+        if let Some(last) = &passed.last {
+            let NormGradients { rows, scale, shift } = last.back(&by, scale);
+            by = rows;
+            EmbeddingWeights::NORM.into_iter().zip([scale, shift]).for_each(|(to, by)| gradients[to as usize] = by);
+        }
+        for ((layer, block), passed) in self.ready().zip(&passed.layers).rev() {
+            if layer < part.from_layer {
                 break;
             }
-            let inputs = part.embeddings || layer > part.from_block;
+            let inputs = part.embeddings || layer > part.from_layer;
             let wanted = WantedGradients { inputs, weights: part.of_block };
             let (by_inputs, by_weights) = block.back(passed, input.texts, &by, &wanted);
-            let begin = EncoderShape::of_block(layer, BlockWeights::Query);
-            gradients[begin..begin + BlockWeights::COUNT].iter_mut().zip(by_weights).for_each(|(to, by)| *to = by);
+            let begin = EncoderShape::of_block(self.shape.block_of(layer), BlockWeights::Query);
+            // A block that is several layers has the sum of their gradients.
+            for (to, by) in gradients[begin..begin + BlockWeights::COUNT].iter_mut().zip(by_weights) {
+                if to.is_empty() {
+                    *to = by;
+                } else {
+                    add(to, &by);
+                }
+            }
             by = by_inputs;
         }
-        let (true, Some((normed, dropped))) = (part.embeddings, &passed.embedded) else { return gradients };
+        let (true, Some(EmbeddedPass { normed, dropped, narrow })) = (part.embeddings, &passed.embedded) else {
+            return gradients;
+        };
+        if let Some(widen) = &self.widen {
+            let by_widen = widen.gradients(narrow, &by);
+            EmbeddingWeights::WIDEN.into_iter().zip(by_widen).for_each(|(to, by)| gradients[to as usize] = by);
+            let mut by_narrow = vec![T::default(); narrow.len()];
+            widen.add_back(&by, &mut by_narrow);
+            by = by_narrow;
+        }
         dropped.apply(&mut by);
-        let NormGradients { rows, scale, shift } = normed.back(&by, self.values[EmbeddingWeights::Scale as usize]);
-        let width = self.shape.block.width;
+        if let Some(normed) = normed {
+            let NormGradients { rows, scale, shift } = normed.back(&by, scale);
+            by = rows;
+            EmbeddingWeights::NORM.into_iter().zip([scale, shift]).for_each(|(to, by)| gradients[to as usize] = by);
+        }
+        let width = self.shape.embedded();
         let mut places = vec![T::default(); self.shape.places * width];
         let mut segments = vec![T::default(); self.shape.segments * width];
         for text in input.texts {
             for (place, at) in text.clone().enumerate() {
-                let by = &rows[at * width..][..width];
-                tokens(input.tokens[at], by);
-                super::block::add(&mut places[(self.shape.first_place + place) * width..][..width], by);
+                let by = &by[at * width..][..width];
+                tokens(input.tokens[at] & !SECOND, by);
+                add(&mut places[(self.shape.first_place + place) * width..][..width], by);
                 if self.shape.segments > 0 {
-                    super::block::add(&mut segments[..width], by);
+                    add(&mut segments[self.segment_of(input.tokens[at]) * width..][..width], by);
                 }
             }
         }
-        let found = [
-            (EmbeddingWeights::Places, places),
-            (EmbeddingWeights::Segments, segments),
-            (EmbeddingWeights::Scale, scale),
-            (EmbeddingWeights::Shift, shift),
-        ];
-        found.into_iter().for_each(|(weight, gradient)| gradients[weight as usize] = gradient);
+        gradients[EmbeddingWeights::Places as usize] = places;
+        gradients[EmbeddingWeights::Segments as usize] = segments;
         gradients
     }
 }
 
-/// Fails for blocks that normalise before attention: their encoders have a last norm, which is not known here.
+/// Fails for sizes that do not fit each other.
 pub(super) fn check(shape: &EncoderShape) -> anyhow::Result<()> {
-    anyhow::ensure!(shape.block.place == NormPlace::After, "only encoders that normalise after the sums are trained");
     anyhow::ensure!(
         shape.block.width.is_multiple_of(shape.block.heads),
         "a width of {} cannot be shared by {} heads: give a multiple",

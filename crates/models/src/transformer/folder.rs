@@ -1,24 +1,24 @@
 //! Encoders in folders of Hugging Face: config.json, model.safetensors, and the files of a tokenizer.
-//!
-//! Names of weights follow the classes of transformers (`transformers/models/*/modeling_*.py`).
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use chrono::NaiveDateTime;
 use safetensors::Dtype;
 use safetensors::tensor::TensorView;
 use serde_json::{Map, Value, json};
 
-use super::block::{BlockActivation, BlockShape, NormPlace, add};
+use super::block::{BlockActivation, add};
 use super::encoder::{EmbeddingWeights, EncoderShape};
-use super::head::{HeadForm, PooledActivation, TextGoal};
+use super::family::{Family, Settings, Tensors};
+use super::head::{HeadForm, TextGoal};
 use super::train::Transformer;
 use crate::TensorFile;
+use inkstone_base::data::Key;
 use inkstone_base::{disk, limits};
 
-const CONFIG: &str = "config.json";
+pub(super) const CONFIG: &str = "config.json";
 const WEIGHTS: &str = "model.safetensors";
 /// The setting that says how far the text reaches that a model was trained on.
 const FITTED_UNTIL: &str = "fitted_until";
@@ -28,113 +28,10 @@ const TASKS: &str = "use_task_id";
 const TOKENIZER: [&str; 6] =
     ["tokenizer.json", "tokenizer_config.json", "vocab.txt", "special_tokens_map.json", "vocab.json", "merges.txt"];
 
-/// Families of encoders with the layers of BERT.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Family {
-    Bert,
-    Ernie,
-    Roberta,
-    Electra,
-}
-
-impl Family {
-    fn named(model_type: &str) -> Option<Family> {
-        match model_type {
-            "bert" => Some(Family::Bert),
-            "ernie" => Some(Family::Ernie),
-            "roberta" | "xlm-roberta" | "camembert" => Some(Family::Roberta),
-            "electra" => Some(Family::Electra),
-            _ => None,
-        }
-    }
-
-    fn prefix(self) -> &'static str {
-        match self {
-            Family::Bert => "bert.",
-            Family::Ernie => "ernie.",
-            Family::Roberta => "roberta.",
-            Family::Electra => "electra.",
-        }
-    }
-
-    fn pooled(self) -> PooledActivation {
-        if self == Family::Electra { PooledActivation::Gelu } else { PooledActivation::Tanh }
-    }
-
-    /// Names of the weights of an encoder, in the order of its shape, without the prefix.
-    fn encoder_names(layers: usize) -> Vec<String> {
-        let embeddings = [
-            "word_embeddings.weight",
-            "position_embeddings.weight",
-            "token_type_embeddings.weight",
-            "LayerNorm.weight",
-            "LayerNorm.bias",
-        ];
-        let block = [
-            "attention.self.query",
-            "attention.self.key",
-            "attention.self.value",
-            "attention.output.dense",
-            "attention.output.LayerNorm",
-            "intermediate.dense",
-            "output.dense",
-            "output.LayerNorm",
-        ];
-        let of_block = |layer: usize| {
-            let name = move |part: &str, kind: &str| format!("encoder.layer.{layer}.{part}.{kind}");
-            block.into_iter().flat_map(move |part| ["weight", "bias"].map(|kind| name(part, kind)))
-        };
-        embeddings.iter().map(|name| format!("embeddings.{name}")).chain((0..layers).flat_map(of_block)).collect()
-    }
-
-    /// Names of the weights of a head.
-    fn head_names(self, form: HeadForm) -> Vec<String> {
-        let pair = |name: String| ["weight", "bias"].map(|kind| format!("{name}.{kind}"));
-        let names: Vec<String> = match (form, self) {
-            (HeadForm::Words { .. }, Family::Roberta) => vec!["lm_head.dense".into(), "lm_head.layer_norm".into()],
-            (HeadForm::Words { .. }, _) => {
-                ["dense", "LayerNorm"].map(|part| format!("cls.predictions.transform.{part}")).into()
-            }
-            (HeadForm::Text { .. }, Family::Bert | Family::Ernie) => {
-                vec![format!("{}pooler.dense", self.prefix()), "classifier".into()]
-            }
-            (HeadForm::Text { .. }, _) => vec!["classifier.dense".into(), "classifier.out_proj".into()],
-        };
-        let bias = match (form, self) {
-            (HeadForm::Words { .. }, Family::Roberta) => Some("lm_head.bias".to_owned()),
-            (HeadForm::Words { .. }, _) => Some("cls.predictions.bias".to_owned()),
-            _ => None,
-        };
-        names.into_iter().flat_map(pair).chain(bias).collect()
-    }
-
-    /// The class of transformers with a head.
-    fn class(self, model_type: &str, form: HeadForm) -> String {
-        let name = match model_type {
-            "xlm-roberta" => "XLMRoberta",
-            "camembert" => "Camembert",
-            _ => match self {
-                Family::Bert => "Bert",
-                Family::Ernie => "Ernie",
-                Family::Roberta => "Roberta",
-                Family::Electra => "Electra",
-            },
-        };
-        let head = if matches!(form, HeadForm::Words { .. }) { "ForMaskedLM" } else { "ForSequenceClassification" };
-        format!("{name}{head}")
-    }
-}
-
-/// The shape of a weight in a file: biases and the weights of norms are lists.
-fn shape_of(name: &str, [rows, columns]: [usize; 2]) -> Vec<usize> {
-    let is_list = name.ends_with("bias") || name.contains("LayerNorm") || name.contains("layer_norm");
-    if is_list { vec![columns] } else { vec![rows, columns] }
-}
-
 /// The folder of an encoder.
 pub struct EncoderFolder {
     folder: PathBuf,
-    settings: Map<String, Value>,
+    settings: Settings,
     model_type: String,
     family: Family,
     pub shape: EncoderShape,
@@ -150,7 +47,7 @@ impl EncoderFolder {
                 folder.display()
             )
         })?;
-        let settings: Map<String, Value> = serde_json::from_slice(&settings)
+        let settings: Settings = serde_json::from_slice(&settings)
             .with_context(|| format!("{} is not JSON with settings", path.display()))?;
         let weights = folder.join(WEIGHTS);
         ensure!(
@@ -163,62 +60,16 @@ impl EncoderFolder {
         EncoderFolder::of_settings(folder, settings).with_context(|| format!("{} cannot be trained", folder.display()))
     }
 
-    /// The folder of a new encoder of BERT's architecture; nothing is written yet.
-    pub fn create(folder: &Path, shape: EncoderShape, pad: u32) -> Result<EncoderFolder> {
-        let settings = json!({
-            "model_type": "bert", "vocab_size": shape.vocabulary, "hidden_size": shape.block.width, "num_hidden_layers": shape.layers,
-            "num_attention_heads": shape.block.heads, "intermediate_size": shape.block.between, "hidden_act": "gelu",
-            "max_position_embeddings": shape.places, "type_vocab_size": shape.segments, "layer_norm_eps": shape.block.epsilon,
-            "hidden_dropout_prob": 0.1, "attention_probs_dropout_prob": 0.1, "initializer_range": 0.02, "pad_token_id": pad,
-            "position_embedding_type": "absolute",
-        });
-        EncoderFolder::of_settings(folder, serde_json::from_value(settings)?)
+    /// The folder of a new encoder of a `model_type`: bert, electra or gpt2. Nothing is written yet. `specials` are the tokens that fill up, begin
+    /// and end a text.
+    pub fn create(folder: &Path, model_type: &str, shape: &EncoderShape, specials: [u32; 3]) -> Result<EncoderFolder> {
+        EncoderFolder::of_settings(folder, serde_json::from_value(Family::settings(model_type, shape, specials))?)
     }
 
-    fn of_settings(folder: &Path, settings: Map<String, Value>) -> Result<EncoderFolder> {
-        let text = |name: &str, other: &str| settings.get(name).and_then(Value::as_str).unwrap_or(other).to_owned();
-        let size = |name: &str| {
-            let value = settings.get(name).and_then(Value::as_u64).filter(|size| (1..=1 << 24).contains(size));
-            value.map(|size| size as usize).with_context(|| format!("{CONFIG} has no {name} from 1 on"))
-        };
-        let model_type = text("model_type", "");
-        let Some(family) = Family::named(&model_type) else {
-            bail!(
-                "its model_type is {model_type:?}, and bert, ernie, roberta, xlm-roberta, camembert and electra are trained here"
-            );
-        };
-        ensure!(text("position_embedding_type", "absolute") == "absolute", "its places are not absolute");
-        let width = size("hidden_size")?;
-        let embedded = settings.get("embedding_size").and_then(Value::as_u64).unwrap_or(width as u64);
-        ensure!(
-            embedded as usize == width,
-            "its tables are {embedded} wide and its layers {width} (embedding_size, hidden_size): only equal widths are trained here"
-        );
-        let activation = match text("hidden_act", "gelu").as_str() {
-            "gelu" => BlockActivation::Gelu,
-            "gelu_new" | "gelu_pytorch_tanh" => BlockActivation::GeluTanh,
-            "relu" => BlockActivation::Relu,
-            other => bail!("its hidden_act is {other:?}, and gelu, gelu_new and relu are trained here"),
-        };
-        let layers = size("num_hidden_layers")?;
-        ensure!(layers <= limits::LAYERS, "{CONFIG} has {layers} layers");
-        let pad = settings.get("pad_token_id").and_then(Value::as_u64).unwrap_or(1) as usize;
-        let shape = EncoderShape {
-            vocabulary: size("vocab_size")?,
-            places: size("max_position_embeddings")?,
-            first_place: if family == Family::Roberta { pad.saturating_add(1) } else { 0 },
-            segments: settings.get("type_vocab_size").and_then(Value::as_u64).unwrap_or(0) as usize,
-            layers,
-            block: BlockShape {
-                width,
-                heads: size("num_attention_heads")?,
-                between: size("intermediate_size")?,
-                place: NormPlace::After,
-                activation,
-                epsilon: settings.get("layer_norm_eps").and_then(Value::as_f64).unwrap_or(1e-12),
-            },
-        };
-        super::encoder::check(&shape)?;
+    fn of_settings(folder: &Path, settings: Settings) -> Result<EncoderFolder> {
+        let model_type = settings.get("model_type").and_then(Value::as_str).unwrap_or_default().to_owned();
+        let family = Family::named(&model_type)?;
+        let shape = family.shape(&settings)?;
         Ok(EncoderFolder { folder: folder.to_owned(), settings, model_type, family, shape })
     }
 
@@ -232,39 +83,79 @@ impl EncoderFolder {
             .transpose()
     }
 
+    /// What the folder says of the training that wrote it, if this has the key.
+    pub fn training_with(&self, key: Key) -> Option<Value> {
+        let training = self.settings.get("training").filter(|training| training["key"] == json!(key))?;
+        Some(training.clone())
+    }
+
     /// Tokens of a text at most, special tokens included.
     pub fn most_tokens(&self) -> usize {
         self.shape.places.saturating_sub(self.shape.first_place)
     }
 
-    /// The head that predicts masked words.
+    /// True if the encoder reads from left to right.
+    pub fn is_causal(&self) -> bool {
+        self.shape.block.causal
+    }
+
+    /// The method of `inkstone train` by which the encoder is trained on.
+    pub fn method(&self) -> &'static str {
+        match self.family {
+            Family::Gpt2 => "gpt",
+            Family::Electra => "electra",
+            _ => "bert",
+        }
+    }
+
+    /// The head that predicts the words of a new encoder.
+    pub fn words_of_new(&self) -> HeadForm {
+        match self.family {
+            Family::Gpt2 => HeadForm::Next,
+            Family::Electra | Family::Roberta => HeadForm::Words { activation: BlockActivation::Gelu },
+            _ => HeadForm::Words { activation: self.shape.block.activation },
+        }
+    }
+
+    /// The head that predicts masked words, or the next words where the encoder reads from left to right.
     pub fn words(&self) -> Result<HeadForm> {
+        let stated = |setting: &str| self.settings.get(setting);
         ensure!(
-            self.family != Family::Electra,
-            "{} is a discriminator, which has no head that tells words: train on from a model of another family",
+            stated("tie_word_embeddings") != Some(&Value::Bool(false)),
+            "{} tells words by other weights than its table of tokens (tie_word_embeddings), which is not trained here",
             self.folder.display()
         );
-        let fixed = self.family == Family::Roberta;
-        Ok(HeadForm::Words { activation: if fixed { BlockActivation::Gelu } else { self.shape.block.activation } })
+        ensure!(
+            self.family != Family::Electra || stated("architectures") == Some(&json!(["ElectraForMaskedLM"])),
+            "{} is a discriminator, which has no head that tells words",
+            self.folder.display()
+        );
+        Ok(self.words_of_new())
     }
 
     /// The head that predicts classes, labels or a value.
     pub fn of_texts(&self, goal: TextGoal) -> HeadForm {
-        HeadForm::Text { goal, pooled: self.family.pooled() }
+        self.family.of_texts(goal)
+    }
+
+    /// The head that gives each token a tag.
+    pub fn of_tokens(&self, tags: usize) -> Result<HeadForm> {
+        ensure!(
+            !self.shape.block.causal,
+            "{} reads from left to right, so a token's tag would not know what follows: take an encoder such as BERT",
+            self.folder.display()
+        );
+        Ok(HeadForm::Tokens { tags })
     }
 
     /// The encoder with this head. Weights of the head that the folder has are taken, but for the outputs of a text's head; the others are
     /// drawn.
     pub fn read(&self, form: HeadForm, seed: u64) -> Result<Transformer> {
         let file = TensorFile::read(&self.folder.join(WEIGHTS))?;
-        let names = Family::encoder_names(self.shape.layers);
-        let prefix =
-            if file.has(&format!("{}{}", self.family.prefix(), names[0]))? { self.family.prefix() } else { "" };
-        let values = names.iter().zip(self.shape.shapes()).map(|(name, size)| match size {
-            [0, _] => Ok(Vec::new()),
-            size => file.shaped(&format!("{prefix}{name}"), &shape_of(name, size), CONFIG),
-        });
-        let mut values = values.collect::<Result<Vec<Vec<f32>>>>()?;
+        let weights = self.family.encoder_weights(&self.shape);
+        let prefix = self.family.prefix();
+        let prefix = if file.has(&format!("{prefix}{}", weights[0].name))? { prefix } else { "" };
+        let mut values = weights.iter().map(|weight| weight.read(&file, prefix)).collect::<Result<Vec<Vec<f32>>>>()?;
         if self.settings.get(TASKS) == Some(&Value::Bool(true)) {
             // All texts are of task 0, whose vector is added to each token, as that of the segment is.
             let tasks = file.numbers(&format!("{prefix}embeddings.task_type_embeddings.weight"))?;
@@ -273,18 +164,12 @@ impl EncoderFolder {
             segments.chunks_mut(task.len()).for_each(|segment| add(segment, task));
         }
         let mut read = Transformer::of_values(self.shape, form, values, seed)?;
-        let known = if matches!(form, HeadForm::Words { .. }) { 5 } else { 2 };
         let first = self.shape.weights();
-        for (at, name) in self.family.head_names(form).iter().take(known).enumerate() {
-            let weight = &mut read.weights.all[first + at];
-            if file.has(name)? {
-                let numbers = file.numbers(name)?;
-                ensure!(
-                    numbers.values.len() == weight.values.len(),
-                    "{name} has the shape {:?}, which does not suit {CONFIG}",
-                    numbers.shape
-                );
-                weight.values = numbers.values;
+        let outputs = form.outputs().map_or(usize::MAX, |(outputs, _)| outputs);
+        // The outputs are the last weights of a text's head.
+        for (at, stored) in self.family.head_weights(form, &self.shape).iter().take(outputs).enumerate() {
+            if file.has(&stored.name)? {
+                read.weights.all[first + at].values = stored.read(&file, "")?;
             }
         }
         Ok(read)
@@ -300,16 +185,11 @@ impl EncoderFolder {
         fitted_until: Option<NaiveDateTime>,
         training: &Value,
     ) -> Result<()> {
-        let all = self.names(trained.form);
-        let shapes =
-            self.shape.shapes().into_iter().chain(trained.form.shapes(self.shape.block.width, self.shape.vocabulary));
-        let mut tensors = Vec::new();
-        for ((name, values), size) in all.iter().zip(trained.values()).zip(shapes) {
-            if values.is_empty() {
-                continue;
-            }
-            tensors.push((name, TensorView::new(Dtype::F32, shape_of(name, size), bytemuck::cast_slice(values))?));
-        }
+        let tensors = self.tensors(trained.form, &trained.values());
+        let views = tensors.iter().map(|(name, (shape, values))| {
+            Ok((name, TensorView::new(Dtype::F32, shape.clone(), bytemuck::cast_slice(values))?))
+        });
+        let views = views.collect::<Result<Vec<_>>>()?;
         let mut settings = self.settings.clone();
         settings.insert("architectures".into(), json!([self.family.class(&self.model_type, trained.form)]));
         settings.insert("torch_dtype".into(), "float32".into());
@@ -320,7 +200,7 @@ impl EncoderFolder {
         for name in ["id2label", "label2id", "num_labels", "problem_type"] {
             settings.remove(name);
         }
-        if let HeadForm::Text { goal, .. } = trained.form {
+        if let Some(goal) = trained.form.goal() {
             let (names, problem) = match goal {
                 TextGoal::Classes(_) => (names.to_vec(), "single_label_classification"),
                 TextGoal::Labels(_) => (names.to_vec(), "multi_label_classification"),
@@ -332,19 +212,25 @@ impl EncoderFolder {
                 names.iter().enumerate().map(|(id, name)| (name.clone(), json!(id))).collect();
             settings.insert("id2label".into(), by_id.into());
             settings.insert("label2id".into(), ids.into());
-            settings.insert("problem_type".into(), problem.into());
+            if !matches!(trained.form, HeadForm::Tokens { .. }) {
+                settings.insert("problem_type".into(), problem.into());
+            }
         }
         let metadata = std::collections::HashMap::from([("format".to_owned(), "pt".to_owned())]);
-        let bytes = safetensors::serialize(tensors, Some(metadata))?;
+        let bytes = safetensors::serialize(views, Some(metadata))?;
         disk::write_atomic(&output.join(WEIGHTS), |out| Ok(out.write_all(&bytes)?))?;
         disk::write_atomic(&output.join(CONFIG), |out| Ok(serde_json::to_writer_pretty(out, &settings)?))
     }
 
-    /// Names of all weights, in their order.
-    pub(super) fn names(&self, form: HeadForm) -> Vec<String> {
-        let prefix = self.family.prefix();
-        let encoder = Family::encoder_names(self.shape.layers).into_iter().map(|name| format!("{prefix}{name}"));
-        encoder.chain(self.family.head_names(form)).collect()
+    /// The tensors of a file, from the values of all weights.
+    pub(super) fn tensors(&self, form: HeadForm, values: &[&[f32]]) -> Tensors {
+        let encoder = self.family.encoder_weights(&self.shape);
+        let (of_encoder, of_head) = values.split_at(encoder.len());
+        let mut tensors = Tensors::new();
+        encoder.iter().zip(of_encoder).for_each(|(w, values)| w.put(self.family.prefix(), values, &mut tensors));
+        let head = self.family.head_weights(form, &self.shape);
+        head.iter().zip(of_head).for_each(|(weight, values)| weight.put("", values, &mut tensors));
+        tensors
     }
 
     /// Copies the tokenizer to another folder.

@@ -1,4 +1,4 @@
-//! Blocks that stay as they are run once: the vectors before the first trained block, in a scratch file.
+//! Layers that stay as they are run once: the vectors before the first trained layer, in a scratch file.
 
 use std::ops::Range;
 use std::path::Path;
@@ -17,16 +17,16 @@ use inkstone_base::job::Ctx;
 /// Texts that are computed between two writes.
 const TOGETHER: usize = 256;
 
-/// The vectors of all tokens of some texts before a block.
+/// The vectors of all tokens of some texts before a layer.
 pub struct FrozenStates {
-    /// The block before which they stand.
-    pub(super) first_block: usize,
+    /// The layer before which they stand.
+    pub(super) first_layer: usize,
     width: usize,
     map: Option<Mmap>,
 }
 
 impl FrozenStates {
-    /// Computes the vectors of texts that stand one behind the other among the tokens; none where the first block or the embeddings are
+    /// Computes the vectors of texts that stand one behind the other among the tokens; none where the first layer or the embeddings are
     /// trained. The scratch file is made in a folder.
     pub fn compute(
         base: &Transformer,
@@ -36,15 +36,15 @@ impl FrozenStates {
         folder: &Path,
         ctx: &Ctx,
     ) -> Result<Option<FrozenStates>> {
-        let (shape, first_block) = (base.shape, params.lowest(base.shape.layers)?);
-        if first_block == 0 {
+        let (shape, first_layer) = (base.shape, params.lowest(&base.shape)?);
+        if first_layer == 0 {
             return Ok(None);
         }
         let ends = places.iter().map(|place| place.end);
         let follow = places.iter().map(|place| place.start).eq(std::iter::once(0).chain(ends).take(places.len()));
         ensure!(follow, "texts whose vectors are kept stand one behind the other");
         let values = base.values();
-        let encoder = Encoder::new(shape, &values, 0..first_block, |_| None);
+        let encoder = Encoder::new(shape, &values, 0..first_layer, |_| None);
         let mut scratch = Scratch::within(folder)?;
         ctx.stage("read", "texts", Some(places.len() as u64), || {
             for places in places.chunks(TOGETHER) {
@@ -60,7 +60,7 @@ impl FrozenStates {
             }
             Ok(Report::new("read"))
         })?;
-        Ok(Some(FrozenStates { first_block, width: shape.block.width, map: scratch.map()? }))
+        Ok(Some(FrozenStates { first_layer, width: shape.block.width, map: scratch.map()? }))
     }
 
     /// The vectors of a text, `[tokens, width]`.

@@ -1,7 +1,8 @@
-//! The layers behind an encoder: they predict masked words, or the classes, the labels or the value of a text.
+//! The layers behind an encoder: they predict masked or next words, or the classes, the labels or the value of a text.
 
 use super::block::{BlockActivation, activate, through_activation};
 use super::dropout::Dropout;
+use super::encoder::EncoderShape;
 use super::norm::{NormGradients, Normed, normalise};
 use crate::neural::affine::Affine;
 use crate::neural::entropy::{cross_entropy, softplus};
@@ -32,8 +33,16 @@ impl TextGoal {
 pub enum HeadForm {
     /// The words at some tokens: a dense layer with its norm, and the table of tokens with a bias.
     Words { activation: BlockActivation },
+    /// The token behind each token: the table of tokens alone, as GPT-2.
+    Next,
+    /// Whether each token was replaced: a dense layer and an output (ELECTRA).
+    Replaced,
     /// A dense layer over the vector of the first token, and the outputs.
     Text { goal: TextGoal, pooled: PooledActivation },
+    /// The outputs over the vector of the last token, without a bias, as GPT-2.
+    Last { goal: TextGoal },
+    /// The outputs over the vector of each token: scores of tags, of which a token has one.
+    Tokens { tags: usize },
 }
 
 /// The activation of the dense layer over the first token.
@@ -45,7 +54,8 @@ pub enum PooledActivation {
     Gelu,
 }
 
-/// The weights of a head, in this order, behind those of the encoder. A head of a text has the first four.
+/// The weights of heads with a dense layer, in this order, behind those of the encoder. Only a head of words has the last; a head by the last token
+/// has its outputs alone.
 #[derive(Clone, Copy)]
 #[repr(usize)]
 pub(super) enum HeadWeights {
@@ -60,13 +70,48 @@ pub(super) enum HeadWeights {
 }
 
 impl HeadForm {
-    /// Rows and columns of each weight.
-    pub(super) fn shapes(&self, width: usize, vocabulary: usize) -> Vec<[usize; 2]> {
+    /// Rows and columns of each weight behind an encoder.
+    pub(super) fn shapes(&self, shape: &EncoderShape) -> Vec<[usize; 2]> {
+        let (width, narrow) = (shape.block.width, shape.embedded());
         match self {
-            HeadForm::Words { .. } => vec![[width, width], [1, width], [1, width], [1, width], [1, vocabulary]],
+            HeadForm::Words { .. } => {
+                vec![[narrow, width], [1, narrow], [1, narrow], [1, narrow], [1, shape.vocabulary]]
+            }
+            HeadForm::Next => Vec::new(),
+            HeadForm::Replaced => vec![[width, width], [1, width], [1, width], [1, 1]],
             HeadForm::Text { goal, .. } => {
                 vec![[width, width], [1, width], [goal.outputs(), width], [1, goal.outputs()]]
             }
+            HeadForm::Last { goal } => vec![[goal.outputs(), width]],
+            HeadForm::Tokens { tags } => vec![[*tags, width], [1, *tags]],
+        }
+    }
+
+    /// The target of a text or of its tokens; none where words are predicted.
+    pub fn goal(&self) -> Option<TextGoal> {
+        match self {
+            HeadForm::Text { goal, .. } | HeadForm::Last { goal } => Some(*goal),
+            HeadForm::Tokens { tags } => Some(TextGoal::Classes(*tags)),
+            HeadForm::Words { .. } | HeadForm::Next | HeadForm::Replaced => None,
+        }
+    }
+
+    /// The same layers for another target of a text.
+    pub(super) fn with_goal(self, goal: TextGoal) -> HeadForm {
+        match self {
+            HeadForm::Text { pooled, .. } => HeadForm::Text { goal, pooled },
+            HeadForm::Last { .. } => HeadForm::Last { goal },
+            words => words,
+        }
+    }
+
+    /// The number of the weights of a text's outputs, and that of their bias, behind those of the encoder.
+    pub(super) fn outputs(&self) -> Option<(usize, Option<usize>)> {
+        match self {
+            HeadForm::Text { .. } => Some((HeadWeights::Last as usize, Some(HeadWeights::LastBias as usize))),
+            HeadForm::Last { .. } => Some((0, None)),
+            HeadForm::Tokens { .. } => Some((0, Some(1))),
+            HeadForm::Words { .. } | HeadForm::Next | HeadForm::Replaced => None,
         }
     }
 }
@@ -75,20 +120,43 @@ impl HeadForm {
 pub(super) enum Targets<'a> {
     /// The words.
     Words(&'a [u32]),
+    /// The words, and the weight of the loss of each.
+    WeighedWords(&'a [u32], &'a [f64]),
     Classes(&'a [u32]),
     /// The labels of each text.
     Labels(&'a [Vec<u32>]),
     Values(&'a [f64]),
+    /// A teacher's logits `[texts, classes]`, and the temperature.
+    Taught(&'a [f32], f64),
 }
 
 /// A head with its weights ready for products.
 pub(super) struct Head<T> {
-    form: HeadForm,
-    dense: Affine<T>,
-    /// Scale and shift of a head of words.
-    norm: [Vec<T>; 2],
+    dense: Option<(Affine<T>, DenseActivation)>,
+    /// Scale and shift of the norm behind the dense layer.
+    norm: Option<[Vec<T>; 2]>,
     epsilon: f64,
     outputs: Affine<T>,
+    form: HeadForm,
+}
+
+#[derive(Clone, Copy)]
+enum DenseActivation {
+    Tanh,
+    Block(BlockActivation),
+}
+
+impl DenseActivation {
+    fn apply<T: Real>(self, values: &[T]) -> Vec<T> {
+        match self {
+            DenseActivation::Block(activation) => activate(values, activation),
+            DenseActivation::Tanh => {
+                let mut out = values.to_vec();
+                apply(&mut out, tanh);
+                out
+            }
+        }
+    }
 }
 
 /// The loss of a head and its gradients.
@@ -99,96 +167,109 @@ pub(super) struct HeadGradients<T> {
     pub(super) rows: Vec<T>,
     /// By the weights of the head, in their order.
     pub(super) weights: Vec<Vec<T>>,
-    /// By the table of tokens, of a head of words.
+    /// By the table of tokens, of a head that predicts words.
     pub(super) tokens: Vec<T>,
 }
 
 impl<T: Real> Head<T> {
-    /// `values` are those of [`HeadWeights`]; `tokens` is the table of tokens.
-    pub(super) fn new(form: HeadForm, values: &[&[T]], tokens: &[T], epsilon: f64) -> Head<T> {
+    /// `values` are those of the head; `tokens` is the table of tokens.
+    pub(super) fn new(form: HeadForm, values: &[&[T]], tokens: &[T], shape: &EncoderShape) -> Head<T> {
         let weight = |weight: HeadWeights| values[weight as usize];
-        let dense = Affine::of(weight(HeadWeights::Dense), weight(HeadWeights::DenseBias));
-        let last = [weight(HeadWeights::Last), weight(HeadWeights::LastBias)];
-        let outputs = match form {
-            HeadForm::Words { .. } => Affine::of(tokens, weight(HeadWeights::Words)),
-            HeadForm::Text { .. } => Affine::of(last[0], last[1]),
-        };
-        Head { form, dense, norm: last.map(<[T]>::to_vec), epsilon, outputs }
-    }
-
-    fn activate(&self, values: &[T]) -> Vec<T> {
-        match self.form {
-            HeadForm::Words { activation } => activate(values, activation),
-            HeadForm::Text { pooled: PooledActivation::Gelu, .. } => activate(values, BlockActivation::Gelu),
-            HeadForm::Text { pooled: PooledActivation::Tanh, .. } => {
-                let mut out = values.to_vec();
-                apply(&mut out, tanh);
-                out
+        let without_bias = |weights: &[T], outputs: usize| Affine::of(weights, &vec![T::default(); outputs]);
+        let dense = || Affine::of(weight(HeadWeights::Dense), weight(HeadWeights::DenseBias));
+        let (dense, norm, outputs) = match form {
+            HeadForm::Words { activation } => {
+                let norm = [HeadWeights::Last, HeadWeights::LastBias].map(|number| weight(number).to_vec());
+                let dense = (dense(), DenseActivation::Block(activation));
+                (Some(dense), Some(norm), Affine::of(tokens, weight(HeadWeights::Words)))
             }
-        }
+            HeadForm::Next => (None, None, without_bias(tokens, shape.vocabulary)),
+            HeadForm::Text { .. } | HeadForm::Replaced => {
+                let activation = match form {
+                    HeadForm::Text { pooled: PooledActivation::Tanh, .. } => DenseActivation::Tanh,
+                    HeadForm::Replaced => DenseActivation::Block(shape.block.activation),
+                    _ => DenseActivation::Block(BlockActivation::Gelu),
+                };
+                let outputs = Affine::of(weight(HeadWeights::Last), weight(HeadWeights::LastBias));
+                (Some((dense(), activation)), None, outputs)
+            }
+            HeadForm::Last { goal } => (None, None, without_bias(values[0], goal.outputs())),
+            HeadForm::Tokens { .. } => (None, None, Affine::of(values[0], values[1])),
+        };
+        Head { dense, norm, epsilon: shape.block.epsilon, outputs, form }
     }
 
     /// The scores of rows `[rows, outputs]`, before softmax or sigmoid.
     pub(super) fn scores(&self, rows: &[T]) -> Vec<T> {
-        let activated = self.activate(&self.dense.forward(rows));
-        match self.form {
-            HeadForm::Words { .. } => self.outputs.forward(&self.normed(&activated).rows),
-            HeadForm::Text { .. } => self.outputs.forward(&activated),
+        let Some((dense, activation)) = &self.dense else { return self.outputs.forward(rows) };
+        let activated = activation.apply(&dense.forward(rows));
+        match &self.norm {
+            Some(norm) => self.outputs.forward(&self.normed(&activated, norm).rows),
+            None => self.outputs.forward(&activated),
         }
     }
 
-    fn normed(&self, rows: &[T]) -> Normed<T> {
-        normalise(rows, &self.norm[0], &self.norm[1], self.epsilon)
+    fn normed(&self, rows: &[T], [scale, shift]: &[Vec<T>; 2]) -> Normed<T> {
+        normalise(rows, scale, shift, self.epsilon)
     }
 
-    /// The loss of rows, and its gradients. `dropped` is the dropout of a text's pooled vector.
+    /// The loss of rows, and its gradients. `dropped` is the dropout of the vectors of texts before the outputs.
     pub(super) fn gradients(&self, rows: &[T], right: &Targets<'_>, dropped: &Dropout<T>) -> HeadGradients<T> {
-        let before = self.dense.forward(rows);
-        let mut activated = self.activate(&before);
-        let norm = matches!(self.form, HeadForm::Words { .. }).then(|| self.normed(&activated));
-        let pooled = activated.clone();
-        dropped.apply(&mut activated);
-        let read = norm.as_ref().map_or(&activated, |norm| &norm.rows);
-        let mut by_scores = self.outputs.forward(read);
+        let before = self.dense.as_ref().map(|(dense, _)| dense.forward(rows));
+        let activated = match (&self.dense, &before) {
+            (Some((_, activation)), Some(before)) => activation.apply(before),
+            _ => rows.to_vec(),
+        };
+        let normed = self.norm.as_ref().map(|norm| self.normed(&activated, norm));
+        let mut read = normed.as_ref().map_or_else(|| activated.clone(), |normed| normed.rows.clone());
+        dropped.apply(&mut read);
+        let mut by_scores = self.outputs.forward(&read);
         let loss = losses(&mut by_scores, self.outputs.outputs(), right);
-        let mut by_read = vec![T::default(); read.len()];
-        self.outputs.add_back(&by_scores, &mut by_read);
-        let [by_table, by_bias] = self.outputs.gradients(read, &by_scores);
-        let mut weights = Vec::new();
-        let mut tokens = Vec::new();
-        match &norm {
-            Some(norm) => {
-                let NormGradients { rows, scale, shift } = norm.back(&by_read, &self.norm[0]);
-                by_read = rows;
-                weights.extend([scale, shift, by_bias]);
-                tokens = by_table;
-            }
-            None => {
-                dropped.apply(&mut by_read);
-                weights.extend([by_table, by_bias]);
-            }
-        }
+        let mut by = vec![T::default(); read.len()];
+        self.outputs.add_back(&by_scores, &mut by);
+        let [by_table, by_bias] = self.outputs.gradients(&read, &by_scores);
+        dropped.apply(&mut by);
+        let (mut weights, mut tokens) = (Vec::new(), Vec::new());
         match self.form {
-            HeadForm::Words { activation } => through_activation(&mut by_read, &before, activation),
-            HeadForm::Text { pooled: PooledActivation::Gelu, .. } => {
-                through_activation(&mut by_read, &before, BlockActivation::Gelu);
-            }
-            HeadForm::Text { pooled: PooledActivation::Tanh, .. } => through_tanh(&mut by_read, &pooled),
+            HeadForm::Words { .. } => (weights, tokens) = (vec![by_bias], by_table),
+            HeadForm::Next => tokens = by_table,
+            HeadForm::Text { .. } | HeadForm::Replaced | HeadForm::Tokens { .. } => weights = vec![by_table, by_bias],
+            HeadForm::Last { .. } => weights = vec![by_table],
         }
-        let mut by_rows = vec![T::default(); rows.len()];
-        self.dense.add_back(&by_read, &mut by_rows);
-        let weights = self.dense.gradients(rows, &by_read).into_iter().chain(weights).collect();
-        HeadGradients { loss, rows: by_rows, weights, tokens }
+        if let (Some(normed), Some([scale, _])) = (&normed, &self.norm) {
+            let NormGradients { rows, scale, shift } = normed.back(&by, scale);
+            by = rows;
+            weights.splice(0..0, [scale, shift]);
+        }
+        if let (Some((dense, activation)), Some(before)) = (&self.dense, &before) {
+            match activation {
+                DenseActivation::Block(activation) => through_activation(&mut by, before, *activation),
+                DenseActivation::Tanh => through_tanh(&mut by, &activated),
+            }
+            weights.splice(0..0, dense.gradients(rows, &by));
+            let mut by_rows = vec![T::default(); rows.len()];
+            dense.add_back(&by, &mut by_rows);
+            by = by_rows;
+        }
+        HeadGradients { loss, rows: by, weights, tokens }
     }
 }
 
-/// The sum of the losses of rows of scores, which become its gradients: cross-entropy in nats, of labels its mean over these, and the square of
-/// a value's error.
+/// The sum of the losses of rows of scores, which become its gradients: cross-entropy in nats, of labels its mean over these, of a teacher's
+/// classes as many times as the temperature's square, and the square of a value's error.
 pub(super) fn losses<T: Real>(scores: &mut [T], outputs: usize, right: &Targets<'_>) -> f64 {
     let rows = scores.chunks_mut(outputs);
     match right {
         Targets::Words(right) | Targets::Classes(right) => {
             rows.zip(*right).map(|(row, &right)| cross_entropy(row, right as usize)).sum()
+        }
+        Targets::WeighedWords(right, weights) => {
+            let one = |((row, &right), &weight): ((&mut [T], &u32), &f64)| {
+                let loss = cross_entropy(row, right as usize);
+                row.iter_mut().for_each(|by| *by = *by * T::from_f64(weight));
+                weight * loss
+            };
+            rows.zip(*right).zip(*weights).map(one).sum()
         }
         Targets::Labels(right) => {
             let share = 1.0 / outputs as f64;
@@ -202,6 +283,23 @@ pub(super) fn losses<T: Real>(scores: &mut [T], outputs: usize, right: &Targets<
                 row.iter_mut().enumerate().map(label).sum::<f64>()
             };
             rows.zip(*right).map(one).sum()
+        }
+        Targets::Taught(teacher, temperature) => {
+            let softmax = |row: &[f64]| {
+                let most = row.iter().fold(f64::NEG_INFINITY, |most, score| most.max(*score));
+                let shares: Vec<f64> = row.iter().map(|score| ((score - most) / temperature).exp()).collect();
+                let sum: f64 = shares.iter().sum();
+                shares.into_iter().map(|share| share / sum).collect::<Vec<f64>>()
+            };
+            let one = |(row, teacher): (&mut [T], &[f32])| {
+                let wanted = softmax(&teacher.iter().map(|score| f64::from(*score)).collect::<Vec<f64>>());
+                let found = softmax(&row.iter().map(|score| score.to_f64()).collect::<Vec<f64>>());
+                let shares = row.iter_mut().zip(wanted.iter().zip(&found));
+                shares.for_each(|(by, (wanted, found))| *by = T::from_f64(temperature * (found - wanted)));
+                let loss = wanted.iter().zip(&found).map(|(wanted, found)| -wanted * found.max(f64::MIN_POSITIVE).ln());
+                temperature * temperature * loss.sum::<f64>()
+            };
+            rows.zip(teacher.chunks(outputs)).map(one).sum()
         }
         Targets::Values(right) => {
             let one = |(row, &right): (&mut [T], &f64)| {

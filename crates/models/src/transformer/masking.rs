@@ -1,4 +1,6 @@
-//! Masked words, which an encoder is trained to predict (Devlin and others 2019).
+//! Masked words, which an encoder is trained to predict (Devlin and others 2019), or spans of them (Joshi and others 2020).
+
+use std::ops::Range;
 
 use rand::RngExt;
 use rand::seq::SliceRandom;
@@ -16,7 +18,12 @@ pub struct Masking {
     pub mask: u32,
     /// Tokens of the vocabulary, from which replacements are drawn.
     pub vocabulary: u32,
+    /// True if words are masked in spans of 1 to 10, the lengths geometric with p = 0.2 (SpanBERT).
+    pub spans: bool,
 }
+
+/// Words of the longest span.
+const LONGEST: usize = 10;
 
 /// A text with masked words.
 pub(super) struct MaskedText {
@@ -26,36 +33,59 @@ pub(super) struct MaskedText {
 }
 
 impl Masking {
-    /// Masks words of a text whose first and last tokens are special tokens. A word is masked as a whole: of its tokens 8 in 10 become the mask
-    /// token, 1 in 10 becomes another token, and 1 in 10 stays.
+    /// Masks words of a text whose first and last tokens are special tokens. A word or a span is masked as a whole: of the words' tokens, or of the
+    /// spans, 8 in 10 become the mask token, 1 in 10 becomes other tokens, and 1 in 10 stays.
     pub(super) fn mask(&self, text: &[u32], rng: &mut ChaCha8Rng) -> MaskedText {
         let mut tokens: Vec<u32> = text.iter().map(|token| token & !CONTINUES).collect();
         let inner = 1..text.len().saturating_sub(1);
-        let mut words: Vec<std::ops::Range<usize>> = Vec::new();
+        let mut words: Vec<Range<usize>> = Vec::new();
         for place in inner.clone() {
             match words.last_mut() {
                 Some(word) if text[place] & CONTINUES != 0 => word.end = place + 1,
                 _ => words.push(place..place + 1),
             }
         }
-        words.shuffle(rng);
         let most = ((inner.len() as f64 * self.share).round() as usize).max(1);
-        let mut masked = Vec::with_capacity(most);
+        if self.spans {
+            words = spans_of(&words, most, rng);
+        }
+        words.shuffle(rng);
+        let mut chosen = Vec::new();
+        let mut count = 0;
         for word in words {
-            if masked.len() + word.len() <= most || (masked.is_empty() && most == 1) {
-                masked.extend(word.map(|place| (place, tokens[place])));
+            if count + word.len() <= most || (count == 0 && most == 1) {
+                count += word.len();
+                chosen.push(word);
             }
         }
-        masked.sort_unstable();
-        for &(place, _) in &masked {
-            tokens[place] = match rng.random_range(0..10) {
-                0 => rng.random_range(0..self.vocabulary),
-                1 => tokens[place],
-                _ => self.mask,
-            };
+        chosen.sort_unstable_by_key(|word| word.start);
+        let mut masked = Vec::with_capacity(count);
+        for word in chosen {
+            let of_span = self.spans.then(|| rng.random_range(0..10));
+            for place in word {
+                masked.push((place, tokens[place]));
+                tokens[place] = match of_span.unwrap_or_else(|| rng.random_range(0..10)) {
+                    0 => rng.random_range(0..self.vocabulary),
+                    1 => tokens[place],
+                    _ => self.mask,
+                };
+            }
         }
         MaskedText { tokens, masked }
     }
+}
+
+/// Words in a row as spans of random lengths, of so many words at most.
+fn spans_of(words: &[Range<usize>], most: usize, rng: &mut ChaCha8Rng) -> Vec<Range<usize>> {
+    let mut spans = Vec::new();
+    let mut rest = words;
+    while let Some(first) = rest.first() {
+        let length = 1 + (1..LONGEST).take_while(|_| rng.random_range(0..5) != 0).count();
+        let (span, others) = rest.split_at(length.min(most).min(rest.len()));
+        spans.push(first.start..span.last().map_or(first.end, |last| last.end));
+        rest = others;
+    }
+    spans
 }
 
 #[cfg(test)]
@@ -66,7 +96,7 @@ mod tests {
 
     #[test]
     fn words_are_masked_as_a_whole_in_the_stated_shares() {
-        let masking = Masking { share: 0.15, mask: 4, vocabulary: 1000 };
+        let masking = Masking { share: 0.15, mask: 4, vocabulary: 1000, spans: false };
         let mut rng = ChaCha8Rng::seed_from_u64(1);
         // Words of two tokens between the special tokens 2 and 3.
         let word = |i: u32| [100 + i, (200 + i) | CONTINUES];
@@ -98,5 +128,29 @@ mod tests {
         let share = |count: usize| count as f64 / masked as f64;
         assert!((share(masks) - 0.8).abs() < 0.01 && (share(kept) - 0.1).abs() < 0.01, "{masks} {kept} {others}");
         assert!((share(others) - 0.1).abs() < 0.01);
+    }
+
+    #[test]
+    fn spans_are_masked_alike_and_their_lengths_are_those_of_the_paper() {
+        let masking = Masking { share: 0.15, mask: 4, vocabulary: 1_000_000, spans: true };
+        let mut rng = ChaCha8Rng::seed_from_u64(1);
+        let text: Vec<u32> = [2].into_iter().chain(100..2100).chain([3]).collect();
+        let mut lengths = Vec::new();
+        let mut count = 0;
+        for _ in 0..200 {
+            lengths.extend(spans_of(&(1..2001).map(|i| i..i + 1).collect::<Vec<_>>(), 300, &mut rng));
+            let MaskedText { tokens, masked } = masking.mask(&text, &mut rng);
+            assert_eq!(masked.len(), 300);
+            // Of tokens in a row all or none are the mask token, but where two spans meet.
+            let pairs = masked.windows(2).filter(|pair| pair[1].0 == pair[0].0 + 1);
+            let (alike, others): (Vec<_>, Vec<_>) =
+                pairs.partition(|pair| (tokens[pair[0].0] == 4) == (tokens[pair[1].0] == 4));
+            assert!(alike.len() > 10 * others.len(), "{} {}", alike.len(), others.len());
+            count += masked.len();
+        }
+        assert_eq!(count, 60_000);
+        // The mean of a geometric distribution with p = 0.2 that ends at 10: (1 - 0.8^10) / 0.2.
+        let mean = lengths.iter().map(|span| span.len() as f64).sum::<f64>() / lengths.len() as f64;
+        assert!((mean - (1.0 - 0.8f64.powi(10)) / 0.2).abs() < 0.05, "{mean}");
     }
 }

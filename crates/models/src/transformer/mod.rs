@@ -7,20 +7,24 @@
 //! |---|---|
 //! | `block.rs`, `attention.rs`, `norm.rs`, `dropout.rs` | a block of an encoder |
 //! | `encoder.rs`, `head.rs` | embeddings and blocks, and the layers that predict words, classes, labels or a value |
-//! | `train.rs`, `params.rs`, `masking.rs`, `adapt.rs` | training from nothing or from a base; masked words; matrices of low rank |
-//! | `frozen.rs` | vectors before the first trained block, computed once |
+//! | `train.rs`, `net.rs`, `params.rs`, `masking.rs`, `adapt.rs` | training from nothing or from a base; masked words; matrices of low rank |
+//! | `electra.rs` | replaced tokens: a generator and a discriminator |
+//! | `frozen.rs` | vectors before the first trained layer, computed once |
 //! | `walk.rs` | an encoder for each fold of a walk |
-//! | `folder.rs` | encoders in folders of Hugging Face |
+//! | `family.rs`, `folder.rs` | encoders in folders of Hugging Face |
 
 mod adapt;
 mod attention;
 mod block;
 mod dropout;
+mod electra;
 mod encoder;
+mod family;
 mod folder;
 mod frozen;
 mod head;
 mod masking;
+mod net;
 mod norm;
 mod params;
 #[cfg(test)]
@@ -31,11 +35,12 @@ mod walk;
 pub use block::{
     BlockActivation, BlockShape, BlockWeights, Dropping, EncoderBlock, ForwardPass, NormPlace, WantedGradients,
 };
-pub use encoder::EncoderShape;
+pub use electra::train_electra;
+pub use encoder::{EncoderShape, SECOND};
 pub use folder::EncoderFolder;
 pub use frozen::FrozenStates;
 pub use head::{HeadForm, PooledActivation, TextGoal};
 pub use masking::{CONTINUES, Masking};
 pub use params::{TrainedLayers, TransformerParams};
-pub use train::{Goals, TokenTexts, TrainingTexts, Transformer};
-pub use walk::{FinetunedFolds, softmax};
+pub use train::{Goals, TaughtClasses, TokenTexts, TrainingTexts, Transformer, UNTAGGED};
+pub use walk::{BaseVintage, FinetunedFolds, softmax};

@@ -6,6 +6,7 @@ use std::str::FromStr;
 use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
 
+use super::encoder::EncoderShape;
 use crate::neural::fit::{FitParams, ScheduleKind};
 
 /// The part of a model that is trained; written `all`, `head`, `top:2`, `lora:8`.
@@ -87,6 +88,8 @@ params! {
         gradual: bool = false, arg(long, help_heading = "Training");
         /// Share of the matrices that a step at a rate of 1 takes off them.
         weight_decay: f64 = 0.01, number("X", "feature.finetune.training.weight_decay", help_heading = "Training");
+        /// Weight of the loss of the text's own next words beside that of its target, of bases that read from left to right (GPT's lambda).
+        next_words: f64 = 0.0, number("X", "feature.finetune.training.next_words", help_heading = "Training");
         /// Share of the numbers that is dropped in training.
         dropout: f64 = 0.1, number("SHARE", "feature.finetune.training.dropout", help_heading = "Training");
         /// Length that the gradient of a step is shortened to; 0 never.
@@ -105,6 +108,11 @@ impl TransformerParams {
         ensure!((0.0..=1.0).contains(&self.warmup), "--warmup {} must lie between 0 and 1", self.warmup);
         ensure!(self.discriminative >= 1.0, "--discriminative {} must be 1 or more", self.discriminative);
         ensure!(self.weight_decay >= 0.0, "--weight-decay {} must be 0 or more", self.weight_decay);
+        ensure!(
+            self.next_words >= 0.0 && self.next_words.is_finite(),
+            "--next-words {} must be 0 or more",
+            self.next_words
+        );
         self.fit().check()
     }
 
@@ -113,8 +121,9 @@ impl TransformerParams {
         FitParams { epochs, batch, lr, clip, patience, held_out_share }
     }
 
-    /// The first block of so many that is trained; their number where none is.
-    pub(super) fn lowest(&self, layers: usize) -> Result<usize> {
+    /// The first layer that is trained; the number of layers where none is.
+    pub(super) fn lowest(&self, shape: &EncoderShape) -> Result<usize> {
+        let layers = shape.layers;
         match self.train {
             TrainedLayers::All | TrainedLayers::LowRank(_) => Ok(0),
             TrainedLayers::Head => Ok(layers),
@@ -122,6 +131,10 @@ impl TransformerParams {
                 ensure!(
                     (1..=layers).contains(&top),
                     "the last {top} of {layers} layers cannot be trained: give 1 to {layers}"
+                );
+                ensure!(
+                    shape.blocks == layers,
+                    "the layers of this base share their weights (ALBERT), so the last ones cannot be trained alone: give all, head or lora:R"
                 );
                 Ok(layers - top)
             }

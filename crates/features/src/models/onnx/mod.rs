@@ -5,6 +5,7 @@ pub(crate) mod plain;
 pub(crate) mod project;
 mod weights;
 
+pub(crate) use plain::right_entities;
 pub use plain::{
     Contextual, Examination, ExplainUnit, FittedOnnx, LearnedMix, Reranker, fill_masks, generate, is_onnx,
     list_entities, train_mix,

@@ -6,7 +6,8 @@ use anyhow::Result;
 use chrono::NaiveDateTime;
 use serde_json::{Value, json};
 
-use super::texts::{TextWriter, inputs, room};
+use super::forgotten::BaseText;
+use super::texts::{TextWriter, inputs, pair_input, room};
 use super::{begin_folder, seen_by, seen_by_new};
 use crate::lines::Lines;
 use crate::models::estimators::Learn;
@@ -18,7 +19,7 @@ use inkstone_models::checkpoint::Checkpoint;
 use inkstone_models::transformer::{
     EncoderFolder, FrozenStates, Goals, TextGoal, TokenTexts, TrainingTexts, Transformer, TransformerParams,
 };
-use inkstone_models::{ClassReport, Goal, LabelReport, ValueReport};
+use inkstone_models::{ClassReport, Fields, Goal, LabelReport, ValueReport};
 use inkstone_text::subword::Subword;
 
 /// Settings of `train finetune`.
@@ -36,14 +37,21 @@ pub struct FinetuneParams {
     pub training: TransformerParams,
 }
 
-/// Trains on all lines with what is to be learned and writes the folder of the new model. Lines with times are put in their order, and the
+/// Trains on all lines with what is to be learned and writes the folder of the new model. A line's second text (`pair`) is read behind its first. Lines with times are put in their order, and the
 /// last ones are held out. An interrupted training leaves a checkpoint beside the folder, from which the same training goes on. The report has
-/// `documents`, `fitted_until`, `classes` (documents of each), `parameters`, `trained_parameters`, `epochs`, and the figures of the `held_out`
-/// documents.
-pub fn finetune(lines: &mut Lines, params: &FinetuneParams, output: &Path, ctx: &Ctx) -> Result<Report> {
+/// `documents`, `fitted_until`, `classes` (documents of each), `parameters`, `trained_parameters`, `epochs`, the figures of the `held_out`
+/// documents, and of lines of the base's own text the `base_perplexity` before and after.
+pub fn finetune(
+    lines: &mut Lines,
+    base_text: Option<Lines>,
+    params: &FinetuneParams,
+    output: &Path,
+    ctx: &Ctx,
+) -> Result<Report> {
     let base = EncoderFolder::open(&params.base)?;
     let seen = seen_by(&base, params.fitted_until)?;
     disk::is_ours(output, Room::Converted)?;
+    let base_text = base_text.map(|mut lines| BaseText::read(&mut lines, &base, output, ctx)).transpose()?;
     let subword = Subword::open(base.path())?;
     let room = room(&subword, params.max_tokens, base.most_tokens())?;
     let corpus = LabelledCorpus::read(lines, params.learn, false, None, ctx)?;
@@ -55,12 +63,16 @@ pub fn finetune(lines: &mut Lines, params: &FinetuneParams, output: &Path, ctx: 
     let fields = corpus.fields();
     for &document in &order {
         ctx.check()?;
-        let fields = &fields[document];
-        let text =
-            if fields.title.is_empty() { fields.body.to_owned() } else { format!("{}\n{}", fields.title, fields.body) };
-        let read = inputs(&subword, &text, room, None)?.into_iter().next();
-        // A text without tokens is read as its special tokens alone.
-        writer.push(&read.unwrap_or_else(|| subword.wrap(&[]).ids))?;
+        let Fields { title, body } = fields[document];
+        let text = if title.is_empty() { body.to_owned() } else { format!("{title}\n{body}") };
+        match corpus.pair(document) {
+            Some(pair) => writer.push(&pair_input(&subword, [&text, pair], room + subword.specials())?)?,
+            None => {
+                let read = inputs(&subword, &text, room, None)?.into_iter().next();
+                // A text without tokens is read as its special tokens alone.
+                writer.push(&read.unwrap_or_else(|| subword.wrap(&[]).ids))?;
+            }
+        }
     }
     let tokens = writer.finish()?;
     let form = base.of_texts(match &goal {
@@ -87,6 +99,7 @@ pub fn finetune(lines: &mut Lines, params: &FinetuneParams, output: &Path, ctx: 
     }
     let fitted_until = seen_by_new(Some(seen), corpus.labelled_until(params.label_days), params.fitted_until);
     let figures = held_out_figures(&trained, &texts, &goal, trained_documents, ctx)?;
+    let forgotten = base_text.map(|text| text.forgotten(&trained, ctx)).transpose()?;
     let training = json!({
         "base": params.base, "documents": corpus.len(), "epochs": trained.epochs(), "held_out": figures,
         "program": env!("CARGO_PKG_VERSION"),
@@ -104,6 +117,9 @@ pub fn finetune(lines: &mut Lines, params: &FinetuneParams, output: &Path, ctx: 
     report.fact("parameters", trained.values().iter().map(|values| values.len()).sum::<usize>());
     report.fact("epochs", trained.epochs());
     report.fact("held_out", figures);
+    if let Some(forgotten) = forgotten {
+        report.fact("base_perplexity", forgotten);
+    }
     Ok(report)
 }
 

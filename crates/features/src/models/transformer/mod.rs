@@ -1,20 +1,27 @@
 //! Encoders of one's own on plain files: pre-trained on the user's text, or fine-tuned on labels; folders that `model = "onnx"` and
 //! transformers read.
 
+mod entities;
 mod finetune;
+mod forgotten;
 mod params;
 mod pretrain;
 pub(crate) mod project;
+mod student;
 mod texts;
+mod vintages;
 
 use std::path::Path;
 
 use anyhow::{Context, Result};
 use chrono::NaiveDateTime;
 
+pub use entities::train_entities;
 pub use finetune::{FinetuneParams, finetune};
 pub use params::FinetuneSettings;
-pub use pretrain::{NewEncoder, PretrainParams, pretrain};
+pub use pretrain::{MaskedUnit, NewEncoder, Objective, PretrainParams, pretrain};
+pub use student::{StudentParams, student};
+pub use vintages::pretrain_vintages;
 
 use inkstone_base::disk::{self, Room};
 use inkstone_models::transformer::EncoderFolder;

@@ -1,13 +1,15 @@
-//! An encoder trained to predict masked words (Devlin and others 2019): from nothing, with a vocabulary learned from the same text, or on from
-//! the weights of a base (Gururangan and others 2020).
+//! An encoder trained to predict masked words (Devlin and others 2019), each next token (Radford and others 2018) or which tokens were replaced (Clark
+//! and others 2020): from nothing, with a vocabulary learned from the same text, or on from the weights of a base (Gururangan and others 2020).
 
 use std::io::Write;
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 use chrono::NaiveDateTime;
+use clap::ValueEnum;
 use serde_json::{Value, json};
 
+use super::forgotten::BaseText;
 use super::texts::{TextWriter, TokenizedTexts, inputs, room};
 use super::{begin_folder, seen_by, seen_by_new};
 use crate::lines::{Cutter, Lines};
@@ -16,14 +18,17 @@ use inkstone_base::data::{Key, Report};
 use inkstone_base::disk::{self, Room};
 use inkstone_base::job::Ctx;
 use inkstone_models::checkpoint::Checkpoint;
+use inkstone_models::neural::EpochFigures;
 use inkstone_models::transformer::{
-    BlockActivation, BlockShape, CONTINUES, EncoderFolder, EncoderShape, Goals, Masking, NormPlace, TokenTexts,
-    TrainingTexts, Transformer, TransformerParams,
+    BlockActivation, BlockShape, CONTINUES, EncoderFolder, EncoderShape, Goals, HeadForm, Masking, NormPlace,
+    TokenTexts, TrainingTexts, Transformer, TransformerParams, train_electra,
 };
 use inkstone_text::subword::{Subword, WordCounts};
 
 /// Documents that a thread takes at once.
 const CHUNK: usize = 64;
+/// The folder of a generator within that of its discriminator.
+const GENERATOR: &str = "generator";
 
 /// Sizes of an encoder that is trained from nothing.
 #[derive(Clone, Copy, Debug)]
@@ -39,16 +44,36 @@ pub struct NewEncoder {
     pub min_count: u64,
 }
 
-/// Settings of `train bert`.
+/// The words that an encoder is trained to predict.
+#[derive(Clone, Copy, Debug)]
+pub enum Objective {
+    /// Masked words: a share of the tokens.
+    Masked { share: f64, unit: MaskedUnit },
+    /// The token behind each token.
+    Next,
+    /// Whether a token was replaced by a generator, which fills masked words (Clark and others 2020).
+    Replaced { share: f64, unit: MaskedUnit },
+}
+
+/// The unit that is masked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum MaskedUnit {
+    /// All tokens of a word.
+    #[default]
+    Words,
+    /// Each token for itself.
+    Tokens,
+    /// Up to ten words in a row (SpanBERT).
+    Spans,
+}
+
+/// Settings of `train bert`, `train gpt` and `train electra`.
 #[derive(Clone, Debug)]
 pub struct PretrainParams {
     pub new: NewEncoder,
     /// Tokens of an input at most, special tokens included; 0: as many as the base has places.
     pub max_tokens: usize,
-    /// Share of the tokens that are masked.
-    pub mask_share: f64,
-    /// True if all tokens of a word are masked together.
-    pub whole_words: bool,
+    pub objective: Objective,
     /// The last time of the base's text, where its folder does not say it, and of lines without a time.
     pub fitted_until: Option<NaiveDateTime>,
     pub training: TransformerParams,
@@ -65,19 +90,52 @@ struct Corpus {
 
 /// Trains an encoder on all lines, which are read twice without a base, and writes its folder. An interrupted training leaves a checkpoint
 /// beside the folder, from which the same training goes on. The report has `documents`, `inputs`, `tokens`, `vocabulary`, `parameters`,
-/// `fitted_until`, `epochs`, and the `perplexity` of the masked words of held-out inputs.
+/// `fitted_until`, `epochs`, the `loss` of held-out inputs, where words are predicted their `perplexity`, and of lines of the base's own text the
+/// `base_perplexity` before and after.
 pub fn pretrain(
+    open: &dyn Fn() -> Result<Lines>,
+    cutter: &Cutter,
+    base: Option<&Path>,
+    base_text: Option<Lines>,
+    params: &PretrainParams,
+    output: &Path,
+    ctx: &Ctx,
+) -> Result<Report> {
+    let read = match (base, base_text) {
+        (Some(base), Some(mut lines)) => Some(BaseText::read(&mut lines, &EncoderFolder::open(base)?, output, ctx)?),
+        _ => None,
+    };
+    let mut report = pretrain_once(open, cutter, base, params, output, false, ctx)?;
+    if let Some(text) = read {
+        let folder = EncoderFolder::open(output)?;
+        report.fact("base_perplexity", text.forgotten(&folder.read(folder.words()?, ctx.seed())?, ctx)?);
+    }
+    Ok(report)
+}
+
+/// The same. With `keep`, an encoder that the same training wrote into the folder stays as it is.
+pub(super) fn pretrain_once(
     open: &dyn Fn() -> Result<Lines>,
     cutter: &Cutter,
     base: Option<&Path>,
     params: &PretrainParams,
     output: &Path,
+    keep: bool,
     ctx: &Ctx,
 ) -> Result<Report> {
-    let share = params.mask_share;
-    ensure!(share > 0.0 && share < 1.0, "--mask-share {share} must lie between 0 and 1");
+    if let Objective::Masked { share, .. } | Objective::Replaced { share, .. } = params.objective {
+        ensure!(share > 0.0 && share < 1.0, "--mask-share {share} must lie between 0 and 1");
+    }
     disk::is_ours(output, Room::Converted)?;
     let base = base.map(EncoderFolder::open).transpose()?;
+    if let Some(base) = &base {
+        let method = match params.objective {
+            Objective::Masked { .. } => "bert",
+            Objective::Next => "gpt",
+            Objective::Replaced { .. } => "electra",
+        };
+        ensure!(base.method() == method, "{} is trained on by: train {}", base.path().display(), base.method());
+    }
     let seen = base.as_ref().map(|base| seen_by(base, params.fitted_until)).transpose()?;
     let (subword, definition) = match &base {
         Some(base) => (Subword::open(base.path())?, None),
@@ -91,75 +149,166 @@ pub fn pretrain(
             (Subword::of_definition(definition.clone())?, Some(definition))
         }
     };
-    let mask = subword.mask_id().context("the base's tokenizer has no mask token ([MASK])")?;
     let places = base.as_ref().map_or(params.max_tokens, EncoderFolder::most_tokens);
     let room = room(&subword, params.max_tokens, places)?;
     let mut lines = open()?;
-    let words = params.whole_words.then_some(cutter);
+    let whole_words = match params.objective {
+        Objective::Masked { unit, .. } | Objective::Replaced { unit, .. } => unit != MaskedUnit::Tokens,
+        Objective::Next => false,
+    };
+    let words = whole_words.then_some(cutter);
     let corpus = Corpus::read(&mut lines, &subword, room, words, output, ctx)?;
     let mut report = lines.finish()?;
     ensure!(!corpus.texts.places.is_empty(), "no document has text that can be trained on");
 
-    let new = &params.new;
-    let folder = match base {
-        Some(base) => base,
-        None => {
-            let block = BlockShape {
-                width: new.width,
-                heads: new.heads,
-                between: new.between,
-                place: NormPlace::After,
-                activation: BlockActivation::Gelu,
-                epsilon: 1e-12,
-            };
-            let shape = EncoderShape {
-                vocabulary: subword.size(),
-                places: params.max_tokens,
-                first_place: 0,
-                segments: 2,
-                layers: new.layers,
-                block,
-            };
-            EncoderFolder::create(output, shape, subword.pad_id().unwrap_or_default())?
+    let begun = match base {
+        Some(base) => begin_from(base, params.objective, ctx.seed())?,
+        None => begin_new(params, &subword, &corpus.counts, output, ctx.seed())?,
+    };
+    let goals = match params.objective {
+        Objective::Masked { share, unit } | Objective::Replaced { share, unit } => {
+            let mask = subword.mask_id().context("the base's tokenizer has no mask token ([MASK])")?;
+            let (vocabulary, spans) = (subword.size() as u32, unit == MaskedUnit::Spans);
+            Goals::Words(Masking { share, mask, vocabulary, spans })
         }
+        Objective::Next => Goals::Next,
     };
-    let form = folder.words()?;
-    let begun = match seen {
-        Some(_) => folder.read(form, ctx.seed())?,
-        None => Transformer::random(folder.shape, form, Some(&corpus.counts), ctx.seed())?,
-    };
-    let masking = Masking { share, mask, vocabulary: folder.shape.vocabulary as u32 };
     let tokens = corpus.texts.tokens();
     let texts = TokenTexts { tokens, frozen: None };
-    let texts = TrainingTexts { texts, places: &corpus.texts.places, goals: Goals::Words(masking) };
+    let texts = TrainingTexts { texts, places: &corpus.texts.places, goals };
     let what = json!({
-        "training": params.training, "mask_share": share, "seed": ctx.seed(), "room": room,
+        "training": params.training, "objective": format!("{:?}", params.objective), "seed": ctx.seed(), "room": room,
         "text": Key::of(bytemuck::cast_slice(tokens)),
-        "weights": begun.values().into_iter().map(|values| Key::of(bytemuck::cast_slice(values))).collect::<Vec<Key>>(),
+        "weights": begun.iter().flat_map(|(_, model)| model.values()).map(|values| Key::of(bytemuck::cast_slice(values))).collect::<Vec<Key>>(),
     });
-    let checkpoint = Checkpoint::new(output, &what)?;
-    let trained = begun.train(&texts, &params.training, Some(&checkpoint), ctx)?;
     let fitted_until = seen_by_new(seen, corpus.last_time, params.fitted_until);
-    let training =
-        json!({"documents": corpus.documents, "epochs": trained.epochs(), "program": env!("CARGO_PKG_VERSION")});
-    // An earlier model of this folder stays whole until here.
-    begin_folder(output)?;
-    match &definition {
-        Some(definition) => write_tokenizer(definition, params.max_tokens, output)?,
-        None => folder.copy_tokenizer(output)?,
-    }
-    folder.write(output, &trained, &[], fitted_until, &training)?;
-    checkpoint.remove()?;
+    let key = Key::of_json(&json!([what, fitted_until, env!("CARGO_PKG_VERSION")]));
+    // A generator helps to train the discriminator, which is what is used.
+    let parameters = begun[0].1.values().iter().map(|values| values.len()).sum::<usize>();
+    let earlier = if keep { EncoderFolder::open(output).ok() } else { None };
+    let kept = earlier.and_then(|folder| folder.training_with(key)).map(|training| training["epochs"].clone());
+    let epochs: Vec<EpochFigures> = match kept {
+        Some(epochs) => serde_json::from_value(epochs).context("the epochs of an earlier training")?,
+        None => {
+            let checkpoint = Checkpoint::new(output, &what)?;
+            let (folders, models): (Vec<EncoderFolder>, Vec<Transformer>) = begun.into_iter().unzip();
+            let models = train(models, &texts, params, &checkpoint, ctx)?;
+            let epochs = models[0].epochs().to_vec();
+            let training = json!({
+                "documents": corpus.documents, "epochs": epochs, "program": env!("CARGO_PKG_VERSION"), "key": key,
+            });
+            // An earlier model of this folder stays whole until here.
+            begin_folder(output)?;
+            // The settings of the model itself are written last.
+            for (place, (folder, model)) in folders.iter().zip(&models).enumerate().rev() {
+                let output = &if place == 0 { output.to_owned() } else { output.join(GENERATOR) };
+                disk::make_dir(output)?;
+                match &definition {
+                    Some(definition) => write_tokenizer(definition, params.max_tokens, output)?,
+                    None => folder.copy_tokenizer(output)?,
+                }
+                folder.write(output, model, &[], fitted_until, &training)?;
+            }
+            checkpoint.remove()?;
+            epochs
+        }
+    };
     report.fact("documents", corpus.documents);
     report.fact("inputs", texts.places.len());
     report.fact("tokens", tokens.len());
-    report.fact("vocabulary", folder.shape.vocabulary);
-    report.fact("parameters", trained.values().iter().map(|values| values.len()).sum::<usize>());
+    report.fact("vocabulary", subword.size());
+    report.fact("parameters", parameters);
     report.fact("fitted_until", fitted_until);
-    report.fact("epochs", trained.epochs());
-    let best = trained.epochs().iter().filter_map(|epoch| epoch.held_out).min_by(f64::total_cmp);
-    report.fact("perplexity", best.map(f64::exp));
+    report.fact("epochs", &epochs);
+    report.fact("loss", epochs.last().map(|epoch| epoch.held_out.unwrap_or(epoch.loss)));
+    let best = epochs.iter().filter_map(|epoch| epoch.held_out).min_by(f64::total_cmp);
+    if !matches!(params.objective, Objective::Replaced { .. }) {
+        report.fact("perplexity", best.map(f64::exp));
+    }
     Ok(report)
+}
+
+/// Models of random weights: an encoder, or a discriminator and its generator.
+fn begin_new(
+    params: &PretrainParams,
+    subword: &Subword,
+    counts: &[u64],
+    output: &Path,
+    seed: u64,
+) -> Result<Vec<(EncoderFolder, Transformer)>> {
+    let NewEncoder { layers, width, heads, between, .. } = params.new;
+    let causal = matches!(params.objective, Objective::Next);
+    let block = BlockShape {
+        width,
+        heads,
+        between,
+        place: if causal { NormPlace::Before } else { NormPlace::After },
+        causal,
+        activation: if causal { BlockActivation::GeluTanh } else { BlockActivation::Gelu },
+        epsilon: if causal { 1e-5 } else { 1e-12 },
+    };
+    let shape = EncoderShape {
+        vocabulary: subword.size(),
+        places: params.max_tokens,
+        first_place: 0,
+        segments: if causal { 0 } else { 2 },
+        factor: None,
+        layers,
+        blocks: layers,
+        block,
+    };
+    let special = |name: &str| subword.id(name).unwrap_or_default();
+    let specials = ["[PAD]", "[CLS]", "[SEP]"].map(special);
+    let begin = |model_type: &str, shape: &EncoderShape, words: bool| -> Result<(EncoderFolder, Transformer)> {
+        let folder = EncoderFolder::create(output, model_type, shape, specials)?;
+        let form = if words { folder.words_of_new() } else { HeadForm::Replaced };
+        let model = Transformer::random(*shape, form, Some(counts), seed)?;
+        Ok((folder, model))
+    };
+    Ok(match params.objective {
+        Objective::Masked { .. } => vec![begin("bert", &shape, true)?],
+        Objective::Next => vec![begin("gpt2", &shape, true)?],
+        Objective::Replaced { .. } => {
+            ensure!(
+                width.is_multiple_of(heads),
+                "a width of {width} cannot be shared by {heads} heads: give a multiple"
+            );
+            // A quarter of the heads, of the same size, in as many layers (Clark and others 2020, section 3.2).
+            let heads = (heads / 4).max(1);
+            let narrow = heads * (width / params.new.heads);
+            let block = BlockShape { width: narrow, heads, between: 4 * narrow, ..block };
+            let generator = EncoderShape { factor: (narrow != width).then_some(width), block, ..shape };
+            vec![begin("electra", &shape, false)?, begin("electra", &generator, true)?]
+        }
+    })
+}
+
+/// The models of a base.
+fn begin_from(base: EncoderFolder, objective: Objective, seed: u64) -> Result<Vec<(EncoderFolder, Transformer)>> {
+    if !matches!(objective, Objective::Replaced { .. }) {
+        let model = base.read(base.words()?, seed)?;
+        return Ok(vec![(base, model)]);
+    }
+    let path = base.path().join(GENERATOR);
+    let generator = EncoderFolder::open(&path).with_context(|| {
+        format!("a discriminator is trained on with its generator: put the generator's folder into {}", path.display())
+    })?;
+    let words = generator.read(generator.words()?, seed)?;
+    let discriminator = base.read(HeadForm::Replaced, seed)?;
+    Ok(vec![(base, discriminator), (generator, words)])
+}
+
+fn train(
+    models: Vec<Transformer>,
+    texts: &TrainingTexts<'_>,
+    params: &PretrainParams,
+    checkpoint: &Checkpoint,
+    ctx: &Ctx,
+) -> Result<Vec<Transformer>> {
+    match <[Transformer; 2]>::try_from(models) {
+        Ok(pair) => Ok(train_electra(pair, texts, &params.training, Some(checkpoint), ctx)?.into()),
+        Err(one) => one.into_iter().map(|model| model.train(texts, &params.training, Some(checkpoint), ctx)).collect(),
+    }
 }
 
 /// Counts the words of all lines, as BERT cuts text.

@@ -6,6 +6,7 @@ use anyhow::{Context, Result, ensure};
 use chrono::NaiveDateTime;
 use rayon::prelude::*;
 
+use super::params::BaseFolder;
 use super::texts::{TextWriter, TokenizedTexts, inputs, room};
 use crate::extract::entry::{Explainer, ModelEntry, RowModel};
 use crate::extract::feature::name_keys;
@@ -18,7 +19,7 @@ use crate::extract::{Feature, Inputs};
 use inkstone_base::data::{Key, Report};
 use inkstone_base::job::Ctx;
 use inkstone_models::transformer::{
-    EncoderFolder, FinetunedFolds, FrozenStates, TextGoal, TokenTexts, Transformer, softmax,
+    BaseVintage, FinetunedFolds, FrozenStates, TextGoal, TokenTexts, Transformer, softmax,
 };
 use inkstone_models::{CalibrationForm, NetWalk, lead};
 use inkstone_store::{SetSpec, Store};
@@ -68,9 +69,10 @@ fn walk_fits(
     Ok(())
 }
 
-/// The base of a feature, and how it reads texts.
+/// The base of a feature or its vintages, and how they read texts.
 struct Base {
-    folder: EncoderFolder,
+    /// By time.
+    folders: Vec<BaseFolder>,
     subword: Subword,
     /// Tokens that are read of a text at most, special tokens not included.
     room: usize,
@@ -78,11 +80,11 @@ struct Base {
 
 impl Base {
     fn open(feature: &Feature, inputs: &Inputs<'_>) -> Result<Base> {
-        let folder = feature.finetune.folder(inputs.base)?;
-        let subword = Subword::open(folder.path())?;
-        let room = room(&subword, feature.finetune.max_tokens, folder.most_tokens())
-            .map_err(|error| name_keys("finetune", &error))?;
-        Ok(Base { folder, subword, room })
+        let folders = feature.finetune.folders(inputs.base)?;
+        let subword = Subword::open(folders[0].folder.path())?;
+        let most = folders.iter().map(|base| base.folder.most_tokens()).min().unwrap_or(0);
+        let room = room(&subword, feature.finetune.max_tokens, most).map_err(|error| name_keys("finetune", &error))?;
+        Ok(Base { folders, subword, room })
     }
 
     /// The tokens of a text with special tokens.
@@ -92,8 +94,12 @@ impl Base {
         Ok(read.unwrap_or_else(|| self.subword.wrap(&[]).ids))
     }
 
-    fn encoder(&self, seed: u64) -> Result<Transformer> {
-        self.folder.read(self.folder.of_texts(TextGoal::Classes(2)), seed)
+    fn encoders(&self, seed: u64) -> Result<Vec<BaseVintage>> {
+        let read = |BaseFolder { folder, seen_until }: &BaseFolder| {
+            let encoder = folder.read(folder.of_texts(TextGoal::Classes(2)), seed)?;
+            Ok(BaseVintage { encoder, seen_until: *seen_until })
+        };
+        self.folders.iter().map(read).collect()
     }
 }
 
@@ -123,8 +129,8 @@ impl<'a> FeatureWalk<'a> {
     /// The set of the feature's rows.
     fn spec(&self) -> Result<SetSpec> {
         let CorpusReader { feature, inputs, ctx, .. } = &self.reader;
-        let seen =
-            feature.finetune.seen_until(&self.base.folder).with_context(|| format!("feature {:?}", feature.name))?;
+        // Later vintages are read by folds alone that begin behind their text.
+        let seen = self.base.folders[0].seen_until;
         let params = SetParams::of_returns(&self.reader).with("seed", ctx.seed()).with("encoders", VERSION);
         let params = params.with("base", feature.finetune.files_key(inputs.base)?);
         Ok(params.dense(feature, Some(seen)))
@@ -155,15 +161,17 @@ fn with_folds<T>(
     work: impl FnOnce(&FinetunedFolds<'_>) -> Result<T>,
 ) -> Result<T> {
     let CorpusReader { feature, inputs, ctx, .. } = reader;
-    let (encoder, params) = (base.encoder(ctx.seed())?, &feature.finetune.training);
+    let (bases, params) = (base.encoders(ctx.seed())?, &feature.finetune.training);
     let (tokens, places): (&[u32], &[Range<usize>]) = (texts.tokens(), &texts.places);
-    let frozen = match inputs.fits.lists() {
-        true => None,
-        false => FrozenStates::compute(&encoder, params, tokens, places, inputs.clean.folder(), ctx)?,
+    let frozen = match &bases[..] {
+        [only] if !inputs.fits.lists() => {
+            FrozenStates::compute(&only.encoder, params, tokens, places, inputs.clean.folder(), ctx)?
+        }
+        _ => None,
     };
     let times: Vec<NaiveDateTime> = sampled.samples.iter().map(|sample| sample.known_at).collect();
     work(&FinetunedFolds {
-        base: &encoder,
+        bases: &bases,
         texts: TokenTexts { tokens, frozen: frozen.as_ref() },
         places,
         times: &times,
@@ -179,7 +187,9 @@ fn open(reader: &CorpusReader<'_>, place: (usize, usize)) -> Result<Option<Box<d
     let (sampled, texts) = read(reader, &base, &mut Report::new(&feature.name))?;
     let found = with_folds(reader, &base, &sampled, &texts, |folds| network_of(reader, &sampled, folds, place))?;
     let classes = feature.classes.with_probabilities().to_vec();
-    Ok(found.map(|(encoder, names)| Box::new(FoldRows { encoder, names, base, classes }) as Box<dyn TextRows>))
+    Ok(found.map(|(encoder, names)| {
+        Box::new(FoldRows { encoder: encoder.encoder, names, base, classes }) as Box<dyn TextRows>
+    }))
 }
 
 /// The encoder of a fold as a model of rows.

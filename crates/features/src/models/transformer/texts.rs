@@ -3,16 +3,16 @@
 use std::ops::Range;
 use std::path::Path;
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 use memmap2::Mmap;
 
 use crate::lines::Cutter;
 use inkstone_base::disk::{self, Scratch};
-use inkstone_models::transformer::CONTINUES;
+use inkstone_models::transformer::{CONTINUES, SECOND};
 use inkstone_text::subword::{Pieces, Subword};
 
 /// Tokens of a text that is worth reading, special tokens not included.
-const LEAST: usize = 2;
+pub(super) const LEAST: usize = 2;
 
 /// Tokens of texts, with the special tokens of their tokenizer, in a scratch file.
 pub(super) struct TokenizedTexts {
@@ -58,6 +58,21 @@ pub(super) fn room(subword: &Subword, most: usize, places: usize) -> Result<usiz
     let room = most.saturating_sub(subword.specials());
     ensure!(room >= LEAST, "--max-tokens {most} leaves no room for text beside {} special tokens", subword.specials());
     Ok(room)
+}
+
+/// Two texts as one input of at most so many tokens; the longer text is cut first.
+pub(super) fn pair_input(subword: &Subword, texts: [&str; 2], most: usize) -> Result<Vec<u32>> {
+    let specials = subword.pair_specials().context("the base's tokenizer puts no two texts into one input")?;
+    let room = most.saturating_sub(specials);
+    ensure!(room >= 2 * LEAST, "--max-tokens {most} leaves no room for two texts beside {specials} special tokens");
+    let [first, second] = [subword.encode_head(texts[0], room)?.ids, subword.encode_head(texts[1], room)?.ids];
+    // As many of each as the other leaves, but at least half of the room.
+    let of_first = first.len().min(room.saturating_sub(second.len()).max(room - room / 2));
+    let of_second = second.len().min(room - of_first);
+    let wrapped = subword.wrap_pair(&first[..of_first], &second[..of_second]);
+    let wrapped = wrapped.context("the base's tokenizer puts no two texts into one input")?;
+    let segmented = wrapped.ids.iter().zip(&wrapped.types);
+    Ok(segmented.map(|(id, segment)| if *segment == 0 { *id } else { id | SECOND }).collect())
 }
 
 /// A document as inputs of at most `room` tokens each, with the special tokens around each. With `words`, tokens that go on with a word of the cutter

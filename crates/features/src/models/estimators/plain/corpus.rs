@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 use crate::lines::BLOCK;
-use crate::lines::{Line, Lines, Refused};
+use crate::lines::{Line, Lines, Refused, fields, text_of};
 use inkstone_base::job::Ctx;
 use inkstone_models::{
     Analyzer, Csr, Design, Fields, FoldFeatures, FoldRows, Goal, Split, TermCounts, Vectorizer, VectorizerParams,
@@ -46,6 +46,8 @@ pub(crate) type Encode<'a> = dyn FnMut(&[Line<'_>]) -> Result<Vec<bool>> + 'a;
 struct LabelledDocument {
     title: String,
     text: String,
+    /// The second text of a pair.
+    pair: Option<String>,
     time: Option<NaiveDateTime>,
     group: Option<String>,
 }
@@ -99,9 +101,11 @@ impl LabelledCorpus {
                 }
                 let text = |text: Cow<'_, str>| if keeps_texts { text.into_owned() } else { String::new() };
                 goals.push(goal);
+                let pair = if keeps_texts { second_text(&line)? } else { None };
                 documents.push(LabelledDocument {
                     title: text(line.title),
                     text: text(line.text),
+                    pair,
                     time: line.time,
                     group: line.group.map(Cow::into_owned),
                 });
@@ -168,6 +172,11 @@ impl LabelledCorpus {
 
     pub(crate) fn fields(&self) -> Vec<Fields<'_>> {
         self.documents.iter().map(LabelledDocument::fields).collect()
+    }
+
+    /// The second text of a document that is a pair.
+    pub(crate) fn pair(&self, document: usize) -> Option<&str> {
+        self.documents[document].pair.as_deref()
     }
 
     /// Groups and times, as far as all documents have them. A label is known `label_days` after its document.
@@ -270,6 +279,12 @@ impl FoldFeatures for Folded<'_> {
         let rows = |rows: &[usize]| corpus.rows(rows.to_vec(), analyzer, &model);
         Ok((rows(&split.train), rows(&split.test)))
     }
+}
+
+/// The field `pair` of a JSON line.
+fn second_text(line: &Line<'_>) -> Result<Option<String>> {
+    let is_there = line.json.is_some_and(|json| json.contains("\"pair\""));
+    if is_there { Ok(text_of(&fields(line)?, "pair")) } else { Ok(None) }
 }
 
 /// The field of a line that is learned where none is named.

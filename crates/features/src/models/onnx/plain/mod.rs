@@ -31,6 +31,7 @@ pub use eval::{Examination, fill_masks};
 pub use explain::ExplainUnit;
 pub use mix::{LearnedMix, train_mix};
 pub use pairs::Reranker;
+pub(crate) use tasks::right_entities;
 pub use write::{generate, list_entities};
 
 /// Bytes of lines read at once. Texts of a block are batched together, so another size moves the last digits.

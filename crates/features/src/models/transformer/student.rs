@@ -1,0 +1,163 @@
+//! A small encoder that learns to give the scores of a large model (Hinton, Vinyals and Dean 2015), on text without labels.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, ensure};
+use chrono::NaiveDateTime;
+use serde_json::json;
+
+use super::texts::{TextWriter, inputs, room};
+use super::{begin_folder, seen_by, seen_by_new};
+use crate::lines::{BLOCK, LineFormat, Lines};
+use crate::models::onnx::Contextual;
+use crate::stage_result;
+use inkstone_base::data::{Key, Report};
+use inkstone_base::disk::{self, Room};
+use inkstone_base::job::Ctx;
+use inkstone_models::checkpoint::Checkpoint;
+use inkstone_models::transformer::{
+    EncoderFolder, FrozenStates, Goals, TaughtClasses, TextGoal, TokenTexts, TrainingTexts, TransformerParams,
+};
+use inkstone_onnx::{Activation, Encoder, OnnxParams, Output};
+use inkstone_text::subword::Subword;
+
+/// Settings of `train student`.
+#[derive(Clone, Debug)]
+pub struct StudentParams {
+    /// The encoder that becomes the student.
+    pub base: PathBuf,
+    /// Tokens that the student reads of a text at most, special tokens included, the first ones; 0: as many as the base has places.
+    pub max_tokens: usize,
+    pub temperature: f64,
+    /// The last time of the texts of the base and of the teacher, where their folders do not say it, and of lines without a time.
+    pub fitted_until: Option<NaiveDateTime>,
+    pub training: TransformerParams,
+}
+
+/// A document that both models read.
+struct TaughtDocument {
+    time: Option<NaiveDateTime>,
+    tokens: Vec<u32>,
+    /// The teacher's logit of each class.
+    scores: Vec<f32>,
+}
+
+/// Trains the base to give the scores of the teacher at `using.params.model`, and writes its folder. Lines with times are put in their order, and
+/// the last ones are held out. An interrupted training leaves a checkpoint beside the folder, from which the same training goes on. The report
+/// has `documents`, `fitted_until`, `classes`, `parameters`, `epochs`, and `agreement`: the share of held-out documents whose most probable class
+/// is the same by both models.
+pub fn student(
+    lines: &mut Lines,
+    using: &Contextual,
+    params: &StudentParams,
+    output: &Path,
+    ctx: &Ctx,
+) -> Result<Report> {
+    ensure!(
+        params.temperature > 0.0 && params.temperature.is_finite(),
+        "--temperature {} must lie above 0",
+        params.temperature
+    );
+    let base = EncoderFolder::open(&params.base)?;
+    let seen = seen_by(&base, params.fitted_until)?.max(teacher_seen(using, params.fitted_until)?);
+    disk::is_ours(output, Room::Converted)?;
+    let subword = Subword::open(base.path())?;
+    let room = room(&subword, params.max_tokens, base.most_tokens())?;
+    let logits = OnnxParams { output: Output::Scores, activation: Activation::Identity, ..using.params.clone() };
+    let using = Contextual { params: logits, ..using.clone() };
+    let mut teacher = using.encoder(&using.params.model, LineFormat::Text, ctx)?;
+    let names = teacher.columns();
+    ensure!(
+        names.len() > 1,
+        "{} tells {} class, and a student learns to tell two or more apart",
+        using.params.model.display(),
+        names.len()
+    );
+    let (documents, mut report) = stage_result(ctx, "read", "docs", None, || {
+        let documents = read_documents(lines, &mut teacher, &subword, room, ctx)?;
+        Ok(((documents, lines.finish()?), Report::new("read")))
+    })?;
+    ensure!(!documents.is_empty(), "no document has text that both models can read");
+
+    let mut writer = TextWriter::new(output)?;
+    documents.iter().try_for_each(|document| writer.push(&document.tokens))?;
+    let texts = writer.finish()?;
+    let scores: Vec<f32> = documents.iter().flat_map(|document| document.scores.iter().copied()).collect();
+    let begun = base.read(base.of_texts(TextGoal::Classes(names.len())), ctx.seed())?;
+    let (tokens, places) = (texts.tokens(), &texts.places);
+    let frozen = FrozenStates::compute(&begun, &params.training, tokens, places, disk::folder_of(output), ctx)?;
+    let what = json!({
+        "training": params.training, "temperature": params.temperature, "seed": ctx.seed(), "text": Key::of(bytemuck::cast_slice(tokens)),
+        "scores": Key::of(bytemuck::cast_slice(&scores)),
+        "weights": begun.values().into_iter().map(|values| Key::of(bytemuck::cast_slice(values))).collect::<Vec<Key>>(),
+    });
+    let goals = Goals::Taught(TaughtClasses { scores, classes: names.len(), temperature: params.temperature });
+    let texts = TrainingTexts { texts: TokenTexts { tokens, frozen: frozen.as_ref() }, places, goals };
+    let checkpoint = Checkpoint::new(output, &what)?;
+    let trained = begun.train(&texts, &params.training, Some(&checkpoint), ctx)?;
+
+    let held_out = (documents.len() as f64 * params.training.held_out_share) as usize;
+    let from = documents.len() - held_out;
+    let own = trained.scores(texts.texts, &places[from..], ctx)?;
+    let called = |row: &[f32]| (0..row.len()).max_by(|&a, &b| row[a].total_cmp(&row[b]));
+    let both = own.chunks(names.len()).zip(&documents[from..]);
+    let agreed = both.filter(|(own, document)| called(own) == called(&document.scores)).count();
+    let agreement = (held_out > 0).then(|| agreed as f64 / held_out as f64);
+    let last = documents.iter().filter_map(|document| document.time).max();
+    let fitted_until = seen_by_new(Some(seen), last, params.fitted_until);
+    let training = json!({
+        "base": params.base, "teacher": using.params.model, "documents": documents.len(), "epochs": trained.epochs(), "agreement": agreement,
+        "program": env!("CARGO_PKG_VERSION"),
+    });
+    // An earlier model of this folder stays whole until here.
+    begin_folder(output)?;
+    base.copy_tokenizer(output)?;
+    base.write(output, &trained, &names, fitted_until, &training)?;
+    checkpoint.remove()?;
+    report.fact("documents", documents.len());
+    report.fact("fitted_until", fitted_until);
+    report.fact("classes", &names);
+    report.fact("parameters", trained.values().iter().map(|values| values.len()).sum::<usize>());
+    report.fact("epochs", trained.epochs());
+    report.fact("agreement", agreement);
+    report.fact("ran", teacher.ran());
+    Ok(report)
+}
+
+/// The last time of the text that a teacher was trained on.
+fn teacher_seen(using: &Contextual, stated: Option<NaiveDateTime>) -> Result<NaiveDateTime> {
+    let own = using.params.seen_until(&using.base)?;
+    own.max(stated).with_context(|| {
+        format!(
+            "{} does not say how far the text reaches that it was trained on, and its student knows that text too: give its last day with \
+             --fitted-until",
+            using.params.model.display()
+        )
+    })
+}
+
+/// The documents of lines, by time; those that a model cannot read are left out.
+fn read_documents(
+    lines: &mut Lines,
+    teacher: &mut Encoder,
+    subword: &Subword,
+    room: usize,
+    ctx: &Ctx,
+) -> Result<Vec<TaughtDocument>> {
+    let mut all = Vec::new();
+    lines.for_each_block(BLOCK, |read| {
+        let texts: Vec<_> = read.iter().map(|line| line.whole()).collect();
+        let given: Vec<&str> = texts.iter().map(|text| &**text).collect();
+        let (scores, _) = teacher.rows(&given, ctx, |_| Ok(ctx.check()?))?;
+        let classes = scores.len() / given.len().max(1);
+        for ((line, text), scores) in read.iter().zip(&given).zip(scores.chunks(classes.max(1))) {
+            let tokens = inputs(subword, text, room, None)?.into_iter().next();
+            if let Some(tokens) = tokens.filter(|_| scores.iter().all(|score| score.is_finite())) {
+                all.push(TaughtDocument { time: line.time, tokens, scores: scores.to_vec() });
+            }
+        }
+        Ok(ctx.advance(read.len() as u64)?)
+    })?;
+    all.sort_by_key(|document| document.time);
+    Ok(all)
+}

@@ -1,0 +1,410 @@
+//! The training of a transformer as the training loop sees it: pieces of batches, their losses and gradients.
+
+use std::ops::Range;
+
+use anyhow::{Result, ensure};
+use rand::seq::SliceRandom;
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use rayon::prelude::*;
+
+use super::adapt::LowRank;
+use super::block::{BlockWeights, add};
+use super::dropout::Dropout;
+use super::encoder::{EmbeddingWeights, Encoder, EncoderInput, EncoderShape, SECOND, TrainedPart};
+use super::head::{Head, HeadForm, Targets, losses};
+use super::masking::MaskedText;
+use super::params::{TrainedLayers, TransformerParams};
+use super::train::{Goals, TrainingTexts, Transformer, UNTAGGED, group_of, row_of};
+use crate::Goal;
+use crate::neural::fit::{Network, PieceGradients, Schedule};
+use crate::neural::kernel::Real;
+use crate::neural::weights::{RowGradient, Weights, distinct};
+use inkstone_base::job::Ctx;
+
+/// Tokens of a piece of a batch, about.
+const PIECE: usize = 512;
+
+/// The inputs and settings of one training.
+pub(super) struct TransformerNet<'a> {
+    shape: EncoderShape,
+    form: HeadForm,
+    params: &'a TransformerParams,
+    texts: &'a TrainingTexts<'a>,
+    trained: Range<usize>,
+    held_out: Range<usize>,
+    pub(super) adapted: Option<LowRank>,
+    /// The first layer that is trained in any epoch.
+    pub(super) lowest: usize,
+}
+
+/// Some texts of a batch.
+#[derive(Default)]
+pub(super) struct TransformerPiece {
+    pub(super) texts: Vec<Range<usize>>,
+    pub(super) tokens: Vec<u32>,
+    /// The places of the tokens in all texts.
+    places: Vec<Range<usize>>,
+    /// The numbers of the texts.
+    numbers: Vec<usize>,
+    /// Places of the masked tokens, and the right tokens.
+    pub(super) masked: Vec<(usize, u32)>,
+    /// Seed of dropout.
+    pub(super) draw: u64,
+}
+
+#[cfg(test)]
+impl TransformerPiece {
+    /// Masks these tokens instead of those that were drawn.
+    pub(super) fn mask(&mut self, masked: Vec<(usize, u32)>) {
+        self.masked = masked;
+    }
+}
+
+/// The weights as pieces are computed with them.
+pub(super) struct ReadyTransformer<'w, T> {
+    encoder: Encoder<'w, T>,
+    head: Head<T>,
+    /// Predicts the next words of texts beside their target.
+    next_words: Option<Head<T>>,
+    part: TrainedPart,
+    /// By weight the rows that gradients are wanted of; none for all.
+    rows: &'w [Option<Vec<u32>>],
+    values: Vec<&'w [T]>,
+}
+
+impl<'a> TransformerNet<'a> {
+    pub(super) fn new(
+        begun: &Transformer,
+        texts: &'a TrainingTexts<'a>,
+        params: &'a TransformerParams,
+    ) -> Result<TransformerNet<'a>> {
+        let Transformer { shape, form, .. } = *begun;
+        let count = texts.places.len();
+        let held_out = (count as f64 * params.held_out_share) as usize;
+        ensure!(count > held_out, "there is no text to train on");
+        let adapted = match params.train {
+            TrainedLayers::LowRank(rank) => Some(LowRank::new(rank, shape)?),
+            _ => None,
+        };
+        let lowest = params.lowest(&shape)?;
+        let states = texts.texts.frozen;
+        ensure!(
+            states.is_none_or(|frozen| frozen.first_layer <= lowest
+                && matches!(texts.goals, Goals::Texts(_) | Goals::Taught(_) | Goals::Tags(_))),
+            "the vectors that were kept stand behind layers that are trained"
+        );
+        ensure!(
+            params.next_words == 0.0 || (shape.block.causal && matches!(texts.goals, Goals::Texts(_))),
+            "--next-words is for a target of texts that a base reads from left to right (GPT-2)"
+        );
+        let (trained, held_out) = (0..count - held_out, count - held_out..count);
+        Ok(TransformerNet { shape, form, params, texts, trained, held_out, adapted, lowest })
+    }
+
+    /// The mean loss of texts, of each predicted token or of each text.
+    pub(super) fn loss(model: &Transformer, texts: &TrainingTexts<'_>, ctx: &Ctx) -> Result<f64> {
+        let params = TransformerParams { held_out_share: 0.0, ..TransformerParams::default() };
+        TransformerNet::new(model, texts, &params)?.loss_of(0..texts.places.len(), &model.weights, ctx)
+    }
+
+    /// The mean loss of some texts.
+    fn loss_of(&self, numbers: Range<usize>, weights: &Weights, ctx: &Ctx) -> Result<f64> {
+        // The same words are masked each time.
+        let mut rng = ChaCha8Rng::seed_from_u64(ctx.seed());
+        rng.set_stream(u64::MAX);
+        let pieces = pieces(self.texts, &numbers.collect::<Vec<usize>>(), &mut rng);
+        let rows = vec![None; weights.all.len()];
+        let ready = self.ready_of(weights.values(), self.part(weights), &rows);
+        let width = self.shape.block.width;
+        let one = |piece: &TransformerPiece| {
+            ctx.check()?;
+            let x = match self.states_of(piece) {
+                Some(states) => states,
+                None => ready.encoder.embed(EncoderInput { tokens: &piece.tokens, texts: &piece.texts }),
+            };
+            let x = ready.encoder.finish(ready.encoder.run(x, &piece.texts));
+            let rows = self.read_rows(piece);
+            let mut scores = ready.head.scores(&selected(&x, &rows, width));
+            let outputs = scores.len() / rows.len().max(1);
+            let loss = self.with_targets(piece, |targets| losses(&mut scores, outputs.max(1), targets));
+            Ok((loss, rows.len()))
+        };
+        let found = ctx.install(|| pieces.par_iter().map(one).collect::<Result<Vec<(f64, usize)>>>())?;
+        let (loss, count) = found.iter().fold((0.0, 0), |(loss, count), (l, c)| (loss + l, count + c));
+        Ok(loss / count.max(1) as f64)
+    }
+
+    /// All texts in one piece, with no masked word.
+    #[cfg(test)]
+    pub(super) fn whole_piece(&self) -> TransformerPiece {
+        let (tokens, places) = (self.texts.texts.tokens.to_vec(), self.texts.places.to_vec());
+        let numbers = (0..places.len()).collect();
+        TransformerPiece { texts: places.clone(), tokens, places, numbers, masked: Vec::new(), draw: 0 }
+    }
+
+    /// The first tokens of the texts of a piece, or its masked tokens.
+    pub(super) fn read_rows(&self, piece: &TransformerPiece) -> Vec<usize> {
+        match self.form {
+            HeadForm::Words { .. } => piece.masked.iter().map(|(at, _)| *at).collect(),
+            HeadForm::Next => rows_before(&piece.texts).collect(),
+            HeadForm::Replaced => (0..piece.tokens.len()).collect(),
+            HeadForm::Tokens { .. } => self.tags_of(piece).map(|(row, _)| row).collect(),
+            form => piece.texts.iter().map(|text| row_of(form, text)).collect(),
+        }
+    }
+
+    /// The tokens of a piece that have tags, with these.
+    fn tags_of(&self, piece: &TransformerPiece) -> impl Iterator<Item = (usize, u32)> {
+        let tags: &[u32] = if let Goals::Tags(tags) = &self.texts.goals { tags } else { &[] };
+        let tags = piece.places.iter().flat_map(|place| tags.get(place.clone()).unwrap_or_default());
+        tags.copied().enumerate().filter(|(_, tag)| *tag != UNTAGGED)
+    }
+
+    /// Gives `work` the targets of a piece.
+    fn with_targets<R>(&self, piece: &TransformerPiece, work: impl FnOnce(&Targets<'_>) -> R) -> R {
+        match &self.texts.goals {
+            Goals::Words(_) => {
+                work(&Targets::Words(&piece.masked.iter().map(|(_, right)| *right).collect::<Vec<u32>>()))
+            }
+            Goals::Tags(_) => work(&Targets::Classes(&self.tags_of(piece).map(|(_, tag)| tag).collect::<Vec<u32>>())),
+            Goals::Next => work(&Targets::Words(&next_tokens(piece))),
+            Goals::Taught(taught) => {
+                let rows = piece.numbers.iter().flat_map(|&n| &taught.scores[n * taught.classes..][..taught.classes]);
+                work(&Targets::Taught(&rows.copied().collect::<Vec<f32>>(), taught.temperature))
+            }
+            Goals::Texts(goal) => match goal.select(&piece.numbers) {
+                Goal::Classes { class, .. } => work(&Targets::Classes(&class)),
+                Goal::Labels { labels, .. } => work(&Targets::Labels(&labels)),
+                Goal::Values(values) => work(&Targets::Values(&values)),
+            },
+        }
+    }
+
+    /// The part of the weights that are not fixed.
+    fn part(&self, weights: &Weights) -> TrainedPart {
+        let layers = self.shape.layers;
+        let is_trained = |layer: &usize| {
+            let first = EncoderShape::of_block(self.shape.block_of(*layer), BlockWeights::Query);
+            weights.all[first..first + BlockWeights::COUNT].iter().any(|weight| !weight.fixed)
+        };
+        let mut of_block = [true; BlockWeights::COUNT];
+        let mut from_layer = (0..layers).find(is_trained).unwrap_or(layers);
+        if self.adapted.is_some() {
+            of_block = LowRank::wanted();
+            from_layer = 0;
+        }
+        TrainedPart { from_layer, embeddings: !weights.all[0].fixed, of_block }
+    }
+
+    pub(super) fn ready_of<'w, T: Real>(
+        &self,
+        values: Vec<&'w [T]>,
+        part: TrainedPart,
+        rows: &'w [Option<Vec<u32>>],
+    ) -> ReadyTransformer<'w, T> {
+        let first = self.texts.texts.frozen.map_or(0, |frozen| frozen.first_layer);
+        let adapted = |number: usize| self.adapted.as_ref()?.adapted(number, &values);
+        let encoder = Encoder::new(self.shape, &values, first..self.shape.layers, adapted);
+        let tokens = values[EmbeddingWeights::Tokens as usize];
+        let head = Head::new(self.form, &values[self.shape.weights()..], tokens, &self.shape);
+        let next_words = (self.params.next_words > 0.0).then(|| Head::new(HeadForm::Next, &[], tokens, &self.shape));
+        ReadyTransformer { encoder, head, next_words, part, rows, values }
+    }
+
+    /// The loss of a piece and its gradients by weight.
+    pub(super) fn differentiated<T: Real>(
+        &self,
+        ready: &ReadyTransformer<'_, T>,
+        piece: &TransformerPiece,
+        rate: f64,
+    ) -> (f64, Vec<Vec<T>>) {
+        let width = self.shape.block.width;
+        let mut rng = ChaCha8Rng::seed_from_u64(piece.draw);
+        let input = EncoderInput { tokens: &piece.tokens, texts: &piece.texts };
+        let states = self.states_of(piece);
+        let (x, passed) = ready.encoder.forward(input, states.as_deref(), rate, &mut rng);
+        let rows = self.read_rows(piece);
+        let read = selected(&x, &rows, width);
+        let dropped = match self.form.goal() {
+            Some(_) => Dropout::draw(read.len(), rate, &mut rng),
+            None => Dropout::none(),
+        };
+        let head = self.with_targets(piece, |targets| ready.head.gradients(&read, targets, &dropped));
+        let mut by = vec![T::default(); x.len()];
+        add_rows(&mut by, &rows, &head.rows, width);
+        let tokens = EmbeddingWeights::Tokens as usize;
+        let mut by_tokens =
+            RowGradient::new(ready.rows[tokens].as_deref(), self.shape.vocabulary, self.shape.embedded());
+        let mut take_table = |found: Vec<T>| {
+            if !found.is_empty() && ready.part.embeddings {
+                by_tokens.values = found;
+            }
+        };
+        take_table(head.tokens);
+        let mut loss = head.loss;
+        if let Some(next_words) = &ready.next_words {
+            // A text's mean over its next words.
+            let weights: Vec<f64> = piece
+                .texts
+                .iter()
+                .flat_map(|text| {
+                    let words = text.len().saturating_sub(1);
+                    std::iter::repeat_n(self.params.next_words / words as f64, words)
+                })
+                .collect();
+            let rows: Vec<usize> = rows_before(&piece.texts).collect();
+            let targets = Targets::WeighedWords(&next_tokens(piece), &weights);
+            let found = next_words.gradients(&selected(&x, &rows, width), &targets, &Dropout::none());
+            add_rows(&mut by, &rows, &found.rows, width);
+            take_table(found.tokens);
+            loss += found.loss;
+        }
+        let add = |token: u32, by: &[T]| by_tokens.add(&[token], by);
+        let mut gradients = ready.encoder.back(&passed, input, by, &ready.part, add);
+        if ready.part.embeddings {
+            gradients[tokens] = by_tokens.values;
+        }
+        gradients.extend(head.weights);
+        if let Some(adapted) = &self.adapted {
+            adapted.take_gradients(&mut gradients, &ready.values);
+        }
+        (loss, gradients)
+    }
+
+    /// The vectors of a piece's tokens before the first trained layer.
+    fn states_of<T: Real>(&self, piece: &TransformerPiece) -> Option<Vec<T>> {
+        let frozen = self.texts.texts.frozen?;
+        let numbers = piece.places.iter().flat_map(|place| frozen.of(place));
+        Some(numbers.map(|&number| T::from_f64(f64::from(number))).collect())
+    }
+}
+
+/// Cuts texts into pieces; the draws choose the masked words.
+pub(super) fn pieces(texts: &TrainingTexts<'_>, numbers: &[usize], rng: &mut ChaCha8Rng) -> Vec<TransformerPiece> {
+    let mut pieces = Vec::<TransformerPiece>::new();
+    // Pieces of about the same size keep all threads at work to the end of a batch.
+    let all: usize = numbers.iter().map(|&number| texts.places[number].len()).sum();
+    let most = all.div_ceil(all.div_ceil(PIECE).max(1));
+    for &number in numbers {
+        let place = texts.places[number].clone();
+        let text = &texts.texts.tokens[place.clone()];
+        let MaskedText { tokens, masked } = match &texts.goals {
+            Goals::Words(masking) => masking.mask(text, rng),
+            _ => MaskedText { tokens: text.to_vec(), masked: Vec::new() },
+        };
+        if pieces.last().is_none_or(|piece| piece.tokens.len() + tokens.len() / 2 > most) {
+            pieces.push(TransformerPiece { draw: rng.random(), ..TransformerPiece::default() });
+        }
+        if let Some(piece) = pieces.last_mut() {
+            let begin = piece.tokens.len();
+            piece.texts.push(begin..begin + tokens.len());
+            piece.masked.extend(masked.into_iter().map(|(at, right)| (begin + at, right)));
+            piece.tokens.extend(tokens);
+            piece.places.push(place);
+            piece.numbers.push(number);
+        }
+    }
+    pieces
+}
+
+/// The tokens that another one of their text follows.
+fn rows_before(texts: &[Range<usize>]) -> impl Iterator<Item = usize> {
+    texts.iter().flat_map(|text| text.start..text.end.saturating_sub(1))
+}
+
+/// The tokens that follow these.
+fn next_tokens(piece: &TransformerPiece) -> Vec<u32> {
+    rows_before(&piece.texts).map(|row| piece.tokens[row + 1] & !SECOND).collect()
+}
+
+/// Some rows of a matrix.
+pub(super) fn selected<T: Real>(matrix: &[T], rows: &[usize], width: usize) -> Vec<T> {
+    rows.iter().flat_map(|&row| &matrix[row * width..][..width]).copied().collect()
+}
+
+/// Adds values to some rows of a matrix.
+pub(super) fn add_rows<T: Real>(to: &mut [T], rows: &[usize], values: &[T], width: usize) {
+    rows.iter().zip(values.chunks(width)).for_each(|(&row, values)| add(&mut to[row * width..][..width], values));
+}
+
+impl Network for TransformerNet<'_> {
+    type Piece = TransformerPiece;
+    type Ready<'w>
+        = ReadyTransformer<'w, f32>
+    where
+        Self: 'w;
+
+    fn batches(&self) -> usize {
+        self.trained.len().div_ceil(self.params.batch)
+    }
+
+    fn examples(&self) -> (u64, &'static str) {
+        (self.trained.len() as u64, "texts")
+    }
+
+    fn order(&self, rng: &mut ChaCha8Rng) -> Vec<u32> {
+        let mut order: Vec<u32> = self.trained.clone().map(|number| number as u32).collect();
+        order.shuffle(rng);
+        order
+    }
+
+    fn batch(&self, order: &[u32], number: usize, _: Vec<Vec<f32>>, rng: &mut ChaCha8Rng) -> Vec<TransformerPiece> {
+        let batch = self.params.batch;
+        let numbers = order[number * batch..].iter().take(batch).map(|&number| number as usize);
+        pieces(self.texts, &numbers.collect::<Vec<usize>>(), rng)
+    }
+
+    fn reads(&self, pieces: &[TransformerPiece]) -> Vec<Option<Vec<u32>>> {
+        let mut rows = vec![None; self.shape.weights() + self.form.shapes(&self.shape).len()];
+        rows.extend(self.adapted.iter().flat_map(|adapted| vec![None; adapted.count()]));
+        if self.form.goal().is_some() && self.params.next_words == 0.0 {
+            rows[EmbeddingWeights::Tokens as usize] =
+                Some(distinct(pieces.iter().flat_map(|piece| piece.tokens.iter().map(|token| token & !SECOND))));
+        }
+        rows
+    }
+
+    fn ready<'w>(&'w self, weights: &'w Weights, rows: &'w [Option<Vec<u32>>]) -> ReadyTransformer<'w, f32> {
+        self.ready_of(weights.values(), self.part(weights), rows)
+    }
+
+    fn gradients(&self, ready: &ReadyTransformer<'_, f32>, piece: &TransformerPiece) -> PieceGradients {
+        let (loss, by_weight) = self.differentiated(ready, piece, self.params.dropout);
+        PieceGradients { loss, by_weight, carried: Vec::new() }
+    }
+
+    /// The predicted tokens, or the texts.
+    fn size(&self, piece: &TransformerPiece) -> usize {
+        self.read_rows(piece).len()
+    }
+
+    fn progress(&self, piece: &TransformerPiece) -> usize {
+        piece.texts.len()
+    }
+
+    fn schedule(&self) -> Option<Schedule> {
+        Some(Schedule { kind: self.params.schedule, warmup: self.params.warmup })
+    }
+
+    fn begin_epoch(&self, epoch: usize, weights: &mut Weights) {
+        if !self.params.gradual {
+            return;
+        }
+        let (blocks, lowest) = (self.shape.blocks, self.lowest);
+        for (number, weight) in weights.all.iter_mut().enumerate() {
+            let group = group_of(number, &self.shape);
+            // The groups above this one are trained; of all layers the embeddings come with the last.
+            let open = blocks + 2 - epoch.min(blocks + 2);
+            let trained = if group == 0 { self.params.train == TrainedLayers::All } else { group > lowest };
+            weight.fixed = !(trained && group >= open);
+        }
+    }
+
+    fn held_out(&self, weights: &Weights, ctx: &Ctx) -> Result<Option<f64>> {
+        if self.held_out.is_empty() {
+            return Ok(None);
+        }
+        self.loss_of(self.held_out.clone(), weights, ctx).map(Some)
+    }
+}
