@@ -37,7 +37,7 @@ pub use neural::{Cw, Lbl, Nnlm, Rnnlm, TextCnn, TextRnn};
 pub use ngram::{Newwords, Ngram};
 pub use pooling::Pooling;
 pub use ppmi::Ppmi;
-pub use transformer::{Bert, Entities, Finetune, Gpt, Student};
+pub use transformer::{Bert, Electra, Entities, Finetune, Gpt, Student};
 pub use vectorize::{Lsa, Terms, Vectorize};
 pub use word2vec::{Doc2vec, Vintages, Word2vec};
 
@@ -139,7 +139,7 @@ pub enum Train {
     /// A language model that is trained to predict each next token (Radford and others 2018), from nothing or from a base: GPT-2's architecture.
     Gpt(Gpt),
     /// An encoder that is trained to tell which tokens a small generator has replaced (Clark and others 2020).
-    Electra(Bert),
+    Electra(Electra),
     /// An encoder trained on from a base to tell classes, labels or a value of a text.
     Finetune(Finetune),
     /// An encoder trained on from a base to find names in text, such as companies and persons.

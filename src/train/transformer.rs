@@ -15,16 +15,33 @@ use inkstone_base::job::Ctx;
 use inkstone_features::models::estimators::Learn;
 use inkstone_features::models::onnx::Contextual;
 use inkstone_features::models::transformer::{
-    self, FinetuneParams, MaskedUnit, NewEncoder, Objective, PretrainParams, StudentParams,
+    self, FinetuneParams, MaskedUnit, NewEncoder, Objective, PretrainParams, SentenceTask, StudentParams,
 };
 use inkstone_features::standalone::vintages::Period;
 use inkstone_models::transformer::TransformerParams;
 use inkstone_onnx::OnnxParams;
 
-/// Flags of `train bert` and `train electra`.
+/// Flags of `train bert`.
 #[derive(Debug, Args)]
-#[command(mut_arg("batch", |arg| arg.default_value("32")), mut_arg("lr", |arg| arg.default_value("0.0005")), mut_arg("epochs", |arg| arg.default_value("10")), mut_arg("held_out_share", |arg| arg.default_value("0.05")))]
 pub struct Bert {
+    #[command(flatten)]
+    pub masked: Masked,
+    /// Also learn a relation of two halves of a text: whether they stand in their order (order, as ALBERT), or whether the second is the same text's
+    /// (next, as BERT).
+    #[arg(long, value_name = "TASK")]
+    pub sentences: Option<SentenceTask>,
+}
+
+/// Flags of `train electra`.
+#[derive(Debug, Args)]
+pub struct Electra {
+    #[command(flatten)]
+    pub masked: Masked,
+}
+
+/// Flags of the trainings on masked words.
+#[derive(Debug, Args)]
+pub struct Masked {
     #[command(flatten)]
     pub encoder: Pretrained,
     /// Share of the tokens that are masked.
@@ -37,7 +54,6 @@ pub struct Bert {
 
 /// Flags of `train gpt`.
 #[derive(Debug, Args)]
-#[command(mut_arg("batch", |arg| arg.default_value("32")), mut_arg("lr", |arg| arg.default_value("0.0005")), mut_arg("epochs", |arg| arg.default_value("10")), mut_arg("held_out_share", |arg| arg.default_value("0.05")))]
 pub struct Gpt {
     #[command(flatten)]
     pub encoder: Pretrained,
@@ -45,6 +61,7 @@ pub struct Gpt {
 
 /// Flags of the trainings of encoders on text alone.
 #[derive(Debug, Args)]
+#[command(mut_arg("batch", |arg| arg.default_value("32")), mut_arg("lr", |arg| arg.default_value("0.0005")), mut_arg("epochs", |arg| arg.default_value("10")), mut_arg("held_out_share", |arg| arg.default_value("0.05")))]
 pub struct Pretrained {
     #[command(flatten)]
     pub corpus: Corpus,
@@ -168,11 +185,14 @@ fn last_second(day: Option<NaiveDate>) -> Option<NaiveDateTime> {
 }
 
 pub(super) fn bert(args: &Bert, ctx: &Ctx) -> Result<Summary> {
-    pretrain("bert", &args.encoder, Objective::Masked { share: args.mask_share, unit: args.mask }, ctx)
+    let Masked { encoder, mask_share, mask } = &args.masked;
+    let objective = Objective::Masked { share: *mask_share, unit: *mask, sentences: args.sentences };
+    pretrain("bert", encoder, objective, ctx)
 }
 
-pub(super) fn electra(args: &Bert, ctx: &Ctx) -> Result<Summary> {
-    pretrain("electra", &args.encoder, Objective::Replaced { share: args.mask_share, unit: args.mask }, ctx)
+pub(super) fn electra(args: &Electra, ctx: &Ctx) -> Result<Summary> {
+    let Masked { encoder, mask_share, mask } = &args.masked;
+    pretrain("electra", encoder, Objective::Replaced { share: *mask_share, unit: *mask }, ctx)
 }
 
 pub(super) fn gpt(args: &Gpt, ctx: &Ctx) -> Result<Summary> {
@@ -219,7 +239,7 @@ fn pretrain(method: &str, args: &Pretrained, objective: Objective, ctx: &Ctx) ->
         method,
         &args.output,
         report,
-        &["inputs", "parameters", "epochs", "loss", "perplexity", "base_perplexity"],
+        &["inputs", "parameters", "epochs", "loss", "perplexity", "order_accuracy", "base_perplexity"],
     ))
 }
 

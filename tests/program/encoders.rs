@@ -233,6 +233,40 @@ fn language_models_and_discriminators_are_folders_as_all_others() {
 }
 
 #[test]
+fn the_order_of_sentences_is_learned_beside_the_words() {
+    let folder = folder();
+    let path = folder.path();
+    // A second sentence that always stands behind the first.
+    let text = |i: usize| json!({"text": format!("公司发布公告{}。净利润同比增长。", i % 13), "time": "2024-01-02"});
+    let written: String = (0..400).map(|i| text(i).to_string() + "\n").collect();
+    fs::write(path.join("news.jsonl"), written).unwrap();
+    let train = |task: &str, epochs: &str, threads: &str| {
+        let fixed = ["train", "bert", "--input", "news.jsonl", "--sentences", task, "--output", task];
+        let more = ["--epochs", epochs, "--threads", threads, "--lr", "0.003", "--batch", "8"];
+        // All sizes, but not the training of other tests.
+        run(path, &[&fixed, &SMALL[..10], &more].concat()).finished()
+    };
+    let json = train("order", "15", "1");
+    assert!(json["order_accuracy"].as_f64().unwrap() > 0.95, "{json:#}");
+    let written = model_files(&path.join("order"));
+    train("order", "15", "2");
+    assert!(model_files(&path.join("order")) == written);
+    // Any second half suits the first ones here, so that nobody can tell whose it is.
+    let json = train("next", "2", "2");
+    assert!(json["order_accuracy"].as_f64().unwrap() < 0.9, "{json:#}");
+    let config = fs::read_to_string(path.join("order/config.json")).unwrap();
+    assert!(config.contains("BertForPreTraining"), "{config}");
+    // Such an encoder is a base as all others.
+    let fixed = ["train", "bert", "--base", "order", "--sentences", "order", "--input", "news.jsonl", "--output", "on"];
+    let json = run(path, &[&fixed[..], &["--epochs", "1", "--lr", "0.0001"]].concat()).finished();
+    assert!(json["order_accuracy"].as_f64().unwrap() > 0.95, "{json:#}");
+    fs::write(path.join("labelled.jsonl"), lines(0, 100)).unwrap();
+    let tuned =
+        ["train", "finetune", "--base", "order", "--input", "labelled.jsonl", "--epochs", "1", "--output", "tone"];
+    run(path, &tuned).finished();
+}
+
+#[test]
 fn vintages_know_their_own_past_alone() {
     let folder = folder();
     let path = folder.path();

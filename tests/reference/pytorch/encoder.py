@@ -262,6 +262,28 @@ cases.append(
 cases.append(case(made(hf.ElectraForMaskedLM, config(hf.ElectraConfig, embedding_size=4)), words()))
 tags = torch.where(inputs(0)["input_ids"] > 4, torch.tensor(rng.integers(0, 3, (4, 7))), -100)
 cases.append(case(made(hf.BertForTokenClassification, config(hf.BertConfig, num_labels=3)), tags))
+
+
+def ordered(model):
+    """Masked words, and whether the second half of each text follows the first."""
+    given = inputs(0)
+    lengths = given["attention_mask"].sum(1, keepdim=True)
+    given["token_type_ids"] = (torch.arange(7)[None] >= lengths // 2).long() * given["attention_mask"]
+    orders = torch.tensor([0, 1, 1, 0])
+    named = "sentence_order_label" if model.config.model_type == "albert" else "next_sentence_label"
+    begun = weights(model, lambda weight: weight.detach().clone())
+    loss = model(**given, labels=words(), **{named: orders}).loss
+    loss.backward()
+    return {
+        "config": {**model.config.to_diff_dict(), "model_type": model.config.model_type, **settings(model)},
+        "shapes": {name: list(weight.shape) for name, weight in model.named_parameters()},
+        "weights": begun,
+        "orders": orders.tolist(),
+        "loss": loss.item(),
+        "gradients": weights(model, lambda weight: weight.grad),
+    }
+
+
 # Whether tokens were replaced, of all tokens of texts.
 replaced = torch.tensor(rng.integers(0, 2, (4, 7)))
 discriminator = case(made(hf.ElectraForPreTraining, config(hf.ElectraConfig)), replaced)
@@ -271,6 +293,7 @@ made_here = {
     "cases": cases,
     "low_rank": matrices,
     "discriminator": discriminator,
+    "ordered": [ordered(made(hf.BertForPreTraining, config(hf.BertConfig))), ordered(made(hf.AlbertForPreTraining, albert()))],
     "schedules": {
         "linear": factors(lambda optimizer: hf.get_linear_schedule_with_warmup(optimizer, 2, 20)),
         "cosine": factors(lambda optimizer: hf.get_cosine_schedule_with_warmup(optimizer, 2, 20)),

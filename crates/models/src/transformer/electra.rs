@@ -11,8 +11,8 @@ use rayon::prelude::*;
 
 use super::block::{BlockWeights, add};
 use super::dropout::Dropout;
-use super::encoder::{EmbeddingWeights, Encoder, EncoderInput, EncoderShape, TrainedPart};
-use super::head::{Head, HeadForm, HeadGradients, Targets};
+use super::encoder::{EmbeddingWeights, Encoder, EncoderInput, EncoderShape, SECOND, TrainedPart};
+use super::head::{Head, HeadForm, Targets};
 use super::net::{TransformerPiece, add_rows, pieces, selected};
 use super::params::{TrainedLayers, TransformerParams};
 use super::train::{TrainingTexts, Transformer};
@@ -105,17 +105,6 @@ fn drawn<T: Real>(scores: &[T], rng: &mut ChaCha8Rng) -> u32 {
     place.unwrap_or(shares.len() - 1) as u32
 }
 
-/// Gradients as many times as large.
-fn scaled<T: Real>(gradients: HeadGradients<T>, by: f64) -> HeadGradients<T> {
-    let scale = |values: Vec<T>| values.into_iter().map(|value| value * T::from_f64(by)).collect::<Vec<T>>();
-    HeadGradients {
-        loss: by * gradients.loss,
-        rows: scale(gradients.rows),
-        weights: gradients.weights.into_iter().map(scale).collect(),
-        tokens: gradients.tokens,
-    }
-}
-
 impl ReplacedTokens<'_> {
     /// The number of the generator's first weight that it does not share.
     fn of_discriminator(&self) -> usize {
@@ -142,8 +131,9 @@ impl ReplacedTokens<'_> {
         let mut replaced = vec![Vec::new(); tokens.len()];
         let outputs = scores.len() / piece.masked.len().max(1);
         for (&(at, right), scores) in piece.masked.iter().zip(scores.chunks(outputs.max(1))) {
-            tokens[at] = drawn(scores, rng);
-            if tokens[at] != right {
+            let token = drawn(scores, rng);
+            tokens[at] = token | (tokens[at] & SECOND);
+            if token != right {
                 replaced[at] = vec![0];
             }
         }
@@ -185,7 +175,7 @@ impl ReplacedTokens<'_> {
         let input = EncoderInput { tokens: &tokens, texts: &piece.texts };
         let (x, passed) = encoder.forward(input, None, rate, &mut rng);
         let weight = WEIGHT * piece.masked.len() as f64 / tokens.len() as f64;
-        let found = scaled(head.gradients(&x, &Targets::Labels(&replaced), &Dropout::none()), weight);
+        let found = head.gradients(&x, &Targets::Labels(&replaced), &Dropout::none()).scaled(weight);
         loss += found.loss;
         let mut gradients = encoder.back(&passed, input, found.rows, &part, |token, by| {
             add(&mut by_table[token as usize * narrow..][..narrow], by);

@@ -12,6 +12,13 @@ use crate::neural::kernel::Real;
 
 /// Added to the number of a token of the second segment of an input, such as the second text of a pair.
 pub const SECOND: u32 = 1 << 30;
+/// Added to the number of a token that continues the word of the token before.
+pub const CONTINUES: u32 = 1 << 31;
+
+/// The number of a token in the table of tokens.
+pub(super) fn token_number(token: u32) -> u32 {
+    token & !(SECOND | CONTINUES)
+}
 
 /// Sizes and forms of an encoder.
 #[derive(Clone, Copy, Debug)]
@@ -183,7 +190,7 @@ impl<'w, T: Real> Encoder<'w, T> {
         for text in input.texts {
             for (place, &token) in input.tokens[text.clone()].iter().enumerate() {
                 let begin = sums.len();
-                sums.extend_from_slice(self.table(EmbeddingWeights::Tokens, (token & !SECOND) as usize));
+                sums.extend_from_slice(self.table(EmbeddingWeights::Tokens, token_number(token) as usize));
                 add(&mut sums[begin..], self.table(EmbeddingWeights::Places, self.shape.first_place + place));
                 if self.shape.segments > 0 {
                     add(&mut sums[begin..], self.table(EmbeddingWeights::Segments, self.segment_of(token)));
@@ -315,7 +322,7 @@ impl<'w, T: Real> Encoder<'w, T> {
         for text in input.texts {
             for (place, at) in text.clone().enumerate() {
                 let by = &by[at * width..][..width];
-                tokens(input.tokens[at] & !SECOND, by);
+                tokens(token_number(input.tokens[at]), by);
                 add(&mut places[(self.shape.first_place + place) * width..][..width], by);
                 if self.shape.segments > 0 {
                     add(&mut segments[self.segment_of(input.tokens[at]) * width..][..width], by);

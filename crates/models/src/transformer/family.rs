@@ -81,6 +81,7 @@ impl Family {
             },
         };
         let head = match form {
+            HeadForm::Words { order: true, .. } => "ForPreTraining",
             HeadForm::Words { .. } => "ForMaskedLM",
             HeadForm::Next => "LMHeadModel",
             HeadForm::Replaced => "ForPreTraining",
@@ -293,6 +294,16 @@ impl Family {
                 pair("classifier.dense").into_iter().chain(pair("classifier.out_proj")).collect()
             }
         };
+        let order = match (form, self) {
+            (HeadForm::Words { order: true, .. }, Family::Albert) => {
+                [pair("albert.pooler"), pair("sop_classifier.classifier")].concat()
+            }
+            (HeadForm::Words { order: true, .. }, _) => {
+                [pair(&format!("{}pooler.dense", self.prefix())), pair("cls.seq_relationship")].concat()
+            }
+            _ => Vec::new(),
+        };
+        let names = names.into_iter().chain(order);
         let stored = |(name, size): (String, [usize; 2])| StoredWeight { name, size, turned: false, third: None };
         names.into_iter().zip(form.shapes(shape)).map(stored).collect()
     }

@@ -110,11 +110,22 @@ impl EncoderFolder {
 
     /// The head that predicts the words of a new encoder.
     pub fn words_of_new(&self) -> HeadForm {
+        let order = false;
         match self.family {
             Family::Gpt2 => HeadForm::Next,
-            Family::Electra | Family::Roberta => HeadForm::Words { activation: BlockActivation::Gelu },
-            _ => HeadForm::Words { activation: self.shape.block.activation },
+            Family::Electra | Family::Roberta => HeadForm::Words { activation: BlockActivation::Gelu, order },
+            _ => HeadForm::Words { activation: self.shape.block.activation, order },
         }
+    }
+
+    /// The head that predicts masked words, and whether two segments follow each other.
+    pub fn words_and_order(&self) -> Result<HeadForm> {
+        ensure!(
+            matches!(self.family, Family::Bert | Family::Ernie | Family::Albert),
+            "{} has no head for the order of sentences: leave --sentences out",
+            self.folder.display()
+        );
+        Ok(HeadForm::Words { activation: self.shape.block.activation, order: true })
     }
 
     /// The head that predicts masked words, or the next words where the encoder reads from left to right.

@@ -31,8 +31,9 @@ impl TextGoal {
 /// The layers behind an encoder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HeadForm {
-    /// The words at some tokens: a dense layer with its norm, and the table of tokens with a bias.
-    Words { activation: BlockActivation },
+    /// The words at some tokens: a dense layer with its norm, and the table of tokens with a bias. With `order`, also whether two segments follow each
+    /// other: the head of a text with two classes, behind that of the words (BERT's next sentence, ALBERT's order).
+    Words { activation: BlockActivation, order: bool },
     /// The token behind each token: the table of tokens alone, as GPT-2.
     Next,
     /// Whether each token was replaced: a dense layer and an output (ELECTRA).
@@ -44,6 +45,9 @@ pub enum HeadForm {
     /// The outputs over the vector of each token: scores of tags, of which a token has one.
     Tokens { tags: usize },
 }
+
+/// The head that tells whether two segments follow each other: class 0 if they do.
+pub(super) const ORDER: HeadForm = HeadForm::Text { goal: TextGoal::Classes(2), pooled: PooledActivation::Tanh };
 
 /// The activation of the dense layer over the first token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,8 +78,10 @@ impl HeadForm {
     pub(super) fn shapes(&self, shape: &EncoderShape) -> Vec<[usize; 2]> {
         let (width, narrow) = (shape.block.width, shape.embedded());
         match self {
-            HeadForm::Words { .. } => {
-                vec![[narrow, width], [1, narrow], [1, narrow], [1, narrow], [1, shape.vocabulary]]
+            HeadForm::Words { order, .. } => {
+                let words = [[narrow, width], [1, narrow], [1, narrow], [1, narrow], [1, shape.vocabulary]];
+                let order = if *order { ORDER.shapes(shape) } else { Vec::new() };
+                words.into_iter().chain(order).collect()
             }
             HeadForm::Next => Vec::new(),
             HeadForm::Replaced => vec![[width, width], [1, width], [1, width], [1, 1]],
@@ -171,6 +177,19 @@ pub(super) struct HeadGradients<T> {
     pub(super) tokens: Vec<T>,
 }
 
+impl<T: Real> HeadGradients<T> {
+    /// The gradients of so many times the loss, but for those by the table of tokens.
+    pub(super) fn scaled(self, by: f64) -> HeadGradients<T> {
+        let scale = |values: Vec<T>| values.into_iter().map(|value| value * T::from_f64(by)).collect::<Vec<T>>();
+        HeadGradients {
+            loss: by * self.loss,
+            rows: scale(self.rows),
+            weights: self.weights.into_iter().map(scale).collect(),
+            tokens: self.tokens,
+        }
+    }
+}
+
 impl<T: Real> Head<T> {
     /// `values` are those of the head; `tokens` is the table of tokens.
     pub(super) fn new(form: HeadForm, values: &[&[T]], tokens: &[T], shape: &EncoderShape) -> Head<T> {
@@ -178,7 +197,7 @@ impl<T: Real> Head<T> {
         let without_bias = |weights: &[T], outputs: usize| Affine::of(weights, &vec![T::default(); outputs]);
         let dense = || Affine::of(weight(HeadWeights::Dense), weight(HeadWeights::DenseBias));
         let (dense, norm, outputs) = match form {
-            HeadForm::Words { activation } => {
+            HeadForm::Words { activation, .. } => {
                 let norm = [HeadWeights::Last, HeadWeights::LastBias].map(|number| weight(number).to_vec());
                 let dense = (dense(), DenseActivation::Block(activation));
                 (Some(dense), Some(norm), Affine::of(tokens, weight(HeadWeights::Words)))

@@ -6,8 +6,7 @@ use rand::RngExt;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 
-/// Added to the number of a token that continues the word of the token before.
-pub const CONTINUES: u32 = 1 << 31;
+use super::encoder::{CONTINUES, SECOND};
 
 /// The rule by which words are masked.
 #[derive(Clone, Copy, Debug)]
@@ -18,6 +17,8 @@ pub struct Masking {
     pub mask: u32,
     /// Tokens of the vocabulary, from which replacements are drawn.
     pub vocabulary: u32,
+    /// The special token between two segments, which is not masked.
+    pub separator: Option<u32>,
     /// True if words are masked in spans of 1 to 10, the lengths geometric with p = 0.2 (SpanBERT).
     pub spans: bool,
 }
@@ -39,9 +40,9 @@ impl Masking {
         let mut tokens: Vec<u32> = text.iter().map(|token| token & !CONTINUES).collect();
         let inner = 1..text.len().saturating_sub(1);
         let mut words: Vec<Range<usize>> = Vec::new();
-        for place in inner.clone() {
+        for place in inner.clone().filter(|&place| Some(tokens[place] & !SECOND) != self.separator) {
             match words.last_mut() {
-                Some(word) if text[place] & CONTINUES != 0 => word.end = place + 1,
+                Some(word) if text[place] & CONTINUES != 0 && word.end == place => word.end = place + 1,
                 _ => words.push(place..place + 1),
             }
         }
@@ -63,12 +64,14 @@ impl Masking {
         for word in chosen {
             let of_span = self.spans.then(|| rng.random_range(0..10));
             for place in word {
-                masked.push((place, tokens[place]));
-                tokens[place] = match of_span.unwrap_or_else(|| rng.random_range(0..10)) {
-                    0 => rng.random_range(0..self.vocabulary),
-                    1 => tokens[place],
-                    _ => self.mask,
-                };
+                let (right, segment) = (tokens[place] & !SECOND, tokens[place] & SECOND);
+                masked.push((place, right));
+                tokens[place] = segment
+                    | match of_span.unwrap_or_else(|| rng.random_range(0..10)) {
+                        0 => rng.random_range(0..self.vocabulary),
+                        1 => right,
+                        _ => self.mask,
+                    };
             }
         }
         MaskedText { tokens, masked }
@@ -96,7 +99,7 @@ mod tests {
 
     #[test]
     fn words_are_masked_as_a_whole_in_the_stated_shares() {
-        let masking = Masking { share: 0.15, mask: 4, vocabulary: 1000, spans: false };
+        let masking = Masking { share: 0.15, mask: 4, vocabulary: 1000, separator: None, spans: false };
         let mut rng = ChaCha8Rng::seed_from_u64(1);
         // Words of two tokens between the special tokens 2 and 3.
         let word = |i: u32| [100 + i, (200 + i) | CONTINUES];
@@ -132,7 +135,7 @@ mod tests {
 
     #[test]
     fn spans_are_masked_alike_and_their_lengths_are_those_of_the_paper() {
-        let masking = Masking { share: 0.15, mask: 4, vocabulary: 1_000_000, spans: true };
+        let masking = Masking { share: 0.15, mask: 4, vocabulary: 1_000_000, separator: None, spans: true };
         let mut rng = ChaCha8Rng::seed_from_u64(1);
         let text: Vec<u32> = [2].into_iter().chain(100..2100).chain([3]).collect();
         let mut lengths = Vec::new();
@@ -152,5 +155,20 @@ mod tests {
         // The mean of a geometric distribution with p = 0.2 that ends at 10: (1 - 0.8^10) / 0.2.
         let mean = lengths.iter().map(|span| span.len() as f64).sum::<f64>() / lengths.len() as f64;
         assert!((mean - (1.0 - 0.8f64.powi(10)) / 0.2).abs() < 0.05, "{mean}");
+    }
+
+    #[test]
+    fn the_separator_of_two_segments_stays_and_masked_tokens_keep_their_segment() {
+        let masking = Masking { share: 0.5, mask: 4, vocabulary: 1000, separator: Some(3), spans: false };
+        let mut rng = ChaCha8Rng::seed_from_u64(1);
+        // A word that goes on behind the separator is two words.
+        let second = [3, 30 | CONTINUES, 31, 32, 3].map(|token| token | SECOND);
+        let text = [&[2, 10, 11, 12, 3][..], &second[1..]].concat();
+        for _ in 0..200 {
+            let MaskedText { tokens, masked } = masking.mask(&text, &mut rng);
+            assert!(masked.iter().all(|(place, right)| *place != 4 && right & SECOND == 0), "{masked:?}");
+            assert_eq!(tokens[4], 3);
+            assert!((0..9).all(|place| (tokens[place] & SECOND != 0) == (place > 4)), "{tokens:?}");
+        }
     }
 }

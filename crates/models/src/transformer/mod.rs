@@ -36,11 +36,11 @@ pub use block::{
     BlockActivation, BlockShape, BlockWeights, Dropping, EncoderBlock, ForwardPass, NormPlace, WantedGradients,
 };
 pub use electra::train_electra;
-pub use encoder::{EncoderShape, SECOND};
+pub use encoder::{CONTINUES, EncoderShape, SECOND};
 pub use folder::EncoderFolder;
 pub use frozen::FrozenStates;
 pub use head::{HeadForm, PooledActivation, TextGoal};
-pub use masking::{CONTINUES, Masking};
+pub use masking::Masking;
 pub use params::{TrainedLayers, TransformerParams};
 pub use train::{Goals, TaughtClasses, TokenTexts, TrainingTexts, Transformer, UNTAGGED};
 pub use walk::{BaseVintage, FinetunedFolds, softmax};

@@ -11,8 +11,8 @@ use rayon::prelude::*;
 use super::adapt::LowRank;
 use super::block::{BlockWeights, add};
 use super::dropout::Dropout;
-use super::encoder::{EmbeddingWeights, Encoder, EncoderInput, EncoderShape, SECOND, TrainedPart};
-use super::head::{Head, HeadForm, Targets, losses};
+use super::encoder::{EmbeddingWeights, Encoder, EncoderInput, EncoderShape, TrainedPart, token_number};
+use super::head::{Head, HeadForm, ORDER, Targets, losses};
 use super::masking::MaskedText;
 use super::params::{TrainedLayers, TransformerParams};
 use super::train::{Goals, TrainingTexts, Transformer, UNTAGGED, group_of, row_of};
@@ -65,6 +65,8 @@ impl TransformerPiece {
 pub(super) struct ReadyTransformer<'w, T> {
     encoder: Encoder<'w, T>,
     head: Head<T>,
+    /// Tells whether two segments follow each other beside the words.
+    order: Option<Head<T>>,
     /// Predicts the next words of texts beside their target.
     next_words: Option<Head<T>>,
     part: TrainedPart,
@@ -164,7 +166,7 @@ impl<'a> TransformerNet<'a> {
     /// Gives `work` the targets of a piece.
     fn with_targets<R>(&self, piece: &TransformerPiece, work: impl FnOnce(&Targets<'_>) -> R) -> R {
         match &self.texts.goals {
-            Goals::Words(_) => {
+            Goals::Words(_) | Goals::WordsAndOrder(..) => {
                 work(&Targets::Words(&piece.masked.iter().map(|(_, right)| *right).collect::<Vec<u32>>()))
             }
             Goals::Tags(_) => work(&Targets::Classes(&self.tags_of(piece).map(|(_, tag)| tag).collect::<Vec<u32>>())),
@@ -209,7 +211,12 @@ impl<'a> TransformerNet<'a> {
         let tokens = values[EmbeddingWeights::Tokens as usize];
         let head = Head::new(self.form, &values[self.shape.weights()..], tokens, &self.shape);
         let next_words = (self.params.next_words > 0.0).then(|| Head::new(HeadForm::Next, &[], tokens, &self.shape));
-        ReadyTransformer { encoder, head, next_words, part, rows, values }
+        let behind = values.len() - self.adapted.as_ref().map_or(0, LowRank::count);
+        let order = matches!(self.form, HeadForm::Words { order: true, .. }).then(|| {
+            let begin = behind - ORDER.shapes(&self.shape).len();
+            Head::new(ORDER, &values[begin..behind], tokens, &self.shape)
+        });
+        ReadyTransformer { encoder, head, order, next_words, part, rows, values }
     }
 
     /// The loss of a piece and its gradients by weight.
@@ -243,6 +250,20 @@ impl<'a> TransformerNet<'a> {
         };
         take_table(head.tokens);
         let mut loss = head.loss;
+        let mut by_head = head.weights;
+        if let (Some(order), Goals::WordsAndOrder(_, orders)) = (&ready.order, &self.texts.goals) {
+            // The mean over the texts, as often as there are masked words, of whose losses the mean is learned from.
+            let told = |(text, number): (&Range<usize>, &usize)| (text.start, orders[*number]);
+            let told = piece.texts.iter().zip(&piece.numbers).map(told).filter(|(_, order)| *order != UNTAGGED);
+            let (rows, right): (Vec<usize>, Vec<u32>) = told.unzip();
+            let read = selected(&x, &rows, width);
+            let dropped = Dropout::draw(read.len(), rate, &mut rng);
+            let share = piece.masked.len() as f64 / rows.len().max(1) as f64;
+            let found = order.gradients(&read, &Targets::Classes(&right), &dropped).scaled(share);
+            add_rows(&mut by, &rows, &found.rows, width);
+            by_head.extend(found.weights);
+            loss += found.loss;
+        }
         if let Some(next_words) = &ready.next_words {
             // A text's mean over its next words.
             let weights: Vec<f64> = piece
@@ -265,7 +286,7 @@ impl<'a> TransformerNet<'a> {
         if ready.part.embeddings {
             gradients[tokens] = by_tokens.values;
         }
-        gradients.extend(head.weights);
+        gradients.extend(by_head);
         if let Some(adapted) = &self.adapted {
             adapted.take_gradients(&mut gradients, &ready.values);
         }
@@ -290,7 +311,7 @@ pub(super) fn pieces(texts: &TrainingTexts<'_>, numbers: &[usize], rng: &mut Cha
         let place = texts.places[number].clone();
         let text = &texts.texts.tokens[place.clone()];
         let MaskedText { tokens, masked } = match &texts.goals {
-            Goals::Words(masking) => masking.mask(text, rng),
+            Goals::Words(masking) | Goals::WordsAndOrder(masking, _) => masking.mask(text, rng),
             _ => MaskedText { tokens: text.to_vec(), masked: Vec::new() },
         };
         if pieces.last().is_none_or(|piece| piece.tokens.len() + tokens.len() / 2 > most) {
@@ -315,7 +336,7 @@ fn rows_before(texts: &[Range<usize>]) -> impl Iterator<Item = usize> {
 
 /// The tokens that follow these.
 fn next_tokens(piece: &TransformerPiece) -> Vec<u32> {
-    rows_before(&piece.texts).map(|row| piece.tokens[row + 1] & !SECOND).collect()
+    rows_before(&piece.texts).map(|row| token_number(piece.tokens[row + 1])).collect()
 }
 
 /// Some rows of a matrix.
@@ -360,7 +381,7 @@ impl Network for TransformerNet<'_> {
         rows.extend(self.adapted.iter().flat_map(|adapted| vec![None; adapted.count()]));
         if self.form.goal().is_some() && self.params.next_words == 0.0 {
             rows[EmbeddingWeights::Tokens as usize] =
-                Some(distinct(pieces.iter().flat_map(|piece| piece.tokens.iter().map(|token| token & !SECOND))));
+                Some(distinct(pieces.iter().flat_map(|piece| piece.tokens.iter().map(|token| token_number(*token)))));
         }
         rows
     }

@@ -11,7 +11,7 @@ use rayon::prelude::*;
 use super::block::{BlockWeights, NormPlace};
 use super::encoder::{EmbeddingWeights, Encoder, EncoderInput, EncoderShape};
 use super::frozen::FrozenStates;
-use super::head::{Head, HeadForm, HeadWeights, TextGoal};
+use super::head::{Head, HeadForm, HeadWeights, ORDER, TextGoal};
 use super::masking::Masking;
 use super::net::TransformerNet;
 use super::params::{TrainedLayers, TransformerParams};
@@ -44,6 +44,8 @@ pub struct TrainingTexts<'a> {
 pub enum Goals {
     /// The texts' own words, some of which are masked.
     Words(Masking),
+    /// The same, and by text whether its two segments follow each other: 0 if they do, 1 if not, [`UNTAGGED`] where there is one segment alone.
+    WordsAndOrder(Masking, Vec<u32>),
     /// The token behind each token.
     Next,
     Texts(Goal),
@@ -52,7 +54,7 @@ pub enum Goals {
     Tags(Vec<u32>),
 }
 
-/// The tag of a token that is not learned from, such as a special token.
+/// The tag of a token that is not learned from, such as a special token, and the order of a text that is not.
 pub const UNTAGGED: u32 = u32::MAX;
 
 /// The scores that a teacher gives the classes of texts, which a student is to give (Hinton, Vinyals and Dean 2015).
@@ -95,7 +97,8 @@ impl Transformer {
         });
         let values: Vec<Vec<f32>> = values.collect();
         let mut made = Transformer::of_values(shape, form, values, seed)?;
-        if let (HeadForm::Words { .. }, Some(counts), Some(bias)) = (form, counts, made.weights.all.last_mut()) {
+        if let (HeadForm::Words { .. }, Some(counts)) = (form, counts) {
+            let bias = &mut made.weights.all[shape.weights() + HeadWeights::Words as usize];
             let all: f64 = counts.iter().map(|&count| count as f64 + 1.0).sum();
             let share = |&count: &u64| ((count as f64 + 1.0) / all).ln() as f32;
             bias.values = counts.iter().map(share).collect();
@@ -127,6 +130,15 @@ impl Transformer {
             }
         }
         Ok(begun)
+    }
+
+    /// The same encoder under its head that tells whether two segments follow each other; none where it has no such head.
+    pub fn order(&self) -> Option<Result<Transformer>> {
+        let HeadForm::Words { order: true, .. } = self.form else { return None };
+        let (first, values) = (self.shape.weights(), self.values());
+        let head = values.len() - ORDER.shapes(&self.shape).len();
+        let values = values[..first].iter().chain(&values[head..]).map(|values| values.to_vec());
+        Some(Transformer::of_all_values(self.shape, ORDER, values.collect()))
     }
 
     /// The head of this encoder on another of the same shape.

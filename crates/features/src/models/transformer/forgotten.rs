@@ -43,7 +43,7 @@ impl BaseText {
             true => None,
             false => {
                 let mask = subword.mask_id().context("the base's tokenizer has no mask token ([MASK])")?;
-                Some(Masking { share: SHARE, mask, vocabulary: subword.size() as u32, spans: false })
+                Some(Masking { share: SHARE, mask, vocabulary: subword.size() as u32, separator: None, spans: false })
             }
         };
         Ok(BaseText { texts, masking, base: words })

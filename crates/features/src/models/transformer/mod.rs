@@ -1,6 +1,7 @@
 //! Encoders of one's own on plain files: pre-trained on the user's text, or fine-tuned on labels; folders that `model = "onnx"` and
 //! transformers read.
 
+mod corpus;
 mod entities;
 mod finetune;
 mod forgotten;
@@ -16,6 +17,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use chrono::NaiveDateTime;
 
+pub use corpus::SentenceTask;
 pub use entities::train_entities;
 pub use finetune::{FinetuneParams, finetune};
 pub use params::FinetuneSettings;

@@ -2,6 +2,7 @@
 //! and others 2020): from nothing, with a vocabulary learned from the same text, or on from the weights of a base (Gururangan and others 2020).
 
 use std::io::Write;
+use std::ops::Range;
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
@@ -9,8 +10,9 @@ use chrono::NaiveDateTime;
 use clap::ValueEnum;
 use serde_json::{Value, json};
 
+use super::corpus::{CHUNK, InputForm, PretrainCorpus, SentenceTask};
 use super::forgotten::BaseText;
-use super::texts::{TextWriter, TokenizedTexts, inputs, room};
+use super::texts::{LEAST, room};
 use super::{begin_folder, seen_by, seen_by_new};
 use crate::lines::{Cutter, Lines};
 use crate::stage_result;
@@ -20,13 +22,11 @@ use inkstone_base::job::Ctx;
 use inkstone_models::checkpoint::Checkpoint;
 use inkstone_models::neural::EpochFigures;
 use inkstone_models::transformer::{
-    BlockActivation, BlockShape, CONTINUES, EncoderFolder, EncoderShape, Goals, HeadForm, Masking, NormPlace,
-    TokenTexts, TrainingTexts, Transformer, TransformerParams, train_electra,
+    BlockActivation, BlockShape, EncoderFolder, EncoderShape, Goals, HeadForm, Masking, NormPlace, TokenTexts,
+    TrainingTexts, Transformer, TransformerParams, UNTAGGED, train_electra,
 };
 use inkstone_text::subword::{Subword, WordCounts};
 
-/// Documents that a thread takes at once.
-const CHUNK: usize = 64;
 /// The folder of a generator within that of its discriminator.
 const GENERATOR: &str = "generator";
 
@@ -48,7 +48,8 @@ pub struct NewEncoder {
 #[derive(Clone, Copy, Debug)]
 pub enum Objective {
     /// Masked words: a share of the tokens.
-    Masked { share: f64, unit: MaskedUnit },
+    /// With `sentences`, also a relation of two segments.
+    Masked { share: f64, unit: MaskedUnit, sentences: Option<SentenceTask> },
     /// The token behind each token.
     Next,
     /// Whether a token was replaced by a generator, which fills masked words (Clark and others 2020).
@@ -77,15 +78,6 @@ pub struct PretrainParams {
     /// The last time of the base's text, where its folder does not say it, and of lines without a time.
     pub fitted_until: Option<NaiveDateTime>,
     pub training: TransformerParams,
-}
-
-/// The inputs of a corpus, and its figures.
-struct Corpus {
-    texts: TokenizedTexts,
-    /// Occurrences of each token.
-    counts: Vec<u64>,
-    documents: u64,
-    last_time: Option<NaiveDateTime>,
 }
 
 /// Trains an encoder on all lines, which are read twice without a base, and writes its folder. An interrupted training leaves a checkpoint
@@ -151,13 +143,17 @@ pub(super) fn pretrain_once(
     };
     let places = base.as_ref().map_or(params.max_tokens, EncoderFolder::most_tokens);
     let room = room(&subword, params.max_tokens, places)?;
-    let mut lines = open()?;
-    let whole_words = match params.objective {
-        Objective::Masked { unit, .. } | Objective::Replaced { unit, .. } => unit != MaskedUnit::Tokens,
-        Objective::Next => false,
+    let (unit, sentences) = match params.objective {
+        Objective::Masked { unit, sentences, .. } => (unit, sentences),
+        Objective::Replaced { unit, .. } => (unit, None),
+        Objective::Next => (MaskedUnit::Tokens, None),
     };
-    let words = whole_words.then_some(cutter);
-    let corpus = Corpus::read(&mut lines, &subword, room, words, output, ctx)?;
+    // A pair has a special token more between its halves.
+    let room = if sentences.is_some() { room.saturating_sub(1).max(2 * LEAST) } else { room };
+    let words = (unit != MaskedUnit::Tokens).then_some(cutter);
+    let mut lines = open()?;
+    let input_form = InputForm { subword: &subword, room, words, sentences };
+    let corpus = PretrainCorpus::read(&mut lines, &input_form, output, ctx)?;
     let mut report = lines.finish()?;
     ensure!(!corpus.texts.places.is_empty(), "no document has text that can be trained on");
 
@@ -165,12 +161,16 @@ pub(super) fn pretrain_once(
         Some(base) => begin_from(base, params.objective, ctx.seed())?,
         None => begin_new(params, &subword, &corpus.counts, output, ctx.seed())?,
     };
+    let masking = |share: f64| {
+        let mask = subword.mask_id().context("the base's tokenizer has no mask token ([MASK])")?;
+        let (vocabulary, separator) = (subword.size() as u32, sentences.and(subword.id("[SEP]")));
+        Ok::<_, anyhow::Error>(Masking { share, mask, vocabulary, separator, spans: unit == MaskedUnit::Spans })
+    };
     let goals = match params.objective {
-        Objective::Masked { share, unit } | Objective::Replaced { share, unit } => {
-            let mask = subword.mask_id().context("the base's tokenizer has no mask token ([MASK])")?;
-            let (vocabulary, spans) = (subword.size() as u32, unit == MaskedUnit::Spans);
-            Goals::Words(Masking { share, mask, vocabulary, spans })
+        Objective::Masked { share, sentences: Some(_), .. } => {
+            Goals::WordsAndOrder(masking(share)?, corpus.orders.clone())
         }
+        Objective::Masked { share, .. } | Objective::Replaced { share, .. } => Goals::Words(masking(share)?),
         Objective::Next => Goals::Next,
     };
     let tokens = corpus.texts.tokens();
@@ -178,7 +178,7 @@ pub(super) fn pretrain_once(
     let texts = TrainingTexts { texts, places: &corpus.texts.places, goals };
     let what = json!({
         "training": params.training, "objective": format!("{:?}", params.objective), "seed": ctx.seed(), "room": room,
-        "text": Key::of(bytemuck::cast_slice(tokens)),
+        "text": Key::of(bytemuck::cast_slice(tokens)), "orders": Key::of(bytemuck::cast_slice(&corpus.orders)),
         "weights": begun.iter().flat_map(|(_, model)| model.values()).map(|values| Key::of(bytemuck::cast_slice(values))).collect::<Vec<Key>>(),
     });
     let fitted_until = seen_by_new(seen, corpus.last_time, params.fitted_until);
@@ -194,6 +194,9 @@ pub(super) fn pretrain_once(
             let (folders, models): (Vec<EncoderFolder>, Vec<Transformer>) = begun.into_iter().unzip();
             let models = train(models, &texts, params, &checkpoint, ctx)?;
             let epochs = models[0].epochs().to_vec();
+            if let Some(order) = models[0].order() {
+                report.fact("order_accuracy", order_accuracy(&order?, &texts, &corpus.orders, params, ctx)?);
+            }
             let training = json!({
                 "documents": corpus.documents, "epochs": epochs, "program": env!("CARGO_PKG_VERSION"), "key": key,
             });
@@ -261,7 +264,11 @@ fn begin_new(
     let specials = ["[PAD]", "[CLS]", "[SEP]"].map(special);
     let begin = |model_type: &str, shape: &EncoderShape, words: bool| -> Result<(EncoderFolder, Transformer)> {
         let folder = EncoderFolder::create(output, model_type, shape, specials)?;
-        let form = if words { folder.words_of_new() } else { HeadForm::Replaced };
+        let form = match params.objective {
+            Objective::Masked { sentences: Some(_), .. } => folder.words_and_order()?,
+            _ if words => folder.words_of_new(),
+            _ => HeadForm::Replaced,
+        };
         let model = Transformer::random(*shape, form, Some(counts), seed)?;
         Ok((folder, model))
     };
@@ -286,7 +293,11 @@ fn begin_new(
 /// The models of a base.
 fn begin_from(base: EncoderFolder, objective: Objective, seed: u64) -> Result<Vec<(EncoderFolder, Transformer)>> {
     if !matches!(objective, Objective::Replaced { .. }) {
-        let model = base.read(base.words()?, seed)?;
+        let form = match objective {
+            Objective::Masked { sentences: Some(_), .. } => base.words_and_order()?,
+            _ => base.words()?,
+        };
+        let model = base.read(form, seed)?;
         return Ok(vec![(base, model)]);
     }
     let path = base.path().join(GENERATOR);
@@ -309,6 +320,24 @@ fn train(
         Ok(pair) => Ok(train_electra(pair, texts, &params.training, Some(checkpoint), ctx)?.into()),
         Err(one) => one.into_iter().map(|model| model.train(texts, &params.training, Some(checkpoint), ctx)).collect(),
     }
+}
+
+/// The share of held-out inputs of two segments whose relation is told; none where there are none.
+fn order_accuracy(
+    order: &Transformer,
+    texts: &TrainingTexts<'_>,
+    orders: &[u32],
+    params: &PretrainParams,
+    ctx: &Ctx,
+) -> Result<Option<f64>> {
+    let count = texts.places.len();
+    let held_out = (count as f64 * params.training.held_out_share) as usize;
+    let told: Vec<usize> = (count - held_out..count).filter(|&input| orders[input] != UNTAGGED).collect();
+    let places: Vec<Range<usize>> = told.iter().map(|&input| texts.places[input].clone()).collect();
+    let scores = order.scores(texts.texts, &places, ctx)?;
+    let right = told.iter().zip(scores.chunks(2)).filter(|(input, row)| u32::from(row[1] > row[0]) == orders[**input]);
+    let right = right.count() as f64;
+    Ok((!told.is_empty()).then(|| right / told.len() as f64))
 }
 
 /// Counts the words of all lines, as BERT cuts text.
@@ -342,42 +371,4 @@ fn write_tokenizer(definition: &Value, max_tokens: usize, output: &Path) -> Resu
     };
     put("tokenizer.json", definition)?;
     put("tokenizer_config.json", &settings)
-}
-
-impl Corpus {
-    /// Reads lines; `words` cuts the words that are hidden as a whole.
-    fn read(
-        lines: &mut Lines,
-        subword: &Subword,
-        room: usize,
-        words: Option<&Cutter>,
-        output: &Path,
-        ctx: &Ctx,
-    ) -> Result<Corpus> {
-        let mut writer = TextWriter::new(output)?;
-        let (mut counts, mut documents, mut last_time) = (vec![0; subword.size()], 0, None);
-        stage_result(ctx, "cut", "docs", None, || {
-            lines.for_each_chunk(
-                CHUNK,
-                ctx,
-                |lines| {
-                    ctx.advance(lines.len() as u64)?;
-                    let cut = lines.iter().map(|line| inputs(subword, &line.whole(), room, words));
-                    let last = lines.iter().filter_map(|line| line.time).max();
-                    Ok((cut.collect::<Result<Vec<Vec<Vec<u32>>>>>()?, last))
-                },
-                |(cut, last)| {
-                    documents += cut.len() as u64;
-                    last_time = last_time.max(last);
-                    for tokens in cut.iter().flatten() {
-                        tokens.iter().for_each(|token| counts[(token & !CONTINUES) as usize] += 1);
-                        writer.push(tokens)?;
-                    }
-                    Ok(())
-                },
-            )?;
-            Ok(((), Report::new("cut")))
-        })?;
-        Ok(Corpus { texts: writer.finish()?, counts, documents, last_time })
-    }
 }

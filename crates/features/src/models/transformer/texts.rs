@@ -69,8 +69,36 @@ pub(super) fn pair_input(subword: &Subword, texts: [&str; 2], most: usize) -> Re
     // As many of each as the other leaves, but at least half of the room.
     let of_first = first.len().min(room.saturating_sub(second.len()).max(room - room / 2));
     let of_second = second.len().min(room - of_first);
-    let wrapped = subword.wrap_pair(&first[..of_first], &second[..of_second]);
-    let wrapped = wrapped.context("the base's tokenizer puts no two texts into one input")?;
+    wrap_halves(subword, &first[..of_first], &second[..of_second])
+}
+
+/// Characters that end a sentence.
+const ENDS: [char; 7] = ['。', '！', '？', '；', '!', '?', '\n'];
+
+/// A document as inputs of at most `room` tokens without special tokens, each in two parts of whole sentences, as long as they can be alike; an input
+/// without the end of a sentence has one part. With `words`, tokens are marked as [`inputs`] marks them.
+pub(super) fn halves(
+    subword: &Subword,
+    text: &str,
+    room: usize,
+    words: Option<&Cutter>,
+) -> Result<Vec<(Vec<u32>, Option<Vec<u32>>)>> {
+    let Pieces { ids, offsets } = marked(subword, text, words)?;
+    let parts = ids.chunks(room).zip(offsets.chunks(room)).filter(|(ids, _)| ids.len() >= LEAST);
+    let halved = |(ids, offsets): (&[u32], &[Range<u32>])| {
+        let ends = |place: &usize| text[..offsets[*place].start as usize].trim_end_matches(' ').ends_with(ENDS);
+        let places = (LEAST..ids.len().saturating_sub(LEAST - 1)).filter(ends);
+        match places.min_by_key(|place| (2 * place).abs_diff(ids.len())) {
+            Some(place) => (ids[..place].to_vec(), Some(ids[place..].to_vec())),
+            None => (ids.to_vec(), None),
+        }
+    };
+    Ok(parts.map(halved).collect())
+}
+
+/// Two parts with the special tokens of a pair around them.
+pub(super) fn wrap_halves(subword: &Subword, first: &[u32], second: &[u32]) -> Result<Vec<u32>> {
+    let wrapped = subword.wrap_pair(first, second).context("the tokenizer puts no two texts into one input")?;
     let segmented = wrapped.ids.iter().zip(&wrapped.types);
     Ok(segmented.map(|(id, segment)| if *segment == 0 { *id } else { id | SECOND }).collect())
 }
@@ -78,6 +106,11 @@ pub(super) fn pair_input(subword: &Subword, texts: [&str; 2], most: usize) -> Re
 /// A document as inputs of at most `room` tokens each, with the special tokens around each. With `words`, tokens that go on with a word of the cutter
 /// have [`CONTINUES`] added.
 pub(super) fn inputs(subword: &Subword, text: &str, room: usize, words: Option<&Cutter>) -> Result<Vec<Vec<u32>>> {
+    let ids = marked(subword, text, words)?.ids;
+    Ok(ids.chunks(room).filter(|ids| ids.len() >= LEAST).map(|ids| subword.wrap(ids).ids).collect())
+}
+
+fn marked(subword: &Subword, text: &str, words: Option<&Cutter>) -> Result<Pieces> {
     let Pieces { mut ids, offsets } = subword.encode(text)?;
     if let Some(cutter) = words {
         let begins: Vec<usize> =
@@ -91,5 +124,5 @@ pub(super) fn inputs(subword: &Subword, text: &str, room: usize, words: Option<&
             last = Some(word);
         }
     }
-    Ok(ids.chunks(room).filter(|ids| ids.len() >= LEAST).map(|ids| subword.wrap(ids).ids).collect())
+    Ok(Pieces { ids, offsets })
 }

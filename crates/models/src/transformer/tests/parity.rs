@@ -59,7 +59,7 @@ fn goal(case: &Value, folder: &EncoderFolder) -> (Goals, HeadForm) {
             (Goals::Tags(tags.collect()), folder.of_tokens(3).unwrap())
         }
         "BertForMaskedLM" | "AlbertForMaskedLM" | "ElectraForMaskedLM" => {
-            let masking = Masking { share: 0.15, mask: 4, vocabulary: 14, spans: false };
+            let masking = Masking { share: 0.15, mask: 4, vocabulary: 14, separator: None, spans: false };
             (Goals::Words(masking), folder.words().unwrap())
         }
         "RobertaForSequenceClassification" => {
@@ -178,6 +178,48 @@ fn losses_gradients_and_steps_are_those_of_transformers() {
         let trained = begun.train(&given, &params, None, &ctx).unwrap();
         let losses: Vec<f32> = trained.epochs().iter().map(|epoch| epoch.loss as f32).collect();
         near(&format!("{class}, losses of the steps"), &losses, &case["losses"], 1e-4);
+    }
+}
+
+#[test]
+fn words_and_the_order_of_segments_have_the_losses_and_gradients_of_transformers() {
+    let all = reference();
+    let (tokens, places) = texts(&all);
+    let segmented = places.iter().flat_map(|place| {
+        let second = place.start + place.len() / 2;
+        place
+            .clone()
+            .zip(&tokens[place.clone()])
+            .map(move |(at, token)| if at < second { *token } else { token | SECOND })
+    });
+    let segmented: Vec<u32> = segmented.collect();
+    for case in all["ordered"].as_array().unwrap() {
+        let dir = tempfile::tempdir().unwrap();
+        write_folder(case, dir.path());
+        let folder = EncoderFolder::open(dir.path()).unwrap();
+        let begun = folder.read(folder.words_and_order().unwrap(), 1).unwrap();
+        let masking = Masking { share: 0.15, mask: 4, vocabulary: 14, separator: None, spans: false };
+        let given = TrainingTexts {
+            texts: TokenTexts { tokens: &segmented, frozen: None },
+            places: &places,
+            goals: Goals::WordsAndOrder(masking, read(&case["orders"])),
+        };
+        let params = params(1.0, read(&all["rate"]), TrainedLayers::All);
+        let net = TransformerNet::new(&begun, &given, &params).unwrap();
+        let mut piece = net.whole_piece();
+        piece.mask(vec![(2, 4), (9, 8), (13, 12)]);
+        let everything = TrainedPart { from_layer: 0, embeddings: true, of_block: [true; BlockWeights::COUNT] };
+        let (loss, gradients) = differentiated(&net, begun.values(), &piece, everything);
+        let theirs: f64 = read(&case["loss"]);
+        assert!((loss / 3.0 - theirs).abs() < 1e-5 * theirs, "{} {theirs}", loss / 3.0);
+        let gradients = gradients.iter().map(Vec::as_slice).collect::<Vec<&[f32]>>();
+        let gradients = folder.tensors(begun.form, &gradients);
+        let theirs = case["gradients"].as_object().unwrap();
+        assert_eq!(gradients.len(), theirs.len());
+        for (name, (_, gradient)) in &gradients {
+            let mean: Vec<f32> = gradient.iter().map(|by| by / 3.0).collect();
+            near(name, &mean, &theirs[name], 1e-5);
+        }
     }
 }
 

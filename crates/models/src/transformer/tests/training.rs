@@ -140,7 +140,7 @@ fn next_tokens_are_learned_from_those_before_alone() {
 #[test]
 fn a_discriminator_learns_which_tokens_were_replaced() {
     let (tokens, places) = counting();
-    let masking = Masking { share: 0.15, mask: 4, vocabulary: 14, spans: false };
+    let masking = Masking { share: 0.15, mask: 4, vocabulary: 14, separator: None, spans: false };
     let texts = TrainingTexts {
         texts: TokenTexts { tokens: &tokens, frozen: None },
         places: &places,
@@ -151,7 +151,7 @@ fn a_discriminator_learns_which_tokens_were_replaced() {
     let narrow = BlockShape { width: 8, between: 16, ..small().block };
     let generator = EncoderShape { factor: Some(16), layers: 1, blocks: 1, block: narrow, ..small() };
     let trained = |threads: usize| {
-        let words = HeadForm::Words { activation: BlockActivation::Gelu };
+        let words = HeadForm::Words { activation: BlockActivation::Gelu, order: false };
         let pair = [(small(), HeadForm::Replaced), (generator, words)]
             .map(|(shape, form)| Transformer::random(shape, form, None, 1).unwrap());
         train_electra(pair, &texts, &params, None, &Ctx::new(threads, 1).unwrap()).unwrap()
@@ -178,13 +178,13 @@ fn a_discriminator_learns_which_tokens_were_replaced() {
 #[test]
 fn masked_words_are_learned_and_a_killed_training_goes_on() {
     let (tokens, places) = counting();
-    let masking = Masking { share: 0.15, mask: 4, vocabulary: 14, spans: false };
+    let masking = Masking { share: 0.15, mask: 4, vocabulary: 14, separator: None, spans: false };
     let given = TrainingTexts {
         texts: TokenTexts { tokens: &tokens, frozen: None },
         places: &places,
         goals: Goals::Words(masking),
     };
-    let form = HeadForm::Words { activation: BlockActivation::Gelu };
+    let form = HeadForm::Words { activation: BlockActivation::Gelu, order: false };
     let params = params(1.0, 5e-3, TrainedLayers::All);
     let params = TransformerParams { epochs: 40, batch: 16, held_out_share: 0.2, ..params };
     let begin = || Transformer::random(small(), form, None, 1).unwrap();

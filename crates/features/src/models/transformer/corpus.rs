@@ -1,0 +1,147 @@
+//! The inputs of an encoder that is trained on text alone.
+
+use std::path::Path;
+
+use anyhow::Result;
+use chrono::NaiveDateTime;
+use clap::ValueEnum;
+use rand::seq::IndexedRandom;
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+use super::texts::{TextWriter, TokenizedTexts, halves, inputs, wrap_halves};
+use crate::lines::{Cutter, Lines};
+use crate::stage_result;
+use inkstone_base::data::Report;
+use inkstone_base::job::Ctx;
+use inkstone_models::transformer::{CONTINUES, SECOND, UNTAGGED};
+use inkstone_text::subword::Subword;
+
+/// Documents that a thread takes at once.
+pub(super) const CHUNK: usize = 64;
+/// Second halves of the last documents, one of which takes the place of a document's own.
+const OTHERS: usize = 1000;
+
+/// A relation of two segments that an encoder is trained to tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum SentenceTask {
+    /// Whether the two halves of a text stand in their order, as ALBERT.
+    Order,
+    /// Whether the second half is that of the same text, as BERT.
+    Next,
+}
+
+/// How documents become inputs.
+pub(super) struct InputForm<'a> {
+    pub(super) subword: &'a Subword,
+    /// Tokens of an input at most, special tokens not included.
+    pub(super) room: usize,
+    /// Cuts the words that are masked as a whole.
+    pub(super) words: Option<&'a Cutter>,
+    pub(super) sentences: Option<SentenceTask>,
+}
+
+/// The inputs of a corpus, and its figures.
+pub(super) struct PretrainCorpus {
+    pub(super) texts: TokenizedTexts,
+    /// By input whether its two segments follow each other: 0 if they do, 1 if not; empty where that is not learned.
+    pub(super) orders: Vec<u32>,
+    /// Occurrences of each token.
+    pub(super) counts: Vec<u64>,
+    pub(super) documents: u64,
+    pub(super) last_time: Option<NaiveDateTime>,
+}
+
+/// An input, or its two halves.
+type Halves = (Vec<u32>, Option<Vec<u32>>);
+
+impl InputForm<'_> {
+    fn cut(&self, text: &str) -> Result<Vec<Halves>> {
+        match self.sentences {
+            Some(_) => halves(self.subword, text, self.room, self.words),
+            None => Ok(inputs(self.subword, text, self.room, self.words)?.into_iter().map(|ids| (ids, None)).collect()),
+        }
+    }
+}
+
+impl PretrainCorpus {
+    /// Reads lines. The scratch file of the tokens is made in the folder of `output`.
+    pub(super) fn read(lines: &mut Lines, form: &InputForm<'_>, output: &Path, ctx: &Ctx) -> Result<PretrainCorpus> {
+        let mut writer = TextWriter::new(output)?;
+        let mut pairs = PairMaker::new(form, ctx.seed());
+        let (mut orders, mut counts) = (Vec::new(), vec![0; form.subword.size()]);
+        let (mut documents, mut last_time) = (0, None);
+        stage_result(ctx, "cut", "docs", None, || {
+            lines.for_each_chunk(
+                CHUNK,
+                ctx,
+                |lines| {
+                    ctx.advance(lines.len() as u64)?;
+                    let cut = lines.iter().map(|line| form.cut(&line.whole()));
+                    let last = lines.iter().filter_map(|line| line.time).max();
+                    Ok((cut.collect::<Result<Vec<Vec<Halves>>>>()?, last))
+                },
+                |(cut, last)| {
+                    documents += cut.len() as u64;
+                    last_time = last_time.max(last);
+                    for input in cut.into_iter().flatten() {
+                        let tokens = match form.sentences {
+                            None => input.0,
+                            Some(task) => {
+                                let (tokens, order) = pairs.input(input, task)?;
+                                orders.push(order);
+                                tokens
+                            }
+                        };
+                        tokens.iter().for_each(|token| counts[(token & !CONTINUES & !SECOND) as usize] += 1);
+                        writer.push(&tokens)?;
+                    }
+                    Ok(())
+                },
+            )?;
+            Ok(((), Report::new("cut")))
+        })?;
+        Ok(PretrainCorpus { texts: writer.finish()?, orders, counts, documents, last_time })
+    }
+}
+
+/// Puts the halves of inputs together, half of them in the wrong way.
+struct PairMaker<'a> {
+    subword: &'a Subword,
+    rng: ChaCha8Rng,
+    /// Second halves of the last inputs.
+    others: Vec<Vec<u32>>,
+    next: usize,
+}
+
+impl<'a> PairMaker<'a> {
+    fn new(form: &InputForm<'a>, seed: u64) -> PairMaker<'a> {
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        rng.set_stream(3);
+        PairMaker { subword: form.subword, rng, others: Vec::new(), next: 0 }
+    }
+
+    /// The tokens of an input with special tokens, and its order.
+    fn input(&mut self, (first, second): Halves, task: SentenceTask) -> Result<(Vec<u32>, u32)> {
+        let Some(second) = second else { return Ok((self.subword.wrap(&first).ids, UNTAGGED)) };
+        let wrong = self.rng.random_range(0..2) == 1;
+        match task {
+            SentenceTask::Order if wrong => Ok((wrap_halves(self.subword, &second, &first)?, 1)),
+            SentenceTask::Order => Ok((wrap_halves(self.subword, &first, &second)?, 0)),
+            SentenceTask::Next => {
+                let other = self.others.choose(&mut self.rng).filter(|_| wrong);
+                let order = u32::from(other.is_some());
+                // Another half may be longer than the room of this one.
+                let most = other.map(|other| &other[..other.len().min(second.len())]);
+                let tokens = wrap_halves(self.subword, &first, most.unwrap_or(&second))?;
+                if self.others.len() < OTHERS {
+                    self.others.push(second);
+                } else {
+                    self.others[self.next] = second;
+                    self.next = (self.next + 1) % OTHERS;
+                }
+                Ok((tokens, order))
+            }
+        }
+    }
+}
