@@ -225,6 +225,9 @@ fn language_models_and_discriminators_are_folders_as_all_others() {
     if !has_library() {
         return;
     }
+    let args = ["eval", "onnx", "--model", "tone", "--read", "scores", "--input", "news.jsonl"];
+    let json = with_library(path, &args).finished();
+    assert!(json["accuracy"].as_f64().unwrap() > 0.95, "{json:#}");
     for model in ["gpt", "electra"] {
         let args = ["embed", "--model", model, "--input", "news.jsonl", "--read", "surprise", "--output", "s.csv"];
         with_library(path, &args).finished();
@@ -344,6 +347,14 @@ fn pairs_and_names_are_learned() {
     let json = run(path, &[&fixed[..], &["--output", "names"]].concat()).finished();
     assert_eq!((&json["kinds"], &json["documents"]), (&json!({"人": 120, "公司": 120}), &120.into()), "{json:#}");
     assert!(json["held_out"]["micro"]["f1"].as_f64().unwrap() > 0.95, "{json:#}");
+    // A line whose entities are not in its text is set aside.
+    let bad = json!({"text": "公司", "entities": [{"kind": "公司", "start": 1, "end": 90}]}).to_string();
+    let written = fs::read_to_string(path.join("names.jsonl")).unwrap() + &bad;
+    fs::write(path.join("bad.jsonl"), written).unwrap();
+    let args = ["train", "entities", "--base", "pit", "--input", "bad.jsonl", "--epochs", "1", "--output", "bad"];
+    let json = run(path, &args).json();
+    assert_eq!((&json["status"], &json["documents"]), (&"partial".into(), &120.into()), "{json:#}");
+    assert!(json.to_string().contains("with entities that are not kind, start and end"), "{json:#}");
     let error = run(path, &["train", "entities", "--base", "pit", "--input", "news.jsonl", "--output", "x"]).refusal();
     assert_says(&error, &["no line has a name to learn", "entities"]);
 

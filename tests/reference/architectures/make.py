@@ -68,6 +68,11 @@ MODELS = {
             **sizes, num_key_value_heads=1, head_dim=6, **specials, max_position_embeddings=16, is_causal=False
         )
     ),
+    "gpt2-classifier": t.GPT2ForSequenceClassification(
+        t.GPT2Config(
+            vocab_size=VOCABULARY, n_embd=8, n_layer=2, n_head=2, n_positions=16, pad_token_id=PAD, **specials, **labels
+        )
+    ),
 }
 
 

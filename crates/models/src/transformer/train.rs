@@ -96,14 +96,14 @@ impl Transformer {
             values
         });
         let values: Vec<Vec<f32>> = values.collect();
-        let mut made = Transformer::of_values(shape, form, values, seed)?;
+        let mut begun = Transformer::of_values(shape, form, values, seed)?;
         if let (HeadForm::Words { .. }, Some(counts)) = (form, counts) {
-            let bias = &mut made.weights.all[shape.weights() + HeadWeights::Words as usize];
+            let bias = &mut begun.weights.all[shape.weights() + HeadWeights::Words as usize];
             let all: f64 = counts.iter().map(|&count| count as f64 + 1.0).sum();
             let share = |&count: &u64| ((count as f64 + 1.0) / all).ln() as f32;
             bias.values = counts.iter().map(share).collect();
         }
-        Ok(made)
+        Ok(begun)
     }
 
     /// An encoder of these weights, in the order of its shape, under a head of random ones.

@@ -7,7 +7,7 @@ use super::attention::Heads;
 use super::graph::{Attribute, GraphWriter, Value};
 use super::settings::Settings;
 use super::weights::Weights;
-use super::{Wanted, body, give_layers, give_logits, words};
+use super::{Wanted, body, give_classes, give_layers, give_logits, words};
 
 /// Gives out the vectors after each layer, or logits over the vocabulary.
 fn give(
@@ -58,7 +58,7 @@ pub(super) fn write_gpt2(
     let heads = Heads::new(hidden, settings.size("n_head")?)?;
     let epsilon = settings.number("layer_norm_epsilon").unwrap_or(1e-5) as f32;
     let activation = settings.text("activation_function").unwrap_or("gelu_new");
-    let (ids, mask) = (graph.input("input_ids"), graph.input("attention_mask"));
+    let (ids, seen) = (graph.input("input_ids"), graph.input("attention_mask"));
     let places = graph.input("position_ids");
     let embeddings = format!("{prefix}wte.weight");
     let table = graph.weight(&embeddings, &[vocabulary, hidden])?;
@@ -66,7 +66,7 @@ pub(super) fn write_gpt2(
     let (table, _) = graph.table(&format!("{prefix}wpe.weight"), hidden)?;
     let vectors = graph.gather(table, places, 0);
     x = graph.add(x, vectors);
-    let mask = graph.mask_causal(mask, ids);
+    let mask = graph.mask_causal(seen, ids);
     let mut states = vec![x];
     for layer in 0..layers {
         let at = |name: &str| format!("{prefix}h.{layer}.{name}");
@@ -92,7 +92,22 @@ pub(super) fn write_gpt2(
         }
         states.push(x);
     }
+    if settings.class().ends_with("ForSequenceClassification") && wanted.vectors() {
+        let classes = settings.labels()?;
+        let last = last_token(graph, x, seen);
+        let logits = graph.linear(last, "score", hidden, classes)?;
+        give_classes(graph, logits, classes);
+    }
     give(graph, wanted, &states, [&embeddings, settings.class()], [hidden, vocabulary])
+}
+
+/// The vector of the last token that is no filling, `[batch, hidden]`.
+fn last_token(graph: &mut GraphWriter<'_>, x: Value, seen: Value) -> Value {
+    let tokens = graph.size(seen, 1);
+    let places = graph.range(tokens);
+    let places = graph.mul(seen, places);
+    let last = graph.op("ArgMax", &[places], &[Attribute::Int("axis", 1), Attribute::Int("keepdims", 1)]);
+    graph.op("GatherND", &[x, last], &[Attribute::Int("batch_dims", 1)])
 }
 
 /// `Conv1D` of GPT-2: a dense layer whose weights are `[inputs, outputs]`.

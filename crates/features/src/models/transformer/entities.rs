@@ -10,16 +10,14 @@ use serde_json::{Value, json};
 
 use super::finetune::FinetuneParams;
 use super::texts::{LEAST, TextWriter, room};
-use super::{begin_folder, seen_by, seen_by_new};
-use crate::lines::{BLOCK, Lines};
+use super::tuning::Tuning;
+use super::{seen_by, seen_by_new};
+use crate::lines::{BLOCK, Lines, Refused};
 use crate::models::onnx::right_entities;
 use inkstone_base::data::{Key, Report};
 use inkstone_base::disk::{self, Room};
 use inkstone_base::job::Ctx;
-use inkstone_models::checkpoint::Checkpoint;
-use inkstone_models::transformer::{
-    EncoderFolder, FrozenStates, Goals, TokenTexts, TrainingTexts, Transformer, UNTAGGED,
-};
+use inkstone_models::transformer::{EncoderFolder, Goals, UNTAGGED};
 use inkstone_models::{Entities, EntityReport};
 use inkstone_text::subword::{Pieces, Subword};
 
@@ -74,66 +72,58 @@ pub fn train_entities(lines: &mut Lines, params: &FinetuneParams, output: &Path,
         tag_of.extend(std::iter::repeat_n(UNTAGGED, wrapped.ids.len() - wrapped.text.end));
     }
     let texts = writer.finish()?;
-    let begun = base.read(base.of_tokens(tags.len())?, ctx.seed())?;
-    let (tokens, places) = (texts.tokens(), &texts.places);
-    let frozen = FrozenStates::compute(&begun, &params.training, tokens, places, disk::folder_of(output), ctx)?;
-    let what = json!({
-        "training": params.training, "seed": ctx.seed(), "text": Key::of(bytemuck::cast_slice(tokens)),
-        "tags": [Key::of(bytemuck::cast_slice(&tag_of)), Key::of_json(&tags)],
-        "weights": begun.values().into_iter().map(|values| Key::of(bytemuck::cast_slice(values))).collect::<Vec<Key>>(),
-    });
-    let texts = TokenTexts { tokens, frozen: frozen.as_ref() };
-    let texts = TrainingTexts { texts, places, goals: Goals::Tags(tag_of) };
-    let checkpoint = Checkpoint::new(output, &what)?;
-    let trained = begun.train(&texts, &params.training, Some(&checkpoint), ctx)?;
-
-    let held_out = (read.len() as f64 * params.training.held_out_share) as usize;
-    let figures = held_out_figures(&trained, &texts, &documents, &read, read.len() - held_out, &tags, ctx)?;
+    let form = base.of_tokens(tags.len())?;
+    let tuning = Tuning { base: &base, form, texts: &texts, params: &params.training, output };
+    let known_by = json!([Key::of(bytemuck::cast_slice(&tag_of)), tags]);
+    let tuned = tuning.train(Goals::Tags(tag_of), &known_by, ctx)?;
+    let scores = tuning.held_out_scores(&tuned, ctx)?;
+    let figures = held_out_figures(&scores, &documents, &read[tuning.first_held_out()..], &subword, &tags)?;
     let last = documents.iter().filter_map(|document| document.time).max();
     let last = last.and_then(|last| last.checked_add_days(Days::new(params.label_days.into())));
     let fitted_until = seen_by_new(Some(seen), last, params.fitted_until);
     let training = json!({
-        "base": params.base, "documents": documents.len(), "epochs": trained.epochs(), "held_out": figures,
+        "base": params.base, "documents": documents.len(), "epochs": tuned.model.epochs(), "held_out": figures,
         "program": env!("CARGO_PKG_VERSION"),
     });
-    // An earlier model of this folder stays whole until here.
-    begin_folder(output)?;
-    base.copy_tokenizer(output)?;
-    base.write(output, &trained, &tags, fitted_until, &training)?;
-    checkpoint.remove()?;
+    tuning.write(&tuned, &tags, fitted_until, &training)?;
     let names = |kind: &&str| {
-        let count = documents.iter().flat_map(|document| &document.entities).filter(|(of, _)| of == kind).count();
+        let count = documents.iter().flat_map(|document| &document.entities).filter(|(other, _)| other == kind).count();
         ((*kind).to_owned(), Value::from(count))
     };
     report.fact("documents", documents.len());
     report.fact("fitted_until", fitted_until);
     report.fact("kinds", kinds.iter().map(names).collect::<serde_json::Map<String, Value>>());
-    report.fact("parameters", trained.values().iter().map(|values| values.len()).sum::<usize>());
-    report.fact("epochs", trained.epochs());
+    report.fact("parameters", tuned.model.values().iter().map(|values| values.len()).sum::<usize>());
+    report.fact("epochs", tuned.model.epochs());
     report.fact("held_out", figures);
     Ok(report)
 }
 
-/// The documents of lines that say their names, by time; in the order of the lines where one has no time.
+/// The documents of lines that say their names, by time; in the order of the lines where one has no time. Other lines are set aside.
 fn read_documents(lines: &mut Lines, ctx: &Ctx) -> Result<(Vec<NamedDocument>, Report)> {
-    let mut documents = Vec::new();
+    let (mut documents, mut left_out) = (Vec::new(), Vec::new());
     lines.for_each_block(BLOCK, |read| {
         let count = read.len() as u64;
         for line in read {
             let text = line.whole().into_owned();
-            if let Some(entities) = right_entities(&line, &text)? {
-                documents.push(NamedDocument { text, entities, time: line.time });
-            }
+            let reason = match right_entities(&line, &text) {
+                Ok(Some(entities)) => {
+                    documents.push(NamedDocument { text, entities, time: line.time });
+                    continue;
+                }
+                Ok(None) => "without entities",
+                Err(_) => "with entities that are not kind, start and end of a part of its text, in bytes",
+            };
+            left_out.push(Refused { number: line.number, reason });
         }
         Ok(ctx.advance(count)?)
     })?;
-    let mut report = lines.finish()?;
-    report.drop_rows("without entities", report.rows_out - documents.len() as u64);
-    report.rows_out = documents.len() as u64;
+    lines.finish()?;
+    lines.refuse(left_out);
     if documents.iter().all(|document| document.time.is_some()) {
         documents.sort_by_key(|document| document.time);
     }
-    Ok((documents, report))
+    Ok((documents, lines.report()))
 }
 
 fn inputs_of(documents: &[NamedDocument], subword: &Subword, room: usize, ctx: &Ctx) -> Result<Vec<NamedInput>> {
@@ -184,32 +174,27 @@ fn names_of(tags: &[u32], names: &[String], offsets: &[Range<u32>]) -> Entities 
     found
 }
 
-/// The figures of the inputs from one on; null where there are none.
+/// The figures of inputs, of the scores of their tokens' tags; null where there are none.
 fn held_out_figures(
-    trained: &Transformer,
-    texts: &TrainingTexts<'_>,
+    scores: &[f32],
     documents: &[NamedDocument],
     inputs: &[NamedInput],
-    from: usize,
+    subword: &Subword,
     tags: &[String],
-    ctx: &Ctx,
 ) -> Result<Value> {
-    if from == inputs.len() {
+    if inputs.is_empty() {
         return Ok(Value::Null);
     }
-    let Goals::Tags(tag_of) = &texts.goals else { return Ok(Value::Null) };
-    let scores = trained.scores(texts.texts, &texts.places[from..], ctx)?;
     let mut rows = scores.chunks(tags.len());
     let (mut right, mut found) = (Vec::new(), Vec::new());
-    for (input, place) in inputs[from..].iter().zip(&texts.places[from..]) {
-        let called: Vec<u32> = rows.by_ref().take(place.len()).map(largest).collect();
-        let tagged = tag_of[place.clone()].iter().zip(called).filter(|(tag, _)| **tag != UNTAGGED);
-        let called: Vec<u32> = tagged.map(|(_, called)| called).collect();
-        found.push(names_of(&called, tags, &input.offsets));
-        let (first, last) = (input.offsets.first(), input.offsets.last());
+    for NamedInput { document, ids, offsets } in inputs {
+        let wrapped = subword.wrap(ids);
+        let called: Vec<u32> = rows.by_ref().take(wrapped.ids.len()).map(largest).collect();
+        found.push(names_of(&called[wrapped.text], tags, offsets));
+        let (first, last) = (offsets.first(), offsets.last());
         let part = first.map_or(0, |place| place.start as usize)..last.map_or(0, |place| place.end as usize);
         let within = |(_, range): &&(String, Range<usize>)| range.start < part.end && range.end > part.start;
-        right.push(documents[input.document].entities.iter().filter(within).cloned().collect());
+        right.push(documents[*document].entities.iter().filter(within).cloned().collect());
     }
     serde_json::to_value(EntityReport::new(&right, &found)).context("figures of entities")
 }

@@ -8,17 +8,15 @@ use serde_json::{Value, json};
 
 use super::forgotten::BaseText;
 use super::texts::{TextWriter, inputs, pair_input, room};
-use super::{begin_folder, seen_by, seen_by_new};
+use super::tuning::Tuning;
+use super::{seen_by, seen_by_new};
 use crate::lines::Lines;
 use crate::models::estimators::Learn;
 use crate::models::estimators::plain::corpus::LabelledCorpus;
-use inkstone_base::data::{Key, Report};
+use inkstone_base::data::Report;
 use inkstone_base::disk::{self, Room};
 use inkstone_base::job::Ctx;
-use inkstone_models::checkpoint::Checkpoint;
-use inkstone_models::transformer::{
-    EncoderFolder, FrozenStates, Goals, TextGoal, TokenTexts, TrainingTexts, Transformer, TransformerParams,
-};
+use inkstone_models::transformer::{EncoderFolder, Goals, TextGoal, TransformerParams};
 use inkstone_models::{ClassReport, Fields, Goal, LabelReport, ValueReport};
 use inkstone_text::subword::Subword;
 
@@ -80,42 +78,29 @@ pub fn finetune(
         Goal::Labels { names, .. } => TextGoal::Labels(names.len()),
         Goal::Values(_) => TextGoal::Value,
     });
-    let begun = base.read(form, ctx.seed())?;
-    let held_out = (order.len() as f64 * params.training.held_out_share) as usize;
-    let trained_documents = order.len() - held_out;
+    let tuning = Tuning { base: &base, form, texts: &tokens, params: &params.training, output };
+    let trained_documents = tuning.first_held_out();
     let scale = ValueScale::of(&goal, trained_documents);
-    let (tokens, places) = (tokens.tokens(), &tokens.places);
-    let frozen = FrozenStates::compute(&begun, &params.training, tokens, places, disk::folder_of(output), ctx)?;
-    let texts = TokenTexts { tokens, frozen: frozen.as_ref() };
-    let texts = TrainingTexts { texts, places, goals: Goals::Texts(scale.scaled(&goal)) };
-    let what = json!({
-        "training": params.training, "seed": ctx.seed(), "text": Key::of(bytemuck::cast_slice(tokens)), "goal": goal,
-        "weights": begun.values().into_iter().map(|values| Key::of(bytemuck::cast_slice(values))).collect::<Vec<Key>>(),
-    });
-    let checkpoint = Checkpoint::new(output, &what)?;
-    let mut trained = begun.train(&texts, &params.training, Some(&checkpoint), ctx)?;
+    let mut tuned = tuning.train(Goals::Texts(scale.scaled(&goal)), &json!(goal), ctx)?;
     if matches!(goal, Goal::Values(_)) {
-        trained.rescale_outputs(scale.deviation as f32, scale.mean as f32);
+        tuned.model.rescale_outputs(scale.deviation as f32, scale.mean as f32);
     }
     let fitted_until = seen_by_new(Some(seen), corpus.labelled_until(params.label_days), params.fitted_until);
-    let figures = held_out_figures(&trained, &texts, &goal, trained_documents, ctx)?;
-    let forgotten = base_text.map(|text| text.forgotten(&trained, ctx)).transpose()?;
+    let scores = tuning.held_out_scores(&tuned, ctx)?;
+    let figures = held_out_figures(&scores, &goal.select(&(trained_documents..order.len()).collect::<Vec<usize>>()));
+    let forgotten = base_text.map(|text| text.forgotten(&tuned.model, ctx)).transpose()?;
     let training = json!({
-        "base": params.base, "documents": corpus.len(), "epochs": trained.epochs(), "held_out": figures,
+        "base": params.base, "documents": corpus.len(), "epochs": tuned.model.epochs(), "held_out": figures,
         "program": env!("CARGO_PKG_VERSION"),
     });
-    // An earlier model of this folder stays whole until here.
-    begin_folder(output)?;
-    base.copy_tokenizer(output)?;
-    base.write(output, &trained, goal.names(), fitted_until, &training)?;
-    checkpoint.remove()?;
+    tuning.write(&tuned, goal.names(), fitted_until, &training)?;
     let mut report = lines.report();
     report.fact("documents", corpus.len());
     report.fact("fitted_until", fitted_until);
     let sizes = goal.names().iter().cloned().zip(goal.sizes().into_iter().map(Value::from));
     report.fact("classes", sizes.collect::<serde_json::Map<String, Value>>());
-    report.fact("parameters", trained.values().iter().map(|values| values.len()).sum::<usize>());
-    report.fact("epochs", trained.epochs());
+    report.fact("parameters", tuned.model.values().iter().map(|values| values.len()).sum::<usize>());
+    report.fact("epochs", tuned.model.epochs());
     report.fact("held_out", figures);
     if let Some(forgotten) = forgotten {
         report.fact("base_perplexity", forgotten);
@@ -148,35 +133,26 @@ impl ValueScale {
     }
 }
 
-/// The figures of the documents from one on; null where there are none.
-fn held_out_figures(
-    trained: &Transformer,
-    texts: &TrainingTexts<'_>,
-    goal: &Goal,
-    from: usize,
-    ctx: &Ctx,
-) -> Result<Value> {
-    let rows: Vec<usize> = (from..texts.places.len()).collect();
-    if rows.is_empty() {
-        return Ok(Value::Null);
+/// The figures of documents, of their scores and goals; null where there are none.
+fn held_out_figures(scores: &[f32], goal: &Goal) -> Value {
+    if scores.is_empty() {
+        return Value::Null;
     }
-    let scores = trained.scores(texts.texts, &texts.places[from..], ctx)?;
-    let outputs = scores.len() / rows.len();
+    let outputs = scores.len() / goal.rows();
     let largest = |row: &[f32]| (0..row.len()).rev().max_by(|&a, &b| row[a].total_cmp(&row[b])).unwrap_or(0) as u32;
-    let figures = match goal.select(&rows) {
+    match goal {
         Goal::Classes { class, names } => {
             let called: Vec<u32> = scores.chunks(outputs).map(largest).collect();
-            json!(ClassReport::new(&class, &called, &names))
+            json!(ClassReport::new(class, &called, names))
         }
         Goal::Labels { labels, names } => {
             let called =
                 |row: &[f32]| (0..).zip(row).filter(|(_, score)| **score > 0.0).map(|(label, _)| label).collect();
-            json!(LabelReport::new(&labels, &scores.chunks(outputs).map(called).collect::<Vec<Vec<u32>>>(), &names))
+            json!(LabelReport::new(labels, &scores.chunks(outputs).map(called).collect::<Vec<Vec<u32>>>(), names))
         }
         Goal::Values(values) => {
             let scores: Vec<f64> = scores.iter().map(|&score| f64::from(score)).collect();
-            json!(ValueReport::new(&values, &scores))
+            json!(ValueReport::new(values, &scores))
         }
-    };
-    Ok(figures)
+    }
 }

@@ -10,6 +10,7 @@ mod pretrain;
 pub(crate) mod project;
 mod student;
 mod texts;
+mod tuning;
 mod vintages;
 
 use std::path::Path;

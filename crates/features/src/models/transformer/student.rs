@@ -7,17 +7,15 @@ use chrono::NaiveDateTime;
 use serde_json::json;
 
 use super::texts::{TextWriter, inputs, room};
-use super::{begin_folder, seen_by, seen_by_new};
+use super::tuning::Tuning;
+use super::{seen_by, seen_by_new};
 use crate::lines::{BLOCK, LineFormat, Lines};
 use crate::models::onnx::Contextual;
 use crate::stage_result;
 use inkstone_base::data::{Key, Report};
 use inkstone_base::disk::{self, Room};
 use inkstone_base::job::Ctx;
-use inkstone_models::checkpoint::Checkpoint;
-use inkstone_models::transformer::{
-    EncoderFolder, FrozenStates, Goals, TaughtClasses, TextGoal, TokenTexts, TrainingTexts, TransformerParams,
-};
+use inkstone_models::transformer::{EncoderFolder, Goals, TaughtClasses, TextGoal, TransformerParams};
 use inkstone_onnx::{Activation, Encoder, OnnxParams, Output};
 use inkstone_text::subword::Subword;
 
@@ -83,42 +81,30 @@ pub fn student(
     documents.iter().try_for_each(|document| writer.push(&document.tokens))?;
     let texts = writer.finish()?;
     let scores: Vec<f32> = documents.iter().flat_map(|document| document.scores.iter().copied()).collect();
-    let begun = base.read(base.of_texts(TextGoal::Classes(names.len())), ctx.seed())?;
-    let (tokens, places) = (texts.tokens(), &texts.places);
-    let frozen = FrozenStates::compute(&begun, &params.training, tokens, places, disk::folder_of(output), ctx)?;
-    let what = json!({
-        "training": params.training, "temperature": params.temperature, "seed": ctx.seed(), "text": Key::of(bytemuck::cast_slice(tokens)),
-        "scores": Key::of(bytemuck::cast_slice(&scores)),
-        "weights": begun.values().into_iter().map(|values| Key::of(bytemuck::cast_slice(values))).collect::<Vec<Key>>(),
-    });
+    let form = base.of_texts(TextGoal::Classes(names.len()));
+    let tuning = Tuning { base: &base, form, texts: &texts, params: &params.training, output };
+    let known_by = json!([Key::of(bytemuck::cast_slice(&scores)), params.temperature]);
     let goals = Goals::Taught(TaughtClasses { scores, classes: names.len(), temperature: params.temperature });
-    let texts = TrainingTexts { texts: TokenTexts { tokens, frozen: frozen.as_ref() }, places, goals };
-    let checkpoint = Checkpoint::new(output, &what)?;
-    let trained = begun.train(&texts, &params.training, Some(&checkpoint), ctx)?;
+    let tuned = tuning.train(goals, &known_by, ctx)?;
 
-    let held_out = (documents.len() as f64 * params.training.held_out_share) as usize;
-    let from = documents.len() - held_out;
-    let own = trained.scores(texts.texts, &places[from..], ctx)?;
+    let held_out = &documents[tuning.first_held_out()..];
+    let own = tuning.held_out_scores(&tuned, ctx)?;
     let called = |row: &[f32]| (0..row.len()).max_by(|&a, &b| row[a].total_cmp(&row[b]));
-    let both = own.chunks(names.len()).zip(&documents[from..]);
+    let both = own.chunks(names.len()).zip(held_out);
     let agreed = both.filter(|(own, document)| called(own) == called(&document.scores)).count();
-    let agreement = (held_out > 0).then(|| agreed as f64 / held_out as f64);
+    let agreement = (!held_out.is_empty()).then(|| agreed as f64 / held_out.len() as f64);
     let last = documents.iter().filter_map(|document| document.time).max();
     let fitted_until = seen_by_new(Some(seen), last, params.fitted_until);
     let training = json!({
-        "base": params.base, "teacher": using.params.model, "documents": documents.len(), "epochs": trained.epochs(), "agreement": agreement,
+        "base": params.base, "teacher": using.params.model, "documents": documents.len(), "epochs": tuned.model.epochs(), "agreement": agreement,
         "program": env!("CARGO_PKG_VERSION"),
     });
-    // An earlier model of this folder stays whole until here.
-    begin_folder(output)?;
-    base.copy_tokenizer(output)?;
-    base.write(output, &trained, &names, fitted_until, &training)?;
-    checkpoint.remove()?;
+    tuning.write(&tuned, &names, fitted_until, &training)?;
     report.fact("documents", documents.len());
     report.fact("fitted_until", fitted_until);
     report.fact("classes", &names);
-    report.fact("parameters", trained.values().iter().map(|values| values.len()).sum::<usize>());
-    report.fact("epochs", trained.epochs());
+    report.fact("parameters", tuned.model.values().iter().map(|values| values.len()).sum::<usize>());
+    report.fact("epochs", tuned.model.epochs());
     report.fact("agreement", agreement);
     report.fact("ran", teacher.ran());
     Ok(report)
