@@ -399,6 +399,10 @@ fn what_cannot_be_trained_is_refused_with_the_way_out() {
     }
     fs::write(path.join("unsaid/config.json"), config.replace("fitted_until", "written")).unwrap();
     assert_says(&tune(&["--base", "unsaid"]), &["does not say how far the text reaches", "--fitted-until"]);
+    let vocabulary = serde_json::from_str::<Value>(&config).unwrap()["vocab_size"].to_string();
+    let fewer = config.replace(&format!("\"vocab_size\": {vocabulary}"), "\"vocab_size\": 9");
+    fs::write(path.join("unsaid/config.json"), fewer).unwrap();
+    assert_says(&tune(&["--base", "unsaid"]), &["the tokenizer in unsaid has", "vectors of 9 (vocab_size)"]);
     assert_says(&refused(&["bert", "--input", "-", "--output", "m"]), &["read twice", "--input"]);
     assert_says(
         &refused(&["bert", "--input", "news.jsonl", "--output", "m", "--hidden", "15"]),

@@ -167,6 +167,7 @@ pub const BOUNDS: &[Bound] = &[
     bound("feature.finetune.training.lr", 0.0, 10.0),
     bound("feature.finetune.training.warmup", 0.0, 1.0),
     bound("feature.finetune.training.discriminative", 1.0, 1_000.0),
+    bound("feature.finetune.training.next_words", 0.0, 1_000.0),
     bound("feature.finetune.training.weight_decay", 0.0, WEIGHT),
     bound("feature.finetune.training.dropout", 0.0, 1.0),
     bound("feature.finetune.training.clip", 0.0, WEIGHT),

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::finetune::FinetuneParams;
 use super::texts::{LEAST, TextWriter, room};
 use super::tuning::Tuning;
-use super::{seen_by, seen_by_new};
+use super::{seen_by, seen_by_new, tokenizer_of};
 use crate::lines::{BLOCK, Lines, Refused};
 use crate::models::onnx::right_entities;
 use inkstone_base::data::{Key, Report};
@@ -46,7 +46,7 @@ pub fn train_entities(lines: &mut Lines, params: &FinetuneParams, output: &Path,
     let base = EncoderFolder::open(&params.base)?;
     let seen = seen_by(&base, params.fitted_until)?;
     disk::is_ours(output, Room::Converted)?;
-    let subword = Subword::open(base.path())?;
+    let subword = tokenizer_of(&base)?;
     let room = room(&subword, params.max_tokens, base.most_tokens())?;
     let (documents, mut report) = read_documents(lines, ctx)?;
     let kinds: BTreeSet<&str> =

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::forgotten::BaseText;
 use super::texts::{TextWriter, inputs, pair_input, room};
 use super::tuning::Tuning;
-use super::{seen_by, seen_by_new};
+use super::{seen_by, seen_by_new, tokenizer_of};
 use crate::lines::Lines;
 use crate::models::estimators::Learn;
 use crate::models::estimators::plain::corpus::LabelledCorpus;
@@ -18,7 +18,6 @@ use inkstone_base::disk::{self, Room};
 use inkstone_base::job::Ctx;
 use inkstone_models::transformer::{EncoderFolder, Goals, TextGoal, TransformerParams};
 use inkstone_models::{ClassReport, Fields, Goal, LabelReport, ValueReport};
-use inkstone_text::subword::Subword;
 
 /// Settings of `train finetune`.
 #[derive(Clone, Debug)]
@@ -50,7 +49,7 @@ pub fn finetune(
     let seen = seen_by(&base, params.fitted_until)?;
     disk::is_ours(output, Room::Converted)?;
     let base_text = base_text.map(|mut lines| BaseText::read(&mut lines, &base, output, ctx)).transpose()?;
-    let subword = Subword::open(base.path())?;
+    let subword = tokenizer_of(&base)?;
     let room = room(&subword, params.max_tokens, base.most_tokens())?;
     let corpus = LabelledCorpus::read(lines, params.learn, false, None, ctx)?;
     corpus.goal.check()?;

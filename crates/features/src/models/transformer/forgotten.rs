@@ -6,10 +6,10 @@ use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 
 use super::texts::{TextWriter, TokenizedTexts, inputs, room};
+use super::tokenizer_of;
 use crate::lines::{BLOCK, Lines};
 use inkstone_base::job::Ctx;
 use inkstone_models::transformer::{EncoderFolder, Goals, Masking, TokenTexts, TrainingTexts, Transformer};
-use inkstone_text::subword::Subword;
 
 /// Share of the tokens that are masked.
 const SHARE: f64 = 0.15;
@@ -25,7 +25,7 @@ pub(super) struct BaseText {
 impl BaseText {
     /// Reads lines. The scratch file of their tokens is made in the folder of `output`.
     pub(super) fn read(lines: &mut Lines, base: &EncoderFolder, output: &Path, ctx: &Ctx) -> Result<BaseText> {
-        let subword = Subword::open(base.path())?;
+        let subword = tokenizer_of(base)?;
         let room = room(&subword, 0, base.most_tokens())?;
         let mut writer = TextWriter::new(output)?;
         lines.for_each_block(BLOCK, |read| {

@@ -15,7 +15,7 @@ mod vintages;
 
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use chrono::NaiveDateTime;
 
 pub use corpus::SentenceTask;
@@ -28,6 +28,19 @@ pub use vintages::pretrain_vintages;
 
 use inkstone_base::disk::{self, Room};
 use inkstone_models::transformer::EncoderFolder;
+use inkstone_text::subword::Subword;
+
+/// The tokenizer of a base. Fails where it has tokens that the base has no vectors of.
+fn tokenizer_of(base: &EncoderFolder) -> Result<Subword> {
+    let subword = Subword::open(base.path())?;
+    let (tokens, rows) = (subword.size(), base.shape.vocabulary);
+    ensure!(
+        tokens <= rows,
+        "the tokenizer in {} has {tokens} tokens, and the model has vectors of {rows} (vocab_size): the folder mixes two models",
+        base.path().display()
+    );
+    Ok(subword)
+}
 
 /// Takes a folder for a new encoder. It is none of an encoder until its settings are written, last of all.
 fn begin_folder(output: &Path) -> Result<()> {

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use super::corpus::{CHUNK, InputForm, PretrainCorpus, SentenceTask};
 use super::forgotten::BaseText;
 use super::texts::{LEAST, room};
-use super::{begin_folder, seen_by, seen_by_new};
+use super::{begin_folder, seen_by, seen_by_new, tokenizer_of};
 use crate::lines::{Cutter, Lines};
 use crate::stage_result;
 use inkstone_base::data::{Key, Report};
@@ -130,7 +130,7 @@ pub(super) fn pretrain_once(
     }
     let seen = base.as_ref().map(|base| seen_by(base, params.fitted_until)).transpose()?;
     let (subword, definition) = match &base {
-        Some(base) => (Subword::open(base.path())?, None),
+        Some(base) => (tokenizer_of(base)?, None),
         None => {
             let counted = stage_result(ctx, "count words", "docs", None, || {
                 let mut lines = open()?;

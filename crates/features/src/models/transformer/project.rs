@@ -8,6 +8,7 @@ use rayon::prelude::*;
 
 use super::params::BaseFolder;
 use super::texts::{TextWriter, TokenizedTexts, inputs, room};
+use super::tokenizer_of;
 use crate::extract::entry::{Explainer, ModelEntry, RowModel};
 use crate::extract::feature::name_keys;
 use crate::extract::network_walk::{network_of, walk_networks, write_walk};
@@ -81,7 +82,7 @@ struct Base {
 impl Base {
     fn open(feature: &Feature, inputs: &Inputs<'_>) -> Result<Base> {
         let folders = feature.finetune.folders(inputs.base)?;
-        let subword = Subword::open(folders[0].folder.path())?;
+        let subword = tokenizer_of(&folders[0].folder)?;
         let most = folders.iter().map(|base| base.folder.most_tokens()).min().unwrap_or(0);
         let room = room(&subword, feature.finetune.max_tokens, most).map_err(|error| name_keys("finetune", &error))?;
         Ok(Base { folders, subword, room })

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::texts::{TextWriter, inputs, room};
 use super::tuning::Tuning;
-use super::{seen_by, seen_by_new};
+use super::{seen_by, seen_by_new, tokenizer_of};
 use crate::lines::{BLOCK, LineFormat, Lines};
 use crate::models::onnx::Contextual;
 use crate::stage_result;
@@ -59,7 +59,7 @@ pub fn student(
     let base = EncoderFolder::open(&params.base)?;
     let seen = seen_by(&base, params.fitted_until)?.max(teacher_seen(using, params.fitted_until)?);
     disk::is_ours(output, Room::Converted)?;
-    let subword = Subword::open(base.path())?;
+    let subword = tokenizer_of(&base)?;
     let room = room(&subword, params.max_tokens, base.most_tokens())?;
     let logits = OnnxParams { output: Output::Scores, activation: Activation::Identity, ..using.params.clone() };
     let using = Contextual { params: logits, ..using.clone() };
