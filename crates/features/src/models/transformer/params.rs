@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::seen_by;
 use inkstone_base::data::Key;
-use inkstone_base::disk::{self, Room};
+use inkstone_base::disk;
 use inkstone_models::transformer::{EncoderFolder, TransformerParams};
 use inkstone_text::subword::Subword;
 
@@ -37,7 +37,8 @@ impl FinetuneSettings {
     pub(super) fn folders(&self, base: &Path) -> Result<Vec<BaseFolder>> {
         let folder = base.join(&self.base);
         let stated = self.fitted_until.and_then(|day| day.and_hms_opt(23, 59, 59));
-        if !is_of_vintages(&folder) {
+        let windows = windows_in(&folder);
+        if windows.is_empty() {
             let folder = EncoderFolder::open(&folder)?;
             let seen_until = seen_by(&folder, stated).context("finetune.base")?;
             return Ok(vec![BaseFolder { folder, seen_until }]);
@@ -47,16 +48,12 @@ impl FinetuneSettings {
             "finetune.fitted_until is for a single base: the vintages in {} say it",
             folder.display()
         );
-        let mut found = Vec::new();
-        for window in std::fs::read_dir(&folder).with_context(|| format!("cannot list {}", folder.display()))? {
-            let window = window.with_context(|| format!("cannot list {}", folder.display()))?.path();
-            if window.join("config.json").is_file() {
-                let folder = EncoderFolder::open(&window)?;
-                let seen_until = seen_by(&folder, None).context("finetune.base")?;
-                found.push(BaseFolder { folder, seen_until });
-            }
-        }
-        ensure!(!found.is_empty(), "{} holds no encoder: train bert --vintages writes them", folder.display());
+        let open = |window: PathBuf| {
+            let folder = EncoderFolder::open(&window)?;
+            let seen_until = seen_by(&folder, None).context("finetune.base")?;
+            Ok(BaseFolder { folder, seen_until })
+        };
+        let mut found = windows.into_iter().map(open).collect::<Result<Vec<BaseFolder>>>()?;
         found.sort_by_key(|base| base.seen_until);
         let tokenizer = |base: &BaseFolder| disk::hash_file(&Subword::file_at(base.folder.path())?);
         let first = tokenizer(&found[0])?;
@@ -90,7 +87,9 @@ pub(super) struct BaseFolder {
     pub(super) seen_until: NaiveDateTime,
 }
 
-/// True for a folder of encoders of several times, which is none of an encoder itself.
-fn is_of_vintages(folder: &Path) -> bool {
-    matches!(disk::marked_for(folder), Ok(Some(Room::Models))) && !folder.join("config.json").exists()
+/// The folders of encoders in a folder that is none itself, as `train bert --vintages` writes them.
+fn windows_in(folder: &Path) -> Vec<PathBuf> {
+    let is_encoder = |folder: &Path| folder.join("config.json").is_file();
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    if is_encoder(folder) { Vec::new() } else { entries.filter(|entry| is_encoder(entry)).collect() }
 }
