@@ -138,7 +138,7 @@ pub enum Train {
     Bert(Bert),
     /// A language model that is trained to predict each next token (Radford and others 2018), from nothing or from a base: GPT-2's architecture.
     Gpt(Gpt),
-    /// An encoder that is trained to tell which tokens a small generator has replaced (Clark and others 2020).
+    /// An encoder that is trained to predict which tokens a small generator has replaced (Clark and others 2020).
     Electra(Electra),
     /// An encoder trained on from a base to tell classes, labels or a value of a text.
     Finetune(Finetune),

@@ -1,4 +1,4 @@
-//! `train bert`, `train gpt`, `train electra`, `train finetune` and `train student`.
+//! `train bert`, `gpt`, `electra`, `finetune`, `entities` and `student`.
 
 use std::path::PathBuf;
 
@@ -11,6 +11,7 @@ use crate::cli::{Corpus, Onnx};
 use crate::command::staged::staged;
 use crate::config::bounds::flag;
 use crate::headless::Summary;
+use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
 use inkstone_features::models::estimators::Learn;
 use inkstone_features::models::onnx::Contextual;
@@ -26,8 +27,8 @@ use inkstone_onnx::OnnxParams;
 pub struct Bert {
     #[command(flatten)]
     pub masked: Masked,
-    /// Also learn a relation of two halves of a text: whether they stand in their order (order, as ALBERT), or whether the second is the same text's
-    /// (next, as BERT).
+    /// Also learn a relation of two halves of a text. order: they are swapped half of the time (ALBERT); next: the second one is another text's half of
+    /// the time (BERT).
     #[arg(long, value_name = "TASK")]
     pub sentences: Option<SentenceTask>,
 }
@@ -127,9 +128,22 @@ pub struct Entities {
     pub on: TrainedOn,
 }
 
-/// Flags of the trainings that go on from a base for a target.
+/// Flags of the trainings that go on from a base for the labels of lines.
 #[derive(Debug, Args)]
 pub struct TrainedOn {
+    #[command(flatten)]
+    pub base: FromBase,
+    /// Days after a document until its label is known: the model is known from then on.
+    #[arg(long, value_name = "DAYS", default_value_t = 0)]
+    pub label_days: u32,
+    /// Tokens that are read of a text at most, the first ones. Default: as many as the base has places.
+    #[arg(long, value_name = "N", value_parser = flag::<usize>("--count"))]
+    pub max_tokens: Option<usize>,
+}
+
+/// Flags of the trainings that go on from a base.
+#[derive(Debug, Args)]
+pub struct FromBase {
     /// Encoder to train on from: a folder with config.json, model.safetensors and a tokenizer.
     #[arg(long, value_name = "FOLDER")]
     pub base: PathBuf,
@@ -138,46 +152,35 @@ pub struct TrainedOn {
     /// Folder of the new model. It must be new, empty, or of an earlier training.
     #[arg(short, long, value_name = "FOLDER")]
     pub output: PathBuf,
-    /// Days after a document until its label is known: the model is known from then on.
-    #[arg(long, value_name = "DAYS", default_value_t = 0)]
-    pub label_days: u32,
-    /// Last day of the text that the base was trained on, where its folder does not say it, and of lines without a time.
+    /// Last day of the text that the base (and a teacher) was trained on, where its folder does not say it, and of lines without a time.
     #[arg(long, value_name = "DATE")]
     pub fitted_until: Option<NaiveDate>,
-    /// Tokens that are read of a text at most, the first ones. Default: as many as the base has places.
-    #[arg(long, value_name = "N", value_parser = flag::<usize>("--count"))]
-    pub max_tokens: Option<usize>,
     #[command(flatten)]
     pub training: TransformerParams,
 }
 
-/// Flags of `train student`.
+/// Flags of `train student`. The base is a small encoder, which becomes the student.
 #[derive(Debug, Args)]
 pub struct Student {
-    /// The teacher: the folder or .onnx file of a contextual model that tells classes.
+    /// The teacher: the folder or .onnx file of a contextual model that gives the probabilities of classes.
     #[arg(short, long, value_name = "DIR")]
     pub model: PathBuf,
-    /// Small encoder that becomes the student: a folder with config.json, model.safetensors and a tokenizer.
-    #[arg(long, value_name = "FOLDER")]
-    pub base: PathBuf,
     #[command(flatten)]
-    pub corpus: Corpus,
-    /// Folder of the student. It must be new, empty, or of an earlier training.
-    #[arg(short, long, value_name = "FOLDER")]
-    pub output: PathBuf,
+    pub base: FromBase,
     /// Both models' scores are divided by it before they become probabilities: above 1 the less probable classes count more.
     #[arg(long, value_name = "X", default_value_t = 2.0)]
     pub temperature: f64,
-    /// Last day of the text of the teacher and of the base, where their folders do not say it, and of lines without a time.
-    #[arg(long, value_name = "DATE")]
-    pub fitted_until: Option<NaiveDate>,
     /// Tokens that the student reads of a text at most, the first ones. Default: as many as the base has places.
     #[arg(long, value_name = "N", value_parser = flag::<usize>("--count"))]
     pub student_tokens: Option<usize>,
     #[command(flatten)]
-    pub training: TransformerParams,
-    #[command(flatten)]
     pub onnx: Onnx,
+}
+
+/// Runs a training as a stage with progress.
+fn reported(ctx: &Ctx, train: impl FnOnce() -> Result<Report>) -> Result<Report> {
+    let ((), report) = staged(ctx, "train", || train().map(|report| ((), report)))?;
+    Ok(report)
 }
 
 fn last_second(day: Option<NaiveDate>) -> Option<NaiveDateTime> {
@@ -221,20 +224,15 @@ fn pretrain(method: &str, args: &Pretrained, objective: Objective, ctx: &Ctx) ->
     };
     let (mut read, cutter) = open(&args.corpus)?;
     if let Some(period) = args.vintages {
-        let train = || {
-            transformer::pretrain_vintages(&mut read, &cutter, period, &params, &args.output, ctx)
-                .map(|report| ((), report))
-        };
-        let ((), report) = staged(ctx, "train", train)?;
+        let report =
+            reported(ctx, || transformer::pretrain_vintages(&mut read, &cutter, period, &params, &args.output, ctx))?;
         return Ok(trained(method, &args.output, report, &["vintages"]));
     }
     let open = || lines(&args.corpus.input, &args.corpus);
-    let train = || {
+    let report = reported(ctx, || {
         let base_text = args.base_text.as_ref().map(|path| lines(path, &args.corpus)).transpose()?;
         transformer::pretrain(&open, &cutter, args.base.as_deref(), base_text, &params, &args.output, ctx)
-            .map(|report| ((), report))
-    };
-    let ((), report) = staged(ctx, "train", train)?;
+    })?;
     Ok(trained(
         method,
         &args.output,
@@ -246,50 +244,47 @@ fn pretrain(method: &str, args: &Pretrained, objective: Objective, ctx: &Ctx) ->
 impl TrainedOn {
     fn params(&self, learn: Option<Learn>) -> FinetuneParams {
         FinetuneParams {
-            base: self.base.clone(),
+            base: self.base.base.clone(),
             learn,
             max_tokens: self.max_tokens.unwrap_or(0),
             label_days: self.label_days,
-            fitted_until: last_second(self.fitted_until),
-            training: self.training.clone(),
+            fitted_until: last_second(self.base.fitted_until),
+            training: self.base.training.clone(),
         }
     }
 }
 
 pub(super) fn finetune(args: &Finetune, ctx: &Ctx) -> Result<Summary> {
-    let (params, output) = (args.on.params(args.learn), &args.on.output);
-    let (mut lines, _) = open(&args.on.corpus)?;
-    let train = || {
-        let base_text = args.base_text.as_ref().map(|path| super::lines(path, &args.on.corpus)).transpose()?;
-        transformer::finetune(&mut lines, base_text, &params, output, ctx).map(|report| ((), report))
-    };
-    let ((), report) = staged(ctx, "train", train)?;
+    let FromBase { corpus, output, .. } = &args.on.base;
+    let (mut lines, _) = open(corpus)?;
+    let report = reported(ctx, || {
+        let base_text = args.base_text.as_ref().map(|path| super::lines(path, corpus)).transpose()?;
+        transformer::finetune(&mut lines, base_text, &args.on.params(args.learn), output, ctx)
+    })?;
     Ok(trained_with_figures("finetune", output, report))
 }
 
 pub(super) fn entities(args: &Entities, ctx: &Ctx) -> Result<Summary> {
-    let (params, output) = (args.on.params(None), &args.on.output);
-    let (mut lines, _) = open(&args.on.corpus)?;
-    let train = || transformer::train_entities(&mut lines, &params, output, ctx).map(|report| ((), report));
-    let ((), report) = staged(ctx, "train", train)?;
+    let FromBase { corpus, output, .. } = &args.on.base;
+    let (mut lines, _) = open(corpus)?;
+    let report = reported(ctx, || transformer::train_entities(&mut lines, &args.on.params(None), output, ctx))?;
     Ok(trained("entities", output, report, &["kinds", "parameters", "epochs", "held_out"]))
 }
 
 pub(super) fn student(args: &Student, ctx: &Ctx) -> Result<Summary> {
     let using = args.onnx.contextual();
     let using = Contextual { params: OnnxParams { model: args.model.clone(), ..using.params.clone() }, ..using };
+    let FromBase { base, corpus, output, fitted_until, training } = &args.base;
     let params = StudentParams {
-        base: args.base.clone(),
+        base: base.clone(),
         max_tokens: args.student_tokens.unwrap_or(0),
         temperature: args.temperature,
-        fitted_until: last_second(args.fitted_until),
-        training: args.training.clone(),
+        fitted_until: last_second(*fitted_until),
+        training: training.clone(),
     };
-    let (mut lines, _) = open(&args.corpus)?;
-    let train = || transformer::student(&mut lines, &using, &params, &args.output, ctx).map(|report| ((), report));
-    let ((), report) = staged(ctx, "train", train)?;
-    let mut summary =
-        trained("student", &args.output, report, &["classes", "parameters", "epochs", "agreement", "ran"]);
+    let (mut lines, _) = open(corpus)?;
+    let report = reported(ctx, || transformer::student(&mut lines, &using, &params, output, ctx))?;
+    let mut summary = trained("student", output, report, &["classes", "parameters", "epochs", "agreement", "ran"]);
     summary.set("teacher", args.model.display().to_string());
     Ok(summary)
 }

@@ -100,8 +100,8 @@ pub use linear::{Convergence, Linear, LinearMap, LinearParams, SvmLoss, logistic
 pub use lsa::{Lsa, component_names};
 pub use metrics::{
     AnswerMatch, Average, Bin, Bleu, ClassFigures, ClassReport, Entities, EntityReport, LabelReport, ProbabilityReport,
-    Rouge, ValueReport, area_under_curve, character_tokens, chinese_tokens, cmrc_match, corpus_bleu, mean_rouge, rouge,
-    sentence_bleu, squad_match,
+    Rouge, ValueReport, area_under_curve, character_tokens, chinese_tokens, cmrc_match, corpus_bleu, largest,
+    mean_rouge, rouge, sentence_bleu, squad_match,
 };
 pub use mlp::MlpParams;
 pub use nearest::{Nearest, Neighbour, cosine, sparse_cosine, unit};

@@ -73,7 +73,7 @@ fn ratio(part: f64, whole: f64) -> f64 {
 }
 
 /// The place of the largest number, the first of equals.
-pub(crate) fn largest(values: &[f64]) -> usize {
+pub fn largest<T: PartialOrd>(values: &[T]) -> usize {
     (0..values.len()).fold(0, |best, i| if values[i] > values[best] { i } else { best })
 }
 

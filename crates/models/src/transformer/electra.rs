@@ -1,22 +1,20 @@
-//! Replaced tokens (Clark and others 2020): a small generator fills masked tokens, and a discriminator tells of each token whether it was replaced. Both
-//! read the same tables of tokens, places and segments.
-
-use std::ops::Range;
+//! Replaced tokens (Clark and others 2020): a small generator fills masked tokens, and a discriminator predicts for each token whether the generator has
+//! replaced it. Both models read the same tables of tokens, places and segments.
 
 use anyhow::{Result, ensure};
-use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use rayon::prelude::*;
 
+use super::batches::{TextBatches, TransformerPiece};
 use super::block::{BlockWeights, add};
 use super::dropout::Dropout;
 use super::encoder::{EmbeddingWeights, Encoder, EncoderInput, EncoderShape, SECOND, TrainedPart};
 use super::head::{Head, HeadForm, Targets};
-use super::net::{TransformerPiece, add_rows, pieces, selected};
+use super::net::{add_rows, selected};
 use super::params::{TrainedLayers, TransformerParams};
 use super::train::{TrainingTexts, Transformer};
 use crate::checkpoint::Checkpoint;
+use crate::linear::to_probabilities;
 use crate::neural::fit::{Network, PieceGradients, Schedule, fit};
 use crate::neural::kernel::Real;
 use crate::neural::weights::Weights;
@@ -33,10 +31,7 @@ struct ReplacedTokens<'a> {
     shapes: [EncoderShape; 2],
     /// The head of the generator.
     words: HeadForm,
-    params: &'a TransformerParams,
-    texts: &'a TrainingTexts<'a>,
-    trained: Range<usize>,
-    held_out: Range<usize>,
+    batches: TextBatches<'a>,
 }
 
 /// Both models with their weights ready for products.
@@ -58,18 +53,14 @@ pub fn train_electra(
     ensure!(params.train == TrainedLayers::All, "replaced tokens train all layers: leave --train out");
     ensure!(
         discriminator.form == HeadForm::Replaced && matches!(generator.form, HeadForm::Words { .. }),
-        "a discriminator tells replaced tokens, and a generator tells words"
+        "a discriminator predicts replaced tokens, and a generator predicts words"
     );
     let (shapes, words) = ([discriminator.shape, generator.shape], generator.form);
     ensure!(
         shapes[0].embedded() == shapes[1].embedded() && shapes[0].vocabulary == shapes[1].vocabulary,
         "a generator and a discriminator read the same tables"
     );
-    let count = texts.places.len();
-    let held_out = (count as f64 * params.held_out_share) as usize;
-    ensure!(count > held_out, "there is no text to train on");
-    let (trained, held_out) = (0..count - held_out, count - held_out..count);
-    let net = ReplacedTokens { shapes, words, params, texts, trained, held_out };
+    let net = ReplacedTokens { shapes, words, batches: TextBatches::new(texts, params)? };
     let prepared = |transformer: Transformer| {
         transformer.check_memory(ctx.install(rayon::current_num_threads) as u64, memory::free_mb())?;
         let mut transformer = transformer;
@@ -93,11 +84,11 @@ pub fn train_electra(
     ])
 }
 
-/// A token by chance, by the scores before softmax.
+/// A token drawn by the softmax of scores.
 fn drawn<T: Real>(scores: &[T], rng: &mut ChaCha8Rng) -> u32 {
-    let most = scores.iter().fold(f64::NEG_INFINITY, |most, score| most.max(score.to_f64()));
-    let shares: Vec<f64> = scores.iter().map(|score| (score.to_f64() - most).exp()).collect();
-    let mut left = rng.random::<f64>() * shares.iter().sum::<f64>();
+    let mut shares: Vec<f64> = scores.iter().map(|score| score.to_f64()).collect();
+    to_probabilities(&mut shares);
+    let mut left = rng.random::<f64>();
     let place = shares.iter().position(|share| {
         left -= share;
         left < 0.0
@@ -125,7 +116,8 @@ impl ReplacedTokens<'_> {
         }
     }
 
-    /// The tokens of a piece where the generator has filled the masked ones, and of each whether it is another than that of the text.
+    /// The tokens of a piece with those that the generator puts in the place of masked tokens; and label 0 for each token that differs from the
+    /// text's own.
     fn replaced<T: Real>(piece: &TransformerPiece, scores: &[T], rng: &mut ChaCha8Rng) -> (Vec<u32>, Vec<Vec<u32>>) {
         let mut tokens = piece.tokens.clone();
         let mut replaced = vec![Vec::new(); tokens.len()];
@@ -140,8 +132,8 @@ impl ReplacedTokens<'_> {
         (tokens, replaced)
     }
 
-    /// The loss of a piece and its gradients by weight: the sum of the generator's losses of masked words, and 50 times as many mean losses of the
-    /// discriminator's tokens.
+    /// The loss of a piece and its gradients by weight. The loss is the sum of the generator's losses of masked tokens; and, times the number of masked
+    /// tokens, 50 times the mean of the discriminator's losses of all tokens.
     fn differentiated<T: Real>(
         &self,
         ready: &ReadyPair<'_, T>,
@@ -150,7 +142,6 @@ impl ReplacedTokens<'_> {
     ) -> (f64, Vec<Vec<T>>) {
         let mut rng = ChaCha8Rng::seed_from_u64(piece.draw);
         let part = TrainedPart { from_layer: 0, embeddings: true, of_block: [true; BlockWeights::COUNT] };
-        let mut by_table = Vec::<T>::new();
         let narrow = self.shapes[0].embedded();
 
         let (encoder, head) = &ready.generator;
@@ -161,26 +152,26 @@ impl ReplacedTokens<'_> {
         let right: Vec<u32> = piece.masked.iter().map(|(_, right)| *right).collect();
         let read = selected(&x, &rows, width);
         let (tokens, replaced) = ReplacedTokens::replaced(piece, &head.scores(&read), &mut rng);
-        let found = head.gradients(&read, &Targets::Words(&right), &Dropout::none());
+        let by_head = head.gradients(&read, &Targets::Words(&right), &Dropout::none());
         let mut by = vec![T::default(); x.len()];
-        add_rows(&mut by, &rows, &found.rows, width);
-        by_table.extend(&found.tokens);
-        let mut loss = found.loss;
+        add_rows(&mut by, &rows, &by_head.rows, width);
+        let mut by_table = by_head.tokens;
+        let mut loss = by_head.loss;
         let mut of_generator = encoder.back(&passed, input, by, &part, |token, by| {
             add(&mut by_table[token as usize * narrow..][..narrow], by);
         });
-        of_generator.extend(found.weights);
+        of_generator.extend(by_head.weights);
 
         let (encoder, head) = &ready.discriminator;
         let input = EncoderInput { tokens: &tokens, texts: &piece.texts };
         let (x, passed) = encoder.forward(input, None, rate, &mut rng);
         let weight = WEIGHT * piece.masked.len() as f64 / tokens.len() as f64;
-        let found = head.gradients(&x, &Targets::Labels(&replaced), &Dropout::none()).scaled(weight);
-        loss += found.loss;
-        let mut gradients = encoder.back(&passed, input, found.rows, &part, |token, by| {
+        let by_head = head.gradients(&x, &Targets::Labels(&replaced), &Dropout::none()).scaled(weight);
+        loss += by_head.loss;
+        let mut gradients = encoder.back(&passed, input, by_head.rows, &part, |token, by| {
             add(&mut by_table[token as usize * narrow..][..narrow], by);
         });
-        gradients.extend(found.weights);
+        gradients.extend(by_head.weights);
         gradients[EmbeddingWeights::Tokens as usize] = by_table;
         let own = of_generator.split_off(SHARED);
         let shared = gradients.iter_mut().zip(&of_generator).skip(EmbeddingWeights::Places as usize);
@@ -198,23 +189,19 @@ impl Network for ReplacedTokens<'_> {
         Self: 'w;
 
     fn batches(&self) -> usize {
-        self.trained.len().div_ceil(self.params.batch)
+        self.batches.count()
     }
 
     fn examples(&self) -> (u64, &'static str) {
-        (self.trained.len() as u64, "texts")
+        self.batches.examples()
     }
 
     fn order(&self, rng: &mut ChaCha8Rng) -> Vec<u32> {
-        let mut order: Vec<u32> = self.trained.clone().map(|number| number as u32).collect();
-        order.shuffle(rng);
-        order
+        self.batches.order(rng)
     }
 
     fn batch(&self, order: &[u32], number: usize, _: Vec<Vec<f32>>, rng: &mut ChaCha8Rng) -> Vec<TransformerPiece> {
-        let batch = self.params.batch;
-        let numbers = order[number * batch..].iter().take(batch).map(|&number| number as usize);
-        pieces(self.texts, &numbers.collect::<Vec<usize>>(), rng)
+        self.batches.batch(order, number, rng)
     }
 
     fn reads(&self, _: &[TransformerPiece]) -> Vec<Option<Vec<u32>>> {
@@ -227,7 +214,7 @@ impl Network for ReplacedTokens<'_> {
     }
 
     fn gradients(&self, ready: &ReadyPair<'_, f32>, piece: &TransformerPiece) -> PieceGradients {
-        let (loss, by_weight) = self.differentiated(ready, piece, self.params.dropout);
+        let (loss, by_weight) = self.differentiated(ready, piece, self.batches.params.dropout);
         PieceGradients { loss, by_weight, carried: Vec::new() }
     }
 
@@ -241,24 +228,12 @@ impl Network for ReplacedTokens<'_> {
     }
 
     fn schedule(&self) -> Option<Schedule> {
-        Some(Schedule { kind: self.params.schedule, warmup: self.params.warmup })
+        self.batches.schedule()
     }
 
     fn held_out(&self, weights: &Weights, ctx: &Ctx) -> Result<Option<f64>> {
-        if self.held_out.is_empty() {
-            return Ok(None);
-        }
-        // The same words are masked after each epoch.
-        let mut rng = ChaCha8Rng::seed_from_u64(ctx.seed());
-        rng.set_stream(u64::MAX);
-        let pieces = pieces(self.texts, &self.held_out.clone().collect::<Vec<usize>>(), &mut rng);
         let ready = self.ready_of(&weights.values());
-        let one = |piece: &TransformerPiece| {
-            ctx.check()?;
-            Ok((self.differentiated(&ready, piece, 0.0).0, piece.masked.len()))
-        };
-        let found = ctx.install(|| pieces.par_iter().map(one).collect::<Result<Vec<(f64, usize)>>>())?;
-        let (loss, count) = found.iter().fold((0.0, 0), |(loss, count), (l, c)| (loss + l, count + c));
-        Ok(Some(loss / count.max(1) as f64))
+        let loss = |piece: &TransformerPiece| (self.differentiated(&ready, piece, 0.0).0, piece.masked.len());
+        self.batches.held_out_loss(loss, ctx)
     }
 }

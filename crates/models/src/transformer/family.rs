@@ -336,7 +336,7 @@ impl StoredWeight {
     /// The place in the file's tensor of a number of the weight.
     fn place(&self, number: usize) -> usize {
         let [rows, columns] = self.size;
-        let (parts, third) = if self.third.is_some() { (3, self.third.unwrap_or_default()) } else { (1, 0) };
+        let (parts, third) = self.third.map_or((1, 0), |third| (3, third));
         if rows == 1 || !self.turned {
             return third * rows * columns + number;
         }

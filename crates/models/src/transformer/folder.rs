@@ -83,7 +83,7 @@ impl EncoderFolder {
             .transpose()
     }
 
-    /// What the folder says of the training that wrote it, if this has the key.
+    /// The figures of the training that wrote the folder, as config.json states them; none where that training has another key.
     pub fn training_with(&self, key: Key) -> Option<Value> {
         let training = self.settings.get("training").filter(|training| training["key"] == json!(key))?;
         Some(training.clone())
@@ -133,12 +133,12 @@ impl EncoderFolder {
         let stated = |setting: &str| self.settings.get(setting);
         ensure!(
             stated("tie_word_embeddings") != Some(&Value::Bool(false)),
-            "{} tells words by other weights than its table of tokens (tie_word_embeddings), which is not trained here",
+            "{} predicts words by other weights than its table of tokens (tie_word_embeddings), which is not trained here",
             self.folder.display()
         );
         ensure!(
             self.family != Family::Electra || stated("architectures") == Some(&json!(["ElectraForMaskedLM"])),
-            "{} is a discriminator, which has no head that tells words",
+            "{} is a discriminator, which has no head that predicts words",
             self.folder.display()
         );
         Ok(self.words_of_new())

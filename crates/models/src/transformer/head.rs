@@ -4,6 +4,7 @@ use super::block::{BlockActivation, activate, through_activation};
 use super::dropout::Dropout;
 use super::encoder::EncoderShape;
 use super::norm::{NormGradients, Normed, normalise};
+use crate::linear::to_probabilities;
 use crate::neural::affine::Affine;
 use crate::neural::entropy::{cross_entropy, softplus};
 use crate::neural::kernel::{Real, apply, sigmoid, tanh, through_tanh};
@@ -31,22 +32,22 @@ impl TextGoal {
 /// The layers behind an encoder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HeadForm {
-    /// The words at some tokens: a dense layer with its norm, and the table of tokens with a bias. With `order`, also whether two segments follow each
-    /// other: the head of a text with two classes, behind that of the words (BERT's next sentence, ALBERT's order).
+    /// Predicts masked words: a dense layer with its norm, and the table of tokens with a bias. With `order` it also predicts whether two segments
+    /// follow each other (BERT's next sentence, ALBERT's order): the weights of [`ORDER`] stand behind those of the words.
     Words { activation: BlockActivation, order: bool },
-    /// The token behind each token: the table of tokens alone, as GPT-2.
+    /// Predicts the token behind each token: the table of tokens alone, as GPT-2.
     Next,
-    /// Whether each token was replaced: a dense layer and an output (ELECTRA).
+    /// Predicts for each token whether it was replaced (ELECTRA): a dense layer and one output.
     Replaced,
-    /// A dense layer over the vector of the first token, and the outputs.
+    /// Predicts the target of a text from its first token: a dense layer and the outputs.
     Text { goal: TextGoal, pooled: PooledActivation },
-    /// The outputs over the vector of the last token, without a bias, as GPT-2.
+    /// Predicts the target of a text from its last token: the outputs, without a bias, as GPT-2.
     Last { goal: TextGoal },
-    /// The outputs over the vector of each token: scores of tags, of which a token has one.
+    /// Predicts the tag of each token: the outputs.
     Tokens { tags: usize },
 }
 
-/// The head that tells whether two segments follow each other: class 0 if they do.
+/// The head that predicts whether two segments follow each other: class 0 if they do.
 pub(super) const ORDER: HeadForm = HeadForm::Text { goal: TextGoal::Classes(2), pooled: PooledActivation::Tanh };
 
 /// The activation of the dense layer over the first token.
@@ -304,18 +305,17 @@ pub(super) fn losses<T: Real>(scores: &mut [T], outputs: usize, right: &Targets<
             rows.zip(*right).map(one).sum()
         }
         Targets::Taught(teacher, temperature) => {
-            let softmax = |row: &[f64]| {
-                let most = row.iter().fold(f64::NEG_INFINITY, |most, score| most.max(*score));
-                let shares: Vec<f64> = row.iter().map(|score| ((score - most) / temperature).exp()).collect();
-                let sum: f64 = shares.iter().sum();
-                shares.into_iter().map(|share| share / sum).collect::<Vec<f64>>()
+            let probabilities = |scores: &mut dyn Iterator<Item = f64>| {
+                let mut scores: Vec<f64> = scores.map(|score| score / temperature).collect();
+                to_probabilities(&mut scores);
+                scores
             };
             let one = |(row, teacher): (&mut [T], &[f32])| {
-                let wanted = softmax(&teacher.iter().map(|score| f64::from(*score)).collect::<Vec<f64>>());
-                let found = softmax(&row.iter().map(|score| score.to_f64()).collect::<Vec<f64>>());
-                let shares = row.iter_mut().zip(wanted.iter().zip(&found));
-                shares.for_each(|(by, (wanted, found))| *by = T::from_f64(temperature * (found - wanted)));
-                let loss = wanted.iter().zip(&found).map(|(wanted, found)| -wanted * found.max(f64::MIN_POSITIVE).ln());
+                let wanted = probabilities(&mut teacher.iter().map(|score| f64::from(*score)));
+                let own = probabilities(&mut row.iter().map(|score| score.to_f64()));
+                let shares = row.iter_mut().zip(wanted.iter().zip(&own));
+                shares.for_each(|(by, (wanted, own))| *by = T::from_f64(temperature * (own - wanted)));
+                let loss = wanted.iter().zip(&own).map(|(wanted, own)| -wanted * own.max(f64::MIN_POSITIVE).ln());
                 temperature * temperature * loss.sum::<f64>()
             };
             rows.zip(teacher.chunks(outputs)).map(one).sum()

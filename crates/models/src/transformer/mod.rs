@@ -7,7 +7,8 @@
 //! |---|---|
 //! | `block.rs`, `attention.rs`, `norm.rs`, `dropout.rs` | a block of an encoder |
 //! | `encoder.rs`, `head.rs` | embeddings and blocks, and the layers that predict words, classes, labels or a value |
-//! | `train.rs`, `net.rs`, `params.rs`, `masking.rs`, `adapt.rs` | training from nothing or from a base; masked words; matrices of low rank |
+//! | `train.rs`, `net.rs`, `batches.rs`, `params.rs` | training from nothing or from a base |
+//! | `masking.rs`, `adapt.rs` | masked words; matrices of low rank |
 //! | `electra.rs` | replaced tokens: a generator and a discriminator |
 //! | `frozen.rs` | vectors before the first trained layer, computed once |
 //! | `walk.rs` | an encoder for each fold of a walk |
@@ -15,6 +16,7 @@
 
 mod adapt;
 mod attention;
+mod batches;
 mod block;
 mod dropout;
 mod electra;

@@ -1,19 +1,17 @@
-//! The training of a transformer as the training loop sees it: pieces of batches, their losses and gradients.
+//! The training of a transformer as the training loop sees it: the losses and gradients of pieces.
 
 use std::ops::Range;
 
 use anyhow::{Result, ensure};
-use rand::seq::SliceRandom;
-use rand::{RngExt, SeedableRng};
+use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
-use rayon::prelude::*;
 
 use super::adapt::LowRank;
+use super::batches::{TextBatches, TransformerPiece};
 use super::block::{BlockWeights, add};
 use super::dropout::Dropout;
 use super::encoder::{EmbeddingWeights, Encoder, EncoderInput, EncoderShape, TrainedPart, token_number};
 use super::head::{Head, HeadForm, ORDER, Targets, losses};
-use super::masking::MaskedText;
 use super::params::{TrainedLayers, TransformerParams};
 use super::train::{Goals, TrainingTexts, Transformer, UNTAGGED, group_of, row_of};
 use crate::Goal;
@@ -22,52 +20,23 @@ use crate::neural::kernel::Real;
 use crate::neural::weights::{RowGradient, Weights, distinct};
 use inkstone_base::job::Ctx;
 
-/// Tokens of a piece of a batch, about.
-const PIECE: usize = 512;
-
 /// The inputs and settings of one training.
 pub(super) struct TransformerNet<'a> {
     shape: EncoderShape,
     form: HeadForm,
-    params: &'a TransformerParams,
-    texts: &'a TrainingTexts<'a>,
-    trained: Range<usize>,
-    held_out: Range<usize>,
+    batches: TextBatches<'a>,
     pub(super) adapted: Option<LowRank>,
     /// The first layer that is trained in any epoch.
     pub(super) lowest: usize,
-}
-
-/// Some texts of a batch.
-#[derive(Default)]
-pub(super) struct TransformerPiece {
-    pub(super) texts: Vec<Range<usize>>,
-    pub(super) tokens: Vec<u32>,
-    /// The places of the tokens in all texts.
-    places: Vec<Range<usize>>,
-    /// The numbers of the texts.
-    numbers: Vec<usize>,
-    /// Places of the masked tokens, and the right tokens.
-    pub(super) masked: Vec<(usize, u32)>,
-    /// Seed of dropout.
-    pub(super) draw: u64,
-}
-
-#[cfg(test)]
-impl TransformerPiece {
-    /// Masks these tokens instead of those that were drawn.
-    pub(super) fn mask(&mut self, masked: Vec<(usize, u32)>) {
-        self.masked = masked;
-    }
 }
 
 /// The weights as pieces are computed with them.
 pub(super) struct ReadyTransformer<'w, T> {
     encoder: Encoder<'w, T>,
     head: Head<T>,
-    /// Tells whether two segments follow each other beside the words.
+    /// Predicts, beside the words, whether two segments follow each other.
     order: Option<Head<T>>,
-    /// Predicts the next words of texts beside their target.
+    /// Predicts, beside the target of a text, its next words.
     next_words: Option<Head<T>>,
     part: TrainedPart,
     /// By weight the rows that gradients are wanted of; none for all.
@@ -82,9 +51,7 @@ impl<'a> TransformerNet<'a> {
         params: &'a TransformerParams,
     ) -> Result<TransformerNet<'a>> {
         let Transformer { shape, form, .. } = *begun;
-        let count = texts.places.len();
-        let held_out = (count as f64 * params.held_out_share) as usize;
-        ensure!(count > held_out, "there is no text to train on");
+        let batches = TextBatches::new(texts, params)?;
         let adapted = match params.train {
             TrainedLayers::LowRank(rank) => Some(LowRank::new(rank, shape)?),
             _ => None,
@@ -100,47 +67,36 @@ impl<'a> TransformerNet<'a> {
             params.next_words == 0.0 || (shape.block.causal && matches!(texts.goals, Goals::Texts(_))),
             "--next-words is for a target of texts that a base reads from left to right (GPT-2)"
         );
-        let (trained, held_out) = (0..count - held_out, count - held_out..count);
-        Ok(TransformerNet { shape, form, params, texts, trained, held_out, adapted, lowest })
+        Ok(TransformerNet { shape, form, batches, adapted, lowest })
     }
 
     /// The mean loss of texts, of each predicted token or of each text.
     pub(super) fn loss(model: &Transformer, texts: &TrainingTexts<'_>, ctx: &Ctx) -> Result<f64> {
         let params = TransformerParams { held_out_share: 0.0, ..TransformerParams::default() };
-        TransformerNet::new(model, texts, &params)?.loss_of(0..texts.places.len(), &model.weights, ctx)
+        let net = TransformerNet::new(model, texts, &params)?;
+        let rows = vec![None; model.weights.all.len()];
+        let ready = net.ready(&model.weights, &rows);
+        net.batches.mean_loss(0..texts.places.len(), |piece| net.loss_of(&ready, piece), ctx)
     }
 
-    /// The mean loss of some texts.
-    fn loss_of(&self, numbers: Range<usize>, weights: &Weights, ctx: &Ctx) -> Result<f64> {
-        // The same words are masked each time.
-        let mut rng = ChaCha8Rng::seed_from_u64(ctx.seed());
-        rng.set_stream(u64::MAX);
-        let pieces = pieces(self.texts, &numbers.collect::<Vec<usize>>(), &mut rng);
-        let rows = vec![None; weights.all.len()];
-        let ready = self.ready_of(weights.values(), self.part(weights), &rows);
-        let width = self.shape.block.width;
-        let one = |piece: &TransformerPiece| {
-            ctx.check()?;
-            let x = match self.states_of(piece) {
-                Some(states) => states,
-                None => ready.encoder.embed(EncoderInput { tokens: &piece.tokens, texts: &piece.texts }),
-            };
-            let x = ready.encoder.finish(ready.encoder.run(x, &piece.texts));
-            let rows = self.read_rows(piece);
-            let mut scores = ready.head.scores(&selected(&x, &rows, width));
-            let outputs = scores.len() / rows.len().max(1);
-            let loss = self.with_targets(piece, |targets| losses(&mut scores, outputs.max(1), targets));
-            Ok((loss, rows.len()))
+    /// The sum of the losses of a piece, and their number.
+    fn loss_of(&self, ready: &ReadyTransformer<'_, f32>, piece: &TransformerPiece) -> (f64, usize) {
+        let x = match self.states_of(piece) {
+            Some(states) => states,
+            None => ready.encoder.embed(EncoderInput { tokens: &piece.tokens, texts: &piece.texts }),
         };
-        let found = ctx.install(|| pieces.par_iter().map(one).collect::<Result<Vec<(f64, usize)>>>())?;
-        let (loss, count) = found.iter().fold((0.0, 0), |(loss, count), (l, c)| (loss + l, count + c));
-        Ok(loss / count.max(1) as f64)
+        let x = ready.encoder.finish(ready.encoder.run(x, &piece.texts));
+        let rows = self.read_rows(piece);
+        let mut scores = ready.head.scores(&selected(&x, &rows, self.shape.block.width));
+        let outputs = scores.len() / rows.len().max(1);
+        let loss = self.with_targets(piece, |targets| losses(&mut scores, outputs.max(1), targets));
+        (loss, rows.len())
     }
 
     /// All texts in one piece, with no masked word.
     #[cfg(test)]
     pub(super) fn whole_piece(&self) -> TransformerPiece {
-        let (tokens, places) = (self.texts.texts.tokens.to_vec(), self.texts.places.to_vec());
+        let (tokens, places) = (self.batches.texts.texts.tokens.to_vec(), self.batches.texts.places.to_vec());
         let numbers = (0..places.len()).collect();
         TransformerPiece { texts: places.clone(), tokens, places, numbers, masked: Vec::new(), draw: 0 }
     }
@@ -158,14 +114,14 @@ impl<'a> TransformerNet<'a> {
 
     /// The tokens of a piece that have tags, with these.
     fn tags_of(&self, piece: &TransformerPiece) -> impl Iterator<Item = (usize, u32)> {
-        let tags: &[u32] = if let Goals::Tags(tags) = &self.texts.goals { tags } else { &[] };
+        let tags: &[u32] = if let Goals::Tags(tags) = &self.batches.texts.goals { tags } else { &[] };
         let tags = piece.places.iter().flat_map(|place| tags.get(place.clone()).unwrap_or_default());
         tags.copied().enumerate().filter(|(_, tag)| *tag != UNTAGGED)
     }
 
     /// Gives `work` the targets of a piece.
     fn with_targets<R>(&self, piece: &TransformerPiece, work: impl FnOnce(&Targets<'_>) -> R) -> R {
-        match &self.texts.goals {
+        match &self.batches.texts.goals {
             Goals::Words(_) | Goals::WordsAndOrder(..) => {
                 work(&Targets::Words(&piece.masked.iter().map(|(_, right)| *right).collect::<Vec<u32>>()))
             }
@@ -205,12 +161,13 @@ impl<'a> TransformerNet<'a> {
         part: TrainedPart,
         rows: &'w [Option<Vec<u32>>],
     ) -> ReadyTransformer<'w, T> {
-        let first = self.texts.texts.frozen.map_or(0, |frozen| frozen.first_layer);
+        let first = self.batches.texts.texts.frozen.map_or(0, |frozen| frozen.first_layer);
         let adapted = |number: usize| self.adapted.as_ref()?.adapted(number, &values);
         let encoder = Encoder::new(self.shape, &values, first..self.shape.layers, adapted);
         let tokens = values[EmbeddingWeights::Tokens as usize];
         let head = Head::new(self.form, &values[self.shape.weights()..], tokens, &self.shape);
-        let next_words = (self.params.next_words > 0.0).then(|| Head::new(HeadForm::Next, &[], tokens, &self.shape));
+        let next_words =
+            (self.batches.params.next_words > 0.0).then(|| Head::new(HeadForm::Next, &[], tokens, &self.shape));
         let behind = values.len() - self.adapted.as_ref().map_or(0, LowRank::count);
         let order = matches!(self.form, HeadForm::Words { order: true, .. }).then(|| {
             let begin = behind - ORDER.shapes(&self.shape).len();
@@ -243,26 +200,25 @@ impl<'a> TransformerNet<'a> {
         let tokens = EmbeddingWeights::Tokens as usize;
         let mut by_tokens =
             RowGradient::new(ready.rows[tokens].as_deref(), self.shape.vocabulary, self.shape.embedded());
-        let mut take_table = |found: Vec<T>| {
-            if !found.is_empty() && ready.part.embeddings {
-                by_tokens.values = found;
+        let mut take_table = |by_table: Vec<T>| {
+            if !by_table.is_empty() && ready.part.embeddings {
+                by_tokens.values = by_table;
             }
         };
         take_table(head.tokens);
         let mut loss = head.loss;
         let mut by_head = head.weights;
-        if let (Some(order), Goals::WordsAndOrder(_, orders)) = (&ready.order, &self.texts.goals) {
-            // The mean over the texts, as often as there are masked words, of whose losses the mean is learned from.
-            let told = |(text, number): (&Range<usize>, &usize)| (text.start, orders[*number]);
-            let told = piece.texts.iter().zip(&piece.numbers).map(told).filter(|(_, order)| *order != UNTAGGED);
-            let (rows, right): (Vec<usize>, Vec<u32>) = told.unzip();
+        if let (Some(order), Goals::WordsAndOrder(_, orders)) = (&ready.order, &self.batches.texts.goals) {
+            let targets = piece.texts.iter().zip(&piece.numbers).map(|(text, number)| (text.start, orders[*number]));
+            let (rows, right): (Vec<usize>, Vec<u32>) = targets.filter(|(_, order)| *order != UNTAGGED).unzip();
             let read = selected(&x, &rows, width);
             let dropped = Dropout::draw(read.len(), rate, &mut rng);
+            // A step divides the sum of the losses by the number of masked words: so many times the mean loss of the orders becomes that mean.
             let share = piece.masked.len() as f64 / rows.len().max(1) as f64;
-            let found = order.gradients(&read, &Targets::Classes(&right), &dropped).scaled(share);
-            add_rows(&mut by, &rows, &found.rows, width);
-            by_head.extend(found.weights);
-            loss += found.loss;
+            let order = order.gradients(&read, &Targets::Classes(&right), &dropped).scaled(share);
+            add_rows(&mut by, &rows, &order.rows, width);
+            by_head.extend(order.weights);
+            loss += order.loss;
         }
         if let Some(next_words) = &ready.next_words {
             // A text's mean over its next words.
@@ -271,15 +227,15 @@ impl<'a> TransformerNet<'a> {
                 .iter()
                 .flat_map(|text| {
                     let words = text.len().saturating_sub(1);
-                    std::iter::repeat_n(self.params.next_words / words as f64, words)
+                    std::iter::repeat_n(self.batches.params.next_words / words as f64, words)
                 })
                 .collect();
             let rows: Vec<usize> = rows_before(&piece.texts).collect();
             let targets = Targets::WeighedWords(&next_tokens(piece), &weights);
-            let found = next_words.gradients(&selected(&x, &rows, width), &targets, &Dropout::none());
-            add_rows(&mut by, &rows, &found.rows, width);
-            take_table(found.tokens);
-            loss += found.loss;
+            let words = next_words.gradients(&selected(&x, &rows, width), &targets, &Dropout::none());
+            add_rows(&mut by, &rows, &words.rows, width);
+            take_table(words.tokens);
+            loss += words.loss;
         }
         let add = |token: u32, by: &[T]| by_tokens.add(&[token], by);
         let mut gradients = ready.encoder.back(&passed, input, by, &ready.part, add);
@@ -295,46 +251,18 @@ impl<'a> TransformerNet<'a> {
 
     /// The vectors of a piece's tokens before the first trained layer.
     fn states_of<T: Real>(&self, piece: &TransformerPiece) -> Option<Vec<T>> {
-        let frozen = self.texts.texts.frozen?;
+        let frozen = self.batches.texts.texts.frozen?;
         let numbers = piece.places.iter().flat_map(|place| frozen.of(place));
         Some(numbers.map(|&number| T::from_f64(f64::from(number))).collect())
     }
 }
 
-/// Cuts texts into pieces; the draws choose the masked words.
-pub(super) fn pieces(texts: &TrainingTexts<'_>, numbers: &[usize], rng: &mut ChaCha8Rng) -> Vec<TransformerPiece> {
-    let mut pieces = Vec::<TransformerPiece>::new();
-    // Pieces of about the same size keep all threads at work to the end of a batch.
-    let all: usize = numbers.iter().map(|&number| texts.places[number].len()).sum();
-    let most = all.div_ceil(all.div_ceil(PIECE).max(1));
-    for &number in numbers {
-        let place = texts.places[number].clone();
-        let text = &texts.texts.tokens[place.clone()];
-        let MaskedText { tokens, masked } = match &texts.goals {
-            Goals::Words(masking) | Goals::WordsAndOrder(masking, _) => masking.mask(text, rng),
-            _ => MaskedText { tokens: text.to_vec(), masked: Vec::new() },
-        };
-        if pieces.last().is_none_or(|piece| piece.tokens.len() + tokens.len() / 2 > most) {
-            pieces.push(TransformerPiece { draw: rng.random(), ..TransformerPiece::default() });
-        }
-        if let Some(piece) = pieces.last_mut() {
-            let begin = piece.tokens.len();
-            piece.texts.push(begin..begin + tokens.len());
-            piece.masked.extend(masked.into_iter().map(|(at, right)| (begin + at, right)));
-            piece.tokens.extend(tokens);
-            piece.places.push(place);
-            piece.numbers.push(number);
-        }
-    }
-    pieces
-}
-
-/// The tokens that another one of their text follows.
+/// The places of all tokens but the last of each text.
 fn rows_before(texts: &[Range<usize>]) -> impl Iterator<Item = usize> {
     texts.iter().flat_map(|text| text.start..text.end.saturating_sub(1))
 }
 
-/// The tokens that follow these.
+/// The tokens behind those of [`rows_before`].
 fn next_tokens(piece: &TransformerPiece) -> Vec<u32> {
     rows_before(&piece.texts).map(|row| token_number(piece.tokens[row + 1])).collect()
 }
@@ -357,29 +285,25 @@ impl Network for TransformerNet<'_> {
         Self: 'w;
 
     fn batches(&self) -> usize {
-        self.trained.len().div_ceil(self.params.batch)
+        self.batches.count()
     }
 
     fn examples(&self) -> (u64, &'static str) {
-        (self.trained.len() as u64, "texts")
+        self.batches.examples()
     }
 
     fn order(&self, rng: &mut ChaCha8Rng) -> Vec<u32> {
-        let mut order: Vec<u32> = self.trained.clone().map(|number| number as u32).collect();
-        order.shuffle(rng);
-        order
+        self.batches.order(rng)
     }
 
     fn batch(&self, order: &[u32], number: usize, _: Vec<Vec<f32>>, rng: &mut ChaCha8Rng) -> Vec<TransformerPiece> {
-        let batch = self.params.batch;
-        let numbers = order[number * batch..].iter().take(batch).map(|&number| number as usize);
-        pieces(self.texts, &numbers.collect::<Vec<usize>>(), rng)
+        self.batches.batch(order, number, rng)
     }
 
     fn reads(&self, pieces: &[TransformerPiece]) -> Vec<Option<Vec<u32>>> {
         let mut rows = vec![None; self.shape.weights() + self.form.shapes(&self.shape).len()];
         rows.extend(self.adapted.iter().flat_map(|adapted| vec![None; adapted.count()]));
-        if self.form.goal().is_some() && self.params.next_words == 0.0 {
+        if self.form.goal().is_some() && self.batches.params.next_words == 0.0 {
             rows[EmbeddingWeights::Tokens as usize] =
                 Some(distinct(pieces.iter().flat_map(|piece| piece.tokens.iter().map(|token| token_number(*token)))));
         }
@@ -391,7 +315,7 @@ impl Network for TransformerNet<'_> {
     }
 
     fn gradients(&self, ready: &ReadyTransformer<'_, f32>, piece: &TransformerPiece) -> PieceGradients {
-        let (loss, by_weight) = self.differentiated(ready, piece, self.params.dropout);
+        let (loss, by_weight) = self.differentiated(ready, piece, self.batches.params.dropout);
         PieceGradients { loss, by_weight, carried: Vec::new() }
     }
 
@@ -405,11 +329,11 @@ impl Network for TransformerNet<'_> {
     }
 
     fn schedule(&self) -> Option<Schedule> {
-        Some(Schedule { kind: self.params.schedule, warmup: self.params.warmup })
+        self.batches.schedule()
     }
 
     fn begin_epoch(&self, epoch: usize, weights: &mut Weights) {
-        if !self.params.gradual {
+        if !self.batches.params.gradual {
             return;
         }
         let (blocks, lowest) = (self.shape.blocks, self.lowest);
@@ -417,15 +341,14 @@ impl Network for TransformerNet<'_> {
             let group = group_of(number, &self.shape);
             // The groups above this one are trained; of all layers the embeddings come with the last.
             let open = blocks + 2 - epoch.min(blocks + 2);
-            let trained = if group == 0 { self.params.train == TrainedLayers::All } else { group > lowest };
+            let trained = if group == 0 { self.batches.params.train == TrainedLayers::All } else { group > lowest };
             weight.fixed = !(trained && group >= open);
         }
     }
 
     fn held_out(&self, weights: &Weights, ctx: &Ctx) -> Result<Option<f64>> {
-        if self.held_out.is_empty() {
-            return Ok(None);
-        }
-        self.loss_of(self.held_out.clone(), weights, ctx).map(Some)
+        let rows = vec![None; weights.all.len()];
+        let ready = self.ready(weights, &rows);
+        self.batches.held_out_loss(|piece| self.loss_of(&ready, piece), ctx)
     }
 }

@@ -116,6 +116,11 @@ impl TransformerParams {
         self.fit().check()
     }
 
+    /// The number of the first text of so many that is held out; their number where none is.
+    pub fn first_held_out(&self, texts: usize) -> usize {
+        texts - (texts as f64 * self.held_out_share) as usize
+    }
+
     pub(super) fn fit(&self) -> FitParams {
         let TransformerParams { epochs, batch, lr, clip, patience, held_out_share, .. } = *self;
         FitParams { epochs, batch, lr, clip, patience, held_out_share }

@@ -44,7 +44,7 @@ pub struct TrainingTexts<'a> {
 pub enum Goals {
     /// The texts' own words, some of which are masked.
     Words(Masking),
-    /// The same, and by text whether its two segments follow each other: 0 if they do, 1 if not, [`UNTAGGED`] where there is one segment alone.
+    /// The same with the order of each text: 0 if its second segment follows its first, 1 if not, [`UNTAGGED`] if it has one segment.
     WordsAndOrder(Masking, Vec<u32>),
     /// The token behind each token.
     Next,
@@ -132,7 +132,7 @@ impl Transformer {
         Ok(begun)
     }
 
-    /// The same encoder under its head that tells whether two segments follow each other; none where it has no such head.
+    /// The same encoder under its head that predicts whether two segments follow each other; none where it has no such head.
     pub fn order(&self) -> Option<Result<Transformer>> {
         let HeadForm::Words { order: true, .. } = self.form else { return None };
         let (first, values) = (self.shape.weights(), self.values());
@@ -141,7 +141,7 @@ impl Transformer {
         Some(Transformer::of_all_values(self.shape, ORDER, values.collect()))
     }
 
-    /// The head of this encoder on another of the same shape.
+    /// The encoder of another model of the same shape, under the head of this one.
     pub fn with_encoder_of(&self, other: &Transformer) -> Result<Transformer> {
         let (encoder, head) = (other.values(), self.values());
         let values = encoder[..self.shape.weights()].iter().chain(&head[self.shape.weights()..]);

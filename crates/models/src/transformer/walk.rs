@@ -9,7 +9,7 @@ use super::head::TextGoal;
 use super::params::TransformerParams;
 use super::train::{Goals, TokenTexts, TrainingTexts, Transformer};
 use crate::Goal;
-use crate::linear::log_sum_exp;
+use crate::linear::to_probabilities;
 use crate::walk_forward::{FoldNetworks, FoldReport, NetFold};
 use inkstone_base::job::Ctx;
 
@@ -95,7 +95,7 @@ impl FoldNetworks for FinetunedFolds<'_> {
 
 /// Probabilities of a row of scores.
 pub fn softmax(scores: &[f32]) -> Vec<f64> {
-    let scores = scores.iter().map(|&score| f64::from(score));
-    let sum = log_sum_exp(scores.clone());
-    scores.map(|score| (score - sum).exp()).collect()
+    let mut scores: Vec<f64> = scores.iter().map(|&score| f64::from(score)).collect();
+    to_probabilities(&mut scores);
+    scores
 }

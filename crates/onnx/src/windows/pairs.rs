@@ -10,7 +10,7 @@ use anyhow::{Context, Result, bail, ensure};
 use super::{KeptTokens, Tokenizer, Window, WindowRules, Windows, cut};
 use inkstone_base::job::Ctx;
 use inkstone_text::Truncation;
-use inkstone_text::subword::Subword;
+use inkstone_text::subword::{Subword, longest_first};
 
 /// A text that stands beside each document in one input.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -199,17 +199,6 @@ impl Windows {
         self.place(window, &numbers, &types, kept, tokens);
         Ok(())
     }
-}
-
-/// Tokens kept of two texts of these lengths that share `room`: the longer one is cut first, and where both are, halves are kept, the
-/// longer text one more (`longest_first` of the crate tokenizers, which transformers runs).
-fn longest_first([first, second]: [usize; 2], room: usize) -> [usize; 2] {
-    if first + second <= room {
-        return [first, second];
-    }
-    let (short, swapped) = if first > second { (second, true) } else { (first, false) };
-    let (short, long) = if 2 * short >= room { (room / 2, room - room / 2) } else { (short, room - short) };
-    if swapped { [long, short] } else { [short, long] }
 }
 
 #[cfg(test)]

@@ -458,6 +458,17 @@ fn first_guess(text: &str, max: usize) -> usize {
     max.min(text.len()) * 4 + 16
 }
 
+/// Tokens kept of two texts of these lengths that share `room`: the longer one is cut first, and where both are, halves are kept, the
+/// longer text one more (`longest_first` of the crate tokenizers, which transformers runs).
+pub fn longest_first([first, second]: [usize; 2], room: usize) -> [usize; 2] {
+    if first + second <= room {
+        return [first, second];
+    }
+    let (short, swapped) = if first > second { (second, true) } else { (first, false) };
+    let (short, long) = if 2 * short >= room { (room / 2, room - room / 2) } else { (short, room - short) };
+    if swapped { [long, short] } else { [short, long] }
+}
+
 /// Bytes to read next, after `read` bytes gave `found` pieces of `max`.
 fn further(guess: usize, read: usize, max: usize, found: usize) -> usize {
     (2 * guess).max(read + read / 8).max(read * max / found.max(1) * 9 / 8).min(16 * guess)

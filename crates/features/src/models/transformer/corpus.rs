@@ -19,15 +19,15 @@ use inkstone_text::subword::Subword;
 
 /// Documents that a thread takes at once.
 pub(super) const CHUNK: usize = 64;
-/// Second halves of the last documents, one of which takes the place of a document's own.
+/// Number of second halves that are kept; a document gets one of them in the place of its own.
 const OTHERS: usize = 1000;
 
-/// A relation of two segments that an encoder is trained to tell.
+/// A relation of two halves of a text that an encoder is trained to predict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum SentenceTask {
-    /// Whether the two halves of a text stand in their order, as ALBERT.
+    /// The halves stand in their order, or they are swapped (ALBERT).
     Order,
-    /// Whether the second half is that of the same text, as BERT.
+    /// The second half follows the first, or it is of another text (BERT).
     Next,
 }
 
@@ -44,7 +44,7 @@ pub(super) struct InputForm<'a> {
 /// The inputs of a corpus, and its figures.
 pub(super) struct PretrainCorpus {
     pub(super) texts: TokenizedTexts,
-    /// By input whether its two segments follow each other: 0 if they do, 1 if not; empty where that is not learned.
+    /// The order of each input, as `Goals::WordsAndOrder` has it; empty where no relation is learned.
     pub(super) orders: Vec<u32>,
     /// Occurrences of each token.
     pub(super) counts: Vec<u64>,
@@ -105,7 +105,7 @@ impl PretrainCorpus {
     }
 }
 
-/// Puts the halves of inputs together, half of them in the wrong way.
+/// Puts the halves of inputs together: half of the inputs as they stand, the other half in another order or with another second half.
 struct PairMaker<'a> {
     subword: &'a Subword,
     rng: ChaCha8Rng,

@@ -18,7 +18,7 @@ use inkstone_base::data::{Key, Report};
 use inkstone_base::disk::{self, Room};
 use inkstone_base::job::Ctx;
 use inkstone_models::transformer::{EncoderFolder, Goals, UNTAGGED};
-use inkstone_models::{Entities, EntityReport};
+use inkstone_models::{Entities, EntityReport, largest};
 use inkstone_text::subword::{Pieces, Subword};
 
 /// The tag of a token outside all names.
@@ -99,7 +99,7 @@ pub fn train_entities(lines: &mut Lines, params: &FinetuneParams, output: &Path,
     Ok(report)
 }
 
-/// The documents of lines that say their names, by time; in the order of the lines where one has no time. Other lines are set aside.
+/// The documents of lines with entities, by time; in the order of the lines where one has no time. Other lines are set aside.
 fn read_documents(lines: &mut Lines, ctx: &Ctx) -> Result<(Vec<NamedDocument>, Report)> {
     let (mut documents, mut left_out) = (Vec::new(), Vec::new());
     lines.for_each_block(BLOCK, |read| {
@@ -155,7 +155,7 @@ fn tags_of<'a>(
     })
 }
 
-/// The names that tags of tokens say: each begins with `B`, or with `I` behind another kind.
+/// The names that tags of tokens mark: a name begins with `B`, or with `I` behind another kind.
 fn names_of(tags: &[u32], names: &[String], offsets: &[Range<u32>]) -> Entities {
     let mut found: Entities = Vec::new();
     let mut open: Option<&str> = None;
@@ -189,7 +189,7 @@ fn held_out_figures(
     let (mut right, mut found) = (Vec::new(), Vec::new());
     for NamedInput { document, ids, offsets } in inputs {
         let wrapped = subword.wrap(ids);
-        let called: Vec<u32> = rows.by_ref().take(wrapped.ids.len()).map(largest).collect();
+        let called: Vec<u32> = rows.by_ref().take(wrapped.ids.len()).map(|row| largest(row) as u32).collect();
         found.push(names_of(&called[wrapped.text], tags, offsets));
         let (first, last) = (offsets.first(), offsets.last());
         let part = first.map_or(0, |place| place.start as usize)..last.map_or(0, |place| place.end as usize);
@@ -197,10 +197,6 @@ fn held_out_figures(
         right.push(documents[*document].entities.iter().filter(within).cloned().collect());
     }
     serde_json::to_value(EntityReport::new(&right, &found)).context("figures of entities")
-}
-
-fn largest(row: &[f32]) -> u32 {
-    (0..row.len()).rev().max_by(|&a, &b| row[a].total_cmp(&row[b])).unwrap_or(0) as u32
 }
 
 #[cfg(test)]

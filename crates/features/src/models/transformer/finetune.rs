@@ -17,7 +17,7 @@ use inkstone_base::data::Report;
 use inkstone_base::disk::{self, Room};
 use inkstone_base::job::Ctx;
 use inkstone_models::transformer::{EncoderFolder, Goals, TextGoal, TransformerParams};
-use inkstone_models::{ClassReport, Fields, Goal, LabelReport, ValueReport};
+use inkstone_models::{ClassReport, Fields, Goal, LabelReport, ValueReport, largest};
 
 /// Settings of `train finetune`.
 #[derive(Clone, Debug)]
@@ -138,10 +138,9 @@ fn held_out_figures(scores: &[f32], goal: &Goal) -> Value {
         return Value::Null;
     }
     let outputs = scores.len() / goal.rows();
-    let largest = |row: &[f32]| (0..row.len()).rev().max_by(|&a, &b| row[a].total_cmp(&row[b])).unwrap_or(0) as u32;
     match goal {
         Goal::Classes { class, names } => {
-            let called: Vec<u32> = scores.chunks(outputs).map(largest).collect();
+            let called: Vec<u32> = scores.chunks(outputs).map(|row| largest(row) as u32).collect();
             json!(ClassReport::new(class, &called, names))
         }
         Goal::Labels { labels, names } => {

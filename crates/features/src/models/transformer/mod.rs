@@ -55,7 +55,7 @@ fn seen_by_new(
     lines: Option<NaiveDateTime>,
     stated: Option<NaiveDateTime>,
 ) -> Option<NaiveDateTime> {
-    lines.or(stated).map(|lines| base.map_or(lines, |base| base.max(lines)))
+    lines.max(stated).map(|lines| base.map_or(lines, |base| base.max(lines)))
 }
 
 /// The last time of the text that a base was trained on: as its folder says it, or as stated.

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::ops::Range;
 use std::path::Path;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use chrono::NaiveDateTime;
 use clap::ValueEnum;
 use serde_json::{Value, json};
@@ -16,7 +16,7 @@ use super::texts::{LEAST, room};
 use super::{begin_folder, seen_by, seen_by_new, tokenizer_of};
 use crate::lines::{Cutter, Lines};
 use crate::stage_result;
-use inkstone_base::data::{Key, Report};
+use inkstone_base::data::{Key, Report, TooLittle};
 use inkstone_base::disk::{self, Room};
 use inkstone_base::job::Ctx;
 use inkstone_models::checkpoint::Checkpoint;
@@ -52,7 +52,7 @@ pub enum Objective {
     Masked { share: f64, unit: MaskedUnit, sentences: Option<SentenceTask> },
     /// The token behind each token.
     Next,
-    /// Whether a token was replaced by a generator, which fills masked words (Clark and others 2020).
+    /// Which tokens a generator has replaced, that fills masked words (Clark and others 2020).
     Replaced { share: f64, unit: MaskedUnit },
 }
 
@@ -155,7 +155,9 @@ pub(super) fn pretrain_once(
     let input_form = InputForm { subword: &subword, room, words, sentences };
     let corpus = PretrainCorpus::read(&mut lines, &input_form, output, ctx)?;
     let mut report = lines.finish()?;
-    ensure!(!corpus.texts.places.is_empty(), "no document has text that can be trained on");
+    if corpus.texts.places.is_empty() {
+        bail!(TooLittle("no document has text that can be trained on".to_owned()));
+    }
 
     let begun = match base {
         Some(base) => begin_from(base, params.objective, ctx.seed())?,
@@ -183,7 +185,7 @@ pub(super) fn pretrain_once(
     });
     let fitted_until = seen_by_new(seen, corpus.last_time, params.fitted_until);
     let key = Key::of_json(&json!([what, fitted_until, env!("CARGO_PKG_VERSION")]));
-    // A generator helps to train the discriminator, which is what is used.
+    // The first model is the encoder that is used; a generator only helps to train it.
     let parameters = begun[0].1.values().iter().map(|values| values.len()).sum::<usize>();
     let earlier = if keep { EncoderFolder::open(output).ok() } else { None };
     let kept = earlier.and_then(|folder| folder.training_with(key)).map(|training| training["epochs"].clone());
@@ -322,7 +324,7 @@ fn train(
     }
 }
 
-/// The share of held-out inputs of two segments whose relation is told; none where there are none.
+/// The share of held-out inputs of two segments whose relation is predicted rightly; none where there is no such input.
 fn order_accuracy(
     order: &Transformer,
     texts: &TrainingTexts<'_>,
@@ -331,13 +333,14 @@ fn order_accuracy(
     ctx: &Ctx,
 ) -> Result<Option<f64>> {
     let count = texts.places.len();
-    let held_out = (count as f64 * params.training.held_out_share) as usize;
-    let told: Vec<usize> = (count - held_out..count).filter(|&input| orders[input] != UNTAGGED).collect();
-    let places: Vec<Range<usize>> = told.iter().map(|&input| texts.places[input].clone()).collect();
+    let held_out = params.training.first_held_out(count)..count;
+    let paired: Vec<usize> = held_out.filter(|&input| orders[input] != UNTAGGED).collect();
+    let places: Vec<Range<usize>> = paired.iter().map(|&input| texts.places[input].clone()).collect();
     let scores = order.scores(texts.texts, &places, ctx)?;
-    let right = told.iter().zip(scores.chunks(2)).filter(|(input, row)| u32::from(row[1] > row[0]) == orders[**input]);
+    let right =
+        paired.iter().zip(scores.chunks(2)).filter(|(input, row)| u32::from(row[1] > row[0]) == orders[**input]);
     let right = right.count() as f64;
-    Ok((!told.is_empty()).then(|| right / told.len() as f64))
+    Ok((!paired.is_empty()).then(|| right / paired.len() as f64))
 }
 
 /// Counts the words of all lines, as BERT cuts text.

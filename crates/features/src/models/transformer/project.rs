@@ -171,6 +171,13 @@ fn with_folds<T>(
         _ => None,
     };
     let times: Vec<NaiveDateTime> = sampled.samples.iter().map(|sample| sample.known_at).collect();
+    let last = times.iter().max();
+    ensure!(
+        bases.len() == 1 || last.is_none_or(|last| bases[0].seen_until <= *last),
+        "feature {:?}: the first vintage of finetune.base knows text until {}, and all documents are older: no fold can take a vintage",
+        feature.name,
+        bases[0].seen_until
+    );
     work(&FinetunedFolds {
         bases: &bases,
         texts: TokenTexts { tokens, frozen: frozen.as_ref() },

@@ -9,12 +9,13 @@ use serde_json::json;
 use super::texts::{TextWriter, inputs, room};
 use super::tuning::Tuning;
 use super::{seen_by, seen_by_new, tokenizer_of};
-use crate::lines::{BLOCK, LineFormat, Lines};
+use crate::lines::{BLOCK, LineFormat, Lines, Refused};
 use crate::models::onnx::Contextual;
 use crate::stage_result;
 use inkstone_base::data::{Key, Report};
 use inkstone_base::disk::{self, Room};
 use inkstone_base::job::Ctx;
+use inkstone_models::largest;
 use inkstone_models::transformer::{EncoderFolder, Goals, TaughtClasses, TextGoal, TransformerParams};
 use inkstone_onnx::{Activation, Encoder, OnnxParams, Output};
 use inkstone_text::subword::Subword;
@@ -36,7 +37,7 @@ pub struct StudentParams {
 struct TaughtDocument {
     time: Option<NaiveDateTime>,
     tokens: Vec<u32>,
-    /// The teacher's logit of each class.
+    /// The logarithm of the probability that the teacher gives each class, which is its score but for a constant.
     scores: Vec<f32>,
 }
 
@@ -61,13 +62,13 @@ pub fn student(
     disk::is_ours(output, Room::Converted)?;
     let subword = tokenizer_of(&base)?;
     let room = room(&subword, params.max_tokens, base.most_tokens())?;
-    let logits = OnnxParams { output: Output::Scores, activation: Activation::Identity, ..using.params.clone() };
-    let using = Contextual { params: logits, ..using.clone() };
+    let scores = OnnxParams { output: Output::Scores, activation: Activation::Auto, ..using.params.clone() };
+    let using = Contextual { params: scores, ..using.clone() };
     let mut teacher = using.encoder(&using.params.model, LineFormat::Text, ctx)?;
     let names = teacher.columns();
     ensure!(
-        names.len() > 1,
-        "{} tells {} class, and a student learns to tell two or more apart",
+        names.len() > 1 && !teacher.labels_stand_alone(),
+        "{} gives {} scores that do not exclude each other; a student learns from a teacher of classes, of which a text has one",
         using.params.model.display(),
         names.len()
     );
@@ -75,7 +76,6 @@ pub fn student(
         let documents = read_documents(lines, &mut teacher, &subword, room, ctx)?;
         Ok(((documents, lines.finish()?), Report::new("read")))
     })?;
-    ensure!(!documents.is_empty(), "no document has text that both models can read");
 
     let mut writer = TextWriter::new(output)?;
     documents.iter().try_for_each(|document| writer.push(&document.tokens))?;
@@ -89,9 +89,8 @@ pub fn student(
 
     let held_out = &documents[tuning.first_held_out()..];
     let own = tuning.held_out_scores(&tuned, ctx)?;
-    let called = |row: &[f32]| (0..row.len()).max_by(|&a, &b| row[a].total_cmp(&row[b]));
     let both = own.chunks(names.len()).zip(held_out);
-    let agreed = both.filter(|(own, document)| called(own) == called(&document.scores)).count();
+    let agreed = both.filter(|(own, document)| largest(own) == largest(&document.scores)).count();
     let agreement = (!held_out.is_empty()).then(|| agreed as f64 / held_out.len() as f64);
     let last = documents.iter().filter_map(|document| document.time).max();
     let fitted_until = seen_by_new(Some(seen), last, params.fitted_until);
@@ -122,7 +121,7 @@ fn teacher_seen(using: &Contextual, stated: Option<NaiveDateTime>) -> Result<Nai
     })
 }
 
-/// The documents of lines, by time; those that a model cannot read are left out.
+/// The documents of lines, by time; in the order of the lines where one has no time. Lines that a model cannot read are set aside.
 fn read_documents(
     lines: &mut Lines,
     teacher: &mut Encoder,
@@ -130,7 +129,7 @@ fn read_documents(
     room: usize,
     ctx: &Ctx,
 ) -> Result<Vec<TaughtDocument>> {
-    let mut all = Vec::new();
+    let (mut all, mut left_out) = (Vec::new(), Vec::new());
     lines.for_each_block(BLOCK, |read| {
         let texts: Vec<_> = read.iter().map(|line| line.whole()).collect();
         let given: Vec<&str> = texts.iter().map(|text| &**text).collect();
@@ -138,12 +137,19 @@ fn read_documents(
         let classes = scores.len() / given.len().max(1);
         for ((line, text), scores) in read.iter().zip(&given).zip(scores.chunks(classes.max(1))) {
             let tokens = inputs(subword, text, room, None)?.into_iter().next();
-            if let Some(tokens) = tokens.filter(|_| scores.iter().all(|score| score.is_finite())) {
-                all.push(TaughtDocument { time: line.time, tokens, scores: scores.to_vec() });
+            match tokens.filter(|_| scores.iter().all(|score| score.is_finite())) {
+                Some(tokens) => {
+                    let scores = scores.iter().map(|score| score.max(f32::MIN_POSITIVE).ln()).collect();
+                    all.push(TaughtDocument { time: line.time, tokens, scores });
+                }
+                None => left_out.push(Refused { number: line.number, reason: "without text that both models read" }),
             }
         }
         Ok(ctx.advance(read.len() as u64)?)
     })?;
-    all.sort_by_key(|document| document.time);
+    lines.refuse(left_out);
+    if all.iter().all(|document| document.time.is_some()) {
+        all.sort_by_key(|document| document.time);
+    }
     Ok(all)
 }

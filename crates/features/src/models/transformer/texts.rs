@@ -9,7 +9,8 @@ use memmap2::Mmap;
 use crate::lines::Cutter;
 use inkstone_base::disk::{self, Scratch};
 use inkstone_models::transformer::{CONTINUES, SECOND};
-use inkstone_text::subword::{Pieces, Subword};
+use inkstone_text::sentences;
+use inkstone_text::subword::{Pieces, Subword, longest_first};
 
 /// Tokens of a text that is worth reading, special tokens not included.
 pub(super) const LEAST: usize = 2;
@@ -65,18 +66,15 @@ pub(super) fn pair_input(subword: &Subword, texts: [&str; 2], most: usize) -> Re
     let specials = subword.pair_specials().context("the base's tokenizer puts no two texts into one input")?;
     let room = most.saturating_sub(specials);
     ensure!(room >= 2 * LEAST, "--max-tokens {most} leaves no room for two texts beside {specials} special tokens");
-    let [first, second] = [subword.encode_head(texts[0], room)?.ids, subword.encode_head(texts[1], room)?.ids];
-    // As many of each as the other leaves, but at least half of the room.
-    let of_first = first.len().min(room.saturating_sub(second.len()).max(room - room / 2));
-    let of_second = second.len().min(room - of_first);
-    wrap_halves(subword, &first[..of_first], &second[..of_second])
+    let [first, second] = [subword.encode(texts[0])?.ids, subword.encode(texts[1])?.ids];
+    let [of_first, of_second] = longest_first([first.len(), second.len()], room);
+    let kept = |len: usize, keep: usize| if subword.cuts_left() { len - keep..len } else { 0..keep };
+    let (first, second) = (&first[kept(first.len(), of_first)], &second[kept(second.len(), of_second)]);
+    wrap_halves(subword, first, second)
 }
 
-/// Characters that end a sentence.
-const ENDS: [char; 7] = ['。', '！', '？', '；', '!', '?', '\n'];
-
-/// A document as inputs of at most `room` tokens without special tokens, each in two parts of whole sentences, as long as they can be alike; an input
-/// without the end of a sentence has one part. With `words`, tokens are marked as [`inputs`] marks them.
+/// A document as inputs of at most `room` tokens without special tokens. Each input is two parts, cut where a sentence begins, as near to the middle as
+/// it can be; an input within one sentence is one part. With `words`, tokens are marked as [`inputs`] marks them.
 pub(super) fn halves(
     subword: &Subword,
     text: &str,
@@ -84,10 +82,11 @@ pub(super) fn halves(
     words: Option<&Cutter>,
 ) -> Result<Vec<(Vec<u32>, Option<Vec<u32>>)>> {
     let Pieces { ids, offsets } = marked(subword, text, words)?;
+    let begins: Vec<usize> = sentences(text).into_iter().map(|sentence| sentence.start).collect();
     let parts = ids.chunks(room).zip(offsets.chunks(room)).filter(|(ids, _)| ids.len() >= LEAST);
     let halved = |(ids, offsets): (&[u32], &[Range<u32>])| {
-        let ends = |place: &usize| text[..offsets[*place].start as usize].trim_end_matches(' ').ends_with(ENDS);
-        let places = (LEAST..ids.len().saturating_sub(LEAST - 1)).filter(ends);
+        let begins = |place: &usize| begins.binary_search(&(offsets[*place].start as usize)).is_ok();
+        let places = (LEAST..ids.len().saturating_sub(LEAST - 1)).filter(begins);
         match places.min_by_key(|place| (2 * place).abs_diff(ids.len())) {
             Some(place) => (ids[..place].to_vec(), Some(ids[place..].to_vec())),
             None => (ids.to_vec(), None),
@@ -110,6 +109,7 @@ pub(super) fn inputs(subword: &Subword, text: &str, room: usize, words: Option<&
     Ok(ids.chunks(room).filter(|ids| ids.len() >= LEAST).map(|ids| subword.wrap(ids).ids).collect())
 }
 
+/// The tokens of a text; with `words`, tokens that go on with a word of the cutter have [`CONTINUES`] added.
 fn marked(subword: &Subword, text: &str, words: Option<&Cutter>) -> Result<Pieces> {
     let Pieces { mut ids, offsets } = subword.encode(text)?;
     if let Some(cutter) = words {

@@ -34,7 +34,8 @@ pub(super) struct TunedModel {
 }
 
 impl Tuning<'_> {
-    /// Trains the base, on from the checkpoint of an earlier training of the same. `known_by` tells these targets and settings from others.
+    /// Trains the base. A training that was interrupted goes on from its checkpoint, if base, texts, settings and `known_by` are the same; `known_by`
+    /// stands for the targets.
     pub(super) fn train(&self, goals: Goals, known_by: &Value, ctx: &Ctx) -> Result<TunedModel> {
         let begun = self.base.read(self.form, ctx.seed())?;
         let (tokens, places) = (self.texts.tokens(), &self.texts.places);
@@ -53,8 +54,7 @@ impl Tuning<'_> {
 
     /// The number of the first text that is held out; the number of texts where none is.
     pub(super) fn first_held_out(&self) -> usize {
-        let count = self.texts.places.len();
-        count - (count as f64 * self.params.held_out_share) as usize
+        self.params.first_held_out(self.texts.places.len())
     }
 
     /// The scores of held-out texts, as [`Transformer::scores`] gives them.
@@ -63,8 +63,7 @@ impl Tuning<'_> {
         tuned.model.scores(texts, &self.texts.places[self.first_held_out()..], ctx)
     }
 
-    /// Writes the folder; an earlier model in it stays whole until then. `names` are those of the outputs, and `training` is said of the training in
-    /// config.json.
+    /// Writes the folder; an earlier model in it stays whole until then. `names` are the names of the outputs, and config.json keeps `training`.
     pub(super) fn write(
         &self,
         tuned: &TunedModel,

@@ -4,19 +4,19 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::pretrain::{PretrainParams, pretrain_once};
 use crate::lines::{Cutter, Lines};
 use crate::standalone::vintages::{Period, divide, lines_of};
-use inkstone_base::data::Report;
+use inkstone_base::data::{Report, TooLittle};
 use inkstone_base::disk::{self, Room};
 use inkstone_base::job::Ctx;
 
 /// The encoder of a window.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Serialize)]
 struct EncoderVintage {
     /// Name of the window, and of the folder: 2024, 2024H1, 2024Q1, 2024-01.
     window: String,
@@ -25,6 +25,8 @@ struct EncoderVintage {
     /// Perplexity of the predicted tokens of held-out inputs.
     perplexity: Value,
     output: PathBuf,
+    /// Reason for which the window has no encoder.
+    reason: Option<String>,
 }
 
 /// Trains an encoder on each window of the lines that have a time; the folders are `FOLDER/WINDOW`. An encoder that the same training wrote there
@@ -43,18 +45,23 @@ pub fn pretrain_vintages(
     for (window, text) in windows {
         let output = folder.join(&window);
         let map = Arc::new(text.scratch.map()?.context("a window has a document")?);
-        let base = vintages.last().map(|before| before.output.as_path());
-        let found = pretrain_once(&|| Ok(lines_of(&map)), cutter, base, params, &output, true, ctx)
-            .with_context(|| format!("the window {window}"))?;
-        let fact = |name: &str| found.facts.get(name).cloned().unwrap_or_default();
-        vintages.push(EncoderVintage {
-            window,
-            documents: text.documents,
-            fitted_until: fact("fitted_until"),
-            perplexity: fact("perplexity"),
-            output,
-        });
+        let before = vintages.iter().rev().find(|vintage| vintage.reason.is_none());
+        let base = before.map(|vintage| vintage.output.as_path());
+        let trained = pretrain_once(&|| Ok(lines_of(&map)), cutter, base, params, &output, true, ctx);
+        let (facts, reason) = match trained {
+            Ok(trained) => (trained.facts, None),
+            Err(error) if error.is::<TooLittle>() => (Map::new(), Some(format!("{error:#}"))),
+            Err(error) => return Err(error.context(format!("the window {window}"))),
+        };
+        let fact = |name: &str| facts.get(name).cloned().unwrap_or_default();
+        let (fitted_until, perplexity) = (fact("fitted_until"), fact("perplexity"));
+        vintages.push(EncoderVintage { window, documents: text.documents, fitted_until, perplexity, output, reason });
     }
+    ensure!(
+        vintages.iter().any(|vintage| vintage.reason.is_none()),
+        "no window gave an encoder: {}",
+        vintages.iter().find_map(|vintage| vintage.reason.clone()).unwrap_or_default()
+    );
     report.fact("documents", report.rows_out);
     report.fact("vintages", &vintages);
     Ok(report)

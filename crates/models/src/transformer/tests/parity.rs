@@ -10,10 +10,11 @@ use super::*;
 use crate::Goal;
 use crate::neural::{Schedule, ScheduleKind};
 use crate::transformer::adapt::LowRank;
+use crate::transformer::batches::TransformerPiece;
 use crate::transformer::dropout::Dropout;
 use crate::transformer::encoder::{Encoder, EncoderInput, TrainedPart};
 use crate::transformer::head::{Head, Targets};
-use crate::transformer::net::{TransformerNet, TransformerPiece};
+use crate::transformer::net::TransformerNet;
 use inkstone_base::job::Ctx;
 
 pub(super) const STEPS: usize = 50;
@@ -149,7 +150,7 @@ fn losses_gradients_and_steps_are_those_of_transformers() {
         let mut piece = net.whole_piece();
         if matches!(given.goals, Goals::Words(_)) {
             // Places 2 of the first text, and 1 and 5 of the third.
-            piece.mask(vec![(2, 4), (9, 8), (13, 12)]);
+            piece.masked = vec![(2, 4), (9, 8), (13, 12)];
         }
         let count = net.read_rows(&piece).len() as f64;
         let everything = TrainedPart { from_layer: 0, embeddings: true, of_block: [true; BlockWeights::COUNT] };
@@ -207,7 +208,7 @@ fn words_and_the_order_of_segments_have_the_losses_and_gradients_of_transformers
         let params = params(1.0, read(&all["rate"]), TrainedLayers::All);
         let net = TransformerNet::new(&begun, &given, &params).unwrap();
         let mut piece = net.whole_piece();
-        piece.mask(vec![(2, 4), (9, 8), (13, 12)]);
+        piece.masked = vec![(2, 4), (9, 8), (13, 12)];
         let everything = TrainedPart { from_layer: 0, embeddings: true, of_block: [true; BlockWeights::COUNT] };
         let (loss, gradients) = differentiated(&net, begun.values(), &piece, everything);
         let theirs: f64 = read(&case["loss"]);

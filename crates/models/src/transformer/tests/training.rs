@@ -1,4 +1,4 @@
-//! What encoders learn on small texts, whatever the threads and whenever they are interrupted; and what is refused.
+//! Trainings on small texts: encoders learn, the bytes do not depend on threads and interruptions, and settings that cannot work are refused.
 
 use std::path::Path;
 
@@ -11,8 +11,8 @@ use crate::transformer::encoder::{EmbeddingWeights, Encoder, EncoderInput};
 use crate::transformer::head::Head;
 use inkstone_base::job::Ctx;
 
-/// Texts whose class is told by one of their tokens.
-fn told(count: usize) -> (Vec<u32>, Vec<Range<usize>>, Goal) {
+/// Texts with a token that names their class.
+fn labelled(count: usize) -> (Vec<u32>, Vec<Range<usize>>, Goal) {
     let mut rng = ChaCha8Rng::seed_from_u64(3);
     let class: Vec<u32> = (0..count).map(|_| rng.random_range(0..2)).collect();
     let mut tokens = Vec::new();
@@ -52,7 +52,7 @@ fn trained(
     dropout: f64,
     threads: usize,
 ) -> Transformer {
-    let (tokens, places, goal) = told(300);
+    let (tokens, places, goal) = labelled(300);
     let given = TrainingTexts {
         texts: TokenTexts { tokens: &tokens, frozen: None },
         places: &places,
@@ -164,7 +164,7 @@ fn a_discriminator_learns_which_tokens_were_replaced() {
     let losses: Vec<f64> = discriminator.epochs().iter().map(|epoch| epoch.held_out.unwrap()).collect();
     assert!(losses[79] < losses[0] / 2.0, "{losses:?}");
     assert_eq!(discriminator.values()[..5], generator.values()[..5]);
-    // A wrong token among right ones is told.
+    // The discriminator finds a wrong token among right ones.
     let values = discriminator.values();
     let encoder = Encoder::new(small(), &values, 0..2, |_| None);
     let head = Head::new(HeadForm::Replaced, &values[small().weights()..], values[0], &small());
@@ -240,7 +240,7 @@ fn what_cannot_be_trained_is_told() {
     let error = format!("{:#}", EncoderFolder::open(dir.path()).unwrap().read(form, 1).err().unwrap());
     assert!(error.contains("[14, 8]") && error.contains("config.json [14, 10]"), "{error}");
     let top = Transformer::random(small(), TEXT, None, 1).unwrap();
-    let (tokens, places, goal) = told(20);
+    let (tokens, places, goal) = labelled(20);
     let given = TrainingTexts {
         texts: TokenTexts { tokens: &tokens, frozen: None },
         places: &places,
