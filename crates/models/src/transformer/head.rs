@@ -33,7 +33,7 @@ impl TextGoal {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HeadForm {
     /// Predicts masked words: a dense layer with its norm, and the table of tokens with a bias. With `order` it also predicts whether two segments
-    /// follow each other (BERT's next sentence, ALBERT's order): the weights of [`ORDER`] stand behind those of the words.
+    /// follow each other (BERT's next sentence, ALBERT's order): the weights of the head of a text with two classes stand behind those of the words.
     Words { activation: BlockActivation, order: bool },
     /// Predicts the token behind each token: the table of tokens alone, as GPT-2.
     Next,
