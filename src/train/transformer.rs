@@ -116,6 +116,10 @@ pub struct Finetune {
     /// Default: the first of labels, label and value that a line has.
     #[arg(long, value_name = "FIELD")]
     pub learn: Option<Learn>,
+    /// Also learn the texts' own words, with this weight beside their targets: masked words; of a base that reads from left to right the next words
+    /// (GPT's lambda). The folder keeps the head that predicts them.
+    #[arg(long, value_name = "X", default_value_t = 0.0, value_parser = flag::<f64>("feature.finetune.words"))]
+    pub words: f64,
     /// Lines of the text that the base was trained on, or text like it: the report says their perplexity before and after (base_perplexity).
     #[arg(long, value_name = "FILE")]
     pub base_text: Option<PathBuf>,
@@ -242,13 +246,14 @@ fn pretrain(method: &str, args: &Pretrained, objective: Objective, ctx: &Ctx) ->
 }
 
 impl TrainedOn {
-    fn params(&self, learn: Option<Learn>) -> FinetuneParams {
+    fn params(&self, learn: Option<Learn>, words: f64) -> FinetuneParams {
         FinetuneParams {
             base: self.base.base.clone(),
             learn,
             max_tokens: self.max_tokens.unwrap_or(0),
             label_days: self.label_days,
             fitted_until: last_second(self.base.fitted_until),
+            words,
             training: self.base.training.clone(),
         }
     }
@@ -259,7 +264,7 @@ pub(super) fn finetune(args: &Finetune, ctx: &Ctx) -> Result<Summary> {
     let (mut lines, _) = open(corpus)?;
     let report = reported(ctx, || {
         let base_text = args.base_text.as_ref().map(|path| super::lines(path, corpus)).transpose()?;
-        transformer::finetune(&mut lines, base_text, &args.on.params(args.learn), output, ctx)
+        transformer::finetune(&mut lines, base_text, &args.on.params(args.learn, args.words), output, ctx)
     })?;
     Ok(trained_with_figures("finetune", output, report))
 }
@@ -267,7 +272,7 @@ pub(super) fn finetune(args: &Finetune, ctx: &Ctx) -> Result<Summary> {
 pub(super) fn entities(args: &Entities, ctx: &Ctx) -> Result<Summary> {
     let FromBase { corpus, output, .. } = &args.on.base;
     let (mut lines, _) = open(corpus)?;
-    let report = reported(ctx, || transformer::train_entities(&mut lines, &args.on.params(None), output, ctx))?;
+    let report = reported(ctx, || transformer::train_entities(&mut lines, &args.on.params(None, 0.0), output, ctx))?;
     Ok(trained("entities", output, report, &["kinds", "parameters", "epochs", "held_out"]))
 }
 

@@ -15,8 +15,10 @@ use super::windows::{WindowRules, Windows, WordCutter, places};
 use inkstone_base::job::Ctx;
 use inkstone_text::Truncation;
 
+/// The logits over the vocabulary of a graph that also gives classes.
+pub(super) const WORDS_BESIDE: &str = "mlm_logits";
 /// Names that exports give to the logits over the vocabulary.
-pub(super) const LOGITS: [&str; 3] = ["mlm_logits", "prediction_logits", "logits"];
+pub(super) const LOGITS: [&str; 3] = [WORDS_BESIDE, "prediction_logits", "logits"];
 
 /// A masked language model, ready.
 pub struct MaskedModel {

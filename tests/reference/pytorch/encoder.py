@@ -2,8 +2,8 @@
 
 Each case is a class of transformers with drawn weights on texts of several lengths: the scores, the loss, the gradient by each weight, and the losses of
 50 steps of torch.optim.AdamW with transformers' linear schedule (a tenth of the steps rising), gradients clipped to 1. Matrices decay by 0.01,
-vectors do not. The rate of a layer is 1.3 times lower than that of the layer above it in the cases that say so. A case with `next_words` adds so many times
-the mean loss of the next tokens of a text to the loss of its class (Radford and others 2018), and one with `teacher` learns its logits at a temperature
+vectors do not. The rate of a layer is 1.3 times lower than that of the layer above it in the cases that say so. A case with `words` adds so many times
+the mean loss of the next tokens of a text to the loss of its class (Radford and others 2018), or that of its masked words, and one with `teacher` learns its logits at a temperature
 of 3 (Hinton, Vinyals and Dean 2015). The last case is one step with peft's matrices of low rank.
 """
 
@@ -14,6 +14,7 @@ import numpy as np
 import peft
 import torch
 import transformers as hf
+from transformers.models.bert.modeling_bert import BertOnlyMLMHead
 
 torch.set_default_dtype(torch.float64)
 rng = np.random.default_rng(7)
@@ -29,7 +30,11 @@ def drawn(*shape):
 
 
 def made(kind, config):
-    model = kind(config).eval()
+    return redrawn(kind(config))
+
+
+def redrawn(model):
+    model.eval()
     with torch.no_grad():
         for weight in model.parameters():
             weight.copy_(drawn(*weight.shape))
@@ -88,7 +93,14 @@ def next_words_loss(model, given):
     return ((losses * seen).sum(1) / seen.sum(1)).mean()
 
 
-def case(model, labels, pad=0, discriminative=1.0, next_words=0.0, teacher=None):
+def masked_words_loss(model, given):
+    """The mean over the texts of the mean loss of their masked words; 0 for a text without any."""
+    logits, labels = model.cls(model.bert(**given).last_hidden_state), words()
+    losses = torch.nn.functional.cross_entropy(logits.transpose(1, 2), labels, reduction="none")
+    return (losses.sum(1) / (labels >= 0).sum(1).clamp(min=1)).mean()
+
+
+def case(model, labels, pad=0, discriminative=1.0, words=0.0, teacher=None):
     given = inputs(pad)
     model.config.pad_token_id = pad
 
@@ -97,7 +109,8 @@ def case(model, labels, pad=0, discriminative=1.0, next_words=0.0, teacher=None)
             shares = [scores / TEMPERATURE for scores in (teacher, model(**given).logits)]
             return -TEMPERATURE**2 * (shares[0].softmax(1) * shares[1].log_softmax(1)).sum(1).mean()
         found = model(**given, labels=labels).loss
-        return found + next_words * next_words_loss(model, given) if next_words else found
+        words_loss = masked_words_loss if hasattr(model, "cls") else next_words_loss
+        return found + words * words_loss(model, given) if words else found
 
     begun = weights(model, lambda weight: weight.detach())
     out = model(**given, labels=labels)
@@ -118,7 +131,7 @@ def case(model, labels, pad=0, discriminative=1.0, next_words=0.0, teacher=None)
         "loss": first.item(),
         "gradients": weights(model, lambda weight: weight.grad),
         "discriminative": discriminative,
-        "next_words": next_words,
+        "words": words,
         "teacher": None if teacher is None else teacher.flatten().tolist(),
         "losses": steps(model, loss, discriminative),
     }
@@ -202,7 +215,7 @@ cases = [
     case(
         made(hf.GPT2ForSequenceClassification, gpt2(num_labels=3, problem_type="single_label_classification")),
         classes,
-        next_words=0.5,
+        words=0.5,
     ),
 ]
 
@@ -301,6 +314,13 @@ made_here = {
         "stlr": slanted(20, 0.1),
     },
 }
+
+both = config(hf.BertConfig, num_labels=3, problem_type="single_label_classification")
+both = hf.BertForSequenceClassification(both)
+both.cls = BertOnlyMLMHead(both.config)
+both.cls.predictions.decoder.weight = both.bert.embeddings.word_embeddings.weight
+both.cls.predictions.decoder.bias = both.cls.predictions.bias
+cases.append(case(redrawn(both), classes, words=0.5))
 
 
 def short(value):

@@ -8,9 +8,9 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 
-use super::masking::MaskedText;
+use super::masking::{MaskedText, Masking};
 use super::params::TransformerParams;
-use super::train::{Goals, TrainingTexts};
+use super::train::TrainingTexts;
 use crate::neural::fit::Schedule;
 use inkstone_base::job::Ctx;
 
@@ -64,7 +64,7 @@ impl<'a> TextBatches<'a> {
     pub(super) fn batch(&self, order: &[u32], number: usize, rng: &mut ChaCha8Rng) -> Vec<TransformerPiece> {
         let batch = self.params.batch;
         let numbers = order[number * batch..].iter().take(batch).map(|&number| number as usize);
-        self.pieces(numbers, rng)
+        self.pieces(numbers, self.texts.goals.masking(), rng)
     }
 
     pub(super) fn schedule(&self) -> Option<Schedule> {
@@ -91,7 +91,9 @@ impl<'a> TextBatches<'a> {
         // The same words are masked each time.
         let mut rng = ChaCha8Rng::seed_from_u64(ctx.seed());
         rng.set_stream(u64::MAX);
-        let pieces = self.pieces(numbers, &mut rng);
+        // A target is predicted from the whole text.
+        let masking = self.texts.goals.masking().filter(|_| self.texts.goals.words_beside().is_none());
+        let pieces = self.pieces(numbers, masking, &mut rng);
         let one = |piece: &TransformerPiece| {
             ctx.check()?;
             Ok(loss(piece))
@@ -102,8 +104,13 @@ impl<'a> TextBatches<'a> {
     }
 
     /// Cuts texts into pieces; the draws choose the masked words.
-    fn pieces(&self, numbers: impl Iterator<Item = usize> + Clone, rng: &mut ChaCha8Rng) -> Vec<TransformerPiece> {
-        let TrainingTexts { texts, places, goals } = self.texts;
+    fn pieces(
+        &self,
+        numbers: impl Iterator<Item = usize> + Clone,
+        masking: Option<&Masking>,
+        rng: &mut ChaCha8Rng,
+    ) -> Vec<TransformerPiece> {
+        let TrainingTexts { texts, places, .. } = self.texts;
         let mut pieces = Vec::<TransformerPiece>::new();
         // Pieces of about the same size keep all threads at work to the end of a batch.
         let all: usize = numbers.clone().map(|number| places[number].len()).sum();
@@ -111,9 +118,9 @@ impl<'a> TextBatches<'a> {
         for number in numbers {
             let place = places[number].clone();
             let text = &texts.tokens[place.clone()];
-            let MaskedText { tokens, masked } = match goals {
-                Goals::Words(masking) | Goals::WordsAndOrder(masking, _) => masking.mask(text, rng),
-                _ => MaskedText { tokens: text.to_vec(), masked: Vec::new() },
+            let MaskedText { tokens, masked } = match masking {
+                Some(masking) => masking.mask(text, rng),
+                None => MaskedText { tokens: text.to_vec(), masked: Vec::new() },
             };
             if pieces.last().is_none_or(|piece| piece.tokens.len() + tokens.len() / 2 > most) {
                 pieces.push(TransformerPiece { draw: rng.random(), ..TransformerPiece::default() });

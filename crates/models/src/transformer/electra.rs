@@ -52,10 +52,10 @@ pub fn train_electra(
     params.check()?;
     ensure!(params.train == TrainedLayers::All, "replaced tokens train all layers: leave --train out");
     ensure!(
-        discriminator.form == HeadForm::Replaced && matches!(generator.form, HeadForm::Words { .. }),
+        discriminator.heads.main == HeadForm::Replaced && matches!(generator.heads.main, HeadForm::Words { .. }),
         "a discriminator predicts replaced tokens, and a generator predicts words"
     );
-    let (shapes, words) = ([discriminator.shape, generator.shape], generator.form);
+    let (shapes, words) = ([discriminator.shape, generator.shape], generator.heads.main);
     ensure!(
         shapes[0].embedded() == shapes[1].embedded() && shapes[0].vocabulary == shapes[1].vocabulary,
         "a generator and a discriminator read the same tables"

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use super::block::{BlockActivation, BlockShape, NormPlace};
 use super::encoder::EncoderShape;
 use super::folder::CONFIG;
-use super::head::{HeadForm, PooledActivation, TextGoal};
+use super::head::{HeadForm, HeadForms, PooledActivation, TextGoal};
 use crate::TensorFile;
 use inkstone_base::limits;
 
@@ -66,8 +66,8 @@ impl Family {
         }
     }
 
-    /// The class of transformers with a head.
-    pub(super) fn class(self, model_type: &str, form: HeadForm) -> String {
+    /// The class of transformers with these heads.
+    pub(super) fn class(self, model_type: &str, heads: HeadForms) -> String {
         let name = match model_type {
             "xlm-roberta" => "XLMRoberta",
             "camembert" => "Camembert",
@@ -80,8 +80,8 @@ impl Family {
                 Family::Gpt2 => "GPT2",
             },
         };
-        let head = match form {
-            HeadForm::Words { order: true, .. } => "ForPreTraining",
+        let head = match heads.main {
+            HeadForm::Words { .. } if heads.beside.is_some() => "ForPreTraining",
             HeadForm::Words { .. } => "ForMaskedLM",
             HeadForm::Next => "LMHeadModel",
             HeadForm::Replaced => "ForPreTraining",
@@ -262,13 +262,21 @@ impl Family {
         stored.collect()
     }
 
-    /// The places in a file of the weights of a head.
-    pub(super) fn head_weights(self, form: HeadForm, shape: &EncoderShape) -> Vec<StoredWeight> {
+    /// The places in a file of the weights of heads.
+    pub(super) fn head_weights(self, heads: HeadForms, shape: &EncoderShape) -> Vec<StoredWeight> {
+        let of_order = matches!(heads.main, HeadForm::Words { .. });
+        let names = heads.each().enumerate().flat_map(|(number, form)| self.head_names(form, number == 1 && of_order));
+        let stored = |(name, size): (String, [usize; 2])| StoredWeight { name, size, turned: false, third: None };
+        names.zip(heads.shapes(shape)).map(stored).collect()
+    }
+
+    /// The names of the weights of a head. That of the order of two segments is a head of texts under other names.
+    fn head_names(self, form: HeadForm, of_order: bool) -> Vec<String> {
         let pair = |name: &str| ["weight", "bias"].map(|kind| format!("{name}.{kind}"));
         let words = |dense: &str, norm: &str, bias: &str| {
             pair(dense).into_iter().chain(pair(norm)).chain([bias.to_owned()]).collect()
         };
-        let names: Vec<String> = match (form, self) {
+        match (form, self) {
             (HeadForm::Next, _) => Vec::new(),
             (HeadForm::Replaced, _) => {
                 let names = ["discriminator_predictions.dense", "discriminator_predictions.dense_prediction"];
@@ -288,24 +296,17 @@ impl Family {
             }
             (HeadForm::Text { .. }, Family::Bert | Family::Ernie | Family::Albert) => {
                 let pooler = if self == Family::Albert { "pooler" } else { "pooler.dense" };
-                pair(&format!("{}{pooler}", self.prefix())).into_iter().chain(pair("classifier")).collect()
+                let outputs = match (of_order, self) {
+                    (false, _) => "classifier",
+                    (true, Family::Albert) => "sop_classifier.classifier",
+                    (true, _) => "cls.seq_relationship",
+                };
+                pair(&format!("{}{pooler}", self.prefix())).into_iter().chain(pair(outputs)).collect()
             }
             (HeadForm::Text { .. }, _) => {
                 pair("classifier.dense").into_iter().chain(pair("classifier.out_proj")).collect()
             }
-        };
-        let order = match (form, self) {
-            (HeadForm::Words { order: true, .. }, Family::Albert) => {
-                [pair("albert.pooler"), pair("sop_classifier.classifier")].concat()
-            }
-            (HeadForm::Words { order: true, .. }, _) => {
-                [pair(&format!("{}pooler.dense", self.prefix())), pair("cls.seq_relationship")].concat()
-            }
-            _ => Vec::new(),
-        };
-        let names = names.into_iter().chain(order);
-        let stored = |(name, size): (String, [usize; 2])| StoredWeight { name, size, turned: false, third: None };
-        names.into_iter().zip(form.shapes(shape)).map(stored).collect()
+        }
     }
 }
 

@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 use super::block::{BlockActivation, add};
 use super::encoder::{EmbeddingWeights, EncoderShape};
 use super::family::{Family, Settings, Tensors};
-use super::head::{HeadForm, TextGoal};
+use super::head::{HeadForm, HeadForms, ORDER, TextGoal};
 use super::train::Transformer;
 use crate::TensorFile;
 use inkstone_base::data::Key;
@@ -110,22 +110,22 @@ impl EncoderFolder {
 
     /// The head that predicts the words of a new encoder.
     pub fn words_of_new(&self) -> HeadForm {
-        let order = false;
         match self.family {
             Family::Gpt2 => HeadForm::Next,
-            Family::Electra | Family::Roberta => HeadForm::Words { activation: BlockActivation::Gelu, order },
-            _ => HeadForm::Words { activation: self.shape.block.activation, order },
+            Family::Electra | Family::Roberta => HeadForm::Words { activation: BlockActivation::Gelu },
+            _ => HeadForm::Words { activation: self.shape.block.activation },
         }
     }
 
-    /// The head that predicts masked words, and whether two segments follow each other.
-    pub fn words_and_order(&self) -> Result<HeadForm> {
+    /// The heads that predict masked words, and whether two segments follow each other.
+    pub fn words_and_order(&self) -> Result<HeadForms> {
         ensure!(
             matches!(self.family, Family::Bert | Family::Ernie | Family::Albert),
             "{} has no head for the order of sentences: leave --sentences out",
             self.folder.display()
         );
-        Ok(HeadForm::Words { activation: self.shape.block.activation, order: true })
+        let main = HeadForm::Words { activation: self.shape.block.activation };
+        Ok(HeadForms { main, beside: Some(ORDER) })
     }
 
     /// The head that predicts masked words, or the next words where the encoder reads from left to right.
@@ -149,6 +149,11 @@ impl EncoderFolder {
         self.family.of_texts(goal)
     }
 
+    /// The heads that predict the target of a text, and its words.
+    pub fn texts_and_words(&self, goal: TextGoal) -> Result<HeadForms> {
+        Ok(HeadForms { main: self.of_texts(goal), beside: Some(self.words()?) })
+    }
+
     /// The head that gives each token a tag.
     pub fn of_tokens(&self, tags: usize) -> Result<HeadForm> {
         ensure!(
@@ -159,9 +164,10 @@ impl EncoderFolder {
         Ok(HeadForm::Tokens { tags })
     }
 
-    /// The encoder with this head. Weights of the head that the folder has are taken, but for the outputs of a text's head; the others are
-    /// drawn.
-    pub fn read(&self, form: HeadForm, seed: u64) -> Result<Transformer> {
+    /// The encoder with these heads. Weights of the heads that the folder has are taken, but for the outputs of the main head of texts or tokens;
+    /// the others are drawn.
+    pub fn read(&self, heads: impl Into<HeadForms>, seed: u64) -> Result<Transformer> {
+        let heads = heads.into();
         let file = TensorFile::read(&self.folder.join(WEIGHTS))?;
         let weights = self.family.encoder_weights(&self.shape);
         let prefix = self.family.prefix();
@@ -174,12 +180,12 @@ impl EncoderFolder {
             let segments = &mut values[EmbeddingWeights::Segments as usize];
             segments.chunks_mut(task.len()).for_each(|segment| add(segment, task));
         }
-        let mut read = Transformer::of_values(self.shape, form, values, seed)?;
+        let mut read = Transformer::of_values(self.shape, heads, values, seed)?;
         let first = self.shape.weights();
-        let outputs = form.outputs().map_or(usize::MAX, |(outputs, _)| outputs);
-        // The outputs are the last weights of a text's head.
-        for (at, stored) in self.family.head_weights(form, &self.shape).iter().take(outputs).enumerate() {
-            if file.has(&stored.name)? {
+        let is_output =
+            |at: usize| heads.main.outputs().is_some_and(|(outputs, bias)| at == outputs || Some(at) == bias);
+        for (at, stored) in self.family.head_weights(heads, &self.shape).iter().enumerate() {
+            if !is_output(at) && file.has(&stored.name)? {
                 read.weights.all[first + at].values = stored.read(&file, "")?;
             }
         }
@@ -196,13 +202,13 @@ impl EncoderFolder {
         fitted_until: Option<NaiveDateTime>,
         training: &Value,
     ) -> Result<()> {
-        let tensors = self.tensors(trained.form, &trained.values());
+        let tensors = self.tensors(trained.heads, &trained.values());
         let views = tensors.iter().map(|(name, (shape, values))| {
             Ok((name, TensorView::new(Dtype::F32, shape.clone(), bytemuck::cast_slice(values))?))
         });
         let views = views.collect::<Result<Vec<_>>>()?;
         let mut settings = self.settings.clone();
-        settings.insert("architectures".into(), json!([self.family.class(&self.model_type, trained.form)]));
+        settings.insert("architectures".into(), json!([self.family.class(&self.model_type, trained.heads)]));
         settings.insert("torch_dtype".into(), "float32".into());
         settings.insert("training".into(), training.clone());
         settings.insert(FITTED_UNTIL.into(), json!(fitted_until));
@@ -211,7 +217,7 @@ impl EncoderFolder {
         for name in ["id2label", "label2id", "num_labels", "problem_type"] {
             settings.remove(name);
         }
-        if let Some(goal) = trained.form.goal() {
+        if let Some(goal) = trained.heads.main.goal() {
             let (names, problem) = match goal {
                 TextGoal::Classes(_) => (names.to_vec(), "single_label_classification"),
                 TextGoal::Labels(_) => (names.to_vec(), "multi_label_classification"),
@@ -223,7 +229,7 @@ impl EncoderFolder {
                 names.iter().enumerate().map(|(id, name)| (name.clone(), json!(id))).collect();
             settings.insert("id2label".into(), by_id.into());
             settings.insert("label2id".into(), ids.into());
-            if !matches!(trained.form, HeadForm::Tokens { .. }) {
+            if !matches!(trained.heads.main, HeadForm::Tokens { .. }) {
                 settings.insert("problem_type".into(), problem.into());
             }
         }
@@ -234,13 +240,13 @@ impl EncoderFolder {
     }
 
     /// The tensors of a file, from the values of all weights.
-    pub(super) fn tensors(&self, form: HeadForm, values: &[&[f32]]) -> Tensors {
+    pub(super) fn tensors(&self, heads: HeadForms, values: &[&[f32]]) -> Tensors {
         let encoder = self.family.encoder_weights(&self.shape);
-        let (of_encoder, of_head) = values.split_at(encoder.len());
+        let (of_encoder, of_heads) = values.split_at(encoder.len());
         let mut tensors = Tensors::new();
         encoder.iter().zip(of_encoder).for_each(|(w, values)| w.put(self.family.prefix(), values, &mut tensors));
-        let head = self.family.head_weights(form, &self.shape);
-        head.iter().zip(of_head).for_each(|(weight, values)| weight.put("", values, &mut tensors));
+        let stored = self.family.head_weights(heads, &self.shape);
+        stored.iter().zip(of_heads).for_each(|(weight, values)| weight.put("", values, &mut tensors));
         tensors
     }
 

@@ -29,12 +29,41 @@ impl TextGoal {
     }
 }
 
-/// The layers behind an encoder.
+/// The layers behind an encoder: a head, and perhaps another one that is trained beside it, whose weights stand behind those of the first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HeadForms {
+    pub main: HeadForm,
+    /// The relation of two segments beside masked words, or words beside the target of a text.
+    pub beside: Option<HeadForm>,
+}
+
+impl From<HeadForm> for HeadForms {
+    fn from(main: HeadForm) -> HeadForms {
+        HeadForms { main, beside: None }
+    }
+}
+
+impl HeadForms {
+    pub(super) fn each(&self) -> impl Iterator<Item = HeadForm> {
+        std::iter::once(self.main).chain(self.beside)
+    }
+
+    /// Rows and columns of each weight behind an encoder.
+    pub(super) fn shapes(&self, shape: &EncoderShape) -> Vec<[usize; 2]> {
+        self.each().flat_map(|form| form.shapes(shape)).collect()
+    }
+
+    /// True if a head reads the table of tokens.
+    pub(super) fn predicts_words(&self) -> bool {
+        self.each().any(|form| matches!(form, HeadForm::Words { .. } | HeadForm::Next))
+    }
+}
+
+/// A head behind an encoder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HeadForm {
-    /// Predicts masked words: a dense layer with its norm, and the table of tokens with a bias. With `order` it also predicts whether two segments
-    /// follow each other (BERT's next sentence, ALBERT's order): the weights of the head of a text with two classes stand behind those of the words.
-    Words { activation: BlockActivation, order: bool },
+    /// Predicts masked words: a dense layer with its norm, and the table of tokens with a bias.
+    Words { activation: BlockActivation },
     /// Predicts the token behind each token: the table of tokens alone, as GPT-2.
     Next,
     /// Predicts for each token whether it was replaced (ELECTRA): a dense layer and one output.
@@ -47,7 +76,7 @@ pub enum HeadForm {
     Tokens { tags: usize },
 }
 
-/// The head that predicts whether two segments follow each other: class 0 if they do.
+/// The head that predicts whether two segments follow each other: class 0 if they do (BERT's next sentence, ALBERT's order).
 pub(super) const ORDER: HeadForm = HeadForm::Text { goal: TextGoal::Classes(2), pooled: PooledActivation::Tanh };
 
 /// The activation of the dense layer over the first token.
@@ -79,10 +108,8 @@ impl HeadForm {
     pub(super) fn shapes(&self, shape: &EncoderShape) -> Vec<[usize; 2]> {
         let (width, narrow) = (shape.block.width, shape.embedded());
         match self {
-            HeadForm::Words { order, .. } => {
-                let words = [[narrow, width], [1, narrow], [1, narrow], [1, narrow], [1, shape.vocabulary]];
-                let order = if *order { ORDER.shapes(shape) } else { Vec::new() };
-                words.into_iter().chain(order).collect()
+            HeadForm::Words { .. } => {
+                vec![[narrow, width], [1, narrow], [1, narrow], [1, narrow], [1, shape.vocabulary]]
             }
             HeadForm::Next => Vec::new(),
             HeadForm::Replaced => vec![[width, width], [1, width], [1, width], [1, 1]],
@@ -198,7 +225,7 @@ impl<T: Real> Head<T> {
         let without_bias = |weights: &[T], outputs: usize| Affine::of(weights, &vec![T::default(); outputs]);
         let dense = || Affine::of(weight(HeadWeights::Dense), weight(HeadWeights::DenseBias));
         let (dense, norm, outputs) = match form {
-            HeadForm::Words { activation, .. } => {
+            HeadForm::Words { activation } => {
                 let norm = [HeadWeights::Last, HeadWeights::LastBias].map(|number| weight(number).to_vec());
                 let dense = (dense(), DenseActivation::Block(activation));
                 (Some(dense), Some(norm), Affine::of(tokens, weight(HeadWeights::Words)))

@@ -11,7 +11,7 @@ use super::batches::{TextBatches, TransformerPiece};
 use super::block::{BlockWeights, add};
 use super::dropout::Dropout;
 use super::encoder::{EmbeddingWeights, Encoder, EncoderInput, EncoderShape, TrainedPart, token_number};
-use super::head::{Head, HeadForm, ORDER, Targets, losses};
+use super::head::{Head, HeadForm, HeadForms, HeadGradients, Targets, losses};
 use super::params::{TrainedLayers, TransformerParams};
 use super::train::{Goals, TrainingTexts, Transformer, UNTAGGED, group_of, row_of};
 use crate::Goal;
@@ -23,7 +23,7 @@ use inkstone_base::job::Ctx;
 /// The inputs and settings of one training.
 pub(super) struct TransformerNet<'a> {
     shape: EncoderShape,
-    form: HeadForm,
+    heads: HeadForms,
     batches: TextBatches<'a>,
     pub(super) adapted: Option<LowRank>,
     /// The first layer that is trained in any epoch.
@@ -34,10 +34,7 @@ pub(super) struct TransformerNet<'a> {
 pub(super) struct ReadyTransformer<'w, T> {
     encoder: Encoder<'w, T>,
     head: Head<T>,
-    /// Predicts, beside the words, whether two segments follow each other.
-    order: Option<Head<T>>,
-    /// Predicts, beside the target of a text, its next words.
-    next_words: Option<Head<T>>,
+    beside: Option<Head<T>>,
     part: TrainedPart,
     /// By weight the rows that gradients are wanted of; none for all.
     rows: &'w [Option<Vec<u32>>],
@@ -50,7 +47,7 @@ impl<'a> TransformerNet<'a> {
         texts: &'a TrainingTexts<'a>,
         params: &'a TransformerParams,
     ) -> Result<TransformerNet<'a>> {
-        let Transformer { shape, form, .. } = *begun;
+        let Transformer { shape, heads, .. } = *begun;
         let batches = TextBatches::new(texts, params)?;
         let adapted = match params.train {
             TrainedLayers::LowRank(rank) => Some(LowRank::new(rank, shape)?),
@@ -59,15 +56,14 @@ impl<'a> TransformerNet<'a> {
         let lowest = params.lowest(&shape)?;
         let states = texts.texts.frozen;
         ensure!(
-            states.is_none_or(|frozen| frozen.first_layer <= lowest
-                && matches!(texts.goals, Goals::Texts(_) | Goals::Taught(_) | Goals::Tags(_))),
+            states.is_none_or(|frozen| frozen.first_layer <= lowest && texts.goals.masking().is_none()),
             "the vectors that were kept stand behind layers that are trained"
         );
         ensure!(
-            params.next_words == 0.0 || (shape.block.causal && matches!(texts.goals, Goals::Texts(_))),
-            "--next-words is for a target of texts that a base reads from left to right (GPT-2)"
+            heads.beside.is_some() == matches!(texts.goals, Goals::WordsAndOrder(..) | Goals::TextsAndWords(..)),
+            "two goals are learned by two heads"
         );
-        Ok(TransformerNet { shape, form, batches, adapted, lowest })
+        Ok(TransformerNet { shape, heads, batches, adapted, lowest })
     }
 
     /// The mean loss of texts, of each predicted token or of each text.
@@ -103,7 +99,7 @@ impl<'a> TransformerNet<'a> {
 
     /// The first tokens of the texts of a piece, or its masked tokens.
     pub(super) fn read_rows(&self, piece: &TransformerPiece) -> Vec<usize> {
-        match self.form {
+        match self.heads.main {
             HeadForm::Words { .. } => piece.masked.iter().map(|(at, _)| *at).collect(),
             HeadForm::Next => rows_before(&piece.texts).collect(),
             HeadForm::Replaced => (0..piece.tokens.len()).collect(),
@@ -131,7 +127,7 @@ impl<'a> TransformerNet<'a> {
                 let rows = piece.numbers.iter().flat_map(|&n| &taught.scores[n * taught.classes..][..taught.classes]);
                 work(&Targets::Taught(&rows.copied().collect::<Vec<f32>>(), taught.temperature))
             }
-            Goals::Texts(goal) => match goal.select(&piece.numbers) {
+            Goals::Texts(goal) | Goals::TextsAndWords(goal, _) => match goal.select(&piece.numbers) {
                 Goal::Classes { class, .. } => work(&Targets::Classes(&class)),
                 Goal::Labels { labels, .. } => work(&Targets::Labels(&labels)),
                 Goal::Values(values) => work(&Targets::Values(&values)),
@@ -165,15 +161,49 @@ impl<'a> TransformerNet<'a> {
         let adapted = |number: usize| self.adapted.as_ref()?.adapted(number, &values);
         let encoder = Encoder::new(self.shape, &values, first..self.shape.layers, adapted);
         let tokens = values[EmbeddingWeights::Tokens as usize];
-        let head = Head::new(self.form, &values[self.shape.weights()..], tokens, &self.shape);
-        let next_words =
-            (self.batches.params.next_words > 0.0).then(|| Head::new(HeadForm::Next, &[], tokens, &self.shape));
         let behind = values.len() - self.adapted.as_ref().map_or(0, LowRank::count);
-        let order = matches!(self.form, HeadForm::Words { order: true, .. }).then(|| {
-            let begin = behind - ORDER.shapes(&self.shape).len();
-            Head::new(ORDER, &values[begin..behind], tokens, &self.shape)
-        });
-        ReadyTransformer { encoder, head, order, next_words, part, rows, values }
+        let of_main = self.heads.main.shapes(&self.shape).len();
+        let (main, beside) = values[self.shape.weights()..behind].split_at(of_main);
+        let head = Head::new(self.heads.main, main, tokens, &self.shape);
+        let beside = self.heads.beside.map(|form| Head::new(form, beside, tokens, &self.shape));
+        ReadyTransformer { encoder, head, beside, part, rows, values }
+    }
+
+    /// The gradients of the second head, whose rows of the vectors `x` are given with them. A step divides all losses by the number of rows that the
+    /// main head reads.
+    fn beside<T: Real>(
+        &self,
+        head: &Head<T>,
+        x: &[T],
+        piece: &TransformerPiece,
+        rate: f64,
+        rng: &mut ChaCha8Rng,
+    ) -> (Vec<usize>, HeadGradients<T>) {
+        let width = self.shape.block.width;
+        if let Goals::WordsAndOrder(_, orders) = &self.batches.texts.goals {
+            let targets = piece.texts.iter().zip(&piece.numbers).map(|(text, number)| (text.start, orders[*number]));
+            let (rows, right): (Vec<usize>, Vec<u32>) = targets.filter(|(_, order)| *order != UNTAGGED).unzip();
+            let read = selected(x, &rows, width);
+            let dropped = Dropout::draw(read.len(), rate, rng);
+            // So many times the mean loss of the orders becomes that mean.
+            let share = piece.masked.len() as f64 / rows.len().max(1) as f64;
+            let gradients = head.gradients(&read, &Targets::Classes(&right), &dropped).scaled(share);
+            return (rows, gradients);
+        }
+        let (rows, right): (Vec<usize>, Vec<u32>) = match self.heads.beside {
+            Some(HeadForm::Next) => rows_before(&piece.texts).zip(next_tokens(piece)).unzip(),
+            _ => piece.masked.iter().copied().unzip(),
+        };
+        let weight = self.batches.texts.goals.words_beside().map_or(0.0, |words| words.weight);
+        // A text's mean over its words.
+        let mean = |text: &Range<usize>| {
+            let words = rows.partition_point(|row| *row < text.end) - rows.partition_point(|row| *row < text.start);
+            std::iter::repeat_n(weight / words as f64, words)
+        };
+        let weights: Vec<f64> = piece.texts.iter().flat_map(mean).collect();
+        let targets = Targets::WeighedWords(&right, &weights);
+        let gradients = head.gradients(&selected(x, &rows, width), &targets, &Dropout::none());
+        (rows, gradients)
     }
 
     /// The loss of a piece and its gradients by weight.
@@ -190,7 +220,7 @@ impl<'a> TransformerNet<'a> {
         let (x, passed) = ready.encoder.forward(input, states.as_deref(), rate, &mut rng);
         let rows = self.read_rows(piece);
         let read = selected(&x, &rows, width);
-        let dropped = match self.form.goal() {
+        let dropped = match self.heads.main.goal() {
             Some(_) => Dropout::draw(read.len(), rate, &mut rng),
             None => Dropout::none(),
         };
@@ -208,34 +238,12 @@ impl<'a> TransformerNet<'a> {
         take_table(head.tokens);
         let mut loss = head.loss;
         let mut by_head = head.weights;
-        if let (Some(order), Goals::WordsAndOrder(_, orders)) = (&ready.order, &self.batches.texts.goals) {
-            let targets = piece.texts.iter().zip(&piece.numbers).map(|(text, number)| (text.start, orders[*number]));
-            let (rows, right): (Vec<usize>, Vec<u32>) = targets.filter(|(_, order)| *order != UNTAGGED).unzip();
-            let read = selected(&x, &rows, width);
-            let dropped = Dropout::draw(read.len(), rate, &mut rng);
-            // A step divides the sum of the losses by the number of masked words: so many times the mean loss of the orders becomes that mean.
-            let share = piece.masked.len() as f64 / rows.len().max(1) as f64;
-            let order = order.gradients(&read, &Targets::Classes(&right), &dropped).scaled(share);
-            add_rows(&mut by, &rows, &order.rows, width);
-            by_head.extend(order.weights);
-            loss += order.loss;
-        }
-        if let Some(next_words) = &ready.next_words {
-            // A text's mean over its next words.
-            let weights: Vec<f64> = piece
-                .texts
-                .iter()
-                .flat_map(|text| {
-                    let words = text.len().saturating_sub(1);
-                    std::iter::repeat_n(self.batches.params.next_words / words as f64, words)
-                })
-                .collect();
-            let rows: Vec<usize> = rows_before(&piece.texts).collect();
-            let targets = Targets::WeighedWords(&next_tokens(piece), &weights);
-            let words = next_words.gradients(&selected(&x, &rows, width), &targets, &Dropout::none());
-            add_rows(&mut by, &rows, &words.rows, width);
-            take_table(words.tokens);
-            loss += words.loss;
+        if let Some(beside) = &ready.beside {
+            let (rows, beside) = self.beside(beside, &x, piece, rate, &mut rng);
+            add_rows(&mut by, &rows, &beside.rows, width);
+            take_table(beside.tokens);
+            by_head.extend(beside.weights);
+            loss += beside.loss;
         }
         let add = |token: u32, by: &[T]| by_tokens.add(&[token], by);
         let mut gradients = ready.encoder.back(&passed, input, by, &ready.part, add);
@@ -301,9 +309,9 @@ impl Network for TransformerNet<'_> {
     }
 
     fn reads(&self, pieces: &[TransformerPiece]) -> Vec<Option<Vec<u32>>> {
-        let mut rows = vec![None; self.shape.weights() + self.form.shapes(&self.shape).len()];
+        let mut rows = vec![None; self.shape.weights() + self.heads.shapes(&self.shape).len()];
         rows.extend(self.adapted.iter().flat_map(|adapted| vec![None; adapted.count()]));
-        if self.form.goal().is_some() && self.batches.params.next_words == 0.0 {
+        if !self.heads.predicts_words() {
             rows[EmbeddingWeights::Tokens as usize] =
                 Some(distinct(pieces.iter().flat_map(|piece| piece.tokens.iter().map(|token| token_number(*token)))));
         }

@@ -88,8 +88,6 @@ params! {
         gradual: bool = false, arg(long, help_heading = "Training");
         /// Share of the matrices that a step at a rate of 1 takes off them.
         weight_decay: f64 = 0.01, number("X", "feature.finetune.training.weight_decay", help_heading = "Training");
-        /// Weight of the loss of the text's own next words beside that of its target, of bases that read from left to right (GPT's lambda).
-        next_words: f64 = 0.0, number("X", "feature.finetune.training.next_words", help_heading = "Training");
         /// Share of the numbers that is dropped in training.
         dropout: f64 = 0.1, number("SHARE", "feature.finetune.training.dropout", help_heading = "Training");
         /// Length that the gradient of a step is shortened to; 0 never.
@@ -108,11 +106,6 @@ impl TransformerParams {
         ensure!((0.0..=1.0).contains(&self.warmup), "--warmup {} must lie between 0 and 1", self.warmup);
         ensure!(self.discriminative >= 1.0, "--discriminative {} must be 1 or more", self.discriminative);
         ensure!(self.weight_decay >= 0.0, "--weight-decay {} must be 0 or more", self.weight_decay);
-        ensure!(
-            self.next_words >= 0.0 && self.next_words.is_finite(),
-            "--next-words {} must be 0 or more",
-            self.next_words
-        );
         self.fit().check()
     }
 

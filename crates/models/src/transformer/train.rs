@@ -11,7 +11,7 @@ use rayon::prelude::*;
 use super::block::{BlockWeights, NormPlace};
 use super::encoder::{EmbeddingWeights, Encoder, EncoderInput, EncoderShape};
 use super::frozen::FrozenStates;
-use super::head::{Head, HeadForm, HeadWeights, ORDER, TextGoal};
+use super::head::{Head, HeadForm, HeadForms, HeadWeights, TextGoal};
 use super::masking::Masking;
 use super::net::TransformerNet;
 use super::params::{TrainedLayers, TransformerParams};
@@ -49,9 +49,34 @@ pub enum Goals {
     /// The token behind each token.
     Next,
     Texts(Goal),
+    /// The target of each text, and its own words beside it.
+    TextsAndWords(Goal, WordsBeside),
     Taught(TaughtClasses),
     /// The tag of each of the texts' tokens, in their order; [`UNTAGGED`] for a token that is not learned from.
     Tags(Vec<u32>),
+}
+
+impl Goals {
+    /// The rule by which the texts' words are masked; none where none are masked.
+    pub(super) fn masking(&self) -> Option<&Masking> {
+        match self {
+            Goals::Words(masking) | Goals::WordsAndOrder(masking, _) => Some(masking),
+            _ => self.words_beside().and_then(|words| words.masking.as_ref()),
+        }
+    }
+
+    pub(super) fn words_beside(&self) -> Option<&WordsBeside> {
+        if let Goals::TextsAndWords(_, words) = self { Some(words) } else { None }
+    }
+}
+
+/// The text's own words, learned beside its target (Radford and others 2018 learn the next words).
+#[derive(Clone, Copy, Debug)]
+pub struct WordsBeside {
+    /// The weight of a text's mean loss of its words beside the loss of its target.
+    pub weight: f64,
+    /// The rule by which words are masked; none where the encoder predicts the next words.
+    pub masking: Option<Masking>,
 }
 
 /// The tag of a token that is not learned from, such as a special token, and the order of a text that is not.
@@ -66,17 +91,23 @@ pub struct TaughtClasses {
     pub temperature: f64,
 }
 
-/// An encoder with a head.
+/// An encoder with its heads.
 pub struct Transformer {
     pub shape: EncoderShape,
-    pub form: HeadForm,
+    pub heads: HeadForms,
     pub(super) weights: Weights,
     pub(super) epochs: Vec<EpochFigures>,
 }
 
 impl Transformer {
     /// An encoder of random weights. `counts` are the occurrences of each token, at whose shares the bias of the words begins.
-    pub fn random(shape: EncoderShape, form: HeadForm, counts: Option<&[u64]>, seed: u64) -> Result<Transformer> {
+    pub fn random(
+        shape: EncoderShape,
+        heads: impl Into<HeadForms>,
+        counts: Option<&[u64]>,
+        seed: u64,
+    ) -> Result<Transformer> {
+        let heads = heads.into();
         super::encoder::check(&shape)?;
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         // What each block adds to its input is small where no norm follows, so that deep sums keep their size (Radford and others 2019).
@@ -96,8 +127,8 @@ impl Transformer {
             values
         });
         let values: Vec<Vec<f32>> = values.collect();
-        let mut begun = Transformer::of_values(shape, form, values, seed)?;
-        if let (HeadForm::Words { .. }, Some(counts)) = (form, counts) {
+        let mut begun = Transformer::of_values(shape, heads, values, seed)?;
+        if let (HeadForm::Words { .. }, Some(counts)) = (heads.main, counts) {
             let bias = &mut begun.weights.all[shape.weights() + HeadWeights::Words as usize];
             let all: f64 = counts.iter().map(|&count| count as f64 + 1.0).sum();
             let share = |&count: &u64| ((count as f64 + 1.0) / all).ln() as f32;
@@ -106,24 +137,32 @@ impl Transformer {
         Ok(begun)
     }
 
-    /// An encoder of these weights, in the order of its shape, under a head of random ones.
-    pub fn of_values(shape: EncoderShape, form: HeadForm, values: Vec<Vec<f32>>, seed: u64) -> Result<Transformer> {
+    /// An encoder of these weights, in the order of its shape, under heads of random ones.
+    pub fn of_values(
+        shape: EncoderShape,
+        heads: impl Into<HeadForms>,
+        mut values: Vec<Vec<f32>>,
+        seed: u64,
+    ) -> Result<Transformer> {
+        let heads = heads.into();
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         rng.set_stream(1);
-        let head = form.shapes(&shape).into_iter().enumerate().map(|(number, size)| {
+        for form in heads.each() {
             // A head of words has a norm in the place of outputs.
-            begin(size, number == HeadWeights::Last as usize && matches!(form, HeadForm::Words { .. }), false, &mut rng)
-        });
-        let values = values.into_iter().chain(head.collect::<Vec<_>>()).collect();
-        Transformer::of_all_values(shape, form, values)
+            let scale = matches!(form, HeadForm::Words { .. }).then_some(HeadWeights::Last as usize);
+            let weights = form.shapes(&shape).into_iter().enumerate();
+            values.extend(weights.map(|(number, size)| begin(size, Some(number) == scale, false, &mut rng)));
+        }
+        Transformer::of_all_values(shape, heads, values)
     }
 
     /// The same encoder, and the same head of a text under new outputs.
     pub fn with_outputs(&self, goal: TextGoal, seed: u64) -> Result<Transformer> {
-        let (first, form) = (self.shape.weights(), self.form.with_goal(goal));
-        let (outputs, bias) = form.outputs().context("a head that predicts words has no outputs of texts")?;
+        let first = self.shape.weights();
+        let heads = HeadForms { main: self.heads.main.with_goal(goal), ..self.heads };
+        let (outputs, bias) = heads.main.outputs().context("a head that predicts words has no outputs of texts")?;
         let values: Vec<Vec<f32>> = self.values().into_iter().map(<[f32]>::to_vec).collect();
-        let mut begun = Transformer::of_values(self.shape, form, values[..first].to_vec(), seed)?;
+        let mut begun = Transformer::of_values(self.shape, heads, values[..first].to_vec(), seed)?;
         for (number, values) in values[first..].iter().enumerate() {
             if number != outputs && Some(number) != bias {
                 begun.weights.all[first + number].values.clone_from(values);
@@ -132,20 +171,20 @@ impl Transformer {
         Ok(begun)
     }
 
-    /// The same encoder under its head that predicts whether two segments follow each other; none where it has no such head.
-    pub fn order(&self) -> Option<Result<Transformer>> {
-        let HeadForm::Words { order: true, .. } = self.form else { return None };
+    /// The same encoder under its second head; none where it has no such head.
+    pub fn with_beside(&self) -> Option<Result<Transformer>> {
+        let beside = self.heads.beside?;
         let (first, values) = (self.shape.weights(), self.values());
-        let head = values.len() - ORDER.shapes(&self.shape).len();
-        let values = values[..first].iter().chain(&values[head..]).map(|values| values.to_vec());
-        Some(Transformer::of_all_values(self.shape, ORDER, values.collect()))
+        let main = self.heads.main.shapes(&self.shape).len();
+        let values = values[..first].iter().chain(&values[first + main..]).map(|values| values.to_vec());
+        Some(Transformer::of_all_values(self.shape, beside, values.collect()))
     }
 
-    /// The encoder of another model of the same shape, under the head of this one.
+    /// The encoder of another model of the same shape, under the heads of this one.
     pub fn with_encoder_of(&self, other: &Transformer) -> Result<Transformer> {
         let (encoder, head) = (other.values(), self.values());
         let values = encoder[..self.shape.weights()].iter().chain(&head[self.shape.weights()..]);
-        Transformer::of_all_values(self.shape, self.form, values.map(|values| values.to_vec()).collect())
+        Transformer::of_all_values(self.shape, self.heads, values.map(|values| values.to_vec()).collect())
     }
 
     /// The mean loss of texts, of each predicted token or of each text; nothing is trained.
@@ -153,10 +192,15 @@ impl Transformer {
         TransformerNet::loss(self, texts, ctx)
     }
 
-    /// An encoder of these weights and those of its head.
-    pub fn of_all_values(shape: EncoderShape, form: HeadForm, values: Vec<Vec<f32>>) -> Result<Transformer> {
+    /// An encoder of these weights and those of its heads.
+    pub fn of_all_values(
+        shape: EncoderShape,
+        heads: impl Into<HeadForms>,
+        values: Vec<Vec<f32>>,
+    ) -> Result<Transformer> {
+        let heads = heads.into();
         super::encoder::check(&shape)?;
-        let sizes = shape.shapes().into_iter().chain(form.shapes(&shape));
+        let sizes = shape.shapes().into_iter().chain(heads.shapes(&shape));
         let sizes: Vec<[usize; 2]> = sizes.collect();
         ensure!(values.len() == sizes.len(), "there are {} weights, and {} are needed", values.len(), sizes.len());
         let weight = |(values, [rows, columns]): (Vec<f32>, [usize; 2])| {
@@ -164,10 +208,10 @@ impl Transformer {
             Ok(Weight::new("", columns.max(1), values))
         };
         let all = values.into_iter().zip(sizes).map(weight).collect::<Result<Vec<Weight>>>()?;
-        Ok(Transformer { shape, form, weights: Weights::new(all), epochs: Vec::new() })
+        Ok(Transformer { shape, heads, weights: Weights::new(all), epochs: Vec::new() })
     }
 
-    /// The values of each weight: embeddings, blocks, head.
+    /// The values of each weight: embeddings, blocks, heads.
     pub fn values(&self) -> Vec<&[f32]> {
         self.weights.values()
     }
@@ -185,7 +229,7 @@ impl Transformer {
         ctx: &Ctx,
     ) -> Result<Transformer> {
         params.check()?;
-        let (shape, form) = (self.shape, self.form);
+        let (shape, heads) = (self.shape, self.heads);
         let net = TransformerNet::new(&self, texts, params)?;
         self.set_trained(params, net.lowest);
         if let Some(adapted) = &net.adapted {
@@ -199,7 +243,7 @@ impl Transformer {
         }
         // What was not trained stays as it was, and nothing of the training is kept.
         let values = all.into_iter().map(|weight| weight.values).collect();
-        let trained = Transformer::of_all_values(shape, form, values)?;
+        let trained = Transformer::of_all_values(shape, heads, values)?;
         Ok(Transformer { epochs, ..trained })
     }
 
@@ -237,14 +281,14 @@ impl Transformer {
     /// Makes outputs of a text's head so many times as large, and adds a number to them where they have a bias.
     pub fn rescale_outputs(&mut self, by: f32, plus: f32) {
         let first = self.shape.weights();
-        let Some((outputs, bias)) = self.form.outputs() else { return };
+        let Some((outputs, bias)) = self.heads.main.outputs() else { return };
         self.weights.all[first + outputs].values.iter_mut().for_each(|value| *value *= by);
         if let Some(bias) = bias {
             self.weights.all[first + bias].values.iter_mut().for_each(|value| *value = *value * by + plus);
         }
     }
 
-    /// The scores of texts at these places, `[texts, outputs]`: logits of classes or labels, or values; of a head of tokens `[tokens, tags]`, text
+    /// The scores of texts at these places by the main head, `[texts, outputs]`: logits of classes or labels, or values; of a head of tokens `[tokens, tags]`, text
     /// by text. Each text is read alone.
     pub fn scores(&self, texts: TokenTexts<'_>, places: &[Range<usize>], ctx: &Ctx) -> Result<Vec<f32>> {
         let values = self.weights.values();
@@ -259,10 +303,10 @@ impl Transformer {
                 None => encoder.embed(EncoderInput { tokens: &texts.tokens[place.clone()], texts: &text }),
             };
             let (x, width) = (encoder.finish(encoder.run(x, &text)), self.shape.block.width);
-            if let HeadForm::Tokens { .. } = self.form {
+            if let HeadForm::Tokens { .. } = self.heads.main {
                 return Ok(head.scores(&x));
             }
-            let row = row_of(self.form, &text[0]);
+            let row = row_of(self.heads.main, &text[0]);
             Ok(head.scores(&x[row * width..][..width]))
         };
         let scores = ctx.install(|| places.par_iter().map(one).collect::<Result<Vec<Vec<f32>>>>())?;
@@ -271,7 +315,7 @@ impl Transformer {
 
     fn head(&self, values: &[&[f32]]) -> Head<f32> {
         let tokens = values[EmbeddingWeights::Tokens as usize];
-        Head::new(self.form, &values[self.shape.weights()..], tokens, &self.shape)
+        Head::new(self.heads.main, &values[self.shape.weights()..], tokens, &self.shape)
     }
 }
 

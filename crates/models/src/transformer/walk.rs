@@ -7,7 +7,7 @@ use chrono::NaiveDateTime;
 
 use super::head::TextGoal;
 use super::params::TransformerParams;
-use super::train::{Goals, TokenTexts, TrainingTexts, Transformer};
+use super::train::{Goals, TokenTexts, TrainingTexts, Transformer, WordsBeside};
 use crate::Goal;
 use crate::linear::to_probabilities;
 use crate::walk_forward::{FoldNetworks, FoldReport, NetFold};
@@ -31,6 +31,8 @@ pub struct FinetunedFolds<'a> {
     /// Number of special tokens around a text.
     pub specials: usize,
     pub params: &'a TransformerParams,
+    /// The texts' own words, where they are learned beside the target.
+    pub words: Option<WordsBeside>,
 }
 
 /// The encoder of a fold.
@@ -66,7 +68,11 @@ impl FoldNetworks for FinetunedFolds<'_> {
         let ordered: Vec<usize> = order.iter().map(|&at| samples[at]).collect();
         let end = ordered.last().map(|&sample| self.times[sample]);
         let Some(base) = end.and_then(|end| self.base(end)) else { return Ok(None) };
-        let goals = Goals::Texts(goal.select(&order));
+        let goal_of_texts = goal.select(&order);
+        let goals = match self.words {
+            Some(words) => Goals::TextsAndWords(goal_of_texts, words),
+            None => Goals::Texts(goal_of_texts),
+        };
         let given = TrainingTexts { texts: self.texts, places: &self.places_of(&ordered), goals };
         let begun = base.encoder.with_outputs(TextGoal::Classes(goal.names().len()), ctx.seed())?;
         let encoder = begun.train(&given, self.params, None, ctx)?;

@@ -6,7 +6,8 @@ use super::attention::Heads;
 use super::graph::{Attribute, Axis, GraphWriter, Value};
 use super::settings::Settings;
 use super::weights::Weights;
-use super::{Wanted, body, first_token, give_classes, give_layers, give_logits, words};
+use super::{LOGITS, Wanted, body, first_token, give_classes, give_layers, give_logits, give_tokens, words};
+use crate::masked::WORDS_BESIDE;
 
 /// Names of the weights of a layer.
 struct LayerNames {
@@ -147,9 +148,13 @@ pub(super) fn write(graph: &mut GraphWriter<'_>, weights: &Weights, settings: &S
         }
     }
     let masked = class.ends_with("ForMaskedLM") || (class.ends_with("ForPreTraining") && family != "electra");
-    if masked && wanted.words() {
+    // A model of classes may keep the head by which it also learned words.
+    let keeps_words =
+        class.ends_with("ForSequenceClassification") && graph.has(&format!("{}.weight", parts.words_head()[0]));
+    if (masked || keeps_words) && wanted.words() {
         let logits = parts.words(graph, x)?;
-        give_logits(graph, logits, parts.vocabulary);
+        let name = if masked { LOGITS } else { WORDS_BESIDE };
+        give_tokens(graph, name, logits, parts.vocabulary);
     }
     let discriminates = family == "electra" && class.ends_with("ForPreTraining");
     if discriminates && wanted.words() {
@@ -157,7 +162,7 @@ pub(super) fn write(graph: &mut GraphWriter<'_>, weights: &Weights, settings: &S
         graph.output("logits", logits, &[Axis::Named("batch"), Axis::Named("sequence")]);
     }
     ensure!(
-        masked || discriminates || wanted.vectors(),
+        masked || keeps_words || discriminates || wanted.vectors(),
         "its class {class:?} gives no logits over the vocabulary; a model with a head for masks (ForMaskedLM) does"
     );
     Ok(())
@@ -294,10 +299,9 @@ impl Body<'_> {
         Ok(graph.gather(logits, first, 2))
     }
 
-    /// Logits over the vocabulary `[batch, tokens, vocabulary]`.
-    fn words(&self, graph: &mut GraphWriter<'_>, x: Value) -> Result<Value> {
-        // A dense layer and its norm, the weights of the words and their bias.
-        let [dense, norm, decoder, bias] = match self.family {
+    /// The names of a dense layer, its norm, the weights of the words and their bias.
+    fn words_head(&self) -> [&'static str; 4] {
+        match self.family {
             "roberta" | "xlm-roberta" | "camembert" => {
                 ["lm_head.dense", "lm_head.layer_norm", "lm_head.decoder", "lm_head.bias"]
             }
@@ -315,7 +319,12 @@ impl Body<'_> {
                 "cls.predictions.decoder",
                 "cls.predictions.bias",
             ],
-        };
+        }
+    }
+
+    /// Logits over the vocabulary `[batch, tokens, vocabulary]`.
+    fn words(&self, graph: &mut GraphWriter<'_>, x: Value) -> Result<Value> {
+        let [dense, norm, decoder, bias] = self.words_head();
         let x = graph.linear(x, dense, self.hidden, self.embedded)?;
         // RoBERTa and ELECTRA have this function whatever that of their layers is.
         let fixed = ["roberta", "xlm-roberta", "camembert", "electra"].contains(&self.family);

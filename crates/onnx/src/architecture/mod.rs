@@ -34,6 +34,9 @@ const PICKLE: &str = "pytorch_model.bin";
 /// Changes where a graph gives other numbers for the same weights.
 pub(crate) const VERSION: u32 = 2;
 
+/// The scores of a graph's head.
+const LOGITS: &str = "logits";
+
 /// Outputs of a graph. Logits over a vocabulary cost as much as many layers, so they are left out where vectors are wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wanted {
@@ -134,12 +137,17 @@ fn give_layers(graph: &mut GraphWriter<'_>, layers: &[Value], hidden: usize) {
 
 /// Gives out logits of texts `[batch, classes]`.
 fn give_classes(graph: &mut GraphWriter<'_>, logits: Value, classes: usize) {
-    graph.output("logits", logits, &[Axis::Named("batch"), Axis::Size(classes)]);
+    graph.output(LOGITS, logits, &[Axis::Named("batch"), Axis::Size(classes)]);
 }
 
 /// Gives out logits of tokens `[batch, sequence, size]`.
 fn give_logits(graph: &mut GraphWriter<'_>, logits: Value, size: usize) {
-    graph.output("logits", logits, &[Axis::Named("batch"), Axis::Named("sequence"), Axis::Size(size)]);
+    give_tokens(graph, LOGITS, logits, size);
+}
+
+/// Gives out logits of tokens `[batch, sequence, size]` under this name.
+fn give_tokens(graph: &mut GraphWriter<'_>, name: &str, logits: Value, size: usize) {
+    graph.output(name, logits, &[Axis::Named("batch"), Axis::Named("sequence"), Axis::Size(size)]);
 }
 
 /// The vector of the first token, `[batch, hidden]`.

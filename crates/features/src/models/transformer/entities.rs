@@ -72,8 +72,8 @@ pub fn train_entities(lines: &mut Lines, params: &FinetuneParams, output: &Path,
         tag_of.extend(std::iter::repeat_n(UNTAGGED, wrapped.ids.len() - wrapped.text.end));
     }
     let texts = writer.finish()?;
-    let form = base.of_tokens(tags.len())?;
-    let tuning = Tuning { base: &base, form, texts: &texts, params: &params.training, output };
+    let heads = base.of_tokens(tags.len())?.into();
+    let tuning = Tuning { base: &base, heads, texts: &texts, params: &params.training, output };
     let known_by = json!([Key::of(bytemuck::cast_slice(&tag_of)), tags]);
     let tuned = tuning.train(Goals::Tags(tag_of), &known_by, ctx)?;
     let scores = tuning.held_out_scores(&tuned, ctx)?;

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::forgotten::BaseText;
 use super::texts::{TextWriter, inputs, pair_input, room};
 use super::tuning::Tuning;
-use super::{seen_by, seen_by_new, tokenizer_of};
+use super::{heads_of, seen_by, seen_by_new, tokenizer_of, words_beside};
 use crate::lines::Lines;
 use crate::models::estimators::Learn;
 use crate::models::estimators::plain::corpus::LabelledCorpus;
@@ -31,6 +31,8 @@ pub struct FinetuneParams {
     pub label_days: u32,
     /// The last time of the base's text, where its folder does not say it, and of lines without a time.
     pub fitted_until: Option<NaiveDateTime>,
+    /// Weight of the texts' own words beside their targets; 0: they are not learned.
+    pub words: f64,
     pub training: TransformerParams,
 }
 
@@ -72,15 +74,21 @@ pub fn finetune(
         }
     }
     let tokens = writer.finish()?;
-    let form = base.of_texts(match &goal {
+    let words = words_beside(&base, &subword, params.words)?;
+    let text_goal = match &goal {
         Goal::Classes { names, .. } => TextGoal::Classes(names.len()),
         Goal::Labels { names, .. } => TextGoal::Labels(names.len()),
         Goal::Values(_) => TextGoal::Value,
-    });
-    let tuning = Tuning { base: &base, form, texts: &tokens, params: &params.training, output };
+    };
+    let heads = heads_of(&base, text_goal, words)?;
+    let tuning = Tuning { base: &base, heads, texts: &tokens, params: &params.training, output };
     let trained_documents = tuning.first_held_out();
     let scale = ValueScale::of(&goal, trained_documents);
-    let mut tuned = tuning.train(Goals::Texts(scale.scaled(&goal)), &json!(goal), ctx)?;
+    let goals = match words {
+        Some(words) => Goals::TextsAndWords(scale.scaled(&goal), words),
+        None => Goals::Texts(scale.scaled(&goal)),
+    };
+    let mut tuned = tuning.train(goals, &json!([goal, params.words]), ctx)?;
     if matches!(goal, Goal::Values(_)) {
         tuned.model.rescale_outputs(scale.deviation as f32, scale.mean as f32);
     }

@@ -2,17 +2,14 @@
 
 use std::path::Path;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 use serde_json::{Value, json};
 
 use super::texts::{TextWriter, TokenizedTexts, inputs, room};
-use super::tokenizer_of;
+use super::{masking_of, tokenizer_of};
 use crate::lines::{BLOCK, Lines};
 use inkstone_base::job::Ctx;
 use inkstone_models::transformer::{EncoderFolder, Goals, Masking, TokenTexts, TrainingTexts, Transformer};
-
-/// Share of the tokens that are masked.
-const SHARE: f64 = 0.15;
 
 /// Text of the kind that a base was trained on.
 pub(super) struct BaseText {
@@ -39,14 +36,7 @@ impl BaseText {
         let texts = writer.finish()?;
         ensure!(!texts.places.is_empty(), "--base-text has no text");
         let words = base.read(base.words()?, ctx.seed())?;
-        let masking = match base.is_causal() {
-            true => None,
-            false => {
-                let mask = subword.mask_id().context("the base's tokenizer has no mask token ([MASK])")?;
-                Some(Masking { share: SHARE, mask, vocabulary: subword.size() as u32, separator: None, spans: false })
-            }
-        };
-        Ok(BaseText { texts, masking, base: words })
+        Ok(BaseText { texts, masking: masking_of(base, &subword)?, base: words })
     }
 
     fn perplexity(&self, model: &Transformer, ctx: &Ctx) -> Result<f64> {

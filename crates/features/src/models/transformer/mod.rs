@@ -27,8 +27,11 @@ pub use student::{StudentParams, student};
 pub use vintages::pretrain_vintages;
 
 use inkstone_base::disk::{self, Room};
-use inkstone_models::transformer::EncoderFolder;
+use inkstone_models::transformer::{EncoderFolder, HeadForms, Masking, TextGoal, WordsBeside};
 use inkstone_text::subword::Subword;
+
+/// Share of the tokens that are masked in texts whose words are predicted beside something else.
+const MASKED: f64 = 0.15;
 
 /// The tokenizer of a base. Fails where it has tokens that the base has no vectors of.
 fn tokenizer_of(base: &EncoderFolder) -> Result<Subword> {
@@ -40,6 +43,26 @@ fn tokenizer_of(base: &EncoderFolder) -> Result<Subword> {
         base.path().display()
     );
     Ok(subword)
+}
+
+/// The rule by which words of a base's texts are masked; none for a base that predicts next words. Fails where the tokenizer has no mask.
+fn masking_of(base: &EncoderFolder, subword: &Subword) -> Result<Option<Masking>> {
+    if base.is_causal() {
+        return Ok(None);
+    }
+    let mask = subword.mask_id().context("the base's tokenizer has no mask token ([MASK])")?;
+    Ok(Some(Masking { share: MASKED, mask, vocabulary: subword.size() as u32, separator: None, spans: false }))
+}
+
+/// The texts' own words, learned beside their targets with a weight; none with a weight of 0.
+fn words_beside(base: &EncoderFolder, subword: &Subword, weight: f64) -> Result<Option<WordsBeside>> {
+    let learned = || Ok(WordsBeside { weight, masking: masking_of(base, subword)? });
+    (weight > 0.0).then(learned).transpose()
+}
+
+/// The heads that predict the target of a text, and its words where they are learned beside it.
+fn heads_of(base: &EncoderFolder, goal: TextGoal, words: Option<WordsBeside>) -> Result<HeadForms> {
+    if words.is_some() { base.texts_and_words(goal) } else { Ok(base.of_texts(goal).into()) }
 }
 
 /// Takes a folder for a new encoder. It is none of an encoder until its settings are written, last of all.

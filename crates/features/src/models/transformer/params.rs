@@ -23,6 +23,9 @@ pub struct FinetuneSettings {
     pub fitted_until: Option<NaiveDate>,
     /// Tokens that are read of a text at most, special tokens included, the first ones; 0: as many as the base has places.
     pub max_tokens: usize,
+    /// Weight of the texts' own words beside their targets (masked words; of a base that reads from left to right the next words); 0: they are not
+    /// learned.
+    pub words: f64,
     pub training: TransformerParams,
 }
 

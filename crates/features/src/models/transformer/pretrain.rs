@@ -196,7 +196,7 @@ pub(super) fn pretrain_once(
             let (folders, models): (Vec<EncoderFolder>, Vec<Transformer>) = begun.into_iter().unzip();
             let models = train(models, &texts, params, &checkpoint, ctx)?;
             let epochs = models[0].epochs().to_vec();
-            if let Some(order) = models[0].order() {
+            if let Some(order) = models[0].with_beside() {
                 report.fact("order_accuracy", order_accuracy(&order?, &texts, &corpus.orders, params, ctx)?);
             }
             let training = json!({
@@ -266,12 +266,12 @@ fn begin_new(
     let specials = ["[PAD]", "[CLS]", "[SEP]"].map(special);
     let begin = |model_type: &str, shape: &EncoderShape, words: bool| -> Result<(EncoderFolder, Transformer)> {
         let folder = EncoderFolder::create(output, model_type, shape, specials)?;
-        let form = match params.objective {
+        let heads = match params.objective {
             Objective::Masked { sentences: Some(_), .. } => folder.words_and_order()?,
-            _ if words => folder.words_of_new(),
-            _ => HeadForm::Replaced,
+            _ if words => folder.words_of_new().into(),
+            _ => HeadForm::Replaced.into(),
         };
-        let model = Transformer::random(*shape, form, Some(counts), seed)?;
+        let model = Transformer::random(*shape, heads, Some(counts), seed)?;
         Ok((folder, model))
     };
     Ok(match params.objective {
@@ -295,11 +295,11 @@ fn begin_new(
 /// The models of a base.
 fn begin_from(base: EncoderFolder, objective: Objective, seed: u64) -> Result<Vec<(EncoderFolder, Transformer)>> {
     if !matches!(objective, Objective::Replaced { .. }) {
-        let form = match objective {
+        let heads = match objective {
             Objective::Masked { sentences: Some(_), .. } => base.words_and_order()?,
-            _ => base.words()?,
+            _ => base.words()?.into(),
         };
-        let model = base.read(form, seed)?;
+        let model = base.read(heads, seed)?;
         return Ok(vec![(base, model)]);
     }
     let path = base.path().join(GENERATOR);

@@ -8,7 +8,7 @@ use rayon::prelude::*;
 
 use super::params::BaseFolder;
 use super::texts::{TextWriter, TokenizedTexts, inputs, room};
-use super::tokenizer_of;
+use super::{heads_of, tokenizer_of, words_beside};
 use crate::extract::entry::{Explainer, ModelEntry, RowModel};
 use crate::extract::feature::name_keys;
 use crate::extract::network_walk::{network_of, walk_networks, write_walk};
@@ -20,7 +20,7 @@ use crate::extract::{Feature, Inputs};
 use inkstone_base::data::{Key, Report};
 use inkstone_base::job::Ctx;
 use inkstone_models::transformer::{
-    BaseVintage, FinetunedFolds, FrozenStates, TextGoal, TokenTexts, Transformer, softmax,
+    BaseVintage, FinetunedFolds, FrozenStates, TextGoal, TokenTexts, Transformer, WordsBeside, softmax,
 };
 use inkstone_models::{CalibrationForm, NetWalk, lead};
 use inkstone_store::{SetSpec, Store};
@@ -77,6 +77,8 @@ struct Base {
     subword: Subword,
     /// Tokens that are read of a text at most, special tokens not included.
     room: usize,
+    /// The texts' own words, where they are learned beside the target.
+    words: Option<WordsBeside>,
 }
 
 impl Base {
@@ -85,7 +87,8 @@ impl Base {
         let subword = tokenizer_of(&folders[0].folder)?;
         let most = folders.iter().map(|base| base.folder.most_tokens()).min().unwrap_or(0);
         let room = room(&subword, feature.finetune.max_tokens, most).map_err(|error| name_keys("finetune", &error))?;
-        Ok(Base { folders, subword, room })
+        let words = words_beside(&folders[0].folder, &subword, feature.finetune.words)?;
+        Ok(Base { folders, subword, room, words })
     }
 
     /// The tokens of a text with special tokens.
@@ -97,7 +100,7 @@ impl Base {
 
     fn encoders(&self, seed: u64) -> Result<Vec<BaseVintage>> {
         let read = |BaseFolder { folder, seen_until }: &BaseFolder| {
-            let encoder = folder.read(folder.of_texts(TextGoal::Classes(2)), seed)?;
+            let encoder = folder.read(heads_of(folder, TextGoal::Classes(2), self.words)?, seed)?;
             Ok(BaseVintage { encoder, seen_until: *seen_until })
         };
         self.folders.iter().map(read).collect()
@@ -165,7 +168,7 @@ fn with_folds<T>(
     let (bases, params) = (base.encoders(ctx.seed())?, &feature.finetune.training);
     let (tokens, places): (&[u32], &[Range<usize>]) = (texts.tokens(), &texts.places);
     let frozen = match &bases[..] {
-        [only] if !inputs.fits.lists() => {
+        [only] if !inputs.fits.lists() && base.words.is_none_or(|words| words.masking.is_none()) => {
             FrozenStates::compute(&only.encoder, params, tokens, places, inputs.clean.folder(), ctx)?
         }
         _ => None,
@@ -185,6 +188,7 @@ fn with_folds<T>(
         times: &times,
         specials: base.subword.specials(),
         params,
+        words: base.words,
     })
 }
 

@@ -81,8 +81,8 @@ pub fn student(
     documents.iter().try_for_each(|document| writer.push(&document.tokens))?;
     let texts = writer.finish()?;
     let scores: Vec<f32> = documents.iter().flat_map(|document| document.scores.iter().copied()).collect();
-    let form = base.of_texts(TextGoal::Classes(names.len()));
-    let tuning = Tuning { base: &base, form, texts: &texts, params: &params.training, output };
+    let heads = base.of_texts(TextGoal::Classes(names.len())).into();
+    let tuning = Tuning { base: &base, heads, texts: &texts, params: &params.training, output };
     let known_by = json!([Key::of(bytemuck::cast_slice(&scores)), params.temperature]);
     let goals = Goals::Taught(TaughtClasses { scores, classes: names.len(), temperature: params.temperature });
     let tuned = tuning.train(goals, &known_by, ctx)?;

@@ -13,13 +13,13 @@ use inkstone_base::disk;
 use inkstone_base::job::Ctx;
 use inkstone_models::checkpoint::Checkpoint;
 use inkstone_models::transformer::{
-    EncoderFolder, FrozenStates, Goals, HeadForm, TokenTexts, TrainingTexts, Transformer, TransformerParams,
+    EncoderFolder, FrozenStates, Goals, HeadForms, TokenTexts, TrainingTexts, Transformer, TransformerParams,
 };
 
 /// A base, the texts that it is trained on, and the folder of the result.
 pub(super) struct Tuning<'a> {
     pub(super) base: &'a EncoderFolder,
-    pub(super) form: HeadForm,
+    pub(super) heads: HeadForms,
     /// In their order of time.
     pub(super) texts: &'a TokenizedTexts,
     pub(super) params: &'a TransformerParams,
@@ -37,10 +37,13 @@ impl Tuning<'_> {
     /// Trains the base. A training that was interrupted goes on from its checkpoint, if base, texts, settings and `known_by` are the same; `known_by`
     /// stands for the targets.
     pub(super) fn train(&self, goals: Goals, known_by: &Value, ctx: &Ctx) -> Result<TunedModel> {
-        let begun = self.base.read(self.form, ctx.seed())?;
+        let begun = self.base.read(self.heads, ctx.seed())?;
         let (tokens, places) = (self.texts.tokens(), &self.texts.places);
         let folder = disk::folder_of(self.output);
-        let frozen = FrozenStates::compute(&begun, self.params, tokens, places, folder, ctx)?;
+        let frozen = match &goals {
+            Goals::TextsAndWords(_, words) if words.masking.is_some() => None,
+            _ => FrozenStates::compute(&begun, self.params, tokens, places, folder, ctx)?,
+        };
         let weights = begun.values().into_iter().map(|values| Key::of(bytemuck::cast_slice(values)));
         let what = json!({
             "training": self.params, "seed": ctx.seed(), "text": Key::of(bytemuck::cast_slice(tokens)), "targets": known_by,

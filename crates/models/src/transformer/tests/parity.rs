@@ -48,9 +48,10 @@ pub(super) fn write_folder(case: &Value, folder: &Path) {
 }
 
 /// The goal of a case, and its head.
-fn goal(case: &Value, folder: &EncoderFolder) -> (Goals, HeadForm) {
+fn goal(case: &Value, folder: &EncoderFolder) -> (Goals, HeadForms) {
     let names = |count: usize| (0..count).map(|name| name.to_string()).collect::<Vec<String>>();
-    match case["class"].as_str().unwrap() {
+    let masking = Masking { share: 0.15, mask: 4, vocabulary: 14, separator: None, spans: false };
+    let (goals, main) = match case["class"].as_str().unwrap() {
         "GPT2LMHeadModel" => (Goals::Next, folder.words().unwrap()),
         "BertForTokenClassification" => {
             // Rows are filled up to the longest text.
@@ -60,7 +61,6 @@ fn goal(case: &Value, folder: &EncoderFolder) -> (Goals, HeadForm) {
             (Goals::Tags(tags.collect()), folder.of_tokens(3).unwrap())
         }
         "BertForMaskedLM" | "AlbertForMaskedLM" | "ElectraForMaskedLM" => {
-            let masking = Masking { share: 0.15, mask: 4, vocabulary: 14, separator: None, spans: false };
             (Goals::Words(masking), folder.words().unwrap())
         }
         "RobertaForSequenceClassification" => {
@@ -78,16 +78,22 @@ fn goal(case: &Value, folder: &EncoderFolder) -> (Goals, HeadForm) {
         }
         _ => {
             let goal = Goal::Classes { class: read(&case["labels"]), names: names(3) };
+            let weight = case["words"].as_f64().unwrap_or_default();
+            if weight > 0.0 {
+                let words = WordsBeside { weight, masking: (!folder.is_causal()).then_some(masking) };
+                return (Goals::TextsAndWords(goal, words), folder.texts_and_words(TextGoal::Classes(3)).unwrap());
+            }
             (Goals::Texts(goal), folder.of_texts(TextGoal::Classes(3)))
         }
-    }
+    };
+    (goals, main.into())
 }
 
 /// The encoder of a case with all weights of its head.
-fn opened(case: &Value, folder: &EncoderFolder, form: HeadForm) -> Transformer {
-    let mut opened = folder.read(form, 1).unwrap();
+fn opened(case: &Value, folder: &EncoderFolder, heads: HeadForms) -> Transformer {
+    let mut opened = folder.read(heads, 1).unwrap();
     let names = ["classifier.out_proj.weight", "classifier.weight", "score.weight"];
-    if let Some((outputs, bias)) = form.outputs() {
+    if let Some((outputs, bias)) = heads.main.outputs() {
         let first = folder.shape.weights();
         let name = names.into_iter().find(|name| case["weights"].get(name).is_some()).unwrap();
         opened.weights.all[first + outputs].values = read(&case["weights"][name]);
@@ -141,14 +147,13 @@ fn losses_gradients_and_steps_are_those_of_transformers() {
         let dir = tempfile::tempdir().unwrap();
         write_folder(case, dir.path());
         let folder = EncoderFolder::open(dir.path()).unwrap();
-        let (goals, form) = goal(case, &folder);
-        let begun = opened(case, &folder, form);
+        let (goals, heads) = goal(case, &folder);
+        let begun = opened(case, &folder, heads);
         let given = TrainingTexts { texts: TokenTexts { tokens: &tokens, frozen: None }, places: &places, goals };
         let params = params(read(&case["discriminative"]), read(&all["rate"]), TrainedLayers::All);
-        let params = TransformerParams { next_words: read(&case["next_words"]), ..params };
         let net = TransformerNet::new(&begun, &given, &params).unwrap();
         let mut piece = net.whole_piece();
-        if matches!(given.goals, Goals::Words(_)) {
+        if given.goals.masking().is_some() {
             // Places 2 of the first text, and 1 and 5 of the third.
             piece.masked = vec![(2, 4), (9, 8), (13, 12)];
         }
@@ -158,7 +163,7 @@ fn losses_gradients_and_steps_are_those_of_transformers() {
         let class = case["class"].as_str().unwrap();
         let theirs: f64 = read(&case["loss"]);
         assert!((loss / count - theirs).abs() < 1e-5 * theirs.max(1.0), "{class}: {} {theirs}", loss / count);
-        let gradients = folder.tensors(form, &gradients.iter().map(Vec::as_slice).collect::<Vec<&[f32]>>());
+        let gradients = folder.tensors(heads, &gradients.iter().map(Vec::as_slice).collect::<Vec<&[f32]>>());
         for (name, (_, gradient)) in &gradients {
             let Some(theirs) = case["gradients"].get(name) else {
                 assert!(gradient.iter().all(|by| *by == 0.0), "{class} {name}");
@@ -169,12 +174,12 @@ fn losses_gradients_and_steps_are_those_of_transformers() {
         }
         let names = case["gradients"].as_object().unwrap().keys();
         assert!(names.into_iter().all(|name| gradients.contains_key(name)), "{class}: {:?}", gradients.keys());
-        if matches!(given.goals, Goals::Words(_)) {
-            continue;
-        }
         let ctx = Ctx::new(2, 1).unwrap();
-        if form.goal().is_some() && !matches!(form, HeadForm::Tokens { .. }) {
+        if heads.main.goal().is_some() && !matches!(heads.main, HeadForm::Tokens { .. }) {
             near(class, &begun.scores(given.texts, &places, &ctx).unwrap(), &case["scores"], 1e-5);
+        }
+        if given.goals.masking().is_some() {
+            continue;
         }
         let trained = begun.train(&given, &params, None, &ctx).unwrap();
         let losses: Vec<f32> = trained.epochs().iter().map(|epoch| epoch.loss as f32).collect();
@@ -214,7 +219,7 @@ fn words_and_the_order_of_segments_have_the_losses_and_gradients_of_transformers
         let theirs: f64 = read(&case["loss"]);
         assert!((loss / 3.0 - theirs).abs() < 1e-5 * theirs, "{} {theirs}", loss / 3.0);
         let gradients = gradients.iter().map(Vec::as_slice).collect::<Vec<&[f32]>>();
-        let gradients = folder.tensors(begun.form, &gradients);
+        let gradients = folder.tensors(begun.heads, &gradients);
         let theirs = case["gradients"].as_object().unwrap();
         assert_eq!(gradients.len(), theirs.len());
         for (name, (_, gradient)) in &gradients {
@@ -253,7 +258,7 @@ fn the_discriminator_has_the_losses_and_gradients_of_transformers() {
     gradients[0] = by_tokens;
     gradients.extend(found.weights);
     let gradients = gradients.iter().map(Vec::as_slice).collect::<Vec<&[f32]>>();
-    let gradients = folder.tensors(HeadForm::Replaced, &gradients);
+    let gradients = folder.tensors(HeadForm::Replaced.into(), &gradients);
     assert_eq!(gradients.len(), case["gradients"].as_object().unwrap().len());
     for (name, (_, gradient)) in &gradients {
         let mean: Vec<f32> = gradient.iter().map(|by| by / count as f32).collect();
@@ -293,7 +298,7 @@ fn the_vector_of_ernies_task_is_added_to_all_tokens() {
         folder.write(out.path(), &encoder, &["0".into(), "1".into(), "2".into()], None, &Value::Null).unwrap();
         let again = EncoderFolder::open(out.path()).unwrap();
         let texts = TokenTexts { tokens: &tokens, frozen: None };
-        let written = opened(&case, &again, encoder.form).scores(texts, &places, &ctx).unwrap();
+        let written = opened(&case, &again, encoder.heads).scores(texts, &places, &ctx).unwrap();
         assert_eq!(written, encoder.scores(texts, &places, &ctx).unwrap(), "the table of tasks is written once");
         written
     });

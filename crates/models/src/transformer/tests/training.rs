@@ -106,6 +106,31 @@ fn each_part_learns_and_the_bytes_do_not_depend_on_the_threads() {
     }
 }
 
+#[test]
+fn words_are_learned_beside_a_target_and_both_heads_are_kept() {
+    let (tokens, places, goal) = labelled(300);
+    let masking = Masking { share: 0.15, mask: 4, vocabulary: 14, separator: None, spans: false };
+    let heads = HeadForms { main: TEXT, beside: Some(HeadForm::Words { activation: BlockActivation::Gelu }) };
+    let texts = TokenTexts { tokens: &tokens, frozen: None };
+    let goals = Goals::TextsAndWords(goal, WordsBeside { weight: 0.5, masking: Some(masking) });
+    let given = TrainingTexts { texts, places: &places, goals };
+    let words = TrainingTexts { texts, places: &places, goals: Goals::Words(masking) };
+    let ctx = Ctx::new(2, 1).unwrap();
+    let loss_of_words = |model: &Transformer| model.with_beside().unwrap().unwrap().loss(&words, &ctx).unwrap();
+    let begin = || Transformer::random(small(), heads, None, 1).unwrap();
+    for layers in [TrainedLayers::All, TrainedLayers::Top(1), TrainedLayers::LowRank(4)] {
+        let params =
+            TransformerParams { epochs: 8, batch: 16, held_out_share: 0.2, dropout: 0.1, ..params(1.0, 5e-3, layers) };
+        let trained = |threads: usize| begin().train(&given, &params, None, &Ctx::new(threads, 1).unwrap()).unwrap();
+        let one = trained(1);
+        assert_eq!(one.values(), trained(8).values(), "{layers:?}");
+        assert_eq!(one.heads, heads);
+        assert!(loss_of_words(&one) < loss_of_words(&begin()) - 0.1, "{layers:?}");
+        let bound = if layers == TrainedLayers::All { 0.2 } else { 0.6 };
+        assert!(one.epochs().last().unwrap().held_out.unwrap() < bound, "{layers:?} {:?}", one.epochs());
+    }
+}
+
 /// Texts in which each token is followed by the one that is larger by one.
 fn counting() -> (Vec<u32>, Vec<Range<usize>>) {
     let text = |first: u32| [2].into_iter().chain((0..8).map(move |i| 5 + (first + i) % 9)).chain([3]);
@@ -151,7 +176,7 @@ fn a_discriminator_learns_which_tokens_were_replaced() {
     let narrow = BlockShape { width: 8, between: 16, ..small().block };
     let generator = EncoderShape { factor: Some(16), layers: 1, blocks: 1, block: narrow, ..small() };
     let trained = |threads: usize| {
-        let words = HeadForm::Words { activation: BlockActivation::Gelu, order: false };
+        let words = HeadForm::Words { activation: BlockActivation::Gelu };
         let pair = [(small(), HeadForm::Replaced), (generator, words)]
             .map(|(shape, form)| Transformer::random(shape, form, None, 1).unwrap());
         train_electra(pair, &texts, &params, None, &Ctx::new(threads, 1).unwrap()).unwrap()
@@ -184,7 +209,7 @@ fn masked_words_are_learned_and_a_killed_training_goes_on() {
         places: &places,
         goals: Goals::Words(masking),
     };
-    let form = HeadForm::Words { activation: BlockActivation::Gelu, order: false };
+    let form = HeadForm::Words { activation: BlockActivation::Gelu };
     let params = params(1.0, 5e-3, TrainedLayers::All);
     let params = TransformerParams { epochs: 40, batch: 16, held_out_share: 0.2, ..params };
     let begin = || Transformer::random(small(), form, None, 1).unwrap();
