@@ -94,11 +94,17 @@ fn source_of_documents(config: &Config, name: &str) -> Result<(), String> {
 
 /// Faults in the names of sources, and in the conditions, of features and factors.
 fn gates(config: &Config) -> Vec<Problem> {
-    let features = config.feature.iter().enumerate().map(|(i, f)| (format!("feature[{i}]"), &f.within, &f.only));
-    let factors = config.factor.iter().enumerate().map(|(i, f)| (format!("factor[{i}]"), &f.within, &f.only));
+    let features = config.feature.iter().enumerate().map(|(i, feature)| {
+        let fault = feature.only.of_document_and_features().err().filter(|_| !feature.only.is_empty());
+        (format!("feature[{i}]"), &feature.within, fault)
+    });
+    let factors = config.factor.iter().enumerate().map(|(i, factor)| {
+        let fault = factor.only.of_document().err().filter(|_| !factor.only.is_empty());
+        (format!("factor[{i}]"), &factor.within, fault)
+    });
     let mut problems = Vec::new();
-    for (at, within, only) in features.chain(factors) {
-        if let Some(error) = (!only.is_empty()).then(|| only.of_document().err()).flatten() {
+    for (at, within, fault) in features.chain(factors) {
+        if let Some(error) = fault {
             problems.push(Problem::new(format!("{at}.only"), format!("{error:#}")));
         }
         let Some(Within { source, .. }) = within else { continue };

@@ -82,17 +82,17 @@ pub fn put_over(
     Ok(VariedFeature { feature, inputs, tokenizer })
 }
 
-/// The features that a feature learns on and those that these learn on, each after its own inputs.
+/// The features that a feature needs and those that these need, each after its own.
 fn inputs_of(feature: &Feature, features: &[Feature]) -> Result<Vec<Feature>> {
-    if feature.inputs.is_empty() {
+    let mut needed: Vec<&str> = feature.needed_features().map(|input| input.feature).collect();
+    if needed.is_empty() {
         return Ok(Vec::new());
     }
-    let mut needed: Vec<&str> = feature.input_features().map(|input| input.feature).collect();
     let order = in_order_of_inputs(features)?;
     let mut inputs: Vec<Feature> = Vec::new();
     for other in order.into_iter().rev().filter(|other| other.name != feature.name) {
         if needed.contains(&other.name.as_str()) {
-            needed.extend(other.input_features().map(|input| input.feature));
+            needed.extend(other.needed_features().map(|input| input.feature));
             inputs.push(other.clone());
         }
     }

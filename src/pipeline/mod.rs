@@ -300,7 +300,7 @@ impl<'a> PipelineRun<'a> {
         let store = Store::open(&self.project.store())?;
         for feature in in_order_of_inputs(&self.config.feature)? {
             let vectors = Some(feature.embeddings.feature.as_str()).filter(|name| !name.is_empty());
-            let sources = feature.input_features().map(|input| input.feature).chain(vectors);
+            let sources = feature.needed_features().map(|input| input.feature).chain(vectors);
             let text = Some(feature.text.as_str()).filter(|text| !text.is_empty());
             let without_text = text.filter(|text| !self.rewritten.contains_key(*text));
             let missing = without_text.or(sources.into_iter().find(|name| !self.sets.contains_key(*name)));
@@ -351,7 +351,7 @@ impl<'a> PipelineRun<'a> {
     /// are left out, and those that learn on them.
     fn extract_named(&mut self, names: &BTreeSet<String>, store: &Store) -> Result<()> {
         for feature in in_order_of_inputs(&self.config.feature)? {
-            let has_inputs = feature.input_features().all(|input| self.sets.contains_key(input.feature));
+            let has_inputs = feature.needed_features().all(|input| self.sets.contains_key(input.feature));
             if !names.contains(&feature.name) || !has_inputs {
                 continue;
             }
@@ -487,14 +487,15 @@ impl<'a> PipelineRun<'a> {
         )))
     }
 
-    /// Keys of the features that a feature learns on, each with the column, and whether it learns on words; none for words alone.
+    /// Keys of the features that a feature learns on and of those that its condition reads, each with the column, and whether it learns on words;
+    /// none for words alone.
     fn input_keys(
         &self,
         feature: &Feature,
         features: &[Feature],
         tokenizer: &TokenizerParams,
     ) -> Result<Option<(bool, Vec<(Key, Option<String>)>)>> {
-        if feature.inputs.is_empty() {
+        if feature.needed_features().next().is_none() {
             return Ok(None);
         }
         // A circle has no keys.
@@ -504,7 +505,7 @@ impl<'a> PipelineRun<'a> {
             let read = read.with_context(|| format!("there is no feature {:?}", input.feature))?;
             Ok((self.extract_key_among(read, features, tokenizer)?, input.column.map(str::to_owned)))
         };
-        let keys = feature.input_features().map(key).collect::<Result<_>>()?;
+        let keys = feature.needed_features().map(key).collect::<Result<_>>()?;
         Ok(Some((feature.learns_on_words(), keys)))
     }
 

@@ -33,7 +33,7 @@ impl PlannedCell {
         let mut found: BTreeSet<String> = BTreeSet::new();
         if self.varied.tokenizer == config.tokenizer {
             for input in &self.varied.inputs {
-                let has_inputs = input.input_features().all(|other| found.contains(other.feature));
+                let has_inputs = input.needed_features().all(|other| found.contains(other.feature));
                 if has_inputs && config.feature.contains(input) {
                     found.insert(input.name.clone());
                 }

@@ -91,7 +91,8 @@ pub struct Feature {
     /// If given, documents are read only near an event of one of their securities.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub within: Option<Within>,
-    /// Condition of fields of a document, as `document.revised`: documents for which it is above 0 are read; empty: all.
+    /// Condition of fields of a document and of other features, as `document.revised` or `0.3 - abs(tone)`: documents for which it is above 0 are read;
+    /// empty: all.
     #[serde(skip_serializing_if = "Expression::is_empty")]
     pub only: Expression,
     /// The part of title and body that the model reads: `none`, `head:512`, `tail:512 -boilerplate`, `sections:256c@rating,summary` ([`Strategy`]);

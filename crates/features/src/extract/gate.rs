@@ -4,22 +4,26 @@
 //! linked to the security. It is known when it is published, so it admits no document that was published earlier; documents of the same
 //! second are admitted, but no event admits itself. Its days are counted from the day of `event_at` where the source gives one that is
 //! not later than the publication, else from the day of publication: the day itself and so many natural days after it. `only` admits a
-//! document for which a number of its own fields is above 0.
+//! document for which a number is above 0 that is made of its own fields and, of a feature's documents, of other features.
 //!
-//! Both depend on documents that were published no later, so later ones change nothing. Memory: code, times and place of each event.
+//! Both depend on documents that were published no later, so later ones change nothing. Memory: code, times and place of each event, and four bytes
+//! for each document and each column that a condition reads.
 
 use std::collections::BTreeMap;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail, ensure};
 use chrono::{NaiveDate, NaiveDateTime};
 use rustc_hash::FxHashMap;
 
-use super::fields;
+use super::inputs::{InputMeta, open_set, place_of};
+use super::times::ModelTimes;
+use super::{Feature, Inputs, fields};
 use inkstone_base::code::Code;
 use inkstone_base::job::Ctx;
 use inkstone_corpus::clean::CleanDocument;
 use inkstone_corpus::link::{codes_of, links_of_part};
 use inkstone_lab::factor::{DocumentField, DocumentNode, Expression, Within};
+use inkstone_store::{RowKind, Rows, Values};
 use inkstone_tables::corpus::{Parts, texts_of, times_of};
 use inkstone_tables::frames;
 
@@ -34,7 +38,25 @@ pub(crate) const NO_VALUE: &str = "without a value of the condition (only)";
 #[derive(Default)]
 pub struct Gate {
     near: Option<NearEvents>,
-    only: Option<DocumentNode>,
+    only: Option<Condition>,
+}
+
+/// A number that is above 0 for the documents that are read.
+struct Condition {
+    node: DocumentNode,
+    columns: Vec<ConditionColumn>,
+    /// The features of the columns, each once.
+    inputs: Vec<InputMeta>,
+}
+
+/// A column of another feature.
+struct ConditionColumn {
+    /// The number of the feature in the condition.
+    feature: usize,
+    /// The column's name; none for the first.
+    column: Option<String>,
+    /// The numbers of all documents, part by part.
+    parts: Vec<Vec<f32>>,
 }
 
 /// The events of a source, and how long they count.
@@ -53,12 +75,34 @@ struct GateEvent {
 }
 
 impl Gate {
-    /// Reads the events of the corpus, if `within` is given, and makes the condition `only` ready, if it is not empty.
+    /// The gate of a factor: reads the events of the corpus, if `within` is given, and makes the condition `only` ready, if it is not empty.
     pub fn open(within: Option<&Within>, only: &Expression, clean: &Parts, links: &Parts, ctx: &Ctx) -> Result<Gate> {
         let only = match only.is_empty() {
             true => None,
-            false => Some(only.of_document().context("in only")?),
+            false => {
+                let node = only.of_document().context("in only")?;
+                Some(Condition { node, columns: Vec::new(), inputs: Vec::new() })
+            }
         };
+        Gate::with_condition(within, only, clean, links, ctx)
+    }
+
+    /// The gate of a feature, whose condition may read other features.
+    pub(crate) fn of_feature(feature: &Feature, inputs: &Inputs<'_>, ctx: &Ctx) -> Result<Gate> {
+        let only = match feature.only.is_empty() {
+            true => None,
+            false => Some(Condition::read(&feature.only, inputs, ctx).context("in only")?),
+        };
+        Gate::with_condition(feature.within.as_ref(), only, inputs.clean, inputs.links, ctx)
+    }
+
+    fn with_condition(
+        within: Option<&Within>,
+        only: Option<Condition>,
+        clean: &Parts,
+        links: &Parts,
+        ctx: &Ctx,
+    ) -> Result<Gate> {
         let near = within.map(|within| NearEvents::read(within, clean, links, ctx)).transpose()?;
         Ok(Gate { near, only })
     }
@@ -70,7 +114,12 @@ impl Gate {
 
     /// True if the texts of documents are needed.
     pub(crate) fn reads_text(&self) -> bool {
-        self.only.as_ref().is_some_and(|only| only.has_field(DocumentField::Length))
+        self.only.as_ref().is_some_and(|only| only.node.has_field(DocumentField::Length))
+    }
+
+    /// The features that the condition reads.
+    pub(crate) fn inputs(&self) -> &[InputMeta] {
+        self.only.as_ref().map_or(&[], |only| &only.inputs)
     }
 
     /// Number of events, each counted for each of its securities; none without `within`.
@@ -86,8 +135,7 @@ impl Gate {
         place: (usize, usize),
     ) -> Result<Vec<Code>, &'static str> {
         if let Some(only) = &self.only {
-            let no_weights = BTreeMap::new();
-            let number = only.value(&|_, _| f64::NAN, &|field| fields::number(doc, field, &no_weights));
+            let number = only.number(doc, place);
             if number.is_nan() {
                 return Err(NO_VALUE);
             }
@@ -102,6 +150,59 @@ impl Gate {
             }
         }
         Ok(codes)
+    }
+}
+
+impl Condition {
+    fn read(only: &Expression, inputs: &Inputs<'_>, ctx: &Ctx) -> Result<Condition> {
+        let (node, features) = only.of_document_and_features()?;
+        let mut named: Vec<(usize, Option<String>)> = Vec::new();
+        node.each_column(&mut |feature, column| {
+            let column = (feature, column.map(str::to_owned));
+            if !named.contains(&column) {
+                named.push(column);
+            }
+        });
+        let mut condition = Condition { node, columns: Vec::new(), inputs: Vec::new() };
+        for (feature, column) in named {
+            let name = &features[feature];
+            let context = || format!("feature {name:?}");
+            let (set, meta) = open_set(inputs, name).with_context(context)?;
+            let RowKind::Dense { dim } = set.header().spec.kind else {
+                bail!("{}: its rows are sparse, so it has no number that a condition can read", context());
+            };
+            let place = column.as_deref().map_or(Ok(0), |column| place_of(column, &meta)).with_context(context)?;
+            let mut parts = Vec::new();
+            for rows in set.batches() {
+                ctx.check()?;
+                let Rows { values: Values::Dense { data, .. }, .. } = rows? else {
+                    bail!("sparse rows in a dense set")
+                };
+                parts.push(data.iter().skip(place).step_by(dim).copied().collect());
+            }
+            ensure!(
+                parts.len() == inputs.clean.files()?.len(),
+                "the rows of feature {name:?} are of another corpus: compute it again"
+            );
+            if condition.inputs.iter().all(|input| input.name != *name) {
+                let (set, times) = (set.header().id(), ModelTimes::read(set.header())?);
+                condition.inputs.push(InputMeta { name: name.clone(), set, columns: Some(dim), times });
+            }
+            condition.columns.push(ConditionColumn { feature, column, parts });
+        }
+        Ok(condition)
+    }
+
+    /// The number of the document in this part and row; NaN where it lacks what the condition reads.
+    fn number(&self, doc: &CleanDocument, (part, row): (usize, usize)) -> f64 {
+        let column = |feature: usize, name: Option<&str>| {
+            let column =
+                self.columns.iter().find(|column| column.feature == feature && column.column.as_deref() == name);
+            let number = column.and_then(|column| column.parts.get(part)?.get(row));
+            number.map_or(f64::NAN, |number| f64::from(*number))
+        };
+        let no_weights = BTreeMap::new();
+        self.node.value(&column, &|field| fields::number(doc, field, &no_weights))
     }
 }
 

@@ -38,6 +38,18 @@ impl Feature {
     }
 }
 
+impl Feature {
+    /// The features whose rows the condition of the feature reads.
+    pub fn condition_features(&self) -> impl Iterator<Item = InputFeature<'_>> {
+        self.only.features().into_iter().map(|(feature, column)| InputFeature { feature, column })
+    }
+
+    /// The features whose rows must be there first: those that the model learns on, and those of the condition.
+    pub fn needed_features(&self) -> impl Iterator<Item = InputFeature<'_>> {
+        self.input_features().chain(self.condition_features())
+    }
+}
+
 /// The features of a configuration in an order in which each comes after its inputs, otherwise in their own.
 pub fn in_order_of_inputs(features: &[Feature]) -> Result<Vec<&Feature>> {
     let mut order = Vec::with_capacity(features.len());
@@ -47,7 +59,7 @@ pub fn in_order_of_inputs(features: &[Feature]) -> Result<Vec<&Feature>> {
     Ok(order)
 }
 
-/// A feature and all features that it learns on, through any number of others, each after its inputs; the feature itself is the last.
+/// A feature and all features that it needs, through any number of others, each after its own; the feature itself is the last.
 pub fn with_inputs<'a>(feature: &'a Feature, features: &'a [Feature]) -> Result<Vec<&'a Feature>> {
     let mut order = Vec::new();
     add_after_inputs(feature, features, &mut Vec::new(), &mut order)?;
@@ -67,7 +79,7 @@ fn add_after_inputs<'a>(
     path.push(&feature.name);
     ensure!(
         path.iter().filter(|name| **name == feature.name).count() == 1,
-        "features learn on each other in a circle: {}; take one out of its inputs",
+        "features need each other in a circle: {}; take one out of inputs or of only",
         path.join(" → ")
     );
     ensure!(
@@ -75,11 +87,11 @@ fn add_after_inputs<'a>(
         "feature {:?} learns on {WORDS}, the words of the text, and a feature has this name too: give that one another",
         feature.name
     );
-    for input in feature.input_features() {
+    for input in feature.needed_features() {
         let Some(read) = features.iter().find(|other| other.name == input.feature) else {
             let others: Vec<&str> = features.iter().map(|f| f.name.as_str()).filter(|n| *n != feature.name).collect();
             bail!(
-                "feature {:?}: there is no feature {:?} to learn on (inputs); there are: {WORDS}, {}",
+                "feature {:?}: there is no feature {:?} (inputs, only); there are: {WORDS}, {}",
                 feature.name,
                 input.feature,
                 others.join(", ")
@@ -112,6 +124,21 @@ pub struct InputMeta {
     pub(crate) times: ModelTimes,
 }
 
+/// The set of a feature that was computed before, and its notes.
+pub(super) fn open_set<'a>(inputs: &Inputs<'a>, feature: &str) -> Result<(Set<'a>, SetMeta)> {
+    let sets = inputs.sets.context("its rows are not at hand here: compute it with `inkstone extract`")?;
+    let id = sets.ids.get(feature).context("it was not computed")?;
+    let set = sets.store.set(id)?.context("its rows are gone from the store: compute it again")?;
+    let meta = SetMeta::read(set.header())?;
+    Ok((set, meta))
+}
+
+/// The place of a column in dense rows.
+pub(super) fn place_of(column: &str, meta: &SetMeta) -> Result<usize> {
+    let place = meta.columns.iter().position(|name| name == column);
+    place.with_context(|| format!("it has no column {column:?}; it has {}", meta.columns.join(", ")))
+}
+
 /// The rows of a feature's inputs, a row a document, in scratch files.
 #[derive(Default)]
 pub(crate) struct InputRows {
@@ -139,22 +166,14 @@ impl InputRows {
         let mut open = Vec::new();
         for (entry, input) in feature.inputs.iter().filter(|input| *input != WORDS).zip(feature.input_features()) {
             let read = || format!("feature {:?} learns on {entry:?}", feature.name);
-            let sets = inputs.sets.with_context(|| format!("{}, but no set is at hand", read()))?;
-            let id = sets.ids.get(input.feature).with_context(|| format!("{}, which was not computed", read()))?;
-            let set = sets.store.set(id)?.with_context(|| format!("{}, whose rows are gone from the store", read()))?;
-            let meta = SetMeta::read(set.header())?;
+            let (set, meta) = open_set(inputs, input.feature).with_context(read)?;
             let columns = match (set.header().spec.kind, input.column) {
                 (RowKind::Sparse, None) => None,
                 (RowKind::Sparse, Some(column)) => {
-                    bail!("{}, whose rows are sparse: take all of it, without .{column}", read())
+                    bail!("{}: its rows are sparse; take all of it, without .{column}", read())
                 }
                 (RowKind::Dense { dim }, None) => Some((0..dim).collect()),
-                (RowKind::Dense { .. }, Some(column)) => {
-                    let place = meta.columns.iter().position(|name| name == column);
-                    Some(vec![place.with_context(|| {
-                        format!("{}, which has no column {column:?}; it has {}", read(), meta.columns.join(", "))
-                    })?])
-                }
+                (RowKind::Dense { .. }, Some(column)) => Some(vec![place_of(column, &meta).with_context(read)?]),
             };
             let name = |&place: &usize| {
                 let unnamed = || format!("c{}", place + 1);
@@ -163,7 +182,7 @@ impl InputRows {
             found.columns.extend(columns.iter().flatten().map(name));
             found.inputs.push(InputMeta {
                 name: entry.clone(),
-                set: *id,
+                set: set.header().id(),
                 columns: columns.as_ref().map(Vec::len),
                 times: ModelTimes::read(set.header())?,
             });

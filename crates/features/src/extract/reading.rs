@@ -92,8 +92,7 @@ impl<'a> CorpusReader<'a> {
         ctx: &'a Ctx,
     ) -> Result<CorpusReader<'a>> {
         let inputs = inputs.read_by(feature)?;
-        let gate = Gate::open(feature.within.as_ref(), &feature.only, inputs.clean, inputs.links, ctx)
-            .with_context(|| format!("feature {:?}", feature.name))?;
+        let gate = Gate::of_feature(feature, &inputs, ctx).with_context(|| format!("feature {:?}", feature.name))?;
         Ok(CorpusReader { feature, inputs, segmenter, gate, ctx })
     }
 

@@ -14,6 +14,9 @@ use inkstone_base::job::Ctx;
 use inkstone_models::FoldReport;
 use inkstone_store::{Header, RowKind, Rows, SetSpec, Writer};
 
+/// The parameter of a set that names the features of its condition.
+const CONDITION: &str = "condition";
+
 /// Everything besides the text that can change a row of a set. Its JSON is part of the set's id.
 pub(crate) struct SetParams {
     params: Value,
@@ -28,6 +31,9 @@ impl SetParams {
         let rewrite = reader.inputs.rewrite;
         if let Some(rewrite) = rewrite {
             params["rewrite"] = json!(rewrite.identity);
+        }
+        if !reader.gate.inputs().is_empty() {
+            params[CONDITION] = json!(reader.gate.inputs());
         }
         SetParams { params, text_until: rewrite.map(|rewrite| rewrite.fitted_until) }
     }
@@ -99,6 +105,14 @@ impl SetMeta {
     /// Column names and nothing else.
     pub(crate) fn of_columns(columns: Vec<String>) -> SetMeta {
         SetMeta { columns, ..SetMeta::default() }
+    }
+
+    /// The features that the condition of a set's feature reads.
+    pub(crate) fn condition_of(header: &Header) -> Result<Vec<InputMeta>> {
+        let inputs = header.spec.params.get(CONDITION).map(Vec::<InputMeta>::deserialize).transpose();
+        Ok(inputs
+            .with_context(|| format!("the parameters of feature {:?} are unreadable", header.spec.name))?
+            .unwrap_or_default())
     }
 
     /// Reads what a set notes.

@@ -5,6 +5,7 @@ use std::sync::Mutex;
 use chrono::{NaiveDate, NaiveDateTime};
 use serde_json::json;
 
+use super::times::ModelTimes;
 use super::*;
 use inkstone_base::code::Code;
 use inkstone_base::data::{Document, Kind};
@@ -256,6 +257,57 @@ fn an_event_that_was_delivered_late_computes_the_rows_that_it_admits() {
     let (after, report) = corpus.run(&after_news());
     assert_eq!(corpus.column(after).iter().map(|t| t.is_nan()).collect::<Vec<_>>(), [true, true, false, true, false]);
     assert_eq!((before, &report.facts["kept_from_before"]), (after, &3.into()), "two parts had the same rows");
+}
+
+#[test]
+fn a_condition_reads_other_features_whose_models_make_the_rows_known() {
+    let mut corpus = Corpus::new(2);
+    let compute = |corpus: &mut Corpus, feature: &Feature| {
+        let (set, _) = corpus.run(feature);
+        corpus.sets.insert(feature.name.clone(), set);
+    };
+    compute(&mut corpus, &tone());
+    let uncertain = |only: &str| Feature { name: "large".into(), only: only.parse().unwrap(), ..tone() };
+    let read = |corpus: &Corpus, only: &str| {
+        let (set, report) = corpus.run(&uncertain(only));
+        let read: Vec<bool> = corpus.column(set).iter().map(|tone| !tone.is_nan()).collect();
+        (set, read, report)
+    };
+    // The tones are 1, -1, 0 and -1. Later documents leave the rows as they are.
+    let (set, rows, report) = read(&corpus, "0.5 - abs(tone)");
+    assert_eq!(rows, [false, false]);
+    assert_eq!(report.dropped["without what the condition asks for (only)"], 2);
+    corpus.write(4);
+    compute(&mut corpus, &tone());
+    let (after, rows, report) = read(&corpus, "0.5 - abs(tone)");
+    assert_eq!((after, &rows[..]), (set, &[false, false, true, false][..]));
+    assert_eq!(report.facts["kept_from_before"], 2);
+    assert_eq!(read(&corpus, "tone.tone + (document.length - 5) / 1000").1, [true, false, true, false]);
+
+    let until = NaiveDate::from_ymd_opt(2024, 3, 2).unwrap();
+    let tfidf = VectorizerParams { min_df: DfLimit::Count(1), ..VectorizerParams::default() };
+    let fitted = Feature {
+        name: "topics".into(),
+        model: Model::Lsa,
+        fit_until: Some(until),
+        lsa: SvdParams { dim: 1 },
+        tfidf,
+        ..Feature::default()
+    };
+    compute(&mut corpus, &fitted);
+    let (set, _, _) = read(&corpus, "abs(topics)");
+    let times = ModelTimes::read(corpus.store.set(&set).unwrap().unwrap().header()).unwrap();
+    assert_eq!(times.fitted_until().unwrap().date(), until);
+
+    for (only, words) in
+        [("missing - 1", "it was not computed"), ("tone.mood", "it has no column \"mood\"; it has tone")]
+    {
+        let error = format!("{:#}", corpus.try_run(&uncertain(only)).unwrap_err());
+        assert!(error.contains("feature \"large\": in only") && error.contains(words), "{error}");
+    }
+    let circle = [Feature { only: "large".parse().unwrap(), ..tone() }, uncertain("tone")];
+    let error = in_order_of_inputs(&circle).unwrap_err().to_string();
+    assert!(error.contains("need each other in a circle: tone → large → tone"), "{error}");
 }
 
 #[test]

@@ -33,7 +33,8 @@ impl ModelTimes {
         let meta = SetMeta::read(header)?;
         let time = |fold: &FoldReport| Some(FoldTime { test: fold.test, fitted_until: fold.fitted_until? });
         let folds = meta.folds.iter().flatten().filter_map(time).collect();
-        let inputs = meta.inputs.into_iter().flatten().map(|input| input.times).collect();
+        let inputs = meta.inputs.into_iter().flatten().chain(SetMeta::condition_of(header)?);
+        let inputs = inputs.map(|input| input.times).collect();
         Ok(ModelTimes { fitted_until: header.spec.fitted_until, folds, inputs })
     }
 

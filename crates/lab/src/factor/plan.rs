@@ -161,25 +161,37 @@ impl Plan {
 impl Expression {
     /// The number of a document that this is, for a condition: made of fields of documents alone. Fails on anything else, saying where.
     pub fn of_document(&self) -> Result<DocumentNode> {
-        let own = DOCUMENT_FIELDS.iter().filter(|(_, field)| *field != DocumentField::SourceWeight);
-        let fields = own.map(|(name, _)| format!("document.{name}")).collect::<Vec<_>>().join(", ");
+        let (node, features) = self.of_document_and_features()?;
+        if let Some(feature) = features.first() {
+            bail!("{feature:?} is no field of a document: a condition is made of {}", condition_fields());
+        }
+        Ok(node)
+    }
+
+    /// The number of a document that this is, for a condition: made of fields of documents and of features, whose names are given in the order in
+    /// which the node numbers them.
+    pub fn of_document_and_features(&self) -> Result<(DocumentNode, Vec<String>)> {
+        let fields = condition_fields();
         let params = Params::default();
         let mut maker = Maker { params: &params, features: Vec::new(), factors: Vec::new(), readings: Vec::new() };
         let part = maker.part(&self.root)?;
-        if let Some(feature) = maker.features.first() {
-            bail!("{feature:?} is no field of a document: a condition is made of {fields}");
-        }
         match part {
             PlanPart::Document(node) if node.has_field(DocumentField::SourceWeight) => {
                 bail!("document.source_weight is a weight of factors, no field: a condition is made of {fields}")
             }
-            PlanPart::Document(node) => Ok(node),
+            PlanPart::Document(node) => Ok((node, maker.features)),
             PlanPart::Constant(number) => {
                 bail!("{number} is the same for all documents: a condition is made of {fields}")
             }
             PlanPart::Day(_) => bail!("{:?} is a number of days: a condition is made of {fields}", self.text),
         }
     }
+}
+
+/// The fields of a document that a condition reads.
+fn condition_fields() -> String {
+    let own = DOCUMENT_FIELDS.iter().filter(|(_, field)| *field != DocumentField::SourceWeight);
+    own.map(|(name, _)| format!("document.{name}")).collect::<Vec<_>>().join(", ")
 }
 
 struct Maker<'a> {
@@ -302,6 +314,20 @@ impl Maker<'_> {
             });
         }
         let days = match function {
+            Function::Coalesce => {
+                ensure!(arguments.len() > 1, "it takes two numbers or more, as coalesce(x, y)");
+                let mut parts = arguments.iter().map(|argument| {
+                    let part = self.part(argument)?;
+                    // That a day has no number is known when the day is over.
+                    ensure!(
+                        part.level() != PartLevel::Day,
+                        "it takes numbers of documents: coalesce them before they are aggregated; of days, fill(x, number)"
+                    );
+                    Ok(part)
+                });
+                let first = parts.next().context("it takes two numbers or more")??;
+                return parts.try_fold(first, |left, right| combined(Operator::Coalesce, left, right?, 0));
+            }
             Function::Clip => {
                 let [argument, Node::Number(low), Node::Number(high)] = arguments else {
                     bail!("it takes a number and two bounds, as clip(x, -3, 3)");
@@ -563,6 +589,21 @@ mod tests {
         assert!(error("mean(2)").contains("the same for all"));
         assert!(error("").contains("expression is missing"));
         assert!(check_feature_name("market").is_err() && check_feature_name("tone").is_ok());
+    }
+
+    #[test]
+    fn the_first_number_that_is_there_is_taken() {
+        let (node, features) =
+            "coalesce(bert, tone.score, 0) * 2".parse::<Expression>().unwrap().of_document_and_features().unwrap();
+        assert_eq!(features, ["bert", "tone"]);
+        let value = |bert: f64, tone: f64| node.value(&|feature, _| [bert, tone][feature], &|_| f64::NAN);
+        assert_eq!([value(0.5, 0.1), value(f64::NAN, 0.1), value(f64::NAN, f64::NAN)], [1.0, 0.2, 0.0]);
+        let error = |text: &str| {
+            let params = Params { expression: text.parse().unwrap(), ..Params::default() };
+            format!("{:#}", Plan::new(&params).unwrap_err())
+        };
+        assert!(error("coalesce(tone)").contains("coalesce(x, y, ...) at character 1: it takes two numbers or more"));
+        assert!(error("coalesce(rank(tone), tone)").contains("before they are aggregated; of days, fill(x, number)"));
     }
 
     #[test]

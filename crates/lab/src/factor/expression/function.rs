@@ -20,6 +20,8 @@ pub enum Function {
     Exp,
     /// Value pulled in to two bounds.
     Clip,
+    /// The first number that is there.
+    Coalesce,
     /// The value so many trading days before.
     Lag,
     /// The value less the value of so many trading days before.
@@ -37,7 +39,7 @@ pub enum Function {
 }
 
 /// Names, and how each function is called.
-pub(super) const FUNCTIONS: [(&str, Function, &str); 21] = [
+pub(super) const FUNCTIONS: [(&str, Function, &str); 22] = [
     ("mean", Function::Aggregate(Aggregate::Mean), "mean(x, days = 5, decay = 0.95)"),
     ("sum", Function::Aggregate(Aggregate::Sum), "sum(x, days = 5)"),
     ("count", Function::Aggregate(Aggregate::Count), "count(days = 5, kinds = report)"),
@@ -52,6 +54,7 @@ pub(super) const FUNCTIONS: [(&str, Function, &str); 21] = [
     ("log1p", Function::Log1p, "log1p(x)"),
     ("exp", Function::Exp, "exp(x)"),
     ("clip", Function::Clip, "clip(x, low, high)"),
+    ("coalesce", Function::Coalesce, "coalesce(x, y, ...)"),
     ("lag", Function::Lag, "lag(x, days)"),
     ("delta", Function::Delta, "delta(x, days)"),
     ("rank", Function::Rank, "rank(x)"),

@@ -70,6 +70,8 @@ pub enum Operator {
     Times,
     /// `/`; by 0 there is no value.
     Over,
+    /// The left number, or the right one where there is no left one.
+    Coalesce,
 }
 
 impl Operator {
@@ -81,6 +83,8 @@ impl Operator {
             Operator::Times => left * right,
             Operator::Over if right == 0.0 => f64::NAN,
             Operator::Over => left / right,
+            Operator::Coalesce if left.is_nan() => right,
+            Operator::Coalesce => left,
         }
     }
 }
