@@ -277,7 +277,7 @@ mod tests {
         for (settings, words) in [
             (json!({"bert.lsa.dims": 3}), "bert.lsa.dims: unknown key; did you mean \"dim\"?"),
             (json!({"bert.lsa.dim": -1}), "bert.lsa.dim: -1 is out of bounds"),
-            (json!({"inputs": ["bret"]}), "there is no feature \"bret\" to learn on"),
+            (json!({"inputs": ["bret"]}), "there is no feature \"bret\" (inputs, only)"),
             (json!({"inputs": ["middle"], "middle.inputs": ["top"]}), "in a circle: top → middle → top"),
         ] {
             let error = format!("{:#}", over(settings.clone()).unwrap_err());

@@ -117,7 +117,11 @@ fn a_base_is_trained_on_for_text_and_for_labels() {
     }
     // An encoder that is trained for labels alone forgets the words.
     let json = finetune(folder.path(), "pit", "tone", &["--base-text", "news.jsonl"]);
-    assert!(figure(&json, "after") > 1.2 * figure(&json, "before"), "{json:#}");
+    let forgotten = figure(&json, "after");
+    assert!(forgotten > 1.2 * figure(&json, "before"), "{json:#}");
+    let json = finetune(folder.path(), "pit", "both", &["--base-text", "news.jsonl", "--words", "1"]);
+    assert!(figure(&json, "after") < figure(&json, "before") && figure(&json, "after") < forgotten, "{json:#}");
+    assert!(json["held_out"]["accuracy"].as_f64().unwrap() > 0.9, "{json:#}");
     let gradual = ["--discriminative", "2.6", "--gradual", "--schedule", "stlr"];
     let json = finetune(folder.path(), "pit", "ulmfit", &gradual);
     assert!(json["held_out"]["accuracy"].as_f64().unwrap() > 0.9, "{json:#}");
@@ -159,6 +163,15 @@ fn a_base_is_trained_on_for_text_and_for_labels() {
     let header = scores.lines().next().unwrap();
     assert!(header.contains("好") && header.contains("差"), "{header}");
     assert_eq!(scores.lines().count(), 301);
+    // One that also learned words fills masks.
+    let args = ["embed", "--model", "both", "--input", "news.jsonl", "--read", "scores", "--output", "scores.csv"];
+    with_library(folder.path(), &args).finished();
+    fs::write(folder.path().join("masked.txt"), "公司净利[MASK]大幅增长，订单充足。\n").unwrap();
+    let args = ["eval", "onnx", "--model", "both", "--input", "masked.txt", "--task", "fill-mask"];
+    let json = with_library(folder.path(), &args).finished();
+    assert_eq!(json["filled"][0]["masks"][0][0]["token"], "润", "{json:#}");
+    let tone = [&args[..3], &["tone"], &args[4..]].concat();
+    assert_says(&with_library(folder.path(), &tone).refusal(), &["gives no logits over the vocabulary"]);
 
     // A student learns the scores of a teacher on text without labels.
     let unlabelled = lines(0, 300).replace("\"label\"", "\"mark\"").replace("\"value\"", "\"number\"");
@@ -220,12 +233,15 @@ fn language_models_and_discriminators_are_folders_as_all_others() {
         let json = finetune(path, base, "tone", &[]);
         assert!(json["held_out"]["accuracy"].as_f64().unwrap() > 0.9, "{base}: {json:#}");
     }
-    let json = finetune(path, "gpt", "tone", &["--next-words", "0.5"]);
+    let json = finetune(path, "gpt", "tone", &["--words", "0.5"]);
     assert!(json["held_out"]["accuracy"].as_f64().unwrap() > 0.9, "{json:#}");
     let refused =
         |args: &[&str]| run(path, &[&["train"], args, &["--input", "news.jsonl", "--output", "x"]].concat()).refusal();
     assert_says(&refused(&["bert", "--base", "gpt"]), &["gpt is trained on by: train gpt"]);
-    assert_says(&refused(&["finetune", "--base", "electra", "--next-words", "1"]), &["--next-words", "left to right"]);
+    assert_says(
+        &refused(&["finetune", "--base", "electra", "--words", "1"]),
+        &["is a discriminator, which has no head"],
+    );
     fs::remove_dir_all(path.join("electra/generator")).unwrap();
     assert_says(&refused(&["electra", "--base", "electra"]), &["put the generator's folder into electra/generator"]);
 

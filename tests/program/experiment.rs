@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::demo::{small, third, whole};
-use crate::{assert_says, edit, run};
+use crate::{Ran, assert_says, edit, has_library, inkstone, library, run, stage};
 
 fn cell<'j>(found: &'j Value, strategy: &str) -> &'j Value {
     let cells = found["cells"].as_array().expect("findings have cells");
@@ -390,4 +390,59 @@ fn a_whole_text_costs_no_less_than_a_part_of_it() {
     let cells = json["experiments"][0]["cells"].as_array().unwrap();
     let tokens: Vec<u64> = cells.iter().map(|cell| cell["cost"]["tokens"].as_u64().unwrap()).collect();
     assert!(tokens[0] >= tokens[1] && tokens[1] > 0, "characters of the whole texts and of their heads: {tokens:?}");
+}
+
+/// A lexicon, and a contextual model that reads the documents of which the lexicon is not certain.
+const CASCADE: &str = r#"
+[[feature]]
+name = "large"
+model = "onnx"
+only = "0.3 - abs(tone)"
+truncate = "head:32"
+onnx = { model = "model", fitted_until = "2022-12-31", output = "scores" }
+
+[[factor]]
+name = "cascade"
+expression = "coalesce(large.tone, tone)"
+
+[[experiment]]
+name = "uncertain"
+features = ["large"]
+factor = "cascade"
+vary = { only = ["0 - abs(tone)", "0.3 - abs(tone)", ""] }
+draws = 200
+"#;
+
+#[test]
+fn a_large_model_reads_what_a_small_one_is_not_certain_of() {
+    if !has_library() {
+        return;
+    }
+    let copy = small().copy();
+    let config = copy.path().join("workbench.toml");
+    fs::write(&config, fs::read_to_string(&config).unwrap() + CASCADE).unwrap();
+    let run_it =
+        |args: &[&str]| Ran::of(inkstone(copy.path(), args).env("ORT_DYLIB_PATH", library()).output().unwrap());
+    let json = run_it(&["run", "--headless"]).finished();
+    let report = stage(&json, "extract large");
+    let dropped = report["dropped"]["without what the condition asks for (only)"].as_u64().unwrap();
+    let rows = |end: &str| report[end].as_u64().unwrap();
+    assert!(dropped > 0 && rows("rows_out") > 0 && rows("rows_in") == rows("rows_out") + dropped, "{report:#}");
+    assert_eq!(report["facts"]["cost"]["documents"].as_u64(), Some(rows("rows_out")));
+    let factors = json["factors"].as_array().unwrap();
+    let factor = factors.iter().find(|factor| factor["name"] == "cascade").unwrap();
+    assert!(factor["ic"][0]["rank_ic"]["mean"].is_number(), "{factor:#}");
+    let again = run_it(&["run", "--headless"]).finished();
+    assert_eq!(stage(&again, "extract large")["unchanged"], true);
+
+    // The more documents the large model reads, the more tokens it costs.
+    let json = run_it(&["experiment", "--headless", "--name", "uncertain"]).finished();
+    let cells = json["experiments"][0]["cells"].as_array().unwrap();
+    assert!(cells.iter().all(|cell| cell["figure"].is_number()), "{cells:#?}");
+    let mut read: Vec<u64> = cells.iter().map(|cell| cell["cost"]["tokens_read"].as_u64().unwrap()).collect();
+    read.sort_unstable();
+    assert!(read.len() == 3 && read[0] < read[1] && read[1] < read[2], "{cells:#?}");
+
+    edit(&config, "only = \"0.3 - abs(tone)\"", "only = \"0.3 - abs(tune)\"");
+    assert_says(&run_it(&["run", "--headless"]).refusal(), &["there is no feature \"tune\" (inputs, only)"]);
 }

@@ -1,11 +1,12 @@
 //! A compiled expression: the readings that it takes of documents, and the tree that is evaluated on their daily values.
 
+mod condition;
+
 use anyhow::{Context, Result, bail, ensure};
 
 use super::control::Control;
 use super::expression::{
-    DOCUMENT_FIELDS, DocumentField, DocumentNode, Expression, Function, NamedArgument, Node, Operator, OptionValue,
-    RESERVED,
+    DOCUMENT_FIELDS, DocumentField, DocumentNode, Function, NamedArgument, Node, Operator, OptionValue, RESERVED,
 };
 use super::params::Params;
 use super::rules::{Aggregate, Decay, LookbackUnit};
@@ -156,42 +157,6 @@ impl Plan {
         };
         self.readings.iter().map(taken).collect()
     }
-}
-
-impl Expression {
-    /// The number of a document that this is, for a condition: made of fields of documents alone. Fails on anything else, saying where.
-    pub fn of_document(&self) -> Result<DocumentNode> {
-        let (node, features) = self.of_document_and_features()?;
-        if let Some(feature) = features.first() {
-            bail!("{feature:?} is no field of a document: a condition is made of {}", condition_fields());
-        }
-        Ok(node)
-    }
-
-    /// The number of a document that this is, for a condition: made of fields of documents and of features, whose names are given in the order in
-    /// which the node numbers them.
-    pub fn of_document_and_features(&self) -> Result<(DocumentNode, Vec<String>)> {
-        let fields = condition_fields();
-        let params = Params::default();
-        let mut maker = Maker { params: &params, features: Vec::new(), factors: Vec::new(), readings: Vec::new() };
-        let part = maker.part(&self.root)?;
-        match part {
-            PlanPart::Document(node) if node.has_field(DocumentField::SourceWeight) => {
-                bail!("document.source_weight is a weight of factors, no field: a condition is made of {fields}")
-            }
-            PlanPart::Document(node) => Ok((node, maker.features)),
-            PlanPart::Constant(number) => {
-                bail!("{number} is the same for all documents: a condition is made of {fields}")
-            }
-            PlanPart::Day(_) => bail!("{:?} is a number of days: a condition is made of {fields}", self.text),
-        }
-    }
-}
-
-/// The fields of a document that a condition reads.
-fn condition_fields() -> String {
-    let own = DOCUMENT_FIELDS.iter().filter(|(_, field)| *field != DocumentField::SourceWeight);
-    own.map(|(name, _)| format!("document.{name}")).collect::<Vec<_>>().join(", ")
 }
 
 struct Maker<'a> {
@@ -589,41 +554,5 @@ mod tests {
         assert!(error("mean(2)").contains("the same for all"));
         assert!(error("").contains("expression is missing"));
         assert!(check_feature_name("market").is_err() && check_feature_name("tone").is_ok());
-    }
-
-    #[test]
-    fn the_first_number_that_is_there_is_taken() {
-        let (node, features) =
-            "coalesce(bert, tone.score, 0) * 2".parse::<Expression>().unwrap().of_document_and_features().unwrap();
-        assert_eq!(features, ["bert", "tone"]);
-        let value = |bert: f64, tone: f64| node.value(&|feature, _| [bert, tone][feature], &|_| f64::NAN);
-        assert_eq!([value(0.5, 0.1), value(f64::NAN, 0.1), value(f64::NAN, f64::NAN)], [1.0, 0.2, 0.0]);
-        let error = |text: &str| {
-            let params = Params { expression: text.parse().unwrap(), ..Params::default() };
-            format!("{:#}", Plan::new(&params).unwrap_err())
-        };
-        assert!(error("coalesce(tone)").contains("coalesce(x, y, ...) at character 1: it takes two numbers or more"));
-        assert!(error("coalesce(rank(tone), tone)").contains("before they are aggregated; of days, fill(x, number)"));
-    }
-
-    #[test]
-    fn a_condition_is_made_of_fields_of_documents() {
-        let condition = |text: &str| text.parse::<Expression>().unwrap().of_document();
-        let node = condition("document.revised * (document.rating + 1)").unwrap();
-        let field = |field| if field == DocumentField::Revised { 1.0 } else { -2.0 };
-        assert_eq!(node.value(&|_, _| f64::NAN, &field), -1.0);
-        assert!(node.has_field(DocumentField::Rating) && !node.has_field(DocumentField::Length));
-        for (text, said) in [
-            ("document.revisd", "no \"revisd\"; there are: rating, novelty, length, source_weight, revised"),
-            ("tone.positive", "\"tone\" is no field of a document"),
-            ("revised", "made of document.rating"),
-            ("market.close", "is a number of days"),
-            ("mean(document.rating)", "is a number of days"),
-            ("2", "the same for all documents"),
-            ("document.source_weight - 1", "is a weight of factors"),
-        ] {
-            let error = format!("{:#}", condition(text).unwrap_err());
-            assert!(error.contains(said), "{text}: {error}");
-        }
     }
 }
