@@ -16,7 +16,7 @@ use inkstone_base::job::Ctx;
 use inkstone_features::models::estimators::Learn;
 use inkstone_features::models::onnx::Contextual;
 use inkstone_features::models::transformer::{
-    self, FinetuneParams, MaskedUnit, NewEncoder, Objective, PretrainParams, SentenceTask, StudentParams,
+    self, BesideWords, FinetuneParams, MaskedUnit, NewEncoder, Objective, PretrainParams, SentenceTask, StudentParams,
 };
 use inkstone_features::standalone::vintages::Period;
 use inkstone_models::transformer::TransformerParams;
@@ -31,6 +31,10 @@ pub struct Bert {
     /// the time (BERT).
     #[arg(long, value_name = "TASK")]
     pub sentences: Option<SentenceTask>,
+    /// Also learn which names of companies took the place of others: in each document with a time half of the companies bear the name and the code of
+    /// another one of their industry that day (WKLM). A table of securities, as a project's .inkstone/securities.parquet.
+    #[arg(long, value_name = "FILE", conflicts_with = "sentences")]
+    pub replace_names: Option<PathBuf>,
 }
 
 /// Flags of `train electra`.
@@ -193,20 +197,28 @@ fn last_second(day: Option<NaiveDate>) -> Option<NaiveDateTime> {
 
 pub(super) fn bert(args: &Bert, ctx: &Ctx) -> Result<Summary> {
     let Masked { encoder, mask_share, mask } = &args.masked;
-    let objective = Objective::Masked { share: *mask_share, unit: *mask, sentences: args.sentences };
-    pretrain("bert", encoder, objective, ctx)
+    let names = args.replace_names.as_ref().map(|_| BesideWords::Names);
+    let beside = args.sentences.map(BesideWords::Sentences).or(names);
+    let objective = Objective::Masked { share: *mask_share, unit: *mask, beside };
+    pretrain("bert", encoder, objective, args.replace_names.clone(), ctx)
 }
 
 pub(super) fn electra(args: &Electra, ctx: &Ctx) -> Result<Summary> {
     let Masked { encoder, mask_share, mask } = &args.masked;
-    pretrain("electra", encoder, Objective::Replaced { share: *mask_share, unit: *mask }, ctx)
+    pretrain("electra", encoder, Objective::Replaced { share: *mask_share, unit: *mask }, None, ctx)
 }
 
 pub(super) fn gpt(args: &Gpt, ctx: &Ctx) -> Result<Summary> {
-    pretrain("gpt", &args.encoder, Objective::Next, ctx)
+    pretrain("gpt", &args.encoder, Objective::Next, None, ctx)
 }
 
-fn pretrain(method: &str, args: &Pretrained, objective: Objective, ctx: &Ctx) -> Result<Summary> {
+fn pretrain(
+    method: &str,
+    args: &Pretrained,
+    objective: Objective,
+    securities: Option<PathBuf>,
+    ctx: &Ctx,
+) -> Result<Summary> {
     ensure!(
         args.corpus.input.as_os_str() != "-" || args.base.is_some() || args.vintages.is_some(),
         "the lines are read twice, first for the vocabulary: name a file with --input"
@@ -223,6 +235,7 @@ fn pretrain(method: &str, args: &Pretrained, objective: Objective, ctx: &Ctx) ->
         new,
         max_tokens: args.max_tokens.unwrap_or(if args.base.is_some() { 0 } else { 128 }),
         objective,
+        securities,
         fitted_until: last_second(args.fitted_until),
         training: args.training.clone(),
     };
@@ -241,7 +254,7 @@ fn pretrain(method: &str, args: &Pretrained, objective: Objective, ctx: &Ctx) ->
         method,
         &args.output,
         report,
-        &["inputs", "parameters", "epochs", "loss", "perplexity", "order_accuracy", "base_perplexity"],
+        &["inputs", "parameters", "epochs", "loss", "perplexity", "order_accuracy", "name_accuracy", "base_perplexity"],
     ))
 }
 

@@ -259,6 +259,30 @@ fn language_models_and_discriminators_are_folders_as_all_others() {
 }
 
 #[test]
+fn names_that_took_the_place_of_others_are_learned_from_a_projects_table() {
+    let copy = demo::third().copy();
+    let path = copy.path();
+    let table = ".inkstone/securities.parquet";
+    let train = |output: &str, more: &[&str]| {
+        let fixed = ["train", "bert", "--input", ".inkstone/clean", "--output", output, "--until", "2023-06-30"];
+        run(path, &[&fixed, &SMALL[..], more].concat())
+    };
+    let json = train("named", &["--replace-names", table, "--threads", "1"]).finished();
+    assert!((0.0..=1.0).contains(&json["name_accuracy"].as_f64().unwrap()), "{json:#}");
+    assert_eq!(json["order_accuracy"], Value::Null);
+    let written = model_files(&path.join("named"));
+    train("named", &["--replace-names", table, "--threads", "2"]).finished();
+    assert!(model_files(&path.join("named")) == written);
+    let config: Value = serde_json::from_slice(&written["config.json"]).unwrap();
+    assert_eq!(config["architectures"], json!(["BertForMaskedLM"]));
+    fs::write(path.join("news.jsonl"), "{\"text\":\"今日天气晴朗，宜出行。\",\"time\":\"2024-01-02\"}\n".repeat(20))
+        .unwrap();
+    let fixed = ["train", "bert", "--input", "news.jsonl", "--output", "x", "--replace-names", table];
+    let none = run(path, &[&fixed, &SMALL[..]].concat()).refusal();
+    assert_says(&none, &["no document with a time names a company of", "securities.parquet"]);
+}
+
+#[test]
 fn the_order_of_sentences_is_learned_beside_the_words() {
     let folder = folder();
     let path = folder.path();

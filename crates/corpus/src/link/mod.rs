@@ -10,6 +10,7 @@
 //! Useful for: codes per document, and masking names from models. Not for: deciding what a document about several
 //! companies says of each.
 
+mod companies;
 mod finder;
 mod names;
 
@@ -34,6 +35,7 @@ use inkstone_tables::frames;
 use inkstone_base::disk;
 use inkstone_tables::made;
 
+pub use companies::{Companies, RenamedText};
 use finder::{Finder, FoundLinks};
 
 /// Changes whenever the same text would be linked differently, so that parts of an older version are not kept.

@@ -15,9 +15,14 @@ pub const SECOND: u32 = 1 << 30;
 /// Added to the number of a token that continues the word of the token before.
 pub const CONTINUES: u32 = 1 << 31;
 
+/// Added to the number of a token of a company's name.
+pub const NAMED: u32 = 1 << 29;
+/// Added to the number of a token of a name that took the place of another.
+pub const REPLACED: u32 = 1 << 28;
+
 /// The number of a token in the table of tokens.
-pub(super) fn token_number(token: u32) -> u32 {
-    token & !(SECOND | CONTINUES)
+pub fn token_number(token: u32) -> u32 {
+    token & !(SECOND | CONTINUES | NAMED | REPLACED)
 }
 
 /// Sizes and forms of an encoder.

@@ -81,7 +81,7 @@ impl Family {
             },
         };
         let head = match heads.main {
-            HeadForm::Words { .. } if heads.beside.is_some() => "ForPreTraining",
+            HeadForm::Words { .. } if matches!(heads.beside, Some(HeadForm::Text { .. })) => "ForPreTraining",
             HeadForm::Words { .. } => "ForMaskedLM",
             HeadForm::Next => "LMHeadModel",
             HeadForm::Replaced => "ForPreTraining",

@@ -149,6 +149,11 @@ impl EncoderFolder {
         self.family.of_texts(goal)
     }
 
+    /// The heads that predict masked words, and which names took the place of others.
+    pub fn words_and_names(&self) -> Result<HeadForms> {
+        Ok(HeadForms { main: self.words()?, beside: Some(HeadForm::Tokens { tags: 2 }) })
+    }
+
     /// The heads that predict the target of a text, and its words.
     pub fn texts_and_words(&self, goal: TextGoal) -> Result<HeadForms> {
         Ok(HeadForms { main: self.of_texts(goal), beside: Some(self.words()?) })

@@ -33,7 +33,7 @@ impl TextGoal {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HeadForms {
     pub main: HeadForm,
-    /// The relation of two segments beside masked words, or words beside the target of a text.
+    /// Beside masked words the relation of two segments, or which names took the place of others; beside the target of a text its words.
     pub beside: Option<HeadForm>,
 }
 

@@ -6,7 +6,7 @@ use rand::RngExt;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 
-use super::encoder::{CONTINUES, SECOND};
+use super::encoder::{CONTINUES, NAMED, SECOND, token_number};
 
 /// The rule by which words are masked.
 #[derive(Clone, Copy, Debug)]
@@ -34,13 +34,14 @@ pub(super) struct MaskedText {
 }
 
 impl Masking {
-    /// Masks words of a text whose first and last tokens are special tokens. A word or a span is masked as a whole: of the words' tokens, or of the
+    /// Masks words of a text whose first and last tokens are special tokens; words of names that are [`NAMED`] stay. A word or a span is masked as a whole: of the words' tokens, or of the
     /// spans, 8 in 10 become the mask token, 1 in 10 becomes other tokens, and 1 in 10 stays.
     pub(super) fn mask(&self, text: &[u32], rng: &mut ChaCha8Rng) -> MaskedText {
         let mut tokens: Vec<u32> = text.iter().map(|token| token & !CONTINUES).collect();
         let inner = 1..text.len().saturating_sub(1);
         let mut words: Vec<Range<usize>> = Vec::new();
-        for place in inner.clone().filter(|&place| Some(tokens[place] & !SECOND) != self.separator) {
+        let is_masked = |place: &usize| text[*place] & NAMED == 0 && Some(token_number(text[*place])) != self.separator;
+        for place in inner.clone().filter(is_masked) {
             match words.last_mut() {
                 Some(word) if text[place] & CONTINUES != 0 && word.end == place => word.end = place + 1,
                 _ => words.push(place..place + 1),
@@ -64,7 +65,7 @@ impl Masking {
         for word in chosen {
             let of_span = self.spans.then(|| rng.random_range(0..10));
             for place in word {
-                let (right, segment) = (tokens[place] & !SECOND, tokens[place] & SECOND);
+                let (right, segment) = (token_number(tokens[place]), tokens[place] & SECOND);
                 masked.push((place, right));
                 tokens[place] = segment
                     | match of_span.unwrap_or_else(|| rng.random_range(0..10)) {
@@ -164,7 +165,11 @@ mod tests {
         // A word that goes on behind the separator is two words.
         let second = [3, 30 | CONTINUES, 31, 32, 3].map(|token| token | SECOND);
         let text = [&[2, 10, 11, 12, 3][..], &second[1..]].concat();
+        // Names stay, and keep their mark.
+        let named: Vec<u32> = text.iter().map(|token| if *token == 11 { 11 | NAMED } else { *token }).collect();
         for _ in 0..200 {
+            let MaskedText { tokens, masked } = masking.mask(&named, &mut rng);
+            assert!(tokens[2] == 11 | NAMED && masked.iter().all(|(place, _)| *place != 2), "{masked:?}");
             let MaskedText { tokens, masked } = masking.mask(&text, &mut rng);
             assert!(masked.iter().all(|(place, right)| *place != 4 && right & SECOND == 0), "{masked:?}");
             assert_eq!(tokens[4], 3);

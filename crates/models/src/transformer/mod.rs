@@ -38,7 +38,7 @@ pub use block::{
     BlockActivation, BlockShape, BlockWeights, Dropping, EncoderBlock, ForwardPass, NormPlace, WantedGradients,
 };
 pub use electra::train_electra;
-pub use encoder::{CONTINUES, EncoderShape, SECOND};
+pub use encoder::{CONTINUES, EncoderShape, NAMED, REPLACED, SECOND, token_number};
 pub use folder::EncoderFolder;
 pub use frozen::FrozenStates;
 pub use head::{HeadForm, HeadForms, PooledActivation, TextGoal};

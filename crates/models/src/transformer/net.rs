@@ -10,7 +10,9 @@ use super::adapt::LowRank;
 use super::batches::{TextBatches, TransformerPiece};
 use super::block::{BlockWeights, add};
 use super::dropout::Dropout;
-use super::encoder::{EmbeddingWeights, Encoder, EncoderInput, EncoderShape, TrainedPart, token_number};
+use super::encoder::{
+    EmbeddingWeights, Encoder, EncoderInput, EncoderShape, NAMED, REPLACED, TrainedPart, token_number,
+};
 use super::head::{Head, HeadForm, HeadForms, HeadGradients, Targets, losses};
 use super::params::{TrainedLayers, TransformerParams};
 use super::train::{Goals, TrainingTexts, Transformer, UNTAGGED, group_of, row_of};
@@ -60,7 +62,8 @@ impl<'a> TransformerNet<'a> {
             "the vectors that were kept stand behind layers that are trained"
         );
         ensure!(
-            heads.beside.is_some() == matches!(texts.goals, Goals::WordsAndOrder(..) | Goals::TextsAndWords(..)),
+            heads.beside.is_some()
+                == matches!(texts.goals, Goals::WordsAndOrder(..) | Goals::WordsAndNames(_) | Goals::TextsAndWords(..)),
             "two goals are learned by two heads"
         );
         Ok(TransformerNet { shape, heads, batches, adapted, lowest })
@@ -118,7 +121,7 @@ impl<'a> TransformerNet<'a> {
     /// Gives `work` the targets of a piece.
     fn with_targets<R>(&self, piece: &TransformerPiece, work: impl FnOnce(&Targets<'_>) -> R) -> R {
         match &self.batches.texts.goals {
-            Goals::Words(_) | Goals::WordsAndOrder(..) => {
+            Goals::Words(_) | Goals::WordsAndOrder(..) | Goals::WordsAndNames(_) => {
                 work(&Targets::Words(&piece.masked.iter().map(|(_, right)| *right).collect::<Vec<u32>>()))
             }
             Goals::Tags(_) => work(&Targets::Classes(&self.tags_of(piece).map(|(_, tag)| tag).collect::<Vec<u32>>())),
@@ -180,12 +183,21 @@ impl<'a> TransformerNet<'a> {
         rng: &mut ChaCha8Rng,
     ) -> (Vec<usize>, HeadGradients<T>) {
         let width = self.shape.block.width;
-        if let Goals::WordsAndOrder(_, orders) = &self.batches.texts.goals {
-            let targets = piece.texts.iter().zip(&piece.numbers).map(|(text, number)| (text.start, orders[*number]));
-            let (rows, right): (Vec<usize>, Vec<u32>) = targets.filter(|(_, order)| *order != UNTAGGED).unzip();
+        let classes: Option<(Vec<usize>, Vec<u32>)> = match &self.batches.texts.goals {
+            Goals::WordsAndOrder(_, orders) => {
+                let orders = piece.texts.iter().zip(&piece.numbers).map(|(text, number)| (text.start, orders[*number]));
+                Some(orders.filter(|(_, order)| *order != UNTAGGED).unzip())
+            }
+            Goals::WordsAndNames(_) => {
+                let named = piece.tokens.iter().enumerate().filter(|(_, token)| **token & NAMED != 0);
+                Some(named.map(|(row, token)| (row, u32::from(token & REPLACED != 0))).unzip())
+            }
+            _ => None,
+        };
+        if let Some((rows, right)) = classes {
             let read = selected(x, &rows, width);
             let dropped = Dropout::draw(read.len(), rate, rng);
-            // So many times the mean loss of the orders becomes that mean.
+            // So many times the mean loss of these classes becomes that mean.
             let share = piece.masked.len() as f64 / rows.len().max(1) as f64;
             let gradients = head.gradients(&read, &Targets::Classes(&right), &dropped).scaled(share);
             return (rows, gradients);

@@ -46,6 +46,8 @@ pub enum Goals {
     Words(Masking),
     /// The same with the order of each text: 0 if its second segment follows its first, 1 if not, [`UNTAGGED`] if it has one segment.
     WordsAndOrder(Masking, Vec<u32>),
+    /// The same words with each token of a company's name: 1 if the name took the place of another, 0 if not. The tokens of names are marked.
+    WordsAndNames(Masking),
     /// The token behind each token.
     Next,
     Texts(Goal),
@@ -60,7 +62,7 @@ impl Goals {
     /// The rule by which the texts' words are masked; none where none are masked.
     pub(super) fn masking(&self) -> Option<&Masking> {
         match self {
-            Goals::Words(masking) | Goals::WordsAndOrder(masking, _) => Some(masking),
+            Goals::Words(masking) | Goals::WordsAndOrder(masking, _) | Goals::WordsAndNames(masking) => Some(masking),
             _ => self.words_beside().and_then(|words| words.masking.as_ref()),
         }
     }

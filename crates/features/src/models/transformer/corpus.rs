@@ -9,12 +9,13 @@ use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::texts::{TextWriter, TokenizedTexts, halves, inputs, wrap_halves};
-use crate::lines::{Cutter, Lines};
+use super::texts::{TextWriter, TokenizedTexts, halves, inputs, named_inputs, wrap_halves};
+use crate::lines::{Cutter, Line, Lines};
 use crate::stage_result;
-use inkstone_base::data::Report;
+use inkstone_base::data::{Key, Report};
 use inkstone_base::job::Ctx;
-use inkstone_models::transformer::{CONTINUES, SECOND, UNTAGGED};
+use inkstone_corpus::link::{Companies, RenamedText};
+use inkstone_models::transformer::{NAMED, UNTAGGED, token_number};
 use inkstone_text::subword::Subword;
 
 /// Documents that a thread takes at once.
@@ -39,6 +40,8 @@ pub(super) struct InputForm<'a> {
     /// Cuts the words that are masked as a whole.
     pub(super) words: Option<&'a Cutter>,
     pub(super) sentences: Option<SentenceTask>,
+    /// The companies of which half bear other names in each document with a time.
+    pub(super) companies: Option<&'a Companies>,
 }
 
 /// The inputs of a corpus, and its figures.
@@ -49,6 +52,8 @@ pub(super) struct PretrainCorpus {
     /// Occurrences of each token.
     pub(super) counts: Vec<u64>,
     pub(super) documents: u64,
+    /// Tokens of names of companies.
+    pub(super) named: u64,
     pub(super) last_time: Option<NaiveDateTime>,
 }
 
@@ -56,12 +61,27 @@ pub(super) struct PretrainCorpus {
 type Halves = (Vec<u32>, Option<Vec<u32>>);
 
 impl InputForm<'_> {
-    fn cut(&self, text: &str) -> Result<Vec<Halves>> {
-        match self.sentences {
-            Some(_) => halves(self.subword, text, self.room, self.words),
-            None => Ok(inputs(self.subword, text, self.room, self.words)?.into_iter().map(|ids| (ids, None)).collect()),
+    fn cut(&self, line: &Line<'_>, seed: u64) -> Result<Vec<Halves>> {
+        let text = line.whole();
+        if self.sentences.is_some() {
+            return halves(self.subword, &text, self.room, self.words);
         }
+        let cut = match (self.companies, line.time) {
+            (Some(companies), Some(time)) => {
+                // A text is renamed alike wherever it stands.
+                let mut rng = ChaCha8Rng::seed_from_u64(seed ^ number_of(&Key::of(text.as_bytes())));
+                let RenamedText { text, names } = companies.renamed(&text, time, &mut rng);
+                named_inputs(self.subword, &text, self.room, self.words, &names)?
+            }
+            _ => inputs(self.subword, &text, self.room, self.words)?,
+        };
+        Ok(cut.into_iter().map(|ids| (ids, None)).collect())
     }
+}
+
+/// The first eight bytes of a key.
+fn number_of(key: &Key) -> u64 {
+    u64::from_le_bytes(key.0[..8].try_into().expect("a key has sixteen bytes"))
 }
 
 impl PretrainCorpus {
@@ -70,14 +90,14 @@ impl PretrainCorpus {
         let mut writer = TextWriter::new(output)?;
         let mut pairs = PairMaker::new(form, ctx.seed());
         let (mut orders, mut counts) = (Vec::new(), vec![0; form.subword.size()]);
-        let (mut documents, mut last_time) = (0, None);
+        let (mut documents, mut named, mut last_time) = (0, 0, None);
         stage_result(ctx, "cut", "docs", None, || {
             lines.for_each_chunk(
                 CHUNK,
                 ctx,
                 |lines| {
                     ctx.advance(lines.len() as u64)?;
-                    let cut = lines.iter().map(|line| form.cut(&line.whole()));
+                    let cut = lines.iter().map(|line| form.cut(line, ctx.seed()));
                     let last = lines.iter().filter_map(|line| line.time).max();
                     Ok((cut.collect::<Result<Vec<Vec<Halves>>>>()?, last))
                 },
@@ -93,7 +113,8 @@ impl PretrainCorpus {
                                 tokens
                             }
                         };
-                        tokens.iter().for_each(|token| counts[(token & !CONTINUES & !SECOND) as usize] += 1);
+                        tokens.iter().for_each(|token| counts[token_number(*token) as usize] += 1);
+                        named += tokens.iter().filter(|token| **token & NAMED != 0).count() as u64;
                         writer.push(&tokens)?;
                     }
                     Ok(())
@@ -101,7 +122,7 @@ impl PretrainCorpus {
             )?;
             Ok(((), Report::new("cut")))
         })?;
-        Ok(PretrainCorpus { texts: writer.finish()?, orders, counts, documents, last_time })
+        Ok(PretrainCorpus { texts: writer.finish()?, orders, counts, documents, named, last_time })
     }
 }
 

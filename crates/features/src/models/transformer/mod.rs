@@ -22,7 +22,7 @@ pub use corpus::SentenceTask;
 pub use entities::train_entities;
 pub use finetune::{FinetuneParams, finetune};
 pub use params::FinetuneSettings;
-pub use pretrain::{MaskedUnit, NewEncoder, Objective, PretrainParams, pretrain};
+pub use pretrain::{BesideWords, MaskedUnit, NewEncoder, Objective, PretrainParams, pretrain};
 pub use student::{StudentParams, student};
 pub use vintages::pretrain_vintages;
 

@@ -3,7 +3,7 @@
 
 use std::io::Write;
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
 use chrono::NaiveDateTime;
@@ -19,12 +19,15 @@ use crate::stage_result;
 use inkstone_base::data::{Key, Report, TooLittle};
 use inkstone_base::disk::{self, Room};
 use inkstone_base::job::Ctx;
+use inkstone_corpus::link::{self, Companies};
+use inkstone_market::securities_from_frame;
 use inkstone_models::checkpoint::Checkpoint;
 use inkstone_models::neural::EpochFigures;
 use inkstone_models::transformer::{
-    BlockActivation, BlockShape, EncoderFolder, EncoderShape, Goals, HeadForm, Masking, NormPlace, TokenTexts,
-    TrainingTexts, Transformer, TransformerParams, UNTAGGED, train_electra,
+    BlockActivation, BlockShape, EncoderFolder, EncoderShape, Goals, HeadForm, HeadForms, Masking, NAMED, NormPlace,
+    REPLACED, TokenTexts, TrainingTexts, Transformer, TransformerParams, UNTAGGED, train_electra,
 };
+use inkstone_tables::frames;
 use inkstone_text::subword::{Subword, WordCounts};
 
 /// The folder of a generator within that of its discriminator.
@@ -47,13 +50,21 @@ pub struct NewEncoder {
 /// The words that an encoder is trained to predict.
 #[derive(Clone, Copy, Debug)]
 pub enum Objective {
-    /// Masked words: a share of the tokens.
-    /// With `sentences`, also a relation of two segments.
-    Masked { share: f64, unit: MaskedUnit, sentences: Option<SentenceTask> },
+    /// Masked words: a share of the tokens; and something beside them.
+    Masked { share: f64, unit: MaskedUnit, beside: Option<BesideWords> },
     /// The token behind each token.
     Next,
     /// Which tokens a generator has replaced, that fills masked words (Clark and others 2020).
     Replaced { share: f64, unit: MaskedUnit },
+}
+
+/// A goal beside masked words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BesideWords {
+    /// A relation of two halves of a text.
+    Sentences(SentenceTask),
+    /// The names of companies that took the place of others.
+    Names,
 }
 
 /// The unit that is masked.
@@ -68,6 +79,15 @@ pub enum MaskedUnit {
     Spans,
 }
 
+impl BesideWords {
+    fn heads(self, folder: &EncoderFolder) -> Result<HeadForms> {
+        match self {
+            BesideWords::Sentences(_) => folder.words_and_order(),
+            BesideWords::Names => folder.words_and_names(),
+        }
+    }
+}
+
 /// Settings of `train bert`, `train gpt` and `train electra`.
 #[derive(Clone, Debug)]
 pub struct PretrainParams {
@@ -75,6 +95,8 @@ pub struct PretrainParams {
     /// Tokens of an input at most, special tokens included; 0: as many as the base has places.
     pub max_tokens: usize,
     pub objective: Objective,
+    /// The table of securities whose names are replaced.
+    pub securities: Option<PathBuf>,
     /// The last time of the base's text, where its folder does not say it, and of lines without a time.
     pub fitted_until: Option<NaiveDateTime>,
     pub training: TransformerParams,
@@ -143,20 +165,28 @@ pub(super) fn pretrain_once(
     };
     let places = base.as_ref().map_or(params.max_tokens, EncoderFolder::most_tokens);
     let room = room(&subword, params.max_tokens, places)?;
-    let (unit, sentences) = match params.objective {
-        Objective::Masked { unit, sentences, .. } => (unit, sentences),
+    let (unit, beside) = match params.objective {
+        Objective::Masked { unit, beside, .. } => (unit, beside),
         Objective::Replaced { unit, .. } => (unit, None),
         Objective::Next => (MaskedUnit::Tokens, None),
     };
+    let sentences = if let Some(BesideWords::Sentences(task)) = beside { Some(task) } else { None };
+    let companies = params.securities.as_deref().map(read_companies).transpose()?;
     // A pair has a special token more between its halves.
     let room = if sentences.is_some() { room.saturating_sub(1).max(2 * LEAST) } else { room };
     let words = (unit != MaskedUnit::Tokens).then_some(cutter);
     let mut lines = open()?;
-    let input_form = InputForm { subword: &subword, room, words, sentences };
+    let input_form = InputForm { subword: &subword, room, words, sentences, companies: companies.as_ref() };
     let corpus = PretrainCorpus::read(&mut lines, &input_form, output, ctx)?;
     let mut report = lines.finish()?;
     if corpus.texts.places.is_empty() {
         bail!(TooLittle("no document has text that can be trained on".to_owned()));
+    }
+    if let Some(securities) = params.securities.as_ref().filter(|_| corpus.named == 0) {
+        let table = securities.display();
+        bail!(TooLittle(format!(
+            "no document with a time names a company of {table} that has others of its industry on that day"
+        )));
     }
 
     let begun = match base {
@@ -169,9 +199,10 @@ pub(super) fn pretrain_once(
         Ok::<_, anyhow::Error>(Masking { share, mask, vocabulary, separator, spans: unit == MaskedUnit::Spans })
     };
     let goals = match params.objective {
-        Objective::Masked { share, sentences: Some(_), .. } => {
+        Objective::Masked { share, beside: Some(BesideWords::Sentences(_)), .. } => {
             Goals::WordsAndOrder(masking(share)?, corpus.orders.clone())
         }
+        Objective::Masked { share, beside: Some(BesideWords::Names), .. } => Goals::WordsAndNames(masking(share)?),
         Objective::Masked { share, .. } | Objective::Replaced { share, .. } => Goals::Words(masking(share)?),
         Objective::Next => Goals::Next,
     };
@@ -196,8 +227,12 @@ pub(super) fn pretrain_once(
             let (folders, models): (Vec<EncoderFolder>, Vec<Transformer>) = begun.into_iter().unzip();
             let models = train(models, &texts, params, &checkpoint, ctx)?;
             let epochs = models[0].epochs().to_vec();
-            if let Some(order) = models[0].with_beside() {
-                report.fact("order_accuracy", order_accuracy(&order?, &texts, &corpus.orders, params, ctx)?);
+            match (models[0].with_beside().transpose()?, beside) {
+                (Some(order), Some(BesideWords::Sentences(_))) => {
+                    report.fact("order_accuracy", order_accuracy(&order, &texts, &corpus.orders, params, ctx)?);
+                }
+                (Some(names), _) => report.fact("name_accuracy", name_accuracy(&names, &texts, params, ctx)?),
+                _ => {}
             }
             let training = json!({
                 "documents": corpus.documents, "epochs": epochs, "program": env!("CARGO_PKG_VERSION"), "key": key,
@@ -267,7 +302,7 @@ fn begin_new(
     let begin = |model_type: &str, shape: &EncoderShape, words: bool| -> Result<(EncoderFolder, Transformer)> {
         let folder = EncoderFolder::create(output, model_type, shape, specials)?;
         let heads = match params.objective {
-            Objective::Masked { sentences: Some(_), .. } => folder.words_and_order()?,
+            Objective::Masked { beside: Some(beside), .. } => beside.heads(&folder)?,
             _ if words => folder.words_of_new().into(),
             _ => HeadForm::Replaced.into(),
         };
@@ -296,7 +331,7 @@ fn begin_new(
 fn begin_from(base: EncoderFolder, objective: Objective, seed: u64) -> Result<Vec<(EncoderFolder, Transformer)>> {
     if !matches!(objective, Objective::Replaced { .. }) {
         let heads = match objective {
-            Objective::Masked { sentences: Some(_), .. } => base.words_and_order()?,
+            Objective::Masked { beside: Some(beside), .. } => beside.heads(&base)?,
             _ => base.words()?.into(),
         };
         let model = base.read(heads, seed)?;
@@ -341,6 +376,29 @@ fn order_accuracy(
         paired.iter().zip(scores.chunks(2)).filter(|(input, row)| u32::from(row[1] > row[0]) == orders[**input]);
     let right = right.count() as f64;
     Ok((!paired.is_empty()).then(|| right / paired.len() as f64))
+}
+
+/// The share of tokens of names in held-out inputs of which it is predicted rightly whether the name took the place of another; none where there is
+/// no such token.
+fn name_accuracy(
+    names: &Transformer,
+    texts: &TrainingTexts<'_>,
+    params: &PretrainParams,
+    ctx: &Ctx,
+) -> Result<Option<f64>> {
+    let places = &texts.places[params.training.first_held_out(texts.places.len())..];
+    let scores = names.scores(texts.texts, places, ctx)?;
+    let tokens = places.iter().flat_map(|place| &texts.texts.tokens[place.clone()]);
+    let named = tokens.zip(scores.chunks(2)).filter(|(token, _)| **token & NAMED != 0);
+    let right: Vec<bool> = named.map(|(token, row)| (row[1] > row[0]) == (token & REPLACED != 0)).collect();
+    let count = right.iter().filter(|right| **right).count() as f64;
+    Ok((!right.is_empty()).then(|| count / right.len() as f64))
+}
+
+/// Reads a table of securities, as a project keeps it.
+fn read_companies(path: &Path) -> Result<Companies> {
+    let table = securities_from_frame(&frames::read_parquet(path, None)?);
+    Companies::new(&table.with_context(|| format!("in {}", path.display()))?, &link::Params::default())
 }
 
 /// Counts the words of all lines, as BERT cuts text.

@@ -8,7 +8,7 @@ use memmap2::Mmap;
 
 use crate::lines::Cutter;
 use inkstone_base::disk::{self, Scratch};
-use inkstone_models::transformer::{CONTINUES, SECOND};
+use inkstone_models::transformer::{CONTINUES, NAMED, REPLACED, SECOND};
 use inkstone_text::sentences;
 use inkstone_text::subword::{Pieces, Subword, longest_first};
 
@@ -105,7 +105,25 @@ pub(super) fn wrap_halves(subword: &Subword, first: &[u32], second: &[u32]) -> R
 /// A document as inputs of at most `room` tokens each, with the special tokens around each. With `words`, tokens that go on with a word of the cutter
 /// have [`CONTINUES`] added.
 pub(super) fn inputs(subword: &Subword, text: &str, room: usize, words: Option<&Cutter>) -> Result<Vec<Vec<u32>>> {
-    let ids = marked(subword, text, words)?.ids;
+    named_inputs(subword, text, room, words, &[])
+}
+
+/// The same; the tokens of these names have [`NAMED`] added, and [`REPLACED`] where a name took the place of another.
+pub(super) fn named_inputs(
+    subword: &Subword,
+    text: &str,
+    room: usize,
+    words: Option<&Cutter>,
+    names: &[(Range<usize>, bool)],
+) -> Result<Vec<Vec<u32>>> {
+    let Pieces { mut ids, offsets } = marked(subword, text, words)?;
+    for (id, place) in ids.iter_mut().zip(&offsets) {
+        let begin = place.start as usize;
+        let name = names.partition_point(|(name, _)| name.end <= begin);
+        if let Some((_, replaced)) = names.get(name).filter(|(name, _)| name.start <= begin) {
+            *id |= NAMED | if *replaced { REPLACED } else { 0 };
+        }
+    }
     Ok(ids.chunks(room).filter(|ids| ids.len() >= LEAST).map(|ids| subword.wrap(ids).ids).collect())
 }
 

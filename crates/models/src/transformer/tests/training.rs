@@ -107,6 +107,36 @@ fn each_part_learns_and_the_bytes_do_not_depend_on_the_threads() {
 }
 
 #[test]
+fn names_that_took_the_place_of_others_are_learned_beside_the_words() {
+    // A name follows from the token before it; half of the names are another.
+    let text = |number: u32| {
+        let (own, replaced) = (number % 4, number / 4 % 2 == 1);
+        let name = if replaced { (9 + (own + 1 + number / 8 % 3) % 4) | REPLACED } else { 9 + own };
+        [2, 5 + own, name | NAMED, 5 + (own + number / 3) % 4, 3]
+    };
+    let tokens: Vec<u32> = (0..600).flat_map(text).collect();
+    let places: Vec<Range<usize>> = (0..600).map(|number| 5 * number..5 * number + 5).collect();
+    let masking = Masking { share: 0.3, mask: 4, vocabulary: 14, separator: None, spans: false };
+    let texts = TokenTexts { tokens: &tokens, frozen: None };
+    let given = TrainingTexts { texts, places: &places, goals: Goals::WordsAndNames(masking) };
+    let words = HeadForm::Words { activation: BlockActivation::Gelu };
+    let heads = HeadForms { main: words, beside: Some(HeadForm::Tokens { tags: 2 }) };
+    let params = params(1.0, 5e-3, TrainedLayers::All);
+    let params = TransformerParams { epochs: 40, batch: 16, held_out_share: 0.2, ..params };
+    let trained = |threads: usize| {
+        let begun = Transformer::random(small(), heads, None, 1).unwrap();
+        begun.train(&given, &params, None, &Ctx::new(threads, 1).unwrap()).unwrap()
+    };
+    let one = trained(1);
+    assert_eq!(one.values(), trained(2).values());
+    let names = one.with_beside().unwrap().unwrap();
+    let scores = names.scores(texts, &places[480..], &Ctx::new(1, 1).unwrap()).unwrap();
+    let called = tokens[5 * 480..].iter().zip(scores.chunks(2)).filter(|(token, _)| **token & NAMED != 0);
+    let right = called.filter(|(token, row)| (row[1] > row[0]) == (**token & REPLACED != 0)).count();
+    assert!(right > 108, "{right} of 120");
+}
+
+#[test]
 fn words_are_learned_beside_a_target_and_both_heads_are_kept() {
     let (tokens, places, goal) = labelled(300);
     let masking = Masking { share: 0.15, mask: 4, vocabulary: 14, separator: None, spans: false };
