@@ -1,4 +1,4 @@
-//! `train bert`, `gpt`, `electra`, `finetune`, `entities` and `student`.
+//! `train bert`, `gpt`, `electra`, `finetune`, `entities`, `writer` and `student`.
 
 use std::path::PathBuf;
 
@@ -134,6 +134,16 @@ pub struct Finetune {
 pub struct Entities {
     #[command(flatten)]
     pub on: TrainedOn,
+}
+
+/// Flags of `train writer`, which takes JSON lines with "text" and "summary", or "title".
+#[derive(Debug, Args)]
+pub struct Writer {
+    #[command(flatten)]
+    pub base: FromBase,
+    /// Tokens of a text and its summary together at most; of a longer text the first ones are read. Default: as many as the base has places.
+    #[arg(long, value_name = "N", value_parser = flag::<usize>("--count"))]
+    pub max_tokens: Option<usize>,
 }
 
 /// Flags of the trainings that go on from a base for the labels of lines.
@@ -287,6 +297,22 @@ pub(super) fn entities(args: &Entities, ctx: &Ctx) -> Result<Summary> {
     let (mut lines, _) = open(corpus)?;
     let report = reported(ctx, || transformer::train_entities(&mut lines, &args.on.params(None, 0.0), output, ctx))?;
     Ok(trained("entities", output, report, &["kinds", "parameters", "epochs", "held_out"]))
+}
+
+pub(super) fn writer(args: &Writer, ctx: &Ctx) -> Result<Summary> {
+    let FromBase { base, corpus, output, fitted_until, training } = &args.base;
+    let params = FinetuneParams {
+        base: base.clone(),
+        learn: None,
+        max_tokens: args.max_tokens.unwrap_or(0),
+        label_days: 0,
+        fitted_until: last_second(*fitted_until),
+        words: 0.0,
+        training: training.clone(),
+    };
+    let (mut lines, _) = open(corpus)?;
+    let report = reported(ctx, || transformer::train_writer(&mut lines, &params, output, ctx))?;
+    Ok(trained("writer", output, report, &["parameters", "epochs", "perplexity"]))
 }
 
 pub(super) fn student(args: &Student, ctx: &Ctx) -> Result<Summary> {

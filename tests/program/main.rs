@@ -53,6 +53,7 @@ mod tree;
 mod words;
 #[cfg(unix)]
 mod worker;
+mod writer;
 
 use std::collections::BTreeMap;
 use std::fs;

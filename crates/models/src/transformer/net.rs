@@ -11,7 +11,7 @@ use super::batches::{TextBatches, TransformerPiece};
 use super::block::{BlockWeights, add};
 use super::dropout::Dropout;
 use super::encoder::{
-    EmbeddingWeights, Encoder, EncoderInput, EncoderShape, NAMED, REPLACED, TrainedPart, token_number,
+    EmbeddingWeights, Encoder, EncoderInput, EncoderShape, NAMED, REPLACED, SECOND, TrainedPart, token_number,
 };
 use super::head::{Head, HeadForm, HeadForms, HeadGradients, Targets, losses};
 use super::params::{TrainedLayers, TransformerParams};
@@ -104,11 +104,17 @@ impl<'a> TransformerNet<'a> {
     pub(super) fn read_rows(&self, piece: &TransformerPiece) -> Vec<usize> {
         match self.heads.main {
             HeadForm::Words { .. } => piece.masked.iter().map(|(at, _)| *at).collect(),
-            HeadForm::Next => rows_before(&piece.texts).collect(),
+            HeadForm::Next => self.rows_of_next(piece).collect(),
             HeadForm::Replaced => (0..piece.tokens.len()).collect(),
             HeadForm::Tokens { .. } => self.tags_of(piece).map(|(row, _)| row).collect(),
             form => piece.texts.iter().map(|text| row_of(form, text)).collect(),
         }
+    }
+
+    /// The tokens of a piece whose next token is learned.
+    fn rows_of_next(&self, piece: &TransformerPiece) -> impl Iterator<Item = usize> {
+        let all = !matches!(self.batches.texts.goals, Goals::Summaries);
+        rows_before(&piece.texts).filter(move |row| all || piece.tokens[row + 1] & SECOND != 0)
     }
 
     /// The tokens of a piece that have tags, with these.
@@ -125,7 +131,7 @@ impl<'a> TransformerNet<'a> {
                 work(&Targets::Words(&piece.masked.iter().map(|(_, right)| *right).collect::<Vec<u32>>()))
             }
             Goals::Tags(_) => work(&Targets::Classes(&self.tags_of(piece).map(|(_, tag)| tag).collect::<Vec<u32>>())),
-            Goals::Next => work(&Targets::Words(&next_tokens(piece))),
+            Goals::Next | Goals::Summaries => work(&Targets::Words(&tokens_behind(piece, self.rows_of_next(piece)))),
             Goals::Taught(taught) => {
                 let rows = piece.numbers.iter().flat_map(|&n| &taught.scores[n * taught.classes..][..taught.classes]);
                 work(&Targets::Taught(&rows.copied().collect::<Vec<f32>>(), taught.temperature))
@@ -203,7 +209,11 @@ impl<'a> TransformerNet<'a> {
             return (rows, gradients);
         }
         let (rows, right): (Vec<usize>, Vec<u32>) = match self.heads.beside {
-            Some(HeadForm::Next) => rows_before(&piece.texts).zip(next_tokens(piece)).unzip(),
+            Some(HeadForm::Next) => {
+                let rows: Vec<usize> = rows_before(&piece.texts).collect();
+                let right = tokens_behind(piece, rows.iter().copied());
+                (rows, right)
+            }
             _ => piece.masked.iter().copied().unzip(),
         };
         let weight = self.batches.texts.goals.words_beside().map_or(0.0, |words| words.weight);
@@ -282,9 +292,9 @@ fn rows_before(texts: &[Range<usize>]) -> impl Iterator<Item = usize> {
     texts.iter().flat_map(|text| text.start..text.end.saturating_sub(1))
 }
 
-/// The tokens behind those of [`rows_before`].
-fn next_tokens(piece: &TransformerPiece) -> Vec<u32> {
-    rows_before(&piece.texts).map(|row| token_number(piece.tokens[row + 1])).collect()
+/// The tokens behind those of some rows.
+fn tokens_behind(piece: &TransformerPiece, rows: impl Iterator<Item = usize>) -> Vec<u32> {
+    rows.map(|row| token_number(piece.tokens[row + 1])).collect()
 }
 
 /// Some rows of a matrix.

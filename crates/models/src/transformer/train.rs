@@ -50,6 +50,8 @@ pub enum Goals {
     WordsAndNames(Masking),
     /// The token behind each token.
     Next,
+    /// The tokens of the second segment of each text, each behind the tokens before it.
+    Summaries,
     Texts(Goal),
     /// The target of each text, and its own words beside it.
     TextsAndWords(Goal, WordsBeside),

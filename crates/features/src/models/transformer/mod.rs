@@ -9,6 +9,7 @@ mod params;
 mod pretrain;
 pub(crate) mod project;
 mod student;
+mod summaries;
 mod texts;
 mod tuning;
 mod vintages;
@@ -24,6 +25,7 @@ pub use finetune::{FinetuneParams, finetune};
 pub use params::FinetuneSettings;
 pub use pretrain::{BesideWords, MaskedUnit, NewEncoder, Objective, PretrainParams, pretrain};
 pub use student::{StudentParams, student};
+pub use summaries::train_writer;
 pub use vintages::pretrain_vintages;
 
 use inkstone_base::disk::{self, Room};

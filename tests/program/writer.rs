@@ -1,0 +1,96 @@
+//! A language model of one's own that writes the title or the summary of a text.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::{Ran, assert_says, has_library, inkstone, library, run};
+
+/// Texts whose titles follow from them, one a day.
+fn lines(field: &str, count: usize) -> String {
+    let line = |i: usize| {
+        let (title, text) =
+            [("业绩增长", "净利润大幅增加，订单充足。"), ("业绩下滑", "净利润大幅减少，订单不足。")][i * 7 % 2];
+        let day = chrono::NaiveDate::from_ymd_opt(2024, 1, 1).unwrap() + chrono::Days::new(i as u64);
+        let text = format!("公司发布公告，编号{}。{text}", i % 13);
+        json!({"id": i.to_string(), "text": text, field: title, "time": day.to_string()}).to_string()
+    };
+    (0..count).map(|i| line(i) + "\n").collect()
+}
+
+#[test]
+fn titles_are_learned_and_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    fs::write(path.join("news.jsonl"), lines("title", 300)).unwrap();
+    fs::write(path.join("summaries.jsonl"), lines("summary", 300)).unwrap();
+    let small =
+        ["--layers", "1", "--hidden", "32", "--heads", "2", "--vocabulary", "200", "--min-count", "1", "--lr", "0.003"];
+    let base = [
+        "train",
+        "gpt",
+        "--input",
+        "news.jsonl",
+        "--output",
+        "gpt",
+        "--epochs",
+        "5",
+        "--batch",
+        "8",
+        "--max-tokens",
+        "64",
+    ];
+    run(path, &[&base[..], &small].concat()).finished();
+    let train = |input: &str, output: &str, more: &[&str]| {
+        let fixed = ["train", "writer", "--base", "gpt", "--input", input, "--output", output, "--epochs", "12"];
+        run(path, &[&fixed[..], &["--lr", "0.003", "--batch", "8"], more].concat())
+    };
+    let json = train("news.jsonl", "titles", &["--threads", "1"]).finished();
+    assert_eq!((&json["model"], &json["documents"]), (&"writer".into(), &300.into()), "{json:#}");
+    assert_eq!(json["fitted_until"], "2024-10-26T23:59:59", "{json:#}");
+    // Each token of a title but those in which the two titles differ is certain.
+    assert!(json["perplexity"].as_f64().unwrap() < 1.2, "{json:#}");
+    let config: Value = serde_json::from_slice(&fs::read(path.join("titles/config.json")).unwrap()).unwrap();
+    assert_eq!(config["architectures"], json!(["GPT2LMHeadModel"]));
+    // A summary stands behind the title and the text, a title behind the text alone: the same tokens here.
+    train("summaries.jsonl", "summaries", &["--threads", "2"]).finished();
+    let weights = |model: &str| fs::read(path.join(model).join("model.safetensors")).unwrap();
+    assert!(weights("titles") == weights("summaries"));
+
+    fs::write(path.join("bare.jsonl"), "{\"text\":\"只有正文，没有标题。\"}\n").unwrap();
+    assert_says(&train("bare.jsonl", "x", &[]).refusal(), &["no line has a text and what is to be written", "summary"]);
+    assert_says(
+        &train("news.jsonl", "x", &["--max-tokens", "9"]).refusal(),
+        &["leaves no room for a text and its summary"],
+    );
+    let bert = ["train", "bert", "--input", "news.jsonl", "--output", "bert", "--epochs", "1", "--batch", "8"];
+    run(path, &[&bert[..], &small].concat()).finished();
+    let error = run(path, &["train", "writer", "--base", "bert", "--input", "news.jsonl", "--output", "x"]).refusal();
+    assert_says(&error, &["bert reads in both directions and writes nothing"]);
+
+    if !has_library() {
+        return;
+    }
+    let with_library = |args: &[&str]| Ran::of(inkstone(path, args).env("ORT_DYLIB_PATH", library()).output().unwrap());
+    let texts: String = lines("title", 40).replace("\"title\"", "\"summary\"");
+    fs::write(path.join("texts.jsonl"), texts).unwrap();
+    let args = [
+        "generate",
+        "--model",
+        "titles",
+        "--input",
+        "texts.jsonl",
+        "--output",
+        "written.jsonl",
+        "--max-new-tokens",
+        "8",
+    ];
+    with_library(&[&args[..], &["--num-beams", "1"]].concat()).finished();
+    let written = fs::read_to_string(path.join("written.jsonl")).unwrap();
+    let wanted = lines("title", 40);
+    let right = written.lines().zip(wanted.lines()).filter(|(written, line)| {
+        let [written, line] = [written, line].map(|json| serde_json::from_str::<Value>(json).unwrap());
+        written["text"] == line["title"]
+    });
+    assert_eq!(right.count(), 40, "{written}");
+}
