@@ -151,6 +151,9 @@ pub struct Convert {
     /// Precision of the large weights: fp16 or int8. Without this flag they stay as they are.
     #[arg(long, value_name = "PRECISION")]
     pub precision: Option<Precision>,
+    /// Also keep the logits over the vocabulary of a folder of weights, by which a model fills masks or writes; vectors then cost more.
+    #[arg(long)]
+    pub words: bool,
 }
 
 #[derive(Debug, Args)]

@@ -122,7 +122,7 @@ pub(super) fn embed(args: &Embed, ctx: &Ctx) -> Result<Summary> {
 
 /// Writes a contextual model as a folder of ONNX, in a smaller precision if asked.
 pub(super) fn convert(args: &Convert, ctx: &Ctx) -> Result<Summary> {
-    let (graphs, report) = inkstone_onnx::convert(&args.model, args.precision, &args.output, ctx)?;
+    let (graphs, report) = inkstone_onnx::convert(&args.model, args.precision, args.words, &args.output, ctx)?;
     let mut summary = Summary::default();
     summary.set("model", args.model.display().to_string());
     summary.set("output", args.output.display().to_string());

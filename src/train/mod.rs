@@ -37,7 +37,7 @@ pub use neural::{Cw, Lbl, Nnlm, Rnnlm, TextCnn, TextRnn};
 pub use ngram::{Newwords, Ngram};
 pub use pooling::Pooling;
 pub use ppmi::Ppmi;
-pub use transformer::{Bert, Electra, Entities, Finetune, Gpt, Student, Writer};
+pub use transformer::{Answers, Bert, Electra, Entities, Finetune, Gpt, Student, Writer};
 pub use vectorize::{Lsa, Terms, Vectorize};
 pub use word2vec::{Doc2vec, Vintages, Word2vec};
 
@@ -144,6 +144,8 @@ pub enum Train {
     Finetune(Finetune),
     /// An encoder trained on from a base to find names in text, such as companies and persons.
     Entities(Entities),
+    /// An encoder that is trained on from a base to find the answer to a question in a text.
+    Answers(Answers),
     /// A language model that is trained on from a base to write summaries or titles of texts: for generate and [[rewrite]].
     Writer(Writer),
     /// A small encoder that learns the scores of a large model on text without labels (Hinton, Vinyals and Dean 2015).
@@ -183,6 +185,7 @@ pub(crate) fn run(args: &Train, ctx: &Ctx) -> Result<Summary> {
         Train::Electra(args) => transformer::electra(args, ctx),
         Train::Gpt(args) => transformer::gpt(args, ctx),
         Train::Entities(args) => transformer::entities(args, ctx),
+        Train::Answers(args) => transformer::answers(args, ctx),
         Train::Writer(args) => transformer::writer(args, ctx),
         Train::Student(args) => transformer::student(args, ctx),
         Train::Finetune(args) => transformer::finetune(args, ctx),

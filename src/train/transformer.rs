@@ -1,4 +1,4 @@
-//! `train bert`, `gpt`, `electra`, `finetune`, `entities`, `writer` and `student`.
+//! `train bert`, `gpt`, `electra`, `finetune`, `entities`, `answers`, `writer` and `student`.
 
 use std::path::PathBuf;
 
@@ -132,6 +132,13 @@ pub struct Finetune {
 /// Flags of `train entities`, which takes JSON lines with "entities": kind, start and end (bytes of the text) of each name.
 #[derive(Debug, Args)]
 pub struct Entities {
+    #[command(flatten)]
+    pub on: TrainedOn,
+}
+
+/// Flags of `train answers`, which takes JSON lines with "question" and "answers", a list of parts of the text.
+#[derive(Debug, Args)]
+pub struct Answers {
     #[command(flatten)]
     pub on: TrainedOn,
 }
@@ -297,6 +304,13 @@ pub(super) fn entities(args: &Entities, ctx: &Ctx) -> Result<Summary> {
     let (mut lines, _) = open(corpus)?;
     let report = reported(ctx, || transformer::train_entities(&mut lines, &args.on.params(None, 0.0), output, ctx))?;
     Ok(trained("entities", output, report, &["kinds", "parameters", "epochs", "held_out"]))
+}
+
+pub(super) fn answers(args: &Answers, ctx: &Ctx) -> Result<Summary> {
+    let FromBase { corpus, output, .. } = &args.on.base;
+    let (mut lines, _) = open(corpus)?;
+    let report = reported(ctx, || transformer::train_answers(&mut lines, &args.on.params(None, 0.0), output, ctx))?;
+    Ok(trained("answers", output, report, &["inputs", "parameters", "epochs", "held_out"]))
 }
 
 pub(super) fn writer(args: &Writer, ctx: &Ctx) -> Result<Summary> {

@@ -3,6 +3,7 @@
 //! Each test works in a folder of its own. The demo markets that several tests read are made once and copied by those that
 //! change them.
 
+mod answers;
 mod bad_input;
 #[cfg(unix)]
 mod circles;

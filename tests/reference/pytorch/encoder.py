@@ -100,6 +100,13 @@ def masked_words_loss(model, given):
     return (losses.sum(1) / (labels >= 0).sum(1).clamp(min=1)).mean()
 
 
+def spans_loss(out, given, spans):
+    """The mean of both losses as BertForQuestionAnswering has it, over the tokens of each text alone."""
+    hidden = given["attention_mask"] == 0
+    both = [logits.masked_fill(hidden, -torch.inf) for logits in (out.start_logits, out.end_logits)]
+    return sum(torch.nn.functional.cross_entropy(logits, spans[:, end]) for end, logits in enumerate(both)) / 2
+
+
 def case(model, labels, pad=0, discriminative=1.0, words=0.0, teacher=None):
     given = inputs(pad)
     model.config.pad_token_id = pad
@@ -108,12 +115,15 @@ def case(model, labels, pad=0, discriminative=1.0, words=0.0, teacher=None):
         if teacher is not None:
             shares = [scores / TEMPERATURE for scores in (teacher, model(**given).logits)]
             return -TEMPERATURE**2 * (shares[0].softmax(1) * shares[1].log_softmax(1)).sum(1).mean()
+        if isinstance(model, hf.BertForQuestionAnswering):
+            return spans_loss(model(**given), given, labels)
         found = model(**given, labels=labels).loss
         words_loss = masked_words_loss if hasattr(model, "cls") else next_words_loss
         return found + words * words_loss(model, given) if words else found
 
     begun = weights(model, lambda weight: weight.detach())
-    out = model(**given, labels=labels)
+    out = model(**given)
+    scores = out.logits if "logits" in out else torch.stack([out.start_logits, out.end_logits], -1)
     first = loss()
     first.backward()
     return {
@@ -127,7 +137,7 @@ def case(model, labels, pad=0, discriminative=1.0, words=0.0, teacher=None):
         "shapes": {name: list(weight.shape) for name, weight in model.named_parameters()},
         "weights": begun,
         "labels": labels.tolist(),
-        "scores": out.logits.flatten().tolist(),
+        "scores": scores.flatten().tolist(),
         "loss": first.item(),
         "gradients": weights(model, lambda weight: weight.grad),
         "discriminative": discriminative,
@@ -321,6 +331,13 @@ both.cls = BertOnlyMLMHead(both.config)
 both.cls.predictions.decoder.weight = both.bert.embeddings.word_embeddings.weight
 both.cls.predictions.decoder.bias = both.cls.predictions.bias
 cases.append(case(redrawn(both), classes, words=0.5))
+# First and last tokens of answers; the second text has none.
+spans = torch.tensor([[1, 3], [0, 0], [2, 5], [2, 2]])
+asked = made(hf.BertForQuestionAnswering, config(hf.BertConfig))
+with torch.no_grad():
+    # Tokens are far apart, so that gradients are large beside the rounding of single precision.
+    asked.qa_outputs.weight *= 8
+cases.append(case(asked, spans))
 
 
 def short(value):

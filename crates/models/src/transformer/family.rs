@@ -87,6 +87,7 @@ impl Family {
             HeadForm::Replaced => "ForPreTraining",
             HeadForm::Text { .. } | HeadForm::Last { .. } => "ForSequenceClassification",
             HeadForm::Tokens { .. } => "ForTokenClassification",
+            HeadForm::Spans => "ForQuestionAnswering",
         };
         format!("{name}{head}")
     }
@@ -284,6 +285,7 @@ impl Family {
             }
             (HeadForm::Last { .. }, _) => vec!["score.weight".into()],
             (HeadForm::Tokens { .. }, _) => pair("classifier").into(),
+            (HeadForm::Spans, _) => pair("qa_outputs").into(),
             (HeadForm::Words { .. }, Family::Roberta) => words("lm_head.dense", "lm_head.layer_norm", "lm_head.bias"),
             (HeadForm::Words { .. }, Family::Albert) => {
                 words("predictions.dense", "predictions.LayerNorm", "predictions.bias")

@@ -161,12 +161,24 @@ impl EncoderFolder {
 
     /// The head that gives each token a tag.
     pub fn of_tokens(&self, tags: usize) -> Result<HeadForm> {
+        self.check_both_directions()?;
+        Ok(HeadForm::Tokens { tags })
+    }
+
+    /// The head that finds the first and the last token of an answer.
+    pub fn of_spans(&self) -> Result<HeadForm> {
+        self.check_both_directions()?;
+        Ok(HeadForm::Spans)
+    }
+
+    /// Fails where a token knows nothing of the tokens behind it.
+    fn check_both_directions(&self) -> Result<()> {
         ensure!(
             !self.shape.block.causal,
-            "{} reads from left to right, so a token's tag would not know what follows: take an encoder such as BERT",
+            "{} reads from left to right, so a token would not know what follows: take an encoder such as BERT",
             self.folder.display()
         );
-        Ok(HeadForm::Tokens { tags })
+        Ok(())
     }
 
     /// The encoder with these heads. Weights of the heads that the folder has are taken, but for the outputs of the main head of texts or tokens;

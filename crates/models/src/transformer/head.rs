@@ -1,5 +1,7 @@
 //! The layers behind an encoder: they predict masked or next words, or the classes, the labels or the value of a text.
 
+use std::ops::Range;
+
 use super::block::{BlockActivation, activate, through_activation};
 use super::dropout::Dropout;
 use super::encoder::EncoderShape;
@@ -74,6 +76,8 @@ pub enum HeadForm {
     Last { goal: TextGoal },
     /// Predicts the tag of each token: the outputs.
     Tokens { tags: usize },
+    /// Predicts of each token whether an answer begins or ends with it: two outputs, each a softmax over the tokens of a text.
+    Spans,
 }
 
 /// The head that predicts whether two segments follow each other: class 0 if they do (BERT's next sentence, ALBERT's order).
@@ -118,6 +122,7 @@ impl HeadForm {
             }
             HeadForm::Last { goal } => vec![[goal.outputs(), width]],
             HeadForm::Tokens { tags } => vec![[*tags, width], [1, *tags]],
+            HeadForm::Spans => vec![[2, width], [1, 2]],
         }
     }
 
@@ -126,7 +131,7 @@ impl HeadForm {
         match self {
             HeadForm::Text { goal, .. } | HeadForm::Last { goal } => Some(*goal),
             HeadForm::Tokens { tags } => Some(TextGoal::Classes(*tags)),
-            HeadForm::Words { .. } | HeadForm::Next | HeadForm::Replaced => None,
+            HeadForm::Words { .. } | HeadForm::Next | HeadForm::Replaced | HeadForm::Spans => None,
         }
     }
 
@@ -144,7 +149,7 @@ impl HeadForm {
         match self {
             HeadForm::Text { .. } => Some((HeadWeights::Last as usize, Some(HeadWeights::LastBias as usize))),
             HeadForm::Last { .. } => Some((0, None)),
-            HeadForm::Tokens { .. } => Some((0, Some(1))),
+            HeadForm::Tokens { .. } | HeadForm::Spans => Some((0, Some(1))),
             HeadForm::Words { .. } | HeadForm::Next | HeadForm::Replaced => None,
         }
     }
@@ -160,6 +165,8 @@ pub(super) enum Targets<'a> {
     /// The labels of each text.
     Labels(&'a [Vec<u32>]),
     Values(&'a [f64]),
+    /// The first and the last token of the answer in each text, of texts at these rows.
+    Spans(&'a [Range<usize>], Vec<[u32; 2]>),
     /// A teacher's logits `[texts, classes]`, and the temperature.
     Taught(&'a [f32], f64),
 }
@@ -241,7 +248,7 @@ impl<T: Real> Head<T> {
                 (Some((dense(), activation)), None, outputs)
             }
             HeadForm::Last { goal } => (None, None, without_bias(values[0], goal.outputs())),
-            HeadForm::Tokens { .. } => (None, None, Affine::of(values[0], values[1])),
+            HeadForm::Tokens { .. } | HeadForm::Spans => (None, None, Affine::of(values[0], values[1])),
         };
         Head { dense, norm, epsilon: shape.block.epsilon, outputs, form }
     }
@@ -280,7 +287,9 @@ impl<T: Real> Head<T> {
         match self.form {
             HeadForm::Words { .. } => (weights, tokens) = (vec![by_bias], by_table),
             HeadForm::Next => tokens = by_table,
-            HeadForm::Text { .. } | HeadForm::Replaced | HeadForm::Tokens { .. } => weights = vec![by_table, by_bias],
+            HeadForm::Text { .. } | HeadForm::Replaced | HeadForm::Tokens { .. } | HeadForm::Spans => {
+                weights = vec![by_table, by_bias];
+            }
             HeadForm::Last { .. } => weights = vec![by_table],
         }
         if let (Some(normed), Some([scale, _])) = (&normed, &self.norm) {
@@ -307,6 +316,7 @@ impl<T: Real> Head<T> {
 pub(super) fn losses<T: Real>(scores: &mut [T], outputs: usize, right: &Targets<'_>) -> f64 {
     let rows = scores.chunks_mut(outputs);
     match right {
+        Targets::Spans(texts, right) => losses_of_spans(scores, texts, right),
         Targets::Words(right) | Targets::Classes(right) => {
             rows.zip(*right).map(|(row, &right)| cross_entropy(row, right as usize)).sum()
         }
@@ -356,4 +366,19 @@ pub(super) fn losses<T: Real>(scores: &mut [T], outputs: usize, right: &Targets<
             rows.zip(*right).map(one).sum()
         }
     }
+}
+
+/// The sum over texts of the mean of two losses: of the first token of the answer and of the last, each among the tokens of the text. Scores
+/// `[tokens, 2]` become its gradients.
+fn losses_of_spans<T: Real>(scores: &mut [T], texts: &[Range<usize>], right: &[[u32; 2]]) -> f64 {
+    let mut sum = 0.0;
+    for (text, places) in texts.iter().zip(right) {
+        for (end, place) in places.iter().enumerate() {
+            let mut column: Vec<T> = text.clone().map(|row| scores[2 * row + end]).collect();
+            sum += cross_entropy(&mut column, *place as usize) / 2.0;
+            let half = T::from_f64(0.5);
+            text.clone().zip(column).for_each(|(row, by)| scores[2 * row + end] = by * half);
+        }
+    }
+    sum
 }

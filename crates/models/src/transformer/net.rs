@@ -89,7 +89,7 @@ impl<'a> TransformerNet<'a> {
         let mut scores = ready.head.scores(&selected(&x, &rows, self.shape.block.width));
         let outputs = scores.len() / rows.len().max(1);
         let loss = self.with_targets(piece, |targets| losses(&mut scores, outputs.max(1), targets));
-        (loss, rows.len())
+        (loss, self.count(piece, &rows))
     }
 
     /// All texts in one piece, with no masked word.
@@ -105,10 +105,15 @@ impl<'a> TransformerNet<'a> {
         match self.heads.main {
             HeadForm::Words { .. } => piece.masked.iter().map(|(at, _)| *at).collect(),
             HeadForm::Next => self.rows_of_next(piece).collect(),
-            HeadForm::Replaced => (0..piece.tokens.len()).collect(),
+            HeadForm::Replaced | HeadForm::Spans => (0..piece.tokens.len()).collect(),
             HeadForm::Tokens { .. } => self.tags_of(piece).map(|(row, _)| row).collect(),
             form => piece.texts.iter().map(|text| row_of(form, text)).collect(),
         }
+    }
+
+    /// The number of losses of a piece whose main head reads these rows.
+    fn count(&self, piece: &TransformerPiece, rows: &[usize]) -> usize {
+        if self.heads.main == HeadForm::Spans { piece.texts.len() } else { rows.len() }
     }
 
     /// The tokens of a piece whose next token is learned.
@@ -131,6 +136,10 @@ impl<'a> TransformerNet<'a> {
                 work(&Targets::Words(&piece.masked.iter().map(|(_, right)| *right).collect::<Vec<u32>>()))
             }
             Goals::Tags(_) => work(&Targets::Classes(&self.tags_of(piece).map(|(_, tag)| tag).collect::<Vec<u32>>())),
+            Goals::Spans(spans) => {
+                let right = piece.numbers.iter().map(|number| spans[*number]).collect();
+                work(&Targets::Spans(&piece.texts, right))
+            }
             Goals::Next | Goals::Summaries => work(&Targets::Words(&tokens_behind(piece, self.rows_of_next(piece)))),
             Goals::Taught(taught) => {
                 let rows = piece.numbers.iter().flat_map(|&n| &taught.scores[n * taught.classes..][..taught.classes]);
@@ -351,7 +360,7 @@ impl Network for TransformerNet<'_> {
 
     /// The predicted tokens, or the texts.
     fn size(&self, piece: &TransformerPiece) -> usize {
-        self.read_rows(piece).len()
+        self.count(piece, &self.read_rows(piece))
     }
 
     fn progress(&self, piece: &TransformerPiece) -> usize {

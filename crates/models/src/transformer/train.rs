@@ -58,6 +58,8 @@ pub enum Goals {
     Taught(TaughtClasses),
     /// The tag of each of the texts' tokens, in their order; [`UNTAGGED`] for a token that is not learned from.
     Tags(Vec<u32>),
+    /// The first and the last token of the answer within each text.
+    Spans(Vec<[u32; 2]>),
 }
 
 impl Goals {
@@ -292,8 +294,8 @@ impl Transformer {
         }
     }
 
-    /// The scores of texts at these places by the main head, `[texts, outputs]`: logits of classes or labels, or values; of a head of tokens `[tokens, tags]`, text
-    /// by text. Each text is read alone.
+    /// The scores of texts at these places by the main head, `[texts, outputs]`: logits of classes or labels, or values; of a head of tokens or spans `[tokens, outputs]`,
+    /// text by text. Each text is read alone.
     pub fn scores(&self, texts: TokenTexts<'_>, places: &[Range<usize>], ctx: &Ctx) -> Result<Vec<f32>> {
         let values = self.weights.values();
         let first = texts.frozen.map_or(0, |frozen| frozen.first_layer);
@@ -307,7 +309,7 @@ impl Transformer {
                 None => encoder.embed(EncoderInput { tokens: &texts.tokens[place.clone()], texts: &text }),
             };
             let (x, width) = (encoder.finish(encoder.run(x, &text)), self.shape.block.width);
-            if let HeadForm::Tokens { .. } = self.heads.main {
+            if let HeadForm::Tokens { .. } | HeadForm::Spans = self.heads.main {
                 return Ok(head.scores(&x));
             }
             let row = row_of(self.heads.main, &text[0]);

@@ -166,11 +166,11 @@ pub(super) struct ModelGraph {
 }
 
 impl ModelGraph {
-    /// Reads a graph, or writes the one for a file of weights.
-    pub(super) fn read(path: &Path) -> Result<ModelGraph> {
+    /// Reads a graph, or writes the one for a file of weights, with these outputs.
+    pub(super) fn read(path: &Path, wanted: Wanted) -> Result<ModelGraph> {
         let mut graph = ModelGraph { folder: disk::folder_of(path).to_owned(), ..ModelGraph::default() };
         let (reader, end): (Box<dyn ReadSeek>, u64) = if architecture::is_weights(path) {
-            let written = architecture::graph(path, Wanted::Vectors)?;
+            let written = architecture::graph(path, wanted)?;
             let end = written.bytes.len() as u64;
             graph.folder = written.folder;
             graph.files.push(ModelFile::Memory(written.bytes.clone()));

@@ -18,6 +18,7 @@ use serde::Serialize;
 
 use self::graph::{GraphNode, HALF, ModelGraph, Numbers};
 use self::write::{NewGraph, NewWeight};
+use super::architecture::Wanted;
 use super::encoder::ENCODERS;
 use super::files::Files;
 use super::generator::{DECODERS, LATER};
@@ -99,20 +100,22 @@ fn without_unused(old: &ModelGraph, mut nodes: Vec<GraphNode>, mut weights: Vec<
     NewGraph { nodes, weights }
 }
 
-/// Writes the model of `model`, a folder or a file as [`OnnxParams::model`], to a folder that is ours, new or empty. Progress is counted in
-/// bytes of weights.
+/// Writes the model of `model`, a folder or a file as [`OnnxParams::model`], to a folder that is ours, new or empty. With `words`, the graph that is
+/// written for weights also has logits over the vocabulary. Progress is counted in bytes of weights.
 pub fn convert(
     model: &Path,
     precision: Option<Precision>,
+    words: bool,
     output: &Path,
     ctx: &Ctx,
 ) -> Result<(Vec<ConvertedGraph>, Report)> {
-    convert_within(model, precision, output, ONE_FILE, ctx)
+    convert_within(model, precision, words, output, ONE_FILE, ctx)
 }
 
 fn convert_within(
     model: &Path,
     precision: Option<Precision>,
+    words: bool,
     output: &Path,
     one_file: u64,
     ctx: &Ctx,
@@ -122,7 +125,7 @@ fn convert_within(
     apart(&files, output)?;
     let mut graphs = Vec::new();
     for (file, name) in graphs_of(&files) {
-        let old = ModelGraph::read(&file)?;
+        let old = ModelGraph::read(&file, if words { Wanted::All } else { Wanted::Vectors })?;
         let shown = || file.display().to_string();
         ensure!(
             precision.is_none() || !int8::is_quantised(&old),

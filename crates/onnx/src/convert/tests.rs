@@ -28,12 +28,12 @@ fn ctx() -> Ctx {
 /// A conversion into a folder that is thrown away.
 fn converted(model: &Path, precision: Option<Precision>) -> (tempfile::TempDir, Vec<ConvertedGraph>) {
     let folder = tempfile::tempdir().unwrap();
-    let (graphs, _) = convert(model, precision, folder.path(), &ctx()).unwrap();
+    let (graphs, _) = convert(model, precision, false, folder.path(), &ctx()).unwrap();
     (folder, graphs)
 }
 
 fn refusal(model: &Path, precision: Option<Precision>, output: &Path) -> String {
-    format!("{:#}", convert(model, precision, output, &ctx()).unwrap_err())
+    format!("{:#}", convert(model, precision, false, output, &ctx()).unwrap_err())
 }
 
 /// All outputs of a graph for two texts, of which one is shorter, or for three rows of numbers.
@@ -71,7 +71,7 @@ fn difference(one: &BTreeMap<String, Vec<f32>>, other: &BTreeMap<String, Vec<f32
 
 /// Bytes of all weights by name and type.
 fn weights(path: &Path) -> BTreeMap<String, (u64, Vec<u64>, Vec<u8>)> {
-    let graph = ModelGraph::read(path).unwrap();
+    let graph = ModelGraph::read(path, Wanted::Vectors).unwrap();
     let bytes = |weight: &graph::Initializer| match weight.numbers {
         Numbers::Plain(range) => graph.bytes(range).unwrap(),
         // The tool writes scales and zeros in fields of their own types; the last bytes are the numbers.
@@ -178,6 +178,13 @@ fn weights_of_every_architecture_become_graphs_that_stand_alone() {
         assert!(stored != "fp32" || sizes[2] < sizes[1] && sizes[1] < sizes[0], "{shown}: {sizes:?}");
     }
     assert!(models > 10);
+    // Logits over the vocabulary are kept where they are asked for.
+    for words in [false, true] {
+        let output = tempfile::tempdir().unwrap();
+        convert(&architecture("bert-masked"), None, words, output.path(), &ctx()).unwrap();
+        let header = Header::read(&output.path().join("model.onnx")).unwrap();
+        assert_eq!(header.outputs.iter().any(|port| port.name == "logits"), words);
+    }
 }
 
 #[test]
@@ -228,7 +235,7 @@ fn encoders_and_decoders_are_converted_together() {
 fn weights_lie_beside_a_graph_that_is_too_large_for_one_file() {
     let (one_file, _) = converted(&reference_graph("bert"), Some(Precision::Fp16));
     let folder = tempfile::tempdir().unwrap();
-    convert_within(&reference_graph("bert"), Some(Precision::Fp16), folder.path(), 10_000, &ctx()).unwrap();
+    convert_within(&reference_graph("bert"), Some(Precision::Fp16), false, folder.path(), 10_000, &ctx()).unwrap();
     let path = folder.path().join("model.onnx");
     assert!(path.metadata().unwrap().len() < 30_000);
     let beside: Vec<PathBuf> = Header::read(&path).unwrap().beside.into_iter().collect();
@@ -264,7 +271,7 @@ fn a_folder_has_all_that_the_model_is_read_with_and_nothing_of_an_earlier_one() 
     ] {
         std::fs::write(model.join(name), text).unwrap();
     }
-    convert(&model, Some(Precision::Int8), &output, &ctx()).unwrap();
+    convert(&model, Some(Precision::Int8), false, &output, &ctx()).unwrap();
     let names = || {
         let entries = walkdir::WalkDir::new(&output).sort_by_file_name().into_iter().map(|entry| entry.unwrap());
         let files = entries.filter(|entry| entry.file_type().is_file());
@@ -285,9 +292,9 @@ fn a_folder_has_all_that_the_model_is_read_with_and_nothing_of_an_earlier_one() 
         ]
     );
     let bytes = std::fs::read(output.join("model.onnx")).unwrap();
-    convert(&model, Some(Precision::Int8), &output, &ctx()).unwrap();
+    convert(&model, Some(Precision::Int8), false, &output, &ctx()).unwrap();
     assert_eq!((names(), std::fs::read(output.join("model.onnx")).unwrap()), (first, bytes));
-    convert(&reference("products.onnx"), None, &output, &ctx()).unwrap();
+    convert(&reference("products.onnx"), None, false, &output, &ctx()).unwrap();
     assert_eq!(names(), [disk::MARKER, "model.onnx"]);
 }
 
@@ -319,7 +326,7 @@ fn what_cannot_be_converted_is_refused_before_anything_is_written() {
     assert!(refused.contains("lie in each other"), "{refused}");
     let cancelled = ctx();
     cancelled.cancel();
-    assert!(convert(&model, int8, &output, &cancelled).is_err() && !output.join("model.onnx").exists());
+    assert!(convert(&model, int8, false, &output, &cancelled).is_err() && !output.join("model.onnx").exists());
 }
 
 /// A graph with an output, and these fields.
@@ -332,7 +339,7 @@ fn read(bytes: &[u8]) -> Result<()> {
     let path = folder.path().join("model.onnx");
     std::fs::write(&path, bytes).unwrap();
     std::fs::write(folder.path().join("weights.bin"), b"").unwrap();
-    let graph = ModelGraph::read(&path)?;
+    let graph = ModelGraph::read(&path, Wanted::Vectors)?;
     for precision in [None, Some(Precision::Int8), Some(Precision::Fp16)] {
         if let Ok((new, _)) = smaller(&graph, precision, &ctx()) {
             write::write(&graph, &new, &folder.path().join("new.onnx"), ONE_FILE, &ctx())?;

@@ -1,6 +1,7 @@
 //! Encoders of one's own on plain files: pre-trained on the user's text, or fine-tuned on labels; folders that `model = "onnx"` and
 //! transformers read.
 
+mod answers;
 mod corpus;
 mod entities;
 mod finetune;
@@ -19,6 +20,7 @@ use std::path::Path;
 use anyhow::{Context, Result, ensure};
 use chrono::NaiveDateTime;
 
+pub use answers::train_answers;
 pub use corpus::SentenceTask;
 pub use entities::train_entities;
 pub use finetune::{FinetuneParams, finetune};
