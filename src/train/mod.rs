@@ -146,7 +146,7 @@ pub enum Train {
     Entities(Entities),
     /// An encoder that is trained on from a base to find the answer to a question in a text.
     Answers(Answers),
-    /// A language model that is trained on from a base to write summaries or titles of texts: for generate and [[rewrite]].
+    /// A language model that is trained on from a base to write summaries or titles of texts: for generate and for rewrites of documents.
     Writer(Writer),
     /// A small encoder that learns the scores of a large model on text without labels (Hinton, Vinyals and Dean 2015).
     Student(Student),

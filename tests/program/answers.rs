@@ -11,8 +11,9 @@ fn lines(count: usize) -> String {
     let line = |i: usize| {
         let day = chrono::NaiveDate::from_ymd_opt(2024, 1, 1).unwrap() + chrono::Days::new(i as u64);
         let [sales, profit] = [format!("{}亿", 10 + i * 7 % 83), format!("{}万", 10 + i * 11 % 79)];
-        let (question, answer) = if i % 2 == 0 { ("营收多少？", &sales) } else { ("利润多少？", &profit) };
-        let known = i % 5 != 0;
+        let (question, answer) =
+            if i.is_multiple_of(2) { ("营收多少？", &sales) } else { ("利润多少？", &profit) };
+        let known = !i.is_multiple_of(5);
         let text = if known {
             format!("公司营收{sales}元，利润{profit}元。")
         } else {

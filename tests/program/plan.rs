@@ -282,6 +282,11 @@ fn a_plan_that_does_not_fit_is_refused_before_a_row_is_written() {
     assert_says(&error, &["fitted on the documents of all parts", "leave it to `inkstone run`"]);
     let error = run(folder, &["plan", "--feature", "none", "--tasks", "2", "--out", "h.plan"]).refusal();
     assert_says(&error, &["there is no feature \"none\"", "head, hashed"]);
+    // Workers have no rows of the feature that a condition reads.
+    let gated = "\n[[feature]]\nname = \"gated\"\nmodel = \"lexicon\"\nonly = \"0.3 - abs(head)\"\n";
+    fs::write(folder.join("workbench.toml"), config + gated).unwrap();
+    let error = run(folder, &["plan", "--feature", "gated", "--tasks", "2", "--out", "g.plan"]).refusal();
+    assert_says(&error, &["\"gated\" reads feature \"head\" in its condition (only)", "`inkstone run`"]);
 }
 
 #[test]

@@ -139,6 +139,14 @@ impl Plan {
         ctx: &Ctx,
     ) -> Result<(Plan, Report)> {
         ensure!(settings.tasks > 0, "a plan has one task at least");
+        if let Some(other) = feature.condition_features().next() {
+            bail!(
+                "feature {:?} reads feature {:?} in its condition (only), and a plan carries no rows of other features: compute it with \
+                 `inkstone run`",
+                feature.name,
+                other.feature
+            );
+        }
         let folder = RowFolder::new(&std::path::absolute(settings.rows)?);
         if let Some(walk) = feature.model.entry().walk_fits {
             return Plan::of_fits(walk, feature, inputs, settings, &folder, ctx);
