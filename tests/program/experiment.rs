@@ -376,7 +376,7 @@ fn heads_over_other_features_are_compared_and_a_cell_without_data_is_skipped() {
         &refused("\"places.lsa.dim\" = [4, 8]", "\"tones.lexicon.negation_window\" = [4, 8]"),
         &["tones", "an input by its name"],
     );
-    assert_says(&refused("[\"places\"], [", "[\"place\"], ["), &["there is no feature \"place\" to learn on"]);
+    assert_says(&refused("[\"places\"], [", "[\"place\"], ["), &["there is no feature \"place\" (inputs, only)"]);
 }
 
 #[test]

@@ -174,7 +174,7 @@ fn inputs_that_lead_nowhere_are_refused_by_name() {
     };
     let head = |inputs: &str| format!("\n[[feature]]\nname = \"head\"\nmodel = \"ridge\"\ninputs = {inputs}\n");
     assert_says(&refused(&head("[\"head\"]")), &["in a circle: head → head"]);
-    assert_says(&refused(&head("[\"mood\"]")), &["no feature \"mood\" to learn on", "words, tone"]);
+    assert_says(&refused(&head("[\"mood\"]")), &["no feature \"mood\" (inputs, only)", "words, tone"]);
     assert_says(&refused(&head("[\"tone.mood\"]")), &["has no column \"mood\"", "tone, positive, negative, tokens"]);
     let lexicon = "\n[[feature]]\nname = \"mood\"\nmodel = \"lexicon\"\n";
     assert_says(&refused(&format!("{lexicon}inputs = [\"tone\"]\n")), &["inputs are for ridge"]);

@@ -305,7 +305,7 @@ mod tests {
             (demo.limit, demo.mask(), demo.labels.join(" ").as_str()),
             (Some(512), Some("[MASK]"), "negative neutral positive")
         );
-        assert_eq!(demo.vocabulary.unwrap().unwrap().size, 1296);
+        assert_eq!(demo.vocabulary.unwrap().unwrap().size, 1400);
     }
 
     #[test]

@@ -461,7 +461,7 @@ mod tests {
         let logits = demo.outputs.iter().find(|output| output.name == "logits").unwrap();
         assert_eq!(logits.shape[1], Size::Fixed(3));
         // The numbers are those of its README.
-        assert_eq!(demo.weights["fp32"], 531_859);
+        assert_eq!(demo.weights["fp32"], 545_278);
         assert_eq!(demo.precision(), "fp32");
         let precision = |name: &str| Header::read(&graph("bert").join(name)).unwrap().precision();
         assert_eq!((precision("model_fp16.onnx").as_str(), precision("model.onnx").as_str()), ("fp16", "fp32"));
