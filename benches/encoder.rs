@@ -137,7 +137,7 @@ fn train(case: &Case, lengths: &[usize], ctx: &Ctx) -> Result<f64> {
         (HeadForm::Next, Goals::Next)
     } else if case.target == Target::MaskedWords {
         let masking = Masking { share: 0.15, mask: 4, vocabulary: vocabulary as u32, separator: None, spans: false };
-        (HeadForm::Words { activation: BlockActivation::Gelu, order: false }, Goals::Words(masking))
+        (HeadForm::Words { activation: BlockActivation::Gelu }, Goals::Words(masking))
     } else {
         let class = (0..lengths.len()).map(|_| rng.random_range(0..2)).collect();
         let goal = Goal::Classes { class, names: vec!["0".into(), "1".into()] };
