@@ -86,11 +86,19 @@ pub(crate) struct Weights {
     pub all: Vec<Weight>,
     /// Steps so far.
     steps: i32,
+    /// True if what keeps the quotient finite is added behind the corrections of the moments, as PyTorch's AdamW does; else before them, as in the
+    /// paper's shorter form and scikit-learn.
+    corrected: bool,
 }
 
 impl Weights {
     pub(crate) fn new(all: Vec<Weight>) -> Weights {
-        Weights { all, steps: 0 }
+        Weights { all, steps: 0, corrected: false }
+    }
+
+    /// Weights whose steps are those of PyTorch's AdamW.
+    pub(crate) fn of_adamw(all: Vec<Weight>) -> Weights {
+        Weights { corrected: true, ..Weights::new(all) }
     }
 
     /// Number of parameters to learn.
@@ -113,7 +121,9 @@ impl Weights {
         self.steps += 1;
         let [first, second] = BETA;
         // The corrections for moments that began at zero.
-        let size = rate * (1.0 - second.powi(self.steps)).sqrt() / (1.0 - first.powi(self.steps));
+        let correction = (1.0 - second.powi(self.steps)).sqrt();
+        let size = rate * correction / (1.0 - first.powi(self.steps));
+        let epsilon = if self.corrected { EPSILON * correction } else { EPSILON };
         let read = self.all.iter_mut().zip(rows).zip(gradients);
         for ((weight, rows), gradient) in read.filter(|((weight, _), gradient)| !weight.fixed && !gradient.is_empty()) {
             let Weight { dim, values, moments, decay, .. } = weight;
@@ -129,7 +139,7 @@ impl Weights {
                             let g = g + *decay * *x;
                             *m += (1.0 - first) * (g - *m);
                             *v += (1.0 - second) * (g * g - *v);
-                            *x -= size * *m / (v.sqrt() + EPSILON);
+                            *x -= size * *m / (v.sqrt() + epsilon);
                         }
                     },
                 );

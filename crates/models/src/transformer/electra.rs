@@ -70,7 +70,7 @@ pub fn train_electra(
     let mut all = prepared(discriminator)?;
     let of_discriminator = all.len();
     all.extend(prepared(generator)?.into_iter().skip(SHARED));
-    let (weights, epochs) = fit(&net, Weights::new(all), &params.fit(), checkpoint, ctx)?;
+    let (weights, epochs) = fit(&net, Weights::of_adamw(all), &params.fit(), checkpoint, ctx)?;
     let mut values: Vec<Vec<f32>> = weights.all.into_iter().map(|weight| weight.values).collect();
     let own = values.split_off(of_discriminator);
     let shared: Vec<Vec<f32>> = values[..SHARED].to_vec();

@@ -214,7 +214,7 @@ impl Transformer {
             Ok(Weight::new("", columns.max(1), values))
         };
         let all = values.into_iter().zip(sizes).map(weight).collect::<Result<Vec<Weight>>>()?;
-        Ok(Transformer { shape, heads, weights: Weights::new(all), epochs: Vec::new() })
+        Ok(Transformer { shape, heads, weights: Weights::of_adamw(all), epochs: Vec::new() })
     }
 
     /// The values of each weight: embeddings, blocks, heads.

@@ -27,7 +27,7 @@ use inkstone_store::{SetSpec, Store};
 use inkstone_text::subword::Subword;
 
 /// Version of the arithmetic of encoders; rows of another version are not taken up.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 pub(crate) const ENTRY: ModelEntry = ModelEntry {
     explained_by: Explainer::Rows,
