@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::{Ran, assert_says, has_library, inkstone, library, run};
+use crate::{assert_says, has_library, run, with_library};
 
 /// Texts with a question whose answer stands behind the word that is asked for, one a day; of every fifth text it does not stand there.
 fn lines(count: usize) -> String {
@@ -80,7 +80,7 @@ fn answers_are_learned_and_found() {
     }
     fs::write(path.join("asked.jsonl"), lines(40)).unwrap();
     let args = ["eval", "onnx", "--model", "qa", "--input", "asked.jsonl", "--task", "answers"];
-    let json = Ran::of(inkstone(path, &args).env("ORT_DYLIB_PATH", library()).output().unwrap()).finished();
+    let json = with_library(path, &args).finished();
     let known =
         json["answers"].as_array().unwrap().iter().zip(lines(40).lines().map(str::to_owned).collect::<Vec<_>>());
     let right = known.filter(|(found, line)| {

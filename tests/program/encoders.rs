@@ -9,7 +9,7 @@ use inkstone_tables::project::Project;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::{Ran, assert_says, copy_folder, demo, files_below, has_library, inkstone, library, run, run_on, stage};
+use crate::{assert_says, copy_folder, demo, files_below, has_library, run, run_on, stage, with_library};
 
 const UNTIL: &str = "2024-06-30";
 
@@ -192,11 +192,6 @@ fn a_base_is_trained_on_for_text_and_for_labels() {
     let flags = ["--temperature", "0", "--output", "other"];
     let error = with_library(folder.path(), &[&args[..], &flags].concat()).refusal();
     assert_says(&error, &["--temperature 0 must lie above 0"]);
-}
-
-/// A command that finds ONNX Runtime.
-fn with_library(folder: &Path, args: &[&str]) -> Ran {
-    Ran::of(inkstone(folder, args).env("ORT_DYLIB_PATH", library()).output().unwrap())
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::demo::{small, third, whole};
-use crate::{Ran, assert_says, edit, has_library, inkstone, library, run, stage};
+use crate::{assert_says, edit, has_library, run, stage, with_library};
 
 fn cell<'j>(found: &'j Value, strategy: &str) -> &'j Value {
     let cells = found["cells"].as_array().expect("findings have cells");
@@ -421,8 +421,7 @@ fn a_large_model_reads_what_a_small_one_is_not_certain_of() {
     let copy = small().copy();
     let config = copy.path().join("workbench.toml");
     fs::write(&config, fs::read_to_string(&config).unwrap() + CASCADE).unwrap();
-    let run_it =
-        |args: &[&str]| Ran::of(inkstone(copy.path(), args).env("ORT_DYLIB_PATH", library()).output().unwrap());
+    let run_it = |args: &[&str]| with_library(copy.path(), args);
     let json = run_it(&["run", "--headless"]).finished();
     let report = stage(&json, "extract large");
     let dropped = report["dropped"]["without what the condition asks for (only)"].as_u64().unwrap();
@@ -445,4 +444,31 @@ fn a_large_model_reads_what_a_small_one_is_not_certain_of() {
 
     edit(&config, "only = \"0.3 - abs(tone)\"", "only = \"0.3 - abs(tune)\"");
     assert_says(&run_it(&["run", "--headless"]).refusal(), &["there is no feature \"tune\" (inputs, only)"]);
+}
+
+/// Words of the documents of which the lexicon is not certain, under two lexicons.
+const GATED: &str = r#"
+[[feature]]
+name = "gated"
+model = "tfidf"
+only = "0.9 - abs(tone)"
+
+[[experiment]]
+name = "gated"
+target = "rating"
+positive = ["买入", "增持"]
+features = ["gated"]
+kinds = ["report"]
+vary = { "tone.truncate" = ["none", "head:4"] }
+draws = 200
+"#;
+
+#[test]
+fn words_of_a_condition_are_counted_anew_where_the_condition_reads_other_rows() {
+    let copy = third().copy();
+    let config = copy.path().join("workbench.toml");
+    fs::write(&config, fs::read_to_string(&config).unwrap() + GATED).unwrap();
+    let json = run(copy.path(), &["experiment", "--headless", "--name", "gated"]).finished();
+    assert_eq!(json["experiments"][0]["cells"].as_array().unwrap().len(), 2, "{json:#}");
+    assert_eq!(stages_of(&json, "gated"), 2, "{:#}", json["stages"]);
 }

@@ -195,6 +195,11 @@ fn unprivileged(folder: &Path, args: &[&str]) -> Option<Command> {
     Some(through(&setpriv, folder, args))
 }
 
+/// A command that finds ONNX Runtime.
+fn with_library(folder: &Path, args: &[&str]) -> Ran {
+    Ran::of(inkstone(folder, args).env("ORT_DYLIB_PATH", library()).output().unwrap())
+}
+
 fn run(folder: &Path, args: &[&str]) -> Ran {
     Ran::of(inkstone(folder, args).output().expect("the program starts"))
 }

@@ -154,11 +154,11 @@ pub(crate) struct Steps<'m> {
 
 impl NextToken for Steps<'_> {
     fn next(&mut self, prefixes: &[Vec<u32>], parents: &[usize]) -> Result<Vec<Vec<f32>>> {
-        let width = prefixes.iter().map(Vec::len).max().unwrap_or(0);
         if parents.is_empty() {
+            let longest = prefixes.iter().map(Vec::len).max().unwrap_or(0);
             let row = |(text, prefix): (usize, &Vec<u32>)| StepRow {
                 text,
-                filled: width - prefix.len(),
+                filled: longest - prefix.len(),
                 prompt: prefix.len(),
             };
             self.rows = prefixes.iter().enumerate().map(row).collect();
@@ -167,9 +167,11 @@ impl NextToken for Steps<'_> {
         } else {
             self.go_on(parents)?;
         }
-        let fits = |(row, prefix): (&StepRow, &Vec<u32>)| row.filled + prefix.len() == width;
+        // Rows stay filled up when the longest text has ended.
+        let places = || self.rows.iter().zip(prefixes).map(|(row, prefix)| row.filled + prefix.len());
+        let width = places().max().unwrap_or(0);
         ensure!(
-            self.rows.len() == prefixes.len() && self.rows.iter().zip(prefixes).all(fits),
+            self.rows.len() == prefixes.len() && places().all(|places| places == width),
             "the texts of a step do not go on from those of the step before"
         );
         let goes_on = !self.model.passed.is_empty() && self.width > 0;

@@ -9,7 +9,6 @@ use rustc_hash::FxHashMap;
 use serde_json::json;
 
 use super::plan::PlannedCell;
-use super::sets::InputSets;
 use super::{ExperimentRun, read_or_make};
 use crate::pipeline::factor_builder::FactorBuilder;
 use crate::pipeline::stage::derived_name;
@@ -130,17 +129,18 @@ impl ExperimentRun<'_> {
         if cell.model.is_network() {
             return self.network_cell(planned, inputs, labelled, splits, reports);
         }
-        let mut learned_on = self.input_sets(planned, inputs, reports)?;
-        let mut head = cell.clone();
+        let needed = self.input_sets(planned, inputs, reports)?;
+        let inputs = &Inputs { sets: Some(FeatureSets { store: self.store, ids: &needed.ids }), ..*inputs };
+        let (mut head, mut own, mut cost) = (cell.clone(), None, needed.cost.clone());
         if cell.model.has_dense_rows() {
             // The feature's own rows are all that the head learns on.
-            let (set, cost) = self.set_of(cell, planned, inputs, reports)?;
+            let (set, cost_of_set) = self.set_of(cell, planned, inputs, reports)?;
             head.inputs = vec![OWN_ROWS.to_owned()];
-            learned_on = InputSets { ids: [(OWN_ROWS.to_owned(), set)].into(), cost };
+            own = Some([(OWN_ROWS.to_owned(), set)].into());
+            cost = sum(&cost, &cost_of_set);
         }
-        let sets = Some(FeatureSets { store: self.store, ids: &learned_on.ids });
+        let sets = Some(FeatureSets { store: self.store, ids: own.as_ref().unwrap_or(&needed.ids) });
         let columns = InputColumns::read(&head, &Inputs { sets, ..*inputs }, &labelled.places, ctx)?;
-        let mut cost = learned_on.cost;
         let (mut of_labelled, mut titles) = (Csr::default(), Rc::default());
         if head.learns_on_words() {
             let started = Instant::now();
@@ -176,6 +176,8 @@ impl ExperimentRun<'_> {
         reports: &mut Vec<Report>,
     ) -> Result<Observed> {
         let (ctx, cell) = (self.run.ctx, &planned.varied.feature);
+        let needed = self.input_sets(planned, inputs, reports)?;
+        let inputs = &Inputs { sets: Some(FeatureSets { store: self.store, ids: &needed.ids }), ..*inputs };
         let goal = labelled.goal();
         let folded = FoldedClasses { places: &labelled.places, times: &labelled.times, goal: &goal, splits };
         let (scores, report) = ctx.stage(&cell.name, "docs", self.run.documents, || {

@@ -14,6 +14,7 @@ use inkstone_features::experiment::{GridCell, Params, Settings, Target, setting_
 use inkstone_features::extract::{Feature, Model};
 use inkstone_onnx::Output;
 use inkstone_text::Mode;
+use serde_json::Value;
 
 /// A cell before it is computed.
 pub(super) struct PlannedCell {
@@ -98,7 +99,13 @@ fn planned(config: &Config, params: &Params, feature: &Feature, settings: &Setti
     let paths: Vec<String> = params.vary.keys().cloned().collect();
     let values = settings.values().map(shown).collect();
     let named = GridCell { stage: cell.name.clone(), ..GridCell::new(&feature.name, &paths, values) };
-    let gate = (&cell.within, &cell.only);
+    // The rows of other features decide which documents a condition admits.
+    let condition: Vec<Value> = if cell.only.features().is_empty() {
+        Vec::new()
+    } else {
+        varied.inputs.iter().map(Feature::identity).collect()
+    };
+    let gate = (&cell.within, &cell.only, condition);
     let reading = (&cell.text, &cell.kinds, &cell.truncate, gate, cell.masks_names(), &cell.tfidf, &varied.tokenizer);
     let reading = Key::of_json(&reading);
     Ok(PlannedCell { of: feature.name.clone(), named, reading, varied })

@@ -35,6 +35,28 @@ fn greedy() -> SearchParams {
 }
 
 #[test]
+fn a_batch_goes_on_when_its_longest_text_has_ended() {
+    if !has_library() {
+        return;
+    }
+    let (expected, ctx) = (expected(), Ctx::new(2, 1).unwrap());
+    for name in ["gpt2", "gpt2-past", "qwen3"] {
+        let texts = strings(&expected[name]["texts"]);
+        let mut texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+        texts.sort_by_key(|text| text.chars().count());
+        let longest = texts[texts.len() - 1];
+        let first = open(name, greedy()).write(longest, &ctx).unwrap()[0].ids[0];
+        // The first token of the longest text ends it.
+        let ended = || open(name, SearchParams { eos: vec![first], ..greedy() });
+        let together: Vec<Vec<u32>> =
+            ended().write_all(&texts, 0, &ctx).unwrap().into_iter().map(|written| written[0].ids.clone()).collect();
+        let alone = |text: &&str| ended().write(text, &ctx).unwrap()[0].ids.clone();
+        assert_eq!(together, texts.iter().map(alone).collect::<Vec<Vec<u32>>>(), "{name}");
+        assert!(together[..texts.len() - 1].iter().any(|ids| ids.len() > 1), "{name}: {together:?}");
+    }
+}
+
+#[test]
 fn what_is_remembered_changes_nothing_that_is_written() {
     if !has_library() {
         return;

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::finetune::FinetuneParams;
-use super::texts::{LEAST, TextWriter, wrap_halves};
+use super::texts::{LEAST, TextWriter, pair_room, wrap_halves};
 use super::tuning::Tuning;
 use super::{seen_by, seen_by_new, tokenizer_of};
 use crate::lines::{BLOCK, Line, Lines, Refused};
@@ -51,10 +51,8 @@ pub fn train_answers(lines: &mut Lines, params: &FinetuneParams, output: &Path, 
     let seen = seen_by(&base, params.fitted_until)?;
     disk::is_ours(output, Room::Converted)?;
     let subword = tokenizer_of(&base)?;
-    let specials = subword.pair_specials().context("the base's tokenizer puts no two texts into one input")?;
-    let most = if params.max_tokens == 0 { base.most_tokens() } else { params.max_tokens };
-    ensure!(most <= base.most_tokens(), "--max-tokens {most} is more than the model's {} places", base.most_tokens());
-    let (documents, inputs) = read_inputs(lines, &subword, most.saturating_sub(specials), ctx)?;
+    let room = pair_room(&subword, params.max_tokens, base.most_tokens(), 2 * LEAST)?;
+    let (documents, inputs) = read_inputs(lines, &subword, room, ctx)?;
     ensure!(
         inputs.iter().any(|input| input.span != NO_ANSWER),
         "no line has an answer to learn: give each line \"text\", \"question\" and \"answers\", a list of parts of the text, as JSON lines \

@@ -10,9 +10,10 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use super::texts::{TextWriter, TokenizedTexts, halves, inputs, named_inputs, wrap_halves};
+use crate::extract::draw_of;
 use crate::lines::{Cutter, Line, Lines};
 use crate::stage_result;
-use inkstone_base::data::{Key, Report};
+use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
 use inkstone_corpus::link::{Companies, RenamedText};
 use inkstone_models::transformer::{NAMED, UNTAGGED, token_number};
@@ -69,7 +70,7 @@ impl InputForm<'_> {
         let cut = match (self.companies, line.time) {
             (Some(companies), Some(time)) => {
                 // A text is renamed alike wherever it stands.
-                let mut rng = ChaCha8Rng::seed_from_u64(seed ^ number_of(&Key::of(text.as_bytes())));
+                let mut rng = ChaCha8Rng::seed_from_u64(draw_of(seed, &text));
                 let RenamedText { text, names } = companies.renamed(&text, time, &mut rng);
                 named_inputs(self.subword, &text, self.room, self.words, &names)?
             }
@@ -77,11 +78,6 @@ impl InputForm<'_> {
         };
         Ok(cut.into_iter().map(|ids| (ids, None)).collect())
     }
-}
-
-/// The first eight bytes of a key.
-fn number_of(key: &Key) -> u64 {
-    u64::from_le_bytes(key.0[..8].try_into().expect("a key has sixteen bytes"))
 }
 
 impl PretrainCorpus {

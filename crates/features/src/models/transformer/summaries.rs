@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 use chrono::NaiveDateTime;
 use serde::Deserialize;
 use serde_json::json;
 
 use super::finetune::FinetuneParams;
-use super::texts::{LEAST, TextWriter, wrap_halves};
+use super::texts::{LEAST, TextWriter, pair_room, wrap_halves};
 use super::tuning::Tuning;
 use super::{seen_by, seen_by_new, tokenizer_of};
 use crate::lines::{BLOCK, Line, Lines, Refused};
@@ -47,11 +47,8 @@ pub fn train_writer(lines: &mut Lines, params: &FinetuneParams, output: &Path, c
     let seen = seen_by(&base, params.fitted_until)?;
     disk::is_ours(output, Room::Converted)?;
     let subword = tokenizer_of(&base)?;
-    let specials = subword.pair_specials().context("the base's tokenizer puts no two texts into one input")?;
-    let most = if params.max_tokens == 0 { base.most_tokens() } else { params.max_tokens };
-    ensure!(most <= base.most_tokens(), "--max-tokens {most} is more than the model's {} places", base.most_tokens());
-    ensure!(most >= specials + SOURCE + LEAST, "--max-tokens {most} leaves no room for a text and its summary");
-    let inputs = read_inputs(lines, &subword, most - specials, ctx)?;
+    let room = pair_room(&subword, params.max_tokens, base.most_tokens(), SOURCE + LEAST)?;
+    let inputs = read_inputs(lines, &subword, room, ctx)?;
     ensure!(
         !inputs.is_empty(),
         "no line has a text and what is to be written: give each line \"text\" and \"summary\", or \"title\", as JSON lines (--format jsonl)"

@@ -61,11 +61,21 @@ pub(super) fn room(subword: &Subword, most: usize, places: usize) -> Result<usiz
     Ok(room)
 }
 
+/// Tokens of two texts in one input at most, special tokens not included; fails where the model has fewer places, or room for less than `least`.
+pub(super) fn pair_room(subword: &Subword, most: usize, places: usize, least: usize) -> Result<usize> {
+    let specials = subword.pair_specials().context("the base's tokenizer puts no two texts into one input")?;
+    let most = if most == 0 { places } else { most };
+    ensure!(most <= places, "--max-tokens {most} is more than the model's {places} places");
+    ensure!(
+        most >= specials + least,
+        "--max-tokens {most} leaves no room for two texts beside {specials} special tokens"
+    );
+    Ok(most - specials)
+}
+
 /// Two texts as one input of at most so many tokens; the longer text is cut first.
 pub(super) fn pair_input(subword: &Subword, texts: [&str; 2], most: usize) -> Result<Vec<u32>> {
-    let specials = subword.pair_specials().context("the base's tokenizer puts no two texts into one input")?;
-    let room = most.saturating_sub(specials);
-    ensure!(room >= 2 * LEAST, "--max-tokens {most} leaves no room for two texts beside {specials} special tokens");
+    let room = pair_room(subword, most, most, 2 * LEAST)?;
     let [first, second] = [subword.encode(texts[0])?.ids, subword.encode(texts[1])?.ids];
     let [of_first, of_second] = longest_first([first.len(), second.len()], room);
     let kept = |len: usize, keep: usize| if subword.cuts_left() { len - keep..len } else { 0..keep };
