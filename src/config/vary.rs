@@ -180,7 +180,8 @@ fn reached<'n>(
                 let entries = values.iter().filter_map(serde_json::Value::as_array).flatten();
                 is_of_it && entries.filter_map(serde_json::Value::as_str).any(is_named)
             };
-            if feature.inputs.iter().any(|input| is_named(input)) || varied.iter().any(varies) {
+            let is_needed = feature.needed_features().any(|needed| needed.feature == other.name);
+            if is_needed || varied.iter().any(varies) {
                 open.push(other);
             }
         }
