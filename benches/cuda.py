@@ -54,7 +54,7 @@ ENCODERS = [
 GREEDY, BEAMS, DRAWN = ["--num-beams", "1"], ["--num-beams", "4"], ["--samples", "3"]
 WRITERS = [
     ("onnx/gpt2", [GREEDY, BEAMS, DRAWN]),
-    *((f"generation/{name}", [GREEDY, BEAMS]) for name in ["gpt2", "gpt2-past", "qwen3", "t5-past", "bart-merged"]),
+    *((f"generation/{name}", [GREEDY, BEAMS]) for name in ["gpt2", "gpt2-past", "qwen3", "t5-past", "bart-merged", "bart"]),
     *((f"onnx/{name}", [GREEDY, BEAMS]) for name in ["t5", "bart"]),
 ]
 

@@ -11,7 +11,7 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use serde_json::Value;
 
-use super::architecture::Wanted;
+use super::architecture::{self, Wanted};
 use super::chat::ChatTemplate;
 use super::decode::{FoundText, JsonSchema, Likelihood, SearchParams, Uniforms, cut_behind, likelihoods, search};
 use super::files::Files;
@@ -103,7 +103,13 @@ impl Generator {
         } else {
             let states = Hidden::last(model.session.outputs());
             let states = states.with_context(|| no_output(&model.session, "vectors of tokens for the decoder"))?;
-            let (first, later) = decoder_in(&files.folder, opening)?;
+            let (first, later) = match architecture::has_decoder(&files.model)? {
+                true => {
+                    let later = open_graph(&files.model, Wanted::LaterStep, opening)?;
+                    (open_graph(&files.model, Wanted::FirstStep, opening)?, Some(later))
+                }
+                false => decoder_in(&files.folder, opening)?,
+            };
             (Some(SourceReader { model, states }), first, later)
         };
         let begin = encoder.as_ref().and(start);
@@ -415,7 +421,7 @@ fn writing_files(params: &OnnxParams, base: &Path) -> Result<Files> {
 /// The decoder of a folder, and the graph of its later steps where it is another.
 fn decoder_in(folder: &Path, opening: &Opening<'_>) -> Result<(StepGraph, Option<StepGraph>)> {
     let file = Files::in_folder(folder, &DECODERS)?;
-    let first = open_graph(&file, opening)?;
+    let first = open_graph(&file, Wanted::Writing, opening)?;
     ensure!(
         first.roles.contains(&Role::EncoderStates),
         "{} takes no encoder_hidden_states: it is no decoder",
@@ -431,11 +437,11 @@ fn decoder_in(folder: &Path, opening: &Opening<'_>) -> Result<(StepGraph, Option
 /// The graph of later steps in a folder, where there is one.
 fn later_in(folder: &Path, opening: &Opening<'_>) -> Result<Option<StepGraph>> {
     let file = folder.join(LATER);
-    if file.is_file() { open_graph(&file, opening).map(Some) } else { Ok(None) }
+    if file.is_file() { open_graph(&file, Wanted::Writing, opening).map(Some) } else { Ok(None) }
 }
 
-fn open_graph(file: &Path, opening: &Opening<'_>) -> Result<StepGraph> {
-    let session = Session::open(file, Wanted::Writing, opening.runtime, opening.device, opening.threads)?;
+fn open_graph(file: &Path, wanted: Wanted, opening: &Opening<'_>) -> Result<StepGraph> {
+    let session = Session::open(file, wanted, opening.runtime, opening.device, opening.threads)?;
     let roles = roles(file, session.inputs())?;
     Ok(StepGraph { session, roles })
 }

@@ -465,7 +465,7 @@ fn builder(runtime: &Runtime, cuda: Option<u32>, threads: usize, wanted: Wanted)
         // The longest batch of texts comes first, and the memory that it asks for serves the others. Keys and values grow with each
         // token that is written, and none fits where those of the token before lay.
         let extend = match wanted {
-            Wanted::Writing => ArenaExtendStrategy::NextPowerOfTwo,
+            Wanted::Writing | Wanted::FirstStep | Wanted::LaterStep => ArenaExtendStrategy::NextPowerOfTwo,
             Wanted::Vectors | Wanted::Words | Wanted::All => ArenaExtendStrategy::SameAsRequested,
         };
         let device = ort::ep::CUDA::default().with_device_id(number as i32).with_arena_extend_strategy(extend);

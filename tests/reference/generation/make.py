@@ -4,7 +4,7 @@
     python make.py
 
 Made with torch 2.15.0, transformers 5.24.0, onnx 1.23.2, onnxruntime 1.32.0. Tokenizers are those of ../onnx (gpt2, bart, t5). Folders:
-`gpt2` and `qwen3` hold weights alone; `gpt2-past` is one graph with `past_key_values.N.key|value` and `present.N.key|value`; `bart-merged`
+`gpt2`, `qwen3` and `bart` hold weights alone; `gpt2-past` is one graph with `past_key_values.N.key|value` and `present.N.key|value`; `bart-merged`
 has `decoder_model_merged.onnx` with `use_cache_branch`; `t5-past` has `decoder_model.onnx` and `decoder_with_past_model.onnx`.
 
 expected.json has for each model: `texts`; `greedy` ids for each text; `beams`, ids and scores of a beam search of 4; for gpt2 also `drawn`,
@@ -361,6 +361,10 @@ def bart():
     model.lm_head.weight.data *= 4
     model.lm_head.weight.data[3] *= 2
     shutil.copy(GRAPHS / "bart/config.json", folder)
+    # The same weights without graphs.
+    weights = folder_of("bart")
+    tokenizer_of("bart", weights)
+    save(model, weights)
     return encoder_decoder(model, folder, [tokenizer.encode(text).ids for text in TEXTS], merged=True)
 
 
@@ -383,9 +387,9 @@ def t5():
 
 def main():
     quiet()
-    gpt = gpt2()
+    gpt, merged = gpt2(), bart()
     expected = {"gpt2": gpt, "gpt2-past": {k: gpt[k] for k in ("texts", "greedy", "beams")}, "qwen3": qwen3(),
-                "bart-merged": bart(), "t5-past": t5(), "label_texts": LABELS, "choice_texts": CHOICES}
+                "bart-merged": merged, "bart": merged, "t5-past": t5(), "label_texts": LABELS, "choice_texts": CHOICES}
     rows = (f"{json.dumps(key)}: {json.dumps(one, ensure_ascii=False)}" for key, one in expected.items())
     (HERE / "expected.json").write_text("{\n" + ",\n".join(rows) + "\n}\n", encoding="utf-8")
 

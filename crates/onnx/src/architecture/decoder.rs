@@ -40,7 +40,7 @@ fn remembered(
     parts: [Value; 2],
     heads: Heads,
 ) -> [Value; 2] {
-    if wanted == Wanted::Writing { graph.remember(layer, parts, heads) } else { parts }
+    if wanted == Wanted::Writing { graph.remember(&layer.to_string(), parts, heads) } else { parts }
 }
 
 pub(super) fn write_gpt2(

@@ -4,6 +4,7 @@
 //! Python runs. The architectures follow the classes of transformers (`transformers/models/*/modeling_*.py`).
 
 mod attention;
+mod bart;
 mod bert;
 mod cache;
 mod decoder;
@@ -31,6 +32,9 @@ const WEIGHTS: [&str; 2] = ["model.safetensors", "model.safetensors.index.json"]
 /// Weights as a program for Python's pickle.
 const PICKLE: &str = "pytorch_model.bin";
 
+/// The family with an encoder and a decoder.
+const ENCODER_DECODER: &str = "bart";
+
 /// Changes where a graph gives other numbers for the same weights.
 pub(crate) const VERSION: u32 = 2;
 
@@ -44,8 +48,13 @@ pub(crate) enum Wanted {
     Vectors,
     /// Logits over the vocabulary.
     Words,
-    /// Logits over the vocabulary behind the last tokens, with keys and values of the tokens before.
+    /// Logits over the vocabulary behind the last tokens, with keys and values of the tokens before; of a model with an encoder and a decoder the
+    /// vectors of the encoder.
     Writing,
+    /// The first step of such a decoder: logits, with keys and values of the first tokens and of the source.
+    FirstStep,
+    /// Its later steps, which take keys and values.
+    LaterStep,
     /// All, to be described.
     All,
 }
@@ -80,6 +89,11 @@ pub(crate) fn weights_in(folder: &Path) -> Result<Option<PathBuf>> {
     Ok(found)
 }
 
+/// True for weights of an encoder with a decoder, for which three graphs are written.
+pub(crate) fn has_decoder(path: &Path) -> Result<bool> {
+    Ok(is_weights(path) && Settings::read(disk::folder_of(path))?.text("model_type") == Some(ENCODER_DECODER))
+}
+
 /// A graph that was written for weights.
 pub(crate) struct WrittenGraph {
     /// A model in the format of ONNX, which names the files of the weights.
@@ -104,11 +118,12 @@ pub(crate) fn graph(path: &Path, wanted: Wanted) -> Result<WrittenGraph> {
     let write = match family {
         "bert" | "roberta" | "xlm-roberta" | "camembert" | "ernie" | "electra" | "albert" | "distilbert" => bert::write,
         "gpt2" => decoder::write_gpt2,
+        ENCODER_DECODER => bart::write,
         "qwen2" | "qwen3" => decoder::write_qwen,
         "modernbert" => modernbert::write,
         _ => bail!(
             "{} is of the family {family:?}, for which no graph is written here (bert, roberta, xlm-roberta, camembert, ernie, electra, \
-             albert, distilbert, gpt2, qwen2, qwen3, modernbert are). Export it: optimum-cli export onnx --model {} FOLDER",
+             albert, distilbert, gpt2, bart, qwen2, qwen3, modernbert are). Export it: optimum-cli export onnx --model {} FOLDER",
             path.display(),
             folder.display()
         ),

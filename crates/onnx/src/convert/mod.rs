@@ -124,8 +124,8 @@ fn convert_within(
     let files = Files::new(&params, Path::new(""), &ENCODERS)?;
     apart(&files, output)?;
     let mut graphs = Vec::new();
-    for (file, name) in graphs_of(&files) {
-        let old = ModelGraph::read(&file, if words { Wanted::All } else { Wanted::Vectors })?;
+    for (file, name, wanted) in graphs_of(&files, words)? {
+        let old = ModelGraph::read(&file, wanted)?;
         let shown = || file.display().to_string();
         ensure!(
             precision.is_none() || !int8::is_quantised(&old),
@@ -192,15 +192,22 @@ fn apart(files: &Files, output: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The graph of a model and those of its decoder, with their names in the folder that is written.
-fn graphs_of(files: &Files) -> Vec<(PathBuf, String)> {
+/// The graph of a model and those of its decoder, with their names in the folder that is written, and the outputs of those that are written for
+/// weights.
+fn graphs_of(files: &Files, words: bool) -> Result<Vec<(PathBuf, String, Wanted)>> {
     let name = files.model.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    if architecture::has_decoder(&files.model)? {
+        let graphs = [(ENCODERS[1], Wanted::Vectors), (DECODERS[1], Wanted::FirstStep), (LATER, Wanted::LaterStep)];
+        return Ok(graphs.map(|(name, wanted)| (files.model.clone(), name.to_owned(), wanted)).into());
+    }
+    let wanted = if words { Wanted::All } else { Wanted::Vectors };
     if name != ENCODERS[1] {
-        return vec![(files.model.clone(), ENCODERS[0].to_owned())];
+        return Ok(vec![(files.model.clone(), ENCODERS[0].to_owned(), wanted)]);
     }
     let folder = disk::folder_of(&files.model);
     let names = std::iter::once(name).chain(DECODERS.iter().chain([&LATER]).map(|name| (*name).to_owned()));
-    names.map(|name| (folder.join(&name), name)).filter(|(file, _)| file.is_file()).collect()
+    let graphs = names.map(|name| (folder.join(&name), name, wanted));
+    Ok(graphs.filter(|(file, _, _)| file.is_file()).collect())
 }
 
 /// Removes what an earlier conversion wrote into a folder of ours, graphs first.

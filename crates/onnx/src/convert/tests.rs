@@ -232,6 +232,25 @@ fn encoders_and_decoders_are_converted_together() {
 }
 
 #[test]
+fn weights_of_an_encoder_and_a_decoder_become_three_graphs_that_write_the_same() {
+    if !has_library() {
+        return;
+    }
+    let weights = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/reference/generation/bart");
+    let (output, graphs) = converted(&weights, None);
+    let files: Vec<&str> = graphs.iter().map(|graph| graph.file.as_str()).collect();
+    assert_eq!(files, ["encoder_model.onnx", "decoder_model.onnx", "decoder_with_past_model.onnx"]);
+    let written = |model: &Path| {
+        let params = OnnxParams { model: model.to_owned(), ..OnnxParams::default() };
+        let search = SearchParams { max_new_tokens: 8, ..SearchParams::default() };
+        let mut generator = Generator::open(&params, inkstone_text::Truncation::None, search, &opening()).unwrap();
+        assert!(generator.remembers());
+        generator.write("公司净利润同比增长。", &ctx()).unwrap()
+    };
+    assert_eq!(written(output.path()), written(&weights));
+}
+
+#[test]
 fn weights_lie_beside_a_graph_that_is_too_large_for_one_file() {
     let (one_file, _) = converted(&reference_graph("bert"), Some(Precision::Fp16));
     let folder = tempfile::tempdir().unwrap();

@@ -9,7 +9,7 @@ use super::super::testing::{has_library, opening, params};
 use super::super::tests as reference_tests;
 use super::*;
 
-const FOLDERS: [&str; 5] = ["gpt2", "gpt2-past", "qwen3", "bart-merged", "t5-past"];
+const FOLDERS: [&str; 6] = ["gpt2", "gpt2-past", "qwen3", "bart-merged", "bart", "t5-past"];
 
 fn expected() -> Value {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/reference/generation/expected.json");
