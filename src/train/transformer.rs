@@ -1,4 +1,4 @@
-//! `train bert`, `gpt`, `electra`, `finetune`, `entities`, `answers`, `writer` and `student`.
+//! `train bert`, `gpt`, `electra`, `bart`, `finetune`, `entities`, `answers`, `writer` and `student`.
 
 use std::path::PathBuf;
 
@@ -19,7 +19,7 @@ use inkstone_features::models::transformer::{
     self, BesideWords, FinetuneParams, MaskedUnit, NewEncoder, Objective, PretrainParams, SentenceTask, StudentParams,
 };
 use inkstone_features::standalone::vintages::Period;
-use inkstone_models::transformer::TransformerParams;
+use inkstone_models::transformer::{Noise, TransformerParams};
 use inkstone_onnx::OnnxParams;
 
 /// Flags of `train bert`.
@@ -62,6 +62,23 @@ pub struct Masked {
 pub struct Gpt {
     #[command(flatten)]
     pub encoder: Pretrained,
+}
+
+/// Flags of `train bart`.
+#[derive(Debug, Args)]
+pub struct Bart {
+    #[command(flatten)]
+    pub encoder: Pretrained,
+    /// Ways to damage texts: sentences (in another order), rotation (a text begins within), infilling (spans of words become one mask each), masking
+    /// (words become masks) and deletion (words are left out).
+    #[arg(long, value_enum, value_delimiter = ',', default_value = "sentences,infilling", value_name = "NOISES")]
+    pub noise: Vec<Noise>,
+    /// Share of a text's tokens that infilling, masking and deletion damage.
+    #[arg(long, value_name = "SHARE", default_value_t = 0.3, value_parser = flag::<f64>("--share"))]
+    pub mask_share: f64,
+    /// Units that are damaged: words (all tokens of a word) or tokens (each for itself).
+    #[arg(long, value_enum, default_value_t)]
+    pub mask: MaskedUnit,
 }
 
 /// Flags of the trainings of encoders on text alone.
@@ -217,22 +234,33 @@ pub(super) fn bert(args: &Bert, ctx: &Ctx) -> Result<Summary> {
     let names = args.replace_names.as_ref().map(|_| BesideWords::Names);
     let beside = args.sentences.map(BesideWords::Sentences).or(names);
     let objective = Objective::Masked { share: *mask_share, unit: *mask, beside };
-    pretrain("bert", encoder, objective, args.replace_names.clone(), ctx)
+    pretrain("bert", encoder, objective, Vec::new(), args.replace_names.clone(), ctx)
 }
 
 pub(super) fn electra(args: &Electra, ctx: &Ctx) -> Result<Summary> {
     let Masked { encoder, mask_share, mask } = &args.masked;
-    pretrain("electra", encoder, Objective::Replaced { share: *mask_share, unit: *mask }, None, ctx)
+    pretrain("electra", encoder, Objective::Replaced { share: *mask_share, unit: *mask }, Vec::new(), None, ctx)
 }
 
 pub(super) fn gpt(args: &Gpt, ctx: &Ctx) -> Result<Summary> {
-    pretrain("gpt", &args.encoder, Objective::Next, None, ctx)
+    pretrain("gpt", &args.encoder, Objective::Next, Vec::new(), None, ctx)
+}
+
+pub(super) fn bart(args: &Bart, ctx: &Ctx) -> Result<Summary> {
+    ensure!(args.encoder.base_text.is_none(), "--base-text is for models that predict words: leave it out");
+    ensure!(args.mask != MaskedUnit::Spans, "infilling has spans of its own: give --mask words or tokens");
+    let mut noises = args.noise.clone();
+    noises.sort_unstable();
+    noises.dedup();
+    let objective = Objective::Restored { share: args.mask_share, unit: args.mask };
+    pretrain("bart", &args.encoder, objective, noises, None, ctx)
 }
 
 fn pretrain(
     method: &str,
     args: &Pretrained,
     objective: Objective,
+    noises: Vec<Noise>,
     securities: Option<PathBuf>,
     ctx: &Ctx,
 ) -> Result<Summary> {
@@ -252,6 +280,7 @@ fn pretrain(
         new,
         max_tokens: args.max_tokens.unwrap_or(if args.base.is_some() { 0 } else { 128 }),
         objective,
+        noises,
         securities,
         fitted_until: last_second(args.fitted_until),
         training: args.training.clone(),

@@ -1,6 +1,7 @@
-//! A language model of one's own that writes the title or the summary of a text.
+//! Models of one's own that write the title or the summary of a text.
 
 use std::fs;
+use std::path::Path;
 
 use serde_json::{Value, json};
 
@@ -65,23 +66,17 @@ fn titles_are_learned_and_written() {
     let error = run(path, &["train", "writer", "--base", "bert", "--input", "news.jsonl", "--output", "x"]).refusal();
     assert_says(&error, &["bert reads in both directions and writes nothing"]);
 
-    if !has_library() {
-        return;
+    if has_library() {
+        writes_all_titles(path, "titles");
     }
+}
+
+/// Asserts that a model writes the titles of 40 texts.
+fn writes_all_titles(path: &Path, model: &str) {
     let texts: String = lines("title", 40).replace("\"title\"", "\"summary\"");
     fs::write(path.join("texts.jsonl"), texts).unwrap();
-    let args = [
-        "generate",
-        "--model",
-        "titles",
-        "--input",
-        "texts.jsonl",
-        "--output",
-        "written.jsonl",
-        "--max-new-tokens",
-        "8",
-    ];
-    with_library(path, &[&args[..], &["--num-beams", "1"]].concat()).finished();
+    let args = ["generate", "--model", model, "--input", "texts.jsonl", "--output", "written.jsonl"];
+    with_library(path, &[&args[..], &["--num-beams", "1", "--max-new-tokens", "8"]].concat()).finished();
     let written = fs::read_to_string(path.join("written.jsonl")).unwrap();
     let wanted = lines("title", 40);
     let right = written.lines().zip(wanted.lines()).filter(|(written, line)| {
@@ -89,4 +84,49 @@ fn titles_are_learned_and_written() {
         written["text"] == line["title"]
     });
     assert_eq!(right.count(), 40, "{written}");
+}
+
+#[test]
+fn an_encoder_and_its_decoder_restore_texts_and_write_titles() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    fs::write(path.join("news.jsonl"), lines("title", 300)).unwrap();
+    let train = |output: &str, more: &[&str]| {
+        let fixed = ["train", "bart", "--input", "news.jsonl", "--output", output, "--epochs", "8", "--batch", "8"];
+        run(path, &[&fixed[..], more].concat())
+    };
+    let small = ["--layers", "1", "--hidden", "32", "--heads", "2", "--vocabulary", "200", "--min-count", "1"];
+    let small = [&small[..], &["--lr", "0.003", "--max-tokens", "64"]].concat();
+    let json = train("bart", &[&small[..], &["--threads", "1"]].concat()).finished();
+    assert_eq!((&json["model"], &json["documents"]), (&"bart".into(), &300.into()), "{json:#}");
+    assert_eq!(json["fitted_until"], "2024-10-26T23:59:59", "{json:#}");
+    let perplexity = json["perplexity"].as_f64().unwrap();
+    assert!(perplexity < 2.0, "{json:#}");
+    train("twice", &[&small[..], &["--threads", "2"]].concat()).finished();
+    let weights = |model: &str| fs::read(path.join(model).join("model.safetensors")).unwrap();
+    assert!(weights("bart") == weights("twice"), "the bytes depend on the threads");
+    // It is trained on from its folder, too, on other damages.
+    let json = train("on", &["--base", "bart", "--noise", "deletion,rotation", "--mask", "tokens"]).finished();
+    assert!(json["perplexity"].as_f64().unwrap() < perplexity + 1.0, "{json:#}");
+
+    let write = |base: &str, output: &str, more: &[&str]| {
+        let fixed = ["train", "writer", "--base", base, "--input", "news.jsonl", "--output", output, "--epochs", "12"];
+        run(path, &[&fixed[..], &["--lr", "0.003", "--batch", "8"], more].concat())
+    };
+    let json = write("bart", "titles", &[]).finished();
+    assert!(json["perplexity"].as_f64().unwrap() < 1.2, "{json:#}");
+    let config: Value = serde_json::from_slice(&fs::read(path.join("titles/config.json")).unwrap()).unwrap();
+    assert_eq!(config["architectures"], json!(["BartForConditionalGeneration"]));
+
+    assert_says(&write("bart", "x", &["--train", "top:1"]).refusal(), &["trained as a whole", "leave --train"]);
+    assert_says(&train("x", &["--base", "bart", "--mask", "spans"]).refusal(), &["--mask words or tokens"]);
+    let error = run(path, &["train", "bert", "--base", "bart", "--input", "news.jsonl", "--output", "x"]).refusal();
+    assert_says(&error, &["bart is trained on by: train bart"]);
+    let finetune = ["train", "finetune", "--base", "bart", "--input", "news.jsonl", "--output", "x"];
+    assert_says(&run(path, &finetune).refusal(), &["model_type is \"bart\"", "train writer"]);
+    if has_library() {
+        writes_all_titles(path, "titles");
+        with_library(path, &["convert", "--model", "titles", "--output", "graphs"]).finished();
+        writes_all_titles(path, "graphs");
+    }
 }

@@ -7,7 +7,7 @@ use super::norm::{dot, sum};
 use crate::neural::kernel::{Left, Packed, Real, add_product};
 use inkstone_base::simd::wide;
 
-/// Queries, keys and values of all tokens, `[tokens, width]` each; a head has `width / heads` columns.
+/// Queries of all tokens, and keys and values of those that they attend to, `[tokens, width]` each; a head has `width / heads` columns.
 pub(super) struct Heads<'a, T> {
     pub(super) queries: &'a [T],
     pub(super) keys: &'a [T],
@@ -16,9 +16,23 @@ pub(super) struct Heads<'a, T> {
     pub(super) heads: usize,
     /// True if a token attends to itself and the tokens before it alone.
     pub(super) causal: bool,
+    pub(super) texts: AttentionTexts<'a>,
 }
 
-/// The weights of attention, for each text and head `[tokens, tokens]`, one after the other.
+/// The tokens of each text that attends to another, and those of the other, which may be itself.
+#[derive(Clone, Copy)]
+pub(super) struct AttentionTexts<'a> {
+    pub(super) from: &'a [Range<usize>],
+    pub(super) to: &'a [Range<usize>],
+}
+
+impl AttentionTexts<'_> {
+    fn pairs(&self) -> impl Iterator<Item = (&Range<usize>, &Range<usize>)> {
+        self.from.iter().zip(self.to)
+    }
+}
+
+/// The weights of attention, for each text and head `[tokens, tokens attended to]`, one after the other.
 pub(super) type AttentionWeights<T> = Vec<T>;
 
 impl<T: Real> Heads<'_, T> {
@@ -52,63 +66,63 @@ impl<T: Real> Heads<'_, T> {
         add_product(&left, right, out, next);
     }
 
+    /// Number of weights of attention.
+    pub(super) fn weights(&self) -> usize {
+        self.texts.pairs().map(|(from, to)| from.len() * to.len() * self.heads).sum()
+    }
+
     /// The mean of values that each token takes, `[tokens, width]`, and the weights of the means before dropout.
-    pub(super) fn forward(&self, texts: &[Range<usize>], dropout: &Dropout<T>) -> (Vec<T>, AttentionWeights<T>) {
+    pub(super) fn forward(&self, dropout: &Dropout<T>) -> (Vec<T>, AttentionWeights<T>) {
         let mut out = vec![T::default(); self.queries.len()];
-        let mut weights = vec![T::default(); weights_of(texts, self.heads)];
+        let mut weights = vec![T::default(); self.weights()];
         let (mut rest, mut begin, mut kept) = (weights.as_mut_slice(), 0, Vec::new());
-        for text in texts {
+        for (from, to) in self.texts.pairs() {
             for head in 0..self.heads {
-                let (here, others) = rest.split_at_mut(text.len() * text.len());
+                let (here, others) = rest.split_at_mut(from.len() * to.len());
                 rest = others;
-                self.add(self.queries, text, head, &self.columns(self.keys, text, head), here, text.len());
-                softmax(here, text.len(), self.scale(), self.causal);
+                self.add(self.queries, from, head, &self.columns(self.keys, to, head), here, to.len());
+                softmax(here, to.len(), self.scale(), self.causal);
                 let here = dropout.of_part(here, begin, &mut kept);
                 begin += here.len();
-                let left = Left { values: here, rows: text.len(), at: |row| row * text.len(), step: 1 };
-                let begin = self.at(text.start, head);
-                add_product(&left, &self.rows(self.values, text, head), &mut out[begin..], self.width);
+                let left = Left { values: here, rows: from.len(), at: |row| row * to.len(), step: 1 };
+                let begin = self.at(from.start, head);
+                add_product(&left, &self.rows(self.values, to, head), &mut out[begin..], self.width);
             }
         }
         (out, weights)
     }
 
     /// Takes the gradient by the outputs of [`Heads::forward`]; gives the gradients by queries, keys and values.
-    pub(super) fn back(&self, texts: &[Range<usize>], weights: &[T], dropout: &Dropout<T>, by: &[T]) -> [Vec<T>; 3] {
-        let mut found = [0; 3].map(|_| vec![T::default(); self.queries.len()]);
+    pub(super) fn back(&self, weights: &[T], dropout: &Dropout<T>, by: &[T]) -> [Vec<T>; 3] {
+        let mut found = [self.queries, self.keys, self.values].map(|part| vec![T::default(); part.len()]);
         let [by_queries, by_keys, by_values] = &mut found;
         let (mut rest, mut first) = (weights, 0);
         let (mut by_weights, mut kept) = (Vec::new(), Vec::new());
-        for text in texts {
-            let count = text.len();
+        for (from, to) in self.texts.pairs() {
+            let count = from.len() * to.len();
             for head in 0..self.heads {
-                let (here, others) = rest.split_at(count * count);
+                let (here, others) = rest.split_at(count);
                 rest = others;
-                let begin = self.at(text.start, head);
                 // Column j of the weights holds the weights that token j has in the means of all tokens.
                 let turned = |matrix: &[T], right: &Packed<T>, out: &mut [T]| {
-                    let left = Left { values: matrix, rows: count, at: |column| column, step: count };
-                    add_product(&left, right, &mut out[begin..], self.width);
+                    let left = Left { values: matrix, rows: to.len(), at: |column| column, step: to.len() };
+                    add_product(&left, right, &mut out[self.at(to.start, head)..], self.width);
                 };
-                turned(dropout.of_part(here, first, &mut kept), &self.rows(by, text, head), by_values);
+                turned(dropout.of_part(here, first, &mut kept), &self.rows(by, from, head), by_values);
                 by_weights.clear();
-                by_weights.resize(count * count, T::default());
-                self.add(by, text, head, &self.columns(self.values, text, head), &mut by_weights, count);
+                by_weights.resize(count, T::default());
+                self.add(by, from, head, &self.columns(self.values, to, head), &mut by_weights, to.len());
                 dropout.apply_from(&mut by_weights, first);
                 first += by_weights.len();
-                through_softmax(&mut by_weights, here, count, self.scale());
-                let left = Left { values: &by_weights, rows: count, at: |row| row * count, step: 1 };
-                add_product(&left, &self.rows(self.keys, text, head), &mut by_queries[begin..], self.width);
-                turned(&by_weights, &self.rows(self.queries, text, head), by_keys);
+                through_softmax(&mut by_weights, here, to.len(), self.scale());
+                let left = Left { values: &by_weights, rows: from.len(), at: |row| row * to.len(), step: 1 };
+                let begin = self.at(from.start, head);
+                add_product(&left, &self.rows(self.keys, to, head), &mut by_queries[begin..], self.width);
+                turned(&by_weights, &self.rows(self.queries, from, head), by_keys);
             }
         }
         found
     }
-}
-
-/// Number of weights of attention.
-pub(super) fn weights_of(texts: &[Range<usize>], heads: usize) -> usize {
-    texts.iter().map(|text| text.len() * text.len() * heads).sum()
 }
 
 /// Makes rows of scores weights that sum to 1; scores are multiplied by `scale` first. A causal token gives the tokens behind it no weight.

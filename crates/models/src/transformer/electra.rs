@@ -12,7 +12,7 @@ use super::encoder::{EmbeddingWeights, Encoder, EncoderInput, EncoderShape, SECO
 use super::head::{Head, HeadForm, Targets};
 use super::net::{add_rows, selected};
 use super::params::{TrainedLayers, TransformerParams};
-use super::train::{TrainingTexts, Transformer};
+use super::train::{TrainingTexts, Transformer, check_memory};
 use crate::checkpoint::Checkpoint;
 use crate::linear::to_probabilities;
 use crate::neural::fit::{Network, PieceGradients, Schedule, fit};
@@ -62,7 +62,7 @@ pub fn train_electra(
     );
     let net = ReplacedTokens { shapes, words, batches: TextBatches::new(texts, params)? };
     let prepared = |transformer: Transformer| {
-        transformer.check_memory(ctx.install(rayon::current_num_threads) as u64, memory::free_mb())?;
+        check_memory(&transformer.weights, ctx.install(rayon::current_num_threads) as u64, memory::free_mb())?;
         let mut transformer = transformer;
         transformer.set_trained(params, 0);
         Ok::<_, anyhow::Error>(transformer.weights.all)

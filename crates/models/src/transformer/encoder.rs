@@ -14,15 +14,17 @@ use crate::neural::kernel::Real;
 pub const SECOND: u32 = 1 << 30;
 /// Added to the number of a token that continues the word of the token before.
 pub const CONTINUES: u32 = 1 << 31;
-
 /// Added to the number of a token of a company's name.
 pub const NAMED: u32 = 1 << 29;
 /// Added to the number of a token of a name that took the place of another.
 pub const REPLACED: u32 = 1 << 28;
 
+/// Added to the number of a token that begins a sentence.
+pub const BEGINS: u32 = 1 << 27;
+
 /// The number of a token in the table of tokens.
 pub fn token_number(token: u32) -> u32 {
-    token & !(SECOND | CONTINUES | NAMED | REPLACED)
+    token & !(SECOND | CONTINUES | NAMED | REPLACED | BEGINS)
 }
 
 /// Sizes and forms of an encoder.
@@ -78,7 +80,7 @@ impl EncoderShape {
 
     /// The block of a layer.
     pub(super) fn block_of(&self, layer: usize) -> usize {
-        layer * self.blocks / self.layers
+        layer * self.blocks / self.layers.max(1)
     }
 
     /// Width of the tables.

@@ -31,7 +31,8 @@ fn text<'s>(settings: &'s Settings, name: &str, other: &'s str) -> &'s str {
     settings.get(name).and_then(Value::as_str).unwrap_or(other)
 }
 
-fn size(settings: &Settings, name: &str) -> Result<usize> {
+/// A size that settings state.
+pub(super) fn size(settings: &Settings, name: &str) -> Result<usize> {
     let value = settings.get(name).and_then(Value::as_u64).filter(|size| (1..=1 << 24).contains(size));
     value.map(|size| size as usize).with_context(|| format!("{CONFIG} has no {name} from 1 on"))
 }
@@ -50,7 +51,8 @@ impl Family {
             "albert" => Family::Albert,
             "gpt2" => Family::Gpt2,
             _ => bail!(
-                "its model_type is {model_type:?}, and bert, ernie, roberta, xlm-roberta, camembert, electra, albert and gpt2 are trained here"
+                "its model_type is {model_type:?}, and bert, ernie, roberta, xlm-roberta, camembert, electra, albert and gpt2 are trained here; \
+                 bart by train bart and train writer"
             ),
         })
     }
@@ -267,7 +269,7 @@ impl Family {
     pub(super) fn head_weights(self, heads: HeadForms, shape: &EncoderShape) -> Vec<StoredWeight> {
         let of_order = matches!(heads.main, HeadForm::Words { .. });
         let names = heads.each().enumerate().flat_map(|(number, form)| self.head_names(form, number == 1 && of_order));
-        let stored = |(name, size): (String, [usize; 2])| StoredWeight { name, size, turned: false, third: None };
+        let stored = |(name, size): (String, [usize; 2])| StoredWeight::plain(name, size);
         names.zip(heads.shapes(shape)).map(stored).collect()
     }
 
@@ -324,10 +326,15 @@ pub(super) struct StoredWeight {
 }
 
 impl StoredWeight {
+    /// A weight that a file has under this name, with rows and columns as here.
+    pub(super) fn plain(name: String, size: [usize; 2]) -> StoredWeight {
+        StoredWeight { name, size, turned: false, third: None }
+    }
+
     /// Shape in the file: biases and the weights of norms are lists.
     fn shape(&self) -> Vec<usize> {
         let name = &self.name;
-        let is_norm = ["LayerNorm.", "layer_norm.", "ln_"].iter().any(|part| name.contains(part));
+        let is_norm = ["LayerNorm.", "layer_norm.", "layernorm_", "ln_"].iter().any(|part| name.contains(part));
         let ([rows, columns], parts) = (self.size, if self.third.is_some() { 3 } else { 1 });
         match (name.ends_with("bias") || is_norm, self.turned) {
             (true, _) => vec![parts * columns],

@@ -28,18 +28,15 @@ const TASKS: &str = "use_task_id";
 const TOKENIZER: [&str; 6] =
     ["tokenizer.json", "tokenizer_config.json", "vocab.txt", "special_tokens_map.json", "vocab.json", "merges.txt"];
 
-/// The folder of an encoder.
-pub struct EncoderFolder {
+/// A folder with the settings and the weights of a model.
+pub struct ModelFolder {
     folder: PathBuf,
     settings: Settings,
-    model_type: String,
-    family: Family,
-    pub shape: EncoderShape,
 }
 
-impl EncoderFolder {
-    /// Reads the settings of a folder. Fails where its architecture cannot be trained.
-    pub fn open(folder: &Path) -> Result<EncoderFolder> {
+impl ModelFolder {
+    /// Reads the settings of a folder.
+    pub fn open(folder: &Path) -> Result<ModelFolder> {
         let path = folder.join(CONFIG);
         let settings = limits::settings_file(&path).with_context(|| {
             format!(
@@ -57,20 +54,28 @@ impl EncoderFolder {
             weights.display(),
             folder.display().to_string()
         );
-        EncoderFolder::of_settings(folder, settings).with_context(|| format!("{} cannot be trained", folder.display()))
+        Ok(ModelFolder::create(folder, settings))
     }
 
-    /// The folder of a new encoder of a `model_type`: bert, electra or gpt2. Nothing is written yet. `specials` are the tokens that fill up, begin
-    /// and end a text.
-    pub fn create(folder: &Path, model_type: &str, shape: &EncoderShape, specials: [u32; 3]) -> Result<EncoderFolder> {
-        EncoderFolder::of_settings(folder, serde_json::from_value(Family::settings(model_type, shape, specials))?)
+    /// The folder of a new model. Nothing is written yet.
+    pub(super) fn create(folder: &Path, settings: Settings) -> ModelFolder {
+        ModelFolder { folder: folder.to_owned(), settings }
     }
 
-    fn of_settings(folder: &Path, settings: Settings) -> Result<EncoderFolder> {
-        let model_type = settings.get("model_type").and_then(Value::as_str).unwrap_or_default().to_owned();
-        let family = Family::named(&model_type)?;
-        let shape = family.shape(&settings)?;
-        Ok(EncoderFolder { folder: folder.to_owned(), settings, model_type, family, shape })
+    pub(super) fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    pub(super) fn model_type(&self) -> &str {
+        self.settings.get("model_type").and_then(Value::as_str).unwrap_or_default()
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.folder
+    }
+
+    pub(super) fn weights(&self) -> Result<TensorFile> {
+        TensorFile::read(&self.folder.join(WEIGHTS))
     }
 
     /// The last time of the text that the model was trained on, where its folder says it.
@@ -87,6 +92,70 @@ impl EncoderFolder {
     pub fn training_with(&self, key: Key) -> Option<Value> {
         let training = self.settings.get("training").filter(|training| training["key"] == json!(key))?;
         Some(training.clone())
+    }
+
+    /// Copies the tokenizer to another folder.
+    pub fn copy_tokenizer(&self, output: &Path) -> Result<()> {
+        for name in TOKENIZER {
+            let from = self.folder.join(name);
+            if from.is_file() {
+                let bytes = std::fs::read(&from).with_context(|| format!("cannot read {}", from.display()))?;
+                disk::write_atomic(&output.join(name), |out| Ok(out.write_all(&bytes)?))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes tensors, and these settings with the figures of the training; settings last, so that a folder without them is none of a model.
+    pub(super) fn write(
+        &self,
+        output: &Path,
+        tensors: &Tensors,
+        class: &str,
+        mut settings: Settings,
+        fitted_until: Option<NaiveDateTime>,
+        training: &Value,
+    ) -> Result<()> {
+        let views = tensors.iter().map(|(name, (shape, values))| {
+            Ok((name, TensorView::new(Dtype::F32, shape.clone(), bytemuck::cast_slice(values))?))
+        });
+        let views = views.collect::<Result<Vec<_>>>()?;
+        settings.insert("architectures".into(), json!([class]));
+        settings.insert("torch_dtype".into(), "float32".into());
+        settings.insert("training".into(), training.clone());
+        settings.insert(FITTED_UNTIL.into(), json!(fitted_until));
+        let metadata = std::collections::HashMap::from([("format".to_owned(), "pt".to_owned())]);
+        let bytes = safetensors::serialize(views, Some(metadata))?;
+        disk::write_atomic(&output.join(WEIGHTS), |out| Ok(out.write_all(&bytes)?))?;
+        disk::write_atomic(&output.join(CONFIG), |out| Ok(serde_json::to_writer_pretty(out, &settings)?))
+    }
+}
+
+/// The folder of an encoder.
+pub struct EncoderFolder {
+    pub files: ModelFolder,
+    family: Family,
+    pub shape: EncoderShape,
+}
+
+impl EncoderFolder {
+    /// Reads the settings of a folder. Fails where its architecture cannot be trained.
+    pub fn open(folder: &Path) -> Result<EncoderFolder> {
+        EncoderFolder::of_files(ModelFolder::open(folder)?)
+            .with_context(|| format!("{} cannot be trained", folder.display()))
+    }
+
+    /// The folder of a new encoder of a `model_type`: bert, electra or gpt2. Nothing is written yet. `specials` are the tokens that fill up, begin
+    /// and end a text.
+    pub fn create(folder: &Path, model_type: &str, shape: &EncoderShape, specials: [u32; 3]) -> Result<EncoderFolder> {
+        let settings = serde_json::from_value(Family::settings(model_type, shape, specials))?;
+        EncoderFolder::of_files(ModelFolder::create(folder, settings))
+    }
+
+    fn of_files(files: ModelFolder) -> Result<EncoderFolder> {
+        let family = Family::named(files.model_type())?;
+        let shape = family.shape(files.settings())?;
+        Ok(EncoderFolder { files, family, shape })
     }
 
     /// Tokens of a text at most, special tokens included.
@@ -122,7 +191,7 @@ impl EncoderFolder {
         ensure!(
             matches!(self.family, Family::Bert | Family::Ernie | Family::Albert),
             "{} has no head for the order of sentences: leave --sentences out",
-            self.folder.display()
+            self.path().display()
         );
         let main = HeadForm::Words { activation: self.shape.block.activation };
         Ok(HeadForms { main, beside: Some(ORDER) })
@@ -130,16 +199,16 @@ impl EncoderFolder {
 
     /// The head that predicts masked words, or the next words where the encoder reads from left to right.
     pub fn words(&self) -> Result<HeadForm> {
-        let stated = |setting: &str| self.settings.get(setting);
+        let stated = |setting: &str| self.files.settings.get(setting);
         ensure!(
             stated("tie_word_embeddings") != Some(&Value::Bool(false)),
             "{} predicts words by other weights than its table of tokens (tie_word_embeddings), which is not trained here",
-            self.folder.display()
+            self.path().display()
         );
         ensure!(
             self.family != Family::Electra || stated("architectures") == Some(&json!(["ElectraForMaskedLM"])),
             "{} is a discriminator, which has no head that predicts words",
-            self.folder.display()
+            self.path().display()
         );
         Ok(self.words_of_new())
     }
@@ -176,7 +245,7 @@ impl EncoderFolder {
         ensure!(
             !self.shape.block.causal,
             "{} reads from left to right, so a token would not know what follows: take an encoder such as BERT",
-            self.folder.display()
+            self.path().display()
         );
         Ok(())
     }
@@ -185,12 +254,12 @@ impl EncoderFolder {
     /// the others are drawn.
     pub fn read(&self, heads: impl Into<HeadForms>, seed: u64) -> Result<Transformer> {
         let heads = heads.into();
-        let file = TensorFile::read(&self.folder.join(WEIGHTS))?;
+        let file = self.files.weights()?;
         let weights = self.family.encoder_weights(&self.shape);
         let prefix = self.family.prefix();
         let prefix = if file.has(&format!("{prefix}{}", weights[0].name))? { prefix } else { "" };
         let mut values = weights.iter().map(|weight| weight.read(&file, prefix)).collect::<Result<Vec<Vec<f32>>>>()?;
-        if self.settings.get(TASKS) == Some(&Value::Bool(true)) {
+        if self.files.settings.get(TASKS) == Some(&Value::Bool(true)) {
             // All texts are of task 0, whose vector is added to each token, as that of the segment is.
             let tasks = file.numbers(&format!("{prefix}embeddings.task_type_embeddings.weight"))?;
             let task = tasks.values.get(..self.shape.block.width).context("the table of tasks is too small")?;
@@ -220,15 +289,8 @@ impl EncoderFolder {
         training: &Value,
     ) -> Result<()> {
         let tensors = self.tensors(trained.heads, &trained.values());
-        let views = tensors.iter().map(|(name, (shape, values))| {
-            Ok((name, TensorView::new(Dtype::F32, shape.clone(), bytemuck::cast_slice(values))?))
-        });
-        let views = views.collect::<Result<Vec<_>>>()?;
-        let mut settings = self.settings.clone();
-        settings.insert("architectures".into(), json!([self.family.class(&self.model_type, trained.heads)]));
-        settings.insert("torch_dtype".into(), "float32".into());
-        settings.insert("training".into(), training.clone());
-        settings.insert(FITTED_UNTIL.into(), json!(fitted_until));
+        let mut settings = self.files.settings.clone();
+        let class = self.family.class(self.files.model_type(), trained.heads);
         // The vector of the task is part of the segments' vectors.
         settings.remove(TASKS);
         for name in ["id2label", "label2id", "num_labels", "problem_type"] {
@@ -250,10 +312,7 @@ impl EncoderFolder {
                 settings.insert("problem_type".into(), problem.into());
             }
         }
-        let metadata = std::collections::HashMap::from([("format".to_owned(), "pt".to_owned())]);
-        let bytes = safetensors::serialize(views, Some(metadata))?;
-        disk::write_atomic(&output.join(WEIGHTS), |out| Ok(out.write_all(&bytes)?))?;
-        disk::write_atomic(&output.join(CONFIG), |out| Ok(serde_json::to_writer_pretty(out, &settings)?))
+        self.files.write(output, &tensors, &class, settings, fitted_until, training)
     }
 
     /// The tensors of a file, from the values of all weights.
@@ -267,19 +326,7 @@ impl EncoderFolder {
         tensors
     }
 
-    /// Copies the tokenizer to another folder.
-    pub fn copy_tokenizer(&self, output: &Path) -> Result<()> {
-        for name in TOKENIZER {
-            let from = self.folder.join(name);
-            if from.is_file() {
-                let bytes = std::fs::read(&from).with_context(|| format!("cannot read {}", from.display()))?;
-                disk::write_atomic(&output.join(name), |out| Ok(out.write_all(&bytes)?))?;
-            }
-        }
-        Ok(())
-    }
-
     pub fn path(&self) -> &Path {
-        &self.folder
+        self.files.path()
     }
 }

@@ -110,5 +110,5 @@ fn outputs_and_gradients_are_those_of_pytorch() {
     }
 }
 
-mod parity;
+pub(super) mod parity;
 mod training;

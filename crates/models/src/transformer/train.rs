@@ -241,7 +241,7 @@ impl Transformer {
         if let Some(adapted) = &net.adapted {
             self.weights.all.extend(adapted.weights(ctx.seed()));
         }
-        self.check_memory(ctx.install(rayon::current_num_threads) as u64, memory::free_mb())?;
+        check_memory(&self.weights, ctx.install(rayon::current_num_threads) as u64, memory::free_mb())?;
         let (weights, epochs) = fit(&net, self.weights, &params.fit(), checkpoint, ctx)?;
         let mut all = weights.all;
         if let Some(adapted) = &net.adapted {
@@ -251,21 +251,6 @@ impl Transformer {
         let values = all.into_iter().map(|weight| weight.values).collect();
         let trained = Transformer::of_all_values(shape, heads, values)?;
         Ok(Transformer { epochs, ..trained })
-    }
-
-    /// Fails where a training would take more memory than is free: all weights, their best state, and both as they are multiplied; of those
-    /// that are trained the moments of both states, and a gradient a thread with the sum.
-    pub(super) fn check_memory(&self, threads: u64, free_mb: Option<u64>) -> Result<()> {
-        let all: usize = self.weights.all.iter().map(|weight| weight.values.len()).sum();
-        let numbers = 4 * all as u64 + (4 + threads + 1) * self.weights.count() as u64;
-        let needed = numbers * size_of::<f32>() as u64 / (1 << 20);
-        ensure!(
-            free_mb.is_none_or(|free| needed <= free),
-            "the training takes about {needed} MB of memory, and {} MB are free: train a part (--train top:2, lora:8 or head), give fewer \
-             threads (--threads), or take a smaller base",
-            free_mb.unwrap_or_default()
-        );
-        Ok(())
     }
 
     /// Says of each weight whether it is trained, and at what share of the rate.
@@ -325,8 +310,23 @@ impl Transformer {
     }
 }
 
+/// Fails where a training would take more memory than is free: all weights, their best state, and both as they are multiplied; of those that are
+/// trained the moments of both states, and a gradient a thread with the sum.
+pub(super) fn check_memory(weights: &Weights, threads: u64, free_mb: Option<u64>) -> Result<()> {
+    let all: usize = weights.all.iter().map(|weight| weight.values.len()).sum();
+    let numbers = 4 * all as u64 + (4 + threads + 1) * weights.count() as u64;
+    let needed = numbers * size_of::<f32>() as u64 / (1 << 20);
+    ensure!(
+        free_mb.is_none_or(|free| needed <= free),
+        "the training takes about {needed} MB of memory, and {} MB are free: train a part (--train top:2, lora:8 or head), give fewer \
+         threads (--threads), or take a smaller base",
+        free_mb.unwrap_or_default()
+    );
+    Ok(())
+}
+
 /// A weight at the beginning.
-fn begin([rows, columns]: [usize; 2], is_scale: bool, is_table: bool, rng: &mut ChaCha8Rng) -> Vec<f32> {
+pub(super) fn begin([rows, columns]: [usize; 2], is_scale: bool, is_table: bool, rng: &mut ChaCha8Rng) -> Vec<f32> {
     if is_scale {
         return vec![1.0; rows * columns];
     }

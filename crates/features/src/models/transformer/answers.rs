@@ -48,9 +48,9 @@ struct AskedInput {
 pub fn train_answers(lines: &mut Lines, params: &FinetuneParams, output: &Path, ctx: &Ctx) -> Result<Report> {
     let base = EncoderFolder::open(&params.base)?;
     let heads = base.of_spans()?.into();
-    let seen = seen_by(&base, params.fitted_until)?;
+    let seen = seen_by(&base.files, params.fitted_until)?;
     disk::is_ours(output, Room::Converted)?;
-    let subword = tokenizer_of(&base)?;
+    let subword = tokenizer_of(&base.files, base.shape.vocabulary)?;
     let room = pair_room(&subword, params.max_tokens, base.most_tokens(), 2 * LEAST)?;
     let (documents, inputs) = read_inputs(lines, &subword, room, ctx)?;
     ensure!(

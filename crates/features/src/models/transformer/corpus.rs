@@ -9,7 +9,7 @@ use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::texts::{TextWriter, TokenizedTexts, halves, inputs, named_inputs, wrap_halves};
+use super::texts::{TextWriter, TokenizedTexts, halves, inputs, named_inputs, sentence_inputs, wrap_halves};
 use crate::extract::draw_of;
 use crate::lines::{Cutter, Line, Lines};
 use crate::stage_result;
@@ -41,6 +41,8 @@ pub(super) struct InputForm<'a> {
     /// Cuts the words that are masked as a whole.
     pub(super) words: Option<&'a Cutter>,
     pub(super) sentences: Option<SentenceTask>,
+    /// True if the tokens that begin a sentence are marked.
+    pub(super) sentence_begins: bool,
     /// The companies of which half bear other names in each document with a time.
     pub(super) companies: Option<&'a Companies>,
 }
@@ -74,6 +76,7 @@ impl InputForm<'_> {
                 let RenamedText { text, names } = companies.renamed(&text, time, &mut rng);
                 named_inputs(self.subword, &text, self.room, self.words, &names)?
             }
+            _ if self.sentence_begins => sentence_inputs(self.subword, &text, self.room, self.words)?,
             _ => inputs(self.subword, &text, self.room, self.words)?,
         };
         Ok(cut.into_iter().map(|ids| (ids, None)).collect())

@@ -44,9 +44,9 @@ struct NamedInput {
 /// the figures of the `held_out` documents as `eval --task entities` has them.
 pub fn train_entities(lines: &mut Lines, params: &FinetuneParams, output: &Path, ctx: &Ctx) -> Result<Report> {
     let base = EncoderFolder::open(&params.base)?;
-    let seen = seen_by(&base, params.fitted_until)?;
+    let seen = seen_by(&base.files, params.fitted_until)?;
     disk::is_ours(output, Room::Converted)?;
-    let subword = tokenizer_of(&base)?;
+    let subword = tokenizer_of(&base.files, base.shape.vocabulary)?;
     let room = room(&subword, params.max_tokens, base.most_tokens())?;
     let (documents, mut report) = read_documents(lines, ctx)?;
     let kinds: BTreeSet<&str> =

@@ -48,10 +48,10 @@ pub fn finetune(
     ctx: &Ctx,
 ) -> Result<Report> {
     let base = EncoderFolder::open(&params.base)?;
-    let seen = seen_by(&base, params.fitted_until)?;
+    let seen = seen_by(&base.files, params.fitted_until)?;
     disk::is_ours(output, Room::Converted)?;
     let base_text = base_text.map(|mut lines| BaseText::read(&mut lines, &base, output, ctx)).transpose()?;
-    let subword = tokenizer_of(&base)?;
+    let subword = tokenizer_of(&base.files, base.shape.vocabulary)?;
     let room = room(&subword, params.max_tokens, base.most_tokens())?;
     let corpus = LabelledCorpus::read(lines, params.learn, false, None, ctx)?;
     corpus.goal.check()?;

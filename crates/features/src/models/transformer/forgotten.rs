@@ -22,7 +22,7 @@ pub(super) struct BaseText {
 impl BaseText {
     /// Reads lines. The scratch file of their tokens is made in the folder of `output`.
     pub(super) fn read(lines: &mut Lines, base: &EncoderFolder, output: &Path, ctx: &Ctx) -> Result<BaseText> {
-        let subword = tokenizer_of(base)?;
+        let subword = tokenizer_of(&base.files, base.shape.vocabulary)?;
         let room = room(&subword, 0, base.most_tokens())?;
         let mut writer = TextWriter::new(output)?;
         lines.for_each_block(BLOCK, |read| {

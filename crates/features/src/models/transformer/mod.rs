@@ -6,6 +6,7 @@ mod corpus;
 mod entities;
 mod finetune;
 mod forgotten;
+mod models;
 mod params;
 mod pretrain;
 pub(crate) mod project;
@@ -31,16 +32,16 @@ pub use summaries::train_writer;
 pub use vintages::pretrain_vintages;
 
 use inkstone_base::disk::{self, Room};
-use inkstone_models::transformer::{EncoderFolder, HeadForms, Masking, TextGoal, WordsBeside};
+use inkstone_models::transformer::{EncoderFolder, HeadForms, Masking, ModelFolder, TextGoal, WordsBeside};
 use inkstone_text::subword::Subword;
 
 /// Share of the tokens that are masked in texts whose words are predicted beside something else.
 const MASKED: f64 = 0.15;
 
-/// The tokenizer of a base. Fails where it has tokens that the base has no vectors of.
-fn tokenizer_of(base: &EncoderFolder) -> Result<Subword> {
+/// The tokenizer of a base, whose table of tokens has so many rows. Fails where it has more tokens.
+fn tokenizer_of(base: &ModelFolder, rows: usize) -> Result<Subword> {
     let subword = Subword::open(base.path())?;
-    let (tokens, rows) = (subword.size(), base.shape.vocabulary);
+    let tokens = subword.size();
     ensure!(
         tokens <= rows,
         "the tokenizer in {} has {tokens} tokens, and the model has vectors of {rows} (vocab_size): the folder mixes two models",
@@ -86,7 +87,7 @@ fn seen_by_new(
 }
 
 /// The last time of the text that a base was trained on: as its folder says it, or as stated.
-fn seen_by(base: &EncoderFolder, stated: Option<NaiveDateTime>) -> Result<NaiveDateTime> {
+fn seen_by(base: &ModelFolder, stated: Option<NaiveDateTime>) -> Result<NaiveDateTime> {
     let own = base.fitted_until()?;
     own.max(stated).with_context(|| {
         format!(

@@ -43,7 +43,7 @@ impl FinetuneSettings {
         let windows = windows_in(&folder);
         if windows.is_empty() {
             let folder = EncoderFolder::open(&folder)?;
-            let seen_until = seen_by(&folder, stated).context("finetune.base")?;
+            let seen_until = seen_by(&folder.files, stated).context("finetune.base")?;
             return Ok(vec![BaseFolder { folder, seen_until }]);
         }
         ensure!(
@@ -53,7 +53,7 @@ impl FinetuneSettings {
         );
         let open = |window: PathBuf| {
             let folder = EncoderFolder::open(&window)?;
-            let seen_until = seen_by(&folder, None).context("finetune.base")?;
+            let seen_until = seen_by(&folder.files, None).context("finetune.base")?;
             Ok(BaseFolder { folder, seen_until })
         };
         let mut found = windows.into_iter().map(open).collect::<Result<Vec<BaseFolder>>>()?;

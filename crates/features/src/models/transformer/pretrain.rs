@@ -1,5 +1,5 @@
 //! An encoder trained to predict masked words (Devlin and others 2019), each next token (Radford and others 2018) or which tokens were replaced (Clark
-//! and others 2020): from nothing, with a vocabulary learned from the same text, or on from the weights of a base (Gururangan and others 2020).
+//! and others 2020), or trained with a decoder that restores damaged texts (Lewis and others 2020): from nothing, with a vocabulary learned from the same text, or on from the weights of a base (Gururangan and others 2020).
 
 use std::io::Write;
 use std::ops::Range;
@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 
 use super::corpus::{CHUNK, InputForm, PretrainCorpus, SentenceTask};
 use super::forgotten::BaseText;
+use super::models::{PretrainBase, PretrainedModels};
 use super::texts::{LEAST, room};
 use super::{begin_folder, seen_by, seen_by_new, tokenizer_of};
 use crate::lines::{Cutter, Lines};
@@ -24,14 +25,11 @@ use inkstone_market::securities_from_frame;
 use inkstone_models::checkpoint::Checkpoint;
 use inkstone_models::neural::EpochFigures;
 use inkstone_models::transformer::{
-    BlockActivation, BlockShape, EncoderFolder, EncoderShape, Goals, HeadForm, HeadForms, Masking, NAMED, NormPlace,
-    REPLACED, TokenTexts, TrainingTexts, Transformer, TransformerParams, UNTAGGED, train_electra,
+    EncoderFolder, Goals, Masking, ModelFolder, NAMED, Noise, Noising, REPLACED, TokenTexts, TrainingTexts,
+    Transformer, TransformerParams, UNTAGGED,
 };
 use inkstone_tables::frames;
 use inkstone_text::subword::{Subword, WordCounts};
-
-/// The folder of a generator within that of its discriminator.
-const GENERATOR: &str = "generator";
 
 /// Sizes of an encoder that is trained from nothing.
 #[derive(Clone, Copy, Debug)]
@@ -56,6 +54,20 @@ pub enum Objective {
     Next,
     /// Which tokens a generator has replaced, that fills masked words (Clark and others 2020).
     Replaced { share: f64, unit: MaskedUnit },
+    /// All tokens of a text, which an encoder reads damaged (Lewis and others 2020).
+    Restored { share: f64, unit: MaskedUnit },
+}
+
+impl Objective {
+    /// The method of `inkstone train`.
+    pub(super) fn method(self) -> &'static str {
+        match self {
+            Objective::Masked { .. } => "bert",
+            Objective::Next => "gpt",
+            Objective::Replaced { .. } => "electra",
+            Objective::Restored { .. } => "bart",
+        }
+    }
 }
 
 /// A goal beside masked words.
@@ -79,22 +91,15 @@ pub enum MaskedUnit {
     Spans,
 }
 
-impl BesideWords {
-    fn heads(self, folder: &EncoderFolder) -> Result<HeadForms> {
-        match self {
-            BesideWords::Sentences(_) => folder.words_and_order(),
-            BesideWords::Names => folder.words_and_names(),
-        }
-    }
-}
-
-/// Settings of `train bert`, `train gpt` and `train electra`.
+/// Settings of `train bert`, `train gpt`, `train electra` and `train bart`.
 #[derive(Clone, Debug)]
 pub struct PretrainParams {
     pub new: NewEncoder,
     /// Tokens of an input at most, special tokens included; 0: as many as the base has places.
     pub max_tokens: usize,
     pub objective: Objective,
+    /// The ways in which texts are damaged that are restored.
+    pub noises: Vec<Noise>,
     /// The table of securities whose names are replaced.
     pub securities: Option<PathBuf>,
     /// The last time of the base's text, where its folder does not say it, and of lines without a time.
@@ -137,22 +142,16 @@ pub(super) fn pretrain_once(
     keep: bool,
     ctx: &Ctx,
 ) -> Result<Report> {
-    if let Objective::Masked { share, .. } | Objective::Replaced { share, .. } = params.objective {
+    if let Objective::Masked { share, .. } | Objective::Replaced { share, .. } | Objective::Restored { share, .. } =
+        params.objective
+    {
         ensure!(share > 0.0 && share < 1.0, "--mask-share {share} must lie between 0 and 1");
     }
     disk::is_ours(output, Room::Converted)?;
-    let base = base.map(EncoderFolder::open).transpose()?;
-    if let Some(base) = &base {
-        let method = match params.objective {
-            Objective::Masked { .. } => "bert",
-            Objective::Next => "gpt",
-            Objective::Replaced { .. } => "electra",
-        };
-        ensure!(base.method() == method, "{} is trained on by: train {}", base.path().display(), base.method());
-    }
-    let seen = base.as_ref().map(|base| seen_by(base, params.fitted_until)).transpose()?;
+    let base = base.map(|base| PretrainBase::open(base, params.objective)).transpose()?;
+    let seen = base.as_ref().map(|base| seen_by(base.files(), params.fitted_until)).transpose()?;
     let (subword, definition) = match &base {
-        Some(base) => (tokenizer_of(base)?, None),
+        Some(base) => (tokenizer_of(base.files(), base.vocabulary())?, None),
         None => {
             let counted = stage_result(ctx, "count words", "docs", None, || {
                 let mut lines = open()?;
@@ -163,11 +162,11 @@ pub(super) fn pretrain_once(
             (Subword::of_definition(definition.clone())?, Some(definition))
         }
     };
-    let places = base.as_ref().map_or(params.max_tokens, EncoderFolder::most_tokens);
+    let places = base.as_ref().map_or(params.max_tokens, PretrainBase::most_tokens);
     let room = room(&subword, params.max_tokens, places)?;
     let (unit, beside) = match params.objective {
         Objective::Masked { unit, beside, .. } => (unit, beside),
-        Objective::Replaced { unit, .. } => (unit, None),
+        Objective::Replaced { unit, .. } | Objective::Restored { unit, .. } => (unit, None),
         Objective::Next => (MaskedUnit::Tokens, None),
     };
     let sentences = if let Some(BesideWords::Sentences(task)) = beside { Some(task) } else { None };
@@ -176,7 +175,14 @@ pub(super) fn pretrain_once(
     let room = if sentences.is_some() { room.saturating_sub(1).max(2 * LEAST) } else { room };
     let words = (unit != MaskedUnit::Tokens).then_some(cutter);
     let mut lines = open()?;
-    let input_form = InputForm { subword: &subword, room, words, sentences, companies: companies.as_ref() };
+    let input_form = InputForm {
+        subword: &subword,
+        room,
+        words,
+        sentences,
+        sentence_begins: params.noises.contains(&Noise::Sentences),
+        companies: companies.as_ref(),
+    };
     let corpus = PretrainCorpus::read(&mut lines, &input_form, output, ctx)?;
     let mut report = lines.finish()?;
     if corpus.texts.places.is_empty() {
@@ -190,11 +196,12 @@ pub(super) fn pretrain_once(
     }
 
     let begun = match base {
-        Some(base) => begin_from(base, params.objective, ctx.seed())?,
-        None => begin_new(params, &subword, &corpus.counts, output, ctx.seed())?,
+        Some(base) => PretrainedModels::of_base(base, params.objective, ctx.seed())?,
+        None => PretrainedModels::random(params, &subword, &corpus.counts, output, ctx.seed())?,
     };
+    let mask = || subword.mask_id().context("the base's tokenizer has no mask token ([MASK])");
     let masking = |share: f64| {
-        let mask = subword.mask_id().context("the base's tokenizer has no mask token ([MASK])")?;
+        let mask = mask()?;
         let (vocabulary, separator) = (subword.size() as u32, sentences.and(subword.id("[SEP]")));
         Ok::<_, anyhow::Error>(Masking { share, mask, vocabulary, separator, spans: unit == MaskedUnit::Spans })
     };
@@ -204,30 +211,32 @@ pub(super) fn pretrain_once(
         }
         Objective::Masked { share, beside: Some(BesideWords::Names), .. } => Goals::WordsAndNames(masking(share)?),
         Objective::Masked { share, .. } | Objective::Replaced { share, .. } => Goals::Words(masking(share)?),
-        Objective::Next => Goals::Next,
+        Objective::Next | Objective::Restored { .. } => Goals::Next,
+    };
+    let noising = match params.objective {
+        Objective::Restored { share, .. } => Some(Noising { noises: params.noises.clone(), share, mask: mask()? }),
+        _ => None,
     };
     let tokens = corpus.texts.tokens();
     let texts = TokenTexts { tokens, frozen: None };
     let texts = TrainingTexts { texts, places: &corpus.texts.places, goals };
     let what = json!({
-        "training": params.training, "objective": format!("{:?}", params.objective), "seed": ctx.seed(), "room": room,
+        "training": params.training, "objective": format!("{:?}", params.objective), "noises": params.noises, "seed": ctx.seed(), "room": room,
         "text": Key::of(bytemuck::cast_slice(tokens)), "orders": Key::of(bytemuck::cast_slice(&corpus.orders)),
-        "weights": begun.iter().flat_map(|(_, model)| model.values()).map(|values| Key::of(bytemuck::cast_slice(values))).collect::<Vec<Key>>(),
+        "weights": begun.keys(),
     });
     let fitted_until = seen_by_new(seen, corpus.last_time, params.fitted_until);
     let key = Key::of_json(&json!([what, fitted_until, env!("CARGO_PKG_VERSION")]));
-    // The first model is the encoder that is used; a generator only helps to train it.
-    let parameters = begun[0].1.values().iter().map(|values| values.len()).sum::<usize>();
-    let earlier = if keep { EncoderFolder::open(output).ok() } else { None };
+    let parameters = begun.parameters();
+    let earlier = if keep { ModelFolder::open(output).ok() } else { None };
     let kept = earlier.and_then(|folder| folder.training_with(key)).map(|training| training["epochs"].clone());
     let epochs: Vec<EpochFigures> = match kept {
         Some(epochs) => serde_json::from_value(epochs).context("the epochs of an earlier training")?,
         None => {
             let checkpoint = Checkpoint::new(output, &what)?;
-            let (folders, models): (Vec<EncoderFolder>, Vec<Transformer>) = begun.into_iter().unzip();
-            let models = train(models, &texts, params, &checkpoint, ctx)?;
-            let epochs = models[0].epochs().to_vec();
-            match (models[0].with_beside().transpose()?, beside) {
+            let models = begun.train(&texts, noising.as_ref(), params, &checkpoint, ctx)?;
+            let epochs = models.epochs().to_vec();
+            match (models.with_beside()?, beside) {
                 (Some(order), Some(BesideWords::Sentences(_))) => {
                     report.fact("order_accuracy", order_accuracy(&order, &texts, &corpus.orders, params, ctx)?);
                 }
@@ -239,16 +248,11 @@ pub(super) fn pretrain_once(
             });
             // An earlier model of this folder stays whole until here.
             begin_folder(output)?;
-            // The settings of the model itself are written last.
-            for (place, (folder, model)) in folders.iter().zip(&models).enumerate().rev() {
-                let output = &if place == 0 { output.to_owned() } else { output.join(GENERATOR) };
-                disk::make_dir(output)?;
-                match &definition {
-                    Some(definition) => write_tokenizer(definition, params.max_tokens, output)?,
-                    None => folder.copy_tokenizer(output)?,
-                }
-                folder.write(output, model, &[], fitted_until, &training)?;
-            }
+            let write = |output: &Path| {
+                definition.as_ref().map_or(Ok(()), |definition| write_tokenizer(definition, params.max_tokens, output))
+            };
+            let tokenizer = definition.as_ref().map(|_| &write as &dyn Fn(&Path) -> Result<()>);
+            models.write(output, tokenizer, fitted_until, &training)?;
             checkpoint.remove()?;
             epochs
         }
@@ -266,97 +270,6 @@ pub(super) fn pretrain_once(
         report.fact("perplexity", best.map(f64::exp));
     }
     Ok(report)
-}
-
-/// Models of random weights: an encoder, or a discriminator and its generator.
-fn begin_new(
-    params: &PretrainParams,
-    subword: &Subword,
-    counts: &[u64],
-    output: &Path,
-    seed: u64,
-) -> Result<Vec<(EncoderFolder, Transformer)>> {
-    let NewEncoder { layers, width, heads, between, .. } = params.new;
-    let causal = matches!(params.objective, Objective::Next);
-    let block = BlockShape {
-        width,
-        heads,
-        between,
-        place: if causal { NormPlace::Before } else { NormPlace::After },
-        causal,
-        activation: if causal { BlockActivation::GeluTanh } else { BlockActivation::Gelu },
-        epsilon: if causal { 1e-5 } else { 1e-12 },
-    };
-    let shape = EncoderShape {
-        vocabulary: subword.size(),
-        places: params.max_tokens,
-        first_place: 0,
-        segments: if causal { 0 } else { 2 },
-        factor: None,
-        layers,
-        blocks: layers,
-        block,
-    };
-    let special = |name: &str| subword.id(name).unwrap_or_default();
-    let specials = ["[PAD]", "[CLS]", "[SEP]"].map(special);
-    let begin = |model_type: &str, shape: &EncoderShape, words: bool| -> Result<(EncoderFolder, Transformer)> {
-        let folder = EncoderFolder::create(output, model_type, shape, specials)?;
-        let heads = match params.objective {
-            Objective::Masked { beside: Some(beside), .. } => beside.heads(&folder)?,
-            _ if words => folder.words_of_new().into(),
-            _ => HeadForm::Replaced.into(),
-        };
-        let model = Transformer::random(*shape, heads, Some(counts), seed)?;
-        Ok((folder, model))
-    };
-    Ok(match params.objective {
-        Objective::Masked { .. } => vec![begin("bert", &shape, true)?],
-        Objective::Next => vec![begin("gpt2", &shape, true)?],
-        Objective::Replaced { .. } => {
-            ensure!(
-                width.is_multiple_of(heads),
-                "a width of {width} cannot be shared by {heads} heads: give a multiple"
-            );
-            // A quarter of the heads, of the same size, in as many layers (Clark and others 2020, section 3.2).
-            let heads = (heads / 4).max(1);
-            let narrow = heads * (width / params.new.heads);
-            let block = BlockShape { width: narrow, heads, between: 4 * narrow, ..block };
-            let generator = EncoderShape { factor: (narrow != width).then_some(width), block, ..shape };
-            vec![begin("electra", &shape, false)?, begin("electra", &generator, true)?]
-        }
-    })
-}
-
-/// The models of a base.
-fn begin_from(base: EncoderFolder, objective: Objective, seed: u64) -> Result<Vec<(EncoderFolder, Transformer)>> {
-    if !matches!(objective, Objective::Replaced { .. }) {
-        let heads = match objective {
-            Objective::Masked { beside: Some(beside), .. } => beside.heads(&base)?,
-            _ => base.words()?.into(),
-        };
-        let model = base.read(heads, seed)?;
-        return Ok(vec![(base, model)]);
-    }
-    let path = base.path().join(GENERATOR);
-    let generator = EncoderFolder::open(&path).with_context(|| {
-        format!("a discriminator is trained on with its generator: put the generator's folder into {}", path.display())
-    })?;
-    let words = generator.read(generator.words()?, seed)?;
-    let discriminator = base.read(HeadForm::Replaced, seed)?;
-    Ok(vec![(base, discriminator), (generator, words)])
-}
-
-fn train(
-    models: Vec<Transformer>,
-    texts: &TrainingTexts<'_>,
-    params: &PretrainParams,
-    checkpoint: &Checkpoint,
-    ctx: &Ctx,
-) -> Result<Vec<Transformer>> {
-    match <[Transformer; 2]>::try_from(models) {
-        Ok(pair) => Ok(train_electra(pair, texts, &params.training, Some(checkpoint), ctx)?.into()),
-        Err(one) => one.into_iter().map(|model| model.train(texts, &params.training, Some(checkpoint), ctx)).collect(),
-    }
 }
 
 /// The share of held-out inputs of two segments whose relation is predicted rightly; none where there is no such input.

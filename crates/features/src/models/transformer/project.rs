@@ -84,7 +84,7 @@ struct Base {
 impl Base {
     fn open(feature: &Feature, inputs: &Inputs<'_>) -> Result<Base> {
         let folders = feature.finetune.folders(inputs.base)?;
-        let subword = tokenizer_of(&folders[0].folder)?;
+        let subword = tokenizer_of(&folders[0].folder.files, folders[0].folder.shape.vocabulary)?;
         let most = folders.iter().map(|base| base.folder.most_tokens()).min().unwrap_or(0);
         let room = room(&subword, feature.finetune.max_tokens, most).map_err(|error| name_keys("finetune", &error))?;
         let words = words_beside(&folders[0].folder, &subword, feature.finetune.words)?;

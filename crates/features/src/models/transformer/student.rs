@@ -58,9 +58,9 @@ pub fn student(
         params.temperature
     );
     let base = EncoderFolder::open(&params.base)?;
-    let seen = seen_by(&base, params.fitted_until)?.max(teacher_seen(using, params.fitted_until)?);
+    let seen = seen_by(&base.files, params.fitted_until)?.max(teacher_seen(using, params.fitted_until)?);
     disk::is_ours(output, Room::Converted)?;
-    let subword = tokenizer_of(&base)?;
+    let subword = tokenizer_of(&base.files, base.shape.vocabulary)?;
     let room = room(&subword, params.max_tokens, base.most_tokens())?;
     let scores = OnnxParams { output: Output::Scores, activation: Activation::Auto, ..using.params.clone() };
     let using = Contextual { params: scores, ..using.clone() };

@@ -1,4 +1,4 @@
-//! A language model trained on from a base to write what belongs to a text: its summary, or its title.
+//! A model trained on from a base to write what belongs to a text: its summary, or its title.
 
 use std::path::Path;
 
@@ -8,14 +8,16 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::finetune::FinetuneParams;
-use super::texts::{LEAST, TextWriter, pair_room, wrap_halves};
+use super::texts::{LEAST, TextWriter, pair_room, room, wrap_halves};
 use super::tuning::Tuning;
-use super::{seen_by, seen_by_new, tokenizer_of};
+use super::{begin_folder, seen_by, seen_by_new, tokenizer_of};
 use crate::lines::{BLOCK, Line, Lines, Refused};
-use inkstone_base::data::Report;
+use inkstone_base::data::{Key, Report};
 use inkstone_base::disk::{self, Room};
 use inkstone_base::job::Ctx;
-use inkstone_models::transformer::{EncoderFolder, Goals};
+use inkstone_models::checkpoint::Checkpoint;
+use inkstone_models::neural::EpochFigures;
+use inkstone_models::transformer::{EncoderFolder, Goals, ModelFolder, SECOND, Seq2SeqFolder, TokenTexts};
 use inkstone_text::subword::Subword;
 
 /// Fewest tokens of a text that are read before its summary; a longer summary is cut.
@@ -33,22 +35,83 @@ struct SummaryField {
     summary: Option<String>,
 }
 
-/// Trains a base that reads from left to right to write the summary of each line's text behind it; of lines without a `summary`, the title behind the
-/// text alone. Writes the folder of the new model. Lines with times are put in their order, and the last ones are held out. An interrupted training
-/// leaves a checkpoint beside the folder, from which the same training goes on. The report has `documents`, `fitted_until`, `parameters`,
-/// `epochs` and the `perplexity` of the tokens of held-out summaries.
+/// A base that writes: a language model, or an encoder with its decoder.
+enum WriterBase {
+    Causal(EncoderFolder),
+    Seq2Seq(Seq2SeqFolder),
+}
+
+impl WriterBase {
+    fn open(folder: &Path) -> Result<WriterBase> {
+        if Seq2SeqFolder::is_one(folder) {
+            return Ok(WriterBase::Seq2Seq(Seq2SeqFolder::open(folder)?));
+        }
+        let base = EncoderFolder::open(folder)?;
+        ensure!(
+            base.is_causal(),
+            "{} reads in both directions and writes nothing: take a language model (train gpt, or a GPT-2) or an encoder with a decoder (train \
+             bart, or a BART)",
+            folder.display()
+        );
+        Ok(WriterBase::Causal(base))
+    }
+
+    fn files(&self) -> (&ModelFolder, usize) {
+        match self {
+            WriterBase::Causal(base) => (&base.files, base.shape.vocabulary),
+            WriterBase::Seq2Seq(base) => (&base.files, base.shape.encoder.vocabulary),
+        }
+    }
+
+    /// Tokens of an input at most, special tokens not included; fails where the base has fewer places.
+    fn room(&self, subword: &Subword, most: usize) -> Result<WriterRoom> {
+        Ok(match self {
+            WriterBase::Causal(base) => {
+                WriterRoom::Together(pair_room(subword, most, base.most_tokens(), SOURCE + LEAST)?)
+            }
+            WriterBase::Seq2Seq(base) => WriterRoom::Each(room(subword, most, base.most_tokens())?),
+        })
+    }
+}
+
+/// Tokens that a base reads and writes at most, special tokens not included.
+#[derive(Clone, Copy)]
+enum WriterRoom {
+    /// Of a text with its summary.
+    Together(usize),
+    /// Of a text, and of a summary.
+    Each(usize),
+}
+
+impl WriterRoom {
+    /// A text and its summary as one input; the tokens of the summary are of the second segment.
+    fn input(self, subword: &Subword, text: &[u32], mut summary: Vec<u32>) -> Result<Vec<u32>> {
+        match self {
+            WriterRoom::Together(room) => {
+                summary.truncate(room - SOURCE);
+                wrap_halves(subword, &text[..text.len().min(room - summary.len())], &summary)
+            }
+            WriterRoom::Each(room) => {
+                summary.truncate(room);
+                let mut ids = subword.wrap(&text[..text.len().min(room)]).ids;
+                ids.extend(subword.wrap(&summary).ids.into_iter().map(|id| id | SECOND));
+                Ok(ids)
+            }
+        }
+    }
+}
+
+/// Trains a base to write the summary of each line's text; of lines without a `summary`, the title of the text alone. A base that reads from left to
+/// right learns to write it behind the text, a decoder from what its encoder has read. Writes the folder of the new model. Lines with times are put
+/// in their order, and the last ones are held out. An interrupted training leaves a checkpoint beside the folder, from which the same training goes
+/// on. The report has `documents`, `fitted_until`, `parameters`, `epochs` and the `perplexity` of the tokens of held-out summaries.
 pub fn train_writer(lines: &mut Lines, params: &FinetuneParams, output: &Path, ctx: &Ctx) -> Result<Report> {
-    let base = EncoderFolder::open(&params.base)?;
-    ensure!(
-        base.is_causal(),
-        "{} reads in both directions and writes nothing: take a language model (train gpt, or a GPT-2)",
-        base.path().display()
-    );
-    let seen = seen_by(&base, params.fitted_until)?;
+    let base = WriterBase::open(&params.base)?;
+    let (files, vocabulary) = base.files();
+    let seen = seen_by(files, params.fitted_until)?;
     disk::is_ours(output, Room::Converted)?;
-    let subword = tokenizer_of(&base)?;
-    let room = pair_room(&subword, params.max_tokens, base.most_tokens(), SOURCE + LEAST)?;
-    let inputs = read_inputs(lines, &subword, room, ctx)?;
+    let subword = tokenizer_of(files, vocabulary)?;
+    let inputs = read_inputs(lines, &subword, base.room(&subword, params.max_tokens)?, ctx)?;
     ensure!(
         !inputs.is_empty(),
         "no line has a text and what is to be written: give each line \"text\" and \"summary\", or \"title\", as JSON lines (--format jsonl)"
@@ -57,28 +120,54 @@ pub fn train_writer(lines: &mut Lines, params: &FinetuneParams, output: &Path, c
     let mut writer = TextWriter::new(output)?;
     inputs.iter().try_for_each(|input| writer.push(&input.tokens))?;
     let texts = writer.finish()?;
-    let tuning = Tuning { base: &base, heads: base.words()?.into(), texts: &texts, params: &params.training, output };
-    let tuned = tuning.train(Goals::Summaries, &json!("summaries"), ctx)?;
-    let epochs = tuned.model.epochs();
     let last = inputs.iter().filter_map(|input| input.time).max();
     let fitted_until = seen_by_new(Some(seen), last, params.fitted_until);
-    let training = json!({
-        "base": params.base, "documents": inputs.len(), "epochs": epochs, "program": env!("CARGO_PKG_VERSION"),
-    });
-    tuning.write(&tuned, &[], fitted_until, &training)?;
+    let record = |epochs: &[EpochFigures]| json!({"base": params.base, "documents": inputs.len(), "epochs": epochs, "program": env!("CARGO_PKG_VERSION")});
+    let (parameters, epochs) = match &base {
+        WriterBase::Causal(base) => {
+            let (heads, params) = (base.words()?.into(), &params.training);
+            let tuning = Tuning { base, heads, texts: &texts, params, output };
+            let tuned = tuning.train(Goals::Summaries, &json!("summaries"), ctx)?;
+            let epochs = tuned.model.epochs().to_vec();
+            tuning.write(&tuned, &[], fitted_until, &record(&epochs))?;
+            (count(&tuned.model.values()), epochs)
+        }
+        WriterBase::Seq2Seq(base) => {
+            let begun = base.read()?;
+            let weights = begun.values().into_iter().map(|values| Key::of(bytemuck::cast_slice(values)));
+            let checkpoint = Checkpoint::new(
+                output,
+                &json!({
+                    "training": params.training, "seed": ctx.seed(), "text": Key::of(bytemuck::cast_slice(texts.tokens())),
+                    "weights": weights.collect::<Vec<Key>>(),
+                }),
+            )?;
+            let tokens = TokenTexts { tokens: texts.tokens(), frozen: None };
+            let trained = begun.train(tokens, &texts.places, None, &params.training, Some(&checkpoint), ctx)?;
+            begin_folder(output)?;
+            base.files.copy_tokenizer(output)?;
+            base.write(output, &trained, fitted_until, &record(trained.epochs()))?;
+            checkpoint.remove()?;
+            (count(&trained.values()), trained.epochs().to_vec())
+        }
+    };
     let mut report = lines.report();
     report.fact("documents", inputs.len());
     report.fact("fitted_until", fitted_until);
-    report.fact("parameters", tuned.model.values().iter().map(|values| values.len()).sum::<usize>());
-    report.fact("epochs", epochs);
+    report.fact("parameters", parameters);
+    report.fact("epochs", &epochs);
     let best = epochs.iter().filter_map(|epoch| epoch.held_out).min_by(f64::total_cmp);
     report.fact("perplexity", best.map(f64::exp));
     Ok(report)
 }
 
-/// The inputs of lines, of at most `room` tokens without special ones, by time; in the order of the lines where one has no time. Other lines are
-/// set aside.
-fn read_inputs(lines: &mut Lines, subword: &Subword, room: usize, ctx: &Ctx) -> Result<Vec<SummarisedInput>> {
+/// Number of weights.
+fn count(values: &[&[f32]]) -> usize {
+    values.iter().map(|values| values.len()).sum()
+}
+
+/// The inputs of lines, by time; in the order of the lines where one has no time. Other lines are set aside.
+fn read_inputs(lines: &mut Lines, subword: &Subword, room: WriterRoom, ctx: &Ctx) -> Result<Vec<SummarisedInput>> {
     let (mut inputs, mut left_out) = (Vec::new(), Vec::new());
     lines.for_each_block(BLOCK, |read| {
         for line in &read {
@@ -101,17 +190,15 @@ fn read_inputs(lines: &mut Lines, subword: &Subword, room: usize, ctx: &Ctx) -> 
 }
 
 /// The tokens of a line; none without a text or without a summary.
-fn input(line: &Line<'_>, subword: &Subword, room: usize) -> Result<Option<Vec<u32>>> {
+fn input(line: &Line<'_>, subword: &Subword, room: WriterRoom) -> Result<Option<Vec<u32>>> {
     let field = line.json.and_then(|json| serde_json::from_str::<SummaryField>(json).ok());
     let (text, summary) = match field.and_then(|field| field.summary) {
         Some(summary) => (line.whole(), summary),
         None => (line.text.clone(), line.title.to_string()),
     };
-    let (text, mut summary) = (subword.encode(&text)?.ids, subword.encode(&summary)?.ids);
+    let (text, summary) = (subword.encode(&text)?.ids, subword.encode(&summary)?.ids);
     if text.len() < LEAST || summary.is_empty() {
         return Ok(None);
     }
-    summary.truncate(room - SOURCE);
-    let text = &text[..text.len().min(room - summary.len())];
-    wrap_halves(subword, text, &summary).map(Some)
+    room.input(subword, &text, summary).map(Some)
 }

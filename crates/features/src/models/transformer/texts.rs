@@ -8,7 +8,7 @@ use memmap2::Mmap;
 
 use crate::lines::Cutter;
 use inkstone_base::disk::{self, Scratch};
-use inkstone_models::transformer::{CONTINUES, NAMED, REPLACED, SECOND};
+use inkstone_models::transformer::{BEGINS, CONTINUES, NAMED, REPLACED, SECOND};
 use inkstone_text::sentences;
 use inkstone_text::subword::{Pieces, Subword, longest_first};
 
@@ -134,7 +134,32 @@ pub(super) fn named_inputs(
             *id |= NAMED | if *replaced { REPLACED } else { 0 };
         }
     }
-    Ok(ids.chunks(room).filter(|ids| ids.len() >= LEAST).map(|ids| subword.wrap(ids).ids).collect())
+    Ok(wrapped(subword, &ids, room))
+}
+
+/// The same; tokens that begin a sentence have [`BEGINS`] added.
+pub(super) fn sentence_inputs(
+    subword: &Subword,
+    text: &str,
+    room: usize,
+    words: Option<&Cutter>,
+) -> Result<Vec<Vec<u32>>> {
+    let Pieces { mut ids, offsets } = marked(subword, text, words)?;
+    let begins: Vec<usize> = sentences(text).into_iter().map(|sentence| sentence.start).collect();
+    let mut last = None;
+    for (id, place) in ids.iter_mut().zip(&offsets) {
+        let sentence = begins.partition_point(|&begin| begin <= place.start as usize);
+        if last != Some(sentence) {
+            *id |= BEGINS;
+        }
+        last = Some(sentence);
+    }
+    Ok(wrapped(subword, &ids, room))
+}
+
+/// Tokens as inputs of at most `room` tokens each, with the special tokens around each.
+fn wrapped(subword: &Subword, ids: &[u32], room: usize) -> Vec<Vec<u32>> {
+    ids.chunks(room).filter(|ids| ids.len() >= LEAST).map(|ids| subword.wrap(ids).ids).collect()
 }
 
 /// The tokens of a text; with `words`, tokens that go on with a word of the cutter have [`CONTINUES`] added.

@@ -75,7 +75,7 @@ impl Tuning<'_> {
         training: &Value,
     ) -> Result<()> {
         begin_folder(self.output)?;
-        self.base.copy_tokenizer(self.output)?;
+        self.base.files.copy_tokenizer(self.output)?;
         self.base.write(self.output, &tuned.model, names, fitted_until, training)?;
         tuned.checkpoint.remove()
     }

@@ -34,7 +34,7 @@ pub(super) fn texts(all: &Value) -> (Vec<u32>, Vec<Range<usize>>) {
 }
 
 /// Writes config.json and model.safetensors of a case.
-pub(super) fn write_folder(case: &Value, folder: &Path) {
+pub(in crate::transformer) fn write_folder(case: &Value, folder: &Path) {
     std::fs::write(folder.join("config.json"), case["config"].to_string()).unwrap();
     let named = |(name, shape): (&String, &Value)| {
         let values: Vec<f32> = read(&case["weights"][name]);
@@ -120,7 +120,7 @@ pub(super) fn params(discriminative: f64, rate: f64, layers: TrainedLayers) -> T
     }
 }
 
-fn near(name: &str, ours: &[f32], theirs: &Value, bound: f64) {
+pub(in crate::transformer) fn near(name: &str, ours: &[f32], theirs: &Value, bound: f64) {
     let theirs: Vec<f64> = read(theirs);
     assert_eq!(ours.len(), theirs.len(), "{name}");
     let size = theirs.iter().fold(1.0, |size: f64, value| size.max(value.abs()));
