@@ -14,8 +14,8 @@ use anyhow::Result;
 use inkstone_base::job::Ctx;
 use inkstone_models::Goal;
 use inkstone_models::transformer::{
-    BlockActivation, BlockShape, EncoderShape, FrozenStates, Goals, HeadForm, Masking, NormPlace, PooledActivation,
-    TextGoal, TokenTexts, TrainedLayers, TrainingTexts, Transformer, TransformerParams,
+    BlockActivation, BlockKind, BlockShape, EncoderShape, FrozenStates, Goals, HeadForm, Masking, NormPlace,
+    PooledActivation, TextGoal, TokenTexts, TrainedLayers, TrainingTexts, Transformer, TransformerParams,
 };
 use peer::Peer;
 use rand::{RngExt, SeedableRng};
@@ -33,6 +33,7 @@ struct Case {
     name: &'static str,
     layers: usize,
     width: usize,
+    /// 0 for LSTM layers of one direction.
     heads: usize,
     vocabulary: usize,
     /// The last layers that are trained; all where it is 0.
@@ -45,13 +46,14 @@ struct Case {
 enum Target {
     Classes,
     MaskedWords,
-    /// Each token from those before it, by GPT-2's form.
+    /// Each token from those before it, by GPT-2's form or LSTMs.
     NextWords,
 }
 
-const CASES: [Case; 4] = [
+const CASES: [Case; 5] = [
     case("tiny", [2, 128, 2], 8000, Target::MaskedWords, 256),
     case("gpt", [4, 256, 4], 8000, Target::NextWords, 96),
+    case("lstm", [2, 256, 0], 8000, Target::NextWords, 96),
     case("small", [4, 312, 12], 21128, Target::Classes, 96),
     Case { top: 2, ..case("base", [12, 768, 12], 21128, Target::Classes, 32) },
 ];
@@ -75,9 +77,14 @@ hf.logging.set_verbosity_error()
 print('ready', flush=True)
 for line in sys.stdin:
     layers, width, heads, vocabulary, top, target, batch, epochs, *lengths = [int(n) for n in line.split()]
+    lstm = heads == 0
+    heads = heads or 1
     sizes = dict(vocab_size=vocabulary, hidden_size=width, num_hidden_layers=layers, num_attention_heads=heads, max_position_embeddings=128)
     config = hf.GPT2Config(**sizes) if target == 2 else hf.BertConfig(**sizes, intermediate_size=4 * width, num_labels=2)
     model = [hf.BertForSequenceClassification, hf.BertForMaskedLM, hf.GPT2LMHeadModel][target](config).train()
+    if lstm:
+        model = torch.nn.ModuleDict({'table': torch.nn.Embedding(vocabulary, width),
+                                     'layers': torch.nn.LSTM(width, width, layers, batch_first=True, dropout=0.1)})
     if top:
         for part in [model.bert.embeddings, *model.bert.encoder.layer[:-top]]:
             part.requires_grad_(False)
@@ -96,7 +103,11 @@ for line in sys.stdin:
                 ids = torch.where(hidden, 4, ids)
             else:
                 labels = torch.randint(0, 2, (len(some),))
-            loss = model(input_ids=ids, attention_mask=mask.long(), labels=labels).loss
+            if lstm:
+                states = model['layers'](model['table'](ids))[0][:, :-1][mask[:, 1:]]
+                loss = torch.nn.functional.cross_entropy(states @ model['table'].weight.T, ids[:, 1:][mask[:, 1:]])
+            else:
+                loss = model(input_ids=ids, attention_mask=mask.long(), labels=labels).loss
             adam.zero_grad()
             loss.backward()
             torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
@@ -107,6 +118,7 @@ for line in sys.stdin:
 fn train(case: &Case, lengths: &[usize], ctx: &Ctx) -> Result<f64> {
     let causal = case.target == Target::NextWords;
     let block = BlockShape {
+        kind: BlockKind::Transformer,
         width: case.width,
         heads: case.heads,
         between: 4 * case.width,
@@ -115,12 +127,14 @@ fn train(case: &Case, lengths: &[usize], ctx: &Ctx) -> Result<f64> {
         activation: if causal { BlockActivation::GeluTanh } else { BlockActivation::Gelu },
         epsilon: 1e-12,
     };
+    let is_lstm = case.heads == 0;
+    let block = if is_lstm { BlockShape::lstm(case.width, false) } else { block };
     let Case { layers, vocabulary, .. } = *case;
     let shape = EncoderShape {
         vocabulary,
         places: 128,
         first_place: 0,
-        segments: 2,
+        segments: if is_lstm { 0 } else { 2 },
         factor: None,
         layers,
         blocks: layers,

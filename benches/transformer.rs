@@ -10,7 +10,7 @@ use std::ops::Range;
 use std::time::Instant;
 
 use anyhow::{Result, ensure};
-use inkstone_models::transformer::{BlockActivation, BlockShape, EncoderBlock, NormPlace, WantedGradients};
+use inkstone_models::transformer::{BlockActivation, BlockKind, BlockShape, EncoderBlock, NormPlace, WantedGradients};
 use peer::Peer;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -23,6 +23,7 @@ const THREADS: usize = 2;
 /// Texts that one thread computes at once.
 const PIECE: usize = 4;
 const SHAPE: BlockShape = BlockShape {
+    kind: BlockKind::Transformer,
     width: 768,
     heads: 12,
     between: 3072,

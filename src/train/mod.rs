@@ -37,7 +37,7 @@ pub use neural::{Cw, Lbl, Nnlm, Rnnlm, TextCnn, TextRnn};
 pub use ngram::{Newwords, Ngram};
 pub use pooling::Pooling;
 pub use ppmi::Ppmi;
-pub use transformer::{Answers, Bart, Bert, Electra, Entities, Finetune, Gpt, Student, Writer};
+pub use transformer::{Answers, Bart, Bert, Electra, Entities, Finetune, Gpt, Lstm, Student, Writer};
 pub use vectorize::{Lsa, Terms, Vectorize};
 pub use word2vec::{Doc2vec, Vintages, Word2vec};
 
@@ -138,6 +138,10 @@ pub enum Train {
     Bert(Bert),
     /// A language model that is trained to predict each next token (Radford and others 2018), from nothing or from a base: GPT-2's architecture.
     Gpt(Gpt),
+    /// A language model of LSTM layers (AWD-LSTM and ULMFiT: Merity and others 2018, Howard and Ruder 2018), from nothing or from a base.
+    Lstm(Lstm),
+    /// Two language models of LSTM layers, one of each direction (ELMo: Peters and others 2018), whose vectors stand side by side.
+    Elmo(Lstm),
     /// An encoder with a decoder that restores damaged texts (BART, Lewis and others 2020), from nothing or from a base: for train writer.
     Bart(Bart),
     /// An encoder that is trained to predict which tokens a small generator has replaced (Clark and others 2020).
@@ -186,6 +190,8 @@ pub(crate) fn run(args: &Train, ctx: &Ctx) -> Result<Summary> {
         Train::Bert(args) => transformer::bert(args, ctx),
         Train::Electra(args) => transformer::electra(args, ctx),
         Train::Gpt(args) => transformer::gpt(args, ctx),
+        Train::Lstm(args) => transformer::lstm(args, ctx),
+        Train::Elmo(args) => transformer::elmo(args, ctx),
         Train::Bart(args) => transformer::bart(args, ctx),
         Train::Entities(args) => transformer::entities(args, ctx),
         Train::Answers(args) => transformer::answers(args, ctx),

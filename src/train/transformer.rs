@@ -1,4 +1,4 @@
-//! `train bert`, `gpt`, `electra`, `bart`, `finetune`, `entities`, `answers`, `writer` and `student`.
+//! `train bert`, `gpt`, `lstm`, `elmo`, `electra`, `bart`, `finetune`, `entities`, `answers`, `writer` and `student`.
 
 use std::path::PathBuf;
 
@@ -16,7 +16,8 @@ use inkstone_base::job::Ctx;
 use inkstone_features::models::estimators::Learn;
 use inkstone_features::models::onnx::Contextual;
 use inkstone_features::models::transformer::{
-    self, BesideWords, FinetuneParams, MaskedUnit, NewEncoder, Objective, PretrainParams, SentenceTask, StudentParams,
+    self, BesideWords, FinetuneParams, LanguageModel, MaskedUnit, NewEncoder, Objective, PretrainParams, SentenceTask,
+    StudentParams,
 };
 use inkstone_features::standalone::vintages::Period;
 use inkstone_models::transformer::{Noise, TransformerParams};
@@ -44,11 +45,24 @@ pub struct Electra {
     pub masked: Masked,
 }
 
+/// Sizes of the layers of transformers.
+#[derive(Clone, Copy, Debug, Args)]
+pub struct AttentionSizes {
+    /// Heads of attention; they share the values of a vector.
+    #[arg(long, value_name = "N", default_value_t = 4, conflicts_with = "base", value_parser = flag::<usize>("--count"))]
+    pub heads: usize,
+    /// Units of the feed-forward layers. Default: four times the values of a vector.
+    #[arg(long, value_name = "N", conflicts_with = "base", value_parser = flag::<usize>("--dim"))]
+    pub between: Option<usize>,
+}
+
 /// Flags of the trainings on masked words.
 #[derive(Debug, Args)]
 pub struct Masked {
     #[command(flatten)]
     pub encoder: Pretrained,
+    #[command(flatten)]
+    pub sizes: AttentionSizes,
     /// Share of the tokens that are masked.
     #[arg(long, value_name = "SHARE", default_value_t = 0.15, value_parser = flag::<f64>("--share"))]
     pub mask_share: f64,
@@ -62,6 +76,16 @@ pub struct Masked {
 pub struct Gpt {
     #[command(flatten)]
     pub encoder: Pretrained,
+    #[command(flatten)]
+    pub sizes: AttentionSizes,
+}
+
+/// Flags of `train lstm` and `train elmo`.
+#[derive(Debug, Args)]
+#[command(mut_arg("layers", |arg| arg.default_value("2")), mut_arg("lr", |arg| arg.default_value("0.002")))]
+pub struct Lstm {
+    #[command(flatten)]
+    pub encoder: Pretrained,
 }
 
 /// Flags of `train bart`.
@@ -69,6 +93,8 @@ pub struct Gpt {
 pub struct Bart {
     #[command(flatten)]
     pub encoder: Pretrained,
+    #[command(flatten)]
+    pub sizes: AttentionSizes,
     /// Ways to damage texts: sentences (in another order), rotation (a text begins within), infilling (spans of words become one mask each), masking
     /// (words become masks) and deletion (words are left out).
     #[arg(long, value_enum, value_delimiter = ',', default_value = "sentences,infilling", value_name = "NOISES")]
@@ -92,7 +118,7 @@ pub struct Pretrained {
     pub output: PathBuf,
     /// Encoder to train on from: a folder with config.json, model.safetensors and a tokenizer. Without it an encoder and its vocabulary are
     /// trained from nothing.
-    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["layers", "hidden", "heads", "between", "vocabulary", "min_count"])]
+    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["layers", "hidden", "vocabulary", "min_count"])]
     pub base: Option<PathBuf>,
     /// Lines of the text that the base was trained on, or text like it: the report says their perplexity before and after (base_perplexity).
     #[arg(long, value_name = "FILE", requires = "base")]
@@ -103,18 +129,12 @@ pub struct Pretrained {
     /// Last day of the text that the base was trained on, where its folder does not say it, and of lines without a time.
     #[arg(long, value_name = "DATE", conflicts_with = "vintages")]
     pub fitted_until: Option<NaiveDate>,
-    /// Layers, each of attention and a feed-forward layer.
+    /// Layers: each of attention and a feed-forward layer, or an LSTM.
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = flag::<usize>("--count"))]
     pub layers: usize,
     /// Values of the vector of a token.
     #[arg(long, value_name = "N", default_value_t = 256, value_parser = flag::<usize>("--dim"))]
     pub hidden: usize,
-    /// Heads of attention; they share the values of a vector.
-    #[arg(long, value_name = "N", default_value_t = 4, value_parser = flag::<usize>("--count"))]
-    pub heads: usize,
-    /// Units of the feed-forward layers. Default: four times the values of a vector.
-    #[arg(long, value_name = "N", value_parser = flag::<usize>("--dim"))]
-    pub between: Option<usize>,
     /// Tokens of the vocabulary at most: characters, and pieces of words of other scripts.
     #[arg(long, value_name = "N", default_value_t = 8000, value_parser = flag::<usize>("--count"))]
     pub vocabulary: usize,
@@ -230,20 +250,35 @@ fn last_second(day: Option<NaiveDate>) -> Option<NaiveDateTime> {
 }
 
 pub(super) fn bert(args: &Bert, ctx: &Ctx) -> Result<Summary> {
-    let Masked { encoder, mask_share, mask } = &args.masked;
+    let Masked { encoder, sizes, mask_share, mask } = &args.masked;
     let names = args.replace_names.as_ref().map(|_| BesideWords::Names);
     let beside = args.sentences.map(BesideWords::Sentences).or(names);
     let objective = Objective::Masked { share: *mask_share, unit: *mask, beside };
-    pretrain("bert", encoder, objective, Vec::new(), args.replace_names.clone(), ctx)
+    pretrain("bert", (encoder, Some(sizes)), objective, Vec::new(), args.replace_names.clone(), ctx)
 }
 
 pub(super) fn electra(args: &Electra, ctx: &Ctx) -> Result<Summary> {
-    let Masked { encoder, mask_share, mask } = &args.masked;
-    pretrain("electra", encoder, Objective::Replaced { share: *mask_share, unit: *mask }, Vec::new(), None, ctx)
+    let Masked { encoder, sizes, mask_share, mask } = &args.masked;
+    pretrain(
+        "electra",
+        (encoder, Some(sizes)),
+        Objective::Replaced { share: *mask_share, unit: *mask },
+        Vec::new(),
+        None,
+        ctx,
+    )
 }
 
 pub(super) fn gpt(args: &Gpt, ctx: &Ctx) -> Result<Summary> {
-    pretrain("gpt", &args.encoder, Objective::Next, Vec::new(), None, ctx)
+    pretrain("gpt", (&args.encoder, Some(&args.sizes)), Objective::Next(LanguageModel::Gpt), Vec::new(), None, ctx)
+}
+
+pub(super) fn lstm(args: &Lstm, ctx: &Ctx) -> Result<Summary> {
+    pretrain("lstm", (&args.encoder, None), Objective::Next(LanguageModel::Lstm), Vec::new(), None, ctx)
+}
+
+pub(super) fn elmo(args: &Lstm, ctx: &Ctx) -> Result<Summary> {
+    pretrain("elmo", (&args.encoder, None), Objective::Next(LanguageModel::Elmo), Vec::new(), None, ctx)
 }
 
 pub(super) fn bart(args: &Bart, ctx: &Ctx) -> Result<Summary> {
@@ -253,12 +288,12 @@ pub(super) fn bart(args: &Bart, ctx: &Ctx) -> Result<Summary> {
     noises.sort_unstable();
     noises.dedup();
     let objective = Objective::Restored { share: args.mask_share, unit: args.mask };
-    pretrain("bart", &args.encoder, objective, noises, None, ctx)
+    pretrain("bart", (&args.encoder, Some(&args.sizes)), objective, noises, None, ctx)
 }
 
 fn pretrain(
     method: &str,
-    args: &Pretrained,
+    (args, sizes): (&Pretrained, Option<&AttentionSizes>),
     objective: Objective,
     noises: Vec<Noise>,
     securities: Option<PathBuf>,
@@ -271,8 +306,8 @@ fn pretrain(
     let new = NewEncoder {
         layers: args.layers,
         width: args.hidden,
-        heads: args.heads,
-        between: args.between.unwrap_or(4 * args.hidden),
+        heads: sizes.map_or(1, |sizes| sizes.heads),
+        between: sizes.and_then(|sizes| sizes.between).unwrap_or(4 * args.hidden),
         vocabulary: args.vocabulary,
         min_count: args.min_count,
     };

@@ -11,7 +11,7 @@ use tempfile::TempDir;
 
 use crate::{assert_says, copy_folder, demo, files_below, has_library, run, run_on, stage, with_library};
 
-const UNTIL: &str = "2024-06-30";
+pub(crate) const UNTIL: &str = "2024-06-30";
 
 /// Texts that say good or bad news in their words' order, one a day.
 fn lines(from: usize, count: usize) -> String {
@@ -29,7 +29,7 @@ fn lines(from: usize, count: usize) -> String {
     (from..from + count).map(|i| line(i) + "\n").collect()
 }
 
-fn folder() -> TempDir {
+pub(crate) fn folder() -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("news.jsonl"), lines(0, 300)).unwrap();
     folder
@@ -61,11 +61,11 @@ fn pretrain(folder: &Path, output: &str, more: &[&str]) -> Value {
 
 const TUNED: [&str; 8] = ["--input", "news.jsonl", "--epochs", "20", "--lr", "0.005", "--learn", "label"];
 
-fn finetune(folder: &Path, base: &str, output: &str, more: &[&str]) -> Value {
+pub(crate) fn finetune(folder: &Path, base: &str, output: &str, more: &[&str]) -> Value {
     run(folder, &[&["train", "finetune", "--base", base, "--output", output], &TUNED[..], more].concat()).finished()
 }
 
-fn model_files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+pub(crate) fn model_files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     files_below(folder)
 }
 

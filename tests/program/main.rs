@@ -28,6 +28,7 @@ mod labels;
 mod laboratory;
 mod learned_words;
 mod locks;
+mod lstm;
 mod models;
 #[cfg(target_os = "linux")]
 mod native;

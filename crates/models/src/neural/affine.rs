@@ -39,6 +39,10 @@ impl<T: Real> Affine<T> {
         Affine::new(inputs, weights.len() / (inputs + 1), |output| (row(output), row(output)[inputs]))
     }
 
+    pub(crate) fn inputs(&self) -> usize {
+        self.inputs
+    }
+
     pub(crate) fn outputs(&self) -> usize {
         self.bias.len()
     }

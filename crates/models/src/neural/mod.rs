@@ -11,6 +11,7 @@ pub(super) mod file;
 pub(super) mod fit;
 pub(super) mod kernel;
 mod language;
+pub(super) mod recurrent;
 mod sampled;
 pub(super) mod weights;
 mod window;

@@ -10,7 +10,7 @@
 //! f are dropped by chance (`dropout`) and the others grow by as much. Words outside the vocabulary share one vector. Nothing is computed
 //! beyond the end of a text, and a text has the same bits whatever it is computed beside.
 //!
-//! Networks are computed forward and backward here, without a library: see `neural::kernel`, `convolution` and `recurrent`.
+//! Networks are computed forward and backward here, without a library: see `neural::kernel`, `neural::recurrent` and `convolution`.
 
 mod batches;
 mod convolution;
@@ -19,7 +19,6 @@ mod folds;
 mod loss;
 mod net;
 mod params;
-mod recurrent;
 mod stack;
 #[cfg(test)]
 mod tests;

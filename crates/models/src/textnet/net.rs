@@ -2,11 +2,11 @@
 
 use super::batches::TextPiece;
 use super::convolution::{self, Filters, Maps};
-use super::recurrent::Direction;
-use super::stack::{PackedTexts, Stack, StackPass};
+use super::stack::{Stack, StackPass};
 use super::{CLASSES, INNER, TextNetKind, TextNetParams};
 use crate::neural::affine::Affine;
 use crate::neural::kernel::Real;
+use crate::neural::recurrent::{Direction, PackedTexts};
 use crate::neural::weights::RowGradient;
 
 /// The weights of a network but word vectors, ready to be used.

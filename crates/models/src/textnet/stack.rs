@@ -1,35 +1,12 @@
 //! Recurrent layers one above the other, and the features of texts by their states.
 
-use super::recurrent::{Direction, DirectionGradient, States, Times};
 use super::{Pool, TextNetParams};
 use crate::neural::kernel::Real;
+use crate::neural::recurrent::{Direction, DirectionGradient, PackedTexts, States};
 use inkstone_base::simd::wide;
 
 /// The layers, from the words up; each reads in one direction or both.
 pub(super) struct Stack<T>(pub(super) Vec<Vec<Direction<T>>>);
-
-/// Where the texts of a piece are read: the number of tokens and the place within each time.
-pub(super) struct PackedTexts {
-    pub(super) times: Times,
-    pub(super) texts: Vec<(usize, usize)>,
-}
-
-impl PackedTexts {
-    pub(super) fn new(lengths: &[usize]) -> PackedTexts {
-        let mut order: Vec<usize> = (0..lengths.len()).collect();
-        order.sort_by_key(|&text| std::cmp::Reverse(lengths[text]));
-        let mut texts: Vec<(usize, usize)> = lengths.iter().map(|&length| (length, 0)).collect();
-        order.iter().enumerate().for_each(|(place, &text)| texts[text].1 = place);
-        let longest = order.first().map_or(0, |&text| lengths[text]);
-        let count = |time: usize| order.partition_point(|&text| lengths[text] > time);
-        PackedTexts { times: Times::new((0..longest).map(count)), texts }
-    }
-
-    /// The row of a token.
-    pub(super) fn row(&self, text: usize, time: usize) -> usize {
-        self.times.start(time) + self.texts[text].1
-    }
-}
 
 /// Values of the layers on the tokens of a piece.
 pub(super) struct StackPass<T> {

@@ -4,7 +4,7 @@ use anyhow::{Result, ensure};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
-use super::block::BlockWeights;
+use super::block::{BlockKind, BlockWeights};
 use super::encoder::EncoderShape;
 use crate::neural::kernel::{Left, Packed, Real, add_product};
 use crate::neural::weights::Weight;
@@ -23,6 +23,10 @@ pub(super) struct LowRank {
 impl LowRank {
     pub(super) fn new(rank: usize, shape: EncoderShape) -> Result<LowRank> {
         let width = shape.block.width;
+        ensure!(
+            shape.block.kind == BlockKind::Transformer,
+            "an LSTM has no queries and values beside which matrices of low rank could stand: give all, head or top:N"
+        );
         ensure!((1..=width).contains(&rank), "a rank of {rank} does not suit a width of {width}: give 1 to {width}");
         Ok(LowRank { rank, shape })
     }

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use rand_chacha::ChaCha8Rng;
 
+use super::lstm::LSTM_WEIGHTS;
 use super::sublayers::{AttentionPass, AttentionSublayer, FeedForwardPass, FeedForwardSublayer};
 use crate::neural::kernel::{Real, tanh};
 use inkstone_base::simd::wide;
@@ -15,6 +16,17 @@ pub enum NormPlace {
     After,
     /// Before attention and layer, as GPT-2.
     Before,
+    /// Nowhere, as LSTMs.
+    Nowhere,
+}
+
+/// The kind of a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BlockKind {
+    /// Attention and a feed-forward layer.
+    Transformer,
+    /// An LSTM layer, of both directions where it is not causal; they share the width.
+    Lstm,
 }
 
 /// The activation of the feed-forward layer.
@@ -30,19 +42,22 @@ pub enum BlockActivation {
 /// Sizes and forms of a block.
 #[derive(Clone, Copy, Debug)]
 pub struct BlockShape {
+    pub kind: BlockKind,
     pub width: usize,
+    /// Heads of attention; 1 of an LSTM.
     pub heads: usize,
-    /// Width of the feed-forward layer.
+    /// Width of the feed-forward layer; 0 of an LSTM.
     pub between: usize,
     pub place: NormPlace,
-    /// True if a token attends to itself and the tokens before it alone, as GPT-2's.
+    /// True if a token knows itself and the tokens before it alone, as GPT-2's.
     pub causal: bool,
     pub activation: BlockActivation,
     /// Added to variances.
     pub epsilon: f64,
 }
 
-/// The weights of a block, in this order; a layer is `[outputs, inputs]`, row by row.
+/// The weights of a block, in this order; a layer is `[outputs, inputs]`, row by row. An LSTM has its weights in the first places, and the other
+/// ones are empty.
 #[derive(Clone, Copy)]
 #[repr(usize)]
 pub enum BlockWeights {
@@ -73,6 +88,14 @@ impl BlockShape {
     /// Rows and columns of each weight; biases, scales and shifts have one row.
     pub fn shapes(&self) -> [[usize; 2]; BlockWeights::COUNT] {
         let (width, between) = (self.width, self.between);
+        if self.kind == BlockKind::Lstm {
+            let units = self.units();
+            let mut shapes = [[0, 0]; BlockWeights::COUNT];
+            for direction in shapes[..LSTM_WEIGHTS * self.directions()].chunks_mut(LSTM_WEIGHTS) {
+                direction.copy_from_slice(&[[4 * units, units], [4 * units, units], [1, 4 * units]]);
+            }
+            return shapes;
+        }
         let (square, row) = ([width, width], [1, width]);
         [
             square,
@@ -92,6 +115,30 @@ impl BlockShape {
             row,
             row,
         ]
+    }
+
+    /// An LSTM layer, of both directions or of one.
+    pub fn lstm(width: usize, both: bool) -> BlockShape {
+        BlockShape {
+            kind: BlockKind::Lstm,
+            width,
+            heads: 1,
+            between: 0,
+            place: NormPlace::Nowhere,
+            causal: !both,
+            activation: BlockActivation::Relu,
+            epsilon: 0.0,
+        }
+    }
+
+    /// Directions of an LSTM.
+    pub(super) fn directions(&self) -> usize {
+        if self.causal { 1 } else { 2 }
+    }
+
+    /// Units of a direction of an LSTM.
+    pub(super) fn units(&self) -> usize {
+        self.width / self.directions()
     }
 
     /// Numbers of each weight.

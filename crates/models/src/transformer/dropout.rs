@@ -1,5 +1,7 @@
 //! Dropout (Srivastava and others 2014): in training, numbers become 0 by chance and the others grow by as much.
 
+use std::ops::Range;
+
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 
@@ -24,6 +26,17 @@ impl<T: Real> Dropout<T> {
         let (limit, kept) = ((rate * 65_536.0) as u16, T::from_f64(1.0 / (1.0 - rate)));
         let factor = |bytes: &[u8; 2]| if u16::from_le_bytes(*bytes) < limit { T::default() } else { kept };
         Dropout(bytes.as_chunks().0.iter().map(factor).collect())
+    }
+
+    /// Draws factors of rows `[tokens, width]` that all tokens of a text share.
+    pub(super) fn draw_shared(texts: &[Range<usize>], width: usize, rate: f64, rng: &mut ChaCha8Rng) -> Dropout<T> {
+        if rate == 0.0 {
+            return Dropout::none();
+        }
+        let of_texts = Dropout::draw(texts.len() * width, rate, rng).0;
+        let rows =
+            texts.iter().zip(of_texts.chunks(width)).flat_map(|(text, row)| std::iter::repeat_n(row, text.len()));
+        Dropout(rows.flatten().copied().collect())
     }
 
     /// Multiplies numbers, or gradients by these, by their factors.

@@ -10,8 +10,8 @@ use super::block::{BlockWeights, add};
 use super::dropout::Dropout;
 use super::encoder::{EmbeddingWeights, Encoder, EncoderInput, EncoderShape, SECOND, TrainedPart};
 use super::head::{Head, HeadForm, Targets};
-use super::net::{add_rows, selected};
 use super::params::{TrainedLayers, TransformerParams};
+use super::reading::Reading;
 use super::train::{TrainingTexts, Transformer, check_memory};
 use crate::checkpoint::Checkpoint;
 use crate::linear::to_probabilities;
@@ -147,14 +147,14 @@ impl ReplacedTokens<'_> {
         let (encoder, head) = &ready.generator;
         let input = EncoderInput { tokens: &piece.tokens, texts: &piece.texts };
         let (x, passed) = encoder.forward(input, None, rate, &mut rng);
-        let width = self.shapes[1].block.width;
+        let reading = Reading::new(self.words, &self.shapes[1]);
         let rows: Vec<usize> = piece.masked.iter().map(|(at, _)| *at).collect();
         let right: Vec<u32> = piece.masked.iter().map(|(_, right)| *right).collect();
-        let read = selected(&x, &rows, width);
+        let read = reading.read(&x, &rows, &piece.texts);
         let (tokens, replaced) = ReplacedTokens::replaced(piece, &head.scores(&read), &mut rng);
         let by_head = head.gradients(&read, &Targets::Words(&right), &Dropout::none());
         let mut by = vec![T::default(); x.len()];
-        add_rows(&mut by, &rows, &by_head.rows, width);
+        reading.add_back(&mut by, &x, &rows, &piece.texts, &by_head.rows);
         let mut by_table = by_head.tokens;
         let mut loss = by_head.loss;
         let mut of_generator = encoder.back(&passed, input, by, &part, |token, by| {

@@ -4,8 +4,11 @@ use std::ops::Range;
 
 use rand_chacha::ChaCha8Rng;
 
-use super::block::{BlockShape, BlockWeights, Dropping, EncoderBlock, ForwardPass, NormPlace, WantedGradients, add};
+use super::block::{
+    BlockKind, BlockShape, BlockWeights, Dropping, EncoderBlock, ForwardPass, NormPlace, WantedGradients, add,
+};
 use super::dropout::Dropout;
+use super::lstm::{LstmBlock, LstmPass};
 use super::norm::{NormGradients, Normed, normalise};
 use crate::neural::affine::Affine;
 use crate::neural::kernel::Real;
@@ -32,7 +35,7 @@ pub fn token_number(token: u32) -> u32 {
 pub struct EncoderShape {
     /// Rows of the table of tokens.
     pub vocabulary: usize,
-    /// Rows of the table of places.
+    /// Places of a text at most: rows of the table of places, which LSTMs have not.
     pub places: usize,
     /// The row of that table for the first token of a text: 0, of RoBERTa 2.
     pub first_place: usize,
@@ -85,7 +88,8 @@ impl EncoderShape {
 
     /// Width of the tables.
     pub(super) fn embedded(&self) -> usize {
-        self.factor.unwrap_or(self.block.width)
+        let units = if self.block.kind == BlockKind::Lstm { self.block.units() } else { self.block.width };
+        self.factor.unwrap_or(units)
     }
 
     /// Rows and columns of each weight; biases, scales and shifts have one row.
@@ -93,8 +97,11 @@ impl EncoderShape {
         let (width, narrow) = (self.block.width, self.embedded());
         let [widen, bias] =
             if self.factor.is_some() { [[width, narrow], [1, width]] } else { [[0, narrow], [0, width]] };
-        let [tokens, places, segments] = [self.vocabulary, self.places, self.segments].map(|rows| [rows, narrow]);
-        let around = [tokens, places, segments, [1, narrow], [1, narrow], widen, bias];
+        let is_lstm = self.block.kind == BlockKind::Lstm;
+        let places = if is_lstm { 0 } else { self.places };
+        let [tokens, places, segments] = [self.vocabulary, places, self.segments].map(|rows| [rows, narrow]);
+        let norm = [usize::from(self.block.place != NormPlace::Nowhere), narrow];
+        let around = [tokens, places, segments, norm, norm, widen, bias];
         around.into_iter().chain(std::iter::repeat_n(self.block.shapes(), self.blocks).flatten()).collect()
     }
 }
@@ -116,8 +123,49 @@ pub(super) struct Encoder<'w, T> {
     /// The layers that are ready.
     layers: Range<usize>,
     /// Their blocks.
-    blocks: Vec<EncoderBlock<T>>,
+    blocks: Vec<Block<T>>,
     widen: Option<Affine<T>>,
+}
+
+/// A block of any kind.
+enum Block<T> {
+    Transformer(EncoderBlock<T>),
+    Lstm(LstmBlock<T>),
+}
+
+enum BlockPass<T> {
+    Transformer(ForwardPass<T>),
+    Lstm(LstmPass<T>),
+}
+
+impl<T: Real> Block<T> {
+    fn forward(&self, x: &[T], texts: &[Range<usize>], dropping: Option<&mut Dropping<'_>>) -> (Vec<T>, BlockPass<T>) {
+        match self {
+            Block::Transformer(block) => {
+                let (x, passed) = block.forward(x, texts, dropping);
+                (x, BlockPass::Transformer(passed))
+            }
+            Block::Lstm(block) => {
+                let (x, passed) = block.forward(x, texts, dropping);
+                (x, BlockPass::Lstm(passed))
+            }
+        }
+    }
+
+    /// The gradients by the inputs and by the weights.
+    fn back(
+        &self,
+        passed: &BlockPass<T>,
+        texts: &[Range<usize>],
+        by: &[T],
+        wanted: &WantedGradients,
+    ) -> (Vec<T>, Vec<Vec<T>>) {
+        match (self, passed) {
+            (Block::Transformer(block), BlockPass::Transformer(passed)) => block.back(passed, texts, by, wanted),
+            (Block::Lstm(block), BlockPass::Lstm(passed)) => block.back(passed, texts, by),
+            _ => unreachable!("a pass is gone back by the block that made it"),
+        }
+    }
 }
 
 /// Tokens of some texts, one text after the other.
@@ -132,7 +180,7 @@ pub(super) struct EncoderInput<'a> {
 pub(super) struct EncoderPass<T> {
     embedded: Option<EmbeddedPass<T>>,
     /// Of the layers from the first trained one on.
-    layers: Vec<ForwardPass<T>>,
+    layers: Vec<BlockPass<T>>,
     last: Option<Normed<T>>,
 }
 
@@ -157,7 +205,11 @@ impl<'w, T: Real> Encoder<'w, T> {
                 ..EncoderShape::of_block(block + 1, BlockWeights::Query);
             let adapted: Vec<Option<Vec<T>>> = numbers.clone().map(&adapted).collect();
             let weights = numbers.zip(&adapted).map(|(number, adapted)| adapted.as_deref().unwrap_or(values[number]));
-            EncoderBlock::new(shape.block, &weights.collect::<Vec<&[T]>>())
+            let weights: Vec<&[T]> = weights.collect();
+            match shape.block.kind {
+                BlockKind::Transformer => Block::Transformer(EncoderBlock::new(shape.block, &weights)),
+                BlockKind::Lstm => Block::Lstm(LstmBlock::new(shape.block, &weights, block == 0)),
+            }
         };
         let blocks = match layers.is_empty() {
             true => Vec::new(),
@@ -171,7 +223,7 @@ impl<'w, T: Real> Encoder<'w, T> {
     }
 
     /// The layers that are ready, from the first to the last.
-    fn ready(&self) -> impl DoubleEndedIterator<Item = (usize, &EncoderBlock<T>)> + ExactSizeIterator {
+    fn ready(&self) -> impl DoubleEndedIterator<Item = (usize, &Block<T>)> + ExactSizeIterator {
         let first = self.shape.block_of(self.layers.start);
         self.layers.clone().map(move |layer| (layer, &self.blocks[self.shape.block_of(layer) - first]))
     }
@@ -179,6 +231,10 @@ impl<'w, T: Real> Encoder<'w, T> {
     fn table(&self, weight: EmbeddingWeights, row: usize) -> &'w [T] {
         let width = self.shape.embedded();
         &self.values[weight as usize][row * width..][..width]
+    }
+
+    fn has_places(&self) -> bool {
+        !self.values[EmbeddingWeights::Places as usize].is_empty()
     }
 
     /// The row of the table of segments.
@@ -198,7 +254,9 @@ impl<'w, T: Real> Encoder<'w, T> {
             for (place, &token) in input.tokens[text.clone()].iter().enumerate() {
                 let begin = sums.len();
                 sums.extend_from_slice(self.table(EmbeddingWeights::Tokens, token_number(token) as usize));
-                add(&mut sums[begin..], self.table(EmbeddingWeights::Places, self.shape.first_place + place));
+                if self.has_places() {
+                    add(&mut sums[begin..], self.table(EmbeddingWeights::Places, self.shape.first_place + place));
+                }
                 if self.shape.segments > 0 {
                     add(&mut sums[begin..], self.table(EmbeddingWeights::Segments, self.segment_of(token)));
                 }
@@ -212,12 +270,22 @@ impl<'w, T: Real> Encoder<'w, T> {
         let sums = self.sums(input);
         let normed = (self.shape.block.place == NormPlace::After).then(|| self.normed(&sums));
         let mut narrow = normed.as_ref().map_or(sums, |normed| normed.rows.clone());
+        let width = self.shape.embedded();
         let dropped = match dropping {
+            Some(Dropping { rate, rng }) if self.shape.block.kind == BlockKind::Lstm => {
+                Dropout::draw_shared(input.texts, width, *rate, rng)
+            }
             Some(dropping) => Dropout::draw(narrow.len(), dropping.rate, dropping.rng),
             None => Dropout::none(),
         };
         dropped.apply(&mut narrow);
-        let x = self.widen.as_ref().map_or_else(|| narrow.clone(), |widen| widen.forward(&narrow));
+        // Both directions of an LSTM read the same vectors.
+        let twice = || narrow.chunks_exact(width).flat_map(|row| [row, row]).flatten().copied().collect();
+        let x = match &self.widen {
+            Some(widen) => widen.forward(&narrow),
+            None if width < self.shape.block.width => twice(),
+            None => narrow.clone(),
+        };
         (x, EmbeddedPass { normed, dropped, narrow })
     }
 
@@ -238,7 +306,7 @@ impl<'w, T: Real> Encoder<'w, T> {
     pub(super) fn finish(&self, x: Vec<T>) -> Vec<T> {
         match self.shape.block.place {
             NormPlace::Before => self.normed(&x).rows,
-            NormPlace::After => x,
+            NormPlace::After | NormPlace::Nowhere => x,
         }
     }
 
@@ -316,6 +384,12 @@ impl<'w, T: Real> Encoder<'w, T> {
             let mut by_narrow = vec![T::default(); narrow.len()];
             widen.add_back(&by, &mut by_narrow);
             by = by_narrow;
+        } else if self.shape.embedded() < self.shape.block.width {
+            let sum = |row: &[T]| {
+                let (ahead, back) = row.split_at(row.len() / 2);
+                ahead.iter().zip(back).map(|(&ahead, &back)| ahead + back).collect::<Vec<T>>()
+            };
+            by = by.chunks_exact(self.shape.block.width).flat_map(sum).collect();
         }
         dropped.apply(&mut by);
         if let Some(normed) = normed {
@@ -324,13 +398,15 @@ impl<'w, T: Real> Encoder<'w, T> {
             EmbeddingWeights::NORM.into_iter().zip([scale, shift]).for_each(|(to, by)| gradients[to as usize] = by);
         }
         let width = self.shape.embedded();
-        let mut places = vec![T::default(); self.shape.places * width];
+        let mut places = vec![T::default(); self.values[EmbeddingWeights::Places as usize].len()];
         let mut segments = vec![T::default(); self.shape.segments * width];
         for text in input.texts {
             for (place, at) in text.clone().enumerate() {
                 let by = &by[at * width..][..width];
                 tokens(token_number(input.tokens[at]), by);
-                add(&mut places[(self.shape.first_place + place) * width..][..width], by);
+                if self.has_places() {
+                    add(&mut places[(self.shape.first_place + place) * width..][..width], by);
+                }
                 if self.shape.segments > 0 {
                     add(&mut segments[self.segment_of(input.tokens[at]) * width..][..width], by);
                 }
@@ -349,6 +425,11 @@ pub(super) fn check(shape: &EncoderShape) -> anyhow::Result<()> {
         "a width of {} cannot be shared by {} heads: give a multiple",
         shape.block.width,
         shape.block.heads
+    );
+    anyhow::ensure!(
+        shape.block.kind == BlockKind::Transformer || shape.block.width.is_multiple_of(shape.block.directions()),
+        "a width of {} cannot be shared by two directions: give an even number",
+        shape.block.width
     );
     Ok(())
 }

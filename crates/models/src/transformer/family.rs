@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Map, Value, json};
 
-use super::block::{BlockActivation, BlockShape, NormPlace};
-use super::encoder::EncoderShape;
+use super::block::{BlockActivation, BlockKind, BlockShape, BlockWeights, NormPlace};
+use super::encoder::{EmbeddingWeights, EncoderShape};
 use super::folder::CONFIG;
 use super::head::{HeadForm, HeadForms, PooledActivation, TextGoal};
 use crate::TensorFile;
@@ -22,6 +22,7 @@ pub(super) enum Family {
     Electra,
     Albert,
     Gpt2,
+    Lstm,
 }
 
 /// The settings of a config.json.
@@ -50,8 +51,9 @@ impl Family {
             "electra" => Family::Electra,
             "albert" => Family::Albert,
             "gpt2" => Family::Gpt2,
+            "lstm" => Family::Lstm,
             _ => bail!(
-                "its model_type is {model_type:?}, and bert, ernie, roberta, xlm-roberta, camembert, electra, albert and gpt2 are trained here; \
+                "its model_type is {model_type:?}, and bert, ernie, roberta, xlm-roberta, camembert, electra, albert, gpt2 and lstm are trained here; \
                  bart by train bart and train writer"
             ),
         })
@@ -65,6 +67,7 @@ impl Family {
             Family::Electra => "electra.",
             Family::Albert => "albert.",
             Family::Gpt2 => "transformer.",
+            Family::Lstm => "lstm.",
         }
     }
 
@@ -80,14 +83,16 @@ impl Family {
                 Family::Electra => "Electra",
                 Family::Albert => "Albert",
                 Family::Gpt2 => "GPT2",
+                Family::Lstm => "Lstm",
             },
         };
         let head = match heads.main {
             HeadForm::Words { .. } if matches!(heads.beside, Some(HeadForm::Text { .. })) => "ForPreTraining",
             HeadForm::Words { .. } => "ForMaskedLM",
-            HeadForm::Next => "LMHeadModel",
+            HeadForm::Next if heads.beside == Some(HeadForm::Before) => "ForPreTraining",
+            HeadForm::Next | HeadForm::Before => "LMHeadModel",
             HeadForm::Replaced => "ForPreTraining",
-            HeadForm::Text { .. } | HeadForm::Last { .. } => "ForSequenceClassification",
+            HeadForm::Text { .. } | HeadForm::Pooled { .. } | HeadForm::Last { .. } => "ForSequenceClassification",
             HeadForm::Tokens { .. } => "ForTokenClassification",
             HeadForm::Spans => "ForQuestionAnswering",
         };
@@ -98,6 +103,7 @@ impl Family {
     pub(super) fn of_texts(self, goal: TextGoal) -> HeadForm {
         match self {
             Family::Gpt2 => HeadForm::Last { goal },
+            Family::Lstm => HeadForm::Pooled { goal },
             Family::Electra => HeadForm::Text { goal, pooled: PooledActivation::Gelu },
             _ => HeadForm::Text { goal, pooled: PooledActivation::Tanh },
         }
@@ -109,6 +115,9 @@ impl Family {
             text(settings, "position_embedding_type", "absolute") == "absolute",
             "its places are not absolute (position_embedding_type)"
         );
+        if self == Family::Lstm {
+            return lstm_shape(settings);
+        }
         let gpt2 = self == Family::Gpt2;
         let [width, layers, heads, between, places, activation, epsilon] = if gpt2 {
             ["n_embd", "n_layer", "n_head", "n_inner", "n_positions", "activation_function", "layer_norm_epsilon"]
@@ -164,6 +173,7 @@ impl Family {
             layers,
             blocks,
             block: BlockShape {
+                kind: BlockKind::Transformer,
                 width,
                 heads: size(settings, heads)?,
                 between,
@@ -180,6 +190,13 @@ impl Family {
     /// The settings of a new encoder of this shape. `pad`, `begin` and `end` are the special tokens.
     pub(super) fn settings(model_type: &str, shape: &EncoderShape, [pad, begin, end]: [u32; 3]) -> Value {
         let EncoderShape { vocabulary, places, layers, block, .. } = shape;
+        if model_type == "lstm" {
+            return json!({
+                "model_type": "lstm", "vocab_size": vocabulary, "hidden_size": block.width, "num_hidden_layers": layers,
+                "bidirectional": !block.causal, "max_position_embeddings": places, "pad_token_id": pad, "bos_token_id": begin,
+                "eos_token_id": end, "tie_word_embeddings": true,
+            });
+        }
         if model_type == "gpt2" {
             return json!({
                 "model_type": "gpt2", "vocab_size": vocabulary, "n_embd": block.width, "n_layer": layers, "n_head": block.heads,
@@ -199,6 +216,9 @@ impl Family {
 
     /// The places in a file of the weights of an encoder, in the order of its shape. Names are without the prefix.
     pub(super) fn encoder_weights(self, shape: &EncoderShape) -> Vec<StoredWeight> {
+        if self == Family::Lstm {
+            return lstm_weights(shape);
+        }
         let around = match self {
             Family::Gpt2 => ["wte.weight", "wpe.weight", "", "ln_f.weight", "ln_f.bias", "", ""],
             _ => {
@@ -280,7 +300,8 @@ impl Family {
             pair(dense).into_iter().chain(pair(norm)).chain([bias.to_owned()]).collect()
         };
         match (form, self) {
-            (HeadForm::Next, _) => Vec::new(),
+            (HeadForm::Next | HeadForm::Before, _) => Vec::new(),
+            (HeadForm::Pooled { .. }, _) => pair("pooler.dense").into_iter().chain(pair("classifier")).collect(),
             (HeadForm::Replaced, _) => {
                 let names = ["discriminator_predictions.dense", "discriminator_predictions.dense_prediction"];
                 names.into_iter().flat_map(pair).collect()
@@ -312,6 +333,37 @@ impl Family {
             }
         }
     }
+}
+
+fn lstm_shape(settings: &Settings) -> Result<EncoderShape> {
+    let (layers, both) = (size(settings, "num_hidden_layers")?, settings.get("bidirectional") == Some(&json!(true)));
+    ensure!(layers <= limits::LAYERS, "{CONFIG} has {layers} layers");
+    let shape = EncoderShape {
+        vocabulary: size(settings, "vocab_size")?,
+        places: size(settings, "max_position_embeddings")?,
+        first_place: 0,
+        segments: 0,
+        factor: None,
+        layers,
+        blocks: layers,
+        block: BlockShape::lstm(size(settings, "hidden_size")?, both),
+    };
+    super::encoder::check(&shape)?;
+    Ok(shape)
+}
+
+/// The table of tokens, and of each layer and direction the weights from the input and from the state before, and their bias.
+fn lstm_weights(shape: &EncoderShape) -> Vec<StoredWeight> {
+    let mut names = vec!["embeddings.weight".to_owned()];
+    names.resize(EmbeddingWeights::COUNT, String::new());
+    for layer in 0..shape.blocks {
+        let begin = names.len();
+        for direction in ["forward", "backward"].into_iter().take(shape.block.directions()) {
+            names.extend(["weight_ih", "weight_hh", "bias"].map(|name| format!("layers.{layer}.{direction}.{name}")));
+        }
+        names.resize(begin + BlockWeights::COUNT, String::new());
+    }
+    names.into_iter().zip(shape.shapes()).map(|(name, size)| StoredWeight::plain(name, size)).collect()
 }
 
 /// The place of a weight in a file.

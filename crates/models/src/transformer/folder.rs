@@ -145,7 +145,7 @@ impl EncoderFolder {
             .with_context(|| format!("{} cannot be trained", folder.display()))
     }
 
-    /// The folder of a new encoder of a `model_type`: bert, electra or gpt2. Nothing is written yet. `specials` are the tokens that fill up, begin
+    /// The folder of a new encoder of a `model_type`: bert, electra, gpt2 or lstm. Nothing is written yet. `specials` are the tokens that fill up, begin
     /// and end a text.
     pub fn create(folder: &Path, model_type: &str, shape: &EncoderShape, specials: [u32; 3]) -> Result<EncoderFolder> {
         let settings = serde_json::from_value(Family::settings(model_type, shape, specials))?;
@@ -163,6 +163,11 @@ impl EncoderFolder {
         self.shape.places.saturating_sub(self.shape.first_place)
     }
 
+    /// True if the encoder learns the words that follow, and not masked ones.
+    pub fn predicts_next(&self) -> bool {
+        matches!(self.family, Family::Gpt2 | Family::Lstm)
+    }
+
     /// True if the encoder reads from left to right.
     pub fn is_causal(&self) -> bool {
         self.shape.block.causal
@@ -173,6 +178,13 @@ impl EncoderFolder {
         match self.family {
             Family::Gpt2 => "gpt",
             Family::Electra => "electra",
+            Family::Lstm => {
+                if self.is_causal() {
+                    "lstm"
+                } else {
+                    "elmo"
+                }
+            }
             _ => "bert",
         }
     }
@@ -180,7 +192,7 @@ impl EncoderFolder {
     /// The head that predicts the words of a new encoder.
     pub fn words_of_new(&self) -> HeadForm {
         match self.family {
-            Family::Gpt2 => HeadForm::Next,
+            Family::Gpt2 | Family::Lstm => HeadForm::Next,
             Family::Electra | Family::Roberta => HeadForm::Words { activation: BlockActivation::Gelu },
             _ => HeadForm::Words { activation: self.shape.block.activation },
         }
@@ -216,6 +228,12 @@ impl EncoderFolder {
     /// The head that predicts classes, labels or a value.
     pub fn of_texts(&self, goal: TextGoal) -> HeadForm {
         self.family.of_texts(goal)
+    }
+
+    /// The heads that predict the words of a model that is trained on text: those that follow, of an LSTM of both directions also those before.
+    pub fn words_of_text(&self) -> Result<HeadForms> {
+        let beside = (self.family == Family::Lstm && !self.is_causal()).then_some(HeadForm::Before);
+        Ok(HeadForms { main: self.words()?, beside })
     }
 
     /// The heads that predict masked words, and which names took the place of others.

@@ -57,7 +57,7 @@ impl HeadForms {
 
     /// True if a head reads the table of tokens.
     pub(super) fn predicts_words(&self) -> bool {
-        self.each().any(|form| matches!(form, HeadForm::Words { .. } | HeadForm::Next))
+        self.each().any(|form| matches!(form, HeadForm::Words { .. } | HeadForm::Next | HeadForm::Before))
     }
 }
 
@@ -68,10 +68,14 @@ pub enum HeadForm {
     Words { activation: BlockActivation },
     /// Predicts the token behind each token: the table of tokens alone, as GPT-2.
     Next,
+    /// Predicts the token before each token, from the second half of a vector: the direction of an ELMo that reads from the end.
+    Before,
     /// Predicts for each token whether it was replaced (ELECTRA): a dense layer and one output.
     Replaced,
     /// Predicts the target of a text from its first token: a dense layer and the outputs.
     Text { goal: TextGoal, pooled: PooledActivation },
+    /// Predicts the target of a text from its last, greatest and mean vectors, as ULMFiT: a dense layer and the outputs.
+    Pooled { goal: TextGoal },
     /// Predicts the target of a text from its last token: the outputs, without a bias, as GPT-2.
     Last { goal: TextGoal },
     /// Predicts the tag of each token: the outputs.
@@ -115,7 +119,10 @@ impl HeadForm {
             HeadForm::Words { .. } => {
                 vec![[narrow, width], [1, narrow], [1, narrow], [1, narrow], [1, shape.vocabulary]]
             }
-            HeadForm::Next => Vec::new(),
+            HeadForm::Next | HeadForm::Before => Vec::new(),
+            HeadForm::Pooled { goal } => {
+                vec![[width, 3 * width], [1, width], [goal.outputs(), width], [1, goal.outputs()]]
+            }
             HeadForm::Replaced => vec![[width, width], [1, width], [1, width], [1, 1]],
             HeadForm::Text { goal, .. } => {
                 vec![[width, width], [1, width], [goal.outputs(), width], [1, goal.outputs()]]
@@ -129,9 +136,9 @@ impl HeadForm {
     /// The target of a text or of its tokens; none where words are predicted.
     pub fn goal(&self) -> Option<TextGoal> {
         match self {
-            HeadForm::Text { goal, .. } | HeadForm::Last { goal } => Some(*goal),
+            HeadForm::Text { goal, .. } | HeadForm::Pooled { goal } | HeadForm::Last { goal } => Some(*goal),
             HeadForm::Tokens { tags } => Some(TextGoal::Classes(*tags)),
-            HeadForm::Words { .. } | HeadForm::Next | HeadForm::Replaced | HeadForm::Spans => None,
+            HeadForm::Words { .. } | HeadForm::Next | HeadForm::Before | HeadForm::Replaced | HeadForm::Spans => None,
         }
     }
 
@@ -139,6 +146,7 @@ impl HeadForm {
     pub(super) fn with_goal(self, goal: TextGoal) -> HeadForm {
         match self {
             HeadForm::Text { pooled, .. } => HeadForm::Text { goal, pooled },
+            HeadForm::Pooled { .. } => HeadForm::Pooled { goal },
             HeadForm::Last { .. } => HeadForm::Last { goal },
             words => words,
         }
@@ -147,10 +155,12 @@ impl HeadForm {
     /// The number of the weights of a text's outputs, and that of their bias, behind those of the encoder.
     pub(super) fn outputs(&self) -> Option<(usize, Option<usize>)> {
         match self {
-            HeadForm::Text { .. } => Some((HeadWeights::Last as usize, Some(HeadWeights::LastBias as usize))),
+            HeadForm::Text { .. } | HeadForm::Pooled { .. } => {
+                Some((HeadWeights::Last as usize, Some(HeadWeights::LastBias as usize)))
+            }
             HeadForm::Last { .. } => Some((0, None)),
             HeadForm::Tokens { .. } | HeadForm::Spans => Some((0, Some(1))),
-            HeadForm::Words { .. } | HeadForm::Next | HeadForm::Replaced => None,
+            HeadForm::Words { .. } | HeadForm::Next | HeadForm::Before | HeadForm::Replaced => None,
         }
     }
 }
@@ -237,9 +247,10 @@ impl<T: Real> Head<T> {
                 let dense = (dense(), DenseActivation::Block(activation));
                 (Some(dense), Some(norm), Affine::of(tokens, weight(HeadWeights::Words)))
             }
-            HeadForm::Next => (None, None, without_bias(tokens, shape.vocabulary)),
-            HeadForm::Text { .. } | HeadForm::Replaced => {
+            HeadForm::Next | HeadForm::Before => (None, None, without_bias(tokens, shape.vocabulary)),
+            HeadForm::Text { .. } | HeadForm::Pooled { .. } | HeadForm::Replaced => {
                 let activation = match form {
+                    HeadForm::Pooled { .. } => DenseActivation::Block(BlockActivation::Relu),
                     HeadForm::Text { pooled: PooledActivation::Tanh, .. } => DenseActivation::Tanh,
                     HeadForm::Replaced => DenseActivation::Block(shape.block.activation),
                     _ => DenseActivation::Block(BlockActivation::Gelu),
@@ -267,6 +278,15 @@ impl<T: Real> Head<T> {
         normalise(rows, scale, shift, self.epsilon)
     }
 
+    pub(super) fn form(&self) -> HeadForm {
+        self.form
+    }
+
+    /// The numbers before the outputs, of rows of so many numbers.
+    pub(super) fn before_outputs(&self, read: usize) -> usize {
+        self.dense.as_ref().map_or(read, |(dense, _)| read / dense.inputs() * dense.outputs())
+    }
+
     /// The loss of rows, and its gradients. `dropped` is the dropout of the vectors of texts before the outputs.
     pub(super) fn gradients(&self, rows: &[T], right: &Targets<'_>, dropped: &Dropout<T>) -> HeadGradients<T> {
         let before = self.dense.as_ref().map(|(dense, _)| dense.forward(rows));
@@ -286,8 +306,12 @@ impl<T: Real> Head<T> {
         let (mut weights, mut tokens) = (Vec::new(), Vec::new());
         match self.form {
             HeadForm::Words { .. } => (weights, tokens) = (vec![by_bias], by_table),
-            HeadForm::Next => tokens = by_table,
-            HeadForm::Text { .. } | HeadForm::Replaced | HeadForm::Tokens { .. } | HeadForm::Spans => {
+            HeadForm::Next | HeadForm::Before => tokens = by_table,
+            HeadForm::Text { .. }
+            | HeadForm::Pooled { .. }
+            | HeadForm::Replaced
+            | HeadForm::Tokens { .. }
+            | HeadForm::Spans => {
                 weights = vec![by_table, by_bias];
             }
             HeadForm::Last { .. } => weights = vec![by_table],

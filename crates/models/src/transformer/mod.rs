@@ -26,10 +26,12 @@ mod family;
 mod folder;
 mod frozen;
 mod head;
+mod lstm;
 mod masking;
 mod net;
 mod norm;
 mod params;
+mod reading;
 mod seq2seq;
 mod sublayers;
 #[cfg(test)]
@@ -38,7 +40,8 @@ mod train;
 mod walk;
 
 pub use block::{
-    BlockActivation, BlockShape, BlockWeights, Dropping, EncoderBlock, ForwardPass, NormPlace, WantedGradients,
+    BlockActivation, BlockKind, BlockShape, BlockWeights, Dropping, EncoderBlock, ForwardPass, NormPlace,
+    WantedGradients,
 };
 pub use electra::train_electra;
 pub use encoder::{BEGINS, CONTINUES, EncoderShape, NAMED, REPLACED, SECOND, token_number};

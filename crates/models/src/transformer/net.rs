@@ -15,6 +15,7 @@ use super::encoder::{
 };
 use super::head::{Head, HeadForm, HeadForms, HeadGradients, Targets, losses};
 use super::params::{TrainedLayers, TransformerParams};
+use super::reading::Reading;
 use super::train::{Goals, TrainingTexts, Transformer, UNTAGGED, group_of, row_of};
 use crate::Goal;
 use crate::neural::fit::{Network, PieceGradients, Schedule};
@@ -63,7 +64,11 @@ impl<'a> TransformerNet<'a> {
         );
         ensure!(
             heads.beside.is_some()
-                == matches!(texts.goals, Goals::WordsAndOrder(..) | Goals::WordsAndNames(_) | Goals::TextsAndWords(..)),
+                == (heads.beside == Some(HeadForm::Before)
+                    || matches!(
+                        texts.goals,
+                        Goals::WordsAndOrder(..) | Goals::WordsAndNames(_) | Goals::TextsAndWords(..)
+                    )),
             "two goals are learned by two heads"
         );
         Ok(TransformerNet { shape, heads, batches, adapted, lowest })
@@ -86,7 +91,8 @@ impl<'a> TransformerNet<'a> {
         };
         let x = ready.encoder.finish(ready.encoder.run(x, &piece.texts));
         let rows = self.read_rows(piece);
-        let mut scores = ready.head.scores(&selected(&x, &rows, self.shape.block.width));
+        let read = Reading::new(self.heads.main, &self.shape).read(&x, &rows, &piece.texts);
+        let mut scores = ready.head.scores(&read);
         let outputs = scores.len() / rows.len().max(1);
         let loss = self.with_targets(piece, |targets| losses(&mut scores, outputs.max(1), targets));
         (loss, self.count(piece, &rows))
@@ -197,7 +203,6 @@ impl<'a> TransformerNet<'a> {
         rate: f64,
         rng: &mut ChaCha8Rng,
     ) -> (Vec<usize>, HeadGradients<T>) {
-        let width = self.shape.block.width;
         let classes: Option<(Vec<usize>, Vec<u32>)> = match &self.batches.texts.goals {
             Goals::WordsAndOrder(_, orders) => {
                 let orders = piece.texts.iter().zip(&piece.numbers).map(|(text, number)| (text.start, orders[*number]));
@@ -209,12 +214,19 @@ impl<'a> TransformerNet<'a> {
             }
             _ => None,
         };
+        let read = |rows: &[usize]| Reading::new(head.form(), &self.shape).read(x, rows, &piece.texts);
         if let Some((rows, right)) = classes {
-            let read = selected(x, &rows, width);
+            let read = read(&rows);
             let dropped = Dropout::draw(read.len(), rate, rng);
             // So many times the mean loss of these classes becomes that mean.
             let share = piece.masked.len() as f64 / rows.len().max(1) as f64;
             let gradients = head.gradients(&read, &Targets::Classes(&right), &dropped).scaled(share);
+            return (rows, gradients);
+        }
+        if head.form() == HeadForm::Before {
+            let rows: Vec<usize> = rows_before(&piece.texts).map(|row| row + 1).collect();
+            let right: Vec<u32> = rows.iter().map(|row| token_number(piece.tokens[row - 1])).collect();
+            let gradients = head.gradients(&read(&rows), &Targets::Words(&right), &Dropout::none());
             return (rows, gradients);
         }
         let (rows, right): (Vec<usize>, Vec<u32>) = match self.heads.beside {
@@ -233,7 +245,7 @@ impl<'a> TransformerNet<'a> {
         };
         let weights: Vec<f64> = piece.texts.iter().flat_map(mean).collect();
         let targets = Targets::WeighedWords(&right, &weights);
-        let gradients = head.gradients(&selected(x, &rows, width), &targets, &Dropout::none());
+        let gradients = head.gradients(&read(&rows), &targets, &Dropout::none());
         (rows, gradients)
     }
 
@@ -244,37 +256,39 @@ impl<'a> TransformerNet<'a> {
         piece: &TransformerPiece,
         rate: f64,
     ) -> (f64, Vec<Vec<T>>) {
-        let width = self.shape.block.width;
         let mut rng = ChaCha8Rng::seed_from_u64(piece.draw);
         let input = EncoderInput { tokens: &piece.tokens, texts: &piece.texts };
         let states = self.states_of(piece);
         let (x, passed) = ready.encoder.forward(input, states.as_deref(), rate, &mut rng);
         let rows = self.read_rows(piece);
-        let read = selected(&x, &rows, width);
+        let reading = Reading::new(self.heads.main, &self.shape);
+        let read = reading.read(&x, &rows, &piece.texts);
         let dropped = match self.heads.main.goal() {
-            Some(_) => Dropout::draw(read.len(), rate, &mut rng),
+            Some(_) => Dropout::draw(ready.head.before_outputs(read.len()), rate, &mut rng),
             None => Dropout::none(),
         };
         let head = self.with_targets(piece, |targets| ready.head.gradients(&read, targets, &dropped));
         let mut by = vec![T::default(); x.len()];
-        add_rows(&mut by, &rows, &head.rows, width);
+        reading.add_back(&mut by, &x, &rows, &piece.texts, &head.rows);
         let tokens = EmbeddingWeights::Tokens as usize;
         let mut by_tokens =
             RowGradient::new(ready.rows[tokens].as_deref(), self.shape.vocabulary, self.shape.embedded());
-        let mut take_table = |by_table: Vec<T>| {
-            if !by_table.is_empty() && ready.part.embeddings {
-                by_tokens.values = by_table;
-            }
-        };
-        take_table(head.tokens);
+        let mut by_table = head.tokens;
         let mut loss = head.loss;
         let mut by_head = head.weights;
         if let Some(beside) = &ready.beside {
+            let reading = Reading::new(beside.form(), &self.shape);
             let (rows, beside) = self.beside(beside, &x, piece, rate, &mut rng);
-            add_rows(&mut by, &rows, &beside.rows, width);
-            take_table(beside.tokens);
+            reading.add_back(&mut by, &x, &rows, &piece.texts, &beside.rows);
+            match by_table.is_empty() {
+                true => by_table = beside.tokens,
+                false => add(&mut by_table, &beside.tokens),
+            }
             by_head.extend(beside.weights);
             loss += beside.loss;
+        }
+        if !by_table.is_empty() && ready.part.embeddings {
+            by_tokens.values = by_table;
         }
         let add = |token: u32, by: &[T]| by_tokens.add(&[token], by);
         let mut gradients = ready.encoder.back(&passed, input, by, &ready.part, add);
@@ -304,16 +318,6 @@ fn rows_before(texts: &[Range<usize>]) -> impl Iterator<Item = usize> {
 /// The tokens behind those of some rows.
 fn tokens_behind(piece: &TransformerPiece, rows: impl Iterator<Item = usize>) -> Vec<u32> {
     rows.map(|row| token_number(piece.tokens[row + 1])).collect()
-}
-
-/// Some rows of a matrix.
-pub(super) fn selected<T: Real>(matrix: &[T], rows: &[usize], width: usize) -> Vec<T> {
-    rows.iter().flat_map(|&row| &matrix[row * width..][..width]).copied().collect()
-}
-
-/// Adds values to some rows of a matrix.
-pub(super) fn add_rows<T: Real>(to: &mut [T], rows: &[usize], values: &[T], width: usize) {
-    rows.iter().zip(values.chunks(width)).for_each(|(&row, values)| add(&mut to[row * width..][..width], values));
 }
 
 impl Network for TransformerNet<'_> {

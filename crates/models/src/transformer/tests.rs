@@ -11,7 +11,16 @@ const TEXTS: [Range<usize>; 3] = [0..3, 3..4, 4..9];
 
 fn shape(place: NormPlace, activation: BlockActivation) -> BlockShape {
     let causal = place == NormPlace::Before;
-    BlockShape { width: 6, heads: 2, between: 8, place, causal, activation, epsilon: 1e-12 }
+    BlockShape {
+        kind: BlockKind::Transformer,
+        width: 6,
+        heads: 2,
+        between: 8,
+        place,
+        causal,
+        activation,
+        epsilon: 1e-12,
+    }
 }
 
 fn drawn(count: usize, rng: &mut ChaCha8Rng) -> Vec<f64> {
@@ -70,6 +79,7 @@ fn outputs_and_gradients_are_those_of_pytorch() {
     let texts: Vec<Range<usize>> = ends.zip(&lengths).map(|(end, length)| end - length..end).collect();
     for case in all["cases"].as_array().unwrap() {
         let shape = BlockShape {
+            kind: BlockKind::Transformer,
             width: read(&all["width"]),
             heads: read(&all["heads"]),
             between: read(&all["between"]),

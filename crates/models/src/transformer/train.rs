@@ -8,13 +8,15 @@ use rand_chacha::ChaCha8Rng;
 use rand_distr::StandardNormal;
 use rayon::prelude::*;
 
-use super::block::{BlockWeights, NormPlace};
+use super::block::{BlockKind, BlockWeights, NormPlace};
 use super::encoder::{EmbeddingWeights, Encoder, EncoderInput, EncoderShape};
 use super::frozen::FrozenStates;
 use super::head::{Head, HeadForm, HeadForms, HeadWeights, TextGoal};
+use super::lstm::LSTM_WEIGHTS;
 use super::masking::Masking;
 use super::net::TransformerNet;
 use super::params::{TrainedLayers, TransformerParams};
+use super::reading::Reading;
 use crate::Goal;
 use crate::checkpoint::Checkpoint;
 use crate::neural::EpochFigures;
@@ -119,7 +121,7 @@ impl Transformer {
         // What each block adds to its input is small where no norm follows, so that deep sums keep their size (Radford and others 2019).
         let added = match shape.block.place {
             NormPlace::Before => 1.0 / (2.0 * shape.layers as f32).sqrt(),
-            NormPlace::After => 1.0,
+            NormPlace::After | NormPlace::Nowhere => 1.0,
         };
         let values = shape.shapes().into_iter().enumerate().map(|(number, size)| {
             let in_block = number.checked_sub(EmbeddingWeights::COUNT).map(|n| n % BlockWeights::COUNT);
@@ -127,8 +129,14 @@ impl Transformer {
             let is_scale =
                 number == EmbeddingWeights::Scale as usize || is([BlockWeights::FirstScale, BlockWeights::SecondScale]);
             let mut values = begin(size, is_scale, number < EmbeddingWeights::Scale as usize, &mut rng);
-            if is([BlockWeights::Output, BlockWeights::Down]) {
+            let is_lstm = shape.block.kind == BlockKind::Lstm;
+            if !is_lstm && is([BlockWeights::Output, BlockWeights::Down]) {
                 values.iter_mut().for_each(|value| *value *= added);
+            }
+            if is_lstm && in_block.is_some_and(|n| n % LSTM_WEIGHTS == LSTM_WEIGHTS - 1) && !values.is_empty() {
+                // A cell begins by keeping what it has (Jozefowicz and others 2015).
+                let units = shape.block.units();
+                values[units..2 * units].fill(1.0);
             }
             values
         });
@@ -285,7 +293,7 @@ impl Transformer {
         let values = self.weights.values();
         let first = texts.frozen.map_or(0, |frozen| frozen.first_layer);
         let encoder = Encoder::new(self.shape, &values, first..self.shape.layers, |_| None);
-        let head = self.head(&values);
+        let (head, reading) = (self.head(&values), Reading::new(self.heads.main, &self.shape));
         let one = |place: &Range<usize>| {
             ctx.check()?;
             let text = [0..place.len()];
@@ -293,12 +301,11 @@ impl Transformer {
                 Some(frozen) => frozen.of(place).to_vec(),
                 None => encoder.embed(EncoderInput { tokens: &texts.tokens[place.clone()], texts: &text }),
             };
-            let (x, width) = (encoder.finish(encoder.run(x, &text)), self.shape.block.width);
+            let x = encoder.finish(encoder.run(x, &text));
             if let HeadForm::Tokens { .. } | HeadForm::Spans = self.heads.main {
                 return Ok(head.scores(&x));
             }
-            let row = row_of(self.heads.main, &text[0]);
-            Ok(head.scores(&x[row * width..][..width]))
+            Ok(head.scores(&reading.read(&x, &[row_of(self.heads.main, &text[0])], &text)))
         };
         let scores = ctx.install(|| places.par_iter().map(one).collect::<Result<Vec<Vec<f32>>>>())?;
         Ok(scores.concat())

@@ -6,7 +6,9 @@ use super::attention::Heads;
 use super::graph::{Attribute, Axis, GraphWriter, Value};
 use super::settings::Settings;
 use super::weights::Weights;
-use super::{LOGITS, Wanted, body, first_token, give_classes, give_layers, give_logits, give_tokens, words};
+use super::{
+    LOGITS, Wanted, body, first_token, give_answers, give_classes, give_layers, give_logits, give_tokens, words,
+};
 use crate::masked::WORDS_BESIDE;
 
 /// Names of the weights of a layer.
@@ -126,12 +128,7 @@ pub(super) fn write(graph: &mut GraphWriter<'_>, weights: &Weights, settings: &S
         let logits = graph.linear(x, "classifier", hidden, classes)?;
         give_logits(graph, logits, classes);
     } else if class.ends_with("ForQuestionAnswering") && wanted.vectors() {
-        let both = graph.linear(x, "qa_outputs", hidden, 2)?;
-        for (number, name) in ["start_logits", "end_logits"].into_iter().enumerate() {
-            let number = graph.int(number as i64);
-            let logits = graph.gather(both, number, 2);
-            graph.output(name, logits, &[Axis::Named("batch"), Axis::Named("sequence")]);
-        }
+        give_answers(graph, x, hidden)?;
     } else if class.ends_with("ForMultipleChoice") && wanted.vectors() {
         // A choice is read as a text of its own.
         let logits = parts.choice(graph, x)?;

@@ -102,7 +102,7 @@ pub(super) fn write_gpt2(
 }
 
 /// The vector of the last token that is no filling, `[batch, hidden]`.
-fn last_token(graph: &mut GraphWriter<'_>, x: Value, seen: Value) -> Value {
+pub(super) fn last_token(graph: &mut GraphWriter<'_>, x: Value, seen: Value) -> Value {
     let tokens = graph.size(seen, 1);
     let places = graph.range(tokens);
     let places = graph.mul(seen, places);

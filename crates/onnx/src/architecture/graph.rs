@@ -15,6 +15,7 @@ const FORMAT: i64 = 9;
 const FLOAT: i64 = 1;
 const INT64: i64 = 7;
 const BOOL: i64 = 9;
+const INT32: i64 = 6;
 
 /// A tensor that the graph computes or is given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -232,6 +233,11 @@ impl GraphWriter<'_> {
 
     pub(super) fn cast_int(&mut self, value: Value) -> Value {
         self.cast(value, INT64)
+    }
+
+    /// Whole numbers of 32 bits.
+    pub(super) fn cast_short(&mut self, value: Value) -> Value {
+        self.cast(value, INT32)
     }
 
     pub(super) fn cast_bool(&mut self, value: Value) -> Value {

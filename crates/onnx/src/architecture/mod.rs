@@ -9,6 +9,7 @@ mod bert;
 mod cache;
 mod decoder;
 mod graph;
+mod lstm;
 mod modernbert;
 pub(crate) mod proto;
 mod settings;
@@ -119,11 +120,12 @@ pub(crate) fn graph(path: &Path, wanted: Wanted) -> Result<WrittenGraph> {
         "bert" | "roberta" | "xlm-roberta" | "camembert" | "ernie" | "electra" | "albert" | "distilbert" => bert::write,
         "gpt2" => decoder::write_gpt2,
         ENCODER_DECODER => bart::write,
+        "lstm" => lstm::write,
         "qwen2" | "qwen3" => decoder::write_qwen,
         "modernbert" => modernbert::write,
         _ => bail!(
             "{} is of the family {family:?}, for which no graph is written here (bert, roberta, xlm-roberta, camembert, ernie, electra, \
-             albert, distilbert, gpt2, bart, qwen2, qwen3, modernbert are). Export it: optimum-cli export onnx --model {} FOLDER",
+             albert, distilbert, gpt2, lstm, bart, qwen2, qwen3, modernbert are). Export it: optimum-cli export onnx --model {} FOLDER",
             path.display(),
             folder.display()
         ),
@@ -163,6 +165,17 @@ fn give_logits(graph: &mut GraphWriter<'_>, logits: Value, size: usize) {
 /// Gives out logits of tokens `[batch, sequence, size]` under this name.
 fn give_tokens(graph: &mut GraphWriter<'_>, name: &str, logits: Value, size: usize) {
     graph.output(name, logits, &[Axis::Named("batch"), Axis::Named("sequence"), Axis::Size(size)]);
+}
+
+/// Gives out logits of the first and the last token of an answer, `[batch, sequence]` each.
+fn give_answers(graph: &mut GraphWriter<'_>, x: Value, hidden: usize) -> Result<()> {
+    let both = graph.linear(x, "qa_outputs", hidden, 2)?;
+    for (number, name) in ["start_logits", "end_logits"].into_iter().enumerate() {
+        let number = graph.int(number as i64);
+        let logits = graph.gather(both, number, 2);
+        graph.output(name, logits, &[Axis::Named("batch"), Axis::Named("sequence")]);
+    }
+    Ok(())
 }
 
 /// The vector of the first token, `[batch, hidden]`.

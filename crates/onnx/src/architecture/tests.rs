@@ -103,6 +103,79 @@ fn every_architecture_gives_what_transformers_gives() {
 }
 
 #[test]
+fn lstms_give_the_scores_and_losses_of_pytorch() {
+    if !has_library() {
+        return;
+    }
+    let reference = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/reference/pytorch/lstm.json");
+    let all: Json = serde_json::from_slice(&fs::read(reference).unwrap()).unwrap();
+    let texts: Vec<Vec<i64>> = serde_json::from_value(all["texts"].clone()).unwrap();
+    let width = texts.iter().map(Vec::len).max().unwrap();
+    let filled = |value: &dyn Fn(i64) -> i64| {
+        let row = |text: &Vec<i64>| (0..width).map(|at| text.get(at).map_or(0, |id| value(*id))).collect::<Vec<i64>>();
+        Feed::Integers(vec![texts.len(), width], texts.iter().flat_map(row).collect())
+    };
+    let near =
+        |ours: f64, theirs: f64| assert!((ours - theirs).abs() < 1e-5 * theirs.abs().max(1.0), "{ours} {theirs}");
+    let ctx = Ctx::new(1, 1).unwrap();
+    for case in all["cases"].as_array().unwrap() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut config = case["config"].clone();
+        config["architectures"] = serde_json::json!([case["class"]]);
+        config["num_labels"] = 3.into();
+        fs::write(folder.path().join("config.json"), config.to_string()).unwrap();
+        let tensor = |(name, shape): (&String, &Json)| {
+            let values: Vec<f32> = serde_json::from_value(case["weights"][name].clone()).unwrap();
+            let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+            (name.clone(), serde_json::from_value::<Vec<usize>>(shape.clone()).unwrap(), bytes)
+        };
+        let tensors: Vec<_> = case["shapes"].as_object().unwrap().iter().map(tensor).collect();
+        let views = tensors.iter().map(|(name, shape, bytes)| {
+            (name, safetensors::tensor::TensorView::new(safetensors::Dtype::F32, shape.clone(), bytes).unwrap())
+        });
+        let path = folder.path().join("model.safetensors");
+        fs::write(&path, safetensors::serialize(views, None).unwrap()).unwrap();
+        let mut session = Session::open(&path, Wanted::All, opening().runtime, Device::Cpu, 1).unwrap();
+        let mut outputs = |output: &str| {
+            let feeds = vec![filled(&|id| id), filled(&|_| 1)];
+            session.run(feeds, &[output], &ctx, |given| Ok(given.get(output)?.kept())).unwrap()
+        };
+        let scores: Vec<f64> = serde_json::from_value(case["scores"].clone()).unwrap();
+        if !scores.is_empty() {
+            let logits = outputs("logits");
+            assert_eq!(logits.shape, [4, 3]);
+            logits.values.iter().zip(scores).for_each(|(ours, theirs)| near(f64::from(*ours), theirs));
+            continue;
+        }
+        // The vectors times the table of tokens are the scores of the next words, and by the other direction of those before.
+        let table: Vec<f64> = serde_json::from_value(case["weights"]["lstm.embeddings.weight"].clone()).unwrap();
+        let units = table.len() / 14;
+        let states = outputs("last_hidden_state");
+        let loss = |row: usize, at: usize, direction: usize, right: i64| {
+            let begin = (row * width + at) * 6 + direction * units;
+            let state = &states.values[begin..begin + units];
+            let score = |token: &[f64]| token.iter().zip(state).map(|(a, b)| a * f64::from(*b)).sum::<f64>();
+            let scores: Vec<f64> = table.chunks(units).map(score).collect();
+            scores.iter().map(|score| score.exp()).sum::<f64>().ln() - scores[right as usize]
+        };
+        let both = case["config"]["bidirectional"] == true;
+        let (mut sum, mut count) = (0.0, 0.0);
+        for (row, text) in texts.iter().enumerate() {
+            for at in 1..text.len() {
+                sum += loss(row, at - 1, 0, text[at]) + if both { loss(row, at, 1, text[at - 1]) } else { 0.0 };
+                count += 1.0;
+            }
+        }
+        near(sum / count, case["loss"].as_f64().unwrap());
+        if !both {
+            let logits = outputs("logits");
+            let dot = |token: &[f64]| token.iter().zip(&*states.values).map(|(a, b)| a * f64::from(*b)).sum::<f64>();
+            near(f64::from(logits.values[5]), table.chunks(units).map(dot).nth(5).unwrap());
+        }
+    }
+}
+
+#[test]
 fn a_folder_of_weights_is_described_as_a_graph_is() {
     let header = Header::read(&weights_of("bert-masked")).unwrap();
     let names = |ports: &[super::super::TensorInfo]| ports.iter().map(|port| port.name.clone()).collect::<Vec<_>>();

@@ -26,7 +26,7 @@ pub use corpus::SentenceTask;
 pub use entities::train_entities;
 pub use finetune::{FinetuneParams, finetune};
 pub use params::FinetuneSettings;
-pub use pretrain::{BesideWords, MaskedUnit, NewEncoder, Objective, PretrainParams, pretrain};
+pub use pretrain::{BesideWords, LanguageModel, MaskedUnit, NewEncoder, Objective, PretrainParams, pretrain};
 pub use student::{StudentParams, student};
 pub use summaries::train_writer;
 pub use vintages::pretrain_vintages;
@@ -52,7 +52,7 @@ fn tokenizer_of(base: &ModelFolder, rows: usize) -> Result<Subword> {
 
 /// The rule by which words of a base's texts are masked; none for a base that predicts next words. Fails where the tokenizer has no mask.
 fn masking_of(base: &EncoderFolder, subword: &Subword) -> Result<Option<Masking>> {
-    if base.is_causal() {
+    if base.predicts_next() {
         return Ok(None);
     }
     let mask = subword.mask_id().context("the base's tokenizer has no mask token ([MASK])")?;

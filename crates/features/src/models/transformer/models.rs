@@ -6,15 +6,15 @@ use anyhow::{Context, Result, ensure};
 use chrono::NaiveDateTime;
 use serde_json::Value;
 
-use super::pretrain::{BesideWords, NewEncoder, Objective, PretrainParams};
+use super::pretrain::{BesideWords, LanguageModel, NewEncoder, Objective, PretrainParams};
 use inkstone_base::data::Key;
 use inkstone_base::disk;
 use inkstone_base::job::Ctx;
 use inkstone_models::checkpoint::Checkpoint;
 use inkstone_models::neural::EpochFigures;
 use inkstone_models::transformer::{
-    BlockActivation, BlockShape, EncoderFolder, EncoderShape, HeadForm, HeadForms, ModelFolder, Noising, NormPlace,
-    Seq2Seq, Seq2SeqFolder, Seq2SeqShape, TrainingTexts, Transformer, train_electra,
+    BlockActivation, BlockKind, BlockShape, EncoderFolder, EncoderShape, HeadForm, HeadForms, ModelFolder, Noising,
+    NormPlace, Seq2Seq, Seq2SeqFolder, Seq2SeqShape, TrainingTexts, Transformer, train_electra,
 };
 use inkstone_text::subword::Subword;
 
@@ -94,8 +94,9 @@ impl PretrainedModels {
     ) -> Result<PretrainedModels> {
         let NewEncoder { layers, width, heads, between, .. } = params.new;
         let objective = params.objective;
-        let causal = matches!(objective, Objective::Next);
+        let causal = matches!(objective, Objective::Next(_));
         let block = BlockShape {
+            kind: BlockKind::Transformer,
             width,
             heads,
             between,
@@ -128,7 +129,14 @@ impl PretrainedModels {
         };
         Ok(match objective {
             Objective::Masked { .. } => PretrainedModels::Encoders(vec![begin("bert", &shape, true)?]),
-            Objective::Next => PretrainedModels::Encoders(vec![begin("gpt2", &shape, true)?]),
+            Objective::Next(LanguageModel::Gpt) => PretrainedModels::Encoders(vec![begin("gpt2", &shape, true)?]),
+            Objective::Next(kind) => {
+                let block = BlockShape::lstm(width, kind == LanguageModel::Elmo);
+                let shape = EncoderShape { block, ..shape };
+                let folder = EncoderFolder::create(output, "lstm", &shape, specials)?;
+                let model = Transformer::random(shape, folder.words_of_text()?, Some(counts), seed)?;
+                PretrainedModels::Encoders(vec![(folder, model)])
+            }
             Objective::Replaced { .. } => {
                 ensure!(
                     width.is_multiple_of(heads),
@@ -166,7 +174,7 @@ impl PretrainedModels {
         if !matches!(objective, Objective::Replaced { .. }) {
             let heads = match objective {
                 Objective::Masked { beside: Some(beside), .. } => beside.heads(&base)?,
-                _ => base.words()?.into(),
+                _ => base.words_of_text()?,
             };
             let model = base.read(heads, seed)?;
             return Ok(PretrainedModels::Encoders(vec![(base, model)]));

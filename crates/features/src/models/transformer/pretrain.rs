@@ -1,4 +1,4 @@
-//! An encoder trained to predict masked words (Devlin and others 2019), each next token (Radford and others 2018) or which tokens were replaced (Clark
+//! An encoder trained to predict masked words (Devlin and others 2019), each next token (Radford and others 2018, Merity and others 2018, Peters and others 2018) or which tokens were replaced (Clark
 //! and others 2020), or trained with a decoder that restores damaged texts (Lewis and others 2020): from nothing, with a vocabulary learned from the same text, or on from the weights of a base (Gururangan and others 2020).
 
 use std::io::Write;
@@ -50,8 +50,8 @@ pub struct NewEncoder {
 pub enum Objective {
     /// Masked words: a share of the tokens; and something beside them.
     Masked { share: f64, unit: MaskedUnit, beside: Option<BesideWords> },
-    /// The token behind each token.
-    Next,
+    /// The token behind each token; of an ELMo the one before, too.
+    Next(LanguageModel),
     /// Which tokens a generator has replaced, that fills masked words (Clark and others 2020).
     Replaced { share: f64, unit: MaskedUnit },
     /// All tokens of a text, which an encoder reads damaged (Lewis and others 2020).
@@ -63,11 +63,24 @@ impl Objective {
     pub(super) fn method(self) -> &'static str {
         match self {
             Objective::Masked { .. } => "bert",
-            Objective::Next => "gpt",
+            Objective::Next(LanguageModel::Gpt) => "gpt",
+            Objective::Next(LanguageModel::Lstm) => "lstm",
+            Objective::Next(LanguageModel::Elmo) => "elmo",
             Objective::Replaced { .. } => "electra",
             Objective::Restored { .. } => "bart",
         }
     }
+}
+
+/// A model that predicts the words that follow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LanguageModel {
+    /// A transformer (GPT-2).
+    Gpt,
+    /// An LSTM (ULMFiT).
+    Lstm,
+    /// Two LSTMs, one of each direction (ELMo).
+    Elmo,
 }
 
 /// A goal beside masked words.
@@ -91,7 +104,7 @@ pub enum MaskedUnit {
     Spans,
 }
 
-/// Settings of `train bert`, `train gpt`, `train electra` and `train bart`.
+/// Settings of `train bert`, `gpt`, `lstm`, `elmo`, `electra` and `bart`.
 #[derive(Clone, Debug)]
 pub struct PretrainParams {
     pub new: NewEncoder,
@@ -167,7 +180,7 @@ pub(super) fn pretrain_once(
     let (unit, beside) = match params.objective {
         Objective::Masked { unit, beside, .. } => (unit, beside),
         Objective::Replaced { unit, .. } | Objective::Restored { unit, .. } => (unit, None),
-        Objective::Next => (MaskedUnit::Tokens, None),
+        Objective::Next(_) => (MaskedUnit::Tokens, None),
     };
     let sentences = if let Some(BesideWords::Sentences(task)) = beside { Some(task) } else { None };
     let companies = params.securities.as_deref().map(read_companies).transpose()?;
@@ -211,7 +224,7 @@ pub(super) fn pretrain_once(
         }
         Objective::Masked { share, beside: Some(BesideWords::Names), .. } => Goals::WordsAndNames(masking(share)?),
         Objective::Masked { share, .. } | Objective::Replaced { share, .. } => Goals::Words(masking(share)?),
-        Objective::Next | Objective::Restored { .. } => Goals::Next,
+        Objective::Next(_) | Objective::Restored { .. } => Goals::Next,
     };
     let noising = match params.objective {
         Objective::Restored { share, .. } => Some(Noising { noises: params.noises.clone(), share, mask: mask()? }),
@@ -240,7 +253,9 @@ pub(super) fn pretrain_once(
                 (Some(order), Some(BesideWords::Sentences(_))) => {
                     report.fact("order_accuracy", order_accuracy(&order, &texts, &corpus.orders, params, ctx)?);
                 }
-                (Some(names), _) => report.fact("name_accuracy", name_accuracy(&names, &texts, params, ctx)?),
+                (Some(names), Some(BesideWords::Names)) => {
+                    report.fact("name_accuracy", name_accuracy(&names, &texts, params, ctx)?)
+                }
                 _ => {}
             }
             let training = json!({

@@ -49,7 +49,7 @@ impl WriterBase {
         let base = EncoderFolder::open(folder)?;
         ensure!(
             base.is_causal(),
-            "{} reads in both directions and writes nothing: take a language model (train gpt, or a GPT-2) or an encoder with a decoder (train \
+            "{} reads in both directions and writes nothing: take a language model (train gpt or lstm, or a GPT-2) or an encoder with a decoder (train \
              bart, or a BART)",
             folder.display()
         );

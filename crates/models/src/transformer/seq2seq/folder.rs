@@ -7,7 +7,7 @@ use chrono::NaiveDateTime;
 use serde_json::{Value, json};
 
 use super::{DecoderWeights, Seq2Seq, Seq2SeqShape};
-use crate::transformer::block::{BlockActivation, BlockShape, BlockWeights, NormPlace};
+use crate::transformer::block::{BlockActivation, BlockKind, BlockShape, BlockWeights, NormPlace};
 use crate::transformer::encoder::EncoderShape;
 use crate::transformer::family::{StoredWeight, Tensors, size};
 use crate::transformer::folder::{CONFIG, ModelFolder};
@@ -85,7 +85,16 @@ impl Seq2SeqFolder {
             ensure!(width.is_multiple_of(heads), "its width of {width} cannot be shared by {heads} heads");
             let between = size(settings, &format!("{side}_ffn_dim"))?;
             let place = NormPlace::After;
-            Ok(BlockShape { width, heads, between, place, causal, activation, epsilon: 1e-5 })
+            Ok(BlockShape {
+                kind: BlockKind::Transformer,
+                width,
+                heads,
+                between,
+                place,
+                causal,
+                activation,
+                epsilon: 1e-5,
+            })
         };
         let start = settings.get("decoder_start_token_id").or(settings.get("eos_token_id")).and_then(Value::as_u64);
         let start = start.with_context(|| {

@@ -5,13 +5,22 @@ use super::*;
 use crate::neural::check::check_gradients;
 use crate::neural::fit::Network;
 use crate::reference::read;
-use crate::transformer::block::{BlockActivation, NormPlace};
+use crate::transformer::block::{BlockActivation, BlockKind, NormPlace};
 use crate::transformer::tests::parity::{near, write_folder};
 use crate::transformer::{BEGINS, SECOND};
 
 fn block(causal: bool) -> BlockShape {
     let (place, activation) = (NormPlace::After, BlockActivation::Gelu);
-    BlockShape { width: 4, heads: 2, between: 6, place, causal, activation, epsilon: 1e-5 }
+    BlockShape {
+        kind: BlockKind::Transformer,
+        width: 4,
+        heads: 2,
+        between: 6,
+        place,
+        causal,
+        activation,
+        epsilon: 1e-5,
+    }
 }
 
 fn shape() -> Seq2SeqShape {

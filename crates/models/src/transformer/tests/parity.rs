@@ -54,6 +54,7 @@ fn goal(case: &Value, folder: &EncoderFolder) -> (Goals, HeadForms) {
     let masking = Masking { share: 0.15, mask: 4, vocabulary: 14, separator: None, spans: false };
     let (goals, main) = match case["class"].as_str().unwrap() {
         "GPT2LMHeadModel" => (Goals::Next, folder.words().unwrap()),
+        "LstmLMHeadModel" | "LstmForPreTraining" => return (Goals::Next, folder.words_of_text().unwrap()),
         "BertForQuestionAnswering" => (Goals::Spans(read(&case["labels"])), folder.of_spans().unwrap()),
         "BertForTokenClassification" => {
             // Rows are filled up to the longest text.
@@ -142,10 +143,12 @@ fn differentiated(
 }
 
 #[test]
-fn losses_gradients_and_steps_are_those_of_transformers() {
+fn losses_gradients_and_steps_are_those_of_transformers_and_of_pytorchs_lstm() {
     let all = reference();
+    let lstm: Value = serde_json::from_str(include_str!("../../../../../tests/reference/pytorch/lstm.json")).unwrap();
     let (tokens, places) = texts(&all);
-    for case in all["cases"].as_array().unwrap() {
+    assert_eq!((tokens.clone(), places.clone()), texts(&lstm));
+    for case in all["cases"].as_array().unwrap().iter().chain(lstm["cases"].as_array().unwrap()) {
         let dir = tempfile::tempdir().unwrap();
         write_folder(case, dir.path());
         let folder = EncoderFolder::open(dir.path()).unwrap();

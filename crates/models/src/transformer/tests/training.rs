@@ -31,6 +31,7 @@ fn labelled(count: usize) -> (Vec<u32>, Vec<Range<usize>>, Goal) {
 
 fn small() -> EncoderShape {
     let block = BlockShape {
+        kind: BlockKind::Transformer,
         width: 16,
         heads: 2,
         between: 32,

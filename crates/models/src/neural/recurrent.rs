@@ -12,22 +12,22 @@
 //! The gates of a token are `4 x hidden` numbers: i, f, g, o, or n, r, z, q. W leads to all of an LSTM's, U too; of a GRU's, W leads to the
 //! first three and U to the last three, and their rows are in this order.
 
-use super::Cell;
-use crate::neural::kernel::{Left, Packed, Real, add_product, sigmoid, tanh};
+use super::kernel::{Left, Packed, Real, add_product, sigmoid, tanh};
+use crate::textnet::Cell;
 use inkstone_base::simd::wide;
 
 /// Stands for no row.
 const NONE: usize = usize::MAX;
 
 /// The rows of tokens by time.
-pub(super) struct Times {
+pub(crate) struct Times {
     /// First row of each time, and the number of rows.
     starts: Vec<usize>,
 }
 
 impl Times {
     /// `counts` = the number of texts that have a token at each time, descending.
-    pub(super) fn new(counts: impl Iterator<Item = usize>) -> Times {
+    pub(crate) fn new(counts: impl Iterator<Item = usize>) -> Times {
         let mut starts = vec![0];
         counts.for_each(|count| starts.push(starts[starts.len() - 1] + count));
         Times { starts }
@@ -37,12 +37,12 @@ impl Times {
         self.starts.len() - 1
     }
 
-    pub(super) fn rows(&self) -> usize {
+    pub(crate) fn rows(&self) -> usize {
         self.starts[self.count()]
     }
 
     /// First row of a time.
-    pub(super) fn start(&self, time: usize) -> usize {
+    pub(crate) fn start(&self, time: usize) -> usize {
         self.starts[time]
     }
 
@@ -66,41 +66,69 @@ impl Times {
     }
 }
 
+/// Where the texts of a piece are read: the number of tokens and the place within each time.
+pub(crate) struct PackedTexts {
+    pub(crate) times: Times,
+    pub(crate) texts: Vec<(usize, usize)>,
+}
+
+impl PackedTexts {
+    pub(crate) fn new(lengths: &[usize]) -> PackedTexts {
+        let mut order: Vec<usize> = (0..lengths.len()).collect();
+        order.sort_by_key(|&text| std::cmp::Reverse(lengths[text]));
+        let mut texts: Vec<(usize, usize)> = lengths.iter().map(|&length| (length, 0)).collect();
+        order.iter().enumerate().for_each(|(place, &text)| texts[text].1 = place);
+        let longest = order.first().map_or(0, |&text| lengths[text]);
+        let count = |time: usize| order.partition_point(|&text| lengths[text] > time);
+        PackedTexts { times: Times::new((0..longest).map(count)), texts }
+    }
+
+    /// The row of a token.
+    pub(crate) fn row(&self, text: usize, time: usize) -> usize {
+        self.times.start(time) + self.texts[text].1
+    }
+}
+
 /// The weights of one direction.
-pub(super) struct Direction<T> {
+pub(crate) struct Direction<T> {
     cell: Cell,
     hidden: usize,
     inputs: usize,
     backward: bool,
     /// W and U transposed, then as they are.
     words: [Packed<T>; 2],
-    state: [Packed<T>; 2],
+    state: PackedState<T>,
     bias: Vec<T>,
 }
 
+/// U transposed, then as it is.
+pub(crate) type PackedState<T> = [Packed<T>; 2];
+
 /// Gates and states of one direction on the tokens of a piece.
-pub(super) struct States<T> {
+pub(crate) struct States<T> {
     /// `[rows, hidden]`.
-    pub(super) states: Vec<T>,
+    pub(crate) states: Vec<T>,
     /// `[rows, 4 x hidden]`.
     gates: Vec<T>,
     /// c of an LSTM, `[rows, hidden]`; empty for a GRU.
     cells: Vec<T>,
+    /// U as the pass had it, where that was another one.
+    state: Option<PackedState<T>>,
 }
 
 /// The gradients of W, U and b.
-pub(super) struct DirectionGradient<T> {
-    pub(super) words: Vec<T>,
-    pub(super) state: Vec<T>,
-    pub(super) bias: Vec<T>,
+pub(crate) struct DirectionGradient<T> {
+    pub(crate) words: Vec<T>,
+    pub(crate) state: Vec<T>,
+    pub(crate) bias: Vec<T>,
 }
 
 impl<T: Real> Direction<T> {
     /// `words` is W, `[gates x hidden, inputs]`, `state` is U, `[gates x hidden, hidden]`, `bias` b, `[4 x hidden]`.
-    pub(super) fn new(cell: Cell, backward: bool, inputs: usize, words: &[T], state: &[T], bias: &[T]) -> Direction<T> {
+    pub(crate) fn new(cell: Cell, backward: bool, inputs: usize, words: &[T], state: &[T], bias: &[T]) -> Direction<T> {
         let hidden = bias.len() / 4;
         let words = [Packed::transposed(words, inputs), Packed::of(words, inputs)];
-        let state = [Packed::transposed(state, hidden), Packed::of(state, hidden)];
+        let state = packed_state(state, hidden);
         Direction { cell, hidden, inputs, backward, words, state, bias: bias.to_vec() }
     }
 
@@ -113,8 +141,14 @@ impl<T: Real> Direction<T> {
     }
 
     /// Reads tokens, `[rows, inputs]`.
-    pub(super) fn forward(&self, x: &[T], times: &Times) -> States<T> {
+    pub(crate) fn forward(&self, x: &[T], times: &Times) -> States<T> {
+        self.forward_by(x, times, None)
+    }
+
+    /// The same with another U, where one is given.
+    pub(crate) fn forward_by(&self, x: &[T], times: &Times, other: Option<PackedState<T>>) -> States<T> {
         let (hidden, rows, wide_row) = (self.hidden, times.rows(), 4 * self.hidden);
+        let state = other.as_ref().unwrap_or(&self.state);
         let mut gates = self.bias.repeat(rows);
         let left = Left { values: x, rows, at: |i| i * self.inputs, step: 1 };
         add_product(&left, &self.words[0], &mut gates, wide_row);
@@ -125,7 +159,7 @@ impl<T: Real> Direction<T> {
             let (start, both) = (times.start(time), times.both(time, before));
             let begin = before.map_or(0, |before| times.start(before));
             let left = Left { values: &states, rows: both, at: |i| (begin + i) * hidden, step: 1 };
-            add_product(&left, &self.state[0], &mut gates[start * wide_row + self.first()..], wide_row);
+            add_product(&left, &state[0], &mut gates[start * wide_row + self.first()..], wide_row);
             for i in 0..times.active(time) {
                 let memory = if self.cell == Cell::Lstm { &cells } else { &states };
                 match i < both {
@@ -140,12 +174,12 @@ impl<T: Real> Direction<T> {
                 }
             }
         }
-        States { states, gates, cells }
+        States { states, gates, cells, state: other }
     }
 
     /// Goes back through tokens: `above` is the gradient by the states, `[rows, hidden]`, which that by later states is added to. Adds the
     /// gradient by the tokens to `dx`, `[rows, inputs]`, where one is wanted.
-    pub(super) fn backward(
+    pub(crate) fn backward(
         &self,
         x: &[T],
         times: &Times,
@@ -154,7 +188,8 @@ impl<T: Real> Direction<T> {
         dx: Option<&mut [T]>,
     ) -> DirectionGradient<T> {
         let (hidden, rows, wide_row) = (self.hidden, times.rows(), 4 * self.hidden);
-        let States { states, gates, cells } = done;
+        let States { states, gates, cells, state: other } = done;
+        let packed = other.as_ref().unwrap_or(&self.state);
         let mut slopes = vec![T::default(); rows * wide_row];
         let mut memory_above = vec![T::default(); cells.len()];
         let mut previous = vec![NONE; rows];
@@ -186,7 +221,7 @@ impl<T: Real> Direction<T> {
             }
             let first = start * wide_row + self.first();
             let left = Left { values: &slopes, rows: both, at: |i| first + i * wide_row, step: 1 };
-            add_product(&left, &self.state[1], &mut above[begin * hidden..], hidden);
+            add_product(&left, &packed[1], &mut above[begin * hidden..], hidden);
         }
         let down = |first: usize, count: usize, right: &Packed<T>, columns: usize| {
             let mut gradient = vec![T::default(); count * columns];
@@ -211,6 +246,11 @@ impl<T: Real> Direction<T> {
         }
         DirectionGradient { words, state, bias }
     }
+}
+
+/// U, `[gates x hidden, hidden]`, ready for products.
+pub(crate) fn packed_state<T: Real>(state: &[T], hidden: usize) -> PackedState<T> {
+    [Packed::transposed(state, hidden), Packed::of(state, hidden)]
 }
 
 /// Splits the gates of a token.
