@@ -196,35 +196,32 @@ pub(crate) fn add_product<T: Real, F: Fn(usize) -> usize>(
         return;
     }
     let inner = right.rows;
-    let mut panels = vec![T::default(); BLOCK.min(left.rows) * inner];
+    let mut panels = vec![T::default(); BLOCK.min(left.rows.next_multiple_of(TILE)) * inner];
     wide(
         #[inline(always)]
         || {
             for first in (0..left.rows).step_by(BLOCK) {
                 let end = left.rows.min(first + BLOCK);
-                // A panel holds the rows of a tile, column by column.
+                // A panel holds the rows of a tile, column by column. It has rows of zeros behind the last one: with sums of fewer rows the
+                // compiler leaves the vectors.
                 for begin in (first..end).step_by(TILE) {
                     let rows = TILE.min(end - begin);
-                    let panel = &mut panels[(begin - first) * inner..][..rows * inner];
+                    let panel = &mut panels[(begin - first) * inner..][..TILE * inner];
+                    if rows < TILE {
+                        panel.fill(T::default());
+                    }
                     for row in 0..rows {
                         let values = left.values[(left.at)(begin + row)..].iter().step_by(left.step);
-                        panel[row..].iter_mut().step_by(rows).zip(values).for_each(|(to, &value)| *to = value);
+                        panel[row..].iter_mut().step_by(TILE).zip(values).for_each(|(to, &value)| *to = value);
                     }
                 }
                 for (strip, lanes) in right.strips.chunks_exact(inner * LANES).zip((0..right.columns).step_by(LANES)) {
                     let width = LANES.min(right.columns - lanes);
                     for begin in (first..end).step_by(TILE) {
                         let rows = TILE.min(end - begin);
-                        let panel = &panels[(begin - first) * inner..][..rows * inner];
+                        let panel = &panels[(begin - first) * inner..][..TILE * inner];
                         let out = &mut out[begin * next + lanes..];
-                        match rows {
-                            1 => tile::<T, 1>(panel, strip, out, next, width),
-                            2 => tile::<T, 2>(panel, strip, out, next, width),
-                            3 => tile::<T, 3>(panel, strip, out, next, width),
-                            4 => tile::<T, 4>(panel, strip, out, next, width),
-                            5 => tile::<T, 5>(panel, strip, out, next, width),
-                            _ => tile::<T, TILE>(panel, strip, out, next, width),
-                        }
+                        tile(panel, strip, rows, out, next, width);
                     }
                 }
             }
@@ -232,15 +229,16 @@ pub(crate) fn add_product<T: Real, F: Fn(usize) -> usize>(
     );
 }
 
+/// Adds the product of a panel and a strip to so many rows of `out`.
 #[inline(always)]
-fn tile<T: Real, const ROWS: usize>(panel: &[T], strip: &[T], out: &mut [T], next: usize, width: usize) {
-    let mut sums = [[T::default(); LANES]; ROWS];
-    for (left, right) in panel.as_chunks::<ROWS>().0.iter().zip(strip.as_chunks::<LANES>().0) {
+fn tile<T: Real>(panel: &[T], strip: &[T], rows: usize, out: &mut [T], next: usize, width: usize) {
+    let mut sums = [[T::default(); LANES]; TILE];
+    for (left, right) in panel.as_chunks::<TILE>().0.iter().zip(strip.as_chunks::<LANES>().0) {
         for (sums, &left) in sums.iter_mut().zip(left) {
             sums.iter_mut().zip(right).for_each(|(sum, &right)| *sum = left.fused(right, *sum));
         }
     }
-    for (row, sums) in sums.iter().enumerate() {
+    for (row, sums) in sums.iter().enumerate().take(rows) {
         out[row * next..][..width].iter_mut().zip(sums).for_each(|(to, &sum)| *to += sum);
     }
 }
