@@ -150,7 +150,14 @@ fn train(case: &Case, lengths: &[usize], ctx: &Ctx) -> Result<f64> {
     let (form, goals) = if causal {
         (HeadForm::Next, Goals::Next)
     } else if case.target == Target::MaskedWords {
-        let masking = Masking { share: 0.15, mask: 4, vocabulary: vocabulary as u32, separator: None, spans: false };
+        let masking = Masking {
+            share: 0.15,
+            mask: 4,
+            vocabulary: vocabulary as u32,
+            separator: None,
+            spans: false,
+            shuffled: 0.0,
+        };
         (HeadForm::Words { activation: BlockActivation::Gelu }, Goals::Words(masking))
     } else {
         let class = (0..lengths.len()).map(|_| rng.random_range(0..2)).collect();

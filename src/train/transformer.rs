@@ -28,8 +28,11 @@ use inkstone_onnx::OnnxParams;
 pub struct Bert {
     #[command(flatten)]
     pub masked: Masked,
+    /// Share of the tokens that stand in another order, three in a row, and are predicted in their own (StructBERT: 0.05).
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = flag::<f64>("--share"))]
+    pub shuffle_share: f64,
     /// Also learn a relation of two halves of a text. order: they are swapped half of the time (ALBERT); next: the second one is another text's half of
-    /// the time (BERT).
+    /// the time (BERT); three: they are swapped or the second one is another text's, a third of the time each (StructBERT).
     #[arg(long, value_name = "TASK")]
     pub sentences: Option<SentenceTask>,
     /// Also learn which names of companies took the place of others: in each document with a time half of the companies bear the name and the code of
@@ -253,7 +256,7 @@ pub(super) fn bert(args: &Bert, ctx: &Ctx) -> Result<Summary> {
     let Masked { encoder, sizes, mask_share, mask } = &args.masked;
     let names = args.replace_names.as_ref().map(|_| BesideWords::Names);
     let beside = args.sentences.map(BesideWords::Sentences).or(names);
-    let objective = Objective::Masked { share: *mask_share, unit: *mask, beside };
+    let objective = Objective::Masked { share: *mask_share, shuffled: args.shuffle_share, unit: *mask, beside };
     pretrain("bert", (encoder, Some(sizes)), objective, Vec::new(), args.replace_names.clone(), ctx)
 }
 

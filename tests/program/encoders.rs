@@ -301,6 +301,11 @@ fn the_order_of_sentences_is_learned_beside_the_words() {
     assert!(json["order_accuracy"].as_f64().unwrap() < 0.9, "{json:#}");
     let config = fs::read_to_string(path.join("order/config.json")).unwrap();
     assert!(config.contains("BertForPreTraining"), "{config}");
+    // Swapped halves are found among three relations, and tokens in another order are learned beside them.
+    let fixed = ["train", "bert", "--base", "order", "--sentences", "three", "--shuffle-share", "0.05"];
+    let more = ["--input", "news.jsonl", "--epochs", "15", "--lr", "0.003", "--batch", "8", "--output", "three"];
+    let json = run(path, &[&fixed[..], &more].concat()).finished();
+    assert!((0.6..0.9).contains(&json["order_accuracy"].as_f64().unwrap()), "{json:#}");
     // Such an encoder is a base as all others.
     let fixed = ["train", "bert", "--base", "order", "--sentences", "order", "--input", "news.jsonl", "--output", "on"];
     let json = run(path, &[&fixed[..], &["--epochs", "1", "--lr", "0.0001"]].concat()).finished();

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use inkstone_models::StaticEncoder;
-use inkstone_models::transformer::{EncoderFolder, TextGoal, TokenTexts};
+use inkstone_models::transformer::{EncoderFolder, Seq2SeqFolder, TextGoal, TokenTexts};
 use inkstone_onnx::{Header, models};
 
 use super::{ctx, with_file};
@@ -39,8 +39,11 @@ pub(super) fn weights(bytes: &[u8]) {
 
 /// Reads an encoder to be trained on, which may be refused.
 fn read_to_train_on(folder: &Path) {
+    if let Ok(folder) = Seq2SeqFolder::open(folder) {
+        folder.read().ok();
+    }
     let Ok(folder) = EncoderFolder::open(folder) else { return };
-    folder.fitted_until().ok();
+    folder.files.fitted_until().ok();
     let Ok(encoder) = folder.read(folder.of_texts(TextGoal::Classes(2)), 1) else { return };
     if folder.most_tokens() > 1 {
         let texts = TokenTexts { tokens: &[0, 0], frozen: None };

@@ -383,6 +383,10 @@ impl StoredWeight {
         StoredWeight { name, size, turned: false, third: None }
     }
 
+    pub(super) fn count(&self) -> usize {
+        self.size[0] * self.size[1]
+    }
+
     /// Shape in the file: biases and the weights of norms are lists.
     fn shape(&self) -> Vec<usize> {
         let name = &self.name;
@@ -408,7 +412,7 @@ impl StoredWeight {
 
     /// Reads the weight; empty where its family has none.
     pub(super) fn read(&self, file: &TensorFile, prefix: &str) -> Result<Vec<f32>> {
-        let count = self.size[0] * self.size[1];
+        let count = self.count();
         if count == 0 {
             return Ok(Vec::new());
         }

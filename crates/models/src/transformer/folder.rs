@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 use super::block::{BlockActivation, add};
 use super::encoder::{EmbeddingWeights, EncoderShape};
 use super::family::{Family, Settings, Tensors};
-use super::head::{HeadForm, HeadForms, ORDER, TextGoal};
+use super::head::{HeadForm, HeadForms, TextGoal, order};
 use super::train::Transformer;
 use crate::TensorFile;
 use inkstone_base::data::Key;
@@ -198,15 +198,15 @@ impl EncoderFolder {
         }
     }
 
-    /// The heads that predict masked words, and whether two segments follow each other.
-    pub fn words_and_order(&self) -> Result<HeadForms> {
+    /// The heads that predict masked words, and which of so many relations two segments have.
+    pub fn words_and_order(&self, relations: usize) -> Result<HeadForms> {
         ensure!(
             matches!(self.family, Family::Bert | Family::Ernie | Family::Albert),
             "{} has no head for the order of sentences: leave --sentences out",
             self.path().display()
         );
         let main = HeadForm::Words { activation: self.shape.block.activation };
-        Ok(HeadForms { main, beside: Some(ORDER) })
+        Ok(HeadForms { main, beside: Some(order(relations)) })
     }
 
     /// The head that predicts masked words, or the next words where the encoder reads from left to right.
@@ -289,7 +289,10 @@ impl EncoderFolder {
         let is_output =
             |at: usize| heads.main.outputs().is_some_and(|(outputs, bias)| at == outputs || Some(at) == bias);
         for (at, stored) in self.family.head_weights(heads, &self.shape).iter().enumerate() {
-            if !is_output(at) && file.has(&stored.name)? {
+            // A head of another relation of segments may have more classes or fewer.
+            let of_main = at < heads.main.shapes(&self.shape).len();
+            let fits = |shape: Vec<usize>| of_main || shape.iter().product::<usize>() == stored.count();
+            if !is_output(at) && file.has(&stored.name)? && fits(file.numbers(&stored.name)?.shape) {
                 read.weights.all[first + at].values = stored.read(&file, "")?;
             }
         }

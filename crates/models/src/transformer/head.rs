@@ -84,8 +84,10 @@ pub enum HeadForm {
     Spans,
 }
 
-/// The head that predicts whether two segments follow each other: class 0 if they do (BERT's next sentence, ALBERT's order).
-pub(super) const ORDER: HeadForm = HeadForm::Text { goal: TextGoal::Classes(2), pooled: PooledActivation::Tanh };
+/// The head that predicts a relation of two segments: class 0 if the second follows the first (BERT's next sentence, ALBERT's order).
+pub(super) fn order(relations: usize) -> HeadForm {
+    HeadForm::Text { goal: TextGoal::Classes(relations), pooled: PooledActivation::Tanh }
+}
 
 /// The activation of the dense layer over the first token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,4 +1,5 @@
-//! Masked words, which an encoder is trained to predict (Devlin and others 2019), or spans of them (Joshi and others 2020).
+//! Masked words, which an encoder is trained to predict (Devlin and others 2019), or spans of them (Joshi and others 2020); beside them tokens in
+//! another order (StructBERT, Wang and others 2020).
 
 use std::ops::Range;
 
@@ -21,6 +22,8 @@ pub struct Masking {
     pub separator: Option<u32>,
     /// True if words are masked in spans of 1 to 10, the lengths geometric with p = 0.2 (SpanBERT).
     pub spans: bool,
+    /// Share of a text's tokens that stand in another order, three in a row, and are predicted in their own.
+    pub shuffled: f64,
 }
 
 /// Words of the longest span.
@@ -75,7 +78,32 @@ impl Masking {
                     };
             }
         }
+        if self.shuffled > 0.0 {
+            self.shuffle(inner.filter(is_masked), &mut tokens, &mut masked, rng);
+        }
         MaskedText { tokens, masked }
+    }
+
+    /// Puts threes of tokens in a row into another order, none of which is masked.
+    fn shuffle(
+        &self,
+        places: impl Iterator<Item = usize>,
+        tokens: &mut [u32],
+        masked: &mut Vec<(usize, u32)>,
+        rng: &mut ChaCha8Rng,
+    ) {
+        let places: Vec<usize> = places.collect();
+        let most = (places.len() as f64 * self.shuffled / 3.0).round() as usize;
+        let is_masked = |place: usize| masked.binary_search_by_key(&place, |(place, _)| *place).is_ok();
+        let free: Vec<usize> = places.into_iter().filter(|place| !is_masked(*place)).collect();
+        let rows = free.chunk_by(|place, next| *next == place + 1);
+        let mut threes: Vec<&[usize]> = rows.flat_map(|row| row.chunks_exact(3)).collect();
+        threes.shuffle(rng);
+        for three in threes.into_iter().take(most) {
+            masked.extend(three.iter().map(|&place| (place, token_number(tokens[place]))));
+            tokens[three[0]..three[0] + 3].shuffle(rng);
+        }
+        masked.sort_unstable_by_key(|(place, _)| *place);
     }
 }
 
@@ -100,7 +128,7 @@ mod tests {
 
     #[test]
     fn words_are_masked_as_a_whole_in_the_stated_shares() {
-        let masking = Masking { share: 0.15, mask: 4, vocabulary: 1000, separator: None, spans: false };
+        let masking = Masking { share: 0.15, mask: 4, vocabulary: 1000, separator: None, spans: false, shuffled: 0.0 };
         let mut rng = ChaCha8Rng::seed_from_u64(1);
         // Words of two tokens between the special tokens 2 and 3.
         let word = |i: u32| [100 + i, (200 + i) | CONTINUES];
@@ -135,8 +163,34 @@ mod tests {
     }
 
     #[test]
+    fn threes_of_tokens_are_shuffled_within_their_segment_and_predicted_in_their_order() {
+        let masking =
+            Masking { share: 0.15, mask: 4, vocabulary: 1000, separator: Some(3), spans: false, shuffled: 0.06 };
+        let mut rng = ChaCha8Rng::seed_from_u64(1);
+        let second = (150..200).chain([3]).map(|token| token | SECOND);
+        let text: Vec<u32> = [2].into_iter().chain(100..150).chain([3]).chain(second).collect();
+        let (mut moved, mut all) = (0, 0);
+        for _ in 0..500 {
+            let MaskedText { tokens, masked } = masking.mask(&text, &mut rng);
+            assert!(masked.is_sorted_by_key(|(place, _)| *place));
+            assert!(masked.iter().all(|(place, right)| *right == token_number(text[*place])));
+            assert!((0..text.len()).all(|place| (tokens[place] & SECOND != 0) == (text[place] & SECOND != 0)));
+            // 15 of 101 inner tokens are masked, and two threes of the 100 words are shuffled.
+            assert_eq!(masked.len(), 15 + 6);
+            let changed =
+                |place: &usize| tokens[*place] != text[*place] && (100..200).contains(&token_number(tokens[*place]));
+            moved += (0..text.len()).filter(changed).count();
+            all += 6;
+        }
+        // A third of the tokens stays where it is, in the mean of all orders of three; some masked tokens become others of the text.
+        let share = moved as f64 / f64::from(all);
+        assert!((0.6..0.8).contains(&share), "{share}");
+    }
+
+    #[test]
     fn spans_are_masked_alike_and_their_lengths_are_those_of_the_paper() {
-        let masking = Masking { share: 0.15, mask: 4, vocabulary: 1_000_000, separator: None, spans: true };
+        let masking =
+            Masking { share: 0.15, mask: 4, vocabulary: 1_000_000, separator: None, spans: true, shuffled: 0.0 };
         let mut rng = ChaCha8Rng::seed_from_u64(1);
         let text: Vec<u32> = [2].into_iter().chain(100..2100).chain([3]).collect();
         let mut lengths = Vec::new();
@@ -160,7 +214,8 @@ mod tests {
 
     #[test]
     fn the_separator_of_two_segments_stays_and_masked_tokens_keep_their_segment() {
-        let masking = Masking { share: 0.5, mask: 4, vocabulary: 1000, separator: Some(3), spans: false };
+        let masking =
+            Masking { share: 0.5, mask: 4, vocabulary: 1000, separator: Some(3), spans: false, shuffled: 0.0 };
         let mut rng = ChaCha8Rng::seed_from_u64(1);
         // A word that goes on behind the separator is two words.
         let second = [3, 30 | CONTINUES, 31, 32, 3].map(|token| token | SECOND);

@@ -46,7 +46,7 @@ pub struct TrainingTexts<'a> {
 pub enum Goals {
     /// The texts' own words, some of which are masked.
     Words(Masking),
-    /// The same with the order of each text: 0 if its second segment follows its first, 1 if not, [`UNTAGGED`] if it has one segment.
+    /// The same with the relation of each text's segments: 0 if the second follows the first, another if not, [`UNTAGGED`] if there is one segment.
     WordsAndOrder(Masking, Vec<u32>),
     /// The same words with each token of a company's name: 1 if the name took the place of another, 0 if not. The tokens of names are marked.
     WordsAndNames(Masking),

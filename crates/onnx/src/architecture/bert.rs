@@ -138,7 +138,8 @@ pub(super) fn write(graph: &mut GraphWriter<'_>, weights: &Weights, settings: &S
         for (head, name) in
             [("cls.seq_relationship", "seq_relationship_logits"), ("sop_classifier.classifier", "sop_logits")]
         {
-            if graph.has(&format!("{head}.weight")) {
+            // A head of three relations is none of next sentences.
+            if graph.rows(&format!("{head}.weight")) == Some(2) {
                 let logits = graph.linear(pooler, head, hidden, 2)?;
                 graph.output(name, logits, &[Axis::Named("batch"), Axis::Size(2)]);
             }

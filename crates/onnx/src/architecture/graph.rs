@@ -187,6 +187,11 @@ impl GraphWriter<'_> {
         self.weights.has(name)
     }
 
+    /// Rows of weights, where there are any of this name.
+    pub(super) fn rows(&self, name: &str) -> Option<usize> {
+        self.weights.get(name).ok().and_then(|stored| stored.shape.first().copied())
+    }
+
     /// Weights of this shape, as single precision.
     pub(super) fn weight(&mut self, name: &str, shape: &[usize]) -> Result<Value> {
         let stored = self.weights.shaped(name, shape)?;

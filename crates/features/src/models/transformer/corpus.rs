@@ -31,6 +31,15 @@ pub enum SentenceTask {
     Order,
     /// The second half follows the first, or it is of another text (BERT).
     Next,
+    /// The second half follows the first, stands before it, or is of another text (StructBERT).
+    Three,
+}
+
+impl SentenceTask {
+    /// Number of relations; 0 is that of a second half that follows the first.
+    pub(super) fn relations(self) -> usize {
+        if self == SentenceTask::Three { 3 } else { 2 }
+    }
 }
 
 /// How documents become inputs.
@@ -125,7 +134,7 @@ impl PretrainCorpus {
     }
 }
 
-/// Puts the halves of inputs together: half of the inputs as they stand, the other half in another order or with another second half.
+/// Puts the halves of inputs together: as they stand, in another order, or with another second half, each as often.
 struct PairMaker<'a> {
     subword: &'a Subword,
     rng: ChaCha8Rng,
@@ -144,13 +153,15 @@ impl<'a> PairMaker<'a> {
     /// The tokens of an input with special tokens, and its order.
     fn input(&mut self, (first, second): Halves, task: SentenceTask) -> Result<(Vec<u32>, u32)> {
         let Some(second) = second else { return Ok((self.subword.wrap(&first).ids, UNTAGGED)) };
-        let wrong = self.rng.random_range(0..2) == 1;
+        let drawn = self.rng.random_range(0..task.relations() as u32);
         match task {
-            SentenceTask::Order if wrong => Ok((wrap_halves(self.subword, &second, &first)?, 1)),
+            SentenceTask::Order | SentenceTask::Three if drawn == 1 => {
+                Ok((wrap_halves(self.subword, &second, &first)?, 1))
+            }
             SentenceTask::Order => Ok((wrap_halves(self.subword, &first, &second)?, 0)),
-            SentenceTask::Next => {
-                let other = self.others.choose(&mut self.rng).filter(|_| wrong);
-                let order = u32::from(other.is_some());
+            SentenceTask::Next | SentenceTask::Three => {
+                let other = self.others.choose(&mut self.rng).filter(|_| drawn > 0);
+                let order = if other.is_some() { drawn } else { 0 };
                 // Another half may be longer than the room of this one.
                 let most = other.map(|other| &other[..other.len().min(second.len())]);
                 let tokens = wrap_halves(self.subword, &first, most.unwrap_or(&second))?;

@@ -56,7 +56,14 @@ fn masking_of(base: &EncoderFolder, subword: &Subword) -> Result<Option<Masking>
         return Ok(None);
     }
     let mask = subword.mask_id().context("the base's tokenizer has no mask token ([MASK])")?;
-    Ok(Some(Masking { share: MASKED, mask, vocabulary: subword.size() as u32, separator: None, spans: false }))
+    Ok(Some(Masking {
+        share: MASKED,
+        mask,
+        vocabulary: subword.size() as u32,
+        separator: None,
+        spans: false,
+        shuffled: 0.0,
+    }))
 }
 
 /// The texts' own words, learned beside their targets with a weight; none with a weight of 0.

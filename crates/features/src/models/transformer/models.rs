@@ -39,7 +39,7 @@ pub(super) enum PretrainedModels {
 impl BesideWords {
     fn heads(self, folder: &EncoderFolder) -> Result<HeadForms> {
         match self {
-            BesideWords::Sentences(_) => folder.words_and_order(),
+            BesideWords::Sentences(task) => folder.words_and_order(task.relations()),
             BesideWords::Names => folder.words_and_names(),
         }
     }

@@ -48,8 +48,8 @@ pub struct NewEncoder {
 /// The words that an encoder is trained to predict.
 #[derive(Clone, Copy, Debug)]
 pub enum Objective {
-    /// Masked words: a share of the tokens; and something beside them.
-    Masked { share: f64, unit: MaskedUnit, beside: Option<BesideWords> },
+    /// Masked words: a share of the tokens, and another one that stands in another order; and something beside them.
+    Masked { share: f64, shuffled: f64, unit: MaskedUnit, beside: Option<BesideWords> },
     /// The token behind each token; of an ELMo the one before, too.
     Next(LanguageModel),
     /// Which tokens a generator has replaced, that fills masked words (Clark and others 2020).
@@ -160,6 +160,13 @@ pub(super) fn pretrain_once(
     {
         ensure!(share > 0.0 && share < 1.0, "--mask-share {share} must lie between 0 and 1");
     }
+    if let Objective::Masked { share, shuffled, .. } = params.objective {
+        ensure!(
+            (0.0..=1.0 - share).contains(&shuffled),
+            "--shuffle-share {shuffled} must lie between 0 and {}, what --mask-share leaves",
+            1.0 - share
+        );
+    }
     disk::is_ours(output, Room::Converted)?;
     let base = base.map(|base| PretrainBase::open(base, params.objective)).transpose()?;
     let seen = base.as_ref().map(|base| seen_by(base.files(), params.fitted_until)).transpose()?;
@@ -213,10 +220,18 @@ pub(super) fn pretrain_once(
         None => PretrainedModels::random(params, &subword, &corpus.counts, output, ctx.seed())?,
     };
     let mask = || subword.mask_id().context("the base's tokenizer has no mask token ([MASK])");
+    let shuffled = if let Objective::Masked { shuffled, .. } = params.objective { shuffled } else { 0.0 };
     let masking = |share: f64| {
         let mask = mask()?;
         let (vocabulary, separator) = (subword.size() as u32, sentences.and(subword.id("[SEP]")));
-        Ok::<_, anyhow::Error>(Masking { share, mask, vocabulary, separator, spans: unit == MaskedUnit::Spans })
+        Ok::<_, anyhow::Error>(Masking {
+            share,
+            mask,
+            vocabulary,
+            separator,
+            spans: unit == MaskedUnit::Spans,
+            shuffled,
+        })
     };
     let goals = match params.objective {
         Objective::Masked { share, beside: Some(BesideWords::Sentences(_)), .. } => {
@@ -300,9 +315,11 @@ fn order_accuracy(
     let paired: Vec<usize> = held_out.filter(|&input| orders[input] != UNTAGGED).collect();
     let places: Vec<Range<usize>> = paired.iter().map(|&input| texts.places[input].clone()).collect();
     let scores = order.scores(texts.texts, &places, ctx)?;
-    let right =
-        paired.iter().zip(scores.chunks(2)).filter(|(input, row)| u32::from(row[1] > row[0]) == orders[**input]);
-    let right = right.count() as f64;
+    let relations = scores.len() / paired.len().max(1);
+    let greatest =
+        |row: &[f32]| (1..row.len()).fold(0, |best, place| if row[place] > row[best] { place } else { best });
+    let rows = paired.iter().zip(scores.chunks(relations.max(1)));
+    let right = rows.filter(|(input, row)| greatest(row) as u32 == orders[**input]).count() as f64;
     Ok((!paired.is_empty()).then(|| right / paired.len() as f64))
 }
 

@@ -51,7 +51,7 @@ pub(in crate::transformer) fn write_folder(case: &Value, folder: &Path) {
 /// The goal of a case, and its head.
 fn goal(case: &Value, folder: &EncoderFolder) -> (Goals, HeadForms) {
     let names = |count: usize| (0..count).map(|name| name.to_string()).collect::<Vec<String>>();
-    let masking = Masking { share: 0.15, mask: 4, vocabulary: 14, separator: None, spans: false };
+    let masking = Masking { share: 0.15, mask: 4, vocabulary: 14, separator: None, spans: false, shuffled: 0.0 };
     let (goals, main) = match case["class"].as_str().unwrap() {
         "GPT2LMHeadModel" => (Goals::Next, folder.words().unwrap()),
         "LstmLMHeadModel" | "LstmForPreTraining" => return (Goals::Next, folder.words_of_text().unwrap()),
@@ -208,8 +208,8 @@ fn words_and_the_order_of_segments_have_the_losses_and_gradients_of_transformers
         let dir = tempfile::tempdir().unwrap();
         write_folder(case, dir.path());
         let folder = EncoderFolder::open(dir.path()).unwrap();
-        let begun = folder.read(folder.words_and_order().unwrap(), 1).unwrap();
-        let masking = Masking { share: 0.15, mask: 4, vocabulary: 14, separator: None, spans: false };
+        let begun = folder.read(folder.words_and_order(2).unwrap(), 1).unwrap();
+        let masking = Masking { share: 0.15, mask: 4, vocabulary: 14, separator: None, spans: false, shuffled: 0.0 };
         let given = TrainingTexts {
             texts: TokenTexts { tokens: &segmented, frozen: None },
             places: &places,

@@ -118,7 +118,7 @@ fn names_that_took_the_place_of_others_are_learned_beside_the_words() {
     };
     let tokens: Vec<u32> = (0..600).flat_map(text).collect();
     let places: Vec<Range<usize>> = (0..600).map(|number| 5 * number..5 * number + 5).collect();
-    let masking = Masking { share: 0.3, mask: 4, vocabulary: 14, separator: None, spans: false };
+    let masking = Masking { share: 0.3, mask: 4, vocabulary: 14, separator: None, spans: false, shuffled: 0.0 };
     let texts = TokenTexts { tokens: &tokens, frozen: None };
     let given = TrainingTexts { texts, places: &places, goals: Goals::WordsAndNames(masking) };
     let words = HeadForm::Words { activation: BlockActivation::Gelu };
@@ -141,7 +141,7 @@ fn names_that_took_the_place_of_others_are_learned_beside_the_words() {
 #[test]
 fn words_are_learned_beside_a_target_and_both_heads_are_kept() {
     let (tokens, places, goal) = labelled(300);
-    let masking = Masking { share: 0.15, mask: 4, vocabulary: 14, separator: None, spans: false };
+    let masking = Masking { share: 0.15, mask: 4, vocabulary: 14, separator: None, spans: false, shuffled: 0.0 };
     let heads = HeadForms { main: TEXT, beside: Some(HeadForm::Words { activation: BlockActivation::Gelu }) };
     let texts = TokenTexts { tokens: &tokens, frozen: None };
     let goals = Goals::TextsAndWords(goal, WordsBeside { weight: 0.5, masking: Some(masking) });
@@ -197,7 +197,7 @@ fn next_tokens_are_learned_from_those_before_alone() {
 #[test]
 fn a_discriminator_learns_which_tokens_were_replaced() {
     let (tokens, places) = counting();
-    let masking = Masking { share: 0.15, mask: 4, vocabulary: 14, separator: None, spans: false };
+    let masking = Masking { share: 0.15, mask: 4, vocabulary: 14, separator: None, spans: false, shuffled: 0.0 };
     let texts = TrainingTexts {
         texts: TokenTexts { tokens: &tokens, frozen: None },
         places: &places,
@@ -235,7 +235,7 @@ fn a_discriminator_learns_which_tokens_were_replaced() {
 #[test]
 fn masked_words_are_learned_and_a_killed_training_goes_on() {
     let (tokens, places) = counting();
-    let masking = Masking { share: 0.15, mask: 4, vocabulary: 14, separator: None, spans: false };
+    let masking = Masking { share: 0.15, mask: 4, vocabulary: 14, separator: None, spans: false, shuffled: 0.0 };
     let given = TrainingTexts {
         texts: TokenTexts { tokens: &tokens, frozen: None },
         places: &places,
