@@ -2,6 +2,7 @@
 //! transformers read.
 
 mod answers;
+mod base;
 mod corpus;
 mod entities;
 mod finetune;

@@ -6,6 +6,7 @@ use anyhow::{Context, Result, ensure};
 use chrono::NaiveDateTime;
 use serde_json::Value;
 
+use super::base::OpenedBase;
 use super::pretrain::{BesideWords, LanguageModel, NewEncoder, Objective, PretrainParams};
 use inkstone_base::data::Key;
 use inkstone_base::disk;
@@ -20,14 +21,6 @@ use inkstone_text::subword::Subword;
 
 /// The folder of a generator within that of its discriminator.
 const GENERATOR: &str = "generator";
-/// Rows of BART's tables of places before that of the first token.
-const FIRST_PLACE: usize = 2;
-
-/// The folder of a model that is trained on.
-pub(super) enum PretrainBase {
-    Encoder(EncoderFolder),
-    Seq2Seq(Seq2SeqFolder),
-}
 
 /// Models with their folders.
 pub(super) enum PretrainedModels {
@@ -41,44 +34,6 @@ impl BesideWords {
         match self {
             BesideWords::Sentences(task) => folder.words_and_order(task.relations()),
             BesideWords::Names => folder.words_and_names(),
-        }
-    }
-}
-
-impl PretrainBase {
-    /// Opens a base. Fails where it is none for the objective.
-    pub(super) fn open(folder: &Path, objective: Objective) -> Result<PretrainBase> {
-        let base = match Seq2SeqFolder::is_one(folder) {
-            true => PretrainBase::Seq2Seq(Seq2SeqFolder::open(folder)?),
-            false => PretrainBase::Encoder(EncoderFolder::open(folder)?),
-        };
-        let method = match &base {
-            PretrainBase::Encoder(folder) => folder.method(),
-            PretrainBase::Seq2Seq(_) => "bart",
-        };
-        ensure!(method == objective.method(), "{} is trained on by: train {method}", folder.display());
-        Ok(base)
-    }
-
-    pub(super) fn files(&self) -> &ModelFolder {
-        match self {
-            PretrainBase::Encoder(folder) => &folder.files,
-            PretrainBase::Seq2Seq(folder) => &folder.files,
-        }
-    }
-
-    /// Rows of the table of tokens.
-    pub(super) fn vocabulary(&self) -> usize {
-        match self {
-            PretrainBase::Encoder(folder) => folder.shape.vocabulary,
-            PretrainBase::Seq2Seq(folder) => folder.shape.encoder.vocabulary,
-        }
-    }
-
-    pub(super) fn most_tokens(&self) -> usize {
-        match self {
-            PretrainBase::Encoder(folder) => folder.most_tokens(),
-            PretrainBase::Seq2Seq(folder) => folder.most_tokens(),
         }
     }
 }
@@ -150,12 +105,8 @@ impl PretrainedModels {
                 PretrainedModels::Encoders(vec![begin("electra", &shape, false)?, begin("electra", &generator, true)?])
             }
             Objective::Restored { .. } => {
-                let block = BlockShape { epsilon: 1e-5, ..block };
-                let places = params.max_tokens + FIRST_PLACE;
-                let encoder = EncoderShape { places, first_place: FIRST_PLACE, segments: 0, block, ..shape };
-                // As BART, a decoder begins with the token that ends a text, and has as many layers as its encoder.
-                let shape =
-                    Seq2SeqShape { encoder, layers, block: BlockShape { causal: true, ..block }, start: specials[2] };
+                // A decoder begins with the token that ends a text, and has as many layers as its encoder.
+                let shape = Seq2SeqShape::bart(subword.size(), params.max_tokens, layers, block, specials[2]);
                 let folder = Seq2SeqFolder::create(output, &shape, specials)?;
                 PretrainedModels::Seq2Seq(folder, Seq2Seq::random(shape, seed)?)
             }
@@ -163,10 +114,10 @@ impl PretrainedModels {
     }
 
     /// The models of a base.
-    pub(super) fn of_base(base: PretrainBase, objective: Objective, seed: u64) -> Result<PretrainedModels> {
+    pub(super) fn of_base(base: OpenedBase, objective: Objective, seed: u64) -> Result<PretrainedModels> {
         let base = match base {
-            PretrainBase::Encoder(folder) => folder,
-            PretrainBase::Seq2Seq(folder) => {
+            OpenedBase::Encoder(folder) => folder,
+            OpenedBase::Seq2Seq(folder) => {
                 let model = folder.read()?;
                 return Ok(PretrainedModels::Seq2Seq(folder, model));
             }

@@ -10,9 +10,10 @@ use chrono::NaiveDateTime;
 use clap::ValueEnum;
 use serde_json::{Value, json};
 
+use super::base::OpenedBase;
 use super::corpus::{CHUNK, InputForm, PretrainCorpus, SentenceTask};
 use super::forgotten::BaseText;
-use super::models::{PretrainBase, PretrainedModels};
+use super::models::PretrainedModels;
 use super::texts::{LEAST, room};
 use super::{begin_folder, seen_by, seen_by_new, tokenizer_of};
 use crate::lines::{Cutter, Lines};
@@ -168,7 +169,15 @@ pub(super) fn pretrain_once(
         );
     }
     disk::is_ours(output, Room::Converted)?;
-    let base = base.map(|base| PretrainBase::open(base, params.objective)).transpose()?;
+    let base = base.map(OpenedBase::open).transpose()?;
+    if let Some(base) = &base {
+        let method = base.method();
+        ensure!(
+            method == params.objective.method(),
+            "{} is trained on by: train {method}",
+            base.files().path().display()
+        );
+    }
     let seen = base.as_ref().map(|base| seen_by(base.files(), params.fitted_until)).transpose()?;
     let (subword, definition) = match &base {
         Some(base) => (tokenizer_of(base.files(), base.vocabulary())?, None),
@@ -182,7 +191,7 @@ pub(super) fn pretrain_once(
             (Subword::of_definition(definition.clone())?, Some(definition))
         }
     };
-    let places = base.as_ref().map_or(params.max_tokens, PretrainBase::most_tokens);
+    let places = base.as_ref().map_or(params.max_tokens, OpenedBase::most_tokens);
     let room = room(&subword, params.max_tokens, places)?;
     let (unit, beside) = match params.objective {
         Objective::Masked { unit, beside, .. } => (unit, beside),

@@ -7,6 +7,7 @@ use chrono::NaiveDateTime;
 use serde::Deserialize;
 use serde_json::json;
 
+use super::base::OpenedBase;
 use super::finetune::FinetuneParams;
 use super::texts::{LEAST, TextWriter, pair_room, room, wrap_halves};
 use super::tuning::Tuning;
@@ -17,7 +18,7 @@ use inkstone_base::disk::{self, Room};
 use inkstone_base::job::Ctx;
 use inkstone_models::checkpoint::Checkpoint;
 use inkstone_models::neural::EpochFigures;
-use inkstone_models::transformer::{EncoderFolder, Goals, ModelFolder, SECOND, Seq2SeqFolder, TokenTexts};
+use inkstone_models::transformer::{Goals, SECOND, TokenTexts};
 use inkstone_text::subword::Subword;
 
 /// Fewest tokens of a text that are read before its summary; a longer summary is cut.
@@ -35,43 +36,18 @@ struct SummaryField {
     summary: Option<String>,
 }
 
-/// A base that writes: a language model, or an encoder with its decoder.
-enum WriterBase {
-    Causal(EncoderFolder),
-    Seq2Seq(Seq2SeqFolder),
-}
-
-impl WriterBase {
-    fn open(folder: &Path) -> Result<WriterBase> {
-        if Seq2SeqFolder::is_one(folder) {
-            return Ok(WriterBase::Seq2Seq(Seq2SeqFolder::open(folder)?));
-        }
-        let base = EncoderFolder::open(folder)?;
+/// Opens a base that writes: a language model, or an encoder with its decoder.
+fn open_base(folder: &Path) -> Result<OpenedBase> {
+    let base = OpenedBase::open(folder)?;
+    if let OpenedBase::Encoder(encoder) = &base {
         ensure!(
-            base.is_causal(),
-            "{} reads in both directions and writes nothing: take a language model (train gpt or lstm, or a GPT-2) or an encoder with a decoder (train \
-             bart, or a BART)",
+            encoder.is_causal(),
+            "{} reads in both directions and writes nothing: take a language model (train gpt or lstm, or a GPT-2) or an encoder with a \
+             decoder (train bart, or a BART)",
             folder.display()
         );
-        Ok(WriterBase::Causal(base))
     }
-
-    fn files(&self) -> (&ModelFolder, usize) {
-        match self {
-            WriterBase::Causal(base) => (&base.files, base.shape.vocabulary),
-            WriterBase::Seq2Seq(base) => (&base.files, base.shape.encoder.vocabulary),
-        }
-    }
-
-    /// Tokens of an input at most, special tokens not included; fails where the base has fewer places.
-    fn room(&self, subword: &Subword, most: usize) -> Result<WriterRoom> {
-        Ok(match self {
-            WriterBase::Causal(base) => {
-                WriterRoom::Together(pair_room(subword, most, base.most_tokens(), SOURCE + LEAST)?)
-            }
-            WriterBase::Seq2Seq(base) => WriterRoom::Each(room(subword, most, base.most_tokens())?),
-        })
-    }
+    Ok(base)
 }
 
 /// Tokens that a base reads and writes at most, special tokens not included.
@@ -84,6 +60,15 @@ enum WriterRoom {
 }
 
 impl WriterRoom {
+    /// Fails where the base has fewer places than `most`.
+    fn new(base: &OpenedBase, subword: &Subword, most: usize) -> Result<WriterRoom> {
+        let places = base.most_tokens();
+        Ok(match base {
+            OpenedBase::Encoder(_) => WriterRoom::Together(pair_room(subword, most, places, SOURCE + LEAST)?),
+            OpenedBase::Seq2Seq(_) => WriterRoom::Each(room(subword, most, places)?),
+        })
+    }
+
     /// A text and its summary as one input; the tokens of the summary are of the second segment.
     fn input(self, subword: &Subword, text: &[u32], mut summary: Vec<u32>) -> Result<Vec<u32>> {
         match self {
@@ -106,12 +91,11 @@ impl WriterRoom {
 /// in their order, and the last ones are held out. An interrupted training leaves a checkpoint beside the folder, from which the same training goes
 /// on. The report has `documents`, `fitted_until`, `parameters`, `epochs` and the `perplexity` of the tokens of held-out summaries.
 pub fn train_writer(lines: &mut Lines, params: &FinetuneParams, output: &Path, ctx: &Ctx) -> Result<Report> {
-    let base = WriterBase::open(&params.base)?;
-    let (files, vocabulary) = base.files();
-    let seen = seen_by(files, params.fitted_until)?;
+    let base = open_base(&params.base)?;
+    let seen = seen_by(base.files(), params.fitted_until)?;
     disk::is_ours(output, Room::Converted)?;
-    let subword = tokenizer_of(files, vocabulary)?;
-    let inputs = read_inputs(lines, &subword, base.room(&subword, params.max_tokens)?, ctx)?;
+    let subword = tokenizer_of(base.files(), base.vocabulary())?;
+    let inputs = read_inputs(lines, &subword, WriterRoom::new(&base, &subword, params.max_tokens)?, ctx)?;
     ensure!(
         !inputs.is_empty(),
         "no line has a text and what is to be written: give each line \"text\" and \"summary\", or \"title\", as JSON lines (--format jsonl)"
@@ -124,7 +108,7 @@ pub fn train_writer(lines: &mut Lines, params: &FinetuneParams, output: &Path, c
     let fitted_until = seen_by_new(Some(seen), last, params.fitted_until);
     let record = |epochs: &[EpochFigures]| json!({"base": params.base, "documents": inputs.len(), "epochs": epochs, "program": env!("CARGO_PKG_VERSION")});
     let (parameters, epochs) = match &base {
-        WriterBase::Causal(base) => {
+        OpenedBase::Encoder(base) => {
             let (heads, params) = (base.words()?.into(), &params.training);
             let tuning = Tuning { base, heads, texts: &texts, params, output };
             let tuned = tuning.train(Goals::Summaries, &json!("summaries"), ctx)?;
@@ -132,7 +116,7 @@ pub fn train_writer(lines: &mut Lines, params: &FinetuneParams, output: &Path, c
             tuning.write(&tuned, &[], fitted_until, &record(&epochs))?;
             (count(&tuned.model.values()), epochs)
         }
-        WriterBase::Seq2Seq(base) => {
+        OpenedBase::Seq2Seq(base) => {
             let begun = base.read()?;
             let weights = begun.values().into_iter().map(|values| Key::of(bytemuck::cast_slice(values)));
             let checkpoint = Checkpoint::new(

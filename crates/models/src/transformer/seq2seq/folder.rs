@@ -6,9 +6,8 @@ use anyhow::{Context, Result, bail, ensure};
 use chrono::NaiveDateTime;
 use serde_json::{Value, json};
 
-use super::{DecoderWeights, Seq2Seq, Seq2SeqShape};
+use super::{DecoderWeights, FIRST_PLACE, Seq2Seq, Seq2SeqShape};
 use crate::transformer::block::{BlockActivation, BlockKind, BlockShape, BlockWeights, NormPlace};
-use crate::transformer::encoder::EncoderShape;
 use crate::transformer::family::{StoredWeight, Tensors, size};
 use crate::transformer::folder::{CONFIG, ModelFolder};
 use inkstone_base::limits;
@@ -16,8 +15,6 @@ use inkstone_base::limits;
 /// The class of transformers that writes.
 const CLASS: &str = "BartForConditionalGeneration";
 const MODEL_TYPE: &str = "bart";
-/// Rows of BART's tables of places before that of the first token.
-const FIRST_PLACE: usize = 2;
 /// Weights that each score of a word has added; those of all published models are 0.
 const BIAS: &str = "final_logits_bias";
 
@@ -102,19 +99,10 @@ impl Seq2SeqFolder {
         })?;
         let vocabulary = size(settings, "vocab_size")?;
         ensure!((start as usize) < vocabulary, "decoder_start_token_id {start} is beyond its {vocabulary} tokens");
-        let encoder_layers = layers("encoder_layers")?;
-        let encoder = EncoderShape {
-            vocabulary,
-            places: size(settings, "max_position_embeddings")? + FIRST_PLACE,
-            first_place: FIRST_PLACE,
-            segments: 0,
-            factor: None,
-            layers: encoder_layers,
-            blocks: encoder_layers,
-            block: block("encoder", false)?,
-        };
-        let layers = layers("decoder_layers")?;
-        let shape = Seq2SeqShape { encoder, layers, block: block("decoder", true)?, start: start as u32 };
+        let tokens = size(settings, "max_position_embeddings")?;
+        let both =
+            Seq2SeqShape::bart(vocabulary, tokens, layers("encoder_layers")?, block("encoder", false)?, start as u32);
+        let shape = Seq2SeqShape { layers: layers("decoder_layers")?, block: block("decoder", true)?, ..both };
         Ok(Seq2SeqFolder { files, shape })
     }
 

@@ -50,7 +50,26 @@ impl DecoderWeights {
     const CROSS: usize = BlockWeights::Up as usize;
 }
 
+/// Rows of BART's tables of places before that of the first token.
+const FIRST_PLACE: usize = 2;
+
 impl Seq2SeqShape {
+    /// The shape of a BART whose texts have so many tokens at most, with as many layers on both sides; `block` is a block of its encoder.
+    pub fn bart(vocabulary: usize, tokens: usize, layers: usize, block: BlockShape, start: u32) -> Seq2SeqShape {
+        let block = BlockShape { epsilon: 1e-5, ..block };
+        let encoder = EncoderShape {
+            vocabulary,
+            places: tokens + FIRST_PLACE,
+            first_place: FIRST_PLACE,
+            segments: 0,
+            factor: None,
+            layers,
+            blocks: layers,
+            block,
+        };
+        Seq2SeqShape { encoder, layers, block: BlockShape { causal: true, ..block }, start }
+    }
+
     /// Number of weights of a block of the decoder: attention, attention to the text that was read, the feed-forward layer.
     fn of_block(&self) -> usize {
         BlockWeights::COUNT + DecoderWeights::CROSS

@@ -24,17 +24,7 @@ fn block(causal: bool) -> BlockShape {
 }
 
 fn shape() -> Seq2SeqShape {
-    let encoder = EncoderShape {
-        vocabulary: 12,
-        places: 12,
-        first_place: 2,
-        segments: 0,
-        factor: None,
-        layers: 1,
-        blocks: 1,
-        block: block(false),
-    };
-    Seq2SeqShape { encoder, layers: 2, block: block(true), start: 3 }
+    Seq2SeqShape { layers: 2, ..Seq2SeqShape::bart(12, 10, 1, block(false), 3) }
 }
 
 fn params(epochs: usize) -> TransformerParams {
