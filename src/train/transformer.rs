@@ -85,7 +85,7 @@ pub struct Gpt {
 
 /// Flags of `train lstm` and `train elmo`.
 #[derive(Debug, Args)]
-#[command(mut_arg("layers", |arg| arg.default_value("2")), mut_arg("lr", |arg| arg.default_value("0.002")))]
+#[command(mut_arg("layers", |arg| arg.default_value("2")), mut_arg("batch", |arg| arg.default_value("8")), mut_arg("lr", |arg| arg.default_value("0.01")))]
 pub struct Lstm {
     #[command(flatten)]
     pub encoder: Pretrained,
