@@ -305,7 +305,8 @@ fn the_order_of_sentences_is_learned_beside_the_words() {
     let fixed = ["train", "bert", "--base", "order", "--sentences", "three", "--shuffle-share", "0.05"];
     let more = ["--input", "news.jsonl", "--epochs", "15", "--lr", "0.003", "--batch", "8", "--output", "three"];
     let json = run(path, &[&fixed[..], &more].concat()).finished();
-    assert!((0.6..0.9).contains(&json["order_accuracy"].as_f64().unwrap()), "{json:#}");
+    // All second halves are alike, so that those of other texts are found by chance.
+    assert!((0.5..0.9).contains(&json["order_accuracy"].as_f64().unwrap()), "{json:#}");
     // Such an encoder is a base as all others.
     let fixed = ["train", "bert", "--base", "order", "--sentences", "order", "--input", "news.jsonl", "--output", "on"];
     let json = run(path, &[&fixed[..], &["--epochs", "1", "--lr", "0.0001"]].concat()).finished();
