@@ -129,12 +129,12 @@ pub(super) struct Encoder<'w, T> {
 
 /// A block of any kind.
 enum Block<T> {
-    Transformer(EncoderBlock<T>),
+    Transformer(Box<EncoderBlock<T>>),
     Lstm(LstmBlock<T>),
 }
 
 enum BlockPass<T> {
-    Transformer(ForwardPass<T>),
+    Transformer(Box<ForwardPass<T>>),
     Lstm(LstmPass<T>),
 }
 
@@ -143,7 +143,7 @@ impl<T: Real> Block<T> {
         match self {
             Block::Transformer(block) => {
                 let (x, passed) = block.forward(x, texts, dropping);
-                (x, BlockPass::Transformer(passed))
+                (x, BlockPass::Transformer(Box::new(passed)))
             }
             Block::Lstm(block) => {
                 let (x, passed) = block.forward(x, texts, dropping);
@@ -207,7 +207,7 @@ impl<'w, T: Real> Encoder<'w, T> {
             let weights = numbers.zip(&adapted).map(|(number, adapted)| adapted.as_deref().unwrap_or(values[number]));
             let weights: Vec<&[T]> = weights.collect();
             match shape.block.kind {
-                BlockKind::Transformer => Block::Transformer(EncoderBlock::new(shape.block, &weights)),
+                BlockKind::Transformer => Block::Transformer(Box::new(EncoderBlock::new(shape.block, &weights))),
                 BlockKind::Lstm => Block::Lstm(LstmBlock::new(shape.block, &weights, block == 0)),
             }
         };

@@ -26,7 +26,7 @@ const GENERATOR: &str = "generator";
 pub(super) enum PretrainedModels {
     /// The first is the encoder that is used; a generator only helps to train it.
     Encoders(Vec<(EncoderFolder, Transformer)>),
-    Seq2Seq(Seq2SeqFolder, Seq2Seq),
+    Seq2Seq(Box<(Seq2SeqFolder, Seq2Seq)>),
 }
 
 impl BesideWords {
@@ -108,7 +108,7 @@ impl PretrainedModels {
                 // A decoder begins with the token that ends a text, and has as many layers as its encoder.
                 let shape = Seq2SeqShape::bart(subword.size(), params.max_tokens, layers, block, specials[2]);
                 let folder = Seq2SeqFolder::create(output, &shape, specials)?;
-                PretrainedModels::Seq2Seq(folder, Seq2Seq::random(shape, seed)?)
+                PretrainedModels::Seq2Seq(Box::new((folder, Seq2Seq::random(shape, seed)?)))
             }
         })
     }
@@ -119,7 +119,7 @@ impl PretrainedModels {
             OpenedBase::Encoder(folder) => folder,
             OpenedBase::Seq2Seq(folder) => {
                 let model = folder.read()?;
-                return Ok(PretrainedModels::Seq2Seq(folder, model));
+                return Ok(PretrainedModels::Seq2Seq(Box::new((folder, model))));
             }
         };
         if !matches!(objective, Objective::Replaced { .. }) {
@@ -153,9 +153,10 @@ impl PretrainedModels {
     ) -> Result<PretrainedModels> {
         let (training, checkpoint) = (&params.training, Some(checkpoint));
         Ok(match self {
-            PretrainedModels::Seq2Seq(folder, model) => {
+            PretrainedModels::Seq2Seq(begun) => {
+                let (folder, model) = *begun;
                 let trained = model.train(texts.texts, texts.places, noising, training, checkpoint, ctx)?;
-                PretrainedModels::Seq2Seq(folder, trained)
+                PretrainedModels::Seq2Seq(Box::new((folder, trained)))
             }
             PretrainedModels::Encoders(begun) => {
                 let (folders, models): (Vec<EncoderFolder>, Vec<Transformer>) = begun.into_iter().unzip();
@@ -175,7 +176,7 @@ impl PretrainedModels {
     fn used(&self) -> Vec<&[f32]> {
         match self {
             PretrainedModels::Encoders(models) => models[0].1.values(),
-            PretrainedModels::Seq2Seq(_, model) => model.values(),
+            PretrainedModels::Seq2Seq(model) => model.1.values(),
         }
     }
 
@@ -196,7 +197,7 @@ impl PretrainedModels {
     pub(super) fn epochs(&self) -> &[EpochFigures] {
         match self {
             PretrainedModels::Encoders(models) => models[0].1.epochs(),
-            PretrainedModels::Seq2Seq(_, model) => model.epochs(),
+            PretrainedModels::Seq2Seq(model) => model.1.epochs(),
         }
     }
 
@@ -230,7 +231,8 @@ impl PretrainedModels {
                 }
                 Ok(())
             }
-            PretrainedModels::Seq2Seq(folder, model) => {
+            PretrainedModels::Seq2Seq(model) => {
+                let (folder, model) = &**model;
                 put_tokenizer(&folder.files, &output.to_owned())?;
                 folder.write(output, model, fitted_until, training)
             }
