@@ -65,7 +65,7 @@ pub fn drift(config: &Config, base: &Path, feature: &str, against: &Path, ctx: &
     run.run_until(Stage::Extract)?;
     let store = Store::open(&run.project.store())?;
     let own = run.sets[feature];
-    let parts = CorpusParts::new(config, &run.project);
+    let parts = CorpusParts::new(config, run.base, &run.project);
     let inputs = run.inputs(&parts, &store);
     let name = format!("{} again", StageId::Extract(feature.to_owned()));
     let (again, _) = ctx.stage(&name, "docs", run.documents, || extract::run(&other, &inputs, &store, ctx))?;

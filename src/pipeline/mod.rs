@@ -385,7 +385,7 @@ impl<'a> PipelineRun<'a> {
             Some(set) => store.set(&set)?.is_some(),
             None => false,
         };
-        let parts = CorpusParts::new(self.config, &self.project);
+        let parts = CorpusParts::new(self.config, self.base, &self.project);
         let (corpus, market, prices, rewritten) = (self.corpus, self.market.as_ref(), self.prices, &self.rewritten);
         let sets = Some(FeatureSets { store, ids: sets });
         let inputs =

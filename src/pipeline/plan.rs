@@ -44,7 +44,7 @@ pub fn plan(config: &Config, base: &Path, request: &PlanRequest<'_>, ctx: &Ctx) 
     }
     let stage = run.extract_key(feature)?;
     let store = Store::open(&run.project.store())?;
-    let parts = CorpusParts::new(config, &run.project);
+    let parts = CorpusParts::new(config, run.base, &run.project);
     let inputs = run.inputs(&parts, &store);
     let PlanRequest { tasks, rows, mixed, out, .. } = *request;
     let settings = PlanSettings { tasks, rows, mixed, stage, project: &run.project };

@@ -57,7 +57,7 @@ impl PipelineRun<'_> {
     pub(super) fn rewritten_by(&self, rewrite: &Rewrite) -> Result<RewrittenCorpus> {
         let identity = rewrite.identity(self.base)?;
         let corpus = Key::of_json(&("rewrite", identity, self.corpus));
-        Ok(RewrittenCorpus { corpus, identity, ..texts_of(rewrite, &self.project)? })
+        Ok(RewrittenCorpus { corpus, identity, ..texts_of(rewrite, &self.project, self.base)? })
     }
 
     /// Key of the linked corpus with the texts that a feature reads.
@@ -82,8 +82,8 @@ pub(super) struct CorpusParts {
 }
 
 impl CorpusParts {
-    pub(super) fn new(config: &Config, project: &Project) -> CorpusParts {
-        let texts = |rewrite: &Rewrite| Some((rewrite.name.clone(), texts_of(rewrite, project).ok()?));
+    pub(super) fn new(config: &Config, base: &Path, project: &Project) -> CorpusParts {
+        let texts = |rewrite: &Rewrite| Some((rewrite.name.clone(), texts_of(rewrite, project, base).ok()?));
         let rewritten = config.rewrite.iter().filter_map(texts).collect();
         CorpusParts { clean: project.clean(), links: project.links(), sentences: project.structure(), rewritten }
     }
@@ -112,12 +112,12 @@ impl CorpusParts {
 }
 
 /// Where the texts of a rewrite are, without keys.
-fn texts_of(rewrite: &Rewrite, project: &Project) -> Result<RewrittenCorpus> {
+fn texts_of(rewrite: &Rewrite, project: &Project, base: &Path) -> Result<RewrittenCorpus> {
     Ok(RewrittenCorpus {
         clean: project.rewritten(&rewrite.name),
         links: project.rewritten_links(&rewrite.name),
         corpus: Key::default(),
         identity: Key::default(),
-        fitted_until: rewrite.last_seen()?,
+        fitted_until: rewrite.last_seen(base)?,
     })
 }

@@ -223,7 +223,7 @@ impl Tracer {
         let opened = self.open(factor)?;
         let place = opened.place(document)?;
         let columns = opened.plan.columns_of(reading.wrapping_sub(1));
-        let parts = CorpusParts::new(&self.config, &self.project);
+        let parts = CorpusParts::new(&self.config, &self.base, &self.project);
         let store = Reader::open(&self.project.store()).ok();
         let state = State::read(&self.project)?;
         let made = |feature: &extract::Feature| {

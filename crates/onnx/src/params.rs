@@ -177,7 +177,7 @@ impl OnnxParams {
         if let (Some(stated), Some(in_folder)) = (stated, in_folder) {
             ensure!(
                 in_folder <= stated,
-                "onnx.fitted_until says {stated}, but {} was trained on text until {in_folder}: leave it out",
+                "fitted_until says {stated}, but {} was trained on text until {in_folder}: leave it out",
                 self.model.display()
             );
         }

@@ -149,7 +149,7 @@ impl ExperimentRun<'_> {
     fn run(&mut self, plan: &[PlannedCell]) -> Result<(Findings, Vec<Report>)> {
         let ExperimentRun { run, params, store, shared, .. } = *self;
         let (config, ctx) = (run.config, run.ctx);
-        let parts = CorpusParts::new(config, &run.project);
+        let parts = CorpusParts::new(config, run.base, &run.project);
         let inputs = |tokenizer| Inputs { shared: Some(shared), tokenizer, ..run.inputs(&parts, store) };
         let baseline = params.baseline()?;
         let unfit: Vec<Option<String>> =

@@ -25,11 +25,11 @@ pub struct Rewrite {
     /// Name by which features refer to the texts.
     pub name: String,
     /// Folder of the model: an export (encoder_model.onnx and decoder_model.onnx, or a model.onnx that reads from left to right) or
-    /// weights (GPT-2, Qwen2, Qwen3); relative to the configuration.
+    /// weights (GPT-2, BART, Qwen2, Qwen3, and models that are trained here); relative to the configuration.
     pub model: PathBuf,
     /// The tokenizer, where it is not beside the model.
     pub tokenizer: PathBuf,
-    /// The last day of the text that the model was trained on. A text is known from then on, or with its document if that is later.
+    /// The last day of the text that the model was trained on, where its folder does not say it. A text is known from then on, or with its document if that is later.
     pub fitted_until: Option<NaiveDate>,
     /// Kinds of documents that are rewritten; empty: all.
     pub kinds: Vec<Kind>,
@@ -92,10 +92,6 @@ impl Rewrite {
     pub fn check(&self) -> Result<()> {
         bounds::check("rewrite", self)?;
         ensure!(!self.model.as_os_str().is_empty(), "model is missing: name the folder of a model that writes");
-        ensure!(
-            self.fitted_until.is_some(),
-            "fitted_until is missing: name the last day of the text that the model was trained on, from which on its texts are known"
-        );
         ensure!(self.chat || self.system.is_empty(), "system is the first message of a chat: set chat = true");
         ensure!(
             self.min_new_tokens <= self.max_new_tokens,
@@ -106,10 +102,14 @@ impl Rewrite {
         self.template().map(drop)
     }
 
-    /// The last second of the text that the model was trained on.
-    pub fn last_seen(&self) -> Result<NaiveDateTime> {
-        let day = self.fitted_until.and_then(|day| day.and_hms_opt(23, 59, 59));
-        day.with_context(|| format!("rewrite {:?} has no fitted_until", self.name))
+    /// The last second of the text that the model was trained on: as stated, or as its folder says it. Paths in the settings are relative to `base`.
+    pub fn last_seen(&self, base: &Path) -> Result<NaiveDateTime> {
+        let rewrite = || format!("rewrite {:?}", self.name);
+        let seen = self.onnx().seen_until(base).with_context(rewrite)?;
+        seen.context(
+            "fitted_until is missing: name the last day of the text that the model was trained on, from which on its texts are known",
+        )
+        .with_context(rewrite)
     }
 
     /// The key by which the text of a document is kept: of the model, its settings, and the title and body that it reads.
@@ -142,6 +142,7 @@ impl Rewrite {
         OnnxParams {
             model: self.model.clone(),
             tokenizer: self.tokenizer.clone(),
+            fitted_until: self.fitted_until,
             batch_tokens: self.batch_tokens,
             ..OnnxParams::default()
         }

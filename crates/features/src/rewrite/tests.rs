@@ -1,4 +1,4 @@
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use chrono::{NaiveDate, NaiveDateTime};
 
@@ -50,7 +50,7 @@ impl Rewritten {
             links: Parts::new(folder.join("links")),
             corpus: Key::of(b"corpus"),
             identity: self.rewrite.identity(self.corpus.dir.path()).unwrap(),
-            fitted_until: self.rewrite.last_seen().unwrap(),
+            fitted_until: self.rewrite.last_seen(Path::new("")).unwrap(),
         }
     }
 
@@ -227,7 +227,6 @@ fn settings_that_make_no_sense_are_refused() {
     };
     sound.check().unwrap();
     for (rewrite, words) in [
-        (Rewrite { fitted_until: None, ..sound.clone() }, "last day of the text"),
         (Rewrite { model: PathBuf::new(), ..sound.clone() }, "model is missing"),
         (Rewrite { system: "你是分析师。".into(), ..sound.clone() }, "chat = true"),
         (Rewrite { prompt: "概括".into(), ..sound.clone() }, "no field"),
@@ -237,6 +236,25 @@ fn settings_that_make_no_sense_are_refused() {
         let error = format!("{:#}", rewrite.check().unwrap_err());
         assert!(error.contains(words), "{error}");
     }
+}
+
+#[test]
+fn texts_are_known_no_earlier_than_the_models_folder_says() {
+    let folder = tempfile::tempdir().unwrap();
+    let until = |day| NaiveDate::from_ymd_opt(2024, 3, day);
+    let seen = |config: &str, stated| {
+        std::fs::write(folder.path().join("config.json"), config).unwrap();
+        let rewrite = Rewrite { name: "summary".into(), fitted_until: stated, ..Rewrite::default() };
+        rewrite.last_seen(folder.path()).map_err(|error| format!("{error:#}"))
+    };
+    let end = |day: Option<NaiveDate>| day.unwrap().and_hms_opt(23, 59, 59).unwrap();
+    assert_eq!(seen("{}", until(1)), Ok(end(until(1))));
+    let says = r#"{"fitted_until": "2024-03-02T23:59:59"}"#;
+    assert_eq!(seen(says, None), Ok(end(until(2))));
+    assert_eq!(seen(says, until(3)), Ok(end(until(3))));
+    let error = seen(says, until(1)).unwrap_err();
+    assert!(error.contains("\"summary\"") && error.contains("trained on text until 2024-03-02 23:59:59"), "{error}");
+    assert!(seen("{}", None).unwrap_err().contains("last day of the text"));
 }
 
 #[test]
