@@ -350,6 +350,21 @@ fn vintages_know_their_own_past_alone() {
     assert!(model_files(&path.join("anew/2024Q2")) == before[1]);
 }
 
+/// 120 texts with the places of their names, in bytes.
+pub(crate) fn lines_with_names() -> String {
+    let companies = ["贵州茅台", "宁德时代", "招商银行"];
+    let people = ["张伟", "王芳"];
+    let named = |i: usize| {
+        let (company, person) = (companies[i % 3], people[i / 3 % 2]);
+        let text = format!("公司公告：{company}净利润增长，{person}任董事长。");
+        let place = |name: &str| text.find(name).map(|start| (start, start + name.len())).unwrap();
+        let [(a, b), (c, d)] = [place(company), place(person)];
+        let entities = json!([{"kind": "公司", "start": a, "end": b}, {"kind": "人", "start": c, "end": d}]);
+        json!({"text": text, "entities": entities, "time": "2024-05-01"})
+    };
+    (0..120).map(|i| named(i).to_string() + "\n").collect()
+}
+
 #[test]
 fn pairs_and_names_are_learned() {
     let folder = folder();
@@ -378,19 +393,7 @@ fn pairs_and_names_are_learned() {
     let json = run(path, &[&fixed[..], &["--epochs", "60", "--dropout", "0", "--output", "same"]].concat()).finished();
     assert!(json["held_out"]["accuracy"].as_f64().unwrap() > 0.9, "{json:#}");
 
-    // The names in a text, with their places in bytes.
-    let companies = ["贵州茅台", "宁德时代", "招商银行"];
-    let people = ["张伟", "王芳"];
-    let named = |i: usize| {
-        let (company, person) = (companies[i % 3], people[i / 3 % 2]);
-        let text = format!("公司公告：{company}净利润增长，{person}任董事长。");
-        let place = |name: &str| text.find(name).map(|start| (start, start + name.len())).unwrap();
-        let [(a, b), (c, d)] = [place(company), place(person)];
-        let entities = json!([{"kind": "公司", "start": a, "end": b}, {"kind": "人", "start": c, "end": d}]);
-        json!({"text": text, "entities": entities, "time": "2024-05-01"})
-    };
-    let written: String = (0..120).map(|i| named(i).to_string() + "\n").collect();
-    fs::write(path.join("names.jsonl"), written).unwrap();
+    fs::write(path.join("names.jsonl"), lines_with_names()).unwrap();
     let fixed = ["train", "entities", "--base", "pit", "--input", "names.jsonl", "--lr", "0.01", "--epochs", "20"];
     let json = run(path, &[&fixed[..], &["--output", "names"]].concat()).finished();
     assert_eq!((&json["kinds"], &json["documents"]), (&json!({"人": 120, "公司": 120}), &120.into()), "{json:#}");

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::encoders::{UNTIL, finetune, folder, model_files};
+use crate::encoders::{UNTIL, finetune, folder, lines_with_names, model_files};
 use crate::{assert_says, has_library, run, with_library};
 
 const SMALL: [&str; 12] =
@@ -42,6 +42,10 @@ fn lstms_of_one_and_of_both_directions_are_folders_as_all_others() {
         let json = finetune(path, method, &format!("tone-{method}"), &ulmfit);
         assert!(json["held_out"]["accuracy"].as_f64().unwrap() > 0.9, "{method}: {json:#}");
     }
+    fs::write(path.join("names.jsonl"), lines_with_names()).unwrap();
+    let fixed = ["train", "entities", "--base", "elmo", "--input", "names.jsonl", "--lr", "0.02", "--epochs", "20"];
+    let json = run(path, &[&fixed[..], &["--batch", "8", "--output", "names"]].concat()).finished();
+    assert!(json["held_out"]["micro"]["f1"].as_f64().unwrap() > 0.95, "{json:#}");
     let vintages = train("elmo", "pit", &["--vintages", "quarter"]);
     let windows = vintages["vintages"].as_array().unwrap();
     assert_eq!(windows.len(), 2, "{vintages:#}");
@@ -73,6 +77,9 @@ fn lstms_of_one_and_of_both_directions_are_folders_as_all_others() {
     with_library(path, &args).finished();
     let header = fs::read_to_string(path.join("e.csv")).unwrap();
     assert_eq!(header.lines().next().unwrap().split(',').count(), 17);
+    let args = ["eval", "onnx", "--model", "names", "--input", "names.jsonl", "--task", "entities"];
+    let json = with_library(path, &args).finished();
+    assert!(json["against"]["micro"]["f1"].as_f64().unwrap() > 0.95, "{json:#}");
     let generate = ["generate", "--model", "lstm", "--input", "news.jsonl", "--output", "w.jsonl"];
     with_library(path, &[&generate[..], &["--max-new-tokens", "3", "--num-beams", "1"]].concat()).finished();
     assert_eq!(fs::read_to_string(path.join("w.jsonl")).unwrap().lines().count(), 300);

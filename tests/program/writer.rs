@@ -87,6 +87,21 @@ fn writes_all_titles(path: &Path, model: &str) {
 }
 
 #[test]
+fn an_lstm_writes_titles_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    fs::write(path.join("news.jsonl"), lines("title", 300)).unwrap();
+    let small = ["--layers", "1", "--hidden", "32", "--vocabulary", "200", "--min-count", "1", "--epochs", "5"];
+    run(path, &[&["train", "lstm", "--input", "news.jsonl", "--output", "lstm"], &small[..]].concat()).finished();
+    let args = ["train", "writer", "--base", "lstm", "--input", "news.jsonl", "--output", "titles", "--epochs", "12"];
+    let json = run(path, &[&args[..], &["--lr", "0.01", "--batch", "8"]].concat()).finished();
+    assert!(json["perplexity"].as_f64().unwrap() < 1.2, "{json:#}");
+    if has_library() {
+        writes_all_titles(path, "titles");
+    }
+}
+
+#[test]
 fn an_encoder_and_its_decoder_restore_texts_and_write_titles() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path();

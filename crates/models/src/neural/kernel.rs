@@ -202,8 +202,8 @@ pub(crate) fn add_product<T: Real, F: Fn(usize) -> usize>(
         || {
             for first in (0..left.rows).step_by(BLOCK) {
                 let end = left.rows.min(first + BLOCK);
-                // A panel holds the rows of a tile, column by column. It has rows of zeros behind the last one: with sums of fewer rows the
-                // compiler leaves the vectors.
+                // A panel holds the rows of a tile, column by column. Rows of zeros fill it up: for tiles of fewer rows the compiler uses no vector
+                // instructions.
                 for begin in (first..end).step_by(TILE) {
                     let rows = TILE.min(end - begin);
                     let panel = &mut panels[(begin - first) * inner..][..TILE * inner];

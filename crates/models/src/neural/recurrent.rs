@@ -112,7 +112,7 @@ pub(crate) struct States<T> {
     gates: Vec<T>,
     /// c of an LSTM, `[rows, hidden]`; empty for a GRU.
     cells: Vec<T>,
-    /// U as the pass had it, where that was another one.
+    /// The U of this pass, where the pass was given one.
     state: Option<PackedState<T>>,
 }
 
@@ -145,7 +145,7 @@ impl<T: Real> Direction<T> {
         self.forward_by(x, times, None)
     }
 
-    /// The same with another U, where one is given.
+    /// Reads tokens, `[rows, inputs]`; a U that is given takes the place of the direction's own.
     pub(crate) fn forward_by(&self, x: &[T], times: &Times, other: Option<PackedState<T>>) -> States<T> {
         let (hidden, rows, wide_row) = (self.hidden, times.rows(), 4 * self.hidden);
         let state = other.as_ref().unwrap_or(&self.state);

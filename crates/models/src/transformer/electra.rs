@@ -12,6 +12,7 @@ use super::encoder::{EmbeddingWeights, Encoder, EncoderInput, EncoderShape, SECO
 use super::head::{Head, HeadForm, Targets};
 use super::params::{TrainedLayers, TransformerParams};
 use super::reading::Reading;
+use super::seq2seq::SMALLER;
 use super::train::{TrainingTexts, Transformer, check_memory};
 use crate::checkpoint::Checkpoint;
 use crate::linear::to_probabilities;
@@ -62,7 +63,7 @@ pub fn train_electra(
     );
     let net = ReplacedTokens { shapes, words, batches: TextBatches::new(texts, params)? };
     let prepared = |transformer: Transformer| {
-        check_memory(&transformer.weights, ctx.install(rayon::current_num_threads) as u64, memory::free_mb())?;
+        check_memory(&transformer.weights, SMALLER, ctx.install(rayon::current_num_threads) as u64, memory::free_mb())?;
         let mut transformer = transformer;
         transformer.set_trained(params, 0);
         Ok::<_, anyhow::Error>(transformer.weights.all)

@@ -215,14 +215,8 @@ impl Transformer {
         let heads = heads.into();
         super::encoder::check(&shape)?;
         let sizes = shape.shapes().into_iter().chain(heads.shapes(&shape));
-        let sizes: Vec<[usize; 2]> = sizes.collect();
-        ensure!(values.len() == sizes.len(), "there are {} weights, and {} are needed", values.len(), sizes.len());
-        let weight = |(values, [rows, columns]): (Vec<f32>, [usize; 2])| {
-            ensure!(values.len() == rows * columns, "{} numbers are not {rows} x {columns}", values.len());
-            Ok(Weight::new("", columns.max(1), values))
-        };
-        let all = values.into_iter().zip(sizes).map(weight).collect::<Result<Vec<Weight>>>()?;
-        Ok(Transformer { shape, heads, weights: Weights::of_adamw(all), epochs: Vec::new() })
+        let weights = weights_of(values, &sizes.collect::<Vec<[usize; 2]>>())?;
+        Ok(Transformer { shape, heads, weights, epochs: Vec::new() })
     }
 
     /// The values of each weight: embeddings, blocks, heads.
@@ -249,7 +243,7 @@ impl Transformer {
         if let Some(adapted) = &net.adapted {
             self.weights.all.extend(adapted.weights(ctx.seed()));
         }
-        check_memory(&self.weights, ctx.install(rayon::current_num_threads) as u64, memory::free_mb())?;
+        check_memory(&self.weights, SMALLER, ctx.install(rayon::current_num_threads) as u64, memory::free_mb())?;
         let (weights, epochs) = fit(&net, self.weights, &params.fit(), checkpoint, ctx)?;
         let mut all = weights.all;
         if let Some(adapted) = &net.adapted {
@@ -317,16 +311,29 @@ impl Transformer {
     }
 }
 
+/// Weights of these rows and columns. Fails where the numbers are too few or too many.
+pub(super) fn weights_of(values: Vec<Vec<f32>>, sizes: &[[usize; 2]]) -> Result<Weights> {
+    ensure!(values.len() == sizes.len(), "there are {} weights, and {} are needed", values.len(), sizes.len());
+    let weight = |(values, &[rows, columns]): (Vec<f32>, &[usize; 2])| {
+        ensure!(values.len() == rows * columns, "{} numbers are not {rows} x {columns}", values.len());
+        Ok(Weight::new("", columns.max(1), values))
+    };
+    Ok(Weights::of_adamw(values.into_iter().zip(sizes).map(weight).collect::<Result<Vec<Weight>>>()?))
+}
+
+/// The way out where memory does not suffice.
+pub(super) const SMALLER: &str =
+    "train a part (--train top:2, lora:8 or head), give fewer threads (--threads), or take a smaller base";
+
 /// Fails where a training would take more memory than is free: all weights, their best state, and both as they are multiplied; of those that are
-/// trained the moments of both states, and a gradient a thread with the sum.
-pub(super) fn check_memory(weights: &Weights, threads: u64, free_mb: Option<u64>) -> Result<()> {
+/// trained the moments of both states, and a gradient a thread with the sum. `smaller` is the way out.
+pub(super) fn check_memory(weights: &Weights, smaller: &str, threads: u64, free_mb: Option<u64>) -> Result<()> {
     let all: usize = weights.all.iter().map(|weight| weight.values.len()).sum();
     let numbers = 4 * all as u64 + (4 + threads + 1) * weights.count() as u64;
     let needed = numbers * size_of::<f32>() as u64 / (1 << 20);
     ensure!(
         free_mb.is_none_or(|free| needed <= free),
-        "the training takes about {needed} MB of memory, and {} MB are free: train a part (--train top:2, lora:8 or head), give fewer \
-         threads (--threads), or take a smaller base",
+        "the training takes about {needed} MB of memory, and {} MB are free: {smaller}",
         free_mb.unwrap_or_default()
     );
     Ok(())

@@ -6,9 +6,7 @@ use super::attention::Heads;
 use super::graph::{Attribute, Axis, GraphWriter, Value};
 use super::settings::Settings;
 use super::weights::Weights;
-use super::{
-    LOGITS, Wanted, body, first_token, give_answers, give_classes, give_layers, give_logits, give_tokens, words,
-};
+use super::{LOGITS, Wanted, body, first_token, give_classes, give_layers, give_token_head, give_tokens, words};
 use crate::masked::WORDS_BESIDE;
 
 /// Names of the weights of a layer.
@@ -123,12 +121,8 @@ pub(super) fn write(graph: &mut GraphWriter<'_>, weights: &Weights, settings: &S
         let classes = settings.labels()?;
         let logits = parts.classes(graph, x, classes)?;
         give_classes(graph, logits, classes);
-    } else if class.ends_with("ForTokenClassification") && wanted.vectors() {
-        let classes = settings.labels()?;
-        let logits = graph.linear(x, "classifier", hidden, classes)?;
-        give_logits(graph, logits, classes);
-    } else if class.ends_with("ForQuestionAnswering") && wanted.vectors() {
-        give_answers(graph, x, hidden)?;
+    } else if wanted.vectors() && give_token_head(graph, settings, x, hidden)? {
+        // The head is given out.
     } else if class.ends_with("ForMultipleChoice") && wanted.vectors() {
         // A choice is read as a text of its own.
         let logits = parts.choice(graph, x)?;

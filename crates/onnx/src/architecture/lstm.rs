@@ -6,7 +6,7 @@ use super::decoder::last_token;
 use super::graph::{Attribute, GraphWriter, Value};
 use super::settings::Settings;
 use super::weights::Weights;
-use super::{Wanted, body, first_token, give_answers, give_classes, give_layers, give_logits, words};
+use super::{Wanted, body, first_token, give_classes, give_layers, give_logits, give_token_head, words};
 
 /// The gates in the order of ONNX (i, o, f, g) by their place in the weights (i, f, g, o).
 const ORDER: [usize; 4] = [0, 3, 1, 2];
@@ -35,7 +35,7 @@ pub(super) fn write(graph: &mut GraphWriter<'_>, weights: &Weights, settings: &S
     let axis = graph.ints(&[1]);
     let lengths = graph.op("ReduceSum", &[seen, axis], &[Attribute::Int("keepdims", 0)]);
     let lengths = graph.cast_short(lengths);
-    // By time, each direction for itself.
+    // Vectors `[tokens, batch, units]` of each direction.
     let vectors = graph.transpose(vectors, &[1, 0, 2]);
     let mut ahead = vec![vectors; directions];
     let mut states = vec![side_by_side(graph, &ahead)];
@@ -46,7 +46,7 @@ pub(super) fn write(graph: &mut GraphWriter<'_>, weights: &Weights, settings: &S
                 ["weight_ih", "weight_hh"].map(|weight| graph.weight(&format!("{at}.{weight}"), &[4 * units, units]));
             let bias = graph.weight(&format!("{at}.bias"), &[4 * units])?;
             let [input, state, bias] = [input?, state?, bias].map(|weight| in_order(graph, weight));
-            let none = graph.floats("no bias of states", &vec![0.0; 4 * units]);
+            let none = graph.floats("zeros for the bias of states", &vec![0.0; 4 * units]);
             let none = graph.unsqueeze(none, &[0]);
             let bias = graph.op("Concat", &[bias, none], &[Attribute::Int("axis", 1)]);
             let direction = if name == "forward" { "forward" } else { "reverse" };
@@ -70,12 +70,8 @@ pub(super) fn write(graph: &mut GraphWriter<'_>, weights: &Weights, settings: &S
         let dense = graph.activation(dense, "relu")?;
         let logits = graph.linear(dense, "classifier", hidden, classes)?;
         give_classes(graph, logits, classes);
-    } else if class.ends_with("ForTokenClassification") && wanted.vectors() {
-        let classes = settings.labels()?;
-        let logits = graph.linear(x, "classifier", hidden, classes)?;
-        give_logits(graph, logits, classes);
-    } else if class.ends_with("ForQuestionAnswering") && wanted.vectors() {
-        give_answers(graph, x, hidden)?;
+    } else if wanted.vectors() {
+        give_token_head(graph, settings, x, hidden)?;
     }
     let writes = class.ends_with("LMHeadModel");
     if writes && wanted.words() {

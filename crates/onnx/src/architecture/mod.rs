@@ -33,7 +33,7 @@ const WEIGHTS: [&str; 2] = ["model.safetensors", "model.safetensors.index.json"]
 /// Weights as a program for Python's pickle.
 const PICKLE: &str = "pytorch_model.bin";
 
-/// The family with an encoder and a decoder.
+/// The `model_type` of models with an encoder and a decoder.
 const ENCODER_DECODER: &str = "bart";
 
 /// Changes where a graph gives other numbers for the same weights.
@@ -49,12 +49,14 @@ pub(crate) enum Wanted {
     Vectors,
     /// Logits over the vocabulary.
     Words,
-    /// Logits over the vocabulary behind the last tokens, with keys and values of the tokens before; of a model with an encoder and a decoder the
-    /// vectors of the encoder.
+    /// Logits over the vocabulary behind the last tokens, with keys and values of the tokens before. Of a model with an encoder and a decoder, the
+    /// encoder's vectors of tokens.
     Writing,
-    /// The first step of such a decoder: logits, with keys and values of the first tokens and of the source.
+    /// Of a model with an encoder and a decoder, the decoder's logits in the first step. The graph takes the encoder's vectors of the source, and gives the
+    /// keys and values of the source and of the first tokens.
     FirstStep,
-    /// Its later steps, which take keys and values.
+    /// Of a model with an encoder and a decoder, the decoder's logits in a later step. The graph takes the keys and values of the source and of the tokens
+    /// before.
     LaterStep,
     /// All, to be described.
     All,
@@ -167,15 +169,26 @@ fn give_tokens(graph: &mut GraphWriter<'_>, name: &str, logits: Value, size: usi
     graph.output(name, logits, &[Axis::Named("batch"), Axis::Named("sequence"), Axis::Size(size)]);
 }
 
-/// Gives out logits of the first and the last token of an answer, `[batch, sequence]` each.
-fn give_answers(graph: &mut GraphWriter<'_>, x: Value, hidden: usize) -> Result<()> {
+/// Gives out the logits of a head that reads each token: tags `[batch, sequence, tags]`, or the first and the last token of an answer
+/// `[batch, sequence]` each. False where the class has no such head.
+fn give_token_head(graph: &mut GraphWriter<'_>, settings: &Settings, x: Value, hidden: usize) -> Result<bool> {
+    let class = settings.class();
+    if class.ends_with("ForTokenClassification") {
+        let tags = settings.labels()?;
+        let logits = graph.linear(x, "classifier", hidden, tags)?;
+        give_logits(graph, logits, tags);
+        return Ok(true);
+    }
+    if !class.ends_with("ForQuestionAnswering") {
+        return Ok(false);
+    }
     let both = graph.linear(x, "qa_outputs", hidden, 2)?;
     for (number, name) in ["start_logits", "end_logits"].into_iter().enumerate() {
         let number = graph.int(number as i64);
         let logits = graph.gather(both, number, 2);
         graph.output(name, logits, &[Axis::Named("batch"), Axis::Named("sequence")]);
     }
-    Ok(())
+    Ok(true)
 }
 
 /// The vector of the first token, `[batch, hidden]`.

@@ -13,7 +13,7 @@ pub(super) enum OpenedBase {
 
 impl OpenedBase {
     pub(super) fn open(folder: &Path) -> Result<OpenedBase> {
-        Ok(match Seq2SeqFolder::is_one(folder) {
+        Ok(match Seq2SeqFolder::has_decoder(folder) {
             true => OpenedBase::Seq2Seq(Seq2SeqFolder::open(folder)?),
             false => OpenedBase::Encoder(EncoderFolder::open(folder)?),
         })

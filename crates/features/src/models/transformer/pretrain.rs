@@ -273,7 +273,8 @@ pub(super) fn pretrain_once(
             let checkpoint = Checkpoint::new(output, &what)?;
             let models = begun.train(&texts, noising.as_ref(), params, &checkpoint, ctx)?;
             let epochs = models.epochs().to_vec();
-            match (models.with_beside()?, beside) {
+            let heads = beside.map(|_| models.with_beside()).transpose()?.flatten();
+            match (heads, beside) {
                 (Some(order), Some(BesideWords::Sentences(_))) => {
                     report.fact("order_accuracy", order_accuracy(&order, &texts, &corpus.orders, params, ctx)?);
                 }

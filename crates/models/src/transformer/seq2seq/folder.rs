@@ -6,8 +6,8 @@ use anyhow::{Context, Result, bail, ensure};
 use chrono::NaiveDateTime;
 use serde_json::{Value, json};
 
-use super::{DecoderWeights, FIRST_PLACE, Seq2Seq, Seq2SeqShape};
-use crate::transformer::block::{BlockActivation, BlockKind, BlockShape, BlockWeights, NormPlace};
+use super::{FIRST_PLACE, Seq2Seq, Seq2SeqShape};
+use crate::transformer::block::{BlockActivation, BlockKind, BlockShape, NormPlace};
 use crate::transformer::family::{StoredWeight, Tensors, size};
 use crate::transformer::folder::{CONFIG, ModelFolder};
 use inkstone_base::limits;
@@ -25,8 +25,8 @@ pub struct Seq2SeqFolder {
 }
 
 impl Seq2SeqFolder {
-    /// True for the folder of an encoder with a decoder.
-    pub fn is_one(folder: &Path) -> bool {
+    /// True if the model in a folder has an encoder and a decoder.
+    pub fn has_decoder(folder: &Path) -> bool {
         ModelFolder::open(folder).is_ok_and(|files| files.model_type() == MODEL_TYPE)
     }
 
@@ -168,8 +168,6 @@ impl Seq2SeqFolder {
             attention("self_attn").into_iter().chain(attention("encoder_attn")).chain(feed_forward()).collect();
         let ([places, scale, shift], encoder) = side("encoder", self.shape.encoder.layers, of_encoder);
         let (around, decoder) = side("decoder", self.shape.layers, of_decoder);
-        debug_assert_eq!(around.len(), DecoderWeights::COUNT);
-        debug_assert_eq!(encoder.len(), self.shape.encoder.layers * BlockWeights::COUNT);
         // There are no segments, and no layer behind the tables.
         let embeddings =
             ["model.shared.weight".into(), places, String::new(), scale, shift, String::new(), String::new()];

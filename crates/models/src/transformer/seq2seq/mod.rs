@@ -19,11 +19,11 @@ use super::batches::TextBatches;
 use super::block::{BlockShape, BlockWeights};
 use super::encoder::{EmbeddingWeights, EncoderShape};
 use super::params::{TrainedLayers, TransformerParams};
-use super::train::{Goals, TokenTexts, TrainingTexts, begin, check_memory};
+use super::train::{Goals, TokenTexts, TrainingTexts, begin, check_memory, weights_of};
 use crate::checkpoint::Checkpoint;
 use crate::neural::EpochFigures;
 use crate::neural::fit::fit;
-use crate::neural::weights::{Weight, Weights};
+use crate::neural::weights::Weights;
 use inkstone_base::job::Ctx;
 use inkstone_base::memory;
 
@@ -99,6 +99,9 @@ impl Seq2SeqShape {
     }
 }
 
+/// The way out where memory does not suffice.
+pub(super) const SMALLER: &str = "give fewer threads (--threads), or take a smaller base";
+
 /// An encoder and its decoder.
 pub struct Seq2Seq {
     pub shape: Seq2SeqShape,
@@ -121,14 +124,7 @@ impl Seq2Seq {
     /// A model of these weights: those of the encoder, then those of the decoder.
     pub fn of_values(shape: Seq2SeqShape, values: Vec<Vec<f32>>) -> Result<Seq2Seq> {
         super::encoder::check(&shape.encoder)?;
-        let sizes = shape.shapes();
-        ensure!(values.len() == sizes.len(), "there are {} weights, and {} are needed", values.len(), sizes.len());
-        let weight = |(values, [rows, columns]): (Vec<f32>, [usize; 2])| {
-            ensure!(values.len() == rows * columns, "{} numbers are not {rows} x {columns}", values.len());
-            Ok(Weight::new("", columns.max(1), values))
-        };
-        let all = values.into_iter().zip(sizes).map(weight).collect::<Result<Vec<Weight>>>()?;
-        Ok(Seq2Seq { shape, weights: Weights::of_adamw(all), epochs: Vec::new() })
+        Ok(Seq2Seq { shape, weights: weights_of(values, &shape.shapes())?, epochs: Vec::new() })
     }
 
     /// The values of each weight.
@@ -161,7 +157,8 @@ impl Seq2Seq {
             weight.shrink = if weight.values.len() > weight.dim { params.weight_decay as f32 } else { 0.0 };
             weight.dense = true;
         }
-        check_memory(&self.weights, ctx.install(rayon::current_num_threads) as u64, memory::free_mb())?;
+        check_memory(&self.weights, SMALLER, ctx.install(rayon::current_num_threads) as u64, memory::free_mb())?;
+        // With this goal, batches mask no words.
         let texts = TrainingTexts { texts, places, goals: Goals::Summaries };
         let net = Seq2SeqNet { shape: self.shape, batches: TextBatches::new(&texts, params)?, noising };
         let (weights, epochs) = fit(&net, self.weights, &params.fit(), checkpoint, ctx)?;

@@ -140,7 +140,7 @@ fn a_folder_that_cannot_be_trained_says_why() {
     let dir = tempfile::tempdir().unwrap();
     let folder = Seq2SeqFolder::create(dir.path(), &shape(), [0, 2, 3]).unwrap();
     folder.write(dir.path(), &Seq2Seq::random(shape(), 1).unwrap(), None, &Value::Null).unwrap();
-    assert!(Seq2SeqFolder::is_one(dir.path()) && Seq2SeqFolder::open(dir.path()).is_ok());
+    assert!(Seq2SeqFolder::has_decoder(dir.path()) && Seq2SeqFolder::open(dir.path()).is_ok());
     let config: Value = serde_json::from_slice(&std::fs::read(dir.path().join("config.json")).unwrap()).unwrap();
     let error = |name: &str, value: Value| {
         let mut other = config.clone();

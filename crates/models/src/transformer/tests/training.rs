@@ -9,7 +9,7 @@ use super::*;
 use crate::Goal;
 use crate::transformer::encoder::{EmbeddingWeights, Encoder, EncoderInput};
 use crate::transformer::head::Head;
-use crate::transformer::train::check_memory;
+use crate::transformer::train::{SMALLER, check_memory};
 use inkstone_base::job::Ctx;
 
 /// Texts with a token that names their class.
@@ -305,9 +305,9 @@ fn what_cannot_be_trained_is_told() {
     };
     let large = EncoderShape { vocabulary: 100_000, ..small() };
     let large = Transformer::random(large, TEXT, None, 1).unwrap();
-    let error = check_memory(&large.weights, 2, Some(9)).unwrap_err().to_string();
+    let error = check_memory(&large.weights, SMALLER, 2, Some(9)).unwrap_err().to_string();
     assert!(error.contains("about 67 MB of memory, and 9 MB are free: train a part (--train top:2"), "{error}");
-    check_memory(&large.weights, 2, Some(70)).unwrap();
+    check_memory(&large.weights, SMALLER, 2, Some(70)).unwrap();
     let ctx = Ctx::new(1, 1).unwrap();
     let fast = TransformerParams { warmup: 0.0, ..params(1.0, 1e30, TrainedLayers::All) };
     let error = Transformer::random(small(), TEXT, None, 1).unwrap().train(&given, &fast, None, &ctx);
