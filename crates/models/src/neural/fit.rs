@@ -305,12 +305,12 @@ fn epoch<N: Network>(
     let number = state.epochs.len() + 1;
     let order = network.order(&mut draws(ctx.seed(), number, u32::MAX as usize));
     let (batches, schedule) = (network.batches(), network.schedule());
-    let mut rate = state.lr;
+    let factor = |batch: usize| {
+        schedule.map_or(1.0, |schedule| schedule.factor((number - 1) * batches + batch + 1, params.epochs * batches))
+    };
     network.begin_epoch(number, &mut state.weights);
     for batch in state.begun.batches..batches {
-        if let Some(schedule) = schedule {
-            rate = state.lr * schedule.factor((number - 1) * batches + batch + 1, params.epochs * batches);
-        }
+        let rate = state.lr * factor(batch);
         let mut rng = draws(ctx.seed(), number, batch);
         let pieces = network.batch(&order, batch, std::mem::take(&mut state.begun.carried), &mut rng);
         let examples: usize = pieces.iter().map(|piece| network.size(piece)).sum();
@@ -347,11 +347,13 @@ fn epoch<N: Network>(
     }
     let BegunEpoch { loss, examples, .. } = std::mem::take(&mut state.begun);
     let held_out = network.held_out(&state.weights, ctx)?;
-    state.epochs.push(EpochFigures { epoch: number, lr: rate, loss: loss / examples as f64, held_out });
+    // The rate of the last batch, which a training that was cut off behind that batch does not run again.
+    let lr = state.lr * factor(batches.saturating_sub(1));
+    state.epochs.push(EpochFigures { epoch: number, lr, loss: loss / examples as f64, held_out });
     match held_out {
         Some(loss) if !loss.is_finite() => {
             bail!(
-                "the loss on held-out text is no number: epoch {number}, at a rate of {rate}; lower the learning rate"
+                "the loss on held-out text is no number: epoch {number}, at a rate of {lr}; lower the learning rate"
             )
         }
         Some(loss) if state.best_loss.is_none_or(|best| loss < best) => {
