@@ -352,9 +352,7 @@ fn epoch<N: Network>(
     state.epochs.push(EpochFigures { epoch: number, lr, loss: loss / examples as f64, held_out });
     match held_out {
         Some(loss) if !loss.is_finite() => {
-            bail!(
-                "the loss on held-out text is no number: epoch {number}, at a rate of {lr}; lower the learning rate"
-            )
+            bail!("the loss on held-out text is no number: epoch {number}, at a rate of {lr}; lower the learning rate")
         }
         Some(loss) if state.best_loss.is_none_or(|best| loss < best) => {
             (state.best, state.best_loss, state.worse) = (Some(state.weights.clone()), Some(loss), 0);
