@@ -10,8 +10,9 @@ use inkstone_base::job::Ctx;
 use inkstone_features::extract::{self, Gate, SignalSources};
 use inkstone_lab::factor::{self, Factor, Inputs, Plan, Signal};
 use inkstone_market::Market;
+use inkstone_market::table::Table;
 use inkstone_store::Reader;
-use inkstone_tables::frames;
+use inkstone_tables::frames::ParquetColumns;
 use inkstone_tables::project::Project;
 
 /// Builds the factors of a project.
@@ -87,7 +88,7 @@ impl FactorBuilder<'_> {
 pub(super) fn read_factor(name: &str, project: &Project, market: &Market) -> Result<Factor> {
     let path = project.factor(name);
     ensure!(path.exists(), "factor {name:?} is not built yet: run inkstone factor");
-    let (factor, _) = Factor::from_frame(&frames::read_parquet(&path, None)?, name, market)
+    let (factor, _) = Factor::from_table(&Table::Parquet(ParquetColumns::ours(&path)?), name, market)
         .with_context(|| format!("the factor table {}", path.display()))?;
     Ok(factor)
 }

@@ -9,8 +9,9 @@ use inkstone_base::code::Code;
 use inkstone_base::data::Key;
 use inkstone_base::disk;
 use inkstone_features::plan::Plan;
+use inkstone_market::table::Table;
 use inkstone_market::{Market, Security, securities_from_frame};
-use inkstone_tables::frames;
+use inkstone_tables::frames::{self, ParquetColumns};
 use inkstone_tables::project::Project;
 
 impl PipelineRun<'_> {
@@ -43,8 +44,8 @@ pub(super) fn securities(project: &Project) -> Result<Vec<Security>> {
 /// The market of a project's own table of prices.
 pub(super) fn market_with(project: &Project, securities: &[Security]) -> Result<Market> {
     let path = project.prices();
-    let frame = frames::read_parquet(&path, None)?;
-    Market::from_frame(&frame, securities).with_context(|| format!("the price table {}", path.display()))
+    let table = Table::Parquet(ParquetColumns::ours(&path)?);
+    Market::from_table(&table, securities).with_context(|| format!("the price table {}", path.display()))
 }
 
 /// The securities that texts are linked to; without a table of them, the codes of the price table, which have no names.

@@ -216,6 +216,7 @@ pub const BOUNDS: &[Bound] = &[
     bound("events.parts", -2_500.0, 2_500.0),
     bound("events.groups", 1.0, 100.0),
     bound("events.gap", 0.0, DAYS),
+    bound("events.max_events", 1.0, 1e9),
     bound("lint.date_draws", 1.0, PASSES),
     bound("lint.text_draws", 1.0, PASSES),
     bound("lint.bootstrap", 1.0, 1_000_000.0),

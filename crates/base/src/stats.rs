@@ -39,16 +39,34 @@ pub fn quantile(sorted: &[f64], q: f64) -> f64 {
 
 /// Ranks from 1, ties at their average.
 pub fn average_ranks(values: &[f64]) -> Vec<f64> {
+    ranks_along(values, ascending(values.iter().copied()))
+}
+
+/// Places of the values that are there, by ascending value.
+pub fn ascending(values: impl Iterator<Item = f64>) -> Vec<u32> {
     // Values travel with their places: sorting places alone would jump about in memory at each comparison.
-    let mut order: Vec<(f64, u32)> = values.iter().copied().zip(0..).collect();
+    let mut order: Vec<(f64, u32)> = values.zip(0..).filter(|(value, _)| !value.is_nan()).collect();
     order.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
-    let mut ranks = vec![0.0; values.len()];
+    order.into_iter().map(|(_, place)| place).collect()
+}
+
+/// Ranks from 1 among the places of `order`, which ascends by value, ties at their average; NaN for all other places.
+pub fn ranks_along(values: &[f64], order: impl IntoIterator<Item = u32>) -> Vec<f64> {
+    let mut ranks = vec![f64::NAN; values.len()];
+    let mut tied: Vec<u32> = Vec::new();
     let mut below = 0;
-    for tied in order.chunk_by(|a, b| a.0 == b.0) {
+    let mut rank_tied = |tied: &mut Vec<u32>| {
         let rank = below as f64 + (tied.len() + 1) as f64 / 2.0;
-        tied.iter().for_each(|&(_, i)| ranks[i as usize] = rank);
         below += tied.len();
+        tied.drain(..).for_each(|place| ranks[place as usize] = rank);
+    };
+    for place in order {
+        if tied.last().is_some_and(|&last| values[last as usize] != values[place as usize]) {
+            rank_tied(&mut tied);
+        }
+        tied.push(place);
     }
+    rank_tied(&mut tied);
     ranks
 }
 

@@ -7,13 +7,12 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use chrono::NaiveDate;
-use polars_core::prelude::DataFrame;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
-use crate::table::{CODE_NAMES, DATE_NAMES, codes, dates, find, numbers, read_delimited, read_table, require};
+use crate::table::{CODE_NAMES, DATE_NAMES, Table, codes, dates, each_number, read_delimited};
 use crate::{Board, Calendar, Panel, Security};
 use inkstone_base::code::Code;
 
@@ -85,43 +84,48 @@ impl Market {
     /// Reads a price table ([`crate::PRICE_COLUMNS`], or a plain Parquet or CSV file with at least a date, a code and a
     /// close). Codes are taken as they stand: the table and the factor must write them in one style.
     pub fn read(prices: &Path, securities: &[Security]) -> Result<Market> {
-        let frame = read_table(prices)?;
-        Market::from_frame(&frame, securities).with_context(|| format!("the price table {}", prices.display()))
+        let table = Table::open(prices)?;
+        Market::from_table(&table, securities).with_context(|| format!("the price table {}", prices.display()))
     }
 
     /// The market of a price table that is written as CSV text, for tests.
     #[doc(hidden)]
     pub fn of_text(prices: &str, securities: &[Security]) -> Result<Market> {
-        Market::from_frame(&read_delimited(prices.as_bytes(), b',')?, securities)
+        Market::from_table(&Table::Whole(read_delimited(prices.as_bytes(), b',')?), securities)
     }
 
     /// The market of a price table, one row per date and code in any order, and of the dated securities (none is fine:
     /// then industries and ST marks are unknown and boards are told by the code).
-    pub fn from_frame(prices: &DataFrame, securities: &[Security]) -> Result<Market> {
-        let row_dates = dates(require(prices, &DATE_NAMES)?)?;
-        let row_codes = codes(require(prices, &CODE_NAMES)?)?;
-        let calendar = Calendar::new(row_dates.clone())?;
-        let codes: Arc<[Code]> = row_codes.iter().collect::<BTreeSet<_>>().into_iter().cloned().collect();
+    pub fn from_table(prices: &Table, securities: &[Security]) -> Result<Market> {
+        let row_dates = dates(&prices.require(&DATE_NAMES)?)?;
+        let row_codes = codes(&prices.require(&CODE_NAMES)?)?;
+        let calendar = Calendar::new(row_dates.distinct.clone())?;
+        let codes: Arc<[Code]> = row_codes.distinct.iter().collect::<BTreeSet<_>>().into_iter().cloned().collect();
         let index: FxHashMap<Code, usize> = codes.iter().cloned().enumerate().map(|(i, c)| (c, i)).collect();
 
-        let mut cells = Vec::with_capacity(row_dates.len());
-        let mut taken = vec![false; calendar.dates().len() * codes.len()];
-        for (date, code) in row_dates.iter().zip(&row_codes) {
-            let t = calendar.index_of(*date).context("a date is missing in its own calendar")?;
-            let cell = t * codes.len() + index[code];
+        let numbered = |date: NaiveDate| calendar.index_of(date).context("a date is missing in its own calendar");
+        let day_numbers: Vec<usize> = row_dates.distinct.iter().copied().map(numbered).collect::<Result<_>>()?;
+        let code_numbers: Vec<usize> = row_codes.distinct.iter().map(|code| index[code]).collect();
+        let size = calendar.dates().len() * codes.len();
+        ensure!(
+            u32::try_from(size).is_ok(),
+            "{size} dates x codes are too many for one market; leave dates or codes out"
+        );
+        let mut cells = Vec::with_capacity(row_dates.rows.len());
+        let mut taken = vec![false; size];
+        for (row, (date, code)) in row_dates.rows.iter().zip(&row_codes.rows).enumerate() {
+            let cell = day_numbers[*date as usize] * codes.len() + code_numbers[*code as usize];
             if std::mem::replace(&mut taken[cell], true) {
-                bail!("{code} has two rows on {date}; keep one row per date and code");
+                bail!("{} has two rows on {}; keep one row per date and code", row_codes.at(row), row_dates.at(row));
             }
-            cells.push(cell);
+            cells.push(cell as u32);
         }
         drop((row_dates, row_codes));
 
         let panel = |names: &[&str]| -> Result<Option<Panel>> {
-            let Some(column) = find(prices, names) else { return Ok(None) };
-            let mut values = vec![f64::NAN; taken.len()];
-            for (cell, value) in cells.iter().zip(numbers(column)?) {
-                values[*cell] = value;
-            }
+            let Some(column) = prices.find(names)? else { return Ok(None) };
+            let mut values = vec![f64::NAN; size];
+            each_number(&column, |row, value| values[cells[row] as usize] = value)?;
             Ok(Some(Panel::from_values(calendar.dates().clone(), codes.clone(), values)))
         };
         let positive = |names: &[&str]| -> Result<Option<Panel>> {
@@ -133,7 +137,7 @@ impl Market {
             Ok(Some(panel))
         };
         let close = positive(&["close", "收盘价"])?
-            .with_context(|| format!("no column is named close; the columns are {:?}", prices.get_column_names()))?;
+            .with_context(|| format!("no column is named close; the columns are {:?}", prices.names()))?;
         let mut market = Market {
             open: positive(&["open", "开盘价"])?,
             vwap: positive(&["vwap", "avg_price", "均价"])?,

@@ -2,6 +2,7 @@
 //!
 //! Everything of a delimited file is read as text first, so that `000001` never becomes the number 1.
 
+use std::hash::Hash;
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
@@ -13,7 +14,7 @@ use crate::dates_of;
 use inkstone_base::code::Code;
 use inkstone_base::{disk, limits};
 use inkstone_tables::corpus::times_of;
-use inkstone_tables::frames;
+use inkstone_tables::frames::{self, ParquetColumns};
 
 /// Names under which the date column is known.
 pub const DATE_NAMES: [&str; 6] = ["date", "datetime", "trade_date", "day", "time", "日期"];
@@ -21,16 +22,72 @@ pub const DATE_NAMES: [&str; 6] = ["date", "datetime", "trade_date", "day", "tim
 pub const CODE_NAMES: [&str; 8] =
     ["code", "asset", "instrument", "ticker", "symbol", "ts_code", "order_book_id", "代码"];
 
-/// Reads a Parquet (`.parquet`) or delimited file (`.tsv` by tabs, anything else by commas; UTF-8).
-pub fn read_table(path: &Path) -> Result<DataFrame> {
-    let extension = path.extension().and_then(|e| e.to_str()).unwrap_or_default().to_ascii_lowercase();
-    if extension == "parquet" {
-        return frames::read_foreign_parquet(path, None);
+/// A table whose columns are found by name and read when they are asked for.
+pub enum Table {
+    /// A delimited file, or a frame.
+    Whole(DataFrame),
+    Parquet(ParquetColumns),
+}
+
+impl Table {
+    /// Opens a Parquet (`.parquet`) or delimited file (`.tsv` by tabs, anything else by commas; UTF-8).
+    pub fn open(path: &Path) -> Result<Table> {
+        let extension = path.extension().and_then(|e| e.to_str()).unwrap_or_default().to_ascii_lowercase();
+        if extension == "parquet" {
+            return Ok(Table::Parquet(ParquetColumns::foreign(path)?));
+        }
+        let separator = if extension == "tsv" { b'\t' } else { b',' };
+        let whole = read_delimited(&disk::snapshot(path)?, separator).with_context(|| {
+            format!("{} is not a readable table (UTF-8 text with a header line, or Parquet)", path.display())
+        })?;
+        Ok(Table::Whole(whole))
     }
-    let separator = if extension == "tsv" { b'\t' } else { b',' };
-    read_delimited(&disk::snapshot(path)?, separator).with_context(|| {
-        format!("{} is not a readable table (UTF-8 text with a header line, or Parquet)", path.display())
-    })
+
+    /// Names of the columns.
+    pub fn names(&self) -> Vec<&str> {
+        match self {
+            Table::Whole(frame) => frame.get_column_names().into_iter().map(|name| name.as_str()).collect(),
+            Table::Parquet(columns) => columns.names().iter().map(String::as_str).collect(),
+        }
+    }
+
+    /// The first column that bears one of the names, upper or lower case.
+    pub fn find(&self, names: &[&str]) -> Result<Option<Column>> {
+        let bears = |name: &str, column: &str| column.trim_start_matches('\u{feff}').eq_ignore_ascii_case(name);
+        let there = self.names();
+        let Some(found) = names.iter().find_map(|name| there.iter().find(|column| bears(name, column))) else {
+            return Ok(None);
+        };
+        match self {
+            Table::Whole(frame) => Ok(Some(frame.column(found)?.clone())),
+            Table::Parquet(columns) => columns.column(found).map(Some),
+        }
+    }
+
+    /// The column of [`Table::find`], or an error that lists what there is.
+    pub fn require(&self, names: &[&str]) -> Result<Column> {
+        self.find(names)?
+            .with_context(|| format!("no column is named {}; the columns are {:?}", names.join(" or "), self.names()))
+    }
+}
+
+/// Values of a column that repeats a few: each is parsed and kept once.
+pub struct RepeatedValues<T> {
+    pub distinct: Vec<T>,
+    /// Number of each row's value among them.
+    pub rows: Vec<u32>,
+}
+
+impl<T> RepeatedValues<T> {
+    /// The value of a row.
+    pub fn at(&self, row: usize) -> &T {
+        &self.distinct[self.rows[row] as usize]
+    }
+
+    /// The same rows with other values.
+    pub fn map<U>(self, change: impl FnMut(T) -> U) -> RepeatedValues<U> {
+        RepeatedValues { distinct: self.distinct.into_iter().map(change).collect(), rows: self.rows }
+    }
 }
 
 /// The columns of a delimited text, all as text, null where a field is empty. A row may be shorter than the header.
@@ -62,48 +119,44 @@ pub(crate) fn read_delimited(bytes: &[u8], separator: u8) -> Result<DataFrame> {
     frames::frame(columns.into_iter().map(|column| column.finish().into_column()).collect())
 }
 
-/// The first column that bears one of the names, upper or lower case.
-pub fn find<'a>(frame: &'a DataFrame, names: &[&str]) -> Option<&'a Column> {
-    names.iter().find_map(|name| {
-        frame.columns().iter().find(|c| c.name().trim_start_matches('\u{feff}').eq_ignore_ascii_case(name))
-    })
-}
-
-/// The column of [`find`], or an error that lists what there is.
-pub fn require<'a>(frame: &'a DataFrame, names: &[&str]) -> Result<&'a Column> {
-    find(frame, names).with_context(|| {
-        format!("no column is named {}; the columns are {:?}", names.join(" or "), frame.get_column_names())
-    })
-}
-
 /// Numbers of a column, NaN for null and empty; a text that is no number is an error with its row.
 pub fn numbers(column: &Column) -> Result<Vec<f64>> {
+    let mut numbers = Vec::with_capacity(column.len());
+    each_number(column, |_, number| numbers.push(number))?;
+    Ok(numbers)
+}
+
+/// Calls `each` with the row and the number of each row, as [`numbers`] has them.
+pub(crate) fn each_number(column: &Column, mut each: impl FnMut(usize, f64)) -> Result<()> {
     if column.dtype() != &DataType::String {
         let column =
             column.cast(&DataType::Float64).with_context(|| format!("column {} is not numeric", column.name()))?;
-        return Ok(column.f64()?.iter().map(|v| v.unwrap_or(f64::NAN)).collect());
+        column.f64()?.iter().enumerate().for_each(|(row, number)| each(row, number.unwrap_or(f64::NAN)));
+        return Ok(());
     }
-    let parse = |(row, text): (usize, Option<&str>)| {
+    for (row, text) in column.str()?.iter().enumerate() {
         let text = text.unwrap_or_default().trim();
-        if matches!(text, "" | "nan" | "NaN" | "NA" | "null" | "None" | "--") {
-            return Ok(f64::NAN);
-        }
-        let bad = || format!("row {} of column {}: {text:?} is not a number", row + 1, column.name());
-        text.parse().with_context(bad)
-    };
-    column.str()?.iter().enumerate().map(parse).collect()
+        let number = match text {
+            "" | "nan" | "NaN" | "NA" | "null" | "None" | "--" => f64::NAN,
+            _ => text
+                .parse()
+                .with_context(|| format!("row {} of column {}: {text:?} is not a number", row + 1, column.name()))?,
+        };
+        each(row, number);
+    }
+    Ok(())
 }
 
 /// Dates of a column: dates, times, `2024-01-02`, `2024/1/2`, `20240102` as text or number.
-pub fn dates(column: &Column) -> Result<Vec<NaiveDate>> {
+pub fn dates(column: &Column) -> Result<RepeatedValues<NaiveDate>> {
     let missing = |row: usize| format!("row {} of column {} has no date", row + 1, column.name());
     if matches!(column.dtype(), DataType::Date | DataType::Datetime(..)) {
         let frame = frames::frame(vec![column.clone()])?;
         let days = dates_of(&frame, column.name())?;
-        return days.into_iter().enumerate().map(|(row, d)| d.with_context(|| missing(row))).collect();
+        return repeated(days.into_iter(), missing, |_, date| Ok(date));
     }
     let formats = ["%Y-%m-%d", "%Y/%m/%d", "%Y%m%d", "%Y.%m.%d"];
-    each_text_once(column, missing, |row, text| {
+    repeated_texts(column, missing, |row, text| {
         let day = text.split([' ', 'T']).next().unwrap_or(text);
         let date = formats.iter().find_map(|format| NaiveDate::parse_from_str(day, format).ok());
         date.with_context(|| format!("row {} of column {}: {text:?} is not a date", row + 1, column.name()))
@@ -130,30 +183,49 @@ pub fn times(column: &Column) -> Result<Vec<Option<NaiveDateTime>>> {
 }
 
 /// Codes of a column in canonical form, whichever style they are written in; a ticker of another market stays as it is.
-pub fn codes(column: &Column) -> Result<Vec<Code>> {
+pub fn codes(column: &Column) -> Result<RepeatedValues<Code>> {
     let empty = |row: usize| format!("row {} of column {} is empty", row + 1, column.name());
-    each_text_once(column, empty, |row, text| {
+    repeated_texts(column, empty, |row, text| {
         ensure!(!text.is_empty(), empty(row));
         Ok(Code::parse(text).unwrap_or_else(|| Code::canonical(text)))
     })
 }
 
-/// The values of a column's texts, without the blanks around them. Dates and codes repeat, so each text is parsed once.
-fn each_text_once<T: Clone>(
+/// The values of a column's texts, without the blanks around them.
+fn repeated_texts<T>(
     column: &Column,
     missing: impl Fn(usize) -> String,
     parse: impl Fn(usize, &str) -> Result<T>,
-) -> Result<Vec<T>> {
+) -> Result<RepeatedValues<T>> {
     let texts = column.cast(&DataType::String)?;
-    let mut known: FxHashMap<&str, T> = FxHashMap::default();
-    let mut values = Vec::with_capacity(texts.len());
-    for (row, text) in texts.str()?.iter().enumerate() {
-        let text = text.with_context(|| missing(row))?.trim();
-        let value = match known.get(text) {
-            Some(value) => value.clone(),
-            None => known.entry(text).or_insert(parse(row, text)?).clone(),
+    repeated(texts.str()?.iter().map(|text| text.map(str::trim)), missing, parse)
+}
+
+/// The values of these keys, `parse`d once each; a missing key is an error.
+fn repeated<K: Copy + Eq + Hash, T>(
+    keys: impl Iterator<Item = Option<K>>,
+    missing: impl Fn(usize) -> String,
+    parse: impl Fn(usize, K) -> Result<T>,
+) -> Result<RepeatedValues<T>> {
+    let mut known: FxHashMap<K, u32> = FxHashMap::default();
+    let mut values = RepeatedValues { distinct: Vec::new(), rows: Vec::with_capacity(keys.size_hint().0) };
+    let mut before: Option<(K, u32)> = None;
+    for (row, key) in keys.enumerate() {
+        let key = key.with_context(|| missing(row))?;
+        let number = match before {
+            Some((same, number)) if same == key => number,
+            _ => match known.get(&key) {
+                Some(&number) => number,
+                None => {
+                    values.distinct.push(parse(row, key)?);
+                    let number = u32::try_from(values.distinct.len() - 1)?;
+                    known.insert(key, number);
+                    number
+                }
+            },
         };
-        values.push(value);
+        before = Some((key, number));
+        values.rows.push(number);
     }
     Ok(values)
 }

@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use crate::backtest::{ByHorizon, Params, Refusal, Weights, layers};
 use crate::factor::Factor;
 use inkstone_base::job::Ctx;
-use inkstone_base::stats::{mean, std};
+use inkstone_base::stats::{ascending, mean, ranks_along, std};
 use inkstone_market::{Gate, Market, Panel, Tradability};
 
 /// The reason for which a value is refused.
@@ -27,6 +27,8 @@ pub(super) struct Cross {
     /// Numbers of the codes, ascending.
     pub names: Vec<u32>,
     pub values: Vec<f64>,
+    /// Places of the names by ascending value.
+    pub order: Vec<u32>,
     /// Quantile from 1 (lowest), 0 for none.
     pub quantiles: Vec<u16>,
     /// Return of each name; NaN where there is none or the name could not be bought.
@@ -39,6 +41,11 @@ impl Cross {
         self.returns.values().any(|returns| !returns[k].is_nan())
     }
 
+    /// Ranks of the values among the names that `counts` lets in, by place; NaN for all others.
+    pub(super) fn ranks(&self, counts: impl Fn(usize) -> bool) -> Vec<f64> {
+        ranks_along(&self.values, self.order.iter().copied().filter(|&k| counts(k as usize)))
+    }
+
     /// Weight of a name within its layer before the weights are made to sum to 1; NaN where it is not known.
     pub(super) fn weight(&self, k: usize, market: &Market, params: &Params) -> f64 {
         match params.weights {
@@ -47,7 +54,7 @@ impl Cross {
         }
     }
 
-    /// The cross of some of the names, without quantiles.
+    /// The cross of some of the names, without their order and quantiles.
     pub(super) fn part(&self, places: &[usize]) -> Cross {
         let some = |column: &[f64]| places.iter().map(|&k| column[k]).collect::<Vec<f64>>();
         Cross {
@@ -55,6 +62,7 @@ impl Cross {
             entry: self.entry,
             names: places.iter().map(|&k| self.names[k]).collect(),
             values: some(&self.values),
+            order: Vec::new(),
             quantiles: Vec::new(),
             returns: self.returns.map(|returns| some(returns)),
         }
@@ -285,8 +293,10 @@ pub(super) fn pair_date(
     };
     let begins = params.begins(market, entry);
     let returns = params.horizons.iter().map(|&horizon| (horizon, Vec::new())).collect();
-    let mut cross = Cross { t, entry, names: vec![], values: vec![], quantiles: vec![], returns };
+    let mut cross = Cross { t, entry, names: vec![], values: vec![], order: vec![], quantiles: vec![], returns };
     let mut unused = 0;
+    let mut ends = vec![(0, 0); params.horizons.len()];
+    let mut returns = vec![f64::NAN; params.horizons.len()];
     let drop = |tally: &mut ValueCounts, reason| *tally.dropped.entry(reason).or_default() += 1;
     for (i, &value) in row.iter().enumerate().filter(|(_, v)| !v.is_nan()) {
         if prices.benchmark == Some(i) {
@@ -308,10 +318,9 @@ pub(super) fn pair_date(
             tally.in_time += 1;
         }
         let gate = prices.gate(entry, i);
-        let returns: Vec<f64> = match gate.can_buy() {
-            true => params.horizons.iter().map(|&horizon| prices.forward(i, entry, horizon)).collect(),
-            false => vec![f64::NAN; params.horizons.len()],
-        };
+        for (r, &horizon) in returns.iter_mut().zip(&params.horizons) {
+            *r = if gate.can_buy() { prices.forward(i, entry, horizon) } else { f64::NAN };
+        }
         let whole_rows = params.rules().whole_rows;
         let lost = match whole_rows {
             true => returns.iter().any(|r| r.is_nan()),
@@ -328,15 +337,15 @@ pub(super) fn pair_date(
             }
             unused += 1;
         }
-        for (&horizon, _) in params.horizons.iter().zip(&returns).filter(|(_, r)| !r.is_nan()) {
-            let ends = tally.ends.entry(horizon).or_default();
-            ends.0 += 1;
-            ends.1 += u64::from(prices.gate(entry + horizon, i) == Gate::Shut);
+        for ((ends, &horizon), _) in ends.iter_mut().zip(&params.horizons).zip(&returns).filter(|(_, r)| !r.is_nan()) {
+            *ends = (ends.0 + 1, ends.1 + u64::from(prices.gate(entry + horizon, i) == Gate::Shut));
         }
         cross.names.push(i as u32);
         cross.values.push(value);
-        cross.returns.values_mut().zip(returns).for_each(|(column, r)| column.push(r));
+        cross.returns.values_mut().zip(&returns).for_each(|(column, &r)| column.push(r));
     }
+    let with_returns = params.horizons.iter().copied().zip(ends).filter(|(_, (returns, _))| *returns > 0);
+    tally.ends = with_returns.collect();
     let usable = cross.names.len() - unused;
     if usable == 0 {
         return (None, tally);
@@ -345,6 +354,7 @@ pub(super) fn pair_date(
         tally.dropped.insert("date with too few names", usable as u64);
         return (None, tally);
     }
+    cross.order = ascending(cross.values.iter().copied());
     match layers::assign(&cross, market, params) {
         Some(quantiles) => cross.quantiles = quantiles,
         None => {

@@ -5,9 +5,10 @@ use rayon::prelude::*;
 
 use crate::backtest::correlation::summarise;
 use crate::backtest::cross::{Cross, Prices};
+use crate::backtest::rank_order::{RankOrder, RankScratch};
 use crate::backtest::{IcDecay, IcSeries, Params};
 use inkstone_base::job::Ctx;
-use inkstone_base::stats::{average_ranks, complete, mean, pearson, spearman};
+use inkstone_base::stats::{ascending, complete, mean, pearson, ranks_along};
 use inkstone_market::Market;
 
 /// One series per horizon. A date with fewer names than needed has no entry.
@@ -15,9 +16,16 @@ pub(super) fn series(crosses: &[Cross], market: &Market, params: &Params, ctx: &
     let at_horizon = |&horizon: &usize| {
         let date = |cross: &Cross| {
             ctx.check()?;
-            let (values, returns) = complete(&cross.values, &cross.returns[horizon]);
+            let returns = &cross.returns[horizon];
+            let (values, there) = complete(&cross.values, returns);
             let enough = values.len() >= params.names_needed();
-            Ok(enough.then(|| (cross.t, values.len(), pearson(&values, &returns), spearman(&values, &returns))))
+            let rank_ic = || {
+                let value_ranks = cross.ranks(|k| !returns[k].is_nan());
+                let return_ranks = ranks_along(returns, ascending(returns.iter().copied()));
+                let (x, y) = complete(&value_ranks, &return_ranks);
+                pearson(&x, &y)
+            };
+            Ok(enough.then(|| (cross.t, values.len(), pearson(&values, &there), rank_ic())))
         };
         let dates: Vec<Option<(usize, usize, f64, f64)>> =
             ctx.install(|| crosses.par_iter().map(date).collect::<Result<_>>())?;
@@ -39,27 +47,33 @@ pub(super) fn series(crosses: &[Cross], market: &Market, params: &Params, ctx: &
 const DECAY_LAGS: usize = 20;
 
 /// Mean RankIC of single days after the entry, for the names that could be bought.
-pub(super) fn decay(crosses: &[Cross], prices: &Prices, params: &Params, ctx: &Ctx) -> Result<IcDecay> {
+pub(super) fn decay(
+    crosses: &[Cross],
+    prices: &Prices,
+    market: &Market,
+    params: &Params,
+    ctx: &Ctx,
+) -> Result<IcDecay> {
     let lags: Vec<usize> = (1..=DECAY_LAGS).collect();
-    let date = |cross: &Cross| {
+    let (days, width) = (market.dates().len(), market.codes().len());
+    // Each day's returns are sorted once, for all dates whose values they follow.
+    let day = |t: usize| {
         ctx.check()?;
-        let bought: Vec<usize> = (0..cross.names.len()).filter(|&k| cross.has_return(k)).collect();
-        let values: Vec<f64> = bought.iter().map(|&k| cross.values[k]).collect();
-        // Nearly always every name has a return, and the ranks of the values are the same for all lags.
-        let ranks = average_ranks(&values);
-        let rank_ic = |&lag: &usize| {
-            let one_day =
-                |&k: &usize| prices.simple_return(cross.names[k] as usize, cross.entry + lag - 1, cross.entry + lag);
-            let returns: Vec<f64> = bought.iter().map(one_day).collect();
-            if returns.len() >= params.names_needed() && returns.iter().all(|r| !r.is_nan()) {
-                return pearson(&ranks, &average_ranks(&returns));
-            }
-            let (values, returns) = complete(&values, &returns);
-            if values.len() < params.names_needed() { f64::NAN } else { spearman(&values, &returns) }
+        Ok(RankOrder::new((0..width).map(|i| if t == 0 { f64::NAN } else { prices.simple_return(i, t - 1, t) })))
+    };
+    let days: Vec<RankOrder> = ctx.install(|| (0..days).into_par_iter().map(day).collect::<Result<_>>())?;
+    let date = |scratch: &mut RankScratch, cross: &Cross| {
+        ctx.check()?;
+        let bought = cross.order.iter().map(|&k| k as usize).filter(|&k| cross.has_return(k));
+        let values = RankOrder::of_sorted(bought.map(|k| (cross.values[k], cross.names[k])));
+        let rank_ic = |&lag: &usize| match days.get(cross.entry + lag) {
+            Some(returns) => scratch.rank_ic(&values, returns, params.names_needed()),
+            None => f64::NAN,
         };
         Ok(lags.iter().map(rank_ic).collect::<Vec<f64>>())
     };
-    let dates: Vec<Vec<f64>> = ctx.install(|| crosses.par_iter().map(date).collect::<Result<_>>())?;
+    let new = || RankScratch::new(width);
+    let dates: Vec<Vec<f64>> = ctx.install(|| crosses.par_iter().map_init(new, date).collect::<Result<_>>())?;
     let rank_ic: Vec<f64> = (0..lags.len()).map(|l| mean(dates.iter().map(|row| row[l]))).collect();
     let half_life = half_life(&rank_ic);
     Ok(IcDecay { lags, rank_ic, half_life })

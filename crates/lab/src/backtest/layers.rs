@@ -15,7 +15,7 @@ use inkstone_market::Market;
 pub(super) fn assign(cross: &Cross, market: &Market, params: &Params) -> Option<Vec<u16>> {
     match params.rules().cut {
         QuantileCut::Ranks if params.within_industry => Some(within_industries(cross, market, params.quantiles)),
-        QuantileCut::Ranks => Some(cut(&average_ranks(&cross.values), params.quantiles)),
+        QuantileCut::Ranks => Some(cut(&cross.ranks(|_| true), params.quantiles)),
         QuantileCut::Values => qcut(&cross.values, params.quantiles),
         QuantileCut::Groups => {
             // Qlib groups rows of scores and labels: a name without a label is in none.
@@ -216,11 +216,11 @@ fn new_names(before: &Cross, now: &Cross, width: usize, quantiles: usize) -> Vec
 
 fn rank_correlation(before: &Cross, now: &Cross, width: usize) -> f64 {
     let mut ranks = vec![f64::NAN; width];
-    for (i, rank) in before.names.iter().zip(average_ranks(&before.values)) {
+    for (i, rank) in before.names.iter().zip(before.ranks(|_| true)) {
         ranks[*i as usize] = rank;
     }
     let earlier: Vec<f64> = now.names.iter().map(|i| ranks[*i as usize]).collect();
-    let (earlier, later) = complete(&earlier, &average_ranks(&now.values));
+    let (earlier, later) = complete(&earlier, &now.ranks(|_| true));
     pearson(&earlier, &later)
 }
 
@@ -235,7 +235,8 @@ mod tests {
         let market = Market::of_text("date,code,close\n2024-01-02,600001.SH,1\n", &[]).unwrap();
         let names = (0..values.len() as u32).collect();
         let returns = [(1, vec![0.0; values.len()])].into_iter().collect();
-        let cross = Cross { t: 0, entry: 0, names, values: values.to_vec(), quantiles: vec![], returns };
+        let order = inkstone_base::stats::ascending(values.iter().copied());
+        let cross = Cross { t: 0, entry: 0, names, values: values.to_vec(), order, quantiles: vec![], returns };
         super::assign(&cross, &market, &Params { preset, quantiles, ..Params::default() })
     }
 

@@ -26,6 +26,7 @@ mod parity;
 mod portfolio;
 mod preset;
 mod quick;
+mod rank_order;
 mod samples;
 #[cfg(test)]
 mod tests;
@@ -40,7 +41,7 @@ pub use outcome::{
 };
 pub use params::{Params, Weights};
 pub use preset::Preset;
-pub use quick::{Ranked, RankedValues};
+pub use quick::{Placements, Ranked, RankedValues};
 
 use crate::backtest::cross::{Prices, pair};
 use crate::backtest::layers::{layers, stability};
@@ -92,7 +93,7 @@ pub fn run(factor: &Factor, market: &Market, params: &Params, ctx: &Ctx) -> Resu
         refused: tally.refusal(params),
         coverage: coverage(factor, market, prices.benchmark),
         ic: ic::series(&crosses, market, params, ctx)?,
-        decay: ic::decay(&crosses, &prices, params, ctx)?,
+        decay: ic::decay(&crosses, &prices, market, params, ctx)?,
         layers: layers(&crosses, market, params, ctx),
         days_per_year: params.days_per_year,
         ..Outcome::default()

@@ -1,9 +1,7 @@
 //! The RankIC alone, for work that needs it hundreds of times: returns are ranked once, values once, and a draw only
-//! merges them.
+//! correlates them.
 //!
-//! The figures are those of [`crate::backtest::run`] at the first horizon, to the last bit. Names of a date that have
-//! both a value and a return change with the values, so what is kept is their order; ranks among those present follow
-//! by one pass.
+//! [`Ranked::series`] is that of [`crate::backtest::run`] at the first horizon, to the last bit.
 
 use std::ops::Range;
 
@@ -13,16 +11,12 @@ use rayon::prelude::*;
 
 use crate::backtest::cross::Prices;
 use crate::backtest::preset::QuantileCut;
+use crate::backtest::rank_order::{RankOrder, RankScratch, shared_correlation};
 use crate::backtest::{Params, layers};
 use crate::factor::Factor;
 use inkstone_base::job::Ctx;
-use inkstone_base::stats::pearson;
+use inkstone_base::stats::mean;
 use inkstone_market::{Market, Tradability};
-
-/// Marks a name whose value equals the value of the name before it in the order.
-const TIED: u32 = 1 << 31;
-/// The place of a name that is not there.
-const ABSENT: u32 = u32::MAX;
 
 impl Params {
     /// The moment at which the return of a value of date `t` begins; none where there is no day to trade on.
@@ -30,9 +24,6 @@ impl Params {
         self.entry(t, market.dates().len()).map(|entry| self.begins(market, entry))
     }
 }
-
-/// Numbers of names in ascending order of their number, those of equal ones marked.
-type RankOrder = Vec<u32>;
 
 /// The returns of a market at the first horizon, ranked by date.
 pub struct Ranked<'a> {
@@ -70,8 +61,8 @@ impl<'a> Ranked<'a> {
         let day = |t: usize| {
             ctx.check()?;
             Ok(match params.entry(t, dates) {
-                Some(entry) => ordered((0..width).map(|i| return_of(entry, i))),
-                None => RankOrder::new(),
+                Some(entry) => RankOrder::new((0..width).map(|i| return_of(entry, i))),
+                None => RankOrder::new(std::iter::empty()),
             })
         };
         let days = ctx.install(|| (0..dates).into_par_iter().map(day).collect::<Result<_>>())?;
@@ -95,7 +86,7 @@ impl<'a> Ranked<'a> {
             let begins = self.params.trade_at(self.market, t);
             let in_time = |i: usize| late || factor.known_at(t, i).zip(begins).is_some_and(|(known, at)| known < at);
             let value = |(i, &v): (usize, &f64)| if !v.is_nan() && in_time(i) { v } else { f64::NAN };
-            Ok(ordered(factor.values.row(t).iter().enumerate().map(value)))
+            Ok(RankOrder::new(factor.values.row(t).iter().enumerate().map(value)))
         };
         let orders = ctx.install(|| (0..self.market.dates().len()).into_par_iter().map(row).collect::<Result<_>>())?;
         Ok(RankedValues { factor, orders })
@@ -111,51 +102,63 @@ impl<'a> Ranked<'a> {
         ctx.install(|| (0..self.days.len()).into_par_iter().map_init(new, date).collect())
     }
 
-    /// RankIC by date when the values of the dates in `span` stand `shift` dates later, those at the end at the
-    /// beginning. On one thread: draws run beside each other.
-    pub fn shifted(&self, rows: &RankedValues, span: &Range<usize>, shift: usize) -> Vec<f64> {
-        let mut scratch = RankScratch::new(self.market.codes().len());
-        let n = span.len();
-        let from = |t: usize| span.start + (t - span.start + n - shift % n) % n;
-        span.clone().map(|t| self.rank_ic(rows, from(t), t, &mut scratch)).collect()
-    }
-
     /// RankIC of the values of date `from` with the returns of date `to`.
     fn rank_ic(&self, rows: &RankedValues, from: usize, to: usize, scratch: &mut RankScratch) -> f64 {
-        let (values, returns) = (&rows.orders[from], &self.days[to]);
-        let RankScratch { places, x, y } = scratch;
-        places.fill(ABSENT);
-        values.iter().for_each(|name| places[(name & !TIED) as usize] = ABSENT - 1);
-        let mut both = 0;
-        for name in returns {
-            let place = &mut places[(name & !TIED) as usize];
-            if *place == ABSENT - 1 {
-                *place = 0;
-                both += 1;
-            }
+        let rank_ic = scratch.rank_ic(&rows.orders[from], &self.days[to], self.params.names_needed());
+        let is_shared = |i: &usize| scratch.is_shared(*i);
+        if rank_ic.is_nan() || self.can_be_cut(rows.factor, from, is_shared) { rank_ic } else { f64::NAN }
+    }
+
+    /// False where the preset of alphalens leaves a date out, because its quantiles have no distinct edges.
+    fn can_be_cut(&self, factor: &Factor, t: usize, counts: impl Fn(&usize) -> bool) -> bool {
+        if self.params.rules().cut != QuantileCut::Values {
+            return true;
         }
-        if both < self.params.names_needed() {
-            return f64::NAN;
-        }
-        let mut next = 0;
-        for place in places.iter_mut() {
-            if *place == 0 {
-                *place = next;
-                next += 1;
-            } else {
-                *place = ABSENT;
-            }
-        }
-        if self.params.rules().cut == QuantileCut::Values {
-            let row = rows.factor.values.row(from);
-            let values: Vec<f64> = (0..row.len()).filter(|&i| places[i] != ABSENT).map(|i| row[i]).collect();
-            if layers::qcut(&values, self.params.quantiles).is_none() {
-                return f64::NAN;
-            }
-        }
-        ranks(values, places, both, x);
-        ranks(returns, places, both, y);
-        pearson(x, y)
+        let row = factor.values.row(t);
+        let values: Vec<f64> = (0..row.len()).filter(counts).map(|i| row[i]).collect();
+        layers::qcut(&values, self.params.quantiles).is_some()
+    }
+
+    /// What [`Placements::mean_rank_ic`] needs of the values of these dates and of the returns.
+    pub fn placements(&self, rows: &RankedValues, span: Range<usize>, ctx: &Ctx) -> Result<Placements> {
+        let width = self.market.codes().len();
+        let centred = |order: &RankOrder| {
+            ctx.check()?;
+            Ok(order.centred(width))
+        };
+        let value_row = |t: usize| {
+            let has_value = |i: &usize| !rows.factor.values.at(t, *i).is_nan();
+            let is_used = !rows.orders[t].is_empty() && self.can_be_cut(rows.factor, t, has_value);
+            if is_used { centred(&rows.orders[t]) } else { Ok(Vec::new()) }
+        };
+        ctx.install(|| {
+            Ok(Placements {
+                values: span.clone().into_par_iter().map(value_row).collect::<Result<_>>()?,
+                returns: self.days[span].par_iter().map(centred).collect::<Result<_>>()?,
+                needed: self.params.names_needed(),
+            })
+        })
+    }
+}
+
+/// Ranks of values and of returns of the same dates, by which values are moved to other dates.
+pub struct Placements {
+    /// Empty for a date that has no RankIC.
+    values: Vec<Vec<f32>>,
+    returns: Vec<Vec<f32>>,
+    needed: usize,
+}
+
+impl Placements {
+    /// Mean RankIC when the values of all dates stand `shift` dates later, those at the end at the beginning. Ranks are those among all
+    /// names with a value, and all with a return, of their dates.
+    pub fn mean_rank_ic(&self, shift: usize) -> f64 {
+        let n = self.values.len();
+        let rank_ic = |t: usize| {
+            let values = &self.values[(t + n - shift % n) % n];
+            if values.is_empty() { f64::NAN } else { shared_correlation(values, &self.returns[t], self.needed) }
+        };
+        mean((0..n).map(rank_ic))
     }
 }
 
@@ -165,42 +168,6 @@ impl RankedValues<'_> {
         let there = |order: &RankOrder| !order.is_empty();
         let first = self.orders.iter().position(there).unwrap_or(0);
         first..self.orders.iter().rposition(there).map_or(first, |last| last + 1)
-    }
-}
-
-/// Buffers for one date.
-struct RankScratch {
-    /// Place of each name among those that have a value and a return.
-    places: Vec<u32>,
-    x: Vec<f64>,
-    y: Vec<f64>,
-}
-
-impl RankScratch {
-    fn new(width: usize) -> RankScratch {
-        RankScratch { places: vec![ABSENT; width], x: Vec::new(), y: Vec::new() }
-    }
-}
-
-/// The names with a number, in ascending order of it.
-fn ordered(numbers: impl Iterator<Item = f64>) -> RankOrder {
-    let mut there: Vec<(f64, u32)> = numbers.zip(0..).filter(|(v, _)| !v.is_nan()).collect();
-    there.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
-    let tied = |k: usize| if k > 0 && there[k].0 == there[k - 1].0 { TIED } else { 0 };
-    (0..there.len()).map(|k| there[k].1 | tied(k)).collect()
-}
-
-/// Average ranks of the `n` names with a place, as [`inkstone_base::stats::average_ranks`] has them of these alone.
-fn ranks(order: &[u32], places: &[u32], n: usize, out: &mut Vec<f64>) {
-    out.clear();
-    out.resize(n, 0.0);
-    let mut below = 0;
-    for tied in order.chunk_by(|_, next| next & TIED != 0) {
-        let there = || tied.iter().map(|name| places[(name & !TIED) as usize]).filter(|place| *place != ABSENT);
-        let count = there().count();
-        let rank = below as f64 + (count + 1) as f64 / 2.0;
-        there().for_each(|place| out[place as usize] = rank);
-        below += count;
     }
 }
 
@@ -289,11 +256,10 @@ mod tests {
                 }
             }
         }
-        let of_moved = ranked.series(&ranked.rows(&moved, &ctx).unwrap(), &ctx).unwrap();
-        let shifted = ranked.shifted(&rows, &(0..40), 3);
-        for (a, b) in shifted.iter().zip(&of_moved) {
-            assert!(a == b || (a.is_nan() && b.is_nan()));
-        }
+        let of_moved = mean(ranked.series(&ranked.rows(&moved, &ctx).unwrap(), &ctx).unwrap().into_iter());
+        let shifted = ranked.placements(&rows, 0..40, &ctx).unwrap().mean_rank_ic(3);
+        // Ranks differ by the names that have a value or a return alone.
+        assert!((shifted - of_moved).abs() < 0.01, "{shifted} {of_moved}");
         let none = Factor::empty("none", &market);
         assert!(ranked.rows(&none, &ctx).unwrap().span().is_empty());
     }

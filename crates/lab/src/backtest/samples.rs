@@ -3,6 +3,9 @@
 //! Sizes and coverages are thirds of each date, by capitalisation and by the number of documents of a value; equal ones stay
 //! together. Industries are those of the date. A date counts in a sample that has as many names then as a correlation needs.
 
+use std::cell::LazyCell;
+use std::ops::Deref;
+
 use anyhow::Result;
 use rayon::prelude::*;
 
@@ -13,7 +16,7 @@ use crate::backtest::preset::QuantileCut;
 use crate::backtest::{ByHorizon, Params, SubSample};
 use crate::factor::Factor;
 use inkstone_base::job::Ctx;
-use inkstone_base::stats::{average_ranks, mean, pearson};
+use inkstone_base::stats::{ascending, average_ranks, mean, pearson};
 use inkstone_market::Market;
 
 /// Figures of a sample on one date.
@@ -39,9 +42,10 @@ pub(super) fn samples(
     let days: Vec<Vec<Option<SampleDay>>> = ctx.install(|| {
         let date = |cross: &Cross| {
             ctx.check()?;
-            let sorted = Sorted::new(cross);
-            let days = groupings(cross, factor, market);
-            Ok(days.iter().flat_map(|grouping| sorted.days(cross, grouping, market, params)).collect())
+            // Sorted only where some group has enough names.
+            let returns = LazyCell::new(|| cross.returns.map(|returns| ascending(returns.iter().copied())));
+            let groupings = groupings(cross, factor, market);
+            Ok(groupings.iter().flat_map(|grouping| days(cross, &returns, grouping, market, params)).collect())
         };
         crosses.par_iter().map(date).collect::<Result<_>>()
     })?;
@@ -90,77 +94,69 @@ fn groupings(cross: &Cross, factor: &Factor, market: &Market) -> [NameGroups; 3]
     ]
 }
 
-/// Orders of a cross, by which the names of any group are ranked without being sorted again.
-struct Sorted {
-    values: Vec<usize>,
-    /// Places of names with a return.
-    returns: ByHorizon<Vec<usize>>,
-}
-
-impl Sorted {
-    fn new(cross: &Cross) -> Sorted {
-        let order = |keys: &[f64]| {
-            let mut order: Vec<(f64, usize)> = keys.iter().copied().zip(0..).filter(|(key, _)| !key.is_nan()).collect();
-            order.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
-            order.into_iter().map(|(_, k)| k).collect::<Vec<usize>>()
-        };
-        Sorted { values: order(&cross.values), returns: cross.returns.map(|returns| order(returns)) }
+/// Figures of each group of a cross; none for a group with too few names. `sorted` has the places by ascending return.
+fn days(
+    cross: &Cross,
+    sorted: &impl Deref<Target = ByHorizon<Vec<u32>>>,
+    grouping: &NameGroups,
+    market: &Market,
+    params: &Params,
+) -> Vec<Option<SampleDay>> {
+    let needed = params.names_needed().max(2);
+    let mut members = vec![Vec::new(); grouping.groups + 1];
+    grouping.group.iter().enumerate().for_each(|(k, group)| members[*group].push(k));
+    members.truncate(grouping.groups);
+    if members.iter().all(|places| places.len() < needed) {
+        return vec![None; grouping.groups];
     }
-
-    /// Figures of each group; none for a group with too few names.
-    fn days(&self, cross: &Cross, grouping: &NameGroups, market: &Market, params: &Params) -> Vec<Option<SampleDay>> {
-        let needed = params.names_needed().max(2);
-        let mut members = vec![Vec::new(); grouping.groups + 1];
-        grouping.group.iter().enumerate().for_each(|(k, group)| members[*group].push(k));
-        members.truncate(grouping.groups);
-        if members.iter().all(|places| places.len() < needed) {
-            return vec![None; grouping.groups];
-        }
-        let all = ranks_within(&cross.values, self.values.iter().copied(), grouping);
-        let rank_ics: ByHorizon<Vec<f64>> = cross
-            .returns
-            .iter()
-            .map(|(horizon, returns)| {
-                let order = &self.returns[horizon];
-                // Nearly always every name has a return.
-                let is_there = |k: &usize| !returns[*k].is_nan();
-                let value_ranks = match order.len() == returns.len() {
-                    true => None,
-                    false => Some(ranks_within(&cross.values, self.values.iter().copied().filter(is_there), grouping)),
-                };
-                let value_ranks = value_ranks.as_ref().unwrap_or(&all);
-                let return_ranks = ranks_within(returns, order.iter().copied(), grouping);
-                let rank_ic = |places: &Vec<usize>| {
-                    let pairs = places.iter().filter(|k| is_there(k)).map(|&k| (value_ranks[k], return_ranks[k]));
-                    let (x, y): (Vec<f64>, Vec<f64>) = pairs.unzip();
-                    if x.len() < needed { f64::NAN } else { pearson(&x, &y) }
-                };
-                (horizon, members.iter().map(rank_ic).collect())
-            })
-            .collect();
-        let day = |(g, places): (usize, &Vec<usize>)| {
-            let rank_ic = rank_ics.map(|groups| groups[g]);
-            if places.len() < needed || rank_ic.values().all(|r| r.is_nan()) {
-                return None;
-            }
-            let mut part = cross.part(places);
-            let quantiles = match params.rules().cut == QuantileCut::Ranks && !params.within_industry {
-                true => Some(cut(&places.iter().map(|&k| all[k]).collect::<Vec<f64>>(), params.quantiles)),
-                false => assign(&part, market, params),
+    let all = ranks_within(&cross.values, cross.order.iter().copied(), grouping);
+    let rank_ics: ByHorizon<Vec<f64>> = cross
+        .returns
+        .iter()
+        .map(|(horizon, returns)| {
+            let order = &sorted[horizon];
+            // Nearly always every name has a return.
+            let is_there = |k: usize| !returns[k].is_nan();
+            let value_ranks = match order.len() == returns.len() {
+                true => None,
+                false => Some(ranks_within(
+                    &cross.values,
+                    cross.order.iter().copied().filter(|&k| is_there(k as usize)),
+                    grouping,
+                )),
             };
-            let is_cut = quantiles.is_some();
-            part.quantiles = quantiles.unwrap_or_default();
-            let spread = |returns: &Vec<f64>| if is_cut { spread(&part, returns, market, params) } else { f64::NAN };
-            Some(SampleDay { names: places.len(), rank_ic, spread: part.returns.map(spread) })
+            let value_ranks = value_ranks.as_ref().unwrap_or(&all);
+            let return_ranks = ranks_within(returns, order.iter().copied(), grouping);
+            let rank_ic = |places: &Vec<usize>| {
+                let pairs = places.iter().filter(|k| is_there(**k)).map(|&k| (value_ranks[k], return_ranks[k]));
+                let (x, y): (Vec<f64>, Vec<f64>) = pairs.unzip();
+                if x.len() < needed { f64::NAN } else { pearson(&x, &y) }
+            };
+            (horizon, members.iter().map(rank_ic).collect())
+        })
+        .collect();
+    let day = |(g, places): (usize, &Vec<usize>)| {
+        let rank_ic = rank_ics.map(|groups| groups[g]);
+        if places.len() < needed || rank_ic.values().all(|r| r.is_nan()) {
+            return None;
+        }
+        let mut part = cross.part(places);
+        let quantiles = match params.rules().cut == QuantileCut::Ranks && !params.within_industry {
+            true => Some(cut(&places.iter().map(|&k| all[k]).collect::<Vec<f64>>(), params.quantiles)),
+            false => assign(&part, market, params),
         };
-        members.iter().enumerate().map(day).collect()
-    }
+        let is_cut = quantiles.is_some();
+        part.quantiles = quantiles.unwrap_or_default();
+        let spread = |returns: &Vec<f64>| if is_cut { spread(&part, returns, market, params) } else { f64::NAN };
+        Some(SampleDay { names: places.len(), rank_ic, spread: part.returns.map(spread) })
+    };
+    members.iter().enumerate().map(day).collect()
 }
 
 /// Ranks from 1 within the group of each name, ties at their average; NaN for what is not in `order`, which lists places by
 /// ascending `keys`.
-fn ranks_within(keys: &[f64], order: impl Iterator<Item = usize>, grouping: &NameGroups) -> Vec<f64> {
-    let order: Vec<usize> = order.collect();
+fn ranks_within(keys: &[f64], order: impl Iterator<Item = u32>, grouping: &NameGroups) -> Vec<f64> {
+    let order: Vec<usize> = order.map(|place| place as usize).collect();
     let (mut below, mut tied) = (vec![0usize; grouping.groups + 1], vec![0usize; grouping.groups + 1]);
     let mut ranks = vec![f64::NAN; keys.len()];
     for run in order.chunk_by(|a, b| keys[*a] == keys[*b]) {
@@ -188,8 +184,7 @@ mod tests {
         fn ranks_within_a_group_are_those_of_its_names_alone(names in prop::collection::vec((-3i8..3, 0usize..3), 1..40)) {
             let keys: Vec<f64> = names.iter().map(|(key, _)| f64::from(*key)).collect();
             let grouping = NameGroups { groups: 2, group: names.iter().map(|(_, group)| *group).collect() };
-            let mut order: Vec<usize> = (0..keys.len()).collect();
-            order.sort_by(|a, b| keys[*a].total_cmp(&keys[*b]));
+            let order = ascending(keys.iter().copied());
             let ranks = ranks_within(&keys, order.into_iter(), &grouping);
             for group in 0..2 {
                 let places: Vec<usize> = (0..keys.len()).filter(|&k| grouping.group[k] == group).collect();

@@ -9,7 +9,7 @@ use polars_core::prelude::{DataFrame, IntoColumn, NamedFrom, Series};
 use super::grid::DayGrid;
 use inkstone_base::code::Code;
 use inkstone_base::data::Report;
-use inkstone_market::table::{CODE_NAMES, DATE_NAMES, codes, dates, find, numbers, read_table, require, times};
+use inkstone_market::table::{CODE_NAMES, DATE_NAMES, Table, codes, dates, numbers, times};
 use inkstone_market::{CLOSE, Market, Panel, dates_column};
 use inkstone_tables::corpus::times_column;
 use inkstone_tables::frames;
@@ -137,57 +137,64 @@ impl Factor {
     ///
     /// Without a column `known_at` a value counts as known at 15:00:00 of its date: after that day's close, before any later
     /// price. A date that stands for "traded on this day" must be given its `known_at`.
-    pub fn from_frame(frame: &DataFrame, name: &str, market: &Market) -> Result<(Factor, Report)> {
-        let (date_column, code_column) = (require(frame, &DATE_NAMES)?, require(frame, &CODE_NAMES)?);
-        let known_column = find(frame, &["known_at"]);
-        let value_column = match find(frame, &["value", "factor", "score", name]) {
+    pub fn from_table(table: &Table, name: &str, market: &Market) -> Result<(Factor, Report)> {
+        let (date_column, code_column) = (table.require(&DATE_NAMES)?, table.require(&CODE_NAMES)?);
+        let value_column = match table.find(&["value", "factor", "score", name])? {
             Some(column) => column,
             None => {
-                let rest: Vec<_> = frame
-                    .columns()
-                    .iter()
-                    .filter(|c| ![date_column.name(), code_column.name()].contains(&c.name()) && c.name() != "known_at")
-                    .collect();
+                let known = [date_column.name().as_str(), code_column.name().as_str(), "known_at"];
+                let rest: Vec<&str> = table.names().into_iter().filter(|name| !known.contains(name)).collect();
                 let [only] = rest[..] else {
-                    bail!(
-                        "which column is the factor? name it \"value\"; the columns are {:?}",
-                        frame.get_column_names()
-                    );
+                    bail!("which column is the factor? name it \"value\"; the columns are {:?}", table.names());
                 };
-                only
+                table.require(&[only])?
             }
         };
-        let (row_dates, row_codes, values) = (dates(date_column)?, codes(code_column)?, numbers(value_column)?);
-        let raw = find(frame, &["raw"]).map(numbers).transpose()?;
-        let documents = find(frame, &["documents"]).map(numbers).transpose()?;
-        let known = known_column.map(times).transpose()?;
+        let (row_dates, row_codes) = (dates(&date_column)?, codes(&code_column)?);
+        drop((date_column, code_column));
+        let values = numbers(&value_column)?;
+        drop(value_column);
+        let numbers_of = |column: &str| table.find(&[column])?.map(|column| numbers(&column)).transpose();
+        let (raw, documents) = (numbers_of("raw")?, numbers_of("documents")?);
+        let known = table.find(&["known_at"])?.map(|column| times(&column)).transpose()?;
+        let places: Vec<Option<usize>> = row_codes.distinct.iter().map(|code| market.index_of(code.as_str())).collect();
+        let days: Vec<Option<usize>> =
+            row_dates.distinct.iter().map(|date| market.calendar().index_of(*date)).collect();
 
         let mut report = Report::new("factor");
         report.rows_in = values.len() as u64;
         let mut factor = Factor::empty(name, market);
+        let (mut without_value, mut without_code, mut without_date) = (0, 0, 0);
         for row in 0..values.len() {
             let raw = raw.as_ref().map_or(values[row], |raw| raw[row]);
             if raw.is_nan() && values[row].is_nan() {
-                report.drop_rows("no value", 1);
+                without_value += 1;
                 continue;
             }
-            let Some(i) = market.index_of(row_codes[row].as_str()) else {
-                report.drop_rows("code not in the price table", 1);
+            let Some(i) = places[row_codes.rows[row] as usize] else {
+                without_code += 1;
                 continue;
             };
-            let Some(t) = market.calendar().index_of(row_dates[row]) else {
-                report.drop_rows("date not in the price table", 1);
+            let Some(t) = days[row_dates.rows[row] as usize] else {
+                without_date += 1;
                 continue;
             };
+            let (code, date) = (row_codes.at(row), *row_dates.at(row));
             if !factor.is_empty_at(t, i) {
-                bail!("{} has two values on {}; keep one per date and code", row_codes[row], row_dates[row]);
+                bail!("{code} has two values on {date}; keep one per date and code");
             }
-            let known_at = known.as_ref().and_then(|known| known[row]).unwrap_or(row_dates[row].and_time(CLOSE));
+            let known_at = known.as_ref().and_then(|known| known[row]).unwrap_or(date.and_time(CLOSE));
             factor.put(t, i, raw, known_at, documents.as_ref().map_or(0, |documents| documents[row] as u32));
             factor.values.set(t, i, values[row]);
             report.rows_out += 1;
         }
-        if row_codes.is_empty() {
+        let reasons = ["no value", "code not in the price table", "date not in the price table"];
+        for (reason, rows) in reasons.into_iter().zip([without_value, without_code, without_date]) {
+            if rows > 0 {
+                report.drop_rows(reason, rows);
+            }
+        }
+        if row_codes.rows.is_empty() {
             bail!(
                 "it has no rows, so there is nothing to test: no document gave it a value (of a learned feature: too few \
                  training samples, see walk_forward.min_train_rows)"
@@ -198,7 +205,7 @@ impl Factor {
                 "no row of the factor meets the price table ({:?}): the factor has codes like {:?}, the prices like {:?}; \
                  write codes and dates in one style",
                 report.dropped,
-                row_codes.first().map(Code::as_str),
+                row_codes.distinct.first().map(Code::as_str),
                 market.codes().first().map(|c| c.as_str())
             );
         }
@@ -206,10 +213,10 @@ impl Factor {
         Ok((factor, report))
     }
 
-    /// Reads [`Factor::from_frame`]'s table from a Parquet or delimited file; the name is the file's.
+    /// Reads [`Factor::from_table`]'s table from a Parquet or delimited file; the name is the file's.
     pub fn read(path: &Path, market: &Market) -> Result<(Factor, Report)> {
         let name = path.file_stem().and_then(|s| s.to_str()).unwrap_or("factor");
-        Factor::from_frame(&read_table(path)?, name, market)
+        Factor::from_table(&Table::open(path)?, name, market)
             .with_context(|| format!("the factor table {}", path.display()))
     }
 }

@@ -108,7 +108,7 @@ pub struct Subject<'a> {
     pub market: &'a Market,
     /// Delay, price and horizons of its backtest; the first horizon counts.
     pub backtest: &'a backtest::Params,
-    /// True if known-at times were not given but taken as 15:00:00 of the value's date, as [`Factor::from_frame`] does.
+    /// True if known-at times were not given but taken as 15:00:00 of the value's date, as [`Factor::from_table`] does.
     pub times_assumed: bool,
     /// The documents behind the factor; none for a factor that came as a table, and for one that reads none.
     pub texts: Option<Texts<'a>>,

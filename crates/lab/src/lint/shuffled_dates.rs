@@ -18,7 +18,6 @@ use crate::lint::finding::{CoveredDays, ShuffledDates};
 use crate::lint::power::{Placebo, Power};
 use crate::lint::{Check, Finding, Params, Verdict, nothing_to_break};
 use inkstone_base::job::Ctx;
-use inkstone_base::stats::mean;
 
 /// Fewest trading days by which values are moved.
 const FAR: usize = 20;
@@ -38,9 +37,10 @@ pub(super) fn check(power: &Power<'_>, params: &Params, ctx: &Ctx) -> Result<Ver
     let mut shifts: Vec<usize> =
         sample(&mut rng, ways, params.date_draws.min(ways)).into_iter().map(|way| far + way).collect();
     shifts.sort_unstable();
+    let placements = power.ranked.placements(&power.rows, span, ctx)?;
     let moved = |&shift: &usize| {
         ctx.check()?;
-        Ok(mean(power.ranked.shifted(&power.rows, &span, shift).into_iter()))
+        Ok(placements.mean_rank_ic(shift))
     };
     let draws: Vec<f64> = ctx.install(|| shifts.par_iter().map(moved).collect::<Result<_>>())?;
     let Placebo { mean, std, share, standing, figures } = power.placebo(draws, params);

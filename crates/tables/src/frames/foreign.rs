@@ -42,6 +42,18 @@ impl ForeignParquet {
         read.and_then(|read| Ok(read?)).with_context(|| not_whole(&self.path))
     }
 
+    /// Fails where a seal is broken, or where the columns that are used claim more memory than a table may take.
+    pub(super) fn check_table(&self, used: impl Fn(&str) -> bool) -> Result<()> {
+        disk::check_if_sealed(&self.path, &self.bytes)?;
+        let (bytes, size) = (self.claims.bytes_of(0..usize::MAX, used), self.bytes.len() as u64);
+        ensure!(
+            bytes <= TABLE + TABLE_RATIO * size,
+            "{} claims to unpack to {bytes} bytes, which is too much for its {size}",
+            self.path.display()
+        );
+        Ok(())
+    }
+
     /// The unpacked sizes that the file claims.
     pub fn claims(&self) -> &Claims {
         &self.claims
@@ -56,14 +68,7 @@ fn not_whole(path: &Path) -> String {
 /// Reads a Parquet file of any origin, all columns or those named. The seal of a file of ours is checked.
 pub fn read_foreign_parquet(path: &Path, columns: Option<&[&str]>) -> Result<DataFrame> {
     let foreign = ForeignParquet::open(path)?;
-    disk::check_if_sealed(path, &foreign.bytes)?;
-    let used = |name: &str| columns.is_none_or(|columns| columns.contains(&name));
-    let (bytes, size) = (foreign.claims.bytes_of(0..usize::MAX, used), foreign.bytes.len() as u64);
-    ensure!(
-        bytes <= TABLE + TABLE_RATIO * size,
-        "{} claims to unpack to {bytes} bytes, which is too much for its {size}",
-        path.display()
-    );
+    foreign.check_table(|name| columns.is_none_or(|columns| columns.contains(&name)))?;
     let columns = columns.map(|names| names.iter().map(|&name| name.to_owned()).collect());
     foreign.read(|reader| reader.with_columns(columns).finish())
 }

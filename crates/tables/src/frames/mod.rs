@@ -1,6 +1,7 @@
 //! Frames to and from Parquet: with a seal ([`inkstone_base::disk`]) where the file is this program's own, behind checks where it is not.
 
 mod claims;
+mod columns;
 mod foreign;
 #[cfg(test)]
 mod tests;
@@ -13,6 +14,7 @@ use polars_core::prelude::{Column, DataFrame};
 use polars_io::prelude::{ParquetReader, ParquetWriter, SerReader};
 
 pub use claims::Claims;
+pub use columns::ParquetColumns;
 pub use foreign::{ForeignParquet, read_foreign_parquet};
 
 use inkstone_base::disk;

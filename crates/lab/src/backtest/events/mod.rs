@@ -30,9 +30,11 @@ mod sums;
 mod tests;
 
 use std::collections::BTreeMap;
+use std::hash::{Hash, Hasher};
 
 use anyhow::{Result, bail};
 use rayon::prelude::*;
+use rustc_hash::FxHasher;
 
 pub use params::{Grouping, Model, Params};
 pub use source::{events_of_factor, events_of_signals};
@@ -76,7 +78,7 @@ pub fn run(events: &[Event], market: &Market, params: &Params, ctx: &Ctx) -> Res
     let mut report = Report::new("events");
     report.rows_in = events.len() as u64;
     let mut excluded = Excluded::new();
-    let events = one_a_day(events, market, params, &mut excluded)?;
+    let events = one_a_day(events, market, params, &mut excluded, ctx)?;
     let returns = Returns::new(market, &codes(&events), params, ctx)?;
     let mut entered = fitted(&events, &returns, market, params, &mut excluded, ctx)?;
     excluded.iter().for_each(|(reason, n)| report.drop_rows(reason, *n));
@@ -143,7 +145,13 @@ pub fn run(events: &[Event], market: &Market, params: &Params, ctx: &Ctx) -> Res
 }
 
 /// One event per code and day, sorted by date, then code, without those that follow another within the gap.
-fn one_a_day(events: &[Event], market: &Market, params: &Params, excluded: &mut Excluded) -> Result<Vec<Event>> {
+fn one_a_day(
+    events: &[Event],
+    market: &Market,
+    params: &Params,
+    excluded: &mut Excluded,
+    ctx: &Ctx,
+) -> Result<Vec<Event>> {
     let (days, width) = (market.dates().len(), market.codes().len());
     if let Some(event) = events.iter().find(|e| e.code as usize >= width || e.date as usize >= days) {
         bail!(
@@ -154,20 +162,37 @@ fn one_a_day(events: &[Event], market: &Market, params: &Params, excluded: &mut 
     }
     let mut sorted: Vec<Event> = events.iter().copied().filter(|e| e.value.is_finite()).collect();
     exclude(excluded, "no value", events.len() - sorted.len());
-    sorted.sort_unstable_by(|a, b| (a.code, a.date).cmp(&(b.code, b.date)).then(a.value.total_cmp(&b.value)));
+    ctx.install(|| {
+        sorted.par_sort_unstable_by(|a, b| (a.code, a.date).cmp(&(b.code, b.date)).then(a.value.total_cmp(&b.value)));
+    });
+    let same_day = |a: &Event, b: &Event| (a.code, a.date) == (b.code, b.date);
+    let one_in = sorted.chunk_by(same_day).count().div_ceil(params.max_events) as u64;
     let mut kept: Vec<Event> = Vec::new();
-    for same in sorted.chunk_by(|a, b| (a.code, a.date) == (b.code, b.date)) {
+    let mut last: Option<Event> = None;
+    for same in sorted.chunk_by(same_day) {
         let value = same.iter().map(|event| event.value).sum::<f64>() / same.len() as f64;
-        let close = kept.last().is_some_and(|k| k.code == same[0].code && same[0].date - k.date <= params.gap);
-        if close {
+        if last.is_some_and(|last| last.code == same[0].code && same[0].date - last.date <= params.gap) {
             exclude(excluded, "follows another event of its code within the gap", same.len());
-        } else {
-            exclude(excluded, "one event with another document of its code and day", same.len() - 1);
+            continue;
+        }
+        exclude(excluded, "one event with another document of its code and day", same.len() - 1);
+        last = Some(same[0]);
+        if is_drawn(&same[0], one_in) {
             kept.push(Event { value, ..same[0] });
+        } else {
+            exclude(excluded, "not drawn: more events than max_events", 1);
         }
     }
     kept.sort_unstable_by_key(|event| (event.date, event.code));
     Ok(kept)
+}
+
+/// True for about one in `one_in` events, whatever their order: each name and each date gives its share.
+fn is_drawn(event: &Event, one_in: u64) -> bool {
+    let mut hasher = FxHasher::default();
+    (event.code, event.date).hash(&mut hasher);
+    // The high half: the low bits of such a hash repeat.
+    (hasher.finish() >> 32).is_multiple_of(one_in)
 }
 
 fn exclude(excluded: &mut Excluded, reason: &'static str, n: usize) {

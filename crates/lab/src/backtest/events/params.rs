@@ -54,6 +54,9 @@ pub struct Params {
     /// Trading days after an event in which further events of its code are set aside (default 0: all are kept). Tests that
     /// cluster allow for events that overlap; a gap as long as the window is for those that do not.
     pub gap: u32,
+    /// Events that are studied at the most (default 200,000). Where there are more, a share of them is drawn over all names and dates, the
+    /// same each time.
+    pub max_events: usize,
     /// True if repeats of an earlier document are no events (default yes).
     pub first_only: bool,
 }
@@ -70,6 +73,7 @@ impl Default for Params {
             by: Grouping::Quantile,
             groups: 3,
             gap: 0,
+            max_events: 200_000,
             first_only: true,
         }
     }

@@ -1,0 +1,73 @@
+//! Columns of a Parquet file, read one at a time, so that a large table is never in memory as a whole.
+
+use std::io::Cursor;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, ensure};
+use memmap2::Mmap;
+use polars_core::prelude::Column;
+use polars_io::prelude::{ParquetReader, SerReader};
+
+use super::foreign::ForeignParquet;
+use inkstone_base::disk;
+
+/// A Parquet file whose columns are read one at a time.
+pub struct ParquetColumns {
+    path: PathBuf,
+    source: ColumnSource,
+    names: Vec<String>,
+}
+
+enum ColumnSource {
+    Ours(Mmap),
+    Foreign(ForeignParquet),
+}
+
+impl ParquetColumns {
+    /// Opens a file of ours, if it is as it was written.
+    pub fn ours(path: &Path) -> Result<ParquetColumns> {
+        ParquetColumns::new(path, ColumnSource::Ours(disk::sealed_bytes(path)?))
+    }
+
+    /// Opens a file of any origin, as [`super::read_foreign_parquet`] does.
+    pub fn foreign(path: &Path) -> Result<ParquetColumns> {
+        let foreign = ForeignParquet::open(path)?;
+        foreign.check_table(|_| true)?;
+        ParquetColumns::new(path, ColumnSource::Foreign(foreign))
+    }
+
+    fn new(path: &Path, source: ColumnSource) -> Result<ParquetColumns> {
+        let schema = match &source {
+            ColumnSource::Ours(map) => {
+                ParquetReader::new(Cursor::new(&map[..])).schema().with_context(|| unreadable(path))?
+            }
+            ColumnSource::Foreign(foreign) => foreign.read(|mut reader| reader.schema())?,
+        };
+        let names = schema.iter_names().map(|name| name.to_string()).collect();
+        Ok(ParquetColumns { path: path.to_owned(), source, names })
+    }
+
+    /// Names of the columns, in their order.
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// Reads a column.
+    pub fn column(&self, name: &str) -> Result<Column> {
+        let wanted = Some(vec![name.to_owned()]);
+        let frame = match &self.source {
+            ColumnSource::Ours(map) => {
+                let reader = ParquetReader::new(Cursor::new(&map[..])).with_columns(wanted);
+                reader.finish().with_context(|| unreadable(&self.path))?
+            }
+            ColumnSource::Foreign(foreign) => foreign.read(|reader| reader.with_columns(wanted).finish())?,
+        };
+        let column = frame.into_columns().pop();
+        ensure!(column.is_some(), "{} has no column {name:?}", self.path.display());
+        column.context("a column was read")
+    }
+}
+
+fn unreadable(path: &Path) -> String {
+    format!("{} is not a readable Parquet file", path.display())
+}
