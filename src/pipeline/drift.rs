@@ -6,6 +6,7 @@ use anyhow::{Context, Result, ensure};
 use serde::Serialize;
 
 use super::factor_builder::FactorBuilder;
+use super::market::needed;
 use super::stage::{Stage, StageId};
 use super::{CorpusParts, PipelineRun};
 use crate::config::Config;
@@ -83,7 +84,7 @@ fn compare(run: &PipelineRun<'_>, feature: &Feature, sets: [Key; 2], store: &Sto
     let mut factors = Vec::new();
     let made_of = run.config.factor.iter().filter(|factor| factor.reads(&feature.name));
     for params in made_of {
-        let market = run.market.as_ref().context("factors need prices")?;
+        let market = needed(&run.market)?;
         let builder = FactorBuilder { store, market, project: &run.project, config: run.config };
         let build = |set| {
             let mut sets = run.sets.clone();

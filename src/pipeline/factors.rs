@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::{Context, Error, Result};
+use anyhow::{Error, Result, ensure};
 use chrono::Utc;
 use serde_json::json;
 
 use super::capsule;
 use super::factor_builder::{FactorBuilder, read_factor};
+use super::market::needed;
 use super::stage::StageId;
 use super::state::{PlannedStage, State};
 use super::{KNOWN_AT, PipelineRun, last_reports, outcomes, reads_what_was_left_out, reason_to_leave_out, version};
@@ -28,13 +29,11 @@ use inkstone_tables::project::Project;
 impl PipelineRun<'_> {
     pub(super) fn factors(&mut self) -> Result<()> {
         let config = self.config;
-        let needs_prices = "factors need prices: add a [[source]] with table = \"prices\"";
-        let market = self.market.as_ref().context(needs_prices)?;
+        ensure!(self.market.is_some(), "factors need prices: add a [[source]] with table = \"prices\"");
         let mut built: BTreeMap<&str, Key> = BTreeMap::new();
         let mut left_out = Vec::new();
         for params in &config.factor {
             let store = Reader::open(&self.project.store())?;
-            let builder = FactorBuilder { store: &store, market, project: &self.project, config };
             let plan = Plan::new(params)?;
             let features = plan.features().iter().filter(|name| !self.sets.contains_key(*name));
             let factors = plan.factors().iter().filter(|name| !built.contains_key(name.as_str()));
@@ -49,6 +48,8 @@ impl PipelineRun<'_> {
             let key = Key::of_json(&(version::FACTOR, "factor", params, market_rules, sets, factors, corpus, prices));
             let stage = PlannedStage { total: self.documents, ..self.plan(id, key, "docs") };
             let work = || {
+                let market = needed(&self.market)?;
+                let builder = FactorBuilder { store: &store, market, project: &self.project, config };
                 let (signals, mut report) = builder.signals(params, &plan, &self.sets, self.ctx)?;
                 let (factor, built) = builder.build_from_signals(params, &plan, &signals, self.ctx)?;
                 report.fact("values", built.rows_out);
@@ -83,19 +84,19 @@ impl PipelineRun<'_> {
     /// Tests the factors; each test that runs is noted in the research ledger.
     pub(super) fn backtests(&mut self) -> Result<()> {
         let (config, project) = (self.config, &self.project);
-        let market = self.market.as_ref().context("factors were built with prices")?;
         let (mut tested, mut left_out) = (Vec::new(), Vec::new());
         for &(params, factor_key) in &self.factors {
             let key = self.backtest_key(factor_key);
             let stage = PlannedStage {
                 // A ledger that was taken away is begun anew: what is shown must be among its entries.
                 rows_are_there: project.ledger().exists(),
-                total: Some(market.dates().len() as u64),
+                total: self.trading_days(),
                 ..self.plan(StageId::Backtest(params.name.clone()), key, "dates")
             };
             let work = || {
                 // The verdicts are on the factor as it was; the linter runs after this and gives those on the new one.
                 disk::remove_if_there(&project.lint(&params.name))?;
+                let market = needed(&self.market)?;
                 let factor = read_factor(&params.name, project, market)?;
                 let (outcome, report) = backtest::run(&factor, market, &config.backtest, self.ctx)?;
                 let inputs = BTreeMap::from([
@@ -126,11 +127,11 @@ impl PipelineRun<'_> {
         let (config, project) = (&self.tested(), &self.project);
         let out = self.base.join(&config.project.exports);
         export::remove_stale_lock(&out)?;
-        let market = self.market.as_ref().context("factors were built with prices")?;
         // The manifest lists the sets of all features, also of those that no factor reads.
         let key = Key::of_json(&(version::EXPORT, "export", &config.export, &self.results, &self.sets));
         let stage = self.plan(StageId::Export, key, "files");
         let work = || {
+            let market = needed(&self.market)?;
             let factors: Vec<Factor> =
                 config.factor.iter().map(|f| read_factor(&f.name, project, market)).collect::<Result<_>>()?;
             let tables: Vec<ExportFactor<'_>> =

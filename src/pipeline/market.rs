@@ -10,27 +10,35 @@ use inkstone_base::data::Key;
 use inkstone_base::disk;
 use inkstone_features::plan::Plan;
 use inkstone_market::table::Table;
-use inkstone_market::{Market, Security, securities_from_frame};
+use inkstone_market::{LazyMarket, Market, Security, securities_from_frame};
 use inkstone_tables::frames::{self, ParquetColumns};
 use inkstone_tables::project::Project;
 
 impl PipelineRun<'_> {
-    /// Reads the market, if there are prices.
-    pub(super) fn read_market(&mut self) -> Result<()> {
-        if self.project.prices().exists() {
-            self.market = Some(market_with(&self.project, &securities(&self.project)?)?);
-        }
-        Ok(())
+    /// The market of the project, read when a stage needs it; none without prices.
+    pub(super) fn open_market(&mut self) {
+        self.market = lazy_market(&self.project);
     }
 }
 
+/// The market, which factors cannot do without.
+pub(super) fn needed(market: &Option<LazyMarket>) -> Result<&Market> {
+    market.as_ref().context("factors need prices: add a [[source]] with table = \"prices\"")?.get()
+}
+
 /// The market that a worker on a plan needs, if any, and the key of its prices.
-pub fn market_of(plan: &Plan) -> Result<(Option<Market>, Key)> {
+pub fn market_of(plan: &Plan) -> Result<(Option<LazyMarket>, Key)> {
     let project = plan.project();
     if !plan.needs_prices() || !project.prices().exists() {
         return Ok((None, Key::default()));
     }
-    Ok((Some(market_with(&project, &securities(&project)?)?), disk::hash_file(&project.prices())?))
+    Ok((lazy_market(&project), disk::hash_file(&project.prices())?))
+}
+
+/// The market of a project; none without prices.
+pub(super) fn lazy_market(project: &Project) -> Option<LazyMarket> {
+    let project = project.clone();
+    project.prices().exists().then(|| LazyMarket::new(move || market_with(&project, &securities(&project)?)))
 }
 
 /// The table of securities of a project; empty where there is none.

@@ -52,7 +52,7 @@ use inkstone_features::models::file;
 use inkstone_features::plan::Plan;
 use inkstone_lab::backtest::Outcome;
 use inkstone_lab::factor;
-use inkstone_market::Market;
+use inkstone_market::LazyMarket;
 use inkstone_onnx::LibraryRefused;
 use inkstone_store::{Set, Store};
 use inkstone_tables::project::Project;
@@ -158,7 +158,7 @@ struct PipelineRun<'a> {
     /// The texts of the rewrites that were not left out, by name.
     rewritten: BTreeMap<String, RewrittenCorpus>,
     prices: Key,
-    market: Option<Market>,
+    market: Option<LazyMarket>,
     /// Feature sets by name of the feature.
     sets: BTreeMap<String, Key>,
     /// The factors that were not left out, in the order of the configuration, with their keys.
@@ -216,6 +216,11 @@ impl<'a> PipelineRun<'a> {
         let factor_stages = if self.config.factor.is_empty() { &[][..] } else { &factor_stages };
         let stages = corpus_stages.iter().chain(factor_stages);
         stages.filter(|(stage, _)| *stage <= last).try_for_each(|(_, work)| work(self))
+    }
+
+    /// Trading days of the price table, as ingest counted them.
+    fn trading_days(&self) -> Option<u64> {
+        self.state.report(&StageId::Ingest)?.facts.get("calendar")?.get("dates")?.as_u64()
     }
 
     /// A stage whose rows are all there, and whose number of units is unknown.
@@ -296,7 +301,7 @@ impl<'a> PipelineRun<'a> {
     }
 
     fn extract(&mut self) -> Result<()> {
-        self.read_market()?;
+        self.open_market();
         let store = Store::open(&self.project.store())?;
         for feature in in_order_of_inputs(&self.config.feature)? {
             let vectors = Some(feature.embeddings.feature.as_str()).filter(|name| !name.is_empty());

@@ -40,7 +40,7 @@ pub fn plan(config: &Config, base: &Path, request: &PlanRequest<'_>, ctx: &Ctx) 
     let mut run = PipelineRun::new(config, base, ctx)?;
     run.run_until(Stage::Rewrite)?;
     if feature.learns() {
-        run.read_market()?;
+        run.open_market();
     }
     let stage = run.extract_key(feature)?;
     let store = Store::open(&run.project.store())?;

@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::factor_builder::{FactorBuilder, read_factor};
 use super::lint_evidence::{FeatureEvidence, LintEvidence};
+use super::market::needed;
 use super::stage::{StageId, derived_name};
 use super::state::State;
 use super::{PipelineRun, findings, project, version};
@@ -119,12 +120,12 @@ pub fn study(
 impl PipelineRun<'_> {
     /// Studies what happened around the documents of each factor, by what the first part of its expression reads of them.
     pub(super) fn events(&mut self) -> Result<()> {
-        let market = self.market.as_ref().context("factors were built with prices")?;
         for (params, factor_key) in &self.factors {
             let id = StageId::Events(params.name.clone());
             let key = Key::of_json(&(version::EVENTS, "events", &self.config.events, factor_key));
             let stage = self.plan(id, key, "events");
             let work = || {
+                let market = needed(&self.market)?;
                 let mut signals = read_signals(&params.name, &self.project)?;
                 // A document without weight takes no part in the factor.
                 signals.retain(|signal| signal.reading == 0 && signal.weight != 0.0);
@@ -146,12 +147,14 @@ impl PipelineRun<'_> {
             let store = Store::open(&self.project.store())?;
             let plan = Plan::new(params)?;
             let masked = self.masked_sets(&plan, &store)?;
-            let market = self.market.as_ref().context("factors were built with prices")?;
             let id = StageId::Lint(params.name.clone());
             let key = Key::of_json(&(version::LINT, "lint", &config.lint, self.backtest_key(factor_key), &masked));
             let stage = self.plan(id, key, "steps");
-            let builder = FactorBuilder { store: &store, market, project: &self.project, config };
-            let work = || Ok((None, lint_factor(params, &plan, &builder, &self.sets, &masked, self.ctx)?));
+            let work = || {
+                let market = needed(&self.market)?;
+                let builder = FactorBuilder { store: &store, market, project: &self.project, config };
+                Ok((None, lint_factor(params, &plan, &builder, &self.sets, &masked, self.ctx)?))
+            };
             self.reports.push(self.state.run(stage, self.ctx, work)?.1);
             self.results.push(key);
         }

@@ -28,7 +28,7 @@ use inkstone_lab::backtest;
 use inkstone_lab::factor::{
     Aggregate, Factor, Plan, Signal, TracedCell, TracedDate, TracedDay, TracedDocument, TracedName,
 };
-use inkstone_market::{Market, Security, Tradability};
+use inkstone_market::{LazyMarket, Market, Security, Tradability};
 use inkstone_store::Reader;
 use inkstone_tables::corpus::{Parts, texts_of, times_of};
 use inkstone_tables::frames;
@@ -48,7 +48,7 @@ struct TracedFactor {
     factor: Factor,
     plan: Plan,
     signals: Vec<Signal>,
-    market: Market,
+    market: Arc<Market>,
     tradability: Tradability,
     securities: Vec<Security>,
     /// Number of the first document of each part, and of all documents.
@@ -231,7 +231,8 @@ impl Tracer {
         };
         let ids = self.config.feature.iter().filter_map(made).collect();
         let sets = store.as_ref().map(|store| FeatureSets { store, ids: &ids });
-        let inputs = Inputs { market: Some(&opened.market), sets, ..parts.inputs(&self.config, &self.base) };
+        let market = LazyMarket::given(opened.market.clone());
+        let inputs = Inputs { market: Some(&market), sets, ..parts.inputs(&self.config, &self.base) };
         let columns: Vec<_> = columns
             .into_iter()
             .map(|(name, column)| Ok((self.config.find_feature(name)?, column, self.kept(name, place))))
@@ -375,7 +376,7 @@ impl Tracer {
             "factor {name:?} is not built yet, or was built by a version that kept no signals: run inkstone factor"
         );
         let securities = securities(project)?;
-        let market = super::market_with(project, &securities)?;
+        let market = Arc::new(super::market_with(project, &securities)?);
         let opened = Arc::new(TracedFactor {
             factor: read_factor(name, project, &market)?,
             plan: Plan::new(params)?,

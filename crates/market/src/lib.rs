@@ -16,6 +16,7 @@
 
 mod board;
 mod calendar;
+mod lazy;
 mod panel;
 mod prices;
 mod security;
@@ -24,6 +25,7 @@ mod tradability;
 
 pub use board::Board;
 pub use calendar::{AUCTION, CLOSE, Calendar, Cutoff, OPEN, OffCalendar};
+pub use lazy::LazyMarket;
 pub use panel::Panel;
 pub use prices::{Market, Price};
 pub use security::{Security, dates_column, dates_of, securities_from_frame, securities_to_frame};

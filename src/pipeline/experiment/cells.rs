@@ -11,6 +11,7 @@ use serde_json::json;
 use super::plan::PlannedCell;
 use super::{ExperimentRun, read_or_make};
 use crate::pipeline::factor_builder::FactorBuilder;
+use crate::pipeline::market::needed;
 use crate::pipeline::stage::derived_name;
 use crate::pipeline::version;
 use inkstone_base::data::{Key, Report};
@@ -70,7 +71,7 @@ impl ExperimentRun<'_> {
 
     fn factor_cell(&self, planned: &PlannedCell, inputs: &Inputs<'_>, reports: &mut Vec<Report>) -> Result<Observed> {
         let (run, cell) = (self.run, &planned.varied.feature);
-        let market = inputs.market.context("factors need prices: add a [[source]] with table = \"prices\"")?;
+        let market = needed(&run.market)?;
         let learned_on = self.input_sets(planned, inputs, reports)?;
         let sets = Some(FeatureSets { store: self.store, ids: &learned_on.ids });
         let (set, cost) = self.set_of(cell, planned, &Inputs { sets, ..*inputs }, reports)?;

@@ -21,7 +21,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::stage::Stage;
-use super::{CorpusParts, PipelineRun, feature_sets, market_with, securities, version};
+use super::{CorpusParts, PipelineRun, feature_sets, version};
 use crate::config::Config;
 use inkstone_base::data::{Key, Report, TooLittle};
 use inkstone_base::disk;
@@ -58,9 +58,7 @@ pub fn experiments(
     run.run_until(Stage::Link)?;
     run.structure()?;
     run.rewrite_all()?;
-    if run.project.prices().exists() {
-        run.market = Some(market_with(&run.project, &securities(&run.project)?)?);
-    }
+    run.open_market();
     let store = Store::open(&run.project.store())?;
     let named = |params: &Params| format!("experiment {:?}", params.name);
     let plans = chosen.iter().map(|params| plan(config, params).with_context(|| named(params)));

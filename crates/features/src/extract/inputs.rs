@@ -305,7 +305,7 @@ mod tests {
     use crate::extract::tests::Corpus;
     use crate::extract::{Model, Target, VintageParams};
     use inkstone_base::data::Kind;
-    use inkstone_market::Market;
+    use inkstone_market::{LazyMarket, Market};
     use inkstone_models::{FoldReport, LabelForm, Measure, Search, SvdParams, WalkForward, Word2vecParams, WordLimits};
     use inkstone_onnx::OnnxParams;
     use inkstone_onnx::testing::{graph, has_library};
@@ -372,7 +372,7 @@ mod tests {
                 prices += &format!("{},{code},{price},{price},{price}\n", day(t));
             }
         }
-        corpus.market = Some(Market::of_text(&prices, &[]).unwrap());
+        corpus.market = Some(LazyMarket::given(Market::of_text(&prices, &[]).unwrap()));
         corpus
     }
 

@@ -64,7 +64,7 @@ pub use whole::{WholeDocument, audit, read_whole};
 
 use inkstone_base::data::{Key, Report};
 use inkstone_base::job::Ctx;
-use inkstone_market::{Cutoff, Market};
+use inkstone_market::{Cutoff, LazyMarket, Market};
 use inkstone_onnx::RuntimeParams;
 use inkstone_store::{Reader, Store};
 use inkstone_tables::corpus::Parts;
@@ -87,7 +87,7 @@ pub struct Inputs<'a> {
     /// Key of the cleaned and linked corpus as a whole.
     pub corpus: Key,
     /// The market; needed by models that are walked forward.
-    pub market: Option<&'a Market>,
+    pub market: Option<&'a LazyMarket>,
     /// Key of the price table.
     pub prices: Key,
     /// Time of day until which a text counts for its trading day.
@@ -147,7 +147,7 @@ impl<'a> Inputs<'a> {
 
     pub(crate) fn market(&self, feature: &Feature) -> Result<&Market> {
         match self.market {
-            Some(market) => Ok(market),
+            Some(market) => market.get(),
             None => bail!(
                 "feature {:?} learns a {} on windows of trading days, but there is no price table: add a [[source]] with table = \"prices\"",
                 feature.name,

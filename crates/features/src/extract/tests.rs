@@ -23,7 +23,7 @@ pub(crate) struct Corpus {
     pub(crate) store: Store,
     pub(crate) ctx: Ctx,
     pub(crate) tokenizer: TokenizerParams,
-    pub(crate) market: Option<Market>,
+    pub(crate) market: Option<LazyMarket>,
     /// The sets that features may learn on.
     pub(crate) sets: BTreeMap<String, Key>,
     /// Features that others are made with.

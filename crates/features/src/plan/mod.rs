@@ -32,7 +32,7 @@ use inkstone_base::data::{Key, Report};
 use inkstone_base::disk::{self, Damage, Flaw};
 use inkstone_base::job::Ctx;
 use inkstone_base::memory;
-use inkstone_market::{Cutoff, Market};
+use inkstone_market::{Cutoff, LazyMarket};
 use inkstone_onnx::RuntimeParams;
 use inkstone_store::{RowFolder, RowKind, SetSpec, Store};
 use inkstone_tables::project::Project;
@@ -113,7 +113,7 @@ pub struct WorkerResources<'a> {
     /// Where contextual models run.
     pub onnx: &'a RuntimeParams,
     /// The project's market and the key of its prices; needed where [`Plan::needs_prices`].
-    pub market: Option<&'a Market>,
+    pub market: Option<&'a LazyMarket>,
     pub prices: Key,
 }
 

@@ -4,6 +4,8 @@ use inkstone_base::simd::wide;
 
 /// Marks a name whose number equals that of the name before it in the order.
 const TIED: u32 = 1 << 31;
+/// Names that are summed side by side.
+const LANES: usize = 16;
 
 /// Names by ascending number, those of equal numbers marked.
 pub(super) struct RankOrder(Vec<u32>);
@@ -51,9 +53,10 @@ impl RankOrder {
         }
     }
 
-    /// Rank of each of `width` names among those of the order, less the mean rank; NaN for a name that is not in it.
+    /// Rank of each of `width` names among those of the order, less the mean rank; NaN for a name that is not in it, and behind the
+    /// last up to a multiple of [`LANES`].
     pub(super) fn centred(&self, width: usize) -> Vec<f32> {
-        let mut row = vec![f32::NAN; width];
+        let mut row = vec![f32::NAN; width.next_multiple_of(LANES)];
         let middle = (self.0.len() + 1) as f64 / 2.0;
         self.ranks(|_| true, |name, rank| row[name as usize] = (rank - middle) as f32);
         row
@@ -64,22 +67,24 @@ impl RankOrder {
 ///
 /// It differs from Spearman's by the names that only one row has: their places in the ranks stay.
 pub(super) fn shared_correlation(x: &[f32], y: &[f32], needed: usize) -> f64 {
-    const LANES: usize = 8;
-    let sums = wide(|| {
-        let mut lanes = [[0.0_f64; LANES]; 6];
-        for (x, y) in x.chunks(LANES).zip(y.chunks(LANES)) {
-            for lane in 0..x.len().min(y.len()) {
+    let [n, x, y, xx, yy, xy] = wide(|| {
+        let mut sums = [[0.0_f64; LANES]; 6];
+        let [n, sum_x, sum_y, sum_xx, sum_yy, sum_xy] = &mut sums;
+        for (x, y) in x.chunks_exact(LANES).zip(y.chunks_exact(LANES)) {
+            for lane in 0..LANES {
                 let (x, y) = (f64::from(x[lane]), f64::from(y[lane]));
-                let both = if x.is_nan() || y.is_nan() { 0.0 } else { 1.0 };
-                let (x, y) = if both == 0.0 { (0.0, 0.0) } else { (x, y) };
-                for (sum, term) in lanes.iter_mut().zip([both, x, y, x * x, y * y, x * y]) {
-                    sum[lane] += term;
-                }
+                let is_shared = !(x + y).is_nan();
+                let (one, x, y) = if is_shared { (1.0, x, y) } else { (0.0, 0.0, 0.0) };
+                n[lane] += one;
+                sum_x[lane] += x;
+                sum_y[lane] += y;
+                sum_xx[lane] += x * x;
+                sum_yy[lane] += y * y;
+                sum_xy[lane] += x * y;
             }
         }
-        lanes.map(|lanes| lanes.iter().sum::<f64>())
+        sums.map(|lanes| lanes.iter().sum::<f64>())
     });
-    let [n, x, y, xx, yy, xy] = sums;
     let (xx, yy, xy) = (xx - x * x / n, yy - y * y / n, xy - x * y / n);
     // Ranks are multiples of a half, so what varies does so by more than rounding.
     if n < needed as f64 || xx < 0.1 || yy < 0.1 { f64::NAN } else { (xy / (xx * yy).sqrt()).clamp(-1.0, 1.0) }

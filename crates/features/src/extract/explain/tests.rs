@@ -7,7 +7,7 @@ use crate::extract::tests::Corpus;
 use crate::extract::{Model, Target, VintageParams};
 use crate::models::ngram::SurpriseParams;
 use inkstone_base::data::{Key, Kind};
-use inkstone_market::Market;
+use inkstone_market::{LazyMarket, Market};
 use inkstone_models::{
     InduceParams, Search, SestmParams, SvdParams, VectorizerParams, WalkForward, Word2vecParams, WordLimits,
 };
@@ -40,7 +40,7 @@ fn learned(model: Model) -> (Corpus, Feature, Key) {
     let texts: Vec<Text> =
         (0..DAYS).map(|t| (day(t).and_hms_opt(10, 0, 0).unwrap(), Kind::News, "远山", BODIES[news(t)])).collect();
     let mut corpus = Corpus::new(0);
-    corpus.market = Some(Market::of_text(&prices, &[]).unwrap());
+    corpus.market = Some(LazyMarket::given(Market::of_text(&prices, &[]).unwrap()));
     corpus.put(&texts, 20);
     let feature = Feature {
         name: "read".into(),

@@ -5,7 +5,7 @@ use chrono::NaiveDate;
 use super::*;
 use crate::extract::tests::Corpus;
 use inkstone_base::data::{Key, Kind};
-use inkstone_market::Security;
+use inkstone_market::{LazyMarket, Security};
 use inkstone_models::neural::FitParams;
 use inkstone_models::textnet::TextNetParams;
 use inkstone_models::{BoostParams, ClassParams, VectorizerParams, WalkForward, WordLimits};
@@ -267,7 +267,7 @@ fn class_of(i: usize) -> usize {
 /// A market of 60 days and two texts a day that name no security. Text `i` has the label of its words, or the one of text `shuffled(i)`.
 fn labelled(label_of: impl Fn(usize) -> Option<String>) -> Corpus {
     let mut corpus = Corpus::new(0);
-    corpus.market = Some(market(&[closes(&[10.0; TEXTS / 2])], &[]));
+    corpus.market = Some(LazyMarket::given(market(&[closes(&[10.0; TEXTS / 2])], &[])));
     let time = |i: usize| day(i / 2).and_hms_opt(9 + i as u32 % 2, 30, 0).unwrap();
     let texts: Vec<_> = (0..TEXTS).map(|i| (time(i), Kind::News, "要闻", BODIES[class_of(i)])).collect();
     corpus.put_labelled(&texts, &(0..TEXTS).map(label_of).collect::<Vec<_>>(), 25);

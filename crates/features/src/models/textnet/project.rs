@@ -322,7 +322,7 @@ mod tests {
     use crate::extract::{Model, Target, VintageParams};
     use crate::models::textnet::EmbeddingParams;
     use inkstone_base::data::Kind;
-    use inkstone_market::Market;
+    use inkstone_market::{LazyMarket, Market};
     use inkstone_models::neural::FitParams;
     use inkstone_models::{ClassParams, WalkForward, Word2vecParams, WordLimits};
 
@@ -379,7 +379,7 @@ mod tests {
 
     fn scores_of(feature: &Feature, texts: &[Text], torn: u64, threads: usize) -> (Vec<f32>, Report) {
         let mut corpus = Corpus::new(0);
-        (corpus.ctx, corpus.market) = (Ctx::new(threads, 1).unwrap(), Some(market(torn)));
+        (corpus.ctx, corpus.market) = (Ctx::new(threads, 1).unwrap(), Some(LazyMarket::given(market(torn))));
         corpus.features = vec![vectors()];
         corpus.put(texts, 20);
         let (set, report) = corpus.run(feature);
@@ -457,7 +457,7 @@ mod tests {
             }
             let networks: Vec<serde_json::Value> = {
                 let mut corpus = Corpus::new(0);
-                (corpus.market, corpus.features) = (Some(market(DAYS)), vec![vectors()]);
+                (corpus.market, corpus.features) = (Some(LazyMarket::given(market(DAYS))), vec![vectors()]);
                 corpus.put(&texts(), 20);
                 let (set, _) = corpus.run(&begun(model));
                 let meta = SetMeta::read(corpus.store.set(&set).unwrap().unwrap().header()).unwrap();
@@ -481,7 +481,7 @@ mod tests {
     #[test]
     fn vectors_of_a_file_are_known_from_the_end_of_their_text_on() {
         let mut corpus = Corpus::new(0);
-        corpus.market = Some(market(DAYS));
+        corpus.market = Some(LazyMarket::given(market(DAYS)));
         corpus.put(&texts(), 20);
         std::fs::write(corpus.dir.path().join("v.vec"), "2 3\n增加 1 0 0.5\n减少 -1 0.5 0\n").unwrap();
         let mut feature = feature(Model::TextCnn);
@@ -501,7 +501,7 @@ mod tests {
     #[test]
     fn embeddings_that_cannot_be_had_are_told() {
         let mut corpus = Corpus::new(0);
-        corpus.market = Some(market(DAYS));
+        corpus.market = Some(LazyMarket::given(market(DAYS)));
         corpus.put(&texts(), 20);
         corpus.features = vec![Feature { name: "tone".into(), ..Feature::default() }];
         let error = |corpus: &Corpus, feature: &Feature| format!("{:#}", corpus.try_run(feature).unwrap_err());
@@ -532,7 +532,7 @@ mod tests {
     #[test]
     fn windows_without_enough_to_learn_from_say_so() {
         let mut corpus = Corpus::new(0);
-        corpus.market = Some(market(DAYS));
+        corpus.market = Some(LazyMarket::given(market(DAYS)));
         corpus.put(&texts(), 20);
         let error_after = |change: fn(&mut Feature)| {
             let mut feature = feature(Model::TextCnn);
