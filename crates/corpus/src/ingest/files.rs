@@ -1,7 +1,7 @@
 //! Finds the files of the sources, in a fixed order, and tells which of them changed since the last run.
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -217,7 +217,9 @@ impl ReadUnit<'_> {
         let stamp = Stamp::read(path)?;
         size += length_of(path)?;
         let grown = match known.filter(|k| k.size < size && k.resume().is_some()) {
-            Some(known) => hash(path, known.size)? == known.hash,
+            Some(known) => {
+                hash(path, known.size)? == known.hash && (!known.is_ascii() || is_ascii_from(path, known.size)?)
+            }
             None => false,
         };
         Ok(Content { size, hash: hash(path, size)?, grown, members: Vec::new(), stamp })
@@ -246,6 +248,21 @@ fn is_lock(path: &Path) -> bool {
 
 fn length_of(path: &Path) -> Result<u64> {
     Ok(std::fs::metadata(path).with_context(|| format!("cannot read {}", path.display()))?.len())
+}
+
+/// True if the bytes of a file from `offset` on are plain ASCII.
+fn is_ascii_from(path: &Path, offset: u64) -> Result<bool> {
+    let cannot = || format!("cannot read {}", path.display());
+    let mut file = File::open(path).with_context(cannot)?;
+    file.seek(SeekFrom::Start(offset)).with_context(cannot)?;
+    let mut chunk = vec![0; 1 << 16];
+    loop {
+        match file.read(&mut chunk).with_context(cannot)? {
+            0 => return Ok(true),
+            n if !chunk[..n].is_ascii() => return Ok(false),
+            _ => {}
+        }
+    }
 }
 
 /// The content hash of the first `length` bytes of a file.

@@ -109,11 +109,29 @@ impl FileEntry {
         self.again_from.is_some_and(|from| from <= latest)
     }
 
-    /// Place to go on from when the file has grown; `None` when it has to be read from its beginning, as after plain ASCII, which
-    /// tells nothing of the encoding of what comes.
+    /// Place to go on from when the file has grown; `None` when it has to be read from its beginning.
     pub(super) fn resume(&self) -> Option<Resume> {
-        let encoded = self.encoding.clone().filter(|e| e.by != "ascii")?;
+        let encoded = self.encoding.clone()?;
         Some(Resume { offset: self.resume_at.filter(|at| *at == self.size)?, rows: self.rows_in, encoded })
+    }
+
+    /// True if all that was read is plain ASCII, which tells nothing of the encoding of what comes.
+    pub(super) fn is_ascii(&self) -> bool {
+        self.encoding.as_ref().is_some_and(|encoded| encoded.by == "ascii")
+    }
+
+    /// Adds the counts of an earlier reading of the same file, behind which this one went on.
+    pub(super) fn add_counts_of(&mut self, known: &FileEntry) {
+        self.rows_in += known.rows_in;
+        self.rows_out += known.rows_out;
+        self.midnight += known.midnight;
+        self.again_from = self.again_from.into_iter().chain(known.again_from).min();
+        let add = |to: &mut BTreeMap<String, u64>, from: &BTreeMap<String, u64>| {
+            from.iter().for_each(|(name, n)| *to.entry(name.clone()).or_default() += n);
+        };
+        add(&mut self.dropped, &known.dropped);
+        add(&mut self.left_out, &known.left_out);
+        add(&mut self.times, &known.times);
     }
 
     /// Rows set aside: its lines in the rejects file.

@@ -1,11 +1,14 @@
 //! Rows become the price table: typed, checked, sorted by date and code, unique.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::error::Error;
+use std::fmt;
 use std::path::PathBuf;
 
 use anyhow::{Result, ensure};
 use chrono::{Datelike, NaiveDate};
 use polars_core::prelude::{DataFrame, IntoColumn, NamedFrom, Series};
+use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::{Value, json};
 
@@ -13,7 +16,7 @@ use crate::ingest::mapped_row::MappedRow;
 use crate::ingest::row::RowFault;
 use inkstone_base::code::Code;
 use inkstone_base::disk::{self, Scratch};
-use inkstone_market::{PRICE_COLUMNS, dates_column};
+use inkstone_market::{PRICE_COLUMNS, dates_column, dates_of};
 use inkstone_tables::corpus::texts_column;
 use inkstone_tables::frames;
 
@@ -68,21 +71,46 @@ type PriceRow = [u64; 1 + VALUES];
 /// All prices read so far. In memory are the keys alone, date above code, by which a second price of a day is noticed.
 pub(super) struct Prices {
     path: PathBuf,
+    /// The table that the prices are appended to, and its last date.
+    earlier: Option<(PathBuf, NaiveDate)>,
     most_rows: usize,
     codes: FxHashMap<Code, u32>,
     keys: FxHashSet<u64>,
     rows: Option<Scratch>,
 }
 
+/// Prices that are not later than all of the table that they were to be appended to: that has to be read anew.
+#[derive(Debug)]
+pub(super) struct PastPrice;
+
+impl fmt::Display for PastPrice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a price of a day that the price table has already")
+    }
+}
+
+impl Error for PastPrice {}
+
 impl Prices {
-    /// An empty table, which will be written to `path`; its rows wait beside that.
-    pub(super) fn new(path: PathBuf) -> Prices {
+    /// An empty table, which will be written to `path`, behind the rows of an `earlier` one; its rows wait beside that.
+    pub(super) fn new(path: PathBuf, earlier: Option<PathBuf>) -> Result<Prices> {
+        let earlier = match earlier {
+            Some(table) => {
+                let dates = dates_of(&frames::read_parquet(&table, Some(&["date"]))?, "date")?;
+                dates.into_iter().flatten().max().map(|last| (table, last))
+            }
+            None => None,
+        };
         let (codes, keys) = (FxHashMap::default(), FxHashSet::default());
-        Prices { path, most_rows: MOST_ROWS, codes, keys, rows: None }
+        Ok(Prices { path, earlier, most_rows: MOST_ROWS, codes, keys, rows: None })
     }
 
-    /// Takes a price; gives its date and code back when that code has one of that date already.
+    /// Takes a price; gives its date and code back when that code has one of that date already. Fails with [`PastPrice`] where the price is
+    /// not later than the earlier table.
     pub(super) fn take(&mut self, price: Price) -> Result<Option<String>> {
+        if self.earlier.as_ref().is_some_and(|(_, last)| price.date <= *last) {
+            return Err(PastPrice.into());
+        }
         let next = self.codes.len() as u32;
         let code = *self.codes.entry(price.code.clone()).or_insert(next);
         let key = u64::from(ordered(price.date)) << 32 | u64::from(code);
@@ -105,11 +133,10 @@ impl Prices {
         Ok(None)
     }
 
-    /// Writes the table; gives the codes of each date, counted.
-    pub(super) fn write(self) -> Result<BTreeMap<NaiveDate, u64>> {
-        let Prices { path, codes, keys, rows, .. } = self;
-        drop(keys);
-        let mut codes: Vec<(Code, u32)> = codes.into_iter().collect();
+    /// Writes the table.
+    pub(super) fn write(&mut self) -> Result<()> {
+        self.keys = FxHashSet::default();
+        let (rows, mut codes) = (self.rows.take(), Vec::from_iter(self.codes.drain()));
         codes.sort();
         let mut rank = vec![0u32; codes.len()];
         codes.iter().enumerate().for_each(|(i, (_, number))| rank[*number as usize] = i as u32);
@@ -118,27 +145,36 @@ impl Prices {
         let rows: &[PriceRow] = disk::numbers(map.as_ref());
         let by_rank = |key: u64| key >> 32 << 32 | u64::from(rank[key as u32 as usize]);
         let mut order: Vec<(u64, u32)> = (0..).zip(rows).map(|(i, row)| (by_rank(row[0]), i)).collect();
-        order.sort_unstable();
+        order.par_sort_unstable();
+        let earlier = self.earlier.as_ref().map(|(table, _)| frames::read_parquet(table, None)).transpose()?;
+        let before = earlier.as_ref().map_or(0, DataFrame::height);
         // As many rows at a time as the writer of a whole frame takes.
-        let groups = (order.len() / frames::GROUP_ROWS).max(1);
-        let height = order.len() / groups;
-        let group = |i: usize| {
-            let end = if i + 1 == groups { order.len() } else { (i + 1) * height };
-            frame(&order[i * height..end], rows, &codes)
+        let all = before + order.len();
+        let groups = (all / frames::GROUP_ROWS).max(1);
+        let height = all / groups;
+        let group = |i: usize| -> Result<DataFrame> {
+            let (start, end) = (i * height, if i + 1 == groups { all } else { (i + 1) * height });
+            let old = earlier.as_ref().map(|table| table.slice(start as i64, end.min(before).saturating_sub(start)));
+            let new = frame(&order[start.saturating_sub(before)..end.saturating_sub(before)], rows, &codes)?;
+            Ok(match old.filter(|old| old.height() > 0) {
+                Some(mut both) => {
+                    both.vstack_mut(&new)?;
+                    both.rechunk_mut_par();
+                    both
+                }
+                None => new,
+            })
         };
-        disk::write_atomic(&path, |out| {
+        disk::write_atomic(&self.path, |out| {
             disk::seal_parquet(out, |out| {
                 let first = group(0)?;
-                let mut writer = frames::parquet_writer(out).batched(first.schema())?;
+                let mut writer = frames::parquet_writer(out).set_parallel(true).batched(first.schema())?;
                 writer.write_batch(&first)?;
                 (1..groups).try_for_each(|i| anyhow::Ok(writer.write_batch(&group(i)?)?))?;
                 writer.finish()?;
                 Ok(())
             })
-        })?;
-        let mut by_date = BTreeMap::new();
-        order.iter().filter_map(|(key, _)| date_of(*key)).for_each(|date| *by_date.entry(date).or_default() += 1);
-        Ok(by_date)
+        })
     }
 }
 
@@ -209,7 +245,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let (path, other) = (dir.path().join("prices.parquet"), dir.path().join("other.parquet"));
         for rows in [0, 1, 65_535, 65_536, 131_071, 131_072, 200_003] {
-            let mut prices = Prices::new(path.clone());
+            let mut prices = Prices::new(path.clone(), None).unwrap();
             let codes = 53;
             // Code after code, the later dates first: sorting has all to do.
             for i in (0..rows).rev() {
@@ -220,8 +256,7 @@ mod tests {
                 let twice = prices.take(price(738_000, 600_000, 1.0)).unwrap();
                 assert_eq!(twice.as_deref(), Some("2021-07-29 600000.SH"));
             }
-            let by_date = prices.write().unwrap();
-            assert_eq!(by_date.values().sum::<u64>(), rows as u64);
+            prices.write().unwrap();
             let mut frame = frames::read_parquet(&path, None).unwrap();
             assert_eq!(frame.height(), rows);
             let first: Vec<f64> = frame.column("close").unwrap().f64().unwrap().iter().flatten().take(2).collect();
@@ -233,9 +268,32 @@ mod tests {
     }
 
     #[test]
+    fn rows_that_are_appended_make_the_same_bytes_as_all_at_once() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = |name: &str| dir.path().join(name);
+        // 100 codes a day; the second number of days is appended to the first.
+        for (first, second) in [(3, 2), (655, 1), (656, 656), (1400, 3)] {
+            let read = |name: &str, earlier: Option<&str>, days: std::ops::Range<i32>| {
+                let mut prices = Prices::new(path(name), earlier.map(path)).unwrap();
+                for (day, code) in days.flat_map(|day| (0..100).rev().map(move |code| (day, code))) {
+                    prices.take(price(738_000 + day, 600_000 + code, f64::from(day))).unwrap();
+                }
+                prices.write().unwrap();
+            };
+            read("all", None, 0..first + second);
+            read("first", None, 0..first);
+            read("both", Some("first"), first..first + second);
+            assert!(std::fs::read(path("all")).unwrap() == std::fs::read(path("both")).unwrap(), "{first} + {second}");
+            let mut late = Prices::new(path("late"), Some(path("first"))).unwrap();
+            let error = late.take(price(738_000 + first - 1, 1, 1.0)).unwrap_err();
+            assert!(error.is::<PastPrice>(), "the day is there already");
+        }
+    }
+
+    #[test]
     fn a_table_that_memory_may_not_hold_is_refused_with_the_way_out() {
         let dir = tempfile::tempdir().unwrap();
-        let mut prices = Prices::new(dir.path().join("prices.parquet"));
+        let mut prices = Prices::new(dir.path().join("prices.parquet"), None).unwrap();
         prices.most_rows = 3;
         (0..3).for_each(|day| assert_eq!(prices.take(price(day, 1, 1.0)).unwrap(), None));
         assert!(prices.take(price(2, 1, 1.0)).unwrap().is_some(), "a repetition takes no room");

@@ -1,6 +1,5 @@
 //! Reads one file into its table: batches of rows are converted on all threads and taken in their order.
 
-use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -131,16 +130,7 @@ pub(super) fn read_documents(
     let written = parts.finish()?;
     (entry.times, entry.left_out, entry.midnight) = (counts.times, counts.left_out, counts.midnight);
     if let Some(known) = known {
-        entry.rows_in += known.rows_in;
-        entry.rows_out += known.rows_out;
-        entry.midnight += known.midnight;
-        entry.again_from = entry.again_from.into_iter().chain(known.again_from).min();
-        let add = |to: &mut BTreeMap<String, u64>, from: &BTreeMap<String, u64>| {
-            from.iter().for_each(|(name, n)| *to.entry(name.clone()).or_default() += n);
-        };
-        add(&mut entry.dropped, &known.dropped);
-        add(&mut entry.left_out, &known.left_out);
-        add(&mut entry.times, &known.times);
+        entry.add_counts_of(known);
     }
     entry.parts = kept_parts + written;
     let staged_parts = corpus::Parts::new(folder);
@@ -170,9 +160,11 @@ fn tail_of(known: &FileEntry, project: &Project) -> Result<(usize, Vec<Document>
     Ok((known.parts - 1, corpus::documents_from_frame(&frame)?))
 }
 
+/// Reads prices; of a file that has grown (`known`), only the new ones.
 pub(super) fn read_prices(
     unit: &ReadUnit<'_>,
     content: &Content,
+    known: Option<&FileEntry>,
     into: &mut Prices,
     rejects: &Path,
     setting: &ReadSetting<'_>,
@@ -181,7 +173,11 @@ pub(super) fn read_prices(
         let twice = into.take(price).with_context(|| unit.path.clone())?;
         Ok(twice.map(|key| RowFault::new("date, code", "duplicate date and code", &key)))
     };
-    read_unit(unit, content, None, rejects, setting, |fields, _| prices::price(fields), take)
+    let resume = known.and_then(FileEntry::resume);
+    let mut entry =
+        read_unit(unit, content, resume.as_ref(), rejects, setting, |fields, _| prices::price(fields), take)?;
+    known.into_iter().for_each(|known| entry.add_counts_of(known));
+    Ok(entry)
 }
 
 pub(super) fn read_securities(

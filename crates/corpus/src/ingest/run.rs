@@ -13,7 +13,7 @@ use crate::ingest::documents::{self, Ids};
 use crate::ingest::files::{self, Content, ReadUnit, UnitFiles};
 use crate::ingest::log::{FileEntry, IngestLog, VERSION};
 use crate::ingest::papers::Kept;
-use crate::ingest::prices::{self, Prices};
+use crate::ingest::prices::{self, PastPrice, Prices};
 use crate::ingest::read::{self, ReadSetting, Staged};
 use crate::ingest::reason;
 use crate::ingest::rejects::RejectLines;
@@ -75,7 +75,7 @@ pub(super) fn run_at(
         log: standing.log,
         again: standing.again,
     };
-    let tasks = run.compare(units)?;
+    let mut tasks = run.compare(units)?;
     let removed = run.log.files.len() - tasks.iter().filter(|t| t.known.is_some()).count();
     let in_order = tasks.iter().filter_map(|t| t.known).is_sorted();
     if standing.damaged.is_empty() && removed == 0 && in_order && tasks.iter().all(|t| t.state == FileWork::Kept) {
@@ -87,7 +87,13 @@ pub(super) fn run_at(
         report.unchanged = true;
         return Ok(report);
     }
-    let mut report = run.read_and_commit(tasks, removed, &passed_over)?;
+    let mut report = match run.read_and_commit(&tasks, removed, &passed_over) {
+        Err(error) if error.is::<PastPrice>() => {
+            read_all(&mut tasks, Table::Prices);
+            run.read_and_commit(&tasks, removed, &passed_over)?
+        }
+        report => report?,
+    };
     report.name_damage(standing.damaged.iter().map(|damage| damage.within(project.dir())));
     Ok(report)
 }
@@ -122,6 +128,11 @@ struct IngestedFile {
     new_rejects: Option<PathBuf>,
 }
 
+/// Has all files of a table read from their beginnings.
+fn read_all(tasks: &mut [FileTask<'_>], table: Table) {
+    tasks.iter_mut().filter(|task| task.unit.source.table == table).for_each(|task| task.state = FileWork::Fresh);
+}
+
 struct IngestRun<'a> {
     params: &'a Params,
     base: &'a Path,
@@ -152,18 +163,23 @@ impl<'a> IngestRun<'a> {
             let damaged = known.is_some_and(|i| self.again.contains(&i));
             let state = match entry.filter(|_| !damaged) {
                 Some(entry) if entry.size == content.size && entry.hash == content.hash => FileWork::Kept,
-                Some(entry) if content.grown && entry.table == Table::Documents => FileWork::Grown,
+                Some(entry) if content.grown && entry.table != Table::Securities => FileWork::Grown,
                 _ => FileWork::Fresh,
             };
             tasks.push(FileTask { unit, content, settings, known, state });
         }
-        // Prices and securities are one table each: when one of their files changes, all are read.
+        // Prices and securities are one table each: when one of their files changes, all are read. But rows that are appended to the prices,
+        // in files that were read or in others, are read alone.
         for table in [Table::Prices, Table::Securities] {
             let before = self.log.files.iter().filter(|f| f.table == table).count();
             let mine = || tasks.iter().filter(|t| t.unit.source.table == table);
-            let kept = mine().filter(|t| t.state == FileWork::Kept).count();
-            if kept != before || mine().count() != before {
-                tasks.iter_mut().filter(|t| t.unit.source.table == table).for_each(|t| t.state = FileWork::Fresh);
+            let known = mine().filter(|t| t.state != FileWork::Fresh).count();
+            let is_whole = match table {
+                Table::Prices => known == before && known > 0,
+                _ => known == before && mine().count() == before,
+            };
+            if !is_whole {
+                read_all(&mut tasks, table);
             }
         }
         // A removed or rewritten file sets ids free that rows elsewhere were refused for.
@@ -182,7 +198,8 @@ impl<'a> IngestRun<'a> {
         Ok(tasks)
     }
 
-    fn read_and_commit(&self, tasks: Vec<FileTask<'_>>, removed: usize, passed_over: &[String]) -> Result<Report> {
+    /// Fails with [`PastPrice`] where prices that were to be appended are not later than those that are there.
+    fn read_and_commit(&self, tasks: &[FileTask<'_>], removed: usize, passed_over: &[String]) -> Result<Report> {
         let mut ids = Ids::default();
         for task in tasks.iter().filter(|t| t.state != FileWork::Fresh) {
             for part in task.known.map(|i| self.parts_of(i)).into_iter().flatten() {
@@ -193,11 +210,16 @@ impl<'a> IngestRun<'a> {
             }
         }
         let staged = |table: Table| self.staging.file(&format!("{}.parquet", table.name()));
-        let (mut prices, mut securities) = (Prices::new(staged(Table::Prices)), Securities::default());
+        let of_prices = |state: &dyn Fn(FileWork) -> bool| {
+            tasks.iter().any(|t| t.unit.source.table == Table::Prices && state(t.state))
+        };
+        let is_appended = of_prices(&|state| state != FileWork::Fresh) && of_prices(&|state| state != FileWork::Kept);
+        let earlier = is_appended.then(|| self.project.prices());
+        let (mut prices, mut securities) = (Prices::new(staged(Table::Prices), earlier)?, Securities::default());
         let mut files_of: BTreeMap<&str, usize> = BTreeMap::new();
         tasks.iter().for_each(|t| *files_of.entry(&t.unit.source.name).or_default() += 1);
         let mut outcomes = Vec::new();
-        for task in &tasks {
+        for task in tasks {
             outcomes.push(match (task.state, task.known) {
                 (FileWork::Kept, Some(i)) => self.kept(i),
                 _ if task.content.size == 0 && files_of[task.unit.source.name.as_str()] > 1 => self.empty(task),
@@ -229,7 +251,7 @@ impl<'a> IngestRun<'a> {
                 gone.push(place);
             } else if mine.any(|t| t.state != FileWork::Kept) {
                 match table {
-                    Table::Prices => drop(std::mem::replace(&mut prices, Prices::new(staged.clone())).write()?),
+                    Table::Prices => prices.write()?,
                     _ => std::mem::take(&mut securities).write(&staged)?,
                 }
                 log.tables.insert(table.name().to_owned(), disk::key_of(&staged)?);
@@ -239,12 +261,12 @@ impl<'a> IngestRun<'a> {
         match log.is_as(&self.log) {
             // The damaged file has been read again, and the corpus is what it was.
             true => log.facts = self.log.facts.clone(),
-            false => self.note_facts(&mut log, &tasks, &pieces, &files, removed, passed_over)?,
+            false => self.note_facts(&mut log, tasks, &pieces, &files, removed, passed_over)?,
         }
         let mut report = log.report("ingest", |_| true);
         report.facts = log.facts.clone();
         CommitPlan::new(self.project, pieces, files, gone, log)?.commit(self.project, &self.staging)?;
-        self.prune_kept(&tasks)?;
+        self.prune_kept(tasks)?;
         Ok(report)
     }
 
@@ -298,16 +320,17 @@ impl<'a> IngestRun<'a> {
         };
         let folder = self.staging.unit(&unit.source.name, &unit.path);
         let rejects = Staged::rejects(&folder);
+        let grown = task.known.filter(|_| task.state == FileWork::Grown);
+        let known = grown.map(|i| &self.log.files[i]);
         let table_entry = match unit.source.table {
             Table::Documents => None,
-            Table::Prices => Some(read::read_prices(unit, &task.content, prices, &rejects, &setting)?),
+            Table::Prices => Some(read::read_prices(unit, &task.content, known, prices, &rejects, &setting)?),
             Table::Securities => Some(read::read_securities(unit, &task.content, securities, &rejects, &setting)?),
         };
         if let Some(entry) = table_entry {
-            return Ok(IngestedFile { entry, pieces: Vec::new(), kept_rejects: 0, new_rejects: Some(rejects) });
+            let kept_rejects = known.map_or(0, FileEntry::rejects);
+            return Ok(IngestedFile { entry, pieces: Vec::new(), kept_rejects, new_rejects: Some(rejects) });
         }
-        let grown = task.known.filter(|_| task.state == FileWork::Grown);
-        let known = grown.map(|i| &self.log.files[i]);
         let staged = match self.staged_before(task, known, ids, &folder)? {
             Some(staged) => staged,
             None => read::read_documents(unit, &task.content, known, ids, &folder, self.project, &setting)?,
