@@ -2,6 +2,10 @@
 //!
 //! In encodings with two-byte characters, second bytes are skipped ([`step`]): they may look like a delimiter.
 
+use std::borrow::Cow;
+
+use memchr::memchr2;
+
 use inkstone_base::limits::COLUMNS;
 
 /// State of the walk over a row.
@@ -29,6 +33,11 @@ pub(super) struct Walked {
 pub(super) fn step(bytes: &[u8], i: usize, wide: bool) -> usize {
     let leads = wide && (0x81..=0xfe).contains(&bytes[i]);
     if leads && bytes.get(i + 1).is_some_and(|b| *b >= 0x30) { 2 } else { 1 }
+}
+
+/// Bytes of a row with its line end, where no quote stands in it.
+pub(super) fn plain_row(bytes: &[u8]) -> Option<usize> {
+    memchr2(b'"', b'\n', bytes).filter(|&at| bytes[at] == b'\n').map(|at| at + 1)
 }
 
 /// Walks over a row; `field` is called with each byte that belongs to a field and at each delimiter (`None`).
@@ -68,16 +77,19 @@ pub(super) fn ends_in_quotes(bytes: &[u8], delimiter: u8, wide: bool) -> bool {
 }
 
 /// The fields of a row, unquoted; of more than any table has, the last holds all that follows.
-pub(super) fn split_row(bytes: &[u8], delimiter: u8, wide: bool) -> Vec<Vec<u8>> {
+pub(super) fn split_row(bytes: &[u8], delimiter: u8, wide: bool) -> Vec<Cow<'_, [u8]>> {
     let bytes = bytes.strip_suffix(b"\n").unwrap_or(bytes);
     let bytes = bytes.strip_suffix(b"\r").unwrap_or(bytes);
+    if !wide && memchr2(b'"', b'\n', bytes).is_none() {
+        return bytes.splitn(COLUMNS + 1, |b| *b == delimiter).map(Cow::Borrowed).collect();
+    }
     let mut fields = vec![Vec::new()];
     walk(bytes, delimiter, wide, |piece| match piece {
         None if fields.len() > COLUMNS => {}
         None => fields.push(Vec::new()),
         Some(piece) => fields.last_mut().into_iter().for_each(|f| f.extend_from_slice(piece)),
     });
-    fields
+    fields.into_iter().map(Cow::Owned).collect()
 }
 
 /// Length of the first line, its line end included.

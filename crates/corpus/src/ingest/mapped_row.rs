@@ -82,7 +82,7 @@ impl MappedRow<'_> {
     pub(super) fn number(&self, field: &str) -> Result<Option<f64>, RowFault> {
         let Some(text) = self.value(field) else { return Ok(None) };
         let factor = if let FieldRule::Cell(_, factor) = self.rules.mapping.pick(field) { *factor } else { 1.0 };
-        let plain = text.replace([',', '，'], "");
+        let plain = if text.contains([',', '，']) { text.replace([',', '，'], "").into() } else { text.clone() };
         match plain.parse::<f64>() {
             Ok(value) if value.is_finite() => Ok(Some(value * factor)),
             Ok(_) => Ok(None),

@@ -201,7 +201,7 @@ fn read_unit<T: Send>(
     rejects: &Path,
     setting: &ReadSetting<'_>,
     convert: impl Fn(&MappedRow<'_>, u64) -> Result<T, RowFault> + Sync,
-    mut take: impl FnMut(T) -> Result<Option<RowFault>>,
+    mut take: impl FnMut(T) -> Result<Option<RowFault>> + Send,
 ) -> Result<FileEntry> {
     let ctx = setting.ctx;
     let mut opened = match &unit.content {
@@ -218,8 +218,9 @@ fn read_unit<T: Send>(
     let time_format = TimeFormat::from_setting(unit.source.time_format.as_deref())?;
     let rules = RowRules { mapping: &mapping, time_format: &time_format, latest: setting.latest };
     let used = mapping.used();
+    // Called within the thread pool.
     let convert_all = |opened: &mut OpenFile<'_>| -> Result<Vec<(SourceRow, Result<T, RowFault>)>> {
-        let rows = ctx.install(|| opened.next_batch(&used))?;
+        let rows = opened.next_batch(&used)?;
         let convert = |row: SourceRow| {
             let result = match &row.cells {
                 Ok(cells) => convert(&rules.row(cells), row.number),
@@ -227,31 +228,38 @@ fn read_unit<T: Send>(
             };
             (row, result)
         };
-        Ok(ctx.install(|| rows.into_par_iter().map(convert).collect()))
+        Ok(rows.into_par_iter().map(convert).collect())
+    };
+    let mut take_row = |(row, result): (SourceRow, Result<T, RowFault>)| -> Result<Option<(SourceRow, RowFault)>> {
+        entry.rows_in += 1;
+        let fault = match result {
+            Ok(item) => take(item)?,
+            Err(fault) => Some(fault),
+        };
+        let Some(fault) = fault else {
+            entry.rows_out += 1;
+            return Ok(None);
+        };
+        *entry.dropped.entry(fault.reason.clone()).or_default() += 1;
+        entry.again_from = entry.again_from.into_iter().chain(fault.until).min();
+        Ok(Some((row, fault)))
     };
     let mut read_all = |out: &mut dyn Write| -> Result<()> {
-        loop {
-            let batch = convert_all(&mut opened)?;
-            if batch.is_empty() {
-                return unit.check_unchanged(content, ctx);
-            }
+        let mut batch = ctx.install(|| convert_all(&mut opened))?;
+        while !batch.is_empty() {
             ctx.advance(batch.len() as u64)?;
-            for (row, result) in batch {
-                entry.rows_in += 1;
-                let fault = match result {
-                    Ok(item) => take(item)?,
-                    Err(fault) => Some(fault),
-                };
-                let Some(fault) = fault else {
-                    entry.rows_out += 1;
-                    continue;
-                };
-                *entry.dropped.entry(fault.reason.clone()).or_default() += 1;
-                entry.again_from = entry.again_from.into_iter().chain(fault.until).min();
+            // One thread takes rows while the others make the next.
+            let mut take_all = || -> Result<Vec<(SourceRow, RowFault)>> {
+                std::mem::take(&mut batch).into_iter().filter_map(|row| take_row(row).transpose()).collect()
+            };
+            let (faults, next) = ctx.install(|| rayon::join(&mut take_all, || convert_all(&mut opened)));
+            for (row, fault) in faults? {
                 let file = unit.file_of(row.number, setting.base);
                 Reject::new(&unit.source.name, &file, row.number, fault, &opened.original(&row)).write(out)?;
             }
+            batch = next?;
         }
+        unit.check_unchanged(content, ctx)
     };
     // An error of the file being read is reported as such, not as a failure to write the rejects.
     let mut failure = None;

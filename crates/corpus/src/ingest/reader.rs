@@ -3,6 +3,7 @@
 //! The sequential part cuts the stream into records; decoding and splitting run on all threads. Cells are aligned with the
 //! columns that [`OpenFile::columns`] lists; `None` is an absent value.
 
+use std::borrow::Cow;
 use std::cell::LazyCell;
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -307,7 +308,7 @@ impl FileLayout {
                 &format!("{} for {}: {value}", fields.len(), self.width),
             ));
         }
-        let cell = |((field, column), used): ((&Vec<u8>, &String), &bool)| -> Result<Option<String>, RowFault> {
+        let cell = |((field, column), used): ((&Cow<'_, [u8]>, &String), &bool)| -> Result<Option<String>, RowFault> {
             if !used || field.is_empty() {
                 return Ok(None);
             }

@@ -11,7 +11,7 @@
 
 use std::io::{self, Read};
 
-use crate::ingest::fields::{WalkState, Walked, ends_in_quotes, line_end, split_row, step, walk};
+use crate::ingest::fields::{WalkState, Walked, ends_in_quotes, line_end, plain_row, split_row, step, walk};
 use crate::ingest::reason;
 use inkstone_base::encoding::Charset;
 use inkstone_base::limits;
@@ -126,11 +126,15 @@ impl<R: Read> RecordStream<R> {
         }
         loop {
             let rest = &self.buffer[self.start..];
+            let wide = self.charset.is_wide();
             let (scan, strict) = match self.cut {
-                RecordLayout::Rows(delimiter) => {
-                    let Walked { end, strict, .. } = walk(rest, delimiter, self.charset.is_wide(), |_| {});
-                    (end.map_or(Scan::More, Scan::End), strict)
-                }
+                RecordLayout::Rows(delimiter) => match plain_row(rest).filter(|_| !wide) {
+                    Some(end) => (Scan::End(end), true),
+                    None => {
+                        let Walked { end, strict, .. } = walk(rest, delimiter, wide, |_| {});
+                        (end.map_or(Scan::More, Scan::End), strict)
+                    }
+                },
                 _ => (scan_line(rest), true),
             };
             match scan {
@@ -172,7 +176,7 @@ impl<R: Read> RecordStream<R> {
                 if !strict {
                     return (fields.len() < width).then_some(Broken::StrayQuote);
                 }
-                let fits = fields.len() >= width && fields[width..].iter().all(Vec::is_empty);
+                let fits = fields.len() >= width && fields[width..].iter().all(|field| field.is_empty());
                 let swallowed = || row[first..].split_inclusive(|b| *b == b'\n').any(|l| self.is_row(l, width));
                 (!fits && swallowed()).then_some(Broken::OpenQuote)
             }
@@ -589,7 +593,7 @@ mod tests {
             while let Some(record) = records.next().unwrap() {
                 prop_assert_eq!(record.broken, None);
                 let fields = split_row(&record.bytes, b',', false);
-                read.push(fields.into_iter().map(|f| String::from_utf8(f).unwrap()).collect::<Vec<_>>());
+                read.push(fields.into_iter().map(|f| String::from_utf8(f.into_owned()).unwrap()).collect::<Vec<_>>());
             }
             prop_assert_eq!(read, rows);
         }
