@@ -28,6 +28,8 @@ mod preset;
 mod quick;
 mod rank_order;
 mod samples;
+mod styles;
+mod tear_sheet;
 #[cfg(test)]
 mod tests;
 
@@ -36,12 +38,14 @@ use anyhow::{Result, bail};
 pub use by_horizon::ByHorizon;
 pub use names::{DateName, DateNames, Dates, names_on};
 pub use outcome::{
-    Alignment, Benchmark, Capacity, Coverage, Execution, IcDecay, IcSeries, IcSummary, LayerReturns, Layers, LongShort,
-    Outcome, Portfolio, PortfolioFigures, Refusal, Stability, SubSample, YearFigures,
+    Alignment, Benchmark, Capacity, Coverage, Execution, IcDecay, IcSeries, IcSummary, IndustryExposure, LayerReturns,
+    Layers, LongShort, Outcome, Portfolio, PortfolioFigures, Refusal, Stability, StyleExposure, Styles, SubSample,
+    YearFigures,
 };
 pub use params::{Params, Weights};
 pub use preset::Preset;
 pub use quick::{Placements, Ranked, RankedValues};
+pub use tear_sheet::{Drawdown, MonthReturn, drawdowns, months, rolling_mean, rolling_sharpe};
 
 use crate::backtest::cross::{Prices, pair};
 use crate::backtest::layers::{layers, stability};
@@ -108,6 +112,7 @@ pub fn run(factor: &Factor, market: &Market, params: &Params, ctx: &Ctx) -> Resu
     outcome.untradable = books.untradable;
     ctx.check()?;
     outcome.samples = samples::samples(&crosses, factor, market, params, ctx)?;
+    outcome.styles = styles::styles(&crosses, market, params, ctx)?;
     outcome.untradable.extend(tally.blocked.iter().map(|(reason, n)| (format!("value: {reason}"), *n)));
 
     let width = market.codes().len();

@@ -51,6 +51,44 @@ nan_as_null! {
         pub samples: Vec<SubSample>,
         pub capacity: Capacity,
         pub execution: Execution,
+        /// The factor beside plain styles; none without dates.
+        #[serde(default)]
+        pub styles: Option<Styles>,
+    }
+
+    /// The factor beside plain styles and industries.
+    #[derive(Clone, Debug, Default, Serialize, Deserialize)]
+    pub struct Styles {
+        pub styles: Vec<StyleExposure>,
+        /// Industries of the securities; empty where they have none.
+        pub industries: Vec<IndustryExposure>,
+        /// RankIC at the first horizon of the names that have all styles.
+        pub rank_ic: IcSummary,
+        /// The same of what styles and industries do not explain of the factor.
+        pub residual: IcSummary,
+    }
+
+    /// How a factor lies along a style.
+    #[derive(Clone, Debug, Default, Serialize, Deserialize)]
+    pub struct StyleExposure {
+        /// `size`, `momentum`, `reversal`, `volatility`, `traded_value` or `turnover`.
+        pub name: String,
+        /// Mean rank correlation of factor and style.
+        pub correlation: f64,
+        /// Mean rank of the lowest quantile in the style, from -1/2 (lowest) to 1/2.
+        pub bottom: f64,
+        /// The same of the highest quantile.
+        pub top: f64,
+    }
+
+    /// How much of the top quantile an industry is.
+    #[derive(Clone, Debug, Default, Serialize, Deserialize)]
+    pub struct IndustryExposure {
+        pub name: String,
+        /// Mean share of the names with a value.
+        pub share: f64,
+        /// Mean share of the highest quantile.
+        pub top: f64,
     }
 
     /// A book day by day, with its figures after costs.

@@ -149,7 +149,7 @@ fn fill(x: &[f64], industries: &[Option<u32>], empty: &[Option<u32>], rule: Fill
 /// By the theorem of Frisch, Waugh and Lovell this is exact: all are demeaned within groups; then each regressor is made orthogonal
 /// to those before it (twice, which rounding needs) and its share taken out of `x`. A regressor that the others explain takes
 /// out nothing.
-pub(super) fn residuals(x: &mut [f64], groups: &[Option<u32>], on: &[Vec<f64>]) {
+pub(crate) fn residuals(x: &mut [f64], groups: &[Option<u32>], on: &[Vec<f64>]) {
     let demean = |values: &mut [f64]| {
         let mut sums: BTreeMap<Option<u32>, (f64, f64)> = BTreeMap::new();
         for (group, value) in groups.iter().zip(values.iter()) {
