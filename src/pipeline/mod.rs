@@ -158,6 +158,8 @@ struct PipelineRun<'a> {
     /// The texts of the rewrites that were not left out, by name.
     rewritten: BTreeMap<String, RewrittenCorpus>,
     prices: Key,
+    /// Key of the codes that have prices.
+    price_codes: Key,
     market: Option<LazyMarket>,
     /// Feature sets by name of the feature.
     sets: BTreeMap<String, Key>,
@@ -185,6 +187,7 @@ impl<'a> PipelineRun<'a> {
             structure: None,
             rewritten: BTreeMap::new(),
             prices: Key::default(),
+            price_codes: Key::default(),
             market: None,
             sets: BTreeMap::new(),
             factors: Vec::new(),
@@ -240,8 +243,9 @@ impl<'a> PipelineRun<'a> {
         let report = ctx.stage(&StageId::Ingest.to_string(), "rows", None, work)?;
         self.read_ingest_keys()?;
         // A run that was killed behind ingest, or whose state is lost, has read but not noted it.
-        if self.state.key_of(&StageId::Ingest) != Some((self.corpus, None)) {
-            self.state.note_ingest(self.corpus, &report)?;
+        let log = disk::hash_file(&self.project.ingest_log())?;
+        if self.state.key_of(&StageId::Ingest) != Some((log, None)) {
+            self.state.note_ingest(log, &report)?;
         }
         self.reports.push(report);
         Ok(())
@@ -249,7 +253,8 @@ impl<'a> PipelineRun<'a> {
 
     /// Sets the keys of the corpus and the prices to those of what ingest wrote.
     fn read_ingest_keys(&mut self) -> Result<()> {
-        self.corpus = disk::hash_file(&self.project.ingest_log())?;
+        let keys = ingest::table_keys(&self.project)?;
+        (self.corpus, self.price_codes) = (keys.documents, keys.price_codes);
         self.prices = hash_if_there(&self.project.prices())?;
         Ok(())
     }
@@ -455,8 +460,12 @@ impl<'a> PipelineRun<'a> {
 
     /// Key of the linked corpus; `self.corpus` is the key of the cleaned one.
     fn link_key(&self) -> Result<Key> {
-        let names = hash_if_there(&self.project.securities())?;
-        Ok(Key::of_json(&(version::LINK, "link", &self.config.link, self.corpus, names, self.prices)))
+        // Without a table of securities, texts are linked to the codes that have prices.
+        let names = match self.project.securities().exists() {
+            true => disk::hash_file(&self.project.securities())?,
+            false => self.price_codes,
+        };
+        Ok(Key::of_json(&(version::LINK, "link", &self.config.link, self.corpus, names)))
     }
 
     /// Key of the sentences of the linked corpus.

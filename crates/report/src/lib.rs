@@ -37,7 +37,7 @@ mod verdict;
 mod words;
 
 pub(crate) use differences::differences_svg;
-pub use factor::{FactorReport, factor_charts, factor_html};
+pub use factor::{FactorReport, factor_charts, factor_html, style_name};
 pub use finding::finding;
 pub use finding::{CellStanding, DECIMALS, effect_label, interval, label, standing, tokens};
 pub use frontier::frontier_svg;

@@ -76,6 +76,7 @@ pub enum Action {
     Sort,
     Quantile,
     Checks,
+    TearSheet,
     Export,
     Report,
     Left,

@@ -16,7 +16,7 @@ use inkstone_base::encoding::Encoded;
 use inkstone_tables::project::Project;
 
 /// Changes whenever the same file would be read differently, so that old logs are not trusted.
-pub(super) const VERSION: u32 = 4;
+pub(super) const VERSION: u32 = 5;
 
 /// Everything that ingest has read, in the order of the corpus.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -29,8 +29,25 @@ pub struct IngestLog {
     pub rejects: Key,
     /// Seals of the tables of prices and securities, by name.
     pub tables: BTreeMap<String, Key>,
+    /// Key of the codes of the price table.
+    pub price_codes: Key,
     /// Findings across files, as in the report.
     pub facts: Map<String, Value>,
+}
+
+/// Keys of what ingest wrote, table by table.
+pub struct TableKeys {
+    /// Of the documents, in their order.
+    pub documents: Key,
+    /// Of the codes of the price table; the default without one.
+    pub price_codes: Key,
+}
+
+/// Keys of the tables of a project that was ingested.
+pub fn table_keys(project: &Project) -> Result<TableKeys> {
+    let log = IngestLog::load(&project.ingest_log())?;
+    let parts: Vec<&Key> = log.files.iter().flat_map(|file| &file.seals).collect();
+    Ok(TableKeys { documents: Key::of_json(&("documents", parts)), price_codes: log.price_codes })
 }
 
 /// One file (or up to 4,096 files of a folder that are one document each, taken together).

@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use crate::ingest::mapped_row::MappedRow;
 use crate::ingest::row::RowFault;
 use inkstone_base::code::Code;
+use inkstone_base::data::Key;
 use inkstone_base::disk::{self, Scratch};
 use inkstone_market::{PRICE_COLUMNS, dates_column, dates_of};
 use inkstone_tables::corpus::texts_column;
@@ -133,8 +134,8 @@ impl Prices {
         Ok(None)
     }
 
-    /// Writes the table.
-    pub(super) fn write(&mut self) -> Result<()> {
+    /// Writes the table; gives the key of its codes.
+    pub(super) fn write(&mut self) -> Result<Key> {
         self.keys = FxHashSet::default();
         let (rows, mut codes) = (self.rows.take(), Vec::from_iter(self.codes.drain()));
         codes.sort();
@@ -174,7 +175,12 @@ impl Prices {
                 writer.finish()?;
                 Ok(())
             })
-        })
+        })?;
+        let mut all: BTreeSet<&str> = codes.iter().map(Code::as_str).collect();
+        if let Some(earlier) = &earlier {
+            all.extend(earlier.column("code")?.str()?.iter().flatten().collect::<FxHashSet<&str>>());
+        }
+        Ok(Key::of_json(&all))
     }
 }
 

@@ -221,11 +221,15 @@ fn read_unit<T: Send>(
     // Called within the thread pool.
     let convert_all = |opened: &mut OpenFile<'_>| -> Result<Vec<(SourceRow, Result<T, RowFault>)>> {
         let rows = opened.next_batch(&used)?;
-        let convert = |row: SourceRow| {
+        let convert = |mut row: SourceRow| {
             let result = match &row.cells {
                 Ok(cells) => convert(&rules.row(cells), row.number),
                 Err(fault) => Err(fault.clone()),
             };
+            // A row with bytes is shown by these; its cells are freed on the thread that made them.
+            if !row.bytes.is_empty() {
+                row.cells = Ok(Vec::new());
+            }
             (row, result)
         };
         Ok(rows.into_par_iter().map(convert).collect())

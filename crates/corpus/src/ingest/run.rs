@@ -234,7 +234,8 @@ impl<'a> IngestRun<'a> {
         let kept: Vec<Option<usize>> = tasks.iter().map(|t| t.known).collect();
         let rejects = self.compose_rejects(&outcomes, &kept)?;
         let files = outcomes.into_iter().map(|o| o.entry).collect();
-        let mut log = IngestLog { version: VERSION, files, tables: self.log.tables.clone(), ..IngestLog::default() };
+        let (tables, price_codes) = (self.log.tables.clone(), self.log.price_codes);
+        let mut log = IngestLog { version: VERSION, files, tables, price_codes, ..IngestLog::default() };
         if let Err(error) = self.check_losses(&log) {
             // The rejects say why; nothing else of this run is kept, and what was read waits for the next one.
             std::fs::rename(&rejects, self.project.rejects())?;
@@ -248,10 +249,11 @@ impl<'a> IngestRun<'a> {
             let staged = staged(table);
             if mine.peek().is_none() {
                 log.tables.remove(table.name());
+                log.price_codes = if table == Table::Prices { Key::default() } else { log.price_codes };
                 gone.push(place);
             } else if mine.any(|t| t.state != FileWork::Kept) {
                 match table {
-                    Table::Prices => prices.write()?,
+                    Table::Prices => log.price_codes = prices.write()?,
                     _ => std::mem::take(&mut securities).write(&staged)?,
                 }
                 log.tables.insert(table.name().to_owned(), disk::key_of(&staged)?);

@@ -5,7 +5,7 @@ use anyhow::Result;
 use super::finding::{Trust, finding, trust};
 use super::manifest::manifest;
 use super::tables::{self, SectionPart};
-use super::{Chart, FactorReport, books, events, ic, layers, names, words};
+use super::{Chart, FactorReport, books, events, ic, layers, names, tear_sheet, words};
 use crate::html::frontier_picture;
 use crate::page::{both, both_of, closed, each, each_picture, opened, paragraph, section, text};
 use inkstone_base::language::{Language, Word};
@@ -21,6 +21,14 @@ pub fn factor_html(page: &FactorReport<'_>) -> Result<String> {
         chart(&books::LEGS)?,
         chart(&books::TURNOVER)?,
     ];
+    let months = vec![
+        chart(&tear_sheet::MONTHS)?,
+        chart(&tear_sheet::YEARS)?,
+        tables::drawdowns(page),
+        chart(&tear_sheet::ROLLING)?,
+    ];
+    let mut styles = vec![chart(&tear_sheet::STYLES)?];
+    styles.extend(tables::styles(page));
     let layers = vec![chart(&layers::WEALTH)?, chart(&layers::MEANS)?, tables::layers(page)];
     let events = match page.events {
         Some(_) => vec![chart(&events::EVENTS)?, tables::events(page)],
@@ -35,7 +43,9 @@ pub fn factor_html(page: &FactorReport<'_>) -> Result<String> {
         ("decay", words::DECAY, figures(vec![chart(&ic::DECAY)?])),
         ("layers", words::LAYERS, figures(layers)),
         ("long-short", words::LONG_SHORT, figures(long_short)),
+        ("months", words::MONTHS_AND_DRAWDOWNS, figures(months)),
         ("portfolios", words::PORTFOLIOS, figures(portfolios)),
+        ("styles", words::STYLES, figures(styles)),
         ("samples", words::SAMPLES, figures(vec![chart(&names::SAMPLES)?, tables::samples(page)])),
         ("coverage", words::COVERAGE, figures(vec![chart(&names::COVERAGE)?, tables::stability(page)])),
         ("events", words::EVENTS, figures(events)),

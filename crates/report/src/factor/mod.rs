@@ -17,6 +17,7 @@ mod plot;
 mod series;
 mod sheet;
 mod tables;
+mod tear_sheet;
 #[cfg(test)]
 pub(crate) mod testing;
 #[cfg(test)]
@@ -35,6 +36,7 @@ use inkstone_lab::ledger::Looks;
 use inkstone_lab::lint::Verdict;
 
 pub use html::factor_html;
+pub use words::style_name;
 
 /// Inputs of a report on a factor.
 #[derive(Clone, Copy, Debug)]
@@ -65,17 +67,21 @@ struct Chart {
 }
 
 /// Every chart but the frontiers, in the order of the page.
-const CHARTS: [&Chart; 11] = [
+const CHARTS: [&Chart; 15] = [
     &ic::RANK_IC,
     &ic::DECAY,
     &layers::WEALTH,
     &layers::MEANS,
     &books::LONG_SHORT,
+    &tear_sheet::MONTHS,
+    &tear_sheet::YEARS,
+    &tear_sheet::ROLLING,
     &books::LEGS,
     &books::TURNOVER,
     &books::PORTFOLIOS,
     &names::SAMPLES,
     &names::COVERAGE,
+    &tear_sheet::STYLES,
     &events::EVENTS,
 ];
 

@@ -8,9 +8,13 @@ use crate::verdict::{check_name, standing_name, verdict_sentences};
 use inkstone_base::figures::{count, number, percent, probability, rank_ic, ratio, signed};
 use inkstone_base::language::{Language, Word};
 use inkstone_base::stats::mean;
-use inkstone_lab::backtest::{IcSummary, LayerReturns, PortfolioFigures};
+use inkstone_lab::backtest;
+use inkstone_lab::backtest::{Drawdown, IcSummary, IndustryExposure, LayerReturns, PortfolioFigures, StyleExposure};
 use inkstone_lab::ledger::Looks;
 use inkstone_lab::lint::{Standing, Verdict};
+
+/// Falls that are listed.
+const DRAWDOWNS: usize = 5;
 
 /// Part of a section: figures, or why there are none.
 pub(super) enum SectionPart {
@@ -206,6 +210,85 @@ fn by_year(years: &[inkstone_lab::backtest::YearFigures]) -> SectionPart {
 /// Figures of the long-short portfolio after costs by calendar year.
 pub(super) fn long_short_years(page: &FactorReport<'_>) -> SectionPart {
     by_year(&page.outcome.long_short.by_year)
+}
+
+/// The deepest falls of the long-short portfolio after costs.
+pub(super) fn drawdowns(page: &FactorReport<'_>) -> SectionPart {
+    let book = &page.outcome.long_short;
+    let row = |fall: &Drawdown| {
+        let last = fall.last.map_or_else(|| field(|l| words::NOT_RECOVERED.to(l)), |last| word(&last.to_string()));
+        let mut row = vec![figure(&percent(fall.depth))];
+        row.extend([fall.first, fall.lowest].map(|date| word(&date.to_string())));
+        row.extend([last, figure(&count(fall.days as u64))]);
+        row
+    };
+    let rows: Vec<Vec<String>> = backtest::drawdowns(&book.dates, &book.net, DRAWDOWNS).iter().map(row).collect();
+    let heads = [
+        (words::DEPTH, false),
+        (words::FIRST_DAY_BELOW, true),
+        (words::LOWEST_DAY, true),
+        (words::LAST_DAY_BELOW, true),
+        (words::DAYS_BELOW, false),
+    ];
+    listed(&heads, &rows, words::NO_DRAWDOWNS)
+}
+
+/// The factor beside styles, what is left of it, and industries.
+pub(super) fn styles(page: &FactorReport<'_>) -> Vec<SectionPart> {
+    let Some(styles) = &page.outcome.styles else { return Vec::new() };
+    let row = |style: &StyleExposure| {
+        let mut row = vec![field(|l| words::style_name(&style.name, l))];
+        row.extend([style.correlation, style.bottom, style.top].map(|value| figure(&signed(value, 3))));
+        row
+    };
+    let rows: Vec<Vec<String>> = styles.styles.iter().map(row).collect();
+    let heads = [
+        (words::STYLE, true),
+        (words::RANK_CORRELATION, false),
+        (words::BOTTOM_IN_STYLE, false),
+        (words::TOP_IN_STYLE, false),
+    ];
+    let mut parts = vec![listed(&heads, &rows, words::NO_STYLES)];
+    let left = |kind: Word, s: &IcSummary| {
+        vec![
+            field(|l| kind.to(l)),
+            figure(&signed(s.mean, DECIMALS)),
+            figure(&number(s.icir, 3)),
+            figure(&number(s.t_nw, 2)),
+            figure(&probability(s.p)),
+            figure(&count(s.n as u64)),
+        ]
+    };
+    let rows = [left(words::WITH_STYLES, &styles.rank_ic), left(words::WITHOUT_STYLES, &styles.residual)];
+    let heads = [
+        (words::KIND, true),
+        (words::MEAN_RANK_IC, false),
+        (words::ICIR, false),
+        (words::T_NW, false),
+        (words::P, false),
+        (words::DATES, false),
+    ];
+    parts.push(listed(&heads, &rows, words::NO_STYLES));
+    let row = |industry: &IndustryExposure| {
+        let shares = [industry.share, industry.top, industry.top - industry.share];
+        let mut row = vec![word(&industry.name)];
+        row.extend(shares[..2].iter().map(|share| figure(&percent(*share))));
+        row.push(figure(&signed(100.0 * shares[2], 2)));
+        row
+    };
+    let mut industries: Vec<&IndustryExposure> = styles.industries.iter().filter(|i| i.share > 0.0).collect();
+    industries.sort_by(|a, b| (b.top - b.share).total_cmp(&(a.top - a.share)));
+    let rows: Vec<Vec<String>> = industries.into_iter().map(row).collect();
+    let heads = [
+        (words::INDUSTRY, true),
+        (words::SHARE_OF_NAMES, false),
+        (words::SHARE_OF_TOP, false),
+        (words::MORE_IN_TOP, false),
+    ];
+    if !rows.is_empty() {
+        parts.push(listed(&heads, &rows, words::NO_STYLES));
+    }
+    parts
 }
 
 /// Figures of the other portfolios by year, a folded table each; none without portfolios.

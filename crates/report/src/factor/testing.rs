@@ -11,8 +11,8 @@ use inkstone_base::stats::{mean, std};
 use inkstone_features::experiment::Findings;
 use inkstone_lab::backtest::events::{EventGroup, EventStudy, EventTest};
 use inkstone_lab::backtest::{
-    Alignment, Benchmark, Capacity, Coverage, Execution, IcDecay, IcSeries, IcSummary, Layers, LongShort, Outcome,
-    Portfolio, PortfolioFigures, Refusal, Stability, SubSample, YearFigures,
+    Alignment, Benchmark, Capacity, Coverage, Execution, IcDecay, IcSeries, IcSummary, IndustryExposure, Layers,
+    LongShort, Outcome, Portfolio, PortfolioFigures, Refusal, Stability, StyleExposure, Styles, SubSample, YearFigures,
 };
 use inkstone_lab::ledger::Looks;
 use inkstone_lab::lint::finding::{
@@ -239,6 +239,15 @@ fn outcome(days: usize) -> Outcome {
             returns: benchmark,
         }),
         samples: kinds.into_iter().enumerate().map(sample).collect(),
+        styles: Some(Styles {
+            styles: vec![
+                StyleExposure { name: "momentum".to_owned(), correlation: 0.062, bottom: -0.04, top: 0.05 },
+                StyleExposure { name: "a style <of later>".to_owned(), correlation: -0.31, bottom: 0.21, top: -0.2 },
+            ],
+            industries: vec![IndustryExposure { name: "食品<饮料>".to_owned(), share: 0.11, top: 0.35 }],
+            rank_ic: IcSummary { n: 499, mean: -0.03, icir: -0.4, t_nw: -4.0, p: 0.0001, ..IcSummary::default() },
+            residual: IcSummary { n: 499, mean: -0.012, icir: -0.1, t_nw: -1.5, p: 0.13, ..IcSummary::default() },
+        }),
         capacity: Capacity { share: 0.1, days: 480, median: 182_345_678.0, low: 23_456_789.0 },
         execution: Execution {
             orders: 51_234,

@@ -57,6 +57,10 @@ fn the_page_holds_every_part_in_both_languages() {
         "backtest.horizons",
         "limits.2.limit",
         "&quot;note&quot;: &quot;&lt;&amp;&gt;&quot;",
+        "20-day momentum",
+        "a style &lt;of later&gt;",
+        "剔除风格与行业后",
+        "first day",
         "best 50",
         "前 50 只",
         "<a href=\"#long-short\">",
@@ -65,8 +69,8 @@ fn the_page_holds_every_part_in_both_languages() {
         assert!(html.contains(wanted), "{wanted} is not in the page");
     }
     assert!(!html.contains(words::LOOKAHEAD.to(Language::En)) && !html.contains("<tone>"));
-    // Eleven charts and a frontier, in two languages.
-    assert_eq!(html.matches("<svg ").count(), 24);
+    // Fifteen charts and a frontier, in two languages.
+    assert_eq!(html.matches("<svg ").count(), 32);
     assert_eq!(html, factor_html(&made.page()).unwrap());
     for language in ["<div lang=\"zh-CN\">", "<div lang=\"en\">"] {
         assert_eq!(html.matches(language).count(), html.matches("<div lang=\"zh-CN\">").count());
@@ -79,9 +83,9 @@ fn charts_stand_alone_with_title_unit_and_alignment() {
     for language in Language::ALL {
         let charts = factor_charts(&made.page(), language).unwrap();
         let stems: Vec<&str> = charts.iter().map(|(stem, _)| stem.as_str()).collect();
-        assert_eq!(stems.len(), 12);
-        assert_eq!((stems[0], stems[11]), ("rank_ic", "frontier_1"));
-        for (stem, svg) in &charts[..11] {
+        assert_eq!(stems.len(), 16);
+        assert_eq!((stems[0], stems[15]), ("rank_ic", "frontier_1"));
+        for (stem, svg) in &charts[..15] {
             within(stem, svg);
             let message = texts(svg).concat();
             let alignment = match stem.as_str() {
@@ -181,6 +185,9 @@ fn what_is_not_a_number_leaves_no_trace() {
     nan(&mut outcome.long_short.turnover);
     outcome.samples.iter_mut().flat_map(|s| &mut s.rank_ic).for_each(|s| s.mean = f64::INFINITY);
     outcome.portfolios.iter_mut().for_each(|book| nan(&mut book.excess));
+    let styles = outcome.styles.as_mut().unwrap();
+    styles.styles.iter_mut().for_each(|style| (style.correlation, style.top) = (f64::NAN, f64::NAN));
+    styles.residual.mean = f64::NAN;
     made.events.groups.iter_mut().for_each(|group| nan(&mut group.cumulative));
     made.looks = Looks { overfitting: f64::NAN, deflated_sharpe: f64::NAN, q: f64::NAN, ..made.looks };
     made.verdicts[0].number = Some(f64::NAN);

@@ -19,6 +19,11 @@ words! {
     LAYERS: "分层", "Layers";
     LONG_SHORT: "多空组合", "Long-short portfolio";
     PORTFOLIOS: "组合与基准", "Portfolios and benchmark";
+    MONTHS_AND_DRAWDOWNS: "月度收益与回撤", "Months and drawdowns";
+    MONTHS: "月度收益", "Monthly returns";
+    YEARS: "年度收益", "Annual returns";
+    ROLLING: "滚动 RankIC 与夏普比率", "Rolling RankIC and Sharpe ratio";
+    STYLES: "风格与行业", "Styles and industries";
     SAMPLES: "分样本", "Sub-samples";
     COVERAGE: "覆盖与稳定性", "Coverage and stability";
     EVENTS: "事件研究", "Event study";
@@ -60,6 +65,26 @@ words! {
     MEAN_COVERAGE: "覆盖率", "coverage";
     BOOK: "组合", "portfolio";
     YEAR: "年份", "year";
+    WHOLE_YEAR: "全年", "year";
+    ANNUAL_RETURN_UNIT: "年化收益 %", "annual return, %";
+    ROLLING_RANK_IC: "近 60 个因子日的 RankIC 均值", "mean RankIC of the last 60 dates";
+    ROLLING_SHARPE: "近 126 个交易日的年化夏普", "annual Sharpe ratio of the last 126 days";
+    DEPTH: "回撤", "drawdown";
+    FIRST_DAY_BELOW: "首日", "first day";
+    LOWEST_DAY: "最低日", "lowest day";
+    LAST_DAY_BELOW: "末日", "last day";
+    DAYS_BELOW: "天数", "days";
+    NOT_RECOVERED: "尚未恢复", "not recovered";
+    STYLE: "风格", "style";
+    RANK_CORRELATION: "秩相关", "rank correlation";
+    BOTTOM_IN_STYLE: "底层的秩", "rank of the bottom";
+    TOP_IN_STYLE: "顶层的秩", "rank of the top";
+    WITH_STYLES: "因子", "factor";
+    WITHOUT_STYLES: "剔除风格与行业后", "less styles and industries";
+    INDUSTRY: "行业", "industry";
+    SHARE_OF_NAMES: "占全部股票", "share of names";
+    SHARE_OF_TOP: "占顶层", "share of the top";
+    MORE_IN_TOP: "差（百分点）", "difference, points";
     BY_YEAR: "分年度", "by year";
     AFTER_COSTS: "扣费后", "after costs";
     BENCHMARK: "基准", "benchmark";
@@ -172,6 +197,9 @@ words! {
     NO_BOOK: "多空组合没有开仓。", "The long-short portfolio never held anything.";
     NO_PORTFOLIOS: "没有其他组合。", "There are no other portfolios.";
     NO_YEARS: "没有分年度的数字。", "There are no figures by year.";
+    NO_DRAWDOWNS: "多空组合没有回撤。", "The long-short portfolio has no drawdowns.";
+    TOO_SHORT_TO_ROLL: "日期太少：滚动 RankIC 需要 60 个因子日，滚动夏普比率需要 126 个交易日。", "Too few dates: a rolling RankIC needs 60 dates, a rolling Sharpe ratio 126 days.";
+    NO_STYLES: "没有可比较的风格：价格表太短。", "There are no styles to compare with: the price table is too short.";
     NO_SAMPLES: "没有按规模、行业或覆盖划分的样本。", "There are no samples by size, industry or coverage.";
     NO_COVERAGE: "因子没有值。", "The factor has no values.";
     NO_STABILITY: "没有稳定性的数字。", "There are no figures on stability.";
@@ -198,6 +226,10 @@ words! {
     TURNOVER_CAPTION: "每月的平均单边日换手，取多头与空头的平均，单位为组合的 %。", "Mean one-way turnover a day by month, mean of the two legs, in % of the book.";
     COVERAGE_CAPTION: "每月平均：有因子值的股票（蓝）与当日交易的股票（灰）。没有新闻是没有值，不是零。", "Means of months: names with a value (blue) of the names that traded (grey). No news is no value, not zero.";
     PORTFOLIOS_CAPTION: "上：各组合扣费后与基准的净值，起点 1。下：减去基准收益后的净值；没有基准时没有下图。", "Above: NAV (start 1) after costs, and of the benchmark. Below: NAV of the return less the benchmark's; left out without a benchmark.";
+    MONTHS_CAPTION: "多空组合扣费后各月的复利收益，单位 %，末列为全年。蓝为正，橙为负，越深越大。", "Compound returns of the long-short portfolio after costs by month in %, the whole year in the last column. Blue is above zero, orange below; the darker, the larger.";
+    YEARS_CAPTION: "多空组合扣费后各年的年化收益。", "Annualised returns of the long-short portfolio after costs, by year.";
+    ROLLING_CAPTION: "上：最近 60 个因子日 RankIC 的均值。下：多空组合扣费后最近 126 个交易日的年化夏普比率。", "Above: mean RankIC of the last 60 dates of the factor. Below: annual Sharpe ratio of the long-short portfolio after costs over the last 126 trading days.";
+    STYLES_CAPTION: "因子与各风格的截面秩相关，逐日平均。风格都只用当日收盘前的价格：动量为 20 日收益，反转为 5 日收益的相反数，波动率为 20 日收益的标准差，成交额为 20 日日均成交额，换手率为它与市值之比。", "Rank correlation of the factor with each style, mean over dates. Styles use prices up to the close of the date: momentum is the return over 20 days, reversal the return over 5 days turned round, volatility the standard deviation of 20 daily returns, traded value its mean a day over 20 days, turnover that over the capitalisation.";
     SAMPLES_CAPTION: "每点为一个样本的 RankIC 均值，须线为 95% 区间（±1.96 个 Newey-West 标准误）；虚线为全部股票的均值。样本越多，越可能有一个只因偶然而突出。", "One point a sample: mean RankIC, the whiskers its 95 % interval (1.96 Newey-West standard errors); the dashed line is the mean over all names. Of many samples one stands out by chance.";
     EVENTS_CAPTION: "各组事件的平均累计异常收益，单位 %；第 1 组因子值最低。阴影为 95% 区间，竖线为第 0 日：文档最早可交易的那一天。", "Mean cumulative abnormal return of the events of each group in %; group 1 has the lowest values. Bands are 95 % intervals, the upright line is day 0: the first day on which the document could be traded on.";
     METHOD_TEXT: "RankIC 为每个日期截面上因子值与收益的 Spearman 相关；t(NW) 用滞后为持有期减一的 Newey-West 标准误；ICIR 不年化。收益为简单收益。年化用文中所写的每年交易日数，夏普不减无风险利率。区间与 p 值只说偶然，不说未来。", "RankIC is Spearman's correlation of value and return over the names of a date; t(NW) has Newey-West errors with a lag of the horizon less one; ICIR is not annualised. Returns are simple. Annual figures take the stated trading days per year, Sharpe has no risk-free rate. Intervals and p speak of chance, not of the future.";
@@ -266,6 +298,20 @@ pub(super) fn portfolio(name: &str, language: Language) -> String {
 
 pub(super) fn benchmark(name: &str, language: Language) -> &str {
     if name == "universe" { UNIVERSE.to(language) } else { name }
+}
+
+/// Name of a style.
+pub fn style_name(name: &str, language: Language) -> &str {
+    let word = match name {
+        "size" => Word("市值", "size"),
+        "momentum" => Word("20 日动量", "20-day momentum"),
+        "reversal" => Word("5 日反转", "5-day reversal"),
+        "volatility" => Word("波动率", "volatility"),
+        "traded_value" => Word("成交额", "traded value"),
+        "turnover" => Word("换手率", "turnover"),
+        other => return other,
+    };
+    word.to(language)
 }
 
 /// Name of a criterion of samples or of a group; one that is not known, as an industry, is shown unchanged.

@@ -134,6 +134,7 @@ pub(crate) static COMMANDS: &[Command] = &[
     command!("horizon", A::Horizon, ["d"], "持有期" "horizon", "换一个持有天数" "another holding period", FACTOR, true),
     command!("layers", A::Layers, ["v"], "分层图" "layers", "分层净值、分层平均收益、逐日 RankIC 轮换" "wealth by layer, mean by layer, RankIC by day", FACTOR, true),
     command!("checks", A::Checks, ["l"], "检查" "checks", "列出未来函数检查的结论；没有结论时开始检查，再按重查" "verdicts of the look-ahead checks; starts them where there are none, again checks anew", FACTOR, true),
+    command!("tear-sheet", A::TearSheet, ["m"], "月度" "months", "月度收益、回撤、滚动指标、风格与行业暴露；再按返回" "monthly returns, drawdowns, rolling figures, styles and industries; again to go back", FACTOR, true),
     command!("export", A::Export, ["e"], "导出" "export", "运行到导出：因子与回测的表" "run up to the export: tables of factors and backtests", FACTOR, true),
     command!("report", A::Report, ["R"], "报告" "report", "运行到报告：每个因子一页，中英文" "run up to the report: a page on each factor", FACTOR, true),
 

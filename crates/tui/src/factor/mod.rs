@@ -8,6 +8,7 @@ mod memory;
 mod picture;
 #[cfg(test)]
 mod screens;
+mod tear_sheet;
 mod tracing;
 mod view;
 mod words;
@@ -36,6 +37,7 @@ use inkstone_base::shell::quoted;
 use inkstone_report::{FactorReport, factor_charts};
 use memory::FactorMemory;
 use picture::BacktestPicture;
+use tear_sheet::TearSheet;
 
 /// Trading days of a month, the step of the page keys.
 const MONTH: usize = 21;
@@ -60,6 +62,7 @@ pub struct FactorPage {
     drill: Option<Drill>,
     /// The verdicts of the linter, while they are listed.
     checks: Option<Checks>,
+    sheet: Option<TearSheet>,
     /// The place in an earlier session, until the backtest is there.
     memory: Option<FactorMemory>,
 }
@@ -168,7 +171,7 @@ impl FactorPage {
 
     /// True if the curves are shown, and nothing lies over them.
     pub(crate) fn is_front(&self) -> bool {
-        self.drill.is_none() && self.checks.is_none() && self.picture().is_some()
+        self.drill.is_none() && self.checks.is_none() && self.sheet.is_none() && self.picture().is_some()
     }
 
     /// True if there is something below what is marked.
@@ -204,12 +207,12 @@ impl FactorPage {
 
     /// True if a holding period makes a difference to what is shown.
     pub(crate) fn shows_returns(&self) -> bool {
-        self.checks.is_none() && self.drill.as_ref().is_none_or(Drill::lists_returns)
+        self.checks.is_none() && self.sheet.is_none() && self.drill.as_ref().is_none_or(Drill::lists_returns)
     }
 
     /// True if the verdicts of the linter can be listed, or found anew.
     pub(crate) fn can_check(&self) -> bool {
-        self.drill.is_none() && self.picture().is_some()
+        self.drill.is_none() && self.sheet.is_none() && self.picture().is_some()
     }
 
     /// Does a command on the factor as a whole.
@@ -244,7 +247,7 @@ impl FactorPage {
 
     fn select(&mut self, factor: usize, desk: &Desk<'_>) {
         self.close();
-        (self.selected, self.loaded, self.checks) = (factor, None, None);
+        (self.selected, self.loaded, self.checks, self.sheet) = (factor, None, None, None);
         self.ask(desk);
     }
 
@@ -350,6 +353,7 @@ impl PageState for FactorPage {
             Action::Horizon => self.horizons() > 1 && self.shows_returns(),
             Action::Layers => self.is_front(),
             Action::Checks => self.can_check(),
+            Action::TearSheet => self.is_front() || self.sheet.is_some(),
             Action::Export | Action::Report => !context.busy_from(Page::Factor) && context.workspace.stages.is_some(),
             _ => self.can_go_aside(),
         }
@@ -357,7 +361,18 @@ impl PageState for FactorPage {
 
     fn act(&mut self, action: Action, area: Rect, desk: &Desk<'_>) {
         let verdicts = self.picture().and_then(|p| p.verdicts.as_ref().ok()).map_or(0, Vec::len);
+        if let Some(sheet) = &mut self.sheet {
+            let height =
+                self.loaded.as_ref().and_then(|l| l.get()?.as_deref()).map_or(0, |p| tear_sheet::height(&p.outcome));
+            match action {
+                Action::TearSheet | Action::Back => self.sheet = None,
+                Action::NextFactor | Action::PreviousFactor => self.show(action, desk),
+                _ => sheet.step(action, height, area),
+            }
+            return;
+        }
         match (action, &mut self.checks, &mut self.drill) {
+            (Action::TearSheet, None, None) => self.sheet = Some(TearSheet::default()),
             (Action::Export, ..) => self.start("export", words::JOB_EXPORT, desk),
             (Action::Report, ..) => self.start("report", words::JOB_REPORT, desk),
             (Action::Checks, ..) => self.check(desk),
@@ -392,7 +407,7 @@ impl PageState for FactorPage {
     }
 
     fn can_go_back(&self) -> bool {
-        self.drill.is_some() || self.checks.is_some()
+        self.drill.is_some() || self.checks.is_some() || self.sheet.is_some()
     }
 
     fn click(&mut self, at: Position, area: Rect, _desk: &Desk<'_>) {
@@ -400,6 +415,7 @@ impl PageState for FactorPage {
         match (&mut self.checks, &mut self.drill) {
             (Some(checks), _) => checks.click(at, verdicts, area),
             (None, Some(drill)) => drill.click(at, area),
+            (None, None) if self.sheet.is_some() => {}
             (None, None) => self.click_front(at, area),
         }
     }
@@ -409,6 +425,7 @@ impl PageState for FactorPage {
         match (&self.checks, &self.drill) {
             (Some(_), _) => Some(checks::table(picture.verdicts.as_ref().ok()?, desk)),
             (None, Some(drill)) => drill.table(desk),
+            (None, None) if self.sheet.is_some() => Some(tear_sheet::table(&picture.outcome, desk)),
             (None, None) => Some(view::years(picture, desk)),
         }
     }

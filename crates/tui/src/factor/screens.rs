@@ -141,6 +141,18 @@ fn checks_that_were_not_done_are_started_and_those_that_cannot_be_read_are_told(
 }
 
 #[test]
+fn the_tear_sheet_lists_months_falls_and_styles_and_goes_back() {
+    let (mut bench, _) = linted(|_| ());
+    let sheet = bench.screen(WIDE, "m");
+    for wanted in ["月度收益", "最大的回撤", "近 126 日夏普", "全年"] {
+        assert!(sheet.contains(wanted), "{wanted}:\n{sheet}");
+    }
+    assert!(bench.screen(SMALL, "jG").contains("月度、回撤与风格"));
+    assert!(bench.screen(SMALL, "m").contains("累计 RankIC"), "the same key goes back");
+    assert!(bench.screen(SMALL, "m<esc>").contains("累计 RankIC"));
+}
+
+#[test]
 fn export_and_report_are_started_as_jobs() {
     let (mut bench, started) = linted(|_| ());
     let message = bench.screen(SMALL, "e");

@@ -11,7 +11,7 @@ use super::charts::{Axes, Bars, Curve, bar_at, bars_that_fit, date_at, draw_bars
 use super::figures::{bar_line, cursor_line, draw_figures, title};
 use super::picture::{BacktestPicture, CalendarStep, Horizon, fitting_means};
 use super::words as own;
-use super::{FactorFocus, FactorPage, LayerChart, checks, drill};
+use super::{FactorFocus, FactorPage, LayerChart, checks, drill, tear_sheet};
 use crate::context::PageContext;
 use crate::desk::Desk;
 use crate::page::{Table, exact};
@@ -108,6 +108,9 @@ pub(crate) fn draw(context: &PageContext<'_>, factor: &FactorPage, frame: &mut F
     };
     if let Some(listed) = &factor.checks {
         return checks::draw(context, listed, picture, frame, page);
+    }
+    if let Some(sheet) = &factor.sheet {
+        return tear_sheet::draw(context, sheet, picture, frame, page);
     }
     let regions = regions(picture, page);
     if picture.outcome.lookahead {
