@@ -8,6 +8,7 @@ use anyhow::Result;
 use chrono::{NaiveDate, NaiveTime};
 use rayon::prelude::*;
 
+use super::combine::combine;
 use super::expression::Function;
 use super::grid::DayGrid;
 use super::plan::{DayNode, MarketField, RollingWindow};
@@ -62,6 +63,9 @@ fn compute(node: &DayNode, world: &World<'_>, ctx: &Ctx) -> Result<Computed> {
             residual(grid(inner)?, &on, ctx)?
         }
         DayNode::Fill(number, inner) => world.filled(grid(inner)?, *number),
+        DayNode::Combine(rule, numbers) => {
+            combine(numbers.iter().map(grid).collect::<Result<_>>()?, *rule, world.market, ctx)?
+        }
     }))
 }
 

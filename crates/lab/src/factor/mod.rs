@@ -9,6 +9,7 @@
 //! Useful for: any number per document. Not for: pairing it with returns (that is `backtest`).
 
 mod aggregate;
+mod combine;
 mod control;
 mod evaluate;
 mod expression;

@@ -4,6 +4,7 @@ mod condition;
 
 use anyhow::{Context, Result, bail, ensure};
 
+use super::combine::{Combination, FEWEST_DATES, Weighing};
 use super::control::Control;
 use super::expression::{
     DOCUMENT_FIELDS, DocumentField, DocumentNode, Function, NamedArgument, Node, Operator, OptionValue, RESERVED,
@@ -87,6 +88,8 @@ pub(super) enum DayNode {
     Residual(Box<DayNode>, Vec<DayNode>),
     /// With a number where there was none.
     Fill(f64, Box<DayNode>),
+    /// Weighed sum of several numbers.
+    Combine(Combination, Vec<DayNode>),
 }
 
 /// A factor's expression and those of its controls, made ready.
@@ -157,6 +160,36 @@ impl Plan {
         };
         self.readings.iter().map(taken).collect()
     }
+}
+
+/// The options of `combine`.
+fn combination(options: &[NamedArgument]) -> Result<Combination> {
+    let mut rule = Combination { weighing: Weighing::Icir, days: 250, horizon: 5 };
+    for option in options {
+        match (option.name.as_str(), &option.value) {
+            ("by", OptionValue::Words(words)) => {
+                let found = Weighing::NAMES.iter().find(|(name, _)| [*name] == words[..]);
+                let names = Weighing::NAMES.map(|(name, _)| name).join(", ");
+                let (_, weighing) = found.with_context(|| {
+                    format!(
+                        "by = {} at character {} is no way to weigh; there are: {names}",
+                        words.join("+"),
+                        option.at
+                    )
+                })?;
+                rule.weighing = *weighing;
+            }
+            ("days", OptionValue::Number(days)) => rule.days = whole(*days, "its days")?,
+            ("horizon", OptionValue::Number(days)) => rule.horizon = whole(*days, "its horizon")?,
+            (name, _) => bail!(
+                "{name:?} at character {} is no option, or not of such a value; there are: by, days, horizon",
+                option.at
+            ),
+        }
+    }
+    ensure!(rule.days >= FEWEST_DATES, "days = {} is too few to learn from; give {FEWEST_DATES} or more", rule.days);
+    ensure!(rule.horizon > 0, "horizon = 0 is no return; give 1 or more trading days");
+    Ok(rule)
 }
 
 struct Maker<'a> {
@@ -266,6 +299,12 @@ impl Maker<'_> {
     fn call(&mut self, function: Function, arguments: &[Node], options: &[NamedArgument]) -> Result<PlanPart> {
         if let Function::Aggregate(aggregate) = function {
             return self.aggregation(aggregate, arguments, options);
+        }
+        if function == Function::Combine {
+            ensure!(arguments.len() > 1, "it takes two numbers or more");
+            let rule = combination(options)?;
+            let nodes = arguments.iter().map(|node| self.days(node)).collect::<Result<_>>()?;
+            return Ok(PlanPart::Day(DayNode::Combine(rule, nodes)));
         }
         if let Some(option) = options.first() {
             bail!("{:?} at character {} is no option of it", option.name, option.at);

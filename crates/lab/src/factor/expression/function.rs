@@ -36,10 +36,12 @@ pub enum Function {
     Residual,
     /// A number for the names that traded on the date and have no value.
     Fill,
+    /// Several numbers weighed by what returns before said of them.
+    Combine,
 }
 
 /// Names, and how each function is called.
-pub(super) const FUNCTIONS: [(&str, Function, &str); 22] = [
+pub(super) const FUNCTIONS: [(&str, Function, &str); 23] = [
     ("mean", Function::Aggregate(Aggregate::Mean), "mean(x, days = 5, decay = 0.95)"),
     ("sum", Function::Aggregate(Aggregate::Sum), "sum(x, days = 5)"),
     ("count", Function::Aggregate(Aggregate::Count), "count(days = 5, kinds = report)"),
@@ -62,6 +64,7 @@ pub(super) const FUNCTIONS: [(&str, Function, &str); 22] = [
     ("demean", Function::Demean, "demean(x)"),
     ("residual", Function::Residual, "residual(y, x, ...)"),
     ("fill", Function::Fill, "fill(x, number)"),
+    ("combine", Function::Combine, "combine(x, y, ..., by = icir, days = 250, horizon = 5)"),
 ];
 
 impl Function {

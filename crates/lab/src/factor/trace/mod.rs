@@ -118,6 +118,7 @@ fn reach(node: &DayNode, dates: &[usize], market: &Market, cells: &mut Vec<(usiz
             reach(of, dates, market, cells);
             on.iter().for_each(|node| reach(node, dates, market, cells));
         }
+        DayNode::Combine(_, numbers) => numbers.iter().for_each(|node| reach(node, dates, market, cells)),
         DayNode::Lag(days, inner) => {
             let before: Vec<usize> = dates.iter().filter_map(|date| date.checked_sub(*days)).collect();
             reach(inner, &before, market, cells);
