@@ -1,6 +1,7 @@
 //! Orders of names, from which rank correlations of any names that two dates share follow without sorting again.
 
 use inkstone_base::simd::wide;
+use inkstone_base::stats::ascending;
 
 /// Marks a name whose number equals that of the name before it in the order.
 const TIED: u32 = 1 << 31;
@@ -13,9 +14,8 @@ pub(super) struct RankOrder(Vec<u32>);
 impl RankOrder {
     /// The order of the names that have a number; NaN stands for none.
     pub(super) fn new(numbers: impl Iterator<Item = f64>) -> RankOrder {
-        let mut there: Vec<(f64, u32)> = numbers.zip(0..).filter(|(number, _)| !number.is_nan()).collect();
-        there.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
-        RankOrder::of_sorted(there.into_iter())
+        let numbers: Vec<f64> = numbers.collect();
+        RankOrder::of_sorted(ascending(numbers.iter().copied()).into_iter().map(|name| (numbers[name as usize], name)))
     }
 
     /// The order of numbers with their names, which ascend by number.

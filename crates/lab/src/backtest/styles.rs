@@ -16,7 +16,7 @@ use crate::backtest::cross::Cross;
 use crate::backtest::{IndustryExposure, Params, StyleExposure, Styles};
 use crate::factor::residuals;
 use inkstone_base::job::Ctx;
-use inkstone_base::stats::{average_ranks, mean, pearson};
+use inkstone_base::stats::{ascending, average_ranks, mean, pearson, ranks_along};
 use inkstone_market::{Market, Panel, Price};
 
 /// Trading days of `momentum`, `volatility` and `traded_value`.
@@ -138,14 +138,15 @@ fn traded_value(cross: &Cross, market: &Market, close: &Panel) -> Vec<f64> {
 
 fn day(cross: &Cross, columns: &[StyleColumn], market: &Market, horizon: usize, params: &Params) -> StyleDay {
     let needed = params.names_needed();
-    let exposure = |(_, style): &StyleColumn| {
+    let orders: Vec<Vec<u32>> = columns.iter().map(|(_, style)| ascending(style.iter().copied())).collect();
+    let exposure = |((_, style), order): (&StyleColumn, &Vec<u32>)| {
         let there: Vec<usize> = (0..style.len()).filter(|&k| !style[k].is_nan()).collect();
         if there.len() < needed {
             return [f64::NAN; 3];
         }
-        let values = cross.ranks(|k| !style[k].is_nan());
-        let values: Vec<f64> = there.iter().map(|&k| values[k]).collect();
-        let ranks = average_ranks(&there.iter().map(|&k| style[k]).collect::<Vec<f64>>());
+        let at = |ranks: Vec<f64>| there.iter().map(|&k| ranks[k]).collect::<Vec<f64>>();
+        let values = at(cross.ranks(|k| !style[k].is_nan()));
+        let ranks = at(ranks_along(style, order.iter().copied()));
         // From -1/2 to 1/2, so that dates with few and with many names count alike.
         let relative = |rank: f64| rank / (there.len() + 1) as f64 - 0.5;
         let layer = |layer: usize| {
@@ -159,17 +160,24 @@ fn day(cross: &Cross, columns: &[StyleColumn], market: &Market, horizon: usize, 
     let whole: Vec<usize> = (0..cross.names.len()).filter(is_whole).collect();
     let (mut rank_ic, mut residual) = (f64::NAN, f64::NAN);
     if whole.len() >= needed.max(columns.len() + 2) {
-        let ranks = |column: &[f64]| average_ranks(&whole.iter().map(|&k| column[k]).collect::<Vec<f64>>());
-        let (mut values, returns) = (ranks(&cross.values), ranks(returns));
+        let mut is_whole = vec![false; cross.names.len()];
+        whole.iter().for_each(|&k| is_whole[k] = true);
+        // Sorted once, ranked among some.
+        let ranks = |column: &[f64], order: &[u32]| {
+            let ranks = ranks_along(column, order.iter().copied().filter(|&k| is_whole[k as usize]));
+            whole.iter().map(|&k| ranks[k]).collect::<Vec<f64>>()
+        };
+        let mut values = ranks(&cross.values, &cross.order);
+        let returns = average_ranks(&whole.iter().map(|&k| returns[k]).collect::<Vec<f64>>());
         rank_ic = pearson(&values, &returns);
         let groups: Vec<Option<u32>> =
             whole.iter().map(|&k| market.industry(cross.t, cross.names[k] as usize)).collect();
-        let on: Vec<Vec<f64>> = columns.iter().map(|(_, style)| ranks(style)).collect();
+        let on: Vec<Vec<f64>> = columns.iter().zip(&orders).map(|((_, style), order)| ranks(style, order)).collect();
         residuals(&mut values, &groups, &on);
         residual = pearson(&average_ranks(&values), &returns);
     }
     StyleDay {
-        styles: columns.iter().map(exposure).collect(),
+        styles: columns.iter().zip(&orders).map(exposure).collect(),
         rank_ic,
         residual,
         industries: shares(cross, market, params),

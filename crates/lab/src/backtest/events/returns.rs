@@ -27,6 +27,8 @@ pub(super) struct Returns {
     since: Vec<u32>,
     /// Worth of the benchmark by day.
     level: Vec<f64>,
+    /// Its return since the day before, by day.
+    moves: Vec<f64>,
 }
 
 /// The returns of one name, by day.
@@ -35,6 +37,7 @@ pub(super) struct NameReturns<'a> {
     returns: &'a [f64],
     since: &'a [u32],
     level: &'a [f64],
+    moves: &'a [f64],
 }
 
 /// A return that ended on some day.
@@ -93,14 +96,16 @@ impl Returns {
             }
             (None, _) => all_names(market, close, ctx)?,
         };
-        Ok(Returns { days, rows, returns, since, level })
+        let moves = (0..days).map(|t| if t == 0 { f64::NAN } else { level[t] / level[t - 1] - 1.0 }).collect();
+        Ok(Returns { days, rows, returns, since, level, moves })
     }
 
     /// The returns of a code among those asked for.
     pub(super) fn name(&self, code: u32) -> NameReturns<'_> {
         let row = self.rows[code as usize] as usize;
         let days = row * self.days..(row + 1) * self.days;
-        NameReturns { returns: &self.returns[days.clone()], since: &self.since[days], level: &self.level }
+        let Returns { returns, since, level, moves, .. } = self;
+        NameReturns { returns: &returns[days.clone()], since: &since[days], level, moves }
     }
 }
 
@@ -131,7 +136,7 @@ impl NameReturns<'_> {
             return None;
         }
         let since = self.since[t] as usize;
-        let market = self.level[t] / self.level[since] - 1.0;
+        let market = if since + 1 == t { self.moves[t] } else { self.level[t] / self.level[since] - 1.0 };
         (!market.is_nan()).then_some(Return { own, market, days: (t - since) as f64 })
     }
 }
