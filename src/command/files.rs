@@ -152,6 +152,7 @@ fn extras(result: &FactorResult, provenance: &Provenance) -> Result<Vec<Extra>> 
         events: result.events.as_ref(),
         verdicts: &result.verdicts,
         looks: result.looks.as_ref(),
+        beside: None,
         experiments: &[],
         manifest: &serde_json::to_value(provenance)?,
         note: "",

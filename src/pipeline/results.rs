@@ -23,7 +23,7 @@ use inkstone_base::language::Language;
 use inkstone_features::experiment::Findings;
 use inkstone_features::extract::{Feature, Model, with_inputs};
 use inkstone_lab::backtest::events::{EventStudy, events_of_factor, events_of_signals};
-use inkstone_lab::backtest::{Outcome, events};
+use inkstone_lab::backtest::{self, FactorBeside, Outcome, events};
 use inkstone_lab::factor::{self, Factor, Plan, Signal, signals_from_frame};
 use inkstone_lab::ledger::{self, Looks};
 use inkstone_lab::lint;
@@ -203,23 +203,36 @@ impl PipelineRun<'_> {
         disk::own_folder(&out, Room::Reports)?;
         let experiments = findings(config, &self.project)?;
         let manifest: Value = disk::read_json(&self.base.join(&config.project.exports).join("manifest.json"))?;
-        for result in factor_results(&self.tested(), self.base)? {
+        let keys: Vec<Key> = self.factors.iter().map(|(_, key)| *key).collect();
+        // Made when the first page is written.
+        let mut beside: Vec<FactorBeside> = Vec::new();
+        for (number, result) in factor_results(&self.tested(), self.base)?.into_iter().enumerate() {
             let name = &result.outcome.factor;
             let reads_factor = |found: &&Findings| found.factor.as_ref().is_some_and(|(factor, _)| factor == name);
             let experiments: Vec<Findings> = experiments.iter().filter(reads_factor).cloned().collect();
             let id = StageId::Report(name.clone());
-            let key = Key::of_json(&(version::REPORT, &config.report, &manifest, &result.looks, &experiments));
+            let key = Key::of_json(&(version::REPORT, &config.report, &manifest, &result.looks, &experiments, &keys));
             let stage = self.plan(id, key, "files");
             let page = FactorReport {
                 outcome: &result.outcome,
                 events: result.events.as_ref(),
                 verdicts: &result.verdicts,
                 looks: result.looks.as_ref(),
+                beside: None,
                 experiments: &experiments,
                 manifest: &manifest,
                 note: &config.project.note,
             };
-            let work = || Ok((None, write_report(&page, &out.join(name), &config.report.charts, ctx)?));
+            let work = || {
+                if beside.is_empty() && keys.len() > 1 {
+                    let market = needed(&self.market)?;
+                    let read = |(params, _): &(&factor::Params, Key)| read_factor(&params.name, &self.project, market);
+                    let factors: Vec<Factor> = self.factors.iter().map(read).collect::<Result<_>>()?;
+                    beside = backtest::beside(&factors.iter().collect::<Vec<_>>(), market, &config.backtest, ctx)?;
+                }
+                let page = FactorReport { beside: beside.get(number), ..page };
+                Ok((None, write_report(&page, &out.join(name), &config.report.charts, ctx)?))
+            };
             self.reports.push(self.state.run(stage, ctx, work)?.1);
         }
         Ok(())

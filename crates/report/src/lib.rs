@@ -10,7 +10,7 @@
 //! let outcome = Outcome { factor: "tone".to_owned(), ..Outcome::default() };
 //! let manifest = &serde_json::Value::Null;
 //! let page =
-//!     FactorReport { outcome: &outcome, events: None, verdicts: &[], looks: None, experiments: &[], manifest, note: "" };
+//!     FactorReport { outcome: &outcome, events: None, verdicts: &[], looks: None, beside: None, experiments: &[], manifest, note: "" };
 //! assert!(factor_html(&page)?.starts_with("<!doctype html>"));
 //! # anyhow::Ok(())
 //! ```

@@ -12,6 +12,7 @@
 //!
 //! Useful for: any factor on a market's axes. Not for: building one (that is `factor`).
 
+mod beside;
 mod by_horizon;
 mod correlation;
 mod cross;
@@ -35,12 +36,13 @@ mod tests;
 
 use anyhow::{Result, bail};
 
+pub use beside::beside;
 pub use by_horizon::ByHorizon;
 pub use names::{DateName, DateNames, Dates, names_on};
 pub use outcome::{
-    Alignment, Benchmark, Capacity, Coverage, Execution, IcDecay, IcSeries, IcSummary, IndustryExposure, LayerReturns,
-    Layers, LongShort, Outcome, Portfolio, PortfolioFigures, Refusal, Stability, StyleExposure, Styles, SubSample,
-    YearFigures,
+    Alignment, Benchmark, Capacity, Coverage, Execution, FactorBeside, IcDecay, IcSeries, IcSummary, IndustryExposure,
+    LayerReturns, Layers, LongShort, Outcome, Portfolio, PortfolioFigures, Refusal, Stability, StyleExposure, Styles,
+    SubSample, YearFigures,
 };
 pub use params::{Params, Weights};
 pub use preset::Preset;

@@ -68,6 +68,18 @@ nan_as_null! {
         pub residual: IcSummary,
     }
 
+    /// A factor beside the others of a project.
+    #[derive(Clone, Debug, Default, Serialize, Deserialize)]
+    pub struct FactorBeside {
+        pub name: String,
+        /// Mean rank correlation with each of the others, by name.
+        pub correlations: Vec<(String, f64)>,
+        /// RankIC at the first horizon.
+        pub rank_ic: IcSummary,
+        /// The same of what the others do not explain.
+        pub adds: IcSummary,
+    }
+
     /// How a factor lies along a style.
     #[derive(Clone, Debug, Default, Serialize, Deserialize)]
     pub struct StyleExposure {

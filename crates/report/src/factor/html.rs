@@ -46,6 +46,7 @@ pub fn factor_html(page: &FactorReport<'_>) -> Result<String> {
         ("months", words::MONTHS_AND_DRAWDOWNS, figures(months)),
         ("portfolios", words::PORTFOLIOS, figures(portfolios)),
         ("styles", words::STYLES, figures(styles)),
+        ("beside", words::BESIDE, figures(vec![tables::beside(page)])),
         ("samples", words::SAMPLES, figures(vec![chart(&names::SAMPLES)?, tables::samples(page)])),
         ("coverage", words::COVERAGE, figures(vec![chart(&names::COVERAGE)?, tables::stability(page)])),
         ("events", words::EVENTS, figures(events)),

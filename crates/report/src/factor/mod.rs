@@ -30,8 +30,8 @@ use self::sheet::Sheet;
 use super::frontier_svg;
 use inkstone_base::language::{Language, Word};
 use inkstone_features::experiment::Findings;
-use inkstone_lab::backtest::Outcome;
 use inkstone_lab::backtest::events::EventStudy;
+use inkstone_lab::backtest::{FactorBeside, Outcome};
 use inkstone_lab::ledger::Looks;
 use inkstone_lab::lint::Verdict;
 
@@ -48,6 +48,8 @@ pub struct FactorReport<'a> {
     pub verdicts: &'a [Verdict],
     /// Significance of the result after all trials.
     pub looks: Option<&'a Looks>,
+    /// The factor beside the others of its project; none where there are no others.
+    pub beside: Option<&'a FactorBeside>,
     /// Experiments on truncation.
     pub experiments: &'a [Findings],
     /// Parameters, hashes, seed, versions, known-at rule, by name; null where there is none.

@@ -233,6 +233,38 @@ pub(super) fn drawdowns(page: &FactorReport<'_>) -> SectionPart {
     listed(&heads, &rows, words::NO_DRAWDOWNS)
 }
 
+/// The factor beside the other factors, and what it adds to them.
+pub(super) fn beside(page: &FactorReport<'_>) -> SectionPart {
+    let Some(beside) = page.beside else { return SectionPart::Nothing(words::NO_OTHER_FACTORS) };
+    let row = |(name, correlation): &(String, f64)| vec![word(name), figure(&signed(*correlation, 3))];
+    let rows: Vec<Vec<String>> = beside.correlations.iter().map(row).collect();
+    let heads = [(words::OTHER_FACTOR, true), (words::RANK_CORRELATION, false)];
+    let correlations = table(&heads, &rows, words::NO_OTHER_FACTORS);
+    let rows = [left(words::WITH_STYLES, &beside.rank_ic), left(words::WITHOUT_OTHERS, &beside.adds)];
+    SectionPart::Table(correlations + &table(&WHAT_IS_LEFT, &rows, words::NO_OTHER_FACTORS))
+}
+
+/// A RankIC with its significance, of a factor or of what is left of it.
+fn left(kind: Word, s: &IcSummary) -> Vec<String> {
+    vec![
+        field(|l| kind.to(l)),
+        figure(&signed(s.mean, DECIMALS)),
+        figure(&number(s.icir, 3)),
+        figure(&number(s.t_nw, 2)),
+        figure(&probability(s.p)),
+        figure(&count(s.n as u64)),
+    ]
+}
+
+const WHAT_IS_LEFT: [(Word, bool); 6] = [
+    (words::KIND, true),
+    (words::MEAN_RANK_IC, false),
+    (words::ICIR, false),
+    (words::T_NW, false),
+    (words::P, false),
+    (words::DATES, false),
+];
+
 /// The factor beside styles, what is left of it, and industries.
 pub(super) fn styles(page: &FactorReport<'_>) -> Vec<SectionPart> {
     let Some(styles) = &page.outcome.styles else { return Vec::new() };
@@ -249,26 +281,8 @@ pub(super) fn styles(page: &FactorReport<'_>) -> Vec<SectionPart> {
         (words::TOP_IN_STYLE, false),
     ];
     let mut parts = vec![listed(&heads, &rows, words::NO_STYLES)];
-    let left = |kind: Word, s: &IcSummary| {
-        vec![
-            field(|l| kind.to(l)),
-            figure(&signed(s.mean, DECIMALS)),
-            figure(&number(s.icir, 3)),
-            figure(&number(s.t_nw, 2)),
-            figure(&probability(s.p)),
-            figure(&count(s.n as u64)),
-        ]
-    };
     let rows = [left(words::WITH_STYLES, &styles.rank_ic), left(words::WITHOUT_STYLES, &styles.residual)];
-    let heads = [
-        (words::KIND, true),
-        (words::MEAN_RANK_IC, false),
-        (words::ICIR, false),
-        (words::T_NW, false),
-        (words::P, false),
-        (words::DATES, false),
-    ];
-    parts.push(listed(&heads, &rows, words::NO_STYLES));
+    parts.push(listed(&WHAT_IS_LEFT, &rows, words::NO_STYLES));
     let row = |industry: &IndustryExposure| {
         let shares = [industry.share, industry.top, industry.top - industry.share];
         let mut row = vec![word(&industry.name)];

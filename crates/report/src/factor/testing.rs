@@ -63,6 +63,7 @@ impl Made {
             events: Some(&self.events),
             verdicts: &self.verdicts,
             looks: Some(&self.looks),
+            beside: None,
             experiments: &self.experiments,
             manifest: &self.manifest,
             note: "合成数据 <demo>",

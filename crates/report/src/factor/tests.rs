@@ -8,7 +8,16 @@ use inkstone_lab::backtest::{IcSeries, LongShort, Portfolio};
 const NOTHING: &Value = &Value::Null;
 
 fn bare(outcome: &Outcome) -> FactorReport<'_> {
-    FactorReport { outcome, events: None, verdicts: &[], looks: None, experiments: &[], manifest: NOTHING, note: "" }
+    FactorReport {
+        outcome,
+        events: None,
+        verdicts: &[],
+        looks: None,
+        beside: None,
+        experiments: &[],
+        manifest: NOTHING,
+        note: "",
+    }
 }
 
 /// Fails where a page would send for something, or a browser would have to guess what is closed where.

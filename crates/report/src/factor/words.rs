@@ -24,6 +24,9 @@ words! {
     YEARS: "年度收益", "Annual returns";
     ROLLING: "滚动 RankIC 与夏普比率", "Rolling RankIC and Sharpe ratio";
     STYLES: "风格与行业", "Styles and industries";
+    BESIDE: "与其他因子", "Beside the other factors";
+    OTHER_FACTOR: "因子", "factor";
+    WITHOUT_OTHERS: "剔除其他因子后", "less the other factors";
     SAMPLES: "分样本", "Sub-samples";
     COVERAGE: "覆盖与稳定性", "Coverage and stability";
     EVENTS: "事件研究", "Event study";
@@ -197,6 +200,7 @@ words! {
     NO_BOOK: "多空组合没有开仓。", "The long-short portfolio never held anything.";
     NO_PORTFOLIOS: "没有其他组合。", "There are no other portfolios.";
     NO_YEARS: "没有分年度的数字。", "There are no figures by year.";
+    NO_OTHER_FACTORS: "没有其他因子可比较。", "There are no other factors to compare with.";
     NO_DRAWDOWNS: "多空组合没有回撤。", "The long-short portfolio has no drawdowns.";
     TOO_SHORT_TO_ROLL: "日期太少：滚动 RankIC 需要 60 个因子日，滚动夏普比率需要 126 个交易日。", "Too few dates: a rolling RankIC needs 60 dates, a rolling Sharpe ratio 126 days.";
     NO_STYLES: "没有可比较的风格：价格表太短。", "There are no styles to compare with: the price table is too short.";

@@ -437,6 +437,7 @@ impl PageState for FactorPage {
             events: picture.events.as_ref(),
             verdicts: picture.verdicts.as_deref().unwrap_or_default(),
             looks: None,
+            beside: None,
             experiments: &[],
             manifest: &Value::Null,
             note: desk.workspace.note.as_deref().unwrap_or_default(),
