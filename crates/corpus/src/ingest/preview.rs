@@ -226,6 +226,6 @@ mod tests {
         let prices = "date,code,close\n2024-03-01,600517.SH,-3\n2024-03-01,600517,12.5\n";
         let seen = look("p.csv", prices.as_bytes(), |s| s.table = Table::Prices).unwrap();
         assert_eq!((seen.accepted, seen.rejected.len()), (1, 1));
-        assert_eq!(seen.examples[0].2, "price not positive");
+        assert_eq!(seen.examples[0].2, "price below zero");
     }
 }

@@ -21,6 +21,13 @@ use inkstone_market::{PRICE_COLUMNS, dates_column, dates_of};
 use inkstone_tables::corpus::texts_column;
 use inkstone_tables::frames;
 
+/// Reason of a price below 0, which only a series that is adjusted by differences has.
+pub(super) const BELOW_ZERO: &str = "price below zero";
+
+/// Names that a change of the unit of volumes is seen in at the least, and the factor by which their median then changes in a day.
+const BREAK_NAMES: usize = 20;
+const BREAK_FACTOR: f64 = 30.0;
+
 /// Columns behind date and code.
 const VALUES: usize = PRICE_COLUMNS.len() - 2;
 
@@ -46,7 +53,9 @@ pub(super) fn price(fields: &MappedRow<'_>) -> Result<Price, RowFault> {
     for (field, value) in prices.into_iter().chain([("up_limit", up_limit), ("down_limit", down_limit)]) {
         if *value == 0.0 && !traded {
             *value = f64::NAN;
-        } else if *value <= 0.0 {
+        } else if *value < 0.0 {
+            return Err(fields.fault(field, BELOW_ZERO, &value.to_string()));
+        } else if *value == 0.0 {
             return Err(fields.fault(field, "price not positive", &value.to_string()));
         }
     }
@@ -206,6 +215,32 @@ fn frame(order: &[(u64, u32)], rows: &[PriceRow], codes: &[Code]) -> Result<Data
     frames::frame(columns)
 }
 
+/// Dates on which the volumes of all names change their unit, each with the median of the volumes over those of the day before. The table
+/// has `date`, `code` and `volume`, sorted by date.
+pub(super) fn volume_breaks(table: &DataFrame) -> Result<Vec<(NaiveDate, f64)>> {
+    let dates = dates_of(table, "date")?;
+    let (codes, volumes) = (table.column("code")?.str()?, table.column("volume")?.f64()?);
+    let mut last: FxHashMap<&str, f64> = FxHashMap::default();
+    let mut breaks = Vec::new();
+    let mut start = 0;
+    while start < dates.len() {
+        let end = start + dates[start..].iter().take_while(|date| **date == dates[start]).count();
+        let traded =
+            || (start..end).filter_map(|i| Some((codes.get(i)?, volumes.get(i).filter(|volume| *volume > 0.0)?)));
+        let mut changes: Vec<f64> = traded().filter_map(|(code, volume)| Some(volume / last.get(code)?)).collect();
+        if changes.len() >= BREAK_NAMES {
+            changes.sort_unstable_by(f64::total_cmp);
+            let median = changes[changes.len() / 2];
+            if !(1.0 / BREAK_FACTOR..=BREAK_FACTOR).contains(&median) {
+                breaks.extend(dates[start].map(|date| (date, median)));
+            }
+        }
+        last.extend(traded());
+        start = end;
+    }
+    Ok(breaks)
+}
+
 /// Comparison of the dates of the prices with the dates of the documents.
 ///
 /// A weekday without prices on which documents were published is a holiday or a hole in the prices; a date with far
@@ -307,6 +342,31 @@ mod tests {
         assert!(
             refused.contains("more than 3 different dates and codes") && refused.contains("give daily prices"),
             "{refused}"
+        );
+    }
+
+    #[test]
+    fn a_day_from_which_on_volumes_have_another_unit_is_told() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("prices.parquet");
+        let mut prices = Prices::new(path.clone(), None).unwrap();
+        for day in 0..6 {
+            for code in 0..25 {
+                let mut row = price(738_000 + day, 600_000 + code, 1.0);
+                let shares = f64::from(1000 + 10 * code as i32 + day);
+                row.values[5] = if day < 3 { shares / 100.0 } else { shares };
+                // A name that stood still for a day is compared with the day before that.
+                if (day, code) != (2, 7) {
+                    prices.take(row).unwrap();
+                }
+            }
+        }
+        prices.write().unwrap();
+        let table = frames::read_parquet(&path, Some(&["date", "code", "volume"])).unwrap();
+        let breaks = volume_breaks(&table).unwrap();
+        assert_eq!(breaks.len(), 1);
+        assert!(
+            (breaks[0].1 - 100.0).abs() < 1.0 && breaks[0].0 == NaiveDate::from_num_days_from_ce_opt(738_003).unwrap()
         );
     }
 

@@ -127,14 +127,12 @@ impl<R: Read> RecordStream<R> {
         loop {
             let rest = &self.buffer[self.start..];
             let wide = self.charset.is_wide();
-            let (scan, strict) = match self.cut {
-                RecordLayout::Rows(delimiter) => match plain_row(rest).filter(|_| !wide) {
-                    Some(end) => (Scan::End(end), true),
-                    None => {
-                        let Walked { end, strict, .. } = walk(rest, delimiter, wide, |_| {});
-                        (end.map_or(Scan::More, Scan::End), strict)
-                    }
-                },
+            let (scan, strict) = match (self.cut, plain_row(rest).filter(|_| !wide)) {
+                (RecordLayout::Rows(_), Some(end)) => (Scan::End(end), true),
+                (RecordLayout::Rows(delimiter), None) => {
+                    let Walked { end, strict, .. } = walk(rest, delimiter, wide, |_| {});
+                    (end.map_or(Scan::More, Scan::End), strict)
+                }
                 _ => (scan_line(rest), true),
             };
             match scan {

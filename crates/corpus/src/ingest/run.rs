@@ -462,6 +462,28 @@ impl<'a> IngestRun<'a> {
                 ),
             );
         }
+        let below_zero: u64 = log.files.iter().filter_map(|file| file.dropped.get(prices::BELOW_ZERO)).sum();
+        if below_zero > 0 {
+            facts.fact(
+                "warning_additive",
+                format!(
+                    "{below_zero} rows of prices lie below 0, so the series is adjusted by differences: its returns are no returns, also \
+                     where it is above 0, the more wrong the longer ago. Give prices that are adjusted by factors, or unadjusted ones"
+                ),
+            );
+        }
+        if rows(Table::Prices) > 0 {
+            let table = frames::read_parquet(&self.prices_among(files), Some(&["date", "code", "volume"]))?;
+            if let Some((date, factor)) = prices::volume_breaks(&table)?.first() {
+                facts.fact(
+                    "warning_volume_unit",
+                    format!(
+                        "from {date} on volumes are {factor:.3} times those before, at the median of all names: lots of 100 on one side and \
+                         shares on the other. Give both parts in shares; capacity and traded value are wrong until then"
+                    ),
+                );
+            }
+        }
         if rows(Table::Prices) > 0 && rows(Table::Documents) > 0 {
             facts.fact("calendar", self.calendar(pieces, files)?);
         }
@@ -469,9 +491,14 @@ impl<'a> IngestRun<'a> {
         Ok(())
     }
 
-    fn calendar(&self, pieces: &[PartSource], files: &[(PathBuf, PathBuf)]) -> Result<Value> {
+    /// The price table as it will be: among the files that wait, or in its place.
+    fn prices_among(&self, files: &[(PathBuf, PathBuf)]) -> PathBuf {
         let place = self.project.prices();
-        let table = files.iter().find(|(_, to)| *to == place).map_or(place.clone(), |(from, _)| from.clone());
+        files.iter().find(|(_, to)| *to == place).map_or(place.clone(), |(from, _)| from.clone())
+    }
+
+    fn calendar(&self, pieces: &[PartSource], files: &[(PathBuf, PathBuf)]) -> Result<Value> {
+        let table = self.prices_among(files);
         let count = |into: &mut BTreeMap<NaiveDate, u64>, day: NaiveDate| *into.entry(day).or_default() += 1;
         let mut by_date = BTreeMap::new();
         let dates = market::dates_of(&frames::read_parquet(&table, Some(&["date"]))?, "date")?;

@@ -14,7 +14,7 @@ use inkstone_base::job::Ctx;
 use inkstone_base::stats::{average_ranks, complete, mean, pearson};
 use inkstone_market::Market;
 
-/// What one date tells of one factor.
+/// Figures of one factor on one date.
 struct BesideDay {
     /// Rank correlation with each factor; NaN where they share too few names.
     correlations: Vec<f64>,

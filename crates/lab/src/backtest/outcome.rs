@@ -64,7 +64,7 @@ nan_as_null! {
         pub industries: Vec<IndustryExposure>,
         /// RankIC at the first horizon of the names that have all styles.
         pub rank_ic: IcSummary,
-        /// The same of what styles and industries do not explain of the factor.
+        /// RankIC of the residual after styles and industries.
         pub residual: IcSummary,
     }
 
@@ -76,11 +76,11 @@ nan_as_null! {
         pub correlations: Vec<(String, f64)>,
         /// RankIC at the first horizon.
         pub rank_ic: IcSummary,
-        /// The same of what the others do not explain.
+        /// RankIC of the residual after the others.
         pub adds: IcSummary,
     }
 
-    /// How a factor lies along a style.
+    /// Exposure of a factor to a style.
     #[derive(Clone, Debug, Default, Serialize, Deserialize)]
     pub struct StyleExposure {
         /// `size`, `momentum`, `reversal`, `volatility`, `traded_value` or `turnover`.
@@ -93,7 +93,7 @@ nan_as_null! {
         pub top: f64,
     }
 
-    /// How much of the top quantile an industry is.
+    /// Share of an industry in the top quantile.
     #[derive(Clone, Debug, Default, Serialize, Deserialize)]
     pub struct IndustryExposure {
         pub name: String,

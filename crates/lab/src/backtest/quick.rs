@@ -119,7 +119,7 @@ impl<'a> Ranked<'a> {
         layers::qcut(&values, self.params.quantiles).is_some()
     }
 
-    /// What [`Placements::mean_rank_ic`] needs of the values of these dates and of the returns.
+    /// Ranks of the values and of the returns of these dates, for draws that move values to other dates.
     pub fn placements(&self, rows: &RankedValues, span: Range<usize>, ctx: &Ctx) -> Result<Placements> {
         let width = self.market.codes().len();
         let centred = |order: &RankOrder| {

@@ -1,4 +1,4 @@
-//! What a tear sheet shows of a daily series: months, falls from a peak, and figures of a window that moves along.
+//! Figures of a tear sheet: returns of months, falls from a peak, and rolling means and Sharpe ratios of a daily series.
 
 use chrono::{Datelike, NaiveDate};
 use serde::{Deserialize, Serialize};

@@ -48,7 +48,7 @@ pub(super) struct Combination {
     pub(super) horizon: usize,
 }
 
-/// What one date tells of the numbers.
+/// Figures of one date that weights are learned from.
 struct Lesson {
     /// RankIC of each number; NaN where there are too few names.
     rank_ic: Vec<f64>,
