@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use crate::backtest::correlation::summarise;
 use crate::backtest::cross::{Cross, Prices, pair_date};
 use crate::backtest::{FactorBeside, Params};
-use crate::factor::{Factor, residuals};
+use crate::factor::{Factor, NOTHING_LEFT, residuals};
 use inkstone_base::job::Ctx;
 use inkstone_base::stats::{average_ranks, complete, mean, pearson};
 use inkstone_market::Market;
@@ -87,8 +87,9 @@ fn day(crosses: &[Option<Cross>], width: usize, params: &Params) -> Vec<Option<B
             };
             let on: Vec<Vec<f64>> = others.filter_map(|(_, row)| row.as_ref().map(known)).collect();
             let groups = vec![None; x.len()];
-            residuals(&mut x, &groups, &on);
-            adds = pearson(&average_ranks(&x), &y);
+            if residuals(&mut x, &groups, &on) > NOTHING_LEFT {
+                adds = pearson(&average_ranks(&x), &y);
+            }
         }
         Some(BesideDay { correlations, rank_ic, adds })
     };
@@ -136,7 +137,7 @@ mod tests {
         let all = beside(&[&telling, &copy, &half], &market, &params, &ctx).unwrap();
         assert_eq!(all[0].correlations[0].0, "copy");
         assert!((all[0].correlations[0].1 - 1.0).abs() < 1e-12 && all[0].correlations[1].1.abs() < 0.1);
-        assert!(all[0].rank_ic.mean > 0.5 && all[0].adds.n == 0 || all[0].adds.mean.abs() < 0.1, "{:?}", all[0]);
+        assert!(all[0].rank_ic.mean > 0.5 && all[0].adds.n == 0, "{:?}", all[0]);
         let two = beside(&[&telling, &half], &market, &params, &ctx).unwrap();
         assert!((two[0].adds.mean - two[0].rank_ic.mean).abs() < 0.02, "{:?}", two[0]);
         assert!(two[1].adds.mean.abs() < 0.1 && two[1].rank_ic.n == two[1].adds.n);

@@ -212,7 +212,9 @@ fn across(mut grid: DayGrid, function: Function, ctx: &Ctx) -> Result<DayGrid> {
         match function {
             Function::Rank => process::standardise(&mut x, super::Standardise::Rank),
             Function::Zscore => process::standardise(&mut x, super::Standardise::Zscore { ddof: 1 }),
-            _ => process::residuals(&mut x, &vec![None; names.len()], &[]),
+            _ => {
+                process::residuals(&mut x, &vec![None; names.len()], &[]);
+            }
         }
         names.into_iter().zip(x).collect()
     })?;

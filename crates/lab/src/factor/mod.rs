@@ -38,7 +38,7 @@ pub use expression::{DocumentField, DocumentNode, Expression, Function};
 pub use gate::Within;
 pub use params::Params;
 pub use plan::{Plan, Reading, check_feature_name};
-pub(crate) use process::residuals;
+pub(crate) use process::{NOTHING_LEFT, residuals};
 pub use rules::{Aggregate, Decay, Fill, LookbackUnit, Standardise, Winsorise};
 pub use signals::{signals_from_frame, signals_to_frame};
 pub use table::Factor;

@@ -148,8 +148,8 @@ fn fill(x: &[f64], industries: &[Option<u32>], empty: &[Option<u32>], rule: Fill
 ///
 /// By the theorem of Frisch, Waugh and Lovell this is exact: all are demeaned within groups; then each regressor is made orthogonal
 /// to those before it (twice, which rounding needs) and its share taken out of `x`. A regressor that the others explain takes
-/// out nothing.
-pub(crate) fn residuals(x: &mut [f64], groups: &[Option<u32>], on: &[Vec<f64>]) {
+/// out nothing. Gives the share of the squares within groups that is left; what the regressors explain wholly leaves rounding alone.
+pub(crate) fn residuals(x: &mut [f64], groups: &[Option<u32>], on: &[Vec<f64>]) -> f64 {
     let demean = |values: &mut [f64]| {
         let mut sums: BTreeMap<Option<u32>, (f64, f64)> = BTreeMap::new();
         for (group, value) in groups.iter().zip(values.iter()) {
@@ -168,6 +168,7 @@ pub(crate) fn residuals(x: &mut [f64], groups: &[Option<u32>], on: &[Vec<f64>]) 
         values.iter_mut().zip(direction).for_each(|(value, direction)| *value -= share * direction);
     };
     demean(x);
+    let all = product(x, x);
     let mut directions: Vec<Vec<f64>> = Vec::with_capacity(on.len());
     for regressor in on {
         let mut direction = regressor.clone();
@@ -183,7 +184,11 @@ pub(crate) fn residuals(x: &mut [f64], groups: &[Option<u32>], on: &[Vec<f64>]) 
     for _ in 0..2 {
         directions.iter().for_each(|direction| take_out(x, direction));
     }
+    product(x, x) / all
 }
+
+/// Share of squares below which a residual of ranks is rounding, or a few names that changed places.
+pub(crate) const NOTHING_LEFT: f64 = 1e-6;
 
 /// Puts values on the scale of the rule. Values that are all alike become 0.
 pub(super) fn standardise(x: &mut [f64], rule: Standardise) {

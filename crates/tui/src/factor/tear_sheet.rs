@@ -112,7 +112,8 @@ fn lines<'a>(context: &PageContext<'a>, outcome: &'a Outcome) -> Vec<Line<'a>> {
     for fall in drawdowns(&book.dates, &book.net, FALLS) {
         let last = fall.last.map_or_else(|| context.say(own::NOT_RECOVERED).to_owned(), |last| last.to_string());
         let depth = signed(fall.depth, width::right(&figures::percent(fall.depth), 9));
-        let days = format!("  {} → {} → {last}  {} {}", fall.first, fall.lowest, fall.days, context.say(words::DAYS));
+        let days =
+            format!("  {} → {} → {last}  {} {}", fall.first, fall.lowest, fall.days, context.say(own::DAYS_BELOW));
         lines.push(Line::from(vec![depth, Span::raw(days)]));
     }
     lines.extend([Line::default(), heading(own::ROLLING)]);

@@ -51,6 +51,7 @@ words! {
     MONTHS: "多空组合扣费后的月度收益 %", "Monthly returns of the long-short portfolio after costs, %";
     WHOLE_YEAR: "全年", "year";
     FALLS: "最大的回撤：首日 → 最低日 → 末日", "Deepest drawdowns: first day → lowest → last";
+    DAYS_BELOW: "天", "days";
     NOT_RECOVERED: "尚未恢复", "not recovered";
     ROLLING: "滚动指标（最近一次）", "Rolling figures, the last ones";
     LAST_RANK_IC: "近 60 个因子日 RankIC", "RankIC of 60 dates";
