@@ -208,6 +208,26 @@ fn what_cannot_be_studied_is_counted_by_reason() {
 }
 
 #[test]
+fn of_many_events_each_name_and_each_date_gives_its_share() {
+    let market = sectors(80, 40, 5);
+    let events: Vec<Event> = (20..70)
+        .flat_map(|date| (0..40).map(move |code| Event { code, date, value: f64::from((code * 7 + date) % 11) }))
+        .collect();
+    let params = Params { max_events: 500, ..short() };
+    let (found, report) = run(&events, &market, &params, &ctx()).unwrap();
+    let left_out = found.excluded["not drawn: more events than max_events"];
+    assert_eq!(left_out + report.rows_out, 2000);
+    assert!((400..600).contains(&report.rows_out), "{}", report.rows_out);
+    assert_eq!((report.facts["dates"].as_u64(), report.facts["codes"].as_u64()), (Some(50), Some(40)));
+    // Those drawn are the same in any order.
+    let reversed: Vec<Event> = events.iter().rev().copied().collect();
+    let again = run(&reversed, &market, &params, &ctx()).unwrap().0;
+    assert_eq!(serde_json::to_string(&again).unwrap(), serde_json::to_string(&found).unwrap());
+    let all = run(&events, &market, &Params { max_events: 2000, ..short() }, &ctx()).unwrap();
+    assert_eq!((all.1.rows_out, all.0.excluded.len()), (2000, 0));
+}
+
+#[test]
 fn groups_by_sign_part_bad_news_from_good() {
     let market = sectors(60, 6, 2);
     let event = |code: u32, value: f64| Event { code, date: 20 + code, value };
