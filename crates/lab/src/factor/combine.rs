@@ -6,11 +6,13 @@
 //! of the date after the value (from the close, where the table has no opens), and only values that were known before take part: so no
 //! weight rests on a return that was not over, and no date has a value before 20 dates could be learned from.
 
-use anyhow::Result;
+use anyhow::{Context, Result, bail, ensure};
 use rayon::prelude::*;
 
 use super::evaluate::seconds;
+use super::expression::{NamedArgument, OptionValue};
 use super::grid::DayGrid;
+use super::plan::whole;
 use super::process::standardise;
 use super::rules::Standardise;
 use inkstone_base::job::Ctx;
@@ -18,7 +20,7 @@ use inkstone_base::stats::{mean, spearman, std};
 use inkstone_market::{AUCTION, CLOSE, Market, OPEN, Price};
 
 /// Dates that weights are learned from at the least.
-pub(super) const FEWEST_DATES: usize = 20;
+const FEWEST_DATES: usize = 20;
 /// Names that a RankIC needs.
 const FEWEST_NAMES: usize = 5;
 /// Penalty of `ridge` as a share of the number of rows.
@@ -34,7 +36,7 @@ pub(super) enum Weighing {
 }
 
 impl Weighing {
-    pub(super) const NAMES: [(&'static str, Weighing); 4] =
+    const NAMES: [(&'static str, Weighing); 4] =
         [("equal", Weighing::Equal), ("ic", Weighing::Ic), ("icir", Weighing::Icir), ("ridge", Weighing::Ridge)];
 }
 
@@ -46,6 +48,39 @@ pub(super) struct Combination {
     pub(super) days: usize,
     /// Trading days of the returns.
     pub(super) horizon: usize,
+}
+
+impl Combination {
+    /// The options of a call; those that are not given have their defaults.
+    pub(super) fn of_options(options: &[NamedArgument]) -> Result<Combination> {
+        let mut rule = Combination { weighing: Weighing::Icir, days: 250, horizon: 5 };
+        for option in options {
+            match (option.name.as_str(), &option.value) {
+                ("by", OptionValue::Words(words)) => {
+                    let found = Weighing::NAMES.iter().find(|(name, _)| [*name] == words[..]);
+                    let names = Weighing::NAMES.map(|(name, _)| name).join(", ");
+                    let (_, weighing) = found.with_context(|| {
+                        let (word, at) = (words.join("+"), option.at);
+                        format!("by = {word} at character {at} is no way to weigh; there are: {names}")
+                    })?;
+                    rule.weighing = *weighing;
+                }
+                ("days", OptionValue::Number(days)) => rule.days = whole(*days, "its days")?,
+                ("horizon", OptionValue::Number(days)) => rule.horizon = whole(*days, "its horizon")?,
+                (name, _) => bail!(
+                    "{name:?} at character {} is no option, or not of such a value; there are: by, days, horizon",
+                    option.at
+                ),
+            }
+        }
+        ensure!(
+            rule.days >= FEWEST_DATES,
+            "days = {} is too few to learn from; give {FEWEST_DATES} or more",
+            rule.days
+        );
+        ensure!(rule.horizon > 0, "horizon = 0 is no return; give 1 or more trading days");
+        Ok(rule)
+    }
 }
 
 /// Figures of one date that weights are learned from.

@@ -4,7 +4,7 @@ mod condition;
 
 use anyhow::{Context, Result, bail, ensure};
 
-use super::combine::{Combination, FEWEST_DATES, Weighing};
+use super::combine::Combination;
 use super::control::Control;
 use super::expression::{
     DOCUMENT_FIELDS, DocumentField, DocumentNode, Function, NamedArgument, Node, Operator, OptionValue, RESERVED,
@@ -162,36 +162,6 @@ impl Plan {
     }
 }
 
-/// The options of `combine`.
-fn combination(options: &[NamedArgument]) -> Result<Combination> {
-    let mut rule = Combination { weighing: Weighing::Icir, days: 250, horizon: 5 };
-    for option in options {
-        match (option.name.as_str(), &option.value) {
-            ("by", OptionValue::Words(words)) => {
-                let found = Weighing::NAMES.iter().find(|(name, _)| [*name] == words[..]);
-                let names = Weighing::NAMES.map(|(name, _)| name).join(", ");
-                let (_, weighing) = found.with_context(|| {
-                    format!(
-                        "by = {} at character {} is no way to weigh; there are: {names}",
-                        words.join("+"),
-                        option.at
-                    )
-                })?;
-                rule.weighing = *weighing;
-            }
-            ("days", OptionValue::Number(days)) => rule.days = whole(*days, "its days")?,
-            ("horizon", OptionValue::Number(days)) => rule.horizon = whole(*days, "its horizon")?,
-            (name, _) => bail!(
-                "{name:?} at character {} is no option, or not of such a value; there are: by, days, horizon",
-                option.at
-            ),
-        }
-    }
-    ensure!(rule.days >= FEWEST_DATES, "days = {} is too few to learn from; give {FEWEST_DATES} or more", rule.days);
-    ensure!(rule.horizon > 0, "horizon = 0 is no return; give 1 or more trading days");
-    Ok(rule)
-}
-
 struct Maker<'a> {
     params: &'a Params,
     features: Vec<String>,
@@ -302,7 +272,7 @@ impl Maker<'_> {
         }
         if function == Function::Combine {
             ensure!(arguments.len() > 1, "it takes two numbers or more");
-            let rule = combination(options)?;
+            let rule = Combination::of_options(options)?;
             let nodes = arguments.iter().map(|node| self.days(node)).collect::<Result<_>>()?;
             return Ok(PlanPart::Day(DayNode::Combine(rule, nodes)));
         }
@@ -496,7 +466,7 @@ fn check_decay(aggregate: Aggregate, decay: Decay) -> Result<()> {
     Ok(())
 }
 
-fn whole(number: f64, what: &str) -> Result<usize> {
+pub(super) fn whole(number: f64, what: &str) -> Result<usize> {
     ensure!(number >= 1.0 && number.fract() == 0.0 && number <= 1e6, "{what} = {number}: give a whole number from 1");
     Ok(number as usize)
 }
@@ -584,6 +554,10 @@ mod tests {
         assert!(error("tone + market.close").contains("operator at character 6"), "{}", error("tone + market.close"));
         assert!(error("mean(market.close)").contains("over how many days"));
         assert!(error("mean(market.close, days = 3, kinds = news)").contains("is of days already"));
+        assert!(error("combine(tone)").contains("two numbers or more"));
+        assert!(error("combine(tone, heat, by = best)").contains("there are: equal, ic, icir, ridge"));
+        assert!(error("combine(tone, heat, days = 5)").contains("give 20 or more"));
+        assert!(error("combine(tone, heat, decay = 0.9)").contains("there are: by, days, horizon"));
         assert!(error("mean(tone, kinds = blog)").contains("news report announcement post"));
         assert!(error("max(tone, decay = 0.9)").contains("max, min and last"));
         assert!(error("mean(tone, days = 2.5)").contains("whole number"));
