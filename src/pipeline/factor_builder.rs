@@ -10,7 +10,7 @@ use inkstone_base::job::Ctx;
 use inkstone_features::extract::{self, Gate, SignalSources};
 use inkstone_lab::factor::{self, Factor, Inputs, Plan, Signal};
 use inkstone_market::Market;
-use inkstone_market::table::Table;
+use inkstone_market::table::DailyTable;
 use inkstone_store::Reader;
 use inkstone_tables::frames::ParquetColumns;
 use inkstone_tables::project::Project;
@@ -88,7 +88,7 @@ impl FactorBuilder<'_> {
 pub(super) fn read_factor(name: &str, project: &Project, market: &Market) -> Result<Factor> {
     let path = project.factor(name);
     ensure!(path.exists(), "factor {name:?} is not built yet: run inkstone factor");
-    let (factor, _) = Factor::from_table(&Table::Parquet(ParquetColumns::ours(&path)?), name, market)
+    let (factor, _) = Factor::from_table(&DailyTable::Parquet(ParquetColumns::ours(&path)?), name, market)
         .with_context(|| format!("the factor table {}", path.display()))?;
     Ok(factor)
 }

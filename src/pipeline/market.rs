@@ -9,7 +9,7 @@ use inkstone_base::code::Code;
 use inkstone_base::data::Key;
 use inkstone_base::disk;
 use inkstone_features::plan::Plan;
-use inkstone_market::table::Table;
+use inkstone_market::table::DailyTable;
 use inkstone_market::{LazyMarket, Market, Security, securities_from_frame};
 use inkstone_tables::frames::{self, ParquetColumns};
 use inkstone_tables::project::Project;
@@ -52,7 +52,7 @@ pub(super) fn securities(project: &Project) -> Result<Vec<Security>> {
 /// The market of a project's own table of prices.
 pub(super) fn market_with(project: &Project, securities: &[Security]) -> Result<Market> {
     let path = project.prices();
-    let table = Table::Parquet(ParquetColumns::ours(&path)?);
+    let table = DailyTable::Parquet(ParquetColumns::ours(&path)?);
     Market::from_table(&table, securities).with_context(|| format!("the price table {}", path.display()))
 }
 

@@ -52,7 +52,7 @@ pub fn ascending(values: impl Iterator<Item = f64>) -> Vec<u32> {
 }
 
 /// A whole number that is ordered as the number is by [`f64::total_cmp`], and is compared more quickly.
-pub fn sort_key(value: f64) -> u64 {
+fn sort_key(value: f64) -> u64 {
     let bits = value.to_bits();
     if bits >> 63 == 0 { bits | 1 << 63 } else { !bits }
 }

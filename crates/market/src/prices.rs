@@ -12,7 +12,7 @@ use chrono::NaiveDate;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
-use crate::table::{CODE_NAMES, DATE_NAMES, Table, codes, dates, each_number, read_delimited};
+use crate::table::{CODE_NAMES, DATE_NAMES, DailyTable, codes, dates, each_number, read_delimited};
 use crate::{Board, Calendar, Panel, Security};
 use inkstone_base::code::Code;
 
@@ -84,19 +84,19 @@ impl Market {
     /// Reads a price table ([`crate::PRICE_COLUMNS`], or a plain Parquet or CSV file with at least a date, a code and a
     /// close). Codes are taken as they stand: the table and the factor must write them in one style.
     pub fn read(prices: &Path, securities: &[Security]) -> Result<Market> {
-        let table = Table::open(prices)?;
+        let table = DailyTable::open(prices)?;
         Market::from_table(&table, securities).with_context(|| format!("the price table {}", prices.display()))
     }
 
     /// The market of a price table that is written as CSV text, for tests.
     #[doc(hidden)]
     pub fn of_text(prices: &str, securities: &[Security]) -> Result<Market> {
-        Market::from_table(&Table::Whole(read_delimited(prices.as_bytes(), b',')?), securities)
+        Market::from_table(&DailyTable::Whole(read_delimited(prices.as_bytes(), b',')?), securities)
     }
 
     /// The market of a price table, one row per date and code in any order, and of the dated securities (none is fine:
     /// then industries and ST marks are unknown and boards are told by the code).
-    pub fn from_table(prices: &Table, securities: &[Security]) -> Result<Market> {
+    pub fn from_table(prices: &DailyTable, securities: &[Security]) -> Result<Market> {
         let row_dates = dates(&prices.require(&DATE_NAMES)?)?;
         let row_codes = codes(&prices.require(&CODE_NAMES)?)?;
         let calendar = Calendar::new(row_dates.distinct.clone())?;

@@ -23,31 +23,31 @@ pub const CODE_NAMES: [&str; 8] =
     ["code", "asset", "instrument", "ticker", "symbol", "ts_code", "order_book_id", "代码"];
 
 /// A table whose columns are found by name and read when they are asked for.
-pub enum Table {
+pub enum DailyTable {
     /// A delimited file, or a frame.
     Whole(DataFrame),
     Parquet(ParquetColumns),
 }
 
-impl Table {
+impl DailyTable {
     /// Opens a Parquet (`.parquet`) or delimited file (`.tsv` by tabs, anything else by commas; UTF-8).
-    pub fn open(path: &Path) -> Result<Table> {
+    pub fn open(path: &Path) -> Result<DailyTable> {
         let extension = path.extension().and_then(|e| e.to_str()).unwrap_or_default().to_ascii_lowercase();
         if extension == "parquet" {
-            return Ok(Table::Parquet(ParquetColumns::foreign(path)?));
+            return Ok(DailyTable::Parquet(ParquetColumns::foreign(path)?));
         }
         let separator = if extension == "tsv" { b'\t' } else { b',' };
-        let whole = read_delimited(&disk::snapshot(path)?, separator).with_context(|| {
+        let frame = read_delimited(&disk::snapshot(path)?, separator).with_context(|| {
             format!("{} is not a readable table (UTF-8 text with a header line, or Parquet)", path.display())
         })?;
-        Ok(Table::Whole(whole))
+        Ok(DailyTable::Whole(frame))
     }
 
     /// Names of the columns.
     pub fn names(&self) -> Vec<&str> {
         match self {
-            Table::Whole(frame) => frame.get_column_names().into_iter().map(|name| name.as_str()).collect(),
-            Table::Parquet(columns) => columns.names().iter().map(String::as_str).collect(),
+            DailyTable::Whole(frame) => frame.get_column_names().into_iter().map(|name| name.as_str()).collect(),
+            DailyTable::Parquet(columns) => columns.names().iter().map(String::as_str).collect(),
         }
     }
 
@@ -59,12 +59,12 @@ impl Table {
             return Ok(None);
         };
         match self {
-            Table::Whole(frame) => Ok(Some(frame.column(found)?.clone())),
-            Table::Parquet(columns) => columns.column(found).map(Some),
+            DailyTable::Whole(frame) => Ok(Some(frame.column(found)?.clone())),
+            DailyTable::Parquet(columns) => columns.column(found).map(Some),
         }
     }
 
-    /// The column of [`Table::find`], or an error that lists what there is.
+    /// The column of [`DailyTable::find`], or an error that lists what there is.
     pub fn require(&self, names: &[&str]) -> Result<Column> {
         self.find(names)?
             .with_context(|| format!("no column is named {}; the columns are {:?}", names.join(" or "), self.names()))
@@ -82,11 +82,6 @@ impl<T> RepeatedValues<T> {
     /// The value of a row.
     pub fn at(&self, row: usize) -> &T {
         &self.distinct[self.rows[row] as usize]
-    }
-
-    /// The same rows with other values.
-    pub fn map<U>(self, change: impl FnMut(T) -> U) -> RepeatedValues<U> {
-        RepeatedValues { distinct: self.distinct.into_iter().map(change).collect(), rows: self.rows }
     }
 }
 

@@ -47,7 +47,9 @@ pub use outcome::{
 pub use params::{Params, Weights};
 pub use preset::Preset;
 pub use quick::{Placements, Ranked, RankedValues};
-pub use tear_sheet::{Drawdown, MonthReturn, drawdowns, months, rolling_mean, rolling_sharpe};
+pub use tear_sheet::{
+    Drawdown, MonthReturn, ROLLING_DATES, ROLLING_DAYS, compound, drawdowns, months, rolling_mean, rolling_sharpe,
+};
 
 use crate::backtest::cross::{Prices, pair};
 use crate::backtest::layers::{layers, stability};

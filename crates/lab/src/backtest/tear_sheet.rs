@@ -1,9 +1,13 @@
 //! Figures of a tear sheet: returns of months, falls from a peak, and rolling means and Sharpe ratios of a daily series.
 
 use chrono::{Datelike, NaiveDate};
-use serde::{Deserialize, Serialize};
 
 use inkstone_base::stats::{mean, std};
+
+/// Dates of a factor that a rolling RankIC on a tear sheet is the mean of.
+pub const ROLLING_DATES: usize = 60;
+/// Returns that a rolling Sharpe ratio on a tear sheet is made of.
+pub const ROLLING_DAYS: usize = 126;
 
 /// The compound return of a calendar month.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -15,7 +19,7 @@ pub struct MonthReturn {
 }
 
 /// A fall of the growth curve from a peak until the peak is reached again. The capital at the start is a peak.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Drawdown {
     /// First day below the peak.
     pub first: NaiveDate,
@@ -40,6 +44,11 @@ pub fn months(dates: &[NaiveDate], returns: &[f64]) -> Vec<MonthReturn> {
         }
     }
     months
+}
+
+/// The compound return of several months.
+pub fn compound(months: &[MonthReturn]) -> f64 {
+    months.iter().fold(1.0, |wealth, month| wealth * (1.0 + month.growth)) - 1.0
 }
 
 /// The deepest `most` falls of a series, the deepest first.
@@ -114,6 +123,8 @@ mod tests {
         let (all, dates, returns) = reference();
         let months = months(&dates, &returns);
         assert_eq!(months.len(), 20);
+        let year = compound(&months[2..14]);
+        assert!((year - all["months"]["2022"][12].as_f64().unwrap()).abs() < 1e-10);
         for MonthReturn { year, month, growth } in months {
             let expected = all["months"][year.to_string()][month as usize - 1].as_f64().unwrap();
             assert!((growth - expected).abs() < 1e-10, "{year}-{month}: {growth} {expected}");

@@ -101,13 +101,7 @@ pub(super) fn combine(mut numbers: Vec<DayGrid>, rule: Combination, market: &Mar
     for grid in &mut numbers {
         ctx.check()?;
         ctx.install(|| {
-            grid.values.par_chunks_mut(width).for_each(|row| {
-                let names: Vec<usize> = (0..width).filter(|&i| row[i].is_finite()).collect();
-                let mut x: Vec<f64> = names.iter().map(|&i| row[i]).collect();
-                standardise(&mut x, Standardise::Zscore { ddof: 1 });
-                row.fill(f64::NAN);
-                names.into_iter().zip(x).for_each(|(i, z)| row[i] = z);
-            });
+            grid.values.par_chunks_mut(width).for_each(scale);
         });
     }
     let exit = |s: usize| Some(s + 1 + rule.horizon).filter(|exit| *exit < days);
@@ -152,10 +146,24 @@ pub(super) fn combine(mut numbers: Vec<DayGrid>, rule: Combination, market: &Mar
     Ok(combined)
 }
 
+/// Z-scores of the numbers of a date; NaN for what is not finite.
+fn scale(row: &mut [f64]) {
+    let names: Vec<usize> = (0..row.len()).filter(|&i| row[i].is_finite()).collect();
+    let mut x: Vec<f64> = names.iter().map(|&i| row[i]).collect();
+    standardise(&mut x, Standardise::Zscore { ddof: 1 });
+    row.fill(f64::NAN);
+    names.into_iter().zip(x).for_each(|(i, z)| row[i] = z);
+}
+
 impl Lesson {
     fn new(numbers: &[DayGrid], returns: &[f64], in_time: impl Fn(&DayGrid, usize) -> f64) -> Lesson {
-        let columns: Vec<Vec<f64>> =
-            numbers.iter().map(|grid| (0..returns.len()).map(|i| in_time(grid, i)).collect()).collect();
+        // On the scale of what was known in time: a value that came later takes no part.
+        let column = |grid: &DayGrid| {
+            let mut column: Vec<f64> = (0..returns.len()).map(|i| in_time(grid, i)).collect();
+            scale(&mut column);
+            column
+        };
+        let columns: Vec<Vec<f64>> = numbers.iter().map(column).collect();
         let rank_ic = |column: &Vec<f64>| {
             let (x, y) = inkstone_base::stats::complete(column, returns);
             if x.len() < FEWEST_NAMES { f64::NAN } else { spearman(&x, &y) }
@@ -181,12 +189,12 @@ fn weights(lessons: &[&Lesson], numbers: usize, weighing: Weighing) -> Option<Ve
     let series =
         |k: usize| lessons.iter().map(|lesson| lesson.rank_ic[k]).filter(|v| !v.is_nan()).collect::<Vec<f64>>();
     let of_series = |figure: fn(&[f64]) -> f64| {
-        let of = |k: usize| {
+        let weight_of = |k: usize| {
             let series = series(k);
             // A number that is there on too few dates has no weight yet.
             if series.len() < FEWEST_DATES { 0.0 } else { figure(&series) }
         };
-        (0..numbers).map(of).collect::<Vec<f64>>()
+        (0..numbers).map(weight_of).collect::<Vec<f64>>()
     };
     let mean_of = |series: &[f64]| mean(series.iter().copied());
     let weights = match weighing {

@@ -9,7 +9,7 @@ use polars_core::prelude::{DataFrame, IntoColumn, NamedFrom, Series};
 use super::grid::DayGrid;
 use inkstone_base::code::Code;
 use inkstone_base::data::Report;
-use inkstone_market::table::{CODE_NAMES, DATE_NAMES, Table, codes, dates, numbers, times};
+use inkstone_market::table::{CODE_NAMES, DATE_NAMES, DailyTable, codes, dates, numbers, times};
 use inkstone_market::{CLOSE, Market, Panel, dates_column};
 use inkstone_tables::corpus::times_column;
 use inkstone_tables::frames;
@@ -137,7 +137,7 @@ impl Factor {
     ///
     /// Without a column `known_at` a value counts as known at 15:00:00 of its date: after that day's close, before any later
     /// price. A date that stands for "traded on this day" must be given its `known_at`.
-    pub fn from_table(table: &Table, name: &str, market: &Market) -> Result<(Factor, Report)> {
+    pub fn from_table(table: &DailyTable, name: &str, market: &Market) -> Result<(Factor, Report)> {
         let (date_column, code_column) = (table.require(&DATE_NAMES)?, table.require(&CODE_NAMES)?);
         let value_column = match table.find(&["value", "factor", "score", name])? {
             Some(column) => column,
@@ -216,7 +216,7 @@ impl Factor {
     /// Reads [`Factor::from_table`]'s table from a Parquet or delimited file; the name is the file's.
     pub fn read(path: &Path, market: &Market) -> Result<(Factor, Report)> {
         let name = path.file_stem().and_then(|s| s.to_str()).unwrap_or("factor");
-        Factor::from_table(&Table::open(path)?, name, market)
+        Factor::from_table(&DailyTable::open(path)?, name, market)
             .with_context(|| format!("the factor table {}", path.display()))
     }
 }

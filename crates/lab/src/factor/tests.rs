@@ -1,7 +1,7 @@
 //! Factors of documents on a small market.
 
 use super::*;
-use inkstone_market::table::Table;
+use inkstone_market::table::DailyTable;
 
 fn market() -> Market {
     let mut prices = "date,code,close,market_cap\n".to_owned();
@@ -67,7 +67,7 @@ fn a_factor_is_the_same_for_any_order_of_documents_and_number_of_threads() {
     let first = table(&signals, 1);
     signals.reverse();
     assert!(first.equals_missing(&table(&signals, 2)));
-    let (read, report) = Factor::from_table(&Table::Whole(first.clone()), "factor", &market).unwrap();
+    let (read, report) = Factor::from_table(&DailyTable::Whole(first.clone()), "factor", &market).unwrap();
     assert_eq!(report.rows_in, report.rows_out);
     assert!(first.equals_missing(&read.to_frame().unwrap()), "the table reads back as it was");
 }
@@ -104,7 +104,7 @@ fn no_news_is_nan_and_a_table_of_strangers_is_refused() {
         polars_core::prelude::Column::new("value".into(), [1.0]),
     ])
     .unwrap();
-    let error = Factor::from_table(&Table::Whole(strangers.clone()), "f", &market).unwrap_err().to_string();
+    let error = Factor::from_table(&DailyTable::Whole(strangers.clone()), "f", &market).unwrap_err().to_string();
     assert!(error.contains("AAPL") && error.contains("000001.SZ"), "{error}");
 }
 
@@ -180,7 +180,7 @@ fn filled_names_and_controls_are_known_at_the_close_and_survive_the_table() {
     );
     assert!(factor.raw.at(0, 5).is_nan() && factor.known_at(0, 5) == at_close(&market, 0));
     let frame = factor.to_frame().unwrap();
-    let (read, _) = Factor::from_table(&Table::Whole(frame.clone()), "factor", &market).unwrap();
+    let (read, _) = Factor::from_table(&DailyTable::Whole(frame.clone()), "factor", &market).unwrap();
     assert!(frame.equals_missing(&read.to_frame().unwrap()));
     let sum: f64 = factor.values.row(0).iter().sum();
     assert!(sum.abs() < 1e-9, "residuals sum to nothing");

@@ -11,7 +11,7 @@ use super::sheet::{ACROSS, LEFT, Sheet};
 use super::{Chart, FactorReport, notes, titled, words};
 use crate::svg::{self, ABOVE, BELOW, INK, PAPER, TYPE};
 use inkstone_base::language::Language;
-use inkstone_lab::backtest::{months, rolling_mean, rolling_sharpe};
+use inkstone_lab::backtest::{ROLLING_DATES, ROLLING_DAYS, compound, months, rolling_mean, rolling_sharpe};
 
 /// Monthly returns of the long-short portfolio after costs, a row a year.
 pub(super) const MONTHS: Chart = Chart { stem: "months", none: words::NO_BOOK, sheet: months_of_book };
@@ -24,11 +24,6 @@ pub(super) const ROLLING: Chart = Chart { stem: "rolling", none: words::TOO_SHOR
 
 /// Rank correlation of the factor with plain styles.
 pub(super) const STYLES: Chart = Chart { stem: "styles", none: words::NO_STYLES, sheet: styles };
-
-/// Dates of the factor that a rolling RankIC is the mean of.
-pub(super) const ROLLING_DATES: usize = 60;
-/// Returns that a rolling Sharpe ratio is of.
-pub(super) const ROLLING_DAYS: usize = 126;
 
 /// A colour on the way from the paper to another.
 fn shade(color: RGBColor, share: f64) -> RGBColor {
@@ -44,9 +39,8 @@ fn months_of_book<'a>(page: &FactorReport<'a>, language: Language) -> Option<She
     let rows = last - first + 1;
     // The darkest cell is that of the greatest month; a few wild months leave the others light.
     let largest = months.iter().map(|month| month.growth.abs()).fold(0.0, f64::max);
-    let year =
-        |year: i32| months.iter().filter(|m| m.year == year).fold(1.0, |growth, m| growth * (1.0 + m.growth)) - 1.0;
-    let years: Vec<(i32, f64)> = (first..=last).map(|number| (number, year(number))).collect();
+    let years: Vec<(i32, f64)> =
+        months.chunk_by(|a, b| a.year == b.year).map(|months| (months[0].year, compound(months))).collect();
     Some(Sheet {
         title: titled(page, words::MONTHS, language),
         notes: notes(page, words::MONTHS_CAPTION, language),

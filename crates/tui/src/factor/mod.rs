@@ -362,12 +362,12 @@ impl PageState for FactorPage {
     fn act(&mut self, action: Action, area: Rect, desk: &Desk<'_>) {
         let verdicts = self.picture().and_then(|p| p.verdicts.as_ref().ok()).map_or(0, Vec::len);
         if let Some(sheet) = &mut self.sheet {
-            let height =
-                self.loaded.as_ref().and_then(|l| l.get()?.as_deref()).map_or(0, |p| tear_sheet::height(&p.outcome));
-            match action {
-                Action::TearSheet | Action::Back => self.sheet = None,
-                Action::NextFactor | Action::PreviousFactor => self.show(action, desk),
-                _ => sheet.step(action, height, area),
+            let picture = self.loaded.as_ref().and_then(|loaded| loaded.get()?.as_deref());
+            match (action, picture) {
+                (Action::TearSheet | Action::Back, _) => self.sheet = None,
+                (Action::NextFactor | Action::PreviousFactor, _) => self.show(action, desk),
+                (_, Some(picture)) => sheet.step(action, &picture.outcome, area, desk),
+                (_, None) => {}
             }
             return;
         }

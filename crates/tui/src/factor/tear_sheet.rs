@@ -13,14 +13,17 @@ use crate::context::PageContext;
 use crate::desk::Desk;
 use crate::list::moved;
 use crate::page::{Table, exact};
-use crate::{figures, look, width, words};
-use inkstone_lab::backtest::{Outcome, Styles, drawdowns, months, rolling_mean, rolling_sharpe};
+use crate::words::{self, Word};
+use crate::{figures, look, width};
+use inkstone_base::language::Language;
+use inkstone_lab::backtest::{
+    MonthReturn, Outcome, ROLLING_DATES, ROLLING_DAYS, Styles, compound, drawdowns, months, rolling_mean,
+    rolling_sharpe,
+};
 use inkstone_report::style_name;
 
 /// Falls that are listed.
 const FALLS: usize = 5;
-/// Dates of the factor that a rolling RankIC is the mean of, and returns that a rolling Sharpe ratio is of: as in the report.
-const ROLLING: (usize, usize) = (60, 126);
 /// Cells of a month, and of a bar.
 const MONTH: usize = 6;
 const BAR: usize = 25;
@@ -33,19 +36,11 @@ pub(super) struct TearSheet {
 }
 
 impl TearSheet {
-    pub(super) fn step(&mut self, action: Action, lines: usize, page: Rect) {
+    pub(super) fn step(&mut self, action: Action, outcome: &Outcome, page: Rect, desk: &Desk<'_>) {
         let rows = look::inside(page).height as usize;
-        self.top = moved(self.top, action, lines.saturating_sub(rows) + 1, rows);
+        let count = lines(outcome, desk.language, desk.workspace.red_up).len();
+        self.top = moved(self.top, action, count.saturating_sub(rows) + 1, rows);
     }
-}
-
-/// Number of lines of the sheet.
-pub(super) fn height(outcome: &Outcome) -> usize {
-    let book = &outcome.long_short;
-    let years = months(&book.dates, &book.net).chunk_by(|a, b| a.year == b.year).count();
-    let falls = drawdowns(&book.dates, &book.net, FALLS).len();
-    let styles = outcome.styles.as_ref().map_or(0, |styles| styles.styles.len() + 5 + industries(styles).len());
-    years + falls + styles + 12
 }
 
 /// The industries of which the top layer has most more or less than its share, the greatest difference first.
@@ -60,9 +55,7 @@ fn industries(styles: &Styles) -> Vec<(&str, f64)> {
 /// The months, for copying.
 pub(super) fn table(outcome: &Outcome, desk: &Desk<'_>) -> Table {
     let book = &outcome.long_short;
-    let row = |month: inkstone_lab::backtest::MonthReturn| {
-        vec![format!("{}-{:02}", month.year, month.month), exact(month.growth)]
-    };
+    let row = |month: MonthReturn| vec![format!("{}-{:02}", month.year, month.month), exact(month.growth)];
     Table::new(desk.language, &[own::MONTH, own::RETURN], months(&book.dates, &book.net).into_iter().map(row).collect())
 }
 
@@ -75,25 +68,25 @@ pub(super) fn draw(
 ) {
     let title = format!(" {} · {} ", picture.outcome.factor, context.say(own::TEAR_SHEET));
     let inner = look::framed(look::pane(title, true), frame, page);
-    let lines = lines(context, &picture.outcome);
+    let lines = lines(&picture.outcome, context.language, context.workspace.red_up);
     let top = sheet.top.min(lines.len().saturating_sub(inner.height as usize));
     let shown: Vec<Line<'_>> = lines.into_iter().skip(top).take(inner.height as usize).collect();
     frame.render_widget(Paragraph::new(shown), inner);
 }
 
-fn lines<'a>(context: &PageContext<'a>, outcome: &'a Outcome) -> Vec<Line<'a>> {
-    let red_up = context.workspace.red_up;
-    let heading = |word| Line::styled(format!(" {}", context.say(word)), look::STRONG);
+fn lines(outcome: &Outcome, language: Language, red_up: bool) -> Vec<Line<'static>> {
+    let say = |word: Word| word.to(language);
+    let heading = |word| Line::styled(format!(" {}", say(word)), look::STRONG);
     let signed = |value: f64, text: String| Span::styled(text, look::of_sign(value, red_up));
     let book = &outcome.long_short;
     let mut lines = Vec::new();
     if outcome.lookahead {
-        lines.push(Line::styled(context.say(words::LOOKAHEAD), look::BAD));
+        lines.push(Line::styled(say(words::LOOKAHEAD), look::BAD));
     }
     lines.push(heading(own::MONTHS));
     let months = months(&book.dates, &book.net);
     let head: String = (1..=12).map(|month| width::right(&month.to_string(), MONTH)).collect();
-    let year_head = width::right(context.say(own::WHOLE_YEAR), MONTH + 2);
+    let year_head = width::right(say(own::WHOLE_YEAR), MONTH + 2);
     lines.push(Line::styled(format!("     {head}{year_head}"), look::DIM));
     let shown = |growth: f64| figures::number(100.0 * growth, 1);
     for year in months.chunk_by(|a, b| a.year == b.year) {
@@ -104,26 +97,25 @@ fn lines<'a>(context: &PageContext<'a>, outcome: &'a Outcome) -> Vec<Line<'a>> {
                 None => Span::raw(" ".repeat(MONTH)),
             });
         }
-        let whole = year.iter().fold(1.0, |growth, month| growth * (1.0 + month.growth)) - 1.0;
-        line.push(signed(whole, width::right(&shown(whole), MONTH + 2)));
+        let annual = compound(year);
+        line.push(signed(annual, width::right(&shown(annual), MONTH + 2)));
         lines.push(Line::from(line));
     }
     lines.extend([Line::default(), heading(own::FALLS)]);
     for fall in drawdowns(&book.dates, &book.net, FALLS) {
-        let last = fall.last.map_or_else(|| context.say(own::NOT_RECOVERED).to_owned(), |last| last.to_string());
+        let last = fall.last.map_or_else(|| say(own::NOT_RECOVERED).to_owned(), |last| last.to_string());
         let depth = signed(fall.depth, width::right(&figures::percent(fall.depth), 9));
-        let days =
-            format!("  {} → {} → {last}  {} {}", fall.first, fall.lowest, fall.days, context.say(own::DAYS_BELOW));
+        let days = format!("  {} → {} → {last}  {} {}", fall.first, fall.lowest, fall.days, say(own::DAYS_BELOW));
         lines.push(Line::from(vec![depth, Span::raw(days)]));
     }
     lines.extend([Line::default(), heading(own::ROLLING)]);
     let last = |values: Vec<f64>| values.last().copied().unwrap_or(f64::NAN);
-    let rank_ic = outcome.ic.first().map_or(f64::NAN, |series| last(rolling_mean(&series.rank_ic, ROLLING.0)));
-    let sharpe = last(rolling_sharpe(&book.net, ROLLING.1, outcome.days_per_year));
+    let rank_ic = outcome.ic.first().map_or(f64::NAN, |series| last(rolling_mean(&series.rank_ic, ROLLING_DATES)));
+    let sharpe = last(rolling_sharpe(&book.net, ROLLING_DAYS, outcome.days_per_year));
     lines.push(Line::from(vec![
-        Span::raw(format!(" {} ", context.say(own::LAST_RANK_IC))),
+        Span::raw(format!(" {} ", say(own::LAST_RANK_IC))),
         signed(rank_ic, figures::rank_ic(rank_ic)),
-        Span::raw(format!("   {} ", context.say(own::LAST_SHARPE))),
+        Span::raw(format!("   {} ", say(own::LAST_SHARPE))),
         signed(sharpe, figures::ratio(sharpe)),
     ]));
     if let Some(styles) = &outcome.styles {
@@ -131,12 +123,12 @@ fn lines<'a>(context: &PageContext<'a>, outcome: &'a Outcome) -> Vec<Line<'a>> {
         let bar = |value: f64, largest: f64| signed(value, signed_bar(value, largest, BAR));
         let largest = styles.styles.iter().map(|s| s.correlation.abs()).filter(|c| c.is_finite()).fold(0.1, f64::max);
         for style in &styles.styles {
-            let name = width::left(style_name(&style.name, context.language), 16);
+            let name = width::left(style_name(&style.name, language), 16);
             let value = width::right(&figures::signed(style.correlation, 3), 8);
             lines.push(Line::from(vec![Span::raw(format!(" {name}{value} ")), bar(style.correlation, largest)]));
         }
         for (word, summary) in [(own::BEFORE_STYLES, &styles.rank_ic), (own::AFTER_STYLES, &styles.residual)] {
-            let name = width::left(context.say(word), 24);
+            let name = width::left(say(word), 24);
             let figure = format!("RankIC {}  t {}", figures::rank_ic(summary.mean), figures::ratio(summary.t_nw));
             lines.push(Line::from(vec![Span::raw(format!(" {name}")), signed(summary.mean, figure)]));
         }

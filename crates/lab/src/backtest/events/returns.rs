@@ -27,7 +27,7 @@ pub(super) struct Returns {
     since: Vec<u32>,
     /// Worth of the benchmark by day.
     level: Vec<f64>,
-    /// Its return since the day before, by day.
+    /// Return of the benchmark since the day before, by day.
     moves: Vec<f64>,
 }
 
