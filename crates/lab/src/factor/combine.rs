@@ -98,12 +98,6 @@ pub(super) fn combine(mut numbers: Vec<DayGrid>, rule: Combination, market: &Mar
         Ok(open) => (open, OPEN),
         Err(_) => (market.price(Price::Close)?, CLOSE),
     };
-    for grid in &mut numbers {
-        ctx.check()?;
-        ctx.install(|| {
-            grid.values.par_chunks_mut(width).for_each(scale);
-        });
-    }
     let exit = |s: usize| Some(s + 1 + rule.horizon).filter(|exit| *exit < days);
     let lesson = |s: usize| {
         ctx.check()?;
@@ -121,6 +115,12 @@ pub(super) fn combine(mut numbers: Vec<DayGrid>, rule: Combination, market: &Mar
         Ok(Some(Lesson::new(&numbers, &returns, in_time)))
     };
     let lessons: Vec<Option<Lesson>> = ctx.install(|| (0..days).into_par_iter().map(lesson).collect::<Result<_>>())?;
+    for grid in &mut numbers {
+        ctx.check()?;
+        ctx.install(|| {
+            grid.values.par_chunks_mut(width).for_each(scale);
+        });
+    }
     let mut combined = DayGrid::empty(market);
     for t in 0..days {
         ctx.check()?;
@@ -331,6 +331,23 @@ mod tests {
             assert_eq!(bits(&made, 0..60), bits(&other, 0..60), "{weighing:?}");
             assert_ne!(bits(&made, 62..80), bits(&other, 62..80), "{weighing:?}");
             assert_eq!(made.known[30 * NAMES], seconds(market.dates()[30], CLOSE));
+        }
+    }
+
+    #[test]
+    fn a_value_that_was_known_later_changes_no_weight() {
+        let (market, numbers) = world(80);
+        let rule = Combination { weighing: Weighing::Ridge, days: 40, horizon: 1 };
+        let with = |late: f64| {
+            let mut numbers = numbers.clone();
+            let cell = 30 * NAMES + 3;
+            (numbers[0].values[cell], numbers[0].known[cell]) = (late, seconds(market.dates()[70], CLOSE));
+            combine(numbers, rule, &market, &Ctx::new(1, 1).unwrap()).unwrap()
+        };
+        let (small, large) = (with(0.1), with(1e6));
+        assert_ne!(row(&small, 30), row(&large, 30), "its own date has it");
+        for t in 31..60 {
+            assert_eq!(row(&small, t), row(&large, t), "date {t}");
         }
     }
 
