@@ -7,6 +7,7 @@
 
 #![allow(clippy::print_stdout, reason = "a bench is a program that prints its figures")]
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
@@ -130,7 +131,7 @@ fn cleaned(dir: &Path, texts: Vec<String>, ctx: &Ctx) -> Result<Parts> {
     for (i, part) in docs.chunks(PART_ROWS).enumerate() {
         documents.write(i, &mut documents_to_frame(part)?)?;
     }
-    clean::run(&documents, &clean, &clean::Params::default(), ctx)?;
+    clean::run(&documents, &clean, &clean::Params::default(), &BTreeSet::new(), ctx)?;
     Ok(clean)
 }
 

@@ -39,6 +39,9 @@ pub struct Run {
     /// Stop after this stage.
     #[arg(long, value_name = "STAGE")]
     pub stage: Option<Stage>,
+    /// Run the commands that the configuration names: those of its sources first, those of [[on]] at the end.
+    #[arg(long)]
+    pub commands: bool,
 }
 
 #[derive(Debug, Args)]

@@ -7,11 +7,12 @@ use anyhow::{Context, Result};
 
 use crate::cli::Global;
 use crate::config::Config;
-use crate::pipeline::{self, Stage};
+use crate::pipeline::{self, NOTIFY, Stage, StageId};
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
 use inkstone_base::lock::Lock;
 use inkstone_base::shell::quoted;
+use inkstone_corpus::ingest::fetch::{self, FETCH};
 use inkstone_tables::project::Project;
 
 /// Puts flags of the command line over a configuration.
@@ -84,10 +85,32 @@ impl OpenProject {
         pipeline::project(&self.config, &self.base)
     }
 
-    /// Reads the file again and runs the stages up to `last`.
-    pub(super) fn run_again(&self, last: Stage, ctx: &Ctx) -> Result<Vec<Report>> {
-        let now = self.again()?;
-        pipeline::run(&now.config, &now.base, last, ctx)
+    /// Runs the stages up to `last`; with `commands`, the programs of the sources before them and those of `[[on]]` after them.
+    pub(super) fn run(&self, last: Stage, commands: bool, ctx: &Ctx) -> Result<Vec<Report>> {
+        let (config, base) = (&self.config, &self.base);
+        let mut reports = Vec::new();
+        if commands && config.source.iter().any(|source| !source.command.is_empty()) {
+            let work = || fetch::run(&config.source, base, &self.project(), ctx);
+            reports.push(ctx.stage(FETCH, "rows", None, work)?);
+        }
+        reports.extend(pipeline::run(config, base, last, ctx)?);
+        if commands && !config.on.is_empty() {
+            let left_out: Vec<String> = pipeline::left_out(&reports)
+                .into_iter()
+                .filter_map(|(stage, _)| match stage {
+                    StageId::Factor(name) => Some(name),
+                    _ => None,
+                })
+                .collect();
+            let work = || pipeline::notify(config, base, &left_out, ctx);
+            reports.push(ctx.stage(NOTIFY, "events", None, work)?);
+        }
+        Ok(reports)
+    }
+
+    /// The same with the file as it is now.
+    pub(super) fn run_again(&self, last: Stage, commands: bool, ctx: &Ctx) -> Result<Vec<Report>> {
+        self.again()?.run(last, commands, ctx)
     }
 
     /// Holds the lock of the project for as long as this command writes.

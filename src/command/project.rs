@@ -10,11 +10,12 @@ use serde_json::json;
 use super::is_batch;
 use super::opened::OpenProject;
 use super::workbench::open_ui;
-use crate::cli::{Backtest, Drift, Global};
+use crate::cli::{Backtest, Drift, Global, Run};
 use crate::headless::{self, Summary};
-use crate::pipeline::{self, FactorResult, Stage, StageId};
+use crate::pipeline::{self, FactorResult, NOTIFY, Stage, StageId};
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
+use inkstone_corpus::ingest::fetch::FETCH;
 use inkstone_lab::backtest::Outcome;
 use inkstone_lab::lint::{Standing, Verdict};
 use inkstone_report::verdict_sentences;
@@ -37,7 +38,14 @@ pub(super) fn browse(path: &Path, global: &Global) -> Result<ExitCode> {
 
 /// Runs the stages up to `last`, in the workbench or as a batch.
 pub(super) fn run(name: &str, path: &Path, last: Stage, global: &Global) -> Result<ExitCode> {
-    front(name, OpenProject::read(path, name, global), last, global)
+    front(name, OpenProject::read(path, name, global), last, false, global)
+}
+
+/// Runs all stages, or those up to the one that is named, with the commands of the configuration if they are asked for.
+pub(super) fn run_all(args: &Run, global: &Global) -> Result<ExitCode> {
+    let name = if args.commands { "run --commands" } else { "run" };
+    let opened = OpenProject::read(&args.project.config, name, global);
+    front("run", opened, args.stage.unwrap_or(Stage::Report), args.commands, global)
 }
 
 /// Runs the stages up to the backtests with the flags of `backtest` put over the configuration.
@@ -45,7 +53,7 @@ pub(super) fn backtest(args: &Backtest, global: &Global) -> Result<ExitCode> {
     let flags = args.clone();
     let opened = OpenProject::read(&args.project.config, "backtest", global)
         .and_then(|opened| opened.with(move |config| super::files::apply(&flags, &mut config.backtest)));
-    front("backtest", opened, Stage::Backtest, global)
+    front("backtest", opened, Stage::Backtest, false, global)
 }
 
 /// Compares two forms of a feature's model.
@@ -61,18 +69,22 @@ pub(super) fn drift(args: &Drift, global: &Global) -> Result<ExitCode> {
     }))
 }
 
-fn front(name: &str, opened: Result<OpenProject>, last: Stage, global: &Global) -> Result<ExitCode> {
+fn front(name: &str, opened: Result<OpenProject>, last: Stage, commands: bool, global: &Global) -> Result<ExitCode> {
     if !is_batch(global) {
         let opened = opened?;
         let run = opened.clone();
-        let runner = Arc::new(move |ctx: &Ctx| run.run_again(last, ctx));
+        let runner = Arc::new(move |ctx: &Ctx| run.run_again(last, commands, ctx));
         return open_ui(&opened, Start::Run, global, Some(runner));
     }
     Ok(batch_on(name, opened, |opened, ctx| {
         let _held = opened.writing(name)?;
         opened.ensure_writable(last)?;
-        let reports = pipeline::run(&opened.config, &opened.base, last, ctx)?;
-        summary(&opened, reports, last)
+        let reports = opened.run(last, commands, ctx)?;
+        let mut summary = summary(&opened, reports, last)?;
+        if opened.config.has_commands() && !commands {
+            summary.set("commands", "not run: add --commands to run those of the configuration");
+        }
+        Ok(summary)
     }))
 }
 
@@ -94,7 +106,9 @@ pub(super) fn summary(opened: &OpenProject, reports: Vec<Report>, last: Stage) -
     summary.set_note(&config.project.note);
     let left_out = pipeline::left_out(&reports);
     let lost_rows = reports.iter().any(|report| StageId::Ingest.is_of(report) && report.dropped_rows() > 0);
-    summary.partial = lost_rows || !left_out.is_empty();
+    let failed_command =
+        |report: &Report| [FETCH, NOTIFY].contains(&report.stage.as_str()) && report.facts.contains_key("failed");
+    summary.partial = lost_rows || !left_out.is_empty() || reports.iter().any(failed_command);
     let stage = |(stage, reason): &(StageId, String)| json!({"stage": stage.to_string(), "reason": reason});
     if !left_out.is_empty() {
         summary.set("left_out", left_out.iter().map(stage).collect::<Vec<_>>());

@@ -16,7 +16,7 @@ pub(super) fn problems(path: &str, value: &Value) -> Vec<Problem> {
 mod tests {
     use super::*;
     use crate::config::outline::{example, settings};
-    use crate::config::{Config, TEMPLATE, edit};
+    use crate::config::{Config, Hook, TEMPLATE, edit};
     use inkstone_base::bounds::BOUNDS;
     use inkstone_features::experiment;
     use inkstone_features::extract::Feature;
@@ -46,6 +46,7 @@ mod tests {
             rewrite: vec![Rewrite::default()],
             feature: vec![Feature::default()],
             factor: vec![factor::Params::default()],
+            on: vec![Hook::default()],
             experiment: vec![experiment::Params::default()],
             ..Config::default()
         };

@@ -187,6 +187,15 @@ pub fn source_block(source: &Source) -> String {
             line(key, value);
         }
     }
+    if !source.command.is_empty() {
+        block += &format!("command = {}\n", toml::Value::from(source.command.clone()));
+    }
+    if source.time_out != default.time_out {
+        block += &format!("time_out = {}\n", source.time_out);
+    }
+    if source.known_at != default.known_at {
+        block += &format!("known_at = {}\n", quoted(&plain(&source.known_at)));
+    }
     if !source.columns.is_empty() {
         block += "[source.columns]\n";
         for (field, column) in &source.columns {

@@ -6,6 +6,7 @@
 pub mod bounds;
 mod check;
 pub mod edit;
+mod hook;
 pub mod outline;
 mod preset;
 mod validate;
@@ -19,6 +20,7 @@ use serde::{Deserialize, Serialize};
 
 use check::Checker;
 pub use check::Fault;
+pub use hook::{Event, Hook};
 use inkstone_corpus::ingest::Source;
 use inkstone_corpus::{clean, ingest, link, structure};
 use inkstone_features::experiment;
@@ -54,6 +56,7 @@ pub struct Config {
     pub experiment: Vec<experiment::Params>,
     pub export: export::Params,
     pub report: ReportSection,
+    pub on: Vec<Hook>,
     pub onnx: RuntimeParams,
     pub ui: UiSection,
 }
@@ -223,6 +226,11 @@ impl Config {
         }
     }
 
+    /// True if it names programs of the user: those that fill sources, and those that are told of events.
+    pub fn has_commands(&self) -> bool {
+        !self.on.is_empty() || self.source.iter().any(|source| !source.command.is_empty())
+    }
+
     pub fn find_feature(&self, name: &str) -> Result<&Feature> {
         find("feature", &self.feature, name, |feature| &feature.name)
     }
@@ -259,6 +267,7 @@ impl Config {
             experiment: checker.sections_of("experiment"),
             export: checker.section("export"),
             report: checker.section("report"),
+            on: checker.sections_of("on"),
             onnx: checker.section("onnx"),
             ui: checker.section("ui"),
         };
@@ -300,6 +309,7 @@ mod tests {
             rewrite: vec![Rewrite::default()],
             feature: vec![Feature::default()],
             factor: vec![factor::Params::default()],
+            on: vec![Hook::default()],
             experiment: vec![experiment::Params { factor: Some(String::new()), ..experiment::Params::default() }],
             ..Config::default()
         })
@@ -343,7 +353,7 @@ mod tests {
         let faults: Vec<String> = faults.filter(|message| !message.contains("is not for model")).collect();
         assert!(faults.is_empty(), "{faults:?}");
         let table: toml::Table = toml::from_str(&text).unwrap();
-        for section in ["source", "rewrite", "feature", "factor", "experiment"] {
+        for section in ["source", "rewrite", "feature", "factor", "on", "experiment"] {
             assert!(!table[section].as_array().unwrap().is_empty(), "{section}");
         }
     }

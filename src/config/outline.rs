@@ -82,6 +82,7 @@ pub fn example(section: &str, taken: &[String]) -> Option<String> {
         "feature" => &["name", "model"],
         "factor" => &["name", "expression"],
         "experiment" => &["name", "target", "features", "vary"],
+        "on" => &["event", "run"],
         _ => return None,
     };
     let settings = settings();
@@ -119,6 +120,7 @@ fn is_invented(section: &str, key: &str, below: &str) -> bool {
                 || below == "finetune." && matches!(key, "base" | "fitted_until")
         }
         "factor" => matches!(key, "name" | "expression"),
+        "on" => key == "run",
         "experiment" => matches!(key, "name" | "features" | "vary" | "baseline" | "factor"),
         _ => false,
     }

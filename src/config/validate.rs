@@ -5,6 +5,7 @@ use std::path::{Component, Path};
 
 use super::Config;
 use super::check::Problem;
+use super::hook::Event;
 use super::vary;
 use inkstone_base::disk;
 use inkstone_corpus::ingest::Table;
@@ -177,6 +178,20 @@ pub(super) fn problems(config: &Config) -> Vec<Problem> {
                 format!("there is no factor {name:?} before this one; there are: {known}")
             });
             problems.extend(wrong.chain(unknown).map(|message| Problem::new(at(), message)));
+        }
+    }
+    for (i, hook) in config.on.iter().enumerate() {
+        if hook.run.is_empty() {
+            let message = "is empty: give a program and its arguments, as run = [\"python3\", \"tell.py\"]";
+            problems.push(Problem::new(format!("on[{i}].run"), message));
+        }
+        let (what, known) = match hook.event {
+            Event::Silence => ("source", names(&config.source, |s| &s.name)),
+            _ => ("factor", names(&config.factor, |f| &f.name)),
+        };
+        for name in hook.of.iter().filter(|name| !known.contains(&name.as_str())) {
+            let message = format!("there is no {what} {name:?}; there are: {}", known.join(", "));
+            problems.push(Problem::new(format!("on[{i}].of"), message));
         }
     }
     names_in("experiment", &names(&config.experiment, |experiment| &experiment.name), &mut problems);

@@ -7,6 +7,7 @@ use chrono::Utc;
 use serde_json::json;
 
 use super::capsule;
+use super::clocks::{clock, known_at_ingestion};
 use super::factor_builder::{FactorBuilder, read_factor};
 use super::market::needed;
 use super::stage::StageId;
@@ -16,8 +17,9 @@ use crate::config::Config;
 use inkstone_base::data::{Key, Report};
 use inkstone_base::disk;
 use inkstone_corpus::ingest;
+use inkstone_features::extract::{Feature, with_inputs};
 use inkstone_lab::export::{ExportFactor, Extra, Provenance};
-use inkstone_lab::factor::{self, Factor, Plan, signals_to_frame};
+use inkstone_lab::factor::{self, Factor, HistoryFiles, Plan, signals_to_frame};
 use inkstone_lab::ledger::{self, Trial};
 use inkstone_lab::lint::read_verdicts;
 use inkstone_lab::{backtest, export};
@@ -47,6 +49,9 @@ impl PipelineRun<'_> {
             let (market_rules, corpus, prices) = (&config.market, self.corpus, self.prices);
             let key = Key::of_json(&(version::FACTOR, "factor", params, market_rules, sets, factors, corpus, prices));
             let stage = PlannedStage { total: self.documents, ..self.plan(id, key, "docs") };
+            let (definition, files) = (self.definition(params, &plan)?, history_files(&self.project, &params.name));
+            let revisions = self.state.report(&StageId::Ingest).and_then(|report| report.facts.get("revisions"));
+            let reason = revisions.map(ToString::to_string);
             let work = || {
                 let market = needed(&self.market)?;
                 let builder = FactorBuilder { store: &store, market, project: &self.project, config };
@@ -55,7 +60,8 @@ impl PipelineRun<'_> {
                 report.fact("values", built.rows_out);
                 report.facts.extend(built.facts);
                 frames::write_parquet(&self.project.signals(&params.name), &mut signals_to_frame(&signals)?)?;
-                frames::write_parquet(&self.project.factor(&params.name), &mut factor.to_frame()?)?;
+                let run = factor::write_table(&files, &factor, definition, reason, clock(config))?;
+                report.fact("history", run);
                 Ok((None, report))
             };
             match self.state.run(stage, self.ctx, work) {
@@ -68,6 +74,28 @@ impl PipelineRun<'_> {
             }
         }
         self.go_on_without(left_out)
+    }
+
+    /// Key of everything that the values of a factor depend on, but for documents and prices.
+    fn definition(&self, params: &factor::Params, plan: &Plan) -> Result<Key> {
+        let config = self.config;
+        let mut features = Vec::new();
+        for name in plan.features() {
+            features
+                .extend(with_inputs(config.find_feature(name)?, &config.feature)?.into_iter().map(Feature::identity));
+        }
+        let others: Vec<Key> = plan
+            .factors()
+            .iter()
+            .map(|name| {
+                let params = config.find_factor(name)?;
+                self.definition(params, &Plan::new(params)?)
+            })
+            .collect::<Result<_>>()?;
+        let text = (&config.clean, &config.link, &config.structure, &config.tokenizer, &config.rewrite);
+        let versions = (version::CLEAN, version::LINK, version::STRUCTURE, version::EXTRACT, version::FACTOR);
+        let rules = (&config.market, known_at_ingestion(config), config.project.seed);
+        Ok(Key::of_json(&(params, features, others, text, versions, rules)))
     }
 
     /// Leaves factors out; fails where none is left.
@@ -157,6 +185,11 @@ impl PipelineRun<'_> {
         self.reports.push(self.state.run(stage, self.ctx, work)?.1);
         Ok(())
     }
+}
+
+/// The files of a factor's past.
+pub(super) fn history_files(project: &Project, name: &str) -> HistoryFiles {
+    HistoryFiles { table: project.factor(name), runs: project.history(name), revisions: project.revised_values(name) }
 }
 
 /// The origin of an export. Paths and the number of threads do not enter: they change nothing.

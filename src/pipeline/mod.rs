@@ -4,6 +4,7 @@
 //! its key stands and the files that it made are whole, byte by byte (`state`, `output`); `integrity` checks all of a project.
 
 mod capsule;
+mod clocks;
 #[cfg(test)]
 mod demo_structure;
 mod document_table;
@@ -17,6 +18,7 @@ mod lint_evidence;
 mod market;
 #[cfg(test)]
 mod masked_inputs;
+mod notify;
 mod output;
 mod plan;
 mod results;
@@ -34,6 +36,7 @@ use anyhow::{Context, Error, Result, bail, ensure};
 
 use crate::config::Config;
 pub use capsule::{Replayed, diff, replay};
+use clocks::known_at_ingestion;
 pub use document_table::write_document_table;
 pub use drift::{Drifted, drift};
 pub use experiment::{ExperimentDocument, experiment_document, experiments, findings, grids, score_of};
@@ -60,6 +63,7 @@ use inkstone_text::TokenizerParams;
 pub use integrity::{check, repair};
 pub use market::market_of;
 use market::{linkable, market_with, securities};
+pub use notify::{NOTIFY, notify};
 use output::Output;
 pub use plan::{PlanRequest, plan, watch};
 pub use results::{FactorResult, factor_result, factor_results, study, write_report};
@@ -269,7 +273,8 @@ impl<'a> PipelineRun<'a> {
         );
         self.corpus = self.clean_key();
         let stage = self.plan(StageId::Clean, self.corpus, "docs");
-        let work = || Ok((None, clean::run(&documents, &clean, &self.config.clean, self.ctx)?));
+        let sources = known_at_ingestion(self.config);
+        let work = || Ok((None, clean::run(&documents, &clean, &self.config.clean, &sources, self.ctx)?));
         let (_, report) = self.state.run(stage, self.ctx, work)?;
         self.documents = Some(report.rows_out);
         self.reports.push(report);
@@ -455,7 +460,7 @@ impl<'a> PipelineRun<'a> {
 
     /// Key of the cleaned corpus; `self.corpus` is the key of the ingested one.
     fn clean_key(&self) -> Key {
-        Key::of_json(&(version::CLEAN, "clean", &self.config.clean, self.corpus))
+        Key::of_json(&(version::CLEAN, "clean", &self.config.clean, known_at_ingestion(self.config), self.corpus))
     }
 
     /// Key of the linked corpus; `self.corpus` is the key of the cleaned one.

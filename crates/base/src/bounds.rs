@@ -47,6 +47,7 @@ const WHOLE: f64 = i64::MAX as f64;
 pub const BOUNDS: &[Bound] = &[
     bound("project.threads", 0.0, 1_024.0),
     bound("project.seed", 0.0, WHOLE),
+    bound("source.time_out", 1.0, 86_400.0),
     bound("ingest.max_loss", 0.0, 1.0),
     bound("ingest.max_pages", 0.0, 1_000_000.0),
     bound("ingest.max_garbled", 0.0, 1.0),
@@ -235,6 +236,9 @@ pub const BOUNDS: &[Bound] = &[
     bound("experiment.draws", 100.0, 1_000_000.0),
     bound("experiment.block", 0.0, 1_000_000.0),
     bound("experiment.confidence", 0.0, 1.0),
+    bound("on.days", 1.0, DAYS),
+    bound("on.below", 0.0, 1.0),
+    bound("on.time_out", 1.0, 86_400.0),
     bound("--scale", 0.01, 1_000.0),
     bound("--count", 0.0, COUNT),
     bound("--dim", 1.0, DIM),

@@ -47,6 +47,7 @@ pub mod language;
 pub mod limits;
 pub mod lock;
 pub mod memory;
+pub mod program;
 pub mod remedy;
 pub mod shell;
 pub mod signals;

@@ -130,6 +130,11 @@ impl Project {
         self.dir.join("rejects.jsonl")
     }
 
+    /// What documents and prices said before a later delivery changed them.
+    pub fn revisions(&self) -> PathBuf {
+        self.dir.join("revisions.parquet")
+    }
+
     /// Text of PDF and DOCX files, named by the hash of their content, so that each is read once.
     pub fn extracted(&self) -> PathBuf {
         self.dir.join("extracted")
@@ -159,6 +164,16 @@ impl Project {
         self.dir.join("factors").join(format!("{name}.signals.parquet"))
     }
 
+    /// The runs that made the table of a factor.
+    pub fn history(&self, name: &str) -> PathBuf {
+        self.dir.join("factors").join(format!("{name}.history.json"))
+    }
+
+    /// The values of a factor that later runs changed.
+    pub fn revised_values(&self, name: &str) -> PathBuf {
+        self.dir.join("factors").join(format!("{name}.revisions.parquet"))
+    }
+
     /// The event study of a factor's documents.
     pub fn events(&self, name: &str) -> PathBuf {
         self.dir.join("events").join(format!("{name}.json"))
@@ -182,6 +197,11 @@ impl Project {
     /// The folder of an experiment: its findings and the results of its cells.
     pub fn experiment(&self, name: &str) -> PathBuf {
         self.dir.join("experiments").join(name)
+    }
+
+    /// What the programs of `[[on]]` were told last.
+    pub fn told(&self) -> PathBuf {
+        self.dir.join("told.json")
     }
 
     /// Lock of the process that writes the project's artefacts.

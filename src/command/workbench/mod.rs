@@ -85,7 +85,7 @@ pub(in crate::command) fn workspace(
     let project = opened.project();
     let [before, to_run, to_stage, to_watch] = [(); 4].map(|()| opened.clone());
     let (flags, then) = (global.clone(), runner.clone());
-    let run = runner.unwrap_or_else(|| Arc::new(move |ctx: &Ctx| to_run.run_again(Stage::Report, ctx)));
+    let run = runner.unwrap_or_else(|| Arc::new(move |ctx: &Ctx| to_run.run_again(Stage::Report, false, ctx)));
     let dictionary = Arc::new(Dictionary::new(opened));
     let (marker, reports) = (marker(opened, &project), project.clone());
     Ok(Workspace {
@@ -95,7 +95,7 @@ pub(in crate::command) fn workspace(
         run,
         stages: Some(Arc::new(move |name: &str, ctx: &Ctx| {
             let last = Stage::from_str(name, false).map_err(|error| anyhow::anyhow!("{error}"))?;
-            to_stage.run_again(last, ctx)
+            to_stage.run_again(last, false, ctx)
         })),
         watch: Some(Arc::new(move |ctx: &Ctx| pipeline::watch(&to_watch.project(), ctx))),
         start,

@@ -11,6 +11,7 @@ mod markup;
 mod minhash;
 mod normalise;
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
@@ -149,7 +150,15 @@ pub fn repeats<'d>(docs: impl Iterator<Item = &'d Document>, params: &Params, ct
 /// Two passes over the parts: the first sketches every text (about 330 bytes a document stay in memory), the marks are
 /// set in the order of time, and the second pass writes. Normalising twice costs less than writing twice, and each part
 /// is written once, complete. A part that was written before, of the same documents with the same marks, is kept.
-pub fn run(documents: &Parts, out: &Parts, params: &Params, ctx: &Ctx) -> Result<Report> {
+///
+/// Documents of the sources `known_at_ingestion` count as known, and stand as published, at the later one of publication and ingestion.
+pub fn run(
+    documents: &Parts,
+    out: &Parts,
+    params: &Params,
+    known_at_ingestion: &BTreeSet<&str>,
+    ctx: &Ctx,
+) -> Result<Report> {
     params.check()?;
     let files = documents.files()?;
     let sketcher = Sketcher::new(SHINGLE);
@@ -158,7 +167,7 @@ pub fn run(documents: &Parts, out: &Parts, params: &Params, ctx: &Ctx) -> Result
     let mut read = Vec::with_capacity(files.len());
     for file in &files {
         let hash = disk::hash_file(file)?;
-        let mut docs = documents_from_frame(&frames::read_parquet(file, None)?)?;
+        let mut docs = known_documents(file, known_at_ingestion)?;
         bytes_in += text_bytes(&docs);
         let traces = clean_each(&mut docs, 0, params, ctx, |doc| Trace::new(doc, &sketcher))?;
         bytes_out += text_bytes(&docs);
@@ -168,7 +177,7 @@ pub fn run(documents: &Parts, out: &Parts, params: &Params, ctx: &Ctx) -> Result
         }
     }
     let marks = duplicates::mark(&corpus, params, ctx)?;
-    let rules = (VERSION, params);
+    let rules = (VERSION, params, known_at_ingestion);
     let (mut first_row, mut kept) = (0, 0u64);
     for (i, file) in files.iter().enumerate() {
         let (rows, hash) = read[i];
@@ -182,7 +191,7 @@ pub fn run(documents: &Parts, out: &Parts, params: &Params, ctx: &Ctx) -> Result
             continue;
         }
         ensure!(disk::hash_file(file)? == hash, "{} changed while it was cleaned; run again", file.display());
-        let mut docs = documents_from_frame(&frames::read_parquet(file, None)?)?;
+        let mut docs = known_documents(file, known_at_ingestion)?;
         let texts = clean_each(&mut docs, 1, params, ctx, duplicates::key_of_text)?;
         out.write(i, &mut frame_of(&docs, &texts, marks)?)?;
         made::note(out, i, key, ())?;
@@ -196,6 +205,15 @@ pub fn run(documents: &Parts, out: &Parts, params: &Params, ctx: &Ctx) -> Result
     report.fact("bytes_out", bytes_out);
     report.fact("parts_kept", kept);
     Ok(report)
+}
+
+/// The documents of a part of the corpus, published when they were known.
+fn known_documents(part: &Path, known_at_ingestion: &BTreeSet<&str>) -> Result<Vec<Document>> {
+    let mut docs = documents_from_frame(&frames::read_parquet(part, None)?)?;
+    for doc in docs.iter_mut().filter(|doc| known_at_ingestion.contains(doc.source.as_str())) {
+        doc.published_at = doc.published_at.max(doc.ingested_at.unwrap_or(doc.published_at));
+    }
+    Ok(docs)
 }
 
 /// Brings titles and bodies into normal form, and gives what `then` makes of each document.
@@ -267,7 +285,8 @@ mod tests {
         // A part of an earlier, longer run.
         out.write(7, &mut clean_to_frame(&[]).unwrap()).unwrap();
         let ctx = Ctx::new(threads, 0).unwrap();
-        let report = ctx.stage("clean", "docs", None, || run(&documents, &out, params, &ctx)).unwrap();
+        let report =
+            ctx.stage("clean", "docs", None, || run(&documents, &out, params, &BTreeSet::new(), &ctx)).unwrap();
         assert_eq!(ctx.progress().stages()[0].done, report.rows_in);
         let files = out.files().unwrap();
         assert_eq!(files.len(), parts.len());

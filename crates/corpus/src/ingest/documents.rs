@@ -11,7 +11,7 @@ use rustc_hash::FxHashSet;
 use crate::ingest::mapped_row::MappedRow;
 use crate::ingest::reason;
 use crate::ingest::row::RowFault;
-use crate::ingest::source::Source;
+use crate::ingest::source::{KnownAt, Source};
 use crate::ingest::times::Moment;
 use inkstone_base::code::Code;
 use inkstone_base::data::{Document, Key};
@@ -59,6 +59,9 @@ pub(super) fn document(
         })
     };
     let (event_at, ingested_at) = (optional("event_at"), optional("ingested_at"));
+    if origin.source.known_at == KnownAt::Ingested && ingested_at.is_none() {
+        return Err(fields.fault("ingested_at", reason::NO_INGESTION, ""));
+    }
     let (codes, unread) = Code::parse_list(&text("codes").unwrap_or_default());
     notes.left_out.extend(unread.iter().map(|_| "code: not readable".to_owned()));
     let id = value("doc_id").unwrap_or_else(|| format!("{}#{number}", origin.file));

@@ -160,7 +160,9 @@ fn files_of(source: &Source, base: &Path) -> Result<(Vec<PathBuf>, Option<PathBu
         return Ok((vec![path], None, skipped));
     }
     if !source.path.contains(['*', '?', '[']) {
-        bail!("{}: there is no such file or folder ({})", at(), path.display());
+        let way_out =
+            if source.command.is_empty() { "" } else { "; run with --commands, and this source's command fills it" };
+        bail!("{}: there is no such file or folder ({}){way_out}", at(), path.display());
     }
     let folder = base.to_str().with_context(|| format!("{}: a pattern needs a folder in valid Unicode", at()))?;
     let pattern = Path::new(&glob::Pattern::escape(folder)).join(&source.path);

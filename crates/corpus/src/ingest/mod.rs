@@ -14,8 +14,10 @@
 //! [`Project::documents`]: inkstone_tables::project::Project::documents
 //! [`Project::rejects`]: inkstone_tables::project::Project::rejects
 
+mod clocks;
 mod commit;
 mod documents;
+pub mod fetch;
 mod fields;
 mod files;
 mod log;
@@ -31,6 +33,7 @@ mod reader;
 pub mod reason;
 mod records;
 mod rejects;
+pub mod revisions;
 mod row;
 mod run;
 mod securities;
@@ -54,7 +57,7 @@ pub use preview::{FieldPreview, Preview, preview};
 pub use raw::{RawFile, RawRow, cut_rows, read_raw};
 pub use rejects::Reject;
 pub use run::run;
-pub use source::{Column, Columns, Format, Source, Table};
+pub use source::{Column, Columns, Format, KnownAt, Source, Table};
 pub use standing::check;
 
 /// Settings of ingest (`[ingest]`).

@@ -7,6 +7,8 @@
 pub(crate) const EMPTY_TEXT: &str = "empty title and body";
 /// An earlier document of the project has the same id.
 pub(crate) const DUPLICATE_ID: &str = "duplicate id";
+/// A document without the time from which its source's documents count as known.
+pub(crate) const NO_INGESTION: &str = "no time of ingestion (known_at = \"ingested\")";
 /// A day or a time of day that the calendar does not have.
 pub(crate) const NO_SUCH_TIME: &str = "no such date or time";
 /// Later than anything that can have been read.

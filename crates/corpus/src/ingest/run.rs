@@ -8,6 +8,7 @@ use chrono::{NaiveDate, NaiveDateTime, Utc};
 use serde_json::Value;
 
 use crate::ingest::Params;
+use crate::ingest::clocks::Clocks;
 use crate::ingest::commit::{self, CommitPlan, PartSource, Staging};
 use crate::ingest::documents::{self, Ids};
 use crate::ingest::files::{self, Content, ReadUnit, UnitFiles};
@@ -17,6 +18,7 @@ use crate::ingest::prices::{self, PastPrice, Prices};
 use crate::ingest::read::{self, ReadSetting, Staged};
 use crate::ingest::reason;
 use crate::ingest::rejects::RejectLines;
+use crate::ingest::revisions::Revisions;
 use crate::ingest::securities::Securities;
 use crate::ingest::source::{Source, Table};
 use crate::ingest::standing::Standing;
@@ -154,7 +156,7 @@ impl<'a> IngestRun<'a> {
         let mut tasks = Vec::new();
         for unit in units {
             let limits = matches!(unit.content, UnitFiles::Papers(_)).then(|| self.params.limits());
-            let settings = Key::of_json(&(VERSION, unit.source, self.params.latest, limits));
+            let settings = Key::of_json(&(VERSION, unit.source.read_settings(), self.params.latest, limits));
             let known = number_of.get(&(unit.source.name.as_str(), unit.path.as_str())).copied();
             let stands = |entry: &FileEntry| entry.settings == settings && !entry.is_due(self.latest);
             let known = known.filter(|i| stands(&self.log.files[*i]));
@@ -260,16 +262,71 @@ impl<'a> IngestRun<'a> {
                 files.push((staged, place));
             }
         }
+        let revisions = self.revisions(tasks, &pieces, &files, is_appended)?;
+        if !revisions.is_empty() {
+            let staged = self.staging.file("revisions.parquet");
+            revisions.write_behind(&self.project.revisions(), &staged, self.latest)?;
+            files.push((staged, self.project.revisions()));
+        }
         match log.is_as(&self.log) {
             // The damaged file has been read again, and the corpus is what it was.
             true => log.facts = self.log.facts.clone(),
             false => self.note_facts(&mut log, tasks, &pieces, &files, removed, passed_over)?,
+        }
+        if !revisions.is_empty() {
+            log.facts.insert("revisions".into(), revisions.counts().into());
         }
         let mut report = log.report("ingest", |_| true);
         report.facts = log.facts.clone();
         CommitPlan::new(self.project, pieces, files, gone, log)?.commit(self.project, &self.staging)?;
         self.prune_kept(tasks)?;
         Ok(report)
+    }
+
+    /// The changes of documents and prices that were there before this run, in files that are read as they were then.
+    fn revisions(
+        &self,
+        tasks: &[FileTask<'_>],
+        pieces: &[PartSource],
+        files: &[(PathBuf, PathBuf)],
+        is_appended: bool,
+    ) -> Result<Revisions> {
+        let mut revisions = Revisions::default();
+        let settings: BTreeSet<Key> = tasks.iter().map(|task| task.settings).collect();
+        let is_comparable = |i: &usize| settings.contains(&self.log.files[*i].settings) && !self.again.contains(i);
+        let newest = self.log.facts.get("newest").cloned().map(serde_json::from_value).transpose()?.unwrap_or_default();
+        let kept: BTreeSet<usize> = pieces
+            .iter()
+            .filter_map(|piece| match piece {
+                PartSource::Kept(part) => Some(*part),
+                PartSource::Staged(_) => None,
+            })
+            .collect();
+        let replaced = (0..self.log.files.len()).filter(is_comparable).flat_map(|i| self.parts_of(i));
+        let before: Vec<PathBuf> =
+            replaced.filter(|part| !kept.contains(part)).map(|part| self.project.documents().path(part)).collect();
+        let after: Vec<&PathBuf> = pieces
+            .iter()
+            .filter_map(|piece| match piece {
+                PartSource::Staged(path) => Some(path),
+                PartSource::Kept(_) => None,
+            })
+            .collect();
+        // Documents of damaged files come anew, which is no news.
+        if self.again.iter().all(|i| self.log.files[*i].table != Table::Documents) {
+            revisions.add_documents(&before, &after, &newest)?;
+        }
+        let prices = self.project.prices();
+        let mut were_prices =
+            (0..self.log.files.len()).filter(|i| self.log.files[*i].table == Table::Prices).peekable();
+        let were_whole = were_prices.peek().is_some() && were_prices.all(|i| is_comparable(&i));
+        if let Some((staged, _)) = files.iter().find(|(_, to)| *to == prices)
+            && were_whole
+            && !is_appended
+        {
+            revisions.add_prices(&prices, staged)?;
+        }
+        Ok(revisions)
     }
 
     /// Forgets the rows of files that are gone.
@@ -484,8 +541,20 @@ impl<'a> IngestRun<'a> {
                 );
             }
         }
-        if rows(Table::Prices) > 0 && rows(Table::Documents) > 0 {
-            facts.fact("calendar", self.calendar(pieces, files)?);
+        if rows(Table::Documents) > 0 {
+            let mut clocks = self.clocks(pieces)?;
+            facts.fact("newest", &clocks.newest);
+            if let Some(lateness) = clocks.lateness() {
+                facts.fact("lateness", lateness);
+            }
+            let sources: BTreeMap<&str, &Source> =
+                tasks.iter().map(|task| (task.unit.source.name.as_str(), task.unit.source)).collect();
+            if let Some(warning) = clocks.warning(&sources.into_values().collect::<Vec<_>>()) {
+                facts.fact("warning_late", warning);
+            }
+            if rows(Table::Prices) > 0 {
+                facts.fact("calendar", self.calendar(&clocks.by_day, files)?);
+            }
         }
         log.facts = facts.facts;
         Ok(())
@@ -497,22 +566,22 @@ impl<'a> IngestRun<'a> {
         files.iter().find(|(_, to)| *to == place).map_or(place.clone(), |(from, _)| from.clone())
     }
 
-    fn calendar(&self, pieces: &[PartSource], files: &[(PathBuf, PathBuf)]) -> Result<Value> {
-        let table = self.prices_among(files);
-        let count = |into: &mut BTreeMap<NaiveDate, u64>, day: NaiveDate| *into.entry(day).or_default() += 1;
-        let mut by_date = BTreeMap::new();
-        let dates = market::dates_of(&frames::read_parquet(&table, Some(&["date"]))?, "date")?;
-        dates.into_iter().flatten().for_each(|day| count(&mut by_date, day));
-        let mut documents = BTreeMap::new();
+    fn clocks(&self, pieces: &[PartSource]) -> Result<Clocks> {
+        let mut clocks = Clocks::default();
         for piece in pieces {
             self.ctx.check()?;
-            let path = match piece {
-                PartSource::Kept(i) => self.project.documents().path(*i),
-                PartSource::Staged(path) => path.clone(),
-            };
-            let times = corpus::times_of(&frames::read_parquet(&path, Some(&["published_at"]))?, "published_at")?;
-            times.into_iter().flatten().for_each(|time| count(&mut documents, time.date()));
+            match piece {
+                PartSource::Kept(part) => clocks.add_part(&self.project.documents().path(*part))?,
+                PartSource::Staged(path) => clocks.add_part(path)?,
+            }
         }
-        Ok(prices::calendar_facts(&by_date, &documents))
+        Ok(clocks)
+    }
+
+    fn calendar(&self, documents: &BTreeMap<NaiveDate, u64>, files: &[(PathBuf, PathBuf)]) -> Result<Value> {
+        let mut by_date = BTreeMap::new();
+        let dates = market::dates_of(&frames::read_parquet(&self.prices_among(files), Some(&["date"]))?, "date")?;
+        dates.into_iter().flatten().for_each(|day| *by_date.entry(day).or_default() += 1);
+        Ok(prices::calendar_facts(&by_date, documents))
     }
 }

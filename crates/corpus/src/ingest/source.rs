@@ -115,8 +115,19 @@ impl Column {
 /// Fields and where their values come from; a field that is absent here is found by the usual names of its column.
 pub type Columns = BTreeMap<String, Column>;
 
+/// The time from which a source's documents count as known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum KnownAt {
+    /// `published_at`.
+    #[default]
+    Published,
+    /// The later one of `published_at` and `ingested_at`; a document without `ingested_at` is set aside.
+    Ingested,
+}
+
 /// One `[[source]]` table: files of one shape.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Source {
     /// Name of the source, unique; the first half of its documents' ids.
@@ -141,6 +152,33 @@ pub struct Source {
     pub time_format: Option<String>,
     /// The time of documents that have none (a corpus for text work only); absent: such documents are rejected.
     pub published_at_default: Option<String>,
+    /// The time from which a document counts as known. From there on it stands as its time of publication; ingest keeps both.
+    pub known_at: KnownAt,
+    /// A program and its arguments, run in the configuration's folder, whose output (JSON lines, CSV, TSV) is appended to the file `path`.
+    pub command: Vec<String>,
+    /// Seconds after which the program is ended.
+    pub time_out: u64,
+}
+
+impl Default for Source {
+    fn default() -> Source {
+        Source {
+            name: String::new(),
+            path: String::new(),
+            table: Table::default(),
+            format: Format::default(),
+            encoding: None,
+            delimiter: None,
+            sheet: None,
+            kind: Kind::default(),
+            columns: Columns::new(),
+            time_format: None,
+            published_at_default: None,
+            known_at: KnownAt::default(),
+            command: Vec::new(),
+            time_out: 600,
+        }
+    }
 }
 
 impl Source {
@@ -153,6 +191,13 @@ impl Source {
         }
         if self.path.is_empty() {
             problems.push(format!("{} is empty: give a file, a folder or a pattern", at("path")));
+        }
+        if !self.command.is_empty() && self.path.contains(['*', '?', '[']) {
+            problems.push(format!(
+                "{} = {:?} is a pattern: a command fills one file, so name that",
+                at("path"),
+                self.path
+            ));
         }
         if let Some(label) = &self.encoding
             && Charset::for_label(label).is_none()
@@ -198,6 +243,12 @@ impl Source {
     pub(super) fn check_all(sources: &[Source]) -> Result<()> {
         let mut problems: Vec<String> = sources.iter().flat_map(Source::problems).collect();
         for (i, source) in sources.iter().enumerate() {
+            if !source.command.is_empty() && sources.iter().any(|o| o.path == source.path && o.name != source.name) {
+                problems.push(format!(
+                    "[[source]] {:?}: another source reads the file that its command fills",
+                    source.name
+                ));
+            }
             if sources[..i].iter().any(|other| other.name == source.name) {
                 problems.push(format!("[[source]] {:?}: another source has this name", source.name));
             }
@@ -210,6 +261,11 @@ impl Source {
 }
 
 impl Source {
+    /// The settings that its files are read by: all but how they came to be there.
+    pub(super) fn read_settings(&self) -> Source {
+        Source { command: Vec::new(), time_out: 0, ..self.clone() }
+    }
+
     /// The format of a file by its settings, its name and its first character.
     pub(super) fn format_of(&self, path: &Path) -> Result<Format> {
         if self.format != Format::Auto {

@@ -86,7 +86,8 @@ impl Desk {
         for entry in walkdir::WalkDir::new(self.project().dir()).sort_by_file_name() {
             let entry = entry.unwrap();
             let name = entry.path().strip_prefix(self.project().dir()).unwrap().display().to_string();
-            if entry.file_type().is_file() && name != "ingest.json" {
+            // How the corpus came about is no part of the corpus.
+            if entry.file_type().is_file() && !["ingest.json", "revisions.parquet"].contains(&name.as_str()) {
                 all.push((name, fs::read(entry.path()).unwrap()));
             }
         }

@@ -67,6 +67,11 @@ pub(super) fn cut(ranks: &[f64], n: usize) -> Vec<u16> {
     ranks.iter().map(layer).collect()
 }
 
+/// True for each value that is in the top one of `n` layers.
+pub fn top_layer(values: &[f64], n: usize) -> Vec<bool> {
+    cut(&average_ranks(values), n).into_iter().map(|layer| usize::from(layer) == n).collect()
+}
+
 /// alphalens's cut: quantiles by linear interpolation as edges, intervals closed on the right; edges that coincide cost the
 /// date.
 pub(super) fn qcut(values: &[f64], n: usize) -> Option<Vec<u16>> {

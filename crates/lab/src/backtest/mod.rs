@@ -38,6 +38,7 @@ use anyhow::{Result, bail};
 
 pub use beside::beside;
 pub use by_horizon::ByHorizon;
+pub use layers::top_layer;
 pub use names::{DateName, DateNames, Dates, names_on};
 pub use outcome::{
     Alignment, Benchmark, Capacity, Coverage, Execution, FactorBeside, IcDecay, IcSeries, IcSummary, IndustryExposure,
