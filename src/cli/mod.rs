@@ -27,7 +27,9 @@ pub use models::{Embed, Eval, Explain, Nearest, Projection, Reading, SampleFlags
 pub use onnx::{Convert, Doctor, Onnx, Place};
 pub use picture::Picture;
 pub use plan::{Plan, Work};
-pub use project::{Backtest, Boilerplate, DEMO_FOLDER, Demo, Drift, Experiment, Project, Run, Store, StoreAction};
+pub use project::{
+    Backtest, Boilerplate, DEMO_FOLDER, Demo, Drift, Experiment, Project, Revisions, Run, Store, StoreAction,
+};
 pub use read::Read;
 pub use text::{Corpus, CsvText, Tokenize, Tokenizer, WordCut};
 pub use trace::Trace;
@@ -96,6 +98,8 @@ pub enum Command {
     Experiment(Experiment),
     /// Check the factors for look-ahead; each check gives a verdict and the number that decided it.
     Lint(Project),
+    /// Show what documents, prices and factor values said before a later run changed them.
+    Revisions(Revisions),
     /// Trace the values of a factor: the securities of a date, their documents, sentences and words.
     Trace(Trace),
     /// Write factor and backtest tables for other tools.

@@ -45,6 +45,18 @@ pub struct Run {
 }
 
 #[derive(Debug, Args)]
+pub struct Revisions {
+    #[command(flatten)]
+    pub project: Project,
+    /// Show this factor only.
+    #[arg(long, value_name = "NAME")]
+    pub factor: Option<String>,
+    /// Number of revisions to show of documents and prices, and of each factor; the newest.
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = flag::<usize>("--count"))]
+    pub count: usize,
+}
+
+#[derive(Debug, Args)]
 pub struct Boilerplate {
     #[command(flatten)]
     pub project: Project,

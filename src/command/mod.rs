@@ -19,6 +19,7 @@ mod opened;
 mod plan;
 mod project;
 mod read;
+mod revisions;
 pub(crate) mod staged;
 mod store;
 mod trace;
@@ -72,6 +73,7 @@ pub fn run(cli: Cli) -> ExitCode {
         Command::Experiment(args) => or_explain(experiment::run(&args, &global)),
         Command::Export(args) => stage("export", args, Stage::Export),
         Command::Lint(args) => stage("lint", args, Stage::Lint),
+        Command::Revisions(args) => batch("revisions", &global, |_| revisions::run(&args)),
         Command::Trace(args) => or_explain(trace::run(&args, &global)),
         Command::Report(args) => stage("report", args, Stage::Report),
         Command::Read(args) => batch("read", &global, |ctx| read::run(&args, ctx)),

@@ -188,7 +188,7 @@ impl PipelineRun<'_> {
 }
 
 /// The files of a factor's past.
-pub(super) fn history_files(project: &Project, name: &str) -> HistoryFiles {
+pub fn history_files(project: &Project, name: &str) -> HistoryFiles {
     HistoryFiles { table: project.factor(name), runs: project.history(name), revisions: project.revised_values(name) }
 }
 
@@ -200,10 +200,8 @@ fn provenance(
     state: &State,
     prices: Key,
 ) -> Result<Provenance> {
-    let mut inputs = BTreeMap::from([
-        ("ingested files".to_owned(), disk::hash_file(&project.ingest_log())?),
-        ("prices".to_owned(), prices),
-    ]);
+    let mut inputs =
+        BTreeMap::from([("ingested files".to_owned(), ingest::corpus_key(project)?), ("prices".to_owned(), prices)]);
     inputs.extend(ingest::sources(project)?.into_iter().map(|(path, hash)| (format!("file {path}"), hash)));
     for (factor, key) in tested {
         inputs.insert(StageId::Factor(factor.name.clone()).to_string(), *key);

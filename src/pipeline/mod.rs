@@ -40,6 +40,7 @@ use clocks::known_at_ingestion;
 pub use document_table::write_document_table;
 pub use drift::{Drifted, drift};
 pub use experiment::{ExperimentDocument, experiment_document, experiments, findings, grids, score_of};
+pub use factors::history_files;
 pub use feature_status::{FeatureStatus, feature_statuses};
 use inkstone_base::data::{Key, Report, TooLittle};
 use inkstone_base::disk;
@@ -247,7 +248,7 @@ impl<'a> PipelineRun<'a> {
         let report = ctx.stage(&StageId::Ingest.to_string(), "rows", None, work)?;
         self.read_ingest_keys()?;
         // A run that was killed behind ingest, or whose state is lost, has read but not noted it.
-        let log = disk::hash_file(&self.project.ingest_log())?;
+        let log = ingest::corpus_key(&self.project)?;
         if self.state.key_of(&StageId::Ingest) != Some((log, None)) {
             self.state.note_ingest(log, &report)?;
         }

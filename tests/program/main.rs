@@ -15,6 +15,8 @@ mod documents;
 #[cfg(unix)]
 mod durable;
 mod encoders;
+#[cfg(unix)]
+mod evening;
 mod experiment;
 mod fadt;
 #[cfg(unix)]
@@ -263,12 +265,13 @@ const LEFT_OUT: [&str; 7] = ["features.sled", "ledger", "state.json", "lock", "d
 
 /// Everything that a project's results consist of: what must be byte-equal however a run came to its end. The files of the feature
 /// store are left out, whose layout tells in which order they were written (the factors show what they hold), those of the ledger,
-/// which tells when each test ran, and what the workbench notes of itself and of who is at work.
+/// which tells when each test ran, what the workbench notes of itself and of who is at work, and what a project notes of its earlier runs.
 fn results(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut files = BTreeMap::new();
     for part in ["exports", ".inkstone"] {
         for (path, bytes) in files_below(&folder.join(part)) {
-            if !LEFT_OUT.iter().any(|left_out| path.starts_with(left_out)) {
+            let of_runs = path.ends_with(".history.json") || path.ends_with("revisions.parquet") || path == "told.json";
+            if !of_runs && !LEFT_OUT.iter().any(|left_out| path.starts_with(left_out)) {
                 files.insert(format!("{part}/{path}"), bytes);
             }
         }

@@ -157,6 +157,11 @@ impl FileEntry {
     }
 }
 
+/// Key of the tables of a project and of the files that they were read from, however many runs that took.
+pub fn corpus_key(project: &Project) -> Result<Key> {
+    Ok(IngestLog::load(&project.ingest_log())?.key())
+}
+
 /// Files that a project was read from, with their content hashes.
 pub fn sources(project: &Project) -> Result<Vec<(String, Key)>> {
     Ok(IngestLog::load(&project.ingest_log())?.files.into_iter().map(|file| (file.path, file.hash)).collect())
@@ -178,8 +183,11 @@ impl IngestLog {
 
     /// True if it describes the same corpus, facts of the run left aside.
     pub(super) fn is_as(&self, other: &IngestLog) -> bool {
-        let key = |log: &IngestLog| Key::of_json(&(log.version, &log.files, log.rejects, &log.tables));
-        key(self) == key(other)
+        self.key() == other.key()
+    }
+
+    fn key(&self) -> Key {
+        Key::of_json(&(self.version, &self.files, self.rejects, &self.tables))
     }
 
     /// The rows of all files that pass `of`, as a report.

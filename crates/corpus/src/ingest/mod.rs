@@ -52,7 +52,7 @@ use serde::{Deserialize, Serialize};
 
 pub use commit::is_interrupted;
 pub use inkstone_base::encoding::Encoded;
-pub use log::{FileEntry, IngestLog, TableKeys, sources, table_keys};
+pub use log::{FileEntry, IngestLog, TableKeys, corpus_key, sources, table_keys};
 pub use preview::{FieldPreview, Preview, preview};
 pub use raw::{RawFile, RawRow, cut_rows, read_raw};
 pub use rejects::Reject;
