@@ -19,7 +19,7 @@ use inkstone_base::disk;
 use inkstone_corpus::ingest;
 use inkstone_features::extract::{Feature, with_inputs};
 use inkstone_lab::export::{ExportFactor, Extra, Provenance};
-use inkstone_lab::factor::{self, Factor, HistoryFiles, Plan, signals_to_frame};
+use inkstone_lab::factor::{self, Cause, Factor, History, HistoryFiles, Plan, signals_to_frame};
 use inkstone_lab::ledger::{self, Trial};
 use inkstone_lab::lint::read_verdicts;
 use inkstone_lab::{backtest, export};
@@ -51,7 +51,12 @@ impl PipelineRun<'_> {
             let stage = PlannedStage { total: self.documents, ..self.plan(id, key, "docs") };
             let (definition, files) = (self.definition(params, &plan)?, history_files(&self.project, &params.name));
             let revisions = self.state.report(&StageId::Ingest).and_then(|report| report.facts.get("revisions"));
-            let reason = revisions.map(ToString::to_string);
+            let cause = Cause {
+                reason: revisions.map(ToString::to_string),
+                prices_stand: revisions
+                    .and_then(|revisions| revisions.get("prices"))
+                    .is_none_or(|prices| ["corrected", "withdrawn"].iter().all(|change| prices.get(change).is_none())),
+            };
             let work = || {
                 let market = needed(&self.market)?;
                 let builder = FactorBuilder { store: &store, market, project: &self.project, config };
@@ -60,7 +65,7 @@ impl PipelineRun<'_> {
                 report.fact("values", built.rows_out);
                 report.facts.extend(built.facts);
                 frames::write_parquet(&self.project.signals(&params.name), &mut signals_to_frame(&signals)?)?;
-                let run = factor::write_table(&files, &factor, definition, reason, clock(config))?;
+                let run = factor::write_table(&files, &factor, definition, cause, clock(config))?;
                 report.fact("history", run);
                 Ok((None, report))
             };
@@ -134,9 +139,10 @@ impl PipelineRun<'_> {
                 ]);
                 let chosen = json!({"backtest": config.backtest, "factor": params});
                 let trial = Trial::backtest(&outcome, chosen, inputs);
-                ledger::record_once(&project.ledger(), &trial, Utc::now())?;
+                let history = History::read(&history_files(project, &params.name))?.unwrap_or_default();
+                let trial = ledger::record_further(&project.ledger(), trial, &history.unbroken(), Utc::now())?;
                 disk::write_json(&project.backtest(&params.name), &outcome)?;
-                Ok((Some(trial.key()), report))
+                Ok((Some(trial), report))
             };
             match self.state.run(stage, self.ctx, work) {
                 Ok((_, report)) => {

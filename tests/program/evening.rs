@@ -187,6 +187,9 @@ fn evenings_one_by_one_some_of_them_killed_end_with_the_bytes_of_one_run() {
         before = Some(day);
     }
     let folder = folder.path();
+    let looks = run(folder, &["ledger", "--headless"]).json();
+    assert_eq!(looks["totals"]["trials"], 3, "evenings are no further looks: {}", looks["totals"]);
+    assert!(looks["totals"]["runs"].as_u64() > Some(30));
     assert!(!folder.join(".inkstone/revisions.parquet").exists());
     let asked = fs::read_to_string(folder.join(".inkstone/log/fetch wire.txt")).unwrap();
     assert_says(&asked, &["asked from 2"]);

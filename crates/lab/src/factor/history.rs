@@ -41,6 +41,18 @@ pub struct TableRun {
     /// Why rows differ, as far as ingest knows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// True if prices of the past were corrected or withdrawn, so that its returns are other ones.
+    pub other_returns: bool,
+    /// Key of the file; the default while it is being written.
+    pub table: Key,
+}
+
+/// Changes of the past that ingest saw.
+#[derive(Clone, Debug)]
+pub struct Cause {
+    pub reason: Option<String>,
+    /// True if no price of the past was corrected or withdrawn; one that was adjusted stands.
+    pub prices_stand: bool,
 }
 
 /// The runs since a factor has been defined as it is.
@@ -52,6 +64,12 @@ pub struct History {
 }
 
 impl History {
+    /// Keys of the tables that have one past, the newest last: those since a value, or a price of the past, was another one.
+    pub fn unbroken(&self) -> Vec<Key> {
+        let start = self.runs.iter().rposition(|run| run.revised > 0 || run.other_returns).unwrap_or(0);
+        self.runs[start..].iter().map(|run| run.table).collect()
+    }
+
     /// The history of a factor; none if there is none, or its file is damaged.
     pub fn read(files: &HistoryFiles) -> Result<Option<History>> {
         disk::read_json_if_whole(&files.runs)
@@ -76,41 +94,57 @@ pub fn write_table(
     files: &HistoryFiles,
     factor: &Factor,
     definition: Key,
-    reason: Option<String>,
+    cause: Cause,
     at: NaiveDateTime,
 ) -> Result<TableRun> {
-    let mut table = factor.to_frame()?;
-    let run = note_run(files, &table, definition, reason, at)?;
-    frames::write_parquet(&files.table, &mut table)?;
-    Ok(run)
+    write(files, factor.to_frame()?, definition, cause, at)
 }
 
-fn note_run(
+fn write(
     files: &HistoryFiles,
-    table: &DataFrame,
+    mut table: DataFrame,
     definition: Key,
-    reason: Option<String>,
+    cause: Cause,
     at: NaiveDateTime,
 ) -> Result<TableRun> {
     let mut history = History::read(files)?.filter(|history| history.definition == definition).unwrap_or_default();
-    let is_new = history.runs.is_empty();
     history.definition = definition;
-    let through = dates_of(table, "date")?.last().copied().flatten();
-    let mut run = TableRun { at, through, rows: table.height(), compared: 0, revised: 0, reason: None };
-    if is_new {
+    let through = dates_of(&table, "date")?.last().copied().flatten();
+    let mut run = TableRun {
+        at,
+        through,
+        rows: table.height(),
+        compared: 0,
+        revised: 0,
+        reason: None,
+        other_returns: !cause.prices_stand && !history.runs.is_empty(),
+        table: Key::default(),
+    };
+    // A run that was killed before it had written its table.
+    let unfinished = history.runs.pop_if(|last| last.table == Key::default());
+    if history.runs.is_empty() {
         disk::remove_if_there(&files.revisions)?;
     } else if disk::damage_of(&files.table, None)?.is_none() {
         let before = frames::read_parquet(&files.table, None)?;
-        let revised = differences(&before, table, at)?;
+        let revised = differences(&before, &table, at)?;
         (run.compared, run.revised) = (before.height(), revised.len());
-        run.reason = reason.filter(|_| !revised.is_empty());
         keep(&files.revisions, &revised)?;
     }
-    // A run that was killed behind this is repeated, and finds nothing new.
-    if history.runs.last().is_none_or(|last| (last.through, last.rows) != (run.through, run.rows) || run.revised > 0) {
-        history.runs.push(run.clone());
-        disk::write_json(&files.runs, &history)?;
+    if let Some(unfinished) = unfinished {
+        run.revised = run.revised.max(unfinished.revised);
+        run.other_returns |= unfinished.other_returns;
     }
+    run.reason = cause.reason.filter(|_| run.revised > 0);
+    history.runs.push(run);
+    disk::write_json(&files.runs, &history)?;
+    frames::write_parquet(&files.table, &mut table)?;
+    let (written, number) = (disk::key_of(&files.table)?, history.runs.len() - 1);
+    history.runs[number].table = written;
+    let run = history.runs[number].clone();
+    // The same table once more is the same run.
+    let is_repeated = number > 0 && history.runs[number - 1].table == written && run.revised == 0 && !run.other_returns;
+    history.runs.truncate(number + usize::from(!is_repeated));
+    disk::write_json(&files.runs, &history)?;
     Ok(run)
 }
 
@@ -268,15 +302,17 @@ mod tests {
         let files = HistoryFiles { table: name("t.parquet"), runs: name("h.json"), revisions: name("r.parquet") };
         let at = |day: u32| NaiveDate::from_ymd_opt(2024, 3, day).unwrap().and_hms_opt(18, 0, 0).unwrap();
         let run = |rows: &[(u32, &str, f64)], definition: &str, day: u32| {
-            let mut table = table(rows);
-            let run = note_run(&files, &table, Key::of(definition.as_bytes()), Some("why".into()), at(day)).unwrap();
-            frames::write_parquet(&files.table, &mut table).unwrap();
+            let cause = Cause { reason: Some("why".into()), prices_stand: true };
+            let run = write(&files, table(rows), Key::of(definition.as_bytes()), cause, at(day)).unwrap();
             (run.compared, run.revised, run.reason)
         };
         let first = [(1, "a", 0.5), (1, "b", -0.5), (2, "a", 1.0)];
         assert_eq!(run(&first, "d", 2), (0, 0, None));
         let grown = [(1, "a", 0.5), (1, "b", -0.5), (2, "a", 1.0), (3, "a", 2.0)];
         assert_eq!(run(&grown, "d", 3), (3, 0, None));
+        assert_eq!(run(&grown, "d", 3), (4, 0, None));
+        let history = || History::read(&files).unwrap().unwrap();
+        assert_eq!((history().runs.len(), history().unbroken().len()), (2, 2), "the same table is no further run");
         // One value differs, one row is gone, one came to a day of the past, and one day is new.
         let revised = [(1, "a", 0.25), (2, "a", 1.0), (2, "c", 7.0), (3, "a", 2.0), (4, "a", 3.0)];
         assert_eq!(run(&revised, "d", 4), (4, 3, Some("why".into())));
@@ -287,14 +323,18 @@ mod tests {
             [("a", Some(0.5), Some(0.25), at(4)), ("b", Some(-0.5), None, at(4)), ("c", None, Some(7.0), at(4))]
         );
         assert_eq!(kept[0].before_known_at, NaiveDate::from_ymd_opt(2024, 3, 1).unwrap().and_hms_opt(15, 0, 0));
+        assert_eq!(history().unbroken().len(), 1);
         // A run that was killed between the note and the table finds the same differences again.
+        let mut cut = history();
+        cut.runs.last_mut().unwrap().table = Key::default();
+        disk::write_json(&files.runs, &cut).unwrap();
         frames::write_parquet(&files.table, &mut table(&grown)).unwrap();
-        run(&revised, "d", 5);
+        assert_eq!(run(&revised, "d", 5).1, 3);
         assert_eq!(revised_values(&files.revisions).unwrap(), kept);
         // A value that is added on the last day of the table before is a revision too.
         assert_eq!(run(&[&revised[..], &[(4, "b", 1.0)]].concat(), "d", 6).1, 1);
         // Another definition begins anew.
         assert_eq!(run(&first, "e", 7), (0, 0, None));
-        assert!(!files.revisions.exists() && History::read(&files).unwrap().unwrap().runs.len() == 1);
+        assert!(!files.revisions.exists() && history().runs.len() == 1);
     }
 }

@@ -37,7 +37,7 @@ use rayon::prelude::*;
 pub use control::Control;
 pub use expression::{DocumentField, DocumentNode, Expression, Function};
 pub use gate::Within;
-pub use history::{History, HistoryFiles, RevisedValue, TableRun, revised_values, write_table};
+pub use history::{Cause, History, HistoryFiles, RevisedValue, TableRun, revised_values, write_table};
 pub use params::Params;
 pub use plan::{Plan, Reading, check_feature_name};
 pub(crate) use process::{NOTHING_LEFT, residuals};

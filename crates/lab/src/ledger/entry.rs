@@ -31,6 +31,8 @@ pub struct Trial {
     pub p: f64,
     /// Trading days per year that annual figures are stated with.
     pub days_per_year: u32,
+    /// Key of the trial that it carries on: the same choices on a factor and prices that grew behind an equal past. That is no second look.
+    pub carries_on: Option<Key>,
     /// The part that a deletion takes away.
     pub details: Details,
 }
@@ -152,6 +154,7 @@ impl Trial {
             kind,
             p: counts.map_or(f64::NAN, |series| series.rank_ic_summary.p),
             days_per_year: outcome.days_per_year,
+            carries_on: None,
             details: Details {
                 factor: outcome.factor.clone(),
                 parameters,
@@ -166,10 +169,19 @@ impl Trial {
     /// Identity of the trial: kind, parameters, and the hashes of the factor's table and the prices. The name does not
     /// count, nor the order of parameters, nor what else went in, which shows in the factor's table.
     pub fn key(&self) -> Key {
-        let mut parameters = self.details.parameters.clone();
-        parameters.sort_all_objects();
         let inputs = &self.details.inputs;
-        Key::of_json(&("trial", self.kind, parameters, inputs.get("factor"), inputs.get("prices")))
+        let key =
+            || Key::of_json(&("trial", self.kind, self.details.choices(), inputs.get("factor"), inputs.get("prices")));
+        self.carries_on.unwrap_or_else(key)
+    }
+}
+
+impl Details {
+    /// The parameters in one order.
+    pub(super) fn choices(&self) -> Value {
+        let mut parameters = self.parameters.clone();
+        parameters.sort_all_objects();
+        parameters
     }
 }
 

@@ -119,12 +119,31 @@ pub fn record_once(path: &Path, trial: &Trial, when: DateTime<Utc>) -> Result<Lo
     disk::own_folder(path, Room::Ledger)?;
     let mut ledger = Ledger::open(path)?;
     let last = ledger.entries().last().filter(|last| last.trial == trial.key());
-    let noted =
-        last.and_then(|last| last.details.as_ref()).is_some_and(|details| details.version == trial.details.version);
+    let noted = last
+        .and_then(|last| last.details.as_ref())
+        .is_some_and(|details| (&details.version, &details.inputs) == (&trial.details.version, &trial.details.inputs));
     if !noted {
         ledger.record(trial, when)?;
     }
     worth(&ledger, trial)
+}
+
+/// Records a trial as [`record_once`] does. If the last backtest with its choices was on one of the `tables` (keys of a factor's tables whose past this
+/// one has too), it is that trial on more days. Gives the key under which it counts.
+pub fn record_further(path: &Path, mut trial: Trial, tables: &[Key], when: DateTime<Utc>) -> Result<Key> {
+    if Ledger::is_in(path) {
+        let ledger = Ledger::read(path)?;
+        let choices = trial.details.choices();
+        let is_before = |entry: &&Entry| {
+            let details = entry.details.as_ref().filter(|_| entry.kind == trial.kind);
+            let of_table =
+                |details: &&Details| details.inputs.get("factor").is_some_and(|table| tables.contains(table));
+            details.filter(of_table).is_some_and(|details| details.choices() == choices)
+        };
+        trial.carries_on = ledger.entries().iter().rev().find(is_before).map(|entry| entry.trial);
+    }
+    record_once(path, &trial, when)?;
+    Ok(trial.key())
 }
 
 fn worth(ledger: &Ledger, trial: &Trial) -> Result<Looks> {

@@ -70,6 +70,7 @@ pub(super) fn trial_of(name: &str, returns: &[f64]) -> Trial {
         kind: EntryKind::Backtest,
         p: 0.5,
         days_per_year: 242,
+        carries_on: None,
         details: Details {
             factor: name.to_owned(),
             parameters: json!({"factor": name, "quantiles": 5}),

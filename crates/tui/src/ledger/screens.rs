@@ -56,6 +56,7 @@ fn trial(name: &str, seed: u64, drift: f64) -> Trial {
         kind: if seed.is_multiple_of(4) { EntryKind::Cell } else { EntryKind::Backtest },
         p,
         days_per_year: 242,
+        carries_on: None,
         details: Details {
             factor: name.to_owned(),
             parameters: json!({
