@@ -42,6 +42,9 @@ pub struct Run {
     /// Run the commands that the configuration names: those of its sources first, those of [[on]] at the end.
     #[arg(long)]
     pub commands: bool,
+    /// Read the sealed period of [vault] in this run, for this reason; the ledger keeps both for ever.
+    #[arg(long, value_name = "REASON")]
+    pub open_vault: Option<String>,
 }
 
 #[derive(Debug, Args)]

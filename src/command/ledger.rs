@@ -54,6 +54,10 @@ pub(super) fn run(args: &Args, global: &Global) -> ExitCode {
         return or_explain(open(args).and_then(|ledger| {
             let mut out = std::io::stdout().lock();
             table(&list(&ledger)?).iter().try_for_each(|line| writeln!(out, "{line}"))?;
+            for opening in ledger.openings() {
+                let (when, from) = (opening.when.format("%Y-%m-%d %H:%M"), opening.from);
+                writeln!(out, "{when} sealed period from {from} opened 封存期已打开: {}", shown_text(&opening.reason))?;
+            }
             for problem in ledger.problems() {
                 writeln!(out, "!! {}", shown_text(problem))?;
             }
@@ -98,6 +102,9 @@ fn act(action: &LedgerAction, ledger: &mut Ledger) -> Result<Summary> {
             let list = list(ledger)?;
             summary.set("trials", list.rows);
             summary.set("totals", totals(&list.totals));
+            if !ledger.openings().is_empty() {
+                summary.set("openings", ledger.openings());
+            }
         }
         LedgerAction::Show { id } => {
             let entry = ledger.entry(*id)?;

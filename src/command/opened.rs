@@ -18,6 +18,15 @@ use inkstone_tables::project::Project;
 /// Puts flags of the command line over a configuration.
 type Flags = Arc<dyn Fn(&mut Config) -> Result<()> + Send + Sync>;
 
+/// The part of a run that the user asks for by flags alone.
+#[derive(Clone, Default)]
+pub(super) struct RunFlags {
+    /// Run the commands of the configuration.
+    pub(super) commands: bool,
+    /// Read the sealed period, for this reason.
+    pub(super) open_vault: Option<String>,
+}
+
 /// A configuration that was read, with the flags of the command line put over it.
 #[derive(Clone)]
 pub(super) struct OpenProject {
@@ -85,9 +94,13 @@ impl OpenProject {
         pipeline::project(&self.config, &self.base)
     }
 
-    /// Runs the stages up to `last`; with `commands`, the programs of the sources before them and those of `[[on]]` after them.
-    pub(super) fn run(&self, last: Stage, commands: bool, ctx: &Ctx) -> Result<Vec<Report>> {
-        let (config, base) = (&self.config, &self.base);
+    /// Runs the stages up to `last`; with commands, the programs of the sources before them and those of `[[on]]` after them.
+    pub(super) fn run(&self, last: Stage, flags: &RunFlags, ctx: &Ctx) -> Result<Vec<Report>> {
+        let (mut config, base, commands) = (self.config.clone(), &self.base, flags.commands);
+        if let Some(reason) = &flags.open_vault {
+            pipeline::open_vault(&mut config, base, reason)?;
+        }
+        let config = &config;
         let mut reports = Vec::new();
         if commands && config.source.iter().any(|source| !source.command.is_empty()) {
             let work = || fetch::run(&config.source, base, &self.project(), ctx);
@@ -109,8 +122,8 @@ impl OpenProject {
     }
 
     /// The same with the file as it is now.
-    pub(super) fn run_again(&self, last: Stage, commands: bool, ctx: &Ctx) -> Result<Vec<Report>> {
-        self.again()?.run(last, commands, ctx)
+    pub(super) fn run_again(&self, last: Stage, flags: &RunFlags, ctx: &Ctx) -> Result<Vec<Report>> {
+        self.again()?.run(last, flags, ctx)
     }
 
     /// Holds the lock of the project for as long as this command writes.

@@ -8,7 +8,7 @@ use anyhow::{Result, ensure};
 use serde_json::json;
 
 use super::is_batch;
-use super::opened::OpenProject;
+use super::opened::{OpenProject, RunFlags};
 use super::workbench::open_ui;
 use crate::cli::{Backtest, Drift, Global, Run};
 use crate::headless::{self, Summary};
@@ -38,14 +38,15 @@ pub(super) fn browse(path: &Path, global: &Global) -> Result<ExitCode> {
 
 /// Runs the stages up to `last`, in the workbench or as a batch.
 pub(super) fn run(name: &str, path: &Path, last: Stage, global: &Global) -> Result<ExitCode> {
-    front(name, OpenProject::read(path, name, global), last, false, global)
+    front(name, OpenProject::read(path, name, global), last, RunFlags::default(), global)
 }
 
-/// Runs all stages, or those up to the one that is named, with the commands of the configuration if they are asked for.
+/// Runs all stages, or those up to the one that is named, with the commands of the configuration and its sealed period if they are asked for.
 pub(super) fn run_all(args: &Run, global: &Global) -> Result<ExitCode> {
     let name = if args.commands { "run --commands" } else { "run" };
     let opened = OpenProject::read(&args.project.config, name, global);
-    front("run", opened, args.stage.unwrap_or(Stage::Report), args.commands, global)
+    let flags = RunFlags { commands: args.commands, open_vault: args.open_vault.clone() };
+    front("run", opened, args.stage.unwrap_or(Stage::Report), flags, global)
 }
 
 /// Runs the stages up to the backtests with the flags of `backtest` put over the configuration.
@@ -53,7 +54,7 @@ pub(super) fn backtest(args: &Backtest, global: &Global) -> Result<ExitCode> {
     let flags = args.clone();
     let opened = OpenProject::read(&args.project.config, "backtest", global)
         .and_then(|opened| opened.with(move |config| super::files::apply(&flags, &mut config.backtest)));
-    front("backtest", opened, Stage::Backtest, false, global)
+    front("backtest", opened, Stage::Backtest, RunFlags::default(), global)
 }
 
 /// Compares two forms of a feature's model.
@@ -69,19 +70,19 @@ pub(super) fn drift(args: &Drift, global: &Global) -> Result<ExitCode> {
     }))
 }
 
-fn front(name: &str, opened: Result<OpenProject>, last: Stage, commands: bool, global: &Global) -> Result<ExitCode> {
+fn front(name: &str, opened: Result<OpenProject>, last: Stage, flags: RunFlags, global: &Global) -> Result<ExitCode> {
     if !is_batch(global) {
         let opened = opened?;
         let run = opened.clone();
-        let runner = Arc::new(move |ctx: &Ctx| run.run_again(last, commands, ctx));
+        let runner = Arc::new(move |ctx: &Ctx| run.run_again(last, &flags, ctx));
         return open_ui(&opened, Start::Run, global, Some(runner));
     }
     Ok(batch_on(name, opened, |opened, ctx| {
         let _held = opened.writing(name)?;
         opened.ensure_writable(last)?;
-        let reports = opened.run(last, commands, ctx)?;
+        let reports = opened.run(last, &flags, ctx)?;
         let mut summary = summary(&opened, reports, last)?;
-        if opened.config.has_commands() && !commands {
+        if opened.config.has_commands() && !flags.commands {
             summary.set("commands", "not run: add --commands to run those of the configuration");
         }
         Ok(summary)
@@ -104,6 +105,10 @@ pub(super) fn summary(opened: &OpenProject, reports: Vec<Report>, last: Stage) -
     let config = &opened.config;
     summary.set("project", &config.project.name);
     summary.set_note(&config.project.note);
+    if let Some(from) = config.vault.from {
+        let openings = pipeline::vault_openings(config, &opened.base)?;
+        summary.set("vault", json!({"from": from, "openings": openings}));
+    }
     let left_out = pipeline::left_out(&reports);
     let lost_rows = reports.iter().any(|report| StageId::Ingest.is_of(report) && report.dropped_rows() > 0);
     let failed_command =

@@ -16,6 +16,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use chrono::NaiveDate;
 use serde::{Deserialize, Serialize};
 
 use check::Checker;
@@ -42,6 +43,7 @@ pub struct Config {
     pub project: ProjectSection,
     pub source: Vec<Source>,
     pub ingest: ingest::Params,
+    pub vault: VaultSection,
     pub clean: clean::Params,
     pub link: link::Params,
     pub structure: structure::Params,
@@ -89,6 +91,24 @@ impl Default for ProjectSection {
             threads: 0,
             seed: 1,
         }
+    }
+}
+
+/// `[vault]`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct VaultSection {
+    /// First day of the period that no stage reads; absent: no period is sealed.
+    pub from: Option<NaiveDate>,
+    /// True if this run may read it.
+    #[serde(skip)]
+    pub is_open: bool,
+}
+
+impl VaultSection {
+    /// The first day that this run must not read.
+    pub fn sealed_from(&self) -> Option<NaiveDate> {
+        self.from.filter(|_| !self.is_open)
     }
 }
 
@@ -253,6 +273,7 @@ impl Config {
             project: checker.section("project"),
             source: checker.sections_of("source"),
             ingest: checker.section("ingest"),
+            vault: checker.section("vault"),
             clean: checker.section("clean"),
             link: checker.section("link"),
             structure: checker.section("structure"),

@@ -99,7 +99,7 @@ impl PipelineRun<'_> {
             .collect::<Result<_>>()?;
         let text = (&config.clean, &config.link, &config.structure, &config.tokenizer, &config.rewrite);
         let versions = (version::CLEAN, version::LINK, version::STRUCTURE, version::EXTRACT, version::FACTOR);
-        let rules = (&config.market, known_at_ingestion(config), config.project.seed);
+        let rules = (&config.market, known_at_ingestion(config), config.project.seed, config.vault.sealed_from());
         Ok(Key::of_json(&(params, features, others, text, versions, rules)))
     }
 
@@ -137,7 +137,10 @@ impl PipelineRun<'_> {
                     ("prices".to_owned(), self.prices),
                     ("corpus".to_owned(), self.corpus),
                 ]);
-                let chosen = json!({"backtest": config.backtest, "factor": params});
+                let mut chosen = json!({"backtest": config.backtest, "factor": params});
+                if config.vault.is_open {
+                    chosen["opened_vault"] = json!(config.vault.from);
+                }
                 let trial = Trial::backtest(&outcome, chosen, inputs);
                 let history = History::read(&history_files(project, &params.name))?.unwrap_or_default();
                 let trial = ledger::record_further(&project.ledger(), trial, &history.unbroken(), Utc::now())?;

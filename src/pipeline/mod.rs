@@ -26,6 +26,7 @@ mod stage;
 mod state;
 mod texts;
 mod trace;
+mod vault;
 mod version;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -72,6 +73,7 @@ pub use stage::{Stage, StageId, derived_from};
 use state::{PlannedStage, State};
 use texts::CorpusParts;
 pub use trace::Tracer;
+pub use vault::{open_vault, vault_openings};
 
 /// The rule for the known-at time of a factor value, in words; a part of every manifest.
 const KNOWN_AT: &str = "the latest publication among the documents that entered the value, and the last data of any model \
@@ -241,7 +243,8 @@ impl<'a> PipelineRun<'a> {
     fn ingest(&mut self) -> Result<()> {
         let PipelineRun { config, base, ctx, project, state, .. } = self;
         let work = || {
-            let mut report = ingest::run(&config.source, &config.ingest, base, project, ctx)?;
+            let params = ingest::Params { sealed_from: config.vault.sealed_from(), ..config.ingest.clone() };
+            let mut report = ingest::run(&config.source, &params, base, project, ctx)?;
             report.name_damage(state.damage.iter().map(|damage| damage.within(project.dir())));
             Ok(report)
         };

@@ -13,6 +13,7 @@ use super::lint_evidence::{FeatureEvidence, LintEvidence};
 use super::market::needed;
 use super::stage::{StageId, derived_name};
 use super::state::State;
+use super::vault::note_with_vault;
 use super::{PipelineRun, findings, project, version};
 use crate::config::{ChartFormat, Config};
 use inkstone_base::data::{Key, Report, TooLittle};
@@ -204,6 +205,7 @@ impl PipelineRun<'_> {
         let experiments = findings(config, &self.project)?;
         let manifest: Value = disk::read_json(&self.base.join(&config.project.exports).join("manifest.json"))?;
         let keys: Vec<Key> = self.factors.iter().map(|(_, key)| *key).collect();
+        let note = note_with_vault(config, self.base)?;
         // Made when the first page is written.
         let mut beside: Vec<FactorBeside> = Vec::new();
         for (number, result) in factor_results(&self.tested(), self.base)?.into_iter().enumerate() {
@@ -211,7 +213,8 @@ impl PipelineRun<'_> {
             let reads_factor = |found: &&Findings| found.factor.as_ref().is_some_and(|(factor, _)| factor == name);
             let experiments: Vec<Findings> = experiments.iter().filter(reads_factor).cloned().collect();
             let id = StageId::Report(name.clone());
-            let key = Key::of_json(&(version::REPORT, &config.report, &manifest, &result.looks, &experiments, &keys));
+            let key =
+                Key::of_json(&(version::REPORT, &config.report, &manifest, &result.looks, &experiments, &keys, &note));
             let stage = self.plan(id, key, "files");
             let page = FactorReport {
                 outcome: &result.outcome,
@@ -221,7 +224,7 @@ impl PipelineRun<'_> {
                 beside: None,
                 experiments: &experiments,
                 manifest: &manifest,
-                note: &config.project.note,
+                note: &note,
             };
             let work = || {
                 if beside.is_empty() && keys.len() > 1 {

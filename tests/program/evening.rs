@@ -287,3 +287,58 @@ fn a_source_without_its_file_and_a_program_that_fails_are_told_with_the_way_out(
     assert_eq!(json["status"], "partial", "what is there is used, and the exit code says that something is missing");
     assert_says(&stage(&json, "fetch")["facts"]["failed"]["wire"].to_string(), &["arrived.jsonl", "fetch wire.txt"]);
 }
+
+#[test]
+fn no_stage_reads_the_sealed_period_and_its_opening_is_counted_for_ever() {
+    let demo = small().copy();
+    let market = Market::of_demo(demo.path());
+    let (seal, last) = (market.prices[market.prices.len() - 30].0, market.prices[market.prices.len() - 1].0);
+    let whole = desk(demo.path(), &market);
+    arrive(whole.path(), &market, None, last);
+    let config = whole.path().join("workbench.toml");
+    let text = fs::read_to_string(&config).unwrap();
+    let args = ["run", "--commands", "--headless"];
+    let refused = run(whole.path(), &["run", "--headless", "--open-vault", "why"]).refusal();
+    assert_says(&refused, &["[vault] from"]);
+    fs::write(&config, format!("{text}\n[vault]\nfrom = \"{seal}\"\n")).unwrap();
+    let json = run(whole.path(), &args).finished();
+    let sealed = &stage(&json, "ingest")["facts"]["sealed"];
+    assert!(sealed["documents"].as_u64() > Some(0) && sealed["prices"].as_u64() > Some(100), "{sealed}");
+    assert_eq!(json["vault"]["openings"], json!([]));
+
+    // What is sealed gives the very bytes of a project to which it never came.
+    let before = desk(demo.path(), &market);
+    let day = market.prices[market.prices.len() - 31].0;
+    arrive(before.path(), &market, None, day);
+    let midnight = seal.and_hms_opt(0, 0, 0).unwrap();
+    let rows: String = market
+        .rows(None, last)
+        .lines()
+        .filter(|row| {
+            let row: Value = serde_json::from_str(row).unwrap();
+            row["published_at"].as_str().unwrap() < midnight.to_string().as_str()
+        })
+        .map(|row| format!("{row}\n"))
+        .collect();
+    fs::write(before.path().join("arrived.jsonl"), rows).unwrap();
+    run(before.path(), &args).finished();
+    let tables = |folder: &Path| {
+        let mut files = without_log(folder);
+        files.retain(|path, _| !path.ends_with("manifest.json"));
+        files
+    };
+    let closed = tables(whole.path());
+    assert_same_files(&closed, &tables(before.path()));
+
+    let opened = run(whole.path(), &[&args[..], &["--open-vault", "the last test"]].concat()).finished();
+    assert_eq!(opened["vault"]["openings"][0]["reason"], "the last test");
+    assert!(stage(&opened, "ingest")["facts"].get("sealed").is_none());
+    let page = fs::read_to_string(whole.path().join("reports/tone/index.html")).unwrap();
+    assert_says(&page, &["is read here", "openings: 1", "封存期"]);
+    // The next run reads it no more, and the ledger remembers.
+    let again = run(whole.path(), &args).finished();
+    assert_eq!(again["vault"]["openings"].as_array().unwrap().len(), 1);
+    assert_same_files(&closed, &tables(whole.path()));
+    let ledger = run(whole.path(), &["ledger", "--headless"]).json();
+    assert_eq!((&ledger["openings"][0]["from"], &ledger["problems"]), (&json!(seal), &json!([])));
+}

@@ -24,7 +24,7 @@ use self::dictionary::{Dictionary, tokeniser};
 pub(super) use self::laboratory::experiments;
 use self::laboratory::laboratory;
 use self::reader::marker;
-use super::opened::OpenProject;
+use super::opened::{OpenProject, RunFlags};
 use crate::cli::{Global, Picture};
 use crate::config::{Ambiguous, LanguageSetting};
 use crate::headless::{self, Summary};
@@ -85,7 +85,8 @@ pub(in crate::command) fn workspace(
     let project = opened.project();
     let [before, to_run, to_stage, to_watch] = [(); 4].map(|()| opened.clone());
     let (flags, then) = (global.clone(), runner.clone());
-    let run = runner.unwrap_or_else(|| Arc::new(move |ctx: &Ctx| to_run.run_again(Stage::Report, false, ctx)));
+    let run =
+        runner.unwrap_or_else(|| Arc::new(move |ctx: &Ctx| to_run.run_again(Stage::Report, &RunFlags::default(), ctx)));
     let dictionary = Arc::new(Dictionary::new(opened));
     let (marker, reports) = (marker(opened, &project), project.clone());
     Ok(Workspace {
@@ -95,7 +96,7 @@ pub(in crate::command) fn workspace(
         run,
         stages: Some(Arc::new(move |name: &str, ctx: &Ctx| {
             let last = Stage::from_str(name, false).map_err(|error| anyhow::anyhow!("{error}"))?;
-            to_stage.run_again(last, false, ctx)
+            to_stage.run_again(last, &RunFlags::default(), ctx)
         })),
         watch: Some(Arc::new(move |ctx: &Ctx| pipeline::watch(&to_watch.project(), ctx))),
         start,

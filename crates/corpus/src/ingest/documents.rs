@@ -52,6 +52,9 @@ pub(super) fn document(
         (None, Some(default)) => default,
         (None, None) => return Err(fields.fault("published_at", "no time", "")),
     };
+    if fields.is_sealed(published_at.date()) {
+        return Err(RowFault::sealed());
+    }
     let mut optional = |field: &str| {
         fields.time(field).unwrap_or_else(|fault| {
             notes.left_out.push(format!("{field}: {}", fault.reason));
@@ -59,8 +62,11 @@ pub(super) fn document(
         })
     };
     let (event_at, ingested_at) = (optional("event_at"), optional("ingested_at"));
-    if origin.source.known_at == KnownAt::Ingested && ingested_at.is_none() {
-        return Err(fields.fault("ingested_at", reason::NO_INGESTION, ""));
+    if origin.source.known_at == KnownAt::Ingested {
+        let ingested_at = ingested_at.ok_or_else(|| fields.fault("ingested_at", reason::NO_INGESTION, ""))?;
+        if fields.is_sealed(ingested_at.time.date()) {
+            return Err(RowFault::sealed());
+        }
     }
     let (codes, unread) = Code::parse_list(&text("codes").unwrap_or_default());
     notes.left_out.extend(unread.iter().map(|_| "code: not readable".to_owned()));

@@ -72,6 +72,9 @@ pub struct FileEntry {
     pub rows_out: u64,
     /// Rows set aside, by reason; as many lines of the rejects file.
     pub dropped: BTreeMap<String, u64>,
+    /// Rows of the sealed period, which are not among `rows_in`.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub sealed: u64,
     /// Values left out of rows that were kept, by reason.
     pub left_out: BTreeMap<String, u64>,
     /// Forms of the times of publication, counted.
@@ -92,6 +95,10 @@ pub struct FileEntry {
     pub again_from: Option<NaiveDateTime>,
 }
 
+fn is_none(count: &u64) -> bool {
+    *count == 0
+}
+
 impl FileEntry {
     /// The entry of a file without content.
     pub(super) fn empty(source: &str, path: &str, table: Table, hash: Key, settings: Key) -> FileEntry {
@@ -109,6 +116,7 @@ impl FileEntry {
             rows_in: 0,
             rows_out: 0,
             dropped: BTreeMap::new(),
+            sealed: 0,
             left_out: BTreeMap::new(),
             times: BTreeMap::new(),
             dates: BTreeMap::new(),
@@ -129,7 +137,11 @@ impl FileEntry {
     /// Place to go on from when the file has grown; `None` when it has to be read from its beginning.
     pub(super) fn resume(&self) -> Option<Resume> {
         let encoded = self.encoding.clone()?;
-        Some(Resume { offset: self.resume_at.filter(|at| *at == self.size)?, rows: self.rows_in, encoded })
+        Some(Resume {
+            offset: self.resume_at.filter(|at| *at == self.size)?,
+            rows: self.rows_in + self.sealed,
+            encoded,
+        })
     }
 
     /// True if all that was read is plain ASCII, which tells nothing of the encoding of what comes.
@@ -142,6 +154,7 @@ impl FileEntry {
         self.rows_in += known.rows_in;
         self.rows_out += known.rows_out;
         self.midnight += known.midnight;
+        self.sealed += known.sealed;
         self.again_from = self.again_from.into_iter().chain(known.again_from).min();
         let add = |to: &mut BTreeMap<String, u64>, from: &BTreeMap<String, u64>| {
             from.iter().for_each(|(name, n)| *to.entry(name.clone()).or_default() += n);

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use chrono::NaiveDateTime;
+use chrono::{NaiveDate, NaiveDateTime};
 
 use crate::ingest::mapping::{FieldRule, Mapping};
 use crate::ingest::reason;
@@ -15,6 +15,7 @@ pub(super) struct RowRules<'a> {
     pub(super) time_format: &'a TimeFormat,
     /// Times after this one are impossible.
     pub(super) latest: NaiveDateTime,
+    pub(super) sealed_from: Option<NaiveDate>,
 }
 
 impl<'a> RowRules<'a> {
@@ -71,6 +72,11 @@ impl MappedRow<'_> {
             }
             Ok(moment) => Ok(Some(moment)),
         }
+    }
+
+    /// True if a day is in the sealed period.
+    pub(super) fn is_sealed(&self, day: NaiveDate) -> bool {
+        self.rules.sealed_from.is_some_and(|from| day >= from)
     }
 
     /// Until when it is in the future. A date alone stands for its last second, but is in the future only when the day is.

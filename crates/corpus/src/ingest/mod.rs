@@ -47,7 +47,7 @@ mod hostile;
 #[cfg(test)]
 mod tests;
 
-use chrono::NaiveDateTime;
+use chrono::{NaiveDate, NaiveDateTime};
 use serde::{Deserialize, Serialize};
 
 pub use commit::is_interrupted;
@@ -73,6 +73,9 @@ pub struct Params {
     /// Share of a document's glyphs or characters that may be unmapped or garbled (0 to 1) before it is set aside; of PDF, HTML and
     /// DOCX files.
     pub max_garbled: f64,
+    /// First day of the period that is sealed: documents, prices and securities from it on are not taken.
+    #[serde(skip)]
+    pub sealed_from: Option<NaiveDate>,
 }
 
 impl Params {
@@ -83,7 +86,7 @@ impl Params {
 
 impl Default for Params {
     fn default() -> Params {
-        Params { max_loss: 0.35, latest: None, max_pages: 1000, max_garbled: 0.1 }
+        Params { max_loss: 0.35, latest: None, max_pages: 1000, max_garbled: 0.1, sealed_from: None }
     }
 }
 

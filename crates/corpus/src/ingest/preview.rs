@@ -113,7 +113,7 @@ pub fn preview(source: &Source, params: &Params, base: &Path, ctx: &Ctx) -> Resu
 fn try_rows(rows: &[SourceRow], mapping: &Mapping, source: &Source, params: &Params, seen: &mut Preview) -> Result<()> {
     let time_format = TimeFormat::from_setting(source.time_format.as_deref())?;
     let latest = params.latest.unwrap_or_else(|| (Utc::now() + chrono::Duration::hours(8)).naive_utc());
-    let rules = RowRules { mapping, time_format: &time_format, latest };
+    let rules = RowRules { mapping, time_format: &time_format, latest, sealed_from: None };
     let default_time = source.published_at_default.as_deref().and_then(|t| times::parse(t).ok()).map(|m| m.time);
     let (mut ids, used) = (BTreeSet::new(), mapping.used());
     for row in rows {

@@ -40,6 +40,9 @@ pub(super) struct Price {
 
 pub(super) fn price(fields: &MappedRow<'_>) -> Result<Price, RowFault> {
     let moment = fields.time("date")?.ok_or_else(|| fields.fault("date", "no date", ""))?;
+    if fields.is_sealed(moment.time.date()) {
+        return Err(RowFault::sealed());
+    }
     let text = fields.value("code").ok_or_else(|| fields.fault("code", "no code", ""))?;
     let code = Code::parse(&text).ok_or_else(|| fields.fault("code", "not a security code", &text))?;
     let mut values = [f64::NAN; VALUES];

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow};
-use chrono::NaiveDateTime;
+use chrono::{NaiveDate, NaiveDateTime};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -32,6 +32,7 @@ pub(super) struct ReadSetting<'a> {
     pub(super) base: &'a Path,
     /// Times after this one are impossible.
     pub(super) latest: NaiveDateTime,
+    pub(super) sealed_from: Option<NaiveDate>,
     /// Hash of the settings of the file's source.
     pub(super) settings: Key,
     pub(super) limits: Limits,
@@ -216,7 +217,12 @@ fn read_unit<T: Send>(
     let mapping = Mapping::resolve(unit.source, &opened.columns).with_context(|| unit.path.clone())?;
     let mut entry = new_entry(unit, content, setting, &opened, &mapping);
     let time_format = TimeFormat::from_setting(unit.source.time_format.as_deref())?;
-    let rules = RowRules { mapping: &mapping, time_format: &time_format, latest: setting.latest };
+    let rules = RowRules {
+        mapping: &mapping,
+        time_format: &time_format,
+        latest: setting.latest,
+        sealed_from: setting.sealed_from,
+    };
     let used = mapping.used();
     // Called within the thread pool.
     let convert_all = |opened: &mut OpenFile<'_>| -> Result<Vec<(SourceRow, Result<T, RowFault>)>> {
@@ -235,6 +241,10 @@ fn read_unit<T: Send>(
         Ok(rows.into_par_iter().map(convert).collect())
     };
     let mut take_row = |(row, result): (SourceRow, Result<T, RowFault>)| -> Result<Option<(SourceRow, RowFault)>> {
+        if matches!(&result, Err(fault) if fault.is_sealed) {
+            entry.sealed += 1;
+            return Ok(None);
+        }
         entry.rows_in += 1;
         let fault = match result {
             Ok(item) => take(item)?,

@@ -13,12 +13,20 @@ pub(super) struct RowFault {
     pub(super) value: String,
     /// Time at which a fault that lies in a time of the future ends.
     pub(super) until: Option<NaiveDateTime>,
+    /// True if the row is of the sealed period: it is counted, and nothing of it is kept.
+    pub(super) is_sealed: bool,
 }
 
 impl RowFault {
     pub(super) fn new(column: impl Into<String>, reason: impl Into<String>, value: &str) -> RowFault {
         // The value is there to be recognised; the whole row is kept beside it.
-        RowFault { column: column.into(), reason: reason.into(), value: value.chars().take(200).collect(), until: None }
+        let value = value.chars().take(200).collect();
+        RowFault { column: column.into(), reason: reason.into(), value, until: None, is_sealed: false }
+    }
+
+    /// A row of the sealed period.
+    pub(super) fn sealed() -> RowFault {
+        RowFault { is_sealed: true, ..RowFault::new("", "sealed", "") }
     }
 }
 

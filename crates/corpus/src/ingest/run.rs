@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, ensure};
 use chrono::{NaiveDate, NaiveDateTime, Utc};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::ingest::Params;
 use crate::ingest::clocks::Clocks;
@@ -156,7 +156,13 @@ impl<'a> IngestRun<'a> {
         let mut tasks = Vec::new();
         for unit in units {
             let limits = matches!(unit.content, UnitFiles::Papers(_)).then(|| self.params.limits());
-            let settings = Key::of_json(&(VERSION, unit.source.read_settings(), self.params.latest, limits));
+            let settings = Key::of_json(&(
+                VERSION,
+                unit.source.read_settings(),
+                self.params.latest,
+                limits,
+                self.params.sealed_from,
+            ));
             let known = number_of.get(&(unit.source.name.as_str(), unit.path.as_str())).copied();
             let stands = |entry: &FileEntry| entry.settings == settings && !entry.is_due(self.latest);
             let known = known.filter(|i| stands(&self.log.files[*i]));
@@ -372,6 +378,7 @@ impl<'a> IngestRun<'a> {
         let setting = ReadSetting {
             base: self.base,
             latest: self.latest,
+            sealed_from: self.params.sealed_from,
             settings: task.settings,
             limits: self.params.limits(),
             kept: &self.kept,
@@ -493,6 +500,13 @@ impl<'a> IngestRun<'a> {
             facts.fact(table.name(), rows(table));
         }
         facts.fact("parts", pieces.len());
+        if let Some(from) = self.params.sealed_from {
+            let rows = |table: Table| log.files.iter().filter(|f| f.table == table).map(|f| f.sealed).sum::<u64>();
+            facts.fact(
+                "sealed",
+                json!({"from": from, "documents": rows(Table::Documents), "prices": rows(Table::Prices)}),
+            );
+        }
         facts.fact("encodings", log.total(|f| &f.encodings));
         facts.fact("time_formats", log.total(|f| &f.times));
         let dates = log.total(|f| &f.dates);

@@ -20,7 +20,11 @@ pub(super) fn security(fields: &MappedRow<'_>) -> Result<Security, RowFault> {
     let code = Code::parse(&written).ok_or_else(|| fields.fault("code", "not a security code", &written))?;
     let name = text("name").ok_or_else(|| fields.fault("name", "no name", ""))?;
     let day = |field: &str| -> Result<Option<NaiveDate>, RowFault> { Ok(fields.time(field)?.map(|m| m.time.date())) };
-    let (from, to) = (day("from")?, day("to")?);
+    let before_seal = |day: Option<NaiveDate>| day.filter(|day| !fields.is_sealed(*day));
+    let (from, to, listed) = (day("from")?, day("to")?, day("listed")?);
+    if from != before_seal(from) || listed != before_seal(listed) {
+        return Err(RowFault::sealed());
+    }
     if from.zip(to).is_some_and(|(from, to)| from >= to) {
         return Err(fields.fault("to", "ends before it begins", &text("to").unwrap_or_default()));
     }
@@ -38,11 +42,11 @@ pub(super) fn security(fields: &MappedRow<'_>) -> Result<Security, RowFault> {
         code,
         name,
         from,
-        to,
+        to: before_seal(to),
         industry: text("industry"),
         board: text("board"),
-        listed: day("listed")?,
-        delisted: day("delisted")?,
+        listed,
+        delisted: before_seal(day("delisted")?),
         st,
         aliases: aliases.map(str::to_owned).collect(),
     })

@@ -138,7 +138,7 @@ fn write(
     history.runs.push(run);
     disk::write_json(&files.runs, &history)?;
     frames::write_parquet(&files.table, &mut table)?;
-    let (written, number) = (disk::key_of(&files.table)?, history.runs.len() - 1);
+    let (written, number) = (disk::hash_file(&files.table)?, history.runs.len() - 1);
     history.runs[number].table = written;
     let run = history.runs[number].clone();
     // The same table once more is the same run.

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, NaiveDate, Utc};
 use serde::{Deserialize, Serialize};
 
 use super::entry::{Deletion, Details, Entry, EntryKind, Series, Trial};
@@ -29,6 +29,7 @@ pub struct Ledger {
     path: PathBuf,
     journal: Journal,
     entries: Vec<Entry>,
+    openings: Vec<Opening>,
     /// The seal that the next line has to name.
     seal: Key,
     /// Lines that are gone or cannot be read.
@@ -56,6 +57,21 @@ enum LedgerEvent {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         returns: Option<Key>,
     },
+    /// The sealed period of a project was opened.
+    Opened {
+        from: NaiveDate,
+        reason: String,
+    },
+}
+
+/// An opening of the sealed period.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Opening {
+    pub number: u64,
+    pub when: DateTime<Utc>,
+    /// First day of the period.
+    pub from: NaiveDate,
+    pub reason: String,
 }
 
 nan_as_null! {
@@ -93,6 +109,7 @@ impl Ledger {
             path: path.to_owned(),
             journal: journal.with_context(|| format!("the ledger {}", path.display()))?,
             entries: Vec::new(),
+            openings: Vec::new(),
             seal: Key::default(),
             missing: 0,
             problems: Vec::new(),
@@ -104,6 +121,21 @@ impl Ledger {
     /// The entries in the order of their numbers, the deleted ones as what is left of them.
     pub fn entries(&self) -> &[Entry] {
         &self.entries
+    }
+
+    /// The openings of the sealed period, oldest first. Nothing deletes them.
+    pub fn openings(&self) -> &[Opening] {
+        &self.openings
+    }
+
+    /// Records that the sealed period is about to be read, and gives the number of the line.
+    pub fn note_opening(&mut self, from: NaiveDate, reason: &str, when: DateTime<Utc>) -> Result<u64> {
+        let reason = reason.trim().to_owned();
+        ensure!(!reason.is_empty(), "say why: an opening stands in the ledger with its reason");
+        let event = LedgerEvent::Opened { from, reason: reason.clone() };
+        let number = self.append(&LedgerLine { previous: self.seal, when, event }, None, &[])?;
+        self.openings.push(Opening { number, when, from, reason });
+        Ok(number)
     }
 
     /// Changes that were not made by the program, in words; empty for a sound ledger.
@@ -242,6 +274,9 @@ impl Ledger {
                 LedgerEvent::Ran(ran) => {
                     hashes.push(ran.details);
                     self.entries.push(entry(number, line.when, ran, seal, None));
+                }
+                LedgerEvent::Opened { from, reason } => {
+                    self.openings.push(Opening { number, when: line.when, from, reason });
                 }
                 LedgerEvent::Deleted { entries, reason, returns } => {
                     if let Some(hash) = returns {

@@ -27,7 +27,7 @@ use inkstone_base::data::Key;
 use inkstone_base::disk::{self, Room};
 
 pub use book::{Book, BookTrial};
-pub use chain::Ledger;
+pub use chain::{Ledger, Opening};
 pub use entry::{Deletion, Details, Entry, EntryFigures, EntryKind, Series, Trial};
 pub use overfitting::{Overfitting, overfitting};
 pub use sharpe::Moments;
@@ -111,6 +111,11 @@ pub fn record(path: &Path, trial: &Trial, when: DateTime<Utc>) -> Result<Looks> 
     let mut ledger = Ledger::open(path)?;
     ledger.record(trial, when)?;
     worth(&ledger, trial)
+}
+
+/// Makes the folder of a ledger this program's own; fails where it is somebody else's.
+pub fn own(path: &Path) -> Result<()> {
+    disk::own_folder(path, Room::Ledger)
 }
 
 /// Records a trial as [`record`] does, for a step that may be done again after a kill: if the last entry is of this very trial, it was
