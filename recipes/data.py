@@ -4,6 +4,7 @@
     python3 data.py flashes  CLONE             a-stock-news-crawler, with its history  ->  data/flashes.jsonl
     python3 data.py prices   CLONE [FIRST]     StockTradebyZST, from FIRST (2025-01-01) on  ->  data/prices.csv
     python3 data.py reports  FILE              Data_2009_Label.csv of SMPRR  ->  data/reports.csv
+    python3 data.py moves    FILE              news of Astock with the columns CODE DATE label TITLE text_a  ->  data/moves.csv
     python3 data.py posts    FILE              finfe/train_list.json of BBT-FinCUGE-Applications  ->  data/posts.jsonl
     python3 data.py titles   FILE CLASSES      THUCNews/data/dev.txt and class.txt  ->  data/titles.jsonl
     python3 data.py text     DAY               flashes until DAY, posts, titles  ->  data/text.jsonl
@@ -16,6 +17,7 @@ whole or not at all.
 
 import csv
 import datetime
+import io
 import json
 import os
 import pathlib
@@ -178,12 +180,9 @@ def columns(file, there, need):
 
 
 def reports(file):
-    try:
-        text = pathlib.Path(file).read_bytes().decode("utf-8-sig")
-    except OSError as error:
-        raise Wrong(f"{file}: {error.strerror}") from None
+    text = whole(file)
     check_reports(file)
-    return write("reports.csv", text.replace("\r\n", "\n").rstrip("\n").split("\n"))
+    return write("reports.csv", text.rstrip("\n").split("\n"))
 
 
 def check_reports(file):
@@ -200,6 +199,39 @@ def check_reports(file):
                 raise Wrong(f"{file}:{reader.line_num}: the text of report {row['id']} has no line [摘要], behind which its body begins")
 
 
+def moves(file):
+    """Company news with the class of the move that followed, of a table with commas or tabs."""
+    text = whole(file)
+    delimiter = "\t" if "\t" in text.partition("\n")[0] else ","
+    reader = csv.DictReader(text.splitlines(keepends=True), delimiter=delimiter)
+    columns(file, reader.fieldnames or [], MOVES)
+    made = io.StringIO()
+    writer = csv.DictWriter(made, MOVES, lineterminator="\n", extrasaction="ignore")
+    writer.writeheader()
+    writer.writerows(dict(row, text_a=" ".join((row["text_a"] or "").split()), TITLE=" ".join((row["TITLE"] or "").split())) for row in reader)
+    lines = made.getvalue().rstrip("\n").split("\n")
+    check_moves(file, lines)
+    return write("moves.csv", lines)
+
+
+MOVES = ["CODE", "DATE", "label", "TITLE", "text_a"]
+
+
+def check_moves(file, lines=None):
+    reader = csv.DictReader(lines if lines is not None else whole(file).split("\n"))
+    columns(file, reader.fieldnames or [], MOVES)
+    for row in reader:
+        if row["label"] not in ("0", "1", "2") or not re.match(r"\d{4}-\d{2}-\d{2}", row["DATE"] or ""):
+            raise Wrong(f"{file}:{reader.line_num}: label {row['label']!r} and DATE {row['DATE']!r} are not such as 0 and 2019-07-01 02:24:00")
+
+
+def whole(file):
+    try:
+        return pathlib.Path(file).read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise Wrong(f"{file}: {error.strerror}") from None
+
+
 def posts(file):
     """Posts without repeats; a text that has two labels is left out."""
     rows = load(file)
@@ -214,12 +246,7 @@ def posts(file):
 
 
 def titles(file, classes):
-    try:
-        names = pathlib.Path(classes).read_text(encoding="utf-8-sig").split()
-        lines = pathlib.Path(file).read_text(encoding="utf-8-sig").splitlines()
-    except OSError as error:
-        raise Wrong(f"{error.filename}: {error.strerror}") from None
-    made = []
+    names, lines, made = whole(classes).split(), whole(file).splitlines(), []
     for number, line in enumerate(lines, 1):
         text, tab, label = line.rpartition("\t")
         if not tab or not label.isdigit() or int(label) >= len(names):
@@ -283,6 +310,7 @@ LAYOUT = {
     "flashes.jsonl": lambda file: check_lines(file, ["id", "published_at", "ingested_at", "body"]),
     "prices.csv": check_prices,
     "reports.csv": check_reports,
+    "moves.csv": check_moves,
     "posts.jsonl": lambda file: check_lines(file, ["id", "text", "label"]),
     "titles.jsonl": lambda file: check_lines(file, ["id", "text", "label"]),
     "text.jsonl": lambda file: check_lines(file, ["text"]),
@@ -325,7 +353,7 @@ def table(*files):
     for file in files:
         result = load(file)
         if "factors" in result:
-            print("| factor | days | RankIC, 1 day | RankIC, 5 days | Sharpe before costs | deflated | looks | q | linter |\n|---|---|---|---|---|---|---|---|---|")
+            print("| factor | days | RankIC, 1 day | RankIC, 5 days | Sharpe after costs | deflated | looks | q | linter |\n|---|---|---|---|---|---|---|---|---|")
             for factor in result["factors"]:
                 print("| " + " | ".join(factor_row(factor)) + " |")
         for experiment in result.get("experiments", []):
@@ -357,7 +385,7 @@ def cell_row(cell):
 
 COMMANDS = {
     "flashes": (flashes, 1, 1), "prices": (lambda clone, first="2025-01-01": write("prices.csv", bars(clone, first)), 1, 2),
-    "reports": (reports, 1, 1), "posts": (posts, 1, 1), "titles": (titles, 2, 2), "text": (text, 1, 1),
+    "reports": (reports, 1, 1), "moves": (moves, 1, 1), "posts": (posts, 1, 1), "titles": (titles, 2, 2), "text": (text, 1, 1),
     "check": (check, 0, 99), "table": (table, 1, 99),
 }
 

@@ -96,6 +96,15 @@ class Data(unittest.TestCase):
                              (("rating", "评级"), "columns are missing: rating")):
             self.refused(told, "reports", self.file("wrong.csv", fine.replace(*change)))
 
+    def test_moves_are_read_with_commas_or_tabs(self):
+        rows = [["CODE", "DATE", "label", "NAME", "TITLE", "text_a"], ["2466", "2019-10-15 07:13:00", "0", "岚石新能", "下修预期", "预计净利润下降。"]]
+        for sign in (",", "\t"):
+            code, _, err = self.run_script("moves", self.file("moves", "\n".join(sign.join(row) for row in rows) + "\n"))
+            self.assertEqual(code, 0, err)
+            self.assertEqual(self.lines("moves.csv"), ["CODE,DATE,label,TITLE,text_a", "2466,2019-10-15 07:13:00,0,下修预期,预计净利润下降。"])
+        self.assertEqual(self.run_script("check", "moves.csv")[0], 0)
+        self.refused("label '5'", "moves", self.file("moves", "\n".join(",".join(row) for row in rows).replace(",0,", ",5,")))
+
     def test_posts_lose_repeats_and_texts_with_two_labels(self):
         file = self.file("posts.json", json.dumps([["要涨", 2], ["要涨", 2], ["不好说", 1], ["不好说", 0], ["跌了", 0]]))
         code, _, err = self.run_script("posts", file)
