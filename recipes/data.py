@@ -9,7 +9,7 @@
     python3 data.py titles   FILE CLASSES      THUCNews/data/dev.txt and class.txt  ->  data/titles.jsonl
     python3 data.py text     DAY               flashes until DAY, posts, titles  ->  data/text.jsonl
     python3 data.py check    [NAME...]         checks the layout of the files that are there, or of those named
-    python3 data.py table    RESULT...         results of `inkstone run` or `experiment` as Markdown
+    python3 data.py table    RESULT...         results of `inkstone run`, `experiment` or `eval` as Markdown
 
 Each command checks what it reads, and names the file, the line and the column that are wrong. A file is written
 whole or not at all.
@@ -349,7 +349,8 @@ def number(value, form):
 
 
 def table(*files):
-    """Rows of factors (mean RankIC, its 95 % interval of 1.96 Newey-West errors) and of the cells of experiments."""
+    """Rows of factors (mean RankIC, its 95 % interval of 1.96 Newey-West errors), of the cells of experiments, and of `inkstone eval`
+    (accuracy, its 95 % interval of 1.96 binomial errors, macro F1)."""
     for file in files:
         result = load(file)
         if "factors" in result:
@@ -360,6 +361,10 @@ def table(*files):
             print(f"| {experiment['name']} | {experiment['measure']} | 95 % | against the baseline | 95 % | p, corrected |\n|---|---|---|---|---|---|")
             for cell in sorted(experiment["cells"], key=lambda cell: -(cell["figure"] or 0)):
                 print("| " + " | ".join(cell_row(cell)) + " |")
+        if "accuracy" in result:
+            share, documents = result["accuracy"], result["documents"]
+            error = 1.96 * (share * (1 - share) / documents) ** 0.5
+            print(f"| {pathlib.Path(file).stem} | {documents:,} | {share:.3f} [{share - error:.3f}, {share + error:.3f}] | {result['macro']['f1']:.3f} |")
     return len(files)
 
 

@@ -154,6 +154,9 @@ class Data(unittest.TestCase):
             "| words · tail:128 | 0.600 | [0.500, 0.700] | +0.100 | [+0.000, +0.200] | 0.040 |",
             "| words · head:128 | 0.500 | [0.500, 0.700] | baseline |  |  |",
         ])
+        told = {"accuracy": 0.8, "documents": 1600, "macro": {"f1": 0.75}}
+        _, out, _ = self.run_script("table", self.file("told.json", json.dumps(told)))
+        self.assertEqual(out, "| told | 1,600 | 0.800 [0.780, 0.820] | 0.750 |\n")
 
 
 if __name__ == "__main__":
