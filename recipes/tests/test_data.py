@@ -69,7 +69,12 @@ class Data(unittest.TestCase):
         ])
         self.assertEqual(self.run_script("check", "flashes.jsonl")[0], 0)
         self.commit(clone, json.dumps([{"content": "少了字段。"}]))
-        self.refused("a flash lacks publish_time, source, scraped_at, extra", "flashes", clone)
+        self.refused("a flash lacks source, scraped_at, extra.raw_time, extra.source_id; it has content", "flashes", clone)
+        # A few without a field are left out and counted.
+        self.commit(clone, json.dumps([flash(number, f"第{number}条。", 1772674400 + number) for number in range(10, 60)]))
+        code, _, err = self.run_script("flashes", clone)
+        self.assertEqual((code, len(self.lines("flashes.jsonl"))), (0, 53), err)
+        self.assertIn("1 of 55 rows left out", err)
 
     def test_a_folder_without_history_is_refused(self):
         self.file("plain/data/财联社_news.json", "[]")
