@@ -33,7 +33,7 @@ make posts.json "$ink" experiment --headless
 make titles.json "$ink" experiment -c titles.toml --headless
 make flashes.json "$ink" experiment -c flashes.toml --headless
 
-# One split of the posts: four fifths train, the last fifth is told.
+# One split of the posts: four fifths train, the last fifth tests.
 posts=$(wc -l < ../data/posts.jsonl)
 train=$((posts * 4 / 5))
 make train.jsonl head -n $train ../data/posts.jsonl
@@ -43,6 +43,6 @@ model textcnn.model textcnn --input train.jsonl
 model head.model logistic --model bert --input train.jsonl --C 0.1,1,10 --cv 5
 model tuned finetune --base bert --input train.jsonl --fitted-until 2026-03-15 --epochs 4 --batch 16 --lr 0.0005
 for name in tfidf textcnn head; do
-    make told-$name.json "$ink" eval --model $name.model --input test.jsonl --headless
+    make eval-$name.json "$ink" eval --model $name.model --input test.jsonl --headless
 done
-make told-tuned.json "$ink" eval onnx --model tuned --input test.jsonl --task labels --headless
+make eval-tuned.json "$ink" eval onnx --model tuned --input test.jsonl --task labels --headless

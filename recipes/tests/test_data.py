@@ -14,7 +14,7 @@ import unittest
 SCRIPT = pathlib.Path(__file__).resolve().parent.parent / "data.py"
 
 
-def flash(number, text, raw_time, scraped="2026-03-05T09:40:00.5+08:00"):
+def flash(number, text, raw_time, scraped="2026-03-05T09:40:00.500000+08:00"):
     return {"id": f"made-{number}-{scraped}", "title": "", "content": text, "publish_time": "2026-03-05T09:30:00", "source": "财联社",
             "scraped_at": scraped, "extra": {"raw_time": str(raw_time), "source_id": number}}
 
