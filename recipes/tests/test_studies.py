@@ -64,6 +64,9 @@ def make(folder):
                 last = first * math.exp(draw.gauss(drift.get((before, code), 0) / 2, 0.01))
                 writer.writerow([code, day, *(f"{value:.2f}" for value in (first, max(first, last), min(first, last), last)), draw.randint(1000, 9000)])
                 price, before = last, day
+    for name, labels in (("posts", ["0", "1", "2"]), ("titles", ["finance", "sports"])):
+        rows = [{"id": f"{name}-{number}", "text": sentence(draw, draw.choice([1, -1])), "label": draw.choice(labels)} for number in range(60)]
+        (folder / f"{name}.jsonl").write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
     with open(folder / "moves.csv", "w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow("CODE DATE label TITLE text_a".split())
@@ -120,6 +123,12 @@ class Studies(unittest.TestCase):
             if study == "tone":
                 # Tone moves the made prices of the next day, so a word list must find it.
                 self.assertGreater(result["factors"][0]["ic"][0]["rank_ic"]["mean"], 0.1)
+
+    def test_the_eras_are_configured_for_the_program(self):
+        # Their encoders take too long to train here: the corpus alone is made.
+        for configuration in ("workbench.toml", "titles.toml", "flashes.toml"):
+            done = subprocess.run([os.path.abspath(PROGRAM), "link", "-c", configuration, "--headless"], cwd=self.folder / "eras", capture_output=True, timeout=300)
+            self.assertEqual(done.returncode, 0, done.stderr.decode()[-2000:])
 
     def test_each_experiment_compares_its_cells(self):
         for study, flags in (("word-frequency", ["-c", "moves.toml"]), ("truncation", [])):
