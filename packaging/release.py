@@ -34,7 +34,14 @@ DOCUMENTS = [
     "assets/screens/*.svg",
     "docs/glossary.md",
     "docs/guide*.md",
+    "docs/results*.md",
     "docs/scale.md",
+    "recipes/*.md",
+    "recipes/*.py",
+    "recipes/*/*.md",
+    "recipes/*/*.toml",
+    "recipes/eras/run.sh",
+    "recipes/sources/*.py",
     "workbench.toml",
 ]
 COMPLETIONS = {"bash": "inkstone.bash", "fish": "inkstone.fish", "zsh": "_inkstone"}
