@@ -99,7 +99,7 @@ fn sealed(config: &Config, project: &Project) -> Result<Vec<PathBuf>> {
     }
     for params in &config.experiment {
         let folder = project.experiment(&params.name);
-        files.extend(["findings.json", "audit.json", "grid.json"].map(|name| folder.join(name)));
+        files.extend(["findings.json", "audits.json", "grid.json"].map(|name| folder.join(name)));
         files.extend(keyed(&folder)?);
     }
     files.extend(keyed(&project.extracted())?);

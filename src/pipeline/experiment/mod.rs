@@ -339,8 +339,14 @@ impl ExperimentRun<'_> {
         }
         let versions = (version::EXPERIMENT, version::EXTRACT);
         let files = asked.iter().map(|(tokenizer, _)| tokenizer.file_keys(run.base)).collect::<Result<Vec<_>>>()?;
-        let key = (versions, "audit", &asked, &kinds, files, run.corpus, run.structure, run.ctx.seed());
-        read_or_make(&self.folder().join("audit.json"), Key::of_json(&key), || {
+        let key = (versions, "audit in order", &asked, &kinds, files, run.corpus, run.structure, run.ctx.seed());
+        let key = Key::of_json(&key);
+        let in_order = asked.iter().flat_map(|(tokenizer, strategies)| {
+            strategies.iter().map(|strategy| ((*tokenizer).clone(), strategy.clone()))
+        });
+        let in_order: Vec<(TokenizerParams, Strategy)> = in_order.collect();
+        // The text of a strategy without a limit does not say what its kept tokens are counted in, so the file has the counts alone.
+        let found: Vec<Audited> = read_or_make(&self.folder().join("audits.json"), key, || {
             let mut audited = Vec::new();
             let name = format!("audit of {}", params.name);
             let work = run.documents.map(|documents| documents * asked.len() as u64);
@@ -349,14 +355,14 @@ impl ExperimentRun<'_> {
                 for (tokenizer, strategies) in asked {
                     let found = extract::audit(&strategies, &kinds, &inputs(tokenizer), run.ctx)?;
                     documents = found.first().map_or(0, |(cost, _)| cost.documents);
-                    let asked = strategies.into_iter().map(|strategy| (tokenizer.clone(), strategy));
-                    audited.extend(asked.zip(found));
+                    audited.extend(found);
                 }
                 Ok(((), Report { rows_in: documents, rows_out: documents, ..Report::new(&name) }))
             })?;
             reports.push(report);
             Ok(audited)
-        })
+        })?;
+        Ok(in_order.into_iter().zip(found).collect())
     }
 
     /// The factor whose rules are used.

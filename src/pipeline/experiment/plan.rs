@@ -158,6 +158,11 @@ impl ExperimentRun<'_> {
                      boosted, mlp, textcnn, textrnn), of vectors (lsa, word2vec, glove, fasttext, file, onnx), lexicon or surprise"
                 );
                 ensure!(
+                    model != Model::Finetune,
+                    "encoders are not trained in the folds of labels: train one by inkstone train finetune and judge it by inkstone eval on \
+                     texts that it has not seen, or take target = \"factor\""
+                );
+                ensure!(
                     model != Model::Ridge,
                     "ridge learns numbers, and labels and ratings are classes; take logistic, bayes, svm, boosted or mlp"
                 );

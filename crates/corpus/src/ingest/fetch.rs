@@ -332,6 +332,20 @@ mod tests {
     }
 
     #[test]
+    fn a_program_that_has_nothing_yet_is_no_fault() {
+        let (desk, source) = desk();
+        give(&desk, "", "0");
+        let (report, file) = fetched(&desk, &source);
+        assert!(failures(&report).is_empty() && file.is_empty());
+        desk.put("old.csv", "id,published_at,body\n1,2024-03-01 10:00:00,甲\n");
+        let sources = [source, crate::ingest::tests::source("old", "old.csv")];
+        assert_eq!(desk.run(&sources).rows_out, 1);
+        give(&desk, "id,published_at,body\n2,2024-03-02 10:00:00,乙\n", "0");
+        fetched(&desk, &sources[0]);
+        assert_eq!(desk.run(&sources).rows_out, 2);
+    }
+
+    #[test]
     fn an_append_that_was_killed_is_cut_off_and_a_file_of_others_is_left_alone() {
         let (desk, source) = desk();
         give(&desk, "id,published_at,body\n1,2024-03-01 10:00:00,甲\n", "0");

@@ -226,11 +226,15 @@ impl<'a> IngestRun<'a> {
         let (mut prices, mut securities) = (Prices::new(staged(Table::Prices), earlier)?, Securities::default());
         let mut files_of: BTreeMap<&str, usize> = BTreeMap::new();
         tasks.iter().for_each(|t| *files_of.entry(&t.unit.source.name).or_default() += 1);
+        let may_be_empty = |task: &FileTask<'_>| {
+            let source = task.unit.source;
+            files_of[source.name.as_str()] > 1 || !source.command.is_empty()
+        };
         let mut outcomes = Vec::new();
         for task in tasks {
             outcomes.push(match (task.state, task.known) {
                 (FileWork::Kept, Some(i)) => self.kept(i),
-                _ if task.content.size == 0 && files_of[task.unit.source.name.as_str()] > 1 => self.empty(task),
+                _ if task.content.size == 0 && may_be_empty(task) => self.empty(task),
                 _ => self.read(task, &mut ids, &mut prices, &mut securities)?,
             });
         }
@@ -359,7 +363,7 @@ impl<'a> IngestRun<'a> {
         IngestedFile { kept_rejects: entry.rejects(), entry, pieces, new_rejects: None }
     }
 
-    /// An empty file among others has no rows; alone, it is an error.
+    /// An empty file among others has no rows, nor has one that a program has not filled yet; alone, it is an error.
     fn empty(&self, task: &FileTask<'_>) -> IngestedFile {
         let unit = &task.unit;
         let entry =
