@@ -1,5 +1,6 @@
 //! Draws the reader.
 
+use chrono::TimeDelta;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
@@ -63,7 +64,7 @@ fn title<'a>(context: &PageContext<'_>, text: &'a DocumentText) -> &'a str {
     if text.document.title.is_empty() { context.say(own::NO_TITLE) } else { &text.document.title }
 }
 
-/// When it was published, what it is, how long, what it repeats, and by whom.
+/// When it was published and ingested, what it is, how long, what it repeats, and by whom.
 fn about(context: &PageContext<'_>, corpus: &CorpusPage, text: &DocumentText) -> String {
     let document = &text.document;
     let tokens = figures::count(text.tokens.len() as u64);
@@ -76,7 +77,20 @@ fn about(context: &PageContext<'_>, corpus: &CorpusPage, text: &DocumentText) ->
     let by: String = by.into_iter().flatten().filter(|s| !s.is_empty()).map(|s| format!(" · {s}")).collect();
     let first = text.first.as_ref().map(|f| format!(" · {} {f}", context.say(words::REPEATS))).unwrap_or_default();
     let time = document.published_at.format("%Y-%m-%d %H:%M:%S");
-    format!("{time} · {} · {size}{first}{by}", context.say(words::kind(document.kind)))
+    let delay = document.ingested_at.map(|at| delay(context, at - document.published_at)).unwrap_or_default();
+    format!("{time}{delay} · {} · {size}{first}{by}", context.say(words::kind(document.kind)))
+}
+
+/// The time from publication to ingestion, in its largest whole unit.
+fn delay(context: &PageContext<'_>, delay: TimeDelta) -> String {
+    let seconds = delay.num_seconds();
+    let (size, unit) = match seconds.abs() {
+        0..120 => (1, own::SECONDS),
+        120..7_200 => (60, own::MINUTES),
+        7_200..172_800 => (3_600, own::HOURS),
+        _ => (86_400, own::DAYS),
+    };
+    format!(" · {} {:+} {}", context.say(own::INGESTED), seconds / size, context.say(unit))
 }
 
 /// The legend of the signs and colours that the document has, as far as so many cells have room.

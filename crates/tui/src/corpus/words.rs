@@ -22,6 +22,11 @@ words! {
     A_NAME: "名称", "name";
     GOOD_TONE: "利好", "good";
     BAD_TONE: "利空", "bad";
+    INGESTED: "入库", "ingested";
+    SECONDS: "秒", "s";
+    MINUTES: "分钟", "min";
+    HOURS: "小时", "h";
+    DAYS: "天", "d";
     A_HIT: "命中", "hit";
     NO_HIT: "正文里没有命中", "nothing was found in the body";
     TABLE_CUT: "表格只含从可见首行起的前 1000 行", "the table has the first 1,000 rows from the first in sight on";
