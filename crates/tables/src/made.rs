@@ -35,6 +35,12 @@ pub fn stands<T: DeserializeOwned>(parts: &Parts, part: usize, inputs: Key) -> O
     (note.inputs == inputs && disk::check(&parts.path(part)).ok()? == note.part).then_some(note.counts)
 }
 
+/// The counts of a part that is whole, whatever it was made of; none where there is no readable note.
+pub fn counts<T: DeserializeOwned>(parts: &Parts, part: usize) -> Option<T> {
+    let note: Note<T> = disk::read_json(&note_path(parts, part)).ok()?;
+    (disk::check(&parts.path(part)).ok()? == note.part).then_some(note.counts)
+}
+
 /// Writes the note of a part that was just written.
 pub fn note<T: Serialize>(parts: &Parts, part: usize, inputs: Key, counts: T) -> Result<()> {
     let key = disk::key_of(&parts.path(part))?;

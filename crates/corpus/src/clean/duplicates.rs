@@ -57,6 +57,12 @@ impl Trace {
         }
     }
 
+    /// The trace of a document whose mark is settled and that no later document can repeat.
+    pub(super) fn settled(at: i64, text: Key) -> Trace {
+        let empty = text == key_of_text(&Document::default());
+        Trace { at, text, letters: text, dateline: None, empty, sketch: None }
+    }
+
     /// The trace of a clean document.
     pub(super) fn new(doc: &Document, sketcher: &Sketcher) -> Trace {
         let text = key_of_text(doc);
@@ -101,6 +107,19 @@ impl Traces {
         &self.ids[start..self.id_ends[i]]
     }
 
+    pub(super) fn len(&self) -> usize {
+        self.traces.len()
+    }
+
+    /// The rows of all documents, by id.
+    pub(super) fn rows(&self) -> FxHashMap<&str, u32> {
+        (0..self.traces.len() as u32).map(|i| (self.doc_id(i), i)).collect()
+    }
+
+    pub(super) fn at(&self, i: u32) -> i64 {
+        self.trace(i).at
+    }
+
     fn trace(&self, i: u32) -> &Trace {
         &self.traces[i as usize]
     }
@@ -113,19 +132,40 @@ pub(super) struct Mark {
     pub(super) similarity: f32,
 }
 
+/// Marks of an earlier run that stand: those of documents of before `from`, which nothing that changed precedes.
+#[derive(Default)]
+pub(super) struct SettledMarks {
+    pub(super) from: i64,
+    /// By row; none for a document that is to be marked.
+    pub(super) marks: FxHashMap<u32, Mark>,
+}
+
+/// Seconds after which a first mention is forgotten; none if it never is.
+pub(super) fn window(params: &Params) -> Option<i64> {
+    (params.window_days > 0).then(|| i64::from(params.window_days) * 86_400)
+}
+
 /// Marks every document of the corpus, in the order of its rows.
-pub(super) fn mark(corpus: &Traces, params: &Params, ctx: &Ctx) -> Result<Vec<Mark>> {
+pub(super) fn mark(corpus: &Traces, settled: &SettledMarks, params: &Params, ctx: &Ctx) -> Result<Vec<Mark>> {
     let mut order: Vec<u32> = (0..corpus.traces.len() as u32).collect();
     order.sort_by(|&a, &b| {
         let time = corpus.trace(a).at.cmp(&corpus.trace(b).at);
         time.then_with(|| corpus.doc_id(a).cmp(corpus.doc_id(b)))
     });
-    let window = (params.window_days > 0).then(|| i64::from(params.window_days) * 86_400);
+    let window = window(params);
     let mut marks = vec![Mark { first: 0, similarity: 0.0 }; order.len()];
     let mut known = FirstMentions::default();
     for doc in order {
         ctx.check()?;
         let trace = corpus.trace(doc);
+        if let Some(&mark) = settled.marks.get(&doc) {
+            let can_be_repeated = window.is_none_or(|window| trace.at + window >= settled.from);
+            if mark.first == doc && !trace.empty && can_be_repeated {
+                known.add(doc, trace);
+            }
+            marks[doc as usize] = mark;
+            continue;
+        }
         if let Some(window) = window {
             known.forget(|first| corpus.trace(first).at + window < trace.at);
         }
@@ -272,7 +312,7 @@ mod tests {
     }
 
     fn marks(texts: &[(i64, String)], params: &Params) -> Vec<Mark> {
-        mark(&corpus(texts), params, &Ctx::new(1, 0).unwrap()).unwrap()
+        mark(&corpus(texts), &SettledMarks::default(), params, &Ctx::new(1, 0).unwrap()).unwrap()
     }
 
     fn letters(rng: &mut ChaCha8Rng, n: usize) -> Vec<char> {

@@ -11,10 +11,11 @@ mod markup;
 mod minhash;
 mod normalise;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
+use chrono::NaiveDateTime;
 use polars_core::prelude::{Column, DataFrame, DataType, IntoColumn, NamedFrom, Series};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -23,11 +24,13 @@ use inkstone_base::bounds;
 use inkstone_base::data::{Document, Key, Report};
 use inkstone_base::disk;
 use inkstone_base::job::Ctx;
-use inkstone_tables::corpus::{Parts, column, documents_from_frame, documents_to_frame, texts_column, texts_of};
+use inkstone_tables::corpus::{
+    Parts, column, documents_from_frame, documents_to_frame, texts_column, texts_of, times_of,
+};
 use inkstone_tables::frames;
 use inkstone_tables::made;
 
-use duplicates::{Trace, Traces};
+use duplicates::{Mark, SettledMarks, Trace, Traces};
 pub(crate) use markup::BLOCKS;
 use minhash::Sketcher;
 pub use normalise::normalise;
@@ -35,6 +38,9 @@ pub(crate) use normalise::normalise_line;
 
 /// Changes whenever the same document would be cleaned differently, so that parts of an older version are not kept.
 pub const VERSION: u32 = 2;
+
+/// The file beside the clean parts, while they are being written, with the time from which on marks may be of another run.
+const UNFINISHED: &str = "unfinished.json";
 
 /// Characters of a shingle: 5, as Leskovec, Rajaraman and Ullman take for short texts (Mining of Massive Datasets, section 3.2).
 const SHINGLE: usize = 5;
@@ -141,15 +147,38 @@ pub fn repeats<'d>(docs: impl Iterator<Item = &'d Document>, params: &Params, ct
         ctx.check()?;
         corpus.push(&doc.doc_id, Trace::new(doc, &sketcher));
     }
-    let marks = duplicates::mark(&corpus, &Params { window_days: 0, ..params.clone() }, ctx)?;
+    let marks = duplicates::mark(&corpus, &SettledMarks::default(), &Params { window_days: 0, ..params.clone() }, ctx)?;
     Ok(marks.iter().map(|mark| (mark.first as usize, mark.similarity)).collect())
+}
+
+/// The note of a clean part.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct PartNote {
+    /// Key of the rules and of the part of the corpus that it was made of; marks, which depend on other parts, are not in it.
+    source: Key,
+    rows: usize,
+    bytes_in: u64,
+    bytes_out: u64,
+    /// Seconds of the earliest and of the latest publication.
+    span: (i64, i64),
+}
+
+/// A part of the corpus on its way to a clean one.
+struct PartWork {
+    hash: Key,
+    note: PartNote,
+    /// True if the clean part was made of the same documents, so that only marks of it may change.
+    was_made: bool,
+    /// True if not even those can: the part is older than all that changed, by more than the window of repeats.
+    stands: bool,
 }
 
 /// Cleans `documents` into `out`, part by part.
 ///
 /// Two passes over the parts: the first sketches every text (about 330 bytes a document stay in memory), the marks are
 /// set in the order of time, and the second pass writes. Normalising twice costs less than writing twice, and each part
-/// is written once, complete. A part that was written before, of the same documents with the same marks, is kept.
+/// is written once, complete. A part that was written before, of the same documents with the same marks, is kept; texts of parts that are older
+/// than everything that changed, by more than the window of repeats, are not read again.
 ///
 /// Documents of the sources `known_at_ingestion` count as known, and stand as published, at the later one of publication and ingestion.
 pub fn run(
@@ -161,50 +190,141 @@ pub fn run(
 ) -> Result<Report> {
     params.check()?;
     let files = documents.files()?;
-    let sketcher = Sketcher::new(SHINGLE);
-    let mut corpus = Traces::default();
-    let (mut bytes_in, mut bytes_out) = (0, 0);
-    let mut read = Vec::with_capacity(files.len());
-    for file in &files {
-        let hash = disk::hash_file(file)?;
-        let mut docs = known_documents(file, known_at_ingestion)?;
-        bytes_in += text_bytes(&docs);
-        let traces = clean_each(&mut docs, 0, params, ctx, |doc| Trace::new(doc, &sketcher))?;
-        bytes_out += text_bytes(&docs);
-        read.push((docs.len(), hash));
-        for (doc, trace) in docs.iter().zip(traces) {
-            corpus.push(&doc.doc_id, trace);
-        }
-    }
-    let marks = duplicates::mark(&corpus, params, ctx)?;
     let rules = (VERSION, params, known_at_ingestion);
-    let (mut first_row, mut kept) = (0, 0u64);
+    let sketcher = Sketcher::new(SHINGLE);
+    let (mut work, mut sketched) = (Vec::with_capacity(files.len()), BTreeMap::new());
+    let read = |i: usize| -> Result<(PartNote, Vec<(String, Trace)>)> {
+        let mut docs = known_documents(&files[i], known_at_ingestion)?;
+        let (rows, bytes_in) = (docs.len(), text_bytes(&docs));
+        let traces = clean_each(&mut docs, 0, params, ctx, |doc| Trace::new(doc, &sketcher))?;
+        let times = || traces.iter().map(|trace| trace.at);
+        let span = (times().min().unwrap_or(i64::MAX), times().max().unwrap_or(i64::MIN));
+        let note = PartNote { source: Key::default(), rows, bytes_in, bytes_out: text_bytes(&docs), span };
+        Ok((note, docs.into_iter().map(|doc| doc.doc_id).zip(traces).collect()))
+    };
+    // The earliest publication among all documents that came, went or changed.
+    let mut changed_from = i64::MAX;
     for (i, file) in files.iter().enumerate() {
-        let (rows, hash) = read[i];
+        let hash = disk::hash_file(file)?;
+        let source = Key::of_json(&(&rules, hash));
+        let before = made::counts::<PartNote>(out, i);
+        if let Some(note) = before.clone().filter(|note| note.source == source) {
+            work.push(PartWork { hash, note, was_made: true, stands: false });
+            continue;
+        }
+        let (note, traces) = read(i)?;
+        let gone_from = if out.path(i).exists() { before.map_or(i64::MIN, |note| note.span.0) } else { i64::MAX };
+        changed_from = changed_from.min(note.span.0).min(gone_from);
+        sketched.insert(i, traces);
+        work.push(PartWork { hash, note: PartNote { source, ..note }, was_made: false, stands: false });
+    }
+    // A run that was killed had changed some marks and others not yet.
+    let unfinished = out.folder().join(UNFINISHED);
+    if unfinished.exists() {
+        changed_from = changed_from.min(disk::read_json_if_whole(&unfinished)?.unwrap_or(i64::MIN));
+    }
+    for surplus in files.len()..out.files()?.len() {
+        let gone_from = made::counts::<PartNote>(out, surplus).map_or(i64::MIN, |note| note.span.0);
+        changed_from = changed_from.min(gone_from);
+    }
+    if changed_from < i64::MAX {
+        disk::write_json(&unfinished, &changed_from)?;
+    }
+    let window = duplicates::window(params);
+    let mut corpus = Traces::default();
+    for (i, part) in work.iter_mut().enumerate() {
+        part.stands = part.was_made
+            && (changed_from == i64::MAX
+                || window.is_some_and(|window| part.note.span.1 < changed_from.saturating_sub(window)));
+        let traces = match sketched.remove(&i) {
+            Some(traces) => traces,
+            None if part.stands => {
+                ctx.advance(part.note.rows as u64)?;
+                settled_traces(&out.path(i))?
+            }
+            None => read(i)?.1,
+        };
+        traces.into_iter().for_each(|(id, trace)| corpus.push(&id, trace));
+    }
+    let settled = settled_marks(&corpus, &work, out, changed_from)?;
+    let marks = duplicates::mark(&corpus, &settled, params, ctx)?;
+    let (mut first_row, mut kept) = (0, 0u64);
+    for (i, part) in work.iter().enumerate() {
+        let (rows, hash) = (part.note.rows, part.hash);
         let marks = marks[first_row..first_row + rows].iter().map(|m| (corpus.doc_id(m.first), m.similarity));
         first_row += rows;
+        if part.stands {
+            kept += 1;
+            continue;
+        }
         let key =
             Key::of_json(&(&rules, hash, marks.clone().map(|(id, alike)| (id, alike.to_bits())).collect::<Vec<_>>()));
-        if made::stands::<()>(out, i, key).is_some() {
+        if made::stands::<PartNote>(out, i, key).is_some() {
             ctx.advance(rows as u64 / 2)?;
             kept += 1;
             continue;
         }
+        let file = &files[i];
         ensure!(disk::hash_file(file)? == hash, "{} changed while it was cleaned; run again", file.display());
         let mut docs = known_documents(file, known_at_ingestion)?;
         let texts = clean_each(&mut docs, 1, params, ctx, duplicates::key_of_text)?;
         out.write(i, &mut frame_of(&docs, &texts, marks)?)?;
-        made::note(out, i, key, ())?;
+        made::note(out, i, key, &part.note)?;
     }
     made::truncate(out, files.len())?;
+    disk::remove_if_there(&unfinished)?;
     let mut report = Report::new("clean");
     report.rows_in = marks.len() as u64;
     report.rows_out = marks.len() as u64;
     duplicates::tell(&corpus, &marks, &mut report);
-    report.fact("bytes_in", bytes_in);
-    report.fact("bytes_out", bytes_out);
+    report.fact("bytes_in", work.iter().map(|part| part.note.bytes_in).sum::<u64>());
+    report.fact("bytes_out", work.iter().map(|part| part.note.bytes_out).sum::<u64>());
     report.fact("parts_kept", kept);
     Ok(report)
+}
+
+/// The ids of a clean part, with traces that no later document is compared with.
+fn settled_traces(part: &Path) -> Result<Vec<(String, Trace)>> {
+    let frame = frames::read_parquet(part, Some(&["doc_id", "published_at", "text"]))?;
+    let (ids, texts) = (texts_of(&frame, "doc_id")?, texts_of(&frame, "text")?);
+    let times = times_of(&frame, "published_at")?.into_iter().enumerate();
+    let trace = |(row, at): (usize, Option<NaiveDateTime>)| {
+        let key = texts.get(row).and_then(Key::from_hex);
+        let (at, key) =
+            at.zip(key).with_context(|| format!("row {row} of {} has no time or text key", part.display()))?;
+        Ok((ids.get(row).unwrap_or_default().to_owned(), Trace::settled(at.and_utc().timestamp(), key)))
+    };
+    times.map(trace).collect()
+}
+
+/// The marks of parts that were made before, as far as nothing that changed precedes their documents.
+fn settled_marks(corpus: &Traces, work: &[PartWork], out: &Parts, from: i64) -> Result<SettledMarks> {
+    let mut settled = SettledMarks { from, ..SettledMarks::default() };
+    if !work.iter().any(|part| part.was_made && part.note.span.0 < from) {
+        return Ok(settled);
+    }
+    let rows = corpus.rows();
+    let mut row = 0u32;
+    for (i, part) in work.iter().enumerate() {
+        if part.was_made && part.note.span.0 < from {
+            let frame = frames::read_parquet(&out.path(i), Some(&["first_mention", "similarity"]))?;
+            let (firsts, similarities) = (texts_of(&frame, "first_mention")?, column(&frame, "similarity")?.f32()?);
+            for at in 0..frame.height() as u32 {
+                let first = firsts.get(at as usize).and_then(|id| rows.get(id));
+                let mark = first.zip(similarities.get(at as usize));
+                if let Some((&first, similarity)) = mark.filter(|_| corpus.at(row + at) < from) {
+                    settled.marks.insert(row + at, Mark { first, similarity });
+                }
+            }
+        }
+        row += part.note.rows as u32;
+    }
+    ensure!(
+        row as usize == corpus.len(),
+        "the clean parts do not fit the corpus: remove the folder {}",
+        out.folder().display()
+    );
+    Ok(settled)
 }
 
 /// The documents of a part of the corpus, published when they were known.
@@ -330,5 +450,76 @@ mod tests {
     fn parameters_out_of_range_are_named() {
         let error = Params { threshold: 0.3, ..Params::default() }.check().unwrap_err().to_string();
         assert!(error.contains("clean.threshold: 0.3 is out of bounds; write one from 0.6 to 1"), "{error}");
+    }
+
+    /// The clean parts of a folder, their notes included.
+    fn bytes(out: &Parts) -> Vec<(String, Vec<u8>)> {
+        let name = |path: &Path| path.file_name().unwrap().to_string_lossy().into_owned();
+        let files = [out.files().unwrap(), out.numbered("json").unwrap()].concat();
+        files.iter().map(|path| (name(path), std::fs::read(path).unwrap())).collect()
+    }
+
+    #[test]
+    fn a_corpus_that_grows_or_changes_is_cleaned_as_one_that_was_read_at_once() {
+        let ctx = Ctx::new(2, 0).unwrap();
+        let params = Params { window_days: 10, ..Params::default() };
+        // Stories of a few days, told again within the window, behind it, and in the words of another part.
+        let story = |n: usize| STORY.replace("远山", &format!("第{}山", n % 7)).replace("1.2", &format!("{}.7", n / 7));
+        let day = |day: usize| format!("2024-{:02}-{:02}T10:00:00", 1 + day / 28, 1 + day % 28);
+        let part = |part: usize, shift: usize| -> Vec<Document> {
+            let row = |row: usize| {
+                let (id, at) = (format!("p{part}/{row}"), day(20 * part + 2 * row + shift));
+                document(&id, &at, "公告", &story(3 * part + row * row))
+            };
+            (0..10).map(row).collect()
+        };
+        let steps: Vec<Vec<Vec<Document>>> = vec![
+            vec![part(0, 0)],
+            vec![part(0, 0), part(1, 0)],
+            vec![part(0, 0), part(1, 0), part(2, 0), part(3, 0), part(4, 0)],
+            // A part of the past changes, one comes before others, and the last goes.
+            vec![part(0, 0), part(1, 3), part(2, 0), part(3, 0), part(4, 0)],
+            vec![part(0, 0), part(1, 3), part(5, 0), part(3, 0), part(4, 0)],
+            vec![part(0, 0), part(1, 3), part(5, 0), part(3, 0)],
+            vec![part(0, 0), part(1, 3), part(5, 0), part(3, 0), part(2, 1)],
+        ];
+        let dir = tempfile::tempdir().unwrap();
+        let clean = |parts: &[Vec<Document>], out: &str| {
+            let (documents, out) = (Parts::new(dir.path().join("in")), Parts::new(dir.path().join(out)));
+            documents.truncate(0).unwrap();
+            for (i, part) in parts.iter().enumerate() {
+                documents.write(i, &mut documents_to_frame(part).unwrap()).unwrap();
+            }
+            let work = || run(&documents, &out, &params, &BTreeSet::new(), &ctx);
+            let report = ctx.stage("clean", "docs", None, work).unwrap();
+            (bytes(&out), report)
+        };
+        for (number, parts) in steps.iter().enumerate() {
+            // Every other run was killed: its marks behind some time are of nobody knows which corpus.
+            if number % 2 == 1 {
+                let out = Parts::new(dir.path().join("grown"));
+                let last = out.files().unwrap().len() - 1;
+                let mut docs = clean_of_part(&out.path(last)).unwrap();
+                let note: PartNote = made::counts(&out, last).unwrap();
+                docs.iter_mut().for_each(|doc| doc.first_mention = "p0/0".into());
+                out.write(last, &mut clean_to_frame(&docs).unwrap()).unwrap();
+                made::note(&out, last, Key::default(), &note).unwrap();
+                disk::write_json(&out.folder().join(UNFINISHED), &note.span.0).unwrap();
+            }
+            let (grown, report) = clean(parts, "grown");
+            let (at_once, whole) = clean(parts, &format!("at once {number}"));
+            assert!(grown == at_once, "step {number}");
+            for fact in
+                ["first_mentions", "exact_duplicates", "near_duplicates", "clusters", "empty_texts", "bytes_out"]
+            {
+                assert_eq!(report.facts[fact], whole.facts[fact], "{fact} of step {number}");
+            }
+            assert!(
+                whole.facts["exact_duplicates"].as_u64().unwrap() + whole.facts["near_duplicates"].as_u64().unwrap()
+                    > 0
+                    || number == 0
+            );
+        }
+        assert_eq!(clean(&steps[6], "grown").1.facts["parts_kept"], 5);
     }
 }
