@@ -42,7 +42,7 @@ use inkstone_base::data::{Key, Report, TooLittle};
 use inkstone_base::disk;
 use inkstone_base::disk::{Damage, Room};
 use inkstone_base::job::{Cancelled, Ctx};
-use inkstone_corpus::link::Linked;
+use inkstone_corpus::link::{Linked, Taught};
 use inkstone_corpus::truncate::Needs;
 use inkstone_corpus::{clean, ingest, link, structure};
 use inkstone_features::extract::{
@@ -282,7 +282,9 @@ impl<'a> PipelineRun<'a> {
         let stage = PlannedStage { total: self.documents, ..self.plan(StageId::Link, self.corpus, "docs") };
         let work = || {
             let securities = linkable(&self.project)?;
-            let report = link::run(&clean, &securities, &links, &self.config.link, Linked::Any, self.ctx)?;
+            let learns = self.config.link.learn_names.learns(self.project.securities().exists());
+            let taught = if learns { Taught::Here } else { Taught::Nothing };
+            let report = link::run(&clean, &securities, taught, &links, &self.config.link, Linked::Any, self.ctx)?;
             Ok((None, report))
         };
         self.reports.push(self.state.run(stage, self.ctx, work)?.1);

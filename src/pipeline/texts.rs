@@ -10,6 +10,7 @@ use super::state::PlannedStage;
 use super::{PipelineRun, linkable, reason_to_leave_out};
 use crate::config::Config;
 use inkstone_base::data::Key;
+use inkstone_corpus::link::read_names;
 use inkstone_features::extract::{Feature, Fits, Inputs, RewrittenCorpus};
 use inkstone_features::rewrite::{self, Rewrite, RewriteSources};
 use inkstone_tables::corpus::Parts;
@@ -37,6 +38,7 @@ impl PipelineRun<'_> {
                 links: &links,
                 written: &written,
                 securities: &linkable(project)?,
+                learned: &read_names(&project.names())?,
                 link: &config.link,
                 normal_form: &config.clean,
                 onnx: &config.onnx,

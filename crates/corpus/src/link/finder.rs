@@ -17,12 +17,13 @@ use std::collections::BTreeSet;
 
 use aho_corasick::{AhoCorasick, MatchKind};
 use anyhow::{Context, Result};
-use chrono::NaiveDate;
+use chrono::NaiveDateTime;
 
 use inkstone_base::code::{self, Code};
 use inkstone_base::data::{Document, Kind};
 use inkstone_market::Security;
 
+use super::learned::LearnedName;
 use super::names::{NameTable, Pattern, PatternKind, Rank};
 use super::{Link, Params, TextField, Via};
 
@@ -99,8 +100,9 @@ struct Hit<'a> {
 }
 
 impl Finder {
-    pub(super) fn new(securities: &[Security], params: &Params) -> Result<Finder> {
-        let names = NameTable::new(securities, params);
+    /// A finder of the names of a table of securities, and of those that the corpus taught.
+    pub(super) fn new(securities: &[Security], learned: &[LearnedName], params: &Params) -> Result<Finder> {
+        let names = NameTable::new(securities, learned, params);
         let automaton = AhoCorasick::builder()
             // Standard: a longer match may turn out not to hold on the day, and the shorter one then counts.
             .match_kind(MatchKind::Standard)
@@ -157,21 +159,25 @@ impl Finder {
 
     /// The allowed matches of a field: leftmost, then longest, none inside another.
     fn hits<'a>(&self, field: TextField, text: &'a str, document: &Document) -> Vec<Hit<'a>> {
-        let day = document.published_at.date();
+        let time = document.published_at;
         let matches = self.automaton.find_overlapping_iter(text);
         let mut allowed: Vec<Hit<'a>> = matches
             .filter_map(|m| {
                 let pattern = &self.names.patterns[m.pattern().as_usize()];
                 let place = Mention { text, start: m.start(), end: m.end() };
                 match pattern.form {
-                    PatternKind::Code => self.code_hit(field, place, pattern, day),
+                    PatternKind::Code => self.code_hit(field, place, pattern, time),
                     PatternKind::Name { needs_evidence } => {
-                        let (rank, codes) = place.stands_alone().then(|| self.names.meaning(pattern, day)).flatten()?;
+                        let (rank, codes) = place.stands_alone().then(|| self.names.meaning(pattern, time)).flatten()?;
                         if place.is_trade() {
                             return None;
                         }
                         let speaks = place.is_source() || is_author(document, place.inside());
-                        let via = if rank == Rank::Name { Via::Name } else { Via::Alias };
+                        let via = match rank {
+                            Rank::Name => Via::Name,
+                            Rank::Learned => Via::Learned,
+                            Rank::Alias | Rank::Former => Via::Alias,
+                        };
                         let doubtful = needs_evidence && !place.is_company();
                         let (start, end, text) = (place.start, place.end, place.inside());
                         Some(Hit { field, start, end, codes, via, doubtful, speaks, text })
@@ -191,9 +197,15 @@ impl Finder {
         allowed
     }
 
-    fn code_hit<'a>(&self, field: TextField, place: Mention<'a>, pattern: &Pattern, day: NaiveDate) -> Option<Hit<'a>> {
+    fn code_hit<'a>(
+        &self,
+        field: TextField,
+        place: Mention<'a>,
+        pattern: &Pattern,
+        time: NaiveDateTime,
+    ) -> Option<Hit<'a>> {
         let (place, exchange) = place.as_code()?;
-        let (_, mut codes) = self.names.meaning(pattern, day)?;
+        let (_, mut codes) = self.names.meaning(pattern, time)?;
         if let Some(exchange) = exchange {
             codes.retain(|&c| self.names.codes[c as usize].as_str().ends_with(exchange));
         } else if codes.len() > 1 {
@@ -391,7 +403,7 @@ mod tests {
     }
 
     fn found(document: &Document) -> FoundLinks {
-        Finder::new(&table(), &Params::default()).unwrap().find(3, document)
+        Finder::new(&table(), &[], &Params::default()).unwrap().find(3, document)
     }
 
     /// `code via words`, ambiguous ones with a question mark.
@@ -500,7 +512,7 @@ mod tests {
             Params {
                 common_words: vec!["岚石证券".into()], plain_names: vec!["前景".into()], ..Params::default()
             };
-        let finder = Finder::new(&table(), &params).unwrap();
+        let finder = Finder::new(&table(), &[], &params).unwrap();
         let found = finder.find(0, &document("", "岚石证券预计前景改善", "2024-01-02"));
         assert_eq!(found.refused, ["岚石证券"]);
         assert_eq!(found.links[0].code.as_str(), "000004.SZ");
