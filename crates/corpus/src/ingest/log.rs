@@ -8,6 +8,7 @@ use chrono::NaiveDateTime;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::ingest::disagreement::PricesTwice;
 use crate::ingest::reader::Resume;
 use crate::ingest::source::{Format, Table};
 use inkstone_base::data::{Key, Report};
@@ -16,7 +17,10 @@ use inkstone_base::encoding::Encoded;
 use inkstone_tables::project::Project;
 
 /// Changes whenever the same file would be read differently, so that old logs are not trusted.
-pub(super) const VERSION: u32 = 5;
+pub(super) const VERSION: u32 = 6;
+
+/// Reason of prices that an earlier source has.
+const REPEATED: &str = "price that a source before has";
 
 /// Everything that ingest has read, in the order of the corpus.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -31,6 +35,8 @@ pub struct IngestLog {
     pub tables: BTreeMap<String, Key>,
     /// Key of the codes of the price table.
     pub price_codes: Key,
+    /// Prices that several sources give.
+    pub prices_twice: PricesTwice,
     /// Findings across files, as in the report.
     pub facts: Map<String, Value>,
 }
@@ -72,6 +78,10 @@ pub struct FileEntry {
     pub rows_out: u64,
     /// Rows set aside, by reason; as many lines of the rejects file.
     pub dropped: BTreeMap<String, u64>,
+    /// Prices of a date and code that an earlier source has; they are neither in the table nor among the rejects.
+    pub repeated: u64,
+    /// Documents whose id another document of the source has, with other text and another time; they have the time in their id.
+    pub reused: u64,
     /// Values left out of rows that were kept, by reason.
     pub left_out: BTreeMap<String, u64>,
     /// Forms of the times of publication, counted.
@@ -109,6 +119,8 @@ impl FileEntry {
             rows_in: 0,
             rows_out: 0,
             dropped: BTreeMap::new(),
+            repeated: 0,
+            reused: 0,
             left_out: BTreeMap::new(),
             times: BTreeMap::new(),
             dates: BTreeMap::new(),
@@ -142,6 +154,8 @@ impl FileEntry {
         self.rows_in += known.rows_in;
         self.rows_out += known.rows_out;
         self.midnight += known.midnight;
+        self.repeated += known.repeated;
+        self.reused += known.reused;
         self.again_from = self.again_from.into_iter().chain(known.again_from).min();
         let add = |to: &mut BTreeMap<String, u64>, from: &BTreeMap<String, u64>| {
             from.iter().for_each(|(name, n)| *to.entry(name.clone()).or_default() += n);
@@ -189,7 +203,17 @@ impl IngestLog {
             report.rows_in += file.rows_in;
             report.rows_out += file.rows_out;
             file.dropped.iter().for_each(|(reason, n)| report.drop_rows(reason, *n));
+            if file.repeated > 0 {
+                report.drop_rows(REPEATED, file.repeated);
+            }
         }
+        report
+    }
+
+    /// The same for the check of losses: what an earlier source gave as well is not lost.
+    pub(super) fn losses(&self, stage: &str, chosen: impl Fn(&FileEntry) -> bool) -> Report {
+        let mut report = self.report(stage, chosen);
+        report.rows_in -= report.dropped.remove(REPEATED).unwrap_or_default();
         report
     }
 

@@ -2,7 +2,7 @@
 //!
 //! [`run()`] reads the files of every [`Source`] and writes the corpus ([`Project::documents`]), the price table, the table of
 //! securities, the rows it set aside ([`Project::rejects`]) and a log of what it read ([`IngestLog`]). It streams: memory is bounded
-//! by a batch of records, whatever the size of a file (prices, securities and Excel's sheets are held whole; of prices 90 bytes a row). Files that are
+//! by a batch of records, whatever the size of a file (securities and Excel's sheets are held whole; prices are sorted on the disk). Files that are
 //! one document each ([`papers`]) are rows, up to 4,096 of them one file of the log. Row numbers
 //! count records from 1, the header not included; times are Shanghai wall-clock times.
 //!
@@ -15,6 +15,7 @@
 //! [`Project::rejects`]: inkstone_tables::project::Project::rejects
 
 mod commit;
+mod disagreement;
 mod documents;
 mod fields;
 mod files;
@@ -24,6 +25,7 @@ mod mapping;
 pub mod papers;
 mod parquet;
 mod preview;
+mod price_scan;
 mod prices;
 mod raw;
 mod read;
@@ -33,6 +35,7 @@ mod records;
 mod rejects;
 mod row;
 mod run;
+mod runs;
 mod securities;
 mod sheets;
 mod source;
@@ -70,9 +73,20 @@ pub struct Params {
     /// Share of a document's glyphs or characters that may be unmapped or garbled (0 to 1) before it is set aside; of PDF, HTML and
     /// DOCX files.
     pub max_garbled: f64,
+    /// Names of sources of prices, the one that is believed first in front; others follow in the order of `[[source]]`. Of a date and code
+    /// that several give, the row of the first counts. Default none.
+    pub precedence: Vec<String>,
 }
 
 impl Params {
+    /// Names in `precedence` that are no source of prices, each with what to do.
+    pub fn precedence_problems(&self, sources: &[Source]) -> Vec<String> {
+        let known: Vec<&str> = sources.iter().filter(|s| s.table == Table::Prices).map(|s| s.name.as_str()).collect();
+        let wrong = self.precedence.iter().filter(|name| !known.contains(&name.as_str()));
+        let listed = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+        wrong.map(|name| format!("there is no source of prices {name:?}; sources of prices are: {listed}")).collect()
+    }
+
     pub fn limits(&self) -> papers::Limits {
         papers::Limits { max_pages: self.max_pages, max_garbled: self.max_garbled }
     }
@@ -80,7 +94,7 @@ impl Params {
 
 impl Default for Params {
     fn default() -> Params {
-        Params { max_loss: 0.35, latest: None, max_pages: 1000, max_garbled: 0.1 }
+        Params { max_loss: 0.35, latest: None, max_pages: 1000, max_garbled: 0.1, precedence: Vec::new() }
     }
 }
 

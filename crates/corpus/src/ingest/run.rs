@@ -4,15 +4,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, ensure};
-use chrono::{NaiveDate, NaiveDateTime, Utc};
+use chrono::{NaiveDateTime, Utc};
 use serde_json::Value;
 
 use crate::ingest::Params;
 use crate::ingest::commit::{self, CommitPlan, PartSource, Staging};
-use crate::ingest::documents::{self, Ids};
+use crate::ingest::disagreement::PricesTwice;
+use crate::ingest::documents::Ids;
 use crate::ingest::files::{self, Content, ReadUnit, UnitFiles};
 use crate::ingest::log::{FileEntry, IngestLog, VERSION};
 use crate::ingest::papers::Kept;
+use crate::ingest::price_scan::{self, PriceFindings};
 use crate::ingest::prices::{self, PastPrice, Prices};
 use crate::ingest::read::{self, ReadSetting, Staged};
 use crate::ingest::reason;
@@ -23,7 +25,6 @@ use crate::ingest::standing::Standing;
 use inkstone_base::data::{Key, Report};
 use inkstone_base::disk;
 use inkstone_base::job::Ctx;
-use inkstone_market as market;
 use inkstone_tables::corpus;
 use inkstone_tables::frames;
 use inkstone_tables::project::Project;
@@ -47,6 +48,8 @@ pub(super) fn run_at(
     ctx: &Ctx,
 ) -> Result<Report> {
     Source::check_all(sources)?;
+    let problems = params.precedence_problems(sources);
+    ensure!(problems.is_empty(), "[ingest] precedence: {}", problems.join("\n"));
     ensure!(
         (0.0..=1.0).contains(&params.max_loss),
         "[ingest] max_loss = {} is not a share between 0 and 1",
@@ -56,7 +59,12 @@ pub(super) fn run_at(
     commit::finish_interrupted(project)?;
     project.sweep()?;
     let standing = Standing::read(project, ctx)?;
-    let (units, passed_over) = files::find(sources, base)?;
+    let (mut units, passed_over) = files::find(sources, base)?;
+    let place = |unit: &ReadUnit<'_>| match unit.source.table {
+        Table::Prices => params.precedence.iter().position(|name| *name == unit.source.name),
+        Table::Documents | Table::Securities => None,
+    };
+    units.sort_by_key(|unit| place(unit).unwrap_or(usize::MAX));
     let there = units.iter().map(|unit| (unit.source.name.as_str(), unit.path.as_str())).collect();
     standing.check_sources(sources, &there, project)?;
     ensure!(
@@ -155,6 +163,8 @@ impl<'a> IngestRun<'a> {
         for unit in units {
             let limits = matches!(unit.content, UnitFiles::Papers(_)).then(|| self.params.limits());
             let settings = Key::of_json(&(VERSION, unit.source, self.params.latest, limits));
+            let of_prices = unit.source.table == Table::Prices && !self.params.precedence.is_empty();
+            let settings = if of_prices { Key::of_json(&(settings, &self.params.precedence)) } else { settings };
             let known = number_of.get(&(unit.source.name.as_str(), unit.path.as_str())).copied();
             let stands = |entry: &FileEntry| entry.settings == settings && !entry.is_due(self.latest);
             let known = known.filter(|i| stands(&self.log.files[*i]));
@@ -174,8 +184,10 @@ impl<'a> IngestRun<'a> {
             let before = self.log.files.iter().filter(|f| f.table == table).count();
             let mine = || tasks.iter().filter(|t| t.unit.source.table == table);
             let known = mine().filter(|t| t.state != FileWork::Fresh).count();
+            let in_order = mine().filter_map(|t| t.known).is_sorted();
             let is_whole = match table {
-                Table::Prices => known == before && known > 0,
+                // The first source of a date and code counts.
+                Table::Prices => known == before && known > 0 && in_order,
                 _ => known == before && mine().count() == before,
             };
             if !is_whole {
@@ -189,7 +201,10 @@ impl<'a> IngestRun<'a> {
             (0..self.log.files.len()).any(|i| self.log.files[i].table == Table::Documents && !known.contains(&i));
         if freed {
             for task in &mut tasks {
-                let refused = |i: usize| self.log.files[i].dropped.contains_key(reason::DUPLICATE_ID);
+                let refused = |i: usize| {
+                    let file = &self.log.files[i];
+                    file.reused > 0 || file.dropped.contains_key(reason::DUPLICATE_ID)
+                };
                 if task.known.is_some_and(refused) {
                     task.state = FileWork::Fresh;
                 }
@@ -204,9 +219,7 @@ impl<'a> IngestRun<'a> {
         for task in tasks.iter().filter(|t| t.state != FileWork::Fresh) {
             for part in task.known.map(|i| self.parts_of(i)).into_iter().flatten() {
                 self.ctx.check()?;
-                for id in documents::ids_of(&self.project.documents().path(part))? {
-                    ids.take(&id);
-                }
+                ids.take_part(&self.project.documents().path(part), 0)?;
             }
         }
         let staged = |table: Table| self.staging.file(&format!("{}.parquet", table.name()));
@@ -235,7 +248,8 @@ impl<'a> IngestRun<'a> {
         let rejects = self.compose_rejects(&outcomes, &kept)?;
         let files = outcomes.into_iter().map(|o| o.entry).collect();
         let (tables, price_codes) = (self.log.tables.clone(), self.log.price_codes);
-        let mut log = IngestLog { version: VERSION, files, tables, price_codes, ..IngestLog::default() };
+        let prices_twice = self.log.prices_twice.clone();
+        let mut log = IngestLog { version: VERSION, files, tables, price_codes, prices_twice, ..IngestLog::default() };
         if let Err(error) = self.check_losses(&log) {
             // The rejects say why; nothing else of this run is kept, and what was read waits for the next one.
             std::fs::rename(&rejects, self.project.rejects())?;
@@ -249,11 +263,18 @@ impl<'a> IngestRun<'a> {
             let staged = staged(table);
             if mine.peek().is_none() {
                 log.tables.remove(table.name());
-                log.price_codes = if table == Table::Prices { Key::default() } else { log.price_codes };
+                if table == Table::Prices {
+                    (log.price_codes, log.prices_twice) = Default::default();
+                }
                 gone.push(place);
             } else if mine.any(|t| t.state != FileWork::Kept) {
                 match table {
-                    Table::Prices => log.price_codes = prices.write()?,
+                    Table::Prices => {
+                        let (codes, twice) = prices.write()?;
+                        let earlier =
+                            if is_appended { std::mem::take(&mut log.prices_twice) } else { PricesTwice::default() };
+                        (log.price_codes, log.prices_twice) = (codes, earlier.and(twice));
+                    }
                     _ => std::mem::take(&mut securities).write(&staged)?,
                 }
                 log.tables.insert(table.name().to_owned(), disk::key_of(&staged)?);
@@ -358,24 +379,21 @@ impl<'a> IngestRun<'a> {
             && !entry.is_due(self.latest)
             && staged.grown_from == known.map(|k| k.hash)
             // Which rows are duplicates depends on the other files, which may have changed meanwhile.
+            && entry.reused == 0
             && !entry.dropped.contains_key(reason::DUPLICATE_ID);
         if !same {
             return Ok(None);
         }
         let parts = corpus::Parts::new(folder);
-        let mut staged_ids = Vec::new();
-        for i in 0..staged.parts {
-            staged_ids.extend(documents::ids_of(&parts.path(i))?);
-        }
         // The first staged part of a grown file repeats documents of the corpus, whose ids are taken already.
-        let repeated = known.map_or(0, |k| (k.rows_out % corpus::PART_ROWS as u64) as usize);
-        let new = &staged_ids[repeated.min(staged_ids.len())..];
-        if new.iter().any(|id| ids.has(id)) {
-            return Ok(None);
+        let mut repeated = known.map_or(0, |k| (k.rows_out % corpus::PART_ROWS as u64) as usize);
+        let mut with_staged = ids.clone();
+        for i in 0..staged.parts {
+            if !with_staged.take_part(&parts.path(i), std::mem::take(&mut repeated))? {
+                return Ok(None);
+            }
         }
-        new.iter().for_each(|id| {
-            ids.take(id);
-        });
+        *ids = with_staged;
         self.ctx.advance(entry.rows_in)?;
         Ok(Some(staged))
     }
@@ -410,7 +428,7 @@ impl<'a> IngestRun<'a> {
         let mut sources: Vec<&str> = log.files.iter().map(|f| f.source.as_str()).collect();
         sources.dedup();
         for source in sources {
-            let report = log.report(&format!("ingest of source {source:?}"), |f| f.source == source);
+            let report = log.losses(&format!("ingest of source {source:?}"), |f| f.source == source);
             report.check_loss(self.params.max_loss, "[ingest] max_loss")?;
         }
         Ok(())
@@ -472,9 +490,24 @@ impl<'a> IngestRun<'a> {
                 ),
             );
         }
+        let reused: BTreeMap<&str, u64> = IngestRun::reused_by_source(log);
+        if !reused.is_empty() {
+            facts.fact("ids_reused", &reused);
+            facts.fact(
+                "warning_ids_reused",
+                format!(
+                    "{} documents have the id of another document of their source, with other text and another time: each was kept, with its \
+                     time behind the id (ID@TIME)",
+                    reused.values().sum::<u64>()
+                ),
+            );
+        }
+        if !log.prices_twice.is_empty() {
+            facts.fact("prices_of_several_sources", log.prices_twice.facts());
+        }
         if rows(Table::Prices) > 0 {
-            let table = frames::read_parquet(&self.prices_among(files), Some(&["date", "code", "volume"]))?;
-            if let Some((date, factor)) = prices::volume_breaks(&table)?.first() {
+            let found = PriceFindings::of_table(&self.prices_among(files), self.ctx)?;
+            if let Some((date, factor)) = found.volume_breaks.first() {
                 facts.fact(
                     "warning_volume_unit",
                     format!(
@@ -483,9 +516,13 @@ impl<'a> IngestRun<'a> {
                     ),
                 );
             }
-        }
-        if rows(Table::Prices) > 0 && rows(Table::Documents) > 0 {
-            facts.fact("calendar", self.calendar(pieces, files)?);
+            if let Some((signs, warning)) = found.adjustment_facts().zip(found.warning()) {
+                facts.fact("adjustment", signs);
+                facts.fact("warning_adjustment", warning);
+            }
+            if rows(Table::Documents) > 0 {
+                facts.fact("calendar", self.calendar(pieces, &found)?);
+            }
         }
         log.facts = facts.facts;
         Ok(())
@@ -497,12 +534,15 @@ impl<'a> IngestRun<'a> {
         files.iter().find(|(_, to)| *to == place).map_or(place.clone(), |(from, _)| from.clone())
     }
 
-    fn calendar(&self, pieces: &[PartSource], files: &[(PathBuf, PathBuf)]) -> Result<Value> {
-        let table = self.prices_among(files);
-        let count = |into: &mut BTreeMap<NaiveDate, u64>, day: NaiveDate| *into.entry(day).or_default() += 1;
-        let mut by_date = BTreeMap::new();
-        let dates = market::dates_of(&frames::read_parquet(&table, Some(&["date"]))?, "date")?;
-        dates.into_iter().flatten().for_each(|day| count(&mut by_date, day));
+    fn reused_by_source<'l>(log: &'l IngestLog) -> BTreeMap<&'l str, u64> {
+        let mut by_source = BTreeMap::new();
+        for file in log.files.iter().filter(|file| file.reused > 0) {
+            *by_source.entry(file.source.as_str()).or_default() += file.reused;
+        }
+        by_source
+    }
+
+    fn calendar(&self, pieces: &[PartSource], prices: &PriceFindings) -> Result<Value> {
         let mut documents = BTreeMap::new();
         for piece in pieces {
             self.ctx.check()?;
@@ -511,8 +551,8 @@ impl<'a> IngestRun<'a> {
                 PartSource::Staged(path) => path.clone(),
             };
             let times = corpus::times_of(&frames::read_parquet(&path, Some(&["published_at"]))?, "published_at")?;
-            times.into_iter().flatten().for_each(|time| count(&mut documents, time.date()));
+            times.into_iter().flatten().for_each(|time| *documents.entry(time.date()).or_default() += 1);
         }
-        Ok(prices::calendar_facts(&by_date, &documents))
+        Ok(price_scan::calendar_facts(&prices.by_date, &documents))
     }
 }

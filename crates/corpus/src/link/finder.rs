@@ -168,7 +168,8 @@ impl Finder {
                 match pattern.form {
                     PatternKind::Code => self.code_hit(field, place, pattern, time),
                     PatternKind::Name { needs_evidence } => {
-                        let (rank, codes) = place.stands_alone().then(|| self.names.meaning(pattern, time)).flatten()?;
+                        let (rank, codes) =
+                            place.stands_alone().then(|| self.names.meaning(pattern, time)).flatten()?;
                         if place.is_trade() {
                             return None;
                         }

@@ -36,7 +36,7 @@ const NAME_COLUMNS: usize = 8;
 const BRACKET_BYTES: usize = 60;
 
 /// Words that lead to a name in running text and are no part of it, longest first.
-const LEADS: [&str; 28] = [
+const LEADS: [&str; 30] = [
     "控股子公司",
     "全资子公司",
     "控股股东",
@@ -50,6 +50,8 @@ const LEADS: [&str; 28] = [
     "子公司",
     "龙头股",
     "母公司",
+    "上调",
+    "下调",
     "包括",
     "其中",
     "公司",
@@ -105,8 +107,26 @@ const GENERIC: [&str; 34] = [
 ];
 /// Ends of what is listed and is no company.
 const NO_COMPANY: [&str; 20] = [
-    "指数", "综指", "成指", "ETF", "LOF", "REIT", "REITs", "基金", "转债", "债", "权证", "板块", "概念", "行业", "联接", "优先股",
-    "定转", "退市", "打新", "申购",
+    "指数",
+    "综指",
+    "成指",
+    "ETF",
+    "LOF",
+    "REIT",
+    "REITs",
+    "基金",
+    "转债",
+    "债",
+    "权证",
+    "板块",
+    "概念",
+    "行业",
+    "联接",
+    "优先股",
+    "定转",
+    "退市",
+    "打新",
+    "申购",
 ];
 
 /// When the names that the corpus teaches are used.
@@ -348,7 +368,8 @@ fn is_share(code: &Code) -> bool {
     match code.as_str().split_once('.') {
         Some((_, "SH")) => starts(&["600", "601", "603", "605", "688", "689"]),
         Some((_, "SZ")) => starts(&["000", "001", "002", "003", "300", "301", "302"]),
-        Some((_, "BJ")) => starts(&["43", "83", "87", "88", "92"]),
+        // 88 and four digits are indices of data vendors.
+        Some((_, "BJ")) => starts(&["43", "83", "87", "92"]),
         _ => false,
     }
 }
@@ -356,7 +377,8 @@ fn is_share(code: &Code) -> bool {
 /// The company's name at the end of a text.
 fn name_before(text: &str) -> Option<&str> {
     let text = text.trim_end_matches([' ', '”', '"', '」', '』', '】', '》']);
-    let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '*' | '-') || ('\u{4e00}'..='\u{9fff}').contains(&c);
+    let is_part =
+        |c: char| c.is_ascii_alphanumeric() || matches!(c, '*' | '-') || ('\u{4e00}'..='\u{9fff}').contains(&c);
     let start = text.char_indices().rev().take(24).take_while(|(_, c)| is_part(*c)).last()?.0;
     let mut name = text[start..].trim_start_matches('-');
     let without_lead = |name: &'_ str| LEADS.iter().find(|lead| name.starts_with(**lead)).map(|lead| lead.len());
@@ -364,7 +386,9 @@ fn name_before(text: &str) -> Option<&str> {
         name = &name[lead..];
     }
     if !fits(name) {
-        let joined = || name.match_indices(['和', '与', '及', '是', '为', '向', '对']).map(|(at, word)| &name[at + word.len()..]);
+        let joined = || {
+            name.match_indices(['和', '与', '及', '是', '为', '向', '对']).map(|(at, word)| &name[at + word.len()..])
+        };
         if !fits(name) {
             name = joined().find(|rest| fits(rest) && rest.chars().count() > 2)?;
         }
@@ -461,6 +485,7 @@ mod tests {
             "岚石转债（110002）",
             "石油基金LOF(160416)",
             "岚石（600002元）",
+            "稀土（884215）",
             "岚石（0700.HK）",
             "远山、岚石（600001、600002）",
             "共（600002）",

@@ -485,12 +485,16 @@ mod tests {
         };
         let (whole, names, report, out) = linked("whole", 3..=3);
         let links: Vec<Vec<Link>> = (0..3).map(|part| links_of_part(&out.path(part)).unwrap()).collect();
-        let by_row = |part: usize, row: u32| codes_of(&links[part], row).iter().map(Code::to_string).collect::<Vec<_>>();
+        let by_row =
+            |part: usize, row: u32| codes_of(&links[part], row).iter().map(Code::to_string).collect::<Vec<_>>();
         assert_eq!(by_row(0, 0), Vec::<String>::new(), "a second too early");
         assert_eq!((by_row(0, 1), by_row(0, 2)), (vec!["600002.SH".to_owned()], vec!["600002.SH".to_owned()]));
         assert_eq!(by_row(1, 0), ["600002.SH", "000005.SZ"]);
         assert_eq!(names.lines().nth(1), Some("岚石股份,600002.SH,2024-01-02 10:00:00,,1"));
-        assert_eq!((&report.facts["names_learned"], &report.facts["documents_by_learned_names_alone"]), (&2.into(), &2.into()));
+        assert_eq!(
+            (&report.facts["names_learned"], &report.facts["documents_by_learned_names_alone"]),
+            (&2.into(), &2.into())
+        );
         let (grown, grown_names, report, _) = linked("grown", 1..=3);
         assert!(grown == whole && grown_names == names);
         // Only the part that may know the new name is linked again.

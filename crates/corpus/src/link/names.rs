@@ -258,6 +258,9 @@ mod tests {
         // A span beyond the calendar is for ever.
         let for_ever = NameTable::new(&table[..2], &[], &Params { former_name_days: u32::MAX, ..Params::default() });
         let pattern = for_ever.patterns.iter().find(|p| p.text == "远山科技").unwrap();
-        assert_eq!(for_ever.meaning(pattern, day("2099-01-01").and_time(NaiveTime::MIN)), Some((Rank::Former, vec![0])));
+        assert_eq!(
+            for_ever.meaning(pattern, day("2099-01-01").and_time(NaiveTime::MIN)),
+            Some((Rank::Former, vec![0]))
+        );
     }
 }

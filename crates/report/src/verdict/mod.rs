@@ -2,6 +2,7 @@
 
 #[cfg(test)]
 mod tests;
+mod unadjusted;
 
 use serde_json::{Value, json};
 
@@ -25,6 +26,7 @@ pub fn check_name(check: Check) -> Word {
         Check::Overlap => Word("训练与测试重合", "overlap of training and test"),
         Check::Survivors => Word("幸存者偏差", "survivors alone"),
         Check::Restated => Word("事后入库的文档", "documents ingested late"),
+        Check::Unadjusted => Word("价格复权", "adjustment of prices"),
     }
 }
 
@@ -133,6 +135,7 @@ pub fn verdict_sentences(verdict: &Verdict) -> [String; 2] {
         }
         Finding::NoneInTime(finding) => none_in_time(finding),
         Finding::Restated(finding) => restated(finding, standing),
+        Finding::Unadjusted(finding) => unadjusted::sentences(finding),
     }
 }
 
