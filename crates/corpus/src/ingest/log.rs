@@ -9,7 +9,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::ingest::disagreement::PricesTwice;
+use crate::ingest::gaps::Gap;
 use crate::ingest::reader::Resume;
+use crate::ingest::reason::REPEATED_PRICE;
 use crate::ingest::source::{Format, Table};
 use inkstone_base::data::{Key, Report};
 use inkstone_base::disk;
@@ -18,9 +20,6 @@ use inkstone_tables::project::Project;
 
 /// Changes whenever the same file would be read differently, so that old logs are not trusted.
 pub(super) const VERSION: u32 = 6;
-
-/// Reason of prices that an earlier source has.
-const REPEATED: &str = "price that a source before has";
 
 /// Everything that ingest has read, in the order of the corpus.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -37,6 +36,9 @@ pub struct IngestLog {
     pub price_codes: Key,
     /// Prices that several sources give.
     pub prices_twice: PricesTwice,
+    /// Days that the archives of documents lack, by source.
+    #[serde(default)]
+    pub gaps: Vec<Gap>,
     /// Findings across files, as in the report.
     pub facts: Map<String, Value>,
 }
@@ -176,6 +178,11 @@ pub fn sources(project: &Project) -> Result<Vec<(String, Key)>> {
     Ok(IngestLog::load(&project.ingest_log())?.files.into_iter().map(|file| (file.path, file.hash)).collect())
 }
 
+/// Days that the archives of a project lack.
+pub fn gaps(project: &Project) -> Result<Vec<Gap>> {
+    Ok(IngestLog::load(&project.ingest_log())?.gaps)
+}
+
 impl IngestLog {
     /// The log at `path`; an empty one when there is none, or when another version of the rules wrote it.
     pub(super) fn load(path: &Path) -> Result<IngestLog> {
@@ -204,7 +211,7 @@ impl IngestLog {
             report.rows_out += file.rows_out;
             file.dropped.iter().for_each(|(reason, n)| report.drop_rows(reason, *n));
             if file.repeated > 0 {
-                report.drop_rows(REPEATED, file.repeated);
+                report.drop_rows(REPEATED_PRICE, file.repeated);
             }
         }
         report
@@ -213,7 +220,7 @@ impl IngestLog {
     /// The same for the check of losses: what an earlier source gave as well is not lost.
     pub(super) fn losses(&self, stage: &str, chosen: impl Fn(&FileEntry) -> bool) -> Report {
         let mut report = self.report(stage, chosen);
-        report.rows_in -= report.dropped.remove(REPEATED).unwrap_or_default();
+        report.rows_in -= report.dropped.remove(REPEATED_PRICE).unwrap_or_default();
         report
     }
 

@@ -17,8 +17,10 @@
 mod commit;
 mod disagreement;
 mod documents;
+mod due;
 mod fields;
 mod files;
+mod gaps;
 mod log;
 mod mapped_row;
 mod mapping;
@@ -50,9 +52,14 @@ mod tests;
 use chrono::NaiveDateTime;
 use serde::{Deserialize, Serialize};
 
+use files::{ReadUnit, UnitFiles};
+use inkstone_base::data::Key;
+
 pub use commit::is_interrupted;
+pub use due::{Due, due};
+pub use gaps::Gap;
 pub use inkstone_base::encoding::Encoded;
-pub use log::{FileEntry, IngestLog, TableKeys, sources, table_keys};
+pub use log::{FileEntry, IngestLog, TableKeys, gaps, sources, table_keys};
 pub use preview::{FieldPreview, Preview, preview};
 pub use raw::{RawFile, RawRow, cut_rows, read_raw};
 pub use rejects::Reject;
@@ -85,6 +92,16 @@ impl Params {
         let wrong = self.precedence.iter().filter(|name| !known.contains(&name.as_str()));
         let listed = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
         wrong.map(|name| format!("there is no source of prices {name:?}; sources of prices are: {listed}")).collect()
+    }
+
+    /// Key of the settings under which a file is read.
+    pub(in crate::ingest) fn settings_of(&self, unit: &ReadUnit<'_>) -> Key {
+        let limits = matches!(unit.content, UnitFiles::Papers(_)).then(|| self.limits());
+        let settings = Key::of_json(&(log::VERSION, unit.source, self.latest, limits));
+        match unit.source.table {
+            Table::Prices if !self.precedence.is_empty() => Key::of_json(&(settings, &self.precedence)),
+            _ => settings,
+        }
     }
 
     pub fn limits(&self) -> papers::Limits {

@@ -4,14 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, ensure};
-use chrono::{NaiveDateTime, Utc};
-use serde_json::Value;
+use chrono::{NaiveDate, NaiveDateTime, Utc};
 
 use crate::ingest::Params;
 use crate::ingest::commit::{self, CommitPlan, PartSource, Staging};
 use crate::ingest::disagreement::PricesTwice;
 use crate::ingest::documents::Ids;
 use crate::ingest::files::{self, Content, ReadUnit, UnitFiles};
+use crate::ingest::gaps::{self, Gap};
 use crate::ingest::log::{FileEntry, IngestLog, VERSION};
 use crate::ingest::papers::Kept;
 use crate::ingest::price_scan::{self, PriceFindings};
@@ -161,10 +161,7 @@ impl<'a> IngestRun<'a> {
             self.log.files.iter().enumerate().map(|(i, f)| ((f.source.as_str(), f.path.as_str()), i)).collect();
         let mut tasks = Vec::new();
         for unit in units {
-            let limits = matches!(unit.content, UnitFiles::Papers(_)).then(|| self.params.limits());
-            let settings = Key::of_json(&(VERSION, unit.source, self.params.latest, limits));
-            let of_prices = unit.source.table == Table::Prices && !self.params.precedence.is_empty();
-            let settings = if of_prices { Key::of_json(&(settings, &self.params.precedence)) } else { settings };
+            let settings = self.params.settings_of(&unit);
             let known = number_of.get(&(unit.source.name.as_str(), unit.path.as_str())).copied();
             let stands = |entry: &FileEntry| entry.settings == settings && !entry.is_due(self.latest);
             let known = known.filter(|i| stands(&self.log.files[*i]));
@@ -283,7 +280,7 @@ impl<'a> IngestRun<'a> {
         }
         match log.is_as(&self.log) {
             // The damaged file has been read again, and the corpus is what it was.
-            true => log.facts = self.log.facts.clone(),
+            true => (log.facts, log.gaps) = (self.log.facts.clone(), self.log.gaps.clone()),
             false => self.note_facts(&mut log, tasks, &pieces, &files, removed, passed_over)?,
         }
         let mut report = log.report("ingest", |_| true);
@@ -502,6 +499,8 @@ impl<'a> IngestRun<'a> {
                 ),
             );
         }
+        let documents = self.documents_by_day(log, pieces)?;
+        let mut trading = BTreeSet::new();
         if !log.prices_twice.is_empty() {
             facts.fact("prices_of_several_sources", log.prices_twice.facts());
         }
@@ -521,8 +520,25 @@ impl<'a> IngestRun<'a> {
                 facts.fact("warning_adjustment", warning);
             }
             if rows(Table::Documents) > 0 {
-                facts.fact("calendar", self.calendar(pieces, &found)?);
+                facts.fact("calendar", price_scan::calendar_facts(&found.by_date, &days_of_all(&documents)));
             }
+            trading = found.by_date.into_keys().collect();
+        }
+        log.gaps = documents.iter().flat_map(|(source, days)| gaps::gaps_of(source, days, &trading)).collect();
+        if !log.gaps.is_empty() {
+            let days: u64 = log.gaps.iter().map(Gap::days).sum();
+            let told = |gap: &Gap| format!("{} {} to {}", gap.source, gap.first, gap.last);
+            let first: Vec<String> = log.gaps.iter().take(5).map(told).collect();
+            facts.fact("gap_days", days);
+            facts.fact("gaps_first", &first);
+            facts.fact(
+                "warning_gaps",
+                format!(
+                    "on {days} days a source that has documents on such days has none ({}): these are holes of the archive and no silence. \
+                     Factors tell how many of their values lie over them; gaps = \"drop\" of a [[factor]] takes these out",
+                    first[0]
+                ),
+            );
         }
         log.facts = facts.facts;
         Ok(())
@@ -534,7 +550,7 @@ impl<'a> IngestRun<'a> {
         files.iter().find(|(_, to)| *to == place).map_or(place.clone(), |(from, _)| from.clone())
     }
 
-    fn reused_by_source<'l>(log: &'l IngestLog) -> BTreeMap<&'l str, u64> {
+    fn reused_by_source(log: &IngestLog) -> BTreeMap<&str, u64> {
         let mut by_source = BTreeMap::new();
         for file in log.files.iter().filter(|file| file.reused > 0) {
             *by_source.entry(file.source.as_str()).or_default() += file.reused;
@@ -542,17 +558,32 @@ impl<'a> IngestRun<'a> {
         by_source
     }
 
-    fn calendar(&self, pieces: &[PartSource], prices: &PriceFindings) -> Result<Value> {
-        let mut documents = BTreeMap::new();
-        for piece in pieces {
-            self.ctx.check()?;
-            let path = match piece {
-                PartSource::Kept(i) => self.project.documents().path(*i),
-                PartSource::Staged(path) => path.clone(),
-            };
-            let times = corpus::times_of(&frames::read_parquet(&path, Some(&["published_at"]))?, "published_at")?;
-            times.into_iter().flatten().for_each(|time| *documents.entry(time.date()).or_default() += 1);
+    /// Documents of each day, by source.
+    fn documents_by_day(
+        &self,
+        log: &IngestLog,
+        pieces: &[PartSource],
+    ) -> Result<BTreeMap<String, BTreeMap<NaiveDate, u64>>> {
+        let mut by_day: BTreeMap<String, BTreeMap<NaiveDate, u64>> = BTreeMap::new();
+        for file in log.files.iter().filter(|file| file.parts > 0) {
+            let days = by_day.entry(file.source.clone()).or_default();
+            for piece in &pieces[file.first_part..file.first_part + file.parts] {
+                self.ctx.check()?;
+                let path = match piece {
+                    PartSource::Kept(i) => self.project.documents().path(*i),
+                    PartSource::Staged(path) => path.clone(),
+                };
+                let times = corpus::times_of(&frames::read_parquet(&path, Some(&["published_at"]))?, "published_at")?;
+                times.into_iter().flatten().for_each(|time| *days.entry(time.date()).or_default() += 1);
+            }
         }
-        Ok(price_scan::calendar_facts(&prices.by_date, &documents))
+        Ok(by_day)
     }
+}
+
+/// Documents of each day of all sources.
+fn days_of_all(by_source: &BTreeMap<String, BTreeMap<NaiveDate, u64>>) -> BTreeMap<NaiveDate, u64> {
+    let mut all = BTreeMap::new();
+    by_source.values().flatten().for_each(|(day, n)| *all.entry(*day).or_default() += n);
+    all
 }
