@@ -39,6 +39,9 @@ pub struct Run {
     /// Stop after this stage.
     #[arg(long, value_name = "STAGE")]
     pub stage: Option<Stage>,
+    /// Run nothing: say which stages would be kept, which would run and why, and how long each takes.
+    #[arg(long)]
+    pub plan: bool,
 }
 
 #[derive(Debug, Args)]

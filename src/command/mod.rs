@@ -55,7 +55,11 @@ pub fn run(cli: Cli) -> ExitCode {
     match command {
         Command::Demo(args) => or_explain(demo::run(&args, &global)),
         Command::Run(args) => {
-            or_explain(project::run("run", &args.project.config, args.stage.unwrap_or(Stage::Report), &global))
+            let last = args.stage.unwrap_or(Stage::Report);
+            match args.plan {
+                true => project::forecast(&args.project.config, last, &global),
+                false => or_explain(project::run("run", &args.project.config, last, &global)),
+            }
         }
         Command::Ingest(args) => stage("ingest", args, Stage::Ingest),
         Command::Clean(args) => stage("clean", args, Stage::Clean),

@@ -12,12 +12,14 @@ mod experiment;
 mod factor_builder;
 mod factors;
 mod feature_status;
+mod forecast;
 mod integrity;
 mod lint_evidence;
 mod market;
 #[cfg(test)]
 mod masked_inputs;
 mod output;
+mod over_gaps;
 mod plan;
 mod results;
 mod stage;
@@ -38,6 +40,7 @@ pub use document_table::write_document_table;
 pub use drift::{Drifted, drift};
 pub use experiment::{ExperimentDocument, experiment_document, experiments, findings, grids, score_of};
 pub use feature_status::{FeatureStatus, feature_statuses};
+pub use forecast::{Basis, Forecast, Why, forecast};
 use inkstone_base::data::{Key, Report, TooLittle};
 use inkstone_base::disk;
 use inkstone_base::disk::{Damage, Room};
@@ -269,7 +272,15 @@ impl<'a> PipelineRun<'a> {
         );
         self.corpus = self.clean_key();
         let stage = self.plan(StageId::Clean, self.corpus, "docs");
-        let work = || Ok((None, clean::run(&documents, &clean, &self.config.clean, self.ctx)?));
+        let work = || {
+            let mut report = clean::run(&documents, &clean, &self.config.clean, self.ctx)?;
+            let gaps = ingest::gaps(&self.project)?;
+            if !gaps.is_empty() {
+                let behind = over_gaps::first_mentions_behind(&gaps, &clean, self.config.clean.window_days)?;
+                report.fact("first_mentions_behind_gaps", behind);
+            }
+            Ok((None, report))
+        };
         let (_, report) = self.state.run(stage, self.ctx, work)?;
         self.documents = Some(report.rows_out);
         self.reports.push(report);
