@@ -339,7 +339,9 @@ fn line(stage: &StageProgress) -> String {
                 return format!("left out: {reason}");
             }
             let named = report.damaged().map(|damage| format!("\n{:<10} {damage}: made again", ""));
-            std::iter::once(ended(report)).chain(named).collect()
+            let warnings = report.facts.iter().filter(|(name, _)| name.starts_with("warning_") && !report.unchanged);
+            let warned = warnings.filter_map(|(_, text)| Some(format!("\n{:<10} warning: {}", "", text.as_str()?)));
+            std::iter::once(ended(report)).chain(named).chain(warned).collect()
         }
     }
 }
@@ -366,7 +368,7 @@ fn ended(report: &Report) -> String {
     text + &format!(", {:.2} s", report.seconds)
 }
 
-fn say(text: &str) {
+pub(crate) fn say(text: &str) {
     // Nobody reads a closed stderr; that is no reason to stop.
     let _ = writeln!(std::io::stderr(), "{}", width::shown(text));
 }

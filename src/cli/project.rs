@@ -45,6 +45,9 @@ pub struct Run {
     /// Read the sealed period of [vault] in this run, for this reason; the ledger keeps both for ever.
     #[arg(long, value_name = "REASON")]
     pub open_vault: Option<String>,
+    /// Run nothing: say which stages would be kept, which would run and why, and how long each takes.
+    #[arg(long)]
+    pub plan: bool,
 }
 
 #[derive(Debug, Args)]

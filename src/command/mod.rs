@@ -55,6 +55,9 @@ pub fn run(cli: Cli) -> ExitCode {
     let stage = |name, args: crate::cli::Project, last| or_explain(project::run(name, &args.config, last, &global));
     match command {
         Command::Demo(args) => or_explain(demo::run(&args, &global)),
+        Command::Run(args) if args.plan => {
+            project::forecast(&args.project.config, args.stage.unwrap_or(Stage::Report), &global)
+        }
         Command::Run(args) => or_explain(project::run_all(&args, &global)),
         Command::Ingest(args) => stage("ingest", args, Stage::Ingest),
         Command::Clean(args) => stage("clean", args, Stage::Clean),

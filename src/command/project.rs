@@ -3,19 +3,23 @@
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::{Result, ensure};
+use indicatif::{HumanCount, HumanDuration};
 use serde_json::json;
 
 use super::is_batch;
 use super::opened::{OpenProject, RunFlags};
-use super::workbench::open_ui;
+use super::workbench::{language, open_ui};
 use crate::cli::{Backtest, Drift, Global, Run};
 use crate::headless::{self, Summary};
-use crate::pipeline::{self, FactorResult, NOTIFY, Stage, StageId};
+use crate::pipeline::{self, Basis, FactorResult, Forecast, NOTIFY, Stage, StageId, Why};
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
+use inkstone_base::language::{Language, Word};
 use inkstone_corpus::ingest::fetch::FETCH;
+use inkstone_corpus::ingest::reason::REPEATED_PRICE;
 use inkstone_lab::backtest::Outcome;
 use inkstone_lab::lint::{Standing, Verdict};
 use inkstone_report::verdict_sentences;
@@ -47,6 +51,87 @@ pub(super) fn run_all(args: &Run, global: &Global) -> Result<ExitCode> {
     let opened = OpenProject::read(&args.project.config, name, global);
     let flags = RunFlags { commands: args.commands, open_vault: args.open_vault.clone() };
     front("run", opened, args.stage.unwrap_or(Stage::Report), flags, global)
+}
+
+/// Says what a run up to `last` would do.
+pub(super) fn forecast(path: &Path, last: Stage, global: &Global) -> ExitCode {
+    let lang = global.lang.clone();
+    batch_on("run", OpenProject::read(path, "run", global), move |opened, ctx| {
+        let language = language(opened.config.ui.language, lang.as_deref())?;
+        let stages = pipeline::forecast(&opened.config, &opened.base, last, ctx)?;
+        let mut summary = Summary::default();
+        summary.set("project", &opened.config.project.name);
+        for line in forecast_lines(&stages, language) {
+            headless::say(&line);
+        }
+        let due = || stages.iter().filter(|stage| stage.due.is_some());
+        summary.set("due", due().count());
+        summary.set("expected_seconds", rounded(due().map(|stage| stage.seconds).sum()));
+        let costliest = due().max_by(|a, b| a.seconds.total_cmp(&b.seconds));
+        summary.set("most_costly", costliest.map(|stage| stage.stage.to_string()));
+        let stage = |stage: &Forecast| {
+            json!({
+                "stage": stage.stage, "kept": stage.due.is_none(), "due": stage.due, "rows": stage.rows,
+                "expected_seconds": rounded(stage.seconds), "basis": stage.basis,
+            })
+        };
+        summary.set("plan", stages.iter().map(stage).collect::<Vec<_>>());
+        Ok(summary)
+    })
+}
+
+fn rounded(seconds: f64) -> f64 {
+    (seconds * 1000.0).round() / 1000.0
+}
+
+/// The plan of a run for people: a line a stage, and the sum.
+fn forecast_lines(stages: &[Forecast], language: Language) -> Vec<String> {
+    let word = |word: Word| word.to(language);
+    let mut lines = Vec::new();
+    let about = |seconds: f64| {
+        if seconds < 9.95 {
+            format!("{seconds:.1} s")
+        } else {
+            format!("{}", HumanDuration(Duration::from_secs_f64(seconds)))
+        }
+    };
+    for Forecast { stage, due, rows, seconds, basis } in stages {
+        let Some(why) = due else {
+            lines.push(format!("{:<24} {}", stage.to_string(), word(Word("保留", "kept"))));
+            continue;
+        };
+        let reason = match why {
+            Why::NeverRan => word(Word("未曾运行", "never ran")).to_owned(),
+            Why::Files => word(Word("文件有新增或变动", "files are new or changed")).to_owned(),
+            Why::Reads { stage } => format!("{} {stage}", word(Word("所读的阶段将运行：", "reads what will run:"))),
+            Why::Changed => {
+                word(Word("设置、程序或所引用的文件已变", "its settings, the program or a file that it names changed"))
+                    .to_owned()
+            }
+            Why::Fault { reason } => reason.clone(),
+        };
+        let basis = match basis {
+            Basis::Measured => word(Word("按上次用时", "by its last run")),
+            Basis::Alike => word(Word("按同类阶段的用时", "by a stage of its kind")),
+            Basis::Rough => word(Word("粗略估计", "a rough guess")),
+        };
+        let (rows, stage, seconds) = (HumanCount(*rows), stage.to_string(), about(*seconds));
+        lines.push(format!("{stage:<24} {:>10}  {rows} {}, {basis}; {reason}", seconds, word(Word("行", "rows"))));
+    }
+    let due = || stages.iter().filter(|stage| stage.due.is_some());
+    let all: f64 = due().map(|stage| stage.seconds).sum();
+    match due().max_by(|a, b| a.seconds.total_cmp(&b.seconds)) {
+        None => lines.push(word(Word("没有需要运行的阶段", "nothing is due")).to_owned()),
+        Some(most) => lines.push(format!(
+            "{} {}; {} {} ({})",
+            word(Word("合计约", "in all about")),
+            about(all),
+            word(Word("最费时：", "most of it:")),
+            most.stage,
+            about(most.seconds)
+        )),
+    }
+    lines
 }
 
 /// Runs the stages up to the backtests with the flags of `backtest` put over the configuration.
@@ -110,9 +195,10 @@ pub(super) fn summary(opened: &OpenProject, reports: Vec<Report>, last: Stage) -
         summary.set("vault", json!({"from": from, "openings": openings}));
     }
     let left_out = pipeline::left_out(&reports);
-    let lost_rows = reports.iter().any(|report| StageId::Ingest.is_of(report) && report.dropped_rows() > 0);
     let failed_command =
         |report: &Report| [FETCH, NOTIFY].contains(&report.stage.as_str()) && report.facts.contains_key("failed");
+    let is_lost = |(reason, rows): (&String, &u64)| *rows > 0 && reason != REPEATED_PRICE;
+    let lost_rows = reports.iter().any(|report| StageId::Ingest.is_of(report) && report.dropped.iter().any(is_lost));
     summary.partial = lost_rows || !left_out.is_empty() || reports.iter().any(failed_command);
     let stage = |(stage, reason): &(StageId, String)| json!({"stage": stage.to_string(), "reason": reason});
     if !left_out.is_empty() {

@@ -251,6 +251,11 @@ impl Config {
         !self.on.is_empty() || self.source.iter().any(|source| !source.command.is_empty())
     }
 
+    /// The parameters of ingest, which keeps the sealed period out.
+    pub fn ingest_params(&self) -> ingest::Params {
+        ingest::Params { sealed_from: self.vault.sealed_from(), ..self.ingest.clone() }
+    }
+
     pub fn find_feature(&self, name: &str) -> Result<&Feature> {
         find("feature", &self.feature, name, |feature| &feature.name)
     }

@@ -128,6 +128,8 @@ pub(super) fn problems(config: &Config) -> Vec<Problem> {
     for (i, source) in config.source.iter().enumerate() {
         problems.extend(source.problems().into_iter().map(|p| Problem::new(format!("source[{i}]"), p)));
     }
+    let precedence = config.ingest.precedence_problems(&config.source);
+    problems.extend(precedence.into_iter().map(|message| Problem::new("ingest.precedence", message)));
     for (section, names) in [
         ("source", names(&config.source, |s| &s.name)),
         ("rewrite", names(&config.rewrite, |r| &r.name)),

@@ -4,9 +4,11 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context, Result, bail, ensure};
 
+use super::over_gaps;
 use crate::config::Config;
 use inkstone_base::data::{Key, Report, TooLittle};
 use inkstone_base::job::Ctx;
+use inkstone_corpus::ingest;
 use inkstone_features::extract::{self, Gate, SignalSources};
 use inkstone_lab::factor::{self, Factor, Inputs, Plan, Signal};
 use inkstone_market::Market;
@@ -80,7 +82,10 @@ impl FactorBuilder<'_> {
             plan.factors().iter().map(|name| read_factor(name, self.project, self.market)).collect::<Result<_>>()?;
         let factors: Vec<&Factor> = others.iter().collect();
         let inputs = Inputs { market: self.market, cutoff: self.config.market.cutoff, signals, factors: &factors };
-        factor::build(plan, &inputs, params, ctx)
+        let (mut factor, mut report) = factor::build(plan, &inputs, params, ctx)?;
+        let gaps = ingest::gaps(self.project)?;
+        over_gaps::look(&mut factor, plan, self.market, &gaps, params.gaps, &mut report);
+        Ok((factor, report))
     }
 }
 

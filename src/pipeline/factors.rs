@@ -43,11 +43,8 @@ impl PipelineRun<'_> {
                 left_out.push((StageId::Factor(params.name.clone()), reads_what_was_left_out(missing)));
                 continue;
             }
-            let sets: Vec<Key> = plan.features().iter().map(|name| self.sets[name]).collect();
-            let factors: Vec<Key> = plan.factors().iter().map(|name| built[name.as_str()]).collect();
             let id = StageId::Factor(params.name.clone());
-            let (market_rules, corpus, prices) = (&config.market, self.corpus, self.prices);
-            let key = Key::of_json(&(version::FACTOR, "factor", params, market_rules, sets, factors, corpus, prices));
+            let key = self.factor_key(params, &plan, &built);
             let stage = PlannedStage { total: self.documents, ..self.plan(id, key, "docs") };
             let (definition, files) = (self.definition(params, &plan)?, history_files(&self.project, &params.name));
             let revisions = self.state.report(&StageId::Ingest).and_then(|report| report.facts.get("revisions"));
@@ -101,6 +98,14 @@ impl PipelineRun<'_> {
         let versions = (version::CLEAN, version::LINK, version::STRUCTURE, version::EXTRACT, version::FACTOR);
         let rules = (&config.market, known_at_ingestion(config), config.project.seed, config.vault.sealed_from());
         Ok(Key::of_json(&(params, features, others, text, versions, rules)))
+    }
+
+    /// Key of a factor of features that have sets, and of factors that were `built`.
+    pub(super) fn factor_key(&self, params: &factor::Params, plan: &Plan, built: &BTreeMap<&str, Key>) -> Key {
+        let sets: Vec<Option<&Key>> = plan.features().iter().map(|name| self.sets.get(name)).collect();
+        let factors: Vec<Option<&Key>> = plan.factors().iter().map(|name| built.get(name.as_str())).collect();
+        let (market_rules, corpus, prices) = (&self.config.market, self.corpus, self.prices);
+        Key::of_json(&(version::FACTOR, "factor", params, market_rules, sets, factors, corpus, prices))
     }
 
     /// Leaves factors out; fails where none is left.
@@ -160,13 +165,17 @@ impl PipelineRun<'_> {
         self.go_on_without(left_out)
     }
 
+    /// Key of the export of the results so far.
+    pub(super) fn export_key(&self) -> Key {
+        // The manifest lists the sets of all features, also of those that no factor reads.
+        Key::of_json(&(version::EXPORT, "export", &self.config.export, &self.results, &self.sets))
+    }
+
     pub(super) fn export(&mut self) -> Result<()> {
         let (config, project) = (&self.tested(), &self.project);
         let out = self.base.join(&config.project.exports);
         export::remove_stale_lock(&out)?;
-        // The manifest lists the sets of all features, also of those that no factor reads.
-        let key = Key::of_json(&(version::EXPORT, "export", &config.export, &self.results, &self.sets));
-        let stage = self.plan(StageId::Export, key, "files");
+        let stage = self.plan(StageId::Export, self.export_key(), "files");
         let work = || {
             let market = needed(&self.market)?;
             let factors: Vec<Factor> =

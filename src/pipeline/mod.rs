@@ -13,6 +13,7 @@ mod experiment;
 mod factor_builder;
 mod factors;
 mod feature_status;
+mod forecast;
 mod integrity;
 mod lint_evidence;
 mod market;
@@ -20,6 +21,7 @@ mod market;
 mod masked_inputs;
 mod notify;
 mod output;
+mod over_gaps;
 mod plan;
 mod results;
 mod stage;
@@ -43,12 +45,12 @@ pub use drift::{Drifted, drift};
 pub use experiment::{ExperimentDocument, experiment_document, experiments, findings, grids, score_of};
 pub use factors::history_files;
 pub use feature_status::{FeatureStatus, feature_statuses};
+pub use forecast::{Basis, Forecast, Why, forecast};
 use inkstone_base::data::{Key, Report, TooLittle};
 use inkstone_base::disk;
 use inkstone_base::disk::{Damage, Room};
 use inkstone_base::job::{Cancelled, Ctx};
-use inkstone_corpus::link::Linked;
-use inkstone_corpus::truncate::Needs;
+use inkstone_corpus::link::{Linked, Taught};
 use inkstone_corpus::{clean, ingest, link, structure};
 use inkstone_features::extract::{
     self, Feature, FeatureSets, InputFeature, Inputs, Model, RewrittenCorpus, in_order_of_inputs,
@@ -71,7 +73,7 @@ pub use plan::{PlanRequest, plan, watch};
 pub use results::{FactorResult, factor_result, factor_results, study, write_report};
 pub use stage::{Stage, StageId, derived_from};
 use state::{PlannedStage, State};
-use texts::CorpusParts;
+use texts::{CorpusParts, needs_structure, structure_params};
 pub use trace::Tracer;
 pub use vault::{open_vault, vault_openings};
 
@@ -101,21 +103,6 @@ fn check_folders(config: &Config, base: &Path, last: Stage) -> Result<()> {
         disk::is_ours(&base.join(&config.report.dir), Room::Reports)?;
     }
     Ok(())
-}
-
-/// The output of the structure stage that the configuration needs: sentences, if features or the user want them, and measures of salience.
-/// The measures that experiments need are always among these, so that an experiment makes no feature compute again.
-fn needs_structure(config: &Config) -> Needs {
-    let asked =
-        Needs { sentences: config.structure.enabled, salience: config.structure.salience.iter().copied().collect() };
-    let strategies = config.experiment.iter().flat_map(|experiment| experiment.strategies().unwrap_or_default());
-    let salience_of_experiments = strategies.map(|strategy| Needs { sentences: false, ..strategy.needs() });
-    config.feature.iter().map(Feature::needs).chain(salience_of_experiments).fold(asked, Needs::and)
-}
-
-/// The parameters of the structure stage, with all measures of salience that the configuration needs.
-fn structure_params(config: &Config) -> structure::Params {
-    structure::Params { salience: needs_structure(config).salience.into_iter().collect(), ..config.structure.clone() }
 }
 
 /// The project of a configuration.
@@ -243,8 +230,7 @@ impl<'a> PipelineRun<'a> {
     fn ingest(&mut self) -> Result<()> {
         let PipelineRun { config, base, ctx, project, state, .. } = self;
         let work = || {
-            let params = ingest::Params { sealed_from: config.vault.sealed_from(), ..config.ingest.clone() };
-            let mut report = ingest::run(&config.source, &params, base, project, ctx)?;
+            let mut report = ingest::run(&config.source, &config.ingest_params(), base, project, ctx)?;
             report.name_damage(state.damage.iter().map(|damage| damage.within(project.dir())));
             Ok(report)
         };
@@ -277,8 +263,16 @@ impl<'a> PipelineRun<'a> {
         );
         self.corpus = self.clean_key();
         let stage = self.plan(StageId::Clean, self.corpus, "docs");
-        let sources = known_at_ingestion(self.config);
-        let work = || Ok((None, clean::run(&documents, &clean, &self.config.clean, &sources, self.ctx)?));
+        let work = || {
+            let sources = known_at_ingestion(self.config);
+            let mut report = clean::run(&documents, &clean, &self.config.clean, &sources, self.ctx)?;
+            let gaps = ingest::gaps(&self.project)?;
+            if !gaps.is_empty() {
+                let behind = over_gaps::first_mentions_behind(&gaps, &clean, self.config.clean.window_days)?;
+                report.fact("first_mentions_behind_gaps", behind);
+            }
+            Ok((None, report))
+        };
         let (_, report) = self.state.run(stage, self.ctx, work)?;
         self.documents = Some(report.rows_out);
         self.reports.push(report);
@@ -291,7 +285,9 @@ impl<'a> PipelineRun<'a> {
         let stage = PlannedStage { total: self.documents, ..self.plan(StageId::Link, self.corpus, "docs") };
         let work = || {
             let securities = linkable(&self.project)?;
-            let report = link::run(&clean, &securities, &links, &self.config.link, Linked::Any, self.ctx)?;
+            let learns = self.config.link.learn_names.learns(self.project.securities().exists());
+            let taught = if learns { Taught::Here } else { Taught::Nothing };
+            let report = link::run(&clean, &securities, taught, &links, &self.config.link, Linked::Any, self.ctx)?;
             Ok((None, report))
         };
         self.reports.push(self.state.run(stage, self.ctx, work)?.1);

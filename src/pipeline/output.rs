@@ -52,7 +52,10 @@ impl Output {
         let files = match id {
             StageId::Ingest | StageId::Extract(_) => OutputFiles::None,
             StageId::Clean => OutputFiles::Parts(vec![project.clean()], Vec::new()),
-            StageId::Link => OutputFiles::Parts(vec![project.links()], Vec::new()),
+            StageId::Link => {
+                let learns = config.link.learn_names.learns(project.securities().exists());
+                OutputFiles::Parts(vec![project.links()], learns.then(|| project.names()).into_iter().collect())
+            }
             StageId::Structure => OutputFiles::Parts(vec![project.structure()], vec![project.boilerplate()]),
             StageId::Rewrite(name) => {
                 OutputFiles::Parts(vec![project.rewritten(name), project.rewritten_links(name)], Vec::new())

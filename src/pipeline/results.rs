@@ -48,7 +48,7 @@ pub struct FactorResult {
 
 /// The sets of a factor's features, computed with the names of companies masked.
 #[derive(Serialize)]
-enum MaskedSets {
+pub(super) enum MaskedSets {
     Unknown,
     /// No model reads texts for the factor, nor for the factors in it.
     NoTexts,
@@ -118,12 +118,38 @@ pub fn study(
     }
 }
 
-impl PipelineRun<'_> {
+/// Gives the set of a feature whose inputs are among some features with their sets.
+type MakeSet<'m, 'r> =
+    &'m mut dyn FnMut(&mut PipelineRun<'r>, &Feature, &[Feature], &BTreeMap<String, Key>) -> Result<Key>;
+
+impl<'r> PipelineRun<'r> {
+    /// Key of the event study of the factor with this key.
+    pub(super) fn events_key(&self, factor: Key) -> Key {
+        Key::of_json(&(version::EVENTS, "events", &self.config.events, factor))
+    }
+
+    /// Key of the verdicts on the factor with this key.
+    pub(super) fn lint_key(&self, factor: Key, masked: &MaskedSets) -> Key {
+        Key::of_json(&(version::LINT, "lint", &self.config.lint, self.backtest_key(factor), masked))
+    }
+
+    /// Key of the page of a factor beside the factors with these keys.
+    pub(super) fn report_key(
+        &self,
+        manifest: &Value,
+        looks: &Option<Looks>,
+        experiments: &[Findings],
+        keys: &[Key],
+    ) -> Result<Key> {
+        let note = note_with_vault(self.config, self.base)?;
+        Ok(Key::of_json(&(version::REPORT, &self.config.report, manifest, looks, experiments, keys, note)))
+    }
+
     /// Studies what happened around the documents of each factor, by what the first part of its expression reads of them.
     pub(super) fn events(&mut self) -> Result<()> {
         for (params, factor_key) in &self.factors {
             let id = StageId::Events(params.name.clone());
-            let key = Key::of_json(&(version::EVENTS, "events", &self.config.events, factor_key));
+            let key = self.events_key(*factor_key);
             let stage = self.plan(id, key, "events");
             let work = || {
                 let market = needed(&self.market)?;
@@ -149,7 +175,7 @@ impl PipelineRun<'_> {
             let plan = Plan::new(params)?;
             let masked = self.masked_sets(&plan, &store)?;
             let id = StageId::Lint(params.name.clone());
-            let key = Key::of_json(&(version::LINT, "lint", &config.lint, self.backtest_key(factor_key), &masked));
+            let key = self.lint_key(factor_key, &masked);
             let stage = self.plan(id, key, "steps");
             let work = || {
                 let market = needed(&self.market)?;
@@ -163,8 +189,13 @@ impl PipelineRun<'_> {
     }
 
     /// The sets of a plan's features with the names of companies masked, for them and for all features that they learn on or take word
-    /// vectors of. A contextual model reads the corpus once more only if that was asked for.
+    /// vectors of. A contextual model or a network is run once more only if that was asked for.
     fn masked_sets(&mut self, plan: &Plan, store: &Store) -> Result<MaskedSets> {
+        self.masked_sets_by(plan, &mut |run, variant, features, sets| run.extract_among(variant, features, sets, store))
+    }
+
+    /// The same; `make` gives the set of a feature whose inputs are among some features with their sets.
+    pub(super) fn masked_sets_by(&mut self, plan: &Plan, make: MakeSet<'_, 'r>) -> Result<MaskedSets> {
         let (config, lint) = (self.config, &self.config.lint);
         let graph = features_behind(config, plan)?;
         if graph.is_empty() {
@@ -175,8 +206,10 @@ impl PipelineRun<'_> {
             return Ok(MaskedSets::Same);
         }
         // Factors in the expression are read as they were built, of texts with names.
-        let contextual = graph.iter().any(|f| f.model == Model::Onnx && shown.contains(f.name.as_str()));
-        if !plan.factors().is_empty() || (contextual && !lint.mask_contextual) {
+        let is_costly =
+            |f: &Feature| matches!(f.model, Model::Onnx | Model::TextCnn | Model::TextRnn | Model::Finetune);
+        let costly = graph.iter().any(|f| is_costly(f) && shown.contains(f.name.as_str()));
+        if !plan.factors().is_empty() || (costly && !lint.mask_contextual) {
             return Ok(MaskedSets::Unknown);
         }
         let masked = |feature: &Feature| Feature { mask_names: Some(true), ..feature.clone() };
@@ -187,7 +220,7 @@ impl PipelineRun<'_> {
             let behind = with_sources(feature, &config.feature)?;
             if behind.iter().any(|source| shown.contains(source.name.as_str())) {
                 let variant = Feature { name: derived_name(&feature.name, "masked"), ..masked(feature) };
-                match self.extract_among(&variant, &features, &sets, store) {
+                match make(self, &variant, &features, &sets) {
                     Ok(set) => drop(sets.insert(feature.name.clone(), set)),
                     Err(error) if error.is::<TooLittle>() => return Ok(MaskedSets::TooLittle),
                     Err(error) => return Err(error),
@@ -213,8 +246,7 @@ impl PipelineRun<'_> {
             let reads_factor = |found: &&Findings| found.factor.as_ref().is_some_and(|(factor, _)| factor == name);
             let experiments: Vec<Findings> = experiments.iter().filter(reads_factor).cloned().collect();
             let id = StageId::Report(name.clone());
-            let key =
-                Key::of_json(&(version::REPORT, &config.report, &manifest, &result.looks, &experiments, &keys, &note));
+            let key = self.report_key(&manifest, &result.looks, &experiments, &keys)?;
             let stage = self.plan(id, key, "files");
             let page = FactorReport {
                 outcome: &result.outcome,

@@ -75,6 +75,11 @@ impl State {
         self.finished.iter().map(|stage| (&stage.id, stage.files.as_slice()))
     }
 
+    /// The stages that have ended, each with its report when it last ran.
+    pub(super) fn reports_of(&self) -> impl Iterator<Item = (&StageId, &Report)> {
+        self.finished.iter().map(|stage| (&stage.id, &stage.report))
+    }
+
     /// The reports of the stages, in the order in which they last ran.
     pub(super) fn reports(self) -> Vec<Report> {
         self.finished.into_iter().map(|stage| stage.report).collect()

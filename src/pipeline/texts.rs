@@ -10,6 +10,9 @@ use super::state::PlannedStage;
 use super::{PipelineRun, linkable, reason_to_leave_out};
 use crate::config::Config;
 use inkstone_base::data::Key;
+use inkstone_corpus::link::read_names;
+use inkstone_corpus::structure;
+use inkstone_corpus::truncate::Needs;
 use inkstone_features::extract::{Feature, Fits, Inputs, RewrittenCorpus};
 use inkstone_features::rewrite::{self, Rewrite, RewriteSources};
 use inkstone_tables::corpus::Parts;
@@ -37,6 +40,7 @@ impl PipelineRun<'_> {
                 links: &links,
                 written: &written,
                 securities: &linkable(project)?,
+                learned: &read_names(&project.names())?,
                 link: &config.link,
                 normal_form: &config.clean,
                 onnx: &config.onnx,
@@ -120,4 +124,19 @@ fn texts_of(rewrite: &Rewrite, project: &Project, base: &Path) -> Result<Rewritt
         identity: Key::default(),
         fitted_until: rewrite.last_seen(base)?,
     })
+}
+
+/// The output of the structure stage that the configuration needs: sentences, if features or the user want them, and measures of salience.
+/// The measures that experiments need are always among these, so that an experiment makes no feature compute again.
+pub(super) fn needs_structure(config: &Config) -> Needs {
+    let asked =
+        Needs { sentences: config.structure.enabled, salience: config.structure.salience.iter().copied().collect() };
+    let strategies = config.experiment.iter().flat_map(|experiment| experiment.strategies().unwrap_or_default());
+    let salience_of_experiments = strategies.map(|strategy| Needs { sentences: false, ..strategy.needs() });
+    config.feature.iter().map(Feature::needs).chain(salience_of_experiments).fold(asked, Needs::and)
+}
+
+/// The parameters of the structure stage, with all measures of salience that the configuration needs.
+pub(super) fn structure_params(config: &Config) -> structure::Params {
+    structure::Params { salience: needs_structure(config).salience.into_iter().collect(), ..config.structure.clone() }
 }

@@ -16,7 +16,7 @@ pub(super) const EXTRACT: (u32, &str, u32) = (extract::VERSION, CODE_VERSION, TO
 pub(super) const FACTOR: u32 = 4;
 pub(super) const BACKTEST: u32 = 5;
 pub(super) const EVENTS: u32 = 5;
-pub(super) const LINT: u32 = 6;
+pub(super) const LINT: u32 = 7;
 pub(super) const EXPORT: u32 = 3;
 pub(super) const REPORT: u32 = 5;
 /// Version of the cells of experiments.

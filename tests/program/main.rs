@@ -22,8 +22,10 @@ mod fadt;
 #[cfg(unix)]
 mod faults;
 mod folders;
+mod forecast;
 #[cfg(unix)]
 mod fronts;
+mod gaps;
 mod hostile;
 mod inputs;
 mod labels;

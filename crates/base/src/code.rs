@@ -23,8 +23,9 @@ impl Code {
     /// Reads a code as a source wrote it; `None` for a text that is no code, or whose exchange is ambiguous.
     ///
     /// Read are `600000.SH`, `SH600000`, `sh.600000`, `600000.XSHG`, `600000.SS`, bare digits (lost leading zeros given back,
-    /// `609` and `609.0` are `000609.SZ`), `$浦发银行(SH600000)$`, `浦发银行(600000)`, `600000.SH|浦发`, Hong Kong's `00700.HK`
-    /// (as `0700.HK`), and tickers in capitals. Short digits that begin with a zero (`00700`) are no code: they may be
+    /// `609` and `609.0` are `000609.SZ`), `$浦发银行(SH600000)$`, `浦发银行(600000)`, `600000.SH|浦发`, `600000 CH Equity` (Bloomberg),
+    /// `SSE:600000` (TradingView), `SHA:600000` (Google), `1.600000` and `0.000001` (Eastmoney's numbers of exchanges), Hong Kong's
+    /// `00700.HK` (as `0700.HK`), and tickers in capitals. Short digits that begin with a zero (`00700`) are no code: they may be
     /// a Hong Kong stock, and a code that lost its zeros has none in front.
     pub fn parse(text: &str) -> Option<Code> {
         let text = narrow(text);
@@ -32,23 +33,33 @@ impl Code {
         if let Some(code) = parse_plain(text) {
             return Some(code);
         }
-        let inner = text.rsplit_once('(').and_then(|(_, rest)| rest.split_once(')')).map(|(inner, _)| inner);
-        inner.and_then(parse_plain).or_else(|| text.split('|').find_map(|piece| parse_plain(piece.trim())))
+        let inner = text.rsplit_once('(').and_then(|(_, rest)| rest.split_once(')')).map(|(inner, _)| inner.trim());
+        let bracketed = inner.and_then(|inner| parse_plain(inner).or_else(|| parse_bloomberg(inner)));
+        let or_bloomberg = bracketed.or_else(|| parse_bloomberg(text));
+        or_bloomberg.or_else(|| text.split('|').find_map(|piece| parse_plain(piece.trim())))
     }
 
-    /// Reads several codes from one field (`600000;000001`, JSON-like lists too), in their order and without repeats;
-    /// also gives the pieces that are no codes.
+    /// Reads several codes from one field (`600000;000001`, `600000.SH|000001.SZ`, `600000 CH, 000001 CH`, JSON-like lists too), in their
+    /// order and without repeats; also gives the pieces that are no codes.
     pub fn parse_list(text: &str) -> (Vec<Code>, Vec<String>) {
-        let (mut codes, mut unread) = (Vec::new(), Vec::new());
-        let separators = |c: char| c.is_whitespace() || matches!(c, ',' | '，' | ';' | '；' | '、');
-        for piece in text.split(separators) {
-            if is_absent(piece) {
+        let (mut codes, mut unread): (Vec<Code>, Vec<String>) = (Vec::new(), Vec::new());
+        let mut add = |code: Code| {
+            if !codes.contains(&code) {
+                codes.push(code);
+            }
+        };
+        for field in text.split([',', '，', ';', '；', '、', '\n', '\r', '\t']) {
+            if let Some(code) = parse_bloomberg(&narrow(field)) {
+                add(code);
                 continue;
             }
-            match Code::parse(piece) {
-                Some(code) if codes.contains(&code) => {}
-                Some(code) => codes.push(code),
-                None => unread.push(piece.to_owned()),
+            for piece in field.split(char::is_whitespace).filter(|piece| !is_absent(piece)) {
+                // Behind a bar or a slash stands another code, or the name of the one before.
+                let among: Vec<Code> = piece.split(['|', '｜', '/']).filter_map(Code::parse).collect();
+                if among.is_empty() {
+                    unread.push(piece.to_owned());
+                }
+                among.into_iter().for_each(&mut add);
             }
         }
         (codes, unread)
@@ -90,6 +101,14 @@ fn parse_plain(text: &str) -> Option<Code> {
         let exchange = exchange_of(&padded)?;
         return Some(Code(format!("{padded}.{exchange}").into()));
     }
+    // Eastmoney numbers its markets: 1 is Shanghai, 0 is Shenzhen and Beijing.
+    if let Some(number) = text.strip_prefix("1.").and_then(|rest| digits(rest).filter(|d| d.len() == 6)) {
+        return Some(Code(format!("{number}.SH").into()));
+    }
+    if let Some(number) = text.strip_prefix("0.").and_then(|rest| digits(rest).filter(|d| d.len() == 6)) {
+        let exchange = exchange_of(&number).filter(|exchange| *exchange == "BJ").unwrap_or("SZ");
+        return Some(Code(format!("{number}.{exchange}").into()));
+    }
     let Some(split) = text.find(|c: char| c.is_ascii_digit()) else { return ticker(text) };
     let upper = text.to_ascii_uppercase();
     let (front, rest) = upper.split_at(split);
@@ -116,6 +135,24 @@ fn parse_plain(text: &str) -> Option<Code> {
     .or_else(|| ticker(text))
 }
 
+/// A code as Bloomberg writes it: `600000 CH Equity`, `600000 C1`, `700 HK`.
+fn parse_bloomberg(text: &str) -> Option<Code> {
+    let text = text.trim_matches(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '[' | ']'));
+    let mut words = text.split_ascii_whitespace();
+    let (number, market, class) = (words.next()?, words.next()?.to_ascii_uppercase(), words.next());
+    let is_share = class.is_none_or(|class| class.eq_ignore_ascii_case("equity")) && words.next().is_none();
+    if !is_share || !number.bytes().all(|b| b.is_ascii_digit()) {
+        return None;
+    }
+    match market.as_str() {
+        "CH" if number.len() == 6 => parse_plain(number),
+        "C1" | "CG" if number.len() == 6 => parse_plain(&format!("{number}.SH")),
+        "C2" | "CS" if number.len() == 6 => parse_plain(&format!("{number}.SZ")),
+        "HK" => parse_plain(&format!("{number}.HK")),
+        _ => None,
+    }
+}
+
 /// A ticker of another market: capitals, digits, dots and hyphens, beginning with a capital.
 fn ticker(text: &str) -> Option<Code> {
     let fits = text.len() <= 12
@@ -140,10 +177,11 @@ fn exchange_of(digits: &str) -> Option<&'static str> {
     }
 }
 
-fn exchange_named(mark: &str) -> Option<&'static str> {
+/// The exchange that a mark before or behind the digits names (`SH`, `XSHG`, `SSE`, ...), in capitals: `SH`, `SZ`, `BJ` or `HK`.
+pub fn exchange_named(mark: &str) -> Option<&'static str> {
     match mark {
-        "SH" | "SS" | "XSHG" | "SSE" | "SHSE" => Some("SH"),
-        "SZ" | "XSHE" | "SZSE" => Some("SZ"),
+        "SH" | "SS" | "XSHG" | "SSE" | "SHSE" | "SHA" | "SHG" => Some("SH"),
+        "SZ" | "XSHE" | "SZSE" | "SHE" => Some("SZ"),
         "BJ" | "XBSE" | "XBEI" | "BSE" | "BJSE" => Some("BJ"),
         "HK" | "XHKG" => Some("HK"),
         _ => None,
@@ -200,6 +238,32 @@ mod tests {
             ("６０００００．ＳＨ", "600000.SH"),
             ("510300", "510300.SH"),
             ("159915", "159915.SZ"),
+            ("600519.sh", "600519.SH"),
+            ("SHSE.600519", "600519.SH"),
+            ("SZSE.000001", "000001.SZ"),
+            ("600519.SSE", "600519.SH"),
+            ("000001.SZSE", "000001.SZ"),
+            ("SSE:600519", "600519.SH"),
+            ("SHA:600519", "600519.SH"),
+            ("SHE:000001", "000001.SZ"),
+            ("XSHG:600519", "600519.SH"),
+            ("600519.SHG", "600519.SH"),
+            ("BJ430047", "430047.BJ"),
+            ("bj.920002", "920002.BJ"),
+            ("600519_SH", "600519.SH"),
+            ("1.600519", "600519.SH"),
+            ("1.000300", "000300.SH"),
+            ("0.000001", "000001.SZ"),
+            ("0.920002", "920002.BJ"),
+            ("600519 CH Equity", "600519.SH"),
+            ("000001 CH", "000001.SZ"),
+            ("600519 C1 Equity", "600519.SH"),
+            ("700 HK Equity", "0700.HK"),
+            ("（600519.SH）", "600519.SH"),
+            ("(SH:600519)", "600519.SH"),
+            ("贵州茅台（ 600519.SH ）", "600519.SH"),
+            ("$贵州茅台(SH600519)$", "600519.SH"),
+            ("（６００５１９）", "600519.SH"),
             ("BRK.B", "BRK.B"),
             ("AAPL", "AAPL"),
         ] {
@@ -223,6 +287,11 @@ mod tests {
             "-",
             "700001",
             "6e5",
+            "1.5",
+            "0.00001",
+            "1A0519",
+            "600519 US Equity",
+            "600519 CH Corp",
         ] {
             assert_eq!(Code::parse(text), None, "{text}");
         }
@@ -238,5 +307,10 @@ mod tests {
         assert_eq!(list("['600000', '609']"), ("600000.SH,000609.SZ".into(), String::new()));
         assert_eq!(list("600000、某公司，000001 600000"), ("600000.SH,000001.SZ".into(), "某公司".into()));
         assert_eq!(list("nan"), (String::new(), String::new()));
+        // No code of a list is lost, whatever parts them, and a name beside its code is no fault.
+        assert_eq!(list("600519.SH|000858.SZ"), ("600519.SH,000858.SZ".into(), String::new()));
+        assert_eq!(list("SH600519/SZ000858/0.920002"), ("600519.SH,000858.SZ,920002.BJ".into(), String::new()));
+        assert_eq!(list("600000.SH|浦发;某公司|甲"), ("600000.SH".into(), "某公司|甲".into()));
+        assert_eq!(list("600519 CH Equity, 700 HK"), ("600519.SH,0700.HK".into(), String::new()));
     }
 }

@@ -14,6 +14,7 @@
 //!
 //! Not for: reading files of vendors (that is `inkstone-corpus`).
 
+mod adjustment;
 mod board;
 mod calendar;
 mod lazy;
@@ -23,6 +24,7 @@ mod security;
 pub mod table;
 mod tradability;
 
+pub use adjustment::{Adjustment, AdjustmentScan, Bar, Fall, Seam};
 pub use board::Board;
 pub use calendar::{AUCTION, CLOSE, Calendar, Cutoff, OPEN, OffCalendar};
 pub use lazy::LazyMarket;

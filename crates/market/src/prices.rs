@@ -140,12 +140,13 @@ impl Market {
             .with_context(|| format!("no column is named close; the columns are {:?}", prices.names()))?;
         let mut market = Market {
             open: positive(&["open", "开盘价"])?,
-            vwap: positive(&["vwap", "avg_price", "均价"])?,
+            // The table of ingest has all columns; those without a value take no room.
+            vwap: positive(&["vwap", "avg_price", "均价"])?.filter(Panel::has_values),
             volume: panel(&["volume", "vol", "成交量"])?,
-            amount: positive(&["amount", "成交额"])?,
+            amount: positive(&["amount", "成交额"])?.filter(Panel::has_values),
             market_cap: positive(&["market_cap", "circ_mv", "total_mv", "市值"])?.filter(Panel::has_values),
-            up_limit: positive(&["up_limit", "limit_up", "涨停价"])?,
-            down_limit: positive(&["down_limit", "limit_down", "跌停价"])?,
+            up_limit: positive(&["up_limit", "limit_up", "涨停价"])?.filter(Panel::has_values),
+            down_limit: positive(&["down_limit", "limit_down", "跌停价"])?.filter(Panel::has_values),
             one_price: match (positive(&["high", "最高价"])?, positive(&["low", "最低价"])?) {
                 (Some(high), Some(low)) => {
                     let same = |t: usize| high.row(t).iter().zip(low.row(t)).map(|(high, low)| high == low);

@@ -85,6 +85,11 @@ impl Project {
         Parts::new(self.dir.join("links"))
     }
 
+    /// The names that the corpus taught, with the time from which on each is known, as CSV.
+    pub fn names(&self) -> PathBuf {
+        names_of(&self.links())
+    }
+
     /// Sentences, their sections and what is boilerplate; part by part as [`Project::clean`].
     pub fn structure(&self) -> Parts {
         Parts::new(self.dir.join("structure"))
@@ -228,6 +233,11 @@ impl Project {
     pub fn state(&self) -> PathBuf {
         self.dir.join("state.json")
     }
+}
+
+/// The list of learned names that stands beside the parts of the links.
+pub fn names_of(links: &Parts) -> PathBuf {
+    links.folder().join("names.csv")
 }
 
 /// The list of boilerplate that stands beside the parts of the structure.

@@ -263,13 +263,18 @@ impl Scratch {
         if self.written == 0 {
             return Ok(None);
         }
+        Ok(Some(map_file(&self.into_file()?).context("cannot map a scratch file")?))
+    }
+
+    /// All that was written, as a file at its beginning.
+    pub fn into_file(self) -> Result<File> {
         let mut file = self
             .out
             .into_inner()
             .map_err(|error| error.into_error())
             .context("cannot write a scratch file (is the disk full?)")?;
         file.seek(SeekFrom::Start(0))?;
-        Ok(Some(map_file(&file).context("cannot map a scratch file")?))
+        Ok(file)
     }
 }
 

@@ -20,8 +20,8 @@ const ACROSS_CLOSE: f64 = 0.01;
 /// The clocks of all documents.
 #[derive(Default)]
 pub(super) struct Clocks {
-    /// Documents by day of publication.
-    pub(super) by_day: BTreeMap<NaiveDate, u64>,
+    /// Documents by source and day of publication.
+    pub(super) by_day: BTreeMap<String, BTreeMap<NaiveDate, u64>>,
     /// Time of the newest document of each source.
     pub(super) newest: BTreeMap<String, NaiveDateTime>,
     sources: BTreeMap<String, Delays>,
@@ -54,11 +54,14 @@ impl Clocks {
             (corpus::times_of(&frame, "published_at")?, corpus::times_of(&frame, "ingested_at")?);
         for (row, (published, ingested)) in published.into_iter().zip(ingested).enumerate() {
             let Some(published) = published else { continue };
-            *self.by_day.entry(published.date()).or_default() += 1;
             let Some(source) = sources.get(row) else { continue };
-            match self.newest.get_mut(source) {
-                Some(newest) => *newest = published.max(*newest),
-                None => drop(self.newest.insert(source.to_owned(), published)),
+            if !self.newest.contains_key(source) {
+                self.newest.insert(source.to_owned(), published);
+                self.by_day.insert(source.to_owned(), BTreeMap::new());
+            }
+            if let (Some(newest), Some(days)) = (self.newest.get_mut(source), self.by_day.get_mut(source)) {
+                *newest = published.max(*newest);
+                *days.entry(published.date()).or_default() += 1;
             }
             if let Some(ingested) = ingested {
                 self.add_delay(source, published, ingested);

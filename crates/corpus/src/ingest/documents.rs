@@ -1,12 +1,12 @@
 //! Rows become documents: typed, with an id that is unique in the project, in parts of [`PART_ROWS`] rows.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use chrono::{NaiveDateTime, NaiveTime};
 use polars_core::prelude::DataFrame;
-use rustc_hash::FxHashSet;
+use rustc_hash::FxHashMap;
 
 use crate::ingest::mapped_row::MappedRow;
 use crate::ingest::reason;
@@ -90,25 +90,108 @@ pub(super) fn document(
     Ok((document, notes))
 }
 
-/// The ids taken so far, as 128-bit keys: some 20 bytes a document.
-#[derive(Default)]
-pub(super) struct Ids(FxHashSet<[u8; 16]>);
+/// What became of a document's id.
+#[derive(Debug, PartialEq)]
+pub(super) enum Claim {
+    Free,
+    /// A document of this id has the same text or the same time.
+    Repeated,
+    /// Vendors give an id to another text years later: the document gets this one.
+    Reused(String),
+}
 
-impl Ids {
-    /// Takes an id; `false` when another document has it.
-    pub(super) fn take(&mut self, id: &str) -> bool {
-        self.0.insert(Key::of(id.as_bytes()).0)
+/// The ids taken so far, as 128-bit keys, with a print of each document's time and text: some 30 bytes a document.
+#[derive(Clone, Default)]
+pub(super) struct Ids {
+    taken: FxHashMap<[u8; 16], Print>,
+    /// Parts of documents whose texts were not looked at.
+    unread: Vec<PathBuf>,
+}
+
+/// Prints of time and text; the text's is 0 while it was not looked at.
+#[derive(Clone, Copy, PartialEq)]
+struct Print {
+    time: u32,
+    text: u32,
+}
+
+impl Print {
+    fn of_time(time: NaiveDateTime) -> u32 {
+        u32_of(&Key::of(&time.and_utc().timestamp().to_le_bytes()))
     }
 
-    pub(super) fn has(&self, id: &str) -> bool {
-        self.0.contains(&Key::of(id.as_bytes()).0)
+    fn of_text(title: &str, body: &str) -> u32 {
+        u32_of(&Key::of_parts([title.as_bytes(), body.as_bytes()])).max(1)
     }
 }
 
-pub(super) fn ids_of(part: &Path) -> Result<Vec<String>> {
-    let frame = frames::read_parquet(part, Some(&["doc_id"]))?;
-    let ids = corpus::column(&frame, "doc_id")?.str()?;
-    Ok(ids.iter().map(|id| id.unwrap_or_default().to_owned()).collect())
+fn u32_of(key: &Key) -> u32 {
+    u32::from_le_bytes([key.0[0], key.0[1], key.0[2], key.0[3]])
+}
+
+impl Ids {
+    /// Takes the id of a document that was read, or another one in its place.
+    pub(super) fn claim(&mut self, document: &Document) -> Result<Claim> {
+        let time = Print::of_time(document.published_at);
+        let text = Print::of_text(&document.title, &document.body);
+        let key = Key::of(document.doc_id.as_bytes()).0;
+        let Some(other) = self.taken.get(&key).copied() else {
+            self.taken.insert(key, Print { time, text });
+            return Ok(Claim::Free);
+        };
+        if other.time == time {
+            return Ok(Claim::Repeated);
+        }
+        if other.text == 0 {
+            self.look_at_texts()?;
+        }
+        if self.taken.get(&key).is_some_and(|other| other.text == text) {
+            return Ok(Claim::Repeated);
+        }
+        let id = format!("{}@{}", document.doc_id, document.published_at.format("%Y-%m-%dT%H:%M:%S"));
+        match self.taken.insert(Key::of(id.as_bytes()).0, Print { time, text }) {
+            None => Ok(Claim::Reused(id)),
+            Some(_) => Ok(Claim::Repeated),
+        }
+    }
+
+    /// Takes the ids of a part's documents from row `from` on; false, and nothing is taken, where another document has one of them.
+    pub(super) fn take_part(&mut self, part: &Path, from: usize) -> Result<bool> {
+        let frame = frames::read_parquet(part, Some(&["doc_id", "published_at"]))?;
+        let times = corpus::times_of(&frame, "published_at")?;
+        let ids = corpus::column(&frame, "doc_id")?.str()?;
+        let rows: Vec<([u8; 16], Print)> = ids
+            .iter()
+            .zip(times)
+            .skip(from)
+            .map(|(id, time)| {
+                let time = time.map_or(0, Print::of_time);
+                (Key::of(id.unwrap_or_default().as_bytes()).0, Print { time, text: 0 })
+            })
+            .collect();
+        if rows.iter().any(|(id, _)| self.taken.contains_key(id)) {
+            return Ok(false);
+        }
+        self.taken.extend(rows);
+        self.unread.push(part.to_owned());
+        Ok(true)
+    }
+
+    /// Notes the prints of all texts that were not looked at.
+    fn look_at_texts(&mut self) -> Result<()> {
+        for part in std::mem::take(&mut self.unread) {
+            let frame = frames::read_parquet(&part, Some(&["doc_id", "title", "body"]))?;
+            let [id, title, body] = ["doc_id", "title", "body"].map(|name| corpus::texts_of(&frame, name));
+            let (id, title, body) = (id?, title?, body?);
+            for row in 0..frame.height() {
+                let key = Key::of(id.get(row).unwrap_or_default().as_bytes()).0;
+                if let Some(print) = self.taken.get_mut(&key).filter(|print| print.text == 0) {
+                    print.text = Print::of_text(title.get(row).unwrap_or_default(), body.get(row).unwrap_or_default());
+                }
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Collects documents into parts of full length.

@@ -8,7 +8,10 @@ use chrono::NaiveDateTime;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::ingest::disagreement::PricesTwice;
+use crate::ingest::gaps::Gap;
 use crate::ingest::reader::Resume;
+use crate::ingest::reason::REPEATED_PRICE;
 use crate::ingest::source::{Format, Table};
 use inkstone_base::data::{Key, Report};
 use inkstone_base::disk;
@@ -16,7 +19,7 @@ use inkstone_base::encoding::Encoded;
 use inkstone_tables::project::Project;
 
 /// Changes whenever the same file would be read differently, so that old logs are not trusted.
-pub(super) const VERSION: u32 = 5;
+pub(super) const VERSION: u32 = 6;
 
 /// Everything that ingest has read, in the order of the corpus.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -31,6 +34,11 @@ pub struct IngestLog {
     pub tables: BTreeMap<String, Key>,
     /// Key of the codes of the price table.
     pub price_codes: Key,
+    /// Prices that several sources give.
+    pub prices_twice: PricesTwice,
+    /// Days that the archives of documents lack, by source.
+    #[serde(default)]
+    pub gaps: Vec<Gap>,
     /// Findings across files, as in the report.
     pub facts: Map<String, Value>,
 }
@@ -75,6 +83,10 @@ pub struct FileEntry {
     /// Rows of the sealed period, which are not among `rows_in`.
     #[serde(default, skip_serializing_if = "is_none")]
     pub sealed: u64,
+    /// Prices of a date and code that an earlier source has; they are neither in the table nor among the rejects.
+    pub repeated: u64,
+    /// Documents whose id another document of the source has, with other text and another time; they have the time in their id.
+    pub reused: u64,
     /// Values left out of rows that were kept, by reason.
     pub left_out: BTreeMap<String, u64>,
     /// Forms of the times of publication, counted.
@@ -117,6 +129,8 @@ impl FileEntry {
             rows_out: 0,
             dropped: BTreeMap::new(),
             sealed: 0,
+            repeated: 0,
+            reused: 0,
             left_out: BTreeMap::new(),
             times: BTreeMap::new(),
             dates: BTreeMap::new(),
@@ -155,6 +169,8 @@ impl FileEntry {
         self.rows_out += known.rows_out;
         self.midnight += known.midnight;
         self.sealed += known.sealed;
+        self.repeated += known.repeated;
+        self.reused += known.reused;
         self.again_from = self.again_from.into_iter().chain(known.again_from).min();
         let add = |to: &mut BTreeMap<String, u64>, from: &BTreeMap<String, u64>| {
             from.iter().for_each(|(name, n)| *to.entry(name.clone()).or_default() += n);
@@ -178,6 +194,11 @@ pub fn corpus_key(project: &Project) -> Result<Key> {
 /// Files that a project was read from, with their content hashes.
 pub fn sources(project: &Project) -> Result<Vec<(String, Key)>> {
     Ok(IngestLog::load(&project.ingest_log())?.files.into_iter().map(|file| (file.path, file.hash)).collect())
+}
+
+/// Days that the archives of a project lack.
+pub fn gaps(project: &Project) -> Result<Vec<Gap>> {
+    Ok(IngestLog::load(&project.ingest_log())?.gaps)
 }
 
 impl IngestLog {
@@ -210,7 +231,17 @@ impl IngestLog {
             report.rows_in += file.rows_in;
             report.rows_out += file.rows_out;
             file.dropped.iter().for_each(|(reason, n)| report.drop_rows(reason, *n));
+            if file.repeated > 0 {
+                report.drop_rows(REPEATED_PRICE, file.repeated);
+            }
         }
+        report
+    }
+
+    /// The same for the check of losses: what an earlier source gave as well is not lost.
+    pub(super) fn losses(&self, stage: &str, chosen: impl Fn(&FileEntry) -> bool) -> Report {
+        let mut report = self.report(stage, chosen);
+        report.rows_in -= report.dropped.remove(REPEATED_PRICE).unwrap_or_default();
         report
     }
 

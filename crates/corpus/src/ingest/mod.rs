@@ -2,7 +2,7 @@
 //!
 //! [`run()`] reads the files of every [`Source`] and writes the corpus ([`Project::documents`]), the price table, the table of
 //! securities, the rows it set aside ([`Project::rejects`]) and a log of what it read ([`IngestLog`]). It streams: memory is bounded
-//! by a batch of records, whatever the size of a file (prices, securities and Excel's sheets are held whole; of prices 90 bytes a row). Files that are
+//! by a batch of records, whatever the size of a file (securities and Excel's sheets are held whole; prices are sorted on the disk). Files that are
 //! one document each ([`papers`]) are rows, up to 4,096 of them one file of the log. Row numbers
 //! count records from 1, the header not included; times are Shanghai wall-clock times.
 //!
@@ -16,16 +16,20 @@
 
 mod clocks;
 mod commit;
+mod disagreement;
 mod documents;
+mod due;
 pub mod fetch;
 mod fields;
 mod files;
+mod gaps;
 mod log;
 mod mapped_row;
 mod mapping;
 pub mod papers;
 mod parquet;
 mod preview;
+mod price_scan;
 mod prices;
 mod raw;
 mod read;
@@ -36,6 +40,7 @@ mod rejects;
 pub mod revisions;
 mod row;
 mod run;
+mod runs;
 mod securities;
 mod sheets;
 mod source;
@@ -50,9 +55,14 @@ mod tests;
 use chrono::{NaiveDate, NaiveDateTime};
 use serde::{Deserialize, Serialize};
 
+use files::{ReadUnit, UnitFiles};
+use inkstone_base::data::Key;
+
 pub use commit::is_interrupted;
+pub use due::{Due, due};
+pub use gaps::Gap;
 pub use inkstone_base::encoding::Encoded;
-pub use log::{FileEntry, IngestLog, TableKeys, corpus_key, sources, table_keys};
+pub use log::{FileEntry, IngestLog, TableKeys, corpus_key, gaps, sources, table_keys};
 pub use preview::{FieldPreview, Preview, preview};
 pub use raw::{RawFile, RawRow, cut_rows, read_raw};
 pub use rejects::Reject;
@@ -76,9 +86,31 @@ pub struct Params {
     /// First day of the period that is sealed: documents, prices and securities from it on are not taken.
     #[serde(skip)]
     pub sealed_from: Option<NaiveDate>,
+    /// Names of sources of prices, the one that is believed first in front; others follow in the order of `[[source]]`. Of a date and code
+    /// that several give, the row of the first counts. Default none.
+    pub precedence: Vec<String>,
 }
 
 impl Params {
+    /// Names in `precedence` that are no source of prices, each with what to do.
+    pub fn precedence_problems(&self, sources: &[Source]) -> Vec<String> {
+        let known: Vec<&str> = sources.iter().filter(|s| s.table == Table::Prices).map(|s| s.name.as_str()).collect();
+        let wrong = self.precedence.iter().filter(|name| !known.contains(&name.as_str()));
+        let listed = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+        wrong.map(|name| format!("there is no source of prices {name:?}; sources of prices are: {listed}")).collect()
+    }
+
+    /// Key of the settings under which a file is read.
+    pub(in crate::ingest) fn settings_of(&self, unit: &ReadUnit<'_>) -> Key {
+        let limits = matches!(unit.content, UnitFiles::Papers(_)).then(|| self.limits());
+        let (source, sealed_from) = (unit.source.read_settings(), self.sealed_from);
+        let settings = Key::of_json(&(log::VERSION, source, self.latest, limits, sealed_from));
+        match unit.source.table {
+            Table::Prices if !self.precedence.is_empty() => Key::of_json(&(settings, &self.precedence)),
+            _ => settings,
+        }
+    }
+
     pub fn limits(&self) -> papers::Limits {
         papers::Limits { max_pages: self.max_pages, max_garbled: self.max_garbled }
     }
@@ -86,7 +118,14 @@ impl Params {
 
 impl Default for Params {
     fn default() -> Params {
-        Params { max_loss: 0.35, latest: None, max_pages: 1000, max_garbled: 0.1, sealed_from: None }
+        Params {
+            max_loss: 0.35,
+            latest: None,
+            max_pages: 1000,
+            max_garbled: 0.1,
+            sealed_from: None,
+            precedence: Vec::new(),
+        }
     }
 }
 

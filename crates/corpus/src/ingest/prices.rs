@@ -1,6 +1,8 @@
 //! Rows become the price table: typed, checked, sorted by date and code, unique.
+//!
+//! Of a date and code that several sources give, the table has the row of the first source; rows that disagree with it are told.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::error::Error;
 use std::fmt;
 use std::path::PathBuf;
@@ -8,28 +10,21 @@ use std::path::PathBuf;
 use anyhow::{Result, ensure};
 use chrono::{Datelike, NaiveDate};
 use polars_core::prelude::{DataFrame, IntoColumn, NamedFrom, Series};
-use rayon::prelude::*;
-use rustc_hash::{FxHashMap, FxHashSet};
-use serde_json::{Value, json};
+use rustc_hash::FxHashMap;
 
+use crate::ingest::disagreement::PricesTwice;
 use crate::ingest::mapped_row::MappedRow;
 use crate::ingest::row::RowFault;
+use crate::ingest::runs::{self, CODE_BYTES, PriceRow, Runs, SortedRows, VALUES, date_and_code, key_of};
 use inkstone_base::code::Code;
 use inkstone_base::data::Key;
-use inkstone_base::disk::{self, Scratch};
+use inkstone_base::disk;
 use inkstone_market::{PRICE_COLUMNS, dates_column, dates_of};
 use inkstone_tables::corpus::texts_column;
-use inkstone_tables::frames;
+use inkstone_tables::frames::{self, ParquetColumns};
 
 /// Reason of a price below 0, which only a series that is adjusted by differences has.
 pub(super) const BELOW_ZERO: &str = "price below zero";
-
-/// Names that a change of the unit of volumes is seen in at the least, and the factor by which their median then changes in a day.
-const BREAK_NAMES: usize = 20;
-const BREAK_FACTOR: f64 = 30.0;
-
-/// Columns behind date and code.
-const VALUES: usize = PRICE_COLUMNS.len() - 2;
 
 /// One row: prices in CNY, NaN where unknown, in the order of [`PRICE_COLUMNS`].
 pub(super) struct Price {
@@ -74,22 +69,66 @@ pub(super) fn price(fields: &MappedRow<'_>) -> Result<Price, RowFault> {
     Ok(Price { date: moment.time.date(), code, values })
 }
 
-/// Rows that a table may have: some twice what all securities of the mainland have had since 1990. Up to there it takes a gigabyte of
-/// memory at the most.
-const MOST_ROWS: usize = 50_000_000;
+/// Rows that a table may have: some twice what all securities of the mainland have had since 1990.
+const MOST_ROWS: u64 = 50_000_000;
 
-/// A row as it waits on the disk: its key, and the bits of its values.
-type PriceRow = [u64; 1 + VALUES];
+/// A price that was taken.
+#[derive(Debug, PartialEq)]
+pub(super) enum Taken {
+    New,
+    /// An earlier source has a price of that date and code.
+    Repeated,
+    /// This source has one already: date and code.
+    Twice(String),
+}
 
-/// All prices read so far. In memory are the keys alone, date above code, by which a second price of a day is noticed.
+/// All prices read so far, which wait on the disk. In memory are the days of each code, a bit a day.
 pub(super) struct Prices {
     path: PathBuf,
-    /// The table that the prices are appended to, and its last date.
-    earlier: Option<(PathBuf, NaiveDate)>,
-    most_rows: usize,
-    codes: FxHashMap<Code, u32>,
-    keys: FxHashSet<u64>,
-    rows: Option<Scratch>,
+    /// The table that the prices are appended to, its rows and its last date.
+    earlier: Option<(ParquetColumns, usize, NaiveDate)>,
+    most_rows: u64,
+    sources: Vec<String>,
+    /// Number of each code in `seen`.
+    codes: FxHashMap<Code, usize>,
+    /// Of each code, the days that each source gave.
+    seen: Vec<Vec<(u64, Days)>>,
+    rows: Runs,
+    different: u64,
+}
+
+/// Days as bits of words of 64.
+#[derive(Default)]
+struct Days {
+    first_word: i32,
+    words: Vec<u64>,
+}
+
+impl Days {
+    fn place(&self, day: i32) -> (i64, u64) {
+        (i64::from(day.div_euclid(64)) - i64::from(self.first_word), 1 << day.rem_euclid(64))
+    }
+
+    fn has(&self, day: i32) -> bool {
+        let (at, bit) = self.place(day);
+        usize::try_from(at).ok().and_then(|at| self.words.get(at)).is_some_and(|word| word & bit != 0)
+    }
+
+    fn insert(&mut self, day: i32) {
+        if self.words.is_empty() {
+            self.first_word = day.div_euclid(64);
+        }
+        let (at, bit) = self.place(day);
+        if at < 0 {
+            self.words.splice(..0, vec![0; at.unsigned_abs() as usize]);
+            self.first_word = day.div_euclid(64);
+        }
+        let at = at.max(0) as usize;
+        if at >= self.words.len() {
+            self.words.resize(at + 1, 0);
+        }
+        self.words[at] |= bit;
+    }
 }
 
 /// Prices that are not later than all of the table that they were to be appended to: that has to be read anew.
@@ -109,74 +148,95 @@ impl Prices {
     pub(super) fn new(path: PathBuf, earlier: Option<PathBuf>) -> Result<Prices> {
         let earlier = match earlier {
             Some(table) => {
-                let dates = dates_of(&frames::read_parquet(&table, Some(&["date"]))?, "date")?;
-                dates.into_iter().flatten().max().map(|last| (table, last))
+                let table = ParquetColumns::ours(&table)?;
+                let dates = dates_of(&frames::frame(vec![table.column("date")?])?, "date")?;
+                let rows = dates.len();
+                dates.into_iter().flatten().max().map(|last| (table, rows, last))
             }
             None => None,
         };
-        let (codes, keys) = (FxHashMap::default(), FxHashSet::default());
-        Ok(Prices { path, earlier, most_rows: MOST_ROWS, codes, keys, rows: None })
+        let rows = Runs::beside(&path);
+        let (codes, sources, seen) = (FxHashMap::default(), Vec::new(), Vec::new());
+        Ok(Prices { path, earlier, most_rows: MOST_ROWS, sources, codes, seen, rows, different: 0 })
     }
 
-    /// Takes a price; gives its date and code back when that code has one of that date already. Fails with [`PastPrice`] where the price is
-    /// not later than the earlier table.
-    pub(super) fn take(&mut self, price: Price) -> Result<Option<String>> {
-        if self.earlier.as_ref().is_some_and(|(_, last)| price.date <= *last) {
+    /// Takes a price of a source. Fails with [`PastPrice`] where the price is not later than the earlier table.
+    pub(super) fn take(&mut self, price: Price, source: &str) -> Result<Taken> {
+        let Price { date, code, values } = price;
+        if self.earlier.as_ref().is_some_and(|(_, _, last)| date <= *last) {
             return Err(PastPrice.into());
         }
-        let next = self.codes.len() as u32;
-        let code = *self.codes.entry(price.code.clone()).or_insert(next);
-        let key = u64::from(ordered(price.date)) << 32 | u64::from(code);
-        if !self.keys.insert(key) {
-            return Ok(Some(format!("{} {}", price.date, price.code)));
-        }
-        ensure!(
-            self.keys.len() <= self.most_rows,
-            "the price table has more than {} different dates and codes, which is more than daily prices have: give daily prices, of the \
-             securities and years that the study is about",
-            self.most_rows
-        );
-        let mut row: PriceRow = [key; 1 + VALUES];
-        row[1..].iter_mut().zip(price.values).for_each(|(bits, value)| *bits = value.to_bits());
-        let rows = match &mut self.rows {
-            Some(rows) => rows,
-            none => none.insert(Scratch::beside(&self.path)?),
+        ensure!(code.as_str().len() <= CODE_BYTES, "the code {code} is longer than {CODE_BYTES} characters");
+        let number = match self.sources.iter().rposition(|known| known == source) {
+            Some(number) => number as u64,
+            None => {
+                self.sources.push(source.to_owned());
+                self.sources.len() as u64 - 1
+            }
         };
-        rows.write(bytemuck::cast_slice(&row))?;
-        Ok(None)
+        let (high, low) = runs::key(date, code.as_str());
+        let next = self.seen.len();
+        let written = code.clone();
+        let at = *self.codes.entry(code).or_insert(next);
+        if at == next {
+            self.seen.push(Vec::new());
+        }
+        let (seen, day) = (&mut self.seen[at], date.num_days_from_ce());
+        let mut taken = Taken::New;
+        for (other, _) in seen.iter().filter(|(_, days)| days.has(day)) {
+            match *other == number {
+                true => return Ok(Taken::Twice(format!("{date} {written}"))),
+                false => taken = Taken::Repeated,
+            }
+        }
+        match seen.iter_mut().find(|(other, _)| *other == number) {
+            Some((_, days)) => days.insert(day),
+            None => {
+                let mut days = Days::default();
+                days.insert(day);
+                seen.push((number, days));
+            }
+        }
+        if taken == Taken::New {
+            self.different += 1;
+            ensure!(
+                self.different <= self.most_rows,
+                "the price table has more than {} different dates and codes, which is more than daily prices have: give daily prices, of \
+                 the securities and years that the study is about",
+                self.most_rows
+            );
+        }
+        let mut row: PriceRow = [high; 3 + VALUES];
+        (row[1], row[2]) = (low, number);
+        row[3..].iter_mut().zip(values).for_each(|(bits, value)| *bits = value.to_bits());
+        self.rows.push(row)?;
+        Ok(taken)
     }
 
-    /// Writes the table; gives the key of its codes.
-    pub(super) fn write(&mut self) -> Result<Key> {
-        self.keys = FxHashSet::default();
-        let (rows, mut codes) = (self.rows.take(), Vec::from_iter(self.codes.drain()));
-        codes.sort();
-        let mut rank = vec![0u32; codes.len()];
-        codes.iter().enumerate().for_each(|(i, (_, number))| rank[*number as usize] = i as u32);
-        let codes: Vec<Code> = codes.into_iter().map(|(code, _)| code).collect();
-        let map = rows.map(Scratch::map).transpose()?.flatten();
-        let rows: &[PriceRow] = disk::numbers(map.as_ref());
-        let by_rank = |key: u64| key >> 32 << 32 | u64::from(rank[key as u32 as usize]);
-        let mut order: Vec<(u64, u32)> = (0..).zip(rows).map(|(i, row)| (by_rank(row[0]), i)).collect();
-        order.par_sort_unstable();
-        let earlier = self.earlier.as_ref().map(|(table, _)| frames::read_parquet(table, None)).transpose()?;
-        let before = earlier.as_ref().map_or(0, DataFrame::height);
+    /// Writes the table; gives the key of its codes, and what sources gave twice.
+    pub(super) fn write(&mut self) -> Result<(Key, PricesTwice)> {
+        let runs = std::mem::replace(&mut self.rows, Runs::beside(&self.path));
+        self.seen = Vec::new();
+        let mut codes: BTreeSet<String> = self.codes.keys().map(|code| code.as_str().to_owned()).collect();
+        let before = self.earlier.as_ref().map_or(0, |(_, rows, _)| *rows);
         // As many rows at a time as the writer of a whole frame takes.
-        let all = before + order.len();
+        let all = before + self.different as usize;
         let groups = (all / frames::GROUP_ROWS).max(1);
         let height = all / groups;
-        let group = |i: usize| -> Result<DataFrame> {
+        let mut rows = UniqueRows { rows: runs.sorted()?, ahead: None, twice: PricesTwice::default() };
+        rows.ahead = rows.rows.next()?;
+        let mut group = |i: usize| -> Result<DataFrame> {
             let (start, end) = (i * height, if i + 1 == groups { all } else { (i + 1) * height });
-            let old = earlier.as_ref().map(|table| table.slice(start as i64, end.min(before).saturating_sub(start)));
-            let new = frame(&order[start.saturating_sub(before)..end.saturating_sub(before)], rows, &codes)?;
-            Ok(match old.filter(|old| old.height() > 0) {
-                Some(mut both) => {
-                    both.vstack_mut(&new)?;
-                    both.rechunk_mut_par();
-                    both
-                }
-                None => new,
-            })
+            let old_rows = end.min(before).saturating_sub(start);
+            let new = frame(&rows.take(end - start - old_rows, &self.sources)?)?;
+            let Some((table, _, _)) = self.earlier.as_ref().filter(|_| old_rows > 0) else { return Ok(new) };
+            let mut both = table.rows(start, old_rows)?;
+            codes.extend(
+                both.column("code")?.str()?.iter().flatten().collect::<BTreeSet<&str>>().into_iter().map(str::to_owned),
+            );
+            both.vstack_mut(&new)?;
+            both.rechunk_mut_par();
+            Ok(both)
         };
         disk::write_atomic(&self.path, |out| {
             disk::seal_parquet(out, |out| {
@@ -188,89 +248,46 @@ impl Prices {
                 Ok(())
             })
         })?;
-        let mut all: BTreeSet<&str> = codes.iter().map(Code::as_str).collect();
-        if let Some(earlier) = &earlier {
-            all.extend(earlier.column("code")?.str()?.iter().flatten().collect::<FxHashSet<&str>>());
-        }
-        Ok(Key::of_json(&all))
+        Ok((Key::of_json(&codes), rows.twice))
     }
 }
 
-/// A date as a number that grows with it.
-fn ordered(date: NaiveDate) -> u32 {
-    date.num_days_from_ce().cast_unsigned() ^ 1 << 31
+/// The sorted rows, of each date and code the first.
+struct UniqueRows {
+    rows: SortedRows,
+    ahead: Option<PriceRow>,
+    twice: PricesTwice,
 }
 
-fn date_of(key: u64) -> Option<NaiveDate> {
-    NaiveDate::from_num_days_from_ce_opt(((key >> 32) as u32 ^ 1 << 31).cast_signed())
+impl UniqueRows {
+    fn take(&mut self, count: usize, sources: &[String]) -> Result<Vec<PriceRow>> {
+        let mut taken = Vec::with_capacity(count);
+        while taken.len() < count
+            && let Some(row) = self.ahead
+        {
+            taken.push(row);
+            self.ahead = self.rows.next()?;
+            while let Some(other) = self.ahead.filter(|other| key_of(other) == key_of(&row)) {
+                self.twice.add(&row, &other, sources)?;
+                self.ahead = self.rows.next()?;
+            }
+        }
+        Ok(taken)
+    }
 }
 
-/// The rows of keys by rank, in that order.
-fn frame(order: &[(u64, u32)], rows: &[PriceRow], codes: &[Code]) -> Result<DataFrame> {
-    let names = order.iter().map(|(key, _)| Some(codes[*key as u32 as usize].as_str()));
-    let dates = order.iter().map(|(key, _)| date_of(*key));
-    let mut columns = vec![dates_column("date", dates)?, texts_column("code", names)];
-    for (i, name) in (1..).zip(&PRICE_COLUMNS[2..]) {
-        let value = |row: &u32| Some(f64::from_bits(rows[*row as usize][i])).filter(|value| !value.is_nan());
-        let values: Vec<Option<f64>> = order.iter().map(|(_, row)| value(row)).collect();
+fn frame(rows: &[PriceRow]) -> Result<DataFrame> {
+    let keys: Vec<(NaiveDate, String)> = rows.iter().map(|row| date_and_code(key_of(row))).collect::<Result<_>>()?;
+    let mut columns = vec![
+        dates_column("date", keys.iter().map(|(date, _)| Some(*date)))?,
+        texts_column("code", keys.iter().map(|(_, code)| Some(code.as_str()))),
+    ];
+    for (i, name) in (3..).zip(&PRICE_COLUMNS[2..]) {
+        let value = |row: &PriceRow| Some(f64::from_bits(row[i])).filter(|value| !value.is_nan());
+        let values: Vec<Option<f64>> = rows.iter().map(value).collect();
         columns.push(Series::new((*name).into(), values).into_column());
     }
     frames::frame(columns)
-}
-
-/// Dates on which the volumes of all names change their unit, each with the median of the volumes over those of the day before. The table
-/// has `date`, `code` and `volume`, sorted by date.
-pub(super) fn volume_breaks(table: &DataFrame) -> Result<Vec<(NaiveDate, f64)>> {
-    let dates = dates_of(table, "date")?;
-    let (codes, volumes) = (table.column("code")?.str()?, table.column("volume")?.f64()?);
-    let mut last: FxHashMap<&str, f64> = FxHashMap::default();
-    let mut breaks = Vec::new();
-    let mut start = 0;
-    while start < dates.len() {
-        let end = start + dates[start..].iter().take_while(|date| **date == dates[start]).count();
-        let traded =
-            || (start..end).filter_map(|i| Some((codes.get(i)?, volumes.get(i).filter(|volume| *volume > 0.0)?)));
-        let mut changes: Vec<f64> = traded().filter_map(|(code, volume)| Some(volume / last.get(code)?)).collect();
-        if changes.len() >= BREAK_NAMES {
-            changes.sort_unstable_by(f64::total_cmp);
-            let median = changes[changes.len() / 2];
-            if !(1.0 / BREAK_FACTOR..=BREAK_FACTOR).contains(&median) {
-                breaks.extend(dates[start].map(|date| (date, median)));
-            }
-        }
-        last.extend(traded());
-        start = end;
-    }
-    Ok(breaks)
-}
-
-/// Comparison of the dates of the prices with the dates of the documents.
-///
-/// A weekday without prices on which documents were published is a holiday or a hole in the prices; a date with far
-/// fewer codes than is usual is a hole for most of them.
-pub(super) fn calendar_facts(by_date: &BTreeMap<NaiveDate, u64>, documents: &BTreeMap<NaiveDate, u64>) -> Value {
-    let (Some(first), Some(last)) = (by_date.keys().next(), by_date.keys().next_back()) else { return Value::Null };
-    let mut counts: Vec<u64> = by_date.values().copied().collect();
-    counts.sort_unstable();
-    let median = counts[counts.len() / 2];
-    let thin: Vec<String> =
-        by_date.iter().filter(|(_, n)| **n * 10 < median).map(|(d, n)| format!("{d} ({n} codes)")).collect();
-    let holes: BTreeSet<&NaiveDate> = documents
-        .keys()
-        .filter(|d| *d > first && *d < last && d.weekday().num_days_from_monday() < 5 && !by_date.contains_key(d))
-        .collect();
-    let outside: u64 = documents.iter().filter(|(d, _)| *d < first || *d > last).map(|(_, n)| n).sum();
-    json!({
-        "first": first,
-        "last": last,
-        "dates": by_date.len(),
-        "codes_per_date_median": median,
-        "dates_with_few_codes": thin.len(),
-        "dates_with_few_codes_first": thin.iter().take(5).collect::<Vec<_>>(),
-        "weekdays_with_documents_without_prices": holes.len(),
-        "weekdays_with_documents_without_prices_first": holes.iter().take(5).collect::<Vec<_>>(),
-        "documents_outside_the_price_dates": outside,
-    })
 }
 
 #[cfg(test)]
@@ -294,11 +311,12 @@ mod tests {
             // Code after code, the later dates first: sorting has all to do.
             for i in (0..rows).rev() {
                 let (code, day) = (600_000 + i % codes, 738_000 + i / codes);
-                assert_eq!(prices.take(price(day as i32, code as u32, f64::from(i as u32) / 8.0)).unwrap(), None);
+                let price = price(day as i32, code as u32, f64::from(i as u32) / 8.0);
+                assert_eq!(prices.take(price, "a").unwrap(), Taken::New);
             }
             if rows > 0 {
-                let twice = prices.take(price(738_000, 600_000, 1.0)).unwrap();
-                assert_eq!(twice.as_deref(), Some("2021-07-29 600000.SH"));
+                let twice = prices.take(price(738_000, 600_000, 1.0), "a").unwrap();
+                assert_eq!(twice, Taken::Twice("2021-07-29 600000.SH".into()));
             }
             prices.write().unwrap();
             let mut frame = frames::read_parquet(&path, None).unwrap();
@@ -320,7 +338,7 @@ mod tests {
             let read = |name: &str, earlier: Option<&str>, days: std::ops::Range<i32>| {
                 let mut prices = Prices::new(path(name), earlier.map(path)).unwrap();
                 for (day, code) in days.flat_map(|day| (0..100).rev().map(move |code| (day, code))) {
-                    prices.take(price(738_000 + day, 600_000 + code, f64::from(day))).unwrap();
+                    prices.take(price(738_000 + day, 600_000 + code, f64::from(day)), "a").unwrap();
                 }
                 prices.write().unwrap();
             };
@@ -329,7 +347,7 @@ mod tests {
             read("both", Some("first"), first..first + second);
             assert!(std::fs::read(path("all")).unwrap() == std::fs::read(path("both")).unwrap(), "{first} + {second}");
             let mut late = Prices::new(path("late"), Some(path("first"))).unwrap();
-            let error = late.take(price(738_000 + first - 1, 1, 1.0)).unwrap_err();
+            let error = late.take(price(738_000 + first - 1, 1, 1.0), "a").unwrap_err();
             assert!(error.is::<PastPrice>(), "the day is there already");
         }
     }
@@ -339,9 +357,9 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let mut prices = Prices::new(dir.path().join("prices.parquet"), None).unwrap();
         prices.most_rows = 3;
-        (0..3).for_each(|day| assert_eq!(prices.take(price(day, 1, 1.0)).unwrap(), None));
-        assert!(prices.take(price(2, 1, 1.0)).unwrap().is_some(), "a repetition takes no room");
-        let refused = prices.take(price(3, 1, 1.0)).unwrap_err().to_string();
+        (0..3).for_each(|day| assert_eq!(prices.take(price(day, 1, 1.0), "a").unwrap(), Taken::New));
+        assert!(matches!(prices.take(price(2, 1, 1.0), "a").unwrap(), Taken::Twice(_)), "a repetition takes no room");
+        let refused = prices.take(price(3, 1, 1.0), "a").unwrap_err().to_string();
         assert!(
             refused.contains("more than 3 different dates and codes") && refused.contains("give daily prices"),
             "{refused}"
@@ -349,39 +367,48 @@ mod tests {
     }
 
     #[test]
-    fn a_day_from_which_on_volumes_have_another_unit_is_told() {
+    fn the_first_source_of_a_date_and_code_counts_and_the_others_are_compared_with_it() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("prices.parquet");
         let mut prices = Prices::new(path.clone(), None).unwrap();
-        for day in 0..6 {
-            for code in 0..25 {
-                let mut row = price(738_000 + day, 600_000 + code, 1.0);
-                let shares = f64::from(1000 + 10 * code as i32 + day);
-                row.values[5] = if day < 3 { shares / 100.0 } else { shares };
-                // A name that stood still for a day is compared with the day before that.
-                if (day, code) != (2, 7) {
-                    prices.take(row).unwrap();
-                }
-            }
+        let take = |prices: &mut Prices, day: i32, code: u32, close: f64, source: &str| {
+            prices.take(price(738_000 + day, 600_000 + code, close), source).unwrap()
+        };
+        for (day, code) in (0..3).flat_map(|day| (0..4).map(move |code| (day, code))) {
+            assert_eq!(take(&mut prices, day, code, 10.0, "first"), Taken::New);
         }
-        prices.write().unwrap();
-        let table = frames::read_parquet(&path, Some(&["date", "code", "volume"])).unwrap();
-        let breaks = volume_breaks(&table).unwrap();
-        assert_eq!(breaks.len(), 1);
-        assert!(
-            (breaks[0].1 - 100.0).abs() < 1.0 && breaks[0].0 == NaiveDate::from_num_days_from_ce_opt(738_003).unwrap()
+        // The second has a day more, and other prices of one code.
+        for (day, code) in (0..4).rev().flat_map(|day| (0..4).map(move |code| (day, code))) {
+            let close = if code == 2 { 10.0 + f64::from(day) } else { 10.001 };
+            let expected = if day == 3 { Taken::New } else { Taken::Repeated };
+            assert_eq!(take(&mut prices, day, code, close, "second"), expected);
+        }
+        assert!(matches!(take(&mut prices, 0, 2, 1.0, "second"), Taken::Twice(_)));
+        let (_, twice) = prices.write().unwrap();
+        let table = frames::read_parquet(&path, None).unwrap();
+        let closes: Vec<f64> = table.column("close").unwrap().f64().unwrap().iter().flatten().collect();
+        assert_eq!(closes, [[10.0; 4], [10.0; 4], [10.0; 4], [10.001, 10.001, 13.0, 10.001]].concat());
+        let facts = twice.facts();
+        assert_eq!((&facts["rows"], &facts["rows_that_differ"]), (&12.into(), &2.into()));
+        assert_eq!(facts["fields_that_differ"], serde_json::json!({"close": 2}));
+        assert_eq!(facts["largest"], "2021-07-31 600002.SH close: 10 (first), 12 (second)");
+        assert_eq!(
+            facts["first"],
+            serde_json::json!([
+                "2021-07-30 600002.SH close: 10 (first), 11 (second)",
+                "2021-07-31 600002.SH close: 10 (first), 12 (second)",
+            ])
         );
     }
 
     #[test]
-    fn holes_and_thin_dates_are_told() {
-        let day = |s: &str| s.parse::<NaiveDate>().unwrap();
-        let prices = [("2024-03-01", 50), ("2024-03-04", 1), ("2024-03-06", 50), ("2024-03-07", 49)];
-        let documents = [("2024-02-01", 2), ("2024-03-03", 5), ("2024-03-05", 3), ("2024-03-06", 1)];
-        let map = |rows: &[(&str, u64)]| rows.iter().map(|(d, n)| (day(d), *n)).collect::<BTreeMap<_, _>>();
-        let facts = calendar_facts(&map(&prices), &map(&documents));
-        assert_eq!(facts["dates_with_few_codes_first"], json!(["2024-03-04 (1 codes)"]));
-        assert_eq!(facts["weekdays_with_documents_without_prices_first"], json!(["2024-03-05"]));
-        assert_eq!(facts["documents_outside_the_price_dates"], json!(2));
+    fn days_are_remembered_in_any_order() {
+        let mut days = Days::default();
+        let order = [738_000, 738_063, 737_000, 739_999, -70, 738_001];
+        for (i, day) in order.iter().enumerate() {
+            assert!(!days.has(*day));
+            days.insert(*day);
+            assert!(order[..=i].iter().all(|day| days.has(*day)) && !days.has(738_002) && !days.has(-71));
+        }
     }
 }

@@ -8,13 +8,13 @@ use chrono::{NaiveDate, NaiveDateTime};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::ingest::documents::{self, Ids, NoteCounts, Origin, PartWriter};
+use crate::ingest::documents::{self, Claim, Ids, NoteCounts, Origin, PartWriter};
 use crate::ingest::files::{Content, ReadUnit, UnitFiles};
 use crate::ingest::log::FileEntry;
 use crate::ingest::mapped_row::{MappedRow, RowRules};
 use crate::ingest::mapping::Mapping;
 use crate::ingest::papers::{Kept, Limits, PaperSettings};
-use crate::ingest::prices::{self, Prices};
+use crate::ingest::prices::{self, Prices, Taken};
 use crate::ingest::reader::{OpenFile, Resume};
 use crate::ingest::reason;
 use crate::ingest::rejects::Reject;
@@ -119,9 +119,15 @@ pub(super) fn read_documents(
     let mut parts = PartWriter::new(folder, pending)?;
     let mut counts = NoteCounts::default();
     let convert = |fields: &MappedRow<'_>, number: u64| documents::document(fields, number, &origin);
-    let take = |(document, notes): (Document, documents::Notes)| -> Result<Option<RowFault>> {
-        if !ids.take(&document.doc_id) {
-            return Ok(Some(RowFault::new("doc_id", reason::DUPLICATE_ID, &document.doc_id)));
+    let mut reused = 0;
+    let take = |(mut document, notes): (Document, documents::Notes)| -> Result<Option<RowFault>> {
+        match ids.claim(&document)? {
+            Claim::Free => {}
+            Claim::Repeated => return Ok(Some(RowFault::new("doc_id", reason::DUPLICATE_ID, &document.doc_id))),
+            Claim::Reused(id) => {
+                document.doc_id = id;
+                reused += 1;
+            }
         }
         counts.add(notes);
         parts.push(document)?;
@@ -130,6 +136,7 @@ pub(super) fn read_documents(
     let mut entry = read_unit(unit, content, resume.as_ref(), &Staged::rejects(folder), setting, convert, take)?;
     let written = parts.finish()?;
     (entry.times, entry.left_out, entry.midnight) = (counts.times, counts.left_out, counts.midnight);
+    entry.reused = reused;
     if let Some(known) = known {
         entry.add_counts_of(known);
     }
@@ -170,13 +177,19 @@ pub(super) fn read_prices(
     rejects: &Path,
     setting: &ReadSetting<'_>,
 ) -> Result<FileEntry> {
-    let take = |price: prices::Price| {
-        let twice = into.take(price).with_context(|| unit.path.clone())?;
-        Ok(twice.map(|key| RowFault::new("date, code", "duplicate date and code", &key)))
+    let mut repeated = 0;
+    let take = |price: prices::Price| match into.take(price, &unit.source.name).with_context(|| unit.path.clone())? {
+        Taken::New => Ok(None),
+        Taken::Repeated => {
+            repeated += 1;
+            Ok(None)
+        }
+        Taken::Twice(key) => Ok(Some(RowFault::new("date, code", "duplicate date and code", &key))),
     };
     let resume = known.and_then(FileEntry::resume);
     let mut entry =
         read_unit(unit, content, resume.as_ref(), rejects, setting, |fields, _| prices::price(fields), take)?;
+    (entry.repeated, entry.rows_out) = (repeated, entry.rows_out - repeated);
     known.into_iter().for_each(|known| entry.add_counts_of(known));
     Ok(entry)
 }

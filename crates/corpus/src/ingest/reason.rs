@@ -22,6 +22,9 @@ pub(crate) const JSON_TOO_DEEP: &str = "not JSON: nested more than 127 deep";
 /// A text that is no JSON for another reason.
 pub(crate) const JSON_SYNTAX: &str = "not JSON: syntax";
 
+/// A price of a date and code that a source before has: it is neither lost nor among the rejects.
+pub const REPEATED_PRICE: &str = "price that a source before has";
+
 /// A row, line or element, or a text or HTML file, that is longer than any.
 pub const RECORD_TOO_LONG: &str = "record over 8 MB";
 

@@ -1,20 +1,21 @@
 //! One run of ingest: compare the files with the log, read new content, check the losses, commit.
 
+mod facts;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, ensure};
-use chrono::{NaiveDate, NaiveDateTime, Utc};
-use serde_json::{Value, json};
+use chrono::{NaiveDateTime, Utc};
 
 use crate::ingest::Params;
-use crate::ingest::clocks::Clocks;
 use crate::ingest::commit::{self, CommitPlan, PartSource, Staging};
-use crate::ingest::documents::{self, Ids};
+use crate::ingest::disagreement::PricesTwice;
+use crate::ingest::documents::Ids;
 use crate::ingest::files::{self, Content, ReadUnit, UnitFiles};
 use crate::ingest::log::{FileEntry, IngestLog, VERSION};
 use crate::ingest::papers::Kept;
-use crate::ingest::prices::{self, PastPrice, Prices};
+use crate::ingest::prices::{PastPrice, Prices};
 use crate::ingest::read::{self, ReadSetting, Staged};
 use crate::ingest::reason;
 use crate::ingest::rejects::RejectLines;
@@ -25,9 +26,7 @@ use crate::ingest::standing::Standing;
 use inkstone_base::data::{Key, Report};
 use inkstone_base::disk;
 use inkstone_base::job::Ctx;
-use inkstone_market as market;
 use inkstone_tables::corpus;
-use inkstone_tables::frames;
 use inkstone_tables::project::Project;
 
 /// Reads new content of the sources into the project's tables.
@@ -49,6 +48,8 @@ pub(super) fn run_at(
     ctx: &Ctx,
 ) -> Result<Report> {
     Source::check_all(sources)?;
+    let problems = params.precedence_problems(sources);
+    ensure!(problems.is_empty(), "[ingest] precedence: {}", problems.join("\n"));
     ensure!(
         (0.0..=1.0).contains(&params.max_loss),
         "[ingest] max_loss = {} is not a share between 0 and 1",
@@ -58,7 +59,12 @@ pub(super) fn run_at(
     commit::finish_interrupted(project)?;
     project.sweep()?;
     let standing = Standing::read(project, ctx)?;
-    let (units, passed_over) = files::find(sources, base)?;
+    let (mut units, passed_over) = files::find(sources, base)?;
+    let place = |unit: &ReadUnit<'_>| match unit.source.table {
+        Table::Prices => params.precedence.iter().position(|name| *name == unit.source.name),
+        Table::Documents | Table::Securities => None,
+    };
+    units.sort_by_key(|unit| place(unit).unwrap_or(usize::MAX));
     let there = units.iter().map(|unit| (unit.source.name.as_str(), unit.path.as_str())).collect();
     standing.check_sources(sources, &there, project)?;
     ensure!(
@@ -155,14 +161,7 @@ impl<'a> IngestRun<'a> {
             self.log.files.iter().enumerate().map(|(i, f)| ((f.source.as_str(), f.path.as_str()), i)).collect();
         let mut tasks = Vec::new();
         for unit in units {
-            let limits = matches!(unit.content, UnitFiles::Papers(_)).then(|| self.params.limits());
-            let settings = Key::of_json(&(
-                VERSION,
-                unit.source.read_settings(),
-                self.params.latest,
-                limits,
-                self.params.sealed_from,
-            ));
+            let settings = self.params.settings_of(&unit);
             let known = number_of.get(&(unit.source.name.as_str(), unit.path.as_str())).copied();
             let stands = |entry: &FileEntry| entry.settings == settings && !entry.is_due(self.latest);
             let known = known.filter(|i| stands(&self.log.files[*i]));
@@ -182,8 +181,10 @@ impl<'a> IngestRun<'a> {
             let before = self.log.files.iter().filter(|f| f.table == table).count();
             let mine = || tasks.iter().filter(|t| t.unit.source.table == table);
             let known = mine().filter(|t| t.state != FileWork::Fresh).count();
+            let in_order = mine().filter_map(|t| t.known).is_sorted();
             let is_whole = match table {
-                Table::Prices => known == before && known > 0,
+                // The first source of a date and code counts.
+                Table::Prices => known == before && known > 0 && in_order,
                 _ => known == before && mine().count() == before,
             };
             if !is_whole {
@@ -197,7 +198,10 @@ impl<'a> IngestRun<'a> {
             (0..self.log.files.len()).any(|i| self.log.files[i].table == Table::Documents && !known.contains(&i));
         if freed {
             for task in &mut tasks {
-                let refused = |i: usize| self.log.files[i].dropped.contains_key(reason::DUPLICATE_ID);
+                let refused = |i: usize| {
+                    let file = &self.log.files[i];
+                    file.reused > 0 || file.dropped.contains_key(reason::DUPLICATE_ID)
+                };
                 if task.known.is_some_and(refused) {
                     task.state = FileWork::Fresh;
                 }
@@ -212,9 +216,7 @@ impl<'a> IngestRun<'a> {
         for task in tasks.iter().filter(|t| t.state != FileWork::Fresh) {
             for part in task.known.map(|i| self.parts_of(i)).into_iter().flatten() {
                 self.ctx.check()?;
-                for id in documents::ids_of(&self.project.documents().path(part))? {
-                    ids.take(&id);
-                }
+                ids.take_part(&self.project.documents().path(part), 0)?;
             }
         }
         let staged = |table: Table| self.staging.file(&format!("{}.parquet", table.name()));
@@ -247,7 +249,8 @@ impl<'a> IngestRun<'a> {
         let rejects = self.compose_rejects(&outcomes, &kept)?;
         let files = outcomes.into_iter().map(|o| o.entry).collect();
         let (tables, price_codes) = (self.log.tables.clone(), self.log.price_codes);
-        let mut log = IngestLog { version: VERSION, files, tables, price_codes, ..IngestLog::default() };
+        let prices_twice = self.log.prices_twice.clone();
+        let mut log = IngestLog { version: VERSION, files, tables, price_codes, prices_twice, ..IngestLog::default() };
         if let Err(error) = self.check_losses(&log) {
             // The rejects say why; nothing else of this run is kept, and what was read waits for the next one.
             std::fs::rename(&rejects, self.project.rejects())?;
@@ -261,11 +264,18 @@ impl<'a> IngestRun<'a> {
             let staged = staged(table);
             if mine.peek().is_none() {
                 log.tables.remove(table.name());
-                log.price_codes = if table == Table::Prices { Key::default() } else { log.price_codes };
+                if table == Table::Prices {
+                    (log.price_codes, log.prices_twice) = Default::default();
+                }
                 gone.push(place);
             } else if mine.any(|t| t.state != FileWork::Kept) {
                 match table {
-                    Table::Prices => log.price_codes = prices.write()?,
+                    Table::Prices => {
+                        let (codes, twice) = prices.write()?;
+                        let earlier =
+                            if is_appended { std::mem::take(&mut log.prices_twice) } else { PricesTwice::default() };
+                        (log.price_codes, log.prices_twice) = (codes, earlier.and(twice));
+                    }
                     _ => std::mem::take(&mut securities).write(&staged)?,
                 }
                 log.tables.insert(table.name().to_owned(), disk::key_of(&staged)?);
@@ -280,7 +290,7 @@ impl<'a> IngestRun<'a> {
         }
         match log.is_as(&self.log) {
             // The damaged file has been read again, and the corpus is what it was.
-            true => log.facts = self.log.facts.clone(),
+            true => (log.facts, log.gaps) = (self.log.facts.clone(), self.log.gaps.clone()),
             false => self.note_facts(&mut log, tasks, &pieces, &files, removed, passed_over)?,
         }
         if !revisions.is_empty() {
@@ -426,24 +436,21 @@ impl<'a> IngestRun<'a> {
             && !entry.is_due(self.latest)
             && staged.grown_from == known.map(|k| k.hash)
             // Which rows are duplicates depends on the other files, which may have changed meanwhile.
+            && entry.reused == 0
             && !entry.dropped.contains_key(reason::DUPLICATE_ID);
         if !same {
             return Ok(None);
         }
         let parts = corpus::Parts::new(folder);
-        let mut staged_ids = Vec::new();
-        for i in 0..staged.parts {
-            staged_ids.extend(documents::ids_of(&parts.path(i))?);
-        }
         // The first staged part of a grown file repeats documents of the corpus, whose ids are taken already.
-        let repeated = known.map_or(0, |k| (k.rows_out % corpus::PART_ROWS as u64) as usize);
-        let new = &staged_ids[repeated.min(staged_ids.len())..];
-        if new.iter().any(|id| ids.has(id)) {
-            return Ok(None);
+        let mut repeated = known.map_or(0, |k| (k.rows_out % corpus::PART_ROWS as u64) as usize);
+        let mut with_staged = ids.clone();
+        for i in 0..staged.parts {
+            if !with_staged.take_part(&parts.path(i), std::mem::take(&mut repeated))? {
+                return Ok(None);
+            }
         }
-        new.iter().for_each(|id| {
-            ids.take(id);
-        });
+        *ids = with_staged;
         self.ctx.advance(entry.rows_in)?;
         Ok(Some(staged))
     }
@@ -478,128 +485,9 @@ impl<'a> IngestRun<'a> {
         let mut sources: Vec<&str> = log.files.iter().map(|f| f.source.as_str()).collect();
         sources.dedup();
         for source in sources {
-            let report = log.report(&format!("ingest of source {source:?}"), |f| f.source == source);
+            let report = log.losses(&format!("ingest of source {source:?}"), |f| f.source == source);
             report.check_loss(self.params.max_loss, "[ingest] max_loss")?;
         }
         Ok(())
-    }
-
-    fn note_facts(
-        &self,
-        log: &mut IngestLog,
-        tasks: &[FileTask<'_>],
-        pieces: &[PartSource],
-        files: &[(PathBuf, PathBuf)],
-        removed: usize,
-        passed_over: &[String],
-    ) -> Result<()> {
-        let state = |state: FileWork| tasks.iter().filter(|t| t.state == state).count();
-        let mut facts = Report::default();
-        facts.fact("files", tasks.len());
-        facts.fact("files_read", state(FileWork::Fresh));
-        facts.fact("files_grown", state(FileWork::Grown));
-        facts.fact("files_removed_or_changed", removed);
-        let rows = |table: Table| log.report("", |f| f.table == table).rows_out;
-        for table in [Table::Documents, Table::Prices, Table::Securities] {
-            facts.fact(table.name(), rows(table));
-        }
-        facts.fact("parts", pieces.len());
-        if let Some(from) = self.params.sealed_from {
-            let rows = |table: Table| log.files.iter().filter(|f| f.table == table).map(|f| f.sealed).sum::<u64>();
-            facts.fact(
-                "sealed",
-                json!({"from": from, "documents": rows(Table::Documents), "prices": rows(Table::Prices)}),
-            );
-        }
-        facts.fact("encodings", log.total(|f| &f.encodings));
-        facts.fact("time_formats", log.total(|f| &f.times));
-        let dates = log.total(|f| &f.dates);
-        if !dates.is_empty() {
-            facts.fact("dates_from", dates);
-        }
-        facts.fact("left_out", log.total(|f| &f.left_out));
-        let empty: Vec<&str> = log.files.iter().filter(|f| f.rows_in == 0).map(|f| f.path.as_str()).collect();
-        for (name, paths) in
-            [("files_without_rows", empty), ("files_passed_over", passed_over.iter().map(String::as_str).collect())]
-        {
-            if !paths.is_empty() {
-                facts.fact(name, paths.len());
-                facts.fact(&format!("{name}_first"), &paths[..paths.len().min(5)]);
-            }
-        }
-        let midnight: u64 = log.files.iter().map(|f| f.midnight).sum();
-        if 2 * midnight > rows(Table::Documents) {
-            facts.fact(
-                "warning_midnight",
-                format!(
-                    "{midnight} documents were published at 00:00:00 sharp: if these are dates whose time was lost, they count as known \
-                     a day too early; set time_format = \"%Y-%m-%d 00:00:00\" (or the like) to read them as dates"
-                ),
-            );
-        }
-        let below_zero: u64 = log.files.iter().filter_map(|file| file.dropped.get(prices::BELOW_ZERO)).sum();
-        if below_zero > 0 {
-            facts.fact(
-                "warning_additive",
-                format!(
-                    "{below_zero} rows of prices lie below 0, so the series is adjusted by differences: its returns are no returns, also \
-                     where it is above 0, the more wrong the longer ago. Give prices that are adjusted by factors, or unadjusted ones"
-                ),
-            );
-        }
-        if rows(Table::Prices) > 0 {
-            let table = frames::read_parquet(&self.prices_among(files), Some(&["date", "code", "volume"]))?;
-            if let Some((date, factor)) = prices::volume_breaks(&table)?.first() {
-                facts.fact(
-                    "warning_volume_unit",
-                    format!(
-                        "from {date} on volumes are {factor:.3} times those before, at the median of all names: lots of 100 on one side and \
-                         shares on the other. Give both parts in shares; capacity and traded value are wrong until then"
-                    ),
-                );
-            }
-        }
-        if rows(Table::Documents) > 0 {
-            let mut clocks = self.clocks(pieces)?;
-            facts.fact("newest", &clocks.newest);
-            if let Some(lateness) = clocks.lateness() {
-                facts.fact("lateness", lateness);
-            }
-            let sources: BTreeMap<&str, &Source> =
-                tasks.iter().map(|task| (task.unit.source.name.as_str(), task.unit.source)).collect();
-            if let Some(warning) = clocks.warning(&sources.into_values().collect::<Vec<_>>()) {
-                facts.fact("warning_late", warning);
-            }
-            if rows(Table::Prices) > 0 {
-                facts.fact("calendar", self.calendar(&clocks.by_day, files)?);
-            }
-        }
-        log.facts = facts.facts;
-        Ok(())
-    }
-
-    /// The price table as it will be: among the files that wait, or in its place.
-    fn prices_among(&self, files: &[(PathBuf, PathBuf)]) -> PathBuf {
-        let place = self.project.prices();
-        files.iter().find(|(_, to)| *to == place).map_or(place.clone(), |(from, _)| from.clone())
-    }
-
-    fn clocks(&self, pieces: &[PartSource]) -> Result<Clocks> {
-        let mut clocks = Clocks::default();
-        for piece in pieces {
-            self.ctx.check()?;
-            match piece {
-                PartSource::Kept(part) => clocks.add_part(&self.project.documents().path(*part))?,
-                PartSource::Staged(path) => clocks.add_part(path)?,
-            }
-        }
-        Ok(clocks)
-    }
-
-    fn calendar(&self, documents: &BTreeMap<NaiveDate, u64>, files: &[(PathBuf, PathBuf)]) -> Result<Value> {
-        let mut by_date = BTreeMap::new();
-        let dates = market::dates_of(&frames::read_parquet(&self.prices_among(files), Some(&["date"]))?, "date")?;
-        dates.into_iter().flatten().for_each(|day| *by_date.entry(day).or_default() += 1);
-        Ok(prices::calendar_facts(&by_date, documents))
     }
 }

@@ -1,7 +1,6 @@
 //! Rows become the dated table of securities, sorted by code and first day.
 
 use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
 use std::path::Path;
 
 use anyhow::Result;
@@ -52,28 +51,76 @@ pub(super) fn security(fields: &MappedRow<'_>) -> Result<Security, RowFault> {
     })
 }
 
-/// All securities read so far.
+/// All securities read so far. A table with a row a day is taken as one with a row for each change.
 #[derive(Default)]
-pub(super) struct Securities(BTreeMap<(Code, Option<NaiveDate>), Security>);
+pub(super) struct Securities(BTreeMap<(Code, Option<NaiveDate>), DatedRow>);
+
+struct DatedRow {
+    security: Security,
+    /// Last first day of the rows that say the same and were taken for one.
+    until: Option<NaiveDate>,
+}
 
 impl Securities {
-    /// Takes a row; gives its code and first day back when that code has one that begins on the same day.
+    /// Takes a row; gives its code and first day back when that code has another row that begins on the same day, or when the rows of a code
+    /// are in no order, so that what they say between is not known.
     pub(super) fn take(&mut self, security: Security) -> Result<(), String> {
-        match self.0.entry((security.code.clone(), security.from)) {
-            Entry::Occupied(_) => Err(format!(
-                "{} {}",
-                security.code,
-                security.from.map_or("from the beginning".into(), |d| d.to_string())
-            )),
-            Entry::Vacant(free) => {
-                free.insert(security);
-                Ok(())
+        let (code, from) = (security.code.clone(), security.from);
+        let told = || format!("{code} {}", from.map_or("from the beginning".into(), |d| d.to_string()));
+        let says_the_same = |row: &DatedRow| row.security == Security { from: row.security.from, ..security.clone() };
+        let before = self.0.range_mut((code.clone(), None)..=(code.clone(), from)).next_back();
+        if let Some((_, row)) = before {
+            if says_the_same(row) && row.security.to.is_none() {
+                row.until = row.until.max(from);
+                return Ok(());
+            }
+            if row.security.from == from || row.until >= from && row.until.is_some() {
+                return Err(told());
             }
         }
+        let until = from;
+        let key = (code.clone(), from);
+        self.0.insert(key, DatedRow { security, until });
+        Ok(())
     }
 
+    /// Writes the table. A row without an end ends where the next name of its code begins.
     pub(super) fn write(self, path: &Path) -> Result<()> {
-        let rows: Vec<Security> = self.0.into_values().collect();
+        let mut rows: Vec<Security> = self.0.into_values().map(|row| row.security).collect();
+        for i in 1..rows.len() {
+            let next = (rows[i].code == rows[i - 1].code && rows[i].name != rows[i - 1].name).then_some(rows[i].from);
+            rows[i - 1].to = rows[i - 1].to.or(next.flatten());
+        }
         frames::write_parquet(path, &mut securities_to_frame(&rows)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_with_a_row_a_day_is_one_with_a_row_for_each_change() {
+        let row = |name: &str, from: Option<&str>| Security {
+            name: name.into(),
+            from: from.map(|day| day.parse().unwrap()),
+            ..Security::unnamed(Code::canonical("600001.SH"))
+        };
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("securities.parquet");
+        let mut all = Securities::default();
+        for (name, day) in
+            [("远山", "2024-01-02"), ("远山", "2024-01-03"), ("岚石", "2024-01-05"), ("岚石", "2024-01-08")]
+        {
+            all.take(row(name, Some(day))).unwrap();
+        }
+        // The same row twice is one; another one of the same day, or between days that were taken for one, is refused.
+        all.take(row("岚石", Some("2024-01-05"))).unwrap();
+        assert_eq!(all.take(row("霁川", Some("2024-01-05"))).unwrap_err(), "600001.SH 2024-01-05");
+        assert_eq!(all.take(row("霁川", Some("2024-01-06"))).unwrap_err(), "600001.SH 2024-01-06");
+        all.write(&path).unwrap();
+        let read = inkstone_market::securities_from_frame(&frames::read_parquet(&path, None).unwrap()).unwrap();
+        let first = Security { to: Some("2024-01-05".parse().unwrap()), ..row("远山", Some("2024-01-02")) };
+        assert_eq!(read, [first, row("岚石", Some("2024-01-05"))]);
     }
 }

@@ -2,6 +2,7 @@
 
 mod appended;
 mod clock;
+mod vendors;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -218,7 +219,7 @@ fn bad_rows_are_set_aside_with_their_bytes_and_the_rest_goes_on() {
     let desk = Desk { params: Params { max_loss: 0.9, ..Desk::new().params }, ..Desk::new() };
     let good = encoding_rs::GBK.encode(NEWS).0.into_owned();
     let broken = [b"4,".as_slice(), &encoding_rs::GBK.encode("标题").0, b",\xff\xff,600000,2024-03-06\n"].concat();
-    let more = "1,重复,编号重复,600000,2024-03-06\n5,无此日,正文,,2024-02-30\n6,将来,正文,,2030-01-01\n7,,,,2024-03-06\n\
+    let more = "1,重复,编号重复,600000,2024-03-01 15:00:00\n5,无此日,正文,,2024-02-30\n6,将来,正文,,2030-01-01\n7,,,,2024-03-06\n\
         8,缺列\n9,代码不明,正文,某公司,2024-03-06\n10,无时间,正文,,\n";
     desk.put("news.csv", [good, broken.clone(), encoding_rs::GBK.encode(more).0.into_owned()].concat());
     let report = desk.run(&[source("news", "news.csv")]);

@@ -43,7 +43,7 @@ impl Companies {
             of_code.entry(row.code.clone()).or_default().push(number);
             of_industry.entry(row.industry.clone().unwrap_or_default()).or_default().push(number);
         }
-        Ok(Companies { finder: Finder::new(securities, params)?, table, of_code, of_industry })
+        Ok(Companies { finder: Finder::new(securities, &[], params)?, table, of_code, of_industry })
     }
 
     /// The text, published at a time, in which half of the companies bear the name and the code of another company that was listed in the same

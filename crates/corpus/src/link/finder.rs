@@ -1,7 +1,7 @@
 //! Finds the mentions in one document and decides which of them count.
 //!
-//! 1. Codes count when they stand as codes: with an exchange (`600000.SH`, `SH600000`, `sh.600000`, `600000.XSHG`), in
-//!    brackets (`（600000）`, `（600000，前进股份）`), or after a word that announces them (`股票代码：600000`). An exchange
+//! 1. Codes count when they stand as codes: with an exchange (`600000.SH`, `SH600000`, `sh.600000`, `600000.XSHG`, `SSE:600000`,
+//!    `600000 CH`), in brackets (`（600000）`, `（600000，前进股份）`), or after a word that announces them (`股票代码：600000`). An exchange
 //!    that is not the security's own speaks of something else (`000001.SH` is an index).
 //! 2. Names count when the table says so for the day of `published_at`, the longest first. A Latin letter or digit next to
 //!    a Latin end is part of another word, and `业` or (behind a bank) `间` makes a trade of a name: 中国银行业.
@@ -17,12 +17,13 @@ use std::collections::BTreeSet;
 
 use aho_corasick::{AhoCorasick, MatchKind};
 use anyhow::{Context, Result};
-use chrono::NaiveDate;
+use chrono::NaiveDateTime;
 
-use inkstone_base::code::Code;
+use inkstone_base::code::{self, Code};
 use inkstone_base::data::{Document, Kind};
 use inkstone_market::Security;
 
+use super::learned::LearnedName;
 use super::names::{NameTable, Pattern, PatternKind, Rank};
 use super::{Link, Params, TextField, Via};
 
@@ -99,8 +100,9 @@ struct Hit<'a> {
 }
 
 impl Finder {
-    pub(super) fn new(securities: &[Security], params: &Params) -> Result<Finder> {
-        let names = NameTable::new(securities, params);
+    /// A finder of the names of a table of securities, and of those that the corpus taught.
+    pub(super) fn new(securities: &[Security], learned: &[LearnedName], params: &Params) -> Result<Finder> {
+        let names = NameTable::new(securities, learned, params);
         let automaton = AhoCorasick::builder()
             // Standard: a longer match may turn out not to hold on the day, and the shorter one then counts.
             .match_kind(MatchKind::Standard)
@@ -157,21 +159,26 @@ impl Finder {
 
     /// The allowed matches of a field: leftmost, then longest, none inside another.
     fn hits<'a>(&self, field: TextField, text: &'a str, document: &Document) -> Vec<Hit<'a>> {
-        let day = document.published_at.date();
+        let time = document.published_at;
         let matches = self.automaton.find_overlapping_iter(text);
         let mut allowed: Vec<Hit<'a>> = matches
             .filter_map(|m| {
                 let pattern = &self.names.patterns[m.pattern().as_usize()];
                 let place = Mention { text, start: m.start(), end: m.end() };
                 match pattern.form {
-                    PatternKind::Code => self.code_hit(field, place, pattern, day),
+                    PatternKind::Code => self.code_hit(field, place, pattern, time),
                     PatternKind::Name { needs_evidence } => {
-                        let (rank, codes) = place.stands_alone().then(|| self.names.meaning(pattern, day)).flatten()?;
+                        let (rank, codes) =
+                            place.stands_alone().then(|| self.names.meaning(pattern, time)).flatten()?;
                         if place.is_trade() {
                             return None;
                         }
                         let speaks = place.is_source() || is_author(document, place.inside());
-                        let via = if rank == Rank::Name { Via::Name } else { Via::Alias };
+                        let via = match rank {
+                            Rank::Name => Via::Name,
+                            Rank::Learned => Via::Learned,
+                            Rank::Alias | Rank::Former => Via::Alias,
+                        };
                         let doubtful = needs_evidence && !place.is_company();
                         let (start, end, text) = (place.start, place.end, place.inside());
                         Some(Hit { field, start, end, codes, via, doubtful, speaks, text })
@@ -191,9 +198,15 @@ impl Finder {
         allowed
     }
 
-    fn code_hit<'a>(&self, field: TextField, place: Mention<'a>, pattern: &Pattern, day: NaiveDate) -> Option<Hit<'a>> {
+    fn code_hit<'a>(
+        &self,
+        field: TextField,
+        place: Mention<'a>,
+        pattern: &Pattern,
+        time: NaiveDateTime,
+    ) -> Option<Hit<'a>> {
         let (place, exchange) = place.as_code()?;
-        let (_, mut codes) = self.names.meaning(pattern, day)?;
+        let (_, mut codes) = self.names.meaning(pattern, time)?;
         if let Some(exchange) = exchange {
             codes.retain(|&c| self.names.codes[c as usize].as_str().ends_with(exchange));
         } else if codes.len() > 1 {
@@ -226,6 +239,16 @@ fn usual_exchange(first: u8) -> &'static str {
         b'5' | b'6' => ".SH",
         b'4' | b'8' | b'9' => ".BJ",
         _ => ".SZ",
+    }
+}
+
+/// The end of the codes of the mainland exchange that a mark names (`XSHG`, `sz`).
+fn mainland(mark: &str) -> Option<&'static str> {
+    match code::exchange_named(&mark.to_ascii_uppercase())? {
+        "SH" => Some(".SH"),
+        "SZ" => Some(".SZ"),
+        "BJ" => Some(".BJ"),
+        _ => None,
     }
 }
 
@@ -287,21 +310,36 @@ impl<'a> Mention<'a> {
     /// The place of the whole code with its exchange, when these digits (or this ticker) stand as a code.
     fn as_code(self) -> Option<(Mention<'a>, Option<&'static str>)> {
         let (before, after) = (self.before(), self.after());
-        for (behind, exchange) in
-            [(".SH", ".SH"), (".SS", ".SH"), (".XSHG", ".SH"), (".SZ", ".SZ"), (".XSHE", ".SZ"), (".BJ", ".BJ")]
-        {
-            let longer = Mention { end: self.end + behind.len(), ..self };
-            if after.get(..behind.len()).is_some_and(|a| a.eq_ignore_ascii_case(behind)) && longer.stands_alone() {
-                return Some((longer, Some(exchange)));
-            }
+        if self.inside().ends_with(".HK") {
+            // Five digits with a leading zero are the same security.
+            let longer = Mention { start: before.strip_suffix('0').map_or(self.start, str::len), ..self };
+            return longer.stands_alone().then_some((longer, None));
         }
-        let bare = before.strip_suffix(['.', ':']).unwrap_or(before);
-        for (front, exchange) in [("SH", ".SH"), ("SZ", ".SZ"), ("BJ", ".BJ")] {
-            let at = bare.len().checked_sub(front.len());
-            if at.and_then(|at| bare.get(at..)).is_some_and(|b| b.eq_ignore_ascii_case(front)) {
-                let longer = Mention { start: bare.len() - front.len(), ..self };
+        let letters = |text: &str| text.len() - text.trim_start_matches(|c: char| c.is_ascii_alphabetic()).len();
+        if let Some(rest) = after.strip_prefix('.') {
+            let mark = letters(rest);
+            if let Some(exchange) = mainland(&rest[..mark]) {
+                let longer = Mention { end: self.end + 1 + mark, ..self };
                 return longer.stands_alone().then_some((longer, Some(exchange)));
             }
+        }
+        if !before.ends_with(|c: char| c.is_ascii_digit()) {
+            let bare = before.strip_suffix(['.', ':', '：', '_', ' ']).unwrap_or(before);
+            let start = bare.trim_end_matches(|c: char| c.is_ascii_alphabetic()).len();
+            let mark = &bare[start..];
+            // Without a point between, the word in front has two letters.
+            let exchange = mainland(mark).filter(|_| mark.len() == 2 || bare.len() < before.len());
+            if let Some(exchange) = exchange {
+                let longer = Mention { start, ..self };
+                return longer.stands_alone().then_some((longer, Some(exchange)));
+            }
+        }
+        // Bloomberg: 600000 CH
+        if let Some(longer) = after.strip_prefix(" CH").map(|_| Mention { end: self.end + 3, ..self })
+            && longer.stands_alone()
+            && self.stands_alone()
+        {
+            return Some((longer, None));
         }
         if !self.stands_alone() {
             return None;
@@ -313,7 +351,7 @@ impl<'a> Mention<'a> {
         let bracketed = (opened && (closed || next_after)) || (closed && next_before);
         let announcement = before.trim_end_matches([':', '：', '为', '是', ' ']);
         let announced = CODE_WORDS.iter().any(|word| announcement.ends_with(word));
-        // A ticker with its market (`0700.HK`) tells by itself what it is.
+        // A ticker with its class (`BRK.B`) tells by itself what it is.
         let ticker = self.inside().contains('.');
         (bracketed || announced || ticker).then_some((self, None))
     }
@@ -366,7 +404,7 @@ mod tests {
     }
 
     fn found(document: &Document) -> FoundLinks {
-        Finder::new(&table(), &Params::default()).unwrap().find(3, document)
+        Finder::new(&table(), &[], &Params::default()).unwrap().find(3, document)
     }
 
     /// `code via words`, ambiguous ones with a question mark.
@@ -381,16 +419,41 @@ mod tests {
 
     #[test]
     fn codes_count_only_where_they_stand_as_codes() {
-        for body in
-            ["600002.SH涨", "见sh600002", "SH.600002", "600002.XSHG", "600002.ss", "（600002）", "（600002，诊股）"]
-        {
-            assert_eq!(mentions(body, "2024-01-02").len(), 1, "{body}");
+        for body in [
+            "600002.SH涨",
+            "见sh600002",
+            "SH.600002",
+            "600002.XSHG",
+            "600002.ss",
+            "600002.SSE",
+            "SHSE.600002",
+            "XSHG:600002",
+            "（SH：600002）",
+            "$岚石(SH600002)$",
+            "（600002.SH）",
+            "（600002.SH，0700.HK）",
+            "SH 600002",
+            "600002 CH，买入",
+            "（600002）",
+            "（600002，诊股）",
+        ] {
+            assert_eq!(mentions(body, "2024-01-02").iter().filter(|m| m.contains("code")).count(), 1, "{body}");
         }
         assert_eq!(mentions("股票代码：600002", "2024-01-02"), ["600002.SH code 600002"]);
         assert_eq!(mentions("（600002、600003）", "2024-01-02"), ["600002.SH code 600002", "600003.SH code 600003"]);
         // An amount, a longer number, an index, an unknown code, part of a word.
-        for body in ["收入600002元", "电话6000021", "指数000001.SH报收", "（601234）", "XSH600002", "1600002.SH"]
-        {
+        for body in [
+            "收入600002元",
+            "电话6000021",
+            "指数000001.SH报收",
+            "（601234）",
+            "XSH600002",
+            "1600002.SH",
+            "600002.SHX",
+            "PUSH 600002元",
+            "600002 CHF",
+            "600002.SZ",
+        ] {
             assert_eq!(mentions(body, "2024-01-02"), Vec::<String>::new(), "{body}");
         }
         assert_eq!(mentions("（000001）", "2024-01-02"), ["000001.SZ code 000001"]);
@@ -450,7 +513,7 @@ mod tests {
             Params {
                 common_words: vec!["岚石证券".into()], plain_names: vec!["前景".into()], ..Params::default()
             };
-        let finder = Finder::new(&table(), &params).unwrap();
+        let finder = Finder::new(&table(), &[], &params).unwrap();
         let found = finder.find(0, &document("", "岚石证券预计前景改善", "2024-01-02"));
         assert_eq!(found.refused, ["岚石证券"]);
         assert_eq!(found.links[0].code.as_str(), "000004.SZ");

@@ -12,6 +12,7 @@
 
 mod companies;
 mod finder;
+mod learned;
 mod names;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -34,12 +35,15 @@ use inkstone_tables::frames;
 
 use inkstone_base::disk;
 use inkstone_tables::made;
+use inkstone_tables::project::names_of;
 
 pub use companies::{Companies, RenamedText};
 use finder::{Finder, FoundLinks};
+use learned::Lessons;
+pub use learned::{LearnNames, LearnedName, read_names};
 
 /// Changes whenever the same text would be linked differently, so that parts of an older version are not kept.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// Parameters by which names are told from words (`[link]`).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -53,11 +57,18 @@ pub struct Params {
     pub common_words: Vec<String>,
     /// Names that never need evidence, such as a two-character brand that means nothing else. Default none.
     pub plain_names: Vec<String>,
+    /// When names are learned from the documents that write a code behind them. Default auto: without a table of securities.
+    pub learn_names: LearnNames,
 }
 
 impl Default for Params {
     fn default() -> Params {
-        Params { former_name_days: 730, common_words: Vec::new(), plain_names: Vec::new() }
+        Params {
+            former_name_days: 730,
+            common_words: Vec::new(),
+            plain_names: Vec::new(),
+            learn_names: LearnNames::default(),
+        }
     }
 }
 
@@ -73,10 +84,12 @@ pub enum Via {
     Name,
     /// An alias or a former name.
     Alias,
+    /// A name that documents wrote with its code, in this document or before.
+    Learned,
 }
 
 impl Via {
-    const ALL: [Via; 4] = [Via::Given, Via::Code, Via::Name, Via::Alias];
+    const ALL: [Via; 5] = [Via::Given, Via::Code, Via::Name, Via::Alias, Via::Learned];
 
     /// The name used in tables.
     pub fn name(self) -> &'static str {
@@ -85,6 +98,7 @@ impl Via {
             Via::Code => "code",
             Via::Name => "name",
             Via::Alias => "alias",
+            Via::Learned => "learned",
         }
     }
 }
@@ -133,26 +147,48 @@ pub enum Linked {
     Given,
 }
 
+/// The names that texts are linked by beside those of the table of securities.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Taught<'a> {
+    /// None.
+    Nothing,
+    /// What the documents themselves teach; the list of it stands beside the links ([`names_of`]).
+    Here,
+    /// What another corpus taught.
+    Before(&'a [LearnedName]),
+}
+
 /// Links the documents of `clean`; part `i` of `out` holds the links of part `i`, sorted by row, field and place. A part that was linked
 /// before, by the same rules and of the same text, is kept.
 pub fn run(
     clean: &Parts,
     securities: &[Security],
+    taught: Taught<'_>,
     out: &Parts,
     params: &Params,
     linked: Linked,
     ctx: &Ctx,
 ) -> Result<Report> {
-    let finder = Finder::new(securities, params)?;
+    let lessons = match taught {
+        Taught::Here => Lessons::read(clean, out, ctx)?,
+        Taught::Nothing | Taught::Before(_) => Lessons::default(),
+    };
+    let learned = if let Taught::Before(names) = taught { names } else { &lessons.names };
+    let finder = Finder::new(securities, learned, params)?;
     let files = clean.files()?;
     let rules = match linked {
         Linked::Any => Key::of_json(&(VERSION, securities, params)),
         Linked::Given => Key::of_json(&(VERSION, securities, params, "given")),
     };
+    let lesson_keys = match taught {
+        Taught::Here => lessons.keys(),
+        Taught::Nothing => vec![Key::default(); files.len()],
+        Taught::Before(names) => vec![Key::of_json(&names); files.len()],
+    };
     let mut report = Report::new("link");
     let (mut counts, mut kept) = (LinkCounts::default(), 0u64);
     for (part, file) in files.iter().enumerate() {
-        let key = Key::of_json(&(rules, disk::hash_file(file)?));
+        let key = Key::of_json(&(rules, lesson_keys[part], disk::hash_file(file)?));
         if let Some(counted) = made::stands::<LinkCounts>(out, part, key) {
             ctx.advance(counted.documents)?;
             counts.merge(&counted);
@@ -188,6 +224,16 @@ pub fn run(
     report.rows_in = counts.documents;
     report.rows_out = counts.documents;
     counts.tell(&finder, &mut report);
+    match taught {
+        Taught::Here => {
+            learned::write_names(&names_of(out), learned)?;
+            lessons.tell(&mut report);
+        }
+        Taught::Nothing | Taught::Before(_) => {
+            disk::remove_if_there(&names_of(out))?;
+            learned::forget(out, 0)?;
+        }
+    }
     report.fact("parts_kept", kept);
     Ok(report)
 }
@@ -199,7 +245,7 @@ impl EntityFinder {
     pub fn new(securities: &[Security], params: &Params) -> Result<EntityFinder> {
         let names = securities.iter().flat_map(|security| [&security.name].into_iter().chain(&security.aliases));
         let plain_names = names.cloned().collect::<BTreeSet<String>>().into_iter().collect();
-        Ok(EntityFinder(Finder::new(securities, &Params { plain_names, ..params.clone() })?))
+        Ok(EntityFinder(Finder::new(securities, &[], &Params { plain_names, ..params.clone() })?))
     }
 
     /// The securities that the text of an entity names on the day of `time`; none where the name is ambiguous.
@@ -215,6 +261,7 @@ struct LinkCounts {
     documents: u64,
     linked: u64,
     by_via: BTreeMap<Via, u64>,
+    by_learned_names_alone: u64,
     ambiguous: BTreeMap<String, u64>,
     refused: BTreeMap<String, u64>,
     sources: u64,
@@ -227,6 +274,8 @@ impl LinkCounts {
         for via in Via::ALL {
             *self.by_via.entry(via).or_default() += u64::from(found.links.iter().any(|l| l.via == via && !l.ambiguous));
         }
+        let certain: BTreeSet<Via> = found.links.iter().filter(|l| !l.ambiguous).map(|l| l.via).collect();
+        self.by_learned_names_alone += u64::from(certain == BTreeSet::from([Via::Learned]));
         self.sources += found.sources;
         for name in &found.ambiguous {
             *self.ambiguous.entry(name.clone()).or_default() += 1;
@@ -242,6 +291,7 @@ impl LinkCounts {
         };
         self.documents += other.documents;
         self.linked += other.linked;
+        self.by_learned_names_alone += other.by_learned_names_alone;
         other.by_via.iter().for_each(|(via, n)| *self.by_via.entry(*via).or_default() += n);
         add(&mut self.ambiguous, &other.ambiguous);
         add(&mut self.refused, &other.refused);
@@ -254,6 +304,7 @@ impl LinkCounts {
         for (via, documents) in &self.by_via {
             report.fact(&format!("documents_by_{}", via.name()), documents);
         }
+        report.fact("documents_by_learned_names_alone", self.by_learned_names_alone);
         report.fact("ambiguous_mentions", self.ambiguous.values().sum::<u64>());
         report.fact("ambiguous_names", most(&self.ambiguous));
         report.fact("refused_as_common_words", self.refused.values().sum::<u64>());
@@ -395,6 +446,74 @@ mod tests {
     }
 
     #[test]
+    fn a_name_that_the_corpus_taught_links_what_is_published_from_then_on_and_a_grown_corpus_equals_a_whole_one() {
+        let document = |id: &str, body: &str, time: &str| CleanDocument {
+            document: Document {
+                doc_id: id.into(),
+                body: body.into(),
+                published_at: time.parse().unwrap(),
+                ..Document::default()
+            },
+            text: Key::of(body.as_bytes()),
+            first_mention: id.into(),
+            similarity: 0.0,
+        };
+        let parts = [
+            vec![
+                document("a", "岚石股份扩产", "2024-01-02T09:59:59"),
+                document("b", "岚石股份（600002.SH）公告", "2024-01-02T10:00:00"),
+                document("c", "岚石股份再扩产", "2024-01-02T10:00:00"),
+            ],
+            vec![document("d", "岚石股份、霁川电子走强", "2024-01-03T10:00:00")],
+            // Read last, though published before.
+            vec![document("e", "霁川电子（000005.SZ）公告", "2024-01-02T12:00:00")],
+        ];
+        let dir = tempfile::tempdir().unwrap();
+        let ctx = Ctx::new(2, 0).unwrap();
+        let linked = |name: &str, days: std::ops::RangeInclusive<usize>| {
+            let clean = Parts::new(dir.path().join(name).join("clean"));
+            let out = Parts::new(dir.path().join(name).join("links"));
+            let mut last = Report::default();
+            for parts_there in days {
+                for (part, docs) in parts[..parts_there].iter().enumerate() {
+                    clean.write(part, &mut clean_to_frame(docs).unwrap()).unwrap();
+                }
+                last = run(&clean, &[], Taught::Here, &out, &Params::default(), Linked::Any, &ctx).unwrap();
+            }
+            let bytes: Vec<Vec<u8>> = (0..3).map(|part| std::fs::read(out.path(part)).unwrap()).collect();
+            (bytes, std::fs::read_to_string(names_of(&out)).unwrap(), last, out)
+        };
+        let (whole, names, report, out) = linked("whole", 3..=3);
+        let links: Vec<Vec<Link>> = (0..3).map(|part| links_of_part(&out.path(part)).unwrap()).collect();
+        let by_row =
+            |part: usize, row: u32| codes_of(&links[part], row).iter().map(Code::to_string).collect::<Vec<_>>();
+        assert_eq!(by_row(0, 0), Vec::<String>::new(), "a second too early");
+        assert_eq!((by_row(0, 1), by_row(0, 2)), (vec!["600002.SH".to_owned()], vec!["600002.SH".to_owned()]));
+        assert_eq!(by_row(1, 0), ["600002.SH", "000005.SZ"]);
+        assert_eq!(names.lines().nth(1), Some("岚石股份,600002.SH,2024-01-02 10:00:00,,1"));
+        assert_eq!(
+            (&report.facts["names_learned"], &report.facts["documents_by_learned_names_alone"]),
+            (&2.into(), &2.into())
+        );
+        let (grown, grown_names, report, _) = linked("grown", 1..=3);
+        assert!(grown == whole && grown_names == names);
+        // Only the part that may know the new name is linked again.
+        assert_eq!(report.facts["parts_kept"], 1);
+        let again = run(
+            &Parts::new(dir.path().join("whole").join("clean")),
+            &[],
+            Taught::Nothing,
+            &out,
+            &Params::default(),
+            Linked::Any,
+            &ctx,
+        );
+        assert_eq!(again.unwrap().facts["documents_linked"], 0);
+        assert!(!names_of(&out).exists(), "nothing of what was learned stays");
+        assert_eq!(disk::files_in(out.folder(), "json").unwrap().len(), 3);
+    }
+
+    #[test]
     fn links_survive_the_way_to_disk_and_the_stage_reports_what_it_refused() {
         let document = |id: &str, title: &str| CleanDocument {
             document: Document {
@@ -416,7 +535,7 @@ mod tests {
         clean.write(1, &mut clean_to_frame(&docs[2..]).unwrap()).unwrap();
         let table = [security("600001.SH", "远山科技"), security("000004.SZ", "前景")];
         let ctx = Ctx::new(2, 0).unwrap();
-        let report = run(&clean, &table, &out, &Params::default(), Linked::Any, &ctx).unwrap();
+        let report = run(&clean, &table, Taught::Nothing, &out, &Params::default(), Linked::Any, &ctx).unwrap();
         let links = links_of_part(&out.path(0)).unwrap();
         assert_eq!(links.iter().map(|l| (l.row, l.via)).collect::<Vec<_>>(), [(0, Via::Name), (0, Via::Code)]);
         assert_eq!(links_of_part(&out.path(1)).unwrap(), []);
@@ -426,13 +545,13 @@ mod tests {
         // The second part changes, the first is not linked again, and the report speaks of both.
         let mut facts = report.facts.clone();
         clean.write(1, &mut clean_to_frame(&docs[..1]).unwrap()).unwrap();
-        let again = run(&clean, &table, &out, &Params::default(), Linked::Any, &ctx).unwrap();
+        let again = run(&clean, &table, Taught::Nothing, &out, &Params::default(), Linked::Any, &ctx).unwrap();
         assert_eq!((&again.facts["parts_kept"], &again.facts["documents_linked"]), (&1.into(), &2.into()));
         clean.write(1, &mut clean_to_frame(&docs[2..]).unwrap()).unwrap();
-        let back = run(&clean, &table, &out, &Params::default(), Linked::Any, &ctx).unwrap();
+        let back = run(&clean, &table, Taught::Nothing, &out, &Params::default(), Linked::Any, &ctx).unwrap();
         facts["parts_kept"] = 1.into();
         assert_eq!(back.facts, facts);
-        let other = run(&clean, &table[..1], &out, &Params::default(), Linked::Any, &ctx).unwrap();
+        let other = run(&clean, &table[..1], Taught::Nothing, &out, &Params::default(), Linked::Any, &ctx).unwrap();
         assert_eq!(other.facts["parts_kept"], 0, "other names, other links");
         assert_eq!(clean_of_part(&clean.path(0)).unwrap(), docs[..2]);
         // An entity is a name, though it is a common word.
@@ -442,7 +561,7 @@ mod tests {
         assert_eq!(codes("远山科技股份"), [Code::canonical("600001.SH")]);
         assert!(codes("央行").is_empty());
         // The codes of a document alone, and the names of all.
-        run(&clean, &table, &out, &Params::default(), Linked::Given, &ctx).unwrap();
+        run(&clean, &table, Taught::Nothing, &out, &Params::default(), Linked::Given, &ctx).unwrap();
         let given = links_of_part(&out.path(0)).unwrap();
         assert!(codes_of(&given, 0).is_empty());
         assert_eq!(name_spans(&given, 0, TextField::Title), name_spans(&links, 0, TextField::Title));

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use chrono::{Days, NaiveDate};
+use chrono::{Days, NaiveDate, NaiveDateTime, NaiveTime};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::clean::{self, normalise_line};
@@ -15,6 +15,7 @@ use inkstone_base::code::Code;
 use inkstone_market::Security;
 
 use super::Params;
+use super::learned::LearnedName;
 
 /// Names that are common words as well; the file tells its format.
 const COMMON_WORDS: &str = include_str!("../../../../assets/common_words.txt");
@@ -31,6 +32,8 @@ pub(super) enum Rank {
     Name,
     /// An alias, or a form of the name that the table does not print.
     Alias,
+    /// A name that the corpus taught, or a form of it.
+    Learned,
     /// A name or alias of an earlier row, not long given up.
     Former,
 }
@@ -41,9 +44,9 @@ struct Sense {
     /// Number of the code.
     code: u32,
     rank: Rank,
-    from: Option<NaiveDate>,
-    /// First day on which the row no longer holds.
-    to: Option<NaiveDate>,
+    from: Option<NaiveDateTime>,
+    /// First moment at which the row no longer holds.
+    to: Option<NaiveDateTime>,
 }
 
 /// Kind of a pattern.
@@ -71,7 +74,8 @@ pub(super) struct NameTable {
 }
 
 impl NameTable {
-    pub(super) fn new(securities: &[Security], params: &Params) -> NameTable {
+    /// The names of a table of securities, and those that the corpus taught.
+    pub(super) fn new(securities: &[Security], learned: &[LearnedName], params: &Params) -> NameTable {
         let mut names = NameTable {
             patterns: Vec::new(),
             codes: Vec::new(),
@@ -79,28 +83,39 @@ impl NameTable {
             former_name_days: Days::new(u64::from(params.former_name_days)),
         };
         let mut senses: BTreeMap<(String, bool), Vec<Sense>> = BTreeMap::new();
+        let mut add = |text: &str, is_code: bool, sense: Sense| {
+            if text.is_empty() {
+                return;
+            }
+            let known = senses.entry((text.to_owned(), is_code)).or_default();
+            if !known.contains(&sense) {
+                known.push(sense);
+            }
+        };
         for row in securities {
             let code = names.number(&row.code);
-            let mut add = |text: &str, is_code: bool, rank: Rank, from: Option<NaiveDate>, to: Option<NaiveDate>| {
-                if text.is_empty() {
-                    return;
-                }
-                let known = senses.entry((text.to_owned(), is_code)).or_default();
-                let sense = Sense { code, rank, from, to };
-                if !known.contains(&sense) {
-                    known.push(sense);
-                }
-            };
+            let start = |day: NaiveDate| day.and_time(NaiveTime::MIN);
+            let holds = |rank: Rank| Sense { code, rank, from: row.from.map(start), to: row.to.map(start) };
             // A code means the same on every day.
-            add(digits(row.code.as_str()), true, Rank::Name, None, None);
+            add(digits(row.code.as_str()), true, Sense { code, rank: Rank::Name, from: None, to: None });
             let name = normal(&row.name);
             for form in forms(&name) {
-                add(&form, false, Rank::Alias, row.from, row.to);
+                add(&form, false, holds(Rank::Alias));
             }
-            add(&name, false, Rank::Name, row.from, row.to);
+            add(&name, false, holds(Rank::Name));
             for alias in &row.aliases {
-                add(&normal(alias), false, Rank::Alias, row.from, row.to);
+                add(&normal(alias), false, holds(Rank::Alias));
             }
+        }
+        for LearnedName { name, code, known_since, until, .. } in learned {
+            let code_number = names.number(code);
+            let holds = Sense { code: code_number, rank: Rank::Learned, from: Some(*known_since), to: *until };
+            // A code that stood behind a name was a code from then on.
+            add(digits(code.as_str()), true, Sense { rank: Rank::Name, to: None, ..holds.clone() });
+            for form in forms(name) {
+                add(&form, false, holds.clone());
+            }
+            add(name, false, holds);
         }
         let listed = COMMON_WORDS.lines().filter(|l| !l.starts_with('#')).flat_map(str::split_whitespace);
         let mut common: FxHashSet<String> = listed.map(normal).collect();
@@ -121,16 +136,17 @@ impl NameTable {
         names
     }
 
-    /// The securities that a pattern means on a day (numbers of codes, ascending), with the rank they have.
-    pub(super) fn meaning(&self, pattern: &Pattern, day: NaiveDate) -> Option<(Rank, Vec<u32>)> {
+    /// The securities that a pattern means at a time (numbers of codes, ascending), with the rank they have.
+    pub(super) fn meaning(&self, pattern: &Pattern, time: NaiveDateTime) -> Option<(Rank, Vec<u32>)> {
         let rank_on = |sense: &Sense| {
-            if sense.from.is_some_and(|from| day < from) {
+            if sense.from.is_some_and(|from| time < from) {
                 return None;
             }
             match sense.to {
-                Some(to) if day >= to => {
-                    let forgotten = to.checked_add_days(self.former_name_days).is_some_and(|end| day >= end);
-                    (!forgotten).then_some(Rank::Former)
+                Some(to) if time >= to => {
+                    // What the corpus taught, and then took back, was no name.
+                    let forgotten = to.checked_add_days(self.former_name_days).is_some_and(|end| time >= end);
+                    (!forgotten && sense.rank != Rank::Learned).then_some(Rank::Former)
                 }
                 _ => Some(sense.rank),
             }
@@ -228,10 +244,10 @@ mod tests {
             row("600001.SH", "岚石股份", Some("2023-05-01"), None),
             row("000002.SZ", "远山科技", Some("2023-08-01"), None),
         ];
-        let names = NameTable::new(&table, &Params { former_name_days: 365, ..Params::default() });
+        let names = NameTable::new(&table, &[], &Params { former_name_days: 365, ..Params::default() });
         let meaning = |text: &str, on: &str| {
             let pattern = names.patterns.iter().find(|p| p.text == text).unwrap();
-            names.meaning(pattern, day(on))
+            names.meaning(pattern, day(on).and_time(NaiveTime::MIN))
         };
         assert_eq!(meaning("远山科技", "2023-04-30"), Some((Rank::Name, vec![0])));
         assert_eq!(meaning("岚石股份", "2023-04-30"), None);
@@ -240,8 +256,11 @@ mod tests {
         // The name's new bearer comes before the one who gave it up.
         assert_eq!(meaning("远山科技", "2023-08-01"), Some((Rank::Name, vec![1])));
         // A span beyond the calendar is for ever.
-        let for_ever = NameTable::new(&table[..2], &Params { former_name_days: u32::MAX, ..Params::default() });
+        let for_ever = NameTable::new(&table[..2], &[], &Params { former_name_days: u32::MAX, ..Params::default() });
         let pattern = for_ever.patterns.iter().find(|p| p.text == "远山科技").unwrap();
-        assert_eq!(for_ever.meaning(pattern, day("2099-01-01")), Some((Rank::Former, vec![0])));
+        assert_eq!(
+            for_ever.meaning(pattern, day("2099-01-01").and_time(NaiveTime::MIN)),
+            Some((Rank::Former, vec![0]))
+        );
     }
 }

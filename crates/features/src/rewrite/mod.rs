@@ -22,7 +22,9 @@ use crate::extract::reading::MASKED;
 use inkstone_base::data::{Document, Key, Report};
 use inkstone_base::job::Ctx;
 use inkstone_corpus::clean::{self, CleanDocument, clean_of_part, clean_to_frame, normalise};
-use inkstone_corpus::link::{self, Link, Linked, TextField, codes_of, links_of_part, mask, name_spans};
+use inkstone_corpus::link::{
+    self, LearnedName, Link, Linked, Taught, TextField, codes_of, links_of_part, mask, name_spans,
+};
 use inkstone_market::Security;
 use inkstone_onnx::{Generator, Opening, PromptFields, RuntimeParams, Written, numbers_kept};
 use inkstone_tables::corpus::Parts;
@@ -44,6 +46,8 @@ pub struct RewriteSources<'a> {
     /// Folder of the texts that are kept by content.
     pub written: &'a Path,
     pub securities: &'a [Security],
+    /// The names that the documents taught.
+    pub learned: &'a [LearnedName],
     pub link: &'a link::Params,
     pub normal_form: &'a clean::Params,
     pub onnx: &'a RuntimeParams,
@@ -113,7 +117,8 @@ pub fn run(rewrite: &Rewrite, sources: &RewriteSources<'_>, out: &RewrittenCorpu
         out.clean.write(part, &mut frame)?;
     }
     out.clean.truncate(parts)?;
-    link::run(&out.clean, sources.securities, &out.links, sources.link, Linked::Given, ctx)?;
+    let taught = Taught::Before(sources.learned);
+    link::run(&out.clean, sources.securities, taught, &out.links, sources.link, Linked::Given, ctx)?;
     report.fact("newly_written", writer.newly_written);
     if with_numbers > 0 {
         report.fact(NUMBERS_KEPT, shares / with_numbers as f64);

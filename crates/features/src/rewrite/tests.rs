@@ -64,6 +64,7 @@ impl Rewritten {
         let sources = RewriteSources {
             clean: &corpus.parts("clean"),
             links: &corpus.parts("links"),
+            learned: &[],
             written: &self.written(),
             securities: &securities,
             link: &link::Params::default(),

@@ -41,7 +41,7 @@ pub use history::{Cause, History, HistoryFiles, RevisedValue, TableRun, revised_
 pub use params::Params;
 pub use plan::{Plan, Reading, check_feature_name};
 pub(crate) use process::{NOTHING_LEFT, residuals};
-pub use rules::{Aggregate, Decay, Fill, LookbackUnit, Standardise, Winsorise};
+pub use rules::{Aggregate, Decay, Fill, Gaps, LookbackUnit, Standardise, Winsorise};
 pub use signals::{signals_from_frame, signals_to_frame};
 pub use table::Factor;
 pub use trace::{Contribution, ReadingTrace, TracedCell, TracedDate, TracedDay, TracedDocument, TracedName};

@@ -9,7 +9,7 @@ use super::control::Control;
 use super::expression::Expression;
 use super::gate::Within;
 use super::plan::Plan;
-use super::rules::{Aggregate, Decay, Fill, LookbackUnit, Standardise, Winsorise};
+use super::rules::{Aggregate, Decay, Fill, Gaps, LookbackUnit, Standardise, Winsorise};
 use inkstone_base::bounds;
 use inkstone_base::data::Kind;
 
@@ -38,6 +38,9 @@ pub struct Params {
     pub decay: Decay,
     /// True if only the first document of a story counts (default yes).
     pub first_only: bool,
+    /// Values whose documents lie over days that the archive lacks (default keep).
+    #[serde(skip_serializing_if = "Gaps::is_kept")]
+    pub gaps: Gaps,
     /// Weight of a document in means, sums, counts and deviations, for instance `document.novelty` (default 1).
     #[serde(skip_serializing_if = "Expression::is_empty")]
     pub weight: Expression,
@@ -69,6 +72,7 @@ impl Default for Params {
             lookback_unit: LookbackUnit::Trading,
             decay: Decay::None,
             first_only: true,
+            gaps: Gaps::Keep,
             weight: Expression::default(),
             source_weights: BTreeMap::new(),
             winsorise: Winsorise::Mad(3.0),

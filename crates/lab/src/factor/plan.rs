@@ -141,6 +141,17 @@ impl Plan {
         !self.readings.is_empty()
     }
 
+    /// The longest window of documents that a value takes; none for a plan that reads no documents.
+    pub fn longest_window(&self) -> Option<(usize, LookbackUnit)> {
+        let natural = |window: &RollingWindow| match window.unit {
+            // Five of seven days are trading days.
+            LookbackUnit::Trading => window.days.saturating_mul(7) / 5,
+            LookbackUnit::Natural => window.days,
+        };
+        let longest = self.readings.iter().map(|reading| &reading.window).max_by_key(|window| natural(window))?;
+        Some((longest.days, longest.unit))
+    }
+
     /// True if a reading that counts the first document of a story alone weighs by novelty, which is 1 for all of these.
     pub(crate) fn weighs_first_mentions_by_novelty(&self) -> bool {
         self.readings.iter().any(|reading| reading.first_only && reading.weight.has_field(DocumentField::Novelty))

@@ -30,6 +30,23 @@ impl Aggregate {
     }
 }
 
+/// Treatment of values whose documents lie over days that the archive lacks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Gaps {
+    /// They are counted in the report.
+    #[default]
+    Keep,
+    /// There is no value: what was published then is not known.
+    Drop,
+}
+
+impl Gaps {
+    pub(super) fn is_kept(&self) -> bool {
+        *self == Gaps::Keep
+    }
+}
+
 /// Unit of look-back and age.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

@@ -57,6 +57,29 @@ pub enum Finding {
     /// Without late documents no date has a RankIC.
     NoneInTime(Ingestion),
     Restated(Restated),
+    Unadjusted(Unadjusted),
+}
+
+/// Signs that prices are not adjusted alike.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Unadjusted {
+    /// Dates on which many names move beyond their daily limit at once.
+    pub breaks: Vec<String>,
+    /// Dates on which the prices of many names change from between whole cents to whole cents.
+    pub changes_of_the_grid: Vec<String>,
+    /// Falls below the daily limit, as of shares that go ex rights.
+    pub falls: u64,
+    /// Values of the factor whose return goes across one of these.
+    pub values_across: u64,
+    pub deepest: Option<DeepestFall>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct DeepestFall {
+    pub date: String,
+    pub code: String,
+    /// Close over the last close, less one.
+    pub change: f64,
 }
 
 /// Factors that an expression names.

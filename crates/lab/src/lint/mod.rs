@@ -2,8 +2,8 @@
 //! break the factor.
 //!
 //! Two checks prove ([`Check::KnownBefore`], [`Check::TradeDate`]), three look at what the values were made with
-//! ([`Check::FutureVocabulary`], [`Check::Overlap`], [`Check::Restated`]), one at the names ([`Check::Survivors`]), and
-//! four try to break what is left: a factor that stands on the news of the day loses its RankIC when dates or texts are
+//! ([`Check::FutureVocabulary`], [`Check::Overlap`], [`Check::Restated`]), one at the names ([`Check::Survivors`]), one at the
+//! prices ([`Check::Unadjusted`]), and four try to break what is left: a factor that stands on the news of the day loses its RankIC when dates or texts are
 //! changed for others, and keeps it when names are masked and when it trades a day later. Each gives a verdict with the
 //! number behind it; what could not be done says why. RankICs are those of the backtest at the first horizon of its
 //! parameters; intervals and p are of the moving-block bootstrap. Each check has a file, whose head says how it ends. A
@@ -29,6 +29,7 @@ mod testing;
 #[cfg(test)]
 mod tests;
 mod trade_date;
+mod unadjusted;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -74,6 +75,8 @@ pub enum Check {
     Survivors,
     /// Documents that were ingested long after their publication.
     Restated,
+    /// Returns that go across a change of the adjustment of prices.
+    Unadjusted,
 }
 
 /// End of a check.
@@ -142,7 +145,7 @@ pub fn run(subject: &Subject<'_>, params: &Params, ctx: &Ctx) -> Result<(Vec<Ver
         texts.validate(market)?;
     }
     let power = Power::new(subject, params, ctx)?;
-    let checks: [&dyn Fn() -> Result<Verdict>; 10] = [
+    let checks: [&dyn Fn() -> Result<Verdict>; 11] = [
         &|| Ok(known_before::check(subject)),
         &|| Ok(trade_date::check(subject)),
         &|| same_day::check(subject, &power, params, ctx),
@@ -153,6 +156,7 @@ pub fn run(subject: &Subject<'_>, params: &Params, ctx: &Ctx) -> Result<(Vec<Ver
         &|| Ok(overlap::check(subject, params)),
         &|| Ok(survivors::check(subject, params)),
         &|| restated::check(subject, &power, params, ctx),
+        &|| Ok(unadjusted::check(subject)),
     ];
     let mut report = Report::new("lint");
     let mut verdicts = Vec::with_capacity(checks.len());

@@ -29,8 +29,8 @@ pub struct Params {
     /// Share of the listed names that is delisted in a year (default 0.004: in A shares 0.16 % a year from 2010 to 2019
     /// and 0.64 % since 2020, Sinolink Securities, March 2024).
     pub delisting_rate: f64,
-    /// True if contextual models read the corpus once more with the names of companies masked, which takes as long as the first time
-    /// (default no; other models always do).
+    /// True if contextual models and networks (onnx, textcnn, textrnn, finetune) are run once more with the names of companies masked, which
+    /// takes as long as the first time (default no; other models always are).
     pub mask_contextual: bool,
     /// Natural days from publication to ingestion after which a document may have been written anew (default 7).
     pub restated_days: u32,

@@ -51,6 +51,8 @@ pub(super) struct Plan {
     pub ended: usize,
     /// Every second post is delivered 60 days later, and it alone moves prices.
     pub restated: bool,
+    /// Names that go ex rights, four for ten, in prices that are not adjusted.
+    pub ex_days: usize,
 }
 
 impl Default for Plan {
@@ -64,6 +66,7 @@ impl Default for Plan {
             attention: 0.0,
             ended: 3,
             restated: false,
+            ex_days: 0,
         }
     }
 }
@@ -88,6 +91,20 @@ impl World {
             (0..names).for_each(|i| prices += &format!("{date},{},10,10\n", code(i)));
         }
         World::new(Market::of_text(&prices, &[]).unwrap(), posts, rule)
+    }
+
+    /// A market whose names have these prices (by day and name) from open to close, with a post on each every day.
+    pub(super) fn priced(names: usize, days: usize, price: impl Fn(usize, usize) -> f64) -> World {
+        let mut prices = "date,code,open,close\n".to_owned();
+        let mut posts = Vec::new();
+        for (t, date) in calendar(days).into_iter().enumerate() {
+            for i in 0..names {
+                let price = price(t, i);
+                prices += &format!("{date},{},{price},{price}\n", code(i));
+                posts.push(Post::new(i as u32, (t, 10, 30), i as f64));
+            }
+        }
+        World::new(Market::of_text(&prices, &[]).unwrap(), posts, |post| Some(post.day))
     }
 
     /// A market that moves as planned, with posts that stand on the right date.
@@ -127,6 +144,9 @@ impl World {
         let mut last = vec![10.0f64; plan.names];
         for (t, date) in calendar(plan.days).into_iter().enumerate() {
             for (i, last) in last.iter_mut().enumerate() {
+                if i < plan.ex_days && t == 60 + 5 * i {
+                    *last /= 1.4;
+                }
                 let open = *last;
                 *last *= 1.0 + moves[cell(t, i)].clamp(-0.09, 0.09);
                 if i >= plan.ended || t < plan.days / 2 {

@@ -19,7 +19,7 @@ use inkstone_market::{Cutoff, Market};
 use inkstone_tables::corpus::{column, times_of};
 use inkstone_tables::frames;
 
-const CHECKS: [Check; 10] = [
+const CHECKS: [Check; 11] = [
     Check::KnownBefore,
     Check::TradeDate,
     Check::SameDayGap,
@@ -30,6 +30,7 @@ const CHECKS: [Check; 10] = [
     Check::Overlap,
     Check::Survivors,
     Check::Restated,
+    Check::Unadjusted,
 ];
 
 fn params() -> Params {
@@ -125,22 +126,23 @@ fn planted_leaks_are_named_and_an_honest_factor_passes() {
     let survivors = Params { delisting_rate: 0.1, ..params() };
     // A letter a check, in their order: Passed, Warned, Failed, Skipped.
     let cases: Vec<(&str, World, Params, &str)> = vec![
-        ("honest", honest(plan()), params(), "PPPPPPPPPP"),
-        ("traded on the day itself", same_day(Plan { same_day: 0.007, ..plan() }), params(), "FPFPPPPPPP"),
-        ("reports what happened", honest(Plan { same_day: 0.02, ..plan() }), params(), "PPWPPPPPPP"),
-        ("hours as strings", strings(), params(), "PFPPPPPPPP"),
-        ("a trait of the names", honest(Plan { of_trait: 0.005, drift: 0.0, ..plan() }), params(), "PPPFPPPPPP"),
-        ("attention", honest(Plan { attention: 0.007, drift: 0.0, ..plan() }), params(), "PPPPFPPPPP"),
-        ("a model of the future, hidden", future(false), params(), "PPPPPFPSPP"),
-        ("a model of the future, told", future(true), params(), "FPPPPWPSPP"),
-        ("a model that remembers names", memory(), params(), "PPPPPPWPPP"),
-        ("stories that trained", overlapping(false), params(), "PPPPPPPWPP"),
-        ("documents that trained", overlapping(true), params(), "PPPPPPPFPP"),
-        ("survivors alone", honest(Plan { ended: 0, ..plan() }), survivors, "PPPPPPPPWP"),
-        ("too few to tell", honest(Plan { ended: 0, ..plan() }), params(), "PPPPPPPPSP"),
-        ("written afterwards", honest(Plan { restated: true, ..plan() }), params(), "PPPPPPPPPW"),
-        ("loaded at once", loaded_at_once(), params(), "PPPPPPPPPS"),
-        ("no power at all", honest(Plan { drift: 0.0, ..plan() }), params(), "PPPSSPSPPP"),
+        ("honest", honest(plan()), params(), "PPPPPPPPPPP"),
+        ("traded on the day itself", same_day(Plan { same_day: 0.007, ..plan() }), params(), "FPFPPPPPPPP"),
+        ("reports what happened", honest(Plan { same_day: 0.02, ..plan() }), params(), "PPWPPPPPPPP"),
+        ("hours as strings", strings(), params(), "PFPPPPPPPPP"),
+        ("a trait of the names", honest(Plan { of_trait: 0.005, drift: 0.0, ..plan() }), params(), "PPPFPPPPPPP"),
+        ("attention", honest(Plan { attention: 0.007, drift: 0.0, ..plan() }), params(), "PPPPFPPPPPP"),
+        ("a model of the future, hidden", future(false), params(), "PPPPPFPSPPP"),
+        ("a model of the future, told", future(true), params(), "FPPPPWPSPPP"),
+        ("a model that remembers names", memory(), params(), "PPPPPPWPPPP"),
+        ("stories that trained", overlapping(false), params(), "PPPPPPPWPPP"),
+        ("documents that trained", overlapping(true), params(), "PPPPPPPFPPP"),
+        ("survivors alone", honest(Plan { ended: 0, ..plan() }), survivors, "PPPPPPPPWPP"),
+        ("too few to tell", honest(Plan { ended: 0, ..plan() }), params(), "PPPPPPPPSPP"),
+        ("written afterwards", honest(Plan { restated: true, ..plan() }), params(), "PPPPPPPPPWP"),
+        ("loaded at once", loaded_at_once(), params(), "PPPPPPPPPSP"),
+        ("prices not adjusted", honest(Plan { ex_days: 12, ..plan() }), params(), "PPPPPPPPPPW"),
+        ("no power at all", honest(Plan { drift: 0.0, ..plan() }), params(), "PPPSSPSPPPP"),
     ];
     let letter = |verdict: &Verdict| match verdict.standing {
         Standing::Passed => 'P',

@@ -2,6 +2,7 @@
 
 #[cfg(test)]
 mod tests;
+mod unadjusted;
 
 use serde_json::{Value, json};
 
@@ -25,6 +26,7 @@ pub fn check_name(check: Check) -> Word {
         Check::Overlap => Word("训练与测试重合", "overlap of training and test"),
         Check::Survivors => Word("幸存者偏差", "survivors alone"),
         Check::Restated => Word("事后入库的文档", "documents ingested late"),
+        Check::Unadjusted => Word("价格复权", "adjustment of prices"),
     }
 }
 
@@ -106,9 +108,9 @@ pub fn verdict_sentences(verdict: &Verdict) -> [String; 2] {
              name.",
         ),
         Finding::NoMaskedFactor => pair(
-            "没有遮盖公司名的对照因子，此项未检查；上下文模型请设 [lint] mask_contextual = true，其余请用项目中的特征。",
+            "没有遮盖公司名的对照因子，此项未检查；上下文模型与网络请设 [lint] mask_contextual = true，其余请用项目中的特征。",
             "There is no factor of texts with masked names to compare with, so this was not checked; for a contextual \
-             model set [lint] mask_contextual = true, else make the factor of a project's features.",
+             model or a network set [lint] mask_contextual = true, else make the factor of a project's features.",
         ),
         Finding::TooLittleMaskedText => pair(
             "遮盖公司名之后，剩下的文本不足以拟合模型，此项未检查；请给更多文档，或放宽特征的最少训练量。",
@@ -133,6 +135,7 @@ pub fn verdict_sentences(verdict: &Verdict) -> [String; 2] {
         }
         Finding::NoneInTime(finding) => none_in_time(finding),
         Finding::Restated(finding) => restated(finding, standing),
+        Finding::Unadjusted(finding) => unadjusted::sentences(finding),
     }
 }
 

@@ -72,6 +72,24 @@ fn findings() -> Vec<Finding> {
         ("late-without-power", vec![ingestion.clone(), json!({"rank_ic": 0.001, "p": 0.8})]),
         ("none-in-time", vec![ingestion.clone()]),
         ("restated", vec![ingestion, json!({"rank_ic_without": 0.03}), loss]),
+        (
+            "unadjusted",
+            vec![json!({
+                "breaks": ["2024-01-05"], "changes_of_the_grid": ["2024-01-05"], "falls": 12, "values_across": 30,
+                "deepest": {"date": "2024-01-08", "code": "600001.SH", "change": -0.3},
+            })],
+        ),
+        (
+            "unadjusted",
+            vec![json!({
+                "breaks": [], "changes_of_the_grid": [], "falls": 12, "values_across": 0,
+                "deepest": {"date": "2024-01-08", "code": "600001.SH", "change": -0.3},
+            })],
+        ),
+        (
+            "unadjusted",
+            vec![json!({"breaks": [], "changes_of_the_grid": [], "falls": 0, "values_across": 0, "deepest": null})],
+        ),
         ("reads-no-documents", vec![json!({"context": {"factors": []}})]),
         ("reads-no-documents", vec![json!({"context": {"factors": ["tone", "heat"]}})]),
         ("no-model-reads-texts", vec![]),

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 use memmap2::Mmap;
-use polars_core::prelude::Column;
+use polars_core::prelude::{Column, DataFrame};
 use polars_io::prelude::{ParquetReader, SerReader};
 
 use super::foreign::ForeignParquet;
@@ -65,6 +65,31 @@ impl ParquetColumns {
         let column = frame.into_columns().pop();
         ensure!(column.is_some(), "{} has no column {name:?}", self.path.display());
         column.context("a column was read")
+    }
+}
+
+impl ParquetColumns {
+    /// Reads all columns of some rows; fewer rows, or none, where the table ends.
+    pub fn rows(&self, start: usize, count: usize) -> Result<DataFrame> {
+        self.cut(None, start, count)
+    }
+
+    /// The same of some columns, in the order of the table.
+    pub fn rows_of(&self, columns: &[&str], start: usize, count: usize) -> Result<DataFrame> {
+        self.cut(Some(columns.iter().map(|&name| name.to_owned()).collect()), start, count)
+    }
+
+    fn cut(&self, columns: Option<Vec<String>>, start: usize, count: usize) -> Result<DataFrame> {
+        let slice = Some((start, count));
+        match &self.source {
+            ColumnSource::Ours(map) => {
+                let reader = ParquetReader::new(Cursor::new(&map[..])).with_columns(columns).with_slice(slice);
+                reader.finish().with_context(|| unreadable(&self.path))
+            }
+            ColumnSource::Foreign(foreign) => {
+                foreign.read(|reader| reader.with_columns(columns).with_slice(slice).finish())
+            }
+        }
     }
 }
 

@@ -1,0 +1,232 @@
+//! The facts of a run: what the report and the workbench tell of all files together.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+use anyhow::Result;
+use chrono::NaiveDate;
+use serde_json::json;
+
+use super::{FileTask, FileWork, IngestRun};
+use crate::ingest::clocks::Clocks;
+use crate::ingest::commit::PartSource;
+use crate::ingest::gaps::{self, Gap};
+use crate::ingest::log::{FileEntry, IngestLog};
+use crate::ingest::price_scan::{self, PriceFindings};
+use crate::ingest::prices;
+use crate::ingest::source::{Source, Table};
+use inkstone_base::data::Report;
+
+impl IngestRun<'_> {
+    pub(super) fn note_facts(
+        &self,
+        log: &mut IngestLog,
+        tasks: &[FileTask<'_>],
+        pieces: &[PartSource],
+        files: &[(PathBuf, PathBuf)],
+        removed: usize,
+        passed_over: &[String],
+    ) -> Result<()> {
+        let state = |state: FileWork| tasks.iter().filter(|t| t.state == state).count();
+        let mut facts = Report::default();
+        facts.fact("files", tasks.len());
+        facts.fact("files_read", state(FileWork::Fresh));
+        facts.fact("files_grown", state(FileWork::Grown));
+        facts.fact("files_removed_or_changed", removed);
+        let rows = |table: Table| log.report("", |f| f.table == table).rows_out;
+        for table in [Table::Documents, Table::Prices, Table::Securities] {
+            facts.fact(table.name(), rows(table));
+        }
+        facts.fact("parts", pieces.len());
+        if let Some(from) = self.params.sealed_from {
+            let rows = |table: Table| log.files.iter().filter(|f| f.table == table).map(|f| f.sealed).sum::<u64>();
+            facts.fact(
+                "sealed",
+                json!({"from": from, "documents": rows(Table::Documents), "prices": rows(Table::Prices)}),
+            );
+        }
+        facts.fact("encodings", log.total(|f| &f.encodings));
+        facts.fact("time_formats", log.total(|f| &f.times));
+        let dates = log.total(|f| &f.dates);
+        if !dates.is_empty() {
+            facts.fact("dates_from", dates);
+        }
+        facts.fact("left_out", log.total(|f| &f.left_out));
+        let empty: Vec<&str> = log.files.iter().filter(|f| f.rows_in == 0).map(|f| f.path.as_str()).collect();
+        for (name, paths) in
+            [("files_without_rows", empty), ("files_passed_over", passed_over.iter().map(String::as_str).collect())]
+        {
+            if !paths.is_empty() {
+                facts.fact(name, paths.len());
+                facts.fact(&format!("{name}_first"), &paths[..paths.len().min(5)]);
+            }
+        }
+        let midnight: u64 = log.files.iter().map(|f| f.midnight).sum();
+        if 2 * midnight > rows(Table::Documents) {
+            facts.fact(
+                "warning_midnight",
+                format!(
+                    "{midnight} documents were published at 00:00:00 sharp: if these are dates whose time was lost, they count as known \
+                     a day too early; set time_format = \"%Y-%m-%d 00:00:00\" (or the like) to read them as dates"
+                ),
+            );
+        }
+        let below_zero: u64 = log.files.iter().filter_map(|file| file.dropped.get(prices::BELOW_ZERO)).sum();
+        if below_zero > 0 {
+            facts.fact(
+                "warning_additive",
+                format!(
+                    "{below_zero} rows of prices lie below 0, so the series is adjusted by differences: its returns are no returns, also \
+                     where it is above 0, the more wrong the longer ago. Give prices that are adjusted by factors, or unadjusted ones"
+                ),
+            );
+        }
+        let reused: BTreeMap<&str, u64> = IngestRun::reused_by_source(log);
+        if !reused.is_empty() {
+            facts.fact("ids_reused", &reused);
+            facts.fact(
+                "warning_ids_reused",
+                format!(
+                    "{} documents have the id of another document of their source, with other text and another time: each was kept, with its \
+                     time behind the id (ID@TIME)",
+                    reused.values().sum::<u64>()
+                ),
+            );
+        }
+        let mut clocks = self.clocks(pieces)?;
+        facts.fact("newest", &clocks.newest);
+        if let Some(lateness) = clocks.lateness() {
+            facts.fact("lateness", lateness);
+        }
+        let sources: BTreeMap<&str, &Source> =
+            tasks.iter().map(|task| (task.unit.source.name.as_str(), task.unit.source)).collect();
+        if let Some(warning) = clocks.warning(&sources.into_values().collect::<Vec<_>>()) {
+            facts.fact("warning_late", warning);
+        }
+        if let Some(warning) = warning_crawl_end(&log.files) {
+            facts.fact("warning_crawl_end", warning);
+        }
+        let documents = clocks.by_day;
+        let mut trading = BTreeSet::new();
+        if !log.prices_twice.is_empty() {
+            facts.fact("prices_of_several_sources", log.prices_twice.facts());
+        }
+        if rows(Table::Prices) > 0 {
+            let found = PriceFindings::of_table(&self.prices_among(files), self.ctx)?;
+            if let Some((date, factor)) = found.volume_breaks.first() {
+                facts.fact(
+                    "warning_volume_unit",
+                    format!(
+                        "from {date} on volumes are {factor:.3} times those before, at the median of all names: lots of 100 on one side and \
+                         shares on the other. Give both parts in shares; capacity and traded value are wrong until then"
+                    ),
+                );
+            }
+            if let Some((signs, warning)) = found.adjustment_facts().zip(found.warning()) {
+                facts.fact("adjustment", signs);
+                facts.fact("warning_adjustment", warning);
+            }
+            if rows(Table::Documents) > 0 {
+                facts.fact("calendar", price_scan::calendar_facts(&found.by_date, &days_of_all(&documents)));
+            }
+            trading = found.by_date.into_keys().collect();
+        }
+        log.gaps = documents.iter().flat_map(|(source, days)| gaps::gaps_of(source, days, &trading)).collect();
+        if !log.gaps.is_empty() {
+            let days: u64 = log.gaps.iter().map(Gap::days).sum();
+            let told = |gap: &Gap| format!("{} {} to {}", gap.source, gap.first, gap.last);
+            let first: Vec<String> = log.gaps.iter().take(5).map(told).collect();
+            facts.fact("gap_days", days);
+            facts.fact("gaps_first", &first);
+            facts.fact(
+                "warning_gaps",
+                format!(
+                    "on {days} days a source that has documents on such days has none ({}): these are holes of the archive and no silence. \
+                     Factors tell how many of their values lie over them; gaps = \"drop\" of a [[factor]] takes these out",
+                    first[0]
+                ),
+            );
+        }
+        log.facts = facts.facts;
+        Ok(())
+    }
+
+    /// The price table as it will be: among the files that wait, or in its place.
+    fn prices_among(&self, files: &[(PathBuf, PathBuf)]) -> PathBuf {
+        let place = self.project.prices();
+        files.iter().find(|(_, to)| *to == place).map_or(place.clone(), |(from, _)| from.clone())
+    }
+
+    fn reused_by_source(log: &IngestLog) -> BTreeMap<&str, u64> {
+        let mut by_source = BTreeMap::new();
+        for file in log.files.iter().filter(|file| file.reused > 0) {
+            *by_source.entry(file.source.as_str()).or_default() += file.reused;
+        }
+        by_source
+    }
+
+    fn clocks(&self, pieces: &[PartSource]) -> Result<Clocks> {
+        let mut clocks = Clocks::default();
+        for piece in pieces {
+            self.ctx.check()?;
+            match piece {
+                PartSource::Kept(part) => clocks.add_part(&self.project.documents().path(*part))?,
+                PartSource::Staged(path) => clocks.add_part(path)?,
+            }
+        }
+        Ok(clocks)
+    }
+}
+
+/// Words in the names of columns whose values are counted when a page is crawled, or tell what the price has done by then.
+const CRAWL_END: [&str; 22] = [
+    "阅读",
+    "浏览",
+    "点击",
+    "评论数",
+    "评论量",
+    "转发",
+    "点赞",
+    "收藏",
+    "涨跌幅",
+    "涨幅",
+    "跌幅",
+    "read_count",
+    "readcount",
+    "views",
+    "view_count",
+    "clicks",
+    "comment_count",
+    "likes",
+    "like_count",
+    "share_count",
+    "pct_chg",
+    "change_pct",
+];
+
+/// Warns of fields that features and factors read and that are mapped to what only the end of a crawl knew.
+fn warning_crawl_end(files: &[FileEntry]) -> Option<String> {
+    let found: BTreeSet<String> = files
+        .iter()
+        .filter(|file| file.table == Table::Documents)
+        .flat_map(|file| file.columns.iter().map(move |(field, column)| (&file.source, field, column)))
+        .filter(|(_, field, column)| {
+            let column = column.to_lowercase();
+            ["label", "rating", "revised"].contains(&field.as_str())
+                && CRAWL_END.iter().any(|word| column.contains(word))
+        })
+        .map(|(source, field, column)| format!("{field} of source {source:?} is column {column:?}"))
+        .collect();
+    let first = found.first()?.clone();
+    Some(format!(
+        "{first}: such a column holds what was known when the page was crawled (readers so far, the price change of the day), not when it was \
+         published, so a factor that uses it looks ahead; leave the field out, or give the values of the time of publication"
+    ))
+}
+
+/// Documents of each day of all sources.
+fn days_of_all(by_source: &BTreeMap<String, BTreeMap<NaiveDate, u64>>) -> BTreeMap<NaiveDate, u64> {
+    let mut all = BTreeMap::new();
+    by_source.values().flatten().for_each(|(day, n)| *all.entry(*day).or_default() += n);
+    all
+}

@@ -1,0 +1,45 @@
+//! Days that an archive lacks: told, and kept out of factors on demand.
+
+use std::fs;
+
+use inkstone_market::dates_of;
+use inkstone_tables::frames;
+use serde_json::Value;
+
+use crate::forecast::{day, news, project};
+use crate::{edit, run};
+
+#[test]
+fn a_hole_of_the_archive_is_told_and_a_factor_may_leave_the_values_over_it_out() {
+    let folder = project();
+    let dir = folder.path();
+    let lost = [day(30), day(31), day(32)];
+    let rest: Vec<String> =
+        news().lines().filter(|line| !lost.iter().any(|day| line.contains(day))).map(str::to_owned).collect();
+    fs::write(dir.join("news.csv"), rest.join("\n") + "\n").unwrap();
+    let facts = |stage: &str| -> Value {
+        let json = run(dir, &["run", "--stage", "factor"]).json();
+        json["stages"].as_array().unwrap().iter().find(|found| found["stage"] == stage).unwrap()["facts"].clone()
+    };
+    let ingest = facts("ingest");
+    assert_eq!(ingest["gap_days"], 3);
+    assert_eq!(ingest["gaps_first"][0].as_str(), Some(format!("news {} to {}", lost[0], lost[2]).as_str()));
+    assert!(facts("clean")["first_mentions_behind_gaps"].as_u64().is_some());
+    let dates = || {
+        let table = frames::read_parquet(&dir.join(".inkstone/factors/tone.parquet"), None).unwrap();
+        let mut dates: Vec<String> =
+            dates_of(&table, "date").unwrap().into_iter().flatten().map(|d| d.to_string()).collect();
+        dates.dedup();
+        dates
+    };
+    let told = facts("factor tone");
+    let over = told["values_over_gaps"].as_u64().unwrap();
+    assert!(over > 0 && told["gaps"] == "keep" && dates().contains(&day(33)), "{told}");
+    edit(&dir.join("workbench.toml"), "expression = \"tone\"", "expression = \"tone\"\ngaps = \"drop\"");
+    let dropped = facts("factor tone");
+    assert_eq!((dropped["values_over_gaps"].as_u64(), &dropped["gaps"]), (Some(over), &Value::from("drop")));
+    // A value takes the documents of five trading days.
+    let left = dates();
+    assert!((30..=36).all(|t| !left.contains(&day(t))), "{left:?}");
+    assert!(left.contains(&day(29)) && left.contains(&day(38)), "{left:?}");
+}
