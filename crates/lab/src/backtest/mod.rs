@@ -38,6 +38,7 @@ use anyhow::{Result, bail};
 
 pub use beside::beside;
 pub use by_horizon::ByHorizon;
+pub(crate) use correlation::summarise;
 pub use names::{DateName, DateNames, Dates, names_on};
 pub use outcome::{
     Alignment, Benchmark, Capacity, Coverage, Execution, FactorBeside, IcDecay, IcSeries, IcSummary, IndustryExposure,
@@ -45,6 +46,7 @@ pub use outcome::{
     SubSample, YearFigures,
 };
 pub use params::{Params, Weights};
+pub(crate) use portfolio::figures;
 pub use preset::Preset;
 pub use quick::{Placements, Ranked, RankedValues};
 pub use tear_sheet::{
