@@ -53,6 +53,7 @@ pub enum AuditCase {
     SameDayWide,
     SameDayFine,
     AheadFraud,
+    AheadExplained,
     AheadFine,
     KnownLate,
     KnownFine,

@@ -257,9 +257,10 @@ fn honest_params(
 
 impl Audited<'_> {
     fn verdicts(&self, shift: usize) -> Result<Vec<AuditVerdict>> {
+        let window = self.window()?;
         let mut verdicts = vec![
             self.same_day()?,
-            self.ahead(shift),
+            self.ahead(shift, window.standing == Standing::Failed),
             self.known_at(),
             self.documents(),
             self.survivors(),
@@ -274,7 +275,7 @@ impl Audited<'_> {
         verdicts.push(self.duplicates());
         verdicts.push(self.costs());
         verdicts.push(self.reproduced(&verdicts)?);
-        verdicts.push(self.window()?);
+        verdicts.push(window);
         for _ in &verdicts {
             self.ctx.advance(1)?;
         }
@@ -328,7 +329,8 @@ impl Audited<'_> {
         let (ic, rank_ic) = if honest { of_honest } else { self.aligned_ic };
         let total: PortfolioFigures = backtest::figures(&self.book(&outcome.long_short, honest), &self.honest);
         let best = outcome.portfolios.iter().find(|portfolio| portfolio.name.starts_with("top_"));
-        let excess = best.and_then(|best| best.excess_total);
+        // The portfolio holds the highest values, which are the worst where the result predicts falls.
+        let excess = best.filter(|_| self.direction() > 0.0).and_then(|best| best.excess_total);
         AuditFigures {
             ic: ic.mean,
             rank_ic: rank_ic.mean,

@@ -96,8 +96,15 @@ impl AuditedTable {
         read().with_context(|| format!("the result {}", path.display()))
     }
 
-    /// The rows of a table.
+    /// The rows of a table, with the audited column first.
     fn of(table: &DailyTable, name: &str, score: Option<&str>) -> Result<AuditedTable> {
+        let mut read = AuditedTable::all_columns(table, name, score)?;
+        read.choose(score, &table.names())?;
+        Ok(read)
+    }
+
+    /// The rows of a table, which need have no values.
+    fn all_columns(table: &DailyTable, name: &str, score: Option<&str>) -> Result<AuditedTable> {
         let date = table.require(&DATE_NAMES)?;
         let Some(code) = table.find(&CODE_NAMES)? else { return wide(table, &date, name, score) };
         let (dates, codes) = (dates(&date)?, codes(&code)?);
@@ -140,7 +147,7 @@ impl AuditedTable {
             () => ResultShape::FactorTable,
         };
         let claim = Claim::default();
-        let mut read = AuditedTable {
+        Ok(AuditedTable {
             name: name.to_owned(),
             shape,
             dates,
@@ -152,9 +159,7 @@ impl AuditedTable {
             split,
             train_end,
             claim,
-        };
-        read.choose(score, &table.names())?;
-        Ok(read)
+        })
     }
 
     /// Puts the audited column first.
@@ -226,7 +231,7 @@ fn recorder(folder: &Path, score: Option<&str>) -> Result<AuditedTable> {
     let mut read = AuditedTable::of(&open(&pred)?, "pred", score).with_context(|| in_file(&pred))?;
     read.shape = ResultShape::QlibRecorder;
     if let Some(file) = table("label") {
-        read.add_returns(AuditedTable::of(&open(&file)?, "label", None).with_context(|| in_file(&file))?);
+        read.add_returns(AuditedTable::all_columns(&open(&file)?, "label", None).with_context(|| in_file(&file))?);
     }
     let beside = [folder.join("metrics"), folder.parent().unwrap_or(folder).join("metrics")];
     if let Some(metrics) = beside.iter().find(|metrics| metrics.is_dir()) {

@@ -48,7 +48,7 @@ pub(super) fn bars_ahead(lags: &[Lag]) -> usize {
     while is_high(last + 1) && same_sign(last + 1) && is_alike(last + 1) {
         last += 1;
     }
-    let left = mean(last + 1).abs() / mean(last).abs();
+    let left = mean(last + 1) / mean(last);
     let highest = (1..=last).map(|days| mean(days).abs()).fold(0.0, f64::max);
     // A value made of prices follows the days behind it as well as those ahead.
     let level = (-1..=0).all(|days| same_sign(days) && mean(days).abs() >= 0.5 * mean(last).abs())
@@ -124,10 +124,12 @@ impl Audited<'_> {
         Ok(verdict(standing, case, [none(), none(), honest()]))
     }
 
-    pub(super) fn ahead(&self, shift: usize) -> AuditVerdict {
+    /// `losers_left_out`: cells were left out for what they would have earned, which makes a cliff as well.
+    pub(super) fn ahead(&self, shift: usize, losers_left_out: bool) -> AuditVerdict {
         let (next, after) = (self.lag(shift.max(1) as i32), self.lag(shift.max(1) as i32 + 1));
         let (standing, case) = match shift {
             0 => (Standing::Passed, AuditCase::AheadFine),
+            _ if losers_left_out => (Standing::Warned, AuditCase::AheadExplained),
             _ => (Standing::Failed, AuditCase::AheadFraud),
         };
         let figures = [

@@ -1,6 +1,8 @@
 //! The audit of a result as a page, as lines and as JSON: what is claimed beside what is honest, and each check with its verdict.
 
 mod sentences;
+#[cfg(test)]
+mod tests;
 mod words;
 
 use serde_json::{Value, json};

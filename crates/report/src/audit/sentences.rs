@@ -88,6 +88,11 @@ fn sentence(case: AuditCase) -> Word {
             "The values hold returns of {bars} day(s) after their date: the RankIC with the return of that day is {next} (t = {t}), and a day later {after}. \
              A shift(-1) or dates written a day early do this. Move the values {bars} day(s) later and test again.",
         ),
+        AuditCase::AheadExplained => Word(
+            "与数值之后第 {bars} 日收益的 RankIC 为 {next}（t = {t}），再晚一日为 {after}。按结果剔除格子（见下）也会造成这样的断崖，数值本身是否超前要补全之后才能判断。",
+            "The RankIC with the return of day {bars} after the value is {next} (t = {t}), and a day later {after}. Cells left out by their result, named below, make such a \
+             cliff too; only with all values can it be told whether the values are ahead.",
+        ),
         AuditCase::AheadFine => Word(
             "与次日收益的 RankIC 为 {next}，再晚一日为 {after}：没有断崖，看不出数值含有未来的收益。",
             "The RankIC with the return of the next day is {next}, a day later {after}: no cliff, and no sign that values hold returns of the future.",
