@@ -5,16 +5,16 @@
 
 use std::fmt::Write;
 
-pub const NAMES: usize = 80;
-pub const DATES: usize = 260;
+pub(super) const NAMES: usize = 80;
+pub(super) const DATES: usize = 260;
 /// First dates of the periods in which `swing` predicts falls, and of those after them.
 const TURNS: [usize; 2] = [90, 180];
 
 /// A generator of pseudo-random numbers (SplitMix64).
-pub struct Chance(pub u64);
+pub(super) struct Chance(u64);
 
 impl Chance {
-    pub fn uniform(&mut self) -> f64 {
+    pub(super) fn uniform(&mut self) -> f64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -23,7 +23,7 @@ impl Chance {
     }
 
     /// Nearly normal, with the mean 0 and the deviation 1.
-    pub fn normal(&mut self) -> f64 {
+    pub(super) fn normal(&mut self) -> f64 {
         (0..12).map(|_| self.uniform()).sum::<f64>() - 6.0
     }
 }
@@ -31,33 +31,33 @@ impl Chance {
 type Grid = Vec<Vec<f64>>;
 
 /// Prices and what drives them, `[dates][names]`.
-pub struct MadeMarket {
-    pub open: Grid,
-    pub close: Grid,
-    pub alpha: Grid,
-    pub swing: Grid,
+pub(super) struct MadeMarket {
+    pub(super) open: Grid,
+    pub(super) close: Grid,
+    pub(super) alpha: Grid,
+    pub(super) swing: Grid,
     /// 1 for a name that is news at the close of the date, else 0.
-    pub news: Grid,
+    pub(super) news: Grid,
     /// Number that predicts one day and is new on each.
-    pub quick: Grid,
-    pub dates: Vec<String>,
-    pub prices: String,
+    pub(super) quick: Grid,
+    pub(super) dates: Vec<String>,
+    pub(super) prices: String,
 }
 
-pub fn code(i: usize) -> String {
+pub(super) fn code(i: usize) -> String {
     format!("{}.SH", 600_100 + i)
 }
 
 /// Last date of a name.
-pub fn end(i: usize) -> usize {
+pub(super) fn end(i: usize) -> usize {
     if i.is_multiple_of(10) { 60 + 20 * (i / 10) } else { DATES - 1 }
 }
 
-pub fn swing_sign(t: usize) -> f64 {
+pub(super) fn swing_sign(t: usize) -> f64 {
     if t >= TURNS[0] && t < TURNS[1] { -1.0 } else { 1.0 }
 }
 
-pub fn market(seed: u64) -> MadeMarket {
+pub(super) fn market(seed: u64) -> MadeMarket {
     let mut chance = Chance(seed.wrapping_mul(7919));
     let grid = || vec![vec![0.0; NAMES]; DATES];
     let [mut open, mut close, mut alpha, mut swing, mut news, mut quick] =
@@ -106,13 +106,13 @@ pub fn market(seed: u64) -> MadeMarket {
 
 /// A result and its arguments.
 #[derive(Default)]
-pub struct MadeResult {
-    pub table: String,
-    pub documents: Option<String>,
+pub(super) struct MadeResult {
+    pub(super) table: String,
+    pub(super) documents: Option<String>,
     /// Claims that use a figure of an audit without claims: `{same_day}`, `{honest}`, `{gross}`, `{net}`, `{plain_t}`, `{honest_t}`.
-    pub claim: Option<&'static str>,
+    pub(super) claim: Option<&'static str>,
     /// Claims of the first audit.
-    pub first: Option<&'static str>,
+    pub(super) first: Option<&'static str>,
 }
 
 /// A long table of the cells that a rule fills.
@@ -143,7 +143,7 @@ fn own_return(market: &MadeMarket, t: usize, i: usize) -> f64 {
 }
 
 /// The checks with a planted fraud, in the order of the audit.
-pub const CHECKS: [&str; 16] = [
+pub(super) const CHECKS: [&str; 16] = [
     "same-day",
     "bars-ahead",
     "known-at",
@@ -163,7 +163,7 @@ pub const CHECKS: [&str; 16] = [
 ];
 
 /// The result for a check, with the fraud or without.
-pub fn result(market: &MadeMarket, check: &str, fraud: bool, seed: u64) -> MadeResult {
+pub(super) fn result(market: &MadeMarket, check: &str, fraud: bool, seed: u64) -> MadeResult {
     let mut chance = Chance(seed.wrapping_mul(104_729) ^ 0x5eed);
     let alpha = |t: usize, i: usize| market.alpha[t][i];
     match check {

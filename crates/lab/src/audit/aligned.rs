@@ -41,7 +41,7 @@ impl TradeWindow {
             windows.extend([window(2, o, 2 + h, o)]);
         }
         // Bought and sold at once is no trade.
-        windows.retain(|window| window.sell != window.buy && !(window.sell.0 < window.buy.0));
+        windows.retain(|window| window.sell != window.buy && window.sell.0 >= window.buy.0);
         windows
     }
 

@@ -103,6 +103,7 @@ pub enum AuditCase {
     FrozenDates,
     DuplicatesFine,
     CostsLeftOut,
+    CostsBeyond,
     CostsEat,
     CostsFine,
     CostsNothing,

@@ -243,15 +243,19 @@ impl Audited<'_> {
         let claim = &self.input.claim;
         let claims =
             [(claim.sharpe, gross.sharpe, net.sharpe), (claim.annual_return, gross.annual_return, net.annual_return)];
-        // Before costs is what a claim is called that is nearer to that, where costs take half of it.
+        // A claim is one before costs if it is nearer to that, where costs take half of it. What lies far above that has another reason.
+        let within = |claimed: f64, gross: f64| claimed <= 1.3 * gross + 0.3;
         let leaves_out = |(claimed, gross, net): &(Option<f64>, f64, f64)| {
+            let halved = *gross > 0.0 && *net < 0.5 * gross;
             claimed.is_some_and(|claimed| {
-                claimed > (gross + net) / 2.0 && *gross > 0.0 && *net < 0.5 * gross && claimed > 0.0
+                halved && claimed > (gross + net) / 2.0 && within(claimed, *gross) && claimed > 0.0
             })
         };
         let left_out = claims.iter().any(leaves_out);
+        let beyond = claims.iter().any(|(claimed, gross, _)| claimed.is_some_and(|claimed| !within(claimed, *gross)));
         let (standing, case) = match () {
             () if left_out => (Standing::Failed, AuditCase::CostsLeftOut),
+            () if beyond => (Standing::Warned, AuditCase::CostsBeyond),
             () if gross.annual_return > 0.0 && net.annual_return < 0.0 => (Standing::Warned, AuditCase::CostsEat),
             () => (Standing::Passed, AuditCase::CostsFine),
         };

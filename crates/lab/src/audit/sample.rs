@@ -7,7 +7,7 @@ use std::hash::Hasher;
 
 use anyhow::Result;
 use rayon::prelude::*;
-use rustc_hash::{FxHashMap, FxHasher};
+use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 use statrs::distribution::{DiscreteCDF, Hypergeometric};
 
 use super::aligned::{TradeWindow, ranks, window_returns};
@@ -29,6 +29,8 @@ const MAX_UNTRADABLE: f64 = 0.5;
 const MAX_REPEATED: f64 = 0.01;
 /// Share of the names whose whole series may be another's.
 const MAX_COPIED: f64 = 0.05;
+/// Different values from which on a series cannot be another's by chance, as those of counts can.
+const LEAST_DISTINCT: usize = 10;
 /// Share of the names from which on equal series are those of groups, as in a factor of industries.
 const GROUPS: f64 = 0.8;
 /// Consecutive dates with the same values of all names.
@@ -187,17 +189,17 @@ impl Audited<'_> {
         let mut names = 0;
         for i in 0..self.market.codes().len() {
             let mut hasher = FxHasher::default();
-            let (mut n, mut changes, mut last) = (0, 0, f64::NAN);
+            let (mut n, mut distinct) = (0, FxHashSet::default());
             for t in 0..self.market.dates().len() {
                 let value = self.factor.values.at(t, i);
                 if !value.is_nan() {
                     hasher.write_usize(t);
                     hasher.write_u64(value.to_bits());
-                    (n, changes, last) = (n + 1, changes + usize::from(value != last), value);
+                    n += 1;
+                    distinct.insert(value.to_bits());
                 }
             }
-            // A few values may be equal by chance.
-            if n >= LEAST_DATES && changes >= LEAST_DATES / 4 {
+            if n >= LEAST_DATES && distinct.len() >= LEAST_DISTINCT {
                 names += 1;
                 groups.entry((hasher.finish(), n)).or_default().push(i);
             }

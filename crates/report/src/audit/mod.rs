@@ -75,19 +75,21 @@ fn conclusion(audit: &Audit) -> [String; 2] {
         names.collect::<Vec<_>>().join(separator)
     };
     let (warned, untested) = (of(Standing::Warned).count(), of(Standing::Skipped).count());
+    let counted = |n: usize, word: &str| if n == 1 { format!("1 {word}") } else { format!("{n} {word}s") };
+    let rest = format!("{}; {} could not be done.", counted(warned, "warning"), counted(untested, "check"));
     match of(Standing::Failed).count() {
         0 => [
             format!("没有点名任何作弊；{warned} 项留意，{untested} 项未能检查。"),
-            format!("No fraud is named; {warned} warnings, {untested} checks could not be done."),
+            format!("No fraud is named; {rest}"),
         ],
         frauds => [
             format!(
-                "点名 {frauds} 项：{}。另有 {warned} 项留意，{untested} 项未能检查。诚实的一栏不能修复结果中已有的未来信息。",
+                "点名 {frauds} 项：{}；{warned} 项留意，{untested} 项未能检查。诚实的一栏不能去掉数值中已有的未来信息。",
                 names(Language::Zh, "、")
             ),
             format!(
-                "{frauds} named: {}. {warned} warnings beside, {untested} checks could not be done. The honest figures cannot take the future out of values that \
-                 hold it.",
+                "{} named: {}; {rest} The honest figures cannot take the future out of values that hold it.",
+                counted(frauds, "fraud"),
                 names(Language::En, ", ")
             ),
         ],

@@ -303,6 +303,11 @@ fn sentence(case: AuditCase) -> Word {
             "The claim is one before costs: the Sharpe ratio of the long-short portfolio is {gross} before and {net} after costs ({open_bps} basis points to buy, \
              {close_bps} to sell, turnover {turnover} a day). State figures after costs.",
         ),
+        AuditCase::CostsBeyond => Word(
+            "宣称的收益或夏普比率高于多空组合成本前的数字（夏普 {gross}、年化 {gross_return}；成本后 {net}、{net_return}）。组合的构成可能不同；请说明持有哪些股票、如何加权、何时调仓。",
+            "The claimed return or Sharpe ratio is above that of the long-short portfolio before costs (Sharpe {gross}, {gross_return} a year; after costs {net}, {net_return}). \
+             Another portfolio does this; say which names are held, by which weights, and when they are changed.",
+        ),
         AuditCase::CostsEat => Word(
             "成本吃掉全部收益：多空组合年化 {gross_return}，成本后 {net_return}（日换手 {turnover}）。请降低换手。",
             "Costs eat all of the return: the long-short portfolio earns {gross_return} a year before and {net_return} after costs (turnover {turnover} a day). \
