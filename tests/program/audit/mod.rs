@@ -182,6 +182,12 @@ fn what_cannot_be_audited_is_refused_with_the_reason_and_the_way_out() {
     assert_says(&refusal(good, &["--claim", "ic"]), &["ic=0.05"]);
     assert_says(&refusal(good, &["--tried", "0"]), &["at least 1"]);
     assert_says(&refusal(good, &["--tried", "nowhere"]), &["neither a number nor a folder"]);
+    // One value can be read, but says nothing.
+    write("result.csv", good);
+    let json = audit(folder.path(), &[]);
+    let passed = json["verdicts"].as_array().unwrap().iter().filter(|verdict| verdict["standing"] == "passed");
+    let passed: Vec<&str> = passed.map(|verdict| verdict["check"].as_str().unwrap()).collect();
+    assert_eq!(passed, ["overlapping-returns", "duplicates"], "{json:#}");
     let split = "date,code,value,split\n2024-01-02,600001.SH,1,maybe\n";
     assert_says(&refusal(split, &[]), &["row 1 of column split", "neither train, valid nor test"]);
     fs::create_dir(folder.path().join("run")).unwrap();

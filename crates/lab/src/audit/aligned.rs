@@ -5,9 +5,10 @@ use std::fmt;
 use anyhow::Result;
 use rayon::prelude::*;
 
-use super::{Audited, LEAST_NAMES};
+use super::{AuditCase, AuditCheck, AuditVerdict, Audited, LEAST_DATES, LEAST_NAMES, Measured};
 use crate::backtest::{self, IcSummary, summarise};
 use crate::factor::Factor;
+use crate::lint::Standing;
 use inkstone_base::job::Ctx;
 use inkstone_base::stats::{ascending, complete, pearson, ranks_along, spearman};
 use inkstone_market::{Market, Panel, Price};
@@ -184,6 +185,22 @@ impl Audited<'_> {
         let pairs: Vec<(f64, f64)> =
             self.ctx.install(|| (0..dates).into_par_iter().map(date).collect::<Result<_>>())?;
         Ok(ByDate { ic: pairs.iter().map(|p| p.0).collect(), rank_ic: pairs.iter().map(|p| p.1).collect() })
+    }
+
+    /// Dates with names enough for a correlation.
+    pub(super) fn ranked_dates(&self) -> usize {
+        (0..self.market.dates().len()).filter(|&t| self.ranked.count(t) >= LEAST_NAMES).count()
+    }
+
+    /// The verdict of a check that needs more dates; none if there are enough.
+    pub(super) fn too_few_dates(&self, check: AuditCheck) -> Option<AuditVerdict> {
+        let dates = self.ranked_dates();
+        let figures = [
+            ("dates", Measured::Count(dates as u64)),
+            ("least_names", Measured::Count(LEAST_NAMES as u64)),
+            ("least_dates", Measured::Count(LEAST_DATES as u64)),
+        ];
+        (dates < LEAST_DATES).then(|| AuditVerdict::new(check, Standing::Skipped, AuditCase::TooFewDates, figures))
     }
 
     /// The lag of so many days.

@@ -47,6 +47,8 @@ pub enum AuditCheck {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AuditCase {
+    /// The values have too few dates, or dates too few names, to be tested.
+    TooFewDates,
     SameDayClaimed,
     SameDayTraded,
     SameDayKnown,

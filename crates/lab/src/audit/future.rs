@@ -37,6 +37,9 @@ impl Audited<'_> {
         if let Some(earlier) = self.input.earlier {
             return self.changed_since(earlier);
         }
+        if let Some(untested) = self.too_few_dates(AuditCheck::CutFuture) {
+            return Ok(untested);
+        }
         let table = self.input.table;
         let values = self.audited_values();
         let mut by_name: Vec<Vec<f64>> = vec![Vec::new(); table.codes.distinct.len()];

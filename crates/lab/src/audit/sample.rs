@@ -231,6 +231,9 @@ impl Audited<'_> {
     /// Compares what the cells with a value earned with what the cells left out would have.
     pub(super) fn window(&self) -> Result<AuditVerdict> {
         let check = AuditCheck::Window;
+        if let Some(untested) = self.too_few_dates(check) {
+            return Ok(untested);
+        }
         let window = TradeWindow::of(&self.aligned);
         let (dates, width) = (self.market.dates().len(), self.market.codes().len());
         // Place of the last value in its cross-section, from -1/2 to 1/2, and its date.

@@ -116,6 +116,9 @@ impl Audited<'_> {
                 return Ok(verdict(Standing::Failed, AuditCase::SameDayKnown, [early, none(), honest()]));
             }
         }
+        if let Some(untested) = self.too_few_dates(AuditCheck::SameDay) {
+            return Ok(untested);
+        }
         let wide = own.mean.abs() - next.mean.abs() > WIDE && own.t.abs() > CLEAR;
         let (standing, case) = match wide {
             true => (Standing::Warned, AuditCase::SameDayWide),
@@ -126,6 +129,9 @@ impl Audited<'_> {
 
     /// `losers_left_out`: cells were left out for what they would have earned, which makes a cliff as well.
     pub(super) fn ahead(&self, shift: usize, losers_left_out: bool) -> AuditVerdict {
+        if let Some(untested) = self.too_few_dates(AuditCheck::BarsAhead) {
+            return untested;
+        }
         let (next, after) = (self.lag(shift.max(1) as i32), self.lag(shift.max(1) as i32 + 1));
         let (standing, case) = match shift {
             0 => (Standing::Passed, AuditCase::AheadFine),

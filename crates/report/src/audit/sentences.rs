@@ -59,6 +59,10 @@ fn measured(figure: &Measured) -> String {
 
 fn sentence(case: AuditCase) -> Word {
     match case {
+        AuditCase::TooFewDates => Word(
+            "只有 {dates} 个日期有至少 {least_names} 只股票的数值，此项需要 {least_dates} 个；请给更长的样本。",
+            "{dates} dates have values of {least_names} names or more, and this needs {least_dates}; give a longer sample.",
+        ),
         AuditCase::SameDayClaimed => Word(
             "宣称的 {claimed} 只有用数值所在日期的收益（{trade}）才能复现：收益开始时数值尚未可知。可交易的收益上 RankIC 为 {honest}。请从收盘之后的下一次交易算起。",
             "The claimed {claimed} is reproduced only by returns of the value's own date ({trade}), which begin before the value is known. On returns that \
