@@ -7,7 +7,7 @@ use std::hash::Hasher;
 
 use anyhow::Result;
 use rayon::prelude::*;
-use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
+use rustc_hash::{FxHashMap, FxHasher};
 use statrs::distribution::{DiscreteCDF, Hypergeometric};
 
 use super::aligned::{TradeWindow, ranks, window_returns};
@@ -29,8 +29,10 @@ const MAX_UNTRADABLE: f64 = 0.5;
 const MAX_REPEATED: f64 = 0.01;
 /// Share of the names whose whole series may be another's.
 const MAX_COPIED: f64 = 0.05;
-/// Different values from which on a series cannot be another's by chance, as those of counts can.
-const LEAST_DISTINCT: usize = 10;
+/// Changes from which on a series cannot be another's by chance.
+const LEAST_CHANGES: usize = 10;
+/// Share of a date's names that may have one value; more have it for a reason of their own, as names without documents or with one have.
+const MAX_EQUAL: f64 = 0.02;
 /// Share of the names from which on equal series are those of groups, as in a factor of industries.
 const GROUPS: f64 = 0.8;
 /// Consecutive dates with the same values of all names.
@@ -185,23 +187,31 @@ impl Audited<'_> {
 
     /// Names whose whole series is that of another name, names with a series, and two of them.
     fn copied_names(&self) -> (u64, u64, String) {
-        let mut groups: FxHashMap<(u64, usize), Vec<usize>> = FxHashMap::default();
-        let mut names = 0;
-        for i in 0..self.market.codes().len() {
-            let mut hasher = FxHasher::default();
-            let (mut n, mut distinct) = (0, FxHashSet::default());
-            for t in 0..self.market.dates().len() {
-                let value = self.factor.values.at(t, i);
-                if !value.is_nan() {
+        let width = self.market.codes().len();
+        // Of each name the hash of its dates and values, their number, the number of changes, and the last value.
+        let mut series = vec![(FxHasher::default(), 0_usize, 0_usize, f64::NAN); width];
+        for t in 0..self.market.dates().len() {
+            let row = self.factor.values.row(t);
+            let mut counts: FxHashMap<u64, u32> = FxHashMap::default();
+            row.iter().filter(|v| !v.is_nan()).for_each(|v| *counts.entry(v.to_bits()).or_default() += 1);
+            let most = (MAX_EQUAL * self.ranked.count(t) as f64).max(3.0);
+            for (i, value) in row.iter().enumerate().filter(|(_, v)| !v.is_nan()) {
+                if f64::from(counts[&value.to_bits()]) <= most {
+                    let (hasher, n, changes, last) = &mut series[i];
                     hasher.write_usize(t);
                     hasher.write_u64(value.to_bits());
-                    n += 1;
-                    distinct.insert(value.to_bits());
+                    *n += 1;
+                    *changes += usize::from(value != last);
+                    *last = *value;
                 }
             }
-            if n >= LEAST_DATES && distinct.len() >= LEAST_DISTINCT {
+        }
+        let mut groups: FxHashMap<(u64, usize), Vec<usize>> = FxHashMap::default();
+        let mut names = 0;
+        for (i, (hasher, n, changes, _)) in series.iter().enumerate() {
+            if *n >= LEAST_DATES && *changes >= LEAST_CHANGES {
                 names += 1;
-                groups.entry((hasher.finish(), n)).or_default().push(i);
+                groups.entry((hasher.finish(), *n)).or_default().push(i);
             }
         }
         let mut equal: Vec<&Vec<usize>> = groups.values().filter(|group| group.len() > 1).collect();
