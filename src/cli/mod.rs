@@ -1,5 +1,6 @@
 //! The command line: commands and flags, as clap reads them. What they do is in `command` and the modules it calls.
 
+mod audit;
 mod capsule;
 mod generate;
 mod keywords;
@@ -19,6 +20,7 @@ use clap::{Args, Parser, Subcommand};
 use crate::config::bounds::flag;
 use crate::train::Train;
 
+pub use audit::Audit;
 pub use capsule::{Diff, Replay};
 pub use generate::Generate;
 pub use keywords::{KeywordPreset, Keywords};
@@ -100,6 +102,10 @@ pub enum Command {
     Lint(Project),
     /// Show what documents, prices and factor values said before a later run changed them.
     Revisions(Revisions),
+    /// Audit anybody's factor table, predictions, Qlib recorder or frame of alphalens: what of the claim holds with what was known.
+    ///
+    /// The exit code is 1 if a fraud is named.
+    Audit(Audit),
     /// Trace the values of a factor: the securities of a date, their documents, sentences and words.
     Trace(Trace),
     /// Write factor and backtest tables for other tools.

@@ -4,6 +4,7 @@
 //! as a batch. Models on plain files, `read`, `tokenize`, `store`, `init`, `completions` and `man` are for pipes and scripts and never open a
 //! screen.
 
+mod audit;
 mod boilerplate;
 mod capsule;
 mod demo;
@@ -77,6 +78,7 @@ pub fn run(cli: Cli) -> ExitCode {
         Command::Export(args) => stage("export", args, Stage::Export),
         Command::Lint(args) => stage("lint", args, Stage::Lint),
         Command::Revisions(args) => batch("revisions", &global, |_| revisions::run(&args)),
+        Command::Audit(args) => audit::run(&args, &global),
         Command::Trace(args) => or_explain(trace::run(&args, &global)),
         Command::Report(args) => stage("report", args, Stage::Report),
         Command::Read(args) => batch("read", &global, |ctx| read::run(&args, ctx)),

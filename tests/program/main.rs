@@ -4,6 +4,7 @@
 //! change them.
 
 mod answers;
+mod audit;
 mod bad_input;
 #[cfg(unix)]
 mod circles;

@@ -16,6 +16,7 @@ use crate::{Ran, inkstone, run};
 
 /// Commands that read, each with the flags of some uses. `OUT` stands for a folder elsewhere, which a command may write to.
 const READING: &[(&str, &[&str])] = &[
+    ("audit", &["exports/long/factors.parquet --prices prices.csv --out OUT/audit"]),
     ("boilerplate", &[""]),
     ("completions", &["bash"]),
     ("diff", &["exports/manifest.json exports/manifest.json"]),

@@ -1,4 +1,4 @@
-//! Reports on factors and experiments: HTML pages, SVG and PNG charts, lines of text, and the sentences on verdicts of the linter.
+//! Reports on factors, experiments and audits: HTML pages, SVG and PNG charts, lines of text, and the sentences on verdicts of the linter.
 //!
 //! Charts are vectors and pages hold all that they need, so that a report can be mailed and read without a network. The same findings give
 //! the same bytes; bitmaps do on machines with the same fonts. Nothing is computed here.
@@ -15,6 +15,7 @@
 //! # anyhow::Ok(())
 //! ```
 
+mod audit;
 mod axis;
 mod differences;
 mod factor;
@@ -36,6 +37,7 @@ pub mod testing;
 mod verdict;
 mod words;
 
+pub use audit::{audit_check_name, audit_html, audit_json, audit_lines, audit_sentences};
 pub(crate) use differences::differences_svg;
 pub use factor::{FactorReport, factor_charts, factor_html, style_name};
 pub use finding::finding;

@@ -6,7 +6,7 @@ use crate::backtest::IcSummary;
 use inkstone_base::stats::{mean, std};
 
 /// Summary of a series of correlations at a horizon; dates without one are left out.
-pub(super) fn summarise(series: &[f64], horizon: usize) -> IcSummary {
+pub(crate) fn summarise(series: &[f64], horizon: usize) -> IcSummary {
     let x: Vec<f64> = series.iter().copied().filter(|v| !v.is_nan()).collect();
     let n = x.len();
     let count = n as f64;

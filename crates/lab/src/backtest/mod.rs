@@ -38,6 +38,7 @@ use anyhow::{Result, bail};
 
 pub use beside::beside;
 pub use by_horizon::ByHorizon;
+pub(crate) use correlation::summarise;
 pub use layers::top_layer;
 pub use names::{DateName, DateNames, Dates, names_on};
 pub use outcome::{
@@ -46,6 +47,7 @@ pub use outcome::{
     SubSample, YearFigures,
 };
 pub use params::{Params, Weights};
+pub(crate) use portfolio::figures;
 pub use preset::Preset;
 pub use quick::{Placements, Ranked, RankedValues};
 pub use tear_sheet::{

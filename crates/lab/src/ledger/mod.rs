@@ -31,6 +31,7 @@ pub use chain::{Ledger, Opening};
 pub use entry::{Deletion, Details, Entry, EntryFigures, EntryKind, Series, Trial};
 pub use overfitting::{Overfitting, overfitting};
 pub use sharpe::Moments;
+pub(crate) use sharpe::expected_maximum;
 pub use tally::{Counted, TrialTally};
 
 nan_as_null! {

@@ -23,7 +23,7 @@ mod restated;
 mod same_day;
 mod shuffled_dates;
 mod shuffled_text;
-mod survivors;
+pub(crate) mod survivors;
 #[cfg(test)]
 mod testing;
 #[cfg(test)]

@@ -23,8 +23,12 @@ use inkstone_market::{Market, Price};
 const GRACE: usize = 20;
 
 pub(super) fn check(subject: &Subject<'_>, params: &Params) -> Verdict {
-    let market = subject.market;
-    let (dates, days_per_year) = (market.dates(), f64::from(subject.backtest.days_per_year));
+    look(subject.market, f64::from(subject.backtest.days_per_year), params)
+}
+
+/// The verdict on a price table.
+pub(crate) fn look(market: &Market, days_per_year: f64, params: &Params) -> Verdict {
+    let dates = market.dates();
     let mut by_year: BTreeMap<i32, NamesOfYear> = BTreeMap::new();
     let (mut names, mut ended, mut through, mut years) = (0u64, 0u64, 0u64, 0.0);
     let (mut of_ended, mut of_others) = (Vec::new(), Vec::new());

@@ -18,7 +18,7 @@ pub(super) fn wealth(returns: &[f64]) -> Vec<f64> {
 
 /// Figures of a daily series. Returns are compounded, and a fall is counted from the capital at the start; with Qlib's rules
 /// they are added up, and a fall is counted from the sum after the first day (`risk_analysis` in mode `sum`).
-pub(in crate::backtest) fn figures(returns: &[f64], params: &Params) -> PortfolioFigures {
+pub(crate) fn figures(returns: &[f64], params: &Params) -> PortfolioFigures {
     if returns.is_empty() {
         let none = f64::NAN;
         return PortfolioFigures {

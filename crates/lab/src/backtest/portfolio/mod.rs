@@ -25,7 +25,7 @@ use chrono::NaiveDate;
 use rayon::prelude::*;
 
 use self::book::{Content, Floor, Track};
-pub(super) use self::figures::figures;
+pub(crate) use self::figures::figures;
 use self::figures::{by_year, wealth};
 use self::orders::Side;
 use crate::backtest::cross::{Cross, Prices};
