@@ -111,6 +111,7 @@ mod tests {
             "inf",
             "-inf",
         ];
+        let source = "[[source]]\nname = \"a\"\npath = \"a.csv\"\n";
         let mut tried = 0;
         for setting in settings() {
             let path = match setting.repeated {
@@ -118,7 +119,11 @@ mod tests {
                 false => format!("{}.{}", setting.section, setting.key),
             };
             let Some(bound) = bound_of(&path) else { continue };
-            let base = if setting.repeated { example(&setting.section, &[]).unwrap() } else { String::new() };
+            let base = if setting.repeated {
+                example(&setting.section, &[]).unwrap_or(source.to_owned())
+            } else {
+                String::new()
+            };
             let written = setting.default.as_deref().or(setting.example.as_deref()).unwrap_or_default();
             for value in values {
                 let value = match written.matches('[').count() {

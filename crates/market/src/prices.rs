@@ -16,6 +16,9 @@ use crate::table::{CODE_NAMES, DATE_NAMES, DailyTable, codes, dates, each_number
 use crate::{Board, Calendar, Panel, Security};
 use inkstone_base::code::Code;
 
+/// Trading days without a close after which a name counts among those of a date no more.
+const WITHOUT_CLOSE: usize = 20;
+
 /// The price at which a position is entered and left.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
@@ -283,6 +286,12 @@ impl Market {
         self.names[i].life
     }
 
+    /// True if the name counts among those of a date: it had a close then, or on one of the [`WITHOUT_CLOSE`] trading days before. Later prices
+    /// do not matter: on the day itself nobody knows whether a name is suspended or gone.
+    pub fn lives(&self, t: usize, i: usize) -> bool {
+        (t.saturating_sub(WITHOUT_CLOSE)..=t).rev().any(|s| !self.close.at(s, i).is_nan())
+    }
+
     /// Number of the first date on which the name is delisted: past its last close, and past its last row or the day that
     /// the table of securities gives. `None` while it has rows to the end, as a suspended name may have.
     pub fn delisted(&self, i: usize) -> Option<usize> {
@@ -340,6 +349,32 @@ impl Market {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_name_without_a_close_counts_for_a_month_whatever_comes_later() {
+        let day = |n: u64| NaiveDate::from_ymd_opt(2024, 1, 1).unwrap() + chrono::Days::new(n);
+        let mut text = String::from("date,code,close\n");
+        for n in 0..60 {
+            text += &format!("{},600001.SH,10\n", day(n));
+            if n == 5 || n == 40 {
+                text += &format!("{},600002.SH,8\n", day(n));
+            }
+        }
+        let whole = Market::of_text(&text, &[]).unwrap();
+        let alive: Vec<usize> = (0..60).filter(|t| whole.lives(*t, 1)).collect();
+        assert_eq!(alive, [(5..=25).collect::<Vec<_>>(), (40..60).collect()].concat());
+        // An evening sees the same of its day as all that came later.
+        let until = |last: u64| {
+            text.lines()
+                .filter(|line| line[..10] <= *day(last).to_string() || line.starts_with("date"))
+                .collect::<Vec<_>>()
+                .join("\n")
+        };
+        for last in [6, 25, 26, 39] {
+            let market = Market::of_text(&until(last), &[]).unwrap();
+            assert!((0..=last as usize).all(|t| market.lives(t, 1) == whole.lives(t, 1)), "{last}");
+        }
+    }
 
     #[test]
     fn a_plain_table_becomes_panels_whatever_its_order_and_names() {

@@ -238,7 +238,10 @@ pub(crate) fn results(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let left_out = ["lock", "desk.lock", "state.json", "features.sled/", "ledger/", "log/"];
     files.retain(|path, _| {
         let inner = path.strip_prefix(".inkstone/");
-        !inner.is_some_and(|path| left_out.iter().any(|left_out| path.starts_with(left_out)))
+        // The history of a factor says when it was made.
+        !inner.is_some_and(|path| {
+            path.ends_with(".history.json") || left_out.iter().any(|left_out| path.starts_with(left_out))
+        })
     });
     for (path, bytes) in &mut files {
         if path.starts_with(".inkstone/experiments/") {

@@ -288,7 +288,10 @@ pub fn run(
         made::note(out, i, key, &part.note)?;
     }
     made::truncate(out, files.len())?;
-    disk::remove_if_there(&unfinished)?;
+    if unfinished.exists() {
+        disk::remove_if_there(&unfinished)?;
+        disk::sync_folder(out.folder())?;
+    }
     let mut report = Report::new("clean");
     report.rows_in = marks.len() as u64;
     report.rows_out = marks.len() as u64;

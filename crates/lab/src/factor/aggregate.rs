@@ -15,11 +15,10 @@ pub(super) struct DayValue {
     pub documents: u32,
 }
 
-/// The cells of code `i`, dates ascending, from its first day with a close to its last.
+/// The cells of code `i`, dates ascending, on the dates on which it counts among the names ([`Market::lives`]).
 ///
 /// Signals are put in a fixed order first, so that sums do not depend on the order in which they came.
 pub(super) fn column(signals: &mut [Signal], market: &Market, i: usize, reading: &Reading) -> Vec<DayValue> {
-    let Some((born, last)) = market.life(i) else { return Vec::new() };
     signals.sort_by(|a, b| (a.date, a.known_at).cmp(&(b.date, b.known_at)).then(a.value.total_cmp(&b.value)));
     let dates = market.dates();
     let age = |t: usize, s: &Signal| match reading.window.unit {
@@ -29,7 +28,7 @@ pub(super) fn column(signals: &mut [Signal], market: &Market, i: usize, reading:
     let mut cells = Vec::new();
     let (mut begin, mut end) = (0, 0);
     let mut t = signals.first().map_or(usize::MAX, |s| s.date as usize);
-    while t <= last {
+    while t < dates.len() {
         while end < signals.len() && signals[end].date as usize <= t {
             end += 1;
         }
@@ -44,7 +43,7 @@ pub(super) fn column(signals: &mut [Signal], market: &Market, i: usize, reading:
         }
         let window = &signals[begin..end];
         let known_at = window.iter().map(|s| s.known_at).max();
-        if let Some(known_at) = known_at.filter(|_| t >= born) {
+        if let Some(known_at) = known_at.filter(|_| market.lives(t, i)) {
             let weighed = |s: &Signal| {
                 let weight = weight_of_age(reading.window.decay, age(t, s), reading.window.days) * s.weight;
                 (s.value, weight)
@@ -152,13 +151,17 @@ mod tests {
     }
 
     #[test]
-    fn a_cell_is_known_when_its_last_document_is_and_ends_with_the_listing() {
+    fn a_cell_is_known_when_its_last_document_is_and_outlives_the_last_close() {
         let mut signals = vec![signal(2, 14, 3.0), signal(2, 10, 7.0)];
         let last = Params { aggregate: Aggregate::Last, ..Params::default() };
         let cells = column(&mut signals, &market(), 0, &reading(&last));
-        assert_eq!(cells.iter().map(|c| c.date).collect::<Vec<_>>(), [2, 3], "the last close is on date 3");
+        assert_eq!(
+            cells.iter().map(|c| c.date).collect::<Vec<_>>(),
+            [2, 3, 4],
+            "on date 4 nobody knows of the last close"
+        );
         assert!(cells.iter().all(|c| c.value == 3.0 && c.documents == 2 && c.known_at == signals[1].known_at));
         let count = Params { aggregate: Aggregate::Count, ..Params::default() };
-        assert_eq!(values(&signals, &count), [(2, 2.0), (3, 2.0)]);
+        assert_eq!(values(&signals, &count), [(2, 2.0), (3, 2.0), (4, 2.0)]);
     }
 }

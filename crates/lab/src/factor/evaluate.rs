@@ -170,7 +170,7 @@ fn rolling(
                 .map(|i| {
                     seen.clear();
                     let (mut known, mut documents) = (i64::MIN, 0);
-                    if market.life(i).is_some_and(|(_, last)| t <= last) {
+                    if market.lives(t, i) {
                         for &(s, weight) in days.iter().rev() {
                             let cell = s * width + i;
                             if !grid.values[cell].is_nan() {
@@ -195,8 +195,7 @@ fn lag(grid: &DayGrid, days: usize, market: &Market) -> DayGrid {
     let mut made = DayGrid::empty(market);
     let shift = days * grid.width;
     for cell in shift..grid.values.len() {
-        let lives = market.life(cell % grid.width).is_some_and(|(_, last)| cell / grid.width <= last);
-        if lives {
+        if market.lives(cell / grid.width, cell % grid.width) {
             made.values[cell] = grid.values[cell - shift];
             (made.known[cell], made.documents[cell]) = (grid.known[cell - shift], grid.documents[cell - shift]);
         }

@@ -166,6 +166,10 @@ fn aggregate_documents<'a>(
 ) -> Result<DayGrid> {
     let (days, width) = (market.dates().len(), market.codes().len());
     let mut by_code: Vec<Vec<Signal>> = vec![Vec::new(); width];
+    let is_gone = |signal: &Signal| {
+        let (t, i) = (signal.date as usize, signal.code as usize);
+        market.life(i).is_none_or(|(_, last)| t > last && !market.lives(t, i))
+    };
     for signal in signals {
         report.rows_in += 1;
         if signal.code as usize >= width || signal.date as usize >= days {
@@ -179,7 +183,7 @@ fn aggregate_documents<'a>(
             report.drop_rows("no score", 1);
         } else if reading.first_only && !signal.first {
             report.drop_rows("repeat of an earlier document", 1);
-        } else if market.life(signal.code as usize).is_none_or(|(_, last)| (signal.date as usize) > last) {
+        } else if is_gone(signal) {
             report.drop_rows("security without prices from then on", 1);
         } else {
             by_code[signal.code as usize].push(*signal);

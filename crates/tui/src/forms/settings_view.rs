@@ -17,6 +17,7 @@ const NAMES: &[(&str, &str)] = &[
     ("project", "项目"),
     ("source", "数据源"),
     ("ingest", "导入"),
+    ("vault", "封存期"),
     ("clean", "清洗"),
     ("link", "链接公司"),
     ("structure", "结构"),
@@ -31,6 +32,7 @@ const NAMES: &[(&str, &str)] = &[
     ("experiment", "对比实验"),
     ("export", "导出"),
     ("report", "报告"),
+    ("on", "通知"),
     ("onnx", "上下文模型"),
     ("ui", "界面"),
 ];

@@ -32,6 +32,7 @@ fn on(section: &str) -> String {
         "project",
         "source",
         "ingest",
+        "vault",
         "clean",
         "link",
         "structure",

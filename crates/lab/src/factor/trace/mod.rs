@@ -151,9 +151,9 @@ fn trace_reading<'a>(
     t: usize,
     i: usize,
 ) -> ReadingTrace {
-    let lives = market.life(i).filter(|(born, last)| (*born..=*last).contains(&t));
+    let lives = market.lives(t, i);
     let counts = |s: &&Signal| {
-        lives.is_some()
+        lives
             && (s.date as usize) <= t
             && s.value.is_finite()
             && (s.first || !reading.first_only)
