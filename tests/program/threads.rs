@@ -132,7 +132,8 @@ impl Contents {
         let of_experiments = "exports/experiments/";
         files.retain(|path, _| {
             let left_out = databases.iter().chain([&of_experiments]).any(|folder| path.starts_with(folder));
-            !left_out && !notes.contains(&path.as_str())
+            // The history of a factor says when it was made.
+            !left_out && !path.ends_with(".history.json") && !notes.contains(&path.as_str())
         });
         for (path, bytes) in &mut files {
             if path.starts_with(".inkstone/experiments/") {

@@ -40,7 +40,7 @@ pub(crate) use normalise::normalise_line;
 pub const VERSION: u32 = 2;
 
 /// The file beside the clean parts, while they are being written, with the time from which on marks may be of another run.
-const UNFINISHED: &str = "unfinished.json";
+const UNFINISHED: &str = "unfinished";
 
 /// Characters of a shingle: 5, as Leskovec, Rajaraman and Ullman take for short texts (Mining of Massive Datasets, section 3.2).
 const SHINGLE: usize = 5;
