@@ -132,8 +132,9 @@ impl Contents {
         let of_experiments = "exports/experiments/";
         files.retain(|path, _| {
             let left_out = databases.iter().chain([&of_experiments]).any(|folder| path.starts_with(folder));
-            // The history of a factor says when it was made.
-            !left_out && !path.ends_with(".history.json") && !notes.contains(&path.as_str())
+            // The history of a factor and the values that a run changed say when that was.
+            let of_runs = path.ends_with(".history.json") || path.ends_with("revisions.parquet");
+            !left_out && !of_runs && !notes.contains(&path.as_str())
         });
         for (path, bytes) in &mut files {
             if path.starts_with(".inkstone/experiments/") {

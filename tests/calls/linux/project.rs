@@ -238,10 +238,9 @@ pub(crate) fn results(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let left_out = ["lock", "desk.lock", "state.json", "features.sled/", "ledger/", "log/"];
     files.retain(|path, _| {
         let inner = path.strip_prefix(".inkstone/");
-        // The history of a factor says when it was made.
-        !inner.is_some_and(|path| {
-            path.ends_with(".history.json") || left_out.iter().any(|left_out| path.starts_with(left_out))
-        })
+        // The history of a factor and the values that a run changed say when that was.
+        let of_runs = |path: &str| path.ends_with(".history.json") || path.ends_with("revisions.parquet");
+        !inner.is_some_and(|path| of_runs(path) || left_out.iter().any(|left_out| path.starts_with(left_out)))
     });
     for (path, bytes) in &mut files {
         if path.starts_with(".inkstone/experiments/") {
