@@ -28,7 +28,7 @@ const DAYS_ABSENT: u32 = 3;
 const DAYS_WITHOUT: u32 = 240;
 /// Rows of a name before and behind a change of the grid: a price between cents may fall on one by chance.
 const ROWS_OF_GRID: u32 = 3;
-/// What a move may lie beyond its limit: limits are rounded to cents, and adjusted prices too.
+/// Share by which a move may lie beyond its limit: limits are rounded to cents, and adjusted prices too.
 const MARGIN: f64 = 0.015;
 const MARGIN_OF_OPEN: f64 = 0.005;
 

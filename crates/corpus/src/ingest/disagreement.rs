@@ -17,7 +17,7 @@ const PRICE_SHARE: f64 = 1e-3;
 const HALF_CENT: f64 = 0.005;
 const AMOUNT_SHARE: f64 = 1e-2;
 
-/// What sources give twice.
+/// Prices that several sources give.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PricesTwice {
     /// Rows of a date and code that an earlier source has.

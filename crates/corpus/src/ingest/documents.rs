@@ -90,7 +90,7 @@ pub(super) fn document(
     Ok((document, notes))
 }
 
-/// What became of a document's id.
+/// The id that a document was given.
 #[derive(Debug, PartialEq)]
 pub(super) enum Claim {
     Free,

@@ -46,9 +46,9 @@ impl Due {
 
     /// Rows that a table would have, in proportion to its bytes; `None` where nothing of it was read before.
     pub fn rows_of(&self, table: Table) -> Option<u64> {
-        let of = |counts: &BTreeMap<&'static str, u64>| counts.get(table.name()).copied().unwrap_or_default();
-        let (known, bytes) = (of(&self.bytes_known), of(&self.bytes_of));
-        (known > 0).then(|| (of(&self.rows_known) as f64 * bytes as f64 / known as f64) as u64)
+        let count_of = |counts: &BTreeMap<&'static str, u64>| counts.get(table.name()).copied().unwrap_or_default();
+        let (known, bytes) = (count_of(&self.bytes_known), count_of(&self.bytes_of));
+        (known > 0).then(|| (count_of(&self.rows_known) as f64 * bytes as f64 / known as f64) as u64)
     }
 }
 

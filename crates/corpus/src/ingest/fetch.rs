@@ -103,8 +103,8 @@ fn fetch(source: &Source, base: &Path, project: &Project, ctx: &Ctx) -> Result<(
     let time_out = Duration::from_secs(source.time_out);
     let program = Program { command: &source.command, folder: base, variables: &variables, input: b"", time_out };
     let ended = program.run(|bytes| output.write(bytes), ctx)?;
-    let said = project.log().join(format!("fetch {}.txt", source.name));
-    disk::write_atomic(&said, |out| Ok(out.write_all(&ended.stderr)?))?;
+    let messages = project.log().join(format!("fetch {}.txt", source.name));
+    disk::write_atomic(&messages, |out| Ok(out.write_all(&ended.stderr)?))?;
     let output = output.map()?;
     let output = output.as_deref().unwrap_or_default();
     let output = output.strip_prefix(BYTE_ORDER_MARK).unwrap_or(output);
@@ -112,8 +112,11 @@ fn fetch(source: &Source, base: &Path, project: &Project, ctx: &Ctx) -> Result<(
     counts.since = before.since.clone();
     disk::write_json(&note, &Fetched { bytes, since: before.since, complete: ended.failure.is_none() })?;
     let failure = ended.failure.map(|failure| {
-        let kept =
-            if ended.stderr.is_empty() { String::new() } else { format!("; its messages are in {}", said.display()) };
+        let kept = if ended.stderr.is_empty() {
+            String::new()
+        } else {
+            format!("; its messages are in {}", messages.display())
+        };
         format!("the command {:?}: {failure}{kept}", source.command.join(" "))
     });
     Ok((counts, failure))
@@ -308,8 +311,8 @@ mod tests {
         assert_eq!(file, format!("{header}{first}3,2024-03-02 09:00:00,丙\n"));
         assert_eq!((report.rows_out, report.dropped["there already"]), (1, 1));
         assert_eq!(report.facts["sources"]["news"]["since"], "2024-03-01 11:00:00");
-        let said = std::fs::read_to_string(desk.project().log().join("fetch news.txt")).unwrap();
-        assert_eq!(said, "since 2024-03-01 11:00:00\n");
+        let messages = std::fs::read_to_string(desk.project().log().join("fetch news.txt")).unwrap();
+        assert_eq!(messages, "since 2024-03-01 11:00:00\n");
         assert_eq!(desk.run(std::slice::from_ref(&source)).rows_out, 3);
     }
 

@@ -19,7 +19,7 @@ const BREAK_FACTOR: f64 = 30.0;
 /// Findings that are told one by one.
 const TOLD: usize = 5;
 
-/// What was found in a table.
+/// Findings in a price table.
 pub(super) struct PriceFindings {
     /// Rows of each date.
     pub(super) by_date: BTreeMap<NaiveDate, u64>,
@@ -130,7 +130,7 @@ impl PriceFindings {
     }
 }
 
-/// What was seen of the rows up to a date.
+/// State of the scan after the rows of a date.
 #[derive(Default)]
 struct Scan {
     numbers: FxHashMap<String, usize>,

@@ -20,7 +20,7 @@ use inkstone_tables::frames;
 /// Relative difference up to which two factors of a price series are one.
 const SAME_FACTOR: f64 = 1e-6;
 
-/// What became of a row.
+/// A kind of change of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Change {
@@ -99,7 +99,7 @@ impl Revisions {
                     }
                     Some(_) => {}
                     None if newest.get(&document.source).is_some_and(|newest| document.published_at < *newest) => {
-                        self.documents.push(whole(Change::Late, &document));
+                        self.documents.push(as_a_whole(Change::Late, &document));
                     }
                     None => {}
                 }
@@ -116,7 +116,7 @@ impl Revisions {
             for (row, now) in corrected.into_iter().flatten() {
                 self.documents.extend(fields_that_differ(&old[row], &now)?);
             }
-            self.documents.extend(withdrawn.into_iter().flatten().map(|row| whole(Change::Withdrawn, &old[row])));
+            self.documents.extend(withdrawn.into_iter().flatten().map(|row| as_a_whole(Change::Withdrawn, &old[row])));
         }
         self.documents.sort_by(|a, b| (a.days, &a.key, &a.field).cmp(&(b.days, &b.key, &b.field)));
         Ok(())
@@ -203,7 +203,7 @@ impl Revisions {
     pub(super) fn write_behind(&self, earlier: &Path, path: &Path, at: NaiveDateTime) -> Result<()> {
         let tables = self.documents.iter().map(|r| ("documents", r)).chain(self.prices.iter().map(|r| ("prices", r)));
         let rows: Vec<(&str, &Revision)> = tables.collect();
-        let day = |of: fn(&Revision) -> NaiveDate| dates_column_of(&rows, of);
+        let day = |pick: fn(&Revision) -> NaiveDate| dates_column_of(&rows, pick);
         let mut frame = frames::frame(vec![
             times_column("seen_at", rows.iter().map(|_| Some(at)))?,
             texts_column("table", rows.iter().map(|(table, _)| Some(table))),
@@ -251,7 +251,7 @@ fn documents(part: &Path) -> Result<Vec<Document>> {
 }
 
 /// A document that came or went as a whole. What was withdrawn is kept as JSON.
-fn whole(change: Change, document: &Document) -> Revision {
+fn as_a_whole(change: Change, document: &Document) -> Revision {
     let before = (change == Change::Withdrawn).then(|| serde_json::to_string(document).unwrap_or_default());
     let day = document.published_at.date();
     Revision::new(&document.doc_id, change, (String::new(), before, None), (day, day), 1)

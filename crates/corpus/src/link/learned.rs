@@ -175,7 +175,7 @@ struct Showings {
     times: Vec<(String, Code, Vec<NaiveDateTime>)>,
 }
 
-/// What the corpus teaches, and how much of it each part may know.
+/// The names that the corpus teaches, and how many of them each part may know.
 #[derive(Default)]
 pub(super) struct Lessons {
     pub(super) names: Vec<LearnedName>,

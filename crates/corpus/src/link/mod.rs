@@ -152,9 +152,9 @@ pub enum Linked {
 pub enum Taught<'a> {
     /// None.
     Nothing,
-    /// What the documents themselves teach; the list of it stands beside the links ([`names_of`]).
+    /// The names that the documents themselves teach; their list stands beside the links ([`names_of`]).
     Here,
-    /// What another corpus taught.
+    /// The names that another corpus taught.
     Before(&'a [LearnedName]),
 }
 

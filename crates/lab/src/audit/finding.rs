@@ -43,7 +43,7 @@ pub enum AuditCheck {
     Window,
 }
 
-/// What a check found. The name says which sentence tells it.
+/// The finding of a check. The name says which sentence tells it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AuditCase {

@@ -46,7 +46,7 @@ const LEAST_DATES: usize = 20;
 /// t from which on a mean over dates is called different from zero. An audit makes many comparisons.
 const CLEAR: f64 = 4.0;
 
-/// What is audited, and what is known beside it.
+/// The result that is audited, with everything that is known beside it.
 pub struct AuditInput<'a> {
     pub table: &'a AuditedTable,
     pub market: &'a Market,
@@ -110,7 +110,7 @@ impl Audit {
     }
 }
 
-/// What the checks read.
+/// The inputs of the checks.
 struct Audited<'a> {
     input: &'a AuditInput<'a>,
     market: &'a Market,

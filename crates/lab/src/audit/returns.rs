@@ -191,8 +191,10 @@ impl Audited<'_> {
             if cells.len() < LEAST_NAMES {
                 return Ok(nothing);
             }
-            let of = |column: &dyn Fn(usize) -> f64| ranks(&cells.iter().map(|&i| column(i)).collect::<Vec<f64>>());
-            let (values, own, theirs) = (of(&|i| self.factor.values.at(t, i)), of(&|i| stated[i]), of(&|i| returns[i]));
+            let ranks_of =
+                |column: &dyn Fn(usize) -> f64| ranks(&cells.iter().map(|&i| column(i)).collect::<Vec<f64>>());
+            let (values, own, theirs) =
+                (ranks_of(&|i| self.factor.values.at(t, i)), ranks_of(&|i| stated[i]), ranks_of(&|i| returns[i]));
             let far = |&i: &usize| (stated[i] - returns[i]).abs() > 1e-3 + 0.02 * returns[i].abs();
             let moved = own.iter().zip(&theirs).filter(|(a, b)| (*a - *b).abs() > 0.1 * cells.len() as f64).count();
             let differ = cells.iter().filter(|i| far(i)).count();

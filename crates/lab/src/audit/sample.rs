@@ -117,8 +117,8 @@ impl Audited<'_> {
                     blocked += 1;
                 }
             }
-            let of = |legs: &[Vec<f64>; 2]| mean(legs[0].iter().copied()) - mean(legs[1].iter().copied());
-            Ok((of(&all), of(&free), blocked, all[0].len() + all[1].len()))
+            let spread_of = |legs: &[Vec<f64>; 2]| mean(legs[0].iter().copied()) - mean(legs[1].iter().copied());
+            Ok((spread_of(&all), spread_of(&free), blocked, all[0].len() + all[1].len()))
         };
         let rows: Vec<(f64, f64, usize, usize)> =
             self.ctx.install(|| (0..dates).into_par_iter().map(spread).collect::<Result<_>>())?;

@@ -240,8 +240,8 @@ fn keep(path: &Path, revised: &[RevisedValue]) -> Result<()> {
         return Ok(());
     }
     all.extend_from_slice(revised);
-    let values = |name: &str, of: fn(&RevisedValue) -> Option<f64>| -> Column {
-        Series::new(name.into(), all.iter().map(of).collect::<Vec<_>>()).into_column()
+    let values = |name: &str, pick: fn(&RevisedValue) -> Option<f64>| -> Column {
+        Series::new(name.into(), all.iter().map(pick).collect::<Vec<_>>()).into_column()
     };
     let mut frame = frames::frame(vec![
         dates_column("date", all.iter().map(|r| Some(r.date)))?,

@@ -67,17 +67,17 @@ fn shape_name(shape: ResultShape) -> Word {
     }
 }
 
-/// What the audit says as a whole.
+/// The verdict of the audit as a whole.
 fn conclusion(audit: &Audit) -> [String; 2] {
-    let of = |standing| audit.verdicts.iter().filter(move |verdict| verdict.standing == standing);
+    let with = |standing| audit.verdicts.iter().filter(move |verdict| verdict.standing == standing);
     let names = |language: Language, separator: &str| {
-        let names = of(Standing::Failed).map(|verdict| audit_check_name(verdict.check).to(language));
+        let names = with(Standing::Failed).map(|verdict| audit_check_name(verdict.check).to(language));
         names.collect::<Vec<_>>().join(separator)
     };
-    let (warned, untested) = (of(Standing::Warned).count(), of(Standing::Skipped).count());
+    let (warned, untested) = (with(Standing::Warned).count(), with(Standing::Skipped).count());
     let counted = |n: usize, word: &str| if n == 1 { format!("1 {word}") } else { format!("{n} {word}s") };
     let rest = format!("{}; {} could not be done.", counted(warned, "warning"), counted(untested, "check"));
-    match of(Standing::Failed).count() {
+    match with(Standing::Failed).count() {
         0 => [
             format!("没有点名任何作弊；{warned} 项留意，{untested} 项未能检查。"),
             format!("No fraud is named; {rest}"),
