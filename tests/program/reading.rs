@@ -50,6 +50,7 @@ const READING: &[(&str, &[&str])] = &[
     ("projection", &["--model lm.bin --output OUT/plane.csv"]),
     ("read", &["paper.txt", "paper.txt --output OUT/papers"]),
     ("replay", &["exports/manifest.json"]),
+    ("revisions", &["", "--factor tone"]),
     ("sample", &["--model lm.bin"]),
     ("shift", &["--models lm.bin,lm.bin --output OUT/shift.csv"]),
     ("store export", &["--all --out OUT/sets", "--documents tone --out OUT/tone.parquet"]),
