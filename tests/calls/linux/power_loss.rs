@@ -27,11 +27,13 @@ use crate::linux::{LIMIT, Shard, copy_of, folder, inkstone, project, seed, trace
 const SAMPLE: usize = 3;
 
 /// Kinds of files and folders, with all below them, whose calls are made although no loss of power shows that they are needed, and why.
-const SPARE: [(&str, &str); 13] = [
+const SPARE: [(&str, &str); 15] = [
     ("file .inkstone/.inkstone-folder", "an empty marker counts as well"),
     ("file .exports.partial", "all below the folder is brought to the disk at once a moment later"),
     ("folder .exports.partial", "the same"),
     ("folder exports", "the same"),
+    ("file .inkstone/clean/unfinished", "where it is damaged all marks are made again"),
+    ("file .inkstone/factors/tone.history.json", "its times are left out of what must be equal"),
     (
         "file .inkstone/features.sled/db-#/db",
         "each file of rows holds the record of its batch, which is written again from it",
@@ -53,7 +55,7 @@ fn spare(kind: &str) -> Option<&'static str> {
 }
 
 /// States that are tried to show that a call is needed.
-const TRIES: usize = 20;
+const TRIES: usize = 60;
 
 /// Work that nothing disturbed.
 struct Usual {
