@@ -39,10 +39,10 @@ pub struct Run {
     /// Stop after this stage.
     #[arg(long, value_name = "STAGE")]
     pub stage: Option<Stage>,
-    /// Run the commands that the configuration names: those of its sources first, those of [[on]] at the end.
+    /// Run the commands that the configuration names: those of its sources first, those that are told of events at the end.
     #[arg(long)]
     pub commands: bool,
-    /// Read the sealed period of [vault] in this run, for this reason; the ledger keeps both for ever.
+    /// Read the sealed period in this run, for this reason; the ledger keeps both for ever.
     #[arg(long, value_name = "REASON")]
     pub open_vault: Option<String>,
     /// Run nothing: say which stages would be kept, which would run and why, and how long each takes.
