@@ -286,7 +286,7 @@ impl Market {
         self.names[i].life
     }
 
-    /// True if the name counts among those of a date: it had a close then, or on one of the [`WITHOUT_CLOSE`] trading days before. Later prices
+    /// True if the name counts among those of a date: it had a close then, or on one of the 20 trading days before. Later prices
     /// do not matter: on the day itself nobody knows whether a name is suspended or gone.
     pub fn lives(&self, t: usize, i: usize) -> bool {
         (t.saturating_sub(WITHOUT_CLOSE)..=t).rev().any(|s| !self.close.at(s, i).is_nan())
