@@ -1,8 +1,8 @@
 //! Days that an archive lacks: a source that has many documents on every such day has none on some.
 //!
 //! Trading days and other days are judged apart (without prices, weekdays and weekends): a source that rests at weekends has no gap there. A
-//! day without documents is a gap if the median of its kind of days, over the life of the source, is at least [`DENSE`] documents. By chance
-//! such a day is empty once in twenty thousand.
+//! day without documents is a gap if the median of the days of its kind before it is at least [`DENSE`] documents; by chance such a day is
+//! empty once in twenty thousand. Later days change no gap. A source that has been silent for [`ENDED`] days has ended, and lacks no more.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,6 +12,8 @@ use serde::{Deserialize, Serialize};
 /// Documents a day from which on a source is dense, and days of a kind by which that is known.
 const DENSE: u64 = 10;
 const DAYS: usize = 10;
+/// Days without a document after which a source has ended.
+const ENDED: i64 = 60;
 
 /// Days, one after the other, on which a source has no document though it is dense.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -33,29 +35,33 @@ impl Gap {
     }
 }
 
-/// The gaps of a source with these documents a day; `trading` are the days with prices, none where there are no prices.
+/// The gaps of a source with these documents a day, until its last day or the last one with prices; `trading` are the days with prices.
 pub(super) fn gaps_of(source: &str, by_day: &BTreeMap<NaiveDate, u64>, trading: &BTreeSet<NaiveDate>) -> Vec<Gap> {
     let (Some((first, _)), Some((last, _))) = (by_day.first_key_value(), by_day.last_key_value()) else {
         return Vec::new();
     };
-    let knows = |day: &NaiveDate| trading.first().is_some_and(|first| first <= day) && trading.last() >= Some(day);
-    let is_working = |day: &NaiveDate| match knows(day) {
+    let has_prices = |day: &NaiveDate| trading.first().is_some_and(|first| first <= day) && trading.last() >= Some(day);
+    let is_working = |day: &NaiveDate| match has_prices(day) {
         true => trading.contains(day),
         false => day.weekday().num_days_from_monday() < 5,
     };
-    let count = |day: &NaiveDate| by_day.get(day).copied().unwrap_or_default();
-    let days: Vec<NaiveDate> = first.iter_days().take_while(|day| day <= last).collect();
-    let is_dense = |working: bool| {
-        let mut counts: Vec<u64> = days.iter().filter(|day| is_working(day) == working).map(count).collect();
-        counts.sort_unstable();
-        counts.len() >= DAYS && counts[counts.len() / 2] >= DENSE
-    };
-    let dense = [is_dense(false), is_dense(true)];
+    let end = trading.last().map_or(*last, |end| *end.max(last));
+    let mut last_with_documents = *first;
+    // Documents of the days of each kind so far, in order of size.
+    let mut counts: [Vec<u64>; 2] = [Vec::new(), Vec::new()];
     let mut gaps: Vec<Gap> = Vec::new();
-    for day in days.iter().filter(|day| count(day) == 0 && dense[usize::from(is_working(day))]) {
-        match gaps.last_mut().filter(|gap| gap.last.succ_opt() == Some(*day)) {
-            Some(gap) => gap.last = *day,
-            None => gaps.push(Gap { source: source.to_owned(), first: *day, last: *day }),
+    for day in first.iter_days().take_while(|day| *day <= end) {
+        let count = by_day.get(&day).copied().unwrap_or_default();
+        let before = &mut counts[usize::from(is_working(&day))];
+        let is_dense = before.len() >= DAYS && before[before.len() / 2] >= DENSE;
+        before.insert(before.partition_point(|other| *other < count), count);
+        if count > 0 {
+            last_with_documents = day;
+        } else if is_dense && (day - last_with_documents).num_days() <= ENDED {
+            match gaps.last_mut().filter(|gap| gap.last.succ_opt() == Some(day)) {
+                Some(gap) => gap.last = day,
+                None => gaps.push(Gap { source: source.to_owned(), first: day, last: day }),
+            }
         }
     }
     gaps
@@ -85,10 +91,10 @@ mod tests {
         // Rest at weekends is silence.
         assert_eq!(gaps(&weeks(50, 0), &none), []);
         let mut dense = weeks(50, 20);
-        for lost in ["2024-01-17", "2024-01-18", "2024-02-04"] {
+        for lost in ["2024-01-17", "2024-01-18", "2024-02-25"] {
             dense.remove(&day(lost));
         }
-        let expected = [(day("2024-01-17"), day("2024-01-18")), (day("2024-02-04"), day("2024-02-04"))];
+        let expected = [(day("2024-01-17"), day("2024-01-18")), (day("2024-02-25"), day("2024-02-25"))];
         assert_eq!(gaps(&dense, &none), expected);
         // A source with few documents is silent now and then.
         let mut thin = weeks(3, 3);
@@ -101,6 +107,29 @@ mod tests {
         rests.retain(|d, _| *d < day("2024-02-12") || *d > day("2024-02-16"));
         assert_eq!(gaps(&rests, &trading), []);
         assert_eq!(gaps(&rests, &none), [(day("2024-02-12"), day("2024-02-16"))]);
+    }
+
+    #[test]
+    fn later_days_change_no_gap_and_a_source_that_ended_lacks_nothing() {
+        let mut by_day = weeks(50, 20);
+        for lost in ["2024-01-17", "2024-01-18", "2024-02-25"] {
+            by_day.remove(&day(lost));
+        }
+        let trading: BTreeSet<NaiveDate> =
+            day("2024-01-01").iter_days().take(200).filter(|day| day.weekday().num_days_from_monday() < 5).collect();
+        let whole = gaps_of("news", &by_day, &trading);
+        // The source's last document is of 2024-03-10.
+        assert_eq!(whole.last().map(|gap| (gap.first, gap.last)), Some((day("2024-03-11"), day("2024-05-09"))));
+        for evening in trading.iter().copied() {
+            let until = by_day.iter().filter(|(day, _)| **day <= evening).map(|(day, n)| (*day, *n)).collect();
+            let prices = trading.iter().copied().filter(|day| *day <= evening).collect();
+            let known: Vec<Gap> = whole
+                .iter()
+                .filter(|gap| gap.first <= evening)
+                .map(|gap| Gap { last: gap.last.min(evening), ..gap.clone() })
+                .collect();
+            assert_eq!(gaps_of("news", &until, &prices), known, "{evening}");
+        }
     }
 
     #[test]
