@@ -61,6 +61,22 @@ use inkstone_base::data::{Report, TooLittle};
 use inkstone_base::job::Ctx;
 use inkstone_market::Market;
 
+/// True if a factor has several values on some date, and on no date two that differ.
+fn is_constant(factor: &Factor) -> bool {
+    let mut several = false;
+    for t in 0..factor.values.dates().len() {
+        let mut values = factor.values.row(t).iter().filter(|value| !value.is_nan());
+        let Some(first) = values.next() else { continue };
+        for value in values {
+            if value != first {
+                return false;
+            }
+            several = true;
+        }
+    }
+    several
+}
+
 /// Tests a factor on the market that it was built on.
 pub fn run(factor: &Factor, market: &Market, params: &Params, ctx: &Ctx) -> Result<(Outcome, Report)> {
     params.validate()?;
@@ -79,6 +95,12 @@ pub fn run(factor: &Factor, market: &Market, params: &Params, ctx: &Ctx) -> Resu
     }
     let lost = report.check_loss(params.max_loss, "[backtest] max_loss, --max-loss");
     lost.map_err(|error| TooLittle(format!("{error:#}")))?;
+    if is_constant(factor) {
+        bail!(TooLittle(format!(
+            "factor {:?} has the same value for all names of each date, so it orders nothing: there is nothing to test",
+            factor.name
+        )));
+    }
     if tally.before_first > 0 {
         report.rows_in += tally.before_first;
         report.drop_rows("of dates before a model behind them was fitted", tally.before_first);

@@ -229,13 +229,21 @@ fn a_loss_over_the_limit_names_the_reason() {
 #[test]
 fn an_outcome_survives_json_with_its_gaps() {
     let market = market(4, wavy, wavy);
-    let flat = factor(&market, 0..3, |_, _| 1.0);
-    let outcome = test(&flat, &market, &small()).unwrap();
-    assert!(outcome.ic[0].rank_ic[0].is_nan() && outcome.layers.mean[0][1].is_nan());
+    let flat_at_first = factor(&market, 0..3, |t, i| if t == 0 { 1.0 } else { i as f64 });
+    let outcome = test(&flat_at_first, &market, &small()).unwrap();
+    assert!(outcome.ic[0].rank_ic[0].is_nan() && !outcome.ic[0].rank_ic[1].is_nan());
     let json = serde_json::to_string(&outcome).unwrap();
     let read: Outcome = serde_json::from_str(&json).unwrap();
-    assert!(read.ic[0].rank_ic[0].is_nan() && read.layers.mean[0][1].is_nan() && read.long_short.total.sharpe.is_nan());
-    assert!((read.layers.mean[0][0] - outcome.layers.mean[0][0]).abs() < 1e-15);
+    assert!(read.ic[0].rank_ic[0].is_nan());
+    assert_eq!(serde_json::to_string(&read).unwrap(), json);
+}
+
+#[test]
+fn a_factor_that_orders_nothing_is_no_test() {
+    let market = market(4, wavy, wavy);
+    let by_date_alone = factor(&market, 0..3, |t, _| t as f64);
+    let error = test(&by_date_alone, &market, &small()).unwrap_err();
+    assert!(error.is::<TooLittle>() && error.to_string().contains("same value for all names"), "{error}");
 }
 
 proptest! {
