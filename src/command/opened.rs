@@ -121,7 +121,7 @@ impl OpenProject {
         Ok(reports)
     }
 
-    /// The same with the file as it is now.
+    /// Reads the configuration file again and runs the stages up to `last`.
     pub(super) fn run_again(&self, last: Stage, flags: &RunFlags, ctx: &Ctx) -> Result<Vec<Report>> {
         self.again()?.run(last, flags, ctx)
     }

@@ -14,7 +14,7 @@ use super::opened::{OpenProject, RunFlags};
 use super::workbench::{language, open_ui};
 use crate::cli::{Backtest, Drift, Global, Run};
 use crate::headless::{self, Summary};
-use crate::pipeline::{self, Basis, FactorResult, Forecast, NOTIFY, Stage, StageId, Why};
+use crate::pipeline::{self, Basis, DueReason, FactorResult, Forecast, NOTIFY, Stage, StageId};
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
 use inkstone_base::language::{Language, Word};
@@ -101,14 +101,16 @@ fn forecast_lines(stages: &[Forecast], language: Language) -> Vec<String> {
             continue;
         };
         let reason = match why {
-            Why::NeverRan => word(Word("未曾运行", "never ran")).to_owned(),
-            Why::Files => word(Word("文件有新增或变动", "files are new or changed")).to_owned(),
-            Why::Reads { stage } => format!("{} {stage}", word(Word("所读的阶段将运行：", "reads what will run:"))),
-            Why::Changed => {
+            DueReason::NeverRan => word(Word("未曾运行", "never ran")).to_owned(),
+            DueReason::Files => word(Word("文件有新增或变动", "files are new or changed")).to_owned(),
+            DueReason::Reads { stage } => {
+                format!("{} {stage}", word(Word("所读的阶段将运行：", "reads what will run:")))
+            }
+            DueReason::Changed => {
                 word(Word("设置、程序或所引用的文件已变", "its settings, the program or a file that it names changed"))
                     .to_owned()
             }
-            Why::Fault { reason } => reason.clone(),
+            DueReason::Fault { reason } => reason.clone(),
         };
         let basis = match basis {
             Basis::Measured => word(Word("按上次用时", "by its last run")),

@@ -4,10 +4,10 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// What a program is told of, once for each day on which it happens.
+/// An event of which a program is told, once for each day on which it happens.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Event {
+pub enum HookEvent {
     /// A factor has values of a day that it had none of when the program was told last.
     #[default]
     Factor,
@@ -19,13 +19,13 @@ pub enum Event {
     Silence,
 }
 
-impl fmt::Display for Event {
+impl fmt::Display for HookEvent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Event::Factor => "factor",
-            Event::Entered => "entered",
-            Event::Coverage => "coverage",
-            Event::Silence => "silence",
+            HookEvent::Factor => "factor",
+            HookEvent::Entered => "entered",
+            HookEvent::Coverage => "coverage",
+            HookEvent::Silence => "silence",
         })
     }
 }
@@ -34,7 +34,7 @@ impl fmt::Display for Event {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Hook {
-    pub event: Event,
+    pub event: HookEvent,
     /// The program and its arguments, run in the configuration's folder.
     pub run: Vec<String>,
     /// Names of factors, of sources if the event is silence; empty: all.
@@ -49,7 +49,7 @@ pub struct Hook {
 
 impl Default for Hook {
     fn default() -> Hook {
-        Hook { event: Event::Factor, run: Vec::new(), of: Vec::new(), days: 4, below: 0.5, time_out: 60 }
+        Hook { event: HookEvent::Factor, run: Vec::new(), of: Vec::new(), days: 4, below: 0.5, time_out: 60 }
     }
 }
 

@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 
 use check::Checker;
 pub use check::Fault;
-pub use hook::{Event, Hook};
+pub use hook::{Hook, HookEvent};
 use inkstone_corpus::ingest::Source;
 use inkstone_corpus::{clean, ingest, link, structure};
 use inkstone_features::experiment;

@@ -5,7 +5,7 @@ use std::path::{Component, Path};
 
 use super::Config;
 use super::check::Problem;
-use super::hook::Event;
+use super::hook::HookEvent;
 use super::vary;
 use inkstone_base::disk;
 use inkstone_corpus::ingest::Table;
@@ -188,7 +188,7 @@ pub(super) fn problems(config: &Config) -> Vec<Problem> {
             problems.push(Problem::new(format!("on[{i}].run"), message));
         }
         let (what, known) = match hook.event {
-            Event::Silence => ("source", names(&config.source, |s| &s.name)),
+            HookEvent::Silence => ("source", names(&config.source, |s| &s.name)),
             _ => ("factor", names(&config.factor, |f| &f.name)),
         };
         for name in hook.of.iter().filter(|name| !known.contains(&name.as_str())) {

@@ -1,7 +1,7 @@
-//! What a run would do: each stage kept or due, why, and how long it takes. Nothing is run or written for it.
+//! The plan of a run: for each stage, whether the run keeps it, the reason if not, and the expected seconds. The plan runs and writes nothing.
 //!
 //! Seconds come from the last time that the stage ran, in proportion to its rows; else from another stage of the kind; else from a rough rate
-//! of a common machine, which is said. A stage counts as kept by its key; a run also reads the bytes that it made before it keeps them.
+//! of a common machine, and the plan tells which. The plan compares keys alone; a run also checks the bytes of a stage before it keeps them.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use anyhow::Result;
 use serde::Serialize;
 
 use super::results::MaskedSets;
-use super::stage::{Stage, StageId, derived_name};
+use super::stage::{Stage, StageId, derived_from, derived_name};
 use super::{PipelineRun, findings, needs_structure, structure_params};
 use crate::config::Config;
 use inkstone_base::data::{Key, Report};
@@ -20,10 +20,13 @@ use inkstone_features::experiment::Findings;
 use inkstone_features::extract::{Feature, Model, in_order_of_inputs};
 use inkstone_lab::factor::{self, Plan};
 
+/// Rows of documents and prices that ingest compares and writes again in a second, on a common machine.
+const ROWS_WRITTEN_AGAIN: f64 = 2_000_000.0;
+
 /// The reason for which a stage is due.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "why")]
-pub enum Why {
+pub enum DueReason {
     NeverRan,
     /// Files are new, longer, changed or gone.
     Files,
@@ -31,7 +34,7 @@ pub enum Why {
     Reads {
         stage: String,
     },
-    /// Its settings, the program, or files that it names are others than when it ran.
+    /// The settings of the stage, the program, or a file that the stage names has changed since the stage ran.
     Changed,
     /// A file that it needs cannot be read.
     Fault {
@@ -55,8 +58,8 @@ pub enum Basis {
 #[derive(Clone, Debug, Serialize)]
 pub struct Forecast {
     pub stage: StageId,
-    /// None: it is kept.
-    pub due: Option<Why>,
+    /// The reason to run the stage; none if the run keeps it.
+    pub due: Option<DueReason>,
     /// Rows that it would take.
     pub rows: u64,
     /// Seconds expected; 0 where it is kept.
@@ -107,11 +110,11 @@ impl Forecaster<'_> {
         let bytes: u64 = self.due.bytes_of.values().sum();
         let rows = (all as f64 * self.due.bytes as f64 / bytes.max(1) as f64) as u64;
         let why = match () {
-            () if known == 0 => Some(Why::NeverRan),
+            () if known == 0 => Some(DueReason::NeverRan),
             () if self.due.is_nothing() => None,
-            () => Some(Why::Files),
+            () => Some(DueReason::Files),
         };
-        let never = matches!(why, Some(Why::NeverRan));
+        let never = matches!(why, Some(DueReason::NeverRan));
         self.note(StageId::Ingest, why, rows);
         if !never {
             self.run.read_ingest_keys()?;
@@ -122,7 +125,10 @@ impl Forecaster<'_> {
     fn corpus(&mut self) -> Result<()> {
         let (config, last) = (self.config, self.last);
         let of_ingest = |due: &Due, tables: &[Table]| {
-            tables.iter().any(|table| due.changes(*table)).then(|| Why::Reads { stage: StageId::Ingest.to_string() })
+            tables
+                .iter()
+                .any(|table| due.changes(*table))
+                .then(|| DueReason::Reads { stage: StageId::Ingest.to_string() })
         };
         if last >= Stage::Clean {
             self.run.corpus = self.run.clean_key();
@@ -167,7 +173,7 @@ impl Forecaster<'_> {
             sources.extend(inputs.map(|name| StageId::Extract(name.to_owned())));
             let mut reads = self.reads(&sources);
             if feature.learns() && self.due.changes(Table::Prices) {
-                reads = reads.or(Some(Why::Reads { stage: StageId::Ingest.to_string() }));
+                reads = reads.or(Some(DueReason::Reads { stage: StageId::Ingest.to_string() }));
             }
             let key = self.run.extract_key(feature);
             let id = StageId::Extract(feature.name.clone());
@@ -189,7 +195,7 @@ impl Forecaster<'_> {
             let sources: Vec<StageId> = [StageId::Link].into_iter().chain(features).chain(others).collect();
             let mut reads = self.reads(&sources);
             if self.due.changes(Table::Prices) {
-                reads = reads.or(Some(Why::Reads { stage: StageId::Ingest.to_string() }));
+                reads = reads.or(Some(DueReason::Reads { stage: StageId::Ingest.to_string() }));
             }
             let built =
                 keys.iter().map(|(params, key): &(&factor::Params, Key)| (params.name.as_str(), *key)).collect();
@@ -241,12 +247,11 @@ impl Forecaster<'_> {
         let plan = Plan::new(params)?;
         let mut reads = self.reads(&[StageId::Factor(params.name.clone()), StageId::Backtest(params.name.clone())]);
         let mut variants = Vec::new();
-        let masked = self.run.masked_sets_by(&plan, &mut |run, variant, features, sets| {
+        let masked = self.run.masked_sets_by(&plan, &mut |run, variant, features, _| {
             let id = StageId::Extract(variant.name.clone());
             let key = run.extract_key_among(variant, features, &run.config.tokenizer)?;
             let made = run.state.key_of(&id).filter(|(before, _)| *before == key).and_then(|(_, made)| made);
             variants.push((variant.clone(), key));
-            let _ = sets;
             // A set that is to be made has no id yet: no entry of the linter has this one.
             Ok(made.unwrap_or(Key::of_json(&("due", key))))
         });
@@ -290,27 +295,32 @@ impl Forecaster<'_> {
     }
 
     /// The first of these stages that is due.
-    fn reads(&self, stages: &[StageId]) -> Option<Why> {
+    fn reads(&self, stages: &[StageId]) -> Option<DueReason> {
         let due = self.stages.iter().find(|stage| stage.due.is_some() && stages.contains(&stage.stage));
-        due.map(|stage| Why::Reads { stage: stage.stage.to_string() })
+        due.map(|stage| DueReason::Reads { stage: stage.stage.to_string() })
     }
 
     /// Notes a stage that is due if what it reads is, or if its key is another one than when it ran.
-    fn by_key(&mut self, id: StageId, reads: Option<Why>, key: Result<Key>, rows: u64) {
+    fn by_key(&mut self, id: StageId, reads: Option<DueReason>, key: Result<Key>, rows: u64) {
         let before = self.run.state.key_of(&id);
         let why = match (before, reads, key) {
-            (None, _, Ok(_)) => Some(Why::NeverRan),
-            (_, _, Err(error)) => Some(Why::Fault { reason: format!("{error:#}") }),
+            (None, _, Ok(_)) => Some(DueReason::NeverRan),
+            (_, _, Err(error)) => Some(DueReason::Fault { reason: format!("{error:#}") }),
             (Some(_), Some(reads), _) => Some(reads),
-            (Some((before, _)), None, Ok(key)) => (before != key).then_some(Why::Changed),
+            (Some((before, _)), None, Ok(key)) => (before != key).then_some(DueReason::Changed),
         };
         self.note(id, why, rows);
     }
 
-    fn note(&mut self, id: StageId, due: Option<Why>, rows: u64) {
+    fn note(&mut self, id: StageId, due: Option<DueReason>, rows: u64) {
         let (seconds, basis) = match due {
             None => (0.0, Basis::Measured),
-            Some(_) => self.seconds(&id, rows),
+            Some(_) => {
+                let (seconds, basis) = self.seconds(&id, rows);
+                // Files are compared, and a table of prices is written as a whole, however few rows are new.
+                let written_again = if id == StageId::Ingest { self.documents + self.cells } else { 0 };
+                (seconds + written_again as f64 / ROWS_WRITTEN_AGAIN, basis)
+            }
         };
         self.stages.push(Forecast { stage: id, due, rows, seconds, basis });
     }
@@ -359,7 +369,7 @@ impl Forecaster<'_> {
 
     /// The feature that a stage computes, or computes with a change.
     fn feature_of(&self, name: &str) -> Option<&Feature> {
-        let plain = name.split(" · ").next().unwrap_or(name);
+        let plain = derived_from(name).unwrap_or(name);
         self.config.feature.iter().find(|feature| feature.name == plain)
     }
 

@@ -45,7 +45,7 @@ pub use drift::{Drifted, drift};
 pub use experiment::{ExperimentDocument, experiment_document, experiments, findings, grids, score_of};
 pub use factors::history_files;
 pub use feature_status::{FeatureStatus, feature_statuses};
-pub use forecast::{Basis, Forecast, Why, forecast};
+pub use forecast::{Basis, DueReason, Forecast, forecast};
 use inkstone_base::data::{Key, Report, TooLittle};
 use inkstone_base::disk;
 use inkstone_base::disk::{Damage, Room};

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::clocks::clock;
 use super::project;
-use crate::config::{Config, Event, Hook};
+use crate::config::{Config, Hook, HookEvent};
 use inkstone_base::data::{Key, Report};
 use inkstone_base::disk;
 use inkstone_base::job::Ctx;
@@ -53,7 +53,7 @@ pub fn notify(config: &Config, base: &Path, left_out: &[String], ctx: &Ctx) -> R
         .collect::<Result<_>>()?;
     for hook in &config.on {
         let events = match hook.event {
-            Event::Silence => silent_sources(hook, config, &project)?,
+            HookEvent::Silence => silent_sources(hook, config, &project)?,
             _ => factors
                 .iter()
                 .filter(|(name, _)| hook.is_for(name))
@@ -106,8 +106,8 @@ fn event_of(
         "factor": name, "date": day, "known_at": days.known_at, "values": values, "table": project.factor(name),
     });
     match hook.event {
-        Event::Factor => event["rows"] = json!(days.last),
-        Event::Coverage => {
+        HookEvent::Factor => event["rows"] = json!(days.last),
+        HookEvent::Coverage => {
             let mut counts: Vec<f64> = earlier.iter().map(|(_, values)| *values as f64).collect();
             counts.sort_unstable_by(f64::total_cmp);
             let usual = quantile(&counts, 0.5);
@@ -115,7 +115,7 @@ fn event_of(
             let is_low = !counts.is_empty() && (*values as f64) < hook.below * usual;
             is_low.then_some(())?;
         }
-        Event::Entered => {
+        HookEvent::Entered => {
             let [now, before] = [&days.last, &days.before].map(|rows| top_of(rows, config.backtest.quantiles));
             let new = |ours: &[&str], theirs: &[&str]| {
                 ours.iter().filter(|code| !theirs.contains(code)).map(|code| (*code).to_owned()).collect::<Vec<_>>()
@@ -125,7 +125,7 @@ fn event_of(
             event["entered"] = json!(entered);
             event["left"] = json!(left);
         }
-        Event::Silence => return None,
+        HookEvent::Silence => return None,
     }
     Some((name.to_owned(), day.to_string(), event))
 }

@@ -194,7 +194,7 @@ impl<'r> PipelineRun<'r> {
         self.masked_sets_by(plan, &mut |run, variant, features, sets| run.extract_among(variant, features, sets, store))
     }
 
-    /// The same; `make` gives the set of a feature whose inputs are among some features with their sets.
+    /// The sets of [`PipelineRun::masked_sets`]; `make` gives the set of a feature whose inputs are among some features with their sets.
     pub(super) fn masked_sets_by(&mut self, plan: &Plan, make: MakeSet<'_, 'r>) -> Result<MaskedSets> {
         let (config, lint) = (self.config, &self.config.lint);
         let graph = features_behind(config, plan)?;

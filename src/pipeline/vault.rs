@@ -7,7 +7,7 @@ use chrono::Utc;
 
 use super::project;
 use crate::config::Config;
-use inkstone_lab::ledger::{Ledger, Opening};
+use inkstone_lab::ledger::{Ledger, VaultOpening};
 
 /// Notes in the ledger, with the reason, that the sealed period is read, and opens it for this configuration.
 pub fn open_vault(config: &mut Config, base: &Path, reason: &str) -> Result<()> {
@@ -20,7 +20,7 @@ pub fn open_vault(config: &mut Config, base: &Path, reason: &str) -> Result<()> 
 }
 
 /// The openings of the sealed period that the ledger holds.
-pub fn vault_openings(config: &Config, base: &Path) -> Result<Vec<Opening>> {
+pub fn vault_openings(config: &Config, base: &Path) -> Result<Vec<VaultOpening>> {
     let ledger = project(config, base).ledger();
     if !Ledger::is_in(&ledger) {
         return Ok(Vec::new());

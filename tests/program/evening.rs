@@ -132,7 +132,7 @@ fn desk(demo: &Path, market: &Market) -> TempDir {
     folder
 }
 
-/// What arrives on an evening: documents for the program that delivers them, and prices behind those that are there.
+/// Adds the data of an evening: documents for the program that delivers them, and prices at the end of the price file.
 fn arrive(folder: &Path, market: &Market, after: Option<NaiveDate>, day: NaiveDate) {
     fs::write(folder.join("arrived.jsonl"), market.rows(after, day)).unwrap();
     let mut prices = fs::OpenOptions::new().append(true).open(folder.join("prices.csv")).unwrap();

@@ -31,14 +31,14 @@ pub struct Program<'a> {
 
 /// The end of a program.
 #[derive(Debug)]
-pub struct Ended {
-    /// Why it did not succeed: it cannot be started, took too long, or ended with another code than 0.
+pub struct ProgramEnd {
+    /// The reason of a failure: the program cannot be started, took too long, or ended with another code than 0.
     pub failure: Option<String>,
     /// The last [`KEPT_STDERR`] bytes that it wrote to stderr.
     pub stderr: Vec<u8>,
 }
 
-enum Chunk {
+enum OutputChunk {
     Stdout(Vec<u8>),
     Stderr(Vec<u8>),
 }
@@ -46,7 +46,7 @@ enum Chunk {
 impl Program<'_> {
     /// Runs the program to its end and hands what it writes to stdout to `take`, piece by piece. Fails if the run was cancelled or `take`
     /// fails; the program and its children are killed then.
-    pub fn run(&self, mut take: impl FnMut(&[u8]) -> Result<()>, ctx: &Ctx) -> Result<Ended> {
+    pub fn run(&self, mut take: impl FnMut(&[u8]) -> Result<()>, ctx: &Ctx) -> Result<ProgramEnd> {
         let Some((program, arguments)) = self.command.split_first() else { bail!("an empty command") };
         let mut command = Command::new(program);
         command.args(arguments).current_dir(self.folder).envs(self.variables.iter().copied());
@@ -57,12 +57,12 @@ impl Program<'_> {
             Ok(child) => KilledChild(child),
             Err(error) => {
                 let failure = Some(format!("{program:?} cannot be started: {error}"));
-                return Ok(Ended { failure, stderr: Vec::new() });
+                return Ok(ProgramEnd { failure, stderr: Vec::new() });
             }
         };
         let (sender, chunks) = sync_channel(4);
-        forward(child.0.stdout.take(), sender.clone(), Chunk::Stdout);
-        forward(child.0.stderr.take(), sender, Chunk::Stderr);
+        forward(child.0.stdout.take(), sender.clone(), OutputChunk::Stdout);
+        forward(child.0.stderr.take(), sender, OutputChunk::Stderr);
         if let Some(mut stdin) = child.0.stdin.take() {
             let input = self.input.to_vec();
             // A program that does not read its input closes it; that is no fault.
@@ -76,13 +76,13 @@ impl Program<'_> {
             Some(status) if status.success() => None,
             Some(status) => Some(with_last_line(status, &stderr)),
         };
-        Ok(Ended { failure, stderr })
+        Ok(ProgramEnd { failure, stderr })
     }
 
     /// Takes all that the program writes; false if it took too long.
     fn drain(
         &self,
-        chunks: &Receiver<Chunk>,
+        chunks: &Receiver<OutputChunk>,
         take: &mut impl FnMut(&[u8]) -> Result<()>,
         stderr: &mut Vec<u8>,
         ctx: &Ctx,
@@ -94,8 +94,8 @@ impl Program<'_> {
                 return Ok(false);
             }
             match chunks.recv_timeout(LOOK_EVERY) {
-                Ok(Chunk::Stdout(bytes)) => take(&bytes)?,
-                Ok(Chunk::Stderr(bytes)) => {
+                Ok(OutputChunk::Stdout(bytes)) => take(&bytes)?,
+                Ok(OutputChunk::Stderr(bytes)) => {
                     stderr.extend(bytes);
                     let surplus = stderr.len().saturating_sub(KEPT_STDERR);
                     stderr.drain(..surplus);
@@ -108,7 +108,11 @@ impl Program<'_> {
 }
 
 /// Sends what a program writes into one of its pipes, until that closes or nobody listens.
-fn forward(pipe: Option<impl Read + Send + 'static>, sender: SyncSender<Chunk>, chunk: fn(Vec<u8>) -> Chunk) {
+fn forward(
+    pipe: Option<impl Read + Send + 'static>,
+    sender: SyncSender<OutputChunk>,
+    chunk: fn(Vec<u8>) -> OutputChunk,
+) {
     let Some(mut pipe) = pipe else { return };
     thread::spawn(move || {
         let mut buffer = vec![0; CHUNK];
@@ -160,7 +164,7 @@ impl Drop for KilledChild {
 mod tests {
     use super::*;
 
-    fn shell(script: &str, input: &[u8], time_out: Duration) -> (Ended, Vec<u8>) {
+    fn shell(script: &str, input: &[u8], time_out: Duration) -> (ProgramEnd, Vec<u8>) {
         let (command, ctx) = (["sh", "-c", script].map(str::to_owned), Ctx::new(1, 1).unwrap());
         let variables = [("INKSTONE_SINCE", "2024")];
         let program = Program { command: &command, folder: Path::new("/"), variables: &variables, input, time_out };

@@ -360,8 +360,8 @@ mod tests {
                 text += &format!("{},600002.SH,8\n", day(n));
             }
         }
-        let whole = Market::of_text(&text, &[]).unwrap();
-        let alive: Vec<usize> = (0..60).filter(|t| whole.lives(*t, 1)).collect();
+        let market_of_all_days = Market::of_text(&text, &[]).unwrap();
+        let alive: Vec<usize> = (0..60).filter(|t| market_of_all_days.lives(*t, 1)).collect();
         assert_eq!(alive, [(5..=25).collect::<Vec<_>>(), (40..60).collect()].concat());
         // An evening sees the same of its day as all that came later.
         let until = |last: u64| {
@@ -372,7 +372,7 @@ mod tests {
         };
         for last in [6, 25, 26, 39] {
             let market = Market::of_text(&until(last), &[]).unwrap();
-            assert!((0..=last as usize).all(|t| market.lives(t, 1) == whole.lives(t, 1)), "{last}");
+            assert!((0..=last as usize).all(|t| market.lives(t, 1) == market_of_all_days.lives(t, 1)), "{last}");
         }
     }
 

@@ -135,7 +135,7 @@ impl Project {
         self.dir.join("rejects.jsonl")
     }
 
-    /// What documents and prices said before a later delivery changed them.
+    /// Earlier values of documents and prices that a later delivery changed.
     pub fn revisions(&self) -> PathBuf {
         self.dir.join("revisions.parquet")
     }
@@ -204,7 +204,7 @@ impl Project {
         self.dir.join("experiments").join(name)
     }
 
-    /// What the programs of `[[on]]` were told last.
+    /// The last event of which each program of `[[on]]` was told.
     pub fn told(&self) -> PathBuf {
         self.dir.join("told.json")
     }

@@ -47,7 +47,7 @@ impl Difference {
         (self.taken - self.other).abs() / self.taken.abs().max(self.other.abs())
     }
 
-    fn told(&self) -> String {
+    fn sentence(&self) -> String {
         let Difference { date, code, field, taken, source, other, other_source } = self;
         format!("{date} {code} {field}: {taken} ({source}), {other} ({other_source})")
     }
@@ -114,13 +114,13 @@ impl PricesTwice {
 
     /// The findings for the report of the stage.
     pub(super) fn facts(&self) -> Map<String, Value> {
-        let told: Vec<String> = self.first.iter().map(Difference::told).collect();
+        let first: Vec<String> = self.first.iter().map(Difference::sentence).collect();
         let facts = json!({
             "rows": self.rows,
             "rows_that_differ": self.differing,
             "fields_that_differ": self.fields,
-            "largest": self.largest.as_ref().map(Difference::told),
-            "first": told,
+            "largest": self.largest.as_ref().map(Difference::sentence),
+            "first": first,
         });
         facts.as_object().cloned().unwrap_or_default()
     }

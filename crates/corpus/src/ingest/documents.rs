@@ -92,7 +92,7 @@ pub(super) fn document(
 
 /// The id that a document was given.
 #[derive(Debug, PartialEq)]
-pub(super) enum Claim {
+pub(super) enum IdClaim {
     Free,
     /// A document of this id has the same text or the same time.
     Repeated,
@@ -131,27 +131,27 @@ fn u32_of(key: &Key) -> u32 {
 
 impl Ids {
     /// Takes the id of a document that was read, or another one in its place.
-    pub(super) fn claim(&mut self, document: &Document) -> Result<Claim> {
+    pub(super) fn claim(&mut self, document: &Document) -> Result<IdClaim> {
         let time = Print::of_time(document.published_at);
         let text = Print::of_text(&document.title, &document.body);
         let key = Key::of(document.doc_id.as_bytes()).0;
         let Some(other) = self.taken.get(&key).copied() else {
             self.taken.insert(key, Print { time, text });
-            return Ok(Claim::Free);
+            return Ok(IdClaim::Free);
         };
         if other.time == time {
-            return Ok(Claim::Repeated);
+            return Ok(IdClaim::Repeated);
         }
         if other.text == 0 {
             self.look_at_texts()?;
         }
         if self.taken.get(&key).is_some_and(|other| other.text == text) {
-            return Ok(Claim::Repeated);
+            return Ok(IdClaim::Repeated);
         }
         let id = format!("{}@{}", document.doc_id, document.published_at.format("%Y-%m-%dT%H:%M:%S"));
         match self.taken.insert(Key::of(id.as_bytes()).0, Print { time, text }) {
-            None => Ok(Claim::Reused(id)),
-            Some(_) => Ok(Claim::Repeated),
+            None => Ok(IdClaim::Reused(id)),
+            Some(_) => Ok(IdClaim::Repeated),
         }
     }
 

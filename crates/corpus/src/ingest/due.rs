@@ -1,4 +1,4 @@
-//! What the next run would read: the files compared with the log, without a change to the project.
+//! The files that the next run would read, found by comparing the files of the sources with the log. The project is not changed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -26,7 +26,7 @@ pub struct Due {
     pub bytes: u64,
     /// Bytes of all files, unpacked, by table.
     pub bytes_of: BTreeMap<&'static str, u64>,
-    /// The same of the files that were read before, and the rows that were made of them.
+    /// Bytes of the files that an earlier run read, by table, and the rows that it made of them.
     pub bytes_known: BTreeMap<&'static str, u64>,
     pub rows_known: BTreeMap<&'static str, u64>,
     /// Tables that would change.

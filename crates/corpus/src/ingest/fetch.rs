@@ -54,7 +54,7 @@ pub fn run(sources: &[Source], base: &Path, project: &Project, ctx: &Ctx) -> Res
         let (counts, failure) = match fetch(source, base, project, ctx) {
             Ok(done) => done,
             Err(error) if error.is::<Cancelled>() => return Err(error),
-            Err(error) => (Counts::default(), Some(format!("{error:#}"))),
+            Err(error) => (FetchCounts::default(), Some(format!("{error:#}"))),
         };
         report.rows_in += counts.rows;
         report.rows_out += counts.new;
@@ -81,7 +81,7 @@ pub fn failures(report: &Report) -> BTreeMap<String, String> {
 
 /// Rows that a program delivered.
 #[derive(Default)]
-struct Counts {
+struct FetchCounts {
     rows: u64,
     new: u64,
     /// The last row of a program that failed, without its end.
@@ -90,7 +90,7 @@ struct Counts {
 }
 
 /// Fetches one source; gives the reason if its program failed.
-fn fetch(source: &Source, base: &Path, project: &Project, ctx: &Ctx) -> Result<(Counts, Option<String>)> {
+fn fetch(source: &Source, base: &Path, project: &Project, ctx: &Ctx) -> Result<(FetchCounts, Option<String>)> {
     let path = base.join(&source.path);
     let layout = layout_of(source, &path)?;
     let note = note_of(&path);
@@ -206,7 +206,7 @@ fn append(
     output: &[u8],
     torn: bool,
     ctx: &Ctx,
-) -> Result<(Counts, u64)> {
+) -> Result<(FetchCounts, u64)> {
     let file = OpenOptions::new()
         .create(true)
         .append(true)
@@ -225,7 +225,7 @@ fn append(
             kept.insert(Key::of(content(&record.bytes)).0);
         }
     }
-    let (mut counts, mut bytes) = (Counts::default(), length);
+    let (mut counts, mut bytes) = (FetchCounts::default(), length);
     let mut out = BufWriter::new(file);
     let mut put = |record: &[u8]| -> Result<()> {
         out.write_all(record)

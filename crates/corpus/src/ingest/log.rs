@@ -238,7 +238,7 @@ impl IngestLog {
         report
     }
 
-    /// The same for the check of losses: what an earlier source gave as well is not lost.
+    /// The rows of all files that pass, without prices that an earlier source gave as well: these are not lost.
     pub(super) fn losses(&self, stage: &str, chosen: impl Fn(&FileEntry) -> bool) -> Report {
         let mut report = self.report(stage, chosen);
         report.rows_in -= report.dropped.remove(REPEATED_PRICE).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What a price table as a whole tells: its dates, a change of the unit of volumes, and rows that are not adjusted alike.
+//! One pass over a price table: it counts the dates, and finds changes of the unit of volumes and rows that are not adjusted alike.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -33,7 +33,7 @@ impl PriceFindings {
     /// Reads a table of ours, group by group; it is sorted by date and code.
     pub(super) fn of_table(path: &Path, ctx: &Ctx) -> Result<PriceFindings> {
         let table = ParquetColumns::ours(path)?;
-        let mut scan = Scan::default();
+        let mut scan = PriceScan::default();
         let (mut day, mut rows): (Option<NaiveDate>, Vec<(usize, Bar, f64)>) = (None, Vec::new());
         let mut start = 0;
         loop {
@@ -90,7 +90,7 @@ impl PriceFindings {
         facts.as_object().cloned()
     }
 
-    /// The same in a sentence.
+    /// The signs of adjustment as a sentence with the way out.
     pub(super) fn warning(&self) -> Option<String> {
         let found = &self.adjustment;
         let way_out =
@@ -132,7 +132,7 @@ impl PriceFindings {
 
 /// State of the scan after the rows of a date.
 #[derive(Default)]
-struct Scan {
+struct PriceScan {
     numbers: FxHashMap<String, usize>,
     /// Last volume of each name, NaN before the first.
     volumes: Vec<f64>,
@@ -141,7 +141,7 @@ struct Scan {
     adjustment: AdjustmentScan,
 }
 
-impl Scan {
+impl PriceScan {
     fn number(&mut self, code: &str) -> usize {
         if let Some(number) = self.numbers.get(code) {
             return *number;

@@ -8,7 +8,7 @@ use chrono::{NaiveDate, NaiveDateTime};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::ingest::documents::{self, Claim, Ids, NoteCounts, Origin, PartWriter};
+use crate::ingest::documents::{self, IdClaim, Ids, NoteCounts, Origin, PartWriter};
 use crate::ingest::files::{Content, ReadUnit, UnitFiles};
 use crate::ingest::log::FileEntry;
 use crate::ingest::mapped_row::{MappedRow, RowRules};
@@ -122,9 +122,9 @@ pub(super) fn read_documents(
     let mut reused = 0;
     let take = |(mut document, notes): (Document, documents::Notes)| -> Result<Option<RowFault>> {
         match ids.claim(&document)? {
-            Claim::Free => {}
-            Claim::Repeated => return Ok(Some(RowFault::new("doc_id", reason::DUPLICATE_ID, &document.doc_id))),
-            Claim::Reused(id) => {
+            IdClaim::Free => {}
+            IdClaim::Repeated => return Ok(Some(RowFault::new("doc_id", reason::DUPLICATE_ID, &document.doc_id))),
+            IdClaim::Reused(id) => {
                 document.doc_id = id;
                 reused += 1;
             }

@@ -23,7 +23,7 @@ const SAME_FACTOR: f64 = 1e-6;
 /// A kind of change of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Change {
+pub enum ChangeOfRow {
     /// A field has another value.
     Corrected,
     /// Prices of several days were multiplied by one factor.
@@ -33,13 +33,13 @@ pub enum Change {
     Withdrawn,
 }
 
-impl Change {
+impl ChangeOfRow {
     fn name(self) -> &'static str {
         match self {
-            Change::Corrected => "corrected",
-            Change::Adjusted => "adjusted",
-            Change::Late => "late",
-            Change::Withdrawn => "withdrawn",
+            ChangeOfRow::Corrected => "corrected",
+            ChangeOfRow::Adjusted => "adjusted",
+            ChangeOfRow::Late => "late",
+            ChangeOfRow::Withdrawn => "withdrawn",
         }
     }
 }
@@ -49,7 +49,7 @@ impl Change {
 pub(super) struct Revision {
     /// Id of a document, or code.
     key: String,
-    change: Change,
+    change: ChangeOfRow,
     /// Field or column; empty for a whole row.
     field: String,
     before: Option<String>,
@@ -99,7 +99,7 @@ impl Revisions {
                     }
                     Some(_) => {}
                     None if newest.get(&document.source).is_some_and(|newest| document.published_at < *newest) => {
-                        self.documents.push(as_a_whole(Change::Late, &document));
+                        self.documents.push(as_a_whole(ChangeOfRow::Late, &document));
                     }
                     None => {}
                 }
@@ -116,7 +116,8 @@ impl Revisions {
             for (row, now) in corrected.into_iter().flatten() {
                 self.documents.extend(fields_that_differ(&old[row], &now)?);
             }
-            self.documents.extend(withdrawn.into_iter().flatten().map(|row| as_a_whole(Change::Withdrawn, &old[row])));
+            self.documents
+                .extend(withdrawn.into_iter().flatten().map(|row| as_a_whole(ChangeOfRow::Withdrawn, &old[row])));
         }
         self.documents.sort_by(|a, b| (a.days, &a.key, &a.field).cmp(&(b.days, &b.key, &b.field)));
         Ok(())
@@ -144,14 +145,14 @@ impl Revisions {
                 }
                 (Some(mine), theirs) if theirs.is_none_or(|theirs| mine < theirs) => {
                     i += 1;
-                    (mine, Change::Withdrawn)
+                    (mine, ChangeOfRow::Withdrawn)
                 }
                 (_, Some(theirs)) => {
                     j += 1;
                     if theirs.0 > last {
                         break;
                     }
-                    (theirs, Change::Late)
+                    (theirs, ChangeOfRow::Late)
                 }
                 _ => break,
             };
@@ -236,7 +237,7 @@ fn dates_column_of(
 impl Revision {
     fn new(
         key: &str,
-        change: Change,
+        change: ChangeOfRow,
         (field, before, after): (String, Option<String>, Option<String>),
         days: (NaiveDate, NaiveDate),
         rows: u32,
@@ -251,8 +252,8 @@ fn documents(part: &Path) -> Result<Vec<Document>> {
 }
 
 /// A document that came or went as a whole. What was withdrawn is kept as JSON.
-fn as_a_whole(change: Change, document: &Document) -> Revision {
-    let before = (change == Change::Withdrawn).then(|| serde_json::to_string(document).unwrap_or_default());
+fn as_a_whole(change: ChangeOfRow, document: &Document) -> Revision {
+    let before = (change == ChangeOfRow::Withdrawn).then(|| serde_json::to_string(document).unwrap_or_default());
     let day = document.published_at.date();
     Revision::new(&document.doc_id, change, (String::new(), before, None), (day, day), 1)
 }
@@ -274,7 +275,7 @@ fn fields_that_differ(before: &Document, after: &Document) -> Result<Vec<Revisio
     let revision = |(field, value): (&String, &Value)| {
         let values = (field.clone(), text(Some(value)), text(after_fields.get(field)));
         // A document with several changed fields is counted once, at the first of them.
-        Revision::new(&before.doc_id, Change::Corrected, values, (day, day), 0)
+        Revision::new(&before.doc_id, ChangeOfRow::Corrected, values, (day, day), 0)
     };
     let mut revisions: Vec<Revision> = differing.map(revision).collect();
     if let Some(first) = revisions.first_mut() {
@@ -313,7 +314,7 @@ impl FactorRun {
 
     fn revision(self, code: &str, field: &str) -> Revision {
         let text = |value: Option<f64>| value.map(|value| value.to_string());
-        let change = if self.rows > 1 { Change::Adjusted } else { Change::Corrected };
+        let change = if self.rows > 1 { ChangeOfRow::Adjusted } else { ChangeOfRow::Corrected };
         Revision::new(code, change, (field.to_owned(), text(self.first.0), text(self.first.1)), self.days, self.rows)
     }
 }

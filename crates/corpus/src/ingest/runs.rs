@@ -96,7 +96,7 @@ impl Runs {
         sorted.file = Some(scratch.into_file()?);
         let mut start = 0;
         for (number, length) in self.lengths.iter().enumerate() {
-            sorted.runs.push(Run { next: start, end: start + length, rows: Vec::new(), at: 0 });
+            sorted.runs.push(SortedRun { next: start, end: start + length, rows: Vec::new(), at: 0 });
             start += length;
             sorted.put_head(number)?;
         }
@@ -105,7 +105,7 @@ impl Runs {
 }
 
 /// A sorted run: the rows in memory, and those that are still on the disk, by their numbers.
-struct Run {
+struct SortedRun {
     next: u64,
     end: u64,
     rows: Vec<PriceRow>,
@@ -115,7 +115,7 @@ struct Run {
 /// The rows of all runs, merged.
 pub(super) struct SortedRows {
     file: Option<File>,
-    runs: Vec<Run>,
+    runs: Vec<SortedRun>,
     /// Key of the next row of each run that has one. Of equal keys the earlier run comes first.
     heads: BinaryHeap<Reverse<((u64, u64), usize)>>,
 }

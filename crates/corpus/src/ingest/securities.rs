@@ -66,7 +66,7 @@ impl Securities {
     /// are in no order, so that what they say between is not known.
     pub(super) fn take(&mut self, security: Security) -> Result<(), String> {
         let (code, from) = (security.code.clone(), security.from);
-        let told = || format!("{code} {}", from.map_or("from the beginning".into(), |d| d.to_string()));
+        let code_and_day = || format!("{code} {}", from.map_or("from the beginning".into(), |d| d.to_string()));
         let says_the_same = |row: &DatedRow| row.security == Security { from: row.security.from, ..security.clone() };
         let before = self.0.range_mut((code.clone(), None)..=(code.clone(), from)).next_back();
         if let Some((_, row)) = before {
@@ -75,7 +75,7 @@ impl Securities {
                 return Ok(());
             }
             if row.security.from == from || row.until >= from && row.until.is_some() {
-                return Err(told());
+                return Err(code_and_day());
             }
         }
         let until = from;

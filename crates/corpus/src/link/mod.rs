@@ -150,7 +150,7 @@ pub enum Linked {
 /// The names that texts are linked by beside those of the table of securities.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Taught<'a> {
-    /// None.
+    /// No further names.
     Nothing,
     /// The names that the documents themselves teach; their list stands beside the links ([`names_of`]).
     Here,

@@ -6,7 +6,7 @@
 use anyhow::Result;
 
 use super::aligned::{RankedDates, correlate};
-use super::table::{AuditedTable, Split};
+use super::table::{AuditedTable, SampleSplit};
 use super::{AuditCase, AuditCheck, AuditVerdict, Audited, CLEAR, LEAST_DATES, LEAST_NAMES, Measured, on_market};
 use crate::backtest::summarise;
 use crate::ledger::{Moments, expected_maximum, overfitting};
@@ -154,7 +154,7 @@ impl Audited<'_> {
         let day = |row: usize| days[table.dates.rows[row] as usize];
         let mut trains = vec![false; self.market.dates().len()];
         if let Some(split) = &table.split {
-            let train = (0..table.rows()).filter(|&row| split[row] == Split::Train).filter_map(day);
+            let train = (0..table.rows()).filter(|&row| split[row] == SampleSplit::Train).filter_map(day);
             train.for_each(|t| trains[t] = true);
         } else if table.train_end.is_none() {
             return AuditVerdict::new(check, Standing::Skipped, AuditCase::TrainUnknown, []);

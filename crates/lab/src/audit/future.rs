@@ -56,10 +56,10 @@ impl Audited<'_> {
         let names = share(&by_name, is_scaled);
         let dates = share(&by_date, is_scaled);
         let all: Vec<f64> = values.into_iter().filter(|value| !value.is_nan()).collect();
-        let whole = all.len() >= LEAST_VALUES && dates < 0.5 && (is_scaled(&all) || is_ranked(&all));
+        let is_scaled_as_whole = all.len() >= LEAST_VALUES && dates < 0.5 && (is_scaled(&all) || is_ranked(&all));
         let (standing, case) = match () {
             () if names > 0.5 && by_date.len() >= LEAST_DATES => (Standing::Failed, AuditCase::ScaledByName),
-            () if whole => (Standing::Warned, AuditCase::ScaledAsWhole),
+            () if is_scaled_as_whole => (Standing::Warned, AuditCase::ScaledAsWhole),
             () => (Standing::Passed, AuditCase::ScaledFine),
         };
         let figures = [

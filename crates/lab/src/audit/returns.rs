@@ -19,9 +19,9 @@ use inkstone_base::job::Ctx;
 use inkstone_base::stats::mean;
 use inkstone_market::{Market, Panel, Price};
 
-/// How far from a claim its reproduction may be, a share of the claim.
+/// Greatest distance of a reproduced figure from the claim, as a share of the claim.
 const NEAR: f64 = 0.15;
-/// The same for claims near zero.
+/// Greatest distance of a reproduced figure from a claim near zero.
 const NEAR_LEAST: f64 = 0.004;
 /// Mean rank correlation from which on stated returns are those of a trade.
 const SAME_RETURNS: f64 = 0.9;

@@ -51,7 +51,7 @@ pub enum ResultShape {
 
 /// Use of a row of predictions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Split {
+pub(super) enum SampleSplit {
     Train,
     Test,
 }
@@ -76,7 +76,7 @@ pub struct AuditedTable {
     pub(super) is_named: bool,
     pub(super) returns: Vec<StatedReturns>,
     pub(super) known_at: Option<Vec<Option<NaiveDateTime>>>,
-    pub(super) split: Option<Vec<Split>>,
+    pub(super) split: Option<Vec<SampleSplit>>,
     /// Last date of the training window; none for a row that states none.
     pub(super) train_end: Option<Vec<Option<NaiveDate>>>,
     /// Claims that stand beside the values.
@@ -114,22 +114,22 @@ impl AuditedTable {
         let mut scores: Vec<(String, Vec<f64>)> = Vec::new();
         for column in table.names().into_iter().filter(|column| !taken.contains(column)) {
             let bare = column.trim_start_matches('\u{feff}').to_lowercase();
-            let is = |names: &[&str]| names.contains(&bare.as_str());
+            let is_among = |names: &[&str]| names.contains(&bare.as_str());
             if let Some(horizon) = days_of(&bare) {
                 returns.push(StatedReturns {
                     name: column.to_owned(),
                     horizon: Some(horizon),
                     values: numbers(&table.require(&[column])?)?,
                 });
-            } else if is(&LABEL_NAMES) {
+            } else if is_among(&LABEL_NAMES) {
                 returns.push(StatedReturns {
                     name: column.to_owned(),
                     horizon: None,
                     values: numbers(&table.require(&[column])?)?,
                 });
-            } else if score == Some(column) || is(&VALUE_NAMES) {
+            } else if score == Some(column) || is_among(&VALUE_NAMES) {
                 scores.push((column.to_owned(), numbers(&table.require(&[column])?)?));
-            } else if !is(&OTHER_NAMES) && !is(&SPLIT_NAMES) && !is(&TRAIN_END_NAMES)
+            } else if !is_among(&OTHER_NAMES) && !is_among(&SPLIT_NAMES) && !is_among(&TRAIN_END_NAMES)
                 // A column of texts is none of values.
                 && let Ok(values) = numbers(&table.require(&[column])?)
             {
@@ -199,7 +199,7 @@ impl AuditedTable {
 
     /// True if the row counts: all rows do, unless some are said to be test rows.
     pub(super) fn is_tested(&self, row: usize) -> bool {
-        self.split.as_ref().is_none_or(|split| split[row] == Split::Test)
+        self.split.as_ref().is_none_or(|split| split[row] == SampleSplit::Test)
     }
 }
 
@@ -284,11 +284,11 @@ fn days_of(name: &str) -> Option<usize> {
     name.strip_suffix('d')?.parse().ok().filter(|days| *days > 0)
 }
 
-fn splits(column: &Column) -> Result<Vec<Split>> {
+fn splits(column: &Column) -> Result<Vec<SampleSplit>> {
     let texts = column.cast(&polars_core::prelude::DataType::String)?;
     let split = |(row, text): (usize, Option<&str>)| match text.unwrap_or_default().trim().to_lowercase().as_str() {
-        "train" | "training" | "valid" | "validation" | "in_sample" | "dev" => Ok(Split::Train),
-        "test" | "testing" | "out_of_sample" | "oos" => Ok(Split::Test),
+        "train" | "training" | "valid" | "validation" | "in_sample" | "dev" => Ok(SampleSplit::Train),
+        "test" | "testing" | "out_of_sample" | "oos" => Ok(SampleSplit::Test),
         other => bail!("row {} of column {}: {other:?} is neither train, valid nor test", row + 1, column.name()),
     };
     texts.str()?.iter().enumerate().map(split).collect()

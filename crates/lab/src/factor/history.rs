@@ -34,11 +34,11 @@ pub struct TableRun {
     /// The last day of the table.
     pub through: Option<NaiveDate>,
     pub rows: usize,
-    /// Rows of the table before, up to its last day.
+    /// FactorRows of the table before, up to its last day.
     pub compared: usize,
-    /// Rows among them, or new ones of those days, that differ.
+    /// FactorRows among them, or new ones of those days, that differ.
     pub revised: usize,
-    /// Why rows differ, as far as ingest knows.
+    /// The changes of the data that ingest saw, if rows differ.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// True if prices of the past were corrected or withdrawn, so that its returns are other ones.
@@ -158,7 +158,7 @@ fn differences(before: &DataFrame, after: &DataFrame, at: NaiveDateTime) -> Resu
             return Ok(Vec::new());
         }
     }
-    let (ours, theirs) = (Rows::read(before)?, Rows::read(after)?);
+    let (ours, theirs) = (FactorRows::read(before)?, FactorRows::read(after)?);
     let last = ours.dates.last().copied().flatten();
     let mut revised = Vec::new();
     let (mut i, mut j) = (0, 0);
@@ -197,7 +197,7 @@ fn is_same(a: &DataFrame, b: &DataFrame) -> Result<bool> {
 }
 
 /// The rows of a factor's table.
-struct Rows<'a> {
+struct FactorRows<'a> {
     dates: Vec<Option<NaiveDate>>,
     codes: Vec<Option<&'a str>>,
     values: Vec<Option<f64>>,
@@ -205,10 +205,10 @@ struct Rows<'a> {
     known: Vec<Option<NaiveDateTime>>,
 }
 
-impl<'a> Rows<'a> {
-    fn read(frame: &'a DataFrame) -> Result<Rows<'a>> {
+impl<'a> FactorRows<'a> {
+    fn read(frame: &'a DataFrame) -> Result<FactorRows<'a>> {
         let numbers = |name: &str| -> Result<Vec<Option<f64>>> { Ok(column(frame, name)?.f64()?.iter().collect()) };
-        Ok(Rows {
+        Ok(FactorRows {
             dates: dates_of(frame, "date")?,
             codes: column(frame, "code")?.str()?.iter().collect(),
             values: numbers("value")?,

@@ -29,7 +29,7 @@ pub struct Ledger {
     path: PathBuf,
     journal: Journal,
     entries: Vec<Entry>,
-    openings: Vec<Opening>,
+    openings: Vec<VaultOpening>,
     /// The seal that the next line has to name.
     seal: Key,
     /// Lines that are gone or cannot be read.
@@ -66,7 +66,7 @@ enum LedgerEvent {
 
 /// An opening of the sealed period.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Opening {
+pub struct VaultOpening {
     pub number: u64,
     pub when: DateTime<Utc>,
     /// First day of the period.
@@ -124,7 +124,7 @@ impl Ledger {
     }
 
     /// The openings of the sealed period, oldest first. Nothing deletes them.
-    pub fn openings(&self) -> &[Opening] {
+    pub fn openings(&self) -> &[VaultOpening] {
         &self.openings
     }
 
@@ -134,7 +134,7 @@ impl Ledger {
         ensure!(!reason.is_empty(), "say why: an opening stands in the ledger with its reason");
         let event = LedgerEvent::Opened { from, reason: reason.clone() };
         let number = self.append(&LedgerLine { previous: self.seal, when, event }, None, &[])?;
-        self.openings.push(Opening { number, when, from, reason });
+        self.openings.push(VaultOpening { number, when, from, reason });
         Ok(number)
     }
 
@@ -276,7 +276,7 @@ impl Ledger {
                     self.entries.push(entry(number, line.when, ran, seal, None));
                 }
                 LedgerEvent::Opened { from, reason } => {
-                    self.openings.push(Opening { number, when: line.when, from, reason });
+                    self.openings.push(VaultOpening { number, when: line.when, from, reason });
                 }
                 LedgerEvent::Deleted { entries, reason, returns } => {
                     if let Some(hash) = returns {

@@ -27,7 +27,7 @@ use inkstone_base::data::Key;
 use inkstone_base::disk::{self, Room};
 
 pub use book::{Book, BookTrial};
-pub use chain::{Ledger, Opening};
+pub use chain::{Ledger, VaultOpening};
 pub use entry::{Deletion, Details, Entry, EntryFigures, EntryKind, Series, Trial};
 pub use overfitting::{Overfitting, overfitting};
 pub use sharpe::Moments;

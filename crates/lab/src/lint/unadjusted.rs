@@ -35,10 +35,10 @@ pub(super) fn check(subject: &Subject<'_>) -> Verdict {
     }
     let share = if values == 0 { 0.0 } else { across as f64 / values as f64 };
     let standing = if across > 0 { Standing::Warned } else { Standing::Passed };
-    let told = |seams: &[inkstone_market::Seam]| seams.iter().map(|seam| seam.date.to_string()).collect();
+    let dates_of = |seams: &[inkstone_market::Seam]| seams.iter().map(|seam| seam.date.to_string()).collect();
     let finding = Unadjusted {
-        breaks: told(&found.breaks),
-        changes_of_the_grid: told(&found.grid),
+        breaks: dates_of(&found.breaks),
+        changes_of_the_grid: dates_of(&found.grid),
         falls: if found.has_falls() { found.falls.len() as u64 } else { 0 },
         values_across: across,
         deepest: found.deepest().filter(|_| found.has_falls()).map(|fall| DeepestFall {

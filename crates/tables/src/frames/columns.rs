@@ -74,7 +74,7 @@ impl ParquetColumns {
         self.cut(None, start, count)
     }
 
-    /// The same of some columns, in the order of the table.
+    /// Rows of some columns, in the order of the table.
     pub fn rows_of(&self, columns: &[&str], start: usize, count: usize) -> Result<DataFrame> {
         self.cut(Some(columns.iter().map(|&name| name.to_owned()).collect()), start, count)
     }

@@ -134,8 +134,8 @@ impl IngestRun<'_> {
         log.gaps = documents.iter().flat_map(|(source, days)| gaps::gaps_of(source, days, &trading)).collect();
         if !log.gaps.is_empty() {
             let days: u64 = log.gaps.iter().map(Gap::days).sum();
-            let told = |gap: &Gap| format!("{} {} to {}", gap.source, gap.first, gap.last);
-            let first: Vec<String> = log.gaps.iter().take(5).map(told).collect();
+            let days_of = |gap: &Gap| format!("{} {} to {}", gap.source, gap.first, gap.last);
+            let first: Vec<String> = log.gaps.iter().take(5).map(days_of).collect();
             facts.fact("gap_days", days);
             facts.fact("gaps_first", &first);
             facts.fact(

@@ -1,5 +1,5 @@
-//! What vendors do to their own data: two of them disagree, ids are given twice, rows are appended without adjustment, and tables have names
-//! in every shape.
+//! Faults of vendors: two sources disagree, ids are used twice, rows are appended without adjustment, and tables name their columns in
+//! many ways.
 
 use super::*;
 

@@ -181,8 +181,8 @@ impl Nodes<'_> {
 
     fn field(&self, id: NodeId, names: &[&str]) -> Result<NodeId> {
         let Node::Dict(fields) = self.node(id) else { bail!("a dictionary is expected") };
-        let is = |key: &NodeId| self.text(*key).is_ok_and(|key| names.contains(&key.as_str()));
-        let found = fields.iter().find(|(key, _)| is(key)).map(|(_, value)| *value);
+        let is_named = |key: &NodeId| self.text(*key).is_ok_and(|key| names.contains(&key.as_str()));
+        let found = fields.iter().find(|(key, _)| is_named(key)).map(|(_, value)| *value);
         found.with_context(|| format!("there is no field {}", names.join(" or ")))
     }
 
