@@ -7,12 +7,13 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, ensure};
 
 use super::staged::counted;
+use super::workbench::language;
 use super::{batch, is_batch, or_explain};
 use crate::cli::{Audit as Args, Global};
+use crate::config::LanguageSetting;
 use crate::headless::Summary;
 use inkstone_base::disk::{self, Room};
 use inkstone_base::job::Ctx;
-use inkstone_base::language::Language;
 use inkstone_base::width::shown;
 use inkstone_lab::audit::{self, Audit, AuditInput, AuditedTable, Claim};
 use inkstone_market::Market;
@@ -42,7 +43,7 @@ pub(super) fn run(args: &Args, global: &Global) -> ExitCode {
         let ctx = Ctx::new(global.threads.unwrap_or(0), global.seed.unwrap_or(1))?;
         let audit = audited(args, &ctx)?;
         let mut out = std::io::stdout().lock();
-        for line in audit_lines(&audit, language(global)) {
+        for line in audit_lines(&audit, language(LanguageSetting::Auto, global.lang.as_deref())?) {
             writeln!(out, "{}", shown(&line))?;
         }
         if let Some(folder) = &args.out {
@@ -50,15 +51,6 @@ pub(super) fn run(args: &Args, global: &Global) -> ExitCode {
         }
         Ok(ExitCode::from(u8::from(audit.is_fraud())))
     })())
-}
-
-/// Language of the lines: the flag, else that of the machine's user.
-fn language(global: &Global) -> Language {
-    let set = ["LC_ALL", "LC_MESSAGES", "LANG"]
-        .into_iter()
-        .find_map(|name| std::env::var(name).ok().filter(|v| !v.is_empty()));
-    let name = global.lang.clone().or(set).unwrap_or_default();
-    if name.starts_with("zh") { Language::Zh } else { Language::En }
 }
 
 fn audited(args: &Args, ctx: &Ctx) -> Result<Audit> {

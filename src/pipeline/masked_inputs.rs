@@ -87,7 +87,7 @@ expression = "above"
 
 [[factor]]
 name = "count"
-expression = "count(days = 20)"
+expression = "count(days = 20) * log(market.close)"
 
 [[factor]]
 name = "composed"

@@ -16,7 +16,7 @@ use inkstone_base::disk;
 use inkstone_base::job::Ctx;
 use inkstone_base::program::Program;
 use inkstone_base::stats::quantile;
-use inkstone_corpus::ingest::Table;
+use inkstone_corpus::ingest::{self, Table};
 use inkstone_lab::backtest::top_layer;
 use inkstone_market::dates_of;
 use inkstone_tables::corpus::{column, texts_of, times_of};
@@ -167,24 +167,11 @@ fn last_days(project: &Project, name: &str) -> Result<Option<LastDays>> {
 /// The sources of a hook that have given nothing for its days, each told once for its last document or price.
 fn silent_sources(hook: &Hook, config: &Config, project: &Project) -> Result<Vec<(String, String, Value)>> {
     let now = clock(config);
-    let mut last: BTreeMap<String, NaiveDateTime> = BTreeMap::new();
-    for part in project.documents().files()? {
-        let frame = frames::read_parquet(&part, Some(&["source", "published_at"]))?;
-        let sources = texts_of(&frame, "source")?;
-        for (row, time) in times_of(&frame, "published_at")?.into_iter().enumerate() {
-            let (Some(source), Some(time)) = (sources.get(row), time) else { continue };
-            match last.get_mut(source) {
-                Some(latest) => *latest = time.max(*latest),
-                None => drop(last.insert(source.to_owned(), time)),
-            }
-        }
-    }
-    if project.prices().exists() {
-        let dates = dates_of(&frames::read_parquet(&project.prices(), Some(&["date"]))?, "date")?;
-        let end = dates.into_iter().flatten().max().and_then(|date| date.and_hms_opt(15, 0, 0));
-        let sources = config.source.iter().filter(|source| source.table == Table::Prices);
-        last.extend(sources.filter_map(|source| Some((source.name.clone(), end?))));
-    }
+    let newest = ingest::newest(project)?;
+    let close = newest.prices.and_then(|date| date.and_hms_opt(15, 0, 0));
+    let of_prices = config.source.iter().filter(|source| source.table == Table::Prices);
+    let mut last = newest.documents;
+    last.extend(of_prices.filter_map(|source| Some((source.name.clone(), close?))));
     let silent = last
         .into_iter()
         .filter(|(source, last)| hook.is_for(source) && now - *last > TimeDelta::days(i64::from(hook.days)));

@@ -16,6 +16,7 @@ use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+use crate::ingest::log;
 use crate::ingest::records::{RecordLayout, RecordStream};
 use crate::ingest::source::{Format, Source, Table};
 use inkstone_base::data::{Key, Report};
@@ -23,9 +24,7 @@ use inkstone_base::disk::{self, Scratch};
 use inkstone_base::encoding::Charset;
 use inkstone_base::job::{Cancelled, Ctx};
 use inkstone_base::program::Program;
-use inkstone_market as market;
 use inkstone_tables::project::Project;
-use inkstone_tables::{corpus, frames};
 
 /// The name of the stage in its report.
 pub const FETCH: &str = "fetch";
@@ -172,28 +171,11 @@ fn settle(path: &Path, note: &Path) -> Result<Fetched> {
 
 /// The last time of publication, or date of prices, that ingest has of a source; empty if there is none.
 fn last_known(source: &Source, project: &Project) -> Result<String> {
+    let newest = log::newest(project)?;
     let last = match source.table {
         Table::Securities => None,
-        Table::Prices if project.prices().exists() => {
-            let dates = market::dates_of(&frames::read_parquet(&project.prices(), Some(&["date"]))?, "date")?;
-            dates.into_iter().flatten().max().map(|date| date.to_string())
-        }
-        Table::Prices => None,
-        Table::Documents => {
-            let mut last = None;
-            for part in project.documents().files()? {
-                let frame = frames::read_parquet(&part, Some(&["source", "published_at"]))?;
-                let sources = corpus::texts_of(&frame, "source")?;
-                let times = corpus::times_of(&frame, "published_at")?.into_iter().enumerate();
-                last = last.max(
-                    times
-                        .filter(|(row, _)| sources.get(*row) == Some(source.name.as_str()))
-                        .filter_map(|(_, at)| at)
-                        .max(),
-                );
-            }
-            last.map(|time| time.to_string())
-        }
+        Table::Prices => newest.prices.map(|date| date.to_string()),
+        Table::Documents => newest.documents.get(&source.name).map(ToString::to_string),
     };
     Ok(last.unwrap_or_default())
 }

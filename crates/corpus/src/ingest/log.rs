@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::Result;
-use chrono::NaiveDateTime;
+use chrono::{NaiveDate, NaiveDateTime};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -16,10 +16,15 @@ use crate::ingest::source::{Format, Table};
 use inkstone_base::data::{Key, Report};
 use inkstone_base::disk;
 use inkstone_base::encoding::Encoded;
+use inkstone_market::dates_of;
+use inkstone_tables::frames;
 use inkstone_tables::project::Project;
 
 /// Changes whenever the same file would be read differently, so that old logs are not trusted.
 pub(super) const VERSION: u32 = 6;
+
+/// The fact that has the time of the newest document of each source.
+pub(super) const NEWEST: &str = "newest";
 
 /// Everything that ingest has read, in the order of the corpus.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -189,6 +194,27 @@ impl FileEntry {
 /// Key of the tables of a project and of the files that they were read from, however many runs that took.
 pub fn corpus_key(project: &Project) -> Result<Key> {
     Ok(IngestLog::load(&project.ingest_log())?.key())
+}
+
+/// The newest data of a project.
+#[derive(Debug, Default)]
+pub struct Newest {
+    /// Time of publication of the newest document of each source.
+    pub documents: BTreeMap<String, NaiveDateTime>,
+    /// The last date with prices.
+    pub prices: Option<NaiveDate>,
+}
+
+/// The newest data that ingest has read.
+pub fn newest(project: &Project) -> Result<Newest> {
+    let facts = IngestLog::load(&project.ingest_log())?.facts;
+    let documents = facts.get(NEWEST).cloned().map(serde_json::from_value).transpose()?.unwrap_or_default();
+    let mut prices = None;
+    if project.prices().exists() {
+        let dates = dates_of(&frames::read_parquet(&project.prices(), Some(&["date"]))?, "date")?;
+        prices = dates.into_iter().flatten().max();
+    }
+    Ok(Newest { documents, prices })
 }
 
 /// Files that a project was read from, with their content hashes.

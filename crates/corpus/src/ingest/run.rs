@@ -13,7 +13,7 @@ use crate::ingest::commit::{self, CommitPlan, PartSource, Staging};
 use crate::ingest::disagreement::PricesTwice;
 use crate::ingest::documents::Ids;
 use crate::ingest::files::{self, Content, ReadUnit, UnitFiles};
-use crate::ingest::log::{FileEntry, IngestLog, VERSION};
+use crate::ingest::log::{FileEntry, IngestLog, NEWEST, VERSION};
 use crate::ingest::papers::Kept;
 use crate::ingest::prices::{PastPrice, Prices};
 use crate::ingest::read::{self, ReadSetting, Staged};
@@ -314,7 +314,7 @@ impl<'a> IngestRun<'a> {
         let mut revisions = Revisions::default();
         let settings: BTreeSet<Key> = tasks.iter().map(|task| task.settings).collect();
         let is_comparable = |i: &usize| settings.contains(&self.log.files[*i].settings) && !self.again.contains(i);
-        let newest = self.log.facts.get("newest").cloned().map(serde_json::from_value).transpose()?.unwrap_or_default();
+        let newest = self.log.facts.get(NEWEST).cloned().map(serde_json::from_value).transpose()?.unwrap_or_default();
         let kept: BTreeSet<usize> = pieces
             .iter()
             .filter_map(|piece| match piece {

@@ -11,7 +11,7 @@ use super::{FileTask, FileWork, IngestRun};
 use crate::ingest::clocks::Clocks;
 use crate::ingest::commit::PartSource;
 use crate::ingest::gaps::{self, Gap};
-use crate::ingest::log::{FileEntry, IngestLog};
+use crate::ingest::log::{FileEntry, IngestLog, NEWEST};
 use crate::ingest::price_scan::{self, PriceFindings};
 use crate::ingest::prices;
 use crate::ingest::source::{Source, Table};
@@ -94,7 +94,7 @@ impl IngestRun<'_> {
             );
         }
         let mut clocks = self.clocks(pieces)?;
-        facts.fact("newest", &clocks.newest);
+        facts.fact(NEWEST, &clocks.newest);
         if let Some(lateness) = clocks.lateness() {
             facts.fact("lateness", lateness);
         }
