@@ -3,7 +3,7 @@
 //! [`Code::parse`] reads every style in use as a *security*: index codes clash with stock codes (`000300`), so the table that a
 //! code came from says what it is, never its digits.
 
-use std::borrow::Borrow;
+use std::borrow::{Borrow, Cow};
 use std::fmt;
 use std::sync::Arc;
 
@@ -28,6 +28,9 @@ impl Code {
     /// `00700.HK` (as `0700.HK`), and tickers in capitals. Short digits that begin with a zero (`00700`) are no code: they may be
     /// a Hong Kong stock, and a code that lost its zeros has none in front.
     pub fn parse(text: &str) -> Option<Code> {
+        if is_canonical(text) {
+            return Some(Code::canonical(text));
+        }
         let text = narrow(text);
         let text = text.trim_matches(|c: char| c.is_whitespace() || matches!(c, '$' | '#' | '"' | '\'' | '[' | ']'));
         if let Some(code) = parse_plain(text) {
@@ -135,6 +138,12 @@ fn parse_plain(text: &str) -> Option<Code> {
     .or_else(|| ticker(text))
 }
 
+/// True for six digits and the exchange of the mainland behind a dot.
+fn is_canonical(text: &str) -> bool {
+    let Some((digits, exchange)) = text.as_bytes().split_at_checked(6) else { return false };
+    digits.iter().all(u8::is_ascii_digit) && [b".SH", b".SZ", b".BJ"].iter().any(|known| exchange == *known)
+}
+
 /// A code as Bloomberg writes it: `600000 CH Equity`, `600000 C1`, `700 HK`.
 fn parse_bloomberg(text: &str) -> Option<Code> {
     let text = text.trim_matches(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '[' | ']'));
@@ -189,12 +198,15 @@ pub fn exchange_named(mark: &str) -> Option<&'static str> {
 }
 
 /// Full-width letters, digits, brackets and bars made narrow.
-fn narrow(text: &str) -> String {
+fn narrow(text: &str) -> Cow<'_, str> {
+    if text.is_ascii() {
+        return text.into();
+    }
     let narrow = |c: char| match c {
         '\u{ff01}'..='\u{ff5e}' => char::from_u32(c as u32 - 0xfee0).unwrap_or(c),
         c => c,
     };
-    text.chars().map(narrow).collect()
+    text.chars().map(narrow).collect::<String>().into()
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@
 //! Dividends of a few per cent are not seen one by one: where there are falls, there are gaps of dividends as well.
 
 use chrono::NaiveDate;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::Board;
 use inkstone_base::code::Code;
@@ -50,7 +50,7 @@ impl Bar {
 }
 
 /// A date on which many names show a sign at once.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Seam {
     pub date: NaiveDate,
     pub names: u64,
@@ -59,19 +59,18 @@ pub struct Seam {
 }
 
 /// A day on which a name fell as a share does that goes ex rights without adjustment.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Fall {
     pub date: NaiveDate,
     pub code: Code,
     /// Close over the last close, less one.
     pub change: f64,
     /// Days of the table before it.
-    #[serde(skip)]
-    day: u32,
+    days_before: u32,
 }
 
 /// The signs found in a table.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Adjustment {
     pub breaks: Vec<Seam>,
     pub grid: Vec<Seam>,
@@ -83,7 +82,7 @@ impl Adjustment {
     /// year before it had none. `None` if there is no such date, though falls may be found throughout.
     pub fn since(&self) -> Option<NaiveDate> {
         let seam = self.breaks.iter().chain(&self.grid).map(|seam| seam.date).min();
-        let first = self.falls.first().filter(|fall| self.has_falls() && fall.day >= DAYS_WITHOUT);
+        let first = self.falls.first().filter(|fall| self.has_falls() && fall.days_before >= DAYS_WITHOUT);
         seam.into_iter().chain(first.map(|fall| fall.date)).min()
     }
 
@@ -162,7 +161,7 @@ impl AdjustmentScan {
                 beyond += u64::from(change.abs() > limit + MARGIN);
                 let opened = if bar.open > 0.0 { bar.open / last.close - 1.0 } else { change };
                 if change < -limit - MARGIN && opened < -limit - MARGIN_OF_OPEN {
-                    self.found.falls.push(Fall { date, code: name.code.clone(), change, day: self.day });
+                    self.found.falls.push(Fall { date, code: name.code.clone(), change, days_before: self.day });
                 }
             }
             between_cents +=

@@ -68,7 +68,7 @@ impl PricesTwice {
             let source = |row: &PriceRow| sources[row[2] as usize].clone();
             let difference = Difference {
                 date,
-                code,
+                code: code.to_string(),
                 field: (*name).to_owned(),
                 taken: a,
                 source: source(taken),

@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 
 use crate::ingest::disagreement::PricesTwice;
 use crate::ingest::gaps::Gap;
+use crate::ingest::price_scan::PriceFindings;
 use crate::ingest::reader::Resume;
 use crate::ingest::reason::REPEATED_PRICE;
 use crate::ingest::source::{Format, Table};
@@ -21,7 +22,7 @@ use inkstone_tables::frames;
 use inkstone_tables::project::Project;
 
 /// Changes whenever the same file would be read differently, so that old logs are not trusted.
-pub(super) const VERSION: u32 = 6;
+pub(super) const VERSION: u32 = 7;
 
 /// The fact that has the time of the newest document of each source.
 pub(super) const NEWEST: &str = "newest";
@@ -39,6 +40,8 @@ pub struct IngestLog {
     pub tables: BTreeMap<String, Key>,
     /// Key of the codes of the price table.
     pub price_codes: Key,
+    /// Findings in the price table.
+    pub(super) price_findings: PriceFindings,
     /// Prices that several sources give.
     pub prices_twice: PricesTwice,
     /// Days that the archives of documents lack, by source.

@@ -31,7 +31,7 @@ pub(super) struct MappedRow<'a> {
 
 impl MappedRow<'_> {
     fn cell(&self, i: usize) -> Option<&str> {
-        self.cells.get(i)?.as_deref().map(str::trim).filter(|text| !text.is_empty())
+        self.cells.get(i).map(str::trim).filter(|text| !text.is_empty())
     }
 
     /// The text of a field, trimmed; `None` when there is none.
@@ -88,8 +88,8 @@ impl MappedRow<'_> {
     pub(super) fn number(&self, field: &str) -> Result<Option<f64>, RowFault> {
         let Some(text) = self.value(field) else { return Ok(None) };
         let factor = if let FieldRule::Cell(_, factor) = self.rules.mapping.pick(field) { *factor } else { 1.0 };
-        let plain = if text.contains([',', '，']) { text.replace([',', '，'], "").into() } else { text.clone() };
-        match plain.parse::<f64>() {
+        let parsed = text.parse::<f64>().or_else(|_| text.replace([',', '，'], "").parse());
+        match parsed {
             Ok(value) if value.is_finite() => Ok(Some(value * factor)),
             Ok(_) => Ok(None),
             Err(_) => Err(self.fault(field, "not a number", &text)),
@@ -103,6 +103,9 @@ impl MappedRow<'_> {
 
 /// True if a text is one of the words by which tables say that there is no value.
 fn is_nothing(text: &str) -> bool {
+    if text.starts_with(|c: char| c.is_ascii_digit()) {
+        return false;
+    }
     matches!(text, "-" | "--" | "—" | "——" | "\\N" | "NaT" | "停牌" | "无")
         || ["nan", "null", "none", "n/a", "na", "nat"].iter().any(|word| text.eq_ignore_ascii_case(word))
 }

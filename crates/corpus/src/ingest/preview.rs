@@ -89,9 +89,8 @@ pub fn preview(source: &Source, params: &Params, base: &Path, ctx: &Ctx) -> Resu
     let mut rows = ctx.install(|| opened.next_batch(&vec![true; opened.columns.len()]))?;
     ctx.check()?;
     rows.truncate(TRIED);
-    let cell = |text: &String| text.chars().take(CELL).collect();
-    let cells =
-        |row: &SourceRow| row.cells.as_ref().ok().map(|cells| cells.iter().map(|c| c.as_ref().map(cell)).collect());
+    let cell = |text: &str| text.chars().take(CELL).collect();
+    let cells = |row: &SourceRow| row.cells.as_ref().ok().map(|cells| cells.iter().map(|c| c.map(cell)).collect());
     let mut seen = Preview {
         file: if let Some(file) = first.first() { files::shown(&file.path, base) } else { unit.path.clone() },
         files: units.len(),
@@ -123,7 +122,7 @@ fn try_rows(rows: &[SourceRow], mapping: &Mapping, source: &Source, params: &Par
         let result = match &row.cells {
             Ok(cells) => {
                 // As in the real run, cells that no field needs are not read.
-                let cells = cells.iter().zip(&used).map(|(cell, used)| cell.clone().filter(|_| *used)).collect();
+                let cells = cells.iter().zip(&used).map(|(cell, used)| cell.filter(|_| *used)).collect();
                 convert(&rules.row(&cells), row.number, &origin, &mut ids, seen)
             }
             Err(fault) => Err(fault.clone()),

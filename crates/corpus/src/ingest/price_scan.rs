@@ -1,17 +1,16 @@
 //! One pass over a price table: it counts the dates, and finds changes of the unit of volumes and rows that are not adjusted alike.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 
 use anyhow::Result;
 use chrono::{Datelike, NaiveDate};
+use polars_core::frame::DataFrame;
 use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use inkstone_base::code::Code;
-use inkstone_base::job::Ctx;
 use inkstone_market::{Adjustment, AdjustmentScan, Bar, dates_of};
-use inkstone_tables::frames::{self, ParquetColumns};
 
 /// Names that a change of the unit of volumes is seen in at the least, and the factor by which their median then changes in a day.
 const BREAK_NAMES: usize = 20;
@@ -20,6 +19,7 @@ const BREAK_FACTOR: f64 = 30.0;
 const TOLD: usize = 5;
 
 /// Findings in a price table.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct PriceFindings {
     /// Rows of each date.
     pub(super) by_date: BTreeMap<NaiveDate, u64>,
@@ -30,49 +30,6 @@ pub(super) struct PriceFindings {
 }
 
 impl PriceFindings {
-    /// Reads a table of ours, group by group; it is sorted by date and code.
-    pub(super) fn of_table(path: &Path, ctx: &Ctx) -> Result<PriceFindings> {
-        let table = ParquetColumns::ours(path)?;
-        let mut scan = PriceScan::default();
-        let (mut day, mut rows): (Option<NaiveDate>, Vec<(usize, Bar, f64)>) = (None, Vec::new());
-        let mut start = 0;
-        loop {
-            ctx.check()?;
-            let frame = table.rows_of(
-                &["date", "code", "open", "high", "low", "close", "volume"],
-                start,
-                frames::GROUP_ROWS,
-            )?;
-            if frame.height() == 0 {
-                break;
-            }
-            start += frame.height();
-            let codes = frame.column("code")?.str()?;
-            let number = |name: &str| -> Result<Vec<f64>> {
-                Ok(frame.column(name)?.f64()?.iter().map(|value| value.unwrap_or(f64::NAN)).collect())
-            };
-            let (open, high, low) = (number("open")?, number("high")?, number("low")?);
-            let (close, volume) = (number("close")?, number("volume")?);
-            for (i, date) in dates_of(&frame, "date")?.into_iter().enumerate() {
-                let (Some(date), Some(code)) = (date, codes.get(i)) else { continue };
-                if day != Some(date) {
-                    day.into_iter().for_each(|day| scan.take(day, &rows));
-                    rows.clear();
-                    day = Some(date);
-                }
-                let bar = Bar { open: open[i], high: high[i], low: low[i], close: close[i] };
-                rows.push((scan.number(code), bar, volume[i]));
-            }
-        }
-        day.into_iter().for_each(|day| scan.take(day, &rows));
-        Ok(PriceFindings {
-            by_date: scan.by_date,
-            volume_breaks: scan.volume_breaks,
-            adjustment: scan.adjustment.finish(),
-            names: scan.volumes.len(),
-        })
-    }
-
     /// Findings on the adjustment, for the report; none where nothing is wrong.
     pub(super) fn adjustment_facts(&self) -> Option<Map<String, Value>> {
         let found = &self.adjustment;
@@ -130,9 +87,11 @@ impl PriceFindings {
     }
 }
 
-/// State of the scan after the rows of a date.
+/// State of the scan behind the rows that it was given, which are sorted by date and code.
 #[derive(Default)]
-struct PriceScan {
+pub(super) struct PriceScan {
+    day: Option<NaiveDate>,
+    rows: Vec<(usize, Bar, f64)>,
     numbers: FxHashMap<String, usize>,
     /// Last volume of each name, NaN before the first.
     volumes: Vec<f64>,
@@ -142,6 +101,37 @@ struct PriceScan {
 }
 
 impl PriceScan {
+    /// Goes on with the next rows of the table.
+    pub(super) fn add(&mut self, frame: &DataFrame) -> Result<()> {
+        let codes = frame.column("code")?.str()?;
+        let number = |name: &str| -> Result<Vec<f64>> {
+            Ok(frame.column(name)?.f64()?.iter().map(|value| value.unwrap_or(f64::NAN)).collect())
+        };
+        let (open, high, low) = (number("open")?, number("high")?, number("low")?);
+        let (close, volume) = (number("close")?, number("volume")?);
+        for (i, date) in dates_of(frame, "date")?.into_iter().enumerate() {
+            let (Some(date), Some(code)) = (date, codes.get(i)) else { continue };
+            if self.day != Some(date) {
+                self.end_day();
+                self.day = Some(date);
+            }
+            let bar = Bar { open: open[i], high: high[i], low: low[i], close: close[i] };
+            let name = self.number(code);
+            self.rows.push((name, bar, volume[i]));
+        }
+        Ok(())
+    }
+
+    pub(super) fn finish(mut self) -> PriceFindings {
+        self.end_day();
+        PriceFindings {
+            by_date: self.by_date,
+            volume_breaks: self.volume_breaks,
+            adjustment: self.adjustment.finish(),
+            names: self.volumes.len(),
+        }
+    }
+
     fn number(&mut self, code: &str) -> usize {
         if let Some(number) = self.numbers.get(code) {
             return *number;
@@ -152,7 +142,9 @@ impl PriceScan {
         self.volumes.len() - 1
     }
 
-    fn take(&mut self, date: NaiveDate, rows: &[(usize, Bar, f64)]) {
+    fn end_day(&mut self) {
+        let Some(date) = self.day else { return };
+        let rows = std::mem::take(&mut self.rows);
         self.by_date.insert(date, rows.len() as u64);
         let traded = || rows.iter().filter(|(_, _, volume)| *volume > 0.0);
         let mut changes: Vec<f64> = traded().map(|(name, _, volume)| volume / self.volumes[*name]).collect();
@@ -205,6 +197,7 @@ mod tests {
     use super::*;
     use inkstone_market::dates_column;
     use inkstone_tables::corpus::texts_column;
+    use inkstone_tables::frames;
 
     #[test]
     fn a_day_from_which_on_volumes_have_another_unit_is_told() {
@@ -219,8 +212,6 @@ mod tests {
                 volumes.push(if day < 3 { shares / 100.0 } else { shares });
             }
         }
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("prices.parquet");
         let values = |name: &str, values: Vec<f64>| Series::new(name.into(), values).into_column();
         let ten = || vec![10.0; dates.len()];
         let columns = vec![
@@ -232,8 +223,12 @@ mod tests {
             values("close", ten()),
             values("volume", volumes),
         ];
-        frames::write_parquet(&path, &mut frames::frame(columns).unwrap()).unwrap();
-        let found = PriceFindings::of_table(&path, &Ctx::new(1, 0).unwrap()).unwrap();
+        let table = frames::frame(columns).unwrap();
+        let mut scan = PriceScan::default();
+        // Cut in the middle of a day.
+        scan.add(&table.head(Some(60))).unwrap();
+        scan.add(&table.slice(60, table.height())).unwrap();
+        let found = scan.finish();
         assert_eq!(found.volume_breaks.len(), 1);
         assert!((found.volume_breaks[0].1 - 100.0).abs() < 1.0 && found.volume_breaks[0].0 == date(3));
         assert_eq!((found.by_date.len(), found.by_date[&date(2)]), (6, 24));

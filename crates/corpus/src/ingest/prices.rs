@@ -6,19 +6,22 @@ use std::collections::BTreeSet;
 use std::error::Error;
 use std::fmt;
 use std::path::PathBuf;
+use std::sync::mpsc::sync_channel;
 
 use anyhow::{Result, ensure};
 use chrono::{Datelike, NaiveDate};
-use polars_core::prelude::{DataFrame, IntoColumn, NamedFrom, Series};
+use polars_core::prelude::{DataFrame, Float64Chunked, IntoColumn, NewChunkedArray, PlSmallStr};
 use rustc_hash::FxHashMap;
 
 use crate::ingest::disagreement::PricesTwice;
 use crate::ingest::mapped_row::MappedRow;
+use crate::ingest::price_scan::{PriceFindings, PriceScan};
 use crate::ingest::row::RowFault;
 use crate::ingest::runs::{self, CODE_BYTES, PriceRow, Runs, SortedRows, VALUES, date_and_code, key_of};
 use inkstone_base::code::Code;
 use inkstone_base::data::Key;
 use inkstone_base::disk;
+use inkstone_base::job::Ctx;
 use inkstone_market::{PRICE_COLUMNS, dates_column, dates_of};
 use inkstone_tables::corpus::texts_column;
 use inkstone_tables::frames::{self, ParquetColumns};
@@ -176,8 +179,7 @@ impl Prices {
         };
         let (high, low) = runs::key(date, code.as_str());
         let next = self.seen.len();
-        let written = code.clone();
-        let at = *self.codes.entry(code).or_insert(next);
+        let at = *self.codes.entry(code.clone()).or_insert(next);
         if at == next {
             self.seen.push(Vec::new());
         }
@@ -185,7 +187,7 @@ impl Prices {
         let mut taken = Taken::New;
         for (other, _) in seen.iter().filter(|(_, days)| days.has(day)) {
             match *other == number {
-                true => return Ok(Taken::Twice(format!("{date} {written}"))),
+                true => return Ok(Taken::Twice(format!("{date} {code}"))),
                 false => taken = Taken::Repeated,
             }
         }
@@ -213,8 +215,8 @@ impl Prices {
         Ok(taken)
     }
 
-    /// Writes the table; gives the key of its codes, and what sources gave twice.
-    pub(super) fn write(&mut self) -> Result<(Key, PricesTwice)> {
+    /// Writes the table. A thread of its own makes the groups of rows while the others before them are written.
+    pub(super) fn write(&mut self, ctx: &Ctx) -> Result<WrittenPrices> {
         let runs = std::mem::replace(&mut self.rows, Runs::beside(&self.path));
         self.seen = Vec::new();
         let mut codes: BTreeSet<String> = self.codes.keys().map(|code| code.as_str().to_owned()).collect();
@@ -225,31 +227,56 @@ impl Prices {
         let height = all / groups;
         let mut rows = UniqueRows { rows: runs.sorted()?, ahead: None, twice: PricesTwice::default() };
         rows.ahead = rows.rows.next()?;
+        let mut scan = PriceScan::default();
         let mut group = |i: usize| -> Result<DataFrame> {
+            ctx.check()?;
             let (start, end) = (i * height, if i + 1 == groups { all } else { (i + 1) * height });
             let old_rows = end.min(before).saturating_sub(start);
             let new = frame(&rows.take(end - start - old_rows, &self.sources)?)?;
-            let Some((table, _, _)) = self.earlier.as_ref().filter(|_| old_rows > 0) else { return Ok(new) };
+            let Some((table, _, _)) = self.earlier.as_ref().filter(|_| old_rows > 0) else {
+                scan.add(&new)?;
+                return Ok(new);
+            };
             let mut both = table.rows(start, old_rows)?;
             codes.extend(
                 both.column("code")?.str()?.iter().flatten().collect::<BTreeSet<&str>>().into_iter().map(str::to_owned),
             );
             both.vstack_mut(&new)?;
             both.rechunk_mut_par();
+            scan.add(&both)?;
             Ok(both)
         };
+        let first = group(0)?;
         disk::write_atomic(&self.path, |out| {
             disk::seal_parquet(out, |out| {
-                let first = group(0)?;
                 let mut writer = frames::parquet_writer(out).set_parallel(true).batched(first.schema())?;
-                writer.write_batch(&first)?;
-                (1..groups).try_for_each(|i| anyhow::Ok(writer.write_batch(&group(i)?)?))?;
+                let (sender, made) = sync_channel(1);
+                std::thread::scope(|scope| {
+                    scope.spawn(move || {
+                        for i in 1..groups {
+                            // Nobody takes a group once the writing has failed.
+                            if sender.send(group(i)).is_err() {
+                                break;
+                            }
+                        }
+                    });
+                    writer.write_batch(&first)?;
+                    made.into_iter().try_for_each(|group| anyhow::Ok(writer.write_batch(&group?)?))
+                })?;
                 writer.finish()?;
                 Ok(())
             })
         })?;
-        Ok((Key::of_json(&codes), rows.twice))
+        Ok(WrittenPrices { codes: Key::of_json(&codes), findings: scan.finish(), twice: rows.twice })
     }
+}
+
+/// A price table that was written.
+pub(super) struct WrittenPrices {
+    /// Key of its codes.
+    pub(super) codes: Key,
+    pub(super) findings: PriceFindings,
+    pub(super) twice: PricesTwice,
 }
 
 /// The sorted rows, of each date and code the first.
@@ -277,15 +304,15 @@ impl UniqueRows {
 }
 
 fn frame(rows: &[PriceRow]) -> Result<DataFrame> {
-    let keys: Vec<(NaiveDate, String)> = rows.iter().map(|row| date_and_code(key_of(row))).collect::<Result<_>>()?;
+    let keys: Vec<(NaiveDate, PlSmallStr)> =
+        rows.iter().map(|row| date_and_code(key_of(row))).collect::<Result<_>>()?;
     let mut columns = vec![
         dates_column("date", keys.iter().map(|(date, _)| Some(*date)))?,
         texts_column("code", keys.iter().map(|(_, code)| Some(code.as_str()))),
     ];
     for (i, name) in (3..).zip(&PRICE_COLUMNS[2..]) {
         let value = |row: &PriceRow| Some(f64::from_bits(row[i])).filter(|value| !value.is_nan());
-        let values: Vec<Option<f64>> = rows.iter().map(value).collect();
-        columns.push(Series::new((*name).into(), values).into_column());
+        columns.push(Float64Chunked::from_iter_options((*name).into(), rows.iter().map(value)).into_column());
     }
     frames::frame(columns)
 }
@@ -318,7 +345,7 @@ mod tests {
                 let twice = prices.take(price(738_000, 600_000, 1.0), "a").unwrap();
                 assert_eq!(twice, Taken::Twice("2021-07-29 600000.SH".into()));
             }
-            prices.write().unwrap();
+            prices.write(&Ctx::new(1, 0).unwrap()).unwrap();
             let mut frame = frames::read_parquet(&path, None).unwrap();
             assert_eq!(frame.height(), rows);
             let first: Vec<f64> = frame.column("close").unwrap().f64().unwrap().iter().flatten().take(2).collect();
@@ -340,7 +367,7 @@ mod tests {
                 for (day, code) in days.flat_map(|day| (0..100).rev().map(move |code| (day, code))) {
                     prices.take(price(738_000 + day, 600_000 + code, f64::from(day)), "a").unwrap();
                 }
-                prices.write().unwrap();
+                prices.write(&Ctx::new(1, 0).unwrap()).unwrap();
             };
             read("all", None, 0..first + second);
             read("first", None, 0..first);
@@ -384,11 +411,11 @@ mod tests {
             assert_eq!(take(&mut prices, day, code, close, "second"), expected);
         }
         assert!(matches!(take(&mut prices, 0, 2, 1.0, "second"), Taken::Twice(_)));
-        let (_, twice) = prices.write().unwrap();
+        let twice = prices.write(&Ctx::new(1, 0).unwrap()).unwrap();
         let table = frames::read_parquet(&path, None).unwrap();
         let closes: Vec<f64> = table.column("close").unwrap().f64().unwrap().iter().flatten().collect();
         assert_eq!(closes, [[10.0; 4], [10.0; 4], [10.0; 4], [10.001, 10.001, 13.0, 10.001]].concat());
-        let facts = twice.facts();
+        let facts = twice.twice.facts();
         assert_eq!((&facts["rows"], &facts["rows_that_differ"]), (&12.into(), &2.into()));
         assert_eq!(facts["fields_that_differ"], serde_json::json!({"close": 2}));
         assert_eq!(facts["largest"], "2021-07-31 600002.SH close: 10 (first), 12 (second)");

@@ -42,7 +42,8 @@ pub fn read_raw(path: &Path, source: &Source, ctx: &Ctx) -> Result<RawFile> {
         }
         rows.extend(batch.into_iter().map(|row| {
             let bytes = opened.original(&row);
-            RawRow { number: row.number, cells: row.cells.map_err(|fault| fault.reason), bytes }
+            let cells = row.cells.map(|cells| cells.iter().map(|cell| cell.map(str::to_owned)).collect());
+            RawRow { number: row.number, cells: cells.map_err(|fault| fault.reason), bytes }
         }));
     }
 }

@@ -18,7 +18,7 @@ use crate::ingest::prices::{self, Prices, Taken};
 use crate::ingest::reader::{OpenFile, Resume};
 use crate::ingest::reason;
 use crate::ingest::rejects::Reject;
-use crate::ingest::row::{RowFault, SourceRow};
+use crate::ingest::row::{Cells, RowFault, SourceRow};
 use crate::ingest::securities::{self, Securities};
 use crate::ingest::times::{self, TimeFormat};
 use inkstone_base::data::{Document, Key};
@@ -247,7 +247,7 @@ fn read_unit<T: Send>(
             };
             // A row with bytes is shown by these; its cells are freed on the thread that made them.
             if !row.bytes.is_empty() {
-                row.cells = Ok(Vec::new());
+                row.cells = Ok(Cells::default());
             }
             (row, result)
         };

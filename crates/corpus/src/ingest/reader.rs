@@ -3,7 +3,6 @@
 //! The sequential part cuts the stream into records; decoding and splitting run on all threads. Cells are aligned with the
 //! columns that [`OpenFile::columns`] lists; `None` is an absent value.
 
-use std::borrow::Cow;
 use std::cell::LazyCell;
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -109,7 +108,7 @@ impl<'a> OpenFile<'a> {
         match (&self.rows, &self.encoded, &row.cells) {
             (RowReader::Parquet(_) | RowReader::Sheet(_), _, Ok(cells)) => {
                 let shown =
-                    self.columns.iter().zip(cells).filter_map(|(c, v)| Some((c.clone(), Value::from(v.clone()?))));
+                    self.columns.iter().zip(cells.iter()).filter_map(|(c, v)| Some((c.clone(), Value::from(v?))));
                 Value::Object(shown.collect()).to_string().into_bytes()
             }
             (_, Some(encoded), _) => encoded.charset().original(&row.bytes),
@@ -308,14 +307,12 @@ impl FileLayout {
                 &format!("{} for {}: {value}", fields.len(), self.width),
             ));
         }
-        let cell = |((field, column), used): ((&Cow<'_, [u8]>, &String), &bool)| -> Result<Option<String>, RowFault> {
-            if !used || field.is_empty() {
-                return Ok(None);
-            }
-            let text = self.charset.decode(field).ok_or_else(|| undecodable(column, field))?;
-            Ok(Some(text.into_owned()))
-        };
-        fields.iter().zip(columns).zip(used).map(cell).collect()
+        let mut cells = Cells::with_capacity(columns.len(), record.bytes.len());
+        for ((field, column), used) in fields.iter().zip(columns).zip(used) {
+            let text = || self.charset.decode(field).ok_or_else(|| undecodable(column, field));
+            cells.push(if *used && !field.is_empty() { Some(text()?) } else { None }.as_deref());
+        }
+        Ok(cells)
     }
 }
 

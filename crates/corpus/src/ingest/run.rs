@@ -15,6 +15,7 @@ use crate::ingest::documents::Ids;
 use crate::ingest::files::{self, Content, ReadUnit, UnitFiles};
 use crate::ingest::log::{FileEntry, IngestLog, NEWEST, VERSION};
 use crate::ingest::papers::Kept;
+use crate::ingest::price_scan::PriceFindings;
 use crate::ingest::prices::{PastPrice, Prices};
 use crate::ingest::read::{self, ReadSetting, Staged};
 use crate::ingest::reason;
@@ -249,8 +250,16 @@ impl<'a> IngestRun<'a> {
         let rejects = self.compose_rejects(&outcomes, &kept)?;
         let files = outcomes.into_iter().map(|o| o.entry).collect();
         let (tables, price_codes) = (self.log.tables.clone(), self.log.price_codes);
-        let prices_twice = self.log.prices_twice.clone();
-        let mut log = IngestLog { version: VERSION, files, tables, price_codes, prices_twice, ..IngestLog::default() };
+        let (prices_twice, price_findings) = (self.log.prices_twice.clone(), self.log.price_findings.clone());
+        let mut log = IngestLog {
+            version: VERSION,
+            files,
+            tables,
+            price_codes,
+            price_findings,
+            prices_twice,
+            ..IngestLog::default()
+        };
         if let Err(error) = self.check_losses(&log) {
             // The rejects say why; nothing else of this run is kept, and what was read waits for the next one.
             std::fs::rename(&rejects, self.project.rejects())?;
@@ -266,15 +275,17 @@ impl<'a> IngestRun<'a> {
                 log.tables.remove(table.name());
                 if table == Table::Prices {
                     (log.price_codes, log.prices_twice) = Default::default();
+                    log.price_findings = PriceFindings::default();
                 }
                 gone.push(place);
             } else if mine.any(|t| t.state != FileWork::Kept) {
                 match table {
                     Table::Prices => {
-                        let (codes, twice) = prices.write()?;
+                        let written = prices.write(self.ctx)?;
                         let earlier =
                             if is_appended { std::mem::take(&mut log.prices_twice) } else { PricesTwice::default() };
-                        (log.price_codes, log.prices_twice) = (codes, earlier.and(twice));
+                        (log.price_codes, log.prices_twice) = (written.codes, earlier.and(written.twice));
+                        log.price_findings = written.findings;
                     }
                     _ => std::mem::take(&mut securities).write(&staged)?,
                 }
@@ -291,7 +302,7 @@ impl<'a> IngestRun<'a> {
         match log.is_as(&self.log) {
             // The damaged file has been read again, and the corpus is what it was.
             true => (log.facts, log.gaps) = (self.log.facts.clone(), self.log.gaps.clone()),
-            false => self.note_facts(&mut log, tasks, &pieces, &files, removed, passed_over)?,
+            false => self.note_facts(&mut log, tasks, &pieces, removed, passed_over)?,
         }
         if !revisions.is_empty() {
             log.facts.insert("revisions".into(), revisions.counts().into());

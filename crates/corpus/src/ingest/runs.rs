@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use chrono::{Datelike, NaiveDate};
+use polars_core::prelude::PlSmallStr;
 
 use inkstone_base::disk::Scratch;
 use inkstone_market::PRICE_COLUMNS;
@@ -43,14 +44,14 @@ pub(super) fn key(date: NaiveDate, code: &str) -> (u64, u64) {
 }
 
 /// Date and code of a key.
-pub(super) fn date_and_code((high, low): (u64, u64)) -> Result<(NaiveDate, String)> {
+pub(super) fn date_and_code((high, low): (u64, u64)) -> Result<(NaiveDate, PlSmallStr)> {
     let date = NaiveDate::from_num_days_from_ce_opt(((high >> 32) as u32 ^ 1 << 31).cast_signed());
     let mut bytes = [0; CODE_BYTES];
     bytes[..4].copy_from_slice(&(high as u32).to_be_bytes());
     bytes[4..].copy_from_slice(&low.to_be_bytes());
     let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(CODE_BYTES);
     let code = std::str::from_utf8(&bytes[..end]).context("a code of the price table is no text")?;
-    Ok((date.context("a date of the price table is outside the calendar")?, code.to_owned()))
+    Ok((date.context("a date of the price table is outside the calendar")?, code.into()))
 }
 
 /// Rows that wait to be sorted.
@@ -167,7 +168,7 @@ mod tests {
             (day("2024-01-01"), "ABCDEFGHIJKL"),
         ];
         for (date, code) in &pairs {
-            assert_eq!(date_and_code(key(*date, code)).unwrap(), (*date, (*code).to_owned()));
+            assert_eq!(date_and_code(key(*date, code)).unwrap(), (*date, (*code).into()));
         }
         let mut by_key = pairs.clone();
         pairs.sort();

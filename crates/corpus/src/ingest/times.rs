@@ -5,6 +5,7 @@
 //! length: `20240301`, `20240301150000`, Unix seconds (10 digits), milliseconds (13), microseconds (16), nanoseconds (19)
 //! and Excel's day numbers (5 digits and a fraction, 1900 system).
 
+use std::borrow::Cow;
 use std::fmt;
 
 use anyhow::{Result, bail};
@@ -254,14 +255,18 @@ fn rfc2822(text: &str) -> Option<Moment> {
 }
 
 /// Full-width digits, letters, colons and spaces made narrow.
-fn narrow(text: &str) -> String {
+fn narrow(text: &str) -> Cow<'_, str> {
+    if text.is_ascii() {
+        return text.into();
+    }
     text.chars()
         .map(|c| match c {
             '\u{3000}' | '\u{a0}' => ' ',
             '\u{ff01}'..='\u{ff5e}' => char::from_u32(c as u32 - 0xfee0).unwrap_or(c),
             c => c,
         })
-        .collect()
+        .collect::<String>()
+        .into()
 }
 
 /// The part of a text that is not read yet.

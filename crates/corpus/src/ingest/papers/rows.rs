@@ -117,7 +117,7 @@ impl PaperSettings<'_> {
                 };
                 let head = |field: &str| paper.head(field).map(str::to_owned);
                 let file_name = file.path.file_name().map(|n| n.to_string_lossy().into_owned());
-                let cells: Cells = vec![
+                let cells: Cells = [
                     Some(file.id.clone()),
                     Some(paper.title().to_owned()),
                     Some(paper.body.clone()),
@@ -127,7 +127,9 @@ impl PaperSettings<'_> {
                     head("org"),
                     head("rating"),
                     file_name,
-                ];
+                ]
+                .into_iter()
+                .collect();
                 let origin = published.origin();
                 (SourceRow { number, cells: Ok(cells), bytes }, Noted { encoding: paper.encoding, origin })
             }

@@ -1,7 +1,6 @@
 //! The facts of a run: what the report and the workbench tell of all files together.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
 
 use anyhow::Result;
 use chrono::NaiveDate;
@@ -12,7 +11,7 @@ use crate::ingest::clocks::Clocks;
 use crate::ingest::commit::PartSource;
 use crate::ingest::gaps::{self, Gap};
 use crate::ingest::log::{FileEntry, IngestLog, NEWEST};
-use crate::ingest::price_scan::{self, PriceFindings};
+use crate::ingest::price_scan;
 use crate::ingest::prices;
 use crate::ingest::source::{Source, Table};
 use inkstone_base::data::Report;
@@ -23,7 +22,6 @@ impl IngestRun<'_> {
         log: &mut IngestLog,
         tasks: &[FileTask<'_>],
         pieces: &[PartSource],
-        files: &[(PathBuf, PathBuf)],
         removed: usize,
         passed_over: &[String],
     ) -> Result<()> {
@@ -112,7 +110,7 @@ impl IngestRun<'_> {
             facts.fact("prices_of_several_sources", log.prices_twice.facts());
         }
         if rows(Table::Prices) > 0 {
-            let found = PriceFindings::of_table(&self.prices_among(files), self.ctx)?;
+            let found = &log.price_findings;
             if let Some((date, factor)) = found.volume_breaks.first() {
                 facts.fact(
                     "warning_volume_unit",
@@ -129,7 +127,7 @@ impl IngestRun<'_> {
             if rows(Table::Documents) > 0 {
                 facts.fact("calendar", price_scan::calendar_facts(&found.by_date, &days_of_all(&documents)));
             }
-            trading = found.by_date.into_keys().collect();
+            trading = found.by_date.keys().copied().collect();
         }
         log.gaps = documents.iter().flat_map(|(source, days)| gaps::gaps_of(source, days, &trading)).collect();
         if !log.gaps.is_empty() {
@@ -149,12 +147,6 @@ impl IngestRun<'_> {
         }
         log.facts = facts.facts;
         Ok(())
-    }
-
-    /// The price table as it will be: among the files that wait, or in its place.
-    fn prices_among(&self, files: &[(PathBuf, PathBuf)]) -> PathBuf {
-        let place = self.project.prices();
-        files.iter().find(|(_, to)| *to == place).map_or(place.clone(), |(from, _)| from.clone())
     }
 
     fn reused_by_source(log: &IngestLog) -> BTreeMap<&str, u64> {
