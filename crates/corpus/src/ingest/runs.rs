@@ -24,6 +24,9 @@ pub(super) const CODE_BYTES: usize = 12;
 const RUN_ROWS: usize = 1 << 18;
 const BUFFER_ROWS: usize = 1 << 11;
 
+/// The bits of a value that is unknown.
+const NO_VALUE: u64 = f64::NAN.to_bits();
+
 /// Date above code, as two numbers that sort as the pair does; number of the source; the bits of the values.
 pub(super) type PriceRow = [u64; 3 + VALUES];
 
@@ -59,14 +62,31 @@ pub(super) struct Runs {
     beside: PathBuf,
     scratch: Option<Scratch>,
     pending: Vec<PriceRow>,
-    lengths: Vec<u64>,
+    written: Vec<WrittenRun>,
     run_rows: usize,
+}
+
+/// A run on the disk: of each row the words of its key and source, and those of the columns that have values in the run.
+struct WrittenRun {
+    rows: u64,
+    columns: Vec<usize>,
+}
+
+impl WrittenRun {
+    fn of_rows(rows: &[PriceRow]) -> WrittenRun {
+        let has_values = |column: &usize| *column < 3 || rows.iter().any(|row| row[*column] != NO_VALUE);
+        WrittenRun { rows: rows.len() as u64, columns: (0..3 + VALUES).filter(has_values).collect() }
+    }
+
+    fn bytes(&self, rows: u64) -> u64 {
+        rows * (self.columns.len() * size_of::<u64>()) as u64
+    }
 }
 
 impl Runs {
     /// No rows; they will lie beside `path`.
     pub(super) fn beside(path: &Path) -> Runs {
-        Runs { beside: path.to_owned(), scratch: None, pending: Vec::new(), lengths: Vec::new(), run_rows: RUN_ROWS }
+        Runs { beside: path.to_owned(), scratch: None, pending: Vec::new(), written: Vec::new(), run_rows: RUN_ROWS }
     }
 
     pub(super) fn push(&mut self, row: PriceRow) -> Result<()> {
@@ -80,8 +100,10 @@ impl Runs {
             Some(scratch) => scratch,
             none => none.insert(Scratch::beside(&self.beside)?),
         };
-        scratch.write(bytemuck::cast_slice(&self.pending))?;
-        self.lengths.push(self.pending.len() as u64);
+        let run = WrittenRun::of_rows(&self.pending);
+        let words: Vec<u64> = self.pending.iter().flat_map(|row| run.columns.iter().map(|column| row[*column])).collect();
+        scratch.write(bytemuck::cast_slice(&words))?;
+        self.written.push(run);
         self.pending.clear();
         Ok(())
     }
@@ -96,19 +118,21 @@ impl Runs {
         let Some(scratch) = self.scratch.take() else { return Ok(sorted) };
         sorted.file = Some(scratch.into_file()?);
         let mut start = 0;
-        for (number, length) in self.lengths.iter().enumerate() {
-            sorted.runs.push(SortedRun { next: start, end: start + length, rows: Vec::new(), at: 0 });
-            start += length;
+        for (number, run) in self.written.into_iter().enumerate() {
+            let end = start + run.bytes(run.rows);
+            sorted.runs.push(SortedRun { left: run.rows, next: start, columns: run.columns, rows: Vec::new(), at: 0 });
+            start = end;
             sorted.put_head(number)?;
         }
         Ok(sorted)
     }
 }
 
-/// A sorted run: the rows in memory, and those that are still on the disk, by their numbers.
+/// A sorted run: the rows in memory, and those that are still on the disk, from byte `next` on.
 struct SortedRun {
+    left: u64,
     next: u64,
-    end: u64,
+    columns: Vec<usize>,
     rows: Vec<PriceRow>,
     at: usize,
 }
@@ -135,14 +159,20 @@ impl SortedRows {
     fn put_head(&mut self, number: usize) -> Result<()> {
         let run = &mut self.runs[number];
         if run.at == run.rows.len() {
-            let length = (run.end - run.next).min(BUFFER_ROWS as u64);
-            run.rows.resize(length as usize, [0; 3 + VALUES]);
-            run.at = 0;
+            let length = run.left.min(BUFFER_ROWS as u64);
+            let mut words = vec![0u64; length as usize * run.columns.len()];
             if let Some(file) = &mut self.file {
-                file.seek(SeekFrom::Start(run.next * size_of::<PriceRow>() as u64))?;
-                file.read_exact(bytemuck::cast_slice_mut(&mut run.rows)).context("cannot read a scratch file")?;
+                file.seek(SeekFrom::Start(run.next))?;
+                file.read_exact(bytemuck::cast_slice_mut(&mut words)).context("cannot read a scratch file")?;
             }
-            run.next += length;
+            run.rows.clear();
+            run.rows.resize(length as usize, [NO_VALUE; 3 + VALUES]);
+            for (row, words) in run.rows.iter_mut().zip(words.chunks(run.columns.len())) {
+                run.columns.iter().zip(words).for_each(|(column, word)| row[*column] = *word);
+            }
+            run.at = 0;
+            run.left -= length;
+            run.next += size_of_val(words.as_slice()) as u64;
         }
         if let Some(row) = run.rows.get(run.at) {
             self.heads.push(Reverse((key_of(row), number)));

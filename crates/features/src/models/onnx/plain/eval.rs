@@ -72,7 +72,10 @@ pub(crate) fn evaluate(model: &FittedOnnx, lines: &mut Lines, ctx: &Ctx) -> Resu
     let mut figures = match (&model.using.against, model.using.examination.unwrap_or(fitting)) {
         (Some(_), _) => drift(model, lines, ctx)?,
         (None, Examination::FillMask) => bail!("a model that fills in masks has no rows"),
-        (None, Examination::Similarity) => similarity(model, lines, ctx)?.0,
+        (None, Examination::Similarity) => {
+            let measured = similarity(model, lines, ctx);
+            measured.context("the model's vectors of two texts are compared; --task labels measures a classifier")?.0
+        }
         (None, Examination::Labels) => labels(model, lines, ctx)?,
         (None, Examination::Perplexity) => perplexity(model, lines, ctx)?,
         (None, Examination::Entities) => entities(model, lines, ctx)?,
