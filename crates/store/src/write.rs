@@ -49,12 +49,11 @@ impl<'s> Writer<'s> {
             spec.name
         );
         let set = spec.id();
-        // All rows of a finished set are on the disk. A header that is damaged tells nothing.
-        let finished = store.reader.headers.read(set).ok().flatten();
-        let batches = finished.into_iter().flat_map(|header| header.batches);
-        let sound = batches.map(|batch| (batch.key, batch.record.digest)).collect();
-        let waiting = Mutex::new(Waiting { files: Vec::new(), since: Instant::now(), sound });
+        let waiting = Mutex::new(Waiting { files: Vec::new(), since: Instant::now(), sound: FxHashSet::default() });
         let writer = Writer { store, waiting, spec: spec.clone(), set, kept: AtomicU64::new(0) };
+        // All rows of a finished set are on the disk.
+        let batches = writer.finished().into_iter().flat_map(|header| header.batches);
+        writer.waiting().sound.extend(batches.map(|batch| (batch.key, batch.record.digest)));
         writer.take_up()?;
         Ok(writer)
     }
@@ -103,6 +102,12 @@ impl<'s> Writer<'s> {
 
     pub fn id(&self) -> Key {
         self.set
+    }
+
+    /// The header of an earlier run that finished the set.
+    pub fn finished(&self) -> Option<Header> {
+        // A header that is damaged tells nothing.
+        self.store.reader.headers.read(self.set).ok().flatten()
     }
 
     /// True if this batch is finished, by this run or an earlier one, and need not be computed.

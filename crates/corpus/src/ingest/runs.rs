@@ -101,7 +101,8 @@ impl Runs {
             none => none.insert(Scratch::beside(&self.beside)?),
         };
         let run = WrittenRun::of_rows(&self.pending);
-        let words: Vec<u64> = self.pending.iter().flat_map(|row| run.columns.iter().map(|column| row[*column])).collect();
+        let words: Vec<u64> =
+            self.pending.iter().flat_map(|row| run.columns.iter().map(|column| row[*column])).collect();
         scratch.write(bytemuck::cast_slice(&words))?;
         self.written.push(run);
         self.pending.clear();

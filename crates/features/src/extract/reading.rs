@@ -7,9 +7,10 @@ use chrono::NaiveDateTime;
 use rayon::prelude::*;
 
 use super::set::row_keys;
-use super::{Feature, Gate, Inputs, Model};
+use super::{Feature, Gate, Inputs, Model, VERSION};
 use inkstone_base::code::Code;
 use inkstone_base::data::{Document, Key};
+use inkstone_base::disk;
 use inkstone_base::job::Ctx;
 use inkstone_corpus::clean::{CleanDocument, clean_of_part};
 use inkstone_corpus::link::{Link, TextField, codes_of, links_of_part, mask, name_spans};
@@ -106,6 +107,19 @@ impl<'a> CorpusReader<'a> {
     /// Gives the documents of each part to `work`, part after part.
     pub(crate) fn for_each_part(&self, mut work: impl FnMut(&[ReadDocument]) -> Result<()>) -> Result<()> {
         (0..self.inputs.clean.files()?.len()).try_for_each(|i| work(&self.part(i)?))
+    }
+
+    /// Key of everything that the documents of part `i` are read from. `None` where that is more than the files of the part: the features
+    /// of a gate's condition, or rewritten texts.
+    pub(crate) fn source_of(&self, i: usize) -> Result<Option<Key>> {
+        if !self.gate.is_open() || self.inputs.rewrite.is_some() {
+            return Ok(None);
+        }
+        let needs_sentences = self.feature.needs().sentences;
+        let sentences = needs_sentences.then(|| disk::key_of(&self.inputs.sentences.path(i))).transpose()?;
+        let files = (disk::key_of(&self.inputs.clean.path(i))?, disk::key_of(&self.inputs.links.path(i))?, sentences);
+        let settings = (VERSION, self.feature.identity(), self.segmenter.key(), self.ctx.seed());
+        Ok(Some(Key::of_json(&(files, settings))))
     }
 
     /// The document in this part and row.

@@ -2,6 +2,7 @@
 
 use anyhow::{Context, Result};
 use chrono::NaiveDateTime;
+use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -96,6 +97,9 @@ pub struct SetMeta {
     /// Models that learn on the rows of other features: these features.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub inputs: Option<Vec<InputMeta>>,
+    /// The batches of parts whose rows depend on the part alone, each with the key of what the part was read from.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) sources: Vec<(Key, Key)>,
     /// `onnx`: the runtime and device that the model ran on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ran: Option<Value>,
@@ -177,30 +181,63 @@ pub(crate) fn row_keys(documents: &[ReadDocument]) -> Vec<Key> {
     documents.iter().map(|document| document.key).collect()
 }
 
-/// Writes the rows of the corpus part by part; `rows` gives those of a part that an earlier run did not finish. `halved` says that half of
-/// the progress was counted in an earlier pass. Returns the order of the batches, and the documents of parts that were there.
+/// The batches of a corpus that were written.
+#[derive(Default)]
+pub(crate) struct WrittenParts {
+    pub(crate) order: Vec<Key>,
+    /// As in [`SetMeta::sources`].
+    pub(crate) sources: Vec<(Key, Key)>,
+    /// Documents of parts whose rows were there.
+    pub(crate) kept: u64,
+}
+
+/// Writes the rows of the corpus part by part; `rows` gives those of a part that an earlier run did not finish. A part that is as it was
+/// when the set was finished is not read. `halved` says that half of the progress was counted in an earlier pass.
 pub(crate) fn write_parts(
     reader: &CorpusReader<'_>,
     writer: &Writer<'_>,
     halved: bool,
     report: &mut Report,
     mut rows: impl FnMut(&[ReadDocument]) -> Result<Rows>,
-) -> Result<(Vec<Key>, u64)> {
-    let (mut order, mut kept) = (Vec::new(), 0);
-    reader.for_each_part(|documents| {
-        let (key, count) = (key_of(documents), documents.len() as u64);
-        if writer.has(key)? {
-            kept += count;
-        } else {
-            writer.put(key, &rows(documents)?)?;
+) -> Result<WrittenParts> {
+    let mut written = WrittenParts::default();
+    let known: FxHashMap<Key, (Key, u64)> = match writer.finished() {
+        Some(header) => {
+            let rows: FxHashMap<Key, u64> = header.batches.iter().map(|batch| (batch.key, batch.record.rows)).collect();
+            let sources = SetMeta::read(&header)?.sources;
+            sources.into_iter().filter_map(|(source, batch)| Some((source, (batch, *rows.get(&batch)?)))).collect()
         }
-        order.push(key);
+        None => FxHashMap::default(),
+    };
+    for part in 0..reader.inputs.clean.files()?.len() {
+        let source = reader.source_of(part)?;
+        let same = source.and_then(|source| known.get(&source)).copied();
+        let (key, count) = match same {
+            Some((key, count)) if writer.has(key)? => {
+                written.kept += count;
+                (key, count)
+            }
+            _ => {
+                let documents = reader.part(part)?;
+                let (key, count) = (key_of(&documents), documents.len() as u64);
+                match writer.has(key)? {
+                    true => written.kept += count,
+                    false => writer.put(key, &rows(&documents)?)?,
+                }
+                documents
+                    .iter()
+                    .filter_map(|document| document.shut_out)
+                    .for_each(|reason| report.drop_rows(reason, 1));
+                (key, count)
+            }
+        };
+        written.order.push(key);
+        written.sources.extend(source.map(|source| (source, key)));
         report.rows_in += count;
-        documents.iter().filter_map(|document| document.shut_out).for_each(|reason| report.drop_rows(reason, 1));
-        Ok(reader.ctx.advance(count - if halved { count / 2 } else { 0 })?)
-    })?;
+        reader.ctx.advance(count - if halved { count / 2 } else { 0 })?;
+    }
     report.rows_out = report.rows_in - report.dropped_rows();
-    Ok((order, kept))
+    Ok(written)
 }
 
 /// Finishes a set, and notes how many of its batches an earlier run had left.

@@ -260,6 +260,28 @@ fn an_event_that_was_delivered_late_computes_the_rows_that_it_admits() {
 }
 
 #[test]
+fn a_part_that_is_as_it_was_is_not_read_again() {
+    let corpus = Corpus::new(2);
+    corpus.run(&tone());
+    // Whoever reads the part fails: its pages are damaged, and its footer is sound.
+    let part = corpus.parts("clean").path(0);
+    let mut bytes = std::fs::read(&part).unwrap();
+    bytes[40] ^= 1;
+    let damage = || std::fs::write(&part, &bytes).unwrap();
+    corpus.write(4);
+    damage();
+    let (set, report) = corpus.run(&tone());
+    assert_eq!((report.rows_out, &report.facts["kept_from_before"]), (4, &2.into()));
+    assert_eq!(corpus.column(set), [1.0, -1.0, 0.0, -1.0]);
+    // A feature that reads something else of the part reads it.
+    let masked = Feature { mask_names: Some(true), ..tone() };
+    assert!(corpus.try_run(&masked).is_err());
+    corpus.write(4);
+    let (set, _) = corpus.run(&masked);
+    assert_eq!(corpus.column(set), [1.0, -1.0, 0.0, -1.0]);
+}
+
+#[test]
 fn a_condition_reads_other_features_whose_models_make_the_rows_known() {
     let mut corpus = Corpus::new(2);
     let compute = |corpus: &mut Corpus, feature: &Feature| {

@@ -33,7 +33,7 @@ fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &Ctx) -> Resu
     let params = SetParams::of_corpus(&reader).with("seed", ctx.seed());
     let writer = store.writer(&params.spec(feature, RowKind::Dense { dim: model.dim() }, model.fitted_until()))?;
     let rows = |documents: &[_]| Ok(project(documents, &model, &analyzer, ctx));
-    let (order, _) = write_parts(&reader, &writer, true, &mut report, rows)?;
+    let order = write_parts(&reader, &writer, true, &mut report, rows)?.order;
     report.fact("vocabulary", model.vectorizer().width());
     report.fact("explained_variance", model.explained_variance_ratio().iter().sum::<f64>());
     report.fact("fitted_until", model.fitted_until());

@@ -33,7 +33,7 @@ fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &Ctx) -> Resu
     let spec = SetParams::of_corpus(&reader).spec(feature, RowKind::Sparse, model.fitted_until());
     let writer = store.writer(&spec)?;
     let rows = |documents: &[_]| Ok(weigh(documents, &model, &analyzer, ctx));
-    let (order, _) = write_parts(&reader, &writer, true, &mut report, rows)?;
+    let order = write_parts(&reader, &writer, true, &mut report, rows)?.order;
     report.fact("vocabulary", model.width());
     report.fact("fitted_until", model.fitted_until());
     let meta = SetMeta { vocabulary: Some(model.terms().to_vec()), ..SetMeta::default() };
