@@ -1,13 +1,12 @@
 //! The market of a project: its securities and its prices.
 
-use std::collections::BTreeSet;
-
 use anyhow::{Context, Result};
 
 use super::PipelineRun;
 use inkstone_base::code::Code;
 use inkstone_base::data::Key;
 use inkstone_base::disk;
+use inkstone_corpus::ingest;
 use inkstone_features::plan::Plan;
 use inkstone_market::table::DailyTable;
 use inkstone_market::{LazyMarket, Market, Security, securities_from_frame};
@@ -62,7 +61,6 @@ pub(super) fn linkable(project: &Project) -> Result<Vec<Security>> {
     if !table.is_empty() || !project.prices().exists() {
         return Ok(table);
     }
-    let prices = frames::read_parquet(&project.prices(), Some(&["code"]))?;
-    let codes: BTreeSet<&str> = prices.column("code")?.str()?.iter().flatten().collect();
-    Ok(codes.into_iter().map(|code| Security::unnamed(Code::canonical(code))).collect())
+    let codes = ingest::price_codes(project)?;
+    Ok(codes.iter().map(|code| Security::unnamed(Code::canonical(code))).collect())
 }

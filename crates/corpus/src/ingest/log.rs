@@ -1,6 +1,6 @@
 //! The log of ingest: what each file was, how it was read, and what became of its rows.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use anyhow::Result;
@@ -38,8 +38,8 @@ pub struct IngestLog {
     pub rejects: Key,
     /// Seals of the tables of prices and securities, by name.
     pub tables: BTreeMap<String, Key>,
-    /// Key of the codes of the price table.
-    pub price_codes: Key,
+    /// Codes of the price table.
+    pub price_codes: BTreeSet<String>,
     /// Findings in the price table.
     pub(super) price_findings: PriceFindings,
     /// Prices that several sources give.
@@ -63,7 +63,11 @@ pub struct TableKeys {
 pub fn table_keys(project: &Project) -> Result<TableKeys> {
     let log = IngestLog::load(&project.ingest_log())?;
     let parts: Vec<&Key> = log.files.iter().flat_map(|file| &file.seals).collect();
-    Ok(TableKeys { documents: Key::of_json(&("documents", parts)), price_codes: log.price_codes })
+    let price_codes = match log.price_codes.is_empty() {
+        true => Key::default(),
+        false => Key::of_json(&log.price_codes),
+    };
+    Ok(TableKeys { documents: Key::of_json(&("documents", parts)), price_codes })
 }
 
 /// One file (or up to 4,096 files of a folder that are one document each, taken together).
@@ -223,6 +227,11 @@ pub fn newest(project: &Project) -> Result<Newest> {
 /// Files that a project was read from, with their content hashes.
 pub fn sources(project: &Project) -> Result<Vec<(String, Key)>> {
     Ok(IngestLog::load(&project.ingest_log())?.files.into_iter().map(|file| (file.path, file.hash)).collect())
+}
+
+/// Codes of the price table of a project.
+pub fn price_codes(project: &Project) -> Result<BTreeSet<String>> {
+    Ok(IngestLog::load(&project.ingest_log())?.price_codes)
 }
 
 /// Days that the archives of a project lack.

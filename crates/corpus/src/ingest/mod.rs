@@ -62,7 +62,7 @@ pub use commit::is_interrupted;
 pub use due::{Due, due};
 pub use gaps::Gap;
 pub use inkstone_base::encoding::Encoded;
-pub use log::{FileEntry, IngestLog, Newest, TableKeys, corpus_key, gaps, newest, sources, table_keys};
+pub use log::{FileEntry, IngestLog, Newest, TableKeys, corpus_key, gaps, newest, price_codes, sources, table_keys};
 pub use preview::{FieldPreview, Preview, preview};
 pub use raw::{RawFile, RawRow, cut_rows, read_raw};
 pub use rejects::Reject;

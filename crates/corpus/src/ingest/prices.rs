@@ -19,7 +19,6 @@ use crate::ingest::price_scan::{PriceFindings, PriceScan};
 use crate::ingest::row::RowFault;
 use crate::ingest::runs::{self, CODE_BYTES, PriceRow, Runs, SortedRows, VALUES, date_and_code, key_of};
 use inkstone_base::code::Code;
-use inkstone_base::data::Key;
 use inkstone_base::disk;
 use inkstone_base::job::Ctx;
 use inkstone_market::{PRICE_COLUMNS, dates_column, dates_of};
@@ -219,7 +218,6 @@ impl Prices {
     pub(super) fn write(&mut self, ctx: &Ctx) -> Result<WrittenPrices> {
         let runs = std::mem::replace(&mut self.rows, Runs::beside(&self.path));
         self.seen = Vec::new();
-        let mut codes: BTreeSet<String> = self.codes.keys().map(|code| code.as_str().to_owned()).collect();
         let before = self.earlier.as_ref().map_or(0, |(_, rows, _)| *rows);
         // As many rows at a time as the writer of a whole frame takes.
         let all = before + self.different as usize;
@@ -238,9 +236,6 @@ impl Prices {
                 return Ok(new);
             };
             let mut both = table.rows(start, old_rows)?;
-            codes.extend(
-                both.column("code")?.str()?.iter().flatten().collect::<BTreeSet<&str>>().into_iter().map(str::to_owned),
-            );
             both.vstack_mut(&new)?;
             both.rechunk_mut_par();
             scan.add(&both)?;
@@ -267,14 +262,15 @@ impl Prices {
                 Ok(())
             })
         })?;
-        Ok(WrittenPrices { codes: Key::of_json(&codes), findings: scan.finish(), twice: rows.twice })
+        let codes = self.codes.keys().map(|code| code.as_str().to_owned()).collect();
+        Ok(WrittenPrices { codes, findings: scan.finish(), twice: rows.twice })
     }
 }
 
 /// A price table that was written.
 pub(super) struct WrittenPrices {
-    /// Key of its codes.
-    pub(super) codes: Key,
+    /// Codes of the rows that were taken.
+    pub(super) codes: BTreeSet<String>,
     pub(super) findings: PriceFindings,
     pub(super) twice: PricesTwice,
 }

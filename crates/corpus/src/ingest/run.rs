@@ -249,7 +249,7 @@ impl<'a> IngestRun<'a> {
         let kept: Vec<Option<usize>> = tasks.iter().map(|t| t.known).collect();
         let rejects = self.compose_rejects(&outcomes, &kept)?;
         let files = outcomes.into_iter().map(|o| o.entry).collect();
-        let (tables, price_codes) = (self.log.tables.clone(), self.log.price_codes);
+        let (tables, price_codes) = (self.log.tables.clone(), self.log.price_codes.clone());
         let (prices_twice, price_findings) = (self.log.prices_twice.clone(), self.log.price_findings.clone());
         let mut log = IngestLog {
             version: VERSION,
@@ -284,7 +284,9 @@ impl<'a> IngestRun<'a> {
                         let written = prices.write(self.ctx)?;
                         let earlier =
                             if is_appended { std::mem::take(&mut log.prices_twice) } else { PricesTwice::default() };
-                        (log.price_codes, log.prices_twice) = (written.codes, earlier.and(written.twice));
+                        let before = if is_appended { std::mem::take(&mut log.price_codes) } else { BTreeSet::new() };
+                        log.price_codes = before.into_iter().chain(written.codes).collect();
+                        log.prices_twice = earlier.and(written.twice);
                         log.price_findings = written.findings;
                     }
                     _ => std::mem::take(&mut securities).write(&staged)?,

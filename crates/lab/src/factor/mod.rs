@@ -50,7 +50,8 @@ use evaluate::{World, day_is_over, evaluate, seconds};
 use grid::DayGrid;
 use inkstone_base::data::{Report, TooLittle};
 use inkstone_base::job::Ctx;
-use inkstone_market::{CLOSE, Cutoff, Market, Panel};
+use inkstone_market::{CLOSE, Cutoff, Market};
+use plan::DayNode;
 
 /// Value of one document for one security in one reading.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -133,14 +134,13 @@ pub fn build(plan: &Plan, inputs: &Inputs<'_>, params: &Params, ctx: &Ctx) -> Re
         readings.push(aggregate_documents(reading, signals, market, &mut report, ctx)?);
     }
     report.rows_out = report.rows_in - report.dropped_rows();
-    let world = World { market, cutoff: inputs.cutoff, readings: &readings, factors: inputs.factors };
-    let value = evaluate(&plan.value, &world, ctx).with_context(|| format!("factor {:?}", params.name))?;
-    let controls: Vec<(&str, DayGrid)> = plan
-        .controls
-        .iter()
-        .map(|(text, node)| Ok((text.as_str(), evaluate(node, &world, ctx)?)))
-        .collect::<Result<_>>()
-        .with_context(|| format!("factor {:?}", params.name))?;
+    let (value, controls) = match &plan.value {
+        DayNode::Documents(number) if plan.controls.is_empty() => (readings.swap_remove(*number), Vec::new()),
+        value => {
+            let world = World { market, cutoff: inputs.cutoff, readings: &readings, factors: inputs.factors };
+            evaluate_all(value, &plan.controls, &world, ctx).with_context(|| format!("factor {:?}", params.name))?
+        }
+    };
     drop(readings);
     let mut factor = Factor::of_grid(&params.name, market, value);
     let notes = process_dates(&mut factor, &controls, inputs, params, ctx)?;
@@ -154,6 +154,17 @@ pub fn build(plan: &Plan, inputs: &Inputs<'_>, params: &Params, ctx: &Ctx) -> Re
         report.fact(&note, n);
     }
     Ok((factor, report))
+}
+
+/// The value of a plan, and its controls with their names.
+fn evaluate_all<'p>(
+    value: &DayNode,
+    controls: &'p [(String, DayNode)],
+    world: &World<'_>,
+    ctx: &Ctx,
+) -> Result<(DayGrid, Vec<(&'p str, DayGrid)>)> {
+    let control = |(text, node): &'p (String, DayNode)| Ok((text.as_str(), evaluate(node, world, ctx)?));
+    Ok((evaluate(value, world, ctx)?, controls.iter().map(control).collect::<Result<_>>()?))
 }
 
 /// The days that come of a reading's documents; what of them does not count goes into the report by reason.
@@ -228,20 +239,18 @@ fn process_dates(
     })?;
     let by_size = params.neutralise.contains(&Control::Size);
     let mut notes: BTreeMap<String, u64> = BTreeMap::new();
-    let mut values = Panel::empty(market.dates().clone(), market.codes().clone());
     let mut others = vec![i64::MIN; days];
     for (t, row) in processed.into_iter().enumerate() {
-        let enters = |i: usize| !row.values[i].is_nan();
+        row.values.iter().for_each(|(i, value)| factor.values.set(t, *i, *value));
+        let enters = |i: usize| !factor.values.at(t, i).is_nan();
         let of_controls = controls.iter().map(|(_, grid)| grid.latest(t, enters)).max();
         let of_size = by_size.then(|| seconds(market.dates()[t], CLOSE));
         let of_fill = row.filled.then(|| day_is_over(market, inputs.cutoff, t));
         others[t] = [of_controls, of_size, of_fill].into_iter().flatten().max().unwrap_or(i64::MIN);
-        values.row_mut(t).copy_from_slice(&row.values);
         for (note, n) in row.notes {
             *notes.entry(note).or_default() += n;
         }
     }
-    factor.values = values;
     if params.looks_across() {
         (0..days).for_each(|t| factor.know_together(t, others[t]));
     }

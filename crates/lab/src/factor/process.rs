@@ -9,7 +9,8 @@ use inkstone_market::Market;
 
 /// A processed cross-section and what there was to note about it.
 pub(super) struct DateRow {
-    pub values: Vec<f64>,
+    /// Numbers of the codes that have a value, with their values.
+    pub values: Vec<(usize, f64)>,
     pub notes: Vec<(String, u64)>,
     /// True if names without a value were given one.
     pub filled: bool,
@@ -17,7 +18,7 @@ pub(super) struct DateRow {
 
 /// Processes the raw values of date `t`, `[codes]`, NaN where there is none. `controls` are regressed out beside industry and size.
 pub(super) fn row(raw: &[f64], t: usize, market: &Market, params: &Params, controls: &[(&str, &DayGrid)]) -> DateRow {
-    let mut row = DateRow { values: vec![f64::NAN; raw.len()], notes: Vec::new(), filled: false };
+    let mut row = DateRow { values: Vec::new(), notes: Vec::new(), filled: false };
     let mut names: Vec<usize> = (0..raw.len()).filter(|&i| raw[i].is_finite()).collect();
     let mut x: Vec<f64> = names.iter().map(|&i| raw[i]).collect();
     if enough(&mut row, &names, params) {
@@ -61,9 +62,7 @@ pub(super) fn row(raw: &[f64], t: usize, market: &Market, params: &Params, contr
         residuals(&mut x, &groups, &on);
     }
     standardise(&mut x, params.standardise);
-    for (i, value) in names.into_iter().zip(x) {
-        row.values[i] = value;
-    }
+    row.values = names.into_iter().zip(x).collect();
     row
 }
 

@@ -60,10 +60,11 @@ impl Factor {
         self.documents[cell] = documents;
     }
 
-    /// A factor of what was computed, not processed yet.
+    /// A factor of what was computed, without processed values.
     pub(super) fn of_grid(name: &str, market: &Market, grid: DayGrid) -> Factor {
-        let raw = Panel::from_values(market.dates().clone(), market.codes().clone(), grid.values);
-        Factor { name: name.to_owned(), values: raw.clone(), raw, known_at: grid.known, documents: grid.documents }
+        let (dates, codes) = (market.dates().clone(), market.codes().clone());
+        let (raw, values) = (Panel::from_values(dates.clone(), codes.clone(), grid.values), Panel::empty(dates, codes));
+        Factor { name: name.to_owned(), values, raw, known_at: grid.known, documents: grid.documents }
     }
 
     /// Raises the time of all processed values of a date to the latest among them and `others`: each was scaled by all the others.

@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result};
 use rand::{SeedableRng, seq::SliceRandom};
 use rand_chacha::ChaCha8Rng;
+use rustc_hash::FxHashMap;
 
 use crate::factor::Signal;
 use crate::lint::finding::ShuffledText;
@@ -58,32 +59,35 @@ struct DocumentValues {
     /// Numbers of documents of one kind that the same readings take.
     alike: Vec<Vec<u32>>,
     /// Value by document and reading.
-    values: BTreeMap<(u32, u32), f64>,
+    values: FxHashMap<(u32, u32), f64>,
+    documents: u32,
 }
 
 impl DocumentValues {
     fn new(texts: &Texts<'_>) -> DocumentValues {
-        let values: BTreeMap<(u32, u32), f64> =
+        let values: FxHashMap<(u32, u32), f64> =
             texts.counted().map(|(signal, _)| ((signal.document, signal.reading), signal.value)).collect();
         let mut readings: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
-        values.keys().for_each(|&(document, reading)| readings.entry(document).or_default().push(reading));
+        let mut keys: Vec<(u32, u32)> = values.keys().copied().collect();
+        keys.sort_unstable();
+        keys.into_iter().for_each(|(document, reading)| readings.entry(document).or_default().push(reading));
         let mut alike: BTreeMap<(Kind, Vec<u32>), Vec<u32>> = BTreeMap::new();
         for (document, readings) in readings {
             alike.entry((texts.documents[document as usize].kind, readings)).or_default().push(document);
         }
-        DocumentValues { alike: alike.into_values().collect(), values }
+        DocumentValues { alike: alike.into_values().collect(), values, documents: texts.documents.len() as u32 }
     }
 
     /// The signals with the values of other documents.
     fn permuted(&self, signals: &[Signal], rng: &mut ChaCha8Rng) -> Vec<Signal> {
-        let mut from: BTreeMap<u32, u32> = BTreeMap::new();
+        let mut from: Vec<u32> = (0..self.documents).collect();
         for alike in &self.alike {
             let mut other = alike.clone();
             other.shuffle(rng);
-            from.extend(alike.iter().copied().zip(other));
+            alike.iter().zip(other).for_each(|(document, other)| from[*document as usize] = other);
         }
         let with_other = |signal: &Signal| {
-            let other = from.get(&signal.document).and_then(|other| self.values.get(&(*other, signal.reading)));
+            let other = self.values.get(&(from[signal.document as usize], signal.reading));
             Signal { value: other.copied().unwrap_or(signal.value), ..*signal }
         };
         signals.iter().map(with_other).collect()
