@@ -7,13 +7,17 @@ use anyhow::{Context, Result};
 use chrono::{NaiveDate, NaiveDateTime, TimeDelta};
 
 use inkstone_base::data::Kind;
-use inkstone_features::extract::SetMeta;
+use inkstone_corpus::ingest::{self, CrawledField};
+use inkstone_features::extract::{Feature, SetMeta, TargetOf};
+use inkstone_lab::factor::{DocumentField, Plan};
+use inkstone_lab::lint::finding::CrawledColumn;
 use inkstone_lab::lint::{DocumentEvidence, FittedModel};
 use inkstone_market::{AUCTION, CLOSE, Cutoff, Market};
 use inkstone_models::FoldReport;
 use inkstone_store::Set;
 use inkstone_tables::corpus::{Parts, texts_of, times_of};
 use inkstone_tables::frames;
+use inkstone_tables::project::Project;
 
 /// The evidence on a feature of a factor.
 pub(super) struct FeatureEvidence<'a> {
@@ -128,4 +132,20 @@ impl LintEvidence {
         self.models.extend(fitted.into_iter().map(|(_, model)| model));
         Ok(())
     }
+}
+
+/// The fields of documents that a factor reads, by itself or by a target that it takes for known at once, and that were known when a page was
+/// crawled.
+pub(super) fn crawled_columns(plan: &Plan, features: &[&Feature], project: &Project) -> Result<Vec<CrawledColumn>> {
+    let learns = |targets: &[TargetOf]| {
+        let at_once = |feature: &&Feature| targets.contains(&feature.target.of) && feature.target.latency_days == 0;
+        features.iter().any(at_once)
+    };
+    let is_read = |field: &str| match field {
+        "label" => learns(&[TargetOf::Label, TargetOf::Number]),
+        "rating" => plan.reads_field(DocumentField::Rating) || learns(&[TargetOf::Rating]),
+        _ => plan.reads_field(DocumentField::Revised),
+    };
+    let fields = ingest::crawled_fields(project)?.into_iter().filter(|crawled| is_read(&crawled.field));
+    Ok(fields.map(|CrawledField { field, source, column }| CrawledColumn { field, source, column }).collect())
 }

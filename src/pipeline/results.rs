@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::factor_builder::{FactorBuilder, read_factor};
-use super::lint_evidence::{FeatureEvidence, LintEvidence};
+use super::lint_evidence::{FeatureEvidence, LintEvidence, crawled_columns};
 use super::market::needed;
 use super::stage::{StageId, derived_name};
 use super::state::State;
@@ -356,7 +356,7 @@ fn lint_factor(
         places.push(own);
     }
     let mut features = Vec::with_capacity(behind.len());
-    for feature in behind {
+    for feature in &behind {
         features.push(FeatureEvidence {
             kinds: &feature.kinds,
             set: sets.get(&feature.name).map(|key| store.set(key)).transpose()?.flatten(),
@@ -372,6 +372,7 @@ fn lint_factor(
         TextReading { features: all, first_only }
     };
     let readings: Vec<TextReading> = plan.readings().into_iter().map(reading).collect();
+    let crawled = crawled_columns(plan, &behind, project)?;
     let rebuild = |signals: &[Signal]| Ok(builder.build_from_signals(params, plan, signals, ctx)?.0);
     let texts = plan.reads_documents().then(|| Texts {
         signals: &signals,
@@ -379,6 +380,7 @@ fn lint_factor(
         models: &evidence.models,
         cutoff: config.market.cutoff,
         readings: &readings,
+        crawled: &crawled,
         rebuild: &rebuild,
     });
     let (backtest, factors) = (&config.backtest, Some(plan.factors()));

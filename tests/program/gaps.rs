@@ -1,4 +1,4 @@
-//! Days that an archive lacks: told, and kept out of factors on demand.
+//! Faults of an archive: days that it lacks, told and kept out of factors on demand; fields that only its crawl knew.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use inkstone_tables::frames;
 use serde_json::Value;
 
 use crate::forecast::{day, news, project};
-use crate::{edit, run};
+use crate::{assert_says, edit, run};
 
 #[test]
 fn a_hole_of_the_archive_is_told_and_a_factor_may_leave_the_values_over_it_out() {
@@ -42,4 +42,39 @@ fn a_hole_of_the_archive_is_told_and_a_factor_may_leave_the_values_over_it_out()
     let left = dates();
     assert!((30..=36).all(|t| !left.contains(&day(t))), "{left:?}");
     assert!(left.contains(&day(29)) && left.contains(&day(38)), "{left:?}");
+}
+
+#[test]
+fn a_factor_of_what_only_the_crawl_knew_is_told_and_others_pass() {
+    let folder = project();
+    let dir = folder.path();
+    let news = news().replacen("body,code", "body,code,当日涨跌幅", 1);
+    let rating = |line: &str| if line.contains("预增") { "买入" } else { "减持" };
+    let rows: Vec<String> = news
+        .lines()
+        .enumerate()
+        .map(|(i, l)| if i == 0 { l.to_owned() } else { format!("{l},{}", rating(l)) })
+        .collect();
+    fs::write(dir.join("news.csv"), rows.join("\n") + "\n").unwrap();
+    edit(
+        &dir.join("workbench.toml"),
+        "path = \"news.csv\"",
+        "path = \"news.csv\"\ncolumns = { rating = \"当日涨跌幅\" }",
+    );
+    let moved = "\n[[factor]]\nname = \"moved\"\nexpression = \"mean(document.rating)\"\n";
+    let toml = fs::read_to_string(dir.join("workbench.toml")).unwrap();
+    fs::write(dir.join("workbench.toml"), toml + moved).unwrap();
+    let ran = run(dir, &["run"]);
+    assert_says(&ran.stderr, &["当日涨跌幅", "when the page was crawled"]);
+    let crawled = |factor: &str| -> Value {
+        let verdicts = fs::read(dir.join(format!(".inkstone/lint/{factor}.json"))).unwrap();
+        let text = String::from_utf8(verdicts).unwrap();
+        let json = &text[text.find('[').unwrap()..=text.rfind(']').unwrap()];
+        let verdicts: Vec<Value> = serde_json::from_str(json).unwrap();
+        verdicts.into_iter().find(|verdict| verdict["check"] == "crawled").unwrap()
+    };
+    assert_eq!((crawled("tone")["standing"].as_str(), crawled("tone")["number"].as_f64()), (Some("passed"), Some(0.0)));
+    let found = crawled("moved");
+    assert_eq!((found["standing"].as_str(), found["number"].as_f64()), (Some("warned"), Some(1.0)), "{found}");
+    assert_eq!(found["finding"]["fields"][0]["column"], "当日涨跌幅");
 }

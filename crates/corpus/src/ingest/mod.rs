@@ -66,7 +66,7 @@ pub use log::{FileEntry, IngestLog, Newest, TableKeys, corpus_key, gaps, newest,
 pub use preview::{FieldPreview, Preview, preview};
 pub use raw::{RawFile, RawRow, cut_rows, read_raw};
 pub use rejects::Reject;
-pub use run::run;
+pub use run::{CrawledField, crawled_fields, run};
 pub use source::{Column, Columns, Format, KnownAt, Source, Table};
 pub use standing::check;
 

@@ -2,6 +2,8 @@
 
 mod facts;
 
+pub use facts::{CrawledField, crawled_fields};
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 

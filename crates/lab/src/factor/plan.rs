@@ -152,6 +152,11 @@ impl Plan {
         Some((longest.days, longest.unit))
     }
 
+    /// True if a document's value or weight is made with this field.
+    pub fn reads_field(&self, field: DocumentField) -> bool {
+        self.readings.iter().any(|reading| reading.value.has_field(field) || reading.weight.has_field(field))
+    }
+
     /// True if a reading that counts the first document of a story alone weighs by novelty, which is 1 for all of these.
     pub(crate) fn weighs_first_mentions_by_novelty(&self) -> bool {
         self.readings.iter().any(|reading| reading.first_only && reading.weight.has_field(DocumentField::Novelty))

@@ -4,6 +4,7 @@ use anyhow::{Result, bail};
 use chrono::NaiveDateTime;
 
 use crate::factor::{Factor, Signal};
+use crate::lint::finding::CrawledColumn;
 use inkstone_base::data::Kind;
 use inkstone_market::{Cutoff, Market};
 
@@ -18,6 +19,8 @@ pub struct Texts<'a> {
     pub cutoff: Cutoff,
     /// The readings of the factor, as signals number them.
     pub readings: &'a [TextReading],
+    /// The fields that the factor reads and that were known when a page was crawled, not when it was published.
+    pub crawled: &'a [CrawledColumn],
     /// Builds the factor of other signals, all else the same.
     pub rebuild: &'a dyn Fn(&[Signal]) -> Result<Factor>,
 }
@@ -118,7 +121,15 @@ mod tests {
         let signals = [repeat, Signal { reading: 1, ..repeat }];
         let (documents, signals, models) = (&documents[..], &signals[..], &models[..]);
         let rebuild = |_: &[Signal]| unreachable!("nothing is built here");
-        let texts = Texts { signals, documents, models, cutoff: Cutoff::Close, readings: &readings, rebuild: &rebuild };
+        let texts = Texts {
+            signals,
+            documents,
+            models,
+            cutoff: Cutoff::Close,
+            readings: &readings,
+            crawled: &[],
+            rebuild: &rebuild,
+        };
         let counted: Vec<u32> = texts.counted().map(|(signal, _)| signal.reading).collect();
         assert_eq!(counted, [1], "a repeat counts where the reading takes repeats");
         let latest = |signal: &Signal| texts.models(signal, &documents[0]).map(|model| model.fitted_until).max();

@@ -58,6 +58,21 @@ pub enum Finding {
     NoneInTime(Ingestion),
     Restated(Restated),
     Unadjusted(Unadjusted),
+    Crawled(CrawledFields),
+}
+
+/// Fields that the factor reads and that were known when a page was crawled.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct CrawledFields {
+    pub fields: Vec<CrawledColumn>,
+}
+
+/// The column that fills such a field.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct CrawledColumn {
+    pub field: String,
+    pub source: String,
+    pub column: String,
 }
 
 /// Signs that prices are not adjusted alike.

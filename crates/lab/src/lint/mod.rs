@@ -1,8 +1,8 @@
 //! The linter for look-ahead: proves from known-at times that each value was known before its trade, then tries to
 //! break the factor.
 //!
-//! Two checks prove ([`Check::KnownBefore`], [`Check::TradeDate`]), three look at what the values were made with
-//! ([`Check::FutureVocabulary`], [`Check::Overlap`], [`Check::Restated`]), one at the names ([`Check::Survivors`]), one at the
+//! Two checks prove ([`Check::KnownBefore`], [`Check::TradeDate`]), four look at what the values were made with
+//! ([`Check::FutureVocabulary`], [`Check::Overlap`], [`Check::Restated`], [`Check::Crawled`]), one at the names ([`Check::Survivors`]), one at the
 //! prices ([`Check::Unadjusted`]), and four try to break what is left: a factor that stands on the news of the day loses its RankIC when dates or texts are
 //! changed for others, and keeps it when names are masked and when it trades a day later. Each gives a verdict with the
 //! number behind it; what could not be done says why. RankICs are those of the backtest at the first horizon of its
@@ -11,6 +11,7 @@
 //!
 //! Useful for: any factor on a market's axes; the more is known of its documents, the more is checked. Not for: mending.
 
+mod crawled;
 mod evidence;
 pub mod finding;
 mod future_vocabulary;
@@ -77,6 +78,8 @@ pub enum Check {
     Restated,
     /// Returns that go across a change of the adjustment of prices.
     Unadjusted,
+    /// Fields of documents that were known when a page was crawled, not when it was published.
+    Crawled,
 }
 
 /// End of a check.
@@ -145,7 +148,7 @@ pub fn run(subject: &Subject<'_>, params: &Params, ctx: &Ctx) -> Result<(Vec<Ver
         texts.validate(market)?;
     }
     let power = Power::new(subject, params, ctx)?;
-    let checks: [&dyn Fn() -> Result<Verdict>; 11] = [
+    let checks: [&dyn Fn() -> Result<Verdict>; 12] = [
         &|| Ok(known_before::check(subject)),
         &|| Ok(trade_date::check(subject)),
         &|| same_day::check(subject, &power, params, ctx),
@@ -157,6 +160,7 @@ pub fn run(subject: &Subject<'_>, params: &Params, ctx: &Ctx) -> Result<(Vec<Ver
         &|| Ok(survivors::check(subject, params)),
         &|| restated::check(subject, &power, params, ctx),
         &|| Ok(unadjusted::check(subject)),
+        &|| Ok(crawled::check(subject)),
     ];
     let mut report = Report::new("lint");
     let mut verdicts = Vec::with_capacity(checks.len());

@@ -225,6 +225,7 @@ impl World {
                 models: &self.models,
                 cutoff: Cutoff::Close,
                 readings: &[TextReading { features: vec![0], first_only: true }],
+                crawled: &[],
                 rebuild: &build,
             }),
             masked: masked.as_ref().map_or(Masked::Unknown, Masked::Factor),

@@ -19,7 +19,7 @@ use inkstone_market::{Cutoff, Market};
 use inkstone_tables::corpus::{column, times_of};
 use inkstone_tables::frames;
 
-const CHECKS: [Check; 11] = [
+const CHECKS: [Check; 12] = [
     Check::KnownBefore,
     Check::TradeDate,
     Check::SameDayGap,
@@ -31,6 +31,7 @@ const CHECKS: [Check; 11] = [
     Check::Survivors,
     Check::Restated,
     Check::Unadjusted,
+    Check::Crawled,
 ];
 
 fn params() -> Params {
@@ -320,6 +321,7 @@ fn the_demo_reports_what_had_happened_and_its_placebo_has_nothing_to_break() {
                 models: &[],
                 cutoff: Cutoff::Close,
                 readings: &[TextReading { features: Vec::new(), first_only: true }],
+                crawled: &[],
                 rebuild: &build,
             }),
             masked: Masked::Unknown,

@@ -1,5 +1,6 @@
 //! Sentences on the verdicts of the look-ahead checks, in Chinese and English, and the form in which exports carry them.
 
+mod crawled;
 #[cfg(test)]
 mod tests;
 mod unadjusted;
@@ -27,6 +28,7 @@ pub fn check_name(check: Check) -> Word {
         Check::Survivors => Word("幸存者偏差", "survivors alone"),
         Check::Restated => Word("事后入库的文档", "documents ingested late"),
         Check::Unadjusted => Word("价格复权", "adjustment of prices"),
+        Check::Crawled => Word("抓取时的字段", "fields of the crawl"),
     }
 }
 
@@ -136,6 +138,7 @@ pub fn verdict_sentences(verdict: &Verdict) -> [String; 2] {
         Finding::NoneInTime(finding) => none_in_time(finding),
         Finding::Restated(finding) => restated(finding, standing),
         Finding::Unadjusted(finding) => unadjusted::sentences(finding),
+        Finding::Crawled(finding) => crawled::sentences(finding),
     }
 }
 

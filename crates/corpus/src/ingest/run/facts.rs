@@ -15,6 +15,7 @@ use crate::ingest::price_scan;
 use crate::ingest::prices;
 use crate::ingest::source::{Source, Table};
 use inkstone_base::data::Report;
+use inkstone_tables::project::Project;
 
 impl IngestRun<'_> {
     pub(super) fn note_facts(
@@ -170,6 +171,16 @@ impl IngestRun<'_> {
     }
 }
 
+/// A field of documents whose column holds what was known when the page was crawled, not when it was published.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct CrawledField {
+    /// `label`, `rating` or `revised`.
+    pub field: String,
+    pub source: String,
+    /// Name of the column.
+    pub column: String,
+}
+
 /// Words in the names of columns whose values are counted when a page is crawled, or tell what the price has done by then.
 const CRAWL_END: [&str; 22] = [
     "阅读",
@@ -196,9 +207,13 @@ const CRAWL_END: [&str; 22] = [
     "change_pct",
 ];
 
-/// Warns of fields that features and factors read and that are mapped to what only the end of a crawl knew.
-fn warning_crawl_end(files: &[FileEntry]) -> Option<String> {
-    let found: BTreeSet<String> = files
+/// Fields of a project that features and factors may read and that only the end of a crawl knew.
+pub fn crawled_fields(project: &Project) -> Result<BTreeSet<CrawledField>> {
+    Ok(crawled_fields_of(&IngestLog::load(&project.ingest_log())?.files))
+}
+
+fn crawled_fields_of(files: &[FileEntry]) -> BTreeSet<CrawledField> {
+    files
         .iter()
         .filter(|file| file.table == Table::Documents)
         .flat_map(|file| file.columns.iter().map(move |(field, column)| (&file.source, field, column)))
@@ -207,11 +222,18 @@ fn warning_crawl_end(files: &[FileEntry]) -> Option<String> {
             ["label", "rating", "revised"].contains(&field.as_str())
                 && CRAWL_END.iter().any(|word| column.contains(word))
         })
-        .map(|(source, field, column)| format!("{field} of source {source:?} is column {column:?}"))
-        .collect();
-    let first = found.first()?.clone();
+        .map(|(source, field, column)| CrawledField {
+            field: field.clone(),
+            source: source.clone(),
+            column: column.clone(),
+        })
+        .collect()
+}
+
+fn warning_crawl_end(files: &[FileEntry]) -> Option<String> {
+    let CrawledField { field, source, column } = crawled_fields_of(files).pop_first()?;
     Some(format!(
-        "{first}: such a column holds what was known when the page was crawled (readers so far, the price change of the day), not when it was \
+        "{field} of source {source:?} is column {column:?}: such a column holds what was known when the page was crawled (readers so far, the price change of the day), not when it was \
          published, so a factor that uses it looks ahead; leave the field out, or give the values of the time of publication"
     ))
 }
