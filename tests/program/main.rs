@@ -8,6 +8,8 @@ mod audit;
 mod bad_input;
 #[cfg(unix)]
 mod circles;
+#[cfg(unix)]
+mod course;
 mod crash;
 mod damage;
 mod demo;
