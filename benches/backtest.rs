@@ -66,7 +66,7 @@ for line in sys.stdin:
     rank = pl.col("value").rank().over("date")
     data = data.with_columns(rank=rank, layer=((rank - 1) * quantiles / pl.len().over("date")).floor().cast(pl.Int32)).collect()
     ic = data.lazy().group_by("date").agg(pl.corr("value", f"r{h}", method="spearman").alias(f"r{h}") for h in horizons).collect()
-    data.lazy().group_by("date", "layer").agg(pl.col(f"r{h}").mean() for h in horizons).group_by("layer").mean().collect()
+    data.lazy().group_by("date", "layer").agg(pl.col(f"r{h}").mean() for h in horizons).drop("date").group_by("layer").mean().collect()
     for h in horizons:
         before = [pl.col(c).shift(h).over("code", order_by="date").alias(f"{c}_before") for c in ("rank", "layer")]
         pairs = data.lazy().with_columns(before).drop_nulls()
