@@ -266,7 +266,7 @@ fn without_a_project_a_terminal_shows_how_to_begin() {
         keys.press("s");
         keys.see("选择日线价格表");
         keys.press("n");
-        keys.see("选择证券表");
+        keys.see("上市日期");
         keys.press("n");
         keys.see("还没有语料");
     });

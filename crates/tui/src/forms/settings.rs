@@ -123,7 +123,7 @@ impl SettingsForm {
                 (self.sheet, self.fault) = (Some(sheet), None);
                 self.past.clear();
                 if std::mem::take(&mut self.seeks_fault) {
-                    self.to_first_fault();
+                    self.mark_first_fault();
                 }
             }
             Some(Err(fault)) => self.fault = Some(fault),
@@ -393,7 +393,7 @@ impl SettingsForm {
     }
 
     /// Marks the first key that is wrong.
-    fn to_first_fault(&mut self) {
+    fn mark_first_fault(&mut self) {
         let Some(sheet) = self.sheet.clone() else { return };
         let Some(fault) = sheet.faults.first() else { return };
         let longest = |group: &(usize, &SettingGroup)| group.1.path.len();
@@ -409,7 +409,7 @@ impl SettingsForm {
         let Some(sheet) = self.sheet.clone().filter(|_| self.saving.is_none()) else { return };
         if !sheet.faults.is_empty() {
             self.message = Some(Message::Bad(words::MEND_FIRST));
-            return self.to_first_fault();
+            return self.mark_first_fault();
         }
         let save = self.bench.save.clone();
         self.saving = Some(self.messenger.send("save the configuration", move |_| save(&sheet)));

@@ -327,12 +327,6 @@ mod tests {
         assert_eq!(bar(Some(2.0), 0, 4), "████");
         assert_eq!(bar(None, 400, 4), "··█·");
     }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::time::Duration;
 
     #[test]
     fn columns_fit_every_screen_and_the_last_one_is_never_cut() {
@@ -342,7 +336,7 @@ mod tests {
             done: rows,
             total: None,
             note: String::new(),
-            elapsed: Duration::from_secs(1),
+            elapsed: std::time::Duration::from_secs(1),
             state: StageState::Running,
         };
         let stages = [stage("extract placebo · masked", 4_300_000), stage("clean", 9)];

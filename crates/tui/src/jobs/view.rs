@@ -134,7 +134,8 @@ impl JobColumns {
     fn new(total: usize, names: usize) -> JobColumns {
         let left = total.saturating_sub(FIXED);
         let name = names.clamp(8, left / 2);
-        let stage = (left - name) * 2 / 5;
+        // A stage with its number needs more than a bar does.
+        let stage = (left - name) * 3 / 5;
         let bar = (left - name - stage).min(40);
         JobColumns { name, bar, stage: left - name - bar }
     }
