@@ -44,7 +44,8 @@ pub(super) fn run(path: &Path, global: &Global) -> Result<ExitCode> {
             for source in sources {
                 sheet = (to_begin.change)(&sheet, &Change::Source(Box::new(source.clone())))?;
             }
-            for change in with_tone.then(|| Template::Tone.changes(&sheet)).unwrap_or_default() {
+            let further = if with_tone { Template::Tone.changes(&sheet) } else { Vec::new() };
+            for change in further {
                 sheet = (to_begin.change)(&sheet, &change)?;
             }
             if let Some(fault) = sheet.faults.first() {
