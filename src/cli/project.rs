@@ -27,6 +27,9 @@ pub struct Demo {
     /// Size of the market: 1 is about 200 securities and 9,500 documents over two years.
     #[arg(long, default_value_t = 1.0, value_parser = flag::<f64>("--scale"))]
     pub scale: f64,
+    /// Also train the models and run the experiments that the workbench shows; in the workbench this is always done.
+    #[arg(long)]
+    pub full: bool,
     /// Folder for the data, the configuration and the results.
     #[arg(long, default_value = DEMO_FOLDER)]
     pub dir: PathBuf,

@@ -35,7 +35,11 @@ pub(super) fn browse(path: &Path, global: &Global) -> Result<ExitCode> {
         "there is no {} here. To see the whole product on synthetic data: inkstone demo. To start a project: inkstone init",
         path.display()
     );
-    let opened = OpenProject::read(path, "run", global)?;
+    let opened = OpenProject::read(path, "run", global);
+    if opened.is_err() && !is_batch(global) {
+        return super::first::mend(path, global);
+    }
+    let opened = opened?;
     ensure!(!is_batch(global), "the workbench needs a terminal; to run as a batch: {}", opened.command);
     open_ui(&opened, Start::Browse, global, None)
 }

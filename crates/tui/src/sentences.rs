@@ -16,7 +16,12 @@ const MOST: usize = 4000;
 /// The lines of a text of any length, each of at most `cells` cells. Control characters are shown as symbols.
 pub(crate) fn lines(text: &str, cells: usize) -> Vec<String> {
     let glyphs: Vec<Glyph<'_>> = width::glyphs(text).collect();
-    let line = |range: Range<usize>| glyphs[range].iter().map(|glyph| &*glyph.text).collect();
+    let line = |range: Range<usize>| {
+        // The blank between two words that are parted stands on neither line.
+        let goes_on = range.start > 0 && !glyphs[range.start - 1].breaks();
+        let blank = goes_on && glyphs[range.clone()].first().is_some_and(|glyph| glyph.text == " ");
+        glyphs[range.start + usize::from(blank)..range.end].iter().map(|glyph| &*glyph.text).collect()
+    };
     width::wrap(&glyphs, cells.max(2)).into_iter().map(line).collect()
 }
 
@@ -45,6 +50,8 @@ mod tests {
             assert!(lines.iter().all(|line| width::width(line) <= cells.max(3)), "{cells}: {lines:?}");
             assert_eq!(lines.concat().replace(' ', ""), text.replace(' ', ""));
         }
+        assert_eq!(wrap("one two three", 7), ["one two", "three"]);
+        assert_eq!(wrap("a\n b", 7), ["a", " b"], "an indent stays");
         assert_eq!(wrap("a\u{1b}[31m", 9), ["a␛[31m"]);
         assert!(wrap(&"长".repeat(1_000_000), 40).len() < 300);
     }

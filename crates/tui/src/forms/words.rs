@@ -35,6 +35,7 @@ words! {
     REFUSED: "拒收", "set aside";
     TIMES: "时间格式", "times";
     FILES_IN_ALL: "文件数", "files:";
+    WIDENED: "旁边的文件列相同，已一并读取；只要一个文件就改路径。", "Files beside it have the same columns and are read with it; change the path to read one alone.";
     NO_ROWS: "文件里没有数据行。", "The file has no rows.";
     LACKING: "缺少必需的列：", "Columns are missing:";
     MAP_THEM: "在左侧选中该字段，用 ←/→ 指定列。", "Mark the field at the left and choose its column with ←/→.";
@@ -65,7 +66,7 @@ words! {
     OF_TIME_FORMAT: "空：逐个值识别；或 strftime 格式、unix、unix_ms、excel。", "Empty: value by value; or as in strftime, unix, unix_ms, excel.";
     OF_DEFAULT_TIME: "没有时间的文档用这个时间（只适合文本研究）；空：拒收。", "The time of documents that have none (for text work only); empty: they are set aside.";
     OF_FIELD: "←/→ 换列；Enter 输入列名，或 { pattern = \"…\", in = \"body\" }。", "←/→ another column; Enter to type its name, or { pattern = \"…\", in = \"body\" }.";
-    OF_PUBLISHED: "发布时间：必须是当时市场能看到它的时间，否则就有未来函数。", "When the market could read it: any later or earlier time makes look-ahead.";
+    OF_PUBLISHED: "发布时间：市场能看到它的时间。写早了就有未来函数，写晚了会错过收益。", "When the market could read it: an earlier time makes look-ahead, a later one gives returns away.";
     OF_INGESTED: "入库时间：比发布晚得多的文档会被检查指出。", "When it was received: documents that came much later than published are told by lint.";
     OF_CODES: "证券代码，可以有多个，用逗号分隔。", "Codes of securities, several with commas between them.";
 
@@ -97,6 +98,7 @@ words! {
     LEAVE_UNSAVED: "有未保存的修改：再按一次 Esc 放弃，s 保存。", "There are unsaved changes: Esc again drops them, s saves.";
     MEND_FIRST: "先改正标 ✗ 的键再保存。", "Mend what is marked ✗ before saving.";
     NOT_TAKEN: "没有采用：", "Not taken:";
+    NEEDS_PRICES: "因子需要日线价格：先选价格表，保存后再按 a", "A factor needs daily prices: choose their table, save, and press a again";
     ADDED: "已添加（尚未保存）", "added, not saved yet";
     REMOVED: "已删除（尚未保存）", "removed, not saved yet";
 }

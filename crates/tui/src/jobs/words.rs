@@ -22,6 +22,7 @@ words! {
     WHILE_WAITING: "排队等待：写项目的任务一次只运行一个，轮到时自动开始。按 c 移除。", "In the queue: jobs that write the project run one at a time, and this one starts in its turn. Press c to remove it.";
     WHILE_PAUSED: "已暂停：暂停的时间不计入用时、速度与剩余时间。按 P 继续，按 c 停止。", "Paused: the pause counts in no time, rate or time left. Press P to resume, c to stop.";
     WHILE_STOPPING: "正在停止：做完手上的一小步，收好已写的部分。", "Stopping: the step at hand ends, and what it wrote is kept.";
+    RESUME: "继续", "resume";
     WHILE_RUNNING: "运行中：可以照常翻看其他页。P 暂停，c 停止。", "Running: all other pages can be used meanwhile. P pauses, c stops.";
     WAY_OUT: "怎么办", "way out";
     OUT_HELD: "另一个进程正在写这个项目：等它结束，或停掉它，再开始。", "Another process is writing this project: wait until it has ended, or stop it, and start again.";
@@ -29,7 +30,7 @@ words! {
     OUT_DISK: "磁盘已满：腾出空间后再开始；已完成的阶段不会重算。", "The disk is full: make room and start again; finished stages are not computed twice.";
     OUT_PERMISSION: "没有写的权限：检查文件夹的权限，或在 workbench.toml 的 [project] dir 里换一个文件夹。", "There is no permission to write: check the permissions of the folder, or name another one as [project] dir in workbench.toml.";
     OUT_INTERNAL: "这是程序内部的错误：其余各页照常可用。重试一次；再次出现时请把这一页连同日志报告上来。", "This is an error of the program; the other pages still work. Try once more; if it happens again, report it with this page and its log.";
-    OUT_SOURCE: "在 workbench.toml 里改好，重新打开工作台后再开始。", "Correct workbench.toml, open the workbench again and start again.";
+    OUT_SOURCE: "在 workbench.toml 里改好，再按 r：配置会重新读取。", "Correct workbench.toml and press r: it is read again.";
     OUT_PAGE: "回到它的那一页重新开始；已完成的部分不会重算：按", "Start it again on its page; what is finished is not computed twice: press";
 
     LOG: "日志", "Log";

@@ -23,7 +23,7 @@ words! {
     BY_T: "按 t", "by t";
     BY_NAME: "按名称", "by name";
     NUMBER: "号", "id";
-    WHEN: "记录(UTC)", "noted UTC";
+    WHEN: "时间", "recorded";
     BACKTEST: "回测", "backtest";
     CELL: "实验单元", "cell";
     RULES: "规则", "rules";

@@ -2,6 +2,7 @@ use super::*;
 use crate::factor::{Decay, Inputs, Params, build};
 use inkstone_base::job::Ctx;
 use inkstone_market::Cutoff;
+use inkstone_market::Market;
 
 /// A Friday, then Monday to Thursday.
 fn market() -> Market {
