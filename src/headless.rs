@@ -22,6 +22,7 @@ use serde_json::{Map, Value, json};
 use inkstone_base::data::Report;
 use inkstone_base::job::{self, Cancelled, Ctx, StageProgress, StageState};
 use inkstone_base::memory;
+use inkstone_base::message;
 use inkstone_base::remedy;
 use inkstone_base::signals::{self, Ending, Hearing};
 use inkstone_base::width;
@@ -206,7 +207,9 @@ fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
 pub(crate) fn print(text: &str) -> Result<()> {
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(error).context("cannot write to stdout"),
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            Err(error).context(message!("无法写到标准输出", "cannot write to stdout"))
+        }
         _ => Ok(()),
     }
 }
@@ -245,7 +248,8 @@ fn watched<T>(ctx: &Ctx, work: impl FnOnce(&Ctx) -> Result<T>) -> Result<T> {
             }
         };
         let watcher = thread::Builder::new().name("watcher".to_owned()).spawn_scoped(scope, watch);
-        let watcher = watcher.context("cannot start a thread that shows the progress")?;
+        let watcher =
+            watcher.context(message!("无法启动显示进度的线程", "cannot start a thread that shows the progress"))?;
         let _notice = EndNotice { over: &over, watcher: watcher.thread() };
         work(ctx)
     })

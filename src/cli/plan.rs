@@ -9,6 +9,8 @@ use clap::Args;
 use super::Project;
 use inkstone_onnx::Device;
 
+use inkstone_base::message;
+
 #[derive(Debug, Args)]
 pub struct Plan {
     #[command(flatten)]
@@ -55,7 +57,12 @@ fn tasks(text: &str) -> anyhow::Result<Range<usize>> {
         None => number(text).ok().map(|task| task..task + 1),
     };
     let range = range.filter(|range| range.start < range.end);
-    range.with_context(|| format!("{text:?} is neither the number of a task, as 17, nor a range, as 0..50"))
+    range.with_context(|| {
+        message!(
+            "{text:?} 既不是任务编号（如 17），也不是范围（如 0..50）",
+            "{text:?} is neither the number of a task, as 17, nor a range, as 0..50"
+        )
+    })
 }
 
 #[cfg(test)]

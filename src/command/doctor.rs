@@ -12,6 +12,7 @@ use crate::cli::{Doctor, Global};
 use crate::headless::Summary;
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
+use inkstone_base::message;
 use inkstone_base::simd;
 use inkstone_base::width::shown;
 use inkstone_onnx::RuntimeParams;
@@ -131,7 +132,10 @@ fn look(args: &Doctor, ctx: &Ctx) -> Result<Vec<Finding>> {
 }
 
 fn own_runtime_folder() -> Result<PathBuf> {
-    runtime_folder().context("neither XDG_DATA_HOME nor HOME is set to an absolute path: set one of them")
+    runtime_folder().context(message!(
+        "XDG_DATA_HOME 与 HOME 都不是绝对路径：请设置其一",
+        "neither XDG_DATA_HOME nor HOME is set to an absolute path: set one of them"
+    ))
 }
 
 fn terminal() -> String {

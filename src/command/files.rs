@@ -5,7 +5,7 @@ use std::io::{BufWriter, ErrorKind, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use chrono::Utc;
 use serde_json::json;
 
@@ -17,6 +17,7 @@ use crate::pipeline::{self, FactorResult};
 use inkstone_base::disk::{self, Room};
 use inkstone_base::job::Ctx;
 use inkstone_base::width::Screened;
+use inkstone_base::{ensure, message};
 use inkstone_lab::backtest::{self, Params, events};
 use inkstone_lab::export::{self, ExportFactor, Extra, Provenance};
 use inkstone_lab::factor::Factor;
@@ -175,12 +176,14 @@ pub(super) fn tokenize(args: &Tokenize, global: &Global) -> Result<ExitCode> {
         Mode::Wordpiece => (None, Some(pieces(&params)?)),
         Mode::Char | Mode::Jieba => (Some(Segmenter::new(&params, Path::new(""))?), None),
     };
-    let cutting = match (&segmenter, &pieces) {
-        (Some(segmenter), _) => Cutting::Words(segmenter),
-        (None, pieces) => {
-            Cutting::Pieces(pieces.as_ref().context("the line is cut neither into words nor into pieces")?)
-        }
-    };
+    let cutting =
+        match (&segmenter, &pieces) {
+            (Some(segmenter), _) => Cutting::Words(segmenter),
+            (None, pieces) => Cutting::Pieces(pieces.as_ref().context(message!(
+                "该行既不切成词，也不切成子词",
+                "the line is cut neither into words nor into pieces"
+            ))?),
+        };
     let output = TokenizeParams {
         separator: args.separator.clone(),
         truncation: args.truncate.unwrap_or_default(),
@@ -214,7 +217,7 @@ pub(super) fn tokenize(args: &Tokenize, global: &Global) -> Result<ExitCode> {
     };
     if let (Some(path), Some(counter)) = (&args.vocabulary, counter) {
         let written = counter.build(&VocabularyParams::ALL).and_then(|vocabulary| vocabulary.save(path));
-        written.with_context(|| format!("cannot write the vocabulary {}", path.display()))?;
+        written.with_context(|| message!("无法写入词表 {}", "cannot write the vocabulary {}", path.display()))?;
     }
     for (reason, n) in &report.dropped {
         let _ = writeln!(std::io::stderr(), "{n} lines: {reason}");
@@ -233,8 +236,9 @@ fn pieces(params: &TokenizerParams) -> Result<PieceCutter> {
     let plain = Tokenizer { mode, pieces: path.clone(), words: WordCut::default() };
     ensure!(
         *params == plain.params("none"),
+        "--cut、--no-hmm、--dict、--tags 和 --stopwords 用于词；--mode wordpiece 由模型的分词器决定",
         "--cut, --no-hmm, --dict, --tags and --stopwords are for words; with --mode wordpiece the tokenizer of the model decides"
     );
-    let path = path.context("the mode wordpiece needs --pieces")?;
+    let path = path.context(message!("wordpiece 模式需要 --pieces", "the mode wordpiece needs --pieces"))?;
     Ok(PieceCutter::new(Subword::open(&path)?))
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use anyhow::{Result, bail, ensure};
+use anyhow::Result;
 
 use super::demo;
 use super::opened::OpenProject;
@@ -13,6 +13,8 @@ use crate::cli::{DEMO_FOLDER, Demo, Global};
 use crate::config::LanguageSetting;
 use inkstone_tui as tui;
 use inkstone_tui::{Change, Start, WelcomeBench};
+
+use inkstone_base::{bail, ensure};
 
 /// Shows the first screen, and then the workbench on what was chosen.
 pub(super) fn run(path: &Path, global: &Global) -> Result<ExitCode> {
@@ -24,12 +26,13 @@ pub(super) fn run(path: &Path, global: &Global) -> Result<ExitCode> {
             let sheet = (to_begin.read)()?;
             ensure!(
                 sheet.stood.is_none(),
+                "另一程序在此期间创建了 {}；什么也没有写",
                 "another program has created {} in the meantime; nothing was written",
                 file.display()
             );
             let sheet = (to_begin.change)(&sheet, &Change::Source(Box::new(source.clone())))?;
             if let Some(fault) = sheet.faults.first() {
-                bail!("{}: {}", fault.path, fault.message);
+                bail!("{}：{}", "{}: {}", fault.path, fault.message);
             }
             (to_begin.save)(&sheet)?;
             workspace(&OpenProject::read(&file, "run", &flags)?, Start::Browse, &flags, None)

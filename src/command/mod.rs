@@ -31,7 +31,7 @@ use std::io::{ErrorKind, IsTerminal, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use clap::{CommandFactory, Parser};
 
 use crate::cli::{Cli, Command, Global};
@@ -41,6 +41,7 @@ use crate::pipeline::Stage;
 use crate::train;
 use inkstone_base::disk;
 use inkstone_base::job::Ctx;
+use inkstone_base::{ensure, message};
 use inkstone_base::{remedy, signals, simd, width};
 
 /// Runs the command line to its end.
@@ -122,7 +123,7 @@ pub fn print_clap(message: &clap::Error) -> ExitCode {
     let printable = std::env::args_os().map(|arg| width::shown(&arg.to_string_lossy()).into_owned());
     let again = Cli::try_parse_from(printable).err();
     or_explain(match again.as_ref().unwrap_or(message).print() {
-        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(error).context("cannot write"),
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(error).context(message!("无法写入", "cannot write")),
         _ => Ok(ExitCode::from(code)),
     })
 }
@@ -146,9 +147,9 @@ fn or_explain(result: Result<ExitCode>) -> ExitCode {
 }
 
 fn init(path: &Path) -> Result<Summary> {
-    ensure!(!path.exists(), "{} exists already; nothing was written", path.display());
+    ensure!(!path.exists(), "{} 已存在；什么也没有写", "{} exists already; nothing was written", path.display());
     disk::write_atomic(path, |out| Ok(out.write_all(TEMPLATE.as_bytes())?))
-        .context("cannot write the configuration")?;
+        .context(message!("无法写入配置", "cannot write the configuration"))?;
     let mut summary = Summary::default();
     summary.set("written", path.display().to_string());
     Ok(summary)

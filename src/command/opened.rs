@@ -11,6 +11,7 @@ use crate::pipeline::{self, NOTIFY, Stage, StageId};
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
 use inkstone_base::lock::Lock;
+use inkstone_base::message;
 use inkstone_base::shell::quoted;
 use inkstone_corpus::ingest::fetch::{self, FETCH};
 use inkstone_tables::project::Project;
@@ -161,7 +162,7 @@ fn ensure_writable(folder: &Path) -> Result<()> {
     let is_named = |folder: &Path| !folder.as_os_str().is_empty();
     let nearest = folder.ancestors().find(|folder| is_named(folder) && folder.exists()).unwrap_or(Path::new("."));
     // A file without a name: nothing is left of it.
-    tempfile::tempfile_in(nearest)
-        .map(drop)
-        .with_context(|| format!("cannot write in {}: nothing was run", folder.display()))
+    tempfile::tempfile_in(nearest).map(drop).with_context(|| {
+        message!("无法写入 {}：什么也没有运行", "cannot write in {}: nothing was run", folder.display())
+    })
 }

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use indicatif::{HumanCount, HumanDuration};
 use serde_json::json;
 
@@ -16,6 +16,7 @@ use crate::cli::{Backtest, Drift, Global, Run};
 use crate::headless::{self, Summary};
 use crate::pipeline::{self, Basis, DueReason, FactorResult, Forecast, NOTIFY, Stage, StageId};
 use inkstone_base::data::Report;
+use inkstone_base::ensure;
 use inkstone_base::job::Ctx;
 use inkstone_base::language::{Language, Word};
 use inkstone_corpus::ingest::fetch::FETCH;
@@ -32,11 +33,17 @@ pub(super) fn browse(path: &Path, global: &Global) -> Result<ExitCode> {
     }
     ensure!(
         path.exists(),
+        "这里没有 {}。用合成数据了解全部功能：inkstone demo。开始一个项目：inkstone init",
         "there is no {} here. To see the whole product on synthetic data: inkstone demo. To start a project: inkstone init",
         path.display()
     );
     let opened = OpenProject::read(path, "run", global)?;
-    ensure!(!is_batch(global), "the workbench needs a terminal; to run as a batch: {}", opened.command);
+    ensure!(
+        !is_batch(global),
+        "工作台需要终端；批处理请运行：{}",
+        "the workbench needs a terminal; to run as a batch: {}",
+        opened.command
+    );
     open_ui(&opened, Start::Browse, global, None)
 }
 

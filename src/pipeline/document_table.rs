@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 
 use crate::config::Config;
 use inkstone_base::data::Report;
+use inkstone_base::ensure;
 use inkstone_base::job::Ctx;
 use inkstone_features::extract;
 use inkstone_store::Reader;
@@ -16,6 +17,7 @@ pub fn write_document_table(config: &Config, base: &Path, feature: &str, out: &P
     let known = || config.feature.iter().map(|known| known.name.as_str()).collect::<Vec<_>>().join(", ");
     ensure!(
         config.feature.iter().any(|known| known.name == feature),
+        "没有特征 {feature:?}；现有特征：{}",
         "there is no feature {feature:?}; the features are {}",
         known()
     );

@@ -35,7 +35,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::Path;
 
-use anyhow::{Context, Error, Result, bail, ensure};
+use anyhow::{Context, Error, Result};
 
 use crate::config::Config;
 pub use capsule::{Replayed, diff, replay};
@@ -50,6 +50,7 @@ use inkstone_base::data::{Key, Report, TooLittle};
 use inkstone_base::disk;
 use inkstone_base::disk::{Damage, Room};
 use inkstone_base::job::{Cancelled, Ctx};
+use inkstone_base::{bail, ensure, message};
 use inkstone_corpus::link::{Linked, Taught};
 use inkstone_corpus::{clean, ingest, link, structure};
 use inkstone_features::extract::{
@@ -86,7 +87,11 @@ const KNOWN_AT: &str = "the latest publication among the documents that entered 
 ///
 /// Paths in the configuration are relative to `base`.
 pub fn run(config: &Config, base: &Path, last: Stage, ctx: &Ctx) -> Result<Vec<Report>> {
-    ensure!(!config.source.is_empty(), "there is no [[source]]: name the files to read in the configuration");
+    ensure!(
+        !config.source.is_empty(),
+        "没有 [[source]]：请在配置中写出要读取的文件",
+        "there is no [[source]]: name the files to read in the configuration"
+    );
     check_folders(config, base, last)?;
     let mut run = PipelineRun::new(config, base, ctx)?;
     run.run_until(last)?;
@@ -257,8 +262,8 @@ impl<'a> PipelineRun<'a> {
         let (documents, clean) = (self.project.documents(), self.project.clean());
         ensure!(
             !documents.files()?.is_empty(),
-            "no document was read: the files of [[source]] hold none, or no [[source]] has table = \"documents\"; rows set \
-             aside are in {}",
+            "没有读到文档：[[source]] 的文件中没有文档，或没有 table = \"documents\" 的 [[source]]；拒收的行见 {}",
+            "no document was read: the files of [[source]] hold none, or no [[source]] has table = \"documents\"; rows set aside are in {}",
             self.project.rejects().display()
         );
         self.corpus = self.clean_key();
@@ -431,7 +436,7 @@ impl<'a> PipelineRun<'a> {
             self.forget_plan(feature)?;
         }
         self.reports.push(report);
-        let made = made.context("a finished feature has a set")?;
+        let made = made.context(message!("完成的特征应有特征集", "a finished feature has a set"))?;
         if let Some(replaced) = before.filter(|set| !self.state.all_made().contains(set)) {
             store.remove(&replaced)?;
         }
@@ -521,7 +526,7 @@ impl<'a> PipelineRun<'a> {
         in_order_of_inputs(features)?;
         let key = |input: InputFeature<'_>| {
             let read = features.iter().find(|other| other.name == input.feature);
-            let read = read.with_context(|| format!("there is no feature {:?}", input.feature))?;
+            let read = read.with_context(|| message!("没有特征 {:?}", "there is no feature {:?}", input.feature))?;
             Ok((self.extract_key_among(read, features, tokenizer)?, input.column.map(str::to_owned)))
         };
         let keys = feature.needed_features().map(key).collect::<Result<_>>()?;
@@ -538,17 +543,22 @@ impl<'a> PipelineRun<'a> {
             keys.push(feature.onnx.files_key(self.base)?);
         }
         if feature.model == Model::Finetune {
-            keys.push(feature.finetune.files_key(self.base).with_context(|| format!("feature {:?}", feature.name))?);
+            keys.push(
+                feature
+                    .finetune
+                    .files_key(self.base)
+                    .with_context(|| message!("特征 {:?}", "feature {:?}", feature.name))?,
+            );
         }
         if feature.model == Model::File {
             let files = feature.file.files_key(self.base);
-            keys.push(files.with_context(|| format!("feature {:?}", feature.name))?);
+            keys.push(files.with_context(|| message!("特征 {:?}", "feature {:?}", feature.name))?);
         }
         // The cells of an experiment list their inputs alone: their word vectors are those of a configured feature.
         let is_listed = features.iter().any(|other| other.name == feature.embeddings.feature);
         let features = if is_listed { features } else { &self.config.feature };
         let embeddings = feature.embeddings.key(features, self.base);
-        let embeddings = embeddings.with_context(|| format!("feature {:?}", feature.name))?;
+        let embeddings = embeddings.with_context(|| message!("特征 {:?}", "feature {:?}", feature.name))?;
         if !embeddings.is_null() {
             keys.push(Key::of_json(&embeddings));
         }
@@ -572,7 +582,7 @@ fn reason_to_leave_out(error: Error) -> Result<Error> {
 
 /// The reason to leave out a feature or a factor that reads one that was left out.
 fn reads_what_was_left_out(name: &str) -> Error {
-    TooLittle(format!("it reads {name:?}, which was left out")).into()
+    TooLittle(message!("它读取已略过的 {name:?}", "it reads {name:?}, which was left out")).into()
 }
 
 /// The features and factors that a run left out, each with its stage and the reason.

@@ -3,13 +3,14 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 
 use super::stage::Stage;
 use super::{CorpusParts, PipelineRun};
 use crate::config::Config;
 use inkstone_base::data::{Key, Report};
 use inkstone_base::disk;
+use inkstone_base::ensure;
 use inkstone_base::job::Ctx;
 use inkstone_features::extract::{self, Feature, Fits, Inputs};
 use inkstone_features::plan::{Plan, PlanSettings};
@@ -62,7 +63,11 @@ pub fn watch(project: &Project, ctx: &Ctx) -> Result<Vec<Report>> {
         std::fs::read_dir(project.plans()).into_iter().flatten().flatten().map(|e| e.path()).collect();
     plans.retain(|path| path.extension().is_some_and(|extension| extension == "json"));
     plans.sort();
-    ensure!(!plans.is_empty(), "no feature of this project is planned for workers: `inkstone plan` plans one");
+    ensure!(
+        !plans.is_empty(),
+        "该项目没有为工作进程计划的特征：用 `inkstone plan` 制定",
+        "no feature of this project is planned for workers: `inkstone plan` plans one"
+    );
     let mut reports = Vec::new();
     for path in plans {
         let plan = Plan::read(&path)?;

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use clap::{ArgGroup, Args, Command, Id};
 
 use super::{Files, Terms, format, lines, open, trained_with_figures, vectorize};
@@ -11,6 +11,7 @@ use crate::command::staged::staged;
 use crate::config::bounds::flag;
 use crate::headless::Summary;
 use inkstone_base::disk;
+use inkstone_base::ensure;
 use inkstone_base::job::Ctx;
 use inkstone_features::models::estimators;
 use inkstone_features::models::estimators::{ClassifyParams, Learn};
@@ -267,6 +268,7 @@ fn run(
     let name = estimator.method.name();
     ensure!(
         args.embargo == 0 && args.label_days == 0 || args.cv_by == FoldsBy::Time,
+        "--embargo 与 --label-days 用于按时间分折；请加 --cv-by time",
         "--embargo and --label-days are for folds by time; add --cv-by time"
     );
     let drawn = args.cv.is_some() || args.cv_by != FoldsBy::Class;
@@ -310,6 +312,10 @@ fn several(values: &[f64]) -> (f64, Vec<f64>) {
 }
 
 fn inverse(c: &[f64]) -> Result<(f64, Vec<f64>)> {
-    ensure!(c.iter().all(|c| *c > 0.0 && c.is_finite()), "C must be a number above 0; {c:?}");
+    ensure!(
+        c.iter().all(|c| *c > 0.0 && c.is_finite()),
+        "C 须为大于 0 的数；{c:?}",
+        "C must be a number above 0; {c:?}"
+    );
     Ok(several(&c.iter().map(|c| 1.0 / c).collect::<Vec<f64>>()))
 }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use chrono::NaiveDate;
 use clap::Args;
 
@@ -11,6 +11,7 @@ use crate::cli::{Corpus, Onnx};
 use crate::command::staged::staged;
 use crate::config::bounds::flag;
 use crate::headless::Summary;
+use inkstone_base::ensure;
 use inkstone_base::job::Ctx;
 use inkstone_features::models::onnx::Contextual;
 use inkstone_features::models::static_encoder;
@@ -51,7 +52,11 @@ pub struct Static {
 }
 
 pub(super) fn run(args: &Static, ctx: &Ctx) -> Result<Summary> {
-    ensure!(args.corpus.input.as_os_str() != "-", "the lines are read twice: name a file with --input");
+    ensure!(
+        args.corpus.input.as_os_str() != "-",
+        "各行要读两遍：请用 --input 指定文件",
+        "the lines are read twice: name a file with --input"
+    );
     let using = args.onnx.contextual();
     let using = Contextual { params: OnnxParams { model: args.model.clone(), ..using.params.clone() }, ..using };
     let params = StaticParams {

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use clap::Args;
 use serde_json::json;
 
@@ -11,6 +11,7 @@ use crate::command::staged::staged;
 use crate::config::bounds::flag;
 use crate::headless::Summary;
 use inkstone_base::disk;
+use inkstone_base::ensure;
 use inkstone_base::job::Ctx;
 use inkstone_features::models::head::Head;
 use inkstone_features::models::onnx::{Contextual, LearnedMix, train_mix};
@@ -59,10 +60,15 @@ pub(super) fn run(args: &Mix, ctx: &Ctx) -> Result<Summary> {
     if let Some(folder) = args.output.as_deref().map(disk::folder_of) {
         ensure!(
             pooling.is_linear() && !normalise,
-            "--output needs a pooling without max and pooler, and no --normalise: of mixed layers these give other vectors than those that \
-             the classifier is learned on"
+            "--output 须用不含 max 与 pooler 的池化，且不用 --normalise：对混合的层，它们给出的向量与分类器所学的不同",
+            "--output needs a pooling without max and pooler, and no --normalise: of mixed layers these give other vectors than those that the classifier is learned on"
         );
-        ensure!(folder.is_dir(), "there is no folder {} for --output", folder.display());
+        ensure!(
+            folder.is_dir(),
+            "没有 --output 所需的文件夹 {}",
+            "there is no folder {} for --output",
+            folder.display()
+        );
     }
     let train = || train_mix(&using, &mut lines, args.format, &params, ctx);
     let (LearnedMix { layers, mix, estimator, documents, labelled_until }, report) = staged(ctx, "train", train)?;

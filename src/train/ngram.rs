@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use clap::Args;
 
 use super::{format, lines, open, trained};
@@ -11,6 +11,7 @@ use crate::command::staged::staged;
 use crate::config::bounds::flag;
 use crate::headless::Summary;
 use inkstone_base::disk;
+use inkstone_base::ensure;
 use inkstone_base::job::Ctx;
 use inkstone_features::models::ngram::{HeldOut, train_ngram};
 use inkstone_features::standalone::{LineFormat, Source, newwords};
@@ -82,6 +83,7 @@ pub(super) fn newwords(args: &Newwords, ctx: &Ctx) -> Result<Summary> {
     let format = format(&corpus.input, corpus);
     ensure!(
         format != LineFormat::Tokens,
+        "新词要在未切分的文本中查找；请用 --format text 或 jsonl",
         "new words are found in text that has not been cut; give --format text or jsonl"
     );
     let source = Source::open(&corpus.input, format, ctx)?;

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use chrono::{NaiveDate, NaiveDateTime};
 use clap::Args;
 
@@ -12,6 +12,7 @@ use crate::command::staged::staged;
 use crate::config::bounds::flag;
 use crate::headless::Summary;
 use inkstone_base::data::Report;
+use inkstone_base::ensure;
 use inkstone_base::job::Ctx;
 use inkstone_features::models::estimators::Learn;
 use inkstone_features::models::onnx::Contextual;
@@ -285,8 +286,16 @@ pub(super) fn elmo(args: &Lstm, ctx: &Ctx) -> Result<Summary> {
 }
 
 pub(super) fn bart(args: &Bart, ctx: &Ctx) -> Result<Summary> {
-    ensure!(args.encoder.base_text.is_none(), "--base-text is for models that predict words: leave it out");
-    ensure!(args.mask != MaskedUnit::Spans, "infilling has spans of its own: give --mask words or tokens");
+    ensure!(
+        args.encoder.base_text.is_none(),
+        "--base-text 用于预测词的模型：请去掉",
+        "--base-text is for models that predict words: leave it out"
+    );
+    ensure!(
+        args.mask != MaskedUnit::Spans,
+        "填空训练自定片段：请写 --mask words 或 tokens",
+        "infilling has spans of its own: give --mask words or tokens"
+    );
     let mut noises = args.noise.clone();
     noises.sort_unstable();
     noises.dedup();
@@ -304,6 +313,7 @@ fn pretrain(
 ) -> Result<Summary> {
     ensure!(
         args.corpus.input.as_os_str() != "-" || args.base.is_some() || args.vintages.is_some(),
+        "各行要读两遍，首先为词表：请用 --input 指定文件",
         "the lines are read twice, first for the vocabulary: name a file with --input"
     );
     let new = NewEncoder {

@@ -2,13 +2,14 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use clap::Args;
 
 use super::{Files, open, trained};
 use crate::command::staged::staged;
 use crate::config::bounds::flag;
 use crate::headless::Summary;
+use inkstone_base::bail;
 use inkstone_base::job::Ctx;
 use inkstone_features::models::lsa;
 use inkstone_features::models::lsa::LsaParams;
@@ -132,7 +133,11 @@ pub(super) fn params(preset: Preset, args: &Terms) -> Result<VectorizerParams> {
         None => preset.ngram_range,
         Some(&[both]) => (both, both),
         Some(&[shortest, longest]) => (shortest, longest),
-        Some(more) => bail!("--ngram-range has {} numbers; write the shortest and the longest, as 1,2", more.len()),
+        Some(more) => bail!(
+            "--ngram-range 有 {} 个数；请写最短与最长，如 1,2",
+            "--ngram-range has {} numbers; write the shortest and the longest, as 1,2",
+            more.len()
+        ),
     };
     Ok(VectorizerParams {
         analyzer: args.analyzer.unwrap_or(preset.analyzer),

@@ -10,6 +10,7 @@ use chrono::NaiveDateTime;
 use serde::{Deserialize, Serialize};
 
 use crate::code::Code;
+use crate::language::Message;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -153,11 +154,11 @@ impl<'de> Deserialize<'de> for Key {
 /// There is too little data for the task. Where a part of the data, a cell of an experiment, a feature or a factor fails with this error, it
 /// is left out with this reason, and the others go on.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TooLittle(pub String);
+pub struct TooLittle(pub Message);
 
 impl std::fmt::Display for TooLittle {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0)
+        self.0.fmt(f)
     }
 }
 
@@ -247,7 +248,8 @@ impl Report {
         let mut reasons: Vec<_> = self.dropped.iter().collect();
         reasons.sort_by(|a, b| b.1.cmp(a.1).then(a.0.cmp(b.0)));
         let reasons: Vec<String> = reasons.iter().map(|(reason, n)| format!("{n} × {reason}")).collect();
-        anyhow::bail!(
+        crate::bail!(
+            "{} 的 {1} 行中剔除了 {lost} 行（{2:.1} %），超过上限 {3:.1} %（{setting}）：{4}",
             "{} lost {lost} of {} rows ({:.1} %), more than the limit of {:.1} % ({setting}): {}",
             self.stage,
             self.rows_in,

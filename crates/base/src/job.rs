@@ -12,9 +12,10 @@ use std::sync::mpsc::{Receiver, TryRecvError, channel};
 use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result};
 
 use crate::data::Report;
+use crate::{error, message};
 
 /// Time between two checks of paused work.
 const PAUSE: Duration = Duration::from_millis(20);
@@ -224,7 +225,7 @@ impl Ctx {
             .num_threads(threads)
             .thread_name(|i| format!("inkstone-{i}"))
             .build()
-            .context("cannot start the worker threads")?;
+            .context(message!("无法启动工作线程", "cannot start the worker threads"))?;
         Ok(Ctx {
             progress: Progress::default(),
             meter: Arc::default(),
@@ -367,13 +368,14 @@ impl<T: Send + 'static> Job<T> {
         std::thread::Builder::new()
             .name(name.to_owned())
             .spawn(move || {
-                let result = catch_unwind(AssertUnwindSafe(|| work(&inner)))
-                    .unwrap_or_else(|panic| Err(anyhow!("internal error: {}", panic_text(panic.as_ref()))));
+                let result = catch_unwind(AssertUnwindSafe(|| work(&inner))).unwrap_or_else(|panic| {
+                    Err(error!("内部错误：{}", "internal error: {}", panic_text(panic.as_ref())))
+                });
                 // The receiver is gone only when nobody waits for the result any more.
                 let _ = sender.send(result);
                 then();
             })
-            .with_context(|| format!("cannot start a thread for {name}"))?;
+            .with_context(|| message!("无法为 {name} 启动线程", "cannot start a thread for {name}"))?;
         Ok(Job { ctx, end })
     }
 
@@ -381,7 +383,9 @@ impl<T: Send + 'static> Job<T> {
     pub fn poll(&self) -> JobState<T> {
         match self.end.try_recv() {
             Err(TryRecvError::Empty) => JobState::Running,
-            Err(TryRecvError::Disconnected) => JobState::Failed(anyhow!("the job's thread ended without a result")),
+            Err(TryRecvError::Disconnected) => {
+                JobState::Failed(error!("任务线程结束时没有给出结果", "the job's thread ended without a result"))
+            }
             Ok(result) => final_state(result),
         }
     }
@@ -474,7 +478,7 @@ mod tests {
     fn a_job_ends_once_whether_it_succeeds_fails_or_panics() {
         let job = Job::spawn("ok", ctx(), |_| Ok(7)).unwrap();
         assert!(matches!(job.wait(SOON), JobState::Done(7)));
-        let job = Job::spawn("bad", ctx(), |_| -> Result<()> { Err(anyhow!("row 3")) }).unwrap();
+        let job = Job::spawn("bad", ctx(), |_| -> Result<()> { Err(anyhow::anyhow!("row 3")) }).unwrap();
         assert!(matches!(job.wait(SOON), JobState::Failed(e) if e.to_string() == "row 3"));
         let job = Job::spawn("panic", ctx(), |_| -> Result<()> { panic!("broken") }).unwrap();
         assert!(matches!(job.wait(SOON), JobState::Failed(e) if e.to_string().contains("broken")));
@@ -536,7 +540,7 @@ mod tests {
     #[test]
     fn a_stage_that_fails_and_is_left_out_is_one_stage() {
         let ctx = ctx();
-        ctx.stage("extract tone", "docs", Some(4), || -> Result<Report> { Err(anyhow!("no library")) }).unwrap_err();
+        ctx.stage("extract tone", "docs", Some(4), || -> Result<Report> { Err(anyhow::anyhow!("no library")) }).unwrap_err();
         for name in ["extract tone", "factor tone"] {
             ctx.leave_out(name, "docs", Report::of_left_out(name, 4, "no library".to_owned()));
         }
@@ -556,7 +560,7 @@ mod tests {
             Ok(Report::new("clean"))
         });
         assert!(report.unwrap().seconds >= 0.0);
-        ctx.stage("link", "docs", None, || -> Result<Report> { Err(anyhow!("no table")) }).unwrap_err();
+        ctx.stage("link", "docs", None, || -> Result<Report> { Err(anyhow::anyhow!("no table")) }).unwrap_err();
         let (table, report) = ctx.stage("read", "rows", None, || Ok(("table", Report::new("read")))).unwrap();
         assert_eq!((table, report.stage.as_str()), ("table", "read"));
         let stages = ctx.progress().stages();

@@ -138,6 +138,9 @@ impl fmt::Display for Word {
     }
 }
 
+/// A line break, which parts messages.
+pub const LINES: Word = Word("\n", "\n");
+
 /// A text in both languages that was made while the program runs; displayed, it is in the language of messages.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Message {
@@ -158,6 +161,12 @@ impl Message {
     /// An error with all its causes, in both languages.
     pub fn of_error(error: &Error) -> Message {
         Message { zh: Language::Zh.error(error), en: Language::En.error(error) }
+    }
+
+    /// Messages one behind the other.
+    pub fn joined(messages: impl IntoIterator<Item = Message>, separator: Word) -> Message {
+        let (zh, en): (Vec<String>, Vec<String>) = messages.into_iter().map(|message| (message.zh, message.en)).unzip();
+        Message { zh: zh.join(separator.0), en: en.join(separator.1) }
     }
 
     /// The text in this language.
@@ -195,15 +204,53 @@ impl From<Word> for Message {
 /// ```
 #[macro_export]
 macro_rules! message {
-    ($zh:literal, $en:literal $(, $($argument:tt)*)?) => {{
+    ($zh:literal, $en:literal $($arguments:tt)*) => {{
         let guard = $crate::language::Language::Zh.on_this_thread();
-        let zh = format!($zh $(, $($argument)*)?);
+        let zh = format!($zh $($arguments)*);
         drop(guard);
         let guard = $crate::language::Language::En.on_this_thread();
-        let en = format!($en $(, $($argument)*)?);
+        let en = format!($en $($arguments)*);
         drop(guard);
         $crate::language::Message { zh, en }
     }};
+}
+
+/// An error of two formats, Chinese and English, with the same arguments.
+#[macro_export]
+macro_rules! error {
+    ($zh:literal, $en:literal $($arguments:tt)*) => {
+        ::anyhow::Error::new($crate::message!($zh, $en $($arguments)*))
+    };
+}
+
+/// Returns early with an error of two formats, Chinese and English, or with an error that is there already.
+#[macro_export]
+macro_rules! bail {
+    ($zh:literal, $en:literal $($arguments:tt)*) => {
+        return ::std::result::Result::Err($crate::error!($zh, $en $($arguments)*))
+    };
+    ($format:literal $($arguments:tt)*) => {
+        ::std::compile_error!("an error is told in Chinese and in English")
+    };
+    ($error:expr) => {
+        ::anyhow::bail!($error)
+    };
+}
+
+/// Returns early, unless the condition holds, with an error of two formats, Chinese and English, or with one that is there already.
+#[macro_export]
+macro_rules! ensure {
+    ($condition:expr, $zh:literal, $en:literal $($arguments:tt)*) => {
+        if !$condition {
+            $crate::bail!($zh, $en $($arguments)*);
+        }
+    };
+    ($condition:expr, $format:literal $($arguments:tt)*) => {
+        ::std::compile_error!("an error is told in Chinese and in English")
+    };
+    ($condition:expr, $error:expr $(,)?) => {
+        ::anyhow::ensure!($condition, $error)
+    };
 }
 
 /// A table of texts, each a constant; a test sees to it that each has both languages and that English texts hold no Chinese.
@@ -227,7 +274,7 @@ macro_rules! words {
 
 #[cfg(test)]
 mod tests {
-    use anyhow::{Context, anyhow};
+    use anyhow::Context;
 
     use super::*;
 
@@ -249,7 +296,7 @@ mod tests {
         let inner = message!("空", "empty");
         let outer = message!("文件：{inner}", "file: {inner}");
         assert_eq!((outer.to(Language::Zh), outer.to(Language::En)), ("文件：空", "file: empty"));
-        let error = anyhow!(outer).context("here");
+        let error = Error::new(outer).context("here");
         let again = message!("出错：{error:#}", "error: {error:#}");
         assert_eq!(again.to(Language::Zh), "出错：here: 文件：空");
     }

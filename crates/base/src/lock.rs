@@ -15,11 +15,12 @@ use std::io::{ErrorKind, Read, Seek, Write};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Error, Result, bail};
+use anyhow::{Context, Error, Result};
 use chrono::{DateTime, Local, SecondsFormat};
 use serde::{Deserialize, Serialize};
 
 use crate::disk;
+use crate::{bail, message};
 
 /// Bytes of a lock's file that are read; this program writes fewer.
 const MOST: u64 = 4096;
@@ -111,7 +112,13 @@ pub fn take(path: &Path, work: &str) -> Result<Attempt> {
     let around = File::open(folder).ok().filter(|_| is_folders);
     let mut file = loop {
         let file = disk::open_plain(File::options().create(true).truncate(false).read(true).write(true), path)
-            .with_context(|| format!("{} (if it is no file of this program, remove it)", cannot()))?;
+            .with_context(|| {
+                message!(
+                    "{}（如果它不是本程序的文件，请移除）",
+                    "{} (if it is no file of this program, remove it)",
+                    cannot()
+                )
+            })?;
         match file.try_lock() {
             Ok(()) if disk::is_at(&file, path) => break file,
             // Somebody removed it since it was opened.
@@ -143,7 +150,7 @@ fn without_locks(error: std::io::Error, path: &Path) -> Error {
         }
         false => "",
     };
-    Error::new(error).context(format!("cannot lock {}{remedy}", path.display()))
+    Error::new(error).context(message!("无法锁定 {}{remedy}", "cannot lock {}{remedy}", path.display()))
 }
 
 /// Keeps writers out, but no readers, until the file that it returns is dropped. Fails with the holder where somebody writes for longer than
@@ -179,6 +186,7 @@ pub fn writing(path: &Path, name: &str, work: &str) -> Result<Lock> {
     match take_within(path, work, MOMENT)? {
         Attempt::Ours(lock) => Ok(lock),
         Attempt::Theirs(holder) => bail!(
+            "{name} 正由另一个运行写入（{}{}）；请等它结束，或停止它",
             "{name} is being written by another run ({}{}); wait until it has ended, or stop it",
             if holder.work.is_empty() { String::new() } else { format!("{}, ", holder.work) },
             holder.in_words()

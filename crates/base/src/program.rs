@@ -7,8 +7,9 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 
+use crate::bail;
 use crate::job::Ctx;
 
 /// Bytes read of a program at a time.
@@ -47,7 +48,7 @@ impl Program<'_> {
     /// Runs the program to its end and hands what it writes to stdout to `take`, piece by piece. Fails if the run was cancelled or `take`
     /// fails; the program and its children are killed then.
     pub fn run(&self, mut take: impl FnMut(&[u8]) -> Result<()>, ctx: &Ctx) -> Result<ProgramEnd> {
-        let Some((program, arguments)) = self.command.split_first() else { bail!("an empty command") };
+        let Some((program, arguments)) = self.command.split_first() else { bail!("命令为空", "an empty command") };
         let mut command = Command::new(program);
         command.args(arguments).current_dir(self.folder).envs(self.variables.iter().copied());
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());

@@ -4,7 +4,9 @@
 
 use std::sync::LazyLock;
 
-use anyhow::{Result, bail, ensure};
+use anyhow::Result;
+
+use crate::{bail, ensure};
 
 /// The variable that forces a level, so that results can be compared: `base`, `avx2` or `avx512`.
 const VARIABLE: &str = "INKSTONE_SIMD";
@@ -50,10 +52,19 @@ fn forced() -> Result<Option<VectorLevel>> {
     let name = name.to_string_lossy();
     let names = |levels: &[(VectorLevel, &str)]| levels.iter().map(|(_, name)| *name).collect::<Vec<_>>().join(", ");
     let Some((level, _)) = LEVELS.iter().find(|(_, known)| *known == name) else {
-        bail!("{VARIABLE} is {name:?}, which is no level of vectors here: {}", names(LEVELS));
+        bail!(
+            "{VARIABLE} 为 {name:?}，本机没有这一向量指令级别：{}",
+            "{VARIABLE} is {name:?}, which is no level of vectors here: {}",
+            names(LEVELS)
+        );
     };
     let there: Vec<_> = LEVELS.iter().copied().filter(|(level, _)| *level <= widest()).collect();
-    ensure!(*level <= widest(), "{VARIABLE} is {name:?}, and this processor lacks it: it has {}", names(&there));
+    ensure!(
+        *level <= widest(),
+        "{VARIABLE} 为 {name:?}，本处理器不支持：它支持 {}",
+        "{VARIABLE} is {name:?}, and this processor lacks it: it has {}",
+        names(&there)
+    );
     Ok(Some(*level))
 }
 

@@ -2,13 +2,15 @@
 
 use std::sync::Arc;
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use serde::{Deserialize, Serialize};
 
 use super::design::{DenseRows, DenseView, Design, FoldFeatures, Scaling, without_columns};
 use super::sparse::Csr;
 use super::validation::Split;
 use super::vectorize::{FoldCounts, Weighting, choose_terms, weigh_rows};
+
+use inkstone_base::ensure;
 
 /// Inputs with one row a sample each. A fold takes everything that is fitted from the rows that train: the terms of `counts` and their
 /// weights, and the means and deviations of `dense`, in which a missing value (NaN) counts as the mean.
@@ -86,10 +88,15 @@ impl<'a> StackedRows<'a> {
     pub(crate) fn check(&self, samples: usize) -> Result<()> {
         ensure!(
             self.row_counts().next().is_some(),
+            "没有可学习的输入：既没有词项，也没有其他列",
             "there are no inputs to learn from: neither terms nor other columns"
         );
         for (input, rows) in self.row_counts() {
-            ensure!(rows == samples, "{samples} samples, but {rows} rows of {input}: one row a sample is needed");
+            ensure!(
+                rows == samples,
+                "{samples} 个样本，而 {input} 有 {rows} 行：每个样本须有一行",
+                "{samples} samples, but {rows} rows of {input}: one row a sample is needed"
+            );
         }
         Ok(())
     }

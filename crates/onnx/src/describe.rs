@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use walkdir::WalkDir;
 
 use super::architecture;
@@ -20,6 +20,7 @@ use super::published::Published;
 use super::session::Port;
 use super::settled::{Settled, VectorRules};
 use inkstone_base::disk;
+use inkstone_base::ensure;
 use inkstone_base::job::Ctx;
 use inkstone_text::subword::Subword;
 
@@ -224,7 +225,7 @@ fn vocabulary(tokenizer: &Path, of_words: bool) -> Result<Vocabulary> {
         true => Subword::words(tokenizer)?,
         false => Subword::open(tokenizer)?,
     };
-    ensure!(subword.size() > 0, "the tokenizer {} knows no token", tokenizer.display());
+    ensure!(subword.size() > 0, "分词器 {} 不认识任何词元", "the tokenizer {} knows no token", tokenizer.display());
     let mask = subword.mask_id().and_then(|mask| subword.token(mask));
     Ok(Vocabulary { size: subword.size(), mask, pad: subword.pad_id() })
 }

@@ -2,9 +2,11 @@
 
 use std::path::Path;
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 
 use super::session::{Element, Port, unknown_input};
+
+use inkstone_base::ensure;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
@@ -74,12 +76,23 @@ pub(crate) fn roles(path: &Path, inputs: &[Port]) -> Result<Vec<Role>> {
             Role::Memory(_) | Role::EncoderStates | Role::Past => port.is_float(),
             Role::Mask | Role::PairMask | Role::EncoderMask | Role::UsePast => port.element != Element::Other,
         };
-        ensure!(fits, "{} takes an input {port}, whose type does not fit what its name says it is", path.display());
+        ensure!(
+            fits,
+            "{} 的输入 {port} 类型与名称所示不符",
+            "{} takes an input {port}, whose type does not fit what its name says it is",
+            path.display()
+        );
         roles.push(role);
     }
     let reads = roles.iter().any(|role| matches!(role, Role::Ids | Role::Characters));
     let given: Vec<String> = inputs.iter().map(Port::to_string).collect();
-    ensure!(reads, "{} takes no numbers of tokens (input_ids); it takes {}", path.display(), given.join(", "));
+    ensure!(
+        reads,
+        "{} 不接受词元编号（input_ids）；它接受 {}",
+        "{} takes no numbers of tokens (input_ids); it takes {}",
+        path.display(),
+        given.join(", ")
+    );
     Ok(roles)
 }
 

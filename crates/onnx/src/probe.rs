@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 
 use super::describe::Listed;
 use super::encoder::Encoder;
@@ -14,6 +14,7 @@ use super::params::{OnnxParams, Output};
 use super::session::Ran;
 use super::windows::OpenWordCutter;
 use inkstone_base::job::Ctx;
+use inkstone_base::{bail, message};
 use inkstone_models::cosine;
 use inkstone_text::Truncation;
 
@@ -111,7 +112,7 @@ impl Probe {
             };
             *kept = Some((wanted, model));
         }
-        let (_, model) = kept.as_mut().context("the model was just opened")?;
+        let (_, model) = kept.as_mut().context(message!("模型应刚打开", "the model was just opened"))?;
         let began = Instant::now();
         let (reply, ran) = match (model, question) {
             (Model::Masked(model), Question::Fill(text)) => {

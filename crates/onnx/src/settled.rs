@@ -2,13 +2,15 @@
 
 use std::fmt;
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use serde::{Serialize, Serializer};
 
 use super::layer::Layer;
 use super::params::OnnxParams;
 use super::pooling::{Pool, Pooling};
 use super::published::{Published, Stated};
+
+use inkstone_base::ensure;
 
 /// A setting as it is used, and the file that states it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -74,6 +76,7 @@ impl VectorRules {
             None => {
                 ensure!(
                     !of_folder || params.pooling.is_some() || published.pooling.is_some(),
+                    "modules.json 没有写明池化：请写明词元向量如何合一，如 pooling = \"mean\"",
                     "modules.json names no pooling: say how the vectors of tokens become one, as pooling = \"mean\""
                 );
                 settle("pooling", params.pooling.clone(), published.pooling.clone(), &mut settled)

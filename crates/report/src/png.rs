@@ -7,10 +7,12 @@ use std::cmp::Reverse;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use resvg::tiny_skia::{Pixmap, Transform};
 use resvg::usvg::fontdb::{Database, ID, Source, Style};
 use resvg::usvg::{FontResolver, Group, Node, Options, Tree};
+
+use inkstone_base::{bail, message};
 
 /// Families with Chinese characters, the best for charts first: simplified forms before others, without serifs before with.
 const CHINESE: [&str; 18] = [
@@ -64,17 +66,20 @@ fn drawn(svg: &str, scale: f32, fonts: &Fonts) -> Result<Vec<u8>> {
         select_fallback: Box::new(move |_, used, _| order.iter().find(|id| !used.contains(id)).copied()),
     };
     let options = Options { fontdb: fonts.database.clone(), font_resolver: resolver, ..Options::default() };
-    let tree = Tree::from_str(svg, &options).context("cannot read a chart as SVG")?;
+    let tree = Tree::from_str(svg, &options).context(message!("无法把图表读作 SVG", "cannot read a chart as SVG"))?;
     if let Some(missing) = missing(tree.root()) {
         bail!("{}", without_fonts(&format!("no font of this machine has the character {missing}")));
     }
     let pixels = |length: f32| (length * scale).ceil() as u32;
     let (across, down) = (pixels(tree.size().width()), pixels(tree.size().height()));
     let mut picture = Pixmap::new(across, down).with_context(|| {
-        format!("a bitmap of {across} x {down} pixels cannot be; scale {scale} is too large or not above 0")
+        message!(
+            "不能有 {across} x {down} 像素的位图；scale {scale} 过大或不大于 0",
+            "a bitmap of {across} x {down} pixels cannot be; scale {scale} is too large or not above 0"
+        )
     })?;
     resvg::render(&tree, Transform::from_scale(scale, scale), &mut picture.as_mut());
-    picture.encode_png().context("cannot encode a chart as PNG")
+    picture.encode_png().context(message!("无法把图表编码为 PNG", "cannot encode a chart as PNG"))
 }
 
 fn without_fonts(what: &str) -> String {

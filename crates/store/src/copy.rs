@@ -9,10 +9,11 @@ use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 
 use super::layout::{seal, unseal};
 use inkstone_base::disk;
+use inkstone_base::ensure;
 
 pub(super) const NAME: &str = "copy";
 const MAGIC: &[u8; 6] = b"IKJOUR";
@@ -46,8 +47,8 @@ impl Copy {
             let version = u16::from_le_bytes(*version);
             ensure!(
                 version <= VERSION,
-                "the journal {} is of format {version}, and this version reads up to {VERSION}: use the version of inkstone that \
-                 wrote it",
+                "日志库 {} 的格式为 {version}，本版本读到 {VERSION}：请用写它的 inkstone 版本",
+                "the journal {} is of format {version}, and this version reads up to {VERSION}: use the version of inkstone that wrote it",
                 root.display()
             );
         }

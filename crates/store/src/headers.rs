@@ -12,6 +12,7 @@ use super::WAY_OUT;
 use super::layout::{Header, header_key, seal, unseal};
 use inkstone_base::data::Key;
 use inkstone_base::disk;
+use inkstone_base::message;
 
 const NAME: &str = "header";
 
@@ -40,9 +41,11 @@ impl Headers {
         let path = self.path(set);
         match std::fs::read(&path) {
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-            bytes => {
-                Header::unsealed(set, &bytes.with_context(|| format!("cannot read {}", path.display()))?).map(Some)
-            }
+            bytes => Header::unsealed(
+                set,
+                &bytes.with_context(|| message!("无法读取 {}", "cannot read {}", path.display()))?,
+            )
+            .map(Some),
         }
     }
 

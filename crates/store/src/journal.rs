@@ -21,7 +21,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Context, Result, anyhow, bail, ensure};
+use anyhow::{Context, Result, anyhow};
 use tempfile::TempDir;
 
 use super::copy::{Copy, NAME as COPY};
@@ -30,6 +30,7 @@ use super::layout::{seal, unseal};
 use inkstone_base::data::Key;
 use inkstone_base::disk;
 use inkstone_base::lock::{self, Attempt, Holder, Lock, take_within};
+use inkstone_base::{bail, ensure, message};
 
 /// The folder of the database.
 const DB: &str = "db";
@@ -85,7 +86,8 @@ impl Journal {
         // The format is looked at first: an error is to name this folder.
         Copy::open(root)?;
         let copies = copies_of(root).with_context(|| {
-            format!(
+            message!(
+                "无法把日志库 {} 复制到临时文件夹 {} 以供读取（TMPDIR 可指定另一处）",
                 "cannot copy the journal {} to read it into the folder of temporary files {} (TMPDIR names another)",
                 root.display(),
                 std::env::temp_dir().display()
@@ -190,7 +192,12 @@ impl Journal {
     /// Adds a record and gives its number; in the same step the attachments of the records in `drop` go. The bytes of what was dropped
     /// stay in the files until the database uses their place again.
     pub fn append(&mut self, record: &[u8], attachment: Option<&[u8]>, drop: &[u64]) -> Result<u64> {
-        ensure!(matches!(self.hold, Hold::Lock { .. }), "the journal {} was opened to be read", self.root.display());
+        ensure!(
+            matches!(self.hold, Hold::Lock { .. }),
+            "日志库 {} 是以只读方式打开的",
+            "the journal {} was opened to be read",
+            self.root.display()
+        );
         let number = self.last()?.0 + 1;
         let attachment = attachment.map(|attachment| (address(b'a', number), attachment.to_vec()));
         let mut entries: Vec<_> = attachment.into_iter().collect();
@@ -273,8 +280,11 @@ fn anew(root: &Path, folder: &Path, old: Option<(Database, &Copy)>) -> Result<Da
     }
     let free = |path: &PathBuf| path.symlink_metadata().is_err();
     let aside = (1u32..).map(|number| folder.join(format!("{DB}.damaged-{number}"))).find(free);
-    let (path, aside) = (folder.join(DB), aside.context("there is no name left for a damaged database")?);
-    fs::rename(&path, &aside).with_context(|| format!("cannot put {} aside", path.display()))?;
+    let (path, aside) = (
+        folder.join(DB),
+        aside.context(message!("没有名称可用于损坏的数据库", "there is no name left for a damaged database"))?,
+    );
+    fs::rename(&path, &aside).with_context(|| message!("无法把 {} 移到一旁", "cannot put {} aside", path.display()))?;
     disk::sync_folder(folder)?;
     database(root, folder)
 }

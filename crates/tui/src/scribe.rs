@@ -11,6 +11,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 
 use inkstone_base::disk;
+use inkstone_base::message;
 
 /// Bytes of a log file; when it is full it takes the place of the one before it, so that the last half to one megabyte is kept.
 pub(crate) const LOG_BYTES: u64 = 512 << 10;
@@ -55,7 +56,7 @@ impl Scribe {
                 // Nobody listens any more when the workbench has lost its patience.
                 let _ = end.send(());
             })
-            .context("cannot start a thread for the log")?;
+            .context(message!("无法启动写日志的线程", "cannot start a thread for the log"))?;
         Ok(Scribe { sender, ended, fault })
     }
 

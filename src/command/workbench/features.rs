@@ -10,6 +10,7 @@ use crate::command::opened::OpenProject;
 use crate::pipeline::{self, FeatureStatus, StageId, derived_from};
 use inkstone_base::data::Key;
 use inkstone_base::job::Ctx;
+use inkstone_base::message;
 use inkstone_features::extract::SetMeta;
 use inkstone_features::inspect;
 use inkstone_models::FoldReport;
@@ -39,7 +40,10 @@ pub(super) fn bench(opened: &OpenProject) -> Option<FeatureBench> {
 fn with<T>(project: &Project, id: &Key, work: impl FnOnce(&Set<'_>) -> Result<T>) -> Result<T> {
     let store = Reader::open(&project.store())?;
     let set = store.set(id)?;
-    work(&set.context("the set is no longer in the store: a run has replaced it")?)
+    work(&set.context(message!(
+        "该特征集已不在特征库中：有运行替换了它",
+        "the set is no longer in the store: a run has replaced it"
+    ))?)
 }
 
 /// The contents of the store, or the reason why it could not be read.

@@ -9,6 +9,7 @@ use anyhow::{Context, Result};
 use super::lazy::Lazy;
 use crate::command::opened::OpenProject;
 use inkstone_base::data::Document;
+use inkstone_base::message;
 use inkstone_corpus::link::{TextField, links_of_part, name_spans};
 use inkstone_corpus::structure::{Sentence, sentences_of_part};
 use inkstone_features::extract::{Feature, Model};
@@ -86,7 +87,7 @@ struct FileStamp {
 impl FileStamp {
     fn read(path: &Path) -> Result<FileStamp> {
         let written = path.metadata().and_then(|m| m.modified());
-        let written = written.with_context(|| format!("cannot look at {}", path.display()))?;
+        let written = written.with_context(|| message!("无法查看 {}", "cannot look at {}", path.display()))?;
         Ok(FileStamp { path: path.to_owned(), written })
     }
 }

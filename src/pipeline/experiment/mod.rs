@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::{Mutex, PoisonError};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -26,6 +26,7 @@ use crate::config::Config;
 use inkstone_base::data::{Key, Report, TooLittle};
 use inkstone_base::disk;
 use inkstone_base::job::Ctx;
+use inkstone_base::{bail, ensure, message};
 use inkstone_corpus::truncate::{SectionShare, Strategy};
 use inkstone_features::experiment::{
     Cell, CellState, Findings, Grid, GridCell, Observed, Params, Skipped, Target, conclude, family_of, leave_out_short,
@@ -48,6 +49,7 @@ pub fn experiments(
 ) -> Result<(Vec<Report>, Vec<Findings>)> {
     ensure!(
         !config.experiment.is_empty(),
+        "配置没有 [[experiment]]：请添加，写明要比较的特征与要变化的设置（inkstone experiment --preset 可写出一个）",
         "the configuration has no [[experiment]]: add one with the features to compare and the settings to vary (inkstone experiment --preset writes one)"
     );
     let chosen: Vec<&Params> = match name {
@@ -154,6 +156,7 @@ impl ExperimentRun<'_> {
             plan.iter().map(|cell| self.suits(cell).err().map(|error| format!("{error:#}"))).collect();
         if let Some(reason) = &unfit[baseline] {
             bail!(
+                "基准 {} 无法计算：{reason}。请用 baseline = {{ ... }} 另指定一个，或调整特征的次序",
                 "the baseline {} cannot be computed: {reason}. Name another with baseline = {{ ... }}, or order features otherwise",
                 plan[baseline].named.name()
             );
@@ -167,12 +170,18 @@ impl ExperimentRun<'_> {
             vary: params.vary.keys().cloned().collect(),
             ..Findings::default()
         };
-        ensure!(findings.documents > 0, "no document is of the kinds that the experiment reads ({:?})", params.kinds);
+        ensure!(
+            findings.documents > 0,
+            "没有文档属于实验所读的类型（{:?}）",
+            "no document is of the kinds that the experiment reads ({:?})",
+            params.kinds
+        );
         let labelled = match params.target {
             Target::Factor => {
                 let (factor, horizon) = (self.factor_params()?, params.horizon);
                 ensure!(
                     config.backtest.horizons.contains(&horizon),
+                    "horizon = {horizon} 不在 [backtest] horizons = {:?} 之中；请在那里添加",
                     "horizon = {horizon} is not among [backtest] horizons = {:?}; add it there",
                     config.backtest.horizons
                 );
@@ -237,7 +246,7 @@ impl ExperimentRun<'_> {
         let Some(compared_with) = [baseline].into_iter().chain(0..plan.len()).find(|&number| observed[number].is_ok())
         else {
             let reason = observed.into_iter().find_map(Result::err).unwrap_or_default();
-            bail!("no cell could be computed; {}: {reason}", plan[0].named.name());
+            bail!("没有一个单元能计算；{}：{reason}", "no cell could be computed; {}: {reason}", plan[0].named.name());
         };
         if compared_with != baseline
             && let Err(reason) = &mut observed[baseline]
@@ -299,7 +308,11 @@ impl ExperimentRun<'_> {
         let cost = self.cost_of(planned.varied.reader(), planned);
         ensure!(
             cost.nothing_kept < cost.documents,
-            TooLittle(format!("the strategy keeps nothing of any of the {} documents", cost.documents))
+            TooLittle(message!(
+                "该策略对 {} 篇文档都不保留任何内容",
+                "the strategy keeps nothing of any of the {} documents",
+                cost.documents
+            ))
         );
         Ok(())
     }

@@ -7,9 +7,11 @@ use std::fs::{self, File};
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 
 use super::{is_temporary, make_dir};
+
+use crate::{ensure, message};
 
 pub const MARKER: &str = ".inkstone-folder";
 
@@ -176,7 +178,9 @@ pub fn marked_for(folder: &Path) -> Result<Option<Room>> {
         Ok(marker) => Ok(room_of(&marker)),
         // A file in the place of the folder becomes an error when the folder is made.
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
-        Err(error) => Err(error).with_context(|| format!("cannot read {}", folder.join(MARKER).display())),
+        Err(error) => {
+            Err(error).with_context(|| message!("无法读取 {}", "cannot read {}", folder.join(MARKER).display()))
+        }
     }
 }
 
@@ -212,7 +216,12 @@ pub fn write_marker(folder: &Path, room: Room) -> Result<()> {
     let cannot = || format!("cannot write {}", path.display());
     // A link would lead to a foreign file.
     let is_other = fs::symlink_metadata(&path).is_ok_and(|about| !about.is_file());
-    ensure!(!is_other, "{} is no plain file; nothing was written: remove it", path.display());
+    ensure!(
+        !is_other,
+        "{} 不是普通文件，什么也没有写：请移除它",
+        "{} is no plain file; nothing was written: remove it",
+        path.display()
+    );
     let mut file = File::create(&path).with_context(cannot)?;
     file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).with_context(cannot)?;
     // Its name is on the disk before any other in the folder. Some systems open no folders.
@@ -233,11 +242,11 @@ fn room_of(marker: &[u8]) -> Option<Room> {
 fn entries_of_others(folder: &Path) -> Result<Vec<String>> {
     let listed = match fs::read_dir(folder) {
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return Ok(Vec::new()),
-        listed => listed.with_context(|| format!("cannot list {}", folder.display()))?,
+        listed => listed.with_context(|| message!("无法列出 {}", "cannot list {}", folder.display()))?,
     };
     let mut names = Vec::new();
     for entry in listed {
-        let name = entry.with_context(|| format!("cannot list {}", folder.display()))?.file_name();
+        let name = entry.with_context(|| message!("无法列出 {}", "cannot list {}", folder.display()))?.file_name();
         let name = name.to_string_lossy().into_owned();
         if !is_temporary(&name) && !GUESTS.contains(&name.as_str()) {
             names.push(name);

@@ -14,6 +14,8 @@ use memmap2::Mmap;
 
 use super::map_file;
 
+use crate::message;
+
 /// Bytes of a file that are kept in memory; a longer file is copied to the disk.
 const IN_MEMORY: u64 = 64 << 20;
 
@@ -33,7 +35,7 @@ pub fn snapshot(path: &Path) -> Result<Snapshot> {
 }
 
 fn snapshot_within(path: &Path, in_memory: u64) -> Result<Snapshot> {
-    let mut file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
+    let mut file = File::open(path).with_context(|| message!("无法打开 {}", "cannot open {}", path.display()))?;
     let cannot = || format!("cannot read {}", path.display());
     let length = file.metadata().with_context(cannot)?.len();
     if length <= in_memory {

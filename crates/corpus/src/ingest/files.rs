@@ -5,7 +5,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result};
 
 use crate::ingest::log::FileEntry;
 use crate::ingest::papers::PaperFile;
@@ -13,6 +13,7 @@ use crate::ingest::source::{Format, Source};
 use inkstone_base::data::Key;
 use inkstone_base::disk;
 use inkstone_base::job::Ctx;
+use inkstone_base::{bail, ensure, message};
 use inkstone_tables::corpus::PART_ROWS;
 
 /// A unit of reading: a file, or up to [`PART_ROWS`] files of one source that are one document each.
@@ -63,7 +64,8 @@ impl Stamp {
     #[cfg(unix)]
     fn read(path: &Path) -> Result<Option<Stamp>> {
         use std::os::unix::fs::MetadataExt;
-        let file = std::fs::metadata(path).with_context(|| format!("cannot read {}", path.display()))?;
+        let file =
+            std::fs::metadata(path).with_context(|| message!("无法读取 {}", "cannot read {}", path.display()))?;
         let Ok(modified) = file.modified() else { return Ok(None) };
         let entry_changed = (file.ctime(), file.ctime_nsec());
         let changed = UNIX_EPOCH + Duration::from_secs(u64::try_from(entry_changed.0).unwrap_or(0));
@@ -97,7 +99,13 @@ pub(super) fn find<'a>(sources: &'a [Source], base: &Path) -> Result<(Vec<ReadUn
             }
         }
         if papers.is_empty() && others.is_empty() {
-            bail!("[[source]] {:?}: no file to read at {:?}{}", source.name, source.path, hint(source));
+            bail!(
+                "[[source]] {:?}：{:?} 处没有可读的文件{}",
+                "[[source]] {:?}: no file to read at {:?}{}",
+                source.name,
+                source.path,
+                hint(source)
+            );
         }
         for path in others {
             units.push(ReadUnit { source, path: shown(&path, base), content: UnitFiles::Table(path) });
@@ -156,15 +164,31 @@ fn files_of(source: &Source, base: &Path) -> Result<(Vec<PathBuf>, Option<PathBu
         return Ok((files, Some(path), skipped));
     }
     if path.exists() {
-        ensure!(path.is_file(), "{}: is a pipe, a socket or a device; a source is a file, so copy it into one", at());
+        ensure!(
+            path.is_file(),
+            "{}：是管道、套接字或设备；来源须为文件，请先复制成文件",
+            "{}: is a pipe, a socket or a device; a source is a file, so copy it into one",
+            at()
+        );
         return Ok((vec![path], None, skipped));
     }
     if !source.path.contains(['*', '?', '[']) {
         let way_out =
             if source.command.is_empty() { "" } else { "; run with --commands, and this source's command fills it" };
-        bail!("{}: there is no such file or folder ({}){way_out}", at(), path.display());
+        bail!(
+            "{}：没有这个文件或文件夹（{}）{way_out}",
+            "{}: there is no such file or folder ({}){way_out}",
+            at(),
+            path.display()
+        );
     }
-    let folder = base.to_str().with_context(|| format!("{}: a pattern needs a folder in valid Unicode", at()))?;
+    let folder = base.to_str().with_context(|| {
+        message!(
+            "{}：通配路径须位于名称为有效 Unicode 的文件夹中",
+            "{}: a pattern needs a folder in valid Unicode",
+            at()
+        )
+    })?;
     let pattern = Path::new(&glob::Pattern::escape(folder)).join(&source.path);
     let mut files = Vec::new();
     for found in glob::glob(&pattern.to_string_lossy()).with_context(at)? {
@@ -236,6 +260,7 @@ impl ReadUnit<'_> {
         }
         ensure!(
             hash_of(path, seen.size, ctx)? == seen.hash,
+            "{} 在读取期间被改动，未保留其任何内容：待其不再变动后重新运行",
             "{} was changed while it was read; nothing of it was kept: run again when it is at rest",
             path.display()
         );
@@ -249,7 +274,7 @@ fn is_lock(path: &Path) -> bool {
 }
 
 fn length_of(path: &Path) -> Result<u64> {
-    Ok(std::fs::metadata(path).with_context(|| format!("cannot read {}", path.display()))?.len())
+    Ok(std::fs::metadata(path).with_context(|| message!("无法读取 {}", "cannot read {}", path.display()))?.len())
 }
 
 /// True if the bytes of a file from `offset` on are plain ASCII.
@@ -269,10 +294,10 @@ fn is_ascii_from(path: &Path, offset: u64) -> Result<bool> {
 
 /// The content hash of the first `length` bytes of a file.
 fn hash_of(path: &Path, length: u64, ctx: &Ctx) -> Result<Key> {
-    let file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
+    let file = File::open(path).with_context(|| message!("无法打开 {}", "cannot open {}", path.display()))?;
     let read = disk::hash_reader(&mut Watched { input: file.take(length), ctx });
     ctx.check()?;
-    read.with_context(|| format!("cannot read {}", path.display()))
+    read.with_context(|| message!("无法读取 {}", "cannot read {}", path.display()))
 }
 
 /// A reader that stops when the run is cancelled.

@@ -5,11 +5,12 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use regex::Regex;
 
 use crate::ingest::source::{Column, Source, Table};
 use inkstone_base::limits;
+use inkstone_base::{bail, message};
 
 /// Fields of documents, with the usual names of their columns, best first.
 const DOCUMENTS: &[(&str, &[&str])] = &[
@@ -299,6 +300,7 @@ impl Mapping {
         let (mapping, missing) = Mapping::settle(source, columns)?;
         if !missing.is_empty() {
             bail!(
+                "缺少列：{}；现有列：{}；请在 [[source]] {:?} 的 `columns` 中指定",
                 "columns are missing: {}; the columns are: {}; map them in `columns` of [[source]] {:?}",
                 missing.join(", "),
                 listed(columns),
@@ -329,7 +331,8 @@ impl Mapping {
         let number_of = |field: &str| table.iter().position(|(f, _)| *f == field);
         let mut patterns = Vec::new();
         for (field, column) in &source.columns {
-            let number = number_of(field).with_context(|| format!("columns has no field {field:?}"))?;
+            let number = number_of(field)
+                .with_context(|| message!("columns 没有字段 {field:?}", "columns has no field {field:?}"))?;
             let pick = match column {
                 Column::Name(name) => look_up(field, name).map(|i| FieldRule::Cell(i, unit_of(&columns[i]).1)),
                 Column::Scaled { column, times } => look_up(field, column).map(|i| FieldRule::Cell(i, *times)),

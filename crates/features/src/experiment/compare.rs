@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use chrono::NaiveDate;
 use serde::{Deserialize, Serialize};
 
@@ -14,6 +14,7 @@ use super::params::Params;
 use crate::extract::Cost;
 use inkstone_base::bootstrap::{block_length, compare, confidence_set, draw, interval};
 use inkstone_base::data::Key;
+use inkstone_base::ensure;
 use inkstone_base::job::Ctx;
 
 /// Fewest dates or documents that cells are compared on.
@@ -118,7 +119,8 @@ fn rank_ic_draws(observed: &[Observed], cells: &[Cell], params: &Params, ctx: &C
         let fewest = observed.iter().zip(cells).min_by_key(|(cell, _)| dates_of(cell).len());
         let (count, name) =
             fewest.map_or((0, String::new()), |(cell, at)| (dates_of(cell).len(), cell_name(&at.feature, &at.setting)));
-        anyhow::bail!(
+        inkstone_base::bail!(
+            "实验 {:?}：只有 {} 个日期在所有单元都有 RankIC，至少需要 {LEAST} 个；最少的是 {name}，为 {count}。请降低 [backtest] min_names、延长因子的 lookback，或读取更多类型的文档",
             "experiment {:?}: only {} dates have a RankIC in all cells, {LEAST} are needed; {name} has the fewest, {count}. Lower [backtest] min_names, lengthen the factor's lookback, or read more kinds of documents",
             params.name,
             dates.len()
@@ -143,6 +145,7 @@ fn macro_f1_draws(observed: &[Observed], labelled: &Labelled, params: &Params, c
         (0..labelled.class.len()).filter(|&i| observed.iter().all(|cell| cell.called[i].is_some())).collect();
     ensure!(
         tested.len() >= LEAST,
+        "实验 {:?}：只检验了 {} 篇有标签的文档，至少需要 {LEAST} 篇",
         "experiment {:?}: only {} documents with a label are tested, {LEAST} are needed",
         params.name,
         tested.len()

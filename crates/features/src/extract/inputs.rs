@@ -1,6 +1,6 @@
 //! Inputs of a model: the words of the text, and the rows of other features.
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result};
 use chrono::NaiveDateTime;
 use serde::{Deserialize, Serialize};
 
@@ -9,6 +9,7 @@ use super::times::ModelTimes;
 use super::{Feature, Inputs};
 use inkstone_base::data::Key;
 use inkstone_base::job::Ctx;
+use inkstone_base::{bail, ensure, message};
 use inkstone_models::{Csr, DenseRows, SpilledCsr, SpilledDense};
 use inkstone_store::{RowKind, Rows, Set, Values};
 
@@ -79,11 +80,13 @@ fn add_after_inputs<'a>(
     path.push(&feature.name);
     ensure!(
         path.iter().filter(|name| **name == feature.name).count() == 1,
+        "特征相互依赖成环：{}；请从 inputs 或 only 中去掉一个",
         "features need each other in a circle: {}; take one out of inputs or of only",
         path.join(" → ")
     );
     ensure!(
         !feature.inputs.iter().any(|input| input == WORDS) || features.iter().all(|other| other.name != WORDS),
+        "特征 {:?} 学习 {WORDS}（文本的词），而又有特征同名：请给后者改名",
         "feature {:?} learns on {WORDS}, the words of the text, and a feature has this name too: give that one another",
         feature.name
     );
@@ -91,6 +94,7 @@ fn add_after_inputs<'a>(
         let Some(read) = features.iter().find(|other| other.name == input.feature) else {
             let others: Vec<&str> = features.iter().map(|f| f.name.as_str()).filter(|n| *n != feature.name).collect();
             bail!(
+                "特征 {:?}：没有特征 {:?}（inputs、only）；现有：{WORDS}、{}",
                 "feature {:?}: there is no feature {:?} (inputs, only); there are: {WORDS}, {}",
                 feature.name,
                 input.feature,
@@ -99,6 +103,7 @@ fn add_after_inputs<'a>(
         };
         ensure!(
             input.column.is_none_or(|column| read.has_column(column)),
+            "特征 {:?}：输入 {:?} 没有列 {:?}；它有 {}",
             "feature {:?}: the input {:?} has no column {:?}; it has {}",
             feature.name,
             input.feature,
@@ -126,9 +131,15 @@ pub struct InputMeta {
 
 /// The set of a feature that was computed before, and its notes.
 pub(super) fn open_set<'a>(inputs: &Inputs<'a>, feature: &str) -> Result<(Set<'a>, SetMeta)> {
-    let sets = inputs.sets.context("its rows are not at hand here: compute it with `inkstone extract`")?;
-    let id = sets.ids.get(feature).context("it was not computed")?;
-    let set = sets.store.set(id)?.context("its rows are gone from the store: compute it again")?;
+    let sets = inputs.sets.context(message!(
+        "此处没有它的行：请用 `inkstone extract` 计算",
+        "its rows are not at hand here: compute it with `inkstone extract`"
+    ))?;
+    let id = sets.ids.get(feature).context(message!("它尚未计算", "it was not computed"))?;
+    let set = sets
+        .store
+        .set(id)?
+        .context(message!("它的行已不在特征库中：请重新计算", "its rows are gone from the store: compute it again"))?;
     let meta = SetMeta::read(set.header())?;
     Ok((set, meta))
 }
@@ -136,7 +147,9 @@ pub(super) fn open_set<'a>(inputs: &Inputs<'a>, feature: &str) -> Result<(Set<'a
 /// The place of a column in dense rows.
 pub(super) fn place_of(column: &str, meta: &SetMeta) -> Result<usize> {
     let place = meta.columns.iter().position(|name| name == column);
-    place.with_context(|| format!("it has no column {column:?}; it has {}", meta.columns.join(", ")))
+    place.with_context(|| {
+        message!("它没有列 {column:?}；它有 {}", "it has no column {column:?}; it has {}", meta.columns.join(", "))
+    })
 }
 
 /// The rows of a feature's inputs, a row a document, in scratch files.
@@ -170,7 +183,11 @@ impl InputRows {
             let columns = match (set.header().spec.kind, input.column) {
                 (RowKind::Sparse, None) => None,
                 (RowKind::Sparse, Some(column)) => {
-                    bail!("{}: its rows are sparse; take all of it, without .{column}", read())
+                    bail!(
+                        "{}：其行是稀疏的；请整体使用，不带 .{column}",
+                        "{}: its rows are sparse; take all of it, without .{column}",
+                        read()
+                    )
                 }
                 (RowKind::Dense { dim }, None) => Some((0..dim).collect()),
                 (RowKind::Dense { .. }, Some(column)) => Some(vec![place_of(column, &meta).with_context(read)?]),
@@ -228,7 +245,10 @@ impl InputRows {
                             row.extend(columns.iter().map(|column| data[at * dim + column]));
                         }
                         (Values::Sparse { .. }, None) => is_empty &= rows.sparse_row(at).next().is_none(),
-                        _ => bail!("the rows of an input have changed while they were read: run again"),
+                        _ => bail!(
+                            "输入的行在读取期间有变：请重新运行",
+                            "the rows of an input have changed while they were read: run again"
+                        ),
                     }
                 }
                 is_empty &= row.iter().all(|value| !value.is_finite());

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result};
 use chrono::NaiveDate;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
@@ -18,6 +18,7 @@ use super::{Feature, Inputs};
 use crate::stage_result;
 use inkstone_base::data::{Key, Report, TooLittle};
 use inkstone_base::job::Ctx;
+use inkstone_base::{bail, ensure, message};
 use inkstone_market::{Cutoff, Market};
 use inkstone_models::{FoldReport, Sample};
 use inkstone_store::{SetSpec, Store, Writer};
@@ -163,9 +164,9 @@ pub(crate) fn some_fold_fitted(feature: &Feature, folds: &[FoldReport]) -> Resul
     let windows_without = |label: &String| folds.iter().filter(|fold| fold.missing.contains(label)).count();
     let ends = [feature.classes.labels.first(), feature.classes.labels.last()].into_iter().flatten();
     if let Some(label) = ends.max_by_key(|label| windows_without(label)).filter(|label| windows_without(label) > 0) {
-        bail!(TooLittle(format!(
-            "feature {:?} learns nothing: of {} training windows {} have no document with the label {label:?}, and a score holds the \
-             last of classes.labels against the first; lengthen train_days, or name the labels that are there (classes.labels)",
+        bail!(TooLittle(message!(
+            "特征 {:?} 学不到任何东西：{} 个训练窗口中有 {} 个没有标签为 {label:?} 的文档，而得分是 classes.labels 的末项与首项之比；请延长 train_days，或写出实际存在的标签（classes.labels）",
+            "feature {:?} learns nothing: of {} training windows {} have no document with the label {label:?}, and a score holds the last of classes.labels against the first; lengthen train_days, or name the labels that are there (classes.labels)",
             feature.name,
             folds.len(),
             windows_without(label)
@@ -173,10 +174,9 @@ pub(crate) fn some_fold_fitted(feature: &Feature, folds: &[FoldReport]) -> Resul
     }
     let most = folds.iter().map(|fold| fold.train_rows).max().unwrap_or(0);
     let unlabelled: usize = folds.iter().map(|fold| fold.unlabelled).sum();
-    bail!(TooLittle(format!(
-        "feature {:?} learns nothing: of {} training windows none has walk_forward.min_train_rows = {} documents with a {target}, the \
-         fullest has {most} ({unlabelled} documents without a {target} over all windows); lengthen train_days, lower \
-         min_train_rows, or see that {} (target)",
+    bail!(TooLittle(message!(
+        "特征 {:?} 学不到任何东西：{} 个训练窗口中没有一个达到 walk_forward.min_train_rows = {} 篇有 {target} 的文档，最多的为 {most} 篇（全部窗口中没有 {target} 的文档 {unlabelled} 篇）；请延长 train_days、降低 min_train_rows，或确认{}（target）",
+        "feature {:?} learns nothing: of {} training windows none has walk_forward.min_train_rows = {} documents with a {target}, the fullest has {most} ({unlabelled} documents without a {target} over all windows); lengthen train_days, lower min_train_rows, or see that {} (target)",
         feature.name,
         folds.len(),
         feature.walk_forward.min_train_rows,

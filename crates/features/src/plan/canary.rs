@@ -1,11 +1,13 @@
 //! Rows that every worker computes first, to be compared with those of the process that made the plan.
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
 use crate::extract::part_model::PartModel;
 use crate::extract::reading::ReadDocument;
 use inkstone_store::{Rows, Values, pack, unpack};
+
+use inkstone_base::{bail, ensure, message};
 
 /// Documents of a canary at most.
 const DOCUMENTS: usize = 32;
@@ -41,11 +43,16 @@ impl Canary {
     pub(super) fn check(&self, documents: &[ReadDocument], model: &mut PartModel<'_>, mixed: bool) -> Result<()> {
         ensure!(
             self.documents.iter().all(|&place| place < documents.len()),
+            "计划制定后语料有变：请重新制定计划（inkstone plan）",
             "the corpus has changed since the plan was made: make the plan again (inkstone plan)"
         );
         let rows = pack(&rows_of(&self.documents, documents, model)?)?;
-        let planned: Vec<Vec<u8>> =
-            self.rows.iter().map(|block| bytes(block)).collect::<Option<_>>().context("the plan is damaged")?;
+        let planned: Vec<Vec<u8>> = self
+            .rows
+            .iter()
+            .map(|block| bytes(block))
+            .collect::<Option<_>>()
+            .context(message!("计划已损坏", "the plan is damaged"))?;
         if rows == planned {
             return Ok(());
         }
@@ -66,6 +73,7 @@ impl Canary {
             _ => "this is another model, dictionary or version of ONNX Runtime",
         };
         bail!(
+            "{} 篇文档的行与制定计划时不同：{found}。什么也没有计算：{way_out}",
             "the rows of {} documents are not those that the plan was made with: {found}. Nothing was computed: {way_out}",
             self.documents.len()
         )

@@ -7,6 +7,7 @@ use rustc_hash::FxHashMap;
 
 use super::{Fitted, WordRows};
 use inkstone_base::job::Ctx;
+use inkstone_base::message;
 use inkstone_models::Nearest;
 
 /// Known words that a message proposes for an unknown one.
@@ -32,11 +33,7 @@ pub(crate) struct VectorWords<'m> {
 impl<'m> VectorWords<'m> {
     pub(crate) fn new(model: &'m dyn Fitted, ctx: &Ctx) -> Result<VectorWords<'m>> {
         let WordRows { words, vectors, dim } = model.words().with_context(|| {
-            format!(
-                "a {} model has no word vectors; give one of word2vec, glove, fasttext, ppmi, lsa, cw, nnlm, lbl or rnnlm \
-                 (inkstone train word2vec), or vectors in a format of word2vec or fastText",
-                model.name()
-            )
+            message!("{} 模型没有词向量；请给出 word2vec、glove、fasttext、ppmi、lsa、cw、nnlm、lbl 或 rnnlm 的模型（inkstone train word2vec），或 word2vec、fastText 格式的向量", "a {} model has no word vectors; give one of word2vec, glove, fasttext, ppmi, lsa, cw, nnlm, lbl or rnnlm (inkstone train word2vec), or vectors in a format of word2vec or fastText", model.name())
         })?;
         let places = words.iter().map(AsRef::as_ref).zip(0..).collect();
         let nearest = ctx.install(|| Nearest::new(vectors, dim))?;

@@ -6,7 +6,7 @@
 //! of the date after the value (from the close, where the table has no opens), and only values that were known before take part: so no
 //! weight rests on a return that was not over, and no date has a value before 20 dates could be learned from.
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result};
 use rayon::prelude::*;
 
 use super::evaluate::seconds;
@@ -17,6 +17,7 @@ use super::process::standardise;
 use super::rules::Standardise;
 use inkstone_base::job::Ctx;
 use inkstone_base::stats::{mean, spearman, std};
+use inkstone_base::{bail, ensure};
 use inkstone_market::{AUCTION, CLOSE, Market, OPEN, Price};
 
 /// Dates that weights are learned from at the least.
@@ -68,6 +69,7 @@ impl Combination {
                 ("days", OptionValue::Number(days)) => rule.days = whole(*days, "its days")?,
                 ("horizon", OptionValue::Number(days)) => rule.horizon = whole(*days, "its horizon")?,
                 (name, _) => bail!(
+                    "第 {} 字的 {name:?} 不是选项，或不能取这样的值；可用：by、days、horizon",
                     "{name:?} at character {} is no option, or not of such a value; there are: by, days, horizon",
                     option.at
                 ),
@@ -75,10 +77,15 @@ impl Combination {
         }
         ensure!(
             rule.days >= FEWEST_DATES,
+            "days = {} 太少，学不了；请写 {FEWEST_DATES} 或更多",
             "days = {} is too few to learn from; give {FEWEST_DATES} or more",
             rule.days
         );
-        ensure!(rule.horizon > 0, "horizon = 0 is no return; give 1 or more trading days");
+        ensure!(
+            rule.horizon > 0,
+            "horizon = 0 没有收益；请写 1 个以上交易日",
+            "horizon = 0 is no return; give 1 or more trading days"
+        );
         Ok(rule)
     }
 }

@@ -9,13 +9,14 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result};
 use chrono::{DateTime, NaiveDate, Utc};
 use serde::{Deserialize, Serialize};
 
 use super::entry::{Deletion, Details, Entry, EntryKind, Series, Trial};
 use super::sharpe::Moments;
 use inkstone_base::data::Key;
+use inkstone_base::{bail, ensure, message};
 use inkstone_store::{Journal, Slot};
 
 /// Longest time for which another run may hold the ledger.
@@ -107,14 +108,14 @@ impl Ledger {
     fn from_journal(path: &Path, journal: Result<Journal>) -> Result<Ledger> {
         let mut ledger = Ledger {
             path: path.to_owned(),
-            journal: journal.with_context(|| format!("the ledger {}", path.display()))?,
+            journal: journal.with_context(|| message!("台账 {}", "the ledger {}", path.display()))?,
             entries: Vec::new(),
             openings: Vec::new(),
             seal: Key::default(),
             missing: 0,
             problems: Vec::new(),
         };
-        ledger.check().with_context(|| format!("cannot read the ledger {}", path.display()))?;
+        ledger.check().with_context(|| message!("无法读取台账 {}", "cannot read the ledger {}", path.display()))?;
         Ok(ledger)
     }
 
@@ -131,7 +132,11 @@ impl Ledger {
     /// Records that the sealed period is about to be read, and gives the number of the line.
     pub fn note_opening(&mut self, from: NaiveDate, reason: &str, when: DateTime<Utc>) -> Result<u64> {
         let reason = reason.trim().to_owned();
-        ensure!(!reason.is_empty(), "say why: an opening stands in the ledger with its reason");
+        ensure!(
+            !reason.is_empty(),
+            "请写明理由：打开封存期连同理由记入台账",
+            "say why: an opening stands in the ledger with its reason"
+        );
         let event = LedgerEvent::Opened { from, reason: reason.clone() };
         let number = self.append(&LedgerLine { previous: self.seal, when, event }, None, &[])?;
         self.openings.push(VaultOpening { number, when, from, reason });
@@ -177,15 +182,24 @@ impl Ledger {
     /// Deletes names, parameters and figures of entries. When, why, the key, the moments, p and the returns stay, and count as before.
     pub fn delete(&mut self, numbers: &[u64], reason: &str, when: DateTime<Utc>) -> Result<u64> {
         let reason = reason.trim();
-        ensure!(!reason.is_empty(), "say why: a deletion stands in the ledger with its reason");
-        ensure!(!numbers.is_empty(), "say which entries are to be deleted");
+        ensure!(
+            !reason.is_empty(),
+            "请写明理由：删除连同理由记入台账",
+            "say why: a deletion stands in the ledger with its reason"
+        );
+        ensure!(!numbers.is_empty(), "请写出要删除的记录", "say which entries are to be deleted");
         let mut numbers = numbers.to_vec();
         numbers.sort_unstable();
         numbers.dedup();
         for number in &numbers {
             let entry = self.entry(*number)?;
             if let Some(deletion) = &entry.deleted {
-                bail!("entry {number} was deleted already ({}): {}", day(deletion.when), deletion.reason);
+                bail!(
+                    "记录 {number} 已经删除（{}）：{}",
+                    "entry {number} was deleted already ({}): {}",
+                    day(deletion.when),
+                    deletion.reason
+                );
             }
         }
         let gone = self.entries.iter().filter(|entry| numbers.binary_search(&entry.number).is_ok());
@@ -214,8 +228,11 @@ impl Ledger {
     }
 
     fn append(&mut self, line: &LedgerLine, details: Option<&[u8]>, drop: &[u64]) -> Result<u64> {
-        let bytes = serde_json::to_vec(line).context("a line has a JSON form")?;
-        let number = self.journal.append(&bytes, details, drop).context("cannot write to the ledger")?;
+        let bytes = serde_json::to_vec(line).context(message!("一行应有 JSON 形式", "a line has a JSON form"))?;
+        let number = self
+            .journal
+            .append(&bytes, details, drop)
+            .context(message!("无法写入台账", "cannot write to the ledger"))?;
         self.seal = Key::of(&bytes);
         Ok(number)
     }

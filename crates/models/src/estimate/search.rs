@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
 use super::cross::fit_part;
@@ -14,6 +14,7 @@ use crate::learner::{EstimatorParams, Method};
 use crate::metrics::area_under_curve;
 use crate::validation::Split;
 use inkstone_base::job::Ctx;
+use inkstone_base::{bail, ensure, message};
 
 /// Points of a grid at the most.
 const MOST_POINTS: usize = 1000;
@@ -81,6 +82,7 @@ impl Measure {
     fn check(self, known: &[Measure]) -> Result<()> {
         ensure!(
             known.contains(&self),
+            "指标 {} 不适合该目标；请选 {}",
             "the measure {} does not suit the goal; choose {}",
             self.name(),
             known.iter().map(|measure| measure.name()).collect::<Vec<_>>().join(", ")
@@ -112,7 +114,7 @@ impl Measure {
             (Measure::Mse, Judgement::Values(report)) => -report.mse,
             (Measure::R2, Judgement::Values(report)) => report.r2.unwrap_or(f64::NAN),
             (Measure::RankIc, Judgement::Values(report)) => report.spearman.unwrap_or(f64::NAN),
-            _ => bail!("the measure {} does not suit the goal", self.name()),
+            _ => bail!("指标 {} 不适合该目标", "the measure {} does not suit the goal", self.name()),
         })
     }
 }
@@ -187,7 +189,11 @@ impl Search {
     pub fn points(&self, params: &EstimatorParams) -> Result<Vec<BTreeMap<String, f64>>> {
         let mut points = vec![BTreeMap::new()];
         for (name, values) in &self.grid {
-            ensure!(!values.is_empty(), "the search has no values of {name}: give it some, or leave it out");
+            ensure!(
+                !values.is_empty(),
+                "搜索中 {name} 没有取值：请给出，或去掉它",
+                "the search has no values of {name}: give it some, or leave it out"
+            );
             let with = |point: &BTreeMap<String, f64>, value: f64| {
                 let mut point = point.clone();
                 point.insert(name.clone(), value);
@@ -196,6 +202,7 @@ impl Search {
             points = points.iter().flat_map(|point| values.iter().map(move |&value| with(point, value))).collect();
             ensure!(
                 points.len() <= MOST_POINTS,
+                "搜索的组合超过 {MOST_POINTS} 个；请减少取值",
                 "the search has more than {MOST_POINTS} combinations; give it fewer values"
             );
         }
@@ -211,6 +218,7 @@ impl EstimatorParams {
     pub fn with_settings(mut self, settings: &BTreeMap<String, f64>) -> Result<EstimatorParams> {
         ensure!(
             !(settings.contains_key("C") && settings.contains_key("alpha")),
+            "C 即 1/alpha：请只搜索其中一个",
             "C is 1/alpha: search among values of one of them"
         );
         let known = self.method.learner().settings();
@@ -240,7 +248,8 @@ pub fn search(
     let points = search.points(params)?;
     let mut figures = vec![Vec::with_capacity(splits.len()); points.len()];
     for (at, split) in splits.iter().enumerate() {
-        let (trained, tested) = x.fold(split).with_context(|| format!("fold {} of {}", at + 1, splits.len()))?;
+        let (trained, tested) =
+            x.fold(split).with_context(|| message!("第 {} 折（共 {} 折）", "fold {} of {}", at + 1, splits.len()))?;
         for (figures, settings) in figures.iter_mut().zip(&points) {
             let place = || format!("fold {} of {}, {settings:?}", at + 1, splits.len());
             let params = params.clone().with_settings(settings)?;

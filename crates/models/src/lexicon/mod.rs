@@ -21,12 +21,13 @@ mod user;
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use chrono::NaiveDateTime;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 use inkstone_base::data::Key;
+use inkstone_base::ensure;
 use inkstone_text::Segmenter;
 
 pub use tone::{Hit, Tone};
@@ -158,6 +159,7 @@ impl Lexicon {
         }
         ensure!(
             params.builtin || !user.is_empty(),
+            "词典没有语气词：builtin 为 false，而 positive、negative 和 signed 的文件中也没有",
             "the lexicon has no tone word: builtin is false, and the files of positive, negative and signed hold none"
         );
         let (lists, fitted_until) = (user.reports.clone(), user.fitted_until());

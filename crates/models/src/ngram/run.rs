@@ -15,6 +15,7 @@ use memmap2::Mmap;
 
 use super::share::{Share, ShareBuilder};
 use inkstone_base::disk;
+use inkstone_base::message;
 
 pub(super) struct Writer {
     out: BufWriter<File>,
@@ -39,7 +40,11 @@ impl Writer {
     pub(super) fn new(folder: &Path, order: usize) -> Result<Writer> {
         disk::make_dir(folder)?;
         let file = tempfile::tempfile_in(folder).with_context(|| {
-            format!("cannot make a file for counts in {} (choose another folder with --temp)", folder.display())
+            message!(
+                "无法在 {} 创建计数文件（用 --temp 另选文件夹）",
+                "cannot make a file for counts in {} (choose another folder with --temp)",
+                folder.display()
+            )
         })?;
         Ok(Writer { out: BufWriter::with_capacity(1 << 20, file), order, written: 0 })
     }
@@ -53,7 +58,10 @@ impl Writer {
         let file = self.out.into_inner().map_err(|error| error.into_error()).context(FULL)?;
         // An empty file cannot be mapped.
         let map = (self.written > 0).then(|| disk::map_file(&file)).transpose();
-        Ok(SortedRun { map: map.context("cannot read back a run of counts")?, order: self.order })
+        Ok(SortedRun {
+            map: map.context(message!("无法读回一段计数", "cannot read back a run of counts"))?,
+            order: self.order,
+        })
     }
 }
 
@@ -62,8 +70,9 @@ const FULL: &str = "cannot write a run of counts (is the disk of --temp full? --
 impl SortedRun {
     pub(super) fn records(&self) -> Result<Records<'_>> {
         let numbers = match &self.map {
-            Some(bytes) => bytemuck::try_cast_slice(bytes)
-                .map_err(|error| anyhow::anyhow!("a run of counts cannot be read back: {error}"))?,
+            Some(bytes) => bytemuck::try_cast_slice(bytes).map_err(|error| {
+                inkstone_base::error!("一段计数无法读回：{error}", "a run of counts cannot be read back: {error}")
+            })?,
             None => &[],
         };
         Ok(Records { numbers, order: self.order })

@@ -3,13 +3,14 @@
 use std::io::Cursor;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, anyhow, ensure};
+use anyhow::{Context, Result};
 use polars_core::prelude::{DataFrame, PolarsResult};
 use polars_io::prelude::{ParallelStrategy, ParquetReader, SerReader};
 
 use super::claims::Claims;
 use inkstone_base::disk::{self, Snapshot, snapshot};
 use inkstone_base::job::contained;
+use inkstone_base::{ensure, error};
 
 /// Bytes that a table may unpack to, and further bytes for each byte of its file.
 const TABLE: u64 = 1 << 30;
@@ -38,7 +39,7 @@ impl ForeignParquet {
     pub fn read<T>(&self, read: impl FnOnce(ParquetReader<Cursor<Snapshot>>) -> PolarsResult<T>) -> Result<T> {
         // The reader panics at pages that are damaged; on this thread alone that can be caught.
         let reader = ParquetReader::new(Cursor::new(self.bytes.clone())).read_parallel(ParallelStrategy::None);
-        let read = contained(|| read(reader)).map_err(|_| anyhow!("its pages are no sound ones"));
+        let read = contained(|| read(reader)).map_err(|_| error!("它的页不完好", "its pages are no sound ones"));
         read.and_then(|read| Ok(read?)).with_context(|| not_whole(&self.path))
     }
 
@@ -48,6 +49,7 @@ impl ForeignParquet {
         let (bytes, size) = (self.claims.bytes_of(0..usize::MAX, used), self.bytes.len() as u64);
         ensure!(
             bytes <= TABLE + TABLE_RATIO * size,
+            "{} 声称解压后有 {bytes} 字节，对其 {size} 的大小来说太多",
             "{} claims to unpack to {bytes} bytes, which is too much for its {size}",
             self.path.display()
         );

@@ -3,11 +3,13 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::{COMMANDS, Command};
 use crate::page::Page;
+
+use inkstone_base::bail;
 
 /// A key with what is held down beside it. Shift is part of a letter and of [`KeyCode::BackTab`], and nowhere else looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -59,6 +61,7 @@ impl KeyPress {
                 _ => {
                     let names: Vec<&str> = NAMED.iter().map(|named| named.0).collect();
                     bail!(
+                        "{text:?} 不是按键；可用单个字符、f1 到 f12 或 {}，前面可加 ctrl- 或 alt-",
                         "{text:?} is no key; one character, f1 to f12, or {}, with ctrl- or alt- before it",
                         names.join(", ")
                     )

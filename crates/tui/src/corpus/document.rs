@@ -13,6 +13,7 @@ use crate::reading::guarded;
 use crate::{Mark, Marker, Meaning, TokenUnit, Tokeniser};
 use inkstone_base::data::Document;
 use inkstone_base::job::Ctx;
+use inkstone_base::message;
 use inkstone_tables::corpus;
 use inkstone_tables::frames;
 
@@ -93,8 +94,12 @@ impl Library {
         let frame = self.part(part)?;
         let frame = frame.slice(i64::try_from(row)?, 1);
         let path = self.index.path(part)?;
-        let documents = corpus::documents_from_frame(&frame).with_context(|| format!("in {}", path.display()))?;
-        let document = documents.into_iter().next().context("the corpus has become shorter since it was listed")?;
+        let documents =
+            corpus::documents_from_frame(&frame).with_context(|| message!("在 {} 中", "in {}", path.display()))?;
+        let document = documents
+            .into_iter()
+            .next()
+            .context(message!("列出之后语料变短了", "the corpus has become shorter since it was listed"))?;
         let tokens = wanted.cut.map(|cut| (self.tokeniser)(&document.body, cut)).transpose()?.unwrap_or_default();
         // Marks that cannot be had are no reason to show no text.
         let marks = match &self.marker {

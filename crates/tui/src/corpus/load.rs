@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::SystemTime;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use chrono::NaiveDateTime;
 use polars_core::prelude::DataFrame;
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
@@ -20,6 +20,7 @@ use crate::event::Event;
 use crate::reading::chain;
 use inkstone_base::data::Kind;
 use inkstone_base::job::Ctx;
+use inkstone_base::{ensure, message};
 use inkstone_tables::corpus;
 use inkstone_tables::frames;
 use inkstone_tables::project::Project;
@@ -83,7 +84,10 @@ impl CorpusIndex {
     }
 
     pub(crate) fn path(&self, part: usize) -> Result<&Path> {
-        let file = self.files.get(part).context("the corpus has become shorter since it was listed")?;
+        let file = self
+            .files
+            .get(part)
+            .context(message!("列出之后语料变短了", "the corpus has become shorter since it was listed"))?;
         Ok(&file.path)
     }
 }
@@ -170,7 +174,7 @@ fn part_of(index: &CorpusIndex, part: usize) -> Result<CataloguePart> {
     let mut columns = vec!["doc_id", "published_at", "codes", "kind", "title"];
     columns.extend(index.cleaned.then_some(FIRST));
     columns_of(&frames::read_parquet(path, Some(&columns))?, index.cleaned)
-        .with_context(|| format!("in {}", path.display()))
+        .with_context(|| message!("在 {} 中", "in {}", path.display()))
 }
 
 fn columns_of(frame: &DataFrame, cleaned: bool) -> Result<CataloguePart> {
@@ -189,7 +193,11 @@ fn columns_of(frame: &DataFrame, cleaned: bool) -> Result<CataloguePart> {
             title: titles.get(i).unwrap_or_default(),
             repeats: first.is_some(),
         };
-        ensure!(gathering.push(row, hash(id), first.map(hash)), "the titles of one part are longer than 4 GiB");
+        ensure!(
+            gathering.push(row, hash(id), first.map(hash)),
+            "一份的标题超过 4 GiB",
+            "the titles of one part are longer than 4 GiB"
+        );
     }
     Ok(gathering.end())
 }

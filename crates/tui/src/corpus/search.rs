@@ -20,6 +20,8 @@ use crate::reading::chain;
 use inkstone_tables::corpus;
 use inkstone_tables::frames;
 
+use inkstone_base::message;
+
 /// The prefix of a regular expression.
 const EXPRESSION: &str = "re:";
 
@@ -171,7 +173,8 @@ fn look_through(
     }
     let path = index.path(part)?;
     let frame = frames::read_parquet(path, Some(&["codes", "title", "body"]))?;
-    let text = |name: &str| corpus::column(&frame, name)?.str().with_context(|| format!("in {}", path.display()));
+    let text =
+        |name: &str| corpus::column(&frame, name)?.str().with_context(|| message!("在 {} 中", "in {}", path.display()));
     let [codes, titles, bodies] = [text("codes")?, text("title")?, text("body")?];
     let start = catalogue.start(part);
     let has = |row: usize| [titles, codes, bodies].iter().any(|column| pattern.is_in(column.get(row)));

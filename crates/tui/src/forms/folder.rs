@@ -8,6 +8,7 @@ use chrono::{DateTime, Local};
 
 use crate::errand::{Errand, Messenger};
 use inkstone_base::job::Ctx;
+use inkstone_base::message;
 
 /// Entries of a folder below that are looked at to tell whether it holds documents, and of all such folders together.
 const LOOKED_AT: usize = 200;
@@ -100,7 +101,7 @@ fn known(ending: &str) -> bool {
 
 /// A folder that was typed. Fails when it cannot be read.
 pub(super) fn look_up(path: PathBuf) -> Result<PathBuf> {
-    fs::read_dir(&path).with_context(|| format!("cannot read the folder {}", path.display()))?;
+    fs::read_dir(&path).with_context(|| message!("无法读取文件夹 {}", "cannot read the folder {}", path.display()))?;
     Ok(path)
 }
 

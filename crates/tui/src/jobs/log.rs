@@ -21,6 +21,7 @@ use crate::scribe::{LOG_BYTES, LOG_FILES, Scribe};
 use crate::words as common;
 use crate::{Language, figures, look};
 use inkstone_base::data::Report;
+use inkstone_base::message;
 
 /// Lines that are kept in sight; those before are left out.
 const LINES: usize = 20_000;
@@ -357,7 +358,7 @@ fn read(folder: &Path) -> Result<Vec<LogLine>> {
             Err(error) if error.kind() == ErrorKind::NotFound => continue,
             Err(error) => Err(error),
         }
-        .with_context(|| format!("cannot read {}", path.display()))?;
+        .with_context(|| message!("无法读取 {}", "cannot read {}", path.display()))?;
         let text = String::from_utf8_lossy(&bytes);
         lines.extend(text.lines().filter_map(|line| serde_json::from_str(line).ok()));
     }

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 
 use super::OnnxBench;
 use inkstone_onnx::runtime::{Candidate, Library, Machine};
@@ -13,6 +13,8 @@ use inkstone_onnx::{
     Answered, Description, Guess, Head, Header, Listed, Metered, OnnxParams, Output, Question, Ran, Reply, Round,
     RuntimeParams, Size, TensorInfo, Until, Vocabulary,
 };
+
+use inkstone_base::bail;
 
 pub(super) fn machine(library: Result<Library, String>) -> Machine {
     let there = library.is_ok();
@@ -137,7 +139,10 @@ pub(super) fn answer(question: &Question) -> Result<Answered> {
         Question::Compare(_, b) if b == "空" => Reply::Compare(f64::NAN),
         Question::Compare(..) => Reply::Compare(0.8731),
         Question::Classify(text) if text == "坏" => {
-            bail!("models/macbert-tone/model.onnx failed while it ran: bad allocation")
+            bail!(
+                "models/macbert-tone/model.onnx 运行时失败：bad allocation",
+                "models/macbert-tone/model.onnx failed while it ran: bad allocation"
+            )
         }
         Question::Classify(_) => {
             Reply::Classify(vec![("利空".into(), 0.0712), ("中性".into(), 0.2155), ("利好".into(), 0.7133)])

@@ -7,6 +7,7 @@ use crate::corpus::CorpusIndex;
 use crate::{Workspace, reading};
 use inkstone_base::data::Document;
 use inkstone_base::job::Ctx;
+use inkstone_base::message;
 use inkstone_tables::corpus;
 use inkstone_tables::frames;
 
@@ -57,13 +58,16 @@ pub(super) fn find(goal: &Goal, workspace: &Workspace, bench: &TextBench, ctx: &
                 Goal::Own(_) => 0,
             };
             let number = number.min(last);
-            let place = catalogue.place(number).context("the corpus has become shorter since it was listed")?;
+            let place = catalogue
+                .place(number)
+                .context(message!("列出之后语料变短了", "the corpus has become shorter since it was listed"))?;
             let (part, row) = place;
             let path = index.path(part)?;
             let documents = corpus::documents_from_frame(&frames::read_parquet(path, None)?)
-                .with_context(|| format!("cannot use {}", path.display()))?;
+                .with_context(|| message!("无法使用 {}", "cannot use {}", path.display()))?;
             let document = documents.into_iter().nth(row);
-            let document = document.context("the corpus has become shorter since it was listed")?;
+            let document = document
+                .context(message!("列出之后语料变短了", "the corpus has become shorter since it was listed"))?;
             let text = format!("{}\n{}", document.title, document.body);
             let title = document.title.len();
             let subject = TextSubject { place: index.cleaned.then_some((part, row)), document, text, title };

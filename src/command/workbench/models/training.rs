@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow};
 use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory, Parser, ValueEnum};
 use serde_json::Value;
@@ -13,6 +13,7 @@ use crate::train::{self, Train};
 use inkstone_base::data::Report;
 use inkstone_base::disk;
 use inkstone_base::job::Ctx;
+use inkstone_base::{bail, message};
 use inkstone_features::standalone::LineFormat;
 use inkstone_models::VectorizerParams;
 use inkstone_tables::corpus::Parts;
@@ -123,5 +124,6 @@ fn run(args: &[String], ctx: &Ctx) -> Result<Vec<Report>> {
     }
     let mut summary = train::run(&asked, ctx)?;
     let stages = summary.fields.remove("stages").unwrap_or(Value::Array(Vec::new()));
-    serde_json::from_value(stages).context("the result of the training has no list of reports")
+    serde_json::from_value(stages)
+        .context(message!("训练结果没有报告列表", "the result of the training has no list of reports"))
 }

@@ -8,9 +8,10 @@ use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 use super::{DOCUMENT, FirstPass, NUMBERS, Path};
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use inkstone_base::bounds::flag;
 use inkstone_base::disk::{self, Scratch};
+use inkstone_base::ensure;
 use inkstone_base::job::Ctx;
 
 /// Between the parts of a phrase.
@@ -44,6 +45,7 @@ impl FirstPass {
     pub(crate) fn joined(self, params: &PhraseParams, beside: &Path, ctx: &Ctx) -> Result<(FirstPass, u64)> {
         ensure!(
             params.threshold > 0.0,
+            "短语阈值为 {}：--phrase-threshold 须大于 0",
             "a threshold of phrases of {}: --phrase-threshold is above 0",
             params.threshold
         );

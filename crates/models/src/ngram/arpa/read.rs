@@ -5,7 +5,7 @@ use std::io::Read;
 use std::ops::Range;
 use std::path::Path;
 
-use anyhow::{Context, Error, Result, anyhow};
+use anyhow::{Context, Error, Result};
 use rayon::prelude::*;
 
 use crate::ngram::build::{Builder, NewGram};
@@ -15,6 +15,7 @@ use crate::ngram::vocabulary::{self, ModelVocabulary};
 use crate::ngram::words::{BEGIN, END, MARKS, UNKNOWN, Words};
 use inkstone_base::disk;
 use inkstone_base::job::Ctx;
+use inkstone_base::{error, message};
 
 /// log10 probability of unknown words in a model that has no `<unk>`.
 const WITHOUT_UNKNOWN: f32 = -100.0;
@@ -30,9 +31,9 @@ pub fn read_arpa(path: &Path, ctx: &Ctx) -> Result<LanguageModel> {
     read(text, ctx).map_err(|wrong| match wrong {
         Wrong::Line(at, message) => {
             let line = 1 + text[..at.min(text.len())].iter().filter(|&&byte| byte == b'\n').count();
-            anyhow!("{}, line {line}: {message}", path.display())
+            error!("{} 第 {line} 行：{message}", "{}, line {line}: {message}", path.display())
         }
-        Wrong::Other(error) => error.context(format!("cannot read {}", path.display())),
+        Wrong::Other(error) => error.context(message!("无法读取 {}", "cannot read {}", path.display())),
     })
 }
 
@@ -128,7 +129,8 @@ fn read(text: &[u8], ctx: &Ctx) -> Result<LanguageModel, Wrong> {
     let mut builder = Builder::new(unigrams.into_iter(), total)?;
     let table = vocabulary::table(&words).map_err(|error| Wrong::Other(error.context("\\1-grams:")))?;
     let (bytes, ends) = words.parts();
-    let vocabulary = ModelVocabulary::new(bytes, ends, &table).context("an ARPA file has words")?;
+    let vocabulary =
+        ModelVocabulary::new(bytes, ends, &table).context(message!("ARPA 文件应有词", "an ARPA file has words"))?;
     for (n, (section, size)) in (2..).zip(&sections[1..]) {
         ctx.check()?;
         let index = builder.index();

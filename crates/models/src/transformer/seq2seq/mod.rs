@@ -7,7 +7,7 @@ mod noising;
 
 use std::ops::Range;
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
@@ -24,6 +24,7 @@ use crate::checkpoint::Checkpoint;
 use crate::neural::EpochFigures;
 use crate::neural::fit::fit;
 use crate::neural::weights::Weights;
+use inkstone_base::ensure;
 use inkstone_base::job::Ctx;
 use inkstone_base::memory;
 
@@ -151,6 +152,7 @@ impl Seq2Seq {
         params.check()?;
         ensure!(
             params.train == TrainedLayers::All && params.discriminative == 1.0 && !params.gradual,
+            "编码器与解码器整体以同一学习率训练：请去掉 --train、--discriminative 和 --gradual",
             "an encoder with its decoder is trained as a whole, at one rate: leave --train, --discriminative and --gradual out"
         );
         for weight in &mut self.weights.all {
