@@ -3,6 +3,7 @@
 mod audit;
 mod capsule;
 mod generate;
+pub mod help;
 mod keywords;
 mod ledger;
 mod models;

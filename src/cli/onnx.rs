@@ -10,6 +10,8 @@ use inkstone_features::models::onnx::Contextual;
 use inkstone_onnx::{Activation, Device, Layers, OnnxParams, Output, Over, Pooling, Precision, RuntimeParams};
 use inkstone_text::Truncation;
 
+use inkstone_base::language::Word;
+
 /// Heading of these flags in every help text.
 const CONTEXTUAL: &str = "Contextual models (ONNX)";
 
@@ -86,7 +88,11 @@ fn hypothesis(text: &str) -> Result<(String, String), String> {
         Some((label, hypothesis)) if !label.trim().is_empty() && !hypothesis.trim().is_empty() => {
             Ok((label.trim().to_owned(), hypothesis.trim().to_owned()))
         }
-        _ => Err("write a label and the hypothesis that says it, as 利好=该消息利好公司股价。".to_owned()),
+        _ => Err(Word(
+            "请写标签与表达它的假设句，如 利好=该消息利好公司股价。",
+            "write a label and the hypothesis that says it, as 利好=该消息利好公司股价。",
+        )
+        .to_string()),
     }
 }
 

@@ -6,6 +6,8 @@ use clap::Args;
 
 use super::Project;
 
+use inkstone_base::language::Word;
+
 /// Draws a page of the workbench without a terminal.
 #[derive(Debug, Args)]
 pub struct Picture {
@@ -26,6 +28,10 @@ fn size(text: &str) -> Result<(u16, u16), String> {
     let parts = text.split_once('x').and_then(|(wide, high)| Some((wide.parse().ok()?, high.parse().ok()?)));
     match parts {
         Some((wide @ 20..=500, high @ 5..=200)) => Ok((wide, high)),
-        _ => Err("write columns and rows as 100x30, from 20x5 to 500x200".to_owned()),
+        _ => Err(Word(
+            "请写列数与行数，如 100x30，从 20x5 到 500x200",
+            "write columns and rows as 100x30, from 20x5 to 500x200",
+        )
+        .to_string()),
     }
 }

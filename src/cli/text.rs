@@ -8,6 +8,8 @@ use clap::builder::ArgPredicate;
 
 use crate::config::bounds::flag;
 use inkstone_base::disk::Formulas;
+use inkstone_base::language::Message;
+use inkstone_base::message;
 use inkstone_corpus::ingest::read_time;
 use inkstone_features::standalone::LineFormat;
 use inkstone_text::{Cut, Mode, TokenizerParams, Truncation};
@@ -88,8 +90,13 @@ pub struct Corpus {
     pub tokenizer: Tokenizer,
 }
 
-fn time(text: &str) -> Result<NaiveDateTime, String> {
-    read_time(text).ok_or_else(|| format!("{text:?} is not a time; write 2023-12-31 or 2023-12-31 15:00:00"))
+fn time(text: &str) -> Result<NaiveDateTime, Message> {
+    read_time(text).ok_or_else(|| {
+        message!(
+            "{text:?} 不是时间；请写 2023-12-31 或 2023-12-31 15:00:00",
+            "{text:?} is not a time; write 2023-12-31 or 2023-12-31 15:00:00"
+        )
+    })
 }
 
 #[derive(Debug, Args)]

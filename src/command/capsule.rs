@@ -41,10 +41,11 @@ fn again(args: &Replay, ctx: &Ctx) -> Result<Summary> {
         )
     })?;
     if let Some(library) = &replayed.library_ignored {
-        let note = format!(
+        let note = message!(
+            "清单写有本机代码库 {library}，没有加载；用的是本机的代码库",
             "the manifest names the native library {library}, which was not loaded; the library of this machine was used"
         );
-        let _ = writeln!(std::io::stderr(), "note: {}", shown(&note));
+        let _ = writeln!(std::io::stderr(), "note: {}", shown(&note.to_string()));
     }
     let mut summary =
         Summary { partial: !replayed.difference.same_files() || !replayed.altered.is_empty(), ..Summary::default() };

@@ -195,14 +195,24 @@ pub(super) fn tokenize(args: &Tokenize, global: &Global) -> Result<ExitCode> {
     for (line, word) in dictionaries.flat_map(|read| &read.unreachable) {
         let _ = writeln!(
             std::io::stderr(),
-            "dictionary line {line}: jieba cuts {word:?} at a punctuation mark and never finds it"
+            "{}",
+            message!(
+                "词典第 {line} 行：jieba 在标点处切开 {word:?}，永远找不到它",
+                "dictionary line {line}: jieba cuts {word:?} at a punctuation mark and never finds it"
+            )
         );
     }
     let ctx = Ctx::new(global.threads.unwrap_or(0), 1)?;
     let stdin = std::io::stdin();
     if stdin.is_terminal() {
-        let _ =
-            writeln!(std::io::stderr(), "reading text from the keyboard, one document per line; Ctrl-D ends the input");
+        let _ = writeln!(
+            std::io::stderr(),
+            "{}",
+            message!(
+                "从键盘读取文本，每行一篇文档；Ctrl-D 结束输入",
+                "reading text from the keyboard, one document per line; Ctrl-D ends the input"
+            )
+        );
     }
     let stdout = std::io::stdout();
     // A pipe gets every byte; a terminal nothing that it would obey.

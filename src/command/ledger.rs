@@ -15,6 +15,7 @@ use crate::config::Config;
 use crate::headless::Summary;
 use crate::pipeline;
 use inkstone_base::figures::{count, number, signed};
+use inkstone_base::language::Word;
 use inkstone_base::width::{left, right, shown as shown_text};
 use inkstone_base::{ensure, message};
 use inkstone_lab::ledger::{Book, BookTrial, Entry, Ledger, Looks, TrialTally};
@@ -60,7 +61,7 @@ pub(super) fn run(args: &Args, global: &Global) -> ExitCode {
                 writeln!(out, "{when} sealed period from {from} opened 封存期已打开: {}", shown_text(&opening.reason))?;
             }
             for problem in ledger.problems() {
-                writeln!(out, "!! {}", shown_text(problem))?;
+                writeln!(out, "!! {}", shown_text(&problem.to_string()))?;
             }
             Ok(ExitCode::from(u8::from(!ledger.problems().is_empty())))
         }));
@@ -184,7 +185,7 @@ fn table(list: &TrialList) -> Vec<String> {
             (Some(name), _) if row.lookahead => format!("{name} (LOOK-AHEAD)"),
             (Some(name), _) => name.clone(),
             (None, Some(reason)) => format!("(deleted: {reason})"),
-            (None, None) => "(details missing)".to_owned(),
+            (None, None) => Word("（缺少详情）", "(details missing)").to_string(),
         };
         let numbers = [
             count(row.runs),

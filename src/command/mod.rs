@@ -32,15 +32,16 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
-use clap::{CommandFactory, Parser};
+use clap::CommandFactory;
 
-use crate::cli::{Cli, Command, Global};
+use crate::cli::{Cli, Command, Global, help};
 use crate::config::TEMPLATE;
 use crate::headless::{self, Summary};
 use crate::pipeline::Stage;
 use crate::train;
 use inkstone_base::disk;
 use inkstone_base::job::Ctx;
+use inkstone_base::language::{Language, Word};
 use inkstone_base::{ensure, message};
 use inkstone_base::{remedy, signals, simd, width};
 
@@ -116,17 +117,25 @@ pub fn run(cli: Cli) -> ExitCode {
 }
 
 /// Prints what clap has to say: help, the version, or the errors in the flags.
-pub fn print_clap(message: &clap::Error) -> ExitCode {
+pub fn print_clap(message: &clap::Error, language: Language) -> ExitCode {
     let code = u8::try_from(message.exit_code()).unwrap_or(2);
     // clap repeats an unknown flag as it was given, and it may hold control characters that terminals obey: the message is made again
     // of the flags as they may be shown.
     let printable = std::env::args_os().map(|arg| width::shown(&arg.to_string_lossy()).into_owned());
-    let again = Cli::try_parse_from(printable).err();
-    or_explain(match again.as_ref().unwrap_or(message).print() {
+    let again = help::command(language).try_get_matches_from(printable).err();
+    let message = again.as_ref().unwrap_or(message);
+    if let Some(text) = help::explained(message, language) {
+        let _ = write!(std::io::stderr(), "{}", width::shown(&text));
+        return ExitCode::from(code);
+    }
+    or_explain(match message.print() {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(error).context(message!("无法写入", "cannot write")),
         _ => Ok(ExitCode::from(code)),
     })
 }
+
+/// The beginning of every error on stderr.
+pub(crate) const ERROR: Word = Word("错误：", "error: ");
 
 /// True if this run has no screen.
 fn is_batch(global: &Global) -> bool {
@@ -141,7 +150,7 @@ fn batch(name: &str, global: &Global, work: impl FnOnce(&Ctx) -> Result<Summary>
 /// An error before any front is up goes to stderr, with exit code 2.
 fn or_explain(result: Result<ExitCode>) -> ExitCode {
     result.unwrap_or_else(|error| {
-        let _ = writeln!(std::io::stderr(), "error: {}", width::shown(&remedy::with_remedy(&error)));
+        let _ = writeln!(std::io::stderr(), "{ERROR}{}", width::shown(&remedy::with_remedy(&error)));
         ExitCode::from(2)
     })
 }

@@ -10,6 +10,7 @@ use crate::cli::{Convert, Embed, Eval, Explain, Generate, Nearest, Projection, R
 use crate::headless::Summary;
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
+use inkstone_base::language::Word;
 use inkstone_base::limits;
 use inkstone_base::{ensure, message};
 use inkstone_corpus::link::{self, EntityFinder};
@@ -37,7 +38,10 @@ const SUMMARIES: &str = "summaries";
 pub(super) fn eval(args: &Eval, ctx: &Ctx) -> Result<Summary> {
     let is_of_summaries = args.kind.as_deref() == Some(SUMMARIES);
     let Some(path) = &args.model else {
-        let way_out = "eval needs --model, and `eval summaries` needs --references";
+        let way_out = Word(
+            "eval 需要 --model，`eval summaries` 需要 --references",
+            "eval needs --model, and `eval summaries` needs --references",
+        );
         let references = args.references.as_deref().context(way_out)?;
         let other = args.kind.as_deref().unwrap_or(SUMMARIES);
         ensure!(
@@ -234,7 +238,7 @@ pub(super) fn generate(args: &Generate, ctx: &Ctx) -> Result<Summary> {
         generator.choose(&args.choices)?;
     }
     if let Some(file) = &args.json_schema {
-        let in_file = || format!("the schema {}", file.display());
+        let in_file = || message!("schema {}", "the schema {}", file.display());
         let text = limits::settings_file(file).with_context(in_file)?;
         let schema = serde_json::from_slice(&text).with_context(in_file)?;
         generator.keep_to_schema(&schema).with_context(in_file)?;

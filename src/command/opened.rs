@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result};
 
+use super::workbench::language;
 use crate::cli::Global;
 use crate::config::Config;
 use crate::pipeline::{self, NOTIFY, Stage, StageId};
@@ -52,6 +53,7 @@ impl OpenProject {
         });
         let mut config = Config::read(path)?;
         flags(&mut config)?;
+        language(config.ui.language, global.lang.as_deref())?.use_for_messages();
         let base = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let trusted = if trust { " --trust" } else { "" };
         let command = format!("inkstone {command} -c {} --headless{trusted}", quoted(&path.display().to_string()));

@@ -18,7 +18,7 @@ use crate::pipeline::{self, Basis, DueReason, FactorResult, Forecast, NOTIFY, St
 use inkstone_base::data::Report;
 use inkstone_base::ensure;
 use inkstone_base::job::Ctx;
-use inkstone_base::language::{Language, Word};
+use inkstone_base::language::{Language, Message, Word};
 use inkstone_corpus::ingest::fetch::FETCH;
 use inkstone_corpus::ingest::reason::REPEATED_PRICE;
 use inkstone_lab::backtest::Outcome;
@@ -209,7 +209,7 @@ pub(super) fn summary(opened: &OpenProject, reports: Vec<Report>, last: Stage) -
     let is_lost = |(reason, rows): (&String, &u64)| *rows > 0 && reason != REPEATED_PRICE;
     let lost_rows = reports.iter().any(|report| StageId::Ingest.is_of(report) && report.dropped.iter().any(is_lost));
     summary.partial = lost_rows || !left_out.is_empty() || reports.iter().any(failed_command);
-    let stage = |(stage, reason): &(StageId, String)| json!({"stage": stage.to_string(), "reason": reason});
+    let stage = |(stage, reason): &(StageId, Message)| json!({"stage": stage.to_string(), "reason": reason.en});
     if !left_out.is_empty() {
         summary.set("left_out", left_out.iter().map(stage).collect::<Vec<_>>());
     }

@@ -68,8 +68,9 @@ impl<'t> Checker<'t> {
     pub(crate) fn new(file: &str, text: &'t str) -> Result<Checker<'t>> {
         let faults = syntax_faults(text);
         if !faults.is_empty() {
-            let list = faults.iter().map(|f| message!("  第 {} 行：{}", "  line {}: {}", f.line, f.message));
-            bail!("{file} 不是有效的 TOML：\n{}", "{file} is not valid TOML:\n{}", Message::joined(list, LINES));
+            let told = |f: &Fault| message!("  第 {} 行：{}", "  line {}: {}", f.line, f.message);
+            let list = Message::joined(faults.iter().map(told), LINES);
+            bail!("{file} 不是有效的 TOML：\n{list}", "{file} is not valid TOML:\n{list}");
         }
         let (spans, _) = DeTable::parse_recoverable(text);
         let table = toml::from_str(text)?;
@@ -107,8 +108,11 @@ impl<'t> Checker<'t> {
             None => return Vec::new(),
             Some(Value::Array(items)) => items,
             Some(other) => {
-                let message =
-                    message!("是{}；请逐个写成 [[{name}]]", "is {}; write each one as a section [[{name}]]", kind(&other));
+                let message = message!(
+                    "是{}；请逐个写成 [[{name}]]",
+                    "is {}; write each one as a section [[{name}]]",
+                    kind(&other)
+                );
                 self.problems.push(Problem::new(name, message));
                 return Vec::new();
             }
@@ -118,7 +122,9 @@ impl<'t> Checker<'t> {
             let path = format!("{name}[{i}]");
             match item {
                 Value::Table(table) => read.push(self.table_as(&path, table)),
-                other => self.problems.push(Problem::new(path, message!("是{}，而不是表", "is {}, not a table", kind(&other)))),
+                other => self
+                    .problems
+                    .push(Problem::new(path, message!("是{}，而不是表", "is {}, not a table", kind(&other)))),
             }
         }
         read
@@ -227,8 +233,12 @@ pub(super) fn read_table<T: DeserializeOwned + Serialize + Default>(path: &str, 
             Err(error) => {
                 let inner = error.path().to_string();
                 let at = if inner == "." { key.clone() } else { inner };
-                let [zh, en] = [Some(&error), english.as_ref()].map(|error| error.map(|e| first_line(&e.inner().to_string())));
-                problems.push(Problem::new(format!("{path}.{at}"), wrong_type(zh.unwrap_or_default(), en.unwrap_or_default())));
+                let [zh, en] =
+                    [Some(&error), english.as_ref()].map(|error| error.map(|e| first_line(&e.inner().to_string())));
+                problems.push(Problem::new(
+                    format!("{path}.{at}"),
+                    wrong_type(zh.unwrap_or_default(), en.unwrap_or_default()),
+                ));
             }
         }
     }

@@ -230,10 +230,13 @@ impl Config {
     pub fn check(&self) -> Result<()> {
         let mut problems = match toml::Value::try_from(self) {
             Ok(values) => bounds::problems("", &values),
-            Err(error) => vec![check::Problem::new("", format!("cannot be written as TOML: {error}"))],
+            Err(error) => {
+                vec![check::Problem::new("", message!("无法写成 TOML：{error}", "cannot be written as TOML: {error}"))]
+            }
         };
         problems.extend(validate::problems(self));
-        let messages: Vec<String> = problems.iter().map(|p| format!("{}: {}", p.path, p.message)).collect();
+        let told = |p: &check::Problem| message!("{}：{}", "{}: {}", p.path, p.message);
+        let messages: Vec<Message> = problems.iter().map(told).collect();
         ensure!(messages.is_empty(), Message::joined(messages, LINES));
         Ok(())
     }
@@ -383,7 +386,7 @@ mod tests {
         let text = with_examples(TEMPLATE);
         // The one example of a feature shows the settings of all models.
         let faults = Config::faults(&text).into_iter().map(|fault| fault.message);
-        let faults: Vec<String> = faults.filter(|message| !message.contains("is not for model")).collect();
+        let faults: Vec<Message> = faults.filter(|message| !message.en.contains("is not for model")).collect();
         assert!(faults.is_empty(), "{faults:?}");
         let table: toml::Table = toml::from_str(&text).unwrap();
         for section in ["source", "rewrite", "feature", "factor", "on", "experiment"] {

@@ -224,8 +224,11 @@ pub(super) fn problems(config: &Config) -> Vec<Problem> {
             _ => (Word("因子", "factor"), names(&config.factor, |f| &f.name)),
         };
         for name in hook.of.iter().filter(|name| !known.contains(&name.as_str())) {
-            let message =
-                message!("没有{what} {name:?}；现有：{}", "there is no {what} {name:?}; there are: {}", known.join(", "));
+            let message = message!(
+                "没有{what} {name:?}；现有：{}",
+                "there is no {what} {name:?}; there are: {}",
+                known.join(", ")
+            );
             problems.push(Problem::new(format!("on[{i}].of"), message));
         }
     }
@@ -270,13 +273,28 @@ fn names_in(section: &str, names: &[&str], problems: &mut Vec<Problem>) {
         let at = format!("{section}[{i}].name");
         let harmless = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
         if name.is_empty() {
-            problems.push(Problem::new(at, message!("缺少：每个 [[{section}]] 都须有名称", "is missing: every [[{section}]] needs a name")));
+            problems.push(Problem::new(
+                at,
+                message!("缺少：每个 [[{section}]] 都须有名称", "is missing: every [[{section}]] needs a name"),
+            ));
         } else if !name.chars().all(harmless) {
-            problems.push(Problem::new(at, message!("{name:?}：只能用文字、数字、_ 和 -", "{name:?}: use letters, digits, _ and - only")));
+            problems.push(Problem::new(
+                at,
+                message!("{name:?}：只能用文字、数字、_ 和 -", "{name:?}: use letters, digits, _ and - only"),
+            ));
         } else if let Some(why) = disk::no_file_name(name) {
-            problems.push(Problem::new(at, message!("{name:?} 要用作文件名，而{why}；请换一个", "{name:?} becomes a file name, and {why}; choose another")));
+            problems.push(Problem::new(
+                at,
+                message!(
+                    "{name:?} 要用作文件名，而{why}；请换一个",
+                    "{name:?} becomes a file name, and {why}; choose another"
+                ),
+            ));
         } else if names[..i].contains(name) {
-            problems.push(Problem::new(at, message!("{name:?} 已被另一个 [[{section}]] 使用", "{name:?} is taken by another [[{section}]]")));
+            problems.push(Problem::new(
+                at,
+                message!("{name:?} 已被另一个 [[{section}]] 使用", "{name:?} is taken by another [[{section}]]"),
+            ));
         }
     }
 }

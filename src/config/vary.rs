@@ -9,6 +9,7 @@ use inkstone_features::experiment::{Params, Settings, shown};
 use inkstone_features::extract::{Feature, in_order_of_inputs};
 use inkstone_text::TokenizerParams;
 
+use inkstone_base::language::{Message, Word};
 use inkstone_base::{ensure, message};
 
 /// Where a path begins that leads into `[tokenizer]`.

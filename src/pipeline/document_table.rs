@@ -6,8 +6,8 @@ use anyhow::{Context, Result};
 
 use crate::config::Config;
 use inkstone_base::data::Report;
-use inkstone_base::ensure;
 use inkstone_base::job::Ctx;
+use inkstone_base::{ensure, message};
 use inkstone_features::extract;
 use inkstone_store::Reader;
 
@@ -21,7 +21,12 @@ pub fn write_document_table(config: &Config, base: &Path, feature: &str, out: &P
         "there is no feature {feature:?}; the features are {}",
         known()
     );
-    let absent = || format!("the rows of feature {feature:?} are not there: run inkstone extract");
+    let absent = || {
+        message!(
+            "没有特征 {feature:?} 的行：请运行 inkstone extract",
+            "the rows of feature {feature:?} are not there: run inkstone extract"
+        )
+    };
     let id = super::feature_set(&project, feature).with_context(absent)?;
     let store = Reader::open(&project.store())?;
     let set = store.set(&id)?.with_context(absent)?;

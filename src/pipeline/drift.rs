@@ -12,6 +12,7 @@ use super::{CorpusParts, PipelineRun};
 use crate::config::Config;
 use inkstone_base::data::Key;
 use inkstone_base::job::Ctx;
+use inkstone_base::language::Word;
 use inkstone_base::stats::spearman;
 use inkstone_base::{ensure, message};
 use inkstone_features::extract::{self, Feature, Model, SetMeta};
@@ -81,7 +82,7 @@ pub fn drift(config: &Config, base: &Path, feature: &str, against: &Path, ctx: &
 
 fn compare(run: &PipelineRun<'_>, feature: &Feature, sets: [Key; 2], store: &Store) -> Result<Drifted> {
     let [own, again] = sets.map(|set| store.set(&set));
-    let gone = "a feature's rows are gone from the store";
+    let gone = Word("特征的行已不在特征库中", "a feature's rows are gone from the store");
     let rows = rows_drift(&own?.context(gone)?, &again?.context(gone)?)?;
     let mut factors = Vec::new();
     let made_of = run.config.factor.iter().filter(|factor| factor.reads(&feature.name));

@@ -50,6 +50,7 @@ use inkstone_base::data::{Key, Report, TooLittle};
 use inkstone_base::disk;
 use inkstone_base::disk::{Damage, Room};
 use inkstone_base::job::{Cancelled, Ctx};
+use inkstone_base::language::Message;
 use inkstone_base::{bail, ensure, message};
 use inkstone_corpus::link::{Linked, Taught};
 use inkstone_corpus::{clean, ingest, link, structure};
@@ -340,7 +341,7 @@ impl<'a> PipelineRun<'a> {
     fn leave_out(&mut self, id: &StageId, reason: Error) -> Result<()> {
         self.remove_results(id)?;
         let stage = id.to_string();
-        let report = Report::of_left_out(&stage, self.documents.unwrap_or_default(), format!("{reason:#}"));
+        let report = Report::of_left_out(&stage, self.documents.unwrap_or_default(), Message::of_error(&reason));
         self.ctx.leave_out(&stage, "docs", report.clone());
         self.reports.push(report);
         self.first_reason.get_or_insert(reason);
@@ -586,9 +587,9 @@ fn reads_what_was_left_out(name: &str) -> Error {
 }
 
 /// The features and factors that a run left out, each with its stage and the reason.
-pub fn left_out(reports: &[Report]) -> Vec<(StageId, String)> {
+pub fn left_out(reports: &[Report]) -> Vec<(StageId, Message)> {
     let reason = |report: &Report| {
-        let reason = report.left_out()?.to_owned();
+        let reason = report.left_out()?;
         Some((StageId::try_from(report.stage.clone()).ok()?, reason))
     };
     reports.iter().filter_map(reason).collect()

@@ -10,8 +10,8 @@ use super::{CorpusParts, PipelineRun};
 use crate::config::Config;
 use inkstone_base::data::{Key, Report};
 use inkstone_base::disk;
-use inkstone_base::ensure;
 use inkstone_base::job::Ctx;
+use inkstone_base::{ensure, message};
 use inkstone_features::extract::{self, Feature, Fits, Inputs};
 use inkstone_features::plan::{Plan, PlanSettings};
 use inkstone_store::{RowFolder, Store};
@@ -36,7 +36,12 @@ pub fn plan(config: &Config, base: &Path, request: &PlanRequest<'_>, ctx: &Ctx) 
     let named = config.feature.iter().find(|feature| feature.name == request.feature);
     let feature = named.with_context(|| {
         let names: Vec<&str> = config.feature.iter().map(|feature| feature.name.as_str()).collect();
-        format!("there is no feature {:?}; the features are: {}", request.feature, names.join(", "))
+        message!(
+            "没有特征 {:?}；现有特征：{}",
+            "there is no feature {:?}; the features are: {}",
+            request.feature,
+            names.join(", ")
+        )
     })?;
     let mut run = PipelineRun::new(config, base, ctx)?;
     run.run_until(Stage::Rewrite)?;

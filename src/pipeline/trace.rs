@@ -20,6 +20,7 @@ use crate::config::Config;
 use inkstone_base::code::Code;
 use inkstone_base::data::Kind;
 use inkstone_base::job::Ctx;
+use inkstone_base::language::Message;
 use inkstone_base::stats::mean;
 use inkstone_base::{bail, ensure, message};
 use inkstone_corpus::clean::clean_of_part;
@@ -243,8 +244,13 @@ impl Tracer {
             let row = kept.as_ref().ok().and_then(Option::as_ref);
             let mut explained = explain(feature, column.as_deref(), &inputs, row, place, ctx)?;
             if let (Err(error), Some(first)) = (kept, explained.first_mut()) {
-                first.note.0 += &format!("未能读取保存的特征：{error:#}。");
-                first.note.1 += &format!(" What is kept of the feature could not be read: {error:#}.");
+                let unreadable = message!(
+                    "未能读取保存的特征：{}。",
+                    " What is kept of the feature could not be read: {}.",
+                    Message::of_error(error)
+                );
+                first.note.0 += &unreadable.zh;
+                first.note.1 += &unreadable.en;
             }
             Ok(explained)
         };
@@ -276,7 +282,8 @@ impl Tracer {
             let known: BTreeSet<&str> = all().map(|(_, document)| document.doc_id.as_str()).collect();
             let known: Vec<&str> = known.into_iter().take(10).collect();
             let left_out = self.left_out(factor, code, doc_id, ctx)?;
-            let why = left_out.map_or(String::new(), |reason| format!(" (left out: {reason})"));
+            let why =
+                left_out.map_or(Message::default(), |reason| message!("（略过：{reason}）", " (left out: {reason})"));
             bail!(
                 "文档 {doc_id:?} 没有进入这个值{why}；进入的文档有：{}",
                 "document {doc_id:?} did not enter this value{why}; the documents that did are: {}",
@@ -426,12 +433,16 @@ impl TracedFactor {
             match (with_values.first(), with_values.last()) {
                 (Some(&first), Some(&last)) => {
                     let before = with_values.iter().rev().find(|t| dates[**t] <= date).unwrap_or(&first);
-                    format!(
+                    message!(
+                        "因子 {:?} 在 {date} 没有值；它的值从 {} 到 {}，之前最近的在 {}",
                         "factor {:?} has no value on {date}; it has some from {} to {}, the nearest before on {}",
-                        self.factor.name, dates[first], dates[last], dates[*before]
+                        self.factor.name,
+                        dates[first],
+                        dates[last],
+                        dates[*before]
                     )
                 }
-                _ => format!("factor {:?} has no value on any date", self.factor.name),
+                _ => message!("因子 {:?} 在任何日期都没有值", "factor {:?} has no value on any date", self.factor.name),
             }
         })
     }

@@ -306,7 +306,8 @@ pub fn refusals(path: &str, value: &Value) -> Vec<(String, Message)> {
 pub fn check(section: &str, params: &impl Serialize) -> Result<()> {
     let values = Value::try_from(params)
         .with_context(|| message!("{section} 无法写成 TOML", "{section} cannot be written as TOML"))?;
-    let refused = refusals(section, &values).into_iter().map(|(key, message)| message!("{key}：{message}", "{key}: {message}"));
+    let refused =
+        refusals(section, &values).into_iter().map(|(key, message)| message!("{key}：{message}", "{key}: {message}"));
     let refused: Vec<Message> = refused.collect();
     ensure!(refused.is_empty(), Message::joined(refused, LINES));
     Ok(())
@@ -338,8 +339,9 @@ impl Bound {
                 "{shown} is not a finite number; write one from {self}"
             ));
         }
-        (!(self.least..=self.most).contains(&number))
-            .then(|| message!("{shown} 超出范围；请写 {self} 之间的数", "{shown} is out of bounds; write one from {self}"))
+        (!(self.least..=self.most).contains(&number)).then(|| {
+            message!("{shown} 超出范围；请写 {self} 之间的数", "{shown} is out of bounds; write one from {self}")
+        })
     }
 }
 

@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 
 use crate::data::Report;
+use crate::language::Word;
 use crate::{error, message};
 
 /// Time between two checks of paused work.
@@ -26,7 +27,11 @@ pub struct Cancelled;
 
 impl fmt::Display for Cancelled {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("cancelled; what was finished is kept, and the next run goes on from there")
+        Word(
+            "已取消；已完成的部分都已保留，下次运行从该处继续",
+            "cancelled; what was finished is kept, and the next run goes on from there",
+        )
+        .fmt(f)
     }
 }
 
@@ -449,14 +454,16 @@ pub fn is_contained() -> bool {
     CONTAINED.get()
 }
 
-pub fn panic_text(panic: &(dyn Any + Send)) -> &str {
+pub fn panic_text(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().copied();
-    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("a panic without a message")
+    let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).map(str::to_owned);
+    text.unwrap_or_else(|| Word("没有说明的内部错误", "a panic without a message").to_string())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::language::Message;
 
     const SOON: Duration = Duration::from_secs(20);
 
@@ -540,9 +547,10 @@ mod tests {
     #[test]
     fn a_stage_that_fails_and_is_left_out_is_one_stage() {
         let ctx = ctx();
-        ctx.stage("extract tone", "docs", Some(4), || -> Result<Report> { Err(anyhow::anyhow!("no library")) }).unwrap_err();
+        ctx.stage("extract tone", "docs", Some(4), || -> Result<Report> { Err(anyhow::anyhow!("no library")) })
+            .unwrap_err();
         for name in ["extract tone", "factor tone"] {
-            ctx.leave_out(name, "docs", Report::of_left_out(name, 4, "no library".to_owned()));
+            ctx.leave_out(name, "docs", Report::of_left_out(name, 4, Message::same("no library")));
         }
         let stages = ctx.progress().stages();
         let done =

@@ -3,9 +3,11 @@
 //! A text that is known when the program is built is a [`Word`]. A text with figures or names in it, above all an error, is a
 //! [`Message`], made by [`message!`](crate::message) where it arises; it shows the language in force on its thread when it is displayed.
 
+use std::borrow::Borrow;
 use std::cell::Cell;
 use std::fmt;
 use std::io;
+use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Error;
@@ -64,13 +66,19 @@ impl Language {
     /// The causes of an error in this language, from what was attempted to what went wrong. A cause that repeats the end of the one
     /// before it is left out.
     pub fn causes(self, error: &Error) -> Vec<String> {
-        let _guard = self.on_this_thread();
-        let mut causes: Vec<String> = Vec::new();
+        let text = |cause: &(dyn std::error::Error + 'static), language: Language| {
+            let _guard = language.on_this_thread();
+            let system = cause.downcast_ref::<io::Error>().filter(|_| language == Language::Zh);
+            system.and_then(system_error).unwrap_or_else(|| cause.to_string())
+        };
+        let mut causes = Vec::new();
+        let mut before = String::new();
         for cause in error.chain() {
-            let system = cause.downcast_ref::<io::Error>().filter(|_| self == Language::Zh);
-            let text = system.and_then(system_error).unwrap_or_else(|| cause.to_string());
-            if causes.last().is_none_or(|before| !before.ends_with(&text)) {
-                causes.push(text);
+            // The English text decides, so that the causes are the same in both languages.
+            let english = text(cause, Language::En);
+            if causes.is_empty() || !before.ends_with(&english) {
+                causes.push(text(cause, self));
+                before = english;
             }
         }
         causes
@@ -132,6 +140,8 @@ impl Word {
     }
 }
 
+impl std::error::Error for Word {}
+
 impl fmt::Display for Word {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.to(Language::of_messages()))
@@ -143,6 +153,7 @@ pub const LINES: Word = Word("\n", "\n");
 
 /// A text in both languages that was made while the program runs; displayed, it is in the language of messages.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(from = "WrittenMessage")]
 pub struct Message {
     pub zh: String,
     pub en: String,
@@ -164,9 +175,23 @@ impl Message {
     }
 
     /// Messages one behind the other.
-    pub fn joined(messages: impl IntoIterator<Item = Message>, separator: Word) -> Message {
-        let (zh, en): (Vec<String>, Vec<String>) = messages.into_iter().map(|message| (message.zh, message.en)).unzip();
-        Message { zh: zh.join(separator.0), en: en.join(separator.1) }
+    pub fn joined<M: Borrow<Message>>(messages: impl IntoIterator<Item = M>, separator: Word) -> Message {
+        let mut joined = Message::default();
+        for (i, message) in messages.into_iter().enumerate() {
+            if i > 0 {
+                joined.zh += separator.0;
+                joined.en += separator.1;
+            }
+            joined.zh += &message.borrow().zh;
+            joined.en += &message.borrow().en;
+        }
+        joined
+    }
+
+    /// The causes of an error, each in both languages.
+    pub fn causes_of(error: &Error) -> Vec<Message> {
+        let [zh, en] = Language::ALL.map(|language| language.causes(error));
+        zh.into_iter().zip(en).map(|(zh, en)| Message { zh, en }).collect()
     }
 
     /// The text in this language.
@@ -180,11 +205,51 @@ impl Message {
 
 impl fmt::Display for Message {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.to(Language::of_messages()))
+        f.write_str(self)
+    }
+}
+
+/// A message reads as its text in the language of messages.
+impl Deref for Message {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        self.to(Language::of_messages())
     }
 }
 
 impl std::error::Error for Message {}
+
+/// A message as files have it: both texts, or in files of earlier versions the English one alone.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum WrittenMessage {
+    Both { zh: String, en: String },
+    English(String),
+}
+
+impl From<WrittenMessage> for Message {
+    fn from(written: WrittenMessage) -> Message {
+        match written {
+            WrittenMessage::Both { zh, en } => Message { zh, en },
+            WrittenMessage::English(en) => Message { zh: en.clone(), en },
+        }
+    }
+}
+
+/// Compares the English text.
+impl PartialEq<str> for Message {
+    fn eq(&self, other: &str) -> bool {
+        self.en == other
+    }
+}
+
+/// Compares the English text.
+impl PartialEq<&str> for Message {
+    fn eq(&self, other: &&str) -> bool {
+        self.en == *other
+    }
+}
 
 impl From<Word> for Message {
     fn from(word: Word) -> Message {

@@ -20,6 +20,7 @@ use chrono::{DateTime, Local, SecondsFormat};
 use serde::{Deserialize, Serialize};
 
 use crate::disk;
+use crate::language::Word;
 use crate::{bail, message};
 
 /// Bytes of a lock's file that are read; this program writes fewer.
@@ -68,13 +69,17 @@ impl Holder {
 
     /// The process in words: `process 4242 on this-host, since 10:31`.
     pub fn in_words(&self) -> String {
-        let mut words = if self.pid == 0 { "process unknown".to_owned() } else { format!("process {}", self.pid) };
+        let mut words = if self.pid == 0 {
+            Word("进程未知", "process unknown").to_string()
+        } else {
+            format!("{} {}", Word("进程", "process"), self.pid)
+        };
         if !self.host.is_empty() {
-            words += &format!(" on {}", self.host);
+            words += &format!("{}{}", Word("，位于 ", " on "), self.host);
         }
         let since = self.since_when();
         if !since.is_empty() {
-            words += &format!(", since {since}");
+            words += &format!("{}{since}", Word("，始于 ", ", since "));
         }
         words
     }
@@ -103,7 +108,7 @@ const OF_THE_FOLDER: &str = "lock";
 
 /// Takes a lock if it is free, and never waits for it. Fails where the file cannot be made.
 pub fn take(path: &Path, work: &str) -> Result<Attempt> {
-    let cannot = || format!("cannot lock {}", path.display());
+    let cannot = || message!("无法锁定 {}", "cannot lock {}", path.display());
     let folder = disk::folder_of(path);
     disk::make_dir(folder)?;
     // The folder is opened before the file: a process that ends releases them in that order. Some systems lock no folders; there the lock
@@ -144,11 +149,11 @@ fn without_locks(error: std::io::Error, path: &Path) -> Error {
     #[cfg(not(unix))]
     let no_room = false;
     let remedy = match no_room || error.kind() == ErrorKind::Unsupported {
-        true => {
-            ": its file system keeps no locks, without which two runs could write at once (a network disk, or one of a container?). Move \
-             that folder to a local disk, or mount its disk with locks"
-        }
-        false => "",
+        true => Word(
+            "：其文件系统不支持锁，两个运行可能同时写入（是网络磁盘或容器的磁盘吗？）。请把该文件夹移到本地磁盘，或以支持锁的方式挂载",
+            ": its file system keeps no locks, without which two runs could write at once (a network disk, or one of a container?). Move that folder to a local disk, or mount its disk with locks",
+        ),
+        false => Word("", ""),
     };
     Error::new(error).context(message!("无法锁定 {}{remedy}", "cannot lock {}{remedy}", path.display()))
 }

@@ -83,7 +83,7 @@ pub fn with_remedy(error: &Error) -> String {
 mod tests {
     use std::io;
 
-    use anyhow::{Context};
+    use anyhow::Context;
 
     use super::*;
 

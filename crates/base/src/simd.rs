@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 
 use anyhow::Result;
 
+use crate::language::Word;
 use crate::{bail, ensure};
 
 /// The variable that forces a level, so that results can be compared: `base`, `avx2` or `avx512`.
@@ -76,8 +77,11 @@ pub fn check() -> Result<()> {
 /// The level of this process, for people.
 pub fn in_words() -> String {
     let name = LEVELS.iter().find(|(level, _)| level == &*LEVEL).map_or("", |(_, name)| *name);
-    let why =
-        if std::env::var_os(VARIABLE).is_some_and(|name| !name.is_empty()) { " (forced by INKSTONE_SIMD)" } else { "" };
+    let why = if std::env::var_os(VARIABLE).is_some_and(|name| !name.is_empty()) {
+        Word("（由 INKSTONE_SIMD 指定）", " (forced by INKSTONE_SIMD)")
+    } else {
+        Word("", "")
+    };
     format!("{name}{why}")
 }
 

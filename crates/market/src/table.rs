@@ -12,6 +12,7 @@ use rustc_hash::FxHashMap;
 
 use crate::dates_of;
 use inkstone_base::code::Code;
+use inkstone_base::language::Message;
 use inkstone_base::{disk, limits};
 use inkstone_base::{ensure, message};
 use inkstone_tables::corpus::times_of;
@@ -168,7 +169,8 @@ pub(crate) fn each_number(column: &Column, mut each: impl FnMut(usize, f64)) -> 
 
 /// Dates of a column: dates, times, `2024-01-02`, `2024/1/2`, `20240102` as text or number.
 pub fn dates(column: &Column) -> Result<RepeatedValues<NaiveDate>> {
-    let missing = |row: usize| format!("row {} of column {} has no date", row + 1, column.name());
+    let missing =
+        |row: usize| message!("列 {1} 第 {0} 行没有日期", "row {} of column {} has no date", row + 1, column.name());
     if matches!(column.dtype(), DataType::Date | DataType::Datetime(..)) {
         let frame = frames::frame(vec![column.clone()])?;
         let days = dates_of(&frame, column.name())?;
@@ -217,7 +219,7 @@ pub fn times(column: &Column) -> Result<Vec<Option<NaiveDateTime>>> {
 
 /// Codes of a column in canonical form, whichever style they are written in; a ticker of another market stays as it is.
 pub fn codes(column: &Column) -> Result<RepeatedValues<Code>> {
-    let empty = |row: usize| format!("row {} of column {} is empty", row + 1, column.name());
+    let empty = |row: usize| message!("列 {1} 第 {0} 行为空", "row {} of column {} is empty", row + 1, column.name());
     repeated_texts(column, empty, |row, text| {
         ensure!(!text.is_empty(), empty(row));
         Ok(Code::parse(text).unwrap_or_else(|| Code::canonical(text)))
@@ -227,7 +229,7 @@ pub fn codes(column: &Column) -> Result<RepeatedValues<Code>> {
 /// The values of a column's texts, without the blanks around them.
 fn repeated_texts<T>(
     column: &Column,
-    missing: impl Fn(usize) -> String,
+    missing: impl Fn(usize) -> Message,
     parse: impl Fn(usize, &str) -> Result<T>,
 ) -> Result<RepeatedValues<T>> {
     let texts = column.cast(&DataType::String)?;
@@ -237,7 +239,7 @@ fn repeated_texts<T>(
 /// The values of these keys, `parse`d once each; a missing key is an error.
 fn repeated<K: Copy + Eq + Hash, T>(
     keys: impl Iterator<Item = Option<K>>,
-    missing: impl Fn(usize) -> String,
+    missing: impl Fn(usize) -> Message,
     parse: impl Fn(usize, K) -> Result<T>,
 ) -> Result<RepeatedValues<T>> {
     let mut known: FxHashMap<K, u32> = FxHashMap::default();

@@ -108,10 +108,11 @@ pub struct ModelFile {
 impl ModelFile {
     /// Opens a model of any kind and reads its header; its sections must lie within the file.
     pub fn open(path: &Path) -> Result<ModelFile> {
-        let cannot = || format!("cannot read {}", path.display());
+        let cannot = || message!("无法读取 {}", "cannot read {}", path.display());
         let mut file = File::open(path).with_context(|| message!("无法打开 {}", "cannot open {}", path.display()))?;
         let size = file.metadata().with_context(cannot)?.len() as usize;
-        let broken = || format!("{} is cut short or damaged; train it again", path.display());
+        let broken =
+            || message!("{} 不完整或已损坏；请重新训练", "{} is cut short or damaged; train it again", path.display());
         let mut prefix = Vec::new();
         (&file).take(PREFIX as u64).read_to_end(&mut prefix).with_context(cannot)?;
         ensure!(prefix.starts_with(MAGIC), "{} 不是本程序的模型", "{} is not a model of this program", path.display());

@@ -3,6 +3,7 @@
 use anyhow::Result;
 use serde::Serialize;
 
+use inkstone_base::language::Word;
 use inkstone_base::{bail, ensure};
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -96,10 +97,10 @@ impl Goal {
 
     /// Fails when a class has fewer rows than it needs to `purpose`, naming it. Labels may be rare: one that no row has
     /// is simply never called.
-    pub(crate) fn check_members(&self, least: usize, purpose: &str) -> Result<()> {
+    pub(crate) fn check_members(&self, least: usize, purpose: Word) -> Result<()> {
         let Goal::Classes { names, .. } = self else { return Ok(()) };
         if let Some((name, n)) = names.iter().zip(self.sizes()).find(|(_, n)| *n < least) {
-            let rows = if n == 1 { "row" } else { "rows" };
+            let rows = Word("行", if n == 1 { "row" } else { "rows" });
             bail!(
                 "类别 {name:?} 有 {n} {rows}，{purpose}需要 {least}",
                 "class {name:?} has {n} {rows}, and needs {least} to {purpose}"
@@ -119,7 +120,7 @@ impl Goal {
                     "all rows are of one class ({:?}): a classifier needs two or more",
                     names.first().map_or("", String::as_str)
                 );
-                self.check_members(1, "learn from: leave it out")
+                self.check_members(1, Word("学习", "learn from: leave it out"))
             }
             Goal::Labels { names, labels } => {
                 ensure!(!names.is_empty(), "没有一行有标签", "no row has a label");

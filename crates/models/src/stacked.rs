@@ -11,6 +11,7 @@ use super::validation::Split;
 use super::vectorize::{FoldCounts, Weighting, choose_terms, weigh_rows};
 
 use inkstone_base::ensure;
+use inkstone_base::language::Word;
 
 /// Inputs with one row a sample each. A fold takes everything that is fitted from the rows that train: the terms of `counts` and their
 /// weights, and the means and deviations of `dense`, in which a missing value (NaN) counts as the mean.
@@ -78,10 +79,10 @@ impl<'a> StackedRows<'a> {
     }
 
     /// The number of rows of each input.
-    fn row_counts(&self) -> impl Iterator<Item = (&'static str, usize)> {
-        let counts = self.counts.iter().map(|counts| ("the token counts", counts.counts.rows()));
-        let sparse = self.sparse.iter().map(|block| ("a sparse block", block.rows()));
-        counts.chain(sparse).chain(self.dense.iter().map(|dense| ("the dense rows", dense.rows())))
+    fn row_counts(&self) -> impl Iterator<Item = (Word, usize)> {
+        let counts = self.counts.iter().map(|counts| (Word("词频", "the token counts"), counts.counts.rows()));
+        let sparse = self.sparse.iter().map(|block| (Word("稀疏块", "a sparse block"), block.rows()));
+        counts.chain(sparse).chain(self.dense.iter().map(|dense| (Word("稠密行", "the dense rows"), dense.rows())))
     }
 
     /// Fails unless each input has this number of rows.

@@ -12,6 +12,7 @@ use super::settled::VectorRules;
 use super::task::BatchOutputs;
 use super::windows::places;
 use inkstone_base::job::Ctx;
+use inkstone_base::language::Word;
 use inkstone_base::{bail, ensure, message};
 
 /// Values of a batch from which on its vectors are pooled by all threads.
@@ -44,7 +45,10 @@ impl Embedding {
         let pooler = own_vector(outputs).filter(|_| needs_pooler);
         ensure!(
             !needs_pooler || pooler.is_some(),
-            no_output(session, "pooler_output, which pooling = \"pooler\" asks for")
+            no_output(
+                session,
+                Word("pooling = \"pooler\" 所需的 pooler_output", "pooler_output, which pooling = \"pooler\" asks for",)
+            )
         );
         let size =
             |name: &str| outputs.iter().find(|port| port.name == name).and_then(|port| port.shape.last().copied());
@@ -62,8 +66,9 @@ impl Embedding {
         // Layers ask for the vectors of tokens, even beside a pooler that reads none.
         let needs_tokens = *layers != Layers::Last || rules.pooling.0.iter().any(|pool| *pool != Pool::Pooler);
         let (hidden, weights, vector) = if needs_tokens {
-            let hidden =
-                Hidden::new(outputs).with_context(|| no_output(session, "vectors of tokens (last_hidden_state)"))?;
+            let hidden = Hidden::new(outputs).with_context(|| {
+                no_output(session, Word("词元的向量（last_hidden_state）", "vectors of tokens (last_hidden_state)"))
+            })?;
             let weights = layers.weights(hidden.layers())?;
             // Most graphs give the last layer under a name of its own, whatever other layers they give.
             let only_last = weights.len() == 1 && weights[0] == [(hidden.layers() - 1, 1.0)];

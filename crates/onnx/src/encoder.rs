@@ -28,6 +28,7 @@ use super::windows::{
 };
 use inkstone_base::data::Key;
 use inkstone_base::job::Ctx;
+use inkstone_base::language::Word;
 use inkstone_base::{ensure, message};
 use inkstone_text::Truncation;
 use inkstone_text::subword::Subword;
@@ -413,7 +414,7 @@ fn settle(params: &OnnxParams, published: Option<Published>, files: &Files, mode
     // Vectors of tokens are found wherever a row is filled up; a graph that takes the last place of a row needs it filled.
     if own.is_some() && model.tokenizer.subword().is_some_and(Subword::pads_left) {
         model.family.left = true;
-        let from = Some("the tokenizer".to_owned());
+        let from = Some(Word("分词器", "the tokenizer").to_string());
         rules.settled.push(Settled { setting: "padding", value: "left".to_owned(), from, against: None });
     }
     let by_folder = is_published && params.pooling.is_none();

@@ -25,6 +25,7 @@ use super::windows::{Tokenizer, WindowRules, Windows, WordCutter};
 use inkstone_base::data::Key;
 use inkstone_base::disk;
 use inkstone_base::job::Ctx;
+use inkstone_base::language::Word;
 use inkstone_base::{ensure, message};
 use inkstone_text::Truncation;
 use inkstone_text::subword::Subword;
@@ -105,7 +106,9 @@ impl Generator {
             (None, StepGraph { session: model.session, roles: model.roles }, later)
         } else {
             let states = Hidden::last(model.session.outputs());
-            let states = states.with_context(|| no_output(&model.session, "vectors of tokens for the decoder"))?;
+            let states = states.with_context(|| {
+                no_output(&model.session, Word("供解码器使用的词元向量", "vectors of tokens for the decoder"))
+            })?;
             let (first, later) = match architecture::has_decoder(&files.model)? {
                 true => {
                     let later = open_graph(&files.model, Wanted::LaterStep, opening)?;

@@ -7,6 +7,7 @@ use anyhow::Result;
 use super::session::{Element, Port, unknown_input};
 
 use inkstone_base::ensure;
+use inkstone_base::language::Word;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
@@ -38,8 +39,10 @@ pub(crate) enum Role {
     EncoderMask,
 }
 
-const KNOWN: &str = "input_ids, attention_mask, token_type_ids, task_type_ids, position_ids, mems.N, and for decoders encoder_hidden_states \
-                     and encoder_attention_mask";
+const KNOWN: Word = Word(
+    "input_ids、attention_mask、token_type_ids、task_type_ids、position_ids、mems.N，解码器另有 encoder_hidden_states 与 encoder_attention_mask",
+    "input_ids, attention_mask, token_type_ids, task_type_ids, position_ids, mems.N, and for decoders encoder_hidden_states and encoder_attention_mask",
+);
 
 /// The role of each input of a graph, in its order.
 pub(crate) fn roles(path: &Path, inputs: &[Port]) -> Result<Vec<Role>> {

@@ -93,7 +93,13 @@ impl Layer {
                 )
             })
         };
-        let wrong = || format!("{} is not the config.json of a module {name}", file.display());
+        let wrong = || {
+            message!(
+                "{} 不是模块 {name} 的 config.json",
+                "{} is not the config.json of a module {name}",
+                file.display()
+            )
+        };
         match name {
             "Normalize" => Ok(Layer::Unit),
             "LayerNorm" => {

@@ -13,6 +13,7 @@ use super::params::OnnxParams;
 use super::session::{Ran, no_output};
 use super::windows::{WindowRules, Windows, WordCutter, places};
 use inkstone_base::job::Ctx;
+use inkstone_base::language::Word;
 use inkstone_base::{bail, ensure, message};
 use inkstone_text::Truncation;
 
@@ -42,7 +43,13 @@ impl MaskedModel {
         let model = Model::open(&files, &|| Ok(WordCutter::Spaces), opening)?;
         let logits = output(model.session.outputs(), &LOGITS, 3);
         let logits = logits.with_context(|| {
-            no_output(&model.session, "logits [documents, tokens, vocabulary] of a masked language model")
+            no_output(
+                &model.session,
+                Word(
+                    "掩码语言模型的 logits [文档, 词元, 词表]",
+                    "logits [documents, tokens, vocabulary] of a masked language model",
+                ),
+            )
         })?;
         let (logits, limit) = (logits.name.clone(), model.family.limit.unwrap_or(usize::MAX));
         Ok(MaskedModel { model, logits, limit })

@@ -14,6 +14,7 @@ use super::session::{Ran, no_output};
 use super::windows::{OpenWordCutter, WindowRules, Windows};
 use inkstone_base::ensure;
 use inkstone_base::job::Ctx;
+use inkstone_base::language::Word;
 use inkstone_text::Truncation;
 
 /// Texts that run at once, round after round.
@@ -183,7 +184,7 @@ fn read_of(model: &Model) -> Result<String> {
     let found =
         Hidden::last(outputs).or_else(|| named(&["logits", "output", "scores"], 2)).or_else(|| named(&LOGITS, 3));
     let any = || outputs.iter().find(|port| port.is_float()).map(|port| port.name.clone());
-    found.or_else(any).with_context(|| no_output(&model.session, "vectors or logits"))
+    found.or_else(any).with_context(|| no_output(&model.session, Word("向量或 logits", "vectors or logits")))
 }
 
 /// True if the next round, of twice the texts, may take more memory than is left: four times what the last round took beyond the one

@@ -83,7 +83,10 @@ impl FromStr for Pooling {
             let found = NAMES.iter().find(|(name, _)| *name == part.trim()).map(|(_, take)| *take);
             found.with_context(|| {
                 let names = NAMES.map(|(name, _)| name).join(", ");
-                format!("{text:?} is no pooling: one of {names}, or several joined by +")
+                message!(
+                    "{text:?} 不是池化方式：可用 {names}，或以 + 连接几种",
+                    "{text:?} is no pooling: one of {names}, or several joined by +"
+                )
             })
         };
         Ok(Pooling(text.split('+').map(one).collect::<Result<_>>()?))

@@ -14,6 +14,7 @@ use super::params::{OnnxParams, Output};
 use super::session::Ran;
 use super::windows::OpenWordCutter;
 use inkstone_base::job::Ctx;
+use inkstone_base::language::Word;
 use inkstone_base::{bail, message};
 use inkstone_models::cosine;
 use inkstone_text::Truncation;
@@ -22,7 +23,7 @@ use inkstone_text::Truncation;
 const BEST: usize = 10;
 
 /// A slip of this file, should it ever happen.
-const OTHER: &str = "the model was opened for another sort of question";
+const OTHER: Word = Word("模型是为另一种问题打开的", "the model was opened for another sort of question");
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Question {

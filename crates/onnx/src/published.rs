@@ -20,6 +20,7 @@ use serde::de::DeserializeOwned;
 
 use super::layer::Layer;
 use super::pooling::{Pool, Pooling};
+use inkstone_base::language::Word;
 use inkstone_base::limits;
 use inkstone_base::{bail, ensure, message};
 
@@ -247,7 +248,12 @@ impl Published {
             let known = POOLINGS.iter().find(|(name, ..)| name == mode).map(|(.., pool)| *pool);
             known.with_context(|| {
                 let names: Vec<&str> = POOLINGS.iter().map(|(name, ..)| *name).collect();
-                format!("{} names the pooling {mode:?}; known are {}", shown.display(), names.join(", "))
+                message!(
+                    "{} 的池化方式为 {mode:?}；支持 {}",
+                    "{} names the pooling {mode:?}; known are {}",
+                    shown.display(),
+                    names.join(", ")
+                )
             })
         };
         let mut pools = modes.iter().map(pool).collect::<Result<Vec<Pool>>>()?;
@@ -305,10 +311,8 @@ impl Published {
         let literal = || (!is_name(asked)).then(|| Stated { value: asked.to_owned(), ..Stated::default() });
         let found = found.or_else(literal).with_context(|| {
             let names: Vec<&str> = self.prompts.keys().map(String::as_str).collect();
-            let known = if names.is_empty() { "it names none".to_owned() } else { format!("it names {}", names.join(", ")) };
-            format!(
-                "the folder has no prompt {asked:?}: {known} ({PROMPTS}). Name one of these, \"none\", or write the prompt itself with all \
-                 its marks, as \"query: \""
+            let known = if names.is_empty() { Word("它没有提示词", "it names none").into() } else { message!("它有 {}", "it names {}", names.join(", ")) };
+            message!("文件夹没有提示词 {asked:?}：{known}（{PROMPTS}）。请写其中之一、\"none\"，或写出提示词本身及其全部标点，如 \"query: \"", "the folder has no prompt {asked:?}: {known} ({PROMPTS}). Name one of these, \"none\", or write the prompt itself with all its marks, as \"query: \""
             )
         })?;
         Ok(Some(found).filter(is_there))

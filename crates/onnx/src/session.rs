@@ -27,6 +27,7 @@ use super::runtime::{Device, Placement, Runtime, cuda_lacks};
 use super::settled::Settled;
 use inkstone_base::disk;
 use inkstone_base::job::Ctx;
+use inkstone_base::language::{Message, Word};
 use inkstone_base::{bail, ensure, error, message};
 
 /// The setting of ONNX Runtime for the folder of weights of a graph that is in memory.
@@ -41,7 +42,7 @@ pub struct Ran {
     pub device: String,
     /// Why it is the processor, where `auto` looked for more.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub why: Option<String>,
+    pub why: Option<Message>,
     pub placement: Placement,
     pub version: String,
     /// The file of the graph, from the folder of config.json.
@@ -167,20 +168,28 @@ impl Session {
                     missing.is_empty(),
                     "设备 {device} 无法使用，缺少：{}。`inkstone doctor --fix --cuda` 可安装带 CUDA 与 cuDNN 的代码库（驱动随机器而来）；device = \"cpu\" 则不需要",
                     "device {device} cannot be used, as this is missing: {}. `inkstone doctor --fix --cuda` installs the library with CUDA and cuDNN (the driver comes with the machine); device = \"cpu\" runs without",
-                    missing.join(", ")
+                    Message::joined(&missing, Word("、", ", "))
                 );
                 (Some(number), None)
             }
             Device::Auto => match cuda_lacks(&runtime.library) {
                 missing if missing.is_empty() => (Some(0), None),
-                missing => (None, Some(format!("no CUDA: {} missing", missing.join(", ")))),
+                missing => (
+                    None,
+                    Some(message!(
+                        "没有 CUDA：缺少 {}",
+                        "no CUDA: {} missing",
+                        Message::joined(&missing, Word("、", ", "))
+                    )),
+                ),
             },
         };
         match number {
             None => build(None, why),
             Some(number) => match build(Some(number), None) {
                 Err(error) if device == Device::Auto => {
-                    let why = format!("cuda:{number} refused the model: {}", short(&error));
+                    let why =
+                        message!("cuda:{number} 拒绝该模型：{}", "cuda:{number} refused the model: {}", short(&error));
                     build(None, Some(why))
                 }
                 built => built,
@@ -195,7 +204,7 @@ impl Session {
         runtime: &'static Runtime,
         cuda: Option<u32>,
         threads: usize,
-        why: Option<String>,
+        why: Option<Message>,
     ) -> Result<Session> {
         let linked = if written.is_none() { linked_weights(path)? } else { Vec::new() };
         // The log of a session's creation is read for the placements, so sessions are made one at a time.
@@ -533,7 +542,7 @@ fn short(error: &anyhow::Error) -> String {
 }
 
 /// Fails with the outputs that there are.
-pub(crate) fn no_output(session: &Session, wanted: &str) -> anyhow::Error {
+pub(crate) fn no_output(session: &Session, wanted: Word) -> anyhow::Error {
     let given: Vec<String> = session.outputs().iter().map(Port::to_string).collect();
     error!(
         "{} 不给出 {wanted}；它给出 {}",
@@ -544,7 +553,7 @@ pub(crate) fn no_output(session: &Session, wanted: &str) -> anyhow::Error {
 }
 
 /// Fails with the inputs that there are.
-pub(crate) fn unknown_input(path: &Path, port: &Port, known: &str) -> Result<()> {
+pub(crate) fn unknown_input(path: &Path, port: &Port, known: Word) -> Result<()> {
     bail!(
         "{} 有输入 {port}，本程序不知道给它什么；认识的有 {known}",
         "{} takes an input {port}, and this program does not know what to feed it; it knows {known}",

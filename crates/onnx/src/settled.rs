@@ -10,7 +10,7 @@ use super::params::OnnxParams;
 use super::pooling::{Pool, Pooling};
 use super::published::{Published, Stated};
 
-use inkstone_base::ensure;
+use inkstone_base::{ensure, message};
 
 /// A setting as it is used, and the file that states it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,7 +29,7 @@ impl fmt::Display for Settled {
         write!(f, "{setting} = {value}")?;
         match (from, against) {
             (Some(file), _) => write!(f, ": {file}"),
-            (None, Some((other, file))) => write!(f, ", where {file} says {other}"),
+            (None, Some((other, file))) => message!("，而 {file} 为 {other}", ", where {file} says {other}").fmt(f),
             (None, None) => Ok(()),
         }
     }
@@ -70,7 +70,10 @@ impl VectorRules {
         let mut settled = Vec::new();
         let pooling = match own {
             Some(output) => {
-                let stated = Stated { value: Pooling(vec![Pool::Pooler]), file: format!("the graph ({output})") };
+                let stated = Stated {
+                    value: Pooling(vec![Pool::Pooler]),
+                    file: message!("图（{output}）", "the graph ({output})").to_string(),
+                };
                 settle("pooling", params.pooling.clone(), Some(stated), &mut settled)
             }
             None => {

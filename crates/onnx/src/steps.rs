@@ -17,6 +17,7 @@ use super::graph::{Role, output, past, present};
 use super::kept::Kept;
 use super::session::{Feed, Given, Port, Session, no_output};
 use inkstone_base::job::Ctx;
+use inkstone_base::language::Word;
 use inkstone_base::{bail, ensure, message};
 
 /// A graph with the roles of its inputs.
@@ -72,7 +73,9 @@ impl StepModel {
     /// `mask` is the mask token of a model that writes by filling masks.
     pub(crate) fn new(first: StepGraph, later: Option<StepGraph>, pad: i64, mask: Option<u32>) -> Result<StepModel> {
         let logits = output(first.session.outputs(), &["logits"], 3).map(|port| port.name.clone());
-        let logits = logits.with_context(|| no_output(&first.session, "logits [documents, tokens, vocabulary]"))?;
+        let logits = logits.with_context(|| {
+            no_output(&first.session, Word("logits [文档, 词元, 词表]", "logits [documents, tokens, vocabulary]"))
+        })?;
         let repeated = later.as_ref().unwrap_or(&first);
         let (takes, gives) = (repeated.takes(), repeated.gives());
         let goes_on = |name: &String| is_of_source(name) || gives.contains(name);

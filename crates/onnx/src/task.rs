@@ -14,6 +14,7 @@ use super::session::{Given, Outputs, Session, no_output};
 use super::settled::VectorRules;
 use super::windows::{Window, Windows, places};
 use inkstone_base::job::Ctx;
+use inkstone_base::language::Word;
 use inkstone_base::{bail, ensure, message};
 use inkstone_text::subword::Subword;
 
@@ -91,8 +92,12 @@ impl Task {
             Output::Embedding => Ok(Task::Embedding(Embedding::new(session, &params.layers, vectors, config)?)),
             Output::Scores => {
                 let port = output(outputs, &["logits", "output", "scores", NEXT_SENTENCE, SENTENCE_ORDER], 2);
-                let port =
-                    port.with_context(|| no_output(session, "logits [documents, labels] of a classification head"))?;
+                let port = port.with_context(|| {
+                    no_output(
+                        session,
+                        Word("分类头的 logits [文档, 标签]", "logits [documents, labels] of a classification head"),
+                    )
+                })?;
                 let mut labels = config.labels(usize::try_from(port.shape[1]).ok())?;
                 ensure!(
                     !labels.is_empty(),
@@ -121,14 +126,26 @@ impl Task {
                 let port = |names: &[&str]| output(outputs, names, 2).map(|port| port.name.clone());
                 let found = port(&["start_logits", "output_s"]).zip(port(&["end_logits", "output_e"]));
                 let (starts, ends) = found.with_context(|| {
-                    no_output(session, "start_logits and end_logits [documents, tokens] of a question answering head")
+                    no_output(
+                        session,
+                        Word(
+                            "问答头的 start_logits 与 end_logits [文档, 词元]",
+                            "start_logits and end_logits [documents, tokens] of a question answering head",
+                        ),
+                    )
                 })?;
                 Ok(Task::Answer { starts, ends, longest: params.max_answer, threshold: params.no_answer })
             }
             Output::Entities => {
                 let port = output(outputs, &["logits"], 3);
                 let port = port.with_context(|| {
-                    no_output(session, "logits [documents, tokens, labels] of a token classification head")
+                    no_output(
+                        session,
+                        Word(
+                            "词元分类头的 logits [文档, 词元, 标签]",
+                            "logits [documents, tokens, labels] of a token classification head",
+                        ),
+                    )
                 })?;
                 let labels = config.labels(usize::try_from(port.shape[2]).ok())?;
                 let mut kinds: Vec<String> =
@@ -145,8 +162,15 @@ impl Task {
             }
             Output::Weights => {
                 let port = output(outputs, &["sparse_vecs"], 3).filter(|port| port.shape[2] == 1);
-                let port =
-                    port.with_context(|| no_output(session, "weights of tokens (sparse_vecs [documents, tokens, 1])"))?;
+                let port = port.with_context(|| {
+                    no_output(
+                        session,
+                        Word(
+                            "词元权重（sparse_vecs [文档, 词元, 1]）",
+                            "weights of tokens (sparse_vecs [documents, tokens, 1])",
+                        ),
+                    )
+                })?;
                 ensure!(
                     vocabulary.is_some(),
                     "{} 以字为单位阅读，而权重属于子词",
@@ -161,7 +185,13 @@ impl Task {
                 }
                 let port = output(outputs, &LOGITS, 3);
                 let port = port.with_context(|| {
-                    no_output(session, "logits [documents, tokens, vocabulary] of a language model")
+                    no_output(
+                        session,
+                        Word(
+                            "语言模型的 logits [文档, 词元, 词表]",
+                            "logits [documents, tokens, vocabulary] of a language model",
+                        ),
+                    )
                 })?;
                 let logits = port.name.clone();
                 if family.causal {

@@ -19,6 +19,7 @@ use walkdir::WalkDir;
 
 use inkstone_base::disk;
 use inkstone_base::job::{contained, panic_text};
+use inkstone_base::language::{Message, Word};
 use inkstone_base::{ensure, message};
 
 /// The file of a database that has all but long values.
@@ -62,19 +63,19 @@ pub(super) struct Database {
 #[derive(Clone)]
 pub(super) struct Owner {
     /// `the feature store DIR`.
-    pub(super) name: String,
+    pub(super) name: Message,
     /// Way out if the database is damaged: `put back a copy`.
-    pub(super) way_out: &'static str,
+    pub(super) way_out: Word,
 }
 
 /// The bytes of a database are not those that were written. Travels inside [`anyhow::Error`]; what the machine lacks (room, memory,
 /// files, threads, permissions) is another error, and so is a disk that cannot be read ([`Unreadable`]).
 #[derive(Debug)]
-pub(super) struct Damaged(String);
+pub(super) struct Damaged(Message);
 
 /// The disk failed to give the bytes of a database, which was not opened. Travels inside [`anyhow::Error`].
 #[derive(Debug)]
-pub(super) struct Unreadable(String);
+pub(super) struct Unreadable(Message);
 
 /// True if the store caused the error: its database is damaged, or its disk fails.
 pub fn is_fault(error: &anyhow::Error) -> bool {
@@ -83,13 +84,13 @@ pub fn is_fault(error: &anyhow::Error) -> bool {
 
 impl fmt::Display for Damaged {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        self.0.fmt(f)
     }
 }
 
 impl fmt::Display for Unreadable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        self.0.fmt(f)
     }
 }
 
@@ -307,8 +308,7 @@ fn ensure_readable(folder: &Path, owner: &Owner) -> Result<()> {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
         Err(error) if error.raw_os_error() == Some(rustix::io::Errno::IO.raw_os_error()) => {
             let Owner { name, way_out } = owner;
-            Err(error).context(Unreadable(format!(
-                "the disk could not be read for the database of {name}, and nothing was changed; try again. If that fails too: {way_out}"
+            Err(error).context(Unreadable(message!("无法从磁盘读取 {name} 的数据库，什么也没有改动；请再试一次。若仍失败：{way_out}", "the disk could not be read for the database of {name}, and nothing was changed; try again. If that fails too: {way_out}"
             )))
         }
         read => read.with_context(|| message!("无法读取 {}", "cannot read {}", folder.display())),
@@ -356,7 +356,8 @@ fn ends_with_checksum(bytes: &[u8]) -> bool {
 
 /// Runs a step of the database and explains its failure.
 fn guard<T>(owner: &Owner, work: impl FnOnce() -> sled::Result<T>) -> Result<T> {
-    let damaged = || Damaged(format!("the database of {} is damaged; {}", owner.name, owner.way_out));
+    let damaged =
+        || Damaged(message!("{} 的数据库已损坏；{}", "the database of {} is damaged; {}", owner.name, owner.way_out));
     match contained(work) {
         Ok(Ok(value)) => Ok(value),
         Ok(Err(sled::Error::Io(error))) if is_held(&error) => Err(error).with_context(|| {
@@ -408,7 +409,7 @@ mod tests {
 
     #[test]
     fn what_the_machine_lacks_is_no_damage() {
-        let owner = || Owner { name: "the journal x".to_owned(), way_out: "put back a copy" };
+        let owner = || Owner { name: Message::same("the journal x"), way_out: Word("", "put back a copy") };
         let failed = |error: &dyn Fn() -> sled::Result<()>| guard(&owner(), error).unwrap_err();
         // No room, no files, no memory, no permission, a disk that fails, a disk that may only be read.
         for number in [28, 24, 12, 13, 5, 30, 122] {

@@ -54,7 +54,7 @@ impl RowFiles {
     /// are synchronised ([`RowFiles::sync`]).
     pub(super) fn write(&self, set: Key, batch: Key, blocks: &[Vec<u8>], digest: Key) -> Result<File> {
         let path = self.path(set, batch, digest);
-        let cannot = || format!("cannot write {} (disk full?)", path.display());
+        let cannot = || message!("无法写入 {}（磁盘满了？）", "cannot write {} (disk full?)", path.display());
         let folder = disk::folder_of(&path);
         disk::make_dir(folder)?;
         let mut pending = disk::temporary(true).tempfile_in(folder).with_context(cannot)?;
@@ -74,7 +74,9 @@ impl RowFiles {
     /// Brings files of a set to the disk, and their names.
     pub(super) fn sync(&self, set: Key, files: &[File]) -> Result<()> {
         let folder = self.folder.join(set.hex());
-        let cannot = || format!("cannot bring {} to the disk (disk full?)", folder.display());
+        let cannot = || {
+            message!("无法把 {} 写入磁盘（磁盘满了？）", "cannot bring {} to the disk (disk full?)", folder.display())
+        };
         files.iter().try_for_each(File::sync_all).with_context(cannot)?;
         [folder.as_path(), &self.folder].into_iter().try_for_each(disk::sync_folder)
     }
@@ -125,7 +127,7 @@ impl RowFiles {
             Err(error) => return Ok(Err(error).context(message!("它无法读取", "it cannot be read"))),
         };
         let path = self.path(found.set, found.batch, found.digest);
-        let cannot = || format!("cannot write {} (disk full?)", path.display());
+        let cannot = || message!("无法写入 {}（磁盘满了？）", "cannot write {} (disk full?)", path.display());
         let folder = disk::folder_of(&path);
         disk::make_dir(folder)?;
         let mut pending = disk::temporary(true).tempfile_in(folder).with_context(cannot)?;
@@ -253,7 +255,7 @@ fn head(set: Key, batch: Key) -> Vec<u8> {
 
 /// Reads a file block by block. Memory never exceeds the rest of the file.
 fn read(path: &Path, set: Key, batch: Key, each: &mut dyn FnMut(u32, &[u8]) -> Result<()>) -> Result<BatchRecord> {
-    let cannot = || format!("its file {} cannot be read", path.display());
+    let cannot = || message!("它的文件 {} 无法读取", "its file {} cannot be read", path.display());
     let file = File::open(path).with_context(cannot)?;
     let mut left = file.metadata().with_context(cannot)?.len();
     let mut file = BufReader::with_capacity(1 << 16, file);

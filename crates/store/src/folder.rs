@@ -69,7 +69,9 @@ impl RowFolder {
 
     /// Keeps the rows of a batch: on the disk as a whole, or not at all. Rows that are there already stay as they are.
     pub fn put(&self, spec: &SetSpec, batch: Key, rows: &Rows) -> Result<()> {
-        let named = || format!("cannot keep batch {batch} of feature set {:?}", spec.name);
+        let named = || {
+            message!("无法保留特征集 {:?} 的第 {batch} 批", "cannot keep batch {batch} of feature set {:?}", spec.name)
+        };
         rows.check().with_context(named)?;
         ensure!(
             rows.kind() == spec.kind,

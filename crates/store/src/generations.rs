@@ -13,6 +13,7 @@ use tempfile::TempDir;
 
 use super::database::{Database, Owner, copy_files};
 use inkstone_base::disk;
+use inkstone_base::language::{Message, Word};
 use inkstone_base::lock::{self, Attempt, Lock, take_within};
 use inkstone_base::{bail, ensure, error, message};
 
@@ -123,8 +124,11 @@ pub(super) fn copied_database(root: &Path, patience: Duration) -> Result<(TempDi
 
 fn open(root: &Path, folder: &Path) -> Result<Database> {
     let owner = Owner {
-        name: format!("the feature store {}", root.display()),
-        way_out: "`inkstone store repair` makes a new one of the rows that are sound, and the next run computes the rest again",
+        name: message!("特征库 {}", "the feature store {}", root.display()),
+        way_out: Word(
+            "`inkstone store repair` 用完好的行重建，下次运行补算其余",
+            "`inkstone store repair` makes a new one of the rows that are sound, and the next run computes the rest again",
+        ),
     };
     Database::open(folder, owner)
 }
@@ -147,8 +151,9 @@ fn is_new(root: &Path) -> Result<bool> {
     Ok(!root.join("current").exists() && databases(root)?.is_empty())
 }
 
-fn unsure(root: &Path) -> String {
-    format!(
+fn unsure(root: &Path) -> Message {
+    message!(
+        "{} 没有说明正在使用哪个数据库；`inkstone store repair` 用完好的行重建",
         "{} does not say which database is in use; `inkstone store repair` makes a new one of the rows that are sound",
         root.join("current").display()
     )
@@ -189,7 +194,7 @@ fn write_current(root: &Path, generation: u32) -> Result<()> {
 }
 
 fn databases(root: &Path) -> Result<Vec<PathBuf>> {
-    let cannot = || format!("cannot list {}", root.display());
+    let cannot = || message!("无法列出 {}", "cannot list {}", root.display());
     let mut found = Vec::new();
     for entry in std::fs::read_dir(root).with_context(cannot)? {
         let path = entry.with_context(cannot)?.path();

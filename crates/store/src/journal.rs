@@ -29,6 +29,7 @@ use super::database::{self, Damaged, Database, Owner};
 use super::layout::{seal, unseal};
 use inkstone_base::data::Key;
 use inkstone_base::disk;
+use inkstone_base::language::{Message, Word};
 use inkstone_base::lock::{self, Attempt, Holder, Lock, take_within};
 use inkstone_base::{bail, ensure, message};
 
@@ -60,7 +61,7 @@ pub enum Slot {
     /// The bytes as they were written.
     Whole(Vec<u8>),
     /// Other bytes, and their flaw.
-    Damaged(String),
+    Damaged(Message),
     Absent,
 }
 
@@ -214,7 +215,7 @@ impl Journal {
         let Some(value) = self.db.get(key)? else { return Ok(Slot::Absent) };
         Ok(match unseal(key, &value) {
             Ok(content) => Slot::Whole(content.to_vec()),
-            Err(error) => Slot::Damaged(error.to_string()),
+            Err(error) => Slot::Damaged(Message::of_error(&error)),
         })
     }
 
@@ -233,8 +234,9 @@ impl Journal {
     }
 }
 
-fn in_use(root: &Path, holder: &Holder, patience: Duration) -> String {
-    format!(
+fn in_use(root: &Path, holder: &Holder, patience: Duration) -> Message {
+    message!(
+        "日志库 {} 被另一个运行（{}）占用已超过 {} 秒；请等它结束后再试",
         "the journal {} has been in use by another run ({}) for more than {} s; try again when that has ended",
         root.display(),
         holder.in_words(),
@@ -259,8 +261,11 @@ fn copies_of(root: &Path) -> io::Result<TempDir> {
 
 fn database(root: &Path, folder: &Path) -> Result<Database> {
     let owner = Owner {
-        name: format!("the journal {}", root.display()),
-        way_out: "put back a copy of that folder, or move it away to begin a new one",
+        name: message!("日志库 {}", "the journal {}", root.display()),
+        way_out: Word(
+            "请放回该文件夹的副本，或移走它以重新开始",
+            "put back a copy of that folder, or move it away to begin a new one",
+        ),
     };
     Database::open(&folder.join(DB), owner)
 }
@@ -340,7 +345,10 @@ mod tests {
         journal.tamper(b'l', 0, None);
         assert_eq!(journal.last().unwrap(), (3, None));
         journal.db.apply(vec![(address(b'j', 1).to_vec(), b"IKS1????one".to_vec())], Vec::new()).unwrap();
-        assert_eq!(journal.record(1).unwrap(), Slot::Damaged("does not match its checksum".into()));
+        assert_eq!(
+            journal.record(1).unwrap(),
+            Slot::Damaged(Word("与其校验和不符", "does not match its checksum").into())
+        );
         drop(journal);
         let journal = Journal::open(dir.path(), SHORT).unwrap();
         assert_eq!(journal.record(1).unwrap(), Slot::Whole(b"one".to_vec()), "it came back from the copy");

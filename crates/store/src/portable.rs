@@ -182,7 +182,13 @@ impl Portable {
             let all = notes.key_value_metadata().as_ref()?;
             all.iter().find(|note| note.key == key)?.value.clone()
         };
-        let foreign = || format!("{} is no feature set that `inkstone store export` wrote", path.display());
+        let foreign = || {
+            message!(
+                "{} 不是 `inkstone store export` 写的特征集",
+                "{} is no feature set that `inkstone store export` wrote",
+                path.display()
+            )
+        };
         let (set, digest) = (note(SET_NOTE).with_context(foreign)?, note(DIGEST_NOTE).with_context(foreign)?);
         let format = serde_json::from_str::<serde_json::Value>(&set).ok().and_then(|set| set.get("format")?.as_u64());
         if let Some(format) = format.filter(|format| *format != u64::from(FORMAT)) {
@@ -192,7 +198,13 @@ impl Portable {
                 path.display()
             );
         }
-        let changed = || format!("{} is damaged: what it says of its set was changed", path.display());
+        let changed = || {
+            message!(
+                "{} 已损坏：对特征集的说明被改动过",
+                "{} is damaged: what it says of its set was changed",
+                path.display()
+            )
+        };
         ensure!(Key::of(set.as_bytes()).hex() == digest, changed());
         let note: Note = serde_json::from_str(&set).with_context(changed)?;
         let rows = note.header.batches.iter().map(|batch| batch.record.rows).sum::<u64>();
@@ -204,7 +216,12 @@ impl Portable {
     fn batch(&self, header: &Header, entry: &BatchEntry, place: Range<usize>) -> Result<Rows> {
         let damaged = || {
             let path = self.file.path().display();
-            format!("{path} is damaged: the rows {} to {} are not those that were exported", place.start + 1, place.end)
+            message!(
+                "{path} 已损坏：第 {} 到 {} 行与导出时不同",
+                "{path} is damaged: the rows {} to {} are not those that were exported",
+                place.start + 1,
+                place.end
+            )
         };
         let rows = self.read(header.spec.kind, &place).with_context(damaged)?;
         rows.check().with_context(damaged)?;

@@ -11,7 +11,7 @@ use super::headers::Headers;
 use super::layout::{BatchEntry, Header, SetSpec};
 use super::{Rows, WAY_OUT, block};
 use inkstone_base::data::Key;
-use inkstone_base::{bail, ensure};
+use inkstone_base::{bail, ensure, message};
 
 /// The finished sets of a store. A reader takes no lock.
 pub struct Reader {
@@ -156,7 +156,8 @@ impl Set<'_> {
 
 /// The rows of one batch of a set.
 pub(super) fn read_rows(files: &RowFiles, set: Key, spec: &SetSpec, entry: &BatchEntry) -> Result<Rows> {
-    let name = || format!("batch {} of feature set {:?} ({set})", entry.key, spec.name);
+    let name =
+        || message!("特征集 {1:?}（{set}）第 {0} 批", "batch {} of feature set {:?} ({set})", entry.key, spec.name);
     let mut rows = Rows::empty(spec.kind);
     let contents = files.read(set, entry, |number, content| {
         let (first, more) = block::unpack(content)?;

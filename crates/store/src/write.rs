@@ -123,7 +123,13 @@ impl<'s> Writer<'s> {
     /// keys. Rows that were there under the same key are replaced, and a finished set whose rows change is unfinished
     /// from then on.
     pub fn put(&self, batch: Key, rows: &Rows) -> Result<()> {
-        let name = || format!("cannot keep batch {batch} of feature set {:?}", self.spec.name);
+        let name = || {
+            message!(
+                "无法保留特征集 {:?} 的第 {batch} 批",
+                "cannot keep batch {batch} of feature set {:?}",
+                self.spec.name
+            )
+        };
         rows.check().with_context(name)?;
         ensure!(
             rows.kind() == self.spec.kind,

@@ -232,6 +232,7 @@ pub fn welcome(bench: WelcomeBench) -> Result<()> {
 
 /// Opens the workbench on this terminal and returns when the user leaves it. Fails when there is no terminal.
 pub fn open(workspace: Workspace) -> Result<()> {
+    workspace.language.use_for_messages();
     terminal::show(workspace)
 }
 

@@ -12,6 +12,8 @@ use super::forms::{FormOutcome, SettingsForm, words as form_words};
 use super::reading::ReadingThread;
 use super::{Language, Start, Workspace, tour, view};
 use inkstone_base::data::Key;
+use inkstone_base::language::Message;
+use inkstone_base::message;
 
 /// State of what lies over the pages.
 #[derive(Default)]
@@ -107,14 +109,14 @@ impl App {
             None | Some(Ok(None)) => return,
             Some(Ok(Some(workspace))) => match self.swap(workspace) {
                 Ok(()) => return self.notice = Some(self.say(form_words::REOPENED).to_owned()),
-                Err(error) => format!("{error:#}"),
+                Err(error) => Message::of_error(&error),
             },
             Some(Err(fault)) => fault,
         };
-        let fault = format!("{}: {fault}", self.say(form_words::NOT_REOPENED));
+        let fault = message!("{}：{fault}", "{}: {fault}", form_words::NOT_REOPENED);
         match &mut self.over.settings {
             Some(settings) => settings.tell(fault),
-            None => self.notice = Some(fault),
+            None => self.notice = Some(fault.to(self.language).to_owned()),
         }
     }
 

@@ -17,6 +17,7 @@ use super::event::Event;
 use inkstone_base::data::Report;
 use inkstone_base::disk;
 use inkstone_base::job::{Ctx, Job, panic_text};
+use inkstone_base::language::Message;
 use inkstone_base::{error, message};
 use inkstone_corpus::ingest::IngestLog;
 use inkstone_tables::project::Project;
@@ -35,7 +36,7 @@ pub enum Request {
 /// The result of a [`Request`]. Errors are chains in words, ready to show.
 pub enum Answer {
     /// To [`Request::Rejects`].
-    Rejects(Result<Rejects, String>),
+    Rejects(Result<Rejects, Message>),
     /// To [`Request::Reports`].
     Reports(Vec<Report>),
 }
@@ -111,7 +112,7 @@ fn answer(workspace: &Workspace, request: Request) -> Answer {
 }
 
 /// Runs one piece of reading so that even a panic in it (a segmenter, a damaged file) is an error on its page only.
-pub(crate) fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T, String> {
+pub(crate) fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T, Message> {
     let result = catch_unwind(AssertUnwindSafe(work));
     result
         .unwrap_or_else(|panic| Err(error!("内部错误：{}", "internal error: {}", panic_text(panic.as_ref()))))
@@ -119,8 +120,8 @@ pub(crate) fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T, String> 
 }
 
 /// An error as the screen shows it.
-pub(crate) fn chain(error: anyhow::Error) -> String {
-    format!("{error:#}")
+pub(crate) fn chain(error: anyhow::Error) -> Message {
+    Message::of_error(&error)
 }
 
 fn rejects(project: &Project) -> Result<Rejects> {

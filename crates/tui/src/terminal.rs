@@ -35,8 +35,8 @@ use super::welcome::Welcome;
 use super::{Language, WelcomeBench, Workspace, view};
 use inkstone_base::memory;
 use inkstone_base::signals::{self, Hearing};
-#[cfg(unix)]
 use inkstone_base::{bail, message};
+#[cfg(unix)]
 
 /// Time between two looks at the run.
 const TICK: Duration = Duration::from_millis(80);

@@ -9,6 +9,7 @@ use ratatui::widgets::Paragraph;
 use super::app::App;
 use super::page::Page;
 use super::{look, sentences, view};
+
 use inkstone_base::language::Word;
 
 /// A step: its page and what there is to say.

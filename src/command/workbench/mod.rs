@@ -144,11 +144,6 @@ pub(in crate::command) fn language(configured: LanguageSetting, flag: Option<&st
         (Some(other), _) => {
             Err(anyhow::anyhow!("{other:?}")).context(message!("--lang 为 zh 或 en", "--lang is zh or en"))
         }
-        (None, LanguageSetting::Auto) => {
-            let set = ["LC_ALL", "LC_MESSAGES", "LANG"]
-                .iter()
-                .find_map(|name| std::env::var(name).ok().filter(|v| !v.is_empty()));
-            Ok(if set.is_some_and(|v| v.starts_with("zh")) { tui::Language::Zh } else { tui::Language::En })
-        }
+        (None, LanguageSetting::Auto) => Ok(tui::Language::of_environment()),
     }
 }

@@ -26,6 +26,7 @@ use crate::config::Config;
 use inkstone_base::data::{Key, Report, TooLittle};
 use inkstone_base::disk;
 use inkstone_base::job::Ctx;
+use inkstone_base::language::Message;
 use inkstone_base::{bail, ensure, message};
 use inkstone_corpus::truncate::{SectionShare, Strategy};
 use inkstone_features::experiment::{
@@ -152,8 +153,8 @@ impl ExperimentRun<'_> {
         let parts = CorpusParts::new(config, run.base, &run.project);
         let inputs = |tokenizer| Inputs { shared: Some(shared), tokenizer, ..run.inputs(&parts, store) };
         let baseline = params.baseline()?;
-        let unfit: Vec<Option<String>> =
-            plan.iter().map(|cell| self.suits(cell).err().map(|error| format!("{error:#}"))).collect();
+        let unfit: Vec<Option<Message>> =
+            plan.iter().map(|cell| self.suits(cell).err().map(|error| Message::of_error(&error))).collect();
         if let Some(reason) = &unfit[baseline] {
             bail!(
                 "基准 {} 无法计算：{reason}。请用 baseline = {{ ... }} 另指定一个，或调整特征的次序",
@@ -207,7 +208,7 @@ impl ExperimentRun<'_> {
             vary: findings.vary.clone(),
             cells: plan.iter().map(|cell| cell.named.clone()).collect(),
         };
-        let mut observed: Vec<Result<Observed, String>> = vec![Err(String::new()); plan.len()];
+        let mut observed: Vec<Result<Observed, Message>> = vec![Err(Message::default()); plan.len()];
         self.note_needed(plan.iter().zip(&unfit).filter(|(_, unfit)| unfit.is_none()).map(|(cell, _)| cell))?;
         for number in order_of(plan) {
             let planned = &plan[number];
@@ -229,8 +230,8 @@ impl ExperimentRun<'_> {
                         CellState::Done(figure)
                     }
                     Err(error) if error.is::<TooLittle>() => {
-                        observed[number] = Err(format!("{error:#}"));
-                        CellState::Skipped(format!("{error:#}"))
+                        observed[number] = Err(Message::of_error(&error));
+                        CellState::Skipped(Message::of_error(&error))
                     }
                     Err(error) => return Err(error),
                 }
@@ -251,8 +252,9 @@ impl ExperimentRun<'_> {
         if compared_with != baseline
             && let Err(reason) = &mut observed[baseline]
         {
-            *reason += &format!(
-                ". It was to be the baseline: cells are compared with {} instead",
+            *reason = message!(
+                "{reason}。它本应作为基准：各单元改与 {} 比较",
+                "{reason}. It was to be the baseline: cells are compared with {} instead",
                 plan[compared_with].named.name()
             );
             progress.note(baseline, CellState::Skipped(reason.clone()), &self.folder())?;
@@ -361,7 +363,7 @@ impl ExperimentRun<'_> {
         // The text of a strategy without a limit does not say what its kept tokens are counted in, so the file has the counts alone.
         let found: Vec<Audited> = read_or_make(&self.folder().join("audits.json"), key, || {
             let mut audited = Vec::new();
-            let name = format!("audit of {}", params.name);
+            let name = format!("audit {}", params.name);
             let work = run.documents.map(|documents| documents * asked.len() as u64);
             let ((), report) = run.ctx.stage(&name, "docs", work, || {
                 let mut documents = 0;

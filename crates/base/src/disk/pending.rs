@@ -28,8 +28,9 @@ use tempfile::TempPath;
 
 use super::{folder_of, make_dir, map_file};
 use crate::data::Key;
-#[cfg(unix)]
+use crate::language::Word;
 use crate::message;
+#[cfg(unix)]
 
 /// Bytes gathered before they are written.
 const BUFFER: usize = 1 << 18;
@@ -67,7 +68,7 @@ impl Pending {
 
     /// Brings all to the disk and gives the file its name.
     pub fn finish(mut self) -> Result<()> {
-        let cannot = || format!("cannot write {}", self.path.display());
+        let cannot = || message!("无法写入 {}", "cannot write {}", self.path.display());
         self.out.flush().with_context(cannot)?;
         let file = self.out.get_ref();
         keep_permissions(file, &self.path).with_context(cannot)?;
@@ -79,7 +80,8 @@ impl Pending {
 
 /// Brings the names in a folder to the disk. A folder that the system cannot synchronise, or does not open for that, is passed over.
 pub fn sync_folder(folder: &Path) -> Result<()> {
-    let cannot = || format!("cannot bring the names in {} to the disk", folder.display());
+    let cannot =
+        || message!("无法把 {} 中的文件名写入磁盘", "cannot bring the names in {} to the disk", folder.display());
     let opened = match File::open(folder) {
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Ok(()),
         opened => opened.with_context(cannot)?,
@@ -211,7 +213,7 @@ pub(crate) fn open_plain(options: &mut std::fs::OpenOptions, path: &Path) -> io:
     let file = options.open(path)?;
     match file.metadata()?.is_file() {
         true => Ok(file),
-        false => Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no file")),
+        false => Err(io::Error::new(io::ErrorKind::InvalidInput, Word("它不是文件", "it is no file"))),
     }
 }
 

@@ -23,6 +23,7 @@ use inkstone_base::data::{Key, Report};
 use inkstone_base::disk::{self, Scratch};
 use inkstone_base::encoding::Charset;
 use inkstone_base::job::{Cancelled, Ctx};
+use inkstone_base::language::Message;
 use inkstone_base::program::Program;
 use inkstone_base::{bail, ensure, message};
 use inkstone_tables::project::Project;
@@ -54,7 +55,7 @@ pub fn run(sources: &[Source], base: &Path, project: &Project, ctx: &Ctx) -> Res
         let (counts, failure) = match fetch(source, base, project, ctx) {
             Ok(done) => done,
             Err(error) if error.is::<Cancelled>() => return Err(error),
-            Err(error) => (FetchCounts::default(), Some(format!("{error:#}"))),
+            Err(error) => (FetchCounts::default(), Some(Message::of_error(&error))),
         };
         report.rows_in += counts.rows;
         report.rows_out += counts.new;
@@ -74,7 +75,7 @@ pub fn run(sources: &[Source], base: &Path, project: &Project, ctx: &Ctx) -> Res
 }
 
 /// The sources whose programs failed, with the reasons.
-pub fn failures(report: &Report) -> BTreeMap<String, String> {
+pub fn failures(report: &Report) -> BTreeMap<String, Message> {
     let failed = report.facts.get("failed").filter(|_| report.stage == FETCH);
     failed.and_then(|failed| serde_json::from_value(failed.clone()).ok()).unwrap_or_default()
 }
@@ -90,7 +91,7 @@ struct FetchCounts {
 }
 
 /// Fetches one source; gives the reason if its program failed.
-fn fetch(source: &Source, base: &Path, project: &Project, ctx: &Ctx) -> Result<(FetchCounts, Option<String>)> {
+fn fetch(source: &Source, base: &Path, project: &Project, ctx: &Ctx) -> Result<(FetchCounts, Option<Message>)> {
     let path = base.join(&source.path);
     let layout = layout_of(source, &path)?;
     let note = note_of(&path);
@@ -113,11 +114,11 @@ fn fetch(source: &Source, base: &Path, project: &Project, ctx: &Ctx) -> Result<(
     disk::write_json(&note, &Fetched { bytes, since: before.since, complete: ended.failure.is_none() })?;
     let failure = ended.failure.map(|failure| {
         let kept = if ended.stderr.is_empty() {
-            String::new()
+            Message::default()
         } else {
-            format!("; its messages are in {}", messages.display())
+            message!("；其输出见 {}", "; its messages are in {}", messages.display())
         };
-        format!("the command {:?}: {failure}{kept}", source.command.join(" "))
+        message!("命令 {:?}：{failure}{kept}", "the command {:?}: {failure}{kept}", source.command.join(" "))
     });
     Ok((counts, failure))
 }

@@ -13,6 +13,7 @@ use crate::ingest::source::{Format, Source};
 use inkstone_base::data::Key;
 use inkstone_base::disk;
 use inkstone_base::job::Ctx;
+use inkstone_base::language::Word;
 use inkstone_base::{bail, ensure, message};
 use inkstone_tables::corpus::PART_ROWS;
 
@@ -126,12 +127,14 @@ pub(super) fn find<'a>(sources: &'a [Source], base: &Path) -> Result<(Vec<ReadUn
     Ok((units, passed_over))
 }
 
-fn hint(source: &Source) -> String {
+fn hint(source: &Source) -> Word {
     if source.format == Format::Auto {
-        " (read are .csv .tsv .jsonl .json .parquet .xlsx .xls .txt .pdf .html .docx; for other names set `format`)"
-            .to_owned()
+        Word(
+            "（可读 .csv .tsv .jsonl .json .parquet .xlsx .xls .txt .pdf .html .docx；其他名称请设置 `format`）",
+            " (read are .csv .tsv .jsonl .json .parquet .xlsx .xls .txt .pdf .html .docx; for other names set `format`)",
+        )
     } else {
-        String::new()
+        Word("", "")
     }
 }
 
@@ -142,7 +145,7 @@ fn hint(source: &Source) -> String {
 fn files_of(source: &Source, base: &Path) -> Result<(Vec<PathBuf>, Option<PathBuf>, Vec<PathBuf>)> {
     let mut skipped = Vec::new();
     let path = base.join(&source.path);
-    let at = || format!("[[source]] {:?}: path {:?}", source.name, source.path);
+    let at = || message!("[[source]] {:?}：path {:?}", "[[source]] {:?}: path {:?}", source.name, source.path);
     if path.is_dir() {
         let mut files = Vec::new();
         // Hidden folders are passed over too: a project's own artefacts may lie below its sources.
@@ -173,8 +176,14 @@ fn files_of(source: &Source, base: &Path) -> Result<(Vec<PathBuf>, Option<PathBu
         return Ok((vec![path], None, skipped));
     }
     if !source.path.contains(['*', '?', '[']) {
-        let way_out =
-            if source.command.is_empty() { "" } else { "; run with --commands, and this source's command fills it" };
+        let way_out = if source.command.is_empty() {
+            Word("", "")
+        } else {
+            Word(
+                "；带 --commands 运行，由该来源的命令写入",
+                "; run with --commands, and this source's command fills it",
+            )
+        };
         bail!(
             "{}：没有这个文件或文件夹（{}）{way_out}",
             "{}: there is no such file or folder ({}){way_out}",
@@ -279,7 +288,7 @@ fn length_of(path: &Path) -> Result<u64> {
 
 /// True if the bytes of a file from `offset` on are plain ASCII.
 fn is_ascii_from(path: &Path, offset: u64) -> Result<bool> {
-    let cannot = || format!("cannot read {}", path.display());
+    let cannot = || message!("无法读取 {}", "cannot read {}", path.display());
     let mut file = File::open(path).with_context(cannot)?;
     file.seek(SeekFrom::Start(offset)).with_context(cannot)?;
     let mut chunk = vec![0; 1 << 16];

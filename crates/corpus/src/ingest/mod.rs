@@ -57,6 +57,8 @@ use serde::{Deserialize, Serialize};
 
 use files::{ReadUnit, UnitFiles};
 use inkstone_base::data::Key;
+use inkstone_base::language::{Message, Word};
+use inkstone_base::message;
 
 pub use commit::is_interrupted;
 pub use due::{Due, due};

@@ -17,6 +17,7 @@ use crate::ingest::source::{Format, Source, Table};
 use crate::ingest::times::{self, TimeFormat};
 use crate::ingest::{Encoded, Params, prices, reason, securities};
 use inkstone_base::job::Ctx;
+use inkstone_base::language::Message;
 use inkstone_base::message;
 
 /// Rows that are tried, and of these such as are shown.
@@ -54,7 +55,7 @@ pub struct Preview {
     /// All fields of the table.
     pub fields: Vec<FieldPreview>,
     /// Fields that are missing for any row to be read; empty when the rows were tried.
-    pub missing: Vec<String>,
+    pub missing: Vec<Message>,
     pub tried: usize,
     pub accepted: usize,
     /// Rows that would be set aside, by reason.
@@ -201,7 +202,7 @@ mod tests {
     fn what_is_missing_is_said_beside_the_rows() {
         let seen = look("a.csv", "headline2,when\n瑞禾电气,2024-03-01\n".as_bytes(), |_| ()).unwrap();
         assert_eq!((seen.tried, seen.rows.len()), (0, 1));
-        assert!(seen.missing.iter().any(|m| m.contains("title or body")), "{:?}", seen.missing);
+        assert!(seen.missing.iter().any(|m| m.en.contains("title or body")), "{:?}", seen.missing);
         let mapped = |s: &mut Source| {
             s.columns.insert("title".into(), Column::Name("headline2".into()));
             s.columns.insert("published_at".into(), Column::Name("when".into()));

@@ -26,7 +26,8 @@ use crate::ingest::standing::Standing;
 use inkstone_base::data::{Key, Report};
 use inkstone_base::disk;
 use inkstone_base::job::Ctx;
-use inkstone_base::{ensure, message};
+use inkstone_base::language::{LINES, Message};
+use inkstone_base::{bail, ensure, message};
 use inkstone_tables::corpus;
 use inkstone_tables::project::Project;
 
@@ -50,7 +51,9 @@ pub(super) fn run_at(
 ) -> Result<Report> {
     Source::check_all(sources)?;
     let problems = params.precedence_problems(sources);
-    ensure!(problems.is_empty(), "[ingest] precedence：{}", "[ingest] precedence: {}", Message::joined(problems, LINES));
+    if !problems.is_empty() {
+        bail!("[ingest] precedence：{}", "[ingest] precedence: {}", Message::joined(&problems, LINES));
+    }
     ensure!(
         (0.0..=1.0).contains(&params.max_loss),
         "[ingest] max_loss = {} 不是 0 到 1 之间的比例",

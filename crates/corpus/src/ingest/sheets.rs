@@ -19,6 +19,7 @@ use chrono::{Duration, NaiveDate};
 
 use crate::ingest::row::{Cells, SourceRow};
 use inkstone_base::job;
+use inkstone_base::language::Word;
 use inkstone_base::limits;
 use inkstone_base::{bail, ensure, message};
 
@@ -28,7 +29,7 @@ const BATCH_ROWS: usize = 2048;
 const TEXT: usize = 16;
 const ROW: usize = 96;
 /// The way out for tables that are too large for a workbook.
-const CSV: &str = "save the sheet as CSV (UTF-8)";
+const CSV: Word = Word("请把工作表存为 CSV（UTF-8）", "save the sheet as CSV (UTF-8)");
 /// First bytes of compound files: workbooks of before 2007, and encrypted ones.
 const COMPOUND: [u8; 4] = [0xd0, 0xcf, 0x11, 0xe0];
 

@@ -8,10 +8,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::ingest::mapping::{self, nearest};
 use crate::ingest::times::{self, TimeFormat};
-use inkstone_base::bail;
 use inkstone_base::data::Kind;
 use inkstone_base::encoding::Charset;
+use inkstone_base::language::{LINES, Message};
 use inkstone_base::limits;
+use inkstone_base::{bail, message};
 
 /// Which of the project's tables a source fills.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -244,9 +245,8 @@ impl Source {
         for (field, column) in &self.columns {
             let fields = mapping::fields(self.table);
             if !fields.contains(&field.as_str()) {
-                let hint =
-                    nearest(field, fields.iter().copied())
-                        .map_or(Message::default(), |n| message!("；是不是 {n:?}？", "; did you mean {n:?}?"));
+                let hint = nearest(field, fields.iter().copied())
+                    .map_or(Message::default(), |n| message!("；是不是 {n:?}？", "; did you mean {n:?}?"));
                 problems.push(message!(
                     "{} 没有字段 {field:?}（{} 表）{hint}（字段：{}）",
                     "{} has no field {field:?} in the table {}{hint} (fields: {})",

@@ -434,7 +434,13 @@ pub fn read_names(path: &Path) -> Result<Vec<LearnedName>> {
     let text =
         std::fs::read_to_string(path).with_context(|| message!("无法读取 {}", "cannot read {}", path.display()))?;
     let mut lines = text.trim_start_matches('\u{feff}').lines();
-    let again = || format!("{} is not as it was written: delete it and run again", path.display());
+    let again = || {
+        message!(
+            "{} 与写入时不同：请删除后重新运行",
+            "{} is not as it was written: delete it and run again",
+            path.display()
+        )
+    };
     ensure!(lines.next() == Some(HEADER), again());
     let time = |text: &str| NaiveDateTime::parse_from_str(text, TIME).ok();
     let name_in = |line: &str| {

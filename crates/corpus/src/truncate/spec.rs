@@ -9,12 +9,14 @@ use super::{Over, Pick, Strategy};
 use crate::structure::{Measure, Section};
 use inkstone_text::Truncation;
 
+use inkstone_base::language::Word;
 use inkstone_base::{bail, ensure, message};
 
 /// Forms of strategies, for messages.
-const KNOWN: &str = "none, head:512, tail:512, middle:512, random:512, head+tail:128+382, head+tail:512@0.25, \
-                     sections:512@rating,summary, tfidf:512, textrank:512, novelty:512, windows:512/256@mean, sentences:512@mean, \
-                     with c behind the limit for characters (head:500c), and +title, -title or -boilerplate behind it all";
+const KNOWN: Word = Word(
+    "可用 none、head:512、tail:512、middle:512、random:512、head+tail:128+382、head+tail:512@0.25、sections:512@rating,summary、tfidf:512、textrank:512、novelty:512、windows:512/256@mean、sentences:512@mean；长度后加 c 表示按字（head:500c），末尾可加 +title、-title 或 -boilerplate",
+    "none, head:512, tail:512, middle:512, random:512, head+tail:128+382, head+tail:512@0.25, sections:512@rating,summary, tfidf:512, textrank:512, novelty:512, windows:512/256@mean, sentences:512@mean, with c behind the limit for characters (head:500c), and +title, -title or -boilerplate behind it all",
+);
 
 /// The order of sections where none is given: the view of a report before its evidence.
 const SECTIONS: [Section; 5] = [Section::Title, Section::Rating, Section::Summary, Section::Forecast, Section::Body];

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::names::{cell_name, setting_names};
 use inkstone_base::disk;
+use inkstone_base::language::Message;
 use inkstone_base::message;
 
 /// The cells of an experiment, while it runs and after.
@@ -59,7 +60,7 @@ pub enum CellState {
     /// there is none.
     Done(Option<f64>),
     /// The reason for which it could not be computed.
-    Skipped(String),
+    Skipped(Message),
 }
 
 impl Grid {
@@ -95,7 +96,7 @@ mod tests {
         });
         let mut grid = Grid { name: "long".into(), measure: "rank_ic".into(), cells: cells.collect(), vary };
         grid.note(1, CellState::Done(Some(0.25)), dir.path()).unwrap();
-        grid.note(2, CellState::Skipped("too long".to_owned()), dir.path()).unwrap();
+        grid.note(2, CellState::Skipped(Message::same("too long")), dir.path()).unwrap();
         assert!(grid.note(4, CellState::Running, dir.path()).is_err());
         assert_eq!(Grid::read(dir.path()).unwrap(), Some(grid.clone()));
         let states: Vec<&CellState> = grid.cells.iter().map(|cell| &cell.state).collect();

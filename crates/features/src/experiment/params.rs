@@ -10,6 +10,7 @@ use super::names::{cuts_text, shown};
 
 use inkstone_base::bounds;
 use inkstone_base::data::Kind;
+use inkstone_base::language::Message;
 use inkstone_base::{bail, ensure, message};
 use inkstone_corpus::truncate::Strategy;
 
@@ -174,7 +175,12 @@ impl Params {
                     };
                     values.iter().position(|other| *other == value).with_context(|| {
                         let known: Vec<String> = values.iter().map(shown).collect();
-                        format!("baseline: {path} = {} is not among its values: {}", shown(&value), known.join(", "))
+                        message!(
+                            "baseline：{path} = {} 不在其取值之中：{}",
+                            "baseline: {path} = {} is not among its values: {}",
+                            shown(&value),
+                            known.join(", ")
+                        )
                     })?
                 }
             };
@@ -207,10 +213,10 @@ impl Params {
         Ok(full)
     }
 
-    fn too_many(&self) -> String {
-        format!(
-            "more than {MOST_CELLS} cells: every value of every setting is combined with all others. Vary fewer settings at a time, or \
-             share the values out to several [[experiment]]s"
+    fn too_many(&self) -> Message {
+        message!(
+            "超过 {MOST_CELLS} 个单元：各设置的取值两两组合。请每次少变几项设置，或把取值分到几个 [[experiment]]",
+            "more than {MOST_CELLS} cells: every value of every setting is combined with all others. Vary fewer settings at a time, or share the values out to several [[experiment]]s"
         )
     }
 

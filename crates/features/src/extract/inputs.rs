@@ -178,7 +178,7 @@ impl InputRows {
         let mut found = InputRows::default();
         let mut open = Vec::new();
         for (entry, input) in feature.inputs.iter().filter(|input| *input != WORDS).zip(feature.input_features()) {
-            let read = || format!("feature {:?} learns on {entry:?}", feature.name);
+            let read = || message!("特征 {:?} 学习 {entry:?}", "feature {:?} learns on {entry:?}", feature.name);
             let (set, meta) = open_set(inputs, input.feature).with_context(read)?;
             let columns = match (set.header().spec.kind, input.column) {
                 (RowKind::Sparse, None) => None,
@@ -233,7 +233,13 @@ impl InputRows {
             ctx.check()?;
             let mut rows: Vec<Rows> = Vec::with_capacity(open.len());
             for (batch, input) in batches.iter_mut().zip(&self.inputs) {
-                let ended = || format!("the rows of {:?} end before the corpus: compute it again", input.name);
+                let ended = || {
+                    message!(
+                        "{:?} 的行比语料短：请重新计算",
+                        "the rows of {:?} end before the corpus: compute it again",
+                        input.name
+                    )
+                };
                 rows.push(batch.next().with_context(ended)??);
             }
             while let Some(&(_, at)) = places.get(document).filter(|place| place.0 == part) {

@@ -18,6 +18,7 @@ use super::{Feature, Inputs};
 use crate::stage_result;
 use inkstone_base::data::{Key, Report, TooLittle};
 use inkstone_base::job::Ctx;
+use inkstone_base::language::Message;
 use inkstone_base::{bail, ensure, message};
 use inkstone_market::{Cutoff, Market};
 use inkstone_models::{FoldReport, Sample};
@@ -78,7 +79,7 @@ impl SampledCorpus {
             Ok(ctx.advance(documents.len() as u64)?)
         })?;
         let with_target = sampled.samples.iter().filter(|sample| !sample.label.is_nan()).count();
-        ensure!(with_target > 0 || !feature.target.of.is_of_documents(), "{}", given.lacking(feature));
+        ensure!(with_target > 0 || !feature.target.of.is_of_documents(), given.lacking(feature));
         report.fact("target", feature.target.describe());
         report.fact("with_target", with_target);
         Ok(sampled)
@@ -242,24 +243,29 @@ impl GivenTargets {
     }
 
     /// Says why no document has the target, and the way out.
-    fn lacking(&self, feature: &Feature) -> String {
+    fn lacking(&self, feature: &Feature) -> Message {
         let kind = feature.target.of;
         let field = if kind == TargetOf::Rating { "rating" } else { "label" };
-        let start = format!("feature {:?} learns a {} (target.of)", feature.name, kind.name());
+        let (name, of) = (&feature.name, kind.name());
         if self.documents == 0 {
-            return format!(
-                "{start}, but no document has a {field}: name its column in the [[source]] of the documents, [source.columns] {field} = \
-                 \"...\", or choose another target"
+            return message!(
+                "特征 {name:?} 学习 {of}（target.of），但没有文档有 {field}：请在文档的 [[source]] 中指定它的列，[source.columns] {field} = \"...\"，或换一个目标",
+                "feature {name:?} learns a {of} (target.of), but no document has a {field}: name its column in the [[source]] of the documents, [source.columns] {field} = \"...\", or choose another target"
             );
         }
         let texts: Vec<String> = self.texts.iter().map(|(text, n)| format!("{text:?} ({n})")).collect();
         let wanted = match kind {
-            TargetOf::Label => format!("one of classes.labels = {:?}", feature.classes.labels),
-            TargetOf::Number => "a number (of = \"label\" learns classes)".to_owned(),
-            _ => "a rating that is known here".to_owned(),
+            TargetOf::Label => {
+                message!("classes.labels = {:?} 之一", "one of classes.labels = {:?}", feature.classes.labels)
+            }
+            TargetOf::Number => {
+                message!("数字（of = \"label\" 学习类别）", "a number (of = \"label\" learns classes)")
+            }
+            _ => message!("可识别的评级", "a rating that is known here"),
         };
-        format!(
-            "{start}, but none of the {} documents with a {field} has {wanted} on a day of the price table; there are: {}",
+        message!(
+            "特征 {name:?} 学习 {of}（target.of），但 {} 篇有 {field} 的文档中，没有一篇在行情表的日期上是{wanted}；现有：{}",
+            "feature {name:?} learns a {of} (target.of), but none of the {} documents with a {field} has {wanted} on a day of the price table; there are: {}",
             self.documents,
             texts.join(", ")
         )

@@ -8,7 +8,7 @@ use super::feature::{Feature, Model, name_keys};
 use super::vintages::WordVectorTrainer;
 use crate::extract::entry::{ColumnNames, EVERY_MODEL, EXPERIMENT_HEAD, place_columns};
 use inkstone_base::bounds::bound_of;
-use inkstone_base::{ensure, error};
+use inkstone_base::{bail, ensure, error};
 use inkstone_corpus::truncate::Needs;
 use inkstone_models::{EstimatorParams, GoalKind, Search, component_names};
 use inkstone_onnx::Output;
@@ -85,7 +85,9 @@ impl Feature {
         for (name, values) in &search.grid {
             let Some(bound) = bound_of(&format!("feature.{table}.{name}")) else { continue };
             let refused = values.iter().find_map(|value| bound.refuses(*value, &value.to_string()));
-            ensure!(refused.is_none(), "grid.{name}：{}", "grid.{name}: {}", refused.unwrap_or_default());
+            if let Some(refused) = refused {
+                bail!("grid.{name}：{refused}", "grid.{name}: {refused}");
+            }
         }
         Ok(())
     }

@@ -233,6 +233,11 @@ fn column_of(set: &Set<'_>, name: Option<&str>) -> Result<usize> {
     let columns = header.meta["columns"].as_array().cloned().unwrap_or_default();
     columns.iter().position(|c| c == name).with_context(|| {
         let known: Vec<&str> = columns.iter().filter_map(|c| c.as_str()).collect();
-        format!("feature {:?} has no column {name:?}; it has {}", header.spec.name, known.join(", "))
+        message!(
+            "特征 {:?} 没有列 {name:?}；它有 {}",
+            "feature {:?} has no column {name:?}; it has {}",
+            header.spec.name,
+            known.join(", ")
+        )
     })
 }

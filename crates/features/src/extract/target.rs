@@ -27,8 +27,9 @@ use super::reading::ReadDocument;
 use super::{Feature, Model, rating};
 use inkstone_base::code::Code;
 use inkstone_base::data::Document;
+use inkstone_base::language::Message;
 use inkstone_base::stats::{average_ranks, mean, std};
-use inkstone_base::{bail, ensure};
+use inkstone_base::{bail, ensure, message};
 use inkstone_market::{Cutoff, Market, Panel, Price};
 use inkstone_models::{CalibrationForm, GoalKind, LabelForm};
 
@@ -134,24 +135,24 @@ impl fmt::Display for Excess {
 }
 
 impl FromStr for Excess {
-    type Err = String;
+    type Err = Message;
 
-    fn from_str(text: &str) -> Result<Excess, String> {
+    fn from_str(text: &str) -> Result<Excess, Message> {
         match text {
             "none" => Ok(Excess::None),
             "market" => Ok(Excess::Market),
             "industry" => Ok(Excess::Industry),
             code => Code::parse(code).map(Excess::Code).ok_or_else(|| {
-                format!("{text:?} is none of none, market and industry, and no code of a security or index, as \"000300.SH\"")
+                message!("{text:?} 不是 none、market 或 industry，也不是证券或指数代码，如 \"000300.SH\"", "{text:?} is none of none, market and industry, and no code of a security or index, as \"000300.SH\"")
             }),
         }
     }
 }
 
 impl TryFrom<String> for Excess {
-    type Error = String;
+    type Error = Message;
 
-    fn try_from(text: String) -> Result<Excess, String> {
+    fn try_from(text: String) -> Result<Excess, Message> {
         text.parse()
     }
 }

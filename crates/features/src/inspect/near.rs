@@ -11,6 +11,7 @@ use chrono::NaiveDateTime;
 use polars_core::prelude::{DataFrame, StringChunked};
 
 use inkstone_base::job::Ctx;
+use inkstone_base::language::Word;
 use inkstone_base::{ensure, message};
 use inkstone_models::{Nearest, Row as SparseRow};
 use inkstone_store::{Rows, Set, Values};
@@ -18,7 +19,8 @@ use inkstone_tables::corpus::{self, Parts};
 use inkstone_tables::frames;
 
 /// Error of a set whose rows are no longer those of the corpus.
-const OUTGROWN: &str = "the corpus has changed since the set was made: run the pipeline";
+const OUTGROWN: Word =
+    Word("特征集生成后语料有变：请运行流水线", "the corpus has changed since the set was made: run the pipeline");
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum NearMeasure {

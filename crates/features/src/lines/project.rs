@@ -14,6 +14,7 @@ use serde::Serialize;
 use inkstone_tables::corpus::{Parts, column, times_of};
 use inkstone_tables::frames;
 
+use inkstone_base::language::Word;
 use inkstone_base::{ensure, message};
 
 const COLUMNS: [&str; 4] = ["doc_id", "title", "body", "published_at"];
@@ -94,7 +95,10 @@ impl Read for ProjectLines {
                 return Ok(0);
             }
             // A thread that broke off must not look like the end of the documents.
-            let next = self.parts.recv().map_err(|_| Error::other("the reading of the documents broke off"))?;
+            let next = self
+                .parts
+                .recv()
+                .map_err(|_| Error::other(Word("文档的读取中断", "the reading of the documents broke off")))?;
             self.left -= 1;
             self.lines = next.map_err(|error| Error::other(format!("{error:#}")))?;
             self.at = 0;

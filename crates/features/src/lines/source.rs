@@ -8,6 +8,7 @@ use anyhow::{Context, Result};
 
 use super::{LineFormat, Lines};
 use inkstone_base::job::Ctx;
+use inkstone_base::language::Word;
 use inkstone_base::message;
 
 /// Bytes of the standard input that are copied between two checks for cancellation.
@@ -43,7 +44,10 @@ impl Source {
 }
 
 fn keep(mut input: impl Read, ctx: &Ctx) -> Result<File> {
-    let cannot = "cannot keep the standard input in a temporary file; TMPDIR names their folder";
+    let cannot = Word(
+        "无法把标准输入存入临时文件；TMPDIR 可指定其文件夹",
+        "cannot keep the standard input in a temporary file; TMPDIR names their folder",
+    );
     let mut file = tempfile::tempfile().context(cannot)?;
     let mut piece = vec![0; PIECE];
     loop {

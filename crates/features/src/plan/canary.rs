@@ -7,6 +7,7 @@ use crate::extract::part_model::PartModel;
 use crate::extract::reading::ReadDocument;
 use inkstone_store::{Rows, Values, pack, unpack};
 
+use inkstone_base::language::Word;
 use inkstone_base::{bail, ensure, message};
 
 /// Documents of a canary at most.
@@ -60,17 +61,21 @@ impl Canary {
             |blocks: &[Vec<u8>]| blocks.iter().map(|block| Ok(unpack(block)?.1)).collect::<Result<Vec<Rows>>>();
         let difference = largest_difference(&unpacked(&planned)?, &unpacked(&rows)?);
         let found = match difference {
-            Some(difference) => format!("they differ by up to {difference:.1e}"),
-            None => "they have other columns".to_owned(),
+            Some(difference) => message!("最多相差 {difference:.1e}", "they differ by up to {difference:.1e}"),
+            None => Word("列不同", "they have other columns").into(),
         };
         if mixed && difference.is_some_and(|difference| difference <= ROUNDING) {
             return Ok(());
         }
         let way_out = match difference {
-            Some(difference) if difference <= ROUNDING => {
-                "this processor, device or version of ONNX Runtime rounds otherwise; take the same on all machines, or make the plan with --mixed"
-            }
-            _ => "this is another model, dictionary or version of ONNX Runtime",
+            Some(difference) if difference <= ROUNDING => Word(
+                "本机的处理器、设备或 ONNX Runtime 版本舍入不同；请在各台机器上用同一种，或用 --mixed 制定计划",
+                "this processor, device or version of ONNX Runtime rounds otherwise; take the same on all machines, or make the plan with --mixed",
+            ),
+            _ => Word(
+                "模型、词典或 ONNX Runtime 版本不同",
+                "this is another model, dictionary or version of ONNX Runtime",
+            ),
         };
         bail!(
             "{} 篇文档的行与制定计划时不同：{found}。什么也没有计算：{way_out}",

@@ -14,6 +14,7 @@ use crate::extract::part_model::PartModel;
 use crate::extract::set::key_of;
 use inkstone_base::data::{Key, Report};
 use inkstone_base::job::Ctx;
+use inkstone_base::language::Word;
 use inkstone_base::{ensure, message};
 use inkstone_store::{RowFolder, SetSpec};
 
@@ -239,12 +240,12 @@ fn differing(planned: &SetSpec, found: &SetSpec) -> String {
         );
     }
     if planned.kind != found.kind {
-        names.push("the columns");
+        names.push("columns");
     }
     if planned.fitted_until != found.fitted_until {
         names.push("fitted_until");
     }
     names.sort_unstable();
     names.dedup();
-    format!("other: {}", names.join(", "))
+    format!("{}{}", Word("不同：", "other: "), names.join(", "))
 }

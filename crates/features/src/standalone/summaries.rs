@@ -16,6 +16,7 @@ use super::{Figures, Line, Lines};
 use crate::lines::BLOCK;
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
+use inkstone_base::language::Word;
 use inkstone_base::{ensure, message};
 use inkstone_models::{character_tokens, chinese_tokens, corpus_bleu, mean_rouge, rouge, sentence_bleu};
 use inkstone_text::{Segmenter, TokenizerParams};
@@ -115,7 +116,10 @@ pub fn evaluate_summaries(
 /// Each text with its reference, in the order of the texts.
 fn pairs<'t>(written: &'t [NamedText], references: &'t [NamedText], by_id: bool) -> Result<Vec<(&'t str, &'t str)>> {
     let (count, wanted) = (written.len(), references.len());
-    let way_out = "a text needs one reference: the same id in both files, or the same line where there are no ids";
+    let way_out = Word(
+        "每篇文本须有一篇参考：两个文件中编号相同，没有编号时行号相同",
+        "a text needs one reference: the same id in both files, or the same line where there are no ids",
+    );
     ensure!(
         count == wanted,
         "写出了 {count} 篇文本，而参考有 {wanted} 篇；{way_out}",

@@ -7,6 +7,7 @@ use rustc_hash::FxHashMap;
 
 use super::{Fitted, WordRows};
 use inkstone_base::job::Ctx;
+use inkstone_base::language::{Message, Word};
 use inkstone_base::message;
 use inkstone_models::Nearest;
 
@@ -90,11 +91,15 @@ fn alike<'w>(word: &str, known: &'w [Box<str>]) -> Vec<&'w str> {
 }
 
 /// Proposes the known words that are written most alike.
-fn unknown(word: &str, known: &[Box<str>]) -> String {
+fn unknown(word: &str, known: &[Box<str>]) -> Message {
     let alike = alike(word, known);
     let way_out = match alike.is_empty() {
-        true => "train with a lower --min-df or --min-count, or on more text".to_owned(),
-        false => format!("did you mean {}?", alike.join(", ")),
+        true => Word(
+            "请以更低的 --min-df 或 --min-count 训练，或用更多文本",
+            "train with a lower --min-df or --min-count, or on more text",
+        )
+        .into(),
+        false => message!("是不是 {}？", "did you mean {}?", alike.join(", ")),
     };
-    format!("the model knows no word {word:?}; {way_out}")
+    message!("模型不认识词 {word:?}；{way_out}", "the model knows no word {word:?}; {way_out}")
 }

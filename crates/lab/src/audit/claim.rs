@@ -72,7 +72,7 @@ impl Claim {
 
     /// Reads claims from a JSON object.
     pub fn read(path: &Path) -> Result<Claim> {
-        let what = || format!("the claims {}", path.display());
+        let what = || message!("声明 {}", "the claims {}", path.display());
         let claim: Claim = serde_json::from_slice(&limits::settings_file(path)?).with_context(what)?;
         claim.checked(&path.display().to_string())
     }

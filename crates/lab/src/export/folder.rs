@@ -92,7 +92,7 @@ impl Folder {
     ) -> Result<()> {
         let full = self.partial.join(path);
         disk::make_dir(full.parent().unwrap_or(&self.partial))?;
-        let cannot = || format!("cannot write {}", full.display());
+        let cannot = || message!("无法写入 {}", "cannot write {}", full.display());
         let mut out = BufWriter::new(File::create_new(&full).with_context(cannot)?);
         write(&mut out).with_context(cannot)?;
         out.flush().with_context(cannot)?;
@@ -153,7 +153,7 @@ impl Folder {
 
     fn note(&mut self, path: String, rows: u64) -> Result<()> {
         let full = self.partial.join(&path);
-        let cannot = || format!("cannot read back {}", full.display());
+        let cannot = || message!("无法读回 {}", "cannot read back {}", full.display());
         let mut hasher = blake3::Hasher::new();
         hasher.update_reader(File::open(&full).with_context(cannot)?).with_context(cannot)?;
         let blake3 = hasher.finalize().to_hex().to_string();
@@ -270,7 +270,7 @@ fn files_of_others(folder: &Path, known: &BTreeSet<String>) -> Result<Vec<String
 /// nothing of the export as they are.
 fn carry(from: &Path, to: &Path, below: &Path, known: &BTreeSet<String>) -> Result<()> {
     let folder = from.join(below);
-    let cannot = || format!("cannot list {}", folder.display());
+    let cannot = || message!("无法列出 {}", "cannot list {}", folder.display());
     for entry in std::fs::read_dir(&folder).with_context(cannot)? {
         let entry = entry.with_context(cannot)?;
         let path = below.join(entry.file_name());

@@ -12,6 +12,7 @@ use super::expression::{
 use super::params::Params;
 use super::rules::{Aggregate, Decay, LookbackUnit};
 use inkstone_base::data::Kind;
+use inkstone_base::language::Word;
 use inkstone_base::{bail, ensure, message};
 
 /// Things for each of which a part of an expression has a number.
@@ -350,7 +351,7 @@ impl Maker<'_> {
                 let [argument, Node::Number(days)] = arguments else {
                     bail!("它取一个数与交易日数，如 lag(x, 5)", "it takes a number and trading days, as lag(x, 5)");
                 };
-                let days = whole(*days, "its days")?;
+                let days = whole(*days, Word("它的 days", "its days"))?;
                 let node = self.days(argument)?;
                 let before = DayNode::Lag(days, Box::new(node.clone()));
                 match function {
@@ -495,10 +496,10 @@ impl Maker<'_> {
 fn set_window(window: &mut RollingWindow, option: &NamedArgument) -> Result<bool> {
     match (option.name.as_str(), &option.value) {
         ("days", OptionValue::Number(days)) => {
-            (window.days, window.unit) = (whole(*days, "days")?, LookbackUnit::Trading);
+            (window.days, window.unit) = (whole(*days, Word("days", "days"))?, LookbackUnit::Trading);
         }
         ("natural_days", OptionValue::Number(days)) => {
-            (window.days, window.unit) = (whole(*days, "natural_days")?, LookbackUnit::Natural);
+            (window.days, window.unit) = (whole(*days, Word("natural_days", "natural_days"))?, LookbackUnit::Natural);
         }
         ("decay", OptionValue::Number(rate)) => {
             ensure!(
@@ -524,7 +525,7 @@ fn check_decay(aggregate: Aggregate, decay: Decay) -> Result<()> {
     Ok(())
 }
 
-pub(super) fn whole(number: f64, what: &str) -> Result<usize> {
+pub(super) fn whole(number: f64, what: Word) -> Result<usize> {
     ensure!(
         number >= 1.0 && number.fract() == 0.0 && number <= 1e6,
         "{what} = {number}：请写 1 以上的整数",

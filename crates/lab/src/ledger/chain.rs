@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use super::entry::{Deletion, Details, Entry, EntryKind, Series, Trial};
 use super::sharpe::Moments;
 use inkstone_base::data::Key;
+use inkstone_base::language::{Message, Word};
 use inkstone_base::{bail, ensure, message};
 use inkstone_store::{Journal, Slot};
 
@@ -35,7 +36,7 @@ pub struct Ledger {
     seal: Key,
     /// Lines that are gone or cannot be read.
     missing: u64,
-    problems: Vec<String>,
+    problems: Vec<Message>,
 }
 
 /// A line as it is kept.
@@ -144,7 +145,7 @@ impl Ledger {
     }
 
     /// Changes that were not made by the program, in words; empty for a sound ledger.
-    pub fn problems(&self) -> &[String] {
+    pub fn problems(&self) -> &[Message] {
         &self.problems
     }
 
@@ -221,8 +222,12 @@ impl Ledger {
         found.with_context(|| {
             let path = self.path.display();
             match self.entries.last() {
-                None => format!("the ledger {path} has no entries yet"),
-                Some(last) => format!("the ledger {path} has no entry {number}; its last one is {}", last.number),
+                None => message!("台账 {path} 还没有记录", "the ledger {path} has no entries yet"),
+                Some(last) => message!(
+                    "台账 {path} 没有记录 {number}；最后一条为 {}",
+                    "the ledger {path} has no entry {number}; its last one is {}",
+                    last.number
+                ),
             }
         })
     }
@@ -269,22 +274,24 @@ impl Ledger {
             let line = match self.journal.record(number)? {
                 Slot::Whole(bytes) => serde_json::from_slice::<LedgerLine>(&bytes)
                     .map(|line| (line, Key::of(&bytes)))
-                    .map_err(|_| "is not what this version reads".to_owned()),
+                    .map_err(|_| Word("不是本版本所读的格式", "is not what this version reads").into()),
                 Slot::Damaged(what) => Err(what),
-                Slot::Absent => Err("was taken away".to_owned()),
+                Slot::Absent => Err(Word("被取走", "was taken away").into()),
             };
             let (line, seal) = match line {
                 Ok(read) => read,
                 Err(what) => {
-                    self.problems.push(format!("line {number} {what}"));
+                    self.problems.push(message!("第 {number} 行{what}", "line {number} {what}"));
                     self.missing += 1;
                     previous = None;
                     continue;
                 }
             };
             if previous.is_some_and(|previous| previous != line.previous) {
-                self.problems
-                    .push(format!("line {number} does not follow from the line before it: one of them was changed"));
+                self.problems.push(message!(
+                    "第 {number} 行与上一行不衔接：其中一行被改动过",
+                    "line {number} does not follow from the line before it: one of them was changed"
+                ));
             }
             previous = Some(seal);
             match line.event {
@@ -299,7 +306,10 @@ impl Ledger {
                     if let Some(hash) = returns {
                         match self.attached(number, hash, Series::unpack_all)? {
                             Ok(series) => left.extend(series),
-                            Err(what) => self.problems.push(format!("the returns that deletion {number} keeps {what}")),
+                            Err(what) => self.problems.push(message!(
+                                "删除 {number} 所保留的收益{what}",
+                                "the returns that deletion {number} keeps {what}"
+                            )),
                         }
                     }
                     let deletion = Deletion { number, when: line.when, reason };
@@ -308,9 +318,11 @@ impl Ledger {
             }
         }
         match noted {
-            None => self.problems.push("the note of the last line was taken away or changed".to_owned()),
+            None => self
+                .problems
+                .push(Word("末行的附记被取走或改动", "the note of the last line was taken away or changed").into()),
             Some(noted) if previous.is_some_and(|previous| previous != noted) => {
-                self.problems.push(format!("line {last}, the last one, was changed"));
+                self.problems.push(message!("末行（第 {last} 行）被改动", "line {last}, the last one, was changed"));
             }
             Some(_) => {}
         }
@@ -325,7 +337,9 @@ impl Ledger {
             }
             match self.attached(entry.number, hash, Details::unpack)? {
                 Ok(details) => entry.details = Some(details),
-                Err(what) => self.problems.push(format!("the details of entry {} {what}", entry.number)),
+                Err(what) => {
+                    self.problems.push(message!("记录 {} 的详情{what}", "the details of entry {} {what}", entry.number))
+                }
             }
         }
         self.entries = entries;
@@ -333,12 +347,12 @@ impl Ledger {
     }
 
     /// Reads the attachment of a line; where it is not the one with this hash, says why.
-    fn attached<T>(&self, number: u64, hash: Key, read: fn(&[u8]) -> Result<T>) -> Result<Result<T, String>> {
+    fn attached<T>(&self, number: u64, hash: Key, read: fn(&[u8]) -> Result<T>) -> Result<Result<T, Message>> {
         Ok(match self.journal.attachment(number)? {
-            Slot::Whole(bytes) if Key::of(&bytes) == hash => read(&bytes).map_err(|error| format!("{error:#}")),
-            Slot::Whole(_) => Err("were changed".to_owned()),
+            Slot::Whole(bytes) if Key::of(&bytes) == hash => read(&bytes).map_err(|error| Message::of_error(&error)),
+            Slot::Whole(_) => Err(Word("被改动", "were changed").into()),
             Slot::Damaged(what) => Err(what),
-            Slot::Absent => Err("were taken away without a deletion".to_owned()),
+            Slot::Absent => Err(Word("未经删除即被取走", "were taken away without a deletion").into()),
         })
     }
 }

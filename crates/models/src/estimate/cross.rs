@@ -23,7 +23,7 @@ pub fn out_of_fold(
 ) -> Result<Vec<f64>> {
     let mut scores = Vec::new();
     for (at, split) in splits.iter().enumerate() {
-        let fold = || format!("fold {} of {}", at + 1, splits.len());
+        let fold = || message!("第 {} 折（共 {} 折）", "fold {} of {}", at + 1, splits.len());
         let (trained, tested) = x.fold(split).with_context(fold)?;
         let model = fit_part(&trained, goal, rows, &split.train, params, ctx).with_context(fold)?;
         let k = model.outputs();

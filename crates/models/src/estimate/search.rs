@@ -14,13 +14,16 @@ use crate::learner::{EstimatorParams, Method};
 use crate::metrics::area_under_curve;
 use crate::validation::Split;
 use inkstone_base::job::Ctx;
+use inkstone_base::language::Word;
 use inkstone_base::{bail, ensure, message};
 
 /// Points of a grid at the most.
 const MOST_POINTS: usize = 1000;
 
-const NO_PROBABILITIES: &str =
-    "log_loss needs probabilities, and a support vector machine has none; choose auc, accuracy or f1";
+const NO_PROBABILITIES: Word = Word(
+    "log_loss 需要概率，而支持向量机没有；请选 auc、accuracy 或 f1",
+    "log_loss needs probabilities, and a support vector machine has none; choose auc, accuracy or f1",
+);
 
 const OF_CLASSES: [Measure; 4] = [Measure::Auc, Measure::Accuracy, Measure::F1, Measure::LogLoss];
 const OF_VALUES: [Measure; 3] = [Measure::R2, Measure::RankIc, Measure::Mse];
@@ -174,7 +177,7 @@ impl Search {
         self.points(params)?;
         let Some(measure) = self.measure else { return Ok(()) };
         measure.check(if learns_values { &OF_VALUES } else { &OF_CLASSES })?;
-        ensure!(measure != Measure::LogLoss || params.method != Method::Svm, "{NO_PROBABILITIES}");
+        ensure!(measure != Measure::LogLoss || params.method != Method::Svm, NO_PROBABILITIES);
         Ok(())
     }
 
@@ -225,7 +228,12 @@ impl EstimatorParams {
         for (name, &value) in settings {
             let setting = known.iter().find(|setting| setting.name == name).with_context(|| {
                 let names: Vec<&str> = known.iter().map(|setting| setting.name).collect();
-                format!("{} has no setting {name:?} to search among; it has {}", self.method.name(), names.join(", "))
+                message!(
+                    "{} 没有可搜索的设置 {name:?}；它有 {}",
+                    "{} has no setting {name:?} to search among; it has {}",
+                    self.method.name(),
+                    names.join(", ")
+                )
             })?;
             setting.set(&mut self, value)?;
         }
@@ -251,7 +259,8 @@ pub fn search(
         let (trained, tested) =
             x.fold(split).with_context(|| message!("第 {} 折（共 {} 折）", "fold {} of {}", at + 1, splits.len()))?;
         for (figures, settings) in figures.iter_mut().zip(&points) {
-            let place = || format!("fold {} of {}, {settings:?}", at + 1, splits.len());
+            let place =
+                || message!("第 {} 折（共 {} 折），{settings:?}", "fold {} of {}, {settings:?}", at + 1, splits.len());
             let params = params.clone().with_settings(settings)?;
             let model = fit_part(&trained, goal, rows, &split.train, &params, ctx).with_context(place)?;
             figures.push(measure.figure(&model, &tested, &goal.select(&split.test)).with_context(place)?);

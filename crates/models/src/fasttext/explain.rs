@@ -28,7 +28,10 @@ impl FastText {
             None => best(None).context(message!("模型应有标签", "a model has labels"))?,
             Some(name) => names.iter().position(|known| *known == name).with_context(|| {
                 let some = names.iter().take(20).copied().collect::<Vec<&str>>().join(", ");
-                format!("the model knows no label {name:?}; among those it knows are {some}")
+                message!(
+                    "模型不认识标签 {name:?}；它认识的有 {some}",
+                    "the model knows no label {name:?}; among those it knows are {some}"
+                )
             })?,
         };
         let (direction, against, formula) = self.direction(label, best(Some(label)));

@@ -20,6 +20,7 @@ use super::quantiser::Quantiser;
 use super::{Dictionary, FastText, FastTextParams, Form, Loss};
 use crate::{ModelFile, ModelHeader, Training, write_model};
 use inkstone_base::disk;
+use inkstone_base::language::{Message, Word};
 use inkstone_base::{bail, ensure, message};
 
 const MAGIC: i32 = 793_712_314;
@@ -86,21 +87,21 @@ impl<R: BufRead> Bytes<R> {
     }
 
     /// A whole number that cannot be below 0.
-    fn count(&mut self, what: &str) -> Result<usize> {
+    fn count(&mut self, what: Word) -> Result<usize> {
         let (at, value) = (self.at, self.int()?);
         usize::try_from(value)
             .ok()
             .with_context(|| message!("第 {at} 字节：{what} 不能是 {value}", "byte {at}: {what} cannot be {value}"))
     }
 
-    fn long_count(&mut self, what: &str) -> Result<usize> {
+    fn long_count(&mut self, what: Word) -> Result<usize> {
         let (at, value) = (self.at, self.long()?);
         usize::try_from(value)
             .ok()
             .with_context(|| message!("第 {at} 字节：{what} 不能是 {value}", "byte {at}: {what} cannot be {value}"))
     }
 
-    fn flag(&mut self, what: &str) -> Result<bool> {
+    fn flag(&mut self, what: Word) -> Result<bool> {
         let at = self.at;
         match self.array()? {
             [0] => Ok(false),
@@ -137,8 +138,11 @@ impl<R: BufRead> Bytes<R> {
     }
 }
 
-fn ends(end: usize, n: usize, at: usize) -> String {
-    format!("the file ends at byte {end}, {n} more were expected after byte {at}")
+fn ends(end: usize, n: usize, at: usize) -> Message {
+    message!(
+        "文件在第 {end} 字节结束，第 {at} 字节之后应还有 {n} 字节",
+        "the file ends at byte {end}, {n} more were expected after byte {at}"
+    )
 }
 
 impl FastText {
@@ -172,14 +176,14 @@ impl FastText {
         );
         let params = parameters(&mut bytes, version)?;
         let (dictionary, pruned) = dictionary(&mut bytes, &params, seen).context(message!("词典", "the dictionary"))?;
-        let quantised = bytes.flag("the input matrix is quantised")?;
+        let quantised = bytes.flag(Word("输入矩阵是否量化", "the input matrix is quantised"))?;
         ensure!(
             quantised || seen || !pruned,
             "桶已剪枝，而矩阵未量化；fastText 也拒绝这样的文件",
             "the buckets were pruned, but the matrix is not quantised; fastText refuses such a file too"
         );
         let input = matrix(&mut bytes, quantised).context(message!("输入矩阵", "the input matrix"))?;
-        let quantised = bytes.flag("the output matrix is quantised")? && quantised;
+        let quantised = bytes.flag(Word("输出矩阵是否量化", "the output matrix is quantised"))? && quantised;
         let output = matrix(&mut bytes, quantised).context(message!("输出矩阵", "the output matrix"))?;
         ensure!(
             bytes.at == length,
@@ -312,12 +316,12 @@ fn in_order(map: &FxHashMap<u32, u32>) -> Vec<(u32, u32)> {
 }
 
 fn parameters(bytes: &mut Bytes<impl BufRead>, version: i32) -> Result<FastTextParams> {
-    let dim = bytes.count("the dimension")?;
-    let window = bytes.count("the window")?;
-    let epochs = bytes.count("the number of epochs")?;
-    let min_count = bytes.count("the least count")? as u64;
-    let negative = bytes.count("the number of negative samples")?;
-    let word_ngrams = bytes.count("the length of word n-grams")?;
+    let dim = bytes.count(Word("维数", "the dimension"))?;
+    let window = bytes.count(Word("窗口", "the window"))?;
+    let epochs = bytes.count(Word("轮数", "the number of epochs"))?;
+    let min_count = bytes.count(Word("最低频数", "the least count"))? as u64;
+    let negative = bytes.count(Word("负采样数", "the number of negative samples"))?;
+    let word_ngrams = bytes.count(Word("词 n 元组长度", "the length of word n-grams"))?;
     let at = bytes.at;
     let loss = match bytes.int()? {
         1 => Loss::Hs,
@@ -333,10 +337,11 @@ fn parameters(bytes: &mut Bytes<impl BufRead>, version: i32) -> Result<FastTextP
         3 => Form::Supervised,
         other => bail!("第 {at} 字节：没有模型 {other}", "byte {at}: there is no model {other}"),
     };
-    let bucket = bytes.count("the number of buckets")? as u32;
-    let minn = bytes.count("the shortest n-gram")?;
+    let bucket = bytes.count(Word("桶数", "the number of buckets"))? as u32;
+    let minn = bytes.count(Word("最短 n 元组", "the shortest n-gram"))?;
     // Supervised models of the older version had no character n-grams, whatever their file says.
-    let maxn = bytes.count("the longest n-gram")? * usize::from(version > 11 || form != Form::Supervised);
+    let maxn =
+        bytes.count(Word("最长 n 元组", "the longest n-gram"))? * usize::from(version > 11 || form != Form::Supervised);
     bytes.int()?;
     let sample = f64::from_le_bytes(bytes.array()?);
     ensure!(dim > 0, "维数不能为 0", "the dimension cannot be 0");
@@ -362,14 +367,17 @@ fn parameters(bytes: &mut Bytes<impl BufRead>, version: i32) -> Result<FastTextP
 
 fn dictionary(bytes: &mut Bytes<impl BufRead>, params: &FastTextParams, seen: bool) -> Result<(Dictionary, bool)> {
     let at = bytes.at;
-    let (size, words, labels) =
-        (bytes.count("its size")?, bytes.count("the number of words")?, bytes.count("the number of labels")?);
+    let (size, words, labels) = (
+        bytes.count(Word("大小", "its size"))?,
+        bytes.count(Word("词数", "the number of words"))?,
+        bytes.count(Word("标签数", "the number of labels"))?,
+    );
     ensure!(
         words.checked_add(labels) == Some(size),
         "第 {at} 字节：{words} 个词与 {labels} 个标签之和不是 {size}",
         "byte {at}: {words} words and {labels} labels are not {size}"
     );
-    let tokens = bytes.long_count("the number of tokens")? as u64;
+    let tokens = bytes.long_count(Word("词元数", "the number of tokens"))? as u64;
     let at = bytes.at;
     let pruned = bytes.long()?;
     ensure!(
@@ -387,7 +395,7 @@ fn dictionary(bytes: &mut Bytes<impl BufRead>, params: &FastTextParams, seen: bo
     for i in 0..size {
         let at = bytes.at;
         let name = bytes.name().with_context(|| message!("第 {} 个词（共 {size} 个）", "word {} of {size}", i + 1))?;
-        counts.push(bytes.long_count("a count")? as u64);
+        counts.push(bytes.long_count(Word("计数", "a count"))? as u64);
         let [kind] = bytes.array()?;
         ensure!(
             kind == u8::from(i >= words),
@@ -403,7 +411,7 @@ fn dictionary(bytes: &mut Bytes<impl BufRead>, params: &FastTextParams, seen: bo
         let mut map = FxHashMap::default();
         for _ in 0..pruned {
             let at = bytes.at;
-            let (bucket, row) = (bytes.count("a bucket")? as u32, bytes.count("a row")? as u32);
+            let (bucket, row) = (bytes.count(Word("桶", "a bucket"))? as u32, bytes.count(Word("行", "a row"))? as u32);
             ensure!(
                 bucket < params.bucket && i64::from(row) < pruned,
                 "第 {at} 字节：桶 {bucket} 不能是 {pruned} 行中的第 {row} 行",
@@ -418,9 +426,10 @@ fn dictionary(bytes: &mut Bytes<impl BufRead>, params: &FastTextParams, seen: bo
 }
 
 fn matrix(bytes: &mut Bytes<impl BufRead>, quantised: bool) -> Result<Matrix> {
-    let norms_apart = quantised && bytes.flag("lengths are apart")?;
+    let norms_apart = quantised && bytes.flag(Word("长度是否分开", "lengths are apart"))?;
     let at = bytes.at;
-    let (rows, dim) = (bytes.long_count("the number of rows")?, bytes.long_count("the dimension")?);
+    let (rows, dim) =
+        (bytes.long_count(Word("行数", "the number of rows"))?, bytes.long_count(Word("维数", "the dimension"))?);
     ensure!(
         dim > 0 && dim <= 1 << 20,
         "第 {at} 字节：一行不能有 {dim} 个值",
@@ -432,7 +441,7 @@ fn matrix(bytes: &mut Bytes<impl BufRead>, quantised: bool) -> Result<Matrix> {
             .with_context(|| message!("第 {at} 字节：{rows} 行过多", "byte {at}: {rows} rows are too many"))?;
         return Ok(Matrix::Dense { rows, dim, values: bytes.floats(cells)? });
     }
-    let size = bytes.count("the number of codes")?;
+    let size = bytes.count(Word("码数", "the number of codes"))?;
     let codes = bytes.take(size)?;
     let quantiser = quantiser(bytes)?;
     ensure!(
@@ -455,7 +464,7 @@ fn matrix(bytes: &mut Bytes<impl BufRead>, quantised: bool) -> Result<Matrix> {
 
 fn quantiser(bytes: &mut Bytes<impl BufRead>) -> Result<Quantiser> {
     let at = bytes.at;
-    let mut number = || bytes.count("a size of the quantiser");
+    let mut number = || bytes.count(Word("量化器的大小", "a size of the quantiser"));
     let (dim, parts, width, last) = (number()?, number()?, number()?, number()?);
     ensure!(
         (1..=1 << 20).contains(&dim),

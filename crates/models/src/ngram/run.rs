@@ -15,6 +15,7 @@ use memmap2::Mmap;
 
 use super::share::{Share, ShareBuilder};
 use inkstone_base::disk;
+use inkstone_base::language::Word;
 use inkstone_base::message;
 
 pub(super) struct Writer {
@@ -65,7 +66,10 @@ impl Writer {
     }
 }
 
-const FULL: &str = "cannot write a run of counts (is the disk of --temp full? --memory makes fewer of them)";
+const FULL: Word = Word(
+    "无法写出一段计数（--temp 的磁盘满了？加大 --memory 可减少段数）",
+    "cannot write a run of counts (is the disk of --temp full? --memory makes fewer of them)",
+);
 
 impl SortedRun {
     pub(super) fn records(&self) -> Result<Records<'_>> {

@@ -191,7 +191,7 @@ impl StaticEncoder {
         let table = file.numbers(name)?;
         let [rows, dim] = table.shape[..] else {
             bail!(
-                "{1} 中的 {name} 形状为 {0:?}，而不是 [词元, 维]",
+                "{} 中的 {name} 形状为 {:?}，而不是 [词元, 维]",
                 "{name} in {} has the shape {:?}, not [tokens, values]",
                 within.display(),
                 table.shape

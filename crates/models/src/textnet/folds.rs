@@ -8,7 +8,7 @@ use super::{Examples, TextNet, TextNetParams};
 use crate::words::WordLimits;
 use crate::{Goal, Split, WordVectors};
 use inkstone_base::job::Ctx;
-use inkstone_base::{bail, ensure};
+use inkstone_base::{bail, ensure, message};
 
 /// Scores of the tested documents by a network that was trained on the others of its fold: ln(p / (1 - p)) of the second of two classes, or
 /// of each of more; NaN for documents that no fold tests. `vectors` are given ones to begin with. Shape: `[documents, 1 or classes]`, as of
@@ -36,7 +36,7 @@ pub fn net_out_of_fold(
     let outputs = if names.len() == 2 { 1 } else { names.len() };
     let mut scores = vec![f64::NAN; class.len() * outputs];
     for (at, split) in splits.iter().enumerate() {
-        let fold = || format!("fold {} of {}", at + 1, splits.len());
+        let fold = || message!("第 {} 折（共 {} 折）", "fold {} of {}", at + 1, splits.len());
         let known = KnownWords::new(texts, &split.train, limits, ctx).with_context(fold)?;
         let document = |&i: &usize| known.document(texts.text(i), params.max_tokens);
         let examples = Examples {

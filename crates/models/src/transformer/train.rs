@@ -23,6 +23,7 @@ use crate::neural::EpochFigures;
 use crate::neural::fit::fit;
 use crate::neural::weights::{Weight, Weights};
 use inkstone_base::job::Ctx;
+use inkstone_base::language::Word;
 use inkstone_base::memory;
 use inkstone_base::{ensure, message};
 
@@ -337,12 +338,14 @@ pub(super) fn weights_of(values: Vec<Vec<f32>>, sizes: &[[usize; 2]]) -> Result<
 }
 
 /// The way out where memory does not suffice.
-pub(super) const SMALLER: &str =
-    "train a part (--train top:2, lora:8 or head), give fewer threads (--threads), or take a smaller base";
+pub(super) const SMALLER: Word = Word(
+    "请只训练一部分（--train top:2、lora:8 或 head）、减少线程（--threads），或用更小的基础模型",
+    "train a part (--train top:2, lora:8 or head), give fewer threads (--threads), or take a smaller base",
+);
 
 /// Fails where a training would take more memory than is free: all weights, their best state, and both as they are multiplied; of those that are
 /// trained the moments of both states, and a gradient a thread with the sum. `smaller` is the way out.
-pub(super) fn check_memory(weights: &Weights, smaller: &str, threads: u64, free_mb: Option<u64>) -> Result<()> {
+pub(super) fn check_memory(weights: &Weights, smaller: Word, threads: u64, free_mb: Option<u64>) -> Result<()> {
     let all: usize = weights.all.iter().map(|weight| weight.values.len()).sum();
     let numbers = 4 * all as u64 + (4 + threads + 1) * weights.count() as u64;
     let needed = numbers * size_of::<f32>() as u64 / (1 << 20);

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::goal::Goal;
 
+use inkstone_base::language::Word;
 use inkstone_base::{bail, ensure, message};
 
 /// The rule by which folds are drawn.
@@ -95,7 +96,13 @@ pub fn draw_folds(goal: &Goal, rows: &FoldRows, params: &FoldParams, seed: u64) 
     let class = goal.strata();
     let splits = match params.by {
         FoldsBy::Class if rows.groups.is_empty() => {
-            goal.check_members(2, "be in training and test: leave it out, join it with another, or do without folds")?;
+            goal.check_members(
+                2,
+                Word(
+                    "使训练与测试都有它",
+                    "be in training and test: leave it out, join it with another, or do without folds",
+                ),
+            )?;
             draw::by_class(&class, params.folds, seed)
         }
         FoldsBy::Class | FoldsBy::Group => {
@@ -126,7 +133,10 @@ pub fn draw_folds(goal: &Goal, rows: &FoldRows, params: &FoldParams, seed: u64) 
             );
         }
         goal.select(&split.train)
-            .check_members(1, "train this fold: use fewer folds, draw them otherwise, or leave it out")
+            .check_members(
+                1,
+                Word("训练这一折", "train this fold: use fewer folds, draw them otherwise, or leave it out"),
+            )
             .map_err(|error| error.context(message!("第 {} 折（共 {} 折）", "fold {} of {}", at + 1, splits.len())))?;
     }
     Ok(splits)

@@ -110,7 +110,12 @@ impl Vectorizer {
         let mut vocabulary = TermVocabulary { names, df, ..TermVocabulary::default() };
         let mut start = 0;
         for (column, &end) in (0..).zip(ends) {
-            let damaged = || format!("the spelling of term {column} is damaged; train the model again");
+            let damaged = || {
+                message!(
+                    "词项 {column} 的写法已损坏；请重新训练",
+                    "the spelling of term {column} is damaged; train the model again"
+                )
+            };
             let spelled = spelling.get(start..end as usize).with_context(damaged)?;
             let unit = |&at: &u32| match at {
                 NONE => Some(None),

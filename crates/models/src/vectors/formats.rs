@@ -138,7 +138,13 @@ pub fn read_vectors(path: &Path) -> Result<WordVectors> {
             break;
         }
         let of_total = count.map_or(String::new(), |count| format!(" of {count}"));
-        let place = || format!("{shown}, word {}{of_total} ({format:?} format)", i + 1);
+        let place = || {
+            message!(
+                "{shown} 第 {} 个词{of_total}（{format:?} 格式）",
+                "{shown}, word {}{of_total} ({format:?} format)",
+                i + 1
+            )
+        };
         let word = match format {
             VectorFormat::Text => text_row(&mut input, dim, &mut values),
             VectorFormat::Binary => binary_row(&mut input, dim, &mut values),

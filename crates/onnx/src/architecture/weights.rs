@@ -132,7 +132,13 @@ fn lies_at(path: &Path) -> Result<(PathBuf, String)> {
 
 /// The tensors of a file.
 fn header(path: &Path, file: &str) -> Result<BTreeMap<String, Tensor>> {
-    let damaged = || format!("{} is no file of safetensors, or a damaged one: fetch it again", path.display());
+    let damaged = || {
+        message!(
+            "{} 不是 safetensors 文件，或已损坏：请重新获取",
+            "{} is no file of safetensors, or a damaged one: fetch it again",
+            path.display()
+        )
+    };
     let mut reader = File::open(path).with_context(|| message!("无法打开 {}", "cannot open {}", path.display()))?;
     let bytes = reader.metadata()?.len();
     let mut length = [0; 8];

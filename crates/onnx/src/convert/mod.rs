@@ -224,7 +224,7 @@ fn empty(folder: &Path) -> Result<()> {
     for graph in disk::files_in(folder, "onnx")? {
         disk::remove_if_there(&graph)?;
     }
-    let cannot = || format!("cannot empty {}", folder.display());
+    let cannot = || message!("无法清空 {}", "cannot empty {}", folder.display());
     for entry in std::fs::read_dir(folder).with_context(cannot)? {
         let entry = entry.with_context(cannot)?;
         if entry.file_name() == disk::MARKER {

@@ -11,6 +11,7 @@ use crate::graph::output;
 use crate::session::no_output;
 use crate::windows::{Windows, places};
 use inkstone_base::job::Ctx;
+use inkstone_base::language::Word;
 use inkstone_base::{bail, ensure};
 
 /// The output that holds vectors of tokens for late interaction, `[texts, tokens, values]`; the first token has none.
@@ -115,7 +116,9 @@ impl Encoder {
 
     fn token_vectors(&mut self, texts: &[&str], ctx: &Ctx) -> Result<Vec<TokenVectors>> {
         let port = output(self.model.session.outputs(), &[TOKEN_VECTORS], 3);
-        let port = port.with_context(|| no_output(&self.model.session, "vectors of tokens (colbert_vecs)"))?;
+        let port = port.with_context(|| {
+            no_output(&self.model.session, Word("词元的向量（colbert_vecs）", "vectors of tokens (colbert_vecs)"))
+        })?;
         let name = port.name.clone();
         let (windows, family) = (self.windows(texts, ctx)?, self.model.family.clone());
         let mut vectors: Vec<TokenVectors> =

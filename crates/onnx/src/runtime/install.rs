@@ -15,6 +15,7 @@ use super::find::{own_folder, within};
 use super::program::program;
 use inkstone_base::disk;
 use inkstone_base::job::Ctx;
+use inkstone_base::language::{Message, Word};
 use inkstone_base::lock::{self, Attempt, Lock};
 use inkstone_base::{bail, ensure, message};
 
@@ -41,7 +42,7 @@ pub fn install(folder: &Path, cuda: bool, ctx: &Ctx) -> Result<PathBuf> {
     let mut failures = Vec::new();
     for (name, command) in installers() {
         let Some(mut command) = command else {
-            failures.push(format!("{name}: is not on this machine"));
+            failures.push(message!("{name}：本机没有", "{name}: is not on this machine"));
             continue;
         };
         command.current_dir(target.path());
@@ -56,13 +57,13 @@ pub fn install(folder: &Path, cuda: bool, ctx: &Ctx) -> Result<PathBuf> {
                 return within(folder)
                     .with_context(|| message!("{} 中没有代码库", "no library is in {}", folder.display()));
             }
-            Some(failure) => failures.push(format!("{name}: {failure}")),
+            Some(failure) => failures.push(message!("{name}：{failure}", "{name}: {failure}")),
         }
     }
     bail!(
         "无法安装 ONNX Runtime {PACKAGE_VERSION}：{}。请自行安装（pip install onnxruntime），并把 ORT_DYLIB_PATH 设为其文件 libonnxruntime.so 的完整路径",
         "cannot install ONNX Runtime {PACKAGE_VERSION}: {}. Install it by hand (pip install onnxruntime), and set ORT_DYLIB_PATH to the whole path of its file libonnxruntime.so",
-        failures.join("; ")
+        Message::joined(&failures, Word("；", "; "))
     )
 }
 
@@ -107,7 +108,7 @@ fn only_one(folder: &Path, ctx: &Ctx) -> Result<Lock> {
     loop {
         match lock::take(&path, "doctor --fix")? {
             Attempt::Ours(lock) => return Ok(lock),
-            Attempt::Theirs(holder) => ctx.note(format!("waiting for {}", holder.in_words())),
+            Attempt::Theirs(holder) => ctx.note(message!("等待 {}", "waiting for {}", holder.in_words()).to_string()),
         }
         ctx.check()?;
         std::thread::sleep(LOOK_EVERY);
@@ -143,11 +144,11 @@ fn clear(folder: &Path) -> Result<()> {
 }
 
 /// Runs a command to its end, or until the work is cancelled; gives the last line of its standard error when it failed.
-fn run(mut command: Command, ctx: &Ctx) -> Result<Option<String>> {
+fn run(mut command: Command, ctx: &Ctx) -> Result<Option<Message>> {
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
     let mut child = match command.spawn() {
         Ok(child) => child,
-        Err(error) => return Ok(Some(format!("cannot be started: {error}"))),
+        Err(error) => return Ok(Some(message!("无法启动：{error}", "cannot be started: {error}"))),
     };
     let mut stderr =
         child.stderr.take().context(message!("应有命令的错误流", "the error stream of a command was asked for"))?;
@@ -169,8 +170,9 @@ fn run(mut command: Command, ctx: &Ctx) -> Result<Option<String>> {
         std::thread::sleep(LOOK_EVERY);
     };
     let text = reader.join().unwrap_or_default();
-    let last = text.lines().rev().map(str::trim).find(|line| !line.is_empty()).unwrap_or("it said nothing");
-    Ok((!status.success()).then(|| last.to_owned()))
+    let last = text.lines().rev().map(str::trim).find(|line| !line.is_empty());
+    let told = || last.map_or(Word("没有输出", "it said nothing").into(), Message::same);
+    Ok((!status.success()).then(told))
 }
 
 /// Puts the new folder in the place of the old one, which is removed afterwards.

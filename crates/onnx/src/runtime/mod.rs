@@ -31,13 +31,15 @@ pub use place::Placement;
 pub use program::program;
 pub use trust::{Agreement, NamedLibrary};
 
+use inkstone_base::language::Word;
 use inkstone_base::{bail, ensure, error, message};
 
 /// The oldest version of ONNX Runtime whose interface this program was built for.
 pub(crate) const OLDEST: u32 = ort::MINOR_VERSION;
 
 /// The way to get a library, for every message that misses one.
-pub const WAY_OUT: &str = "`inkstone doctor --fix` installs one that fits";
+pub const WAY_OUT: Word =
+    Word("`inkstone doctor --fix` 可安装合适的", "`inkstone doctor --fix` installs one that fits");
 
 /// `[onnx]`: where models run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -198,7 +200,7 @@ impl Runtime {
             }
         }
         let failed = if failures.is_empty() { String::new() } else { format!(" ({})", failures.join("; ")) };
-        let none = "there is no ONNX Runtime library of version";
+        let none = Word("没有版本", "there is no ONNX Runtime library of version");
         bail!(NoRuntime(format!("{none} 1.{OLDEST} or later on this machine{failed}: {WAY_OUT}")))
     }
 
@@ -216,7 +218,7 @@ impl Runtime {
         );
         // Asked first: once a process has a library, loading takes whatever it is given.
         if foreign(file) {
-            return Err(unusable(file, &"it is no library of this machine"));
+            return Err(unusable(file, &Word("它不是本机的代码库", "it is no library of this machine")));
         }
         let log = Log::default();
         let kept = log.clone();

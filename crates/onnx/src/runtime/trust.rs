@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::find::{named_file, own_folder};
 use inkstone_base::disk;
+use inkstone_base::language::Word;
 use inkstone_base::{bail, message};
 
 /// A library that the configuration of a project names.
@@ -77,8 +78,8 @@ impl NamedLibrary {
     pub(super) fn ensure_agreed(&self) -> Result<()> {
         let why = match self.agreement()? {
             Agreement::Given => return Ok(()),
-            Agreement::Missing => "and nobody has agreed to it",
-            Agreement::Changed => "which has changed since it was agreed to",
+            Agreement::Missing => Word("尚无人同意加载它", "and nobody has agreed to it"),
+            Agreement::Changed => Word("而它在获得同意之后被改动过", "which has changed since it was agreed to"),
         };
         bail!(
             "{} 的配置指定了本机代码库 {}（[onnx] library），{why}：没有加载，因为加载即以你的权限运行其中的代码。若信任它，请在本次运行加 --trust，或在工作台打开项目，会询问一次；若不信任，请从配置中删除该行：inkstone doctor 会说明那时用哪个代码库",

@@ -10,6 +10,7 @@ use polars_io::prelude::{ParquetReader, SerReader};
 
 use super::foreign::ForeignParquet;
 use inkstone_base::disk;
+use inkstone_base::language::Message;
 use inkstone_base::{ensure, message};
 
 /// A Parquet file whose columns are read one at a time.
@@ -94,6 +95,6 @@ impl ParquetColumns {
     }
 }
 
-fn unreadable(path: &Path) -> String {
-    format!("{} is not a readable Parquet file", path.display())
+fn unreadable(path: &Path) -> Message {
+    message!("{} 不是可读的 Parquet 文件", "{} is not a readable Parquet file", path.display())
 }

@@ -10,7 +10,8 @@ use polars_io::prelude::{ParallelStrategy, ParquetReader, SerReader};
 use super::claims::Claims;
 use inkstone_base::disk::{self, Snapshot, snapshot};
 use inkstone_base::job::contained;
-use inkstone_base::{ensure, error};
+use inkstone_base::language::Message;
+use inkstone_base::{ensure, error, message};
 
 /// Bytes that a table may unpack to, and further bytes for each byte of its file.
 const TABLE: u64 = 1 << 30;
@@ -62,9 +63,12 @@ impl ForeignParquet {
     }
 }
 
-fn not_whole(path: &Path) -> String {
+fn not_whole(path: &Path) -> Message {
     let path = path.display();
-    format!("{path} is not a whole Parquet file (cut short while it was copied, damaged, or another format?)")
+    message!(
+        "{path} 不是完整的 Parquet 文件（复制时中断、已损坏，或是另一种格式？）",
+        "{path} is not a whole Parquet file (cut short while it was copied, damaged, or another format?)"
+    )
 }
 
 /// Reads a Parquet file of any origin, all columns or those named. The seal of a file of ours is checked.

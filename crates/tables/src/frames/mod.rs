@@ -51,7 +51,7 @@ pub fn read_parquet(path: &Path, columns: Option<&[&str]>) -> Result<DataFrame> 
 /// Reads all columns but those named of a Parquet file of ours.
 pub fn read_parquet_without(path: &Path, left_out: &[&str]) -> Result<DataFrame> {
     let map = disk::sealed_bytes(path)?;
-    let unreadable = || format!("{} is not a readable Parquet file", path.display());
+    let unreadable = || message!("{} 不是可读的 Parquet 文件", "{} is not a readable Parquet file", path.display());
     let mut reader = ParquetReader::new(Cursor::new(map));
     let schema = reader.schema().with_context(unreadable)?;
     let names = schema.iter_names().map(|name| name.to_string());

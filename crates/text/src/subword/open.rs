@@ -9,6 +9,7 @@ use tokenizers::Tokenizer;
 use super::beside::SideFiles;
 use super::{sentencepiece, vocabulary};
 
+use inkstone_base::language::Word;
 use inkstone_base::{bail, error, message};
 
 /// A tokenizer as `tokenizer.json` writes it, whatever it was read from.
@@ -36,8 +37,10 @@ const NAMES: [&str; 6] =
     ["tokenizer.json", "vocab.txt", "spiece.model", "sentencepiece.bpe.model", "tokenizer.model", "spm.model"];
 
 /// The way to a tokenizer that can be read, for errors.
-const WAY_OUT: &str =
-    "In Python, transformers' AutoTokenizer.from_pretrained(MODEL).save_pretrained(FOLDER) writes tokenizer.json";
+const WAY_OUT: Word = Word(
+    "在 Python 中运行 AutoTokenizer.from_pretrained(MODEL).save_pretrained(FOLDER)（transformers）可写出 tokenizer.json",
+    "In Python, transformers' AutoTokenizer.from_pretrained(MODEL).save_pretrained(FOLDER) writes tokenizer.json",
+);
 
 /// Opens a folder or a file; `lower_case` reads all text in lower case, whatever the definition does.
 pub(super) fn open(path: &Path, lower_case: bool) -> Result<Definition> {
@@ -92,9 +95,9 @@ fn find(folder: &Path) -> Result<PathBuf> {
         return Ok(model);
     }
     let pairs = if folder.join("vocab.json").is_file() {
-        "; vocab.json with merges.txt, which is there, is not read"
+        Word("；其中的 vocab.json 与 merges.txt 不予读取", "; vocab.json with merges.txt, which is there, is not read")
     } else {
-        ""
+        Word("", "")
     };
     bail!(
         "{} 中没有分词器：没有 tokenizer.json、vocab.txt 或 SentencePiece 的 .model{pairs}。{WAY_OUT}",

@@ -77,7 +77,7 @@ fn around(vocabulary: &Map<String, Value>, first: &str, last: &str) -> Value {
 
 /// The definition of whole words between white space, between `<S>` and `</S>` where the vocabulary has both.
 pub(super) fn words(path: &Path) -> Result<Definition> {
-    let say = || format!("cannot read the vocabulary {}", path.display());
+    let say = || message!("无法读取词表 {}", "cannot read the vocabulary {}", path.display());
     let vocabulary = lines(&std::fs::read(path).with_context(say)?).with_context(say)?;
     let Some(unknown) =
         ["<unk>", "<UNK>", "[UNK]", "unk", "UNK"].into_iter().find(|name| vocabulary.contains_key(*name))

@@ -13,6 +13,7 @@ use crate::reading::guarded;
 use crate::{Mark, Marker, Meaning, TokenUnit, Tokeniser};
 use inkstone_base::data::Document;
 use inkstone_base::job::Ctx;
+use inkstone_base::language::Message;
 use inkstone_base::message;
 use inkstone_tables::corpus;
 use inkstone_tables::frames;
@@ -42,7 +43,7 @@ pub(crate) struct DocumentText {
     pub tokens: Vec<Range<usize>>,
     /// Marked passages of the body, by where they begin.
     pub marks: Vec<Mark>,
-    pub fault: Option<String>,
+    pub fault: Option<Message>,
 }
 
 /// A document as the reader shows it.

@@ -20,6 +20,7 @@ use crate::event::Event;
 use crate::reading::chain;
 use inkstone_base::data::Kind;
 use inkstone_base::job::Ctx;
+use inkstone_base::language::{Message, Word};
 use inkstone_base::{ensure, message};
 use inkstone_tables::corpus;
 use inkstone_tables::frames;
@@ -38,7 +39,7 @@ pub(crate) struct File {
     written: Option<SystemTime>,
     bytes: u64,
     /// Documents by its footer, or why that cannot be read.
-    rows: Result<usize, String>,
+    rows: Result<usize, Message>,
 }
 
 /// The files of the corpus.
@@ -75,7 +76,7 @@ impl CorpusIndex {
         for (i, file) in self.files.iter().enumerate() {
             let kept = old.filter(|(index, _)| index.files.get(i) == Some(file)).map(|(_, old)| old.slot(i));
             match (&file.rows, kept) {
-                (Err(fault), _) => catalogue.take(i, PartSlot::Damaged(fault.as_str().into())),
+                (Err(fault), _) => catalogue.take(i, PartSlot::Damaged(fault.clone().into())),
                 (Ok(_), Some(PartSlot::Read(part))) => catalogue.take(i, PartSlot::Read(part.clone())),
                 (Ok(_), _) => {}
             }
@@ -152,10 +153,13 @@ impl Loading {
             catalogue.take(part, slot);
         }
         if ended && !catalogue.is_complete() {
-            let fault = self.errand.fault().unwrap_or("the thread that reads the table has ended");
+            let fault =
+                self.errand.error().cloned().unwrap_or_else(|| {
+                    Word("读取表格的线程已结束", "the thread that reads the table has ended").into()
+                });
             for part in 0..catalogue.parts() {
                 if matches!(catalogue.slot(part), PartSlot::Unread) {
-                    catalogue.take(part, PartSlot::Damaged(fault.into()));
+                    catalogue.take(part, PartSlot::Damaged(fault.clone().into()));
                 }
             }
         }
@@ -164,9 +168,11 @@ impl Loading {
 }
 
 /// A fault that names the file by its last two names alone: a line of the table has no room for more.
-fn without_folder(fault: String, path: &Path) -> String {
+fn without_folder(fault: Message, path: &Path) -> Message {
     let folder = path.parent().and_then(Path::parent).map(|folder| format!("{}/", folder.display()));
-    folder.filter(|folder| folder.len() > 1).map_or(fault.clone(), |folder| fault.replace(&folder, ""))
+    let Some(folder) = folder.filter(|folder| folder.len() > 1) else { return fault };
+    let [zh, en] = [fault.zh, fault.en].map(|text| text.replace(&folder, ""));
+    Message { zh, en }
 }
 
 fn part_of(index: &CorpusIndex, part: usize) -> Result<CataloguePart> {

@@ -20,6 +20,7 @@ use crate::reading::chain;
 use inkstone_tables::corpus;
 use inkstone_tables::frames;
 
+use inkstone_base::language::Message;
 use inkstone_base::message;
 
 /// The prefix of a regular expression.
@@ -85,7 +86,7 @@ fn place_of(error: &regex::Error) -> (usize, String) {
 /// The hits in one part.
 struct PartHits {
     hits: Vec<u32>,
-    fault: Option<String>,
+    fault: Option<Message>,
 }
 
 /// A search under way, or ended.
@@ -97,7 +98,7 @@ pub(super) struct CorpusSearch {
     pub done: usize,
     pub parts: usize,
     /// The first fault: a part that could not be read.
-    pub fault: Option<String>,
+    pub fault: Option<Message>,
     pieces: Receiver<PartHits>,
     errand: Errand<()>,
 }
@@ -148,7 +149,7 @@ impl CorpusSearch {
             new.iter().for_each(|piece| hits.extend(&piece.hits));
         }
         let fault = new.into_iter().find_map(|piece| piece.fault);
-        self.fault = self.fault.take().or(fault).or_else(|| self.errand.fault().map(str::to_owned));
+        self.fault = self.fault.take().or(fault).or_else(|| self.errand.error().cloned());
     }
 
     pub(crate) fn is_under_way(&self) -> bool {

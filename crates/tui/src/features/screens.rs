@@ -13,6 +13,7 @@ use crate::bench::{Bench, LARGE, SMALL, empty, filled};
 use crate::page::Page;
 use inkstone_base::data::Key;
 use inkstone_base::job::Ctx;
+use inkstone_base::message;
 use inkstone_features::inspect::{
     BINS, Column, ColumnName, Health, ListedDocument, Month, Near, NearMeasure, Neighbours, Nothing, Query,
 };
@@ -251,7 +252,10 @@ fn a_document_is_found_by_words_and_becomes_the_one_asked_for() {
 fn a_store_that_cannot_be_read_leaves_what_the_last_run_said() {
     let mut unreadable = listing();
     unreadable.stats = None;
-    unreadable.fault = Some("the header of feature set 3bca8b0a is damaged: does not match its checksum".into());
+    unreadable.fault = Some(message!(
+        "特征集 3bca8b0a 的头部已损坏：与其校验和不符",
+        "the header of feature set 3bca8b0a is damaged: does not match its checksum"
+    ));
     for set in &mut unreadable.sets {
         (set.kind, set.bytes) = (None, None);
     }

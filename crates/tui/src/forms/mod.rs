@@ -29,6 +29,7 @@ use super::sentences::lines as wrapped;
 use super::{look, width};
 use inkstone_base::data::Key;
 use inkstone_base::job::Ctx;
+use inkstone_base::language::Message;
 use inkstone_corpus::ingest::{Preview, Source};
 
 pub(crate) use settings::{FormOutcome, SettingsForm};
@@ -111,7 +112,7 @@ pub struct SettingFault {
     /// Path of the key; empty where the text cannot be read at all.
     pub path: String,
     /// The reason and the way out.
-    pub message: String,
+    pub message: Message,
 }
 
 #[derive(Clone, Debug, PartialEq)]

@@ -19,7 +19,9 @@ use crate::screens::ingest_report;
 use crate::{Language, Runner, Workspace};
 use inkstone_base::data::Report;
 use inkstone_base::job::{Ctx, StageProgress, StageState};
+use inkstone_base::language::Message;
 use inkstone_base::lock::Holder;
+use inkstone_base::message;
 use inkstone_tables::project::Project;
 
 fn stage(name: &str, done: u64, total: Option<u64>, seconds: u64, state: StageState) -> StageProgress {
@@ -41,10 +43,10 @@ fn pipeline(phase: Phase, stages: Vec<StageProgress>) -> JobEntry {
 }
 
 fn full_disk() -> Phase {
-    Phase::Failed(
+    Phase::Failed(message!(
+        "清洗: 第 1 份，共 3 份: 无法写入 .inkstone/clean/part-00001.parquet: 磁盘已满（os error 28）",
         "clean: part 1 of 3: cannot write .inkstone/clean/part-00001.parquet: No space left on device (os error 28)"
-            .to_owned(),
-    )
+    ))
 }
 
 /// The workbench with these jobs, as if they had come along by themselves.
@@ -117,7 +119,7 @@ fn logged() -> Vec<LogLine> {
         Happening::Failed {
             job: job(),
             seconds: 9.5,
-            error: "clean: part 1: \u{1b}[31mNo space left on device".to_owned(),
+            error: Message::same("clean: part 1: \u{1b}[31mNo space left on device"),
         },
         Happening::Warning {
             text: "上次的位置读不出来，已改名为 session.json.set-aside 𠮷🙂".to_owned()
@@ -154,7 +156,7 @@ fn a_line_of_a_megabyte_and_control_characters_are_shown_within_the_frame() {
     bench.app.jobs.log.pose(vec![LogLine { at: day(1, 2), event: Happening::Warning { text: text.clone() } }]);
     let picture = bench.screen(SMALL, "9v");
     assert!(picture.contains("␛[2J超长") && !picture.contains('\u{1b}'), "{picture}");
-    bench.app.jobs.pose(vec![pipeline(Phase::Failed(text), half_way())]);
+    bench.app.jobs.pose(vec![pipeline(Phase::Failed(Message::same(text)), half_way())]);
     let picture = bench.screen(SMALL, "vv");
     assert!(picture.contains("␛[2J超长"), "{picture}");
 }

@@ -1,5 +1,6 @@
 //! Draws the page of jobs: the list above, below it the stages of a job or the log; and the word on jobs in the first line.
 
+use inkstone_base::terms::term;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Position, Rect};
 use ratatui::style::Style;
@@ -161,7 +162,7 @@ impl JobColumns {
             gap(),
             Span::raw(width::right(&percent.unwrap_or_default(), 4)),
             gap(),
-            Span::styled(width::left(stage.map_or("", |stage| &stage.name), self.stage), look::DIM),
+            Span::styled(width::left(&stage.map(|stage| term(&stage.name)).unwrap_or_default(), self.stage), look::DIM),
             gap(),
             Span::styled(width::left(context.say(word), 9), style),
             gap(),

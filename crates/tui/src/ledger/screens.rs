@@ -16,6 +16,7 @@ use crate::bench::{Bench, LARGE, SMALL, empty};
 use crate::page::Page;
 use crate::page_state::PageState;
 use inkstone_base::data::Key;
+use inkstone_base::message;
 use inkstone_lab::backtest::{IcSummary, PortfolioFigures};
 use inkstone_lab::ledger::{Book, Details, EntryFigures, EntryKind, Ledger, Series, Trial};
 use inkstone_tables::project::Project;
@@ -257,7 +258,10 @@ fn a_broken_seal_is_told_where_the_title_is() {
             let path = dir.path().join("ledger");
             move |_| {
                 let mut book = Book::new(&Ledger::open(&path)?)?;
-                book.problems = vec!["line 5 was taken away".into(), "the details of entry 2 were changed".into()];
+                book.problems = vec![
+                    message!("第 5 行被取走", "line 5 was taken away"),
+                    message!("记录 2 的详情被改动", "the details of entry 2 were changed"),
+                ];
                 Ok(Some(book))
             }
         }),

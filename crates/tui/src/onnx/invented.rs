@@ -14,7 +14,8 @@ use inkstone_onnx::{
     RuntimeParams, Size, TensorInfo, Until, Vocabulary,
 };
 
-use inkstone_base::bail;
+use inkstone_base::language::Word;
+use inkstone_base::{bail, message};
 
 pub(super) fn machine(library: Result<Library, String>) -> Machine {
     let there = library.is_ok();
@@ -23,11 +24,15 @@ pub(super) fn machine(library: Result<Library, String>) -> Machine {
         library,
         places: vec![Candidate {
             file: "/home/li/.local/share/inkstone/runtime/onnxruntime/capi/libonnxruntime.so.1.31.1".into(),
-            from: "the runtime folder",
+            from: Word("运行库文件夹", "the runtime folder"),
             named: false,
         }],
-        cuda_lacks: there
-            .then(|| vec!["libonnxruntime_providers_cuda.so (the library is the one for processors alone)".into()]),
+        cuda_lacks: there.then(|| {
+            vec![message!(
+                "libonnxruntime_providers_cuda.so（该代码库只支持 CPU）",
+                "libonnxruntime_providers_cuda.so (the library is the one for processors alone)"
+            )]
+        }),
         devices: Vec::new(),
     }
 }

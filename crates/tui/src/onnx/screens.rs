@@ -14,6 +14,7 @@ use crate::bench::{Bench, LARGE, SMALL, empty};
 use crate::page_state::PageState;
 use crate::{Language, Start, UnknownLibrary, Workspace};
 use inkstone_base::job::Ctx;
+use inkstone_base::language::Message;
 use inkstone_onnx::runtime::Machine;
 use inkstone_onnx::testing::{has_library, opening};
 use inkstone_onnx::{Device, OnnxParams, Output, Probe, Sample, WordCutter, meter, models};
@@ -110,7 +111,7 @@ fn a_library_that_the_configuration_names_is_agreed_to_by_nothing_but_y() {
 
 #[test]
 fn a_device_is_told_with_what_it_lacks() {
-    let with = |lacks: Vec<String>| {
+    let with = |lacks: Vec<Message>| {
         let mut bench = bench(|w| {
             let bench = w.onnx.as_mut().unwrap();
             bench.place.device = Device::Cuda(0);
@@ -123,7 +124,7 @@ fn a_device_is_told_with_what_it_lacks() {
         bench.screen(LARGE, "")
     };
     assert!(with(Vec::new()).contains("cpu 8 核 · 配置 cuda:0 · ✓ CUDA cuda:0 NVIDIA H100 80GB HBM3"));
-    let lacking = with(vec!["libcudnn.so.9".into()]);
+    let lacking = with(vec![Message::same("libcudnn.so.9")]);
     assert!(
         lacking.contains("✗ CUDA cuda:0 NVIDIA H100 80GB HBM3 → inkstone doctor --fix --cuda · 缺 libcudnn.so.9"),
         "{lacking}"

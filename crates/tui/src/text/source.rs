@@ -7,6 +7,7 @@ use crate::corpus::CorpusIndex;
 use crate::{Workspace, reading};
 use inkstone_base::data::Document;
 use inkstone_base::job::Ctx;
+use inkstone_base::language::Message;
 use inkstone_base::message;
 use inkstone_tables::corpus;
 use inkstone_tables::frames;
@@ -31,7 +32,7 @@ pub(super) struct FoundText {
     pub(super) subject: TextSubject,
     pub(super) about: About,
     /// The fault that keeps sections, boilerplate or scores unknown.
-    pub(super) fault: Option<String>,
+    pub(super) fault: Option<Message>,
     /// Part and row, for whoever comes back to it.
     pub(super) place: Option<(usize, usize)>,
     /// Number of the document in the corpus, from 0.

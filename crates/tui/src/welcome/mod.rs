@@ -25,6 +25,8 @@ use super::{Language, Reopen, Workspace};
 use guide::Guide;
 use inkstone_corpus::ingest::Source;
 
+use inkstone_base::language::Message;
+
 /// Opens a project that begins with a source.
 pub type Begin = Arc<dyn Fn(&Source) -> Result<Workspace> + Send + Sync>;
 
@@ -64,7 +66,7 @@ pub struct Welcome {
     sourcing: Option<Sourcing>,
     opening: Option<Errand<Workspace>>,
     opened: Option<Workspace>,
-    fault: Option<String>,
+    fault: Option<Message>,
     quit: bool,
 }
 

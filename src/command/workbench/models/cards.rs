@@ -10,6 +10,7 @@ use walkdir::{DirEntry, WalkDir};
 
 use super::shown;
 use inkstone_base::job::Ctx;
+use inkstone_base::language::Message;
 use inkstone_base::message;
 use inkstone_models::neural::LanguageKind;
 use inkstone_models::ngram::LanguageModel;
@@ -75,7 +76,7 @@ fn card(path: &Path, base: &Path) -> Option<ModelCard> {
         return None;
     }
     if let Err(error) = read {
-        card.fault = Some(format!("{error:#}"));
+        card.fault = Some(Message::of_error(&error));
         card.tools.clear();
     }
     Some(card)

@@ -10,6 +10,7 @@ use calamine::Data;
 
 use super::{CSV, Held};
 use inkstone_base::ensure;
+use inkstone_base::language::Word;
 use inkstone_base::limits;
 
 /// Rows and columns of a sheet at the most, as the format has them.
@@ -22,7 +23,7 @@ const DIMENSIONS: u16 = 0x0200;
 const MANY: u16 = 0x00bd;
 /// Cells of all kinds, which begin with their row and column.
 const CELLS: [u16; 9] = [0x0006, 0x0203, 0x0204, 0x0205, 0x0207, 0x00d6, 0x00fd, 0x027e, MANY];
-const DAMAGED: &str = "no .xls workbook, or a damaged one";
+const DAMAGED: Word = Word("不是 .xls 工作簿，或已损坏", "no .xls workbook, or a damaged one");
 
 /// Refuses a file whose streams go round in circles or whose sheets are larger than any, and counts in `held` what its reader keeps.
 pub(super) fn check(file: &File, held: &mut Held) -> Result<()> {

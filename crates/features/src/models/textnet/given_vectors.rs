@@ -17,6 +17,7 @@ use crate::extract::{Feature, Inputs};
 use inkstone_base::data::Key;
 use inkstone_base::disk;
 use inkstone_base::job::Ctx;
+use inkstone_base::language::Word;
 use inkstone_base::{bail, ensure, message};
 use inkstone_models::textnet::GivenVectors;
 use inkstone_models::{ModelFile, WordVectors, is_fasttext, is_vectors};
@@ -34,7 +35,11 @@ impl EmbeddingParams {
         let known = || {
             let known: Vec<&str> =
                 features.iter().filter(|feature| feature.has_vintages()).map(|feature| feature.name.as_str()).collect();
-            if known.is_empty() { "there is none".to_owned() } else { format!("there are: {}", known.join(", ")) }
+            if known.is_empty() {
+                Word("现在没有", "there is none").into()
+            } else {
+                message!("现有：{}", "there are: {}", known.join(", "))
+            }
         };
         let found = features.iter().find(|feature| feature.name == self.feature);
         let found = found.filter(|feature| feature.has_vintages()).with_context(|| {

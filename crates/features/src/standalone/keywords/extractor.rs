@@ -8,8 +8,9 @@ use serde::Serialize;
 
 use super::{CHUNK, KeywordParams, Method};
 use crate::standalone::{CutSpec, Line, LineFormat, Lines};
-use inkstone_base::ensure;
 use inkstone_base::job::Ctx;
+use inkstone_base::language::{Message, Word};
+use inkstone_base::{ensure, message};
 use inkstone_models::{Candidates, Explanation, Idf, Ranking, rank_sentences, textrank};
 use inkstone_text::{Counter, Mode, Segmenter, TaggedToken, sentences};
 
@@ -185,12 +186,20 @@ impl Extractor {
     }
 
     /// Error of a file without candidates, with the way out.
-    pub(crate) fn no_candidates(&self) -> String {
-        let mut wants = format!("no word of {} characters or more", self.params.min_chars);
+    pub(crate) fn no_candidates(&self) -> Message {
+        let mut wants = message!("没有 {} 字以上的词", "no word of {} characters or more", self.params.min_chars);
         if !self.params.pos.is_empty() {
-            wants += &format!(" is of the parts of speech {}", self.params.pos.join(", "));
+            let pos = self.params.pos.join(", ");
+            wants = message!("{wants}，且词性为 {pos}", "{wants} is of the parts of speech {pos}");
         }
-        let stopwords = if self.segmenter.is_some() { ", or --stopwords none" } else { "" };
-        format!("the file has no candidates: {wants}; try --pos all, --min-chars 1{stopwords}")
+        let stopwords = if self.segmenter.is_some() {
+            Word("，或 --stopwords none", ", or --stopwords none")
+        } else {
+            Word("", "")
+        };
+        message!(
+            "文件没有候选词：{wants}；请试 --pos all、--min-chars 1{stopwords}",
+            "the file has no candidates: {wants}; try --pos all, --min-chars 1{stopwords}"
+        )
     }
 }

@@ -36,7 +36,11 @@ impl StreamColumns {
         let column = |name: &String| -> Result<&Column> {
             frame.column(name).ok().with_context(|| {
                 let names: Vec<&str> = frame.get_column_names().into_iter().map(|name| name.as_str()).collect();
-                format!("there is no column {name:?}; the columns are {}", names.join(", "))
+                message!(
+                    "没有列 {name:?}；现有列：{}",
+                    "there is no column {name:?}; the columns are {}",
+                    names.join(", ")
+                )
             })
         };
         let title = self.title.as_ref().map(column).transpose()?;

@@ -8,6 +8,7 @@ use std::cell::Cell;
 
 use anyhow::{Context, Result};
 
+use inkstone_base::language::Word;
 use inkstone_base::{bail, ensure, message};
 
 /// Number of a node.
@@ -153,7 +154,7 @@ pub(super) fn unpickled(bytes: &[u8]) -> Result<(Nodes<'_>, NodeId)> {
     let mut stack: Vec<NodeId> = Vec::new();
     let mut marks: Vec<usize> = Vec::new();
     let mut memo: Vec<NodeId> = Vec::new();
-    let empty = "the pickle is damaged: it takes from an empty stack";
+    let empty = Word("pickle 已损坏：从空栈取值", "the pickle is damaged: it takes from an empty stack");
     loop {
         let place = reader.at;
         let code = reader.byte()?;

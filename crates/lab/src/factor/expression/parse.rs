@@ -8,6 +8,7 @@ use anyhow::Result;
 use super::function::FUNCTIONS;
 use super::{Function, NamedArgument, Node, Operator, OptionValue};
 
+use inkstone_base::language::Word;
 use inkstone_base::{bail, ensure};
 
 /// Parentheses and calls may stand within one another this deep.
@@ -96,7 +97,7 @@ impl Token {
             Token::Number(number) => format!("{number}"),
             Token::Name(name) => format!("{name:?}"),
             Token::Mark(mark) => format!("{:?}", mark.to_string()),
-            Token::End => "the end".to_owned(),
+            Token::End => Word("结尾", "the end").to_string(),
         }
     }
 }

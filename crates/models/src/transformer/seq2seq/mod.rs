@@ -26,6 +26,7 @@ use crate::neural::fit::fit;
 use crate::neural::weights::Weights;
 use inkstone_base::ensure;
 use inkstone_base::job::Ctx;
+use inkstone_base::language::Word;
 use inkstone_base::memory;
 
 /// Sizes of an encoder and of its decoder, which read the same table of tokens and have as many places.
@@ -101,7 +102,8 @@ impl Seq2SeqShape {
 }
 
 /// The way out where memory does not suffice.
-pub(super) const SMALLER: &str = "give fewer threads (--threads), or take a smaller base";
+pub(super) const SMALLER: Word =
+    Word("请减少线程（--threads），或用更小的基础模型", "give fewer threads (--threads), or take a smaller base");
 
 /// An encoder and its decoder.
 pub struct Seq2Seq {
