@@ -435,9 +435,10 @@ mod tests {
 
     #[test]
     fn a_crash_without_a_report_is_told_all_the_same() {
-        let crash = Crash { message: "no row".to_owned(), report: None };
-        assert!(crash.to_string().ends_with("a report could not be written") && crash.chinese().contains("无法写入"));
-        let (object, ..) = concluded("run", Err(crash.into()), None);
+        let crash = anyhow::Error::new(Crash { message: "no row".to_owned(), report: None });
+        assert!(Language::En.error(&crash).ends_with("a report could not be written"));
+        assert!(Language::Zh.error(&crash).contains("报告无法写入"));
+        let (object, ..) = concluded("run", Err(crash), None);
         assert_eq!(object["report"], Value::Null);
     }
 }

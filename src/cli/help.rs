@@ -31,7 +31,11 @@ fn told_in(command: Command, language: Language) -> Command {
     let long = command.get_long_about().map(ToString::to_string);
     let (about, long) = texts(&about, long, language);
     let name = command.get_name().to_owned();
-    let about = if name == "help" { HELP_OF_COMMANDS.to(language).to_owned() } else { about };
+    let about = match name.as_str() {
+        "help" => HELP_OF_COMMANDS.to(language).to_owned(),
+        "inkstone" => PROGRAM.to(language).to_owned(),
+        _ => about,
+    };
     let mut command = command.about(about).long_about(optional(long));
     if language == Language::Zh {
         command = command
@@ -41,6 +45,11 @@ fn told_in(command: Command, language: Language) -> Command {
     }
     command.mut_args(|arg| flag_in(arg, language)).mut_subcommands(|inner| told_in(inner, language))
 }
+
+const PROGRAM: Word = Word(
+    "砚 Inkstone：研究中文金融文本的终端工作台，从原始新闻与研报到经过检验、可导出的因子",
+    env!("CARGO_PKG_DESCRIPTION"),
+);
 
 /// The sentences on flags and commands that clap makes itself.
 const PRINT_HELP: Word = Word("显示帮助", "Print help");

@@ -14,12 +14,18 @@ pub struct Picture {
     #[command(flatten)]
     pub project: Project,
     /// Keys to press before the page is drawn: characters, and other keys by name, as in `7<enter><down>`.
+    ///
+    /// 画出之前按的键：字符，以及其他键的名称，如 `7<enter><down>`。
     #[arg(long, default_value = "")]
     pub keys: String,
     /// Columns and rows of the screen.
+    ///
+    /// 屏幕的列数与行数。
     #[arg(long, default_value = "100x30", value_parser = size, value_name = "COLUMNSxROWS")]
     pub size: (u16, u16),
     /// File to write: .svg, .png or .txt.
+    ///
+    /// 写出的文件：.svg、.png 或 .txt。
     #[arg(long)]
     pub output: PathBuf,
 }

@@ -23,24 +23,38 @@ use inkstone_onnx::{MixParams, OnnxParams};
 #[derive(Debug, Args)]
 pub struct Mix {
     /// The folder of a contextual model that gives its hidden states.
+    ///
+    /// 能给出隐藏状态的上下文模型的文件夹。
     #[arg(short, long, value_name = "DIR")]
     pub model: PathBuf,
     /// Lines with a label; - is the standard input.
+    ///
+    /// 带标签的行；- 为标准输入。
     #[arg(short, long, value_name = "FILE")]
     pub input: PathBuf,
     /// How lines are written; labels are in jsonl.
+    ///
+    /// 行的格式；jsonl 中有标签。
     #[arg(long, value_name = "FORMAT", default_value = "jsonl")]
     pub format: LineFormat,
     /// Also write the classifier that was learned with the weights: a head on the mixed layers, for eval, embed and explain.
+    ///
+    /// 同时写出与权重一起学得的分类器：混合层上的分类头，供 eval、embed、explain 使用。
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// Passes over the documents.
+    ///
+    /// 遍历文档的轮数。
     #[arg(long, value_name = "N", default_value_t = MixParams::default().epochs, value_parser = flag::<usize>("--epochs"))]
     pub epochs: usize,
     /// Rate of learning.
+    ///
+    /// 学习率。
     #[arg(long, value_name = "R", default_value_t = MixParams::default().lr, value_parser = flag::<f64>("--lr"))]
     pub lr: f64,
     /// Penalty on weights.
+    ///
+    /// 权重的惩罚。
     #[arg(long, value_name = "L", default_value_t = MixParams::default().l2, value_parser = flag::<f64>("--weight"))]
     pub l2: f64,
     #[command(flatten)]

@@ -171,11 +171,8 @@ fn group(
 fn bounded(setting: &outline::Setting) -> [String; 2] {
     let bound = bounds::bound_of(&format!("{}.{}", setting.section, setting.key));
     [&setting.chinese, &setting.english].map(|sentence| match bound {
-        // If there is no Chinese sentence, the form shows the English one.
-        Some(bound) if !sentence.is_empty() || setting.english.is_empty() => {
-            format!("{sentence} [{bound}]").trim().to_owned()
-        }
-        _ => sentence.clone(),
+        Some(bound) => format!("{sentence} [{bound}]").trim().to_owned(),
+        None => sentence.clone(),
     })
 }
 

@@ -19,8 +19,12 @@ params! {
         /// Values that one code stands for.
         dsub: usize = 2, number("N", "--dim", requires = "quantize");
         /// Give the lengths of vectors codes of their own.
+        ///
+        /// 向量的长度单独编码。
         qnorm: bool = false, arg(long, requires = "quantize");
         /// Quantise the labels' vectors too.
+        ///
+        /// 同时量化标签的向量。
         qout: bool = false, arg(long, requires = "quantize");
     }
 }

@@ -87,6 +87,8 @@ params! {
         /// Factor by which the rate of a layer is lower than that of the layer above it (ULMFiT: 2.6); 1 for none.
         discriminative: f64 = 1.0, number("X", "feature.finetune.training.discriminative", help_heading = "Training");
         /// True if the first epoch trains the head alone, and each one after it a layer more from the top (ULMFiT).
+        ///
+        /// 第一轮只训练分类头，之后每轮自顶向下多训练一层（ULMFiT）。
         gradual: bool = false, arg(long, help_heading = "Training");
         /// Share of the matrices that a step at a rate of 1 takes off them.
         weight_decay: f64 = 0.01, number("X", "feature.finetune.training.weight_decay", help_heading = "Training");

@@ -78,6 +78,8 @@ params! {
         /// Passes over the text.
         epochs: usize = 5, number("N", "feature.word2vec.epochs");
         /// Rate of learning at the beginning. Default: 0.05 for CBOW, else 0.025.
+        ///
+        /// 起始学习率。默认：CBOW 为 0.05，其他为 0.025。
         lr: Option<f64> = None,
             arg(long, value_name = "X", value_parser = inkstone_base::bounds::flag::<f64>("feature.word2vec.lr"));
         /// Rate of learning at the end.
