@@ -3,17 +3,19 @@
 use std::io;
 
 use anyhow::{Context, Result};
-use clap::{Arg, Command, CommandFactory};
+use clap::{Arg, Command};
 use clap_mangen::Man;
 use clap_mangen::roff::Roff;
 
-use crate::cli::Cli;
+use crate::cli::help;
 
+use inkstone_base::language::Language;
 use inkstone_base::message;
 
 /// The manual page of the program, with a section for each command.
 pub(super) fn page() -> Result<String> {
-    let mut program = Cli::command().disable_help_subcommand(true).subcommand_value_name("command");
+    let mut program =
+        help::command(Language::of_messages()).disable_help_subcommand(true).subcommand_value_name("command");
     program.build();
     let mut page = Vec::new();
     write_program(&program, &mut page).context(message!("无法写出手册页", "cannot write the manual page"))?;

@@ -32,7 +32,6 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
-use clap::CommandFactory;
 
 use crate::cli::{Cli, Command, Global, help};
 use crate::config::TEMPLATE;
@@ -109,7 +108,8 @@ pub fn run(cli: Cli) -> ExitCode {
         Command::Completions { shell } => {
             // clap panics when it writes to a pipe that was closed.
             let mut script = Vec::new();
-            clap_complete::generate(shell, &mut Cli::command(), "inkstone", &mut script);
+            let mut program = help::command(Language::of_messages());
+            clap_complete::generate(shell, &mut program, "inkstone", &mut script);
             or_explain(headless::print(&String::from_utf8_lossy(&script)).map(|()| ExitCode::SUCCESS))
         }
         Command::Man => or_explain(man::page().and_then(|page| headless::print(&page)).map(|()| ExitCode::SUCCESS)),

@@ -588,10 +588,7 @@ fn reads_what_was_left_out(name: &str) -> Error {
 
 /// The features and factors that a run left out, each with its stage and the reason.
 pub fn left_out(reports: &[Report]) -> Vec<(StageId, Message)> {
-    let reason = |report: &Report| {
-        let reason = report.left_out()?;
-        Some((StageId::try_from(report.stage.clone()).ok()?, reason))
-    };
+    let reason = |report: &Report| Some((StageId::try_from(report.stage.clone()).ok()?, report.left_out()?));
     reports.iter().filter_map(reason).collect()
 }
 

@@ -192,7 +192,7 @@ pub fn detect(file: &mut (impl Read + Seek), declared: Option<Charset>) -> Resul
         if !agrees && overruled {
             bail!(
                 "声明为 {}，但内容像是 {}（{}）；请改正或删除其 [[source]] 的 `encoding`",
-                "declared {}, but the content looks like {} ({}); mend or remove `encoding` of its [[source]]",
+                "declared {}, but the content looks like {} ({}); fix or remove `encoding` of its [[source]]",
                 declared.name(),
                 found.name,
                 found.by
@@ -209,7 +209,7 @@ pub fn detect(file: &mut (impl Read + Seek), declared: Option<Charset>) -> Resul
         let percent = 100.0 * (1.0 - fits);
         bail!(
             "声明为 {}，但抽样字符中有 {percent:.0} % 不属于该编码；请改正或删除其 [[source]] 的 `encoding`",
-            "declared {}, but {percent:.0} % of the characters sampled are not in it; mend or remove `encoding` of its [[source]]",
+            "declared {}, but {percent:.0} % of the characters sampled are not in it; fix or remove `encoding` of its [[source]]",
             declared.name()
         );
     }

@@ -30,6 +30,8 @@ mod instance;
 mod intent;
 mod jobs;
 mod laboratory;
+#[cfg(test)]
+mod languages;
 mod ledger;
 mod list;
 mod look;

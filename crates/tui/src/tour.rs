@@ -59,7 +59,7 @@ pub(crate) static STEPS: [TourStep; 8] = [
     step(
         Page::Factor,
         "因子的检验：RankIC、分层、多空净值、换手与成本。第一行写明值与收益如何对齐。试试 ] 换一个因子，v 换分层图。",
-        "The tests of a factor: RankIC, layers, the long-short book, turnover and cost; the first line says how values meet returns. Try ] for the next factor, v for its layers.",
+        "The tests of a factor: RankIC, layers, the long-short portfolio, turnover and cost; the first line says how values are aligned with returns. Try ] for the next factor, v for its layers.",
     ),
     step(
         Page::Ledger,
@@ -69,7 +69,7 @@ pub(crate) static STEPS: [TourStep; 8] = [
     step(
         Page::Jobs,
         "流水线的每一步：进出多少、剔除多少及原因。没有变化的阶段会跳过。试试 x 看导入时拒收的行，然后按 , 看设置。导览到此结束。",
-        "Every stage of the pipeline: what went in and out, what was dropped and why. Unchanged stages are skipped. Try x for the rows set aside, then , for the settings. This ends the tour.",
+        "Every stage of the pipeline: what went in and out, what was dropped and why. Unchanged stages are skipped. Try x for the rejected rows, then , for the settings. This ends the tour.",
     ),
 ];
 

@@ -204,7 +204,7 @@ fn name_of(names: &[String], sheet: Option<&str>) -> Result<String> {
         Some(name) => {
             bail!(
                 "没有工作表 {name:?}（现有：{}）；请改正其 [[source]] 的 `sheet`",
-                "there is no sheet {name:?} (sheets: {}); mend `sheet` of its [[source]]",
+                "there is no sheet {name:?} (sheets: {}); fix `sheet` of its [[source]]",
                 names.join(", ")
             )
         }

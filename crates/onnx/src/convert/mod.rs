@@ -3,6 +3,7 @@
 //! The folder has the graphs, and all files beside them that say how text is read and what the outputs mean, so that the result is used as
 //! the first was. Graphs are written last: a folder without them is no model.
 
+mod fields;
 mod graph;
 mod half;
 mod int8;

@@ -26,7 +26,7 @@ pub struct Library {
 pub struct Machine {
     pub cores: usize,
     /// The library, or why there is none.
-    pub library: Result<Library, String>,
+    pub library: Result<Library, Message>,
     /// All places that hold one, in the order in which they are tried.
     pub places: Vec<Candidate>,
     /// Things that the library in use lacks for CUDA; none where there is no library.
@@ -46,7 +46,7 @@ impl Machine {
             cuda_lacks: loaded.as_ref().ok().map(|runtime| cuda_lacks(&runtime.library)),
             library: match loaded {
                 Ok(runtime) => Ok(Library { file: runtime.library.clone(), version: runtime.version() }),
-                Err(error) => Err(format!("{error:#}")),
+                Err(error) => Err(Message::of_error(&error)),
             },
             devices: devices(Path::new(DRIVER)),
         }
@@ -104,13 +104,13 @@ mod tests {
             cuda_lacks,
             devices: devices.iter().map(|name| (*name).to_owned()).collect(),
         };
-        assert_eq!(machine(Err("none".into()), None, &[]).mend(), Some(MEND));
+        assert_eq!(machine(Err(Message::same("none")), None, &[]).mend(), Some(MEND));
         let place = Candidate {
             file: "/a/libonnxruntime.so".into(),
             from: Word("[onnx] library", "[onnx] library"),
             named: true,
         };
-        let named = Machine { places: vec![place], ..machine(Err("it cannot be loaded".into()), None, &[]) };
+        let named = Machine { places: vec![place], ..machine(Err(Message::same("it cannot be loaded")), None, &[]) };
         assert_eq!(named.mend(), None, "it would be tried all the same");
         let lacks = Some(vec![Message::same("libcudnn.so.9")]);
         assert_eq!(machine(Ok(there.clone()), lacks.clone(), &["NVIDIA L4"]).mend(), Some(MEND_CUDA));

@@ -120,7 +120,7 @@ fn read(folder: &Path, name: &str) -> Result<Value> {
     serde_json::from_slice(&bytes).with_context(|| {
         message!(
             "{} 不是 JSON；请改正，或在分词器不需要它时删除",
-            "{} is not JSON; mend it, or remove it if the tokenizer needs nothing of it",
+            "{} is not JSON; fix it, or remove it if the tokenizer needs nothing of it",
             path.display()
         )
     })

@@ -272,7 +272,10 @@ fn a_failed_reading_says_why_and_is_tried_again() {
     let counted = tries.clone();
     let health = move |_: &Key, _: &dyn Fn(u64), _: &Ctx| -> Result<Health> {
         if counted.fetch_add(1, Ordering::Relaxed) == 0 {
-            bail!("batch 3bca8b0a of feature set \"tone\": block 7 does not match its checksum: inkstone store repair");
+            inkstone_base::bail!(
+                "特征集 \"tone\" 第 3bca8b0a 批：块 7 与其校验和不符：inkstone store repair",
+                "batch 3bca8b0a of feature set \"tone\": block 7 does not match its checksum: inkstone store repair"
+            );
         }
         Ok(health())
     };

@@ -9,18 +9,18 @@ pub(super) use crate::words::{
 words! {
     SETS: "特征集", "Feature sets";
     NO_BENCH: "这个工作台没有打开项目配置，看不到特征库。", "This workbench was opened without a configuration: there is no feature store to look at.";
-    NO_FEATURES: "还没有特征：在 workbench.toml 里写一个 [[feature]]（例如 name = \"tone\"、model = \"lexicon\"），再到任务页按 r 运行。", "There are no features yet: write a [[feature]] in workbench.toml (name = \"tone\", model = \"lexicon\", for instance), then press r on the page of jobs.";
+    NO_FEATURES: "还没有特征：在 workbench.toml 里写一个 [[feature]]（例如 name = \"tone\"、model = \"lexicon\"），再到任务页按 r 运行。", "There are no features yet: add a [[feature]] to workbench.toml (name = \"tone\", model = \"lexicon\", for instance), then press r on the page of jobs.";
     UNREADABLE: "⚠ 特征库读不出：数字出自上次运行的报告", "⚠ the feature store cannot be read: figures are those of the last run";
     NOT_READ: "读不出特征库，读不到这个集。按 u 再试。", "The feature store cannot be read, and so the set cannot either. Press u to try again.";
     COLUMNS: "列", "cols";
     ROWS: "行", "rows";
     COVERAGE: "覆盖%", "cover%";
     STATE: "状态", "state";
-    SEEN: "数据截至", "data until";
+    SEEN: "数据截至", "trained to";
     FOLDS: "折", "folds";
     CURRENT: "✓ 最新", "✓ current";
     STALE: "! 过期", "! stale";
-    MISSING: "· 未算", "· not made";
+    MISSING: "· 未算", "· not computed";
     OF_CHECKS: "检查用", "for checks";
     UNUSED: "– 无引用", "– unused";
     SPARSE: "稀疏", "sparse";
@@ -39,7 +39,7 @@ words! {
     AMONG_FIRST: "仅比较前", "of the first";
     CONSTANT: "常数列", "constant columns";
     EMPTY_COLUMNS: "全空列", "empty columns";
-    STRAYS: "行在现在的语料里没有文档：语料变了，请重新运行流水线", "rows have no document in the corpus, which has changed: run the pipeline";
+    STRAYS: "行在当前语料中找不到文档：语料变了，请重新运行流水线", "rows have no document in the corpus, which has changed: run the pipeline";
     EXACT: "四分位与直方图出自全部行", "quartiles and histograms are of all rows";
     SAMPLED: "四分位与直方图出自抽样行（种子固定）", "quartiles and histograms are of sampled rows (fixed seed)";
     FIRST_COLUMNS: "只列前", "showing the first";

@@ -110,8 +110,11 @@ impl Mapping {
         let found = seen.and_then(|seen| match part {
             FormPart::Format => Some(plain(&seen.format)),
             FormPart::Encoding => seen.encoding.as_ref().map(|encoded| {
-                let sure =
-                    if encoded.sure < 1.0 { format!(" {} %", (encoded.sure * 100.0).round()) } else { String::new() };
+                let sure = if encoded.sure < 1.0 {
+                    format!("{}{} %{}", Word("（把握 ", " ("), (encoded.sure * 100.0).round(), Word("）", ")"))
+                } else {
+                    String::new()
+                };
                 format!("{}{sure}", encoded.name)
             }),
             FormPart::Delimiter => {

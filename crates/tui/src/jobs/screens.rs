@@ -87,7 +87,7 @@ fn many_jobs_are_listed_and_each_can_be_looked_at() {
     insta::assert_snapshot!("queue", bench.screen(SMALL, "9"));
     insta::assert_snapshot!("queue_waiting_large_english", bench.screen(LARGE, "L]"));
     let picture = bench.screen(SMALL, "L[[");
-    assert!(picture.contains("磁盘已满") && picture.contains("└ No space left"), "{picture}");
+    assert!(picture.contains("磁盘已满") && picture.contains("└ 磁盘已满"), "{picture}");
     // A click on the first line of the list.
     bench.click(5, 2);
     assert_eq!(bench.app.jobs.selected().unwrap().id, 0);
@@ -209,7 +209,7 @@ fn a_run_in_another_process_is_named_and_its_project_left_alone() {
     bench.press("r");
     bench.finish();
     let picture = bench.screen(LARGE, "9");
-    assert!(picture.contains("is being written by another run") && picture.contains("等它结束"), "{picture}");
+    assert!(picture.contains("正由另一个运行写入") && picture.contains("等它结束"), "{picture}");
     assert!(!ran.load(Ordering::Relaxed));
     drop(other);
     bench.press("r");
@@ -309,7 +309,7 @@ fn the_log_tells_what_happened_also_after_a_restart() {
     bench.press("r");
     bench.finish();
     let picture = bench.screen(LARGE, "9v");
-    for part in ["整条流水线 · 开始 · inkstone run", "ingest · 输入 9,520 输出 9,500 剔除 20", "失败", "no such column"]
+    for part in ["整条流水线 · 开始 · inkstone run", "读取 · 输入 9,520 输出 9,500 剔除 20", "失败", "no such column"]
     {
         assert!(picture.contains(part), "{part} is not in\n{picture}");
     }
@@ -447,7 +447,7 @@ fn what_the_page_lists_can_be_copied() {
     bench.app.jobs.log.pose(logged());
     bench.press("9Y");
     let csv = bench.app.take_clipboard().unwrap().replace("\r\n", "\n");
-    assert!(csv.starts_with("阶段,输入,输出,剔除,秒\ningest,9520,9500,20,4\n"), "{csv}");
+    assert!(csv.starts_with("阶段,输入,输出,剔除,秒\n读取,9520,9500,20,4\n"), "{csv}");
     bench.press("vY");
     let csv = bench.app.take_clipboard().unwrap().replace("\r\n", "\n");
     assert!(csv.starts_with("时间,内容\n2024-03-12 20:00:07,打开工作台 0.1.0\n"), "{csv}");

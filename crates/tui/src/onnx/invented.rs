@@ -14,10 +14,10 @@ use inkstone_onnx::{
     RuntimeParams, Size, TensorInfo, Until, Vocabulary,
 };
 
-use inkstone_base::language::Word;
+use inkstone_base::language::{Message, Word};
 use inkstone_base::{bail, message};
 
-pub(super) fn machine(library: Result<Library, String>) -> Machine {
+pub(super) fn machine(library: Result<Library, Message>) -> Machine {
     let there = library.is_ok();
     Machine {
         cores: 8,
@@ -97,12 +97,17 @@ pub(super) fn invented() -> Vec<Listed> {
     let uses = [("tone", Output::Scores), ("vector", Output::Embedding)];
     let mut odd = listed("models/odd/model.onnx", vec![vectors()], &[]);
     if let Ok(found) = &mut odd.found {
-        found.vocabulary =
-            Some(Err("there is no tokenizer in models/odd: neither tokenizer.json nor vocab.txt".into()));
+        found.vocabulary = Some(Err(message!(
+            "models/odd 中没有分词器：没有 tokenizer.json 或 vocab.txt",
+            "there is no tokenizer in models/odd: neither tokenizer.json nor vocab.txt"
+        )));
         found.header.outputs[0].name = "名\u{1b}[31m\u{202e}字𠮷👨‍👩‍👧".into();
     }
     let mut broken = listed("half-copied.onnx", vec![], &[]);
-    broken.found = Err("half-copied.onnx is not an ONNX model, or a damaged one: export the model again".into());
+    broken.found = Err(message!(
+        "half-copied.onnx 不是 ONNX 模型，或已损坏：请重新导出模型",
+        "half-copied.onnx is not an ONNX model, or a damaged one: export the model again"
+    ));
     vec![
         listed("models/macbert-tone/model.onnx", vec![vectors(), Head::Classes(Some(3)), Head::Masks], &uses),
         listed("models/encoder/model.onnx", vec![vectors()], &[("near", Output::Embedding)]),

@@ -15,6 +15,7 @@ use crate::page_state::PageState;
 use crate::{Language, Start, UnknownLibrary, Workspace};
 use inkstone_base::job::Ctx;
 use inkstone_base::language::Message;
+use inkstone_base::message;
 use inkstone_onnx::runtime::Machine;
 use inkstone_onnx::testing::{has_library, opening};
 use inkstone_onnx::{Device, OnnxParams, Output, Probe, Sample, WordCutter, meter, models};
@@ -52,9 +53,13 @@ fn what_is_not_there_is_told_with_the_way_out() {
     let mut bench = self::bench(|w| w.onnx = Some(onnx(|| bail!("feature \"tone\": no such folder"))));
     assert!(bench.screen(SMALL, "").contains("✗ feature \"tone\": no such folder"));
     let mut bench = self::bench(|w| {
-        let error = "there is no ONNX Runtime library of version 1.24 or later on this machine (/usr/lib/libonnxruntime.so.1.17.1 is \
-                     ONNX Runtime 1.17.1, older than 1.24, which this program needs): `inkstone doctor --fix` installs one that fits";
-        w.onnx.as_mut().unwrap().machine = Arc::new(move || machine(Err(error.to_owned())));
+        let error = || {
+            message!(
+                "本机没有版本 1.24 或更高的 ONNX Runtime 代码库（/usr/lib/libonnxruntime.so.1.17.1 是 ONNX Runtime 1.17.1，低于所需的 1.24）：`inkstone doctor --fix` 可安装合适的",
+                "there is no ONNX Runtime library of version 1.24 or later on this machine (/usr/lib/libonnxruntime.so.1.17.1 is ONNX Runtime 1.17.1, older than 1.24, which this program needs): `inkstone doctor --fix` installs one that fits"
+            )
+        };
+        w.onnx.as_mut().unwrap().machine = Arc::new(move || machine(Err(error())));
     });
     insta::assert_snapshot!("no_library", bench.screen(SMALL, ""));
     insta::assert_snapshot!("no_library_large_english", bench.screen(LARGE, "L"));
@@ -304,8 +309,8 @@ fn nothing_is_looked_for_before_the_page_is_shown() {
     bench.finish();
     assert!(bench.app.onnx.machine.is_none() && bench.app.onnx.models.is_none());
     let screen = bench.screen(SMALL, "4");
-    assert!(screen.contains("internal error: the library was loaded"), "{screen}");
-    assert!(screen.contains("internal error: models were looked for"), "{screen}");
+    assert!(screen.contains("内部错误：the library was loaded"), "{screen}");
+    assert!(screen.contains("内部错误：models were looked for"), "{screen}");
 }
 
 /// The page on a model that is there, in the library that is there.
@@ -337,7 +342,7 @@ fn the_demonstration_model_is_shown_asked_and_measured() {
     let listed = bench.screen(LARGE, "4");
     for said in [
         "model/model.onnx",
-        "vec class mask",
+        "embed classify fill",
         "545,290",
         "1,400",
         "negative neutral positive",

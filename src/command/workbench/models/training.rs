@@ -8,12 +8,12 @@ use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory, Parser, ValueEnum};
 use serde_json::Value;
 
-use crate::cli::{Cli, Command};
+use crate::cli::{Cli, Command, help};
 use crate::train::{self, Train};
 use inkstone_base::data::Report;
 use inkstone_base::disk;
 use inkstone_base::job::Ctx;
-use inkstone_base::language::Message;
+use inkstone_base::language::{Language, Message};
 use inkstone_base::{bail, message};
 use inkstone_features::standalone::LineFormat;
 use inkstone_models::VectorizerParams;
@@ -113,7 +113,10 @@ fn refused(error: &clap::Error) -> ArgumentFault {
     };
     let text = error.to_string();
     let first = text.lines().next().unwrap_or_default().trim_start_matches("error: ");
-    ArgumentFault { flag: flag.trim_start_matches('-').to_owned(), why: Message::same(first) }
+    let zh = help::explained(error, Language::Zh).unwrap_or_else(|| first.to_owned());
+    let zh = zh.lines().next().unwrap_or_default().trim_start_matches("错误：").to_owned();
+    let why = Message { zh, en: first.to_owned() };
+    ArgumentFault { flag: flag.trim_start_matches('-').to_owned(), why }
 }
 
 /// The training of these arguments.
